@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/shown.h"
 #include "data/record_cut.h"
 #include "data/record_file.h"
@@ -25,44 +26,52 @@ static int bad_chunk(const struct record *r, const struct place *p, uint64_t at,
 	           (long long)p->number, (unsigned long long)at, what);
 }
 
-/* The raw bytes of chunk c, which are as many as its cut has. */
+/* What is stored as it is, from the file to where it belongs. */
+static int copy_stored(const struct record *r, const struct record_chunk *c,
+                       struct record_sink *sink)
+{
+	while (sink->at < c->raw) {
+		size_t n = c->raw - sink->at;
+		uint8_t *to = record_sink_next(sink, &n);
+
+		TRY(record_bytes(r, c->offset + sink->at, to, n));
+		record_sink_done(sink, n);
+	}
+	return 0;
+}
+
+/* The raw bytes of chunk c to the sink, which has room for them. */
 static int fetch(const struct record *r, struct record_decoder *d, const struct place *p,
-                 const struct record_chunk *c, uint8_t *raw)
+                 const struct record_chunk *c, struct record_sink *sink)
 {
 	const size_t width = dtype_size(record_array_get(&r->info, p->array)->dtype);
 	const uint8_t *stored = NULL;
 	const char *why = NULL;
 
-	if (c->codec == RECORD_RAW)
-		TRYC(record_bytes(r, c->offset, raw, c->raw), "reading sample %lld",
-		     (long long)p->sample);
-	else
-		TRYC(record_stored(r, d, c->offset, c->stored, &stored), "reading sample %lld",
-		     (long long)p->sample);
+	sink->hash = d->hash;
+	hash_begin(d->hash, record_chunk_seed(p->sample, p->array, p->number));
+	TRYC(c->codec == RECORD_RAW ? copy_stored(r, c, sink)
+	     : record_stored(r, d, c->offset, c->stored, &stored), "reading sample %lld",
+	     (long long)p->sample);
 	if (stored)
-		why = codec_decode(&d->codec, c, width, stored, raw);
+		why = codec_decode(&d->codec, c, width, stored, sink);
 	if (why)
 		return bad_chunk(r, p, c->offset, why);
-	if (record_chunk_hash(p->sample, p->array, p->number, raw, c->raw, c, stored) != c->hash)
+	if (record_chunk_hash_stored(hash_value(d->hash), c, stored) != c->hash)
 		return bad_chunk(r, p, c->offset, "hash mismatch");
 	return 0;
 }
 
 /* --- whole samples --- */
 
-static int read_chunk(const struct record *r, struct record_decoder *d, const struct place *p,
-                      const struct record_chunk *c, const struct record_cut *cut, uint8_t *array)
+static struct record_sink sink_of(const struct record_cut *cut, uint8_t *array)
 {
-	const size_t n = (size_t)cut->rows * cut->row;
-	uint8_t *raw;
+	const size_t row = cut->row, stride = (size_t)cut->extent * row;
+	const bool whole = cut->rows == cut->extent;
 
-	if (cut->strips == 1 || cut->rows == cut->extent)
-		return fetch(r, d, p, c, array + (size_t)cut->first * cut->row);
-	raw = record_decoder_raw(d, c->raw);
-	TRY(fetch(r, d, p, c, raw));
-	for (int64_t s = 0; s < cut->strips; s++)
-		memcpy(array + (size_t)(s * cut->extent + cut->first) * cut->row, raw + (size_t)s * n, n);
-	return 0;
+	return (struct record_sink){.out = array + (size_t)cut->first * row, .stride = stride,
+	                            .strip = whole ? (size_t)cut->strips * stride
+	                                     : (size_t)cut->rows * row};
 }
 
 int record_read(const struct record *r, struct record_decoder *d, int64_t i, void *raw)
@@ -82,7 +91,9 @@ int record_read(const struct record *r, struct record_decoder *d, int64_t i, voi
 			const struct record_chunk c = record_chunk_get(r, i, k++);
 			const struct record_cut cut = record_cut(info, size, p.array, p.number);
 
-			TRY(read_chunk(r, d, &p, &c, &cut, array));
+			struct record_sink sink = sink_of(&cut, array);
+
+			TRY(fetch(r, d, &p, &c, &sink));
 		}
 	}
 	return 0;
@@ -136,7 +147,8 @@ int record_read_rows(const struct record *r, struct record_decoder *d, int64_t i
 			return 0;
 		const struct record_chunk chunk = record_chunk_get(r, i, before + c);
 		uint8_t *raw = record_decoder_raw(d, chunk.raw);
-		TRY(fetch(r, d, &p, &chunk, raw));
+		struct record_sink sink = {.out = raw, .strip = chunk.raw};
+		TRY(fetch(r, d, &p, &chunk, &sink));
 		copy_rows(&cut, raw, first, n, out);
 	}
 }

@@ -13,22 +13,31 @@
 #include "data/record_format.h"
 #include "data/record_planes.h"
 
-#define LEAST_GAIN 16            /* a frame has to save one of so many bytes */
+#define LEAST_GAIN 8             /* a frame has to save one of so many bytes */
+#define PLANE_LEVEL 6            /* of zstd at least, and the length of a match, for planes */
+#define PLANE_MATCH 6
 
 /* --- writing --- */
 
+/* Of a plane of a field with noise, short matches save little and take long to decode: 1.4 GB/s and
+ * 39.7 % at level 3, 1.8 GB/s and 37.7 % with these. */
 int codec_writer_open(struct codec_writer *w, int level)
 {
-	*w = (struct codec_writer){.zstd = ZSTD_createCCtx()};
-	if (!w->zstd)
+	const int plane_level = level < PLANE_LEVEL ? PLANE_LEVEL : level;
+
+	*w = (struct codec_writer){.zstd = ZSTD_createCCtx(), .zstd_plane = ZSTD_createCCtx()};
+	if (!w->zstd || !w->zstd_plane)
 		return ERR(E_NOMEM, NULL, "no memory for the compressor");
 	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, level);
+	ZSTD_CCtx_setParameter(w->zstd_plane, ZSTD_c_compressionLevel, plane_level);
+	ZSTD_CCtx_setParameter(w->zstd_plane, ZSTD_c_minMatch, PLANE_MATCH);
 	return 0;
 }
 
 void codec_writer_release(struct codec_writer *w)
 {
 	ZSTD_freeCCtx(w->zstd);
+	ZSTD_freeCCtx(w->zstd_plane);
 	mem_free(w->frame);
 	mem_free(w->planes);
 	mem_free(w->parts);
@@ -51,12 +60,11 @@ static bool gains(size_t stored, size_t n)
 	return stored < n - n / LEAST_GAIN;
 }
 
-/* The bytes of a frame of n bytes at `from`, or n where it saves too little; 0: zstd failed. to has
- * room for n bytes and what a frame may be larger. */
-static size_t try_frame(struct codec_writer *w, uint8_t *to, size_t room, const uint8_t *from,
-                        size_t n)
+/* The bytes of a frame of n bytes at `from`, in w->frame, or n where it saves too little; 0: zstd
+ * failed. */
+static size_t try_frame(struct codec_writer *w, ZSTD_CCtx *zstd, const uint8_t *from, size_t n)
 {
-	const size_t size = ZSTD_compress2(w->zstd, to, room, from, n);
+	const size_t size = ZSTD_compress2(zstd, w->frame, ZSTD_compressBound(n), from, n);
 
 	if (ZSTD_isError(size)) {
 		ERR(E_BUG, NULL, "zstd: %s", ZSTD_getErrorName(size));
@@ -74,7 +82,7 @@ static size_t try_planes(struct codec_writer *w, const uint8_t *raw, size_t n, s
 	planes_split(w->planes, raw, each, width);
 	for (size_t k = 0; k < width; k++) {
 		const uint8_t *plane = w->planes + k * each;
-		const size_t size = try_frame(w, w->frame, ZSTD_compressBound(each), plane, each);
+		const size_t size = try_frame(w, w->zstd_plane, plane, each);
 
 		if (size == 0)
 			return 0;
@@ -93,7 +101,7 @@ const uint8_t *codec_encode(struct codec_writer *w, const uint8_t *raw, size_t n
 	writer_reserve(w, n);
 	if (width > 1)
 		planes = try_planes(w, raw, n, width);
-	c->stored = planes ? try_frame(w, w->frame, ZSTD_compressBound(n), raw, n) : 0;
+	c->stored = planes ? try_frame(w, w->zstd, raw, n) : 0;
 	if (c->stored == 0)
 		return NULL;
 	c->codec = c->stored < n ? RECORD_ZSTD : RECORD_RAW;
@@ -141,8 +149,53 @@ static const char *decode_frame(struct codec_reader *r, const uint8_t *frame, si
 	return size == n ? NULL : "a zstd frame that is shorter than it says";
 }
 
+/* Bytes in a row to where they belong. */
+static void copy_to(struct record_sink *sink, const uint8_t *from, size_t n)
+{
+	for (size_t at = 0, piece; at < n; at += piece) {
+		uint8_t *to;
+
+		piece = n - at;
+		to = record_sink_next(sink, &piece);
+		memcpy(to, from + at, piece);
+		record_sink_done(sink, piece);
+	}
+}
+
+static const char *decode_whole(struct codec_reader *r, const struct record_chunk *c,
+                                const uint8_t *stored, struct record_sink *sink)
+{
+	const bool direct = sink->strip >= c->raw;
+	const char *why;
+
+	if (!direct)
+		codec_reader_reserve(r, c->raw);
+	why = decode_frame(r, stored, c->stored, direct ? sink->out : r->planes, c->raw);
+	if (!why && direct)
+		record_sink_done(sink, c->raw);
+	else if (!why)
+		copy_to(sink, r->planes, c->raw);
+	return why;
+}
+
+static void merge_to(struct record_sink *sink, const uint8_t *plane[PLANES_MOST], size_t n,
+                     size_t width)
+{
+	while (n > 0) {
+		size_t piece = n * width;
+		uint8_t *to = record_sink_next(sink, &piece);
+		const size_t elements = piece / width;
+
+		planes_merge(to, plane, elements, width);
+		record_sink_done(sink, piece);
+		for (size_t k = 0; k < width; k++)
+			plane[k] += elements;
+		n -= elements;
+	}
+}
+
 static const char *decode_planes(struct codec_reader *r, const struct record_chunk *c,
-                                 size_t width, const uint8_t *stored, uint8_t *raw)
+                                 size_t width, const uint8_t *stored, struct record_sink *sink)
 {
 	const size_t each = c->raw / width;
 	const uint8_t *plane[PLANES_MOST];
@@ -166,19 +219,19 @@ static const char *decode_planes(struct codec_reader *r, const struct record_chu
 	}
 	if (at != c->stored)
 		return "bytes behind the last byte plane";
-	planes_merge(raw, plane, each, width);
+	merge_to(sink, plane, each, width);
 	return NULL;
 }
 
 const char *codec_decode(struct codec_reader *r, const struct record_chunk *c, size_t width,
-                         const uint8_t *stored, uint8_t *raw)
+                         const uint8_t *stored, struct record_sink *sink)
 {
 	if (c->codec == RECORD_ZSTD)
-		return decode_frame(r, stored, c->stored, raw, c->raw);
+		return decode_whole(r, c, stored, sink);
 	if (c->codec == RECORD_PLANES)
-		return decode_planes(r, c, width, stored, raw);
+		return decode_planes(r, c, width, stored, sink);
 	if (c->codec != RECORD_RAW || c->stored != c->raw)
 		return "no such codec";
-	memcpy(raw, stored, c->raw);
+	copy_to(sink, stored, c->raw);
 	return NULL;
 }

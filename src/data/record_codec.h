@@ -13,13 +13,14 @@
 #include <stdint.h>
 
 #include "data/record.h"
+#include "data/record_sink.h"
 
 /* zstd codes a block of at most 128 KiB in at least 4 bytes: no frame holds more than this
  * times its size. */
 #define CODEC_MAX_EXPANSION 32768
 
 struct codec_writer {
-	void *zstd;
+	void *zstd, *zstd_plane;
 	uint8_t *frame, *planes, *parts;
 	size_t room;                     /* raw bytes that they are large enough for */
 };
@@ -33,7 +34,7 @@ const uint8_t *codec_encode(struct codec_writer *w, const uint8_t *raw, size_t n
 
 struct codec_reader {
 	void *zstd;
-	uint8_t *planes;
+	uint8_t *planes;                 /* or a chunk that goes to several strips */
 	size_t room;
 };
 
@@ -41,9 +42,10 @@ void codec_reader_open(struct codec_reader *r);
 void codec_reader_release(struct codec_reader *r);
 /* Room for chunks of n raw bytes. */
 void codec_reader_reserve(struct codec_reader *r, size_t n);
-/* Decodes c->stored bytes to exactly c->raw bytes. Believes nothing of them: NULL if all is well,
- * else what is wrong, also where the codec is none. */
+/* Decodes c->stored bytes to exactly c->raw bytes, which the sink has room for, in strips of whole
+ * elements. Believes nothing of them: NULL if all is well, else what is wrong, also where the codec
+ * is none. */
 const char *codec_decode(struct codec_reader *r, const struct record_chunk *c, size_t width,
-                         const uint8_t *stored, uint8_t *raw);
+                         const uint8_t *stored, struct record_sink *sink);
 
 #endif

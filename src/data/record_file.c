@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/mem.h"
 
 int record_bad(const struct record *r, uint64_t at, const char *what)
@@ -78,6 +79,7 @@ struct record_decoder *record_decoder_new(void)
 	struct record_decoder *d = mem_calloc(1, sizeof(*d));
 
 	codec_reader_open(&d->codec);
+	d->hash = hash_new();
 	return d;
 }
 
@@ -86,6 +88,7 @@ void record_decoder_free(struct record_decoder *d)
 	if (!d)
 		return;
 	codec_reader_release(&d->codec);
+	hash_free(d->hash);
 	mem_free(d->stored);
 	mem_free(d->raw);
 	mem_free(d);
@@ -109,7 +112,6 @@ uint8_t *record_decoder_raw(struct record_decoder *d, uint64_t n)
 void record_decoder_reserve(struct record_decoder *d, const struct record *r)
 {
 	reserve(&d->stored, &d->stored_room, r->largest);
-	reserve(&d->raw, &d->raw_room, r->largest_raw);
 	codec_reader_reserve(&d->codec, r->largest_planes);
 }
 

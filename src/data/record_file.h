@@ -19,14 +19,14 @@ struct record {
 	uint8_t preamble[PREAMBLE_BYTES];
 	uint8_t *tail;                 /* all behind the samples, in memory */
 	uint64_t largest;              /* bytes of a chunk as stored, of those that are decoded */
-	uint64_t largest_planes;       /* raw bytes of a chunk that is stored as planes */
-	uint64_t largest_raw;          /* raw bytes of a chunk whose channels are apart in its sample */
+	uint64_t largest_planes;       /* raw bytes of a chunk that is decoded in two steps */
 	struct record_footer footer;
 	struct record_info info;
 };
 
 struct record_decoder {
 	struct codec_reader codec;
+	struct hash_state *hash;
 	uint8_t *stored, *raw;         /* room for a chunk, or a sample of version 1 */
 	uint64_t stored_room, raw_room;
 };

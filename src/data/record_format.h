@@ -61,5 +61,8 @@ uint64_t record_footer_hash(const uint8_t preamble[PREAMBLE_BYTES], const void *
  * stored are those bytes, which only another codec than RECORD_RAW needs. */
 uint64_t record_chunk_hash(int64_t sample, int array, int64_t chunk, const void *raw, size_t n,
                            const struct record_chunk *c, const void *stored);
+/* The same in parts: the seed of the hash of the raw bytes, and what follows from that hash. */
+uint64_t record_chunk_seed(int64_t sample, int array, int64_t chunk);
+uint64_t record_chunk_hash_stored(uint64_t raw, const struct record_chunk *c, const void *stored);
 
 #endif

@@ -66,10 +66,8 @@ static int check_chunk(struct record *r, struct walk *w, const struct record_cut
 	w->offset += c.stored;
 	if (c.codec != RECORD_RAW)
 		keep_largest(&r->largest, c.stored);
-	if (c.codec == RECORD_PLANES)
+	if (c.codec == RECORD_PLANES || (c.codec == RECORD_ZSTD && cut->strips > 1))
 		keep_largest(&r->largest_planes, raw);
-	if (cut->strips > 1 && cut->rows < cut->extent)
-		keep_largest(&r->largest_raw, raw);
 	return 0;
 }
 

@@ -77,6 +77,7 @@ int record1_read(const struct record *r, struct record_decoder *d, int64_t i, vo
 	const struct record_entry e = record1_entry(r, i);
 	const struct record_chunk c = {.stored = e.frame_bytes, .raw = e.raw_bytes,
 	                               .codec = RECORD_ZSTD};
+	struct record_sink sink = {.out = raw, .strip = e.raw_bytes};
 	const uint8_t *frame;
 	const char *why;
 
@@ -84,7 +85,7 @@ int record1_read(const struct record *r, struct record_decoder *d, int64_t i, vo
 	     (long long)i);
 	if (hash_bytes(frame, e.frame_bytes, 0) != e.frame_hash)
 		return bad_sample(r, i, e.offset, "hash mismatch");
-	why = codec_decode(&d->codec, &c, 1, frame, raw);
+	why = codec_decode(&d->codec, &c, 1, frame, &sink);
 	if (why)
 		return bad_sample(r, i, e.offset, why);
 	if (hash_bytes(raw, e.raw_bytes, 0) != e.raw_hash)
