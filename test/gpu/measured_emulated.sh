@@ -114,6 +114,16 @@ chains=$(lines several 'conv-data+')
 [ "$(lines compiled)" = $((2 * all - chains)) ] || fail "$(lines compiled) engines are compiled for $all problems"
 [ "$(ls several.compiled | wc -l)" = "$(lines compiled)" ] || fail "what lost is not kept"
 
+# Of engines that do not compile as many are tried, once for all runs, and the third, which would, is not.
+export DLX_FAKE_CUDNN_PROPOSE=44,46,47,1 DLX_FAKE_CUDNN_BROKEN=44,46
+DLX_DEBUG=$(debug engines=first) run --wisdom broken
+[ "$(sort -u used)" = 1 ] || fail "with engines that do not compile others run: $(sort -u used)"
+grep -q 47 compiled && fail "a third engine is compiled"
+[ "$(lines compiled)" -gt "$all" ] || fail "one engine that does not compile is tried, not two"
+DLX_DEBUG=$(debug engines=first) run --wisdom broken
+[ "$(lines compiled)" = 0 ] || fail "what did not compile is tried again"
+unset DLX_FAKE_CUDNN_BROKEN
+
 # More workspace than 256 MiB for a tenth less time, not for less; also where nothing is measured.
 export DLX_FAKE_CUDNN_PROPOSE=43,44 DLX_FAKE_CUDNN_LARGE=44
 DLX_FAKE_CUDNN_SLOW=44:18.5 run --wisdom small
