@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/debug.h"
 #include "base/err.h"
 #include "graph/cost.h"
 #include "graph/dump.h"
@@ -111,6 +112,12 @@ static const char *count_text(int64_t n, char *buf)
 	return buf;
 }
 
+/* Whether DLX_DEBUG has plans for a GPU that is not there compiled too (cudnn_list.c). */
+static bool compiles(void)
+{
+	return debug.engines && strcmp(debug.engines, "precompiled") != 0;
+}
+
 /* What was planned without a driver is not what one would say. */
 static void describe_imagined(const struct session *s, const struct plan *p, struct buf *out)
 {
@@ -122,9 +129,10 @@ static void describe_imagined(const struct session *s, const struct plan *p, str
 	}
 	if (!s->dev->imagined)
 		return;
-	buf_puts(out, "              not there: memory and rates as its "
-	         "maker publishes them; convolutions by cuDNN's heuristics,\n"
-	         "              without what is measured (--wisdom) or compiled at run time\n");
+	buf_printf(out, "              not there: memory and rates as its "
+	           "maker publishes them; convolutions by cuDNN's heuristics,\n"
+	           "              %s\n", compiles() ? "with what it compiles at run time" :
+	           "without what is measured (--wisdom) or compiled at run time");
 	if (products)
 		buf_printf(out, "              of %d matrix products the workspace is counted with its "
 		           "limit: it is not known without a driver\n", products);

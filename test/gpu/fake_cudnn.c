@@ -57,8 +57,7 @@ static const struct {
 	{ 1, -1, 90, true },
 };
 
-/* Whether `list`, "43,44:2", names the engine; rest: what follows its colon, or "". */
-static bool lists(const char *list, int index, const char **rest)
+bool lists(const char *list, int index, const char **rest)
 {
 	for (const char *at = list; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
 		if (atoi(at) == index) {

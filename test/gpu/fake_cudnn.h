@@ -83,6 +83,8 @@ void forget_graph(const fake *graph);
 
 /* --- engines and plans --- */
 
+/* Whether `list`, "43,44:2" or NULL, names the engine; rest: what follows its colon, or "". */
+bool lists(const char *list, int index, const char **rest);
 bool is_compiled(int engine);
 int index_of(int engine);
 cudnnStatus_t finish_plan(fake *plan);

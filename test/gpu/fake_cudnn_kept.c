@@ -3,7 +3,8 @@
  * Plans as text, as cuDNN gives and takes them: the engine and its graph, which must be one that
  * lives in the process. Engines 44, 46 and 47 are compiled when their plans are made;
  * DLX_FAKE_CUDNN_COMPILED=FILE gets a line each time, DLX_FAKE_CUDNN_COMPILE=SECONDS is how long it
- * takes, and by DLX_FAKE_CUDNN_HANG=N the Nth does not end. */
+ * takes, by DLX_FAKE_CUDNN_HANG=N the Nth does not end, and by DLX_FAKE_CUDNN_BROKEN=44,46 these do
+ * not compile. */
 #include "fake_cudnn.h"
 
 #include <stdio.h>
@@ -91,13 +92,16 @@ cudnnStatus_t finish_plan(fake *plan)
 {
 	const struct attribute *text = find(plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION);
 	const fake *config = named(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
+	const char *rest;
 	if (!text == !config)
 		return refuse("a plan is of a configuration or of a text");
 	if (text)
 		return read_plan(plan, text);
 	plan->engine = config->engine;
 	plan->graph = config->graph;
-	if (is_compiled(plan->engine))
-		compile(index_of(plan->engine));
-	return CUDNN_STATUS_SUCCESS;
+	if (!is_compiled(plan->engine))
+		return CUDNN_STATUS_SUCCESS;
+	compile(index_of(plan->engine));
+	return lists(getenv("DLX_FAKE_CUDNN_BROKEN"), index_of(plan->engine), &rest) ?
+	       CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED : CUDNN_STATUS_SUCCESS;
 }

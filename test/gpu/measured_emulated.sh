@@ -98,6 +98,15 @@ done
 cut -f 1-4 budget >b
 cmp a b || fail "other engines after a budget that ran out"
 
+# Also in the middle of a problem, which then is none that is known; the next run knows it, since what was compiled is there.
+export DLX_FAKE_CUDNN_PROPOSE=43,44,46 DLX_FAKE_CUDNN_COMPILE=0.5
+DLX_DEBUG=$(debug measure_seconds=0.3) run --wisdom middle
+[ "$(lines compiled)" = 1 ] || fail "$(lines compiled) engines are compiled in a budget for a part of one"
+[ ! -e middle ] || [ "$(convolutions middle)" = 0 ] || fail "a problem is known of which a part was measured"
+DLX_DEBUG=$(debug measure_seconds=0.3) run --wisdom middle
+[ "$(convolutions middle)" = 1 ] || fail "$(convolutions middle) problems are known"
+unset DLX_FAKE_CUDNN_PROPOSE DLX_FAKE_CUDNN_COMPILE
+
 # One run after the first, which loads code, shows that an engine is slow: of 43, against which it is, there are four.
 DLX_FAKE_CUDNN_SLOW=44 run --wisdom slow
 [ "$(lines used 44)" = $((2 * all)) ] || fail "a slow engine runs $(lines used 44) times for $all problems"
@@ -113,6 +122,16 @@ chains=$(lines several 'conv-data+')
 [ "$chains" -gt 0 ] || fail "there is no such chain"
 [ "$(lines compiled)" = $((2 * all - chains)) ] || fail "$(lines compiled) engines are compiled for $all problems"
 [ "$(ls several.compiled | wc -l)" = "$(lines compiled)" ] || fail "what lost is not kept"
+
+# Of engines that do not compile as many are tried, once for all runs, and the third, which would, is not.
+export DLX_FAKE_CUDNN_PROPOSE=44,46,47,1 DLX_FAKE_CUDNN_BROKEN=44,46
+DLX_DEBUG=$(debug engines=first) run --wisdom broken
+[ "$(sort -u used)" = 1 ] || fail "with engines that do not compile others run: $(sort -u used)"
+grep -q 47 compiled && fail "a third engine is compiled"
+[ "$(lines compiled)" -gt "$all" ] || fail "one engine that does not compile is tried, not two"
+DLX_DEBUG=$(debug engines=first) run --wisdom broken
+[ "$(lines compiled)" = 0 ] || fail "what did not compile is tried again"
+unset DLX_FAKE_CUDNN_BROKEN
 
 # More workspace than 256 MiB for a tenth less time, not for less; also where nothing is measured.
 export DLX_FAKE_CUDNN_PROPOSE=43,44 DLX_FAKE_CUDNN_LARGE=44
@@ -140,16 +159,17 @@ DLX_FAKE_CUDNN_SLOW=1:3 run --wisdom two
 grep 'f0:eng1' two && fail "the fallback is measured beside two"
 unset DLX_FAKE_CUDNN_PROPOSE
 
-# Two runs at once with one file lose no line of each other.
-step --wisdom both >out.1 2>&1 &
+# Two runs at once with one file lose no line of each other: the second begins and ends while the first measures.
+rm -f compiled used
+DLX_FAKE_CUDNN_COMPILE=0.3 step --wisdom both >out.1 2>&1 &
 first=$!
-DLX_FAKE_CUDNN_COMPILED=compiled.2 DLX_FAKE_CUDNN_LOG=used.2 step --wisdom both --set train.batch_size=3 >out.2 2>&1 ||
-	{ cat out.2; fail "beside another run"; }
-wait "$first" || { cat out.1; fail "beside another run"; }
-for batch in 2 3; do
-	run --wisdom both --set train.batch_size=$batch
-	[ "$(lines compiled)" = 0 ] || fail "of batches of $batch $(lines compiled) engines are lost"
+until [ -s both ]; do
+	kill -0 "$first" 2>/dev/null || { cat out.1; fail "beside another run"; }
+	sleep 0.02
 done
+DLX_FAKE_CUDNN_COMPILED=compiled.2 DLX_FAKE_CUDNN_LOG=used.2 expect 0 step --wisdom both --set train.batch_size=3
+wait "$first" || { cat out.1; fail "beside another run"; }
+[ "$(convolutions both)" = $((2 * all)) ] || fail "of two runs with $all problems each $(convolutions both) are known"
 
 # Which engines may be taken, whatever wisdom knows; what is compiled is kept. A chain has no engine but those of the first list.
 # takes ENGINES PROPOSED WORD...

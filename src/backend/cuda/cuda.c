@@ -10,6 +10,7 @@
  * run ends. */
 #include "backend/cuda/cuda.h"
 
+#include <dlfcn.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,9 @@
 #include "backend/cuda/cuda_state.h"
 #include "backend/cuda/cudnn.h"
 #include "backend/cuda/cupti.h"
+#include "base/debug.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "cuda/kernels.h"
 
@@ -299,6 +302,14 @@ static const struct device_driver driver = {
 	.measure_peak = cuda_measure_peak, .measure_bandwidth = cuda_measure_bandwidth,
 };
 
+static bool has_driver(void)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+	if (driver)
+		dlclose(driver);
+	return driver != NULL;
+}
+
 /* cuDNN plans for a GPU from its description; without the
  * library, or with an old one, engines are not known. */
 static void open_imagined(struct cuda *c, const char *name)
@@ -308,6 +319,9 @@ static void open_imagined(struct cuda *c, const char *name)
 	gpu_model_json(&c->model, json, sizeof json);
 	if (cudnn_open_described(&c->cudnn, json, name) < 0)
 		cudnn_open_absent(&c->cudnn);
+	else if (debug.engines && strcmp(debug.engines, "precompiled") != 0 && !has_driver())
+		warn("without a driver cuDNN proposes no engines that it would compile; "
+		     "LD_LIBRARY_PATH may name dlx's stand-in, test/gpu/driver");
 	cudnn_leave_unknown(c->cudnn);
 	err_truncate(mark);
 }

@@ -23,6 +23,8 @@
 #include "base/io.h"
 #include "base/log.h"
 
+#define UNCOMPILED CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED
+#define FAILED "does not compile\n"           /* what is kept of such an engine */
 #define MEASURED 8            /* engines that are measured at most */
 #define WORKSPACE ((size_t)256 << 20)        /* bytes; more only where it is worth it: */
 #define WORTH 0.9             /* of the time of what needs no more */
@@ -79,7 +81,8 @@ static void put_device(struct cudnn_engine *e, const struct cudnn *c)
 		cudnn_put_desc(&e->parts, e->plan, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, c->device);
 }
 
-/* Loads the plan that an earlier run compiled. */
+/* Loads the plan that an earlier run compiled. False: there is none, or, with e->refused, it could
+ * not compile it either. */
 static bool read_plan(struct cudnn_engine *e, const struct cudnn *c,
                       const struct cudnn_demand *want, const char *kept)
 {
@@ -87,24 +90,31 @@ static bool read_plan(struct cudnn_engine *e, const struct cudnn *c,
 	char library[LIBRARY_NAME];
 	const struct cudnn_kept_key key = key_of(c, want, e, library);
 	e->read = cudnn_kept_read(kept, &key, &text);
-	if (e->read) {
+	if (e->read && strcmp(text.data, FAILED) == 0) {
+		e->read = false;
+		e->refused = UNCOMPILED;
+	} else if (e->read) {
 		e->plan = cudnn_make(&e->parts, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
 		put_device(e, c);
 		cudnn_put(&e->parts, e->plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
 		          CUDNN_TYPE_CHAR, (int64_t)text.len, text.data);
 		e->read = finish_plan(e);
+		e->refused = CUDNN_STATUS_SUCCESS;
 	}
 	buf_release(&text);
 	return e->read;
 }
 
+/* The plan, or that it does not compile. */
 static void keep_plan(const struct cudnn_engine *e, const struct cudnn *c,
                       const struct cudnn_demand *want, const char *kept)
 {
 	struct buf text = BUF_INIT;
 	char library[LIBRARY_NAME];
 	const struct cudnn_kept_key key = key_of(c, want, e, library);
-	if (cudnn_get_text(e->plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, &text))
+	if (e->refused)
+		buf_puts(&text, FAILED);
+	if (e->refused || cudnn_get_text(e->plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, &text))
 		cudnn_kept_write(kept, &key, &text);
 	buf_release(&text);
 }
@@ -140,27 +150,44 @@ struct search {
 	struct wisdom *w;
 	struct cudnn_list list[2];
 	int n;                       /* lists */
+	int failed;                  /* engines that do not compile */
 };
+
+/* Of a gradient to the data in 16 bits with a sum behind it, and channels that are not in eights,
+ * cuDNN 9.19 proposes seven variants that NVRTC all refuses, after 1.5 s each. */
+static bool is_hopeless(const struct search *s, const struct cudnn_candidate *is)
+{
+	return is->compiled && s->failed >= s->want->compile;
+}
 
 /* Configuration i of the list. What is compiled is kept at once, whether it is then taken or not:
  * another run that tries it compiles nothing. */
-static bool build(struct cudnn_engine *e, const struct search *s, const struct cudnn_list *l, int i,
-                  const struct cudnn_candidate *is)
+static bool make(struct cudnn_engine *e, const struct search *s, const struct cudnn_list *l, int i,
+                 const struct cudnn_candidate *is)
 {
 	const struct wisdom *w = s->w;
 	*e = (struct cudnn_engine){ .config = l->config[i], .compiled = is->compiled };
 	snprintf(e->name, sizeof e->name, "%c%d:eng%d", l->mode, i, (int)is->index);
 	if (is->compiled && w && w->kept && read_plan(e, s->c, s->want, w->kept))
 		return true;
+	if (e->refused)
+		return false;
 	const double start = io_seconds();
 	e->parts = (struct cudnn_set){ 0 };
-	if (!make_plan(e, s->c))
-		return false;
+	const bool made = make_plan(e, s->c);
 	if (is->compiled)
 		note_compiling(io_seconds() - start, w);
-	if (is->compiled && w && w->keep)
+	if (is->compiled && w && w->keep && (made || e->refused == UNCOMPILED))
 		keep_plan(e, s->c, s->want, w->kept);
-	return true;
+	return made;
+}
+
+static bool build(struct cudnn_engine *e, struct search *s, const struct cudnn_list *l, int i,
+                  const struct cudnn_candidate *is)
+{
+	const bool made = make(e, s, l, i, is);
+	s->failed += e->refused == UNCOMPILED;
+	return made;
 }
 
 void cudnn_engine_release(struct cudnn_engine *e)
@@ -199,7 +226,7 @@ static bool take_first_of(struct cudnn_engine *out, struct search *s, struct cud
 	struct cudnn_engine e;
 	bool found = false;
 	for (int i = 0; cudnn_list_has(l, s->c, s->graph, i); i++) {
-		if (!cudnn_list_look(l, s->c, s->want, i, &is))
+		if (!cudnn_list_look(l, s->c, s->want, i, &is) || is_hopeless(s, &is))
 			continue;
 		if (!build(&e, s, l, i, &is)) {
 			out->refused = found ? out->refused : e.refused;
@@ -263,7 +290,7 @@ static void compete_all(struct cudnn_engine *best, struct search *s, struct cudn
 	struct cudnn_candidate is;
 	struct cudnn_engine e;
 	for (int i = 0; t->tried < MEASURED && cudnn_list_has(l, s->c, s->graph, i); i++) {
-		if (!cudnn_list_look(l, s->c, s->want, i, &is) ||
+		if (!cudnn_list_look(l, s->c, s->want, i, &is) || is_hopeless(s, &is) ||
 		    (is.compiled && t->compiled >= s->want->compile))
 			continue;
 		t->cut = !has_time(s, t);
