@@ -93,8 +93,14 @@ AS_IF([test "$have_nccl" = no && test "$with_nccl" != no],
 # cuDNN, cuBLASLt and NCCL are not linked, but loaded when a GPU, or several, are used.
 AC_DEFUN([DLX_CUDA_BUILD], [
 AC_ARG_WITH([cuda-arch], [AS_HELP_STRING([--with-cuda-arch=LIST],
-	[GPU architectures to generate code for, separated by commas @<:@80,90,100@:>@; the last one as PTX too])],
-	[CUDA_ARCH=$withval], [CUDA_ARCH=80,90,100])
+	[GPU architectures to generate code for, separated by commas @<:@80,90,100; with CUDA 12 70,80,90 too@:>@; the last one as PTX too])],
+	[CUDA_ARCH=$withval], [
+	# CUDA 13 knows nothing older than Turing, CUDA before 12.8 no Blackwell.
+	AS_CASE([$have_cuda],
+		[[12.[0-7].*]], [CUDA_ARCH=70,80,90],
+		[[12.*]], [CUDA_ARCH=70,80,90,100],
+		[CUDA_ARCH=80,90,100])
+])
 AS_CASE([$CUDA_ARCH], [*[[!0-9af,]]*|''|,*|*,|*,,*], [AC_MSG_ERROR([--with-cuda-arch=$CUDA_ARCH: numbers such as 80,90 were expected])])
 use_cuda=no
 use_nccl=no

@@ -14,6 +14,13 @@ expect 0 "$pack" -z -b "$DLX_BUILD" packed
 [ -x packed/check ] && [ -x packed/bin/optest ] && [ -r packed/configs/tiny.yaml ] || fail "the folder lacks something"
 [ "$(wc -c <packed.tar.gz)" -lt 60000000 ] || fail "the archive is too large to be carried: $(wc -c <packed.tar.gz) bytes"
 tar tzf packed.tar.gz | grep -q '^packed/parts$' || fail "the archive lacks something"
+if command -v mpiexec.hydra >/dev/null && "$train" --version | grep -q '^ranks: MPICH'; then
+	expect 0 "$pack" -m -b "$DLX_BUILD" packed
+	# shellcheck disable=SC2016
+	expect 0 packed/mpi/mpiexec -n 2 sh -c 'echo "rank $PMI_RANK"'
+	says out 'rank 1'
+	rm -r packed/mpi
+fi
 expect 2 packed/check -o results nonsense
 says err 'parts: smoke speed ops'
 expect 2 packed/check -p "$work" -o results

@@ -44,7 +44,7 @@ BEGIN {
 	home("^zstd[a-z_]*[.]h$", "ckpt data data-tools")
 	home("^(mpi|nccl)[.]h$", "comm")
 	home("^(oneapi/.*|dnnl.*[.]h.*)$", "backend op")
-	home("^(cuda|cudnn|cublas|driver_types).*[.]h$", "backend op cuda")
+	home("^(cuda|cudnn|cublas|cupti|driver_types).*[.]h$", "backend op cuda")
 	home("^png[.]h$", "report data-tools")
 	home("^netcdf[.]h$", "report data-tools")
 	home("^zlib[.]h$", "report data-tools")
@@ -91,6 +91,23 @@ if [ -f README.md ] && [ "$shown" != "$order" ]; then
 	echo "README.md: the line of folders is '$shown', src/LAYERS is '$order'"
 	failed=1
 fi
+
+# What a port to another maker's GPU replaces: each of NVIDIA's libraries
+# has one file that knows its header, and the runtime a family of files.
+# one_place HEADER PATTERN: only files of this name include it.
+one_place()
+{
+	others=$(grep -rlE "^ *# *include *<$1>" src | grep -vE "^src/$2\$")
+	[ -z "$others" ] || {
+		echo "$others: <$1> belongs to src/$2 alone"
+		failed=1
+	}
+}
+one_place 'cublas.*[.]h' 'backend/cuda/cublas[.]c'
+one_place 'cudnn.*[.]h' 'backend/cuda/cudnn_desc[.]h'
+one_place 'cupti.*[.]h' 'backend/cuda/cupti[.]c'
+one_place 'nccl.*[.]h' 'comm/nccl_library[.]h'
+one_place 'cuda(_.*)?[.]h' 'backend/cuda/cuda[_a-z]*[.][ch]'
 
 # A vendor's header that this machine lacks, or has in a place of its own, says nothing about ours.
 lacks_vendor_header()

@@ -40,6 +40,8 @@ echo '#include <mpi.h>' >"$tree/src/yaml/m.c"
 expect '<mpi.h> belongs to comm, not to yaml'
 echo '#include <oneapi/dnnl/dnnl.h>' >"$tree/src/comm/m.c"
 expect '<oneapi/dnnl/dnnl.h> belongs to backend op, not to comm'
+echo '#include <nccl.h>' >"$tree/src/comm/reducer.c"
+expect 'src/comm/reducer.c: <nccl.*[.]h> belongs to src/comm/nccl_library[.]h alone'
 echo '#include "a.h"' >"$tree/src/base/b.c"
 expect '"a.h" must be included as "folder/a.h"'
 echo '#include "elsewhere/a.h"' >"$tree/src/base/b.c"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# configure names a cuDNN that is too old, or missing, where CUDA was asked for.
+# configure names a cuDNN that is too old, or missing, where CUDA was asked for; and which GPUs code is made for follows CUDA's version.
 . "${DLX_SOURCE:?}/test/lib.sh"
 [ -x "$DLX_SOURCE/configure" ] || skip "no configure"
 mkdir -p cuda/bin cuda/include build
@@ -27,4 +27,11 @@ says err 'cuDNN 9.7.1 is too old: the GPU backend needs 9.8 or newer'
 expect 0 configured NVCC="$PWD/cuda/bin/nvcc" CUDA_HOME="$PWD/cuda"
 says err 'cuDNN 9.7.1 is too old: without 9.8 or newer there is no GPU backend'
 says out 'backends   cpu (oneDNN), reference'
+
+version 9 10 2
+for cuda in '13.0.88 80,90,100' '12.8.93 70,80,90,100' '12.4.131 70,80,90'; do
+	sed -i "s/, V.*'/, V${cuda% *}'/" cuda/bin/nvcc
+	expect 0 configured --with-cuda="$PWD/cuda" --without-nccl
+	says out "cuda (${cuda#* }), reference"
+done
 pass
