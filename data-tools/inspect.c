@@ -344,6 +344,21 @@ static int inspect(const char *path, const struct inspection *o)
 	return rc;
 }
 
+/* The files of a pattern, or the one. */
+static int inspect_all(const char *pattern, const struct inspection *o)
+{
+	struct io_paths found;
+	int rc = io_expand(&found, pattern);
+
+	for (size_t i = 0; rc == 0 && i < found.n; i++) {
+		if (i > 0 && !o->json)
+			printf("\n");
+		rc = inspect(found.v[i], o);
+	}
+	io_paths_release(&found);
+	return rc;
+}
+
 int main(int argc, char **argv)
 {
 	struct inspection o = {0};
@@ -356,7 +371,7 @@ int main(int argc, char **argv)
 	for (int i = 1; rc == 0 && !o.help && !o.version && i < argc; i++) {
 		if (i > 1 && !o.json)
 			printf("\n");
-		rc = inspect(argv[i], &o);
+		rc = inspect_all(argv[i], &o);
 	}
 	if (rc == 0 && fflush(stdout) != 0)
 		rc = ERR(E_IO, NULL, "cannot write to the standard output: %m");

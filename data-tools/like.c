@@ -33,6 +33,18 @@ static int take(struct like *out, struct arena *a, const struct record_info *i)
 	return 0;
 }
 
+/* Of the records of a pattern, which are of one kind, the first. */
+static int first_of(struct arena *a, const char *pattern, const char **out)
+{
+	struct io_paths found;
+	int rc = io_expand(&found, pattern);
+
+	if (rc == 0)
+		*out = arena_strdup(a, found.v[0]);
+	io_paths_release(&found);
+	return rc;
+}
+
 int like_read(struct like *out, struct arena *a, const char *path)
 {
 	struct record_info i;
@@ -40,6 +52,7 @@ int like_read(struct like *out, struct arena *a, const char *path)
 	struct record *r;
 	int rc;
 
+	TRY(first_of(a, path, &path));
 	if (!io_ends_in(path, ".json")) {
 		TRY(record_open(&r, path));
 		rc = take(out, a, record_info(r));

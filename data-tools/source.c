@@ -3,6 +3,7 @@
  * Chooses the format of a source file and holds what the formats share. */
 #include "base/io.h"
 #include "source.h"
+#include "source_lmdb.h"
 #include "source_tfrecord.h"
 #include "source_zarr.h"
 
@@ -19,12 +20,12 @@
 
 static const struct source_format *const formats[] = {
 	&source_netcdf, &source_hdf5, &source_npy, &source_npz, &source_idx, &source_png, &source_tiff,
-	&source_tfrecord, &source_zarr,
+	&source_tfrecord, &source_zarr, &source_lmdb,
 };
 #define NFORMATS (sizeof(formats) / sizeof(formats[0]))
 #define LISTED 40            /* variables named in a message */
 
-const char source_formats[] = "netcdf, hdf5, npy, npz, idx, png, tiff, tfrecord or zarr";
+const char source_formats[] = "netcdf, hdf5, npy, npz, idx, png, tiff, tfrecord, zarr or lmdb";
 
 static const struct source_format *by_name(const char *name)
 {
@@ -72,6 +73,8 @@ static const struct source_format *by_content(const char *path)
 /* A TFRecord file begins with a number, so with any bytes: its checksum tells before those do. */
 static const struct source_format *by_bytes(const char *path)
 {
+	if (source_is_lmdb(path))
+		return &source_lmdb;
 	if (io_is_folder(path))
 		return source_is_zarr(path) ? &source_zarr : NULL;
 	return source_is_tfrecord(path) ? &source_tfrecord : by_content(path);
@@ -97,7 +100,8 @@ static int unknown_format(const char *path)
 	const char *kind = file_kind_of(path, &use);
 
 	if (io_is_folder(path))
-		return ERR(E_NOINPUT, NULL, "'%s' is a folder, but no Zarr store", path);
+		return ERR(E_NOINPUT, NULL, "'%s' is a folder, but neither a Zarr store nor an LMDB "
+		           "database", path);
 	if (kind && use == FILE_WEIGHTS_TORCH)
 		return refuse_kind(path, NULL);
 	if (kind)

@@ -45,8 +45,9 @@ struct source_format {
 };
 
 extern const struct source_format source_netcdf, source_hdf5, source_npy, source_npz, source_idx,
-                                  source_png, source_tiff, source_tfrecord, source_zarr;
-/* The names of all formats as a sentence has them: "netcdf, ... or zarr". */
+                                  source_png, source_tiff, source_tfrecord, source_zarr,
+                                  source_lmdb;
+/* The names of all formats as a sentence has them: "netcdf, ... or lmdb". */
 extern const char source_formats[];
 
 /* format: a name, or NULL: by the extension, then by the first bytes. E_USAGE, E_NOINPUT,

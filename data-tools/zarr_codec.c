@@ -72,7 +72,7 @@ static const char *blosc(const void *in, size_t n, void *out, size_t want)
 		return cut;
 	return blosc_decompress_ctx(in, out, want, 1) == (int)want ? NULL : damaged;
 #else
-	return "this build of dlx lacks blosc";
+	return "dlx was built without libblosc";
 #endif
 }
 
@@ -117,7 +117,7 @@ const char *zarr_codec_lacks(enum zarr_codec c)
 {
 #ifndef HAVE_BLOSC
 	if (c == ZARR_BLOSC)
-		return "this build of dlx lacks libblosc (Debian: libblosc-dev)";
+		return "libblosc (Debian: libblosc-dev, then configure again)";
 #endif
 	return NULL;
 }

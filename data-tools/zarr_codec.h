@@ -13,7 +13,7 @@ enum zarr_codec { ZARR_GZIP, ZARR_ZLIB, ZARR_ZSTD, ZARR_BLOSC, ZARR_CRC32C };
 /* By its name in the metadata; false: not known. */
 bool zarr_codec_find(enum zarr_codec *out, const char *name);
 const char *zarr_codec_name(enum zarr_codec c);
-/* Why this build cannot unpack it, or NULL. */
+/* The library that this build lacks for it, or NULL. */
 const char *zarr_codec_lacks(enum zarr_codec c);
 /* n bytes into the `want` bytes that they have to be. NULL, or what is wrong with them. */
 const char *zarr_unpack(enum zarr_codec c, const void *in, size_t n, void *out, size_t want);

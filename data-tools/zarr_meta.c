@@ -275,7 +275,8 @@ static int add_codec(const struct text *t, const char *name, struct zarr_meta *m
 	if (!zarr_codec_find(c, name))
 		return unsupported(t, "the codec", name);
 	if (zarr_codec_lacks(*c))
-		return ERR(E_DATA, NULL, "'%s': the codec '%s': %s", t->file, name, zarr_codec_lacks(*c));
+		return ERR(E_UNAVAILABLE, NULL, "'%s' names the codec '%s', and dlx was built without %s",
+		           t->file, name, zarr_codec_lacks(*c));
 	m->ncodecs++;
 	for (int i = 0; i < m->ncodecs; i++)
 		packers += m->codec[i] != ZARR_CRC32C;

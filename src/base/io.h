@@ -41,9 +41,10 @@ struct io_map {
 int io_map_open(struct io_map *m, const char *path);
 void io_map_close(struct io_map *m);          /* a zeroed map is fine */
 
-/* The files that a pattern stands for, in order; a path that exists, or has none of "*?[", stands
- * for itself. Says what it does if that takes seconds. E_NOINPUT if nothing matches, or if the
- * search has no reasonable end. */
+/* The files that a pattern stands for, in order; a path that exists, or has neither "*?[" nor a
+ * list in braces, stands for itself. Those of {a,b} are those of each in turn. Says what it does if
+ * that takes seconds. E_NOINPUT if nothing matches, or none of a list, or if the search has no
+ * reasonable end. */
 struct io_paths {
 	size_t n;
 	char **v;

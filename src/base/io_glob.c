@@ -67,10 +67,9 @@ static int on_error(const char *path, int reason)
 
 static int give(struct io_paths *out, size_t n, char *const *v)
 {
-	out->n = n;
-	out->v = mem_calloc(n + 1, sizeof *out->v);
+	out->v = mem_realloc(out->v, (out->n + n + 1) * sizeof *out->v);
 	for (size_t i = 0; i < n; i++)
-		out->v[i] = mem_strdup(v[i]);
+		out->v[out->n++] = mem_strdup(v[i]);
 	return 0;
 }
 
@@ -98,11 +97,65 @@ static int expand(struct io_paths *out, const char *pattern)
 	return rc;
 }
 
+/* The '}' of the braces that begin at p, if they have a comma outside of inner ones, else NULL. */
+static const char *brace_end(const char *p)
+{
+	bool comma = false;
+	int depth = 0;
+
+	for (; *p; p++) {
+		depth += (*p == '{') - (*p == '}');
+		comma |= *p == ',' && depth == 1;
+		if (depth == 0)
+			return comma ? p : NULL;
+	}
+	return NULL;
+}
+
+/* The first braces that are a list, or NULL. */
+static const char *find_braces(const char *pattern)
+{
+	const char *p = pattern;
+
+	while ((p = strchr(p, '{')) && !brace_end(p))
+		p++;
+	return p;
+}
+
+static int expand_one(struct io_paths *out, const char *path)
+{
+	if (io_exists(path))
+		return give(out, 1, &(char *){ (char *)path });
+	return expand(out, path);
+}
+
+/* Each of the alternatives in braces by itself: one of which nothing is there is an error. */
+static int expand_list(struct io_paths *out, const char *pattern)
+{
+	const char *open = find_braces(pattern), *close = open ? brace_end(open) : NULL, *p = open;
+	int rc = open ? 0 : expand_one(out, pattern);
+
+	while (rc == 0 && p && p < close) {
+		const char *begin = ++p;
+		struct buf one = BUF_INIT;
+
+		for (int depth = 0; p < close && (*p != ',' || depth); p++)
+			depth += (*p == '{') - (*p == '}');
+		buf_add(&one, pattern, (size_t)(open - pattern));
+		buf_add(&one, begin, (size_t)(p - begin));
+		buf_puts(&one, close + 1);
+		rc = expand_list(out, one.data);
+		buf_release(&one);
+	}
+	return rc;
+}
+
 int io_expand(struct io_paths *out, const char *pattern)
 {
 	memset(out, 0, sizeof *out);
-	out->is_pattern = !io_exists(pattern) && strpbrk(pattern, "*?[");
-	return out->is_pattern ? expand(out, pattern) : give(out, 1, &(char *){ (char *)pattern });
+	out->is_pattern = !io_exists(pattern) && (strpbrk(pattern, "*?[") || find_braces(pattern));
+	return out->is_pattern ? expand_list(out, pattern) :
+	       give(out, 1, &(char *){ (char *)pattern });
 }
 
 void io_paths_release(struct io_paths *p)

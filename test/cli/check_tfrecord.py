@@ -44,6 +44,9 @@ same("cubes", a, want)
 same("parameters", b, params)
 assert text["input"]["channels"] == ["x[0]", "x[1]", "x[2]", "x[3]"], text["input"]["channels"]
 
+# a list of files, in its order
+same("list", convert("-i", "cube-{4,[02]}.tfrecord:y")[1], params[[4, 0, 2]])
+
 # many records a file, compressed in several members; by content alone
 put("all", b"".join(gzip.compress(records[i] + records[i + 1]) for i in (0, 2, 4)))
 text, a, b = convert("-i", "all:" + X, "-t", "all:y", "--input-layout", "last", "--samples", "4,1")

@@ -17,6 +17,18 @@ refused() {
 	says err "$refused_text"
 	[ ! -e out.dlx ] || fail "a record is left: $*"
 }
+
+# patterns for records, too
+for i in 1 2; do
+	expect 0 "$convert" -q -i one -o "record-$i.dlx"
+done
+expect 0 "$inspect" 'record-?.dlx'
+says out record-1.dlx
+says out record-2.dlx
+expect 66 "$inspect" 'record-{1,3}.dlx'
+says err "no file matches 'record-3.dlx'"
+expect 0 "$convert" -q --like 'record-*.dlx' --input-layout first -i one -o out.dlx
+
 cube=cube-0.tfrecord
 refused 64 "has 2 variables; name those wanted" -i $cube
 refused 64 "a sample has 4096 bytes: 4096 of u8 or i8, 2048 of f16, bf16, i16 or u16, 1024 of f32 or i32" -i $cube:x

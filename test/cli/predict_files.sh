@@ -13,6 +13,8 @@ has_tiff() { grep -q '^#define HAVE_TIFF 1' "$DLX_BUILD/config.h"; }
 "$python3" - <<'END' || fail "no data"
 import numpy as np
 from pictures import png, tiff
+from tfrecord import example, frame
+from zarr_files import array
 
 rng = np.random.default_rng(1)
 x = rng.integers(0, 256, (6, 12, 16, 3)).astype(np.uint8)
@@ -21,6 +23,8 @@ np.save("first.npy", np.moveaxis(x, -1, 1))
 np.save("y.npy", (x.sum(-1) // 300).astype(np.uint8))
 np.save("one.npy", x[0])
 np.save("odd.npy", x[..., :2])
+array("store.zarr", x, (4, 5, 16, 3), 3, "zstd")
+open("records.tfrecord", "wb").write(b"".join(frame(example({"x": v.tobytes()})) for v in x))
 np.save("square.npy", x[:, :3, :5])
 np.savez("named.npz", blue=x[..., 2], red=x[..., 0], other=x[..., 0], green=x[..., 1])
 np.savez("part.npz", red=x[..., 0], green=x[..., 1])
@@ -68,6 +72,8 @@ alike() {
 alike colour last.npy
 says err "'last.npy': the first axis counts samples, 3 channels (the last axis) of 12x16"
 alike colour first.npy
+alike colour store.zarr
+alike colour 'records.tfrecord:x[u8,12,16,3]'
 alike colour named.npz
 says err 'channels: red, green, blue'
 expect 66 "$train" --predict part.npz -o got.npy colour.yaml
@@ -79,6 +85,7 @@ alike colour p?.png
 alike colour 'p?.png'
 [ "$(grep -c '3 channels' err)" -eq 1 ] || fail "says the same of each file"
 alike colour p0.png --predict 'p[1-3].png' p4.png p5.png
+alike colour 'p{[01],2}.png' 'p{3,4,5}.png'
 alike grey grey.npy
 alike grey grey?.png
 if has_tiff; then

@@ -48,7 +48,7 @@ BEGIN {
 	home("^png[.]h$", "report data-tools")
 	home("^netcdf[.]h$", "report data-tools")
 	home("^zlib[.]h$", "report data-tools")
-	home("^blosc[.]h$", "data-tools")
+	home("^(blosc|lmdb)[.]h$", "data-tools")
 	home("^xxhash[.]h$", "base")
 }
 FNR == 1 {

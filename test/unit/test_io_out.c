@@ -201,6 +201,21 @@ static void patterns(void **state)
 	io_paths_release(&p);
 	assert_error(io_expand(&p, "g/*/*.y"), E_NOINPUT, "no file matches");
 	io_paths_release(&p);
+	assert_int_equal(io_expand(&p, "g/{2/*,{1,2}/?}.x"), 0);
+	assert_true(p.is_pattern && p.n == 3);
+	assert_string_equal(p.v[0], "g/2/a.x");
+	assert_string_equal(p.v[1], "g/1/b.x");
+	assert_string_equal(p.v[2], "g/2/a.x");
+	io_paths_release(&p);
+	assert_error(io_expand(&p, "g/{1/b.x,2/b.x}"), E_NOINPUT, "no file matches 'g/2/b.x'");
+	io_paths_release(&p);
+	assert_int_equal(io_expand(&p, "g/{a}/{b"), 0);
+	assert_true(!p.is_pattern && p.n == 1);
+	io_paths_release(&p);
+	io_write_file("g/{1,2}", "", 0);
+	assert_int_equal(io_expand(&p, "g/{1,2}"), 0);
+	assert_true(!p.is_pattern && p.n == 1);
+	io_paths_release(&p);
 }
 
 int main(void)
