@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * From record files to batches: a dataset is the concatenation of one or more record files with
- * equal array names and dtypes, and equal shapes but for the extents of their places; a loader
- * decodes, transforms and assembles batches on background threads into a ring of buffers allocated
- * once.
+ * equal array names and dtypes, and samples of equal shapes but for the extents of their places; a
+ * loader decodes, transforms and assembles batches on background threads into a ring of buffers
+ * allocated once.
  *
  * Order and randomness are pure functions of (seed, epoch, index): sample i of epoch e is the
  * same for any number of threads, and a loader started at (epoch, batch) continues exactly as
@@ -58,7 +58,7 @@ struct dataset;
 struct dataset_info {
 	int64_t samples;
 	struct shape input, target;              /* of one sample as stored, without the sample axis; of
-	                                          * several sizes the first file's */
+	                                          * several sizes the first */
 	bool has_target;
 	enum dtype input_dtype, target_dtype;
 	const char *const *input_channels;       /* names, as many as input.d[0], or NULL */

@@ -11,8 +11,8 @@
 #define RECORDS "dlx-convert makes a record file of input and target, which 'train' names"
 #define VALIDATE "it is 'train: {validate: {epochs: N}}', or steps"
 #define ONE_PROCESS_EACH "dlx has one process for each GPU: start as many with mpiexec or srun"
-#define CONVERTED "dlx-convert makes samples of one size; crop takes windows, and the layer " \
-	"resize resizes"
+#define CONVERTED "samples may have several sizes; crop takes windows, and the layer resize " \
+	"resizes"
 
 const struct synonym synonyms_of_runs[] = {
 	/* data */
