@@ -25,7 +25,6 @@ static int expand(struct column *c, const char *path, bool *is_glob)
 {
 	struct io_paths found;
 	int rc = io_expand(&found, path);
-
 	*is_glob = found.is_pattern;
 	for (size_t i = 0; i < found.n; i++)
 		add_file(c, found.v[i]);
@@ -45,7 +44,6 @@ static int check_like_first(const struct column *c, int f)
 	const struct source *s = c->source;
 	const struct shape sample = c->file_a_sample ? s->shape : without_first(&s->shape);
 	char got[SHAPE_TEXT], want[SHAPE_TEXT];
-
 	if (s->dtype != c->dtype)
 		return ERR(E_DATA, NULL, "'%s': '%s' is %s, but %s in '%s'", c->file[f], c->name,
 		           dtype_name(s->dtype), dtype_name(c->dtype), c->file[0]);
@@ -61,7 +59,6 @@ static int check_like_first(const struct column *c, int f)
 static int64_t file_bytes(const char *path)
 {
 	struct stat st;
-
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_size : 0;
 }
 
@@ -94,7 +91,6 @@ static void take_axes(struct column *c, int first)
 static bool has_pages_apart(const struct column *c, bool concatenate)
 {
 	const char *first = c->source->axis[0];
-
 	return concatenate && first && strcmp(first, "depth") == 0;
 }
 
@@ -102,7 +98,6 @@ static bool has_pages_apart(const struct column *c, bool concatenate)
 static int take_first(struct column *c, bool concatenate)
 {
 	const struct source *s;
-
 	TRY(open_file(c, 0));
 	s = c->source;
 	c->file_a_sample |= s->format->picture && !has_pages_apart(c, concatenate);
@@ -138,7 +133,6 @@ static int count_samples(struct column *c)
 static int make_room(struct column *c, const struct shape *sample)
 {
 	const int64_t limit = (int64_t)1 << 40, n = shape_count(sample);
-
 	if (n > limit)
 		return source_bad(c->source, "more than 2^40 values a sample");
 	if (n > c->room) {
@@ -153,7 +147,6 @@ int column_open(struct column *c, const char *path, const char *variable, const 
                 bool concatenate, int nmissing, const double *missing)
 {
 	bool is_glob;
-
 	memset(c, 0, sizeof(*c));
 	c->format = format;
 	c->variable = variable ? mem_strdup(variable) : NULL;
@@ -201,7 +194,6 @@ void column_release(struct column *c)
 void column_repeat(struct column *c, int64_t n)
 {
 	const int64_t rows = c->source->shape.nd ? c->source->shape.d[0] : 1;
-
 	c->repeated = true;
 	c->samples = n;
 	if (rows == 1 && c->sample.nd + 1 == c->source->shape.nd)
@@ -217,7 +209,6 @@ static void mark_missing(const struct column *c, double *v, int64_t n)
 	const struct source *s = c->source;
 	const int count = c->nmissing >= 0 ? c->nmissing : s->nmissing;
 	const double *missing = c->nmissing >= 0 ? c->missing : s->missing;
-
 	for (int k = 0; k < count; k++) {
 		const double m = s->dtype == DTYPE_F32 ? (double)(float)missing[k] : missing[k];
 
@@ -233,7 +224,6 @@ static void mark_missing(const struct column *c, double *v, int64_t n)
 static int file_of(const struct column *c, int64_t i)
 {
 	int f = c->file_a_sample ? (int)i : 0;
-
 	while (!c->file_a_sample && !c->repeated && i >= c->first[f + 1])
 		f++;
 	return f;
@@ -252,7 +242,6 @@ int column_read(struct column *c, int64_t i, double *values)
 	struct shape shape;
 	int64_t n;
 	int rc;
-
 	TRY(column_shape(c, i, &shape));
 	TRY(make_room(c, &shape));
 	n = shape_count(&shape);

@@ -121,7 +121,6 @@ static int read_numbers(const char *option, const char *text, double **out)
 	const char **piece;
 	const int n = split_commas(text, &piece);
 	int rc = n > 0 ? 0 : ERR(E_USAGE, NULL, "--%s: expected numbers", option);
-
 	*out = mem_calloc((size_t)n + 1, sizeof(**out));
 	for (int i = 0; i < n; i++) {
 		char *end;
@@ -137,7 +136,6 @@ static int read_numbers(const char *option, const char *text, double **out)
 static int read_choice(const char *option, const char *text, const char *const *names, int *out)
 {
 	const char *guess;
-
 	*out = 0;
 	for (int i = 0; text && names[i]; i++) {
 		if (strcmp(names[i], text) == 0) {
@@ -155,7 +153,6 @@ static int read_choice(const char *option, const char *text, const char *const *
 static int read_dtype(const char *option, const char *text, enum dtype dflt, enum dtype *out)
 {
 	const int t = text ? dtype_find(text) : (int)dflt;
-
 	if (t < 0)
 		return ERR(E_USAGE, NULL,
 		           "--%s: unknown type '%s'; expected f32 f64 f16 bf16 i8 u8 i16 u16 i32 or i64",
@@ -185,7 +182,6 @@ static int read_edges(struct conversion *c)
 static int read_ignore(struct conversion *c)
 {
 	char *end;
-
 	c->ignore = RECORD_NO_IGNORE;
 	if (!c->ignore_text)
 		return 0;
@@ -201,7 +197,6 @@ static int read_ignore(struct conversion *c)
 static int open_sides(struct conversion *c)
 {
 	int missing = -1, input_layout, target_layout;
-
 	TRY(read_choice("input-layout", c->input_layout, layout_names, &input_layout));
 	TRY(read_choice("target-layout", c->target_layout, layout_names, &target_layout));
 	if (input_layout == LAYOUT_NONE)
@@ -251,7 +246,6 @@ static int plan_input(struct conversion *c, struct arena *a)
 	const int64_t n = side_channels(c->input);
 	const char **names = ARENA_ARRAY(a, const char *, n + 2), **given;
 	int given_n = 0;
-
 	TRY(read_dtype("dtype", c->dtype, side_dtype(c->input), &in->dtype));
 	in->shape = *side_shape(c->input);
 	for (int64_t i = 0; i < n; i++)
@@ -288,7 +282,6 @@ static enum dtype label_dtype(const struct conversion *c)
 {
 	const bool ignore_fits =
 	    c->ignore == RECORD_NO_IGNORE || (c->ignore >= 0 && c->ignore <= UINT8_MAX);
-
 	if (c->nedges == 0 && !dtype_is_float(side_dtype(c->target)))
 		return side_dtype(c->target);
 	return c->nedges < UINT8_MAX && ignore_fits ? DTYPE_U8 : DTYPE_I32;
@@ -297,7 +290,6 @@ static enum dtype label_dtype(const struct conversion *c)
 static int check_ignore(const struct conversion *c, enum dtype t)
 {
 	double slot;
-
 	if (c->ignore == RECORD_NO_IGNORE)
 		return 0;
 	if (!c->labels)
@@ -317,7 +309,6 @@ static int plan_classes(struct conversion *c, struct arena *a)
 {
 	const char **given, **names;
 	int n;
-
 	c->info.nclasses = c->nedges ? c->nedges + 1 : 0;
 	if (!c->class_names)
 		return 0;
@@ -339,7 +330,6 @@ static int plan_classes(struct conversion *c, struct arena *a)
 static int plan_target(struct conversion *c, struct arena *a)
 {
 	struct record_array *t = &c->info.target;
-
 	c->info.ignore = RECORD_NO_IGNORE;
 	if (!c->target) {
 		*t = record_no_target();
@@ -371,7 +361,6 @@ static void plan_sources(struct conversion *c, struct arena *a)
 	const int n = side_files(c->input, &in), m = c->target ? side_files(c->target, &tg) : 0;
 	const char **all = ARENA_ARRAY(a, const char *, n + m);
 	int k = 0;
-
 	for (int i = 0; i < n + m; i++) {
 		const char *name = i < n ? in[i] : tg[i - n];
 		bool known = false;
@@ -419,7 +408,6 @@ static const char *command_text(struct arena *a, int argc, char **argv)
 {
 	struct buf b = BUF_INIT;
 	const char *text;
-
 	buf_puts(&b, "dlx-convert");
 	for (int i = 1; i < argc; i++) {
 		bool plain = argv[i][0] != '\0';
@@ -466,7 +454,6 @@ static int run_command(void *arg)
 	struct conversion c = {.level = 3};
 	struct arena *a = arena_new();
 	int rc;
-
 	signals_block();
 	c.command = command_text(a, argc, argv);
 	rc = signals_begin();
@@ -494,7 +481,6 @@ static int run_command(void *arg)
 int main(int argc, char **argv)
 {
 	struct command command = {argc, argv};
-
 	log_init("dlx-convert", 0, 1);
 	for (int i = 1; i + 1 < argc; i++)
 		if (strcmp(argv[i], "-o") == 0 || strcmp(argv[i], "--output") == 0)

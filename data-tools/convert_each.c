@@ -49,7 +49,6 @@ static int open_record(struct each *e, struct conversion *c)
 	const int stem = (int)(strlen(out) - (io_ends_in(out, ".dlx") ? strlen(".dlx") : 0));
 	struct buf path = BUF_INIT;
 	int rc;
-
 	buf_printf(&path, "%.*s-%06d.dlx", stem, out, e->records++);
 	rc = run_open(&e->run, c, path.data);
 	buf_release(&path);
@@ -61,7 +60,6 @@ static int open_record(struct each *e, struct conversion *c)
 static void tell_reading(struct each *e, const char *file, const struct conversion *c)
 {
 	struct buf text = BUF_INIT;
-
 	side_reading(c->input, &text);
 	if (text.len && !c->quiet && (!e->reading || strcmp(text.data, e->reading) != 0))
 		note("'%s': %s", shown(file), text.data);
@@ -74,7 +72,6 @@ static void tell_reading(struct each *e, const char *file, const struct conversi
 static int check_type(struct each *e, const char *file, const struct conversion *c)
 {
 	const enum dtype t = c->info.input.dtype, trained = c->like.dtype;
-
 	if (!e->first) {
 		e->first = mem_strdup(file);
 		e->dtype = t;
@@ -109,7 +106,6 @@ static int add_file(struct each *e, const char *file, const char *names)
 	struct arena *a = arena_new();
 	struct conversion *c = mem_alloc(sizeof *c);
 	const char *spec = arena_printf(a, "%s%s", file, names);
-
 	*c = *e->all;
 	c->inputs = (struct texts){.n = 1, .v = &spec};
 	int rc = convert_plan(c, a);
@@ -130,7 +126,6 @@ static int add_spec(struct each *e, const char *spec)
 	char *path = mem_strdup(spec);
 	struct io_paths found;
 	int rc;
-
 	if (colon && colon > spec)
 		path[colon - spec] = '\0';
 	else
@@ -147,7 +142,6 @@ int convert_each(const struct conversion *c)
 {
 	struct each e = {.all = c};
 	int rc = 0;
-
 	for (int i = 0; i < c->inputs.n && rc == 0; i++)
 		rc = add_spec(&e, c->inputs.v[i]);
 	rc = close_record(&e, rc);

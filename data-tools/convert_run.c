@@ -32,7 +32,6 @@ static void add_mask(const struct run *r)
 	const struct shape *s = &r->shape[0];
 	const int64_t channels = s->d[0] - 1, points = shape_count(s) / s->d[0];
 	double *mask = r->input + channels * points;
-
 	for (int64_t i = 0; i < points; i++)
 		mask[i] = 1;
 	for (int64_t c = 0; c < channels; c++)
@@ -44,7 +43,6 @@ static void add_mask(const struct run *r)
 static int64_t fill(double *v, int64_t n, double value)
 {
 	int64_t filled = 0;
-
 	for (int64_t i = 0; i < n; i++) {
 		if (!isnan(v[i]))
 			continue;
@@ -58,7 +56,6 @@ static int64_t fill(double *v, int64_t n, double value)
 static double class_of(const struct conversion *c, double v)
 {
 	int k = 0;
-
 	while (k < c->nedges && v >= c->edges[k])
 		k++;
 	return k;
@@ -70,7 +67,6 @@ static int check_label(const struct run *r, int64_t sample, int64_t at, double v
 	const struct conversion *c = r->c;
 	const int64_t most = c->info.nclasses ? c->info.nclasses : RECORD_MAX_CLASSES;
 	char place[SHAPE_TEXT];
-
 	if ((v >= 0 && v < (double)most) || (c->ignore != RECORD_NO_IGNORE && v == (double)c->ignore))
 		return 0;
 	return ERR(E_DATA, NULL, "sample %lld of the target has the label %.19g at (%s), which is no "
@@ -82,7 +78,6 @@ static int make_labels(const struct run *r, int64_t sample, int64_t n)
 {
 	const struct conversion *c = r->c;
 	int64_t missing = 0;
-
 	for (int64_t i = 0; i < n; i++) {
 		if (isnan(r->target[i])) {
 			missing++;
@@ -108,7 +103,6 @@ static int narrow(struct run *r, const struct record_array *a, void *to, const d
 	char place[SHAPE_TEXT];
 	const bool target = a == &r->c->info.target, integer = !dtype_is_float(a->dtype),
 	           labels = integer && target;
-
 	dtype_convert(a->dtype, to, DTYPE_F64, v, n);
 	for (int64_t i = 0; i < n; i++) {
 		const double is = dtype_get(a->dtype, to, i);
@@ -143,7 +137,6 @@ static void make_room(double **v, void **out, int64_t *room, int64_t n, enum dty
 static bool is_map(const struct shape *input, const struct shape *target)
 {
 	const int n = input->nd - 1, lead = target->nd - n;
-
 	for (int k = 0; k < n && lead >= 0; k++)
 		if (target->d[lead + k] != input->d[1 + k])
 			return false;
@@ -157,7 +150,6 @@ static int check_sizes(const struct run *r, int64_t sample)
 	const struct record_info *i = &r->c->info;
 	const bool maps = is_map(&i->input.shape, &i->target.shape);
 	char got[SHAPE_TEXT], want[SHAPE_TEXT];
-
 	if (!r->c->target || (maps ? is_map(&r->shape[0], &r->shape[1])
 	                           : shape_equal(&r->shape[1], &i->target.shape)))
 		return 0;
@@ -171,7 +163,6 @@ static int begin_sample(struct run *r, int64_t sample)
 {
 	const struct conversion *c = r->c;
 	const struct record_info *i = &c->info;
-
 	r->shape[1] = i->target.shape;
 	TRYC(side_size(c->input, sample, &r->shape[0]), "in --input");
 	if (c->target)
@@ -187,7 +178,6 @@ static int begin_sample(struct run *r, int64_t sample)
 static int read_sample(struct run *r, int64_t sample)
 {
 	const struct conversion *c = r->c;
-
 	TRYC(side_read(c->input, sample, r->input), "in --input");
 	if (!c->target)
 		return 0;
@@ -200,7 +190,6 @@ static int convert_sample(struct run *r, int64_t sample)
 {
 	const struct conversion *c = r->c;
 	const struct record_info *i = &c->info;
-
 	TRY(begin_sample(r, sample));
 	const int64_t n = shape_count(&r->shape[0]), tn = shape_count(&r->shape[1]);
 	TRY(read_sample(r, sample));
@@ -221,7 +210,6 @@ static int convert_sample(struct run *r, int64_t sample)
 static void warn_of_values(const struct run *r)
 {
 	const struct conversion *c = r->c;
-
 	if (!c)
 		return;
 	if (r->filled_input && !c->validity_mask && !isnan(c->fill))
@@ -245,7 +233,6 @@ static void print_array(const char *name, const struct record_info *i,
                         const struct record_array *a)
 {
 	char text[SHAPE_TEXT];
-
 	printf("  %-7s %s %s", name, dtype_name(a->dtype), shape_text(&a->shape, text));
 	if (i->nsizes > 1)
 		printf(" and %d other size%s", i->nsizes - 1, i->nsizes > 2 ? "s" : "");
@@ -258,7 +245,6 @@ static int summary(const struct conversion *c)
 {
 	const struct record_info *i;
 	struct record *r;
-
 	if (!io_is_regular(c->output))
 		return 0;   /* a pipe or a device is not read again */
 	TRY(record_open(&r, c->output));
@@ -281,7 +267,6 @@ static int summary(const struct conversion *c)
 int run_open(struct run **out, struct conversion *c, const char *path)
 {
 	struct record_writer *w;
-
 	*out = NULL;
 	TRY(record_create(&w, path, &c->info, (int)c->level));
 	struct run *r = *out = mem_calloc(1, sizeof *r);
@@ -321,7 +306,6 @@ int convert_run(struct conversion *c)
 {
 	struct run *r;
 	int rc = run_open(&r, c, c->output);
-
 	if (rc == 0)
 		rc = run_add(r, c);
 	rc = run_close(r, rc);

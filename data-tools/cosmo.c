@@ -91,7 +91,6 @@ static int64_t cells(const struct request *q)
 static struct cosmology draw(struct job *j)
 {
 	double value[PARAMETERS];
-
 	for (int i = 0; i < PARAMETERS; i++) {
 		const double u = 2 * rng_uniform((uint64_t)j->q->seed, hash_name("cosmo.parameters"),
 		                                 (uint64_t)j->number, (uint64_t)i) - 1;
@@ -109,7 +108,6 @@ static void make_universe(void *arg)
 	const struct request *q = j->q;
 	const struct cosmology c = draw(j);
 	struct spectrum s;
-
 	spectrum_init(&s, &c);
 	field_displace(j->field, &s, q->cell * c.h * (double)q->size, (uint64_t)q->seed, j->number);
 	j->rc = 0;
@@ -125,7 +123,6 @@ static void make_universe(void *arg)
 static void cut(const struct request *q, const int16_t *counts, const int64_t at[3], int16_t *to)
 {
 	const int64_t n = q->size, m = q->cube;
-
 	for (int64_t c = 0; c < REDSHIFTS; c++)
 		for (int64_t x = 0; x < m; x++)
 			for (int64_t y = 0; y < m; y++)
@@ -138,7 +135,6 @@ static int write_universe(struct record_writer *w, struct job *j, int16_t *sampl
 {
 	const struct request *q = j->q;
 	const int64_t side = q->size / q->cube;
-
 	if (j->rc < 0) {
 		err_give(&j->error);
 		return err_context(j->rc, "universe %lld", (long long)j->number);
@@ -191,7 +187,6 @@ static void makers_free(struct makers *m)
 static int64_t start(struct makers *m, const struct request *q, int half, int64_t done)
 {
 	int64_t k = 0;
-
 	for (; k < m->n && done + k < q->universes; k++) {
 		struct job *j = &m->job[half * m->n + k];
 
@@ -207,7 +202,6 @@ static int make_all(struct makers *m, const struct request *q, struct record_wri
 	                             sizeof *sample);
 	int64_t done = 0, started = start(m, q, 0, 0);
 	int rc = 0;
-
 	for (int half = 0; started > 0 && rc == 0; half = 1 - half) {
 		const int64_t ready = started;
 
@@ -230,14 +224,12 @@ static struct record_info describe(const struct request *q)
 		.target = {.dtype = DTYPE_F32, .shape = shape_of(1, out), .channels = parameter_name},
 		.mask = -1, .ignore = RECORD_NO_IGNORE, .command = q->command,
 	};
-
 	return i;
 }
 
 static int summary(const struct request *q, struct record_writer *w, int rc)
 {
 	const int64_t side = q->size / q->cube;
-
 	if (rc < 0) {
 		record_discard(w);
 		return rc;
@@ -258,7 +250,6 @@ static int make(const struct request *q)
 	const struct record_info info = describe(q);
 	struct record_writer *w;
 	int rc = makers_new(&m, q);
-
 	if (rc == 0)
 		rc = record_create(&w, q->output, &info, (int)q->level);
 	if (rc == 0)
@@ -307,7 +298,6 @@ static int run(struct request *q, int argc, char **argv)
 {
 	struct arena *a = arena_new();
 	int rc;
-
 	rc = option_read(rows, q, NULL, &argc, argv);
 	if (rc == 0 && q->help)
 		help();
@@ -327,7 +317,6 @@ int main(int argc, char **argv)
 {
 	struct request q = {.universes = 64, .size = 64, .cell = CELL, .seed = 1, .level = 3};
 	int rc;
-
 	signals_block();
 	log_init("dlx-cosmo", 0, 1);
 	rc = signals_begin();

@@ -31,7 +31,6 @@ int field_new(struct field **out, int n)
 	struct field *f = mem_calloc(1, sizeof *f);
 	const size_t cells = (size_t)n * (size_t)n * (size_t)n;
 	int rc = fourier_new(&f->fourier, n, n, n);
-
 	*out = NULL;
 	f->n = n;
 	f->cells = (int64_t)cells;
@@ -73,7 +72,6 @@ static void make_noise(float *to, int64_t n, uint64_t seed, int64_t number)
 {
 	const uint64_t stream = hash_name("cosmo.noise");
 	double row[ROW];
-
 	for (int64_t at = 0; at < n; at += ROW) {
 		const int64_t most = n - at < ROW ? n - at : ROW;
 
@@ -95,7 +93,6 @@ static struct mode mode_of(const struct field *f, int64_t at)
 	const int half = f->n / 2 + 1;
 	struct mode m = {.at = at};
 	double squares = 0;
-
 	m.index[2] = (int)(at % half);
 	m.index[1] = fourier_wave((int)(at / half % f->n), f->n);
 	m.index[0] = fourier_wave((int)(at / half / f->n), f->n);
@@ -109,7 +106,6 @@ static struct mode mode_of(const struct field *f, int64_t at)
 static void colour(struct field *f)
 {
 	const double volume = f->box * f->box * f->box;
-
 	for (int64_t i = 0; i < f->modes; i++) {
 		const struct mode m = mode_of(f, i);
 		const double root = sqrt(spectrum_power(&f->s, m.k) * (double)f->cells / volume);
@@ -125,7 +121,6 @@ static void displace(struct field *f, int axis)
 {
 	const double unit = 2 * M_PI / f->box, cell = f->box / f->n;
 	const double scale = 1 / ((double)f->cells * cell);
-
 	for (int64_t i = 0; i < f->modes; i++) {
 		const struct mode m = mode_of(f, i);
 		const bool none = m.k <= 0 || m.index[axis] == f->n / 2;
@@ -153,14 +148,12 @@ void field_displace(struct field *f, const struct spectrum *s, double box, uint6
 static int64_t arrives(int i, double moved, int n)
 {
 	const int64_t at = (int64_t)floor(i + moved + 0.5) % n;
-
 	return at < 0 ? at + n : at;
 }
 
 int field_count(const struct field *f, double growth, int16_t *counts)
 {
 	const int n = f->n;
-
 	memset(counts, 0, (size_t)f->cells * sizeof *counts);
 	for (int64_t i = 0; i < f->cells; i++) {
 		const int64_t x = arrives((int)(i / n / n), growth * (double)f->psi[0][i], n);
@@ -184,7 +177,6 @@ double field_power_ratio(const struct field *f, double from, double to, int64_t 
 {
 	const double volume = f->box * f->box * f->box;
 	double sum = 0;
-
 	*modes = 0;
 	for (int64_t i = 0; i < f->modes; i++) {
 		const struct mode m = mode_of(f, i);

@@ -24,7 +24,6 @@ static int malformed(const char *variable, const char *what)
 static int read_type(struct declared *d, const char *variable, const char *p, size_t n)
 {
 	char name[8] = "";
-
 	d->big_endian = n > 0 && *p == '>';
 	p += d->big_endian;
 	n -= d->big_endian;
@@ -42,7 +41,6 @@ static int read_extent(struct declared *d, const char *variable, const char *p, 
 {
 	char *after;
 	const long long v = strtoll(p, &after, 10);
-
 	if (after != end || v < 1 || v > EXTENT_MOST)
 		return malformed(variable, "an extent is no whole number from 1 on");
 	if (d->shape.nd == MAXD)
@@ -56,7 +54,6 @@ static int read_extent(struct declared *d, const char *variable, const char *p, 
 static int read_brackets(struct declared *d, const char *variable, const char *p)
 {
 	const char *close = p + strlen(p) - 1;
-
 	for (bool first = true; p <= close; first = false) {
 		const char *comma = memchr(p, ',', (size_t)(close - p)), *end = comma ? comma : close;
 
@@ -74,7 +71,6 @@ int declared_read(struct declared *d, const char *variable)
 	const size_t n = variable ? strlen(variable) : 0;
 	const char *open = n && variable[n - 1] == ']' ? strrchr(variable, '[') : NULL;
 	const size_t name = open ? (size_t)(open - variable) : n;
-
 	*d = (struct declared){.dtype = -1};
 	if (name) {
 		d->name = mem_calloc(1, name + 1);
@@ -139,7 +135,6 @@ static int refuse(int code, const char *path, const char *name, uint64_t bytes, 
 {
 	struct buf fits = BUF_INIT;
 	int rc;
-
 	tell_what_fits(bytes, name, &fits);
 	rc = ERR(code, NULL, "'%s', '%s': %s %" PRIu64 " bytes: %s", path,
 	         name, what, bytes, fits.data);
@@ -151,7 +146,6 @@ static int refuse(int code, const char *path, const char *name, uint64_t bytes, 
 static bool has_extents(const struct shape *s, uint64_t n)
 {
 	uint64_t all = 1;
-
 	for (int i = 0; i < s->nd; i++)
 		if (__builtin_mul_overflow(all, (uint64_t)s->d[i], &all))
 			return false;
@@ -163,7 +157,6 @@ int declared_shape(const struct declared *d, const char *path, const char *name,
 {
 	const size_t size = d->dtype < 0 ? 1 : dtype_size((enum dtype)d->dtype);
 	const uint64_t n = bytes / size;
-
 	if (d->dtype < 0)
 		return refuse(E_USAGE, path, name, bytes,
 		              "its type and extents have to be said behind the name; a sample has");

@@ -58,7 +58,6 @@ static void add_panels(struct canvas *c, const struct record_array *a, int lead,
 	const int nd = s->nd, spatial = nd - lead;
 	const int64_t channels = lead ? s->d[0] : 1;
 	const bool labels = target && !dtype_is_float(a->dtype);
-
 	if (spatial < 2 || spatial > 3)
 		return;
 	for (int64_t k = 0; k < channels && c->n < (target ? 2 : 1) * MAX_PANELS; k++) {
@@ -85,7 +84,6 @@ static int target_lead(const struct record_info *i)
 static int plan_canvas(struct canvas *c, int size)
 {
 	const struct record_info *i = record_info(c->r);
-
 	c->size = size;
 	c->n = 0;
 	c->w = c->h = 0;
@@ -114,7 +112,6 @@ static bool masked(const struct canvas *c, const uint8_t *input, int64_t at)
 	const struct record_info *i = record_info(c->r);
 	const struct shape *s = record_shape(i, c->size, 0);
 	const int64_t points = shape_count(s) / s->d[0];
-
 	return i->mask >= 0 && at / points != i->mask &&
 	       dtype_get(i->input.dtype, input, i->mask * points + at % points) == 0;
 }
@@ -124,7 +121,6 @@ static void point_colour(const struct canvas *c, const struct panel *p, int64_t 
 	const struct record_info *i = record_info(c->r);
 	const uint8_t *data = c->raw + (p->target ? record_array_at(i, c->size, 1) : 0);
 	const double v = dtype_get(p->target ? i->target.dtype : i->input.dtype, data, at);
-
 	if (p->labels ? v == (double)i->ignore : !p->target && masked(c, data, at))
 		memcpy(rgb, colour_missing, 3);
 	else if (p->labels)
@@ -145,7 +141,6 @@ static void draw_panel(struct canvas *c, int k)
 	const struct panel *p = &c->panel[k];
 	const int64_t left = GAP + k % c->columns * (c->w * c->zoom + GAP);
 	const int64_t top = GAP + k / c->columns * (c->h * c->zoom + GAP);
-
 	for (int64_t y = 0; y < p->h; y++) {
 		const int64_t row = c->o->north_up ? p->h - 1 - y : y;
 
@@ -164,7 +159,6 @@ static int draw_sample(struct canvas *c, int64_t sample)
 	char name[64];
 	char *path;
 	int rc;
-
 	if (size != c->size)
 		TRY(plan_canvas(c, size));
 	TRY(record_read(c->r, c->decoder, sample, c->raw));
@@ -183,7 +177,6 @@ static int draw_all(struct canvas *c, int *drawn)
 	int64_t *list, n;
 	int rc =
 	    select_samples(c->o->samples ? c->o->samples : ":8", record_info(c->r)->samples, &list, &n);
-
 	for (int64_t i = 0; rc == 0 && i < n; i++, (*drawn)++)
 		rc = draw_sample(c, list[i]);
 	mem_free(list);
@@ -194,7 +187,6 @@ int draw_samples(const struct record *r, const struct draw_options *o)
 {
 	struct canvas c = {.r = r, .o = o, .size = -1};
 	int drawn = 0, rc;
-
 	c.panel = mem_calloc(2 * MAX_PANELS, sizeof(*c.panel));
 	c.raw = mem_alloc(record_raw_bytes(record_info(r)));
 	c.decoder = record_decoder_new();

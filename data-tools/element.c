@@ -19,7 +19,6 @@ static const struct {
 bool element_find(struct element *out, const char *text)
 {
 	const bool coded = *text && strchr("<>|=", *text) != NULL;
-
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
 		if (strcmp(coded ? text + 1 : text, coded ? types[i].code : types[i].name) != 0)
 			continue;

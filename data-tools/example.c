@@ -60,7 +60,6 @@ static void help(void)
 static int unknown(const char *name)
 {
 	struct suggest near = {.word = name};
-
 	for (int i = 0; i < EXAMPLES; i++)
 		suggest_offer(&near, examples[i].name);
 	if (near.best)
@@ -84,7 +83,6 @@ int main(int argc, char **argv)
 {
 	struct request q = {.dir = "."};
 	int rc;
-
 	log_init("dlx-example", 0, 1);
 	rc = debug_read();
 	if (rc == 0)

@@ -32,7 +32,6 @@ static double ink(int digit, double row, double column)
 {
 	const int y = (int)floor(row), x = (int)floor(column);
 	const double v = row - y, u = column - x;
-
 	return (1 - v) * ((1 - u) * dot(digit, y, x) + u * dot(digit, y, x + 1)) +
 	       v * ((1 - u) * dot(digit, y + 1, x) + u * dot(digit, y + 1, x + 1));
 }
@@ -41,7 +40,6 @@ static double ink(int digit, double row, double column)
 static void colours(struct example_rng *r, double paper[3], double pen[3])
 {
 	const bool dark = example_choice(r, 2);
-
 	for (int c = 0; c < 3; c++) {
 		paper[c] = example_uniform(r, 0, 1. / 3);
 		pen[c] = example_uniform(r, 2. / 3, 1);
@@ -58,7 +56,6 @@ static void draw(struct example_rng *r, int digit, uint8_t *out)
 	const double height = example_uniform(r, 2, 3.2), width = example_uniform(r, 2, 3.6);
 	const double top = example_uniform(r, -3, 3), left = example_uniform(r, -3, 3);
 	double paper[3], pen[3];
-
 	colours(r, paper, pen);
 	for (int y = 0; y < SIDE; y++)
 		for (int x = 0; x < SIDE; x++) {
@@ -82,7 +79,6 @@ int example_digits(const char *dir)
 	};
 	struct example_rng r = example_rng("digits");
 	int rc;
-
 	for (int i = 0; i < COUNT; i++) {
 		const int digit = example_choice(&r, 10);
 

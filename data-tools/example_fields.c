@@ -37,7 +37,6 @@ static void blow(struct example_rng *r, struct example_array *a, int64_t n)
 	const double x = example_uniform(r, -250, 250), y = example_uniform(r, -250, 250);
 	const double radius = example_uniform(r, 50, 150), speed = example_uniform(r, 20, 60);
 	const double u0 = example_uniform(r, -10, 10), v0 = example_uniform(r, -10, 10);
-
 	set(&a[X], n, x);
 	set(&a[Y], n, y);
 	set(&a[PRESSURE], n, centre_pressure(speed));
@@ -67,7 +66,6 @@ int example_storms(const char *dir)
 	};
 	struct example_rng r = example_rng("storms");
 	int rc;
-
 	for (int64_t n = 0; n < STORMS; n++)
 		blow(&r, a, n);
 	rc = example_write(dir, "storms.h5", a, STORM_FIELDS);
@@ -89,7 +87,6 @@ struct waves {
 static struct waves waves(struct example_rng *r, double size)
 {
 	struct waves w;
-
 	for (int k = 0; k < WAVES; k++) {
 		w.size[k] = size / (1 + k) * example_normal(r);
 		w.phase[k] = example_uniform(r, 0, 2 * PI);
@@ -101,7 +98,6 @@ static struct waves waves(struct example_rng *r, double size)
 static double waves_at(const struct waves *w, int64_t lat, int64_t lon)
 {
 	double v = 0;
-
 	for (int k = 0; k < WAVES; k++)
 		v += w->size[k] * sin((k + 1) * 2 * PI * (double)lon / LON + w->slope[k] * (double)lat +
 		                      w->phase[k]);
@@ -115,7 +111,6 @@ static double ground(int64_t lat, int64_t lon)
 		{8, 1, 3, 2}, {15, 14, 4, 2.5}, {6, 25, 3, 3}, {17, 36, 4, 2}
 	};
 	double h = 0;
-
 	for (int k = 0; k < 4; k++) {
 		const double dy = (double)lat - mountain[k][0];
 		const double dx = remainder((double)lon - mountain[k][1], LON);
@@ -137,7 +132,6 @@ enum { TIME, LATITUDE, LONGITUDE, WIND_U, WIND_V, HUMIDITY, RAIN, WEATHER_FIELDS
 static void weather_at(struct example_rng *r, struct example_array *a, int64_t t)
 {
 	const struct waves wu = waves(r, 0.6), wv = waves(r, 0.6), wq = waves(r, 0.3);
-
 	for (int64_t i = 0; i < LAT * LON; i++) {
 		const int64_t lat = i / LON, lon = i % LON;
 		const double u = 1 + waves_at(&wu, lat, lon), v = waves_at(&wv, lat, lon);
@@ -154,7 +148,6 @@ static struct example_array coordinate(const char *name, const char *units, int6
                                        double step)
 {
 	struct example_array a = example_new(name, "coordinate", DTYPE_F64, 1, &n);
-
 	a.axis[0] = name;
 	a.units = units;
 	for (int64_t i = 0; i < n; i++)
@@ -170,7 +163,6 @@ static struct example_array field(const char *name, const char *about, const cha
 	const int skip = hours == 0;
 	struct example_array a = example_new(name, about, DTYPE_F32, 3 - skip, d + skip);
 	static const char *const axes[] = {"time", "lat", "lon"};
-
 	for (int i = 0; i < a.shape.nd; i++)
 		a.axis[i] = axes[i + skip];
 	a.units = units;
@@ -190,7 +182,6 @@ static struct example_array longitudes(void)
 static struct example_array heights(void)
 {
 	struct example_array a = field("height", "of the ground, without a time", "km", 0);
-
 	for (int64_t i = 0; i < LAT * LON; i++)
 		set(&a, i, ground(i / LON, i % LON));
 	return a;
@@ -215,7 +206,6 @@ static int write_weather(const char *dir, struct example_rng *r, const struct we
 		[RAIN] = field("rain", "what is to be predicted", "mm h-1", w->hours),
 	};
 	int rc;
-
 	for (int64_t t = 0; t < w->hours; t++)
 		weather_at(r, a, t);
 	if (w->forecast) {
@@ -231,7 +221,6 @@ static int write_ground(const char *dir)
 {
 	struct example_array a[] = {latitudes(), longitudes(), heights()};
 	int rc = example_write(dir, "ground.nc", a, 3);
-
 	example_release(a, 3);
 	return rc;
 }
@@ -247,7 +236,6 @@ int example_rain(const char *dir)
 	};
 	struct example_rng r = example_rng("rain");
 	int rc = write_ground(dir);
-
 	for (size_t i = 0; rc == 0 && i < sizeof files / sizeof *files; i++)
 		rc = write_weather(dir, &r, &files[i]);
 	return rc;

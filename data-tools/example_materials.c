@@ -40,7 +40,6 @@ static void draw(struct example_rng *r, int kind, uint8_t *out)
 	const double angle = example_uniform(r, 0, PI), scale = example_uniform(r, 0.5, 1);
 	const double y0 = example_uniform(r, 0, SIDE), x0 = example_uniform(r, 0, SIDE);
 	double colour[2][3];
-
 	for (int c = 0; c < 3; c++) {
 		colour[0][c] = example_uniform(r, 0, 255);
 		colour[1][c] = colour[0][c] + (colour[0][c] > 127 ? -1 : 1) * example_uniform(r, 80, 120);
@@ -66,7 +65,6 @@ static int write_pictures(const char *dir)
 	};
 	struct example_rng r = example_rng("materials");
 	int rc;
-
 	for (int i = 0; i < COUNT; i++) {
 		dtype_set(DTYPE_U8, a[1].data, i, i % 4);
 		draw(&r, i % 4, (uint8_t *)a[0].data + (int64_t)i * SIDE * SIDE * 3);
@@ -93,7 +91,6 @@ static float *add(struct weights *w, const char *name, int nd, const int64_t *d)
 {
 	const struct shape s = shape_of(nd, d);
 	float *data = arena_alloc(w->arena, (size_t)shape_count(&s) * sizeof *data);
-
 	w->t[w->n++] = (struct st_tensor){name, DTYPE_F32, s, data};
 	return data;
 }
@@ -104,7 +101,6 @@ static void add_random(struct weights *w, const char *name, double deviation, in
 	float *data = add(w, name, nd, d);
 	const int64_t n = shape_count(&w->t[w->n - 1].shape);
 	double block[256];
-
 	for (int64_t i = 0; i < n; i++) {
 		if (i % 256 == 0)
 			rng_normals(1, hash_name(name), 0, i, n - i < 256 ? n - i : 256, block);
@@ -120,7 +116,6 @@ static double detector(int k, int channel, int y, int x)
 	const double angle = k % 8 * PI / 8, wave = k / 8 % 2 ? 1.6 : 0.8, phase = k / 16 % 2 * PI / 2;
 	const double along = (x - 3) * cos(angle) + (y - 3) * sin(angle);
 	const double bell = exp(-((x - 3) * (x - 3) + (y - 3) * (y - 3)) / 8.);
-
 	return 0.5 * colour[k / 32][channel] * bell * cos(wave * along + phase);
 }
 
@@ -128,7 +123,6 @@ static void add_detectors(struct weights *w)
 {
 	const int64_t d[] = {64, 3, 7, 7};
 	float *data = add(w, "conv1.weight", 4, d);
-
 	for (int i = 0; i < 64 * 3 * 49; i++)
 		data[i] = (float)detector(i / 147, i / 49 % 3, i / 7 % 7, i % 7);
 }
@@ -155,7 +149,6 @@ static void add_downsample(struct weights *w, const char *path, int64_t in, int6
 {
 	const int64_t d[] = {out, in, 1, 1};
 	float *data = add(w, arena_printf(w->arena, "%s.downsample.0.weight", path), 4, d);
-
 	for (int64_t o = 0; o < out; o++)
 		data[o * in + o % in] = 1;
 	add_norm(w, arena_printf(w->arena, "%s.downsample.1", path), out, 1);
@@ -164,7 +157,6 @@ static void add_downsample(struct weights *w, const char *path, int64_t in, int6
 static void add_block(struct weights *w, int stage, int b, int64_t in, int64_t out)
 {
 	const char *path = arena_printf(w->arena, "layer%d.%d", stage, b);
-
 	for (int i = 1; i <= 2; i++) {
 		const int64_t d[] = {out, i == 1 ? in : out, 3, 3};
 
@@ -182,7 +174,6 @@ static int write_weights(const char *dir)
 	const int64_t classes = 1000, d[] = {classes, 512};
 	const char *path = arena_printf(w.arena, "%s/resnet18.safetensors", dir);
 	int rc;
-
 	add_detectors(&w);
 	add_norm(&w, "bn1", 64, 1);
 	for (int stage = 1, in = 64; stage <= 4; stage++) {

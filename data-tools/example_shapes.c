@@ -18,7 +18,6 @@ static void draw_cell(struct example_rng *r, const int64_t *size, double *light,
 	const double x0 = example_uniform(r, 0, (double)size[1]);
 	const double a = example_uniform(r, 6, 13), b = a * example_uniform(r, 0.7, 1);
 	const double angle = example_uniform(r, 0, 3.1416), bright = example_uniform(r, 60, 110);
-
 	for (int64_t i = 0; i < size[0] * size[1]; i++) {
 		const double v = (double)(i / size[1]) - y0, u = (double)(i % size[1]) - x0;
 		const double q = hypot((u * cos(angle) + v * sin(angle)) / a,
@@ -37,7 +36,6 @@ static void draw_cells(struct example_rng *r, const int64_t *size, uint8_t *imag
 	const int64_t n = size[0] * size[1];
 	double *light = mem_calloc((size_t)n, sizeof *light);
 	const double slope = example_uniform(r, -30, 30);
-
 	for (int64_t k = 0; k < n / 700; k++)
 		draw_cell(r, size, light, label);
 	for (int64_t i = 0; i < n; i++)
@@ -55,7 +53,6 @@ static int cells_of(const char *dir, struct example_rng *r, const char *name, co
 		example_new("labels", "0 background, 1 cell, 2 its border", DTYPE_U8, 3, d),
 	};
 	int rc;
-
 	for (int64_t i = 0; i < d[0]; i++)
 		draw_cells(r, d + 1, (uint8_t *)a[0].data + i * d[1] * d[2],
 		           (uint8_t *)a[1].data + i * d[1] * d[2]);
@@ -101,7 +98,6 @@ static bool inside(const struct blob *b, int64_t i)
 	const double at[] = {(double)(i / (SIDE * SIDE)), (double)(i / SIDE % SIDE),
 		                 (double)(i % SIDE)};
 	double q = 0;
-
 	for (int k = 0; k < 3; k++)
 		q += (at[k] - b->centre[k]) * (at[k] - b->centre[k]) / (b->radius[k] * b->radius[k]);
 	return q <= 1;
@@ -110,7 +106,6 @@ static bool inside(const struct blob *b, int64_t i)
 static struct blob organ(struct example_rng *r)
 {
 	struct blob b;
-
 	for (int k = 0; k < 3; k++) {
 		b.centre[k] = example_uniform(r, 13, 19);
 		b.radius[k] = example_uniform(r, 8, 12);
@@ -123,7 +118,6 @@ static struct blob lesion(struct example_rng *r, const struct blob *organ)
 {
 	struct blob b;
 	const double radius = example_uniform(r, 2.5, 4.5);
-
 	for (int k = 0; k < 3; k++) {
 		b.centre[k] = organ->centre[k] + 0.45 * organ->radius[k] * example_uniform(r, -1, 1);
 		b.radius[k] = radius;
@@ -138,7 +132,6 @@ static void draw_volume(struct example_rng *r, int16_t *image, uint8_t *label)
 	const struct blob body = organ(r);
 	struct blob lesions[3];
 	const int n = 1 + example_choice(r, 3);
-
 	for (int k = 0; k < n; k++)
 		lesions[k] = lesion(r, &body);
 	for (int64_t i = 0; i < SIDE * SIDE * SIDE; i++) {
@@ -159,7 +152,6 @@ int example_volumes(const char *dir)
 	};
 	struct example_rng r = example_rng("volumes");
 	int rc;
-
 	for (int64_t i = 0; i < VOLUMES; i++)
 		draw_volume(&r, (int16_t *)a[0].data + i * n, (uint8_t *)a[1].data + i * n);
 	rc = example_write(dir, "volumes.h5", a, 2);

@@ -22,7 +22,6 @@ struct example_array example_new(const char *name, const char *about, enum dtype
                                  const int64_t *d)
 {
 	struct example_array a = {.name = name, .about = about, .dtype = dtype};
-
 	a.shape = shape_of(nd, d);
 	a.data = mem_calloc((size_t)shape_count(&a.shape), dtype_size(dtype));
 	return a;
@@ -46,7 +45,6 @@ static int write_npy(struct io_file *f, const struct example_array *a, int n)
 	struct shape sample = shape_of(a->shape.nd - 1, a->shape.d + 1);
 	struct buf h = BUF_INIT;
 	int rc;
-
 	(void)n;
 	npy_header(&h, a->dtype, a->shape.d[0], &sample);
 	rc = io_write(f, h.data, h.len);
@@ -58,7 +56,6 @@ static int write_npy(struct io_file *f, const struct example_array *a, int n)
 static int write_idx(struct io_file *f, const struct example_array *a, int n)
 {
 	uint8_t h[4 + 4 * MAXD] = {0, 0, 8, (uint8_t)a->shape.nd};
-
 	(void)n;
 	for (int i = 0; i < a->shape.nd; i++)
 		for (int k = 0; k < 4; k++)
@@ -79,7 +76,6 @@ static bool put_hdf5(hid_t file, const struct example_array *a)
 	hsize_t d[MAXD];
 	hid_t space, set;
 	bool ok;
-
 	for (int i = 0; i < a->shape.nd; i++)
 		d[i] = (hsize_t)a->shape.d[i];
 	space = H5Screate_simple(a->shape.nd, d, NULL);
@@ -97,7 +93,6 @@ static int write_hdf5(struct io_file *f, const struct example_array *a, int n)
 {
 	const hid_t file = H5Fcreate(io_temporary(f), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
 	bool ok = file >= 0;
-
 	for (int i = 0; ok && i < n; i++)
 		ok = put_hdf5(file, &a[i]);
 	if (file >= 0 && H5Fclose(file) < 0)
@@ -118,7 +113,6 @@ static int netcdf_dimension(int file, const char *name, int64_t extent, int *dim
 static int define_netcdf(int file, const struct example_array *a, int *var)
 {
 	int dim[MAXD], rc = NC_NOERR;
-
 	for (int i = 0; rc == NC_NOERR && i < a->shape.nd; i++)
 		rc = netcdf_dimension(file, a->axis[i], a->shape.d[i], &dim[i]);
 	if (rc == NC_NOERR)
@@ -132,7 +126,6 @@ static int define_netcdf(int file, const struct example_array *a, int *var)
 static int write_netcdf(struct io_file *f, const struct example_array *a, int n)
 {
 	int file, var[16], rc = nc_create(io_temporary(f), NC_CLOBBER | NC_NETCDF4, &file), closed;
-
 	if (rc != NC_NOERR)
 		return ERR(E_CANTCREATE, NULL, "netCDF cannot make '%s': %s", shown(io_temporary(f)),
 		           nc_strerror(rc));
@@ -163,7 +156,6 @@ static const struct {
 static void print(const char *path, const struct example_array *a, int n, bool names)
 {
 	char text[SHAPE_TEXT];
-
 	for (int i = 0; i < n; i++) {
 		const char *dtype = dtype_name(a[i].dtype);
 
@@ -179,7 +171,6 @@ int example_write(const char *dir, const char *file, const struct example_array 
 	struct io_file *f;
 	size_t k = 0;
 	int rc = io_create(&f, path);
-
 	while (k < count - 1 && !io_ends_in(file, formats[k].extension))
 		k++;
 	if (rc == 0 && formats[k].by_name && !io_temporary(f))
@@ -219,7 +210,6 @@ static int write_png(const char *path, const struct shape *s, const uint8_t *pix
 {
 	struct io_file *f;
 	int rc;
-
 	TRY(io_create(&f, path));
 	rc = put_png(f, s, pixels);
 	if (rc == 0)
@@ -235,7 +225,6 @@ int example_pictures(const char *dir, const char *folder, const char *name,
 	char *in = strcmp(dir, ".") == 0 ? mem_strdup(folder) : io_join(dir, folder);
 	char file[64], *path;
 	int rc = io_mkdirs(in);
-
 	for (int64_t i = 0; rc == 0 && i < a->shape.d[0]; i++) {
 		snprintf(file, sizeof file, "%s-%02d.png", name, (int)i);
 		path = io_join(in, file);

@@ -34,7 +34,6 @@ int fourier_new(struct fourier **out, int depth, int height, int width)
 {
 	struct fourier *f = mem_calloc(1, sizeof *f);
 	const size_t longest = (size_t)(depth > height ? depth : height);
-
 	*out = f;
 	f->width = width;
 	f->half = width / 2 + 1;
@@ -103,7 +102,6 @@ static void along(struct fourier *f, int axis, bool inverse, kiss_fft_cpx *v)
 void fourier_forward(struct fourier *f, const float *field, kiss_fft_cpx *to)
 {
 	const int64_t rows = (int64_t)f->axis[0].n * f->axis[1].n;
-
 	for (int64_t r = 0; r < rows; r++)
 		kiss_fftr(f->forward, field + r * f->width, to + r * f->half);
 	along(f, 1, false, to);
@@ -113,7 +111,6 @@ void fourier_forward(struct fourier *f, const float *field, kiss_fft_cpx *to)
 void fourier_inverse(struct fourier *f, kiss_fft_cpx *modes, float *field)
 {
 	const int64_t rows = (int64_t)f->axis[0].n * f->axis[1].n;
-
 	along(f, 0, true, modes);
 	along(f, 1, true, modes);
 	for (int64_t r = 0; r < rows; r++)

@@ -20,7 +20,6 @@
 static void remove_temporaries(const char *output, long child)
 {
 	char name[4200], *whole = output ? realpath(output, NULL) : NULL;
-
 	for (int i = 0; output && i < TEMPORARIES; i++) {
 		snprintf(name, sizeof name, "%s.tmp-%ld-%d", whole ? whole : output, child, i);
 		unlink(name);
@@ -32,7 +31,6 @@ int guard_run(const char *program, int (*work)(void *arg), void *arg, const char
 {
 	const pid_t parent = getpid(), child = fork();
 	int status = 0;
-
 	if (child == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		exit(getppid() == parent ? work(arg) : 1);
@@ -59,7 +57,6 @@ void guard_limit(int64_t seconds, int64_t bytes)
 {
 	struct rusage used;
 	struct rlimit limit;
-
 	if (getrlimit(RLIMIT_CPU, &limit) != 0 || getrusage(RUSAGE_SELF, &used) != 0)
 		return;
 	limit.rlim_cur = limit.rlim_max;

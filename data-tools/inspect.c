@@ -72,7 +72,6 @@ static void print_array(const struct record_info *i, int k)
 	const struct record_array *a = record_array_get(i, k);
 	const bool others = i->nsizes > 1 && record_axis(i, k) >= 0;
 	char text[SHAPE_TEXT];
-
 	printf("  %-10s %s %s%s%s\n", shown(record_array_name(i, k)), dtype_name(a->dtype),
 	       shape_text(&a->shape, text), others ? " and others" : "", roles[k < 2 ? 0 : a->role]);
 }
@@ -81,7 +80,6 @@ static void print_array(const struct record_info *i, int k)
 static void print_sizes(const struct record_info *i)
 {
 	char text[SHAPE_TEXT];
-
 	for (int size = 0; i->nsizes > 1 && size < i->nsizes; size++) {
 		printf("  %-10s %" PRId64 " sample%s", size ? "" : "sizes", i->size[size].samples,
 		       i->size[size].samples == 1 ? "" : "s");
@@ -122,7 +120,6 @@ static void print_classes(const struct record_info *i)
 {
 	const int64_t total = record_elements(i, 1);
 	char name[64];
-
 	if (!i->class_counts)
 		return;
 	printf("\n  %-24s %12s\n", "class", "count");
@@ -140,7 +137,6 @@ static void print_classes(const struct record_info *i)
 static struct record_chunk sum_of(const struct record *r, int64_t i)
 {
 	struct record_chunk sum = record_chunk_get(r, i, 0);
-
 	for (int64_t k = 1; k < record_chunks(r, i); k++) {
 		const struct record_chunk c = record_chunk_get(r, i, k);
 
@@ -154,7 +150,6 @@ static struct record_chunk sum_of(const struct record *r, int64_t i)
 static void print_index(const struct record *r, bool all)
 {
 	const int64_t n = record_info(r)->samples;
-
 	printf("\n  %-8s %14s %12s %12s %7s  %-16s  %s\n", "sample", "byte", "stored", "raw", "chunks",
 	       "hash", "key");
 	for (int64_t i = 0; i < n && (all || i < INDEX_LINES); i++) {
@@ -173,7 +168,6 @@ static void print_index(const struct record *r, bool all)
 static void print_text(const struct record *r, bool all)
 {
 	const struct record_info *i = record_info(r);
-
 	printf("%s\n", shown(record_path(r)));
 	printf("  %-10s dlx record, version %d\n", "format", record_version(r));
 	printf("  %-10s %" PRId64 "\n", "samples", i->samples);
@@ -209,7 +203,6 @@ static void print_text(const struct record *r, bool all)
 static void add_description(struct buf *out, const char *text, size_t len)
 {
 	struct buf copy = BUF_INIT;
-
 	buf_add(&copy, text, len);
 	for (const char *p = copy.data; *p;) {
 		const int n = utf8_length(p);
@@ -228,7 +221,6 @@ static void add_description(struct buf *out, const char *text, size_t len)
 static void add_chunk(struct buf *b, const struct record *r, const struct record_chunk *c)
 {
 	static const char *const codecs[RECORD_CODECS] = {"raw", "zstd", "planes"};
-
 	buf_printf(b, "{\"offset\": %" PRIu64 ", \"stored\": %" PRIu64 ", \"raw\": %" PRIu64
 	           ", \"codec\": \"%s\", \"hash\": \"%016" PRIx64 "\"", c->offset, c->stored, c->raw,
 	           codecs[c->codec], c->hash);
@@ -242,7 +234,6 @@ static void add_chunk(struct buf *b, const struct record *r, const struct record
 static void add_sample(struct buf *b, const struct record *r, int64_t i)
 {
 	const char *key = record_key(r, i), *group = record_group(r, i);
-
 	buf_printf(b, "{\"size\": %d", record_size_of(r, i));
 	if (key) {
 		buf_puts(b, ", \"key\": ");
@@ -268,7 +259,6 @@ static void print_json(const struct record *r, bool verified)
 	const int64_t n = record_info(r)->samples;
 	size_t len;
 	const char *text = record_description(r, &len);
-
 	buf_puts(&b, "{\"file\": ");
 	buf_json_string(&b, record_path(r));
 	buf_printf(&b,
@@ -296,7 +286,6 @@ static int verify(const struct record *r)
 	struct record_decoder *d = record_decoder_new();
 	uint8_t *raw = mem_alloc(record_raw_bytes(record_info(r)));
 	int rc = 0;
-
 	for (int64_t i = 0; i < n; i++) {
 		const int one = record_read(r, d, i, raw);
 
@@ -311,7 +300,6 @@ static int draw(const struct record *r, const struct inspection *o)
 {
 	const struct record_info *i = record_info(r);
 	const int n = draw_samples(r, &o->draw);
-
 	TRY(n);
 	if (o->json)
 		return 0;
@@ -326,7 +314,6 @@ static int inspect(const char *path, const struct inspection *o)
 {
 	struct record *r;
 	int rc = record_open(&r, path);
-
 	if (rc < 0)
 		return rc;
 	io_input(path);
@@ -349,7 +336,6 @@ static int inspect_all(const char *pattern, const struct inspection *o)
 {
 	struct io_paths found;
 	int rc = io_expand(&found, pattern);
-
 	for (size_t i = 0; rc == 0 && i < found.n; i++) {
 		if (i > 0 && !o->json)
 			printf("\n");
@@ -363,7 +349,6 @@ int main(int argc, char **argv)
 {
 	struct inspection o = {0};
 	int rc;
-
 	log_init("dlx-inspect", 0, 1);
 	rc = debug_read();
 	if (rc == 0)

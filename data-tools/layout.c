@@ -20,7 +20,6 @@ static const enum layout readings[READINGS] = {LAYOUT_FIRST, LAYOUT_LAST, LAYOUT
 struct shape layout_places(const struct column *c, enum layout l)
 {
 	const int nd = c->sample.nd;
-
 	if (l == LAYOUT_FIRST)
 		return shape_of(nd - 1, c->sample.d + 1);
 	return shape_of(l == LAYOUT_LAST ? nd - 1 : nd, c->sample.d);
@@ -36,7 +35,6 @@ void layout_reading(const struct column *c, enum layout l, struct buf *out)
 {
 	const struct shape places = layout_places(c, l);
 	const int64_t n = channels_of(c, l);
-
 	buf_printf(out, "%lld channel%s", (long long)n, n == 1 ? "" : "s");
 	if (l == LAYOUT_FIRST || l == LAYOUT_LAST)
 		buf_printf(out, " (the %s axis)", l == LAYOUT_FIRST ? "first" : "last");
@@ -49,7 +47,6 @@ void layout_reading(const struct column *c, enum layout l, struct buf *out)
 static bool ends_alike(const struct shape *places, const struct shape *t, int skip, int drop)
 {
 	const struct shape part = shape_of(t->nd - skip - drop, t->d + skip);
-
 	return part.nd > 0 && shape_equal(places, &part);
 }
 
@@ -57,7 +54,6 @@ static bool ends_alike(const struct shape *places, const struct shape *t, int sk
 static bool fits_other(const struct shape *places, const struct layout_hints *h)
 {
 	const struct shape *t = &h->other;
-
 	if (places->nd == 0 || t->nd == 0)
 		return false;
 	if (ends_alike(places, t, 0, 0) || (t->d[0] == 1 && ends_alike(places, t, 1, 0)))
@@ -68,7 +64,6 @@ static bool fits_other(const struct shape *places, const struct layout_hints *h)
 static int by_other(const struct column *c, const struct layout_hints *h, enum layout *out)
 {
 	int n = 0;
-
 	for (int i = 0; i < READINGS; i++) {
 		const struct shape places = layout_places(c, readings[i]);
 
@@ -95,7 +90,6 @@ static bool names_channels(const char *name)
 	static const char *const names[] = {"channel", "channels", "band", "bands", "variable",
 		"variables", "feature",
 	                                    "features", "component", "components", "c", NULL};
-
 	return name && is_one_of(name, names);
 }
 
@@ -103,7 +97,6 @@ static bool names_time(const char *name, char kind)
 {
 	static const char *const names[] = {"time", "month", "months", "day", "days", "year", "step",
 		"t", NULL};
-
 	return kind == 'T' || (name && is_one_of(name, names));
 }
 
@@ -114,7 +107,6 @@ static bool names_place(const char *name, char kind)
 	                                    "depth", "height", "width", "altitude", "row", "rows",
 	                                    "column", "columns", "north", "east", "rlat", "rlon", "ny",
 	                                    "nx", "nz", NULL};
-
 	return (kind && strchr("XYZ", kind)) || (name && is_one_of(name, names));
 }
 
@@ -146,7 +138,6 @@ static bool by_names(const struct column *c, enum layout *out)
 {
 	const int nd = c->sample.nd;
 	bool places = nd <= 3;
-
 	for (int i = 0; i < nd; i++)
 		places &= is_place(c, i);
 	if (is_channels(c, 0) != is_channels(c, nd - 1))
@@ -165,7 +156,6 @@ static int ask(const struct column *c, const struct layout_hints *h)
 	struct buf text = BUF_INIT;
 	char shape[SHAPE_TEXT];
 	int rc;
-
 	if (is_time(c, 0) && c->file_a_sample)
 		buf_printf(&text, "%lld samples of each file (--concatenate), ", (long long)c->sample.d[0]);
 	for (int i = 0; i < READINGS; i++) {
@@ -187,7 +177,6 @@ int layout_find(const struct column *c, const struct layout_hints *h, enum layou
                 const char **why)
 {
 	const int nd = c->sample.nd;
-
 	*why = NULL;
 	if (nd < 3) {
 		*out = nd == 1 && h->alone ? LAYOUT_FIRST : LAYOUT_STACK;

@@ -18,7 +18,6 @@
 static int take(struct like *out, struct arena *a, const struct record_info *i)
 {
 	const char **names = NULL;
-
 	out->channels = i->input.shape.d[0];
 	out->places = shape_of(i->input.shape.nd - 1, i->input.shape.d + 1);
 	out->dtype = i->input.dtype;
@@ -38,7 +37,6 @@ static int first_of(struct arena *a, const char *pattern, const char **out)
 {
 	struct io_paths found;
 	int rc = io_expand(&found, pattern);
-
 	if (rc == 0)
 		*out = arena_strdup(a, found.v[0]);
 	io_paths_release(&found);
@@ -51,7 +49,6 @@ int like_read(struct like *out, struct arena *a, const char *path)
 	struct buf text = BUF_INIT;
 	struct record *r;
 	int rc;
-
 	TRY(first_of(a, path, &path));
 	if (!io_ends_in(path, ".json")) {
 		TRY(record_open(&r, path));
@@ -72,7 +69,6 @@ int like_variables(const struct like *l, struct arena *a, const char ***out)
 {
 	const char **v = ARENA_ARRAY(a, const char *, l->channels + 1);
 	int n = 0;
-
 	for (int64_t k = 0; l->names && k < l->channels; k++) {
 		const char *name = l->names[k], *bracket = strrchr(name, '[');
 		const bool part = bracket && bracket > name && name[strlen(name) - 1] == ']';
@@ -124,7 +120,6 @@ static struct reading read_as(const struct source *s, int n, bool samples, enum 
 {
 	const int nd = s->shape.nd, skip = samples;
 	struct reading r = {.samples = samples, .layout = layout, .channel = -1, .n = 1, .channels = n};
-
 	r.n = samples ? s->shape.d[0] : 1;
 	if (layout == LAYOUT_FIRST)
 		r.channel = skip;
@@ -143,7 +138,6 @@ static int find_readings(const struct like *l, const struct source *s, int n, en
 {
 	static const enum layout layouts[] = {LAYOUT_FIRST, LAYOUT_LAST, LAYOUT_STACK};
 	int found = 0;
-
 	for (int samples = 0; samples < 2; samples++)
 		for (size_t k = 0; k < sizeof layouts / sizeof *layouts; k++) {
 			const int axes = s->shape.nd - samples - (layouts[k] != LAYOUT_STACK);
@@ -177,7 +171,6 @@ static bool names_agree(const struct source *s, const struct reading *r)
 static int keep(struct reading *r, int n, const bool *good)
 {
 	int kept = 0, all = 0;
-
 	for (int i = 0; i < n; i++)
 		all += good[i];
 	for (int i = 0; i < n && all; i++)
@@ -194,7 +187,6 @@ static bool same_result(const struct reading *a, const struct reading *b)
 static int choose(const struct like *l, const struct source *s, struct reading *r, int n)
 {
 	bool good[READINGS], one = true;
-
 	for (int i = 0; i < n; i++)
 		good[i] = names_agree(s, &r[i]);
 	n = keep(r, n, good);
@@ -225,7 +217,6 @@ static int refuse(const struct like *l, const struct column *c, int nc, const st
 	struct buf text = BUF_INIT;
 	char shape[SHAPE_TEXT], places[SHAPE_TEXT];
 	int rc;
-
 	wanted_text(l, &text);
 	buf_puts(&text, n ? "; it can be read as " : "");
 	for (int i = 0; i < n; i++) {
@@ -248,7 +239,6 @@ int like_settle(const struct like *l, struct column *c, int n, const struct sour
 {
 	struct reading r[READINGS];
 	int found = find_readings(l, s, n, wanted, r);
-
 	found = choose(l, s, r, found);
 	if (found != 1)
 		return refuse(l, c, n, s, r, found);

@@ -38,7 +38,6 @@ int packed_open(struct packed_file **out, const char *path,
 	uint8_t head[16];
 	int rc = io_reader_open(&f->file, path);
 	const size_t n = f->file.size < sizeof head ? (size_t)f->file.size : sizeof head;
-
 	*out = f;
 	if (rc == 0)
 		rc = io_reader_read(&f->file, 0, head, n);
@@ -88,7 +87,6 @@ static int more_input(struct packed_file *f)
 {
 	const uint64_t left = f->file.size - f->next;
 	const size_t n = left < STEP ? (size_t)left : STEP;
-
 	if (f->z.avail_in > 0 || n == 0)
 		return 0;
 	TRY(io_reader_read(&f->file, f->next, f->in, n));
@@ -136,7 +134,6 @@ static int skip_to(struct packed_file *f, uint64_t at)
 {
 	uint8_t *scratch;
 	int rc = 0;
-
 	if (at < f->at)
 		rewind_packed(f);
 	if (at == f->at)

@@ -24,7 +24,6 @@ static bool number(const char **p, int64_t *v)
 {
 	char *end;
 	long long x;
-
 	errno = 0;
 	x = strtoll(*p, &end, 10);
 	if (end == *p || errno || **p == ' ')
@@ -43,7 +42,6 @@ static int64_t clip(int64_t i, int64_t n)
 static int mark_range(const char **p, int64_t first, int64_t n, bool *on)
 {
 	int64_t end = n, step = 1;
-
 	(*p)++;
 	number(p, &end);
 	if (**p == ':') {
@@ -61,7 +59,6 @@ static int mark_item(const char *text, const char **p, int64_t n, bool *on)
 {
 	int64_t first = 0;
 	const bool given = number(p, &first);
-
 	if (**p == ':')
 		return mark_range(p, first, n, on) < 0 ? malformed(text) : 0;
 	if (!given)
@@ -76,7 +73,6 @@ static int mark_item(const char *text, const char **p, int64_t n, bool *on)
 static int mark(const char *text, int64_t n, bool *on)
 {
 	const char *p = text + (*text == '!');
-
 	for (;;) {
 		TRY(mark_item(text, &p, n, on));
 		if (*p == '\0')
@@ -91,7 +87,6 @@ int select_samples(const char *text, int64_t n, int64_t **out, int64_t *count)
 	bool *on = mem_calloc((size_t)n + 1, sizeof(*on));
 	const bool chosen = !text || *text != '!';
 	int rc = text ? mark(text, n, on) : 0;
-
 	*out = mem_calloc((size_t)n + 1, sizeof(**out));
 	*count = 0;
 	for (int64_t i = 0; i < n; i++)
@@ -110,7 +105,6 @@ static int split(const char *s, bool brackets, const char ***v)
 	const size_t len = strlen(s);
 	int n = 1, k = 0, depth = 0;
 	char *text;
-
 	for (const char *p = s; *p; p++)
 		n += *p == ',';
 	*v = mem_alloc((size_t)n * sizeof(**v) + len + 1);

@@ -39,7 +39,6 @@ struct side {
 static void split_spec(struct arena *a, const char *spec, const char **path, const char **names)
 {
 	const char *colon = io_exists(spec) ? NULL : strrchr(spec, ':');
-
 	*path = spec;
 	*names = NULL;
 	if (!colon || colon == spec || !colon[1])
@@ -51,7 +50,6 @@ static void split_spec(struct arena *a, const char *spec, const char **path, con
 static int add_column(struct side *s, const char *path, const char *name)
 {
 	const struct side_options *o = s->o;
-
 	s->column = mem_realloc(s->column, ((size_t)s->n + 1) * sizeof(*s->column));
 	return column_open(&s->column[s->n++], path, name, o->format, o->concatenate, o->nmissing,
 	                   o->missing);
@@ -63,7 +61,6 @@ static int add_alike(struct side *s, const char *path)
 	const char **name;
 	const int mark = err_count(), n = like_variables(s->o->like, s->a, &name);
 	int rc = add_column(s, path, NULL);
-
 	if (rc != E_USAGE || n == 0)
 		return rc;
 	err_truncate(mark);
@@ -85,7 +82,6 @@ static int add_spec(struct side *s, const char *spec)
 {
 	const char *path, *names, **name;
 	int n, rc = 0;
-
 	split_spec(s->a, spec, &path, &names);
 	s->file[s->nfiles++] = arena_strdup(s->a, path);
 	if (!names)
@@ -103,7 +99,6 @@ static int find_layout(const struct side *s, const struct column *c, enum layout
 {
 	struct buf text = BUF_INIT;
 	const char *why;
-
 	*out = s->o->like ? s->alike : s->o->layout;
 	if (*out != LAYOUT_AUTO)
 		return 0;
@@ -123,7 +118,6 @@ static int find_layout(const struct side *s, const struct column *c, enum layout
 static int column_fault(const struct side *s, const struct column *c, const char *what)
 {
 	char text[SHAPE_TEXT];
-
 	return ERR(E_DATA, NULL, "'%s', '%s': %s; a sample is %s (--%s-layout)", c->file[0], c->name,
 	           what, shape_text(&c->sample, text), s->o->role);
 }
@@ -132,7 +126,6 @@ static int column_fault(const struct side *s, const struct column *c, const char
 static int64_t split_shape(enum layout l, const struct shape *sample, struct shape *rest)
 {
 	const int nd = sample->nd;
-
 	*rest = *sample;
 	if (l == LAYOUT_FIRST) {
 		*rest = shape_of(nd - 1, sample->d + 1);
@@ -152,7 +145,6 @@ static int place_column(struct side *s, struct column *c, struct shape *rest)
 {
 	const int nd = c->sample.nd;
 	enum layout l;
-
 	TRY(find_layout(s, c, &l));
 	s->placed = c == s->column ? l : s->placed;
 	if ((l == LAYOUT_FIRST || l == LAYOUT_LAST) && nd < 1)
@@ -173,7 +165,6 @@ static int place_column(struct side *s, struct column *c, struct shape *rest)
 static const struct column *fullest(const struct side *s)
 {
 	const struct column *best = &s->column[0];
-
 	for (int i = 1; i < s->n; i++)
 		if (s->column[i].sample.nd > best->sample.nd ||
 		    (s->column[i].sample.nd == best->sample.nd && s->column[i].samples > best->samples))
@@ -185,7 +176,6 @@ static const struct column *fullest(const struct side *s)
 static void repeat_static(struct side *s)
 {
 	const struct column *like = fullest(s);
-
 	for (int i = 0; i < s->n; i++) {
 		struct column *c = &s->column[i];
 		const bool one = c->samples == 1 && like->samples > 1 &&
@@ -212,7 +202,6 @@ static int settle_alike(struct side *s)
 static struct shape with_channels(const struct side *s, const struct shape *places)
 {
 	struct shape out = *places;
-
 	if (s->placed == LAYOUT_NONE)
 		return out;
 	out.nd++;
@@ -262,7 +251,6 @@ static int check_channels(const struct side *s)
 static void name_channels(struct side *s)
 {
 	int64_t k = 0;
-
 	s->channel_names = ARENA_ARRAY(s->a, const char *, s->channels + 1);
 	for (int i = 0; i < s->n; i++) {
 		const struct column *c = &s->column[i];
@@ -278,7 +266,6 @@ static void name_channels(struct side *s)
 static enum dtype common_dtype(const struct side *s)
 {
 	const enum dtype t = s->column[0].dtype;
-
 	for (int i = 0; i < s->n; i++)
 		if (s->column[i].dtype != t || s->column[i].packed)
 			return DTYPE_F32;
@@ -289,7 +276,6 @@ int side_open(struct side **out, const struct side_options *o)
 {
 	struct side *s = mem_calloc(1, sizeof(*s));
 	int rc = 0;
-
 	*out = NULL;
 	s->a = arena_new();
 	s->o = o;
@@ -320,7 +306,6 @@ static struct axis choose_samples(struct arena *a, const struct axis *all, const
 {
 	struct axis out = *all;
 	double *v = ARENA_ARRAY(a, double, n + 1);
-
 	out.n = n;
 	for (int64_t i = 0; all->values && i < n; i++)
 		v[i] = all->values[sample[i]];
@@ -335,7 +320,6 @@ static struct axes file_axes(const struct side *s, const struct column *c, struc
 	const int first = c->file_a_sample ? 0 : 1, last = c->sample.nd - 1,
 	          channels = s->placed == LAYOUT_FIRST ? 0 : s->placed == LAYOUT_LAST ? last : -1;
 	struct axes axes = {1, out};
-
 	out[0] = c->file_a_sample ? (struct axis){.n = 1} : source_axis(c->source, 0, a);
 	for (int i = 0; i <= last; i++)
 		if (i != channels)
@@ -347,7 +331,6 @@ static struct axes file_axes(const struct side *s, const struct column *c, struc
 static struct axes thrifty_copy(struct arena *a, const struct axes *from, const struct axes *like)
 {
 	struct axis *copy = ARENA_ARRAY(a, struct axis, from->n + 1);
-
 	for (int k = 0; k < from->n; k++) {
 		const struct axes one = {1, &from->axis[k]};
 
@@ -370,7 +353,6 @@ static int column_axes(const struct side *s, struct column *c, struct arena *a, 
 {
 	struct axes *of = mem_calloc((size_t)c->nfiles, sizeof *of);
 	int rc = 0, n = 0;
-
 	for (; n < c->nfiles && rc == 0; n++) {
 		struct arena *own = arena_new();
 
@@ -393,7 +375,6 @@ int side_axes(struct side *s, struct arena *a, const int64_t *sample, int64_t n,
 {
 	struct column *c = s->column;
 	struct axis *chosen;
-
 	while (c->repeated && c + 1 < s->column + s->n)
 		c++;
 	*out = (struct axes){0};
@@ -414,7 +395,6 @@ void side_reading(const struct side *s, struct buf *out)
 {
 	const struct column *c = s->column;
 	char text[SHAPE_TEXT];
-
 	if (s->n == 1 && c->sample.nd < 3 && c->file_a_sample && s->placed == LAYOUT_STACK)
 		return;
 	if (!c->file_a_sample)
@@ -501,7 +481,6 @@ static int size_fault(const struct side *s, const struct column *c, int64_t i,
                       const struct shape *got, const struct shape *want)
 {
 	char a[SHAPE_TEXT], b[SHAPE_TEXT];
-
 	return ERR(E_DATA, NULL, "sample %lld of the %s: '%s' is %s, but '%s' %s", (long long)i,
 	           s->o->role, file_name(c, i), shape_text(got, a), file_name(s->column, i),
 	           shape_text(want, b));
@@ -510,7 +489,6 @@ static int size_fault(const struct side *s, const struct column *c, int64_t i,
 int side_size(struct side *s, int64_t i, struct shape *out)
 {
 	struct shape places = {0};
-
 	for (int k = 0; k < s->n; k++) {
 		struct column *c = &s->column[k];
 		struct shape sample, rest;
@@ -531,7 +509,6 @@ int side_read(struct side *s, int64_t i, double *values)
 {
 	struct shape shape;
 	int64_t points;
-
 	TRY(side_size(s, i, &shape));
 	points = shape_count(&shape) / (s->placed == LAYOUT_NONE ? 1 : s->channels);
 	for (int k = 0; k < s->n; k++) {
@@ -556,7 +533,6 @@ int side_read(struct side *s, int64_t i, double *values)
 static const struct column *first_moving(const struct side *s)
 {
 	const struct column *c = s->column;
-
 	while (c->repeated && c + 1 < s->column + s->n)
 		c++;
 	return c;
@@ -570,7 +546,6 @@ const char *side_name(const struct side *s, int64_t i)
 const char *side_key(const struct side *s, int64_t i)
 {
 	const char *name = side_name(s, i), *slash = strrchr(name, '/');
-
 	if (!first_moving(s)->file_a_sample)
 		return NULL;
 	return slash ? slash + 1 : name;

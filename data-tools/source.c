@@ -85,7 +85,6 @@ static int refuse_kind(const char *path, const struct source_format *format)
 {
 	enum file_use use;
 	const char *kind = file_kind_of(path, &use);
-
 	if (kind && use == FILE_WEIGHTS_TORCH)
 		return ERR(E_DATA, NULL, "'%s' is %s; write its arrays from Python by numpy.save, as .npy",
 		           path, kind);
@@ -98,7 +97,6 @@ static int unknown_format(const char *path)
 {
 	enum file_use use;
 	const char *kind = file_kind_of(path, &use);
-
 	if (io_is_folder(path))
 		return ERR(E_NOINPUT, NULL, "'%s' is a folder, but neither a Zarr store nor an LMDB "
 		           "database", path);
@@ -113,7 +111,6 @@ static int unknown_format(const char *path)
 static int choose(const char *path, const char *format, const struct source_format **out)
 {
 	const char *names[NFORMATS + 1] = {NULL}, *guess;
-
 	for (size_t i = 0; i < NFORMATS; i++)
 		names[i] = formats[i]->name;
 	if (format) {
@@ -171,7 +168,6 @@ int source_open(struct source **out, const char *path, const char *format, const
 {
 	struct source *s;
 	int rc;
-
 	*out = NULL;
 	TRY(check_readable(path));
 	s = mem_calloc(1, sizeof(*s));
@@ -222,7 +218,6 @@ struct axis source_axis(struct source *s, int i, struct arena *a)
 {
 	struct axis out = {.name = s->axis[i] ? arena_strdup(a, s->axis[i]) : NULL,
 	                   .n = s->shape.d[i]};
-
 	if (out.name && out.n <= AXIS_VALUES_MOST && s->format->coordinates)
 		s->format->coordinates(s, i, a, &out);
 	return out;
@@ -235,7 +230,6 @@ int source_no_variable(const char *path, const char *wanted, const char *const *
 	const char **list = mem_calloc((size_t)n + 1, sizeof(*list)), *guess;
 	struct buf b = BUF_INIT;
 	int rc;
-
 	for (int i = 0; i < n; i++)
 		list[i] = names[i];
 	guess = wanted ? did_you_mean(wanted, list) : NULL;
@@ -275,7 +269,6 @@ void source_take_stem(struct source *s)
 {
 	const char *slash = strrchr(s->path, '/');
 	char *stem = mem_strdup(slash ? slash + 1 : s->path), *dot = strchr(stem + (*stem == '.'), '.');
-
 	if (dot)
 		*dot = '\0';
 	s->name = stem;
@@ -285,7 +278,6 @@ void source_take_stem(struct source *s)
 void source_swap(void *p, size_t size, int64_t n)
 {
 	unsigned char *b = p;
-
 	for (int64_t i = 0; i < n; i++, b += size) {
 		for (size_t k = 0; k < size / 2; k++) {
 			const unsigned char t = b[k];
@@ -300,7 +292,6 @@ void source_copy_rows(const struct source *s, const void *data, int64_t first, i
 {
 	const int64_t total = shape_count(&s->shape), row = s->shape.nd ? total / s->shape.d[0] : 1;
 	const size_t size = dtype_size(s->dtype);
-
 	if (first < 0)
 		memcpy(out, data, (size_t)total * size);
 	else
@@ -310,7 +301,6 @@ void source_copy_rows(const struct source *s, const void *data, int64_t first, i
 bool source_fits(const struct shape *shape, size_t size, size_t have)
 {
 	const int64_t n = shape_count(shape);
-
 	return n >= 0 && (uint64_t)n <= have / size;
 }
 
@@ -347,7 +337,6 @@ void source_drop_opaque(struct source *s, void *values)
 	const int last = s->shape.nd - 1;
 	const int64_t channels = s->shape.d[last], n = shape_count(&s->shape) / channels;
 	unsigned char *v = values;
-
 	if (!s->axis[last] || strcmp(s->axis[last], "channel") != 0 ||
 	    (channels != 2 && channels != 4) || (s->dtype != DTYPE_U8 && s->dtype != DTYPE_U16) ||
 	    !is_opaque(v, size, channels, n))

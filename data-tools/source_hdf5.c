@@ -26,7 +26,6 @@ struct names {
 static herr_t collect(hid_t root, const char *name, const H5O_info_t *info, void *arg)
 {
 	struct names *names = arg;
-
 	if (info->type != H5O_TYPE_DATASET)
 		return 0;
 	names->v = mem_realloc(names->v, ((size_t)names->n + 1) * sizeof(*names->v));
@@ -47,7 +46,6 @@ static int dtype_of(hid_t type, hid_t *memory)
 {
 	const size_t size = H5Tget_size(type);
 	const H5T_class_t class = H5Tget_class(type);
-
 	if (class == H5T_FLOAT) {
 		*memory = size <= 4 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
 		return size <= 4 ? DTYPE_F32 : DTYPE_F64;
@@ -68,7 +66,6 @@ static bool attribute(hid_t data, const char *name, double *v)
 	double values[8];
 	hid_t a, space;
 	bool ok = false;
-
 	if (H5Aexists(data, name) <= 0)
 		return false;
 	a = H5Aopen(data, name, H5P_DEFAULT);
@@ -87,7 +84,6 @@ static bool attribute(hid_t data, const char *name, double *v)
 static void read_attributes(struct source *s, hid_t data)
 {
 	double v;
-
 	if (attribute(data, "_FillValue", &v))
 		source_add_missing(s, v);
 	if (attribute(data, "missing_value", &v))
@@ -102,7 +98,6 @@ static int find_dataset(struct source *s, struct handle *h, const char *variable
 {
 	struct names names = {0};
 	int rc = 0;
-
 	if (!variable || H5Lexists(h->file, variable, H5P_DEFAULT) <= 0 ||
 	    (h->data = H5Dopen2(h->file, variable, H5P_DEFAULT)) < 0) {
 		H5Ovisit(h->file, H5_INDEX_NAME, H5_ITER_INC, collect, &names);
@@ -125,7 +120,6 @@ static int read_shape(struct source *s, hid_t data)
 	hsize_t d[H5S_MAX_RANK];
 	hid_t space = H5Dget_space(data);
 	const int nd = H5Sget_simple_extent_ndims(space);
-
 	if (nd >= 0)
 		H5Sget_simple_extent_dims(space, d, NULL);
 	H5Sclose(space);
@@ -144,7 +138,6 @@ static hid_t find_scale(hid_t data, int nd, int i)
 {
 	hid_t a = -1, space = -1, type = -1, scale = -1;
 	hvl_t list[H5S_MAX_RANK] = {{0}};
-
 	if (H5Aexists(data, "DIMENSION_LIST") <= 0)
 		return -1;
 	a = H5Aopen(data, "DIMENSION_LIST", H5P_DEFAULT);
@@ -174,7 +167,6 @@ static const char *read_text(hid_t attribute, hid_t type, struct arena *a)
 {
 	const size_t n = H5Tget_size(type);
 	const char *text = NULL;
-
 	if (H5Tis_variable_str(type) > 0) {
 		char *own = NULL;
 
@@ -209,7 +201,6 @@ static herr_t add_attribute(hid_t scale, const char *name, const H5A_info_t *inf
 	struct axis_attribute x = {0};
 	hid_t a, type, space;
 	hssize_t n;
-
 	if (is_own(name) || all->out->nattributes == all->room || (a = H5Aopen(scale, name,
 	                                                                       H5P_DEFAULT)) < 0)
 		return 0;
@@ -241,7 +232,6 @@ static bool has_values(hid_t scale)
 {
 	char name[64] = "";
 	hid_t a, type;
-
 	if (H5Aexists(scale, "NAME") <= 0 || (a = H5Aopen(scale, "NAME", H5P_DEFAULT)) < 0)
 		return true;
 	type = H5Aget_type(a);
@@ -258,7 +248,6 @@ static void coordinates(struct source *s, int i, struct arena *a, struct axis *o
 	const struct handle *h = s->handle;
 	struct attributes all = {a, out, MOST_ATTRIBUTES};
 	hid_t scale = find_scale(h->data, s->shape.nd, i), space, type;
-
 	if (scale < 0)
 		return;
 	space = H5Dget_space(scale);
@@ -301,7 +290,6 @@ static int open_hdf5(struct source *s, const char *variable)
 	struct handle *h;
 	hid_t file, type, base;
 	int t;
-
 	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);   /* the library's own traces say nothing to a user */
 	file = H5Fopen(s->path, H5F_ACC_RDONLY, H5P_DEFAULT);
 	if (file < 0)
@@ -333,7 +321,6 @@ static int read_hdf5(struct source *s, int64_t first, int64_t n, void *out)
 	hsize_t start[MAXD] = {0}, count[MAXD];
 	hid_t file_space = H5S_ALL, memory_space = H5S_ALL;
 	herr_t rc;
-
 	if (first >= 0) {
 		for (int i = 0; i < s->shape.nd; i++)
 			count[i] = (hsize_t)s->shape.d[i];
@@ -354,7 +341,6 @@ static int read_hdf5(struct source *s, int64_t first, int64_t n, void *out)
 static void close_hdf5(struct source *s)
 {
 	const struct handle *h = s->handle;
-
 	if (h->own_type >= 0)
 		H5Tclose(h->own_type);
 	if (h->data >= 0)

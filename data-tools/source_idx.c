@@ -52,7 +52,6 @@ static int parse(struct source *s, struct buf *b)
 	const uint8_t *p = (const uint8_t *)b->data;
 	size_t start, size;
 	int t;
-
 	if (b->len < 4 || p[0] || p[1])
 		return source_bad(s, "not an IDX file");
 	t = dtype_of(p[2]);
@@ -79,7 +78,6 @@ static int parse(struct source *s, struct buf *b)
 static int open_idx(struct source *s, const char *variable)
 {
 	struct buf *b;
-
 	if (variable)
 		return ERR(E_USAGE, NULL, "'%s' is one array without a name; '%s' cannot be chosen",
 		           s->path, variable);
@@ -93,7 +91,6 @@ static int open_idx(struct source *s, const char *variable)
 static int read_idx(struct source *s, int64_t first, int64_t n, void *out)
 {
 	const struct buf *b = s->handle;
-
 	source_copy_rows(s, b->data, first, n, out);
 	return 0;
 }

@@ -23,7 +23,6 @@ static const char *const extensions[] = {".mdb", ".lmdb", NULL};
 static uint64_t little(const uint8_t *p, int n)
 {
 	uint64_t v = 0;
-
 	while (n-- > 0)
 		v = v << 8 | p[n];
 	return v;
@@ -42,7 +41,6 @@ bool source_is_lmdb(const char *path)
 	uint8_t head[META + 4];
 	const bool is = f && fread(head, 1, sizeof head, f) == sizeof head &&
 	                little(head + META, 4) == MAGIC;
-
 	if (f)
 		fclose(f);
 	mem_free(file);
@@ -105,7 +103,6 @@ static int check_file(const struct source *s, struct handle *h, const char *path
 	struct io_reader f;
 	uint64_t size = 0, last;
 	int newer, rc;
-
 	TRY(io_reader_open(&f, path));
 	h->size = f.size;
 	rc = f.size < META_END ? 1 : io_reader_read(&f, 0, page[0], META_END);
@@ -133,7 +130,6 @@ static int open_database(const struct source *s, struct handle *h)
 	const bool folder = io_is_folder(s->path);
 	char *file = file_of(s->path);
 	int rc = check_file(s, h, file);
-
 	mem_free(file);
 	TRY(rc);
 	MDB(mdb_env_create(&h->env));
@@ -166,7 +162,6 @@ struct variable {
 static size_t count_digits(const char *key, size_t n)
 {
 	size_t digits = 0;
-
 	while (digits < n && key[n - 1 - digits] >= '0' && key[n - 1 - digits] <= '9')
 		digits++;
 	return digits;
@@ -175,7 +170,6 @@ static size_t count_digits(const char *key, size_t n)
 static char *text_of(const char *p, size_t n)
 {
 	char *text = mem_calloc(1, n + 1);
-
 	memcpy(text, p, n);
 	return text;
 }
@@ -183,7 +177,6 @@ static char *text_of(const char *p, size_t n)
 static struct variable variable_of(const char *key, size_t n)
 {
 	struct variable v = {text_of(key, n), NULL};
-
 	n = strlen(v.prefix);
 	v.name = text_of(v.prefix, n > 1 && strchr("_-./", v.prefix[n - 1]) ? n - 1 : n);
 	return v;
@@ -221,7 +214,6 @@ static void add_variable(void *arg, const char *key, size_t n, size_t digits)
 {
 	struct variables *all = arg;
 	const size_t prefix = n - digits;
-
 	for (int i = all->n - 1; i >= 0; i--)
 		if (strlen(all->v[i].prefix) == prefix && memcmp(all->v[i].prefix, key, prefix) == 0)
 			return;
@@ -233,7 +225,6 @@ static int choose_among(struct source *s, struct handle *h, const struct variabl
 {
 	const char *names[VARIABLES_MOST + 1] = {NULL};
 	const struct variable *chosen = NULL;
-
 	for (int i = 0; i < all->n; i++) {
 		const struct variable *v = &all->v[i];
 
@@ -257,7 +248,6 @@ static int choose_variable(struct source *s, struct handle *h)
 {
 	struct variables all = {0};
 	int rc = each_key(s, h, &all, add_variable);
-
 	if (rc == 0)
 		rc = choose_among(s, h, &all);
 	for (int i = 0; i < all.n; i++) {
@@ -272,7 +262,6 @@ static int choose_variable(struct source *s, struct handle *h)
 static void add_row(void *arg, const char *key, size_t n, size_t digits)
 {
 	struct handle *h = arg;
-
 	if (strlen(h->prefix) != n - digits || memcmp(h->prefix, key, n - digits) != 0)
 		return;
 	if ((h->n & (h->n - 1)) == 0)
@@ -290,7 +279,6 @@ static int compare(const void *x, const void *y)
 	const char *p[2];
 	size_t n[2];
 	int order;
-
 	for (int i = 0; i < 2; i++) {
 		n[i] = row[i]->digits;
 		for (p[i] = all_keys + row[i]->at + row[i]->n - n[i]; n[i] > 1 && *p[i] == '0'; p[i]++)
@@ -371,7 +359,6 @@ static int take_type(struct source *s, struct handle *h)
 static int open_lmdb(struct source *s, const char *variable)
 {
 	struct handle *h = mem_calloc(1, sizeof *h);
-
 	s->handle = h;
 	buf_init(&h->keys);
 	TRY(declared_read(&h->as, variable));
@@ -404,7 +391,6 @@ static int read_lmdb(struct source *s, int64_t first, int64_t n, void *out)
 {
 	const struct handle *h = s->handle;
 	const int64_t from = first < 0 ? 0 : first, count = first < 0 ? h->n : n;
-
 	for (int64_t i = 0; i < count; i++)
 		TRY(read_row(s, from + i, (char *)out + (size_t)i * h->bytes));
 	return 0;
@@ -413,7 +399,6 @@ static int read_lmdb(struct source *s, int64_t first, int64_t n, void *out)
 static void close_lmdb(struct source *s)
 {
 	struct handle *h = s->handle;
-
 	if (h->txn)
 		mdb_txn_abort(h->txn);
 	if (h->env)

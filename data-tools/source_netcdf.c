@@ -50,7 +50,6 @@ static bool is_coordinate(int group, int v)
 {
 	char name[NC_MAX_NAME + 1] = "", dim[NC_MAX_NAME + 1] = "";
 	int nd, id[NC_MAX_VAR_DIMS];
-
 	if (nc_inq_varname(group, v, name) || nc_inq_varndims(group, v, &nd) || nd != 1)
 		return false;
 	return !nc_inq_vardimid(group, v, id) && !nc_inq_dimname(group, id[0], dim) &&
@@ -64,7 +63,6 @@ static int list_variables(const struct source *s, int group, const char *wanted,
 	char (*text)[NC_MAX_NAME + 1];
 	const char **names;
 	int total = 0, n = 0;
-
 	if (nc_inq_nvars(group, &total))
 		total = 0;
 	text = mem_calloc((size_t)total + 1, sizeof(*text));
@@ -87,7 +85,6 @@ static int find_variable(struct source *s, struct handle *h, const char *variabl
 	const char *slash = variable ? strrchr(variable, '/') : NULL;
 	char name[NC_MAX_NAME + 1];
 	int rc = 0;
-
 	h->group = h->file;
 	if (slash && slash != variable) {
 		char *group = mem_strdup(variable);
@@ -113,7 +110,6 @@ static void name_axis(struct source *s, const struct handle *h, int dimension, i
 	char name[NC_MAX_NAME + 1] = "", text[8] = "";
 	size_t n;
 	int v;
-
 	if (nc_inq_dimname(h->group, dimension, name))
 		return;
 	s->axis[i] = mem_strdup(name);
@@ -126,7 +122,6 @@ static void name_axis(struct source *s, const struct handle *h, int dimension, i
 static int read_shape(struct source *s, const struct handle *h)
 {
 	int id[NC_MAX_VAR_DIMS];
-
 	NC(nc_inq_varndims(h->group, h->var, &s->shape.nd));
 	if (s->shape.nd > MAXD)
 		return source_bad(s, "too many axes");
@@ -160,7 +155,6 @@ static bool attribute(const struct handle *h, const char *name, double *v)
 static void read_attributes(struct source *s, const struct handle *h)
 {
 	double v;
-
 	if (attribute(h, "_FillValue", &v))
 		source_add_missing(s, v);
 	if (attribute(h, "missing_value", &v))
@@ -175,7 +169,6 @@ static int open_netcdf(struct source *s, const char *variable)
 {
 	struct handle *h = mem_calloc(1, sizeof(*h));
 	int rc = nc_open(s->path, NC_NOWRITE, &h->file), t;
-
 	if (rc != NC_NOERR) {
 		mem_free(h);
 		return nc_fail(s, rc);
@@ -196,7 +189,6 @@ static int read_netcdf(struct source *s, int64_t first, int64_t n, void *out)
 {
 	const struct handle *h = s->handle;
 	size_t start[MAXD] = {0}, count[MAXD];
-
 	for (int i = 0; i < s->shape.nd; i++)
 		count[i] = (size_t)s->shape.d[i];
 	if (first >= 0) {
@@ -280,7 +272,6 @@ static void coordinates(struct source *s, int i, struct arena *a, struct axis *o
 static void close_netcdf(struct source *s)
 {
 	const struct handle *h = s->handle;
-
 	nc_close(h->file);
 	mem_free(s->handle);
 }

@@ -27,7 +27,6 @@ struct handle {
 static uint64_t little(const uint8_t *p, int n)
 {
 	uint64_t v = 0;
-
 	while (n-- > 0)
 		v = v << 8 | p[n];
 	return v;
@@ -40,7 +39,6 @@ static const char *dict_value(const char *header, const char *key)
 {
 	char quoted[32];
 	const char *p;
-
 	snprintf(quoted, sizeof(quoted), "'%s':", key);
 	p = strstr(header, quoted);
 	if (!p)
@@ -79,7 +77,6 @@ static int read_descr(struct source *s, const char *header)
 static int read_shape(struct source *s, const char *header)
 {
 	const char *p = dict_value(header, "shape");
-
 	if (!p || *p != '(')
 		return source_bad(s, "no shape in the header");
 	for (p++; *p != ')';) {
@@ -99,7 +96,6 @@ static int read_shape(struct source *s, const char *header)
 static int read_header(struct source *s, const char *header)
 {
 	const char *fortran = dict_value(header, "fortran_order");
-
 	TRY(read_descr(s, header));
 	TRY(read_shape(s, header));
 	if (!fortran || strncmp(fortran, "False", 5) != 0)
@@ -116,7 +112,6 @@ static int parse_npy(struct source *s, const uint8_t *p, size_t n, uint64_t all)
 	size_t start, length;
 	char *header;
 	int rc;
-
 	if (n < 12 || memcmp(p, "\x93NUMPY", 6) != 0)
 		return source_bad(s, "not an .npy array");
 	start = p[6] == 1 ? 10 : 12;
@@ -140,7 +135,6 @@ static int parse_file(struct source *s)
 	const size_t n = h->file.size < MOST_HEADER ? (size_t)h->file.size : MOST_HEADER;
 	uint8_t *begin = mem_alloc(n);
 	int rc = io_reader_read(&h->file, 0, begin, n);
-
 	if (rc == 0)
 		rc = parse_npy(s, begin, n, h->file.size);
 	mem_free(begin);
@@ -150,7 +144,6 @@ static int parse_file(struct source *s)
 static int open_npy(struct source *s, const char *variable)
 {
 	struct handle *h;
-
 	if (variable)
 		return ERR(E_USAGE, NULL, "'%s' is one array without a name; '%s' cannot be chosen",
 		           s->path, variable);
@@ -179,7 +172,6 @@ static int read_npy(struct source *s, int64_t first, int64_t n, void *out)
 	const size_t bytes = (size_t)count * h->element;
 	uint8_t *src = (uint8_t *)out + (h->u32 ? bytes : 0);
 	int64_t *wide = out;
-
 	TRY(fetch(h, (uint64_t)from * h->element, src, bytes));
 	if (!h->u32) {
 		if (h->big_endian)
@@ -199,7 +191,6 @@ static int read_npy(struct source *s, int64_t first, int64_t n, void *out)
 static void close_npy(struct source *s)
 {
 	struct handle *h = s->handle;
-
 	io_reader_close(&h->file);
 	io_map_close(&h->map);
 	mem_free(h->inflated);
@@ -253,7 +244,6 @@ static size_t read_member(struct directory *d, const uint8_t *p, size_t n)
 {
 	size_t name, extra, comment;
 	struct member m;
-
 	if (n < 46 || little(p, 4) != 0x02014b50)
 		return 0;
 	name = (size_t)little(p + 28, 2);
@@ -279,7 +269,6 @@ static int read_directory(const struct source *s, const struct io_map *f, struct
 {
 	size_t at = f->size < 22 ? 0 : f->size - 22, count, length;
 	const size_t stop = at > 65535 ? at - 65535 : 0;
-
 	if (f->size < 22)
 		return source_bad(s, "not a zip archive");
 	while (little(f->data + at, 4) != 0x06054b50)   /* a comment may follow it */
@@ -332,7 +321,6 @@ static int open_member(struct source *s, const struct member *m)
 	const struct io_map *f = &h->map;
 	const uint8_t *data;
 	uint64_t skip;
-
 	if (m->at > f->size || f->size - m->at < 30 || little(f->data + m->at, 4) != 0x04034b50)
 		return source_bad(s, "damaged zip member");
 	skip = 30 + little(f->data + m->at + 26, 2) + little(f->data + m->at + 28, 2);
@@ -356,7 +344,6 @@ static int choose_member(struct source *s, const struct directory *d, const char
 	const struct member *m = NULL;
 	const char **names;
 	int rc;
-
 	for (int i = 0; i < d->n; i++)
 		if (variable ? strcmp(d->v[i].name, variable) == 0 : d->n == 1)
 			m = &d->v[i];
@@ -377,7 +364,6 @@ static int open_npz(struct source *s, const char *variable)
 	struct directory d = {0};
 	struct handle *h;
 	int rc;
-
 	s->handle = h = mem_calloc(1, sizeof(*h));
 	TRY(io_map_open(&h->map, s->path));
 	rc = read_directory(s, &h->map, &d);

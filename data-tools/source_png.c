@@ -28,7 +28,6 @@ struct handle {
 static _Noreturn void on_error(png_struct *png, const char *text)
 {
 	struct handle *h = png_get_error_ptr(png);
-
 	snprintf(h->why, sizeof h->why, "png: %s", text);
 	longjmp(png_jmpbuf(png), 1);
 }
@@ -41,7 +40,6 @@ static void on_warning(png_struct *png, const char *text)
 static void set_values(struct handle *h, bool index)
 {
 	const int colour = png_get_color_type(h->png, h->info);
-
 	if (colour == PNG_COLOR_TYPE_PALETTE && index)
 		png_set_packing(h->png);
 	else if (colour == PNG_COLOR_TYPE_PALETTE)
@@ -63,7 +61,6 @@ static int take_shape(struct source *s)
 	              width = png_get_image_width(h->png, h->info),
 	              row = (int64_t)png_get_rowbytes(h->png, h->info);
 	struct stat st;
-
 	s->dtype = png_get_bit_depth(h->png, h->info) == 16 ? DTYPE_U16 : DTYPE_U8;
 	source_picture_shape(s, 1, height, width, png_get_channels(h->png, h->info));
 	if (fstat(fileno(h->file), &st) != 0 || row > INT64_MAX / height ||
@@ -80,7 +77,6 @@ static int take_shape(struct source *s)
 static int begin(struct source *s, bool index)
 {
 	struct handle *h = s->handle;
-
 	if (setjmp(png_jmpbuf(h->png)))
 		return source_bad(s, h->why);
 	png_set_user_limits(h->png, 1 << 24, 1 << 24);
@@ -95,7 +91,6 @@ static int begin(struct source *s, bool index)
 static int decode(struct source *s)
 {
 	struct handle *h = s->handle;
-
 	if (setjmp(png_jmpbuf(h->png)))
 		return source_bad(s, h->why);
 	png_read_image(h->png, h->row);
@@ -108,7 +103,6 @@ static int open_png(struct source *s, const char *variable)
 	static const char *const names[] = {"index"};
 	struct handle *h;
 	const bool index = variable && strcmp(variable, names[0]) == 0;
-
 	if (variable && !index)
 		return source_no_variable(s->path, variable, names, 1);
 	s->handle = h = mem_calloc(1, sizeof *h);
@@ -130,7 +124,6 @@ static int open_png(struct source *s, const char *variable)
 static int read_png(struct source *s, int64_t first, int64_t n, void *out)
 {
 	const struct handle *h = s->handle;
-
 	source_copy_rows(s, h->values, first, n, out);
 	return 0;
 }
@@ -138,7 +131,6 @@ static int read_png(struct source *s, int64_t first, int64_t n, void *out)
 static void close_png(struct source *s)
 {
 	struct handle *h = s->handle;
-
 	if (h->png)
 		png_destroy_read_struct(&h->png, &h->info, NULL);
 	if (h->file)

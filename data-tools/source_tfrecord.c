@@ -38,7 +38,6 @@ struct handle {
 static uint64_t little(const uint8_t *p, int n)
 {
 	uint64_t v = 0;
-
 	while (n-- > 0)
 		v = v << 8 | p[n];
 	return v;
@@ -57,7 +56,6 @@ bool source_is_tfrecord(const char *path)
 	uint8_t head[FRAME];
 	size_t n = 0;
 	bool is = packed_open(&f, path, is_frame) == 0;
-
 	is = is && packed_read(f, 0, head, sizeof head, &n) == 0 && is_frame(head, n);
 	packed_close(f);
 	err_truncate(mark);
@@ -75,7 +73,6 @@ static int bad_at(const struct source *s, int64_t record, uint64_t at, const cha
 static int add_place(const struct source *s, struct handle *h, uint64_t at, uint64_t size)
 {
 	const uint64_t have = packed_size(h->file);
-
 	if (size > RECORD_MOST || (have != UINT64_MAX && size + 4 > have - at))
 		return bad_at(s, h->n, at - FRAME, "its length is beyond the end of the file");
 	if ((h->n & (h->n - 1)) == 0)
@@ -89,7 +86,6 @@ static int find_records(const struct source *s, struct handle *h)
 	uint8_t head[4 + FRAME];     /* the end of the record before, and the next one's frame */
 	uint64_t at = 0;
 	size_t got;
-
 	for (;;) {
 		const size_t before = h->n ? 4 : 0;
 
@@ -117,7 +113,6 @@ static int load_record(const struct source *s, struct handle *h, int64_t i)
 	const struct place *at = &h->place[i];
 	uint8_t sum[4];
 	size_t got, got_sum = 0;
-
 	if (h->open == i)
 		return 0;
 	h->open = -1;
@@ -138,7 +133,6 @@ static int bad_message(const struct source *s, int64_t i, const struct example *
 {
 	const struct handle *h = s->handle;
 	char what[160];
-
 	snprintf(what, sizeof what, "%s, where a tf.train.Example was expected", e->wrong);
 	return bad_at(s, i, h->place[i].at + e->at, what);
 }
@@ -159,7 +153,6 @@ static int list_features(const struct source *s, struct handle *h, const char *w
 	char **names = NULL;
 	struct feature f;
 	int n = 0, rc = 0;
-
 	while (n < MOST_FEATURES && example_next(&e, &f)) {
 		names = mem_realloc(names, ((size_t)n + 1) * sizeof *names);
 		names[n] = mem_calloc(1, f.name_length + 1);
@@ -180,7 +173,6 @@ static int list_features(const struct source *s, struct handle *h, const char *w
 static int find_feature(const struct source *s, struct handle *h, int64_t i, struct feature *f)
 {
 	struct example e = begin(h, i);
-
 	if (example_find(&e, h->as.name, f))
 		return 0;
 	if (e.wrong)
@@ -207,7 +199,6 @@ static int take_type(struct source *s, struct handle *h)
 	struct feature f;
 	struct shape sample;
 	uint64_t bytes;
-
 	TRY(find_feature(s, h, 0, &f));
 	h->kind = f.kind;
 	h->count = f.count;
@@ -232,7 +223,6 @@ static int take_type(struct source *s, struct handle *h)
 static int open_tfrecord(struct source *s, const char *variable)
 {
 	struct handle *h = mem_calloc(1, sizeof *h);
-
 	s->handle = h;
 	h->open = -1;
 	TRY(declared_read(&h->as, variable));
@@ -250,7 +240,6 @@ static int read_record(struct source *s, int64_t i, void *out)
 {
 	struct handle *h = s->handle;
 	struct feature f;
-
 	TRY(load_record(s, h, i));
 	TRY(find_feature(s, h, i, &f));
 	if (f.kind != h->kind || f.count != h->count)
@@ -267,7 +256,6 @@ static int read_tfrecord(struct source *s, int64_t first, int64_t n, void *out)
 {
 	const int64_t row = shape_count(&s->shape) / s->shape.d[0];
 	const int64_t from = first < 0 ? 0 : first, count = first < 0 ? s->shape.d[0] : n;
-
 	for (int64_t i = 0; i < count; i++)
 		TRY(read_record(s, from + i, (char *)out + (size_t)(i * row) * dtype_size(s->dtype)));
 	return 0;
@@ -276,7 +264,6 @@ static int read_tfrecord(struct source *s, int64_t first, int64_t n, void *out)
 static void close_tfrecord(struct source *s)
 {
 	struct handle *h = s->handle;
-
 	packed_close(h->file);
 	declared_release(&h->as);
 	mem_free(h->place);

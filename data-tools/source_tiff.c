@@ -47,7 +47,6 @@ static void on_error(const char *module, const char *format, va_list args)
 static int bad(const struct source *s, const char *what)
 {
 	char text[200];
-
 	snprintf(text, sizeof text, "tiff: %s%s%s%s", what, *why ? " (" : "", why, *why ? ")" : "");
 	return source_bad(s, text);
 }
@@ -56,7 +55,6 @@ static struct page read_page(TIFF *f)
 {
 	struct page p = {0};
 	uint16_t extra = 0, *kinds = NULL;
-
 	TIFFGetField(f, TIFFTAG_IMAGEWIDTH, &p.width);
 	TIFFGetField(f, TIFFTAG_IMAGELENGTH, &p.height);
 	TIFFGetFieldDefaulted(f, TIFFTAG_SAMPLESPERPIXEL, &p.channels);
@@ -100,7 +98,6 @@ static int find_pages(struct source *s)
 	struct handle *h = s->handle;
 	tdir_t n = 0;
 	bool more;
-
 	do {
 		uint32_t kind = 0;
 		const struct page p = read_page(h->file);
@@ -128,7 +125,6 @@ static int check_kind(struct source *s)
 	const struct page *p = &h->page;
 	const int t = find_dtype(p);
 	char text[80];
-
 	snprintf(text, sizeof text, "tiff: values of %d bits of this kind are not read", p->bits);
 	if (t < 0)
 		return source_bad(s, text);
@@ -146,7 +142,6 @@ static int check_size(struct source *s)
 	const struct page *p = &h->page;
 	struct stat st;
 	int64_t n;
-
 	if (p->width < 1 || p->height < 1 || p->channels < 1)
 		return bad(s, "damaged: no size");
 	if (__builtin_mul_overflow((int64_t)p->width * p->height, (int64_t)p->channels * h->npages,
@@ -166,7 +161,6 @@ static void place(const struct page *p, uint8_t *page, const uint8_t *block, int
 {
 	const int64_t size = p->bits / 8, pixel = size * p->channels, step = plane < 0 ? pixel : size,
 	              wide = x + columns > p->width ? p->width - x : columns;
-
 	for (int64_t r = 0; r < rows && y + r < p->height; r++) {
 		uint8_t *to = page + ((y + r) * p->width + x) * pixel + (plane < 0 ? 0 : plane * size);
 		const uint8_t *from = block + r * columns * step;
@@ -187,7 +181,6 @@ static int decode_tiles(const struct source *s, uint8_t *page)
 	const tmsize_t bytes = TIFFTileSize(h->file);
 	uint32_t wide = 0, high = 0;
 	int rc = 0;
-
 	TIFFGetField(h->file, TIFFTAG_TILEWIDTH, &wide);
 	TIFFGetField(h->file, TIFFTAG_TILELENGTH, &high);
 	if (wide < 1 || high < 1 || (int64_t)bytes < (int64_t)wide * high * (p->bits / 8) *
@@ -213,7 +206,6 @@ static int decode_rows(const struct source *s, uint8_t *page)
 	const int planes = p->planar == PLANARCONFIG_SEPARATE ? p->channels : 1;
 	const tmsize_t bytes = TIFFScanlineSize(h->file);
 	int rc = 0;
-
 	if ((int64_t)bytes != (int64_t)p->width * (p->bits / 8) * (planes > 1 ? 1 : p->channels))
 		return bad(s, "damaged: impossible rows");
 	uint8_t *row = mem_calloc(1, (size_t)bytes);
@@ -232,7 +224,6 @@ static int decode_rows(const struct source *s, uint8_t *page)
 static void invert(const struct page *p, uint8_t *page)
 {
 	const int64_t n = (int64_t)p->width * p->height * p->channels * (p->bits / 8);
-
 	for (int64_t i = 0; i < n; i++)
 		page[i] = (uint8_t)~page[i];
 }
@@ -256,7 +247,6 @@ static int decode(struct source *s)
 	const struct page *p = &h->page;
 	const int64_t n = (int64_t)p->width * p->height * p->channels;
 	const size_t each = (size_t)n * dtype_size(s->dtype);
-
 	h->values = mem_calloc((size_t)h->npages, each);
 	for (int i = 0; i < h->npages; i++) {
 		uint8_t *page = h->values + (size_t)i * each;
@@ -279,7 +269,6 @@ static int decode(struct source *s)
 static int open_tiff(struct source *s, const char *variable)
 {
 	struct handle *h;
-
 	if (variable)
 		return ERR(E_USAGE, NULL, "'%s' is one array without a name; '%s' cannot be chosen",
 		           s->path, variable);
@@ -305,7 +294,6 @@ static int open_tiff(struct source *s, const char *variable)
 static int read_tiff(struct source *s, int64_t first, int64_t n, void *out)
 {
 	const struct handle *h = s->handle;
-
 	source_copy_rows(s, h->values, first, n, out);
 	return 0;
 }
@@ -313,7 +301,6 @@ static int read_tiff(struct source *s, int64_t first, int64_t n, void *out)
 static void close_tiff(struct source *s)
 {
 	struct handle *h = s->handle;
-
 	if (h->file)
 		TIFFClose(h->file);
 	mem_free(h->at);

@@ -29,7 +29,6 @@ bool source_is_zarr(const char *folder)
 	const int mark = err_count();
 	enum zarr_node node = ZARR_NONE;
 	const bool damaged = zarr_node(folder, &node) < 0;
-
 	err_truncate(mark);
 	return damaged || node != ZARR_NONE;
 }
@@ -62,7 +61,6 @@ static bool is_coordinate(const char *folder)
 	struct zarr_meta m;
 	bool is = zarr_meta_read(&m, a, folder) == 0 && m.shape.nd == 1 && m.axis[0] &&
 	          strcmp(m.axis[0], name) == 0;
-
 	err_truncate(mark);
 	arena_free(a);
 	return is;
@@ -76,7 +74,6 @@ static void list_entry(const char *root, const char *below, const char *name, in
 	char *path = *below ? io_join(below, name) : mem_strdup(name), *folder = io_join(root, path);
 	const int mark = err_count();
 	enum zarr_node node;
-
 	if (io_is_folder(folder) && zarr_node(folder, &node) == 0) {
 		if (node == ZARR_ARRAY && !is_coordinate(folder) && out->n < NAMES_MOST) {
 			out->v = mem_realloc(out->v, ((size_t)out->n + 1) * sizeof *out->v);
@@ -95,7 +92,6 @@ static void list_folder(const char *root, const char *below, int depth, struct n
 	char *folder = *below ? io_join(root, below) : mem_strdup(root);
 	DIR *d = opendir(folder);
 	const struct dirent *e;
-
 	while (d && (e = readdir(d)))
 		if (e->d_name[0] != '.')
 			list_entry(root, below, e->d_name, depth, out);
@@ -110,7 +106,6 @@ static int find_array(struct source *s, const char *variable, char **out)
 	enum zarr_node node = ZARR_NONE;
 	struct names names = {0};
 	int rc = 0;
-
 	if (variable) {
 		*out = io_join(s->path, variable);
 		TRY(zarr_node(*out, &node));
@@ -138,7 +133,6 @@ static int find_array(struct source *s, const char *variable, char **out)
 static void take_attributes(struct source *s, const struct zarr_meta *m)
 {
 	double v;
-
 	if (zarr_attribute(m, "_FillValue", &v))
 		source_add_missing(s, v);
 	if (zarr_attribute(m, "missing_value", &v))
@@ -168,7 +162,6 @@ static struct zarr_array *open_beside(const struct handle *h, const char *axis)
 	const int mark = err_count();
 	enum zarr_node node = ZARR_NONE;
 	struct zarr_array *z = NULL;
-
 	if (*axis != '/' && io_is_folder(folder) && zarr_node(folder, &node) == 0 && node == ZARR_ARRAY)
 		(void)zarr_open(&z, folder);
 	err_truncate(mark);
@@ -198,7 +191,6 @@ static int open_in(struct source *s, struct handle *h, const char *folder)
 {
 	const struct zarr_meta *m;
 	const char *slash = strrchr(folder, '/');
-
 	TRY(zarr_open(&h->array, folder));
 	h->parent = mem_strdup(slash ? folder : ".");
 	if (slash)
@@ -217,7 +209,6 @@ static int open_zarr(struct source *s, const char *variable)
 	enum zarr_node node;
 	char *folder = NULL;
 	int rc;
-
 	TRY(zarr_node(s->path, &node));
 	if (node == ZARR_NONE)
 		return source_bad(s, "zarr: neither .zarray, .zgroup nor zarr.json is in this folder");
@@ -239,7 +230,6 @@ static int open_zarr(struct source *s, const char *variable)
 static int read_zarr(struct source *s, int64_t first, int64_t n, void *out)
 {
 	const struct handle *h = s->handle;
-
 	if (first < 0)
 		return zarr_read(h->array, 0, s->shape.nd ? s->shape.d[0] : 1, out);
 	return zarr_read(h->array, first, n, out);
@@ -248,7 +238,6 @@ static int read_zarr(struct source *s, int64_t first, int64_t n, void *out)
 static void close_zarr(struct source *s)
 {
 	struct handle *h = s->handle;
-
 	zarr_close(h->array);
 	mem_free(h->parent);
 	mem_free(h);
@@ -261,7 +250,6 @@ static bool read_attribute(const struct json *v, struct arena *a, struct axis_at
 	double one;
 	const int n = v->kind == JSON_ARRAY ? v->n : 1;
 	double *values;
-
 	*out = (struct axis_attribute){.name = arena_strdup(a, v->key)};
 	if (v->kind == JSON_STRING) {
 		out->text = arena_strdup(a, v->text);
@@ -283,7 +271,6 @@ static bool read_attribute(const struct json *v, struct arena *a, struct axis_at
 static void read_attributes(const struct json *all, struct arena *a, struct axis *out)
 {
 	struct axis_attribute *list;
-
 	if (!all || all->kind != JSON_OBJECT)
 		return;
 	list = ARENA_ARRAY(a, struct axis_attribute, all->n + 1);
@@ -299,7 +286,6 @@ static void coordinates(struct source *s, int i, struct arena *a, struct axis *o
 	struct zarr_array *z = open_beside(s->handle, s->axis[i]);
 	const int mark = err_count();
 	void *raw;
-
 	if (!z || zarr_meta(z)->shape.d[0] != out->n) {
 		zarr_close(z);
 		return;

@@ -21,7 +21,6 @@ void target_seen_add(struct target_seen *s, const double *v, int64_t n)
 static int largest(const struct target_seen *s, int below)
 {
 	int k = below - 1;
-
 	while (k >= 0 && !s->seen[k])
 		k--;
 	return k;
@@ -30,7 +29,6 @@ static int largest(const struct target_seen *s, int below)
 void target_seen_tell_labels(const struct target_seen *s)
 {
 	const int last = largest(s, RECORD_MAX_CLASSES), next = last < 0 ? -1 : largest(s, last);
-
 	if (s->other || next < 0 || last < 2 * next + 2)
 		return;
 	if (next == 0 && last == UINT8_MAX)
@@ -44,7 +42,6 @@ void target_seen_tell_labels(const struct target_seen *s)
 void target_seen_tell_field(const struct target_seen *s)
 {
 	const int last = largest(s, RECORD_MAX_CLASSES);
-
 	if (!s->other && last > 0 && last < FEW)
 		warn("all values of the target are whole numbers from 0 to %d, stored as floats; if they "
 		     "are class numbers, convert with --labels%s", last,

@@ -32,7 +32,6 @@ static bool wrong(struct reader *r, const char *what)
 static bool varint(struct reader *r, uint64_t *out)
 {
 	const uint8_t *p = r->p;
-
 	*out = 0;
 	for (int shift = 0; shift < 70; shift += 7) {
 		if (p == r->end)
@@ -51,7 +50,6 @@ static bool next_field(struct reader *r, struct field *f)
 {
 	uint64_t key, n = 0;
 	const uint8_t *start = r->p;
-
 	if (r->p == r->end || !varint(r, &key))
 		return false;
 	*f = (struct field){.number = key >> 3 < 1000 ? (unsigned)(key >> 3) : 1000,
@@ -86,7 +84,6 @@ static bool numbers(struct reader *r, enum feature_kind kind, const struct field
 	float *floats = out;
 	int64_t *ints = out;
 	uint64_t v;
-
 	if (f->wire == one && kind == FEATURE_INTS) {
 		if (out)
 			ints[*count] = (int64_t)f->value;
@@ -121,7 +118,6 @@ static bool read_list(struct reader *r, struct feature *f, uint8_t *out)
 {
 	struct reader list = {f->list, f->list + f->size, NULL};
 	struct field v;
-
 	f->count = 0;
 	while (next_field(&list, &v)) {
 		if (v.number != 1)
@@ -149,7 +145,6 @@ static bool read_feature(struct reader *r, const struct field *entry, struct fea
 {
 	struct reader feature = {entry->p, entry->p + entry->n, NULL};
 	struct field f;
-
 	while (next_field(&feature, &f)) {
 		if (f.number < 1 || f.number > 3 || f.wire != WIRE_BYTES)
 			continue;
@@ -173,7 +168,6 @@ static bool read_entry(struct reader *r, const struct field *of, struct feature 
 {
 	struct reader entry = {of->p, of->p + of->n, NULL};
 	struct field f;
-
 	*out = (struct feature){.name = ""};
 	while (next_field(&entry, &f)) {
 		if (is_bytes(&f, 1)) {
@@ -194,7 +188,6 @@ bool example_next(struct example *e, struct feature *out)
 	struct reader r = {e->message + e->at, e->message + (e->end ? e->end : e->n), NULL};
 	bool found = false;
 	struct field f;
-
 	while (!found) {
 		if (!next_field(&r, &f)) {
 			if (r.wrong || !e->end)
@@ -223,7 +216,6 @@ bool example_find(struct example *e, const char *name, struct feature *out)
 	const size_t n = strlen(name);
 	struct feature f;
 	bool found = false;
-
 	while (example_next(e, &f)) {
 		if (f.name_length != n || memcmp(f.name, name, n) != 0)
 			continue;
@@ -237,6 +229,5 @@ void feature_values(const struct feature *f, void *out)
 {
 	struct feature list = *f;
 	struct reader r = {f->list, f->list, NULL};
-
 	read_list(&r, &list, out);
 }

@@ -49,7 +49,6 @@ static void add_sizes(int at, const char *name, int depth, uint64_t enough, uint
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *e;
 	struct stat st;
-
 	while (d && *sum < enough && (e = readdir(d))) {
 		if (e->d_name[0] == '.' || fstatat(fd, e->d_name, &st, 0) != 0)
 			continue;
@@ -68,7 +67,6 @@ static int check_size(const struct zarr_array *z)
 	const uint64_t bytes = zarr_bytes(&z->m);
 	uint64_t sum = 0;
 	char text[SHAPE_TEXT];
-
 	if (bytes <= EMPTY_MOST)
 		return 0;
 	add_sizes(AT_FDCWD, z->folder, MAXD + 1, bytes / PACKED_MOST, &sum);
@@ -85,7 +83,6 @@ static void set_axes(struct zarr_array *z)
 	const struct zarr_meta *m = &z->m;
 	uint64_t slots = KEPT_MOST / zarr_chunk_bytes(m);
 	int64_t row = 1;
-
 	z->nd = m->shape.nd;
 	for (int i = 0; i < z->nd; i++) {
 		z->extent[i] = m->shape.d[i];
@@ -112,7 +109,6 @@ int zarr_open(struct zarr_array **out, const char *folder)
 {
 	struct zarr_array *z = mem_calloc(1, sizeof *z);
 	int rc;
-
 	z->a = arena_new();
 	z->folder = mem_strdup(folder);
 	rc = zarr_meta_read(&z->m, z->a, folder);
@@ -152,7 +148,6 @@ static const char *unpack(const struct zarr_meta *m, const uint8_t *in, size_t n
 	const size_t bytes = (size_t)zarr_chunk_bytes(m);
 	uint8_t *between = NULL;
 	const char *why = NULL;
-
 	for (int i = m->ncodecs - 1; i >= 0 && !why; i--) {
 		/* before one that packs there are only checksums */
 		const bool sum = m->codec[i] == ZARR_CRC32C;
@@ -186,7 +181,6 @@ static int load_file(const struct zarr_array *z, const char *path, struct slot *
 	struct io_image in;
 	const char *why = "not as many bytes as a chunk has";
 	int rc = 0;
-
 	TRY(io_image_read(&in, path));
 	if (bytes / PACKED_MOST <= in.size) {
 		s->values = mem_realloc(s->values, (size_t)bytes);
@@ -220,7 +214,6 @@ static int load_chunk(struct zarr_array *z, const int64_t *at, const struct slot
 	int64_t number = 0;
 	struct slot *s;
 	int rc = 0;
-
 	for (int i = 0; i < z->nd; i++)
 		number = number * z->grid[i] + at[i];
 	*out = s = &z->slot[number % z->nslots];
@@ -264,7 +257,6 @@ static void place_chunk(const struct zarr_array *z, const struct slot *s, const 
 	const int64_t size = (int64_t)z->m.element.size;
 	int64_t n[MAXD], from[MAXD], to[MAXD], stride = size;
 	const uint8_t *values = s->missing ? z->m.fill : s->values;
-
 	for (int i = z->nd - 1; i >= 0; i--) {
 		const int64_t low = i ? 0 : first, high = i ? z->extent[i] : first + rows,
 		              begin = at[i] * z->chunk[i], end = begin + z->chunk[i],
@@ -296,7 +288,6 @@ static void widen(void *out, int64_t n)
 {
 	const uint8_t *from = (const uint8_t *)out + (size_t)n * 4;
 	int64_t *wide = out;
-
 	for (int64_t i = 0; i < n; i++, from += 4) {
 		uint32_t v;
 
@@ -311,7 +302,6 @@ int zarr_read(struct zarr_array *z, int64_t first, int64_t n, void *out)
 	const int64_t low = first / z->chunk[0], high = (first + n - 1) / z->chunk[0] + 1;
 	const struct slot *s;
 	uint8_t *values = out;
-
 	for (int i = 1; i < z->nd; i++)
 		row *= z->extent[i];
 	if (z->m.element.wide)

@@ -54,7 +54,6 @@ static const char *zlib(const void *in, size_t n, void *out, size_t want)
 static const char *zstd(const void *in, size_t n, void *out, size_t want)
 {
 	size_t got;
-
 	if (want / PACKED_MOST > n)
 		return cut;
 	got = ZSTD_decompress(out, want, in, n);
@@ -79,7 +78,6 @@ static const char *blosc(const void *in, size_t n, void *out, size_t want)
 static const char *sum(const void *in, size_t n, void *out, size_t want)
 {
 	const uint8_t *p = in;
-
 	if (n != want + 4)
 		return cut;
 	if (crc32c(in, want) != ((uint32_t)p[want] | (uint32_t)p[want + 1] << 8 |

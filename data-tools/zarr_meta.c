@@ -29,7 +29,6 @@ static void quote_numbers(const struct buf *in, struct buf *out)
 {
 	static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
 	bool string = false;
-
 	for (const char *p = in->data; p < in->data + in->len; p++) {
 		size_t n = 0;
 
@@ -54,7 +53,6 @@ static int read_json(struct text *out, struct arena *a, const char *folder, cons
 	struct buf in = BUF_INIT, quoted = BUF_INIT;
 	struct json *root = NULL;
 	int rc;
-
 	out->file = arena_printf(a, "%s/%s", folder, name);
 	rc = io_read_text(out->file, &in);
 	if (rc == 0) {
@@ -73,7 +71,6 @@ static bool has_file(const char *folder, const char *name)
 {
 	char *path = io_join(folder, name);
 	const bool is = io_is_regular(path);
-
 	mem_free(path);
 	return is;
 }
@@ -106,7 +103,6 @@ static bool is_version(const struct text *t, uint64_t wanted)
 {
 	const struct json *v = member(t->root, "zarr_format");
 	uint64_t version;
-
 	return v && json_uint(v, &version) && version == wanted;
 }
 
@@ -120,7 +116,6 @@ int zarr_node(const char *folder, enum zarr_node *out)
 	struct arena *a;
 	struct text t;
 	int rc;
-
 	*out = has_file(folder, ".zarray") ? ZARR_ARRAY :
 	       has_file(folder, ".zgroup") || has_file(folder, ".zmetadata") ? ZARR_GROUP : ZARR_NONE;
 	if (*out != ZARR_NONE || !has_file(folder, "zarr.json"))
@@ -170,14 +165,12 @@ static bool product(const struct shape *s, size_t size, uint64_t *out)
 uint64_t zarr_chunk_bytes(const struct zarr_meta *m)
 {
 	uint64_t n = 0;
-
 	return product(&m->chunk, m->element.size, &n) ? n : UINT64_MAX;
 }
 
 uint64_t zarr_bytes(const struct zarr_meta *m)
 {
 	uint64_t n = 0;
-
 	return product(&m->shape, m->element.size, &n) ? n : UINT64_MAX;
 }
 
@@ -213,7 +206,6 @@ static int set_number(const struct text *t, const struct json *v, struct zarr_me
 	int64_t whole;
 	uint64_t bits;
 	double x;
-
 	if (!dtype_is_float(m->element.dtype) && json_int(v, &whole)) {
 		set_bits(m, (uint64_t)whole);
 	} else if (!dtype_is_float(m->element.dtype) && json_uint(v, &bits)) {
@@ -233,7 +225,6 @@ static int read_fill(const struct text *t, const struct json *v, struct zarr_met
 	const char *text = string_of(v);
 	char *end;
 	double x;
-
 	if (!v || v->kind == JSON_NULL)
 		return 0;
 	if (v->kind == JSON_TRUE || v->kind == JSON_FALSE) {
@@ -271,7 +262,6 @@ static int add_codec(const struct text *t, const char *name, struct zarr_meta *m
 {
 	enum zarr_codec *c = &m->codec[m->ncodecs];
 	int packers = 0;
-
 	if (!zarr_codec_find(c, name))
 		return unsupported(t, "the codec", name);
 	if (zarr_codec_lacks(*c))
@@ -291,7 +281,6 @@ static int read_order(const struct text *t, struct zarr_meta *m)
 {
 	const char *order = string_of(member(t->root, "order"));
 	const int nd = m->shape.nd;
-
 	if (!order || (strcmp(order, "C") != 0 && strcmp(order, "F") != 0))
 		return bad(t, member(t->root, "order"), "neither C nor F");
 	for (int i = 0; i < nd; i++)
@@ -306,7 +295,6 @@ static int read_codecs_2(const struct text *t, struct zarr_meta *m)
 	const char *name = string_of(member(packer, "id")),
 	           *filter = !is_none(filters) && filters->kind == JSON_ARRAY ?
 	                     string_of(member(filters->item[0], "id")) : NULL;
-
 	if (!is_none(filters))
 		return unsupported(t, "the filter", filter ? filter : "?");
 	if (is_none(packer))
@@ -317,7 +305,6 @@ static int read_codecs_2(const struct text *t, struct zarr_meta *m)
 static int read_separator(const struct text *t, const struct json *v, char otherwise, char *out)
 {
 	const char *text = string_of(v);
-
 	*out = text ? *text : otherwise;
 	if ((v && !text) || (*out != '.' && *out != '/') || (text && text[1]))
 		return bad(t, v, "neither '.' nor '/'");
@@ -327,7 +314,6 @@ static int read_separator(const struct text *t, const struct json *v, char other
 static int read_attributes_2(struct zarr_meta *m, struct arena *a, const char *folder)
 {
 	struct text t;
-
 	if (!has_file(folder, ".zattrs"))
 		return 0;
 	TRY(read_json(&t, a, folder, ".zattrs"));
@@ -339,7 +325,6 @@ static int read_2(struct zarr_meta *m, struct arena *a, const char *folder)
 {
 	const struct json *type;
 	struct text t;
-
 	m->version = 2;
 	m->prefix = "";
 	TRY(read_json(&t, a, folder, ".zarray"));
@@ -370,7 +355,6 @@ static int transpose(const struct text *t, const struct json *how, struct zarr_m
 {
 	const struct json *order = member(how, "order");
 	int before[MAXD], seen = 0;
-
 	memcpy(before, m->order, sizeof before);
 	if (!order || order->kind != JSON_ARRAY || order->n != m->shape.nd)
 		return bad(t, order, "no order of the array's axes");
@@ -388,7 +372,6 @@ static int transpose(const struct text *t, const struct json *how, struct zarr_m
 static int take_bytes(const struct text *t, const struct json *how, struct zarr_meta *m)
 {
 	const char *endian = string_of(member(how, "endian"));
-
 	if (m->element.size > 1 && !endian)
 		return bad(t, how, "the codec 'bytes' has no 'endian'");
 	if (endian && strcmp(endian, "little") != 0 && strcmp(endian, "big") != 0)
@@ -402,7 +385,6 @@ static int read_codecs_3(const struct text *t, struct zarr_meta *m)
 {
 	const struct json *codecs = member(t->root, "codecs"), *how;
 	bool bytes = false;
-
 	for (int i = 0; i < m->shape.nd; i++)
 		m->order[i] = i;
 	if (!codecs || codecs->kind != JSON_ARRAY)
@@ -431,7 +413,6 @@ static int read_keys_3(const struct text *t, struct zarr_meta *m)
 	const struct json *how;
 	const char *name = extension(member(t->root, "chunk_key_encoding"), &how);
 	const bool plain = name && strcmp(name, "v2") == 0;
-
 	if (!name || (!plain && strcmp(name, "default") != 0))
 		return bad(t, member(t->root, "chunk_key_encoding"), "neither 'default' nor 'v2'");
 	m->prefix = plain ? "" : "c";
@@ -443,7 +424,6 @@ static int read_3(struct zarr_meta *m, struct arena *a, const char *folder)
 	const struct json *type, *grid;
 	const char *name;
 	struct text t;
-
 	m->version = 3;
 	TRY(read_json(&t, a, folder, "zarr.json"));
 	if (!is_version(&t, 3))
@@ -477,7 +457,6 @@ static bool base64_number(const char *text, double *out)
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	uint8_t bytes[9];
-
 	if (strlen(text) != 12 || text[11] != '=')
 		return false;
 	for (int i = 0; i < 12; i += 4) {
@@ -501,7 +480,6 @@ static bool base64_number(const char *text, double *out)
 bool zarr_attribute(const struct zarr_meta *m, const char *name, double *out)
 {
 	const struct json *v = member(m->attributes, name);
-
 	if (v && v->kind == JSON_ARRAY && v->n == 1)
 		v = v->item[0];
 	if (string_of(v))

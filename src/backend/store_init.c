@@ -76,7 +76,6 @@ static void draw_run(struct drawing *d, int64_t first, int64_t n)
 	const struct store_entry *e = d->p->e;
 	const bool floats = e->dtype == DTYPE_F32;
 	const int64_t odd = first & 1;
-
 	draw(&e->init, d->seed, d->stream, first - odd, n + odd, d->v, d->f);
 	layout_walk_pack(&d->walk, e->dtype, d->p->to, first, n, floats ? DTYPE_F32 : DTYPE_F64,
 	                 floats ? (const void *)(d->f + odd) : d->v + odd);
@@ -86,7 +85,6 @@ static void draw_run(struct drawing *d, int64_t first, int64_t n)
 static void draw_rows(struct drawing *d, int64_t first, int64_t n, int rows)
 {
 	const struct store_entry *e = d->p->e;
-
 	for (int r = 0; r < rows; r++) {
 		const int64_t at = first + r * d->p->row, odd = at & 1;
 		draw(&e->init, d->seed, d->stream, at - odd, n + odd, d->v, d->f + r * STEP + 1 - odd);
@@ -100,7 +98,6 @@ static void fill(const struct piece *p, uint64_t seed)
 {
 	struct drawing d = { .p = p, .seed = seed, .stream = hash_name(p->e->name) };
 	bool rows;
-
 	layout_walk_init(&d.walk, &p->e->layout, &p->e->shape, p->e->dtype);
 	rows = p->group > p->row && layout_walk_has_rows(&d.walk) &&
 	       d.walk.l.dims[0] == p->e->shape.d[0];
@@ -124,7 +121,6 @@ static struct piece cut(const struct store_entry *e, void *to)
 	              all = e->shape.nd ? layout_block(&e->layout, 0) : 1;
 	const int64_t block = all % LAYOUT_ROWS ? all : LAYOUT_ROWS;
 	struct piece p = { e, to, 0, count < PIECE ? count : PIECE, 0, 0 };
-
 	p.group = p.row = p.n;
 	if (block <= 1 || count / e->shape.d[0] * block > LARGE)
 		return p;

@@ -39,7 +39,6 @@ int transfer_write(const struct device *d, const struct transfer *to, enum dtype
                    const void *plain)
 {
 	struct host_copy copy;
-
 	if (!d->driver) {
 		layout_pack(to->layout, to->shape, to->dtype, to->data, t, plain);
 		return 0;
@@ -54,7 +53,6 @@ int transfer_write(const struct device *d, const struct transfer *to, enum dtype
 int transfer_read(const struct device *d, const struct transfer *from, enum dtype t, void *plain)
 {
 	struct host_copy copy;
-
 	if (!d->driver) {
 		layout_unpack(from->layout, from->shape, t, plain, from->dtype, from->data);
 		return 0;

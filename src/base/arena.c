@@ -33,7 +33,6 @@ struct arena {
 static struct chunk *chunk_new(size_t size)
 {
 	struct chunk *c = mem_calloc(1, sizeof *c + size);
-
 	c->size = size;
 	return c;
 }
@@ -41,7 +40,6 @@ static struct chunk *chunk_new(size_t size)
 struct arena *arena_new(void)
 {
 	struct arena *a = mem_calloc(1, sizeof *a);
-
 	a->next_size = FIRST_CHUNK;
 	a->head = chunk_new(a->next_size);
 	return a;
@@ -62,7 +60,6 @@ void arena_free(struct arena *a)
 static struct chunk *chunk_for(struct arena *a, size_t n)
 {
 	struct chunk *c;
-
 	if (a->head->size - a->head->used >= n)
 		return a->head;
 	if (a->next_size < LAST_CHUNK)
@@ -83,7 +80,6 @@ void *arena_alloc(struct arena *a, size_t n)
 {
 	struct chunk *c;
 	void *p;
-
 	BUG_IF(n > PTRDIFF_MAX, "arena object of %zu bytes", n);
 	a->bytes += n;
 	n = n ? round_up(n, ALIGN) : ALIGN;
@@ -96,7 +92,6 @@ void *arena_alloc(struct arena *a, size_t n)
 void *arena_copy(struct arena *a, const void *p, size_t n)
 {
 	void *q = arena_alloc(a, n);
-
 	if (n)
 		memcpy(q, p, n);
 	return q;
@@ -112,7 +107,6 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
 	va_list ap;
 	char *s;
 	int n;
-
 	va_start(ap, fmt);
 	n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);

@@ -39,7 +39,6 @@ void buf_clear(struct buf *b)
 void buf_reserve(struct buf *b, size_t more)
 {
 	size_t need, cap;
-
 	BUG_IF(more > PTRDIFF_MAX - b->len - 1, "buf of %zu + %zu bytes", b->len, more);
 	need = b->len + more + 1;
 	if (need <= b->cap)
@@ -75,7 +74,6 @@ void buf_putc(struct buf *b, char c)
 void buf_printf(struct buf *b, const char *fmt, ...)
 {
 	va_list ap;
-
 	va_start(ap, fmt);
 	buf_vprintf(b, fmt, ap);
 	va_end(ap);
@@ -85,7 +83,6 @@ void buf_vprintf(struct buf *b, const char *fmt, va_list ap)
 {
 	va_list again;
 	int n;
-
 	va_copy(again, ap);
 	n = vsnprintf(NULL, 0, fmt, again);
 	va_end(again);
@@ -98,7 +95,6 @@ void buf_vprintf(struct buf *b, const char *fmt, va_list ap)
 char *buf_detach(struct buf *b)
 {
 	char *s;
-
 	buf_reserve(b, 0);
 	s = b->data;
 	buf_init(b);
@@ -111,7 +107,6 @@ void buf_json_escape(struct buf *b, const char *s, int n)
 	static const char from[] = "\"\\\n\r\t\b\f", to[] = "\"\\nrtbf";
 	const char *at = strchr(from, *s);
 	unsigned c = utf8_decode(s, n);
-
 	if (at)
 		buf_printf(b, "\\%c", to[at - from]);
 	else if (c < 0x10000)
@@ -139,7 +134,6 @@ void buf_json_string(struct buf *b, const char *s)
 void buf_json_double(struct buf *b, double v)
 {
 	char text[32];
-
 	if (!isfinite(v)) {
 		buf_puts(b, "null");
 		return;

@@ -19,7 +19,6 @@ static _Thread_local struct err_record record;
 static char *format(const char *fmt, va_list ap)
 {
 	struct buf b = BUF_INIT;
-
 	buf_vprintf(&b, fmt, ap);
 	return buf_detach(&b);
 }
@@ -35,7 +34,6 @@ int err_raise(int code, const struct loc *loc, const char *src_file, int src_lin
 {
 	struct err_entry *e;
 	va_list ap;
-
 	BUG_IF(code >= 0 || code <= -(int)ERR_END_, "error code %d raised at %s:%d", code, src_file,
 	       src_line);
 	record.total++;
@@ -58,7 +56,6 @@ int err_context(int code, const char *fmt, ...)
 {
 	struct err_entry *e = newest();
 	va_list ap;
-
 	if (!e || e->ncontext == ERR_CONTEXT)
 		return code;
 	va_start(ap, fmt);
@@ -70,7 +67,6 @@ int err_context(int code, const char *fmt, ...)
 void err_context_since(int mark, const char *fmt, ...)
 {
 	va_list ap;
-
 	for (int i = mark; i < record.n; i++) {
 		struct err_entry *e = &record.entry[i];
 		if (e->ncontext == ERR_CONTEXT)
@@ -84,7 +80,6 @@ void err_context_since(int mark, const char *fmt, ...)
 int err_locate(int code, const struct loc *loc)
 {
 	struct err_entry *e = newest();
-
 	if (e && !e->loc.file && loc)
 		e->loc = *loc;
 	return code;
@@ -169,7 +164,6 @@ const char *err_name(int code)
 _Noreturn void bug_at(const char *src_file, int src_line, const char *fmt, ...)
 {
 	va_list ap;
-
 	fprintf(stderr, "%s: BUG at %s:%d: ", log_program(), src_file, src_line);
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);

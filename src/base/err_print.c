@@ -33,7 +33,6 @@ void err_source_add(const char *file, const char *text)
 {
 	const char *name = str_intern(file);
 	struct source *s;
-
 	pthread_mutex_lock(&lock);
 	for (s = sources; s && s->file != name; s = s->next)
 		;
@@ -52,7 +51,6 @@ void err_source_add(const char *file, const char *text)
 static bool line_of_source(const char *file, int wanted, struct buf *out)
 {
 	bool found = false;
-
 	pthread_mutex_lock(&lock);
 	for (const struct source *s = sources; s; s = s->next) {
 		const char *p = s->text;
@@ -79,7 +77,6 @@ static bool line_of_file(const char *file, int wanted, struct buf *out)
 	char *line = NULL;
 	size_t room = 0;
 	bool found = false;
-
 	if (!f)
 		return false;
 	for (int i = 1; i <= wanted && getline(&line, &room, f) >= 0; i++)
@@ -101,7 +98,6 @@ static int cells(const char *s, int at)
 static int cell_of(const char *line, int col)
 {
 	int at = 0;
-
 	for (int i = 1; i < col && *line; i++) {
 		int n = utf8_length(line);
 		at += cells(line, at);
@@ -114,7 +110,6 @@ static int cell_of(const char *line, int col)
 static void add_cells(struct buf *out, const char *line, int from, int to)
 {
 	int at = 0;
-
 	while (*line && at < to) {
 		int n = utf8_length(line), end = at + cells(line, at);
 		bool plain = utf8_visible(line, n);
@@ -137,7 +132,6 @@ static void add_excerpt(struct buf *out, const struct loc *loc, const char *line
 	int end = cell_of(line, INT32_MAX);
 	int caret = cell_of(line, loc->col), last, from = 0;
 	int digits = snprintf(NULL, 0, "%d", loc->line), gutter = digits > 4 ? digits : 4;
-
 	if (end > WIDTH && caret > BEFORE)
 		from = caret - BEFORE;
 	buf_printf(out, "%*d | ", gutter, loc->line);
@@ -161,7 +155,6 @@ static void add_entry(struct buf *out, const struct err_entry *e, const char *pr
 {
 	const struct loc *loc = &e->loc;
 	struct buf line = BUF_INIT;
-
 	buf_printf(out, "%s: ", program);
 	if (loc->file) {
 		buf_shown(out, loc->file);
@@ -190,7 +183,6 @@ static void add_entry(struct buf *out, const struct err_entry *e, const char *pr
 static bool before(const struct err_entry *a, const struct err_entry *b)
 {
 	int c;
-
 	if (!a->loc.file || !b->loc.file)
 		return a->loc.file && !b->loc.file;
 	c = strcmp(a->loc.file, b->loc.file);
@@ -207,7 +199,6 @@ void err_print(FILE *out, const char *program)
 	struct buf b = BUF_INIT;
 	struct err_record r;
 	int more;
-
 	err_take(&r);
 	for (int i = 0; i < r.n; i++) {   /* insertion keeps the order of equals */
 		int k = i;

@@ -50,7 +50,6 @@ static const char *zip_kind(const unsigned char *p, size_t n, enum file_use *use
 {
 	char name[FILE_KIND_BYTES + 1] = "";
 	size_t length = (size_t)p[26] | (size_t)p[27] << 8;
-
 	if (n > ZIP_NAME)
 		memcpy(name, p + ZIP_NAME, length < n - ZIP_NAME ? length : n - ZIP_NAME);
 	*use = FILE_ARRAYS;
@@ -76,7 +75,6 @@ static bool is_onnx(const unsigned char *p, size_t n)
 const char *file_kind(const void *head, size_t n, enum file_use *use)
 {
 	const unsigned char *p = head;
-
 	if (n >= ZIP_NAME && memcmp(p, "PK\x03\x04", 4) == 0)
 		return zip_kind(p, n, use);
 	for (size_t i = 0; i < NMAGICS; i++) {
@@ -95,7 +93,6 @@ const char *file_kind_of(const char *path, enum file_use *use)
 	unsigned char head[FILE_KIND_BYTES];
 	FILE *f = fopen(path, "rb");
 	size_t n = f ? fread(head, 1, sizeof head, f) : 0;
-
 	if (f)
 		fclose(f);
 	return file_kind(head, n, use);

@@ -11,7 +11,6 @@ float half_to_float(uint16_t h)
 {
 	uint32_t sign = (uint32_t)(h & 0x8000) << 16;
 	uint32_t exp = h >> 10 & 0x1F, frac = h & 0x3FF;
-
 	if (exp == 0) {   /* zero or subnormal: frac * 2^-24, exact in a float */
 		float v = (float)frac * 0x1p-24f;
 		return simd_float(sign | simd_bits(v));
@@ -30,7 +29,6 @@ static uint32_t round_shift(uint32_t u, int shift)
 uint16_t half_from_float(float f)
 {
 	uint32_t u = simd_bits(f), sign = u >> 16 & 0x8000;
-
 	u &= 0x7FFFFFFF;
 	if (u > 0x7F800000)
 		return (uint16_t)(sign | 0x7E00 | (u >> 13 & 0x3FF));
@@ -53,7 +51,6 @@ float bfloat_to_float(uint16_t b)
 uint16_t bfloat_from_float(float f)
 {
 	uint32_t u = simd_bits(f);
-
 	if ((u & 0x7FFFFFFF) > 0x7F800000)
 		return (uint16_t)(u >> 16 | 0x40);   /* a quiet NaN, which stays one without its low bits */
 	return (uint16_t)round_shift(u, 16);

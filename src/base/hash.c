@@ -26,7 +26,6 @@ uint64_t hash_name(const char *s)
 struct hash_state *hash_new(void)
 {
 	struct hash_state *h = mem_alloc(sizeof *h);
-
 	h->x = XXH3_createState();
 	BUG_IF(!h->x || XXH3_64bits_reset(h->x) != XXH_OK, "XXH3 state refused");
 	return h;

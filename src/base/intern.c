@@ -23,7 +23,6 @@ static void grow(void)
 {
 	size_t bigger = room ? room * 2 : 256;
 	struct entry **t = mem_calloc(bigger, sizeof *t);
-
 	for (size_t i = 0; i < room; i++) {
 		for (struct entry *e = table[i], *next; e; e = next) {
 			next = e->next;
@@ -41,7 +40,6 @@ const char *str_intern(const char *s)
 	size_t n = strlen(s) + 1;
 	uint64_t h = hash_bytes(s, n, 0);
 	struct entry *e;
-
 	pthread_mutex_lock(&lock);
 	if (used >= room)
 		grow();

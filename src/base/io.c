@@ -25,7 +25,6 @@
 int io_fail(int code, const char *verb, const char *path)
 {
 	char reason[128];
-
 	return ERR(code, NULL, "cannot %s '%s': %s", verb, path,
 	           strerror_r(errno, reason, sizeof reason));
 }
@@ -33,7 +32,6 @@ int io_fail(int code, const char *verb, const char *path)
 int io_open(const char *path, int flags, mode_t mode)
 {
 	int fd;
-
 	do
 		fd = open(path, flags | O_CLOEXEC, mode);
 	while (fd < 0 && errno == EINTR);
@@ -56,7 +54,6 @@ int io_open_code(void)
 static int check_kind(int fd, const char *path)
 {
 	struct stat st;
-
 	if (fstat(fd, &st) != 0)
 		return io_fail(E_IO, "read", path);
 	if (S_ISDIR(st.st_mode))
@@ -72,7 +69,6 @@ static int read_all(int fd, const char *path, size_t limit, struct buf *out)
 {
 	const size_t before = out->len;
 	ssize_t n;
-
 	do {
 		buf_reserve(out, READ_STEP);
 		n = read(fd, out->data + out->len, READ_STEP);
@@ -91,7 +87,6 @@ static int read_all(int fd, const char *path, size_t limit, struct buf *out)
 static int read_file(const char *path, size_t limit, struct buf *out)
 {
 	int fd = io_open(path, O_RDONLY, 0), rc;
-
 	if (fd < 0)
 		return io_fail(io_open_code(), "open", path);
 	rc = check_kind(fd, path);
@@ -117,7 +112,6 @@ static int map_fd(struct io_map *m, int fd, const char *path)
 {
 	struct stat st;
 	void *p;
-
 	if (fstat(fd, &st) != 0)
 		return io_fail(E_IO, "read", path);
 	if (!S_ISREG(st.st_mode))
@@ -137,7 +131,6 @@ static int map_fd(struct io_map *m, int fd, const char *path)
 int io_map_open(struct io_map *m, const char *path)
 {
 	int fd, rc;
-
 	memset(m, 0, sizeof *m);
 	fd = io_open(path, O_RDONLY | O_NONBLOCK, 0);   /* a FIFO is to be refused, not waited for */
 	if (fd < 0)
@@ -163,7 +156,6 @@ void io_map_close(struct io_map *m)
 double io_seconds(void)
 {
 	struct timespec t;
-
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
@@ -176,7 +168,6 @@ double io_process_age(void)
 	struct timespec now;
 	unsigned long long ticks;
 	FILE *f = fopen("/proc/self/stat", "r");
-
 	if (!f)
 		return 0;
 	line[fread(line, 1, sizeof line - 1, f)] = '\0';
@@ -193,7 +184,6 @@ double io_process_age(void)
 void io_crash_point(const char *point)
 {
 	static atomic_uint_fast64_t passed;   /* of the one point that DLX_DEBUG names */
-
 	if (!debug.crash_at || strcmp(debug.crash_at, point) != 0)
 		return;
 	if (atomic_fetch_add(&passed, 1) + 1 == debug.crash_time)

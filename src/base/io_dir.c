@@ -18,7 +18,6 @@ static int make_one(const char *path)
 {
 	struct stat st;
 	int code, reason;
-
 	if (mkdir(path, 0777) == 0)
 		return 0;
 	code = errno == ENOSPC || errno == EDQUOT || errno == EIO ? E_IO : E_CANTCREATE;
@@ -35,7 +34,6 @@ int io_mkdirs(const char *path)
 {
 	char *copy = mem_strdup(path);
 	int rc = 0;
-
 	for (char *p = copy + 1; *copy && *p && rc == 0; p++) {
 		if (*p != '/' || p[-1] == '/')
 			continue;
@@ -52,7 +50,6 @@ int io_mkdirs(const char *path)
 int io_sync_dir(const char *path)
 {
 	int fd, rc = 0;
-
 	do
 		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	while (fd < 0 && errno == EINTR);
@@ -71,21 +68,18 @@ int io_sync_dir(const char *path)
 bool io_exists(const char *path)
 {
 	struct stat st;
-
 	return stat(path, &st) == 0;
 }
 
 bool io_is_regular(const char *path)
 {
 	struct stat st;
-
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 bool io_is_folder(const char *path)
 {
 	struct stat st;
-
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
@@ -104,14 +98,12 @@ int io_remove_tree(const char *path)
 bool io_ends_in(const char *path, const char *suffix)
 {
 	const size_t n = strlen(path), m = strlen(suffix);
-
 	return n > m && strcmp(path + n - m, suffix) == 0;
 }
 
 char *io_join(const char *dir, const char *name)
 {
 	struct buf b = BUF_INIT;
-
 	if (*name != '/' && *dir) {
 		buf_puts(&b, dir);
 		if (b.data[b.len - 1] != '/')

@@ -28,7 +28,6 @@ static _Thread_local struct {
 static void tell(void)
 {
 	const double now = io_seconds() - search.began;
-
 	if (now < search.next_note)
 		return;
 	search.next_note = 2 * now;
@@ -78,7 +77,6 @@ static int expand(struct io_paths *out, const char *pattern)
 	glob_t g = { .gl_opendir = open_folder, .gl_readdir = read_folder, .gl_closedir = close_folder,
 	             .gl_stat = stat, .gl_lstat = lstat };
 	int rc;
-
 	memset(&search, 0, sizeof search);
 	search.pattern = pattern;
 	search.began = io_seconds();
@@ -102,7 +100,6 @@ static const char *brace_end(const char *p)
 {
 	bool comma = false;
 	int depth = 0;
-
 	for (; *p; p++) {
 		depth += (*p == '{') - (*p == '}');
 		comma |= *p == ',' && depth == 1;
@@ -116,7 +113,6 @@ static const char *brace_end(const char *p)
 static const char *find_braces(const char *pattern)
 {
 	const char *p = pattern;
-
 	while ((p = strchr(p, '{')) && !brace_end(p))
 		p++;
 	return p;
@@ -134,7 +130,6 @@ static int expand_list(struct io_paths *out, const char *pattern)
 {
 	const char *open = find_braces(pattern), *close = open ? brace_end(open) : NULL, *p = open;
 	int rc = open ? 0 : expand_one(out, pattern);
-
 	while (rc == 0 && p && p < close) {
 		const char *begin = ++p;
 		struct buf one = BUF_INIT;

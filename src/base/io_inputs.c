@@ -22,7 +22,6 @@ static int ninputs, room;
 void io_input(const char *path)
 {
 	struct stat st;
-
 	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
 		return;
 	pthread_mutex_lock(&lock);
@@ -43,7 +42,6 @@ void io_input_forget(const char *path)
 {
 	struct stat st;
 	int kept = 0;
-
 	if (stat(path, &st) != 0)
 		return;
 	pthread_mutex_lock(&lock);
@@ -60,7 +58,6 @@ void io_input_forget(const char *path)
 const char *io_input_find(const struct stat *st)
 {
 	const char *name = NULL;
-
 	pthread_mutex_lock(&lock);
 	for (int i = 0; i < ninputs && !name; i++)
 		if (is(&inputs[i], st))

@@ -52,7 +52,6 @@ static void add_unfinished(struct io_file *f)
 static void remove_unfinished(const struct io_file *f)
 {
 	struct io_file **at = &unfinished;
-
 	pthread_mutex_lock(&unfinished_lock);
 	while (*at && *at != f)
 		at = &(*at)->next;
@@ -79,7 +78,6 @@ static int create_code(void)
 static void folder_of(struct buf *out, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-
 	if (!slash)
 		buf_puts(out, ".");
 	else if (slash == path)
@@ -100,7 +98,6 @@ static int follow_links(struct buf *name, const char *path)
 {
 	char to[PATH_MAX];
 	struct stat st;
-
 	buf_puts(name, path);
 	for (int links = 0; lstat(name->data, &st) == 0 && S_ISLNK(st.st_mode); links++) {
 		ssize_t n = links < MAX_LINKS ? readlink(name->data, to, sizeof to - 1) : -1;
@@ -120,7 +117,6 @@ static int follow_links(struct buf *name, const char *path)
 static int check_existing(const struct target *t, const char *path)
 {
 	const char *input = io_input_find(&t->st);
-
 	if (input)
 		return ERR(E_USAGE, NULL, "'%s' cannot be written: it is '%s', which is read", path, input);
 	if (S_ISDIR(t->st.st_mode))
@@ -154,7 +150,6 @@ int io_check_output(const char *path)
 	struct buf folder = BUF_INIT;
 	struct target t;
 	int rc = look(&t, path);
-
 	if (rc == 0 && !in_place(&t)) {
 		folder_of(&folder, t.name.data);
 		if (faccessat(AT_FDCWD, folder.data, W_OK | X_OK, AT_EACCESS) != 0)
@@ -171,7 +166,6 @@ int io_check_output(const char *path)
 static void keep_mode(int fd, const struct stat *old)
 {
 	mode_t mode = old->st_mode & 07777;
-
 	if (fchown(fd, old->st_uid, old->st_gid) != 0)
 		mode &= 0777;
 	fchmod(fd, mode);   /* a file system without modes is no reason to lose the output */
@@ -203,7 +197,6 @@ static int open_temporary(struct io_file *f, const struct target *t)
 static bool leads_to(const struct target *t, int fd)
 {
 	struct stat st;
-
 	return t->exists && fstat(fd, &st) == 0 && st.st_dev == t->st.st_dev &&
 	       st.st_ino == t->st.st_ino;
 }
@@ -212,7 +205,6 @@ static bool leads_to(const struct target *t, int fd)
 static int open_in_place(struct io_file *f)
 {
 	const double deadline = io_seconds() + READER_WAIT;
-
 	while ((f->fd = io_open(f->path, O_WRONLY | O_NOCTTY | O_NONBLOCK, 0)) < 0 && errno == ENXIO &&
 	       io_seconds() < deadline)
 		usleep(10000);
@@ -248,7 +240,6 @@ int io_create(struct io_file **out, const char *path)
 {
 	struct target t;
 	int rc = look(&t, path);
-
 	*out = NULL;
 	if (rc < 0) {
 		buf_release(&t.name);
@@ -276,7 +267,6 @@ int io_open_log(const char *path, bool fresh)
 	const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
 	struct stat st;
 	int fd = io_open(path, flags, 0666);
-
 	if (fd < 0 && errno != ELOOP && errno != ENXIO)
 		return io_fail(E_CANTCREATE, "create", path);
 	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
@@ -298,7 +288,6 @@ int io_open_log(const char *path, bool fresh)
 static bool write_fault(void)
 {
 	static atomic_uint_fast64_t writes;
-
 	if (!fault_hits("write", atomic_fetch_add(&writes, 1) + 1))
 		return false;
 	errno = ENOSPC;
@@ -310,7 +299,6 @@ static int write_all(struct io_file *f, off_t at, const void *p, size_t n)
 {
 	const char *s = p;
 	bool fault = write_fault();
-
 	while (n > 0 || fault) {
 		const size_t step = n < WRITE_STEP ? n : WRITE_STEP;
 		ssize_t k = fault ? -1 : at < 0 ? write(f->fd, s, step) : pwrite(f->fd, s, step, at);
@@ -353,7 +341,6 @@ uint64_t io_tell(const struct io_file *f)
 static int sync_fd(int fd)
 {
 	int rc;
-
 	do
 		rc = fsync(fd);
 	while (rc != 0 && errno == EINTR);
@@ -366,7 +353,6 @@ static int commit(struct io_file *f)
 {
 	struct buf folder = BUF_INIT;
 	int rc;
-
 	if (f->failed)
 		return ERR(E_IO, NULL, "'%s' is not kept: an earlier write to it failed", f->path);
 	if (sync_fd(f->fd) != 0)
@@ -388,7 +374,6 @@ static int commit(struct io_file *f)
 int io_commit(struct io_file *f)
 {
 	int rc = commit(f);
-
 	if (rc < 0 && f->temporary)
 		unlink(f->temporary);   /* gone already if only the folder's sync failed */
 	file_free(f);
@@ -408,7 +393,6 @@ int io_write_file(const char *path, const void *p, size_t n)
 {
 	struct io_file *f;
 	int rc;
-
 	TRY(io_create(&f, path));
 	rc = io_write(f, p, n);
 	if (rc < 0) {
@@ -423,7 +407,6 @@ int io_append(int fd, const char *path, const void *p, size_t n)
 	static atomic_uint_fast64_t calls;
 	const char *s = p;
 	bool fault = fault_hits("append", atomic_fetch_add(&calls, 1) + 1);
-
 	while (n > 0) {
 		ssize_t k = fault ? 0 : write(fd, s, n);
 		if (k < 0 && errno == EINTR)

@@ -20,7 +20,6 @@
 static int open_file(const char *path)
 {
 	int fd;
-
 	do
 		fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	while (fd < 0 && errno == EINTR);
@@ -31,7 +30,6 @@ static int open_file(const char *path)
 static int spare(int fd)
 {
 	struct rlimit most;
-
 	if (getrlimit(RLIMIT_NOFILE, &most) != 0 || (rlim_t)fd < most.rlim_cur / 2)
 		return fd;
 	close(fd);
@@ -41,7 +39,6 @@ static int spare(int fd)
 int io_reader_open(struct io_reader *f, const char *path)
 {
 	int fd = open_file(path);
-
 	memset(f, 0, sizeof *f);
 	if (fd < 0)
 		return io_fail(io_open_code(), "open", path);
@@ -72,7 +69,6 @@ static int unchanged(const struct io_reader *f, int fd)
 {
 	const struct stat *was = &f->opened;
 	struct stat is;
-
 	if (fstat(fd, &is) != 0)
 		return io_fail(E_IO, "read", f->path);
 	if (is.st_dev != was->st_dev || is.st_ino != was->st_ino || is.st_size != was->st_size ||
@@ -115,7 +111,6 @@ static void done(const struct io_reader *f, int fd)
 int io_reader_read(const struct io_reader *f, uint64_t at, void *p, size_t n)
 {
 	int fd = begin(f);
-
 	if (fd < 0)
 		return io_fail(E_IO, "open", f->path);
 	int rc = f->fd < 0 ? unchanged(f, fd) : 0;   /* by its name it may be another file now */
@@ -128,7 +123,6 @@ int io_reader_read(const struct io_reader *f, uint64_t at, void *p, size_t n)
 int io_reader_unchanged(const struct io_reader *f)
 {
 	int fd = begin(f);
-
 	if (fd < 0)
 		return changed(f);
 	int rc = unchanged(f, fd);
@@ -140,7 +134,6 @@ int io_image_read(struct io_image *m, const char *path)
 {
 	struct io_reader f;
 	int rc;
-
 	memset(m, 0, sizeof *m);
 	TRY(io_reader_open(&f, path));
 	m->size = (size_t)f.size;

@@ -20,7 +20,6 @@ int io_scratch(const char **out)
 {
 	const char *where = getenv("TMPDIR");
 	int rc = 0;
-
 	pthread_mutex_lock(&lock);
 	if (!folder[0]) {
 		snprintf(folder, sizeof folder, "%s/dlx-XXXXXX", where && *where ? where : "/tmp");
@@ -45,7 +44,6 @@ void io_scratch_writer(pid_t pid)
 void io_scratch_remove(void)
 {
 	const int mark = err_count();
-
 	pthread_mutex_lock(&lock);
 	if (writer > 0)
 		kill(writer, SIGTERM);

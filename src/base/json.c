@@ -101,7 +101,6 @@ static int unicode_escape(struct parser *p, unsigned *out)
 {
 	size_t start = p->pos;
 	unsigned low;
-
 	TRY(hex4(p, out));
 	if (*out == 0)
 		return fail(p, start, "U+0000 is not accepted in a string");
@@ -122,7 +121,6 @@ static int escape(struct parser *p, char **w)
 	int c = peek(p);
 	const char *hit = c > 0 ? strchr(from, c) : NULL;
 	unsigned point;
-
 	if (hit) {
 		p->pos++;
 		*(*w)++ = to[hit - from];
@@ -141,7 +139,6 @@ static int string(struct parser *p, const char **out)
 {
 	size_t start = p->pos++, end = p->pos;
 	char *text, *w;
-
 	while (end < p->size && p->text[end] != '"')
 		end += p->text[end] == '\\' ? 2 : 1;
 	if (end >= p->size)
@@ -183,7 +180,6 @@ static int number(struct parser *p, struct json *v)
 {
 	size_t start = p->pos;
 	char *text;
-
 	v->kind = JSON_NUMBER;
 	accept(p, '-');
 	if (!accept(p, '0'))
@@ -235,7 +231,6 @@ static int by_key(const void *a, const void *b)
 {
 	const struct json *x = *(struct json *const *)a, *y = *(struct json *const *)b;
 	int d = strcmp(x->key, y->key);
-
 	return d ? d : x->at < y->at ? -1 : x->at > y->at;
 }
 
@@ -244,7 +239,6 @@ static int check_unique(struct parser *p, const struct json *object)
 	size_t bytes = (size_t)object->n * sizeof *object->item;
 	struct json **sorted;
 	int rc = 0;
-
 	if (object->n < 2)
 		return 0;
 	sorted = mem_alloc(bytes);
@@ -262,7 +256,6 @@ static int member(struct parser *p, bool object)
 {
 	const char *key = NULL;
 	struct json *v;
-
 	skip_space(p);
 	if (object) {
 		if (peek(p) != '"')
@@ -283,7 +276,6 @@ static int members(struct parser *p, struct json *v, bool object)
 {
 	char close = object ? '}' : ']';
 	int first = p->nstack;
-
 	if (++p->depth > JSON_DEPTH)
 		return fail(p, p->pos, "nested too deeply");
 	v->kind = object ? JSON_OBJECT : JSON_ARRAY;
@@ -307,7 +299,6 @@ static int members(struct parser *p, struct json *v, bool object)
 static int value(struct parser *p, struct json **out)
 {
 	struct json *v = *out = ARENA_NEW(p->a, struct json);
-
 	skip_space(p);
 	v->at = p->base + p->pos;
 	v->text = "";
@@ -334,7 +325,6 @@ int json_parse(struct json **out, struct arena *a, const char *file, size_t base
 {
 	struct parser p = { .a = a, .file = file, .base = base, .text = text, .size = size };
 	int rc = value(&p, out);
-
 	skip_space(&p);
 	if (rc == 0 && p.pos < size)
 		rc = fail(&p, p.pos, "text after the end of the value");

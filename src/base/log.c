@@ -21,7 +21,6 @@ static void *hook_arg;
 void log_init(const char *program, int rank, int size)
 {
 	const char *kept = str_intern(program);
-
 	pthread_mutex_lock(&lock);
 	name = kept;
 	my_rank = size > 1 ? rank : 0;
@@ -52,7 +51,6 @@ void log_hook(void (*before)(void *), void *arg)
 static void line(const char *kind, int needed, const char *fmt, va_list ap)
 {
 	struct buf b = BUF_INIT, text = BUF_INIT;
-
 	pthread_mutex_lock(&lock);
 	if (needed || (!quiet && my_rank == 0)) {
 		buf_printf(&b, "%s: ", name);
@@ -75,7 +73,6 @@ static void line(const char *kind, int needed, const char *fmt, va_list ap)
 void note(const char *fmt, ...)
 {
 	va_list ap;
-
 	va_start(ap, fmt);
 	line("", 0, fmt, ap);
 	va_end(ap);
@@ -84,7 +81,6 @@ void note(const char *fmt, ...)
 void warn(const char *fmt, ...)
 {
 	va_list ap;
-
 	va_start(ap, fmt);
 	line("warning: ", 1, fmt, ap);
 	va_end(ap);

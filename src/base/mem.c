@@ -29,7 +29,6 @@ static _Noreturn void no_memory(size_t n)
 void *mem_alloc(size_t n)
 {
 	void *p = malloc(n ? n : 1);
-
 	if (!p)
 		no_memory(n);
 	atomic_fetch_add_explicit(&count, 1, memory_order_relaxed);
@@ -40,7 +39,6 @@ void *mem_calloc(size_t n, size_t size)
 {
 	size_t bytes;
 	void *p;
-
 	if (__builtin_mul_overflow(n, size, &bytes))
 		no_memory(SIZE_MAX);
 	p = calloc(bytes ? bytes : 1, 1);
@@ -62,7 +60,6 @@ void *mem_realloc(void *p, size_t n)
 char *mem_strdup(const char *s)
 {
 	size_t n = strlen(s) + 1;
-
 	return memcpy(mem_alloc(n), s, n);
 }
 
@@ -76,7 +73,6 @@ void mem_free(void *p)
 static size_t map_size(size_t n)
 {
 	size_t unit = (size_t)sysconf(_SC_PAGESIZE);
-
 	if (n == 0)
 		n = 1;
 	if (n > SIZE_MAX - 2 * unit)
@@ -87,7 +83,6 @@ static size_t map_size(size_t n)
 static void *map_pages(size_t n)
 {
 	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
 	return p == MAP_FAILED ? NULL : p;
 }
 
@@ -97,7 +92,6 @@ static void *map_huge(size_t n)
 {
 	char *p = map_pages(n + HUGE_PAGE);
 	size_t before;
-
 	if (!p)
 		return NULL;
 	before = (HUGE_PAGE - (uintptr_t)p % HUGE_PAGE) % HUGE_PAGE;
@@ -113,7 +107,6 @@ void *mem_map(size_t n)
 {
 	size_t size = map_size(n);
 	void *p;
-
 	if (fault_hits("alloc", atomic_fetch_add(&maps, 1) + 1))
 		return NULL;
 	if (size == 0)
@@ -148,7 +141,6 @@ uint64_t mem_count(void)
 uint64_t mem_peak_resident(void)
 {
 	struct rusage u;
-
 	if (getrusage(RUSAGE_SELF, &u) != 0)
 		return 0;
 	return (uint64_t)u.ru_maxrss * 1024;   /* Linux counts in KiB */

@@ -26,7 +26,6 @@ static int unknown(const struct option_row *rows, const char *arg)
 	const char *names[MOST_ROWS + 1] = { 0 };
 	const int n = (int)strcspn(arg, "=");
 	char name[64];
-
 	for (int k = 0; rows[k].name && k < MOST_ROWS; k++)
 		names[k] = rows[k].name;
 	snprintf(name, sizeof name, "%.*s", n, arg);
@@ -38,7 +37,6 @@ static int unknown(const struct option_row *rows, const char *arg)
 static int store_int(const struct option_row *row, const char *value, int64_t *out)
 {
 	char *end;
-
 	errno = 0;
 	*out = strtoll(value, &end, 10);
 	if (!*value || *end || errno || *out < row->min || *out > row->max)
@@ -50,7 +48,6 @@ static int store_int(const struct option_row *row, const char *value, int64_t *o
 static int store_float(const struct option_row *row, const char *value, double *out)
 {
 	char *end;
-
 	*out = strtod(value, &end);
 	if (!*value || *end)
 		return ERR(E_USAGE, NULL, "option '--%s': '%s' is no number", row->name, value);
@@ -61,7 +58,6 @@ static int store_float(const struct option_row *row, const char *value, double *
 static int store_choice(const struct option_row *row, const char *value, const char **out)
 {
 	struct buf list = BUF_INIT;
-
 	*out = value;
 	for (const char *p = row->arg, *end; p; p = *end ? end + 1 : NULL) {
 		end = p + strcspn(p, "|");
@@ -80,7 +76,6 @@ static int store_choice(const struct option_row *row, const char *value, const c
 static int store(const struct option_row *row, const char *value, void *out)
 {
 	struct texts *list = out;
-
 	switch (row->type) {
 	case OPTION_NONE:
 		return 0;
@@ -128,7 +123,6 @@ static int read_long(struct cursor *c)
 {
 	const char *name = c->argv[c->i] + 2;
 	const size_t n = strcspn(name, "=");
-
 	for (const struct option_row *r = c->rows; r->name; r++)
 		if (strlen(r->name) == n && strncmp(r->name, name, n) == 0)
 			return take(c, r, name[n] ? name + n + 1 : NULL);
@@ -138,7 +132,6 @@ static int read_long(struct cursor *c)
 static int read_short(struct cursor *c)
 {
 	const char *arg = c->argv[c->i];
-
 	for (const struct option_row *r = c->rows; r->name; r++)
 		if (r->letter && r->letter == arg[1])
 			return take(c, r, arg[2] ? arg + 2 + (arg[2] == '=') : NULL);
@@ -149,7 +142,6 @@ int option_read(const struct option_row *rows, void *to, int *command, int *argc
 {
 	struct cursor c = { rows, to, command, 1, *argc, argv };
 	int kept = 1;
-
 	for (; c.i < c.argc; c.i++) {
 		const char *arg = argv[c.i];
 

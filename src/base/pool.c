@@ -33,7 +33,6 @@ struct pool {
 static void run_one(struct pool *p)
 {
 	struct job j = p->ring[p->first];
-
 	p->first = (p->first + 1) % p->room;
 	p->waiting--;
 	p->running++;
@@ -50,7 +49,6 @@ static void run_one(struct pool *p)
 static void *worker(void *arg)
 {
 	struct pool *p = arg;
-
 	pthread_mutex_lock(&p->lock);
 	for (;;) {
 		while (p->waiting == 0 && !p->ending)
@@ -66,7 +64,6 @@ static void *worker(void *arg)
 static int start_threads(struct pool *p, int n)
 {
 	int rc = 0;
-
 	while (p->nthreads < n && rc == 0) {
 		rc = thread_start(&p->thread[p->nthreads], worker, p);
 		if (rc == 0)
@@ -81,7 +78,6 @@ static int start_threads(struct pool *p, int n)
 struct pool *pool_new(int nthreads, int queue)
 {
 	struct pool *p = mem_calloc(1, sizeof *p);
-
 	BUG_IF(nthreads < 1 || queue < 1, "pool of %d threads, %d places", nthreads, queue);
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->came, NULL);

@@ -19,7 +19,6 @@ void rng_philox(const uint32_t key[2], const uint32_t counter[4], uint32_t out[4
 {
 	uint32_t k0 = key[0], k1 = key[1];
 	uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
-
 	for (int round = 0; round < 10; round++) {
 		uint64_t p0 = (uint64_t)0xD2511F53 * c0;
 		uint64_t p1 = (uint64_t)0xCD9E8D57 * c2;
@@ -55,7 +54,6 @@ void rng_block(uint64_t seed, uint64_t stream, uint64_t step, uint64_t block, ui
 	uint32_t key[2] = { (uint32_t)k, (uint32_t)(k >> 32) };
 	uint32_t counter[4] = { (uint32_t)block, (uint32_t)(block >> 32),
 	                        (uint32_t)step, (uint32_t)(step >> 32) };
-
 	rng_philox(key, counter, out);
 }
 
@@ -65,7 +63,6 @@ static void philox_lanes(uint64_t key, uint64_t block, uint64_t step, uint32_t *
 {
 	uint32_t c0[LANES], c1[LANES], c2[LANES], c3[LANES];
 	uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
-
 	SIMD_LOOP
 	for (int l = 0; l < LANES; l++) {
 		uint64_t b = block + (uint64_t)l;
@@ -100,7 +97,6 @@ void rng_blocks(uint64_t seed, uint64_t stream, uint64_t step, uint64_t block, i
 	uint64_t key = key_of(seed, stream);
 	uint32_t last[4 * LANES];
 	int i = 0;
-
 	for (; i + LANES <= n; i += LANES)
 		philox_lanes(key, block + (uint64_t)i, step, out + 4 * i);
 	if (i == n)
@@ -112,7 +108,6 @@ void rng_blocks(uint64_t seed, uint64_t stream, uint64_t step, uint64_t block, i
 uint32_t rng_u32(uint64_t seed, uint64_t stream, uint64_t step, uint64_t index)
 {
 	uint32_t w[4];
-
 	rng_block(seed, stream, step, index / 4, w);
 	return w[index % 4];
 }
@@ -131,7 +126,6 @@ static double fraction(uint64_t u)
 double rng_uniform(uint64_t seed, uint64_t stream, uint64_t step, uint64_t index)
 {
 	uint32_t w[4];
-
 	rng_block(seed, stream, step, index / 2, w);
 	return fraction(join(w + 2 * (index % 2)));
 }
@@ -151,7 +145,6 @@ SIMD_INLINE double log_of(double x)
 	int32_t e = (int32_t)(b >> 52) - 1023;
 	double m = simd_double((b & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000);
 	double big = m > 1.4142135623730951 ? 1.0 : 0.0, f, z, p;
-
 	m -= big * 0.5 * m;
 	f = (m - 1) / (m + 1);
 	z = f * f;
@@ -173,7 +166,6 @@ SIMD_INLINE void turn_of(double a, double *sine, double *cosine)
 {
 	int32_t q = (int32_t)(4 * a + 0.5);
 	double x = 6.283185307179586477 * (a - 0.25 * q), z = x * x, s, c, t;
-
 	s = -1.0 / 1307674368000 + z / 355687428096000;
 	s = 1.0 / 6227020800 + z * s;
 	s = -1.0 / 39916800 + z * s;
@@ -201,7 +193,6 @@ SIMD_INLINE void turn_of(double a, double *sine, double *cosine)
 SIMD_INLINE void pair_of(uint64_t u, uint64_t v, double *even, double *odd)
 {
 	double radius = sqrt(-2.0 * log_of(1.0 - fraction(u)));   /* 1 - u: never log(0) */
-
 	turn_of(fraction(v), odd, even);
 	*even *= radius;
 	*odd *= radius;
@@ -211,7 +202,6 @@ double rng_normal(uint64_t seed, uint64_t stream, uint64_t step, uint64_t index)
 {
 	uint32_t w[4];
 	double z[2];
-
 	rng_block(seed, stream, step, index / 2, w);
 	pair_of(join(w), join(w + 2), &z[0], &z[1]);
 	return z[index % 2];
@@ -224,7 +214,6 @@ SIMD_CLONES static void philox_halves(uint64_t key, uint64_t block, uint64_t ste
                                       uint64_t *restrict first, uint64_t *restrict second)
 {
 	const uint64_t low = 0xFFFFFFFF;
-
 	SIMD_LOOP
 	for (int l = 0; l < LANES; l++) {
 		uint64_t c0 = block + (uint64_t)l, c1 = c0 >> 32, c2 = step, c3 = step >> 32;
@@ -249,7 +238,6 @@ SIMD_CLONES static void normals(const uint64_t *restrict first, const uint64_t *
                                 double *restrict out)
 {
 	double even[LANES], odd[LANES];
-
 	SIMD_LOOP
 	for (int i = 0; i < LANES; i++)
 		pair_of(first[i], second[i], &even[i], &odd[i]);
@@ -263,7 +251,6 @@ SIMD_CLONES static void uniforms(const uint64_t *restrict first, const uint64_t 
                                  double *restrict out)
 {
 	double even[LANES], odd[LANES];
-
 	SIMD_LOOP
 	for (int i = 0; i < LANES; i++) {
 		even[i] = fraction(first[i]);
@@ -282,7 +269,6 @@ static void fill(void (*values)(const uint64_t *first, const uint64_t *second, d
 {
 	uint64_t key = key_of(seed, stream), first[LANES], second[LANES];
 	double v[2 * LANES];
-
 	BUG_IF(from < 0 || from % 2, "values from %lld on", (long long)from);
 	for (int64_t i = 0; i < n; i += 2 * LANES) {
 		philox_halves(key, (uint64_t)(from + i) / 2, step, first, second);
@@ -312,7 +298,6 @@ void rng_normals(uint64_t seed, uint64_t stream, uint64_t step, int64_t first, i
 void rng_permutation(uint64_t seed, uint64_t stream, uint64_t step, int64_t n, int64_t *out)
 {
 	uint32_t w[4];
-
 	for (int64_t i = 0; i < n; i++)
 		out[i] = i;
 	for (int64_t i = n - 1; i > 0; i--) {

@@ -11,7 +11,6 @@ static void add_escape(struct buf *b, const char *s, int n)
 	static const char from[] = "\n\r\t", to[] = "nrt";
 	const char *at = strchr(from, *s);
 	unsigned c = n ? utf8_decode(s, n) : 0;
-
 	if (at)
 		buf_printf(b, "\\%c", to[at - from]);
 	else if (n == 0)
@@ -46,7 +45,6 @@ const char *shown(const char *s)
 {
 	struct buf b = BUF_INIT;
 	const char *kept = s, *p = s;
-
 	for (int n; *p && utf8_visible(p, n = utf8_length(p)); p += n)
 		;
 	if (*p) {

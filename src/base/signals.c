@@ -34,7 +34,6 @@ static atomic_int pending;
 void signals_block(void)
 {
 	sigset_t blocked;
-
 	sigfillset(&blocked);
 	for (size_t i = 0; i < NOWN; i++)
 		sigdelset(&blocked, own[i]);
@@ -44,7 +43,6 @@ void signals_block(void)
 static bool ignored(int sig)
 {
 	struct sigaction now;
-
 	return sigaction(sig, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
@@ -52,7 +50,6 @@ static bool ignored(int sig)
 static void by_default(int sig)
 {
 	sigset_t one;
-
 	if (ignored(sig))
 		return;
 	atomic_store(&ending, true);
@@ -68,7 +65,6 @@ static void by_default(int sig)
 static bool note_request(int sig)
 {
 	int before = atomic_load(&pending);
-
 	if (!atomic_load(&watching) || ignored(sig))
 		return false;
 	if (sig == SIGALRM && before)
@@ -83,7 +79,6 @@ static void *take(void *nothing)
 {
 	sigset_t set;
 	int sig;
-
 	(void)nothing;
 	sigemptyset(&set);
 	for (size_t i = 0; i < NREQUESTS; i++)
@@ -100,7 +95,6 @@ int signals_begin(void)
 {
 	pthread_t thread;
 	int failed = pthread_create(&thread, NULL, take, NULL);
-
 	if (failed)
 		return ERR(E_UNAVAILABLE, NULL, "cannot start the thread that takes signals: %s",
 		           strerror(failed));
@@ -133,7 +127,6 @@ int signals_pending(void)
 void signals_await_end(bool likely)
 {
 	const struct timespec moment = { .tv_nsec = 10 * 1000 * 1000 };
-
 	for (int i = likely ? 100 : 0; i > 0 || atomic_load(&ending); i--)
 		nanosleep(&moment, NULL);
 }
@@ -141,7 +134,6 @@ void signals_await_end(bool likely)
 void signals_alarm(double seconds)
 {
 	struct itimerval t = { { 0, 0 }, { 0, 0 } };
-
 	if (!begun)
 		return;
 	if (seconds < 1e9) {
@@ -155,7 +147,6 @@ void signals_alarm(double seconds)
 void signals_spawn(posix_spawnattr_t *how)
 {
 	sigset_t none, usual;
-
 	sigemptyset(&none);
 	sigemptyset(&usual);
 	sigaddset(&usual, SIGPIPE);

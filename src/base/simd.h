@@ -51,7 +51,6 @@
 SIMD_INLINE uint32_t simd_bits(float f)
 {
 	uint32_t u;
-
 	memcpy(&u, &f, sizeof u);
 	return u;
 }
@@ -59,7 +58,6 @@ SIMD_INLINE uint32_t simd_bits(float f)
 SIMD_INLINE float simd_float(uint32_t u)
 {
 	float f;
-
 	memcpy(&f, &u, sizeof f);
 	return f;
 }
@@ -67,7 +65,6 @@ SIMD_INLINE float simd_float(uint32_t u)
 SIMD_INLINE uint64_t simd_bits64(double x)
 {
 	uint64_t u;
-
 	memcpy(&u, &x, sizeof u);
 	return u;
 }
@@ -75,7 +72,6 @@ SIMD_INLINE uint64_t simd_bits64(double x)
 SIMD_INLINE double simd_double(uint64_t u)
 {
 	double x;
-
 	memcpy(&x, &u, sizeof x);
 	return x;
 }

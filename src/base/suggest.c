@@ -19,14 +19,12 @@ static char fold(char c)
 static int least(int a, int b, int c)
 {
 	int ab = a < b ? a : b;
-
 	return ab < c ? ab : c;
 }
 
 static int distance(const char *a, int na, const char *b, int nb)
 {
 	int rows[3][LONGEST + 2], *before = rows[0], *last = rows[1], *row = rows[2];
-
 	for (int k = 0; k <= nb; k++)
 		last[k] = k;
 	for (int i = 1; i <= na; i++) {
@@ -51,7 +49,6 @@ void suggest_offer(struct suggest *s, const char *candidate)
 {
 	size_t n = strlen(s->word), m = strlen(candidate);
 	int d;
-
 	if (n > LONGEST || m > LONGEST)
 		return;
 	d = distance(s->word, (int)n, candidate, (int)m);
@@ -64,7 +61,6 @@ void suggest_offer(struct suggest *s, const char *candidate)
 const char *did_you_mean(const char *s, const char *const *names)
 {
 	struct suggest best = { .word = s };
-
 	for (; *names; names++)
 		suggest_offer(&best, *names);
 	return best.best;

@@ -8,7 +8,6 @@
 int thread_start(pthread_t *thread, void *(*run)(void *), void *arg)
 {
 	sigset_t all, before;
-
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	int rc = pthread_create(thread, NULL, run, arg);

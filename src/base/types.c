@@ -123,7 +123,6 @@ static void store(enum dtype t, char *dst, int n, const double *in)
 double dtype_get(enum dtype t, const void *p, int64_t i)
 {
 	double v = 0;
-
 	load(t, (const char *)p + (size_t)i * dtype_size(t), 1, &v);
 	return v;
 }
@@ -137,7 +136,6 @@ void dtype_convert(enum dtype td, void *dst, enum dtype ts, const void *src, int
 {
 	size_t sd = dtype_size(td), ss = dtype_size(ts);
 	double block[BLOCK];
-
 	if (td == ts) {
 		if (n > 0)
 			memcpy(dst, src, (size_t)n * sd);
@@ -153,7 +151,6 @@ void dtype_convert(enum dtype td, void *dst, enum dtype ts, const void *src, int
 struct shape shape_of(int nd, const int64_t *d)
 {
 	struct shape s = { .nd = nd };
-
 	BUG_IF(nd < 0 || nd > MAXD, "shape of %d axes", nd);
 	if (nd)
 		memcpy(s.d, d, (size_t)nd * sizeof *d);
@@ -164,7 +161,6 @@ struct shape shape_of(int nd, const int64_t *d)
 int64_t shape_count(const struct shape *s)
 {
 	int64_t n = 1;
-
 	for (int i = 0; i < s->nd; i++)
 		if (s->d[i] == 0)
 			return 0;
@@ -187,7 +183,6 @@ bool shape_equal(const struct shape *a, const struct shape *b)
 const char *shape_text(const struct shape *s, char *buf)
 {
 	int at = 0;
-
 	if (s->nd == 0)
 		return strcpy(buf, "scalar");
 	for (int i = 0; i < s->nd; i++)
@@ -200,7 +195,6 @@ const char *shape_place(const struct shape *s, int64_t at, char *buf)
 {
 	int64_t index[MAXD];
 	int used = 0;
-
 	buf[0] = '\0';
 	for (int i = s->nd - 1; i >= 0; i--) {
 		index[i] = at % s->d[i];

@@ -25,7 +25,6 @@ static const struct row rows[] = {
 int utf8_length(const char *s)
 {
 	const unsigned char *u = (const unsigned char *)s;
-
 	if (u[0] == 0)
 		return 0;
 	if (u[0] < 0x80)
@@ -48,7 +47,6 @@ unsigned utf8_decode(const char *s, int n)
 {
 	const unsigned char *u = (const unsigned char *)s;
 	unsigned c = n == 1 ? u[0] : u[0] & (0x7Fu >> n);
-
 	for (int i = 1; i < n; i++)
 		c = c << 6 | (u[i] & 0x3Fu);
 	return c;
@@ -67,7 +65,6 @@ static const unsigned hidden[][2] = {
 bool utf8_visible(const char *s, int n)
 {
 	unsigned c;
-
 	if (n == 0)
 		return false;
 	c = utf8_decode(s, n);

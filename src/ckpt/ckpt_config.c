@@ -40,7 +40,6 @@ bool ckpt_due(const struct ckpt_config *c, const struct ckpt_clock *now)
 {
 	const struct ckpt_every *every = &c->every;
 	double seconds = every->seconds + 60 * every->minutes;
-
 	return (every->steps > 0 && now->step % every->steps == 0) ||
 	       (seconds > 0 && now->seconds >= seconds) ||
 	       (every->epochs > 0 && now->epoch_end && now->epoch % every->epochs == 0);

@@ -68,7 +68,6 @@ static void put_files(struct buf *out, const struct manifest *m)
 void manifest_write(struct buf *out, struct manifest *m)
 {
 	size_t start = out->len;
-
 	buf_printf(out, "{\n  \"format\": \"%s\",\n  \"serial\": %" PRId64 ",\n  \"step\": %" PRId64
 	           ",\n  \"epoch\": %" PRId64 ",\n  \"parent\": ", FORMAT, m->serial, m->step,
 	           m->epoch);
@@ -111,7 +110,6 @@ static int check_tail(struct manifest *m, const char *file, const char *text, si
 {
 	const char *tail = size > TAIL ? text + size - TAIL : NULL;
 	uint64_t hash;
-
 	if (!tail || memcmp(tail, TAIL_HEAD, sizeof TAIL_HEAD - 1) != 0 ||
 	    memcmp(text + size - (sizeof TAIL_END - 1), TAIL_END, sizeof TAIL_END - 1) != 0 ||
 	    !read_hash(tail + sizeof TAIL_HEAD - 1, &m->hash))
@@ -135,7 +133,6 @@ static int find(const struct json **out, const char *file, const struct json *ma
 static int read_count(int64_t *out, const char *file, const struct json *map, const char *key)
 {
 	const struct json *v;
-
 	TRY(find(&v, file, map, key));
 	if (!json_int(v, out) || *out < 0 || *out > INT64_MAX / 2)
 		return wrong(file, v, key, "an integer of 0 or more");
@@ -145,7 +142,6 @@ static int read_count(int64_t *out, const char *file, const struct json *map, co
 static int read_size(uint64_t *out, const char *file, const struct json *map, const char *key)
 {
 	const struct json *v;
-
 	TRY(find(&v, file, map, key));
 	if (!json_uint(v, out) || *out > SIZE_MAX / 2)
 		return wrong(file, v, key, "a number of bytes");
@@ -155,7 +151,6 @@ static int read_size(uint64_t *out, const char *file, const struct json *map, co
 static int read_file_hash(uint64_t *out, const char *file, const struct json *map, const char *key)
 {
 	const struct json *v;
-
 	TRY(find(&v, file, map, key));
 	if (v->kind != JSON_STRING || strlen(v->text) != 16 || !read_hash(v->text, out))
 		return wrong(file, v, key, "sixteen hexadecimal digits");
@@ -194,7 +189,6 @@ static int read_scalars(struct manifest *m, struct arena *a, const char *file,
                         const struct json *map)
 {
 	struct ckpt_scalar *scalar;
-
 	if (map->kind != JSON_OBJECT)
 		return wrong(file, map, "scalars", "a map of strings");
 	scalar = ARENA_ARRAY(a, struct ckpt_scalar, map->n);
@@ -211,7 +205,6 @@ static int read_scalars(struct manifest *m, struct arena *a, const char *file,
 static int read_format(const char *file, const struct json *root)
 {
 	const struct json *v;
-
 	TRY(find(&v, file, root, "format"));
 	if (v->kind != JSON_STRING || strcmp(v->text, FORMAT) != 0)
 		return ERR(E_DATA, NULL, "'%s': byte %zu: format '%.40s' is not '" FORMAT "'", file,
@@ -224,7 +217,6 @@ int manifest_parse(struct manifest *m, struct arena *a, const char *file,
 {
 	const struct json *v;
 	struct json *root;
-
 	memset(m, 0, sizeof *m);
 	TRY(check_tail(m, file, text, size));
 	TRY(json_parse(&root, a, file, 0, text, size));

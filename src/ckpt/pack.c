@@ -24,7 +24,6 @@ struct packer {
 struct packer *packer_new(int level)
 {
 	struct packer *p = mem_calloc(1, sizeof *p);
-
 	p->cap = ZSTD_compressBound(PACK_CHUNK);
 	p->frame = mem_alloc(p->cap);
 	p->zstd = ZSTD_createCCtx();
@@ -65,7 +64,6 @@ int pack_file(struct packer *p, const char *path, const void *raw, size_t n,
 	struct hash_state *hash;
 	struct io_file *f;
 	int rc;
-
 	TRY(io_create(&f, path));
 	hash = hash_new();
 	rc = write_frames(p, f, hash, raw, n);
@@ -90,7 +88,6 @@ static const char *read_frame(ZSTD_DCtx *zstd, const uint8_t *src, size_t left, 
                               size_t room, size_t *used, size_t *made)
 {
 	unsigned long long size = ZSTD_getFrameContentSize(src, left);
-
 	*used = ZSTD_findFrameCompressedSize(src, left);
 	if (ZSTD_isError(*used))
 		return ZSTD_getErrorName(*used);
@@ -129,7 +126,6 @@ static int read_frames(char *raw, size_t n, const char *path, const struct io_im
 static int check_hash(const char *path, const void *p, size_t n, uint64_t expect, const char *what)
 {
 	uint64_t hash = hash_bytes(p, n, 0);
-
 	if (hash != expect)
 		return ERR(E_DATA, NULL, "'%s': damaged, or of another version: the hash of its %s is %016"
 		           PRIx64 ", but the manifest says %016" PRIx64, path, what, hash, expect);
@@ -141,7 +137,6 @@ static int unpack_image(void **raw, const char *path, const struct io_image *fil
 {
 	size_t n = (size_t)expect->raw_bytes;
 	int rc;
-
 	if (file->size != expect->bytes)
 		return ERR(E_DATA, NULL, "'%s': %zu bytes, but the manifest says %" PRIu64, path,
 		           file->size, expect->bytes);
@@ -164,7 +159,6 @@ int unpack_file(void **raw, const char *path, const struct manifest_file *expect
 {
 	struct io_image file;
 	int rc;
-
 	*raw = NULL;
 	if (!io_exists(path))
 		return ERR(E_DATA, NULL, "'%s' is missing from the checkpoint", path);

@@ -45,7 +45,6 @@ static int read_manifest(struct ckpt_version *v, const char *folder)
 	const char *path = arena_printf(v->a, "%s/%s", folder, CKPT_MANIFEST);
 	struct io_image text;
 	int rc;
-
 	if (!io_exists(path))
 		return ERR(E_DATA, NULL, "'%s' is no checkpoint: it has no %s", folder, CKPT_MANIFEST);
 	io_input(path);
@@ -59,7 +58,6 @@ static int read_manifest(struct ckpt_version *v, const char *folder)
 static int read_file(struct ckpt_version *v, const char *folder, int i, struct st_file *st)
 {
 	const char *path = arena_printf(v->a, "%s/%s", folder, ckpt_file_names[i]);
-
 	io_input(path);
 	TRY(unpack_file(&v->image[i], path, &v->manifest.file[i]));
 	return st_parse(st, v->a, path, v->image[i], (size_t)v->manifest.file[i].raw_bytes);
@@ -69,7 +67,6 @@ static void fill_state(struct ckpt_version *v, const struct st_file st[CKPT_NFIL
 {
 	int n = st[CKPT_WEIGHTS].n + st[CKPT_STATE].n;
 	struct ckpt_tensor *t = ARENA_ARRAY(v->a, struct ckpt_tensor, n);
-
 	v->state = (struct ckpt_state){
 		.step = v->manifest.step, .epoch = v->manifest.epoch,
 		.metric = v->manifest.metric, .metric_name = v->manifest.metric_name,
@@ -87,7 +84,6 @@ static void fill_state(struct ckpt_version *v, const struct st_file st[CKPT_NFIL
 static int read_version(struct ckpt_version *v, const char *folder, enum extent extent)
 {
 	struct st_file st[CKPT_NFILES] = {{0}};
-
 	TRY(read_manifest(v, folder));
 	if (extent == MANIFEST) {
 		fill_state(v, st);
@@ -104,7 +100,6 @@ static int load(struct ckpt_version **out, const char *folder, const char *id, e
 {
 	struct ckpt_version *v = mem_calloc(1, sizeof *v);
 	int rc;
-
 	*out = NULL;
 	v->a = arena_new();
 	rc = read_version(v, folder, extent);
@@ -131,7 +126,6 @@ static int load_newest(struct ckpt_version **out, const char *dir, const struct 
                        enum extent extent)
 {
 	int mark = err_count(), code = E_DATA, i;
-
 	for (i = 0; i < l->n && l->v[i].damage; i++)
 		if (extent == WHOLE)
 			warn_damaged(l->v[i].id, l->v[i].damage);
@@ -161,7 +155,6 @@ static enum fit fit(const char *id, const char *word)
 {
 	size_t n = strlen(word);
 	const char *bare = strchr(word, '-') ? id + strspn(id, "0") : id;
-
 	if (strcmp(id, word) == 0 || strcmp(bare, word) == 0)
 		return FIT_ID;
 	if (n && !word[strspn(word, "0123456789")] &&
@@ -176,7 +169,6 @@ static int ambiguous(const struct version_list *l, const char *word, enum fit be
 {
 	struct buf names = BUF_INIT;
 	int rc;
-
 	for (int i = 0; i < l->n; i++)
 		if (fit(l->v[i].id, word) == best)
 			buf_printf(&names, "%s'%s'", names.len ? ", " : "", l->v[i].id);
@@ -190,7 +182,6 @@ static int find(const struct version_list *l, const char *word, int *rc)
 {
 	enum fit best = FIT_NONE;
 	int hit = -1, hits = 0;
-
 	for (int i = 0; i < l->n; i++) {
 		enum fit f = fit(l->v[i].id, word);
 		if (f > best) {
@@ -211,7 +202,6 @@ static int load_named(struct ckpt_version **out, const char *dir, const struct v
 {
 	char *folder;
 	int i, rc;
-
 	if (strchr(word, '/')) {
 		if (!io_exists(word))
 			return ERR(E_NOINPUT, NULL, "there is no checkpoint '%s'", word);
@@ -235,7 +225,6 @@ static int load_best(struct ckpt_version **out, const char *dir, struct version_
                      enum extent extent)
 {
 	int mark = err_count(), code = 0, i;
-
 	while ((i = version_list_best(l)) >= 0) {
 		char *folder = io_join(dir, l->v[i].id);
 		int rc = load(out, folder, l->v[i].id, extent);
@@ -259,7 +248,6 @@ static int load_which(struct ckpt_version **out, const char *dir, const char *wh
 {
 	struct version_list l;
 	int rc;
-
 	*out = NULL;
 	TRY(version_list_read(&l, dir));
 	if (strcmp(which, "last") == 0 && l.n == 0)

@@ -61,7 +61,6 @@ static int read_dtype(const struct reader *r, const struct json *v, struct entry
 static int read_shape(const struct reader *r, const struct json *v, struct entry *e)
 {
 	int64_t room = INT64_MAX / 8;
-
 	if (v->kind != JSON_ARRAY)
 		return fail(r, v, e->t.name, "expected a list of axis sizes");
 	if (v->n > MAXD)
@@ -98,7 +97,6 @@ static int read_entry(const struct reader *r, const struct json *v, struct entry
 	const struct json *dtype = json_find(v, "dtype"), *shape = json_find(v, "shape"),
 	                  *offsets = json_find(v, "data_offsets");
 	char text[SHAPE_TEXT];
-
 	e->t.name = v->key;
 	e->at = v->at;
 	if (v->kind != JSON_OBJECT || v->n != 3 || !dtype || !shape || !offsets)
@@ -118,7 +116,6 @@ static int read_entry(const struct reader *r, const struct json *v, struct entry
 static int read_meta(const struct reader *r, const struct json *v, struct st_file *out)
 {
 	const char **meta;
-
 	if (v->kind != JSON_OBJECT)
 		return ERR(E_DATA, NULL, "'%s': byte %zu: '__metadata__' is not a map of strings",
 		           r->file, v->at);
@@ -138,7 +135,6 @@ static int read_meta(const struct reader *r, const struct json *v, struct st_fil
 static int by_data(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
-
 	if (x->begin != y->begin)
 		return x->begin < y->begin ? -1 : 1;
 	if (x->end != y->end)
@@ -150,7 +146,6 @@ static int by_data(const void *a, const void *b)
 static int check_tiling(const struct reader *r, const struct entry *e, int n)
 {
 	uint64_t end = 0;
-
 	for (int i = 0; i < n; i++) {
 		if (e[i].begin != end)
 			return ERR(E_DATA, NULL, "'%s': byte %zu: tensor '%.200s': data starts at offset %"
@@ -168,7 +163,6 @@ static int read_header(const struct reader *r, const struct json *header, struct
 {
 	struct entry *e = mem_calloc((size_t)header->n + 1, sizeof *e);
 	int n = 0, rc = 0;
-
 	for (int i = 0; i < header->n && rc == 0; i++) {
 		const struct json *v = header->item[i];
 		if (strcmp(v->key, "__metadata__") == 0)
@@ -192,7 +186,6 @@ out:
 static uint64_t get_u64(const unsigned char *p)
 {
 	uint64_t v = 0;
-
 	for (int i = 0; i < 8; i++)
 		v |= (uint64_t)p[i] << 8 * i;
 	return v;
@@ -205,7 +198,6 @@ int st_parse(struct st_file *out, struct arena *a, const char *file,
 	const char *p = image;
 	struct json *header;
 	uint64_t length;
-
 	memset(out, 0, sizeof *out);
 	if (size < PREFIX)
 		return ERR(E_DATA, NULL, "'%s': %zu bytes are too few for a safetensors file", file, size);
@@ -277,7 +269,6 @@ void st_build_header(struct buf *out, const struct st_tensor *t, int n,
 {
 	size_t start = out->len, length;
 	uint64_t offset = 0;
-
 	buf_add(out, "\0\0\0\0\0\0\0", PREFIX);
 	buf_putc(out, '{');
 	if (nmeta > 0)
@@ -300,7 +291,6 @@ void st_build(struct buf *out, const struct st_tensor *t, int n,
               const char *const *meta, int nmeta)
 {
 	size_t bytes = 0;
-
 	st_build_header(out, t, n, meta, nmeta);
 	for (int i = 0; i < n; i++)
 		bytes += st_bytes(&t[i]);
@@ -315,7 +305,6 @@ int st_write_file(const char *path, const struct st_tensor *t, int n,
 	struct buf header = BUF_INIT;
 	struct io_file *f;
 	int rc = io_create(&f, path);
-
 	if (rc < 0)
 		return rc;
 	st_build_header(&header, t, n, meta, nmeta);

@@ -20,7 +20,6 @@
 static bool valid_name(const char *name)
 {
 	size_t digits = strspn(name, "0123456789");
-
 	return digits >= 12 && digits < 20 && name[digits] == '-' &&
 	       strspn(name + digits + 1, "0123456789abcdef") == 8 && !name[digits + 9];
 }
@@ -28,7 +27,6 @@ static bool valid_name(const char *name)
 static struct version *append(struct version_list *l, const char *id)
 {
 	struct version *v;
-
 	if (l->n == l->cap) {
 		l->cap = l->cap ? 2 * l->cap : 16;
 		l->v = mem_realloc(l->v, (size_t)l->cap * sizeof *l->v);
@@ -59,7 +57,6 @@ static int read_manifest(struct version *v, struct arena *a, const char *path)
 	struct manifest m;
 	char id[CKPT_ID];
 	int rc = io_image_read(&text, path);
-
 	if (rc == 0)
 		rc = manifest_parse(&m, a, path, (const char *)text.data, text.size);
 	io_image_release(&text);
@@ -78,7 +75,6 @@ static void read_version(struct version_list *l, const char *dir, const char *na
 	struct version *v = append(l, name);
 	struct arena *a = arena_new();
 	int mark = err_count();
-
 	if (read_manifest(v, a, arena_printf(a, "%s/%s/%s", dir, name, CKPT_MANIFEST)) < 0) {
 		v->serial = -1;
 		v->damage = mem_strdup(err_count() > mark ? err_get(mark)->text : "unreadable");
@@ -90,7 +86,6 @@ static void read_version(struct version_list *l, const char *dir, const char *na
 static int by_age(const void *a, const void *b)
 {
 	const struct version *x = a, *y = b;
-
 	if (x->serial != y->serial)
 		return x->serial < y->serial ? -1 : 1;
 	return strcmp(x->id, y->id);
@@ -100,7 +95,6 @@ int version_list_read(struct version_list *out, const char *dir)
 {
 	DIR *d = opendir(dir);
 	struct dirent *e;
-
 	memset(out, 0, sizeof *out);
 	if (!d && errno == ENOENT)
 		return 0;
@@ -136,7 +130,6 @@ void version_list_remove(struct version_list *l, int i)
 static int64_t rank_of(const struct version_list *l, int i)
 {
 	int64_t better = 0;
-
 	for (int j = 0; j < l->n; j++)
 		if (l->v[j].metric_key == l->v[i].metric_key && !l->v[j].damage &&
 		    (l->v[j].metric > l->v[i].metric || (l->v[j].metric == l->v[i].metric && j < i)))
@@ -156,7 +149,6 @@ static uint64_t metric_in_use(const struct version_list *l)
 int version_list_expired(const struct version_list *l, const struct ckpt_keep *keep)
 {
 	uint64_t key = metric_in_use(l);
-
 	for (int i = 0; i < l->n; i++) {
 		bool last = l->n - i <= keep->last;
 		bool best = key && l->v[i].metric_key == key && rank_of(l, i) < keep->best;
@@ -169,7 +161,6 @@ int version_list_expired(const struct version_list *l, const struct ckpt_keep *k
 int version_list_best(const struct version_list *l)
 {
 	uint64_t key = metric_in_use(l);
-
 	for (int i = 0; i < l->n; i++)
 		if (key && l->v[i].metric_key == key && !l->v[i].damage && rank_of(l, i) == 0)
 			return i;
@@ -183,7 +174,6 @@ int version_remove(const char *dir, const char *id)
 	char *from = io_join(dir, id), *to;
 	struct buf name = BUF_INIT;
 	int rc = 0;
-
 	buf_printf(&name, STORE_DEL "%s", id);
 	to = io_join(dir, name.data);
 	if (rename(from, to) < 0)
@@ -211,7 +201,6 @@ int version_clean(const char *dir)
 	DIR *d = opendir(dir);
 	struct dirent *e;
 	int rc = 0;
-
 	if (!d)
 		return io_fail(E_IO, "read folder", dir);
 	while (rc == 0 && (e = readdir(d))) {

@@ -84,7 +84,6 @@ static int make_folder(const char *dir)
 	bool there = io_exists(dir);
 	char *parent = io_join(dir, "..");
 	int rc = io_mkdirs(dir);
-
 	if (rc == 0 && !there)
 		rc = io_sync_dir(parent);
 	mem_free(parent);
@@ -108,7 +107,6 @@ int ckpt_open(struct ckpt_store **out, const char *dir, const struct ckpt_config
 {
 	struct ckpt_store *s = mem_calloc(1, sizeof *s);
 	int rc;
-
 	s->dir = mem_strdup(dir);
 	s->lock_fd = -1;
 	s->config = *config;
@@ -139,7 +137,6 @@ static void stage_release(struct stage *g)
 void ckpt_close(struct ckpt_store *s)
 {
 	int mark = err_count();
-
 	if (!s)
 		return;
 	if (s->pool && ckpt_wait(s) < 0) {
@@ -169,7 +166,6 @@ void ckpt_set_parent(struct ckpt_store *s, const char *id)
 static int select_tensors(struct stage *g, const struct ckpt_state *state, bool weight)
 {
 	int n = 0;
-
 	for (int i = 0; i < state->ntensors; i++) {
 		const struct ckpt_tensor *t = &state->tensor[i];
 		if (t->weight == weight)
@@ -182,7 +178,6 @@ static int select_tensors(struct stage *g, const struct ckpt_state *state, bool 
 static void stage_headers(struct stage *g, const struct ckpt_state *state)
 {
 	static const char *const meta[] = { "format", "pt" };
-
 	if (g->tensor_cap < state->ntensors) {
 		g->tensor_cap = state->ntensors;
 		g->tensor = mem_realloc(g->tensor, (size_t)g->tensor_cap * sizeof *g->tensor);
@@ -200,7 +195,6 @@ static void stage_headers(struct stage *g, const struct ckpt_state *state)
 static int stage_reserve(struct stage *g)
 {
 	size_t need = g->size[CKPT_WEIGHTS] + g->size[CKPT_STATE];
-
 	if (need <= g->cap)
 		return 0;
 	mem_unmap(g->image, g->cap);
@@ -215,7 +209,6 @@ static int stage_reserve(struct stage *g)
 static void stage_images(struct stage *g, const struct ckpt_state *state)
 {
 	char *w = g->image;
-
 	for (int f = 0; f < CKPT_NFILES; f++) {
 		int n = select_tensors(g, state, f == CKPT_WEIGHTS);
 		memcpy(w, g->header[f].data, g->header[f].len);
@@ -232,7 +225,6 @@ static void stage_images(struct stage *g, const struct ckpt_state *state)
 static const char *next_string(const char **p)
 {
 	const char *s = *p;
-
 	*p += strlen(s) + 1;
 	return s;
 }
@@ -242,7 +234,6 @@ static void stage_texts(struct stage *g, const struct ckpt_state *state)
 {
 	struct buf *b = &g->text;
 	const char *p;
-
 	buf_clear(b);
 	if (state->metric_name)
 		buf_add(b, state->metric_name, strlen(state->metric_name) + 1);
@@ -265,7 +256,6 @@ static void stage_texts(struct stage *g, const struct ckpt_state *state)
 static int stage_state(struct ckpt_store *s, const struct ckpt_state *state)
 {
 	struct stage *g = &s->stage;
-
 	g->start = io_seconds();
 	stage_headers(g, state);
 	TRY(stage_reserve(g));
@@ -288,7 +278,6 @@ static int stage_state(struct ckpt_store *s, const struct ckpt_state *state)
 static int write_files(struct ckpt_store *s, const char *tmp)
 {
 	const char *image = s->stage.image;
-
 	if (io_exists(tmp))
 		TRY(io_remove_tree(tmp));
 	TRY(io_mkdirs(tmp));
@@ -313,7 +302,6 @@ static void make_manifest(struct ckpt_store *s, char id[CKPT_ID])
 {
 	struct manifest *m = &s->stage.manifest;
 	bool taken;
-
 	m->serial = s->versions.n ? s->versions.v[s->versions.n - 1].serial : 0;
 	if (m->serial < 0)
 		m->serial = 0;
@@ -333,7 +321,6 @@ static int publish(struct ckpt_store *s, const char *tmp, const char *id)
 {
 	char *manifest = io_join(tmp, CKPT_MANIFEST), *final = io_join(s->dir, id);
 	int rc = io_write_file(manifest, s->manifest_text.data, s->manifest_text.len);
-
 	io_crash_point("ckpt_manifest");
 	if (rc == 0 && rename(tmp, final) < 0)
 		rc = ERR(E_IO, NULL, "cannot rename '%s' to '%s': %s", tmp, final, strerror(errno));
@@ -350,7 +337,6 @@ static int publish(struct ckpt_store *s, const char *tmp, const char *id)
 static void drop_expired(struct ckpt_store *s)
 {
 	int i, mark = err_count();
-
 	while ((i = version_list_expired(&s->versions, &s->config.keep)) >= 0) {
 		if (version_remove(s->dir, s->versions.v[i].id) < 0) {
 			warn("an old checkpoint stays: %s",
@@ -366,7 +352,6 @@ static int write_version(struct ckpt_store *s, char id[CKPT_ID])
 	struct buf name = BUF_INIT;
 	char *tmp;
 	int rc;
-
 	buf_printf(&name, STORE_TMP "%lld-%ld", (long long)s->stage.manifest.step, (long)getpid());
 	tmp = io_join(s->dir, name.data);
 	buf_release(&name);
@@ -388,7 +373,6 @@ static void push_done(struct ckpt_store *s, const char *id)
 {
 	const struct manifest *m = &s->stage.manifest;
 	struct ckpt_done *d;
-
 	if (s->ndone == s->done_cap) {
 		s->done_cap = s->done_cap ? 2 * s->done_cap : 4;
 		s->done = mem_realloc(s->done, (size_t)s->done_cap * sizeof *s->done);
@@ -409,7 +393,6 @@ static void save_job(void *arg)
 	char id[CKPT_ID];
 	double start = io_seconds();
 	int rc = write_version(s, id);
-
 	trace_add(&(struct trace_span){ .lane = TRACE_CHECKPOINT, .name = "save", .start = start,
 		.of = "of_step",
 		.number = s->stage.manifest.step });
@@ -434,7 +417,6 @@ static void save_job(void *arg)
 int ckpt_wait(struct ckpt_store *s)
 {
 	int rc;
-
 	pool_wait(s->pool);
 	pthread_mutex_lock(&s->mutex);
 	rc = s->rc;
@@ -464,7 +446,6 @@ int ckpt_save(struct ckpt_store *s, const struct ckpt_state *state)
 bool ckpt_poll(struct ckpt_store *s, struct ckpt_done *out)
 {
 	bool any;
-
 	pthread_mutex_lock(&s->mutex);
 	any = s->ndone > 0;
 	if (any) {

@@ -134,7 +134,6 @@ static int open_session(const struct options *o, struct comm *c, unsigned need, 
 static bool has_init_from(const struct session *s)
 {
 	const struct model_common *m = s->config->model.data;
-
 	return m->init_from.file != NULL;
 }
 
@@ -153,7 +152,6 @@ static void note_best(const char *dir, const char *id)
 {
 	const int mark = err_count();
 	struct ckpt_version *v = NULL;
-
 	if (ckpt_look(&v, dir, "best") == 0 && strcmp(ckpt_version_id(v), id) != 0)
 		note("the best validation is that of checkpoint %s: --resume=best", ckpt_version_id(v));
 	ckpt_version_free(v);
@@ -204,7 +202,6 @@ static void print(const struct comm *c, struct buf *b)
 static void print_best(const struct session *s, const struct train_result *r, struct buf *out)
 {
 	const struct validations *w = &r->validations;
-
 	if (isnan(w->best))
 		return;
 	buf_printf(out, "best validation: %s ", target_metric(s->config));

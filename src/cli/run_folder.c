@@ -15,7 +15,6 @@ static bool holds(const char *folder, const char *name)
 {
 	char *path = io_join(folder, name);
 	bool is = io_exists(path);
-
 	mem_free(path);
 	return is;
 }
@@ -32,7 +31,6 @@ static int load_folder(struct run_config **out, const struct options *o)
 {
 	char *path = io_join(o->config, CONFIG);
 	int rc;
-
 	if (io_exists(path))
 		rc = config_load(out, path, o->set.n, o->set.v);
 	else
@@ -48,7 +46,6 @@ static int load_folder(struct run_config **out, const struct options *o)
 static const char *folder_of(struct arena *a, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-
 	if (strcmp(slash ? slash + 1 : path, CONFIG) != 0)
 		return NULL;
 	if (!slash)
@@ -60,7 +57,6 @@ static const char *find_moved(struct run_config *c, const struct options *o)
 {
 	const char *before = c->run.dir;
 	const char *folder = folder_of(c->arena, o->config);
-
 	if (!folder || is_set(o) || !holds(folder, "checkpoints") || holds(c->run.dir, "checkpoints"))
 		return NULL;
 	c->run.dir = folder;

@@ -10,7 +10,6 @@
 static const struct axis_attribute *copy_attributes(struct arena *a, const struct axis *from)
 {
 	struct axis_attribute *copy = ARENA_ARRAY(a, struct axis_attribute, from->nattributes + 1);
-
 	for (int i = 0; i < from->nattributes; i++) {
 		const struct axis_attribute *x = &from->attribute[i];
 
@@ -27,7 +26,6 @@ static const struct axis_attribute *copy_attributes(struct arena *a, const struc
 struct axes axes_copy(struct arena *a, const struct axes *from)
 {
 	struct axis *copy = ARENA_ARRAY(a, struct axis, from->n + 1);
-
 	for (int i = 0; i < from->n; i++) {
 		const struct axis *x = &from->axis[i];
 
@@ -73,7 +71,6 @@ bool axis_equal(const struct axis *x, const struct axis *y)
 static struct axis join_places(const struct axes *all, int n, int k)
 {
 	struct axis out = all[0].axis[k];
-
 	for (int i = 1; i < n; i++) {
 		const struct axis *x = &all[i].axis[k];
 
@@ -92,7 +89,6 @@ static struct axis join_samples(struct arena *a, const struct axes *all, int n)
 	bool known = out.name && out.values;
 	int64_t total = out.n;
 	double *v;
-
 	for (int i = 1; i < n; i++) {
 		const struct axis *x = &all[i].axis[0];
 
@@ -116,7 +112,6 @@ static struct axis join_samples(struct arena *a, const struct axes *all, int n)
 struct axes axes_join(struct arena *a, const struct axes *all, int n)
 {
 	struct axis *joined;
-
 	for (int i = 0; i < n; i++)
 		if (all[i].n != all[0].n || all[i].n == 0)
 			return (struct axes){0};
@@ -177,7 +172,6 @@ void axes_write(struct buf *out, const struct axes *axes)
 static const double *read_numbers(struct arena *a, const struct json *list)
 {
 	double *v = ARENA_ARRAY(a, double, list->n + 1);
-
 	for (int i = 0; i < list->n; i++)
 		if (!json_double(list->item[i], &v[i]))
 			v[i] = NAN;
@@ -187,7 +181,6 @@ static const double *read_numbers(struct arena *a, const struct json *list)
 static void read_attributes(struct arena *a, const struct json *all, struct axis *out)
 {
 	struct axis_attribute *v;
-
 	if (!all || all->kind != JSON_OBJECT)
 		return;
 	out->attribute = v = ARENA_ARRAY(a, struct axis_attribute, all->n + 1);
@@ -206,7 +199,6 @@ static const char *read_axis(struct arena *a, const struct json *j, int64_t exte
                              struct axis *out)
 {
 	const struct json *name = json_find(j, "name"), *values = json_find(j, "values");
-
 	out->n = extent;
 	if (name && name->kind == JSON_STRING)
 		out->name = name->text;
@@ -224,7 +216,6 @@ const char *axes_read(struct arena *a, const struct json *list, const int64_t *e
 {
 	struct axis *v = ARENA_ARRAY(a, struct axis, rank + 1);
 	const char *why = NULL;
-
 	*out = (struct axes){0};
 	if (!list)
 		return NULL;

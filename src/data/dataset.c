@@ -26,7 +26,6 @@ struct dataset_scratch {
 static const struct record *first_named(const struct dataset *d)
 {
 	int k = 0;
-
 	while (k < d->n && record_info(d->file[k])->input.named_by_file)
 		k++;
 	return d->file[k < d->n ? k : 0];
@@ -35,7 +34,6 @@ static const struct record *first_named(const struct dataset *d)
 static int add_file(struct dataset *d, const char *path)
 {
 	struct record *r;
-
 	TRY(record_open(&r, path));
 	io_input(path);
 	if (d->n == d->cap) {
@@ -51,7 +49,6 @@ static int add_pattern(struct dataset *d, const char *pattern)
 {
 	struct io_paths found;
 	int rc = io_expand(&found, pattern);
-
 	for (size_t i = 0; rc == 0 && i < found.n; i++)
 		rc = add_file(d, found.v[i]);
 	io_paths_release(&found);
@@ -62,7 +59,6 @@ void dataset_note_inputs(const struct strings *paths)
 {
 	struct io_paths found;
 	const int mark = err_count();
-
 	for (int i = 0; i < paths->n; i++) {
 		if (io_expand(&found, paths->v[i]) == 0)
 			for (size_t k = 0; k < found.n; k++)
@@ -75,7 +71,6 @@ void dataset_note_inputs(const struct strings *paths)
 static void merge_stats(struct channel_stats *m, const struct channel_stats *s)
 {
 	const double nm = (double)m->count, ns = (double)s->count, n = nm + ns, d = s->mean - m->mean;
-
 	if (s->count == 0)
 		return;
 	if (m->count == 0) {
@@ -97,7 +92,6 @@ static const struct channel_stats *all_stats(struct dataset *d, bool target)
 	const struct record_info *first = record_info(d->file[0]);
 	const int n = target ? first->target.nstats : first->input.nstats;
 	struct channel_stats *m = ARENA_ARRAY(d->a, struct channel_stats, n + 1);
-
 	for (int c = 0; c < n; c++) {
 		m[c] = no_stats;
 		for (int k = 0; k < d->n; k++) {
@@ -113,7 +107,6 @@ static const struct channel_stats *all_stats(struct dataset *d, bool target)
 static const int64_t *all_counts(struct dataset *d, int nclasses)
 {
 	int64_t *counts = ARENA_ARRAY(d->a, int64_t, nclasses + 1);
-
 	for (int f = 0; f < d->n; f++) {
 		const struct record_info *i = record_info(d->file[f]);
 
@@ -128,7 +121,6 @@ static const int64_t *all_counts(struct dataset *d, int nclasses)
 static void inform(struct dataset *d)
 {
 	const struct record_info *i = &d->whole;
-
 	d->info = (struct dataset_info){
 		.samples = i->samples, .input = i->input.shape, .target = i->target.shape,
 		.has_target = record_has_target(i),
@@ -142,7 +134,6 @@ static void inform(struct dataset *d)
 static struct axes all_axes(struct dataset *d)
 {
 	struct axes *of = mem_calloc((size_t)d->n, sizeof *of), all;
-
 	for (int k = 0; k < d->n; k++)
 		of[k] = record_info(d->file[k])->axes;
 	all = axes_join(d->a, of, d->n);
@@ -153,7 +144,6 @@ static struct axes all_axes(struct dataset *d)
 static void summarise(struct dataset *d)
 {
 	struct record_info *w = &d->whole;
-
 	*w = *record_info(d->file[0]);
 	w->input.channels = record_info(first_named(d))->input.channels;
 	w->input.named_by_file = record_info(first_named(d))->input.named_by_file;
@@ -182,7 +172,6 @@ static void summarise(struct dataset *d)
 static struct dataset *new_dataset(void)
 {
 	struct dataset *d = mem_calloc(1, sizeof(*d));
-
 	d->a = arena_new();
 	pthread_mutex_init(&d->lock, NULL);
 	return d;
@@ -192,7 +181,6 @@ static struct dataset *new_dataset(void)
 static int number_size(struct dataset *d, const struct shape *input, const struct shape *target)
 {
 	int k = 0;
-
 	while (k < d->nsizes && !(shape_equal(&d->size[k].input, input) &&
 	                          shape_equal(&d->size[k].target, target)))
 		k++;
@@ -208,7 +196,6 @@ static int number_size(struct dataset *d, const struct shape *input, const struc
 static void sort_sizes(struct dataset *d)
 {
 	int all = 1;
-
 	for (int f = 0; f < d->n; f++)
 		all += record_info(d->file[f])->nsizes;
 	d->size_of = ARENA_ARRAY(d->a, int *, d->n + 1);
@@ -228,7 +215,6 @@ int dataset_open(struct dataset **out, const struct strings *paths)
 {
 	struct dataset *d = new_dataset();
 	int rc = 0;
-
 	*out = NULL;
 	for (int i = 0; rc == 0 && i < paths->n; i++) {
 		rc = add_pattern(d, paths->v[i]);
@@ -252,7 +238,6 @@ void dataset_describe(const struct dataset *d, struct buf *out)
 {
 	const size_t start = out->len;
 	struct record_info whole = d->whole;
-
 	whole.axes = (struct axes){0};       /* of its samples, which are not what is described */
 	description_write(out, &whole);
 	while (out->len > start && out->data[out->len - 1] == '\n')
@@ -267,7 +252,6 @@ int dataset_from_description(struct dataset **out, const char *name, const char 
 	struct dataset *d = new_dataset();
 	const size_t n = strlen(text);
 	int rc = description_read(d->a, name, 0, arena_strdup(d->a, text), n, &d->whole);
-
 	*out = NULL;
 	if (rc < 0) {
 		dataset_free(d);
@@ -326,7 +310,6 @@ static int take(struct dataset *d, struct record_array *a, const struct record_a
 	const bool alike = a->dtype == from->dtype || (dtype_is_float(a->dtype) &&
 	                                               dtype_is_float(from->dtype));
 	char have[SHAPE_TEXT], want[SHAPE_TEXT];
-
 	if (a->nstats != from->nstats || !alike)
 		return ERR(E_DATA, NULL, "the statistics of %s are those of %ss of %s %s, but the training "
 		           "set has %s %s", name, what, dtype_name(from->dtype),
@@ -346,7 +329,6 @@ int dataset_take_statistics(struct dataset *d, const struct dataset *from, const
 uint64_t dataset_fingerprint(const struct dataset *d)
 {
 	uint64_t h = d->described;
-
 	for (int i = 0; i < d->n; i++) {
 		const uint64_t f = record_hash(d->file[i]);
 
@@ -358,7 +340,6 @@ uint64_t dataset_fingerprint(const struct dataset *d)
 static int file_of(const struct dataset *d, int64_t i)
 {
 	int lo = 0, hi = d->n - 1;
-
 	while (lo < hi) {
 		const int mid = (lo + hi + 1) / 2;
 
@@ -373,7 +354,6 @@ static int file_of(const struct dataset *d, int64_t i)
 const char *dataset_locate(const struct dataset *d, int64_t i, int64_t *within)
 {
 	int f;
-
 	*within = i;
 	if (d->n == 0)
 		return "the training set";
@@ -395,7 +375,6 @@ const struct dataset_info *dataset_info_of(const struct dataset *d, int k)
 int dataset_size_of(const struct dataset *d, int64_t i)
 {
 	const int f = file_of(d, i);
-
 	return d->size_of[f][record_size_of(d->file[f], i - d->first[f])];
 }
 
@@ -405,7 +384,6 @@ struct dataset_scratch *dataset_scratch_new(const struct dataset *d)
 {
 	struct dataset_scratch *s = mem_calloc(1, sizeof(*s));
 	size_t most = 0;
-
 	s->decoder = record_decoder_new();
 	for (int f = 0; f < d->n; f++)
 		record_decoder_reserve(s->decoder, d->file[f]);
@@ -444,7 +422,6 @@ int dataset_decode(const struct dataset *d, struct dataset_scratch *s, int64_t i
 struct dataset_scratch *dataset_borrow(struct dataset *d)
 {
 	struct dataset_scratch *s;
-
 	pthread_mutex_lock(&d->lock);
 	s = d->idle;
 	if (s)
@@ -467,7 +444,6 @@ int dataset_read(struct dataset *d, int64_t i, void *input, void *target)
 	struct dataset_scratch *s;
 	const void *in, *tg;
 	int rc;
-
 	BUG_IF(i < 0 || i >= d->info.samples, "sample %lld of %lld", (long long)i,
 	       (long long)d->info.samples);
 	info = dataset_info_of(d, dataset_size_of(d, i));

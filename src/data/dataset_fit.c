@@ -35,7 +35,6 @@ static int misfit_names(const struct record *r, const struct record *first)
 	const char *const *have = record_info(r)->input.channels,
 	*const *want = record_info(first)->input.channels;
 	int64_t c = 0;
-
 	if (!have || !want)
 		return misfit(r, first, "input channels");
 	while (strcmp(have[c], want[c]) == 0)
@@ -51,7 +50,6 @@ static int misfit_shape(const struct record *r, int size, const struct record *f
 	const struct record_array *a = record_array_get(record_info(r), k),
 	                          *b = record_array_get(record_info(first), k);
 	char ta[SHAPE_TEXT], tb[SHAPE_TEXT];
-
 	return ERR(E_DATA, NULL, "'%s' does not fit '%s': %s is %s %s, expected %s %s", record_path(r),
 	           record_path(first), k ? "target" : "input", dtype_name(a->dtype),
 	           shape_text(record_shape(record_info(r), size, k), ta), dtype_name(b->dtype),
@@ -62,7 +60,6 @@ static int misfit_shape(const struct record *r, int size, const struct record *f
 static bool is_map(const struct shape *input, const struct shape *target)
 {
 	const int n = input->nd - 1, lead = target->nd - n;
-
 	for (int k = 0; k < n && lead >= 0; k++)
 		if (target->d[lead + k] != input->d[1 + k])
 			return false;
@@ -79,7 +76,6 @@ static bool same_target(const struct record_info *a, int size, const struct reco
 {
 	const struct shape *s = record_shape(a, size, 1), *t = &b->target.shape;
 	const int lead = s->nd - (a->input.shape.nd - 1);
-
 	if (a->target.dtype != b->target.dtype || s->nd != t->nd)
 		return false;
 	if (!is_map(record_shape(a, size, 0), s) || !is_map(&b->input.shape, t))
@@ -93,7 +89,6 @@ static bool same_target(const struct record_info *a, int size, const struct reco
 int dataset_fit(const struct record *r, const struct record *first)
 {
 	const struct record_info *i = record_info(r), *f = record_info(first);
-
 	if (!same_input(&i->input, &f->input))
 		return misfit_shape(r, 0, first, 0);
 	for (int k = 0; k < i->nsizes; k++)
@@ -112,6 +107,5 @@ int dataset_fit(const struct record *r, const struct record *first)
 int dataset_fit_names(const struct record *r, const struct record *named)
 {
 	const bool fits = channels_fit(&record_info(r)->input, &record_info(named)->input);
-
 	return fits ? 0 : misfit_names(r, named);
 }

@@ -17,7 +17,6 @@ static void add_counts(const struct record_info *i, int nclasses, int64_t *count
 static void keep_counts(struct dataset *d, int nclasses, const int64_t *counts)
 {
 	struct record_info *w = &d->whole;
-
 	if (w->class_counts || (w->nclasses && w->nclasses != nclasses))
 		return;
 	w->class_counts = arena_copy(d->a, counts, (size_t)nclasses * sizeof(*counts));
@@ -29,7 +28,6 @@ static int count_file(struct dataset *d, int f, int nclasses, int64_t *counts)
 	struct dataset_scratch *s = dataset_borrow(d);
 	const void *in, *tg;
 	int rc = 0;
-
 	for (int64_t i = d->first[f]; rc == 0 && i < d->first[f + 1]; i++) {
 		const int64_t n = shape_count(&dataset_info_of(d, dataset_size_of(d, i))->target);
 
@@ -48,7 +46,6 @@ static int count_file(struct dataset *d, int f, int nclasses, int64_t *counts)
 int dataset_class_counts(struct dataset *d, int nclasses, int64_t *counts)
 {
 	int64_t within;
-
 	memset(counts, 0, (size_t)nclasses * sizeof(*counts));
 	if (dtype_is_float(d->info.target_dtype))
 		return ERR(E_DATA, NULL, "'%s': targets are %s, not class labels",
@@ -75,7 +72,6 @@ static int64_t labels_of(const struct record_info *i)
 int64_t dataset_missing_targets(const struct dataset *d, const char **file)
 {
 	int64_t all = 0, within;
-
 	for (int f = 0; f < d->n; f++) {
 		const struct record_info *i = record_info(d->file[f]);
 		int64_t missing = i->target.nstats ? labels_of(i) : 0;
@@ -92,7 +88,6 @@ int64_t dataset_missing_targets(const struct dataset *d, const char **file)
 int64_t dataset_counted_labels(const struct dataset *d, int64_t nclasses, int64_t ignore)
 {
 	int64_t sum = 0;
-
 	for (int f = 0; f < d->n; f++) {
 		const struct record_info *i = record_info(d->file[f]);
 
@@ -108,7 +103,6 @@ int64_t dataset_foreign_labels(const struct dataset *d, int64_t nclasses, int64_
                                int64_t *label, const char **file)
 {
 	int64_t sum = 0;
-
 	for (int f = 0; f < d->n; f++) {
 		const struct record_info *i = record_info(d->file[f]);
 

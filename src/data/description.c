@@ -34,7 +34,6 @@ static int64_t read_int(struct reader *r, const struct json *parent, const char 
 {
 	const struct json *j = json_find(parent, key);
 	int64_t v;
-
 	if (!j || !json_int(j, &v) || v < lo || v > hi) {
 		fault(r, j ? j : parent, why);
 		return lo;
@@ -48,7 +47,6 @@ static const struct json *read_list(struct reader *r, const struct json *parent,
                                     int64_t n)
 {
 	const struct json *j = json_find(parent, key);
-
 	if (!j)
 		return NULL;
 	if (j->kind != JSON_ARRAY || (n >= 0 && j->n != n)) {
@@ -63,7 +61,6 @@ static const char *const *read_strings(struct reader *r, const struct json *pare
 {
 	const struct json *list = read_list(r, parent, key, n);
 	const char **v;
-
 	if (!list)
 		return NULL;
 	v = ARENA_ARRAY(r->a, const char *, list->n + 1);
@@ -94,7 +91,6 @@ static void read_stats(struct reader *r, const struct json *j, struct record_arr
 {
 	const struct json *list;
 	struct channel_stats *s;
-
 	if (a->nstats == 0)
 		return;
 	list = read_list(r, j, "statistics", a->nstats);
@@ -135,7 +131,6 @@ static void read_dtype(struct reader *r, const struct json *j, struct record_arr
 {
 	const struct json *t = json_find(j, "dtype");
 	const int found = t && t->kind == JSON_STRING ? dtype_find(t->text) : -1;
-
 	a->dtype = found < 0 ? DTYPE_F32 : (enum dtype)found;
 	if (found < 0)
 		fault(r, t ? t : j, "expected a dtype");
@@ -146,7 +141,6 @@ static const struct json *read_array(struct reader *r, const struct json *root, 
                                      struct record_array *a)
 {
 	const struct json *j = json_find(root, name);
-
 	if (!j || j->kind != JSON_OBJECT) {
 		fault(r, j ? j : root, "no description of 'input' or 'target'");
 		return NULL;
@@ -163,7 +157,6 @@ static void read_names(struct reader *r, const struct json *j, struct record_inf
 	    k == 0 ? &i->input : k == 1 ? &i->target : &r->extra[k - 2];
 	const bool stats = k == 0 || dtype_is_float(a->dtype);
 	const struct json *by_file = json_find(j, "named_by_file");
-
 	a->channels = read_strings(r, j, "channels", record_names(i, k), NULL);
 	a->named_by_file = by_file && by_file->kind == JSON_TRUE;
 	if (stats && record_channels(i, k) > INT32_MAX) {
@@ -178,7 +171,6 @@ static void read_classes(struct reader *r, const struct json *j, struct record_i
 {
 	const struct json *list;
 	int64_t *counts;
-
 	i->ignore = RECORD_NO_IGNORE;
 	if (json_find(j, "ignore")) {
 		i->ignore = read_int(r, j, "ignore", INT64_MIN + 1, INT64_MAX, "bad 'ignore'");
@@ -201,7 +193,6 @@ static void read_axes(struct reader *r, const struct json *root, struct record_i
 {
 	int64_t extent[MAXD] = {i->samples};
 	const char *why;
-
 	for (int k = 1; k < i->input.shape.nd; k++)
 		extent[k] = i->input.shape.d[k];
 	why = axes_read(r->a, json_find(root, "axes"), extent, i->input.shape.nd, &i->axes);
@@ -215,7 +206,6 @@ static enum record_role read_role(struct reader *r, const struct json *j)
 {
 	static const char *const roles[RECORD_ROLES] = {"input", "target", "weight", "extra"};
 	const struct json *role = json_find(j, "role");
-
 	for (int k = 0; role && role->kind == JSON_STRING && k < RECORD_ROLES; k++)
 		if (strcmp(role->text, roles[k]) == 0)
 			return (enum record_role)k;
@@ -226,7 +216,6 @@ static enum record_role read_role(struct reader *r, const struct json *j)
 static void read_named(struct reader *r, const struct json *j, struct record_array *a)
 {
 	const struct json *name = json_find(j, "name");
-
 	a->role = read_role(r, j);
 	a->name = name && name->kind == JSON_STRING ? name->text : NULL;
 	if (!a->name)
@@ -241,7 +230,6 @@ static void read_arrays(struct reader *r, const struct json *list, struct record
 {
 	struct record_array *all = ARENA_ARRAY(r->a, struct record_array, list->n + 1);
 	int n;
-
 	for (n = 0; n < list->n; n++)
 		read_named(r, list->item[n], &all[n]);
 	if (n < 1 || all[0].role != RECORD_INPUT) {
@@ -267,7 +255,6 @@ static void read_size(struct reader *r, const struct json *j, const struct recor
 	                  *rows = read_list(r, j, "rows", given);
 	struct shape *shape = ARENA_ARRAY(r->a, struct shape, n);
 	int64_t *of_chunk = ARENA_ARRAY(r->a, int64_t, n);
-
 	*out = (struct record_size){0, shape, of_chunk};
 	out->samples = read_int(r, j, "samples", 1, INT64_MAX, "bad number of samples of a size");
 	if (!shapes || !rows) {
@@ -291,7 +278,6 @@ static void read_sizes(struct reader *r, const struct json *root, struct record_
 {
 	const struct json *list = read_list(r, root, "sizes", -1);
 	struct record_size *all;
-
 	if (r->why || !list || list->n < 1) {
 		fault(r, list ? list : root, "no sizes of samples");
 		return;
@@ -322,7 +308,6 @@ static void read_contents(struct reader *r, const struct json *root, struct reco
                           const struct json *const *object)
 {
 	const struct json *command = json_find(root, "command");
-
 	for (int k = 0; k < record_arrays(i); k++)
 		if (object[k])
 			read_names(r, object[k], i, k);
@@ -338,7 +323,6 @@ static void read_root(struct reader *r, const struct json *root, struct record_i
 {
 	const struct json *list = read_list(r, root, "arrays", -1);
 	const struct json **object = ARENA_ARRAY(r->a, const struct json *, 3 + (list ? list->n : 0));
-
 	i->ignore = RECORD_NO_IGNORE;
 	i->mask = -1;
 	if (list) {
@@ -365,7 +349,6 @@ int description_read(struct arena *a, const char *file, size_t base, const char 
 {
 	struct reader r = {.a = a, .at = base};
 	struct json *root;
-
 	memset(i, 0, sizeof(*i));
 	TRY(json_parse(&root, a, file, base, text, n));
 	read_root(&r, root, i);

@@ -65,7 +65,6 @@ static void write_shape(struct buf *out, const struct shape *s)
 static void write_contents(struct buf *out, const struct record_info *i, int k)
 {
 	const struct record_array *a = record_array_get(i, k);
-
 	write_strings(out, "channels", a->channels, record_names(i, k));
 	if (a->channels && a->named_by_file)
 		buf_puts(out, ",\n  \"named_by_file\": true");
@@ -95,7 +94,6 @@ static void write_end(struct buf *out, const struct record_info *i)
 static void write_named(struct buf *out, const struct record_info *i, int k)
 {
 	const struct record_array *a = record_array_get(i, k);
-
 	buf_printf(out, "\"%s\": {\n  \"dtype\": \"%s\",\n  \"shape\": ", roles[k],
 	           dtype_name(a->dtype));
 	write_shape(out, &a->shape);
@@ -124,7 +122,6 @@ static bool is_there(const struct record_info *i, int k)
 static void write_array(struct buf *out, const struct record_info *i, int k)
 {
 	const struct record_array *a = record_array_get(i, k);
-
 	buf_puts(out, "{\"name\": ");
 	buf_json_string(out, record_array_name(i, k));
 	buf_printf(out, ", \"role\": \"%s\",\n  \"dtype\": \"%s\"", roles[k < 2 ? k : (int)a->role],

@@ -20,7 +20,6 @@ static int64_t whole_steps(const struct epoch_order *o, int size)
 static int64_t last_samples(const struct epoch_order *o, int size)
 {
 	const int64_t left = o->of[size] - whole_steps(o, size) * o->global * o->each;
-
 	return o->keep_short ? left : left - left % o->global;
 }
 
@@ -71,7 +70,6 @@ static void draw(const struct epoch_order *o, const char *what, int64_t epoch, i
 int64_t epoch_order_run(const struct epoch_order *o, int size)
 {
 	int64_t begin = 0;
-
 	for (int k = 0; k < size; k++)
 		begin += o->of[k];
 	return begin;
@@ -102,7 +100,6 @@ struct last {
 static struct last find_last(const struct epoch_order *o, int64_t epoch, int64_t index)
 {
 	struct last l = {.index = o->whole * o->each, .before = o->whole * o->each * o->global};
-
 	draw(o, "data.order/last", epoch, o->nsize, o->last);
 	for (int i = 0; i < o->nsize; i++) {
 		l.size = (int)o->last[i];
@@ -126,7 +123,6 @@ static struct epoch_batch batch_of_last(const struct epoch_order *o, int64_t epo
 	const int64_t from = (index - l.index) * o->global, left = last_samples(o, l.size) - from;
 	const int64_t place = epoch_order_run(o, l.size) +
 	                      whole_steps(o, l.size) * o->each * o->global + from;
-
 	return (struct epoch_batch){l.size, place, l.before + from,
 		left < o->global ? left : o->global};
 }
@@ -135,7 +131,6 @@ struct epoch_batch epoch_order_batch(const struct epoch_order *o, int64_t epoch,
 {
 	struct epoch_batch b = {.first = index * o->global, .all = o->global};
 	int64_t step;
-
 	if (!is_whole(o, index))
 		return batch_of_last(o, epoch, index);
 	step = o->nsize > 1 ? o->step[index / o->each] : index / o->each;
@@ -148,7 +143,6 @@ struct epoch_batch epoch_order_batch(const struct epoch_order *o, int64_t epoch,
 int64_t epoch_order_left(const struct epoch_order *o, int64_t epoch, int64_t index)
 {
 	struct last l;
-
 	if (is_whole(o, index))
 		return o->each - index % o->each;
 	l = find_last(o, epoch, index);
@@ -158,7 +152,6 @@ int64_t epoch_order_left(const struct epoch_order *o, int64_t epoch, int64_t ind
 int64_t epoch_order_before(const struct epoch_order *o, int64_t epoch, int64_t index)
 {
 	struct last l;
-
 	if (is_whole(o, index))
 		return index * o->global;
 	l = find_last(o, epoch, index);
@@ -181,7 +174,6 @@ static int64_t share_begin(int64_t all, int64_t batch_size, int64_t leaf, int64_
                            int64_t ranks)
 {
 	const int64_t whole = rank * batch_size;
-
 	if (leaf == 0)
 		return loader_share(all, rank, ranks);
 	return whole < all ? whole : all;
@@ -192,7 +184,6 @@ struct epoch_share epoch_share(int64_t all, int64_t batch_size, int64_t leaf, in
 {
 	const int64_t from = share_begin(all, batch_size, leaf, rank, ranks),
 	              to = share_begin(all, batch_size, leaf, rank + 1, ranks);
-
 	if (to > from)
 		return (struct epoch_share){from, to - from, false};
 	return (struct epoch_share){0, leaf == 0 ? 1 : leaf < all ? leaf : all, true};

@@ -37,7 +37,6 @@ int labels_stored_check(const struct label_rule *r, const struct dataset *d, int
 	char place[SHAPE_TEXT];
 	int64_t at, within;
 	double value;
-
 	if (r->classes == 0 || dtype_is_float(i->target_dtype))
 		return 0;
 	at = find[i->target_dtype](labels, n, r->classes, r->ignore);
@@ -56,7 +55,6 @@ int labels_stored_check_all(const struct label_rule *r, const struct dataset *d)
 	const void *input, *target;
 	struct dataset_scratch *s;
 	int rc = 0;
-
 	if (dtype_is_float(dataset_info(d)->target_dtype) ||
 	    dataset_counted_labels(d, r->classes, r->ignore) >= 0)
 		return 0;

@@ -87,7 +87,6 @@ struct loader {
 static struct worker *borrow(struct loader *l)
 {
 	struct worker *w;
-
 	pthread_mutex_lock(&l->lock);
 	w = l->idle;
 	BUG_IF(!w, "more decode jobs at once than threads");
@@ -116,7 +115,6 @@ static void keep_error(struct slot *s, const struct job *j, int rc)
 static void finish(struct loader *l, struct worker *w, const struct job *j, int rc)
 {
 	struct slot *s = j->slot;
-
 	pthread_mutex_lock(&l->lock);
 	if (rc < 0)
 		keep_error(s, j, rc);
@@ -148,7 +146,6 @@ static int make_sample(const struct job *j, struct worker *w, int64_t sample, vo
 	const int64_t stored = sample % dataset_info(l->d)->samples;
 	const int size = dataset_size_of(l->d, stored);
 	int rc = dataset_decode(l->d, w->decode, stored, &stored_input, &stored_target);
-
 	if (rc == 0)
 		rc = labels_stored_check(&l->labels, l->d, stored, stored_target);
 	if (start > 0)
@@ -166,7 +163,6 @@ static int blend(const struct job *j, struct worker *w, void *input)
 	const struct slot *s = j->slot;
 	const struct loader_end *e = &s->l->end[s->batch.size];
 	const size_t at = (size_t)(j->at * e->target_count) * e->target_size;
-
 	TRY(make_sample(j, w, j->partner, w->partner, s->other + at));
 	mixup_blend(input, w->partner, e->input_count, s->batch.share);
 	return 0;
@@ -182,7 +178,6 @@ static void run_job(void *arg)
 	void *input = s->input + (size_t)(j->at * e->input_count) * e->input_size;
 	void *target = s->target + (size_t)(j->at * e->target_count) * e->target_size;
 	int rc = make_sample(j, w, j->sample, input, target);
-
 	if (rc == 0 && l->mixes)
 		rc = blend(j, w, input);
 	finish(l, w, j, rc);
@@ -193,7 +188,6 @@ static void run_job(void *arg)
 static int end_of(const void *context, int64_t sample)
 {
 	const struct loader *l = context;
-
 	return l->end_of[dataset_size_of(l->d, sample % dataset_info(l->d)->samples)];
 }
 
@@ -206,7 +200,6 @@ static void start_epoch(struct loader *l)
 static struct batch share(const struct loader *l, int64_t all)
 {
 	const struct epoch_share s = epoch_share(all, l->batch_size, l->leaf, l->rank, l->ranks);
-
 	return (struct batch){.n = s.n, .first = s.first, .all = all, .absent = s.absent};
 }
 
@@ -214,7 +207,6 @@ static struct batch share(const struct loader *l, int64_t all)
 static int64_t partner(const struct loader *l, int size, int64_t sample)
 {
 	const int64_t at = mixup_partner(l->seed, l->epoch, sample, l->order.of[size]);
-
 	return l->nends > 1 ? l->order.sample[epoch_order_run(&l->order, size) + at] : at;
 }
 
@@ -222,7 +214,6 @@ static void start_batch(struct loader *l, struct slot *s)
 {
 	const struct epoch_batch b = epoch_order_batch(&l->order, l->epoch, l->index);
 	const int64_t *sample;
-
 	s->batch = share(l, b.all);
 	sample = l->order.sample + b.place + s->batch.first;
 	s->batch.first += b.first;
@@ -288,7 +279,6 @@ int loader_next(struct loader *l, const struct batch **b)
 {
 	const double start = io_seconds();
 	struct slot *s;
-
 	*b = NULL;
 	if (l->first_epoch < 0)
 		TRY(loader_seek(l, 0, 0));
@@ -324,7 +314,6 @@ static int check_sizes(struct loader *l)
 {
 	size_t input, target;
 	const bool known = loader_ends_bytes(l->end, l->nends, l->batch_size, &input, &target);
-
 	if (l->order.batches == 0)
 		return ERR(E_CONFIG, NULL,
 		           "%lld samples%s do not fill a batch of %lld, and keep_short_batch is false",
@@ -341,7 +330,6 @@ static int make_slots(struct loader *l)
 {
 	char *p = l->memory = mem_map(l->bytes);
 	size_t input, target;
-
 	loader_ends_bytes(l->end, l->nends, l->batch_size, &input, &target);
 	if (!p)
 		return ERR(E_NOMEM, NULL, "no memory for %d batches of %lld samples (%zu bytes)", l->nslots,
@@ -370,7 +358,6 @@ static int make_slots(struct loader *l)
 static int decode_threads(const struct loader_options *o)
 {
 	const int wanted = (int)o->config->threads;
-
 	return o->processors && o->processors < wanted ? o->processors : wanted;
 }
 
@@ -387,7 +374,6 @@ int loader_threads(const struct loader *l)
 static struct transform_scratch **make_scratches(const struct loader *l)
 {
 	struct transform_scratch **s = mem_calloc((size_t)l->nsizes, sizeof *s);
-
 	for (int k = 0; k < l->nsizes; k++)
 		s[k] = l->chain[k] ? transform_scratch_new(l->chain[k]) : NULL;
 	return s;
@@ -423,7 +409,6 @@ static void set_batch(struct loader *l, const struct loader_options *o)
 	              wanted = o->like ? shape_count(o->like) : 0;
 	const int64_t have = l->end[0].input_count;
 	int64_t n = each;
-
 	if (have > wanted && wanted > 0)
 		n = (int64_t)((double)each * ((double)wanted / (double)have));
 	n = n < 1 ? 1 : n;
@@ -435,7 +420,6 @@ static void set_order(struct loader *l, const struct loader_options *o)
 {
 	const int64_t n = dataset_info(l->d)->samples;
 	int64_t *of = loader_ends_count(l->end, l->nends, l->d, l->end_of, o->only_size), at = 0;
-
 	BUG_IF(l->one_size && l->shuffle, "samples of one size alone are not shuffled");
 	/* a validation set is always seen whole */
 	l->order = (struct epoch_order){.seed = l->seed, .shuffle = l->shuffle,
@@ -476,7 +460,6 @@ int loader_new(struct loader **out, struct dataset *d, const struct loader_optio
 {
 	struct loader *l = mem_calloc(1, sizeof(*l));
 	int rc;
-
 	*out = NULL;
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_cond_init(&l->done, NULL);
@@ -534,7 +517,6 @@ struct loader_size loader_size(const struct loader *l, int k)
 {
 	const struct transform_chain *c = l->end[k].chain;
 	const int64_t rest = epoch_order_short(&l->order, k);
-
 	return (struct loader_size){transform_input_shape(c), transform_target_shape(c),
 		transform_rest(c), l->order.of[k], epoch_order_batches(&l->order, k),
 		rest ? share(l, rest).n : 0};

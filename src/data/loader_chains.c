@@ -17,7 +17,6 @@ static bool end_alike(const struct transform_chain *a, const struct transform_ch
 static bool batch_alike(const struct transform_chain *a, const struct transform_chain *b)
 {
 	const struct transform_rest *x = transform_rest(a), *y = transform_rest(b);
-
 	return end_alike(a, b) && x->input == y->input && x->target == y->target &&
 	       x->values == y->values && x->steps == y->steps;
 }
@@ -25,7 +24,6 @@ static bool batch_alike(const struct transform_chain *a, const struct transform_
 static int several_sizes(const struct transform_chain *a, const struct transform_chain *b)
 {
 	char one[SHAPE_TEXT], other[SHAPE_TEXT];
-
 	return ERR(E_DATA, NULL, "the samples of this set have several sizes, of which a batch cannot "
 	           "be made: inputs are %s and %s after the "
 	           "transforms; give files of one size at a time, or see windows: '- crop: {size: "
@@ -46,7 +44,6 @@ int loader_chains_new(struct transform_chain ***out, struct dataset *d,
 		.stored_target = o->stored_target,
 	};
 	struct transform_chain **chain = *out = mem_calloc((size_t)n, sizeof *chain);
-
 	transform_choose_list(&t, o->config);
 	for (t.size = first; t.size < (o->only_size ? first + 1 : n); t.size++) {
 		TRY(transform_chain_new(&chain[t.size], &t));
@@ -65,7 +62,6 @@ static bool larger(const struct transform_chain *a, const struct transform_chain
 static void insert(struct transform_chain *const *chain, int *found, int n, int k)
 {
 	int at = n;
-
 	while (at > 0 && larger(chain[k], chain[found[at - 1]])) {
 		found[at] = found[at - 1];
 		at--;
@@ -76,7 +72,6 @@ static void insert(struct transform_chain *const *chain, int *found, int n, int 
 static int find_alike(struct transform_chain *const *chain, const int *found, int n, int k)
 {
 	int i = 0;
-
 	while (i < n && !batch_alike(chain[found[i]], chain[k]))
 		i++;
 	return i;
@@ -86,7 +81,6 @@ int loader_ends_new(struct loader_end **out, struct transform_chain *const *chai
                     int *end_of)
 {
 	int *found = mem_calloc((size_t)n, sizeof *found), ends = 0;
-
 	for (int k = 0; k < n; k++)
 		if (chain[k] && find_alike(chain, found, ends, k) == ends)
 			insert(chain, found, ends++, k);
@@ -109,7 +103,6 @@ int64_t *loader_ends_count(const struct loader_end *end, int n, const struct dat
 {
 	const int64_t all = dataset_info(d)->samples;
 	int64_t *count = mem_calloc((size_t)n, sizeof *count);
-
 	if (!only_size && n == 1)
 		*count = all;
 	for (int64_t i = 0; i < all && (only_size || n > 1); i++) {
@@ -129,7 +122,6 @@ int64_t *loader_ends_count(const struct loader_end *end, int n, const struct dat
 static size_t array_bytes(int64_t batch_size, int64_t count, size_t size)
 {
 	int64_t n;
-
 	if (__builtin_mul_overflow(batch_size, count, &n) || n > INT64_MAX / 8)
 		return 0;
 	return ((size_t)n * size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
@@ -165,7 +157,6 @@ int loader_sizes_differ(struct dataset *d, const struct loader_options *o, bool 
 	const int n = dataset_sizes(d);
 	struct transform_chain **first = NULL;
 	int rc = 0;
-
 	*differ = false;
 	for (int k = 0; k < n && rc == 0 && !*differ; k++) {
 		struct transform_chain **chain;

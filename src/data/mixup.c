@@ -24,7 +24,6 @@ bool mixup_wanted(const struct mixup_config *c)
 double mixup_share(const struct mixup_config *c, uint64_t seed, int64_t epoch, int64_t batch)
 {
 	const uint64_t stream = hash_name("data.mixup/share") + (uint64_t)batch;
-
 	for (uint64_t i = 0;; i += 2) {
 		/* Logarithms: powers of small alphas would vanish. */
 		const double u = log1p(-rng_uniform(seed, stream, (uint64_t)epoch, i)) / c->alpha;
@@ -40,14 +39,12 @@ int64_t mixup_partner(uint64_t seed, int64_t epoch, int64_t sample, int64_t n)
 {
 	const double u =
 	    rng_uniform(seed, hash_name("data.mixup/partner"), (uint64_t)epoch, (uint64_t)sample);
-
 	return (int64_t)(u * (double)n);
 }
 
 void mixup_blend(float *x, const float *y, int64_t n, double share)
 {
 	const float a = (float)share, b = (float)(1 - share);
-
 	for (int64_t i = 0; i < n; i++)
 		x[i] = a * x[i] + b * y[i];
 }

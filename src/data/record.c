@@ -34,7 +34,6 @@ const struct record_array *record_array_get(const struct record_info *i, int k)
 const char *record_array_name(const struct record_info *i, int k)
 {
 	const char *name = record_array_get(i, k)->name;
-
 	return name ? name : k == 0 ? "input" : "target";
 }
 
@@ -49,7 +48,6 @@ static bool has_channels(const struct record_info *i, int k)
 {
 	const struct record_array *a = record_array_get(i, k);
 	const bool field = k == 1 && dtype_is_float(a->dtype);
-
 	return a->shape.nd > 0 && (field || a->shape.nd >= i->input.shape.nd);
 }
 
@@ -62,14 +60,12 @@ int64_t record_channels(const struct record_info *i, int k)
 int64_t record_names(const struct record_info *i, int k)
 {
 	const struct shape *s = &record_array_get(i, k)->shape;
-
 	return k == 1 ? (s->nd ? s->d[0] : 1) : record_channels(i, k);
 }
 
 int record_axis(const struct record_info *i, int k)
 {
 	const int axis = has_channels(i, k);
-
 	return axis < record_array_get(i, k)->shape.nd ? axis : -1;
 }
 
@@ -78,14 +74,12 @@ int record_axis(const struct record_info *i, int k)
 size_t record_array_bytes(const struct record_info *i, int size, int k)
 {
 	const int64_t n = shape_count(record_shape(i, size, k));
-
 	return (size_t)n * dtype_size(record_array_get(i, k)->dtype);
 }
 
 size_t record_array_at(const struct record_info *i, int size, int k)
 {
 	size_t at = 0;
-
 	for (int j = 0; j < k; j++)
 		at += round_up(record_array_bytes(i, size, j), 8);
 	return at;
@@ -94,14 +88,12 @@ size_t record_array_at(const struct record_info *i, int size, int k)
 size_t record_size_bytes(const struct record_info *i, int size)
 {
 	const int last = record_arrays(i) - 1;
-
 	return record_array_at(i, size, last) + record_array_bytes(i, size, last);
 }
 
 size_t record_raw_bytes(const struct record_info *i)
 {
 	size_t most = record_size_bytes(i, 0);
-
 	for (int k = 1; k < i->nsizes; k++)
 		most = record_size_bytes(i, k) > most ? record_size_bytes(i, k) : most;
 	return most;
@@ -110,7 +102,6 @@ size_t record_raw_bytes(const struct record_info *i)
 double record_all_bytes(const struct record_info *i)
 {
 	double sum = 0;
-
 	for (int k = 0; k < i->nsizes; k++)
 		sum += (double)i->size[k].samples * (double)record_size_bytes(i, k);
 	return sum;
@@ -119,7 +110,6 @@ double record_all_bytes(const struct record_info *i)
 int64_t record_elements(const struct record_info *i, int k)
 {
 	int64_t sum = 0;
-
 	for (int size = 0; size < i->nsizes; size++)
 		sum += i->size[size].samples * shape_count(record_shape(i, size, k));
 	return sum;
@@ -130,14 +120,12 @@ int64_t record_elements(const struct record_info *i, int k)
 static bool is_no_target(const struct record_array *a)
 {
 	const struct record_array none = record_no_target();
-
 	return a->dtype == none.dtype && shape_equal(&a->shape, &none.shape);
 }
 
 static const char *shape_fault(const struct shape *s, int min_axes, int max_axes)
 {
 	int64_t n = 1;
-
 	if (s->nd < min_axes || s->nd > max_axes)
 		return "wrong number of axes";
 	for (int i = 0; i < s->nd; i++) {
@@ -188,7 +176,6 @@ static const char *extra_fault(const struct record_array *a)
 static const char *arrays_fault(const struct record_info *i)
 {
 	const char *why = array_fault(&i->input, 1);
-
 	if (!why && !is_no_target(&i->target))
 		why = array_fault(&i->target, 0);
 	if (!why && i->nextra > RECORD_MAX_ARRAYS - 2)
@@ -204,7 +191,6 @@ const char *record_info_fault(const struct record_info *i)
 {
 	const bool integer = !dtype_is_float(i->target.dtype);
 	const char *why = arrays_fault(i);
-
 	if (why)
 		return why;
 	if (i->mask < -1 || i->mask >= i->input.shape.d[0])

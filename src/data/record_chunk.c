@@ -47,7 +47,6 @@ static int fetch(const struct record *r, struct record_decoder *d, const struct 
 	const size_t width = dtype_size(record_array_get(&r->info, p->array)->dtype);
 	const uint8_t *stored = NULL;
 	const char *why = NULL;
-
 	sink->hash = d->hash;
 	hash_begin(d->hash, record_chunk_seed(p->sample, p->array, p->number));
 	TRYC(c->codec == RECORD_RAW ? copy_stored(r, c, sink)
@@ -68,7 +67,6 @@ static struct record_sink sink_of(const struct record_cut *cut, uint8_t *array)
 {
 	const size_t row = cut->row, stride = (size_t)cut->extent * row;
 	const bool whole = cut->rows == cut->extent;
-
 	return (struct record_sink){.out = array + (size_t)cut->first * row, .stride = stride,
 	                            .strip = whole ? (size_t)cut->strips * stride
 	                                     : (size_t)cut->rows * row};
@@ -80,7 +78,6 @@ int record_read(const struct record *r, struct record_decoder *d, int64_t i, voi
 	const int size = record_size_of(r, i);
 	struct place p = {.sample = i};
 	int64_t k = 0;
-
 	if (r->version == 1)
 		return record1_read(r, d, i, raw);
 	for (; p.array < record_arrays(info); p.array++) {
@@ -107,7 +104,6 @@ static void copy_rows(const struct record_cut *cut, const uint8_t *raw, int64_t 
 {
 	const int64_t from = first > cut->first ? first : cut->first,
 	              cut_end = cut->first + cut->rows, end = first + n < cut_end ? first + n : cut_end;
-
 	for (int64_t s = 0; s < cut->strips; s++)
 		memcpy(out + (size_t)(s * n + from - first) * cut->row,
 		       raw + (size_t)(s * cut->rows + from - cut->first) * cut->row,
@@ -120,7 +116,6 @@ static int read_rows1(const struct record *r, struct record_decoder *d, int64_t 
 {
 	const struct record_cut cut = record_cut(&r->info, 0, k, 0);
 	uint8_t *raw = record_decoder_raw(d, record_raw_bytes(&r->info));
-
 	TRY(record1_read(r, d, i, raw));
 	copy_rows(&cut, raw + record_array_at(&r->info, 0, k), first, n, out);
 	return 0;
@@ -131,7 +126,6 @@ int record_read_rows(const struct record *r, struct record_decoder *d, int64_t i
 {
 	const int size = record_size_of(r, i);
 	int64_t before = 0;
-
 	BUG_IF(record_axis(&r->info, k) < 0 || first < 0 || n < 1 ||
 	       first + n > record_cut(&r->info, size, k, 0).extent, "rows %lld to %lld of an array",
 	       (long long)first, (long long)(first + n - 1));

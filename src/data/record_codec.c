@@ -24,7 +24,6 @@
 int codec_writer_open(struct codec_writer *w, int level)
 {
 	const int plane_level = level < PLANE_LEVEL ? PLANE_LEVEL : level;
-
 	*w = (struct codec_writer){.zstd = ZSTD_createCCtx(), .zstd_plane = ZSTD_createCCtx()};
 	if (!w->zstd || !w->zstd_plane)
 		return ERR(E_NOMEM, NULL, "no memory for the compressor");
@@ -46,7 +45,6 @@ void codec_writer_release(struct codec_writer *w)
 static void writer_reserve(struct codec_writer *w, size_t n)
 {
 	const size_t most = ZSTD_compressBound(n) + PLANES_MOST * 8;
-
 	if (n <= w->room)
 		return;
 	w->room = n;
@@ -65,7 +63,6 @@ static bool gains(size_t stored, size_t n)
 static size_t try_frame(struct codec_writer *w, ZSTD_CCtx *zstd, const uint8_t *from, size_t n)
 {
 	const size_t size = ZSTD_compress2(zstd, w->frame, ZSTD_compressBound(n), from, n);
-
 	if (ZSTD_isError(size)) {
 		ERR(E_BUG, NULL, "zstd: %s", ZSTD_getErrorName(size));
 		return 0;
@@ -78,7 +75,6 @@ static size_t try_planes(struct codec_writer *w, const uint8_t *raw, size_t n, s
 {
 	const size_t each = n / width;
 	size_t at = 8 * width;
-
 	planes_split(w->planes, raw, each, width);
 	for (size_t k = 0; k < width; k++) {
 		const uint8_t *plane = w->planes + k * each;
@@ -97,7 +93,6 @@ const uint8_t *codec_encode(struct codec_writer *w, const uint8_t *raw, size_t n
                             struct record_chunk *c)
 {
 	size_t planes = n;
-
 	writer_reserve(w, n);
 	if (width > 1)
 		planes = try_planes(w, raw, n, width);
@@ -138,7 +133,6 @@ static const char *decode_frame(struct codec_reader *r, const uint8_t *frame, si
                                 uint8_t *to, size_t n)
 {
 	size_t size;
-
 	if (!r->zstd)
 		return "no memory for the decompressor";
 	if (ZSTD_getFrameContentSize(frame, stored) != n)
@@ -167,7 +161,6 @@ static const char *decode_whole(struct codec_reader *r, const struct record_chun
 {
 	const bool direct = sink->strip >= c->raw;
 	const char *why;
-
 	if (!direct)
 		codec_reader_reserve(r, c->raw);
 	why = decode_frame(r, stored, c->stored, direct ? sink->out : r->planes, c->raw);
@@ -200,7 +193,6 @@ static const char *decode_planes(struct codec_reader *r, const struct record_chu
 	const size_t each = c->raw / width;
 	const uint8_t *plane[PLANES_MOST];
 	uint64_t at = 8 * width;
-
 	if (width < 2 || c->raw % width || c->stored < at)
 		return "byte planes of no such elements";
 	codec_reader_reserve(r, c->raw);

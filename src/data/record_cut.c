@@ -9,7 +9,6 @@ struct record_cut record_cut(const struct record_info *i, int size, int k, int64
 	const int axis = record_axis(i, k);
 	struct record_cut cut = {.strips = 1, .extent = 1, .rows = 1};
 	int64_t rows;
-
 	cut.row = dtype_size(record_array_get(i, k)->dtype);
 	if (axis < 0) {
 		cut.row *= (size_t)shape_count(s);
@@ -29,7 +28,6 @@ struct record_cut record_cut(const struct record_info *i, int size, int k, int64
 int64_t record_cuts(const struct record_info *i, int size, int k)
 {
 	const int axis = record_axis(i, k);
-
 	if (record_array_bytes(i, size, k) == 0)
 		return 0;
 	if (axis < 0 || i->size[size].rows[k] == 0)

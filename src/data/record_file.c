@@ -77,7 +77,6 @@ const char *record_description(const struct record *r, size_t *n)
 struct record_decoder *record_decoder_new(void)
 {
 	struct record_decoder *d = mem_calloc(1, sizeof(*d));
-
 	codec_reader_open(&d->codec);
 	d->hash = hash_new();
 	return d;

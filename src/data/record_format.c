@@ -14,7 +14,6 @@
 uint64_t get_u64(const uint8_t *p)
 {
 	uint64_t v = 0;
-
 	for (int i = 7; i >= 0; i--)
 		v = v << 8 | p[i];
 	return v;
@@ -93,7 +92,6 @@ size_t record_footer_hashed(int version)
 void record_footer_put(uint8_t *out, const struct record_footer *f, int version)
 {
 	const size_t n = record_footer_hashed(version);
-
 	if (version == 1)
 		put_all(out, (uint64_t[]){f->description, f->index, f->samples, f->size}, 4);
 	else
@@ -126,7 +124,6 @@ uint64_t record_footer_hash(const uint8_t preamble[PREAMBLE_BYTES], const void *
 {
 	struct hash_state *h = hash_new();
 	uint64_t v;
-
 	hash_update(h, preamble, PREAMBLE_BYTES);
 	hash_update(h, tail, n);
 	hash_update(h, footer, record_footer_hashed(version));
@@ -138,7 +135,6 @@ uint64_t record_footer_hash(const uint8_t preamble[PREAMBLE_BYTES], const void *
 uint64_t record_chunk_seed(int64_t sample, int array, int64_t chunk)
 {
 	uint8_t place[24];
-
 	put_all(place, (uint64_t[]){(uint64_t)sample, (uint64_t)array, (uint64_t)chunk}, 3);
 	return hash_bytes(place, sizeof place, 0);
 }
@@ -154,6 +150,5 @@ uint64_t record_chunk_hash(int64_t sample, int array, int64_t chunk, const void 
                            const struct record_chunk *c, const void *stored)
 {
 	const uint64_t h = hash_bytes(raw, n, record_chunk_seed(sample, array, chunk));
-
 	return record_chunk_hash_stored(h, c, stored);
 }

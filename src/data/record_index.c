@@ -10,7 +10,6 @@ int record2_check_parts(const struct record *r, uint64_t end)
 {
 	const struct record_footer *f = &r->footer;
 	const uint64_t table = f->index - f->table, index = end - f->index;
-
 	if (f->table == f->texts)
 		return record_bad(r, end, "damaged footer: no texts");
 	if (table % SAMPLE_BYTES != 0 || table / SAMPLE_BYTES != f->samples)
@@ -25,7 +24,6 @@ int record2_check_parts(const struct record *r, uint64_t end)
 static struct record_row row_of(const struct record *r, int64_t i)
 {
 	struct record_row row;
-
 	record_row_read(record_tail_at(r, r->footer.table + (uint64_t)i * SAMPLE_BYTES), &row);
 	return row;
 }
@@ -33,7 +31,6 @@ static struct record_row row_of(const struct record *r, int64_t i)
 static struct record_chunk entry_of(const struct record *r, uint64_t e)
 {
 	struct record_chunk c;
-
 	record_chunk_read(record_tail_at(r, r->footer.index + e * CHUNK_BYTES), &c);
 	return c;
 }
@@ -52,7 +49,6 @@ static int check_chunk(struct record *r, struct walk *w, const struct record_cut
 {
 	const uint64_t raw = (uint64_t)(cut->strips * cut->rows) * cut->row,
 	               at = r->footer.index + w->entry * CHUNK_BYTES;
-
 	if (w->entry == r->footer.chunks)
 		return record_bad(r, at, "damaged index: fewer chunks than samples have");
 	const struct record_chunk c = entry_of(r, w->entry++);
@@ -77,7 +73,6 @@ static int check_sample(struct record *r, struct walk *w, int64_t i, int64_t *sa
 	const struct record_row row = row_of(r, i);
 	const uint64_t at = r->footer.table + (uint64_t)i * SAMPLE_BYTES,
 	               texts = r->footer.table - r->footer.texts;
-
 	if (row.first != w->entry)
 		return record_bad(r, at, "damaged table of samples: not the next chunk");
 	if (row.key >= texts || row.group >= texts)
@@ -123,7 +118,6 @@ int record2_check(struct record *r)
 {
 	int64_t *samples = ARENA_ARRAY(r->a, int64_t, r->info.nsizes + 1);
 	struct walk w = {0, PREAMBLE_BYTES};
-
 	if (r->info.nsizes == 0)
 		return record_bad(r, r->footer.description, "a description of another version");
 	TRY(check_texts(r));
@@ -168,7 +162,6 @@ struct record_chunk record_chunk_get(const struct record *r, int64_t i, int64_t 
 {
 	struct record_chunk c;
 	int64_t n;
-
 	if (r->version == 1) {
 		const struct record_entry e = record1_entry(r, i);
 

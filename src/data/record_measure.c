@@ -40,7 +40,6 @@ void measure_release(struct measure *m)
 static void moments_merge(struct moments *m, const struct moments *s)
 {
 	const double n = (double)m->n + (double)s->n, d = s->mean - m->mean;
-
 	if (s->n == 0)
 		return;
 	if (m->n == 0) {
@@ -60,7 +59,6 @@ static void moments_add(struct moments *m, const double *v, const double *mask, 
 {
 	struct moments s = {.min = INFINITY, .max = -INFINITY};
 	double sum = 0;
-
 	for (int64_t i = 0; i < n; i++) {
 		if (!isfinite(v[i]) || (mask && mask[i] == 0))
 			continue;
@@ -97,7 +95,6 @@ void measure_array(struct measure *m, const struct record_info *i, int k,
 	const int64_t points = a->nstats ? shape_count(shape) / a->nstats : 0;
 	const size_t bytes = (size_t)points * dtype_size(a->dtype);
 	const uint8_t *v = data;
-
 	make_room(m, points);
 	if (mask >= 0)
 		dtype_convert(DTYPE_F64, m->mask, a->dtype, v + (size_t)mask * bytes, points);
@@ -111,7 +108,6 @@ const struct channel_stats *measure_stats(const struct measure *m, struct arena 
 {
 	const struct moments *of = m->of[k];
 	struct channel_stats *s = ARENA_ARRAY(a, struct channel_stats, n + 1);
-
 	for (int i = 0; i < n; i++) {
 		const bool any = of[i].n > 0;
 

@@ -30,7 +30,6 @@ static int foreign(const struct record *r)
 	const uint64_t n = r->size < sizeof head ? r->size : sizeof head;
 	enum file_use use;
 	const char *kind;
-
 	TRY(record_bytes(r, 0, head, n));
 	kind = file_kind(head, n, &use);
 	if (kind)
@@ -44,7 +43,6 @@ static int check_preamble(struct record *r)
 {
 	const uint64_t n = r->size < PREAMBLE_BYTES ? r->size : PREAMBLE_BYTES;
 	uint64_t version;
-
 	TRY(record_bytes(r, 0, r->preamble, n));
 	if (n < MAGIC_BYTES || memcmp(r->preamble, RECORD_MAGIC, MAGIC_BYTES) != 0)
 		return foreign(r);
@@ -63,7 +61,6 @@ static int check_preamble(struct record *r)
 static int read_tail(struct record *r)
 {
 	const uint64_t n = r->size - r->footer.description;
-
 	r->tail = mem_map(n);
 	if (!r->tail)
 		return ERR(E_NOMEM, NULL, "'%s': no memory for the %llu bytes of its index", r->path,
@@ -75,7 +72,6 @@ static int read_tail(struct record *r)
 static int read_footer(struct record *r, uint64_t at)
 {
 	uint8_t p[FOOTER2_BYTES];
-
 	TRY(record_bytes(r, at, p, r->size - at));
 	if (memcmp(p + r->size - at - MAGIC_BYTES, RECORD_END_MAGIC, MAGIC_BYTES) != 0)
 		return record_bad(r, r->size - MAGIC_BYTES,
@@ -93,7 +89,6 @@ static int check_footer(struct record *r)
 {
 	const uint64_t at = r->size - record_footer_bytes(r->version);
 	const struct record_footer *f = &r->footer;
-
 	TRY(read_footer(r, at));
 	if (f->description < PREAMBLE_BYTES || f->texts < f->description || f->table < f->texts ||
 	    f->index < f->table || f->index > at)
@@ -110,7 +105,6 @@ static int check_footer(struct record *r)
 static int read_description(struct record *r)
 {
 	const struct record_footer *f = &r->footer;
-
 	TRY(description_read(r->a, r->path, f->description, (const char *)r->tail,
 	                     f->texts - f->description, &r->info));
 	if ((uint64_t)r->info.samples != f->samples)
@@ -130,7 +124,6 @@ static int open_image(struct record *r)
 static struct record *record_alloc(const char *path)
 {
 	struct record *r = mem_calloc(1, sizeof(*r));
-
 	r->a = arena_new();
 	r->path = arena_strdup(r->a, path);
 	return r;
@@ -140,7 +133,6 @@ int record_parse(struct record **out, const char *name, const void *image, size_
 {
 	struct record *r = record_alloc(name);
 	int rc;
-
 	*out = NULL;
 	r->image = image;
 	r->size = size;
@@ -156,7 +148,6 @@ int record_open(struct record **out, const char *path)
 {
 	struct record *r = record_alloc(path);
 	int rc = io_reader_open(&r->file, path);
-
 	*out = NULL;
 	if (rc == 0) {
 		r->size = r->file.size;

@@ -38,7 +38,6 @@ static void store(uint8_t *p, __m128i v)
 static size_t merge_2(uint8_t *raw, const uint8_t *const plane[PLANES_MOST], size_t n)
 {
 	size_t i = 0;
-
 	for (; i + 16 <= n; i += 16) {
 		const __m128i a = load(plane[0] + i), b = load(plane[1] + i);
 
@@ -65,7 +64,6 @@ static void merge_quarters(__m128i out[4], const uint8_t *const *plane, size_t i
 static size_t merge_4(uint8_t *raw, const uint8_t *const plane[PLANES_MOST], size_t n)
 {
 	size_t i = 0;
-
 	for (; i + 16 <= n; i += 16) {
 		__m128i v[4];
 
@@ -79,7 +77,6 @@ static size_t merge_4(uint8_t *raw, const uint8_t *const plane[PLANES_MOST], siz
 static size_t merge_8(uint8_t *raw, const uint8_t *const plane[PLANES_MOST], size_t n)
 {
 	size_t i = 0;
-
 	for (; i + 16 <= n; i += 16) {
 		__m128i low[4], high[4];
 

@@ -13,7 +13,6 @@ static uint8_t *place(const struct record_sink *s)
 uint8_t *record_sink_next(const struct record_sink *s, size_t *n)
 {
 	const size_t left = s->strip - s->at % s->strip, most = left < PIECE ? left : PIECE;
-
 	*n = *n < most ? *n : most;
 	return place(s);
 }

@@ -9,7 +9,6 @@
 int record1_check_parts(const struct record *r, uint64_t end)
 {
 	const struct record_footer *f = &r->footer;
-
 	if ((end - f->index) % ENTRY_BYTES != 0 || (end - f->index) / ENTRY_BYTES != f->samples)
 		return record_bad(r, end,
 		                  "damaged footer: the index does not hold the samples it should");
@@ -19,7 +18,6 @@ int record1_check_parts(const struct record *r, uint64_t end)
 struct record_entry record1_entry(const struct record *r, int64_t i)
 {
 	struct record_entry e;
-
 	record_entry_read(record_tail_at(r, r->footer.index + (uint64_t)i * ENTRY_BYTES), &e);
 	return e;
 }
@@ -29,7 +27,6 @@ static void add_size(struct record *r)
 {
 	struct shape *shape = ARENA_ARRAY(r->a, struct shape, 2);
 	struct record_size *size = ARENA_NEW(r->a, struct record_size);
-
 	shape[0] = r->info.input.shape;
 	shape[1] = r->info.target.shape;
 	*size = (struct record_size){r->info.samples, shape, ARENA_ARRAY(r->a, int64_t, 2)};
@@ -41,7 +38,6 @@ static void add_size(struct record *r)
 int record1_check(struct record *r)
 {
 	uint64_t expected = PREAMBLE_BYTES, raw;
-
 	if (r->info.nextra || r->info.nsizes)
 		return record_bad(r, r->footer.description, "a description of another version");
 	add_size(r);
@@ -80,7 +76,6 @@ int record1_read(const struct record *r, struct record_decoder *d, int64_t i, vo
 	struct record_sink sink = {.out = raw, .strip = e.raw_bytes};
 	const uint8_t *frame;
 	const char *why;
-
 	TRYC(record_stored(r, d, e.offset, e.frame_bytes, &frame), "reading sample %lld",
 	     (long long)i);
 	if (hash_bytes(frame, e.frame_bytes, 0) != e.frame_hash)

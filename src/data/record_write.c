@@ -40,7 +40,6 @@ struct record_writer {
 static const char *const *copy_strings(struct arena *a, const char *const *v, int64_t n)
 {
 	const char **copy;
-
 	if (!v)
 		return NULL;
 	copy = ARENA_ARRAY(a, const char *, n + 1);
@@ -54,7 +53,6 @@ static struct record_array copy_array(struct record_writer *w, const struct reco
 {
 	struct record_array a = *record_array_get(info, k);
 	const bool stats = k == 0 || dtype_is_float(a.dtype);
-
 	a.channels = copy_strings(w->a, a.channels, record_names(info, k));
 	a.name = a.name ? arena_strdup(w->a, a.name) : NULL;
 	a.nstats = stats ? (int)record_channels(info, k) : 0;
@@ -64,7 +62,6 @@ static struct record_array copy_array(struct record_writer *w, const struct reco
 static void copy_info(struct record_writer *w, const struct record_info *info)
 {
 	struct record_info *i = &w->info;
-
 	*i = *info;
 	i->samples = i->nsizes = 0;
 	i->input = copy_array(w, info, 0);
@@ -82,7 +79,6 @@ static void copy_info(struct record_writer *w, const struct record_info *info)
 static int begin_file(struct record_writer *w, int level)
 {
 	uint8_t preamble[PREAMBLE_BYTES];
-
 	TRY(codec_writer_open(&w->codec, level));
 	TRY(io_create(&w->file, w->path));
 	record_preamble(preamble, RECORD_VERSION);
@@ -97,7 +93,6 @@ int record_create(struct record_writer **out, const char *path, const struct rec
 	struct record_writer *w;
 	const char *why;
 	int rc;
-
 	*out = NULL;
 	one.nsizes = 0;
 	why = record_info_fault(&one);
@@ -139,7 +134,6 @@ static int64_t rows_of_chunk(const struct record_info *i, int size, int k)
 	const int axis = record_axis(i, k);
 	const int64_t n = ceil_div((int64_t)record_array_bytes(i, size, k), RECORD_CHUNK);
 	const int64_t extent = axis < 0 ? 0 : record_shape(i, size, k)->d[axis];
-
 	return n < 2 || extent < 2 ? 0 : ceil_div(extent, n < extent ? n : extent);
 }
 
@@ -149,7 +143,6 @@ static int add_size(struct record_writer *w, const struct record_sample *s)
 	struct shape *shape = ARENA_ARRAY(w->a, struct shape, n);
 	int64_t *rows = ARENA_ARRAY(w->a, int64_t, n);
 	const char *why;
-
 	if (k == MOST_SIZES)
 		return ERR(E_DATA, NULL, "'%s': samples of more than %d sizes", w->path, MOST_SIZES);
 	if (k == w->size_room) {
@@ -175,7 +168,6 @@ static int add_size(struct record_writer *w, const struct record_sample *s)
 static int find_size(struct record_writer *w, const struct record_sample *s, int *out)
 {
 	int k = w->info.nsizes - 1;
-
 	while (k >= 0 && !has_size(w, s, k))
 		k--;
 	*out = k < 0 ? w->info.nsizes : k;
@@ -189,7 +181,6 @@ static const uint8_t *gather(struct record_writer *w, const struct record_cut *c
                              const uint8_t *array)
 {
 	const size_t n = (size_t)cut->rows * cut->row;
-
 	if (cut->strips == 1 || cut->rows == cut->extent)
 		return array + (size_t)cut->first * cut->row;
 	if ((size_t)cut->strips * n > w->chunk_room) {
@@ -208,7 +199,6 @@ static int write_chunk(struct record_writer *w, int k, int64_t number, const str
 	struct record_chunk c = {.offset = w->at,
 	                         .raw = (uint64_t)(cut->strips * cut->rows) * cut->row};
 	const uint8_t *raw = gather(w, cut, array), *stored;
-
 	stored = codec_encode(&w->codec, raw, c.raw, dtype_size(record_array_get(&w->info, k)->dtype),
 	                      &c);
 	if (!stored)
@@ -228,7 +218,6 @@ static int write_chunk(struct record_writer *w, int k, int64_t number, const str
 static uint64_t add_text(struct record_writer *w, const char *text)
 {
 	const uint64_t at = w->texts.len;
-
 	if (!text || !*text)
 		return 0;
 	buf_add(&w->texts, text, strlen(text) + 1);
@@ -261,7 +250,6 @@ int record_add(struct record_writer *w, const struct record_sample *s)
 	const int64_t first = w->chunks;
 	const int sizes = i->nsizes;
 	int size, rc;
-
 	TRY(find_size(w, s, &size));
 	rc = measure_labels(&w->measure, i, s->data[1], shape_count(record_shape(i, size, 1)), w->path,
 	                    w->n);
@@ -295,7 +283,6 @@ static void finish_info(struct record_writer *w)
 {
 	struct record_info *i = &w->info;
 	const struct measure *m = &w->measure;
-
 	i->samples = w->n;
 	i->input.stats = measure_stats(m, w->a, 0, i->input.nstats);
 	i->target.stats = measure_stats(m, w->a, 1, i->target.nstats);
@@ -319,7 +306,6 @@ static void build_tail(struct record_writer *w, struct buf *tail)
 	uint8_t preamble[PREAMBLE_BYTES], bytes[FOOTER2_BYTES];
 	struct record_footer f = {.description = w->at, .samples = (uint64_t)w->n,
 	                          .chunks = (uint64_t)w->chunks};
-
 	description_write_arrays(tail, &w->info);
 	pad(w, tail, ' ');
 	f.texts = w->at + tail->len;
@@ -347,7 +333,6 @@ int record_commit(struct record_writer *w)
 {
 	struct buf tail = BUF_INIT;
 	int rc;
-
 	if (w->n == 0) {
 		rc = ERR(E_DATA, NULL, "'%s': no samples to write", w->path);
 		goto out;

@@ -47,7 +47,6 @@ int target_transforms_check(struct arena *a, const struct ynode *list, int *n)
 {
 	struct variant_value v;
 	int rc = 0;
-
 	*n = 0;
 	if (!is_given(list))
 		return 0;
@@ -78,7 +77,6 @@ static void start_chain(struct chain_state *p, struct arena *a, const struct tar
 {
 	const struct record_array *t = from->set ? dataset_target(from->set) : NULL;
 	const int64_t n = !t ? from->channels : t->shape.nd ? t->shape.d[0] : 1;
-
 	*info = (struct dataset_info){.input_dtype = t ? t->dtype : DTYPE_F32,
 	                              .input_channels = t ? t->channels : NULL, .mask = -1};
 	*p = (struct chain_state){.a = a, .info = info, .stored = info->input_dtype, .mask = -1,
@@ -111,7 +109,6 @@ static int plan_step(struct chain_state *p, const struct ynode *entry, struct ta
 	const struct transform_op *op;
 	struct variant_value v;
 	struct step s;
-
 	TRY(read_entry(p->a, entry, &v));
 	op = v.v->own;
 	s = (struct step){.op = op, .loc = v.loc, .options = v.data, .mask = -1, .before = p->g};
@@ -130,7 +127,6 @@ int target_scaling_new(const struct target_scaling **out, struct arena *a,
 	struct dataset_info info;
 	struct chain_state p;
 	int rc = 0;
-
 	*out = NULL;
 	if (!is_given(list) || list->n == 0)
 		return 0;
@@ -162,7 +158,6 @@ static int fit_channel(const struct target_scaling *s, const struct dataset *d, 
 {
 	double v = least(dataset_target(d), c);
 	int64_t within;
-
 	for (int i = 0; i < s->n; i++) {
 		const struct target_step *at = &s->step[i];
 
@@ -183,7 +178,6 @@ int target_scaling_fit(const struct target_scaling *s, const struct dataset *d)
 {
 	const struct record_array *t = dataset_target(d);
 	const int64_t n = t->shape.nd ? t->shape.d[0] : 1;
-
 	for (int64_t c = 0; s && dataset_info(d)->has_target && c < s->channels && c < n; c++)
 		TRY(fit_channel(s, d, c));
 	return 0;
@@ -216,7 +210,6 @@ static void put_function(const struct target_scaling *s, const struct target_ste
                          struct buf *out)
 {
 	bool any = false;
-
 	buf_puts(out, "{\"function\": \"expm1\", \"channels\": [");
 	for (int64_t c = 0; c < s->channels; c++)
 		if (at->log1p[c]) {
@@ -246,7 +239,6 @@ static void put_step(const struct target_step *s, int64_t c, struct buf *x)
 {
 	struct buf y = BUF_INIT;
 	float width, centre;
-
 	if (s->log1p && s->log1p[c])
 		buf_printf(&y, "log1p(%s)", x->data);
 	if (!s->log1p) {
@@ -268,7 +260,6 @@ static void put_step(const struct target_step *s, int64_t c, struct buf *x)
 void target_scaling_text(const struct target_scaling *s, int64_t c, struct buf *out)
 {
 	struct buf x = BUF_INIT;
-
 	buf_putc(&x, 'x');
 	for (int i = 0; i < s->n; i++)
 		put_step(&s->step[i], c, &x);

@@ -94,7 +94,6 @@ double frame_uniform(const struct frame *f, const struct step *s, int axis)
 {
 	const uint64_t index =
 	    ((uint64_t)f->sample * 64 + (uint64_t)s->number % 64) * 4 + (uint64_t)axis;
-
 	return rng_uniform(f->seed, hash_name("data.transforms"), (uint64_t)f->epoch, index);
 }
 
@@ -112,7 +111,6 @@ int64_t frame_below(const struct frame *f, const struct step *s, int axis, int64
 static void swap(void **a, void **b)
 {
 	void *kept = *a;
-
 	*a = *b;
 	*b = kept;
 }
@@ -133,7 +131,6 @@ static struct geometry geometry_of(const struct dataset_info *i)
 {
 	struct geometry g = {.c = i->input.d[0], .d = {1, 1, 1}, .nspatial = i->input.nd - 1};
 	const int lead = i->target.nd - g.nspatial;   /* axes of the target before the spatial ones */
-
 	for (int k = 0; k < g.nspatial; k++)
 		g.d[3 - g.nspatial + k] = i->input.d[1 + k];
 	g.paired = g.nspatial > 0 && (lead == 0 || lead == 1);
@@ -159,7 +156,6 @@ static int64_t target_count(const struct geometry *g)
 static struct shape input_shape(const struct geometry *g)
 {
 	struct shape s = {.nd = 1 + g->nspatial, .d = {g->c}};
-
 	for (int k = 0; k < g->nspatial; k++)
 		s.d[1 + k] = g->d[3 - g->nspatial + k];
 	return s;
@@ -168,7 +164,6 @@ static struct shape input_shape(const struct geometry *g)
 static struct shape target_shape(const struct geometry *g, const struct shape *stored)
 {
 	struct shape s = *stored;
-
 	for (int k = 0; g->paired && k < g->nspatial; k++)
 		s.d[s.nd - g->nspatial + k] = g->d[3 - g->nspatial + k];
 	return s;
@@ -184,7 +179,6 @@ static void forget(struct chain_state *p)
 static void start_chain(struct chain_state *p, struct arena *a, const struct transform_options *o)
 {
 	const struct dataset *source = o->statistics ? o->statistics : o->data;
-
 	p->a = a;
 	p->o = o;
 	p->info = dataset_info_of(o->data, o->size);
@@ -210,7 +204,6 @@ static int check_order(const struct transform_options *o, const struct dataset_i
                        const struct dataset_info *s)
 {
 	int64_t within;
-
 	for (int64_t c = 0; d->input_channels && s->input_channels && c < d->input.d[0]; c++)
 		for (int64_t k = 0; k < c; k++)
 			if (strcmp(d->input_channels[c], s->input_channels[k]) == 0 &&
@@ -226,7 +219,6 @@ static int check_sets(const struct transform_options *o)
 	const struct dataset_info *d = dataset_info(o->data);
 	const struct dataset_info *s = o->statistics ? dataset_info(o->statistics) : d;
 	int64_t within;
-
 	if (d->input.d[0] != s->input.d[0])
 		return ERR(E_DATA, NULL, "'%s' has %lld input channels, the training set has %lld",
 		           dataset_locate(o->data, 0, &within), (long long)d->input.d[0],
@@ -246,7 +238,6 @@ static int check_sets(const struct transform_options *o)
 static void extend(struct transform_chain *t, const struct geometry *g)
 {
 	const int64_t n = g->c * points(g), tn = target_count(g);
-
 	t->max_input = n > t->max_input ? n : t->max_input;
 	t->max_target = tn > t->max_target ? tn : t->max_target;
 	for (int k = 0; k < 3; k++)
@@ -258,7 +249,6 @@ static void extend(struct transform_chain *t, const struct geometry *g)
 static void join(struct transform_chain *t, struct arena *a, const struct step *s)
 {
 	struct step *last = &t->step[t->n - 1];
-
 	if (s->op->place) {
 		*last = *s;
 	} else {
@@ -272,7 +262,6 @@ static int plan_step(struct transform_chain *t, struct chain_state *p, const str
 {
 	struct step *s = &t->step[t->n];
 	struct variant_value v;
-
 	TRY(schema_read_tagged(p->a, entry, data_transforms, "transform", NULL, &v));
 	*s = (struct step){.op = op_of(v.v), .loc = v.loc, .number = number,
 	                   .options = v.data,
@@ -299,7 +288,6 @@ static int not_a_list(const struct ynode *list, const char *key)
 void transform_choose_list(struct transform_options *o, const struct data_config *c)
 {
 	const struct ynode *own = c->validation_transforms;
-
 	o->own_list = !o->training && own && own->kind != Y_NULL;
 	o->list = o->own_list ? own : c->transforms;
 }
@@ -308,7 +296,6 @@ static int check_entry(struct arena *a, const struct ynode *entry, const char *k
                        bool evaluation)
 {
 	struct variant_value v;
-
 	TRY(schema_read_tagged(a, entry, data_transforms, "transform", NULL, &v));
 	if (evaluation && op_of(v.v)->random)
 		return ERR(E_CONFIG, &v.loc, "'%s' acts in training alone and would do nothing in '%s'",
@@ -322,7 +309,6 @@ static int check_entry(struct arena *a, const struct ynode *entry, const char *k
 int transform_check(struct arena *a, const struct ynode *list, const char *key, bool evaluation)
 {
 	int rc = 0;
-
 	if (!list || list->kind == Y_NULL)
 		return 0;
 	if (list->kind != Y_SEQ)
@@ -339,7 +325,6 @@ int64_t transform_channels(struct arena *a, const struct ynode *list, struct loc
 {
 	struct variant_value v;
 	int64_t n = 0;
-
 	for (int i = 0; list && list->kind == Y_SEQ && i < list->n; i++) {
 		if (schema_read_tagged(a, list->item[i], data_transforms, "transform", NULL, &v) < 0)
 			BUG("a list of transforms that nobody has checked");
@@ -355,7 +340,6 @@ void transform_names(struct arena *a, const struct ynode *list, bool training, s
 {
 	const char *between = "; ";
 	struct variant_value v;
-
 	for (int i = 0; list && list->kind == Y_SEQ && i < list->n; i++) {
 		if (schema_read_tagged(a, list->item[i], data_transforms, "transform", NULL, &v) < 0)
 			BUG("a list of transforms that nobody has checked");
@@ -369,7 +353,6 @@ void transform_names(struct arena *a, const struct ynode *list, bool training, s
 static int plan_list(struct transform_chain *t, struct chain_state *p, const struct ynode *list)
 {
 	int rc = 0;
-
 	if (!list || list->kind == Y_NULL)
 		return 0;
 	if (list->kind != Y_SEQ)
@@ -399,7 +382,6 @@ int transform_chain_new(struct transform_chain **out, const struct transform_opt
 	struct transform_chain *t = mem_calloc(1, sizeof(*t));
 	struct chain_state p = {0};
 	int rc = check_sets(o);
-
 	*out = NULL;
 	t->a = arena_new();
 	if (rc == 0) {
@@ -518,7 +500,6 @@ int transform_run(const struct transform_chain *t, struct transform_scratch *s, 
 {
 	struct frame *f = &s->f;
 	const struct transform_rest *r = &t->rest;
-
 	f->seed = t->seed;
 	f->epoch = epoch;
 	f->sample = sample;

@@ -30,7 +30,6 @@ static int no_channel(const struct chain_state *p, const char *text, const struc
 	const char *guess = did_you_mean(text, p->channel_names);
 	struct buf names = BUF_INIT;
 	int rc;
-
 	for (int64_t c = 0; p->info->input_channels && c < p->g.c && c < LISTED; c++)
 		buf_printf(&names, "%s %s", c ? "," : ":", p->channel_names[c]);
 	rc = ERR(E_CONFIG, loc, "no %s channel '%s'%s%s%s; there are %lld%s%s",
@@ -46,7 +45,6 @@ static int find_channel(const struct chain_state *p, const char *text, const str
 {
 	char *end;
 	long long v;
-
 	for (int c = 0; c < p->g.c; c++)
 		if (strcmp(p->channel_names[c], text) == 0)
 			return c;
@@ -82,7 +80,6 @@ void step_begin_values(struct chain_state *p, struct step *s, int mask)
 int step_choose_channels(const struct chain_state *p, struct step *s, const struct strings *names)
 {
 	int n = 0, rc = 0;
-
 	for (int64_t c = 0; names->n == 0 && c < p->g.c; c++)
 		s->active[c] = c != s->mask;
 	for (int i = 0; i < names->n; i++) {
@@ -118,7 +115,6 @@ int channels_check(const void *options, const struct loc *loc)
 {
 	const struct strings *keep = &((const struct channels_options *)options)->keep;
 	int rc = keep->n ? 0 : ERR(E_CONFIG, loc, "'keep' names no channel");
-
 	for (int i = 0; i < keep->n; i++)
 		if (is_below_zero(keep->v[i]))
 			rc = ERR(E_CONFIG, keep->loc ? &keep->loc[i] : loc,
@@ -131,7 +127,6 @@ static int choose_kept(const struct chain_state *p, const struct step *s,
                        const struct strings *keep, int64_t *kept)
 {
 	int rc = 0;
-
 	for (int i = 0; i < keep->n; i++) {
 		const struct loc *loc = keep->loc ? &keep->loc[i] : &s->loc;
 		const int c = find_channel(p, keep->v[i], loc);
@@ -153,7 +148,6 @@ int channels_plan(struct chain_state *p, struct step *s)
 	struct channel_stats *stats = ARENA_ARRAY(p->a, struct channel_stats, n + 1);
 	const char **lost_after = ARENA_ARRAY(p->a, const char *, n + 1);
 	const char **names = ARENA_ARRAY(p->a, const char *, n + 1);
-
 	TRY(channels_check(o, &s->loc));
 	TRY(choose_kept(p, s, &o->keep, kept));
 	p->mask = -1;
@@ -178,7 +172,6 @@ int channels_run(const struct step *s, struct frame *f)
 	const size_t bytes = (size_t)(g->d[0] * g->d[1] * g->d[2]) * f->size;
 	const char *x = f->x;
 	char *out = f->spare_x;
-
 	for (int64_t c = 0; c < g->c; c++)
 		memcpy(out + (size_t)c * bytes, x + (size_t)s->kept[c] * bytes, bytes);
 	frame_swap_input(f);

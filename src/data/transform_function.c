@@ -43,7 +43,6 @@ static int begin(struct chain_state *p, struct step *s, const struct strings *ch
 int log1p_plan(struct chain_state *p, struct step *s)
 {
 	const struct log1p_options *o = s->options;
-
 	TRY(begin(p, s, &o->channels));
 	for (int64_t c = 0; c < p->g.c; c++) {
 		struct channel_stats *st = &p->stats[c];
@@ -69,7 +68,6 @@ static double root(double v)
 int sqrt_plan(struct chain_state *p, struct step *s)
 {
 	const struct sqrt_options *o = s->options;
-
 	TRY(begin(p, s, &o->channels));
 	for (int64_t c = 0; c < p->g.c; c++) {
 		struct channel_stats *st = &p->stats[c];
@@ -96,7 +94,6 @@ static int refused(const struct step *s, const char *function, float v, int64_t 
 	const int64_t at[3] = {i / (d[1] * d[2]), i / d[2] % d[1], i % d[2]};
 	char place[64] = "";
 	int n = 0;
-
 	for (int k = 3 - s->before.nspatial; k < 3; k++)
 		n += snprintf(place + n, sizeof place - (size_t)n, "%s%lld", n ? ", " : " at (",
 		              (long long)at[k]);
@@ -112,7 +109,6 @@ static inline int apply(const struct step *s, struct frame *f, const char *funct
 	const int64_t n = g->d[0] * g->d[1] * g->d[2];
 	float *all = f->x;
 	const float *mask = s->mask >= 0 ? all + s->mask * n : NULL;
-
 	for (int64_t c = 0; c < g->c; c++) {
 		float *x = all + c * n;
 
@@ -157,7 +153,6 @@ int log1p_run(const struct step *s, struct frame *f)
 int sqrt_run(const struct step *s, struct frame *f)
 {
 	const struct sqrt_options *o = s->options;
-
 	if (o->negative == NEGATIVE_ZERO)
 		return apply(s, f, "sqrt", takes_all, sqrt_or_zero);
 	return apply(s, f, "sqrt", sqrt_takes, sqrtf);

@@ -77,7 +77,6 @@ static double draw(const struct step *s, const struct frame *f, int per, int64_t
 	const double u = per == PER_SAMPLE ? frame_uniform(f, s, 0)
 	                                   : rng_uniform(f->seed, frame_stream(f, s),
 	                                                 (uint64_t)f->epoch, (uint64_t)c);
-
 	return low + u * (high - low);
 }
 
@@ -86,7 +85,6 @@ static double draw(const struct step *s, const struct frame *f, int per, int64_t
 int noise_plan(struct chain_state *p, struct step *s)
 {
 	const struct noise_options *o = s->options;
-
 	return begin(p, s, &o->channels);
 }
 
@@ -96,7 +94,6 @@ int noise_run(const struct step *s, struct frame *f)
 	const int64_t n = points(s);
 	const float *mask = mask_of(s, f);
 	double normal[RUN];
-
 	if (!applies(s, f, o->probability))
 		return 0;
 	for (int64_t c = 0; c < s->before.c; c++) {
@@ -126,7 +123,6 @@ int brightness_check(const void *options, const struct loc *loc)
 int brightness_plan(struct chain_state *p, struct step *s)
 {
 	const struct brightness_options *o = s->options;
-
 	TRY(brightness_check(o, &s->loc));
 	return begin(p, s, &o->channels);
 }
@@ -138,7 +134,6 @@ static void change(const struct step *s, struct frame *f, int64_t c, double cent
 	const int64_t n = points(s);
 	const float *mask = mask_of(s, f);
 	float *x = (float *)f->x + c * n;
-
 	for (int64_t i = 0; i < n; i++)
 		if (!mask || mask[i] != 0)
 			x[i] = (float)(centre + ((double)x[i] - centre) * factor + shift);
@@ -148,7 +143,6 @@ int brightness_run(const struct step *s, struct frame *f)
 {
 	const struct brightness_options *o = s->options;
 	const double high = o->shift.v[o->shift.n - 1], low = o->shift.n == 2 ? o->shift.v[0] : -high;
-
 	if (!applies(s, f, o->probability))
 		return 0;
 	for (int64_t c = 0; c < s->before.c; c++)
@@ -162,7 +156,6 @@ int brightness_run(const struct step *s, struct frame *f)
 int contrast_check(const void *options, const struct loc *loc)
 {
 	const struct contrast_options *o = options;
-
 	TRY(range_check(&o->factor, "factor", loc));
 	if (o->factor.n == 1 && o->factor.v[0] >= 1)
 		return ERR(E_CONFIG, loc, "'factor: %g': one number must be below 1, for factors from "
@@ -173,7 +166,6 @@ int contrast_check(const void *options, const struct loc *loc)
 int contrast_plan(struct chain_state *p, struct step *s)
 {
 	const struct contrast_options *o = s->options;
-
 	TRY(contrast_check(o, &s->loc));
 	return begin(p, s, &o->channels);
 }
@@ -185,7 +177,6 @@ static double mean_of(const struct step *s, const struct frame *f, int64_t c)
 	const float *mask = mask_of(s, f), *x = (const float *)f->x + c * n;
 	double sum = 0;
 	int64_t count = 0;
-
 	for (int64_t i = 0; i < n; i++) {
 		const bool counts = isfinite(x[i]) && (!mask || mask[i] != 0);
 
@@ -201,7 +192,6 @@ int contrast_run(const struct step *s, struct frame *f)
 	const double r = o->factor.v[0];
 	const bool range = o->factor.n == 2;
 	const double low = range ? r : 1 - r, high = range ? o->factor.v[1] : 1 + r;
-
 	if (!applies(s, f, o->probability))
 		return 0;
 	for (int64_t c = 0; c < s->before.c; c++)

@@ -78,7 +78,6 @@ int range_check(const struct floats *v, const char *key, const struct loc *loc)
 int rotate_check(const void *options, const struct loc *loc)
 {
 	const struct rotate_options *o = options;
-
 	TRY(range_check(&o->degrees, "degrees", loc));
 	return warp_check(&o->warp, loc);
 }
@@ -86,7 +85,6 @@ int rotate_check(const void *options, const struct loc *loc)
 int rotate_plan(struct chain_state *p, struct step *s)
 {
 	const struct rotate_options *o = s->options;
-
 	TRY(rotate_check(o, &s->loc));
 	if (p->g.nspatial < 2)
 		return ERR(E_SHAPE, &s->loc, "rotate needs two spatial axes; the inputs have %d",
@@ -107,7 +105,6 @@ void rotate_place(const struct step *s, const struct frame *f, double *const pla
 	const double c = cos(angle), si = sin(angle);
 	const int a = o->about == 0 ? 1 : 0, b = o->about == 2 ? 1 : 2;
 	const double ma = middle(s, a), mb = middle(s, b);
-
 	for (int64_t i = 0; i < n; i++) {
 		const double y = place[a][i] - ma, x = place[b][i] - mb;
 
@@ -121,7 +118,6 @@ void rotate_place(const struct step *s, const struct frame *f, double *const pla
 int zoom_check(const void *options, const struct loc *loc)
 {
 	const struct zoom_options *o = options;
-
 	TRY(range_check(&o->scale, "scale", loc));
 	return warp_check(&o->warp, loc);
 }
@@ -138,7 +134,6 @@ void zoom_place(const struct step *s, const struct frame *f, double *const place
 	const double high = log(o->scale.v[o->scale.n - 1]);
 	const double low = o->scale.n == 2 ? log(o->scale.v[0]) : -high;
 	const double inverse = exp(-(low + frame_uniform(f, s, 0) * (high - low)));
-
 	for (int k = 3 - s->before.nspatial; k < 3; k++) {
 		const double m = middle(s, k);
 
@@ -154,7 +149,6 @@ void zoom_place(const struct step *s, const struct frame *f, double *const place
 static int64_t coarse(const struct step *s, int axis)
 {
 	const struct elastic_options *o = s->options;
-
 	return axis < 3 - s->before.nspatial ? 1 : (s->before.d[axis] - 1) / o->spacing + 4;
 }
 
@@ -166,7 +160,6 @@ static int64_t coarse_points(const struct step *s)
 int elastic_check(const void *options, const struct loc *loc)
 {
 	const struct elastic_options *o = options;
-
 	return warp_check(&o->warp, loc);
 }
 
@@ -184,7 +177,6 @@ void elastic_draw(const struct step *s, struct frame *f)
 	const struct elastic_options *o = s->options;
 	double *v = f->displacements + s->displacement;
 	const int64_t n = coarse_points(s) * s->before.nspatial;
-
 	if (!warp_applies(s, f))
 		return;
 	rng_normals(f->seed, frame_stream(f, s), (uint64_t)f->epoch, 0, n, v);
@@ -211,7 +203,6 @@ struct around {
 static struct around around_any(const struct step *s)
 {
 	struct around a = {.n = {1, 1, 1}, .w = {{1}, {1}, {1}}};
-
 	a.stride[2] = 1;
 	a.stride[1] = coarse(s, 2);
 	a.stride[0] = a.stride[1] * coarse(s, 1);
@@ -224,7 +215,6 @@ static struct around around_any(const struct step *s)
 static inline void move_to(struct around *a, const struct step *s, const double place[3])
 {
 	const struct elastic_options *o = s->options;
-
 	a->first = 0;
 	for (int k = 3 - s->before.nspatial; k < 3; k++) {
 		const double last = (double)(s->before.d[k] - 1), p = place[k] > 0 ? place[k] : 0;
@@ -239,7 +229,6 @@ static inline void move_to(struct around *a, const struct step *s, const double 
 static inline double displacement_at(const struct around *a, const double *v)
 {
 	double sum = 0;
-
 	for (int z = 0; z < a->n[0]; z++)
 		for (int y = 0; y < a->n[1]; y++) {
 			const double *row = v + a->first + z * a->stride[0] + y * a->stride[1];
@@ -257,7 +246,6 @@ void elastic_place(const struct step *s, const struct frame *f, double *const pl
 	const int64_t points = coarse_points(s);
 	const int first = 3 - s->before.nspatial;
 	struct around a = around_any(s);
-
 	for (int64_t i = 0; i < n; i++) {
 		const double at[3] = {place[0][i], place[1][i], place[2][i]};
 		const double *v = f->displacements + s->displacement;

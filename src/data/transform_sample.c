@@ -40,7 +40,6 @@ int normalize_sample_plan(struct chain_state *p, struct step *s)
 {
 	const struct normalize_sample_options *o = s->options;
 	int mask;
-
 	TRY(step_find_mask(p, s, o->mask, &mask));
 	step_begin_values(p, s, mask);
 	TRY(step_choose_channels(p, s, &o->channels));
@@ -64,7 +63,6 @@ struct totals {
 static void add_up(const float *x, const float *mask, int64_t n, double centre, struct totals *t)
 {
 	double count[LANES] = {0}, sum[LANES] = {0}, squares[LANES] = {0};
-
 	for (int64_t i = 0; i < n; i++) {
 		const bool valid = isfinite(x[i]) && (!mask || mask[i] != 0);
 		const double v = valid ? (double)x[i] : 0, d = valid ? v - centre : 0;
@@ -89,7 +87,6 @@ static struct totals totals_of(const struct step *s, const float *x, int64_t fir
 	const int64_t n = s->before.d[0] * s->before.d[1] * s->before.d[2];
 	const float *mask = s->mask >= 0 ? x + s->mask * n : NULL;
 	struct totals t = {.min = INFINITY, .max = -INFINITY};
-
 	for (int64_t c = first; c < end; c++)
 		if (s->active[c])
 			add_up(x + c * n, mask, n, centre, &t);
@@ -99,7 +96,6 @@ static struct totals totals_of(const struct step *s, const float *x, int64_t fir
 static int mean_is_zero(const struct step *s, int64_t c)
 {
 	const struct normalize_sample_options *o = s->options;
-
 	if (o->per == PER_SAMPLE)
 		return ERR(E_DATA, NULL, "the mean of the sample is 0, by which nothing can be divided");
 	return ERR(E_DATA, NULL, "the mean of channel %lld is 0, by which nothing can be divided",
@@ -115,7 +111,6 @@ static int learn(const struct step *s, const float *x, int64_t first, int64_t en
 	const struct totals t = totals_of(s, x, first, end, 0);
 	const double mean = t.sum / t.count;
 	double width = (double)t.max - (double)t.min;
-
 	*centre = 0;
 	*scale = 1;
 	if (t.count == 0)
@@ -140,7 +135,6 @@ static void change(const struct step *s, float *all, int64_t c, double centre, d
 	const int64_t n = s->before.d[0] * s->before.d[1] * s->before.d[2];
 	const float *mask = s->mask >= 0 ? all + s->mask * n : NULL;
 	float *x = all + c * n;
-
 	for (int64_t i = 0; i < n; i++)
 		x[i] = mask && mask[i] == 0 ? 0 : (float)(((double)x[i] - centre) * scale);
 }
@@ -150,7 +144,6 @@ int normalize_sample_run(const struct step *s, struct frame *f)
 	const struct normalize_sample_options *o = s->options;
 	const int64_t group = o->per == PER_SAMPLE ? s->before.c : 1;
 	double centre, scale;
-
 	for (int64_t first = 0; first < s->before.c; first += group) {
 		TRY(learn(s, f->x, first, first + group, &centre, &scale));
 		for (int64_t c = first; c < first + group; c++)

@@ -80,7 +80,6 @@ static int choose_axes(const struct chain_state *p, struct step *s, const struct
 {
 	const int first = 3 - p->g.nspatial;
 	int rc = 0;
-
 	for (int i = 0; i < axes->n; i++) {
 		const struct loc *loc = axes->loc ? &axes->loc[i] : &s->loc;
 		const char *name = axes->v[i], *guess = did_you_mean(name, axis_names);
@@ -106,7 +105,6 @@ static int per_axis(const struct chain_state *p, const struct step *s, const str
                     const char *key, int64_t absent, int64_t out[3])
 {
 	const int first = 3 - p->g.nspatial;
-
 	if (v->n != 1 && v->n != p->g.nspatial)
 		return ERR(E_SHAPE, &s->loc, "'%s' has %d numbers; the inputs have %d spatial axes", key,
 		           v->n, p->g.nspatial);
@@ -118,7 +116,6 @@ static int per_axis(const struct chain_state *p, const struct step *s, const str
 int roll_plan(struct chain_state *p, struct step *s)
 {
 	const struct roll_options *o = s->options;
-
 	TRY(step_check_spatial(p, s));
 	return choose_axes(p, s, &o->axis);
 }
@@ -126,7 +123,6 @@ int roll_plan(struct chain_state *p, struct step *s)
 int flip_plan(struct chain_state *p, struct step *s)
 {
 	const struct flip_options *o = s->options;
-
 	TRY(step_check_spatial(p, s));
 	return choose_axes(p, s, &o->axis);
 }
@@ -143,7 +139,6 @@ int crop_plan(struct chain_state *p, struct step *s)
 {
 	const struct crop_options *o = s->options;
 	int64_t size[3];
-
 	TRY(step_check_spatial(p, s));
 	TRY(per_axis(p, s, &o->size, "size", 1, size));
 	s->idle = leaves_whole(p, o);
@@ -164,7 +159,6 @@ int crop_plan(struct chain_state *p, struct step *s)
 static int pad_modes(struct chain_state *p, struct step *s, const struct strings *mode)
 {
 	const int first = 3 - p->g.nspatial;
-
 	if (mode->n != 1 && mode->n != p->g.nspatial)
 		return ERR(E_SHAPE, &s->loc, "'mode' has %d entries; the inputs have %d spatial axes",
 		           mode->n, p->g.nspatial);
@@ -204,7 +198,6 @@ int pad_plan(struct chain_state *p, struct step *s)
 {
 	const struct pad_options *o = s->options;
 	int64_t multiple[3], total = p->g.c > p->g.tc ? p->g.c : p->g.tc;
-
 	TRY(step_check_spatial(p, s));
 	TRY(per_axis(p, s, &o->multiple, "multiple", 1, multiple));
 	TRY(pad_modes(p, s, &o->mode));
@@ -249,7 +242,6 @@ static void gather(void *out, const void *in, size_t size, int64_t channels, con
 {
 	const char *src = in;
 	char *dst = out;
-
 	for (int64_t row = 0; row < channels * to[0] * to[1]; row++, dst += (size_t)to[2] * size) {
 		const int64_t c = row / (to[0] * to[1]);
 		const int32_t z = map[0][row / to[1] % to[0]], y = map[1][row % to[1]];
@@ -266,7 +258,6 @@ static void move(const struct step *s, struct frame *f, int32_t *const target_ma
 {
 	const struct geometry *b = &s->before, *a = &s->after;
 	const uint32_t zero = 0;
-
 	gather(f->spare_x, f->x, f->size, b->c, b->d, a->d, f->map, &zero);
 	frame_swap_input(f);
 	if (!b->paired)
@@ -295,7 +286,6 @@ int roll_run(const struct step *s, struct frame *f)
 int flip_run(const struct step *s, struct frame *f)
 {
 	const struct flip_options *o = s->options;
-
 	for (int k = 0; k < 3; k++) {
 		const int64_t n = s->before.d[k];
 		const bool flip = s->on[k] && frame_uniform(f, s, k) < o->probability;
@@ -319,7 +309,6 @@ void crop_start(const struct step *s, const struct frame *f, int64_t start[3])
 int crop_run(const struct step *s, struct frame *f)
 {
 	int64_t start[3];
-
 	crop_start(s, f, start);
 	for (int k = 0; k < 3; k++)
 		map_shift(f->map[k], s->before.d[k], s->after.d[k], start[k]);

@@ -50,7 +50,6 @@ static bool has_effect(const struct step *s, int64_t channels)
 static bool keeps_zeros(const struct step *s, int64_t c, enum dtype stored)
 {
 	const float least = dtype_is_float(stored) ? 1 : FLT_MIN;   /* the smallest integer is 1 */
-
 	return !changes(s, c) || (s->mask < 0 && s->centre[c] == 0 && fabsf(s->scale[c]) >= least);
 }
 
@@ -68,7 +67,6 @@ static bool puts_zeros(const struct step *s)
 static float of_zero(const struct step *step, int n, int64_t c)
 {
 	float v = 0;
-
 	for (int i = 0; i < n; i++)
 		if (is_value_step(&step[i]) && changes(&step[i], c))
 			v = step[i].mask >= 0 ? 0 : (v - step[i].centre[c]) * step[i].scale[c];
@@ -92,7 +90,6 @@ static bool zeros_stay(const struct step *step, int n, int64_t channels)
 static void renumber(struct arena *a, struct step *s, const int64_t *at, int64_t channels)
 {
 	const struct step old = *s;
-
 	s->centre = ARENA_ARRAY(a, float, channels);
 	s->scale = ARENA_ARRAY(a, float, channels);
 	s->active = ARENA_ARRAY(a, bool, channels);
@@ -112,7 +109,6 @@ static const struct step *with_last_channels(struct arena *a, const struct step 
 {
 	struct step *copy = arena_copy(a, step, (size_t)n * sizeof *step);
 	int64_t *at = ARENA_ARRAY(a, int64_t, channels);
-
 	for (int64_t c = 0; c < channels; c++)
 		at[c] = c;
 	for (int i = n - 1; i >= 0; i--) {
@@ -136,7 +132,6 @@ static bool can_be_left(const struct step *step, int n, int64_t channels, enum d
                         int64_t *mask)
 {
 	const struct step *s = &step[n];
-
 	if (s->op->place)
 		return false;
 	if (!is_value_step(s))
@@ -171,7 +166,6 @@ bool stored_input_plan(struct arena *a, const struct step *planned, int n, int64
 	const struct step *step = with_last_channels(a, planned, n, channels);
 	float *table = ARENA_ARRAY(a, float, n * INPUT_ROWS * channels + 1);
 	int64_t steps = 0, mask = -1;
-
 	if (!type_travels(stored))
 		return false;
 	for (int i = 0; i < n; i++) {
@@ -193,7 +187,6 @@ bool stored_input_plan(struct arena *a, const struct step *planned, int n, int64
 int stored_keep_places(struct step *step, int n)
 {
 	int kept = 0;
-
 	for (int i = 0; i < n; i++)
 		if (!is_value_step(&step[i]))
 			step[kept++] = step[i];
@@ -209,7 +202,6 @@ static bool fills_labels(const struct step *s)
 static uint64_t stored_fill(const struct step *s, const struct dataset_info *info)
 {
 	uint64_t fill = 0;
-
 	dtype_set(info->target_dtype, &fill, 0, (double)(int32_t)s->target_fill);
 	return fill;
 }

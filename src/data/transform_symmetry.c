@@ -44,7 +44,6 @@ static const struct {
 int symmetry_plan(struct chain_state *p, struct step *s)
 {
 	const int64_t *d = p->g.d;
-
 	TRY(step_check_spatial(p, s));
 	if (p->g.nspatial < 2)
 		return ERR(E_SHAPE, &s->loc,
@@ -65,7 +64,6 @@ static struct symmetry symmetry_of(int nspatial, bool reflections, int number)
 	const bool cube = nspatial == 3;
 	struct symmetry y = {.axis = {0, 1, 2}};
 	bool odd = cube ? of_cube[permutation].odd : of_square[permutation].odd;
-
 	memcpy(y.axis, cube ? of_cube[permutation].axis : of_square[permutation].axis, sizeof y.axis);
 	for (int k = 0; k < bits; k++) {
 		y.mirrored[first + k] = number >> k & 1;
@@ -104,7 +102,6 @@ static void turn_channel(const struct symmetry *y, const int64_t d[3], size_t si
 	const int64_t stride[3] = {d[1] * d[2], d[2], 1};
 	const int across = y->axis[0] == 2 ? 0 : 1, other = 1 - across;
 	int64_t step[3], start = 0;
-
 	for (int k = 0; k < 3; k++) {
 		step[k] = y->mirrored[k] ? -stride[y->axis[k]] : stride[y->axis[k]];
 		start += y->mirrored[k] ? (d[k] - 1) * stride[y->axis[k]] : 0;
@@ -127,7 +124,6 @@ static void turn(const struct symmetry *y, const struct geometry *g, int64_t cha
                  void *out, const void *in)
 {
 	const int64_t bytes = g->d[0] * g->d[1] * g->d[2] * (int64_t)size;
-
 	for (int64_t c = 0; c < channels; c++)
 		turn_channel(y, g->d, size, (char *)out + c * bytes, (const char *)in + c * bytes);
 }
@@ -149,7 +145,6 @@ int symmetry_run(const struct step *s, struct frame *f)
 	const int64_t all = g->nspatial == 3 ? 48 : 8;
 	const int number = (int)frame_below(f, s, 0, o->reflections ? all : all / 2);
 	const struct symmetry y = symmetry_of(g->nspatial, o->reflections, number);
-
 	move(&y, g, f);
 	return 0;
 }
@@ -168,7 +163,6 @@ int rotate90_plan(struct chain_state *p, struct step *s)
 	const struct rotate90_options *o = s->options;
 	const char *name = about_names[o->about];
 	int plane[2];
-
 	TRY(step_check_spatial(p, s));
 	plane_about(o->about, plane);
 	if (p->g.nspatial < 2)
@@ -190,7 +184,6 @@ int rotate90_run(const struct step *s, struct frame *f)
 	const int turns = (int)frame_below(f, s, 0, 4);
 	struct symmetry y = {.axis = {0, 1, 2}};
 	int plane[2];
-
 	plane_about(o->about, plane);
 	if (turns % 2) {
 		y.axis[plane[0]] = plane[1];

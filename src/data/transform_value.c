@@ -91,7 +91,6 @@ int cast_plan(struct chain_state *p, struct step *s)
 	const struct cast_options *o = s->options;
 	const double d = isnan(o->divide) ? largest(p->stored) : o->divide;
 	static const struct strings all;
-
 	if (isnan(o->divide) && d != largest(p->info->input_dtype))
 		note("'cast' divides by %g, as for the training set, which is stored as %s; these "
 		     "data are %s", d, dtype_name(p->stored), dtype_name(p->info->input_dtype));
@@ -114,7 +113,6 @@ static int check_given(const struct step *s, const struct pair *given, const str
                        int n)
 {
 	const struct normalize_options *o = s->options;
-
 	if (other->low->n || other->high->n)
 		return ERR(E_CONFIG, &s->loc, "'%s' does not belong to method '%s'",
 		           other->low->n ? other->low_name : other->high_name, methods[o->method]);
@@ -131,7 +129,6 @@ static int unknown(const struct chain_state *p, const struct step *s, int64_t c)
 {
 	const struct normalize_options *o = s->options;
 	const char *after = p->lost_after[c];
-
 	return ERR(E_CONFIG, &s->loc, "%s of channel %lld '%s' %s not known%s%s; say %s",
 	           o->method == STANDARD ? "mean and deviation" : "the range", (long long)c,
 	           p->channel_names[c], o->method == STANDARD ? "are" : "is",
@@ -146,7 +143,6 @@ static int from_stats(const struct chain_state *p, const struct step *s, int64_t
 	const struct normalize_options *o = s->options;
 	const struct channel_stats *st = &p->stats[c];
 	const double width = o->method == STANDARD ? st->std : st->max - st->min;
-
 	*centre = o->method == STANDARD ? st->mean : st->min;
 	if (st->count == 0) {
 		*centre = 0;
@@ -165,7 +161,6 @@ static int normalize_channel(struct chain_state *p, struct step *s, const struct
 	const struct normalize_options *o = s->options;
 	const int i = given->low->n == 1 ? 0 : k;
 	double centre = 0, scale = 1;
-
 	if (given->low->n == 0) {
 		TRY(from_stats(p, s, c, &centre, &scale));
 	} else {
@@ -187,7 +182,6 @@ int normalize_plan(struct chain_state *p, struct step *s)
 	const struct pair range = {&o->min, &o->max, "min", "max"};
 	const struct pair *given = o->method == STANDARD ? &moments : &range;
 	int mask, n, k = 0;
-
 	TRY(step_find_mask(p, s, o->mask, &mask));
 	step_begin_values(p, s, mask);
 	n = step_choose_channels(p, s, &o->channels);
@@ -205,7 +199,6 @@ int affine_run(const struct step *s, struct frame *f)
 	const int64_t n = g->d[0] * g->d[1] * g->d[2];
 	float *all = f->x;
 	const float *mask = s->mask >= 0 ? all + s->mask * n : NULL;
-
 	for (int64_t c = 0; c < g->c; c++) {
 		float *x = all + c * n;
 		const float centre = s->centre[c], scale = s->scale[c];

@@ -39,7 +39,6 @@ enum target_word { TARGET_AUTO, TARGET_IGNORE, TARGET_SAME, TARGET_NUMBER, TARGE
 static enum target_word read_target(const char *text, double *number)
 {
 	char *end;
-
 	if (strcmp(text, "auto") == 0)
 		return TARGET_AUTO;
 	if (strcmp(text, "ignore") == 0)
@@ -54,7 +53,6 @@ int warp_check(const struct warp_options *o, const struct loc *loc)
 {
 	double number;
 	const enum target_word word = read_target(o->target, &number);
-
 	if (word == TARGET_UNKNOWN)
 		return ERR(E_CONFIG, loc, "unknown 'target' '%s'; expected auto, ignore, same or a number",
 		           o->target);
@@ -69,7 +67,6 @@ static int label_outside(const struct chain_state *p, const struct step *s, enum
                          double number, int32_t *out)
 {
 	const int64_t ignore = p->info->target_ignore;
-
 	if (word == TARGET_NUMBER) {
 		if (number != floor(number) || fabs(number) > INT32_MAX)
 			return ERR(E_CONFIG, &s->loc, "'target: %g' is no class label", number);
@@ -94,7 +91,6 @@ static int plan_target(const struct chain_state *p, struct step *s)
 	const enum target_word word = read_target(o->target, &number);
 	const float value = (float)number;
 	int32_t label = 0;
-
 	s->target_linear = p->o->target_dtype != DTYPE_I32;
 	if (!p->g.paired)
 		return 0;
@@ -122,7 +118,6 @@ static bool equal(double a, double b)
 static bool joins(const struct step *before, const struct step *s)
 {
 	const struct warp_options *a, *b = s->options;
-
 	if (!before || !before->op->place || before->crop)
 		return false;
 	a = before->options;
@@ -147,7 +142,6 @@ int warp_plan(struct chain_state *p, struct step *s)
 static int64_t reflected(int64_t i, int64_t n)
 {
 	const int64_t period = n > 1 ? 2 * (n - 1) : 1, r = (i % period + period) % period;
-
 	return r < n ? r : period - r;
 }
 
@@ -177,7 +171,6 @@ static inline void add_axis(struct corners *c, double place, int64_t n, int outs
 	const float upper = (float)(p & 65535) / 65536;
 	const int64_t a = point_of(i, n, outside), b = point_of(i + 1, n, outside);
 	const int had = c->n;
-
 	c->nearest = index_of(c->nearest, n, upper < 0.5F ? a : b);
 	for (int k = 0; k < had; k++) {
 		if (upper > 0) {
@@ -194,7 +187,6 @@ static inline void find_corners(const struct step *s, const double *const place[
 {
 	const struct warp_options *o = s->options;
 	const struct geometry *g = &s->before;
-
 	c->n = 1;
 	c->at[0] = c->nearest = 0;
 	c->weight[0] = 1;
@@ -207,7 +199,6 @@ static inline void find_corners(const struct step *s, const double *const place[
 static inline float linear(const struct corners *c, const float *x, float fill)
 {
 	float sum = 0;
-
 	for (int k = 0; k < c->n; k++)
 		sum += c->weight[k] * (c->at[k] < 0 ? fill : x[c->at[k]]);
 	return sum;
@@ -236,7 +227,6 @@ static void put_input(const struct step *s, const struct frame *f, const struct 
 	const float *mask = s->mask >= 0 ? x + s->mask * n : NULL;
 	const bool valid = !mask || all_valid(c, mask);
 	float *out = f->spare_x;
-
 	for (int64_t k = 0; k < g->c; k++)
 		out[k * m + to] = valid ? linear(c, x + k * n, fill) : 0;
 	if (mask && valid)
@@ -248,7 +238,6 @@ static void put_label(const struct step *s, const struct frame *f, int64_t from,
 	const struct geometry *g = &s->before;
 	const int64_t n = points(g), m = points(&s->after);
 	const size_t size = f->target_size;
-
 	for (int64_t k = 0; k < g->tc; k++) {
 		const void *value = from < 0 ? (const char *)&s->target_fill
 		                             : (const char *)f->t + (size_t)(k * n + from) * size;
@@ -264,7 +253,6 @@ static void put_field(const struct step *s, const struct frame *f, const struct 
 	const int64_t n = points(g), m = points(&s->after);
 	const float *t = f->t;
 	float *out = f->spare_t, fill;
-
 	memcpy(&fill, &s->target_fill, sizeof fill);
 	for (int64_t k = 0; k < g->tc; k++)
 		out[k * m + to] = linear(c, t + k * n, fill);
@@ -287,7 +275,6 @@ static void put_target(const struct step *s, const struct frame *f, struct corne
 bool warp_applies(const struct step *s, const struct frame *f)
 {
 	const struct warp_options *o = s->options;
-
 	return o->probability == 1 || frame_uniform(f, s, 3) < o->probability;
 }
 
@@ -306,7 +293,6 @@ static void run_row(const struct step *s, struct frame *f, const int64_t start[3
 	const int64_t *d = s->after.d, n = d[2];
 	struct corners c;
 	double *const place[3] = {f->row, f->row + n, f->row + 2 * n};
-
 	for (int64_t i = 0; i < n; i++) {
 		place[0][i] = (double)(start[0] + row / d[1]);
 		place[1][i] = (double)(start[1] + row % d[1]);
@@ -328,7 +314,6 @@ int warp_run(const struct step *s, struct frame *f)
 	const struct geometry *g = &s->after;
 	int64_t start[3] = {0};
 	bool any = false;
-
 	for (const struct step *w = s; w; w = w->inner) {
 		any |= warp_applies(w, f);
 		if (w->op->draw)

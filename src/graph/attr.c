@@ -38,7 +38,6 @@ static size_t member_size(enum field_type t)
 bool attr_carry(const struct op *to, void *to_attr, const struct op *from, const void *from_attr)
 {
 	bool all = true;
-
 	for (const struct field *f = from->attrs; f && f->type != FT_END; f++) {
 		void *p = attr_find(to, to_attr, f->name, f->type);
 		all &= p != NULL;
@@ -51,7 +50,6 @@ bool attr_carry(const struct op *to, void *to_attr, const struct op *from, const
 static bool member_equal(enum field_type t, const void *a, const void *b)
 {
 	const struct ints *p = a, *q = b;
-
 	if (t == FT_INTS)
 		return p->n == q->n && !(p->n && memcmp(p->v, q->v, (size_t)p->n * sizeof *p->v));
 	return !memcmp(a, b, member_size(t));
@@ -70,7 +68,6 @@ bool attr_agree(const struct op *a, void *a_attr, const struct op *b, void *b_at
 bool node_meets(const struct node *n)
 {
 	const int64_t *group = attr_find(n->op, n->attr, "group", FT_INT);
-
 	return (n->op->flags & OP_MEET) && group && *group >= 0;
 }
 
@@ -82,7 +79,6 @@ static const char *string_copy(struct arena *a, const char *s)
 static void strings_copy(struct arena *a, struct strings *s)
 {
 	const char **v = ARENA_ARRAY(a, const char *, s->n);
-
 	for (int i = 0; i < s->n; i++)
 		v[i] = string_copy(a, s->v[i]);
 	s->v = v;
@@ -94,7 +90,6 @@ static void member_copy(struct arena *a, const struct field *f, void *p)
 {
 	struct ints *ints = p;
 	struct floats *floats = p;
-
 	switch (f->type) {
 	case FT_INTS:
 		ints->v =
@@ -120,7 +115,6 @@ static void member_copy(struct arena *a, const struct field *f, void *p)
 void *attr_copy(struct arena *a, const struct op *op, const void *attr)
 {
 	char *copy = arena_copy(a, attr, op->attr_size);
-
 	for (const struct field *f = op->attrs; f && f->type != FT_END; f++)
 		member_copy(a, f, copy + f->offset);
 	return copy;
@@ -166,7 +160,6 @@ static void strings_text(struct buf *out, const struct strings *v)
 static void member_text(struct buf *out, const struct field *f, const void *p)
 {
 	const char *s;
-
 	switch (f->type) {
 	case FT_BOOL: buf_puts(out, *(const bool *)p ? "true" : "false"); break;
 	case FT_INT:
@@ -191,7 +184,6 @@ static bool is_default(const struct field *f, const char *text)
 {
 	const char *d = f->dflt;
 	size_t n;
-
 	if (!d)
 		return !strcmp(text, "null") || !strcmp(text, "[]") || !strcmp(text, "0") ||
 		       !strcmp(text, "false");
@@ -209,7 +201,6 @@ void attr_text(struct buf *out, const struct op *op, const void *attr, bool chan
 {
 	struct buf one = BUF_INIT;
 	bool first = true;
-
 	if (!attr)
 		return;
 	for (const struct field *f = op->attrs; f && f->type != FT_END; f++) {

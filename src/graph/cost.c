@@ -8,7 +8,6 @@
 static double tensor_bytes(const struct graph *g, tid t)
 {
 	const struct tensor *x;
-
 	if (t == NONE)
 		return 0;
 	x = g->tensor[t];
@@ -18,7 +17,6 @@ static double tensor_bytes(const struct graph *g, tid t)
 struct cost op_cost(const struct graph *g, const struct node *n)
 {
 	struct cost c = { 0 };
-
 	if (!node_runs(g, n))
 		return c;
 	for (int i = 0; i < n->nin; i++)
@@ -33,7 +31,6 @@ struct cost op_cost(const struct graph *g, const struct node *n)
 struct cost graph_cost(const struct graph *g, unsigned phases)
 {
 	struct cost sum = { 0 };
-
 	for (int i = 0; i < g->nnode; i++) {
 		if (!(phases >> g->node[i]->phase & 1))
 			continue;

@@ -34,7 +34,6 @@ struct readers {
 static void readers_build(struct readers *r, const struct graph *g)
 {
 	int *at;
-
 	r->first = mem_calloc((size_t)g->ntensor + 1, sizeof *r->first);
 	for (int i = 0; i < g->nnode; i++)
 		for (int k = 0; k < g->node[i]->nin; k++)
@@ -88,7 +87,6 @@ void deps_build(struct deps *d, const struct graph *g)
 {
 	struct readers r;
 	int n = g->nnode;
-
 	readers_build(&r, g);
 	d->n = n;
 	d->first = mem_calloc((size_t)n + 2, sizeof *d->first);
@@ -133,7 +131,6 @@ static void swap(struct heap *h, int a, int b)
 {
 	int64_t key = h->key[a];
 	int id = h->id[a];
-
 	h->key[a] = h->key[b];
 	h->id[a] = h->id[b];
 	h->key[b] = key;
@@ -143,7 +140,6 @@ static void swap(struct heap *h, int a, int b)
 void heap_push(struct heap *h, int64_t key, int id)
 {
 	int i = h->n++;
-
 	h->key[i] = key;
 	h->id[i] = id;
 	for (; i > 0 && less(h, i, (i - 1) / 2); i = (i - 1) / 2)
@@ -153,7 +149,6 @@ void heap_push(struct heap *h, int64_t key, int id)
 int heap_pop(struct heap *h)
 {
 	int top = h->id[0], i = 0;
-
 	swap(h, 0, --h->n);
 	for (;;) {
 		int c = 2 * i + 1;

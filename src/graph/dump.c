@@ -20,7 +20,6 @@ static void dump_tensor(const struct graph *g, tid id, struct buf *out)
 {
 	char shape[SHAPE_TEXT], layout[LAYOUT_TEXT];
 	const struct tensor *t;
-
 	if (id == NONE) {
 		buf_puts(out, "-");
 		return;
@@ -94,7 +93,6 @@ void graph_dump_text(const struct graph *g, struct buf *out)
 static void dot_edges(const struct graph *g, const struct node *n, struct buf *out)
 {
 	char shape[SHAPE_TEXT];
-
 	for (int k = 0; k < n->nin; k++) {
 		const struct tensor *t;
 		if (n->in[k] == NONE)
@@ -111,7 +109,6 @@ static void dot_edges(const struct graph *g, const struct node *n, struct buf *o
 void graph_dump_dot(const struct graph *g, struct buf *out)
 {
 	static const char *const color[PHASE_COUNT] = { "lightblue", "mistyrose", "palegreen" };
-
 	buf_puts(out, "digraph plan {\n\tnode [shape=box, style=filled, fontname=monospace];\n");
 	for (int t = 0; t < g->ntensor; t++) {
 		const struct tensor *x = g->tensor[t];

@@ -10,7 +10,6 @@
 struct graph_context graph_enter(struct graph *g, const struct node *like)
 {
 	struct graph_context saved = { g->cur_name, g->cur_loc, g->cur_phase };
-
 	g->cur_name = like->name;
 	g->cur_loc = like->loc;
 	g->cur_phase = like->phase;
@@ -28,7 +27,6 @@ void graph_reorder(struct graph *g, struct node **order, int n)
 {
 	struct node **old = mem_alloc(((size_t)g->nnode + 1) * sizeof *old);
 	int nold = g->nnode;
-
 	BUG_IF(n > nold, "an order of %d nodes for %d", n, nold);
 	memcpy(old, g->node, (size_t)nold * sizeof *old);
 	for (int i = 0; i < nold; i++)
@@ -52,7 +50,6 @@ void graph_sort_by(struct graph *g, const int64_t *rank)
 	struct deps d;
 	struct heap h;
 	int n = 0;
-
 	deps_build(&d, g);
 	heap_init(&h, g->nnode);
 	for (int i = 0; i < g->nnode; i++)

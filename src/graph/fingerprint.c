@@ -12,7 +12,6 @@
 static void add_int(struct hash_state *h, int64_t v)
 {
 	unsigned char b[8];
-
 	for (int i = 0; i < 8; i++)
 		b[i] = (unsigned char)((uint64_t)v >> 8 * i);
 	hash_update(h, b, sizeof b);
@@ -41,7 +40,6 @@ static void add_layout(struct hash_state *h, const struct layout *l)
 static void add_tensor(struct hash_state *h, const struct graph *g, tid id)
 {
 	const struct tensor *t;
-
 	add_int(h, id);
 	if (id == NONE)
 		return;
@@ -67,7 +65,6 @@ uint64_t graph_fingerprint(const struct graph *g)
 	struct hash_state *h = hash_new();
 	struct buf attr = BUF_INIT;
 	uint64_t v;
-
 	add_int(h, g->nnode);
 	for (int i = 0; i < g->nnode; i++) {
 		const struct node *n = g->node[i];

@@ -38,7 +38,6 @@ static struct graph_own *own(struct graph *g)
 struct graph *graph_new(void)
 {
 	struct graph_own *o = mem_calloc(1, sizeof *o);
-
 	o->g.arena = arena_new();
 	o->g.arena_peak_node = NONE;
 	o->g.backend = NONE;
@@ -63,7 +62,6 @@ void graph_free(struct graph *g)
 static int name_slot(const struct graph_own *o, const char *name)
 {
 	int mask = o->name_cap - 1, i = (int)(hash_name(name) & (uint64_t)mask);
-
 	while (o->name[i] != NONE && strcmp(o->g.tensor[o->name[i]]->name, name) != 0)
 		i = (i + 1) & mask;
 	return i;
@@ -73,7 +71,6 @@ static void name_grow(struct graph_own *o)
 {
 	tid *old = o->name;
 	int n = o->name_cap;
-
 	o->name_cap = n ? n * 2 : 64;
 	o->name = mem_alloc((size_t)o->name_cap * sizeof *o->name);
 	for (int i = 0; i < o->name_cap; i++)
@@ -95,7 +92,6 @@ static void name_add(struct graph_own *o, tid t)
 tid graph_find(const struct graph *g, const char *name)
 {
 	const struct graph_own *o = (const struct graph_own *)g;
-
 	return o->nname ? o->name[name_slot(o, name)] : NONE;
 }
 
@@ -112,7 +108,6 @@ struct tensor *graph_tensor_new(struct graph *g, enum role role, enum dtype dtyp
                                 const struct shape *s, const char *name)
 {
 	struct tensor *t = ARENA_NEW(g->arena, struct tensor);
-
 	if (g->ntensor == g->tensor_cap) {
 		g->tensor_cap = g->tensor_cap ? g->tensor_cap * 2 : 256;
 		g->tensor = mem_realloc(g->tensor, (size_t)g->tensor_cap * sizeof(struct tensor *));
@@ -137,7 +132,6 @@ struct tensor *graph_tensor_new(struct graph *g, enum role role, enum dtype dtyp
 static int check_count(const struct graph *g, const char *what, const struct shape *s)
 {
 	char text[SHAPE_TEXT];
-
 	if (shape_count(s) <= MAX_VALUES)
 		return 0;
 	return ERR(E_UNSUPPORTED, &g->cur_loc,
@@ -159,7 +153,6 @@ static int named(struct graph *g, enum role role, const char *name, enum dtype d
 {
 	tid t = graph_find(g, name);
 	char a[SHAPE_TEXT], b[SHAPE_TEXT];
-
 	if (t == NONE) {
 		TRY(check_count(g, role == ROLE_INPUT ? "a batch" : "a parameter", s));
 		struct tensor *x = graph_tensor_new(g, role, dtype, s, name);
@@ -198,7 +191,6 @@ int graph_input(struct graph *g, const char *name, enum dtype dtype, const struc
 tid graph_constant(struct graph *g, enum dtype dtype, const struct shape *s, const void *value)
 {
 	struct tensor *t = graph_tensor_new(g, ROLE_CONSTANT, dtype, s, "constant");
-
 	t->value = arena_copy(g->arena, value, (size_t)shape_count(s) * dtype_size(dtype));
 	return t->id;
 }
@@ -208,7 +200,6 @@ tid graph_scalar(struct graph *g, double value)
 	struct graph_own *o = own(g);
 	struct shape s = { 0 };
 	float v = (float)value;
-
 	for (int i = 0; i < o->nscalar; i++)
 		if (g->tensor[o->scalar[i]]->dtype == DTYPE_F32 &&
 		    !memcmp(g->tensor[o->scalar[i]]->value, &v, sizeof v))
@@ -233,7 +224,6 @@ tid graph_root(const struct graph *g, tid t)
 static const struct op *find_op(struct graph *g, const char *name)
 {
 	const struct op **slot = &own(g)->op[hash_name(name) & (OP_CACHE - 1)];
-
 	if (!*slot || strcmp((*slot)->name, name) != 0)
 		*slot = op_find(name);
 	return *slot;
@@ -260,7 +250,6 @@ static int check_arity(struct graph *g, const struct op *op, int nin, const tid 
 static int make_attr(struct graph *g, const struct op *op, const void *attr, void **out)
 {
 	char what[80];
-
 	*out = NULL;
 	if (!op->attr_size)
 		return 0;
@@ -302,7 +291,6 @@ static bool wants_grad(const struct graph *g, const struct node *n)
 static const char *current_name(struct graph *g)
 {
 	const char *last = g->nnode ? g->node[g->nnode - 1]->name : "";
-
 	if (!g->cur_name)
 		return "";
 	return !strcmp(last, g->cur_name) ? last : arena_strdup(g->arena, g->cur_name);
@@ -318,7 +306,6 @@ bool carries_gradient(const struct graph *g, const struct node *n, int i)
 void derive_requires_grad(struct graph *g, const struct node *n)
 {
 	bool grad = wants_grad(g, n);
-
 	for (int i = 0; i < n->nout; i++)
 		if (n->out[i] != NONE)
 			g->tensor[n->out[i]]->requires_grad = grad && carries_gradient(g, n, i);
@@ -343,7 +330,6 @@ static int most_outputs(const struct op *op, int nin)
 static struct node *node_new(struct graph *g, const struct op *op, int nin, const tid *in)
 {
 	struct node *n = ARENA_NEW(g->arena, struct node);
-
 	n->id = g->nnode;
 	n->op = op;
 	n->nin = nin;
@@ -364,7 +350,6 @@ int graph_emit(struct graph *g, const char *name, const void *attr, int nin, con
 	const struct op *op = find_op(g, name);
 	int rc, ntensor = g->ntensor;
 	struct node *n;
-
 	if (!op)
 		return ERR(E_BUG, &g->cur_loc, "no op is called '%s'", name);
 	n = node_new(g, op, nin, in);
@@ -396,7 +381,6 @@ int graph_emit1(struct graph *g, const char *op, const void *attr, int nin, cons
 struct node *graph_copy(struct graph *g, const struct node *like, const tid *in)
 {
 	struct node *n = arena_copy(g->arena, like, sizeof *like);
-
 	n->id = g->nnode;
 	n->phase = g->cur_phase;
 	n->in = arena_copy(g->arena, in, (size_t)like->nin * sizeof *in);
@@ -424,7 +408,6 @@ int graph_out(struct graph *g, struct node *n, int i, enum dtype dtype, const st
 {
 	struct tensor *t;
 	char name[256];
-
 	BUG_IF(i < 0 || i >= most_outputs(n->op, n->nin), "'%s' has no output %d",
 	       n->op->name, i);
 	for (int d = 0; d < s->nd; d++)
@@ -447,7 +430,6 @@ int graph_out(struct graph *g, struct node *n, int i, enum dtype dtype, const st
 int graph_out_alias(struct graph *g, struct node *n, int i, int in)
 {
 	const struct tensor *t = g->tensor[n->in[in]];
-
 	TRY(graph_out(g, n, i, t->dtype, &t->shape));
 	g->tensor[n->out[i]]->alias = t->id;
 	return 0;

@@ -12,7 +12,6 @@
 int64_t layout_block(const struct layout *l, int d)
 {
 	int64_t b = 1;
-
 	for (int k = 0; k < l->nblk; k++)
 		if (l->blk_dim[k] == d)
 			b *= l->blk[k];
@@ -22,7 +21,6 @@ int64_t layout_block(const struct layout *l, int d)
 static int64_t blocks_size(const struct layout *l)
 {
 	int64_t n = 1;
-
 	for (int k = 0; k < l->nblk; k++)
 		n *= l->blk[k];
 	return n;
@@ -33,7 +31,6 @@ static struct layout ordered(const struct shape *s, const int *order)
 {
 	struct layout l = { .set = true, .nd = s->nd };
 	int64_t stride = 1;
-
 	for (int k = s->nd - 1; k >= 0; k--) {
 		int d = order[k];
 		l.dims[d] = s->d[d];
@@ -47,14 +44,12 @@ static struct layout ordered(const struct shape *s, const int *order)
 struct layout layout_plain(const struct shape *s)
 {
 	static const int order[MAXD] = { 0, 1, 2, 3, 4, 5 };
-
 	return ordered(s, order);
 }
 
 struct layout layout_native(const struct shape *s)
 {
 	int order[MAXD] = { 0 };
-
 	if (s->nd < 3)
 		return layout_plain(s);
 	for (int k = 1; k < s->nd - 1; k++)
@@ -67,7 +62,6 @@ struct layout layout_native(const struct shape *s)
 static void normal_axis(struct layout *n, const struct layout *l, int d, bool blocked, bool *open)
 {
 	int last = n->nd - 1;
-
 	if (!blocked && *open && n->stride[last] == l->dims[d] * l->stride[d]) {
 		n->dims[last] *= l->dims[d];
 		n->stride[last] = l->stride[d];
@@ -83,7 +77,6 @@ struct layout layout_normal(const struct layout *l)
 {
 	struct layout n = { .set = l->set };
 	bool open = false;
-
 	for (int d = 0; d < l->nd; d++) {
 		bool blocked = layout_block(l, d) > 1;
 		if (l->dims[d] == 1 && !blocked)
@@ -123,7 +116,6 @@ static bool same(const struct layout *a, const struct layout *b)
 bool layout_equal(const struct layout *a, const struct layout *b)
 {
 	struct layout m, n;
-
 	if (!a->set || !b->set)
 		return a->set == b->set;
 	if (same(a, b))
@@ -136,21 +128,18 @@ bool layout_equal(const struct layout *a, const struct layout *b)
 bool layout_is_plain(const struct layout *l, const struct shape *s)
 {
 	struct layout p = layout_plain(s);
-
 	return layout_equal(l, &p);
 }
 
 bool layout_is_native(const struct layout *l, const struct shape *s)
 {
 	struct layout p = layout_native(s);
-
 	return layout_equal(l, &p);
 }
 
 struct layout layout_slice(const struct shape *s, int64_t stride)
 {
 	struct layout l = layout_native(s);
-
 	for (int d = 0; d < l.nd; d++)
 		if (d != 1)
 			l.stride[d] = l.stride[d] / s->d[1] * stride;
@@ -160,7 +149,6 @@ struct layout layout_slice(const struct shape *s, int64_t stride)
 bool layout_rows(const struct layout *l, const struct shape *s, struct layout_rows *out)
 {
 	int64_t stride = 0;
-
 	if (s->nd < 2 || l->nd != s->nd || l->nblk)
 		return false;
 	for (int d = s->nd - 1; d >= 0 && !stride; d--)    /* of the innermost axis with a step */
@@ -181,7 +169,6 @@ bool layout_rows(const struct layout *l, const struct shape *s, struct layout_ro
 static int64_t count(const struct layout *l)
 {
 	int64_t n = 1;
-
 	for (int d = 0; d < l->nd; d++)
 		n *= l->dims[d];
 	return n;
@@ -195,7 +182,6 @@ bool layout_is_dense(const struct layout *l)
 int64_t layout_elements(const struct layout *l)
 {
 	int64_t n = blocks_size(l);
-
 	for (int d = 0; d < l->nd; d++) {
 		int64_t b = layout_block(l, d);
 		if (l->dims[d] == 0)
@@ -209,7 +195,6 @@ int64_t layout_elements(const struct layout *l)
 static const char *blocked_text(const struct layout *l, char *buf)
 {
 	int order[MAXD], at = 0;
-
 	for (int d = 0; d < l->nd; d++) {
 		int k = d;
 		for (; k > 0 && l->stride[order[k - 1]] < l->stride[d]; k--)
@@ -228,7 +213,6 @@ static const char *blocked_text(const struct layout *l, char *buf)
 const char *layout_text(const struct layout *l, const struct shape *s, char *buf)
 {
 	struct layout_rows rows;
-
 	if (!l->set)
 		return strcpy(buf, "?");
 	if (layout_is_plain(l, s))
@@ -244,7 +228,6 @@ const char *layout_text(const struct layout *l, const struct shape *s, char *buf
 int64_t layout_axis_offset(const struct layout *l, int d, int64_t i)
 {
 	int64_t offset = 0, step = 1;
-
 	for (int b = l->nblk - 1; b >= 0; b--) {
 		if (l->blk_dim[b] == d) {
 			offset += i % l->blk[b] * step;

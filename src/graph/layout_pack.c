@@ -14,7 +14,6 @@
 static int64_t axis_offset(const struct layout *l, int d, int64_t i)
 {
 	int64_t b = layout_block(l, d), r = i % b, inner = 1, at = i / b * l->stride[d];
-
 	for (int k = l->nblk - 1; k >= 0; k--) {
 		if (l->blk_dim[k] == d) {
 			at += r % l->blk[k] * inner;
@@ -28,7 +27,6 @@ static int64_t axis_offset(const struct layout *l, int d, int64_t i)
 int64_t layout_offset(const struct layout *l, int64_t flat)
 {
 	int64_t at = 0;
-
 	for (int d = l->nd - 1; d >= 0; d--) {
 		at += axis_offset(l, d, flat % l->dims[d]);
 		flat /= l->dims[d];
@@ -40,7 +38,6 @@ void layout_walk_init(struct layout_walk *w, const struct layout *l, const struc
                       enum dtype laid)
 {
 	int64_t used = 0, count = 1;
-
 	w->l = layout_normal(l);
 	w->size = dtype_size(laid);
 	if (w->l.nd == 0) {
@@ -76,7 +73,6 @@ static inline int64_t place(const struct layout_walk *w, int d, int64_t i)
 static int64_t row_offset(const struct layout_walk *w)
 {
 	int64_t at = 0;
-
 	for (int d = 0; d < w->l.nd - 1; d++)
 		at += place(w, d, w->index[d]);
 	return at;
@@ -106,7 +102,6 @@ static void scatter(const struct layout_walk *w, char *base, int64_t from, int64
                     const char *run)
 {
 	const int d = w->l.nd - 1;
-
 	switch (w->size) {
 	case 1: MOVE(int8_t, PLACE(int8_t), DENSE(int8_t));
 	case 2: MOVE(int16_t, PLACE(int16_t), DENSE(int16_t));
@@ -119,7 +114,6 @@ static void gather(const struct layout_walk *w, const char *base, int64_t from, 
                    char *run)
 {
 	const int d = w->l.nd - 1;
-
 	switch (w->size) {
 	case 1: MOVE(int8_t, DENSE(int8_t), PLACE(int8_t));
 	case 2: MOVE(int16_t, DENSE(int16_t), PLACE(int16_t));
@@ -132,7 +126,6 @@ static void pack_row(const struct layout_walk *w, enum dtype td, char *base, int
                      int64_t n, enum dtype ts, const char *src)
 {
 	char run[RUN * 8];
-
 	if (w->dense)
 		dtype_convert(td, base + (size_t)from * w->size, ts, src, n);
 	else if (td == ts)
@@ -149,7 +142,6 @@ static void unpack_row(const struct layout_walk *w, enum dtype td, char *dst, en
                        const char *base)
 {
 	char run[RUN * 8];
-
 	if (w->dense)
 		dtype_convert(td, dst, ts, base, w->row);
 	else if (td == ts)
@@ -166,7 +158,6 @@ static void unpack_row(const struct layout_walk *w, enum dtype td, char *dst, en
 static int64_t seek(struct layout_walk *w, int64_t first)
 {
 	int64_t from = first % w->row;
-
 	first /= w->row;
 	for (int d = w->l.nd - 2; d >= 0; d--) {
 		w->index[d] = first % w->l.dims[d];
@@ -179,7 +170,6 @@ static void pack(struct layout_walk *w, enum dtype td, char *dst, int64_t first,
                  enum dtype ts, const char *src)
 {
 	int64_t from = seek(w, first);
-
 	while (n > 0) {
 		int64_t m = n < w->row - from ? n : w->row - from;
 		pack_row(w, td, dst + (size_t)row_offset(w) * w->size, from, m, ts, src);
@@ -223,7 +213,6 @@ void layout_walk_pack_rows(struct layout_walk *w, float *dst, int64_t first, int
                            const float *src, int64_t step)
 {
 	int64_t from = seek(w, first);
-
 	BUG_IF(w->index[0] % LAYOUT_ROWS || rows > LAYOUT_ROWS || w->index[0] + rows > w->l.dims[0],
 	       "%d rows from %lld on", rows, (long long)w->index[0]);
 	while (n > 0) {
@@ -240,7 +229,6 @@ void layout_pack(const struct layout *l, const struct shape *s, enum dtype td, v
                  enum dtype ts, const void *src)
 {
 	struct layout_walk w;
-
 	if (shape_count(s) > 0 && layout_normal(l).nblk)
 		memset(dst, 0, (size_t)layout_elements(l) * dtype_size(td));
 	if (shape_count(s) == 0)
@@ -254,7 +242,6 @@ void layout_unpack(const struct layout *l, const struct shape *s, enum dtype td,
 {
 	struct layout_walk w;
 	char *to = dst;
-
 	if (shape_count(s) == 0)
 		return;
 	layout_walk_init(&w, l, s, ts);

@@ -6,7 +6,6 @@
 const struct shape *layout_shared_shape(const struct graph *g, const struct node *n)
 {
 	const struct shape *out = n->nout && n->out[0] != NONE ? node_out_shape(g, n, 0) : NULL;
-
 	if (out && n->nin == 0)
 		return out;
 	for (int i = 0; out && i < n->nin; i++)
@@ -18,7 +17,6 @@ const struct shape *layout_shared_shape(const struct graph *g, const struct node
 bool layout_shares(const struct graph *g, const struct node *n, tid t)
 {
 	const struct shape *s = layout_shared_shape(g, n);
-
 	return s && shape_equal(&g->tensor[t]->shape, s);
 }
 
@@ -53,7 +51,6 @@ static bool not_native(const struct graph *g, const struct node *n, const struct
                        const struct layout *shared)
 {
 	struct layout l = alone(t);
-
 	return !layout_is_native(&l, &t->shape);
 }
 
@@ -61,7 +58,6 @@ static bool not_same(const struct graph *g, const struct node *n, const struct t
                      const struct layout *shared)
 {
 	struct layout l = alone(t);
-
 	if (layout_shares(g, n, t->id))
 		return !layout_equal(&l, shared);
 	return !layout_is_plain(&t->layout, &t->shape);
@@ -84,7 +80,6 @@ bool kernel_takes_view(const struct graph *g, const struct node *n, enum backend
 {
 	const struct kernel *k = &n->op->kernel[b];
 	int64_t first;
-
 	if ((n->op->flags & OP_VIEW) || (n->op->piece && !n->op->piece(g, n, output ? 0 : i, &first)))
 		return false;
 	if (k->layouts == KL_SAME && !layout_shares(g, n, output ? n->out[i] : n->in[i]))
@@ -116,7 +111,6 @@ const char *layout_mismatch(const struct graph *g, const struct node *n, enum ba
 	};
 	enum kernel_layout kl = n->op->flags & OP_VIEW ? KL_PLAIN : n->op->kernel[b].layouts;
 	struct layout shared;
-
 	switch (kl) {
 	case KL_PLAIN: *which = find_wrong(g, n, not_plain, NULL); break;
 	case KL_NATIVE: *which = find_wrong(g, n, not_native, NULL); break;

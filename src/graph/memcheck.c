@@ -32,7 +32,6 @@ struct replay {
 static int bad(const struct graph *g, nid i, tid a, tid b, const char *rule)
 {
 	const struct node *n = g->node[i];
-
 	return ERR(E_BUG, &n->loc, "node %d '%s' of '%s': %s '%s', %s '%s'", i, n->op->name,
 	           n->name, a == NONE ? "workspace" : "tensor", a == NONE ? "" : g->tensor[a]->name,
 	           rule, b == NONE ? "" : g->tensor[b]->name);
@@ -46,7 +45,6 @@ static bool in_arena(const struct graph *g, tid t)
 static void find_last(struct replay *r)
 {
 	const struct graph *g = r->g;
-
 	for (int i = 0; i < g->nnode; i++) {
 		const struct node *n = g->node[i];
 		for (int k = 0; k < n->nout; k++)
@@ -65,7 +63,6 @@ static void find_last(struct replay *r)
 static int find_live(const struct replay *r, int64_t from)
 {
 	int lo = 0, hi = r->nlive;
-
 	while (lo < hi) {
 		int mid = (lo + hi) / 2;
 		if (r->live[mid].to <= from)
@@ -110,7 +107,6 @@ static bool takes_over(const struct replay *r, const struct node *n, tid out, ti
 {
 	const struct graph *g = r->g;
 	bool input = false;
-
 	if (out == NONE || on == NONE || out != n->out[0] || r->last[on] != n->id)
 		return false;
 	if (g->tensor[out]->offset != g->tensor[on]->offset ||
@@ -133,7 +129,6 @@ static bool takes_over(const struct replay *r, const struct node *n, tid out, ti
 static int add(struct replay *r, const struct node *n, struct span s)
 {
 	int lo = find_live(r, s.from);
-
 	if (lo < r->nlive && r->live[lo].from < s.to) {
 		if (!takes_over(r, n, s.t, r->live[lo].t))
 			return bad(r->g, n->id, s.t, r->live[lo].t, "overlaps the living");
@@ -156,7 +151,6 @@ static int check_range(struct replay *r, const struct node *n, struct span s)
 static int check_node(struct replay *r, const struct node *n)
 {
 	const struct graph *g = r->g;
-
 	for (int k = 0; k < n->nout; k++) {
 		const struct tensor *x = n->out[k] == NONE ? NULL : g->tensor[n->out[k]];
 		if (!x || x->alias != NONE)
@@ -199,7 +193,6 @@ int memcheck(const struct graph *g, const struct memplan_workspace *ws)
 {
 	struct replay r = { .g = g, .ws = ws };
 	int rc = check_tensors(g);
-
 	r.last = mem_alloc(((size_t)g->ntensor + 1) * sizeof *r.last);
 	r.made = mem_calloc((size_t)g->ntensor + 1, sizeof *r.made);
 	r.live = mem_alloc(((size_t)g->ntensor + 2) * sizeof *r.live);

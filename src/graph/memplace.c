@@ -33,7 +33,6 @@ struct key {
 static int by_key(const void *p, const void *q)
 {
 	const struct key *x = p, *y = q;
-
 	if (x->a != y->a)
 		return x->a > y->a ? -1 : 1;
 	if (x->b != y->b)
@@ -83,7 +82,6 @@ SIMD_CLONES static void mark_meeting(const int *restrict start, const int *restr
 static int64_t find_gap(const struct placed *p, const struct memitem *m, bool tightest)
 {
 	int64_t top = 0, best = NOWHERE, best_gap = NOWHERE;
-
 	mark_meeting(p->start, p->end, p->n, m->start, m->end, p->meets);
 	memset(p->meets + p->n, 0, WORD);
 	for (int w = 0; w < p->n; w += WORD) {
@@ -109,7 +107,6 @@ static int64_t find_gap(const struct placed *p, const struct memitem *m, bool ti
 static void insert(struct placed *p, const struct memitem *m)
 {
 	int lo = 0, hi = p->n;
-
 	while (lo < hi) {
 		int mid = (lo + hi) / 2;
 		if (p->offset[mid] <= m->offset)
@@ -134,7 +131,6 @@ static void insert(struct placed *p, const struct memitem *m)
 static void expire(struct placed *p, const struct memitem *m, enum order order)
 {
 	int k = 0;
-
 	if (order != BY_START && order != BY_END)
 		return;
 	for (int i = 0; i < p->n; i++) {
@@ -164,7 +160,6 @@ struct search {
 static bool place(struct search *s, enum order order, bool tightest)
 {
 	int64_t peak = 0;
-
 	s->placed.n = 0;
 	for (int k = 0; k < s->n; k++) {
 		struct memitem m = s->item[s->key[k].i];
@@ -193,7 +188,6 @@ static int topmost(const struct search *s, const bool *tried)
 {
 	int64_t high = -1;
 	int top = -1;
-
 	for (int k = 0; k < s->n; k++) {
 		int i = s->best_order[k];
 		if (tried[i] || s->best_at[i] + s->item[i].size <= high)
@@ -209,7 +203,6 @@ static int topmost(const struct search *s, const bool *tried)
 static void bump(struct search *s, int64_t lower_bound)
 {
 	bool *tried = mem_calloc((size_t)s->n, sizeof *tried);
-
 	while (s->best > lower_bound && s->budget > 0) {
 		int top = topmost(s, tried), to = 0;
 		if (top < 0)
@@ -229,7 +222,6 @@ static void bump(struct search *s, int64_t lower_bound)
 static void search_init(struct search *s, const struct memitem *item, int n)
 {
 	size_t room = (size_t)n + 1;
-
 	*s = (struct search){ .item = item, .n = n, .best = NOWHERE, .budget = BUDGET };
 	s->key = mem_alloc(room * sizeof *s->key);
 	s->placed.start = mem_alloc(room * sizeof *s->placed.start);
@@ -271,7 +263,6 @@ static void search_large(struct search *s, int64_t least, int nnode)
 	struct memitem *large = mem_alloc(((size_t)s->n + 1) * sizeof *large);
 	int *id = mem_alloc(((size_t)s->n + 1) * sizeof *id), n = 0, peak;
 	struct search sub;
-
 	for (int i = 0; i < s->n; i++)
 		if (s->item[i].size >= least) {
 			large[n] = s->item[i];
@@ -299,7 +290,6 @@ int64_t memplace(struct memitem *item, int n, int64_t lower_bound)
 	const int64_t enough = lower_bound + lower_bound / ENOUGH;
 	struct search s;
 	int nnode = 0;
-
 	if (n == 0)
 		return 0;
 	for (int i = 0; i < n; i++)
@@ -323,7 +313,6 @@ int64_t memplace(struct memitem *item, int n, int64_t lower_bound)
 int64_t memplace_lower_bound(const struct memitem *item, int n, int nnode, int *peak_node)
 {
 	int64_t *change = mem_calloc((size_t)nnode + 2, sizeof *change), live = 0, most = 0;
-
 	*peak_node = -1;
 	for (int i = 0; i < n; i++) {
 		change[item[i].start] += item[i].size;

@@ -36,14 +36,12 @@ int64_t tensor_buffer_bytes(const struct graph *g, tid t)
 static bool in_arena(const struct graph *g, tid t)
 {
 	const struct tensor *x = g->tensor[graph_root(g, t)];
-
 	return x->role == ROLE_ACTIVATION && x->producer != NONE;
 }
 
 static void life_init(struct life *l, struct graph *g)
 {
 	size_t n = (size_t)g->ntensor + 1;
-
 	l->g = g;
 	l->buffer = mem_alloc(n * sizeof *l->buffer);
 	l->first = mem_alloc(n * sizeof *l->first);
@@ -96,7 +94,6 @@ static bool may_reuse(const struct life *l, const struct node *n, int i)
 	const struct graph *g = l->g;
 	const struct tensor *out = g->tensor[n->out[0]], *in;
 	tid buffer;
-
 	if (n->in[i] == NONE || !takes_over(n->op, i) || !in_arena(g, n->in[i]))
 		return false;
 	if (out->view != NONE || l->first[out->id] < n->id)      /* has its place already */
@@ -119,7 +116,6 @@ static bool may_reuse(const struct life *l, const struct node *n, int i)
 static void plan_inplace(struct life *l)
 {
 	struct graph *g = l->g;
-
 	for (int i = 0; i < g->nnode; i++) {
 		const struct node *n = g->node[i];
 		/* Views may look at a buffer that was taken over. */
@@ -163,7 +159,6 @@ static int collect(const struct life *l, const struct memplan_workspace *ws, str
 {
 	const struct graph *g = l->g;
 	int n = 0;
-
 	for (int t = 0; t < g->ntensor; t++) {
 		const struct tensor *x = g->tensor[t];
 		if (l->buffer[t] != t || !in_arena(g, t))
@@ -184,7 +179,6 @@ static int collect(const struct life *l, const struct memplan_workspace *ws, str
 static int check_sum(const struct graph *g, const struct memitem *item, int n)
 {
 	int64_t sum = 0;
-
 	for (int k = 0; k < n; k++)
 		if (item[k].size < 0 || item[k].size > INT64_MAX - sum)
 			return ERR(E_NOMEM, NULL,
@@ -198,7 +192,6 @@ static void assign(const struct life *l, const struct memplan_workspace *ws,
                    const struct memitem *item, const int *owner, int n)
 {
 	struct graph *g = l->g;
-
 	for (int i = 0; ws && ws->offset && i < g->nnode; i++)
 		ws->offset[i] = -1;
 	for (int k = 0; k < n; k++) {
@@ -216,7 +209,6 @@ void memplan_profile(struct graph *g, const size_t *ws, int64_t *live)
 {
 	struct life l;
 	int64_t sum = 0;
-
 	life_init(&l, g);
 	plan_inplace(&l);
 	memset(live, 0, (size_t)g->nnode * sizeof *live);
@@ -240,7 +232,6 @@ int memplan(struct graph *g, const struct memplan_workspace *ws)
 	struct memitem *item = mem_alloc(room * sizeof *item);
 	int *owner = mem_alloc(room * sizeof *owner), n, rc;
 	struct life l;
-
 	for (int t = 0; t < g->ntensor; t++)
 		g->tensor[t]->offset = -1;
 	life_init(&l, g);

@@ -7,7 +7,6 @@ struct view view_of(const struct graph *g, tid t)
 {
 	const struct tensor *x = g->tensor[t];
 	int64_t c = x->shape.nd < 2 ? 1 : x->shape.d[1];
-
 	if (x->view == NONE)
 		return (struct view){ t, 0, c };
 	return (struct view){ x->view, x->view_at, x->view_at + c };
@@ -16,7 +15,6 @@ struct view view_of(const struct graph *g, tid t)
 int64_t view_offset(const struct graph *g, tid t)
 {
 	const struct tensor *x = g->tensor[t];
-
 	return x->view == NONE ? 0 : x->view_at * (int64_t)dtype_size(x->dtype);
 }
 
@@ -25,7 +23,6 @@ bool view_in_place(const struct graph *g, const struct node *n, int i)
 	bool concat = n->op->flags & OP_CONCAT;
 	struct view whole, piece;
 	int64_t first;
-
 	if (!n->op->piece || !n->op->piece(g, n, i, &first))
 		return false;
 	whole = view_of(g, concat ? n->out[0] : n->in[0]);

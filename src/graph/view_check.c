@@ -21,7 +21,6 @@ static int bad(const struct tensor *t, const char *rule)
 static bool same_pixels(const struct shape *a, const struct shape *b)
 {
 	struct shape x = *a, y = *b;
-
 	if (x.nd < 2 || x.nd != y.nd)
 		return false;
 	x.d[1] = y.d[1] = 1;
@@ -32,7 +31,6 @@ static int check_view(const struct graph *g, const struct tensor *t)
 {
 	const struct tensor *root;
 	struct layout slice;
-
 	if (t->view < 0 || t->view >= g->ntensor)
 		return bad(t, "a window of no tensor");
 	root = g->tensor[t->view];
@@ -64,7 +62,6 @@ static tid *channels_new(const struct graph *g, tid t)
 {
 	int64_t c = g->tensor[t]->shape.d[1];
 	tid *v = mem_alloc((size_t)c * sizeof *v);
-
 	for (int64_t i = 0; i < c; i++)
 		v[i] = NONE;
 	return v;
@@ -75,7 +72,6 @@ static bool intact(const struct replay *r, tid t)
 {
 	struct view w = view_of(r->g, version_of(r->g, t));
 	const tid *has = r->consists[version_of(r->g, t)];
-
 	return !has || memcmp(has, r->holds[w.root] + w.from,
 	                      (size_t)(w.to - w.from) * sizeof *has) == 0;
 }
@@ -86,7 +82,6 @@ static int write_range(struct replay *r, const struct node *n, tid t, int64_t fr
 {
 	struct view w = view_of(r->g, t);
 	bool parts = n->op->flags & (OP_CONCAT | OP_SLICE);
-
 	for (int k = 0; k < n->nin; k++) {
 		struct view in;
 		if (n->in[k] == NONE)
@@ -110,7 +105,6 @@ static int join(struct replay *r, const struct node *n)
 {
 	tid t = n->out[0];
 	struct view w = view_of(r->g, t);
-
 	for (int i = 0; i < n->nin; i++) {
 		int64_t c = r->g->tensor[n->in[i]]->shape.d[1], first;
 		if (!n->op->piece(r->g, n, i, &first))
@@ -129,7 +123,6 @@ static int make(struct replay *r, const struct node *n, int k)
 	tid t = n->out[k];
 	struct view w;
 	int64_t first;
-
 	if (t == NONE || !r->consists[t])
 		return 0;
 	w = view_of(r->g, t);
@@ -160,7 +153,6 @@ static int replay_node(struct replay *r, const struct node *n)
 static int replay(struct replay *r)
 {
 	const struct graph *g = r->g;
-
 	for (tid t = 0; t < g->ntensor; t++)
 		if (g->tensor[t]->view != NONE && !r->holds[g->tensor[t]->view])
 			r->holds[g->tensor[t]->view] = channels_new(g, g->tensor[t]->view);
@@ -181,7 +173,6 @@ int view_check(const struct graph *g)
 	struct replay r = { .g = g };
 	int rc;
 	bool any = false;
-
 	for (tid t = 0; t < g->ntensor; t++) {
 		const struct tensor *x = g->tensor[t];
 		if (x->alias != NONE && g->tensor[x->alias]->view != NONE)

@@ -38,7 +38,6 @@ static int multiply_grad(struct graph *g, const struct node *n, const tid *dy, t
 static int divide_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	tid da, t;
-
 	dx[0] = dx[1] = NONE;
 	TRY(emit_div(g, dy[0], n->in[1], &da));
 	if (grad_wanted(g, n, 0))

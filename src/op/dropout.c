@@ -39,7 +39,6 @@ static int shape(struct graph *g, struct node *n)
 {
 	const struct dropout_attr *at = n->attr;
 	const struct tensor *key = graph_t(g, n->in[1]);
-
 	TRY(node_want_float(g, n, 0, "input"));
 	if (!(at->rate >= 0 && at->rate < 1))
 		return ERR(E_CONFIG, &g->cur_loc, "the rate of 'dropout' must be from 0 to below 1, but is "
@@ -85,7 +84,6 @@ static struct mask fixed_mask(const struct kplan *k)
 {
 	const struct dropout_attr *at = k->n->attr;
 	uint32_t drop = (uint32_t)lrint(at->rate * LEVELS);
-
 	drop = drop < LEVELS ? drop : LEVELS - 1;
 	return (struct mask){
 		.stream = (uint64_t)at->stream, .drop = drop,
@@ -97,7 +95,6 @@ static struct mask mask_of(const struct kplan *k, const struct kargs *a)
 {
 	const int64_t *key = a->in[1];
 	struct mask m = fixed_mask(k);
-
 	m.seed = (uint64_t)key[0];
 	m.step = (uint64_t)key[1];
 	m.first = (uint64_t)key[2];
@@ -113,7 +110,6 @@ struct samples {
 static struct samples samples_of(const struct shape *s)
 {
 	int64_t n = s->nd ? s->d[0] : 1, each = n ? shape_count(s) / n : 0;
-
 	return (struct samples){ each, ceil_div(each, BLOCK) * BLOCK };
 }
 
@@ -125,7 +121,6 @@ static uint64_t number(const struct mask *m, const struct shape *s, int64_t i)
 	struct samples of = samples_of(s);
 	int64_t channels = s->nd < 3 ? 1 : s->d[1], places = of.each / channels;
 	int64_t n = i / of.each, at = i % of.each, c = at / places, p = at % places;
-
 	if (s->nd < 3)
 		return (m->first + (uint64_t)n) * (uint64_t)of.padded + (uint64_t)at;
 	return (m->first + (uint64_t)n) * (uint64_t)of.padded + (uint64_t)(p * channels + c);
@@ -135,7 +130,6 @@ static bool is_dropped(const struct mask *m, const struct shape *s, int64_t i)
 {
 	uint64_t at = number(m, s, i);
 	uint32_t word = rng_u32(m->seed, m->stream, m->step, at / 2);
-
 	return (at % 2 ? word >> 16 : word & 0xffff) < m->drop;
 }
 
@@ -146,7 +140,6 @@ static int reference(const struct kplan *k, const struct kargs *a)
 	const double *x = a->in[0];
 	double *y = a->out[0];
 	int64_t n = kplan_out_elements(k, 0);
-
 	for (int64_t i = 0; i < n; i++)
 		y[i] = is_dropped(&m, s, i) ? 0 : m.scale * x[i];
 	return 0;
@@ -159,7 +152,6 @@ static int relu_reference(const struct kplan *k, const struct kargs *a)
 	const double *x = a->in[0];
 	double *y = a->out[0], *z = a->out[1];
 	int64_t n = kplan_out_elements(k, 0);
-
 	for (int64_t i = 0; i < n; i++) {
 		double v = x[i] < 0 ? 0 : x[i];
 		y[i] = is_dropped(&m, s, i) ? 0 : m.scale * v;
@@ -175,7 +167,6 @@ static int relu_grad_reference(const struct kplan *k, const struct kargs *a)
 	const double *y = a->in[0], *dy = a->in[1];
 	double *dx = a->out[0];
 	int64_t n = kplan_out_elements(k, 0);
-
 	for (int64_t i = 0; i < n; i++)
 		dx[i] = y[i] > 0 ? m.scale * dy[i] : 0;
 	return 0;
@@ -209,7 +200,6 @@ static bool takes_slice(const struct kplan *k, bool output, int i)
 static int64_t stride_of(const struct kplan *k, tid t, int64_t c)
 {
 	struct layout_rows rows;
-
 	if (t == NONE || !layout_rows(&graph_t(k->g, t)->layout, &graph_t(k->g, t)->shape, &rows))
 		return c;
 	return rows.stride;
@@ -219,7 +209,6 @@ static int plan(struct kplan *k)
 {
 	struct rows *r = k->state = ARENA_NEW(k->arena, struct rows);
 	const struct shape *s = node_in_shape(k->g, k->n, 0);
-
 	r->c = s->nd < 2 ? shape_count(s) : s->d[1];
 	for (int i = 0; i < 2; i++) {
 		r->in[i] = stride_of(k, k->n->in[i], r->c);
@@ -257,7 +246,6 @@ SIMD_CLONES static void apply(const struct mask *m, const uint32_t *word, int sk
 	const uint32_t drop = m->drop;
 	const float scale = (float)m->scale;
 	uint32_t bits[TILE];
-
 	SIMD_LOOP
 	for (int i = 0; i < TILE / 2; i++) {
 		bits[2 * i] = word[i] & 0xffff;
@@ -306,7 +294,6 @@ static void drop_tile(const struct kplan *k, const struct kargs *a, const struct
 	float gathered[TILE], made[TILE], rectified[TILE];
 	const float *x = fetch(a->in[0], r->c, r->in[0], i, n, gathered);
 	float *y = tile(a, r, 0, i, made);
-
 	rng_blocks(m->seed, m->stream, m->step, block, (skip + n + BLOCK - 1) / BLOCK, word);
 	if (relu) {
 		float *z = a->out[1] ? tile(a, r, 1, i, rectified) : rectified;
@@ -324,7 +311,6 @@ static void drop_range(const struct kplan *k, const struct kargs *a, int64_t lo,
 {
 	struct samples s = samples_of(node_out_shape(k->g, k->n, 0));
 	struct mask m = mask_of(k, a);
-
 	for (int64_t i = lo, n; i < hi; i += n) {
 		int64_t sample = i / s.each, at = i % s.each, skip = at % BLOCK;
 		n = s.each - at < hi - i ? s.each - at : hi - i;
@@ -350,7 +336,6 @@ static void relu_grad_range(const struct kplan *k, const struct kargs *a, int64_
 {
 	const struct rows *r = k->state;
 	float scale = (float)fixed_mask(k).scale, room[3][TILE];
-
 	for (int64_t i = lo; i < hi; i += TILE) {
 		int n = hi - i < TILE ? (int)(hi - i) : TILE;
 		const float *y = fetch(a->in[0], r->c, r->in[0], i, n, room[0]);

@@ -36,7 +36,6 @@ static unsigned mask_of(const struct node *n, int nd)
 {
 	const struct reduce_attr *at = n->attr;
 	unsigned mask = 0;
-
 	for (int i = 0; i < at->axes.n; i++)
 		mask |= 1u << at->axes.v[i];
 	return at->axes.n ? mask : (1u << nd) - 1;
@@ -50,7 +49,6 @@ static int check_axes(struct graph *g, const struct node *n)
 	const struct shape *x = node_in_shape(g, n, 0);
 	unsigned seen = 0;
 	char text[SHAPE_TEXT];
-
 	for (int i = 0; i < at->axes.n; i++) {
 		int64_t axis = at->axes.v[i];
 		if (axis < 0 || axis >= x->nd)
@@ -68,7 +66,6 @@ static int check_axes(struct graph *g, const struct node *n)
 static struct shape reduced(const struct shape *x, unsigned mask, bool keep)
 {
 	struct shape s = { 0 };
-
 	for (int i = 0; i < x->nd; i++)
 		if (!(mask >> i & 1))
 			s.d[s.nd++] = x->d[i];
@@ -82,7 +79,6 @@ static int reduce_shape(struct graph *g, struct node *n)
 	const struct reduce_attr *at = n->attr;
 	const struct shape *x = node_in_shape(g, n, 0);
 	struct shape s;
-
 	TRY(node_want_float(g, n, 0, "input"));
 	TRY(check_axes(g, n));
 	s = reduced(x, mask_of(n, x->nd), at->keep);
@@ -95,7 +91,6 @@ static int max_grad_shape(struct graph *g, struct node *n)
 	const struct shape *x = node_in_shape(g, n, 0), *dy = node_in_shape(g, n, 1);
 	char a[SHAPE_TEXT], b[SHAPE_TEXT];
 	struct shape s;
-
 	TRY(node_want_float(g, n, 0, "input"));
 	TRY(node_want_float(g, n, 1, "gradient"));
 	TRY(check_axes(g, n));
@@ -114,7 +109,6 @@ static int repeat(struct graph *g, const struct node *n, tid dy, tid *dx)
 	const struct shape *x = node_in_shape(g, n, 0);
 	struct shape kept = reduced(x, mask_of(n, x->nd), true);
 	tid t;
-
 	TRY(emit_reshape(g, dy, &kept, &t));
 	return emit_broadcast(g, t, node_in_shape(g, n, 0), dx);
 }
@@ -128,14 +122,12 @@ static int sum_grad(struct graph *g, const struct node *n, const tid *dy, tid *d
 static double group(const struct graph *g, const struct node *n)
 {
 	double x = (double)shape_count(node_in_shape(g, n, 0));
-
 	return x / (double)shape_count(node_out_shape(g, n, 0));
 }
 
 static int mean_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	tid t;
-
 	TRY(emit_scale(g, dy[0], 1 / group(g, n), 0, &t));
 	return repeat(g, n, t, &dx[0]);
 }
@@ -150,7 +142,6 @@ static int max_grad(struct graph *g, const struct node *n, const tid *dy, tid *d
 static int max_grad_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	tid ones, place, t;
-
 	dx[0] = NONE;
 	TRY(emit_fill(g, 1, node_in_shape(g, n, 1), &ones));
 	TRY(graph_emit1(g, "max_grad", n->attr, 2, (tid[]){ n->in[0], ones }, &place));
@@ -173,7 +164,6 @@ static void result_strides(const struct kplan *k, int64_t *stride)
 	const struct shape *x = node_in_shape(k->g, k->n, 0);
 	unsigned mask = mask_of(k->n, x->nd);
 	int64_t at = 1;
-
 	for (int i = x->nd - 1; i >= 0; i--) {
 		stride[i] = mask >> i & 1 ? 0 : at;
 		if (stride[i])
@@ -185,7 +175,6 @@ static void result_strides(const struct kplan *k, int64_t *stride)
 static int64_t result_index(const struct shape *x, const int64_t *stride, int64_t i)
 {
 	int64_t at = 0;
-
 	for (int d = x->nd - 1; d >= 0; d--) {
 		at += i % x->d[d] * stride[d];
 		i /= x->d[d];
@@ -205,7 +194,6 @@ static void reference(const struct kplan *k, const struct kargs *a, double start
 	const double *x = a->in[0];
 	double *y = a->out[0];
 	int64_t stride[MAXD], n = shape_count(s), m = kplan_out_elements(k, 0);
-
 	result_strides(k, stride);
 	for (int64_t j = 0; j < m; j++)
 		y[j] = start;
@@ -228,7 +216,6 @@ static int mean_reference(const struct kplan *k, const struct kargs *a)
 {
 	double *y = a->out[0], n = group(k->g, k->n);
 	int64_t m = kplan_out_elements(k, 0);
-
 	reference(k, a, 0, false);
 	for (int64_t j = 0; j < m; j++)
 		y[j] /= n;
@@ -333,7 +320,6 @@ void reduce_nests(const struct kplan *k, tid result, struct nest *kept, struct n
 	const struct shape *s = node_in_shape(k->g, k->n, 0);
 	struct layout x = strided_layout(k->g, k->n->in[0]), y = strided_layout(k->g, result);
 	unsigned mask = mask_of(k->n, s->nd);
-
 	for (int i = 0, j = 0; i < s->nd; i++) {
 		if (mask >> i & 1)
 			nest_add(summed, s->d[i], x.stride[i], 0);
@@ -355,7 +341,6 @@ static int64_t part_count(const struct reduction *r)
 {
 	int64_t width = min64(r->columns, COLUMNS), rows = (PART_ELEMENTS + width - 1) / width;
 	int64_t parts = min64((PARTS + r->tasks - 1) / r->tasks, r->summed.count / rows);
-
 	return parts < 1 ? 1 : parts;
 }
 
@@ -364,7 +349,6 @@ static int reduce_plan(struct kplan *k, const struct reduction *how)
 {
 	struct reduction *r = arena_copy(k->arena, how, sizeof *how);
 	int last;
-
 	reduce_nests(k, k->n->out[0], &r->kept, &r->summed);
 	last = r->kept.n - 1;
 	r->columns = 1;
@@ -420,7 +404,6 @@ static void reduce_part(const struct reduction *r, const void *x, int64_t task, 
 	int64_t level = s->n ? s->size[s->n - 1] : 1, stride = s->n ? s->x[s->n - 1] : 1;
 	int64_t xo, yo, at;
 	int columns = task_columns(r, task);
-
 	for (int c = 0; c < columns; c++)
 		acc[c] = r->start;
 	nest_at(&r->kept, task / r->runs, &xo, &yo);
@@ -437,7 +420,6 @@ static void store(const struct reduction *r, float *y, int64_t task, const doubl
 {
 	int64_t xo, yo;
 	int columns = task_columns(r, task);
-
 	nest_at(&r->kept, task / r->runs, &xo, &yo);
 	y += yo + task % r->runs * COLUMNS * r->column_y;
 	for (int c = 0; c < columns; c++)

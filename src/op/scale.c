@@ -41,7 +41,6 @@ static int fill_shape(struct graph *g, struct node *n)
 {
 	const struct fill_attr *at = n->attr;
 	struct shape s;
-
 	if (at->shape.n > MAXD)
 		return ERR(E_SHAPE, &g->cur_loc, "'fill' makes tensors of up to %d axes, not %d", MAXD,
 		           at->shape.n);
@@ -54,7 +53,6 @@ static int fill_shape(struct graph *g, struct node *n)
 static int scale_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	const struct scale_attr *at = n->attr;
-
 	return emit_scale(g, dy[0], at->factor, 0, &dx[0]);
 }
 
@@ -63,7 +61,6 @@ static int scale_by_grad(struct graph *g, const struct node *n, const tid *dy, t
 {
 	int nd = node_in_shape(g, n, 0)->nd;
 	tid t;
-
 	dx[0] = dx[1] = NONE;
 	if (grad_wanted(g, n, 0))
 		TRY(graph_emit1(g, "scale_by", NULL, 2, (tid[]){ dy[0], n->in[1] }, &dx[0]));
@@ -89,14 +86,12 @@ static void scale_cost(const struct graph *g, const struct node *n, struct cost 
 static int scale_choose(struct kplan *k, struct layout *in, struct layout *out)
 {
 	const struct scale_attr *at = k->n->attr;
-
 	return at->shift != 0 ? walk_choose_dense(k, in, out) : walk_choose_any(k, in, out);
 }
 
 static int fill_choose(struct kplan *k, struct layout *in, struct layout *out)
 {
 	const struct fill_attr *at = k->n->attr;
-
 	return at->value != 0 ? walk_choose_dense(k, in, out) : walk_choose_any(k, in, out);
 }
 
@@ -108,7 +103,6 @@ static int scale_reference(const struct kplan *k, const struct kargs *a)
 	const double *x = a->in[0];
 	double *y = a->out[0];
 	int64_t n = kplan_out_elements(k, 0);
-
 	for (int64_t i = 0; i < n; i++)
 		y[i] = at->factor * x[i] + at->shift;
 	return 0;
@@ -119,7 +113,6 @@ static int scale_by_reference(const struct kplan *k, const struct kargs *a)
 	const double *x = a->in[0], *s = a->in[1];
 	double *y = a->out[0];
 	int64_t n = kplan_out_elements(k, 0);
-
 	for (int64_t i = 0; i < n; i++)
 		y[i] = *s * x[i];
 	return 0;
@@ -130,7 +123,6 @@ static int fill_reference(const struct kplan *k, const struct kargs *a)
 	const struct fill_attr *at = k->n->attr;
 	double *y = a->out[0];
 	int64_t n = kplan_out_elements(k, 0);
-
 	for (int64_t i = 0; i < n; i++)
 		y[i] = at->value;
 	return 0;
@@ -144,7 +136,6 @@ static void scale_range(const struct kplan *k, const struct kargs *a, int64_t lo
 	const struct scale_attr *at = k->n->attr;
 	const float *x = a->in[0];
 	float *y = a->out[0], factor = (float)at->factor, shift = (float)at->shift;
-
 	SIMD_LOOP
 	for (int64_t i = lo; i < hi; i++)
 		y[i] = factor * x[i] + shift;
@@ -163,7 +154,6 @@ static void scale_by_range(const struct kplan *k, const struct kargs *a, int64_t
 {
 	const float *x = a->in[0], s = *(const float *)a->in[1];
 	float *y = a->out[0];
-
 	SIMD_LOOP
 	for (int64_t i = lo; i < hi; i++)
 		y[i] = s * x[i];
@@ -179,7 +169,6 @@ static void fill_range(const struct kplan *k, const struct kargs *a, int64_t lo,
 {
 	const struct fill_attr *at = k->n->attr;
 	float *y = a->out[0], value = (float)at->value;
-
 	SIMD_LOOP
 	for (int64_t i = lo; i < hi; i++)
 		y[i] = value;
@@ -198,7 +187,6 @@ static int scale_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct scale_attr *at = k->n->attr;
 	const struct k_walk w = cuda_walk(k);
-
 	return cuda_launched(k, k_unary(cuda_stream(k->dev), K_SCALE, cuda_out_type(k, 0), &w,
 	                                (float)at->factor, (float)at->shift, a->in[0], a->out[0]));
 }
@@ -206,7 +194,6 @@ static int scale_cuda(const struct kplan *k, const struct kargs *a)
 static int scale_by_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct k_walk w = cuda_walk(k);
-
 	return cuda_launched(k, k_scale_by(cuda_stream(k->dev), cuda_out_type(k, 0), &w, a->in[0],
 	                                   a->in[1], a->out[0]));
 }
@@ -215,7 +202,6 @@ static int fill_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct fill_attr *at = k->n->attr;
 	const struct k_walk w = cuda_walk(k);
-
 	return cuda_launched(k, k_fill(cuda_stream(k->dev), cuda_out_type(k, 0), &w, at->value,
 	                               a->out[0]));
 }

@@ -42,7 +42,6 @@ static const struct field transpose_fields[] = {
 static int wanted_shape(struct graph *g, const struct node *n, struct shape *s)
 {
 	const struct shape_attr *at = n->attr;
-
 	if (at->shape.n > MAXD)
 		return ERR(E_SHAPE, &g->cur_loc, "'%s' makes tensors of up to %d axes, not %d", n->op->name,
 		           MAXD, at->shape.n);
@@ -57,7 +56,6 @@ static int broadcast_shape(struct graph *g, struct node *n)
 	int lead;
 	bool fits;
 	char a[SHAPE_TEXT], b[SHAPE_TEXT];
-
 	TRY(node_want_float(g, n, 0, "input"));
 	TRY(wanted_shape(g, n, &s));
 	lead = s.nd - x->nd;
@@ -75,7 +73,6 @@ static int infer(struct graph *g, int64_t count, struct shape *s)
 {
 	int64_t rest = 1;
 	int hole = NONE;
-
 	for (int i = 0; i < s->nd; i++) {
 		if (s->d[i] == -1 && hole != NONE)
 			return ERR(E_SHAPE, &g->cur_loc, "'reshape' can infer one axis, not two");
@@ -95,7 +92,6 @@ static int reshape_shape(struct graph *g, struct node *n)
 	const struct shape *x = node_in_shape(g, n, 0);
 	struct shape s;
 	char a[SHAPE_TEXT], b[SHAPE_TEXT];
-
 	TRY(wanted_shape(g, n, &s));
 	TRY(infer(g, shape_count(x), &s));
 	if (shape_count(&s) != shape_count(x))
@@ -111,7 +107,6 @@ static int transpose_shape(struct graph *g, struct node *n)
 	struct shape s = { .nd = x->nd };
 	unsigned seen = 0;
 	char text[SHAPE_TEXT];
-
 	TRY(node_want_float(g, n, 0, "input"));
 	if (at->perm.n != x->nd)
 		return ERR(E_SHAPE, &g->cur_loc, "'perm' names %d axes, but the input %s has %d",
@@ -135,7 +130,6 @@ static int broadcast_grad(struct graph *g, const struct node *n, const tid *dy, 
 	int lead = y.nd - x.nd;
 	unsigned axes = 0;
 	tid t;
-
 	for (int i = 0; i < y.nd; i++)
 		if (i < lead || x.d[i - lead] != y.d[i])
 			axes |= 1u << i;
@@ -152,7 +146,6 @@ static int transpose_grad(struct graph *g, const struct node *n, const tid *dy, 
 {
 	const struct transpose_attr *at = n->attr;
 	int inverse[MAXD];
-
 	for (int i = 0; i < at->perm.n; i++)
 		inverse[at->perm.v[i]] = i;
 	return emit_transpose(g, dy[0], inverse, &dx[0]);
@@ -167,14 +160,12 @@ static int broadcast_axis(const struct kplan *k, int i)
 {
 	const struct shape *x = node_in_shape(k->g, k->n, 0);
 	int axis = i - (node_out_shape(k->g, k->n, 0)->nd - x->nd);
-
 	return axis < 0 || x->d[axis] == 1 ? NONE : axis;
 }
 
 static int transpose_axis(const struct kplan *k, int i)
 {
 	const struct transpose_attr *at = k->n->attr;
-
 	return (int)at->perm.v[i];
 }
 
@@ -185,7 +176,6 @@ static int reference(const struct kplan *k, const struct kargs *a, source_axis *
 	const double *x = a->in[0];
 	double *y = a->out[0];
 	int64_t n = shape_count(s);
-
 	for (int64_t i = 0; i < n; i++) {
 		int64_t at = 0, rest = i;
 		for (int d = s->nd - 1; d >= 0; d--) {
@@ -219,7 +209,6 @@ static int plan(struct kplan *k, source_axis *source)
 	struct nest *t = ARENA_NEW(k->arena, struct nest);
 	const struct shape *s = node_out_shape(k->g, k->n, 0);
 	struct layout x = strided_layout(k->g, k->n->in[0]), y = strided_layout(k->g, k->n->out[0]);
-
 	for (int i = 0; i < s->nd; i++) {
 		int axis = source(k, i);
 		nest_add(t, s->d[i], axis == NONE ? 0 : x.stride[axis], y.stride[i]);
@@ -262,7 +251,6 @@ static void copy_range(const struct kplan *k, const struct kargs *a, int64_t lo,
 	float *y = a->out[0];
 	int last = t->n - 1;
 	int64_t level = t->n ? t->size[last] : 1;
-
 	while (lo < hi) {
 		int64_t n = level - lo % level, xo, yo;
 		if (n > hi - lo)
@@ -276,7 +264,6 @@ static void copy_range(const struct kplan *k, const struct kargs *a, int64_t lo,
 static int copy_cpu(const struct kplan *k, const struct kargs *a)
 {
 	const struct nest *t = k->state;
-
 	walk_run(k, a, t->count, copy_range);
 	return 0;
 }
@@ -289,7 +276,6 @@ static int copy_cuda(const struct kplan *k, const struct kargs *a, source_axis *
 	const struct shape *s = node_out_shape(k->g, k->n, 0);
 	const int64_t *from = cuda_strides(k, k->n->in[0]);
 	int64_t in[MAXD] = { 0 };
-
 	for (int i = 0; i < s->nd; i++)
 		in[i] = source(k, i) == NONE ? 0 : from[source(k, i)];
 	return cuda_copy(k, s, in, cuda_strides(k, k->n->out[0]),

@@ -41,7 +41,6 @@ static const struct field leaky_relu_fields[] = {
 static int leaky_relu_shape(struct graph *g, struct node *n)
 {
 	const struct leaky_relu_attr *at = n->attr;
-
 	if (!(at->slope >= 0))
 		return ERR(E_CONFIG, &g->cur_loc, "the slope of '%s' must not be negative, but is %g",
 		           n->op->name, at->slope);
@@ -71,7 +70,6 @@ static int mask_grad(struct graph *g, const struct node *n, const tid *dy, tid *
 static int tanh_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	tid t;
-
 	TRY(emit_unary(g, "square", n->out[0], &t));
 	TRY(emit_scale(g, t, -1, 1, &t));
 	return emit_mul(g, dy[0], t, &dx[0]);
@@ -80,7 +78,6 @@ static int tanh_grad(struct graph *g, const struct node *n, const tid *dy, tid *
 static int sigmoid_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	tid t;
-
 	TRY(emit_scale(g, n->out[0], -1, 1, &t));
 	TRY(emit_mul(g, n->out[0], t, &t));
 	return emit_mul(g, dy[0], t, &dx[0]);
@@ -89,7 +86,6 @@ static int sigmoid_grad(struct graph *g, const struct node *n, const tid *dy, ti
 static int softplus_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	tid t;
-
 	TRY(emit_unary(g, "sigmoid", n->in[0], &t));
 	return emit_mul(g, dy[0], t, &dx[0]);
 }
@@ -97,7 +93,6 @@ static int softplus_grad(struct graph *g, const struct node *n, const tid *dy, t
 static int square_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	tid t;
-
 	TRY(emit_mul(g, n->in[0], dy[0], &t));
 	return emit_scale(g, t, 2, 0, &dx[0]);
 }
@@ -105,7 +100,6 @@ static int square_grad(struct graph *g, const struct node *n, const tid *dy, tid
 static int sqrt_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	tid t;
-
 	TRY(emit_div(g, dy[0], n->out[0], &t));
 	return emit_scale(g, t, 0.5, 0, &dx[0]);
 }
@@ -123,7 +117,6 @@ static int log_grad(struct graph *g, const struct node *n, const tid *dy, tid *d
 static int log1p_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	tid t;
-
 	TRY(emit_scale(g, n->in[0], 1, 1, &t));
 	return emit_div(g, dy[0], t, &dx[0]);
 }
@@ -131,7 +124,6 @@ static int log1p_grad(struct graph *g, const struct node *n, const tid *dy, tid 
 static int expm1_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	tid t;
-
 	TRY(emit_scale(g, n->out[0], 1, 1, &t));
 	return emit_mul(g, dy[0], t, &dx[0]);
 }
@@ -188,7 +180,6 @@ static int leaky_relu_reference(const struct kplan *k, const struct kargs *a)
 	const double *x = a->in[0];
 	double *y = a->out[0], slope = slope_of(k);
 	int64_t n = kplan_out_elements(k, 0);
-
 	for (int64_t i = 0; i < n; i++)
 		y[i] = x[i] < 0 ? slope * x[i] : x[i];
 	return 0;
@@ -199,7 +190,6 @@ static void leaky_relu_range(const struct kplan *k, const struct kargs *a, int64
 {
 	const float *x = a->in[0];
 	float *y = a->out[0], slope = (float)slope_of(k);
-
 	SIMD_LOOP
 	for (int64_t i = lo; i < hi; i++)
 		y[i] = simd_select(x[i] < 0, slope * x[i], x[i]);
@@ -219,7 +209,6 @@ static int relu_grad_reference(const struct kplan *k, const struct kargs *a)
 	const double *y = a->in[0], *dy = a->in[1];
 	double *dx = a->out[0];
 	int64_t n = kplan_out_elements(k, 0);
-
 	for (int64_t i = 0; i < n; i++)
 		dx[i] = y[i] > 0 ? dy[i] : 0;
 	return 0;
@@ -230,7 +219,6 @@ static void relu_grad_range(const struct kplan *k, const struct kargs *a, int64_
 {
 	const float *y = a->in[0], *dy = a->in[1];
 	float *dx = a->out[0];
-
 	SIMD_LOOP
 	for (int64_t i = lo; i < hi; i++)
 		dx[i] = simd_select(y[i] > 0, dy[i], 0);
@@ -247,7 +235,6 @@ static int leaky_relu_grad_reference(const struct kplan *k, const struct kargs *
 	const double *y = a->in[0], *dy = a->in[1];
 	double *dx = a->out[0], slope = slope_of(k);
 	int64_t n = kplan_out_elements(k, 0);
-
 	for (int64_t i = 0; i < n; i++)
 		dx[i] = y[i] > 0 ? dy[i] : slope * dy[i];
 	return 0;
@@ -259,7 +246,6 @@ static void leaky_relu_grad_range(const struct kplan *k, const struct kargs *a, 
 {
 	const float *y = a->in[0], *dy = a->in[1];
 	float *dx = a->out[0], slope = (float)slope_of(k);
-
 	SIMD_LOOP
 	for (int64_t i = lo; i < hi; i++)
 		dx[i] = simd_select(y[i] > 0, dy[i], slope * dy[i]);

@@ -268,7 +268,6 @@ static const char *misfit(const struct shape *y, const struct shape *t, enum tar
 {
 	bool labels = kind == TARGET_LABELS;
 	int points = y->nd - 2, wanted = t->nd - (labels ? 1 : 2);
-
 	if (kind == TARGET_FLAGS && t->nd == y->nd - 1)
 		return ": the data has class numbers, of one class each, for which the loss is "
 		       "softmax_cross_entropy; flags have an axis of channels, with 0 or 1 for each class";

@@ -185,7 +185,6 @@ int metric_unknown(const char *name, const struct loc *loc)
 	const char *names[NMETRICS + 1] = { NULL };
 	struct buf text = BUF_INIT;
 	int rc;
-
 	for (int i = 0; i < NMETRICS; i++)
 		names[i] = strcmp(table[i].name, METRIC_TOP) == 0 ? METRIC_TOP "5" : table[i].name;
 	if (strchr(name, ','))

@@ -123,7 +123,6 @@ int settings_check(const struct optimizer *o, bool sgd, const struct loc *loc)
 {
 	const struct variant_value *v = &o->trust;
 	const struct trust *t = v->data;
-
 	if (!v->v)
 		return 0;
 	if (v->v->fields == lars_fields && !sgd)
@@ -145,7 +144,6 @@ static struct setting setting_of(const struct optimizer *o, const struct group *
 {
 	bool plain = o->exempt == EXEMPT_VECTORS && w->shape.nd <= 1;
 	struct setting s = { plain ? 0 : o->weight_decay, 1, !plain };
-
 	if (!group)
 		return s;
 	if (!isnan(group->weight_decay))
@@ -159,7 +157,6 @@ static struct setting setting_of(const struct optimizer *o, const struct group *
 static const struct group *find_group(const struct optimizer *o, const char *name, bool *used)
 {
 	const struct group *group = o->groups.v;
-
 	for (int i = 0; i < o->groups.n; i++)
 		if (fnmatch(group[i].match, name, 0) == 0) {
 			used[i] = true;
@@ -173,7 +170,6 @@ int settings_of(struct graph *g, const struct optimizer *o, int n, const tid *pa
 {
 	bool *used = ARENA_ARRAY(g->arena, bool, o->groups.n + 1);
 	struct setting *s = ARENA_ARRAY(g->arena, struct setting, n + 1);
-
 	for (int i = 0; i < n; i++) {
 		const struct tensor *w = graph_t(g, param[i]);
 		s[i] = setting_of(o, find_group(o, w->name, used), w);
@@ -191,6 +187,5 @@ size_t settings_prefix(const char *name, int per)
 {
 	const char *dot = per == PER_LAYER ? strrchr(name, '.') : per == PER_BLOCK ? strchr(name, '.') :
 	                  NULL;
-
 	return dot ? (size_t)(dot - name) : strlen(name);
 }

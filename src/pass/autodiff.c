@@ -57,7 +57,6 @@ static void mark_to_y(const struct graph *g, int ny, const tid *y, bool *to)
 static void walk_init(struct walk *w, struct graph *g, int ny, const tid *y, int nx, const tid *x)
 {
 	bool *to = mem_calloc((size_t)g->ntensor + 1, sizeof *to);
-
 	*w = (struct walk){ .g = g, .nnode = g->nnode, .ntensor = g->ntensor };
 	w->on = mem_calloc((size_t)g->ntensor + 1, sizeof *w->on);
 	w->saved = mem_calloc((size_t)g->ntensor + 1, sizeof *w->saved);
@@ -76,7 +75,6 @@ static void walk_init(struct walk *w, struct graph *g, int ny, const tid *y, int
 static void walk_release(struct walk *w)
 {
 	struct graph *g = w->g;
-
 	for (int t = 0; t < w->ntensor; t++)
 		g->tensor[t]->requires_grad = w->saved[t];
 	for (int i = w->nnode; i < g->nnode; i++)
@@ -90,7 +88,6 @@ static void walk_release(struct walk *w)
 static int ones_like(struct graph *g, tid y, tid *out)
 {
 	const struct tensor *t = g->tensor[y];
-
 	if (t->shape.nd == 0 && t->dtype == DTYPE_F32) {
 		*out = graph_scalar(g, 1);
 		return 0;
@@ -102,7 +99,6 @@ static int ones_like(struct graph *g, tid y, tid *out)
 static void mark_gradient(struct walk *w, tid t, tid d)
 {
 	struct tensor *x = w->g->tensor[d];
-
 	if (w->g->tensor[t]->role == ROLE_PARAM && x->producer >= w->nnode && x->grad_of == NONE)
 		x->grad_of = t;
 }
@@ -111,7 +107,6 @@ static void mark_gradient(struct walk *w, tid t, tid d)
 static int accumulate(struct walk *w, tid t, tid d)
 {
 	struct graph *g = w->g;
-
 	if (!shape_equal(&g->tensor[d]->shape, &g->tensor[t]->shape))
 		return ERR(E_BUG, &g->cur_loc, "gradient of '%s' has another shape than the tensor",
 		           g->tensor[t]->name);
@@ -127,7 +122,6 @@ static int accumulate(struct walk *w, tid t, tid d)
 static int seed(struct walk *w, int ny, const tid *y, const tid *dy)
 {
 	struct graph *g = w->g;
-
 	for (int j = 0; j < ny; j++) {
 		struct graph_context saved = { g->cur_name, g->cur_loc, g->cur_phase };
 		tid d = dy ? dy[j] : NONE;
@@ -153,7 +147,6 @@ static int seed(struct walk *w, int ny, const tid *y, const tid *dy)
 static int differentiate(struct walk *w, const struct node *n, const tid *dy, tid *dx)
 {
 	struct graph *g = w->g;
-
 	if (!n->op->grad && (n->op->flags & OP_ONCE))
 		return ERR(E_UNSUPPORTED, &n->loc, "'%s' in layer '%s' has no second derivative",
 		           n->op->name, n->name);
@@ -176,7 +169,6 @@ static int walk_node(struct walk *w, const struct node *n)
 	bool wanted = false, any = false;
 	tid *dy, *dx;
 	int rc;
-
 	for (int i = 0; i < n->nin; i++)
 		wanted |= passes_gradient(n, i) && w->on[n->in[i]];
 	for (int i = 0; i < n->nout; i++)
@@ -202,7 +194,6 @@ int autodiff(struct graph *g, int ny, const tid *y, const tid *dy, int nx, const
 {
 	struct walk w;
 	int rc;
-
 	walk_init(&w, g, ny, y, nx, x);
 	rc = seed(&w, ny, y, dy);
 	for (int i = w.nnode - 1; rc == 0 && i >= 0; i--)

@@ -21,7 +21,6 @@ static const struct {
 static bool fits(const struct graph *g, const struct readers *readers, const struct node *pool)
 {
 	const struct node *map = rewrite_producer(g, pool->in[0]);
-
 	for (size_t i = 0; map && i < sizeof rows / sizeof *rows; i++)
 		if (rewrite_is(pool, rows[i].pool) && rewrite_is(map, rows[i].map) &&
 		    rewrite_made_by(g, map->in[0], rows[i].behind))
@@ -36,7 +35,6 @@ static void swap(struct graph *g, struct node *pool)
 	struct node *map = rewrite_producer(g, pool->in[0]);
 	const tid x = map->in[0], between = map->out[0], y = pool->out[0];
 	const struct node first = *map;
-
 	g->tensor[between]->shape = g->tensor[y]->shape;
 	*map = *pool;
 	map->id = first.id;
@@ -56,7 +54,6 @@ int pass_commute(struct graph *g, struct pass_env *env)
 {
 	struct arena *scratch = arena_new();
 	const struct readers readers = rewrite_readers(g, scratch);
-
 	for (int i = 0; i < g->nnode; i++)
 		if (g->node[i]->nin > 0 && fits(g, &readers, g->node[i]))
 			swap(g, g->node[i]);

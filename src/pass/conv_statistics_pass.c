@@ -29,7 +29,6 @@ static bool suits(const struct node *conv, const struct node *norm)
 static int split(struct rewrite *r, struct node *conv, struct node *norm)
 {
 	struct node *made;
-
 	TRY(rewrite_replace(r, conv, "conv_statistics", norm, 2, conv->in, &made));
 	rewrite_take(r->g, made, 0, conv->out[0]);
 	for (int i = 1; i < 4; i++)
@@ -45,7 +44,6 @@ int pass_conv_statistics(struct graph *g, struct pass_env *env)
 {
 	struct rewrite r;
 	int rc = 0;
-
 	if (env->backend != BACKEND_CUDA)
 		return 0;
 	rewrite_begin(&r, g);

@@ -21,7 +21,6 @@ int pass_dce(struct graph *g, struct pass_env *env)
 {
 	bool *wanted = mem_calloc((size_t)g->ntensor + 1, sizeof *wanted);
 	struct rewrite r;
-
 	rewrite_begin(&r, g);
 	for (int i = g->nnode - 1; i >= 0; i--) {
 		const struct node *n = g->node[i];

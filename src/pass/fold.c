@@ -24,7 +24,6 @@ static bool is_filled(const struct graph *g, tid t, double v)
 {
 	const struct node *fill = rewrite_made_by(g, t, "fill");
 	const struct tensor *x = g->tensor[t];
-
 	if (x->role == ROLE_CONSTANT && shape_count(&x->shape) == 1)
 		return dtype_get(x->dtype, x->value, 0) == v;
 	return fill && ((const struct fill_attr *)fill->attr)->value == v;
@@ -34,7 +33,6 @@ static bool is_filled(const struct graph *g, tid t, double v)
 static bool is_stable(const struct graph *g, tid t)
 {
 	enum role r = g->tensor[graph_root(g, t)]->role;
-
 	return r != ROLE_PARAM && r != ROLE_STATE;
 }
 
@@ -42,7 +40,6 @@ static bool is_stable(const struct graph *g, tid t)
 static tid stands_for(const struct fold *f, const struct node *n, int i)
 {
 	const struct tensor *in = f->g->tensor[n->in[i]], *out = f->g->tensor[n->out[0]];
-
 	return in->dtype == out->dtype && shape_equal(&in->shape, &out->shape) ? in->id : NONE;
 }
 
@@ -91,7 +88,6 @@ static tid fold_scale(struct fold *f, struct node *n)
 	struct scale_attr *at = n->attr;
 	const struct tensor *x = f->g->tensor[n->in[0]];
 	const struct node *inner = rewrite_made_by(f->g, n->in[0], "scale");
-
 	if (x->role == ROLE_CONSTANT && x->shape.nd == 0 && x->dtype == DTYPE_F32)
 		return graph_scalar(f->g, at->factor * dtype_get(x->dtype, x->value, 0) + at->shift);
 	if (inner && readers_count(&f->readers, n->in[0]) == 1 && !x->output &&
@@ -110,7 +106,6 @@ static tid fold_scale(struct fold *f, struct node *n)
 static tid fold_reshape(struct fold *f, struct node *n)
 {
 	const struct node *inner = rewrite_made_by(f->g, n->in[0], "reshape");
-
 	if (inner)
 		n->in[0] = inner->in[0];
 	return stands_for(f, n, 0);
@@ -135,7 +130,6 @@ static tid fold_transpose(struct fold *f, struct node *n)
 {
 	struct ints *perm = &((struct transpose_attr *)n->attr)->perm;
 	const struct node *inner = rewrite_made_by(f->g, n->in[0], "transpose");
-
 	if (inner && is_stable(f->g, inner->in[0])) {
 		const struct ints *first = &((const struct transpose_attr *)inner->attr)->perm;
 		int64_t *joined = ARENA_ARRAY(f->g->arena, int64_t, perm->n);
@@ -178,7 +172,6 @@ static void fold_node(struct fold *f, struct node *n)
 	struct graph *g = f->g;
 	struct tensor *out;
 	tid same;
-
 	rewrite_operands(g, n, f->same, f->ntensor);
 	if (n->nout != 1 || n->out[0] == NONE)
 		return;
@@ -197,7 +190,6 @@ int pass_fold(struct graph *g, struct pass_env *env)
 {
 	struct arena *scratch = arena_new();
 	struct fold f = { .g = g, .ntensor = g->ntensor, .readers = rewrite_readers(g, scratch) };
-
 	f.same = ARENA_ARRAY(scratch, tid, g->ntensor + 1);
 	for (int t = 0; t < f.ntensor; t++)
 		f.same[t] = NONE;

@@ -58,7 +58,6 @@ static bool bind(struct match *m, int letter, tid t)
 static bool swapped(const struct graph *g, struct match *m, const struct node *n)
 {
 	bool later = g->tensor[n->in[1]]->producer > g->tensor[n->in[0]]->producer;
-
 	return later ^ (m->swap >> m->adds++ & 1);
 }
 
@@ -66,7 +65,6 @@ static bool swapped(const struct graph *g, struct match *m, const struct node *n
 static bool is_op_of(const struct fuse_term *t, const struct op *op)
 {
 	const size_t all = strcspn(t->op, " /"), length = strlen(op->name);
-
 	for (size_t at = 0; at < all; at += strcspn(t->op + at, "| /") + 1)
 		if (strcspn(t->op + at, "| /") == length && !memcmp(t->op + at, op->name, length))
 			return true;
@@ -77,7 +75,6 @@ static bool is_op_of(const struct fuse_term *t, const struct op *op)
 static bool has_slope(const struct fuse_term *t, const struct node *n)
 {
 	const double *slope = attr_find(n->op, n->attr, "slope", FT_FLOAT);
-
 	return isnan(t->slope) || (slope && *slope == t->slope);
 }
 
@@ -105,7 +102,6 @@ static struct node *producer_of(const struct graph *g, const struct match *m,
                                 const struct fuse_term *t)
 {
 	struct node *n = NULL;
-
 	for (int i = 0; i < t->nout && !n; i++)
 		if (m->bind[t->out[i]] != UNBOUND)
 			n = rewrite_producer(g, m->bind[t->out[i]]);
@@ -116,7 +112,6 @@ static bool find(const struct graph *g, struct match *m, struct node *last)
 {
 	const struct fuse_pattern *p = m->p;
 	struct node *n;
-
 	for (int i = 0; i < LETTERS; i++)
 		m->bind[i] = i == NO_LETTER ? NONE : UNBOUND;
 	m->adds = 0;
@@ -153,7 +148,6 @@ static bool has_letter(const int *list, int n, int letter)
 static bool is_private(const struct fuse *f, const struct match *m)
 {
 	const struct fuse_pattern *p = m->p;
-
 	for (int k = 0; k < p->nfrom; k++)
 		for (int i = 0; i < p->from[k].nout; i++) {
 			int letter = p->from[k].out[i], inside = 0;
@@ -173,7 +167,6 @@ static bool is_private(const struct fuse *f, const struct match *m)
 static bool is_of_one_type(const struct graph *g, const struct match *m)
 {
 	const struct tensor *first = NULL;
-
 	for (int i = 0; i < LETTERS; i++) {
 		const struct tensor *t = m->bind[i] < 0 ? NULL : g->tensor[m->bind[i]];
 		if (!t || !dtype_is_float(t->dtype))
@@ -195,7 +188,6 @@ static const struct fuse_term *term_of(const struct fuse_pattern *p, int i)
 static bool agrees(const struct match *m)
 {
 	const struct fuse_pattern *p = m->p;
-
 	for (int k = 0; k < p->nfrom; k++) {
 		const struct node *a = m->node[k];
 		for (int i = 0; i < p->nfrom + p->ngiven; i++) {
@@ -235,7 +227,6 @@ static bool reads_derived(const struct fuse *f, const struct match *m, const str
 static bool part(struct fuse *f, const struct match *m, int from, int to)
 {
 	struct graph *g = f->g;
-
 	f->nearly = f->nlate = 0;
 	f->attempt++;
 	for (int i = from; i <= to; i++) {
@@ -286,7 +277,6 @@ static void count_uses(struct fuse *f, const struct node *n, int by)
 static const struct node *widest(const struct match *m)
 {
 	const struct node *n = m->node[0];
-
 	for (int k = 1; k < m->p->nfrom; k++)
 		n = m->node[k]->nin > n->nin ? m->node[k] : n;
 	return n;
@@ -297,7 +287,6 @@ static const struct node *widest(const struct match *m)
 static int make_attr(struct graph *g, const struct match *m, void **attr, bool *fits)
 {
 	const struct fuse_pattern *p = m->p;
-
 	TRY(rewrite_attr(g, p->op, p->nfrom, (const struct node *const *)m->node, attr));
 	if (!isnan(p->to->slope))
 		*(double *)attr_find(p->op, *attr, "slope", FT_FLOAT) = p->to->slope;
@@ -317,7 +306,6 @@ static int make_node(struct fuse *f, const struct match *m, const void *attr, st
 	struct graph_context saved = graph_enter(g, widest(m));
 	int rc, ntensor = g->ntensor, nin = to->nin;
 	tid in[MAX_TENSORS];
-
 	if (m->p->across)
 		g->cur_phase = m->node[0]->phase;
 	for (int i = 0; i < to->nin; i++)
@@ -347,7 +335,6 @@ static int replace(struct fuse *f, const struct match *m, const void *attr, int 
 	struct graph *g = f->g;
 	struct node *made;
 	int at = from;
-
 	TRY(make_node(f, m, attr, &made));
 	for (int k = 0; k < m->p->nfrom; k++) {
 		count_uses(f, m->node[k], -1);
@@ -373,7 +360,6 @@ static int apply(struct fuse *f, const struct fuse_pattern *p, int last, bool *d
 	void *attr;
 	int from = last;
 	bool fits;
-
 	for (m.swap = 0; m.swap < 1u << MAX_TERMS; m.swap++) {
 		if (find(f->g, &m, f->g->node[last]) && is_private(f, &m) &&
 		    is_of_one_type(f->g, &m) && agrees(&m))
@@ -395,7 +381,6 @@ static int apply(struct fuse *f, const struct fuse_pattern *p, int last, bool *d
 static void close_gaps(struct graph *g)
 {
 	int n = 0;
-
 	for (int i = 0; i < g->nnode; i++)
 		if (g->node[i])
 			put(g, n++, g->node[i]);
@@ -405,7 +390,6 @@ static void close_gaps(struct graph *g)
 static int apply_everywhere(struct fuse *f, const struct fuse_pattern *p)
 {
 	bool done = false;
-
 	for (int i = 0; i < f->g->nnode; i++)
 		if (f->g->node[i])
 			TRY(apply(f, p, i, &done));
@@ -420,7 +404,6 @@ int pass_fuse(struct graph *g, struct pass_env *env)
 	struct fuse_pattern p;
 	size_t ntensor = (size_t)g->ntensor + 1, nnode = (size_t)g->nnode + 1;
 	int rc = 0;
-
 	f.uses = mem_calloc(ntensor, sizeof *f.uses);
 	f.derived = mem_calloc(ntensor, sizeof *f.derived);
 	f.touched = mem_calloc(ntensor, sizeof *f.touched);

@@ -125,7 +125,6 @@ static const char *parse_letters(const char *s, int *list, int *n, unsigned *opt
 static int parse(const char *s, struct fuse_term *term, int room)
 {
 	int n = 0;
-
 	while (s && *s) {
 		struct fuse_term *t = &term[n];
 		unsigned none = 0;
@@ -151,7 +150,6 @@ bool fuse_rule(struct fuse_pattern *p, int i, enum backend backend)
 {
 	const struct rule *r = &rules[i];
 	char name[64];
-
 	memset(p, 0, sizeof *p);
 	p->across = r->across;
 	p->ngiven = parse(r->given, p->given, MAX_TERMS);

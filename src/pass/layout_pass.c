@@ -46,7 +46,6 @@ static struct layout shared_layout(const struct graph *g, const struct node *n)
 {
 	const struct layout *best = NULL;
 	int best_votes = 0;
-
 	if ((n->op->flags & OP_UPDATE) && !is_unset(g, n->in[0]) && layout_shares(g, n, n->in[0]))
 		return g->tensor[n->in[0]]->layout;
 	for (int i = 0; i < n->nin; i++) {
@@ -68,7 +67,6 @@ static void want_fixed(const struct graph *g, const struct node *n, enum kernel_
                        struct layout *in, struct layout *out)
 {
 	struct layout same = { 0 };
-
 	if (kl == KL_SAME && layout_shared_shape(g, n))
 		same = shared_layout(g, n);
 	for (int i = 0; i < n->nin + n->nout; i++) {
@@ -89,7 +87,6 @@ static int want_chosen(struct choice *c, struct node *n, struct layout *in, stru
 	struct graph *g = c->g;
 	struct kplan k = { .g = g, .n = n, .dev = c->env->dev, .env = c->env->plan,
 		.arena = c->scratch };
-
 	for (int i = 0; i < n->nin; i++)
 		if (n->in[i] != NONE)
 			in[i] = g->tensor[n->in[i]]->layout;
@@ -110,7 +107,6 @@ static int ask(struct choice *c, struct node *n, struct layout **in, struct layo
 {
 	const struct kernel *k = &n->op->kernel[c->env->backend];
 	int room = n->nin + n->nout;
-
 	if (room > c->want_cap) {
 		c->want_cap = room + 16;
 		c->want = mem_realloc(c->want, (size_t)c->want_cap * sizeof *c->want);
@@ -173,7 +169,6 @@ static int fix_input(struct choice *c, struct node *n, int i, const struct layou
 	struct graph *g = c->g;
 	struct tensor *t = g->tensor[n->in[i]];
 	tid copy;
-
 	if (!t->layout.set)
 		t->layout = *want;
 	if (layout_equal(&t->layout, want))
@@ -194,7 +189,6 @@ static int fix_layouts(struct choice *c, struct node *n)
 {
 	struct graph *g = c->g;
 	struct layout *in, *out;
-
 	TRY(ask(c, n, &in, &out));
 	for (int i = 0; i < n->nin; i++)
 		if (n->in[i] != NONE)
@@ -226,7 +220,6 @@ static int finish(struct choice *c)
 	struct graph *g = c->g;
 	const char *wrong;
 	tid t;
-
 	for (t = 0; t < g->ntensor; t++)    /* a param without a reader */
 		if (!g->tensor[t]->layout.set && g->tensor[t]->role != ROLE_ACTIVATION)
 			g->tensor[t]->layout = layout_plain(&g->tensor[t]->shape);
@@ -247,7 +240,6 @@ static void foresee(struct graph *g, struct pass_env *env)
 {
 	struct kplan *k = mem_alloc(((size_t)g->nnode + 1) * sizeof *k);
 	int n = 0;
-
 	for (int i = 0; i < g->nnode; i++)
 		if (g->node[i]->op->kernel[env->backend].foresee)
 			k[n++] = (struct kplan){ .g = g, .n = g->node[i], .dev = env->dev, .env = env->plan };
@@ -265,7 +257,6 @@ static int check_size(const struct graph *g, const struct node *n, tid t)
 {
 	const struct tensor *x = t == NONE ? NULL : g->tensor[t];
 	char text[SHAPE_TEXT];
-
 	if (!x)
 		return 0;
 	const bool shared = x->role == ROLE_PARAM || x->role == ROLE_STATE || x->shape.nd < 2;

@@ -16,7 +16,6 @@
 static void dump(const struct graph *g, const struct pass *p, const struct pass_env *env)
 {
 	struct buf text = BUF_INIT;
-
 	if (!env->dump || !env->dump_to ||
 	    (strcmp(env->dump, "all") != 0 && strcmp(env->dump, p->name) != 0))
 		return;

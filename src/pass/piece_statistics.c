@@ -79,7 +79,6 @@ static const struct node *concat_of(const struct graph *g, tid t)
 {
 	const struct node *n = rewrite_producer(g, t);
 	int64_t first;
-
 	return n && (n->op->flags & OP_CONCAT) && n->op->piece && n->op->piece(g, n, 0, &first) ? n :
 	       NULL;
 }
@@ -89,7 +88,6 @@ static const struct piece_list *pieces_of(struct piece_statistics *p, tid t)
 	struct piece_list *l = &p->list[t];
 	const struct node *concat = concat_of(p->g, t);
 	int n = 0;
-
 	if (l->n)
 		return l;
 	for (int i = 0; concat && i < concat->nin; i++)
@@ -108,7 +106,6 @@ static const struct piece_list *pieces_of(struct piece_statistics *p, tid t)
 static void count_norm(struct piece_statistics *p, const struct node *n)
 {
 	const struct piece_list *l = pieces_of(p, n->in[0]);
-
 	for (int i = 0; i < l->n; i++) {
 		struct piece *x = &p->piece[l->piece[i]];
 		if (x->norms == 0)
@@ -122,7 +119,6 @@ static bool is_shared(const struct piece_statistics *p, const struct node *n)
 {
 	const struct piece_list *l = &p->list[n->in[0]];
 	int64_t shared = 0;
-
 	if (l->n > MOST_PIECES)
 		return false;
 	for (int i = 0; i < l->n; i++) {
@@ -140,7 +136,6 @@ static bool is_shared(const struct piece_statistics *p, const struct node *n)
 static int emit_statistics(struct piece_statistics *p, tid t, double eps)
 {
 	struct piece *x = &p->piece[t];
-
 	if (x->vector[MEAN] != NONE)
 		return 0;
 	return graph_emit(p->g, "batch_norm_statistics", &(struct norm_attr){ .eps = eps }, 1, &t,
@@ -152,7 +147,6 @@ static int concat_vectors(struct piece_statistics *p, const struct piece_list *l
                           tid *out)
 {
 	tid *in = ARENA_ARRAY(p->scratch, tid, l->n);
-
 	for (int i = 0; i < l->n; i++)
 		in[i] = p->piece[l->piece[i]].vector[which];
 	return emit_concat(p->g, 0, l->n, in, out);
@@ -163,7 +157,6 @@ static int take_apart(struct piece_statistics *p, struct node *n)
 {
 	const struct piece_list *l = &p->list[n->in[0]];
 	tid vector[VECTORS];
-
 	rewrite_before(&p->edit, n, n);
 	for (int i = 0; i < l->n; i++)
 		TRY(emit_statistics(p, l->piece[i], eps_of(n)));
@@ -185,7 +178,6 @@ static int take_apart(struct piece_statistics *p, struct node *n)
 static int apply(struct piece_statistics *p)
 {
 	struct graph *g = p->g;
-
 	for (int i = 0; i < p->edit.nnode; i++)
 		if (is_norm(g, g->node[i]))
 			count_norm(p, g->node[i]);
@@ -198,7 +190,6 @@ static int apply(struct piece_statistics *p)
 int pass_piece_statistics(struct graph *g, struct pass_env *env)
 {
 	struct piece_statistics p = { .g = g, .scratch = arena_new() };
-
 	if (env->backend != BACKEND_CPU) {
 		arena_free(p.scratch);
 		return 0;

@@ -67,7 +67,6 @@ static void find_sources(struct open *o, struct norm *x)
 	const struct node *concat = rewrite_made_by(o->g, mean, "concat");
 	const tid *vector = concat ? concat->in : &mean;
 	const int n = concat ? concat->nin : 1;
-
 	x->source = ARENA_ARRAY(o->scratch, struct source, n);
 	for (int i = 0; i < n; i++) {
 		const struct node *s = rewrite_made_by(o->g, vector[i], "batch_norm_statistics");
@@ -105,7 +104,6 @@ static void find_norms(struct open *o)
 static bool pays(const struct open *o, const struct norm *x)
 {
 	double gain = 0;
-
 	for (int i = 0; i < x->nsource; i++)
 		gain += (double)x->source[i].size * (2 - 3.0 / o->norms[x->source[i].piece]);
 	return gain > 0;
@@ -130,7 +128,6 @@ static struct norm *norm_of(const struct open *o, const struct node *n)
 static void add_correction(struct open *o, tid t, const struct correction *like, int64_t at)
 {
 	struct correction *d = ARENA_NEW(o->scratch, struct correction), **last = &o->pending[t];
-
 	*d = *like;
 	d->at = at;
 	d->next = NULL;
@@ -152,7 +149,6 @@ static void refuse(struct open *o, tid t)
 static bool carries(const struct open *o, const struct node *n, int in, int64_t moved[2])
 {
 	const struct graph *g = o->g;
-
 	moved[0] = 0;
 	moved[1] = g->tensor[n->in[in]]->shape.nd > 1 ? g->tensor[n->in[in]]->shape.d[1] : 0;
 	if (n->op->flags & OP_SLICE) {
@@ -193,7 +189,6 @@ static int emit_correction(struct open *o, tid t, const struct node *n)
 {
 	const struct correction *last = NULL;
 	int norms = 0, at = 3;
-
 	for (const struct correction *d = o->pending[t]; d; d = d->next) {
 		last = d;
 		norms++;
@@ -232,7 +227,6 @@ static int correct(struct open *o, tid t, const struct node *n)
 static int emit_given(struct open *o, struct norm *x)
 {
 	struct node *made;
-
 	TRY(rewrite_replace(&o->edit, x->n, "batch_norm_grad_given", NULL, x->n->nin, x->n->in,
 	                    &made));
 	for (int k = 0; k < 3; k++)
@@ -265,7 +259,6 @@ static int correct_inputs(struct open *o, struct node *n)
 static int visit(struct open *o, struct node *n)
 {
 	struct norm *x = norm_of(o, n);
-
 	TRY(correct_inputs(o, n));
 	if (o->emits && x)
 		TRY(emit_given(o, x));
@@ -312,7 +305,6 @@ int piece_statistics_grad(struct graph *g)
 	struct open o = { .g = g, .scratch = arena_new() };
 	const int nnode = g->nnode, ntensor = g->ntensor;
 	int rc = 0;
-
 	o.norm = ARENA_ARRAY(o.scratch, struct norm, nnode + 1);
 	o.norms = ARENA_ARRAY(o.scratch, int, ntensor + 1);
 	o.pending = ARENA_ARRAY(o.scratch, struct correction *, ntensor + 1);

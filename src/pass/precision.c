@@ -19,7 +19,6 @@
 static void make_double(struct graph *g, struct tensor *x)
 {
 	int64_t n = shape_count(&x->shape);
-
 	if (x->role == ROLE_CONSTANT) {
 		void *v = arena_alloc(g->arena, (size_t)n * sizeof(double));
 		dtype_convert(DTYPE_F64, v, x->dtype, x->value, n);
@@ -48,7 +47,6 @@ static const struct kernel *kernel_of(const struct precision *h, const struct no
 static bool same_phase(const struct graph *g, const struct node *n, tid t)
 {
 	const struct node *by = rewrite_producer(g, t);
-
 	return !by || by->phase == n->phase;
 }
 
@@ -56,7 +54,6 @@ static void find_leads_of(struct precision *h, const struct node *n)
 {
 	const struct kernel *k = kernel_of(h, n);
 	bool leads = k->bf16 == KB_FASTER;
-
 	if (n->phase == PHASE_UPDATE)
 		return;
 	for (int i = 0; i < n->nout && !leads; i++)
@@ -72,7 +69,6 @@ static void find_leads_of(struct precision *h, const struct node *n)
 static bool joins(const struct precision *h, const struct node *n)
 {
 	const struct kernel *k = kernel_of(h, n);
-
 	if (n->phase == PHASE_UPDATE || (k->bf16 == KB_ALIKE && !h->leads[n->out[0]]))
 		return false;
 	if (k->bf16 == KB_FASTER || k->bf16 == KB_SOURCE)
@@ -90,7 +86,6 @@ static int want(struct precision *h, struct node *n, int i, enum dtype type)
 	struct graph *g = h->g;
 	const struct cast_attr at = { (int)type };
 	tid *other = &h->other[n->in[i]];
-
 	if (g->tensor[n->in[i]]->dtype == type)
 		return 0;
 	if (*other == NONE) {
@@ -104,7 +99,6 @@ static int want(struct precision *h, struct node *n, int i, enum dtype type)
 static int set_inputs(struct precision *h, struct node *n, bool narrow)
 {
 	const struct kernel *k = kernel_of(h, n);
-
 	for (int i = 0; i < n->nin; i++) {
 		const struct tensor *t = n->in[i] == NONE ? NULL : h->g->tensor[n->in[i]];
 		bool takes = narrow && kernel_takes_bf16(k, false, i);
@@ -121,7 +115,6 @@ static int set_inputs(struct precision *h, struct node *n, bool narrow)
 static void set_outputs(struct precision *h, const struct node *n)
 {
 	const struct kernel *k = kernel_of(h, n);
-
 	for (int i = 0; i < n->nout; i++) {
 		struct tensor *t = n->out[i] == NONE ? NULL : h->g->tensor[n->out[i]];
 		if (t && t->dtype == DTYPE_F32 && kernel_takes_bf16(k, true, i) && t->grad_of == NONE &&
@@ -147,7 +140,6 @@ static int set_types(struct graph *g, const struct pass_env *env)
 {
 	struct precision h = { .g = g, .backend = env->backend, .type = env->plan->compute };
 	int rc = 0;
-
 	h.leads = mem_calloc((size_t)g->ntensor + 1, sizeof *h.leads);
 	h.other = mem_alloc(((size_t)g->ntensor + 1) * sizeof *h.other);
 	for (int t = 0; t < g->ntensor; t++)

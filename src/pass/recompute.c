@@ -45,7 +45,6 @@ struct recompute *recompute_new(struct graph *g, const size_t *ws)
 {
 	struct recompute *r = mem_calloc(1, sizeof *r);
 	size_t room = (size_t)g->ntensor + 1;
-
 	r->g = g;
 	r->a = recompute_nodes_new(g, ws);
 	r->prev = mem_alloc(room * sizeof *r->prev);
@@ -90,7 +89,6 @@ static int try_drops(struct recompute *r, struct recompute_choice *c)
 	struct recompute_nodes *a = r->a;
 	int peak = 0;
 	tid bad;
-
 	while ((bad = recompute_nodes_apply(a)) != NONE) {
 		a->drop[bad] = NONE;
 		r->banned[bad] = true;
@@ -115,7 +113,6 @@ static int try_drops(struct recompute *r, struct recompute_choice *c)
 static void find_gaps(struct recompute *r, int peak)
 {
 	const struct recompute_nodes *a = r->a;
-
 	for (tid t = 0; t < a->ntensor; t++)
 		r->prev[t] = r->next[t] = NONE;
 	for (int i = a->nstep - 1; i >= 0; i--) {
@@ -139,7 +136,6 @@ static bool is_candidate(const struct recompute *r, tid b)
 {
 	const struct recompute_nodes *a = r->a;
 	nid from = r->prev[b], to = r->next[b];
-
 	return a->root[b] == b && a->droppable[b] && a->drop[b] == NONE && !r->banned[b] &&
 	       a->bytes[b] >= LEAST && from != NONE && to != NONE && to > from + 1 &&
 	       from >= a->made[b] && r->g->node[to]->phase != PHASE_UPDATE &&
@@ -151,7 +147,6 @@ static bool find_best(struct recompute *r, struct candidate *best)
 {
 	struct recompute_nodes *a = r->a;
 	bool any = false;
-
 	for (tid b = 0; b < a->ntensor; b++) {
 		struct candidate c = { b, NONE, 0, 0 };
 		bool counted;
@@ -175,7 +170,6 @@ static bool lower_peak(struct recompute *r, int64_t excess)
 {
 	struct candidate c = { NONE, NONE, 0, 0 };
 	bool any = false;
-
 	while (excess > 0 && find_best(r, &c)) {
 		r->a->drop[c.b] = c.after;
 		excess -= (int64_t)c.gain;
@@ -194,7 +188,6 @@ static int64_t at_once(int64_t bytes, int64_t excess)
 static void descend(struct recompute *r, int64_t limit, struct recompute_choice *c)
 {
 	size_t size = (size_t)r->a->ntensor * sizeof *r->low_drop;
-
 	for (int i = 0; i < ROUNDS; i++) {
 		struct recompute_choice now;
 		int peak = try_drops(r, &now);
@@ -218,7 +211,6 @@ static void take_back(struct recompute *r, int64_t limit, struct recompute_choic
 {
 	struct recompute_nodes *a = r->a;
 	int tries = 0;
-
 	for (tid b = a->ntensor - 1; b >= 0 && tries < RETURNS; b--) {
 		struct recompute_choice without;
 		nid after = a->drop[b];
@@ -243,7 +235,6 @@ static int64_t *forward_profile(const struct recompute *r, nid *last)
 {
 	const struct recompute_nodes *a = r->a;
 	int64_t *live = mem_calloc((size_t)r->turn + 2, sizeof *live);
-
 	for (tid t = 0; t < a->ntensor; t++)
 		last[t] = NONE;
 	for (int i = 0; i < r->turn; i++)
@@ -270,7 +261,6 @@ static int64_t *forward_profile(const struct recompute *r, nid *last)
 static bool kept_for_backward(const struct recompute *r, tid b)
 {
 	const struct recompute_nodes *a = r->a;
-
 	return a->root[b] == b && a->droppable[b] && !r->banned[b] && a->bytes[b] >= LEAST &&
 	       a->made[b] < r->turn && a->last[b] >= r->turn;
 }
@@ -279,7 +269,6 @@ static bool kept_for_backward(const struct recompute *r, tid b)
 static void drop_segment(struct recompute *r, nid begin, nid end, const nid *last)
 {
 	struct recompute_nodes *a = r->a;
-
 	for (tid b = 0; b < a->ntensor; b++)
 		if (kept_for_backward(r, b) && a->made[b] >= begin && a->made[b] <= end && last[b] <= end)
 			a->drop[b] = last[b] > a->made[b] ? last[b] : a->made[b];
@@ -294,7 +283,6 @@ static void drop_segments(struct recompute *r, int64_t size)
 	int64_t *live = forward_profile(r, last), sum = 0;
 	int64_t *makes = mem_calloc((size_t)r->turn + 1, sizeof *makes);
 	int begin = 0, cut = NONE;
-
 	for (tid b = 0; b < a->ntensor; b++)
 		if (kept_for_backward(r, b))
 			makes[a->made[b]] += a->bytes[b];
@@ -332,7 +320,6 @@ static bool better(const struct recompute_choice *a, const struct recompute_choi
 static void attempt(struct recompute *r, int64_t limit, struct recompute_choice *best, bool first)
 {
 	struct recompute_choice c;
-
 	descend(r, limit, &c);
 	c.fits = c.bytes <= limit;
 	if (c.fits)
@@ -347,7 +334,6 @@ static void attempt(struct recompute *r, int64_t limit, struct recompute_choice 
 void recompute_choose(struct recompute *r, int64_t limit, bool cheap, struct recompute_choice *out)
 {
 	int64_t kept = 0;
-
 	r->cheap = cheap;
 	clear(r);
 	attempt(r, limit, out, true);
@@ -370,7 +356,6 @@ int recompute_arena(struct recompute *r, int64_t *bytes)
 	struct recompute_nodes *a = r->a;
 	int64_t *offset;
 	int rc;
-
 	memcpy(a->drop, r->best_drop, (size_t)a->ntensor * sizeof *a->drop);
 	recompute_nodes_apply(a);
 	offset = mem_alloc(((size_t)a->nstep + 1) * sizeof *offset);

@@ -59,7 +59,6 @@ static tid buffer_of(const struct graph *g, tid t)
 {
 	tid root = graph_root(g, t);
 	const struct tensor *x = g->tensor[root];
-
 	return x->role == ROLE_ACTIVATION && x->producer != NONE ? root : NONE;
 }
 
@@ -76,7 +75,6 @@ static void count_writers(struct recompute_nodes *a)
 {
 	const struct graph *g = a->g;
 	int *first = a->writer_first, n = 0;
-
 	for (int pass = 0; pass < 2; pass++) {
 		for (int i = 0; i < a->nnode; i++) {
 			const struct node *u = g->node[i];
@@ -103,7 +101,6 @@ static void count_writers(struct recompute_nodes *a)
 static void touch(struct recompute_nodes *a)
 {
 	const struct graph *g = a->g;
-
 	for (int i = 0; i < a->nnode; i++) {
 		const struct node *n = g->node[i];
 		for (int k = 0; k < n->nin + n->nout; k++) {
@@ -139,7 +136,6 @@ static bool repeatable(const struct recompute_nodes *a, const struct node *n, ti
 static void judge(struct recompute_nodes *a)
 {
 	const struct graph *g = a->g;
-
 	for (tid b = 0; b < a->ntensor; b++) {
 		if (a->root[b] != b)
 			continue;
@@ -165,7 +161,6 @@ struct recompute_nodes *recompute_nodes_new(struct graph *g, const size_t *ws)
 	struct recompute_nodes *a = mem_calloc(1, sizeof *a);
 	struct recompute_copies *o = a->own = mem_calloc(1, sizeof *o);
 	size_t tensors = (size_t)g->ntensor + 1, nodes = (size_t)g->nnode + 1;
-
 	a->g = g;
 	a->nnode = a->nstep = g->nnode;
 	a->ntensor = g->ntensor;
@@ -199,7 +194,6 @@ struct recompute_nodes *recompute_nodes_new(struct graph *g, const size_t *ws)
 void recompute_nodes_free(struct recompute_nodes *a)
 {
 	struct recompute_copies *o;
-
 	if (!a)
 		return;
 	o = a->own;
@@ -215,7 +209,6 @@ void recompute_nodes_free(struct recompute_nodes *a)
 static void note_copy(struct recompute_nodes *a, const struct node *n, nid of, nid at)
 {
 	struct recompute_copies *o = a->own;
-
 	if (a->ncopy == o->made_cap) {
 		o->made_cap = o->made_cap ? o->made_cap * 2 : 256;
 		o->made = mem_realloc(o->made, (size_t)o->made_cap * sizeof *o->made);
@@ -236,7 +229,6 @@ static tid resolve(struct recompute_nodes *a, tid t, tid b, nid at)
 {
 	struct recompute_copies *o = a->own;
 	tid r = t == NONE ? NONE : a->root[t];
-
 	if (t == NONE)
 		return NONE;
 	if (r == NONE)
@@ -264,7 +256,6 @@ static struct node *shortcut(struct recompute_nodes *a, const struct node *old, 
 {
 	struct graph *g = a->g;
 	tid out = NONE;
-
 	if (!old->op->recompute || old->op->recompute(g, old, in, &out) < 0 || out == NONE)
 		return NULL;
 	if (!g->node[g->nnode - 1]->op->kernel[g->backend].run) {
@@ -297,7 +288,6 @@ static bool copy_node(struct recompute_nodes *a, nid i, tid b, nid at)
 	tid *in = ARENA_ARRAY(g->arena, tid, old->nin + 1);
 	struct node *n = NULL;
 	struct cost c;
-
 	for (int k = 0; k < old->nin; k++) {
 		in[k] = resolve(a, old->in[k], b, at);
 		if (in[k] == NONE && old->in[k] != NONE)
@@ -326,7 +316,6 @@ static bool make(struct recompute_nodes *a, tid b, nid at)
 	struct graph *g = a->g;
 	struct recompute_copies *o = a->own;
 	const int from = a->writer_first[b], to = a->writer_first[b + 1];
-
 	for (int k = from; k < to; k++)
 		for (int j = 0; j < o->before[a->writer[k]]->nout; j++)
 			if (o->before[a->writer[k]]->out[j] != NONE)
@@ -362,7 +351,6 @@ static void note_change(struct recompute_copies *o, struct node *n, int k, tid t
 static bool walk(struct recompute_nodes *a)
 {
 	struct recompute_copies *o = a->own;
-
 	for (int i = 0; i < a->nnode; i++) {
 		struct node *n = o->before[i];
 		for (int k = 0; k < n->nin; k++) {
@@ -393,7 +381,6 @@ static void set_step(struct recompute_nodes *a, const struct node *n, nid of, ni
 static void set_steps(struct recompute_nodes *a)
 {
 	const struct recompute_copies *o = a->own;
-
 	a->nstep = a->g->nnode;
 	a->at = mem_realloc(a->at, ((size_t)a->nstep + 1) * sizeof *a->at);
 	a->ws = mem_realloc(a->ws, ((size_t)a->nstep + 1) * sizeof *a->ws);
@@ -407,7 +394,6 @@ static tid apply(struct recompute_nodes *a)
 {
 	struct recompute_copies *o = a->own;
 	bool fine;
-
 	o->nchange = a->ncopy = 0;
 	o->failed = NONE;
 	a->cost = (struct cost){ 0 };
@@ -443,7 +429,6 @@ tid recompute_nodes_commit(struct recompute_nodes *a)
 void recompute_nodes_undo(struct recompute_nodes *a)
 {
 	struct recompute_copies *o = a->own;
-
 	if (!o->changed)
 		return;
 	for (int i = o->nchange - 1; i >= 0; i--)
@@ -464,14 +449,12 @@ void recompute_nodes_undo(struct recompute_nodes *a)
 double recompute_nodes_weight(const struct cost *c)
 {
 	double flops = c->flops / FLOPS_A_BYTE;
-
 	return flops > c->bytes ? flops : c->bytes;
 }
 
 static double price(const struct recompute_nodes *a, tid b, nid before, bool *counted)
 {
 	double sum = 0;
-
 	for (int k = a->writer_first[b]; k < a->writer_first[b + 1]; k++) {
 		const struct node *n = a->own->before[a->writer[k]];
 		struct cost c = op_cost(a->g, n);

@@ -20,21 +20,18 @@ bool rewrite_is(const struct node *n, const char *op)
 struct node *rewrite_producer(const struct graph *g, tid t)
 {
 	const nid p = t == NONE ? NONE : g->tensor[t]->producer;
-
 	return p == NONE ? NULL : g->node[p];
 }
 
 struct node *rewrite_made_by(const struct graph *g, tid t, const char *op)
 {
 	struct node *n = rewrite_producer(g, t);
-
 	return rewrite_is(n, op) ? n : NULL;
 }
 
 struct readers rewrite_readers(const struct graph *g, struct arena *a)
 {
 	struct readers r = { ARENA_ARRAY(a, int, g->ntensor + 2), NULL };
-
 	for (int i = 0; i < g->nnode; i++)
 		for (int k = 0; k < g->node[i]->nin; k++)
 			if (g->node[i]->in[k] != NONE)
@@ -71,7 +68,6 @@ struct rewrite_own {
 void rewrite_begin(struct rewrite *r, struct graph *g)
 {
 	struct rewrite_own *o = mem_calloc(1, sizeof *o);
-
 	*r = (struct rewrite){ g, g->nnode, g->ntensor, o };
 	o->saved = (struct graph_context){ g->cur_name, g->cur_loc, g->cur_phase };
 	o->before = o->seen = g->nnode;
@@ -94,7 +90,6 @@ static void put(struct rewrite_own *o, struct node *n, nid before)
 static void put_emitted(struct rewrite *r)
 {
 	struct rewrite_own *o = r->own;
-
 	while (o->seen < r->g->nnode)
 		put(o, r->g->node[o->seen++], o->before);
 }
@@ -116,7 +111,6 @@ void rewrite_drop(struct rewrite *r, const struct node *n)
 {
 	struct rewrite_own *o = r->own;
 	const nid id = place_of(r, n);
-
 	o->ngone += !o->gone[id];
 	o->gone[id] = true;
 }
@@ -140,7 +134,6 @@ int rewrite_replace(struct rewrite *r, struct node *old, const char *op, const s
 {
 	struct graph *g = r->g;
 	void *attr;
-
 	rewrite_before(r, old, old);
 	const struct node *from[] = { old, like };
 	TRY(rewrite_attr(g, op_find(op), like ? 2 : 1, from, &attr));
@@ -158,7 +151,6 @@ int rewrite_replace(struct rewrite *r, struct node *old, const char *op, const s
 static void sort_places(const struct rewrite *r, struct node **sorted, int *end)
 {
 	const struct rewrite_own *o = r->own;
-
 	for (int k = 0; k < o->nplace; k++)
 		end[o->place[k].before + 1]++;
 	for (int i = 0; i <= r->nnode; i++)
@@ -174,7 +166,6 @@ static void put_in_order(const struct rewrite *r)
 	struct node **sorted = mem_alloc(((size_t)o->nplace + 1) * sizeof *sorted);
 	struct node **order = mem_alloc(((size_t)g->nnode + 1) * sizeof *order);
 	int *end = mem_calloc((size_t)r->nnode + 2, sizeof *end), n = 0, k = 0;
-
 	sort_places(r, sorted, end);
 	for (int i = 0; i <= r->nnode; i++) {
 		while (k < end[i])
@@ -191,7 +182,6 @@ static void put_in_order(const struct rewrite *r)
 int rewrite_commit(struct rewrite *r, int rc)
 {
 	struct rewrite_own *o = r->own;
-
 	put_emitted(r);
 	if (rc == 0 && (o->nplace || o->ngone))
 		put_in_order(r);
@@ -247,7 +237,6 @@ int rewrite_become(struct graph *g, struct node *n, const char *op, int nin, con
 {
 	const struct op *to = op_find(op);
 	void *attr;
-
 	TRY(rewrite_attr(g, to, 1, (const struct node *[]){ n }, &attr));
 	n->op = to;
 	n->attr = attr;

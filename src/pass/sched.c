@@ -47,7 +47,6 @@ static int64_t rank_of(const struct node *n, bool apart)
 static void hoist(struct graph *g, bool apart)
 {
 	int64_t *rank = mem_alloc(((size_t)g->nnode + 1) * sizeof *rank);
-
 	for (int i = 0; i < g->nnode; i++)
 		rank[i] = rank_of(g->node[i], apart);
 	graph_sort_by(g, rank);
@@ -66,7 +65,6 @@ struct sink {
 static int first_use(const struct sink *s, int i)
 {
 	int at = INT_MAX;
-
 	for (int k = s->d.first[i]; k < s->d.first[i + 1]; k++)
 		if (s->anchor[s->d.succ[k]] < at)
 			at = s->anchor[s->d.succ[k]];
@@ -78,7 +76,6 @@ static bool may_sink(const struct sink *s, int i, int at)
 {
 	const struct graph *g = s->g;
 	const struct node *n = g->node[i];
-
 	if (at == i || (n->op->flags & (OP_UPDATE | OP_NODCE)) || node_meets(n) ||
 	    (n->phase == PHASE_UPDATE) != (g->node[at]->phase == PHASE_UPDATE))
 		return false;
@@ -95,7 +92,6 @@ static void sink_node(struct sink *s, int i)
 	const struct graph *g = s->g;
 	const struct node *n = g->node[i];
 	int at = first_use(s, i);
-
 	s->anchor[i] = may_sink(s, i, at) ? at : i;
 	for (int k = 0; k < n->nin; k++) {
 		tid root = n->in[k] == NONE ? NONE : graph_root(g, n->in[k]);
@@ -108,7 +104,6 @@ static void sink(struct graph *g)
 {
 	struct sink s = { .g = g };
 	struct rewrite r;
-
 	deps_build(&s.d, g);
 	s.anchor = mem_alloc(((size_t)g->nnode + 1) * sizeof *s.anchor);
 	s.last = mem_alloc(((size_t)g->ntensor + 1) * sizeof *s.last);

@@ -53,7 +53,6 @@ static const struct node *add_of(const struct slice_adds *c, struct pair *p,
 	const bool once = readers_count(&c->readers, slice->out[0]) == 1;
 	const struct node *sum = once ? readers_of(&c->readers, slice->out[0])->n : NULL;
 	struct range other;
-
 	if (!rewrite_is(sum, "add") || g->tensor[slice->out[0]]->output)
 		return NULL;
 	const int side = sum->in[1] == slice->out[0];
@@ -81,7 +80,6 @@ static bool find_pair(const struct slice_adds *c, tid b, struct pair *p)
 	const struct tensor *x = g->tensor[b];
 	int64_t channels = 0;
 	struct range r;
-
 	*p = (struct pair){ .b = b };
 	if (x->shape.nd < 2 || x->output || x->producer == NONE || x->role != ROLE_ACTIVATION)
 		return false;
@@ -116,7 +114,6 @@ static int merge_adds(struct slice_adds *c, const struct pair *p)
 	struct graph *g = c->g;
 	const struct slice range = { 1, p->shift, g->tensor[p->b]->shape.d[1] };
 	tid in[2], sum;
-
 	rewrite_before(&c->edit, g->node[p->first], g->node[p->first]);
 	in[p->side] = p->b;
 	TRY(emit_slice(g, p->a, &range, &in[1 - p->side]));
@@ -130,7 +127,6 @@ static int apply(struct slice_adds *c, bool *any)
 	const int told = c->edit.ntensor;
 	bool *done = ARENA_ARRAY(c->scratch, bool, told + 1);
 	struct pair p;
-
 	*any = false;
 	for (tid t = 0; t < told; t++) {
 		if (done[t] || !find_pair(c, t, &p) || p.a >= told || done[p.a])
@@ -146,7 +142,6 @@ int pass_slice_adds(struct graph *g, struct pass_env *env)
 	struct slice_adds c = { .g = g, .scratch = arena_new() };
 	bool any;
 	int rc = 0;
-
 	do {                                         /* sums of sums */
 		c.readers = rewrite_readers(g, c.scratch);
 		rewrite_begin(&c.edit, g);

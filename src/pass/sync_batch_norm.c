@@ -20,7 +20,6 @@ static void change(struct graph *g, struct node *n, tid share, int group)
 {
 	const int last = n->op->max_in - 1;
 	tid *in = ARENA_ARRAY(g->arena, tid, last + 1);
-
 	for (int i = 0; i < last; i++)
 		in[i] = i < n->nin ? n->in[i] : NONE;
 	in[last] = share;

@@ -27,14 +27,12 @@ struct views {
 static bool has_piece(const struct graph *g, const struct node *n, int i)
 {
 	int64_t first;
-
 	return n->op->piece && n->op->piece(g, n, i, &first);
 }
 
 static void find_homes(struct views *v)
 {
 	struct graph *g = v->g;
-
 	for (tid t = 0; t < g->ntensor; t++) {
 		v->home[t] = NONE;
 		if (g->tensor[t]->alias != NONE)
@@ -54,7 +52,6 @@ static bool takes(const struct views *v, const struct node *n, bool output, int 
 	const struct kernel *kernel = &n->op->kernel[v->env->backend];
 	struct kplan k = { .g = v->g, .n = n, .dev = v->env->dev, .env = v->env->plan,
 		.arena = v->scratch };
-
 	if (!(n->op->flags & OP_VIEW) && kernel->layouts == KL_CHOOSE)
 		return kernel->takes_slice && kernel->takes_slice(&k, output, i);
 	return kernel_takes_view(v->g, n, v->env->backend, output, i);
@@ -63,7 +60,6 @@ static bool takes(const struct views *v, const struct node *n, bool output, int 
 static bool readers_take(const struct views *v, tid t)
 {
 	const struct reader *u = readers_of(&v->readers, t);
-
 	for (int i = 0; i < readers_count(&v->readers, t); i++)
 		if (!takes(v, u[i].n, false, u[i].in))
 			return false;
@@ -74,7 +70,6 @@ static bool writer_takes(const struct views *v, tid t)
 {
 	const struct node *n = rewrite_producer(v->g, t);
 	int k = 0;
-
 	while (n->out[k] != t)
 		k++;
 	return takes(v, n, true, k);
@@ -84,7 +79,6 @@ static bool writer_takes(const struct views *v, tid t)
 static bool can_hold(const struct views *v, tid t)
 {
 	const struct tensor *x = v->g->tensor[t];
-
 	if (x->role != ROLE_ACTIVATION || x->producer == NONE || v->pinned[t] || x->shape.nd < 2)
 		return false;
 	return x->view != NONE || layout_is_native(&x->layout, &x->shape);
@@ -94,14 +88,12 @@ static bool can_hold(const struct views *v, tid t)
 static bool can_move(const struct views *v, tid t)
 {
 	const struct tensor *x = v->g->tensor[t];
-
 	return can_hold(v, t) && x->view == NONE && !x->output && !v->root[t];
 }
 
 static void place(struct views *v, tid t, tid root, int64_t at)
 {
 	struct tensor *x = v->g->tensor[t];
-
 	x->view = root;
 	x->view_at = at;
 	x->layout = layout_slice(&x->shape, v->g->tensor[root]->shape.d[1]);
@@ -114,7 +106,6 @@ static void concat(struct views *v, const struct node *n)
 {
 	struct graph *g = v->g;
 	struct view whole = view_of(g, n->out[0]);
-
 	if (!can_hold(v, n->out[0]))
 		return;
 	for (int i = 0; i < n->nin; i++) {
@@ -132,7 +123,6 @@ static void concat(struct views *v, const struct node *n)
 static void rejoin(struct views *v, const struct node *n)
 {
 	const struct view begin = view_of(v->g, n->in[0]);
-
 	if (!can_move(v, n->out[0]) || v->g->tensor[n->in[0]]->view == NONE)
 		return;
 	for (int i = 0; i < n->nin; i++) {
@@ -152,7 +142,6 @@ static void slice(struct views *v, const struct node *n)
 {
 	struct view whole = view_of(v->g, n->in[0]);
 	int64_t first;
-
 	if (!n->op->piece(v->g, n, 0, &first) || !can_hold(v, n->in[0]) ||
 	    !can_move(v, n->out[0]) || !readers_take(v, n->out[0]))
 		return;
@@ -162,7 +151,6 @@ static void slice(struct views *v, const struct node *n)
 int pass_views(struct graph *g, struct pass_env *env)
 {
 	struct views v = { .g = g, .env = env, .scratch = arena_new() };
-
 	v.readers = rewrite_readers(g, v.scratch);
 	v.home = ARENA_ARRAY(v.scratch, nid, g->ntensor + 1);
 	v.pinned = ARENA_ARRAY(v.scratch, bool, g->ntensor + 1);

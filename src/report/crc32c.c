@@ -30,7 +30,6 @@ uint32_t crc32c(const void *p, size_t n)
 {
 	const unsigned char *s = p;
 	uint32_t crc = 0xffffffff;
-
 	pthread_once(&once, fill_table);
 	for (; n >= 8; n -= 8, s += 8) {
 		const uint32_t a = crc ^ little(s), b = little(s + 4);
@@ -47,6 +46,5 @@ uint32_t crc32c(const void *p, size_t n)
 uint32_t crc32c_masked(const void *p, size_t n)
 {
 	uint32_t crc = crc32c(p, n);
-
 	return (crc >> 15 | crc << 17) + 0xa282ead8;
 }

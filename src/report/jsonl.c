@@ -30,7 +30,6 @@ static bool later(const char *line, size_t n, int64_t step)
 	int64_t at;
 	int mark = err_count();
 	bool is = false;
-
 	if (json_parse(&root, a, "line", 0, line, n) == 0 && (v = json_find(root, "step")))
 		is = json_int(v, &at) && at > step;
 	err_truncate(mark);
@@ -41,7 +40,6 @@ static bool later(const char *line, size_t n, int64_t step)
 static void keep_lines(struct buf *out, const struct buf *in, int64_t step)
 {
 	const char *p = in->data, *end = in->data + in->len, *newline;
-
 	while ((newline = memchr(p, '\n', (size_t)(end - p)))) {
 		if (!later(p, (size_t)(newline - p), step))
 			buf_add(out, p, (size_t)(newline - p) + 1);
@@ -53,7 +51,6 @@ static int cut(const char *path, int64_t step)
 {
 	struct buf old = BUF_INIT, kept = BUF_INIT;
 	int rc = io_read_file(path, &old);
-
 	if (rc == 0) {
 		keep_lines(&kept, &old, step);
 		if (kept.len != old.len)
@@ -69,7 +66,6 @@ int jsonl_open(struct jsonl **out, const char *path, int64_t resume_step)
 	const bool fresh = resume_step == JSONL_FRESH;
 	struct jsonl *j;
 	int fd;
-
 	*out = NULL;
 	if (!fresh && io_exists(path))
 		TRY(cut(path, resume_step));
@@ -209,7 +205,6 @@ void jsonl_put_metric(struct buf *b, const struct jsonl_metric *m)
 int jsonl_validation(struct jsonl *j, const struct jsonl_validation *v)
 {
 	const struct jsonl_metric *metric = v->metric;
-
 	begin(j, "validation", v->step);
 	put_integer(j, "epoch", v->epoch);
 	put_number(j, "seconds", v->seconds);

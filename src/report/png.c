@@ -46,7 +46,6 @@ static void oklab_to_linear(double l, double a, double b, double rgb[3])
 	const double mc = l - 0.1055613458 * a - 0.0638541728 * b;
 	const double sc = l - 0.0894841775 * a - 1.2914855480 * b;
 	const double l3 = lc * lc * lc, m3 = mc * mc * mc, s3 = sc * sc * sc;
-
 	rgb[0] = 4.0767416621 * l3 - 3.3077115913 * m3 + 0.2309699292 * s3;
 	rgb[1] = -1.2684380046 * l3 + 2.6097574011 * m3 - 0.3413193965 * s3;
 	rgb[2] = -0.0041960863 * l3 - 0.7034186147 * m3 + 1.7076147010 * s3;
@@ -71,7 +70,6 @@ static void from_oklch(double l, double chroma, double hue, uint8_t out[3])
 {
 	const double h = hue * 3.14159265358979323846 / 180;
 	double rgb[3];
-
 	oklab_to_linear(l, chroma * cos(h), chroma * sin(h), rgb);
 	while (!in_gamut(rgb) && chroma > 0.005) {
 		chroma *= 0.95;

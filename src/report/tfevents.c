@@ -68,7 +68,6 @@ static void put_bytes(struct buf *b, unsigned field, const char *p, size_t n)
 static double wall_time(void)
 {
 	struct timespec t;
-
 	clock_gettime(CLOCK_REALTIME, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
@@ -85,7 +84,6 @@ static void begin(struct tfevents *t, int64_t step)
 static int end(struct tfevents *t)
 {
 	struct buf *r = &t->record;
-
 	buf_clear(r);
 	put_little_endian(r, t->event.len, 8);
 	put_little_endian(r, crc32c_masked(r->data, 8), 4);
@@ -97,7 +95,6 @@ static int end(struct tfevents *t)
 static int put_version(struct tfevents *t)
 {
 	static const char version[] = "brain.Event:2";
-
 	begin(t, 0);
 	put_bytes(&t->event, 3, version, sizeof version - 1);
 	return end(t);
@@ -106,7 +103,6 @@ static int put_version(struct tfevents *t)
 static int put_restart(struct tfevents *t, int64_t step)
 {
 	static const char status_start[] = { 1 << 3 | WIRE_VARINT, 1 };
-
 	begin(t, step);
 	put_bytes(&t->event, 7, status_start, sizeof status_start);
 	return end(t);
@@ -132,7 +128,6 @@ static char *file_name(const char *dir)
 	static unsigned serial;
 	struct buf name = BUF_INIT;
 	char host[128] = "", *path;
-
 	if (gethostname(host, sizeof host - 1) < 0 || !host[0] || strchr(host, '/'))
 		strcpy(host, "host");
 	buf_printf(&name, "events.out.tfevents.%010lld.%s.%ld.%u", (long long)time(NULL), host,
@@ -146,7 +141,6 @@ int tfevents_open(struct tfevents **out, const char *dir, int64_t resume_step)
 {
 	struct tfevents *t = mem_calloc(1, sizeof *t);
 	int rc;
-
 	buf_init(&t->value);
 	buf_init(&t->summary);
 	buf_init(&t->event);

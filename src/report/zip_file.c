@@ -36,7 +36,6 @@ static bool large(const struct zip_file *z)
 static void put_member(struct buf *b, const struct zip_file *z, uint32_t crc)
 {
 	const uint32_t size = large(z) ? NONE32 : (uint32_t)z->size;
-
 	put(b, large(z) ? 45 : 20, 2);
 	put(b, AT_END, 2);
 	put(b, 0, 2);                /* stored */
@@ -63,7 +62,6 @@ static void put_extra(struct buf *b, const struct zip_file *z)
 static int write_all(struct zip_file *z, struct buf *b)
 {
 	int rc = io_write(z->file, b->data, b->len);
-
 	buf_release(b);
 	return rc;
 }
@@ -81,7 +79,6 @@ static size_t descriptor_bytes(const struct zip_file *z)
 int zip_begin(struct zip_file *z)
 {
 	struct buf b = BUF_INIT;
-
 	z->written = 0;
 	z->crc = 0;
 	put(&b, LOCAL, 4);
@@ -93,7 +90,6 @@ int zip_begin(struct zip_file *z)
 int zip_write(struct zip_file *z, const void *p, size_t n)
 {
 	const unsigned char *at = p;
-
 	z->written += n;
 	for (size_t left = n; left;) {
 		const size_t part = left < 1 << 30 ? left : 1 << 30;
@@ -143,7 +139,6 @@ int zip_end(struct zip_file *z)
 	struct buf b = BUF_INIT;
 	const uint64_t directory = local_bytes(z) + z->size + descriptor_bytes(z);
 	size_t start;
-
 	BUG_IF(z->written != z->size, "%llu bytes of an archive's %llu",
 	       (unsigned long long)z->written, (unsigned long long)z->size);
 	put(&b, DESCRIPTOR, 4);

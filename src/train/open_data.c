@@ -168,7 +168,6 @@ static int learn_shapes(struct session *s)
 		.training = true,
 		.target_dtype = loss_wants_labels(&s->config->loss) ? DTYPE_I32 : DTYPE_F32 };
 	struct transform_chain *chain;
-
 	if (s->train) {
 		take_shapes(s, s->train);
 	} else if (s->train_set) {

@@ -40,7 +40,6 @@ static void softmax(float *v, int64_t channels, int64_t step)
 {
 	const double top = (double)v[predict_largest(v, channels, step) * step];
 	double sum = 0;
-
 	for (int64_t c = 0; c < channels; c++)
 		sum += exp((double)v[c * step] - top);
 	for (int64_t c = 0; c < channels; c++)

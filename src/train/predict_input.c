@@ -34,7 +34,6 @@ static void find_program(char path[4096])
 {
 	const ssize_t n = readlink("/proc/self/exe", path, 4096 - sizeof PROGRAM);
 	char *slash;
-
 	path[n > 0 ? n : 0] = '\0';
 	slash = strrchr(path, '/');
 	if (slash)

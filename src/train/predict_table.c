@@ -28,7 +28,6 @@ static const char *name_of(const struct predict_table *t, int64_t c)
 static void put_column(struct buf *b, const struct predict_table *t, int64_t c)
 {
 	const char *name = name_of(t, c);
-
 	buf_putc(b, ',');
 	if (name)
 		csv_text(b, name);
@@ -39,7 +38,6 @@ static void put_column(struct buf *b, const struct predict_table *t, int64_t c)
 static int put_line(const struct predict_table *t, struct buf *b)
 {
 	int rc;
-
 	buf_putc(b, '\n');
 	rc = io_write(t->file, b->data, b->len);
 	buf_release(b);
@@ -49,7 +47,6 @@ static int put_line(const struct predict_table *t, struct buf *b)
 int predict_table_head(const struct predict_table *t)
 {
 	struct buf b = BUF_INIT;
-
 	buf_puts(&b, has_class(t) ? "sample,class" : "sample");
 	for (int64_t c = 0; has_values(t) && c < t->channels; c++)
 		put_column(&b, t, c);
@@ -59,7 +56,6 @@ int predict_table_head(const struct predict_table *t)
 static void put_class(struct buf *b, const struct predict_table *t, int64_t c)
 {
 	const char *name = name_of(t, c);
-
 	buf_putc(b, ',');
 	if (name)
 		csv_text(b, name);
@@ -70,7 +66,6 @@ static void put_class(struct buf *b, const struct predict_table *t, int64_t c)
 static void put_value(struct buf *b, const struct predict_table *t, const float *v)
 {
 	int32_t flag;
-
 	memcpy(&flag, v, sizeof flag);
 	if (t->as == PREDICT_FLAGS)
 		buf_printf(b, ",%" PRId32, flag);
@@ -81,7 +76,6 @@ static void put_value(struct buf *b, const struct predict_table *t, const float 
 int predict_table_line(const struct predict_table *t, int64_t sample, float *output)
 {
 	struct buf b = BUF_INIT;
-
 	buf_printf(&b, "%" PRId64, sample);
 	if (has_class(t))
 		put_class(&b, t, predict_largest(output, t->channels, 1));

@@ -23,7 +23,6 @@ static const char *transforms_text(const struct ynode *list, struct arena *a)
 {
 	struct buf b = BUF_INIT;
 	const char *text;
-
 	if (!list || list->kind != Y_SEQ)
 		return "[]";
 	ytree_write_json(&b, list);
@@ -36,7 +35,6 @@ static const char *transforms_text(const struct ynode *list, struct arena *a)
 static const struct ynode *prediction_list(const struct data_config *d)
 {
 	struct transform_options o = { .training = false };
-
 	transform_choose_list(&o, d);
 	return o.list;
 }
@@ -46,7 +44,6 @@ struct trained_on trained_on_write(const struct session *s, struct arena *a)
 	struct trained_on t = { NULL, NULL, NULL };
 	const struct data_config *d = &s->config->data;
 	struct buf b = BUF_INIT;
-
 	if (!s->train_set)
 		return t;
 	dataset_describe(s->train_set, &b);
@@ -76,7 +73,6 @@ static int look_in_run(const struct session *s, const char *which, struct source
 	char *dir = io_join(s->config->run.dir, "checkpoints");
 	struct ckpt_version *v = NULL;
 	int rc = ckpt_look(&v, dir, which);
-
 	mem_free(dir);
 	if (rc < 0 || !v)
 		return rc;
@@ -109,7 +105,6 @@ static bool same_statistics(const struct channel_stats *x, const struct channel_
 static bool same_inputs(const struct dataset *a, const struct dataset *b)
 {
 	const int64_t n = dataset_info(a)->input.d[0];
-
 	return n == dataset_info(b)->input.d[0] &&
 	       same_statistics(dataset_statistics(a), dataset_statistics(b), n);
 }
@@ -117,7 +112,6 @@ static bool same_inputs(const struct dataset *a, const struct dataset *b)
 static bool same_targets(const struct dataset *a, const struct dataset *b)
 {
 	const struct record_array *x = dataset_target(a), *y = dataset_target(b);
-
 	return x->nstats == y->nstats && same_statistics(x->stats, y->stats, x->nstats);
 }
 
@@ -126,7 +120,6 @@ static int look_in_file(const char *file, struct source *out)
 	struct io_image image;
 	struct st_file f;
 	int rc;
-
 	TRY(io_image_read(&image, file));
 	rc = st_parse(&f, out->a, file, image.data, image.size);
 	if (rc == 0) {
@@ -142,7 +135,6 @@ static int look_in_file(const char *file, struct source *out)
 static int look(const struct session *s, const char *which, struct source *out)
 {
 	const struct model_common *m = s->config->model.data;
-
 	TRY(look_in_run(s, which, out));
 	if (!out->name && m->init_from.file)
 		TRY(look_in_file(m->init_from.file, out));
@@ -156,7 +148,6 @@ static void compare(const struct source *from, const char *key, const char *then
                     const struct ynode *list)
 {
 	const char *now = transforms_text(list, from->a);
-
 	if (then && strcmp(then, now) != 0)
 		note("%s was trained with other '%s': %s there, %s here", from->name, key, then, now);
 }
@@ -165,7 +156,6 @@ static void tell(const struct session *s, const struct source *from)
 {
 	const struct data_config *d = &s->config->data;
 	const struct trained_on *t = &from->t;
-
 	if (from->name && !from->t.set)
 		note("%s does not say what it was trained on; the statistics are those of "
 		     "'data.train' as it is now", from->name);
@@ -184,7 +174,6 @@ static const char *share(struct comm *c, struct arena *a, const char *text)
 	static const char what[] = "the description of the training set";
 	uint64_t n = text ? strlen(text) + 1 : 0;
 	char *mine;
-
 	if (!comm_many(c))
 		return text;
 	comm_broadcast(c, &n, sizeof n, 0, what);
@@ -202,7 +191,6 @@ int trained_on_find(struct session *s, const char *which)
 	struct source from = { .a = arena_new() };
 	int rc = comm_first(s->comm) ? look(s, which, &from) : 0;
 	const char *text;
-
 	rc = ranks_agree(s->comm, rc, "looking at the weights");
 	if (rc == 0) {
 		if (comm_first(s->comm))
@@ -222,7 +210,6 @@ int trained_on_find(struct session *s, const char *which)
 static bool adopts(const struct session *s)
 {
 	const int of = s->config->data.statistics;
-
 	return s->train_set && (of == STATISTICS_INIT_FROM || of == STATISTICS_INIT_FROM_INPUTS);
 }
 
@@ -234,7 +221,6 @@ void trained_on_compare(const struct session *s, const char *name, const struct 
 	const char *targets = meta(a, f, TRAINED_ON_TARGET_TRANSFORMS);
 	struct dataset *was;
 	int mark = err_count();
-
 	if (text && s->train_set && dataset_from_description(&was, name, text) == 0) {
 		if (!same_inputs(was, s->train_set))
 			note("'%s' was trained with other statistics; this run's are those of 'data.train' "
@@ -254,7 +240,6 @@ void trained_on_compare(const struct session *s, const char *name, const struct 
 static int look_for_training(const struct session *s, const char *resume, struct source *out)
 {
 	const struct model_common *m = s->config->model.data;
-
 	if (resume)
 		TRY(look_in_run(s, resume, out));
 	if (!out->name)
@@ -272,7 +257,6 @@ static int take(struct session *s, const char *name, const char *text)
 	const struct ynode *list = s->config->data.target_transforms;
 	struct dataset *was;
 	int rc;
-
 	TRY(dataset_from_description(&was, name, text));
 	rc = dataset_take_statistics(s->train_set, was, name, targets && list && list->n);
 	dataset_free(was);
@@ -288,7 +272,6 @@ int trained_on_adopt(struct session *s, const char *resume)
 	struct source from = { .name = NULL };
 	const char *text;
 	int rc = 0;
-
 	if (!adopts(s))
 		return 0;
 	from.a = arena_new();

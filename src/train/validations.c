@@ -33,7 +33,6 @@ bool validations_add(struct validations *w, const struct run_config *c, int64_t 
                      double metric, bool due, bool *reduced)
 {
 	bool is = better(metric, w->best);
-
 	if (is) {
 		w->best = metric;
 		w->best_step = step;
@@ -64,7 +63,6 @@ void validations_write(const struct validations *w, const struct run_config *c, 
                        struct ckpt_scalar *out)
 {
 	const struct plateau *p = &w->plateau;
-
 	out[0] = (struct ckpt_scalar){ BEST, arena_printf(a, "%a", w->best) };
 	out[1] = (struct ckpt_scalar){ METRIC, target_metric(c) };
 	out[2] = (struct ckpt_scalar){ PATIENCE, arena_printf(a, "%" PRId64 " %a %" PRId64,
@@ -86,7 +84,6 @@ int validations_read(struct validations *w, const struct run_config *c,
 	const char *patience = ckpt_version_scalar(v, PATIENCE);
 	const char *plateau = ckpt_version_scalar(v, PLATEAU);
 	struct plateau *p = &w->plateau;
-
 	validations_begin(w);
 	if (!best)
 		return ERR(E_DATA, NULL, "checkpoint '%s' has no '" BEST "'", ckpt_version_id(v));

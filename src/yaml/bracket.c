@@ -19,7 +19,6 @@ struct scan {
 static void advance(struct scan *s)
 {
 	const char c = *s->p++;
-
 	if (c == '\n') {
 		s->line++;
 		s->column = 0;
@@ -43,7 +42,6 @@ static bool begins(const struct scan *s)
 static void skip_quoted(struct scan *s)
 {
 	const char quote = *s->p;
-
 	for (advance(s); *s->p && *s->p != quote; advance(s))
 		if (quote == '"' && *s->p == '\\' && s->p[1])
 			advance(s);
@@ -61,7 +59,6 @@ static void skip_comment(struct scan *s)
 static bool closes_another(struct scan *s)
 {
 	struct bracket *last = &s->open[s->depth - 1];
-
 	if ((last->open == '{') == (*s->p == '}')) {
 		s->depth--;
 		return false;
@@ -73,7 +70,6 @@ static bool closes_another(struct scan *s)
 bool bracket_unclosed(const char *text, struct bracket *out)
 {
 	struct scan s = { .p = text, .spaced = true };
-
 	for (; *s.p; advance(&s)) {
 		const char c = *s.p;
 		if (c == '#' && s.spaced)

@@ -31,7 +31,6 @@ static void pad(struct buf *out, size_t *line, size_t to)
 static size_t longest_name(const struct field *f)
 {
 	size_t longest = 0;
-
 	for (; f->type != FT_END; f++) {
 		size_t n = strlen(f->name);
 		if (n > longest && n <= NAME_MAX_)
@@ -43,7 +42,6 @@ static size_t longest_name(const struct field *f)
 static size_t longest_type(const struct field *f)
 {
 	size_t longest = 0;
-
 	for (; f->type != FT_END; f++) {
 		struct buf b = BUF_INIT;
 		help_type(&b, f);
@@ -78,7 +76,6 @@ static void add_row(struct buf *out, const struct field *f, int indent, size_t n
 {
 	size_t line = out->len;
 	struct arena *a = arena_new();
-
 	buf_printf(out, "%*s%s", indent, "", f->name);
 	pad(out, &line, name_end);
 	help_type(out, f);
@@ -94,7 +91,6 @@ static void add_table(struct buf *out, const struct field *fields, int indent)
 {
 	size_t name_end = (size_t)indent + longest_name(fields) + 2;
 	size_t type_end = name_end + longest_type(fields) + 2;
-
 	for (const struct field *f = fields; f->type != FT_END; f++)
 		add_row(out, f, indent, name_end, type_end);
 }
@@ -158,7 +154,6 @@ static int no_key(const char *whole, int path, const struct hint *near)
 	struct buf text = BUF_INIT;
 	const char *name = hint_name(near);
 	int rc;
-
 	if (name)
 		buf_printf(&text, "; did you mean '%.*s%s'?", path, whole, name);
 	else if (!schema_where_put(&text, near->near.word) && !hint_put(&text, near))
@@ -188,7 +183,6 @@ static void add_among(struct buf *out, const struct at *at)
 {
 	const struct variant *v = at->among;
 	struct buf last = BUF_INIT, names = BUF_INIT, text = BUF_INIT;
-
 	for (bool end = false; !end; v++) {
 		const struct field *f = v->name ? find_row(v->fields, at->row->name) : NULL;
 		end = !v->name;
@@ -229,7 +223,6 @@ int help_text(struct buf *out, const struct field *fields, const char *key)
 	struct at at = { .arena = arena_new(), .fields = fields };
 	struct buf copy = BUF_INIT;
 	int rc = 0;
-
 	if (!key || !*key) {
 		add_table(out, fields, 0);
 	} else {

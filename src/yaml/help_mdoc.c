@@ -17,7 +17,6 @@ static bool between_sentences(const char *s)
 static void add_text(struct buf *out, const char *s)
 {
 	const char *first = s;
-
 	if (out->data[out->len - 1] == '\n' && (*s == '.' || *s == '\''))
 		buf_puts(out, "\\&");
 	for (; *s; s++) {
@@ -46,7 +45,6 @@ static void add_argument(struct buf *out, const char *s)
 static void add_sentence(struct buf *out, const char *s)
 {
 	size_t start = out->len;
-
 	if (!s || !*s)
 		return;
 	add_text(out, s);
@@ -60,7 +58,6 @@ static void add_list(struct buf *out, const struct field *fields);
 static void add_heading(struct buf *out, const struct field *f, const struct variant *v)
 {
 	struct buf text = BUF_INIT;
-
 	help_heading(&text, f, v);
 	buf_puts(out, ".It Cm ");
 	add_argument(out, text.data);
@@ -101,7 +98,6 @@ static void add_row(struct buf *out, const struct field *f)
 {
 	struct buf type = BUF_INIT;
 	struct arena *a = arena_new();
-
 	help_type(&type, f);
 	buf_puts(out, ".It Cm ");
 	add_argument(out, f->name);

@@ -25,7 +25,6 @@ static const char *const names[] = {
 static void add_limits(struct buf *out, const struct field *f)
 {
 	struct arena *a = arena_new();
-
 	buf_puts(out, value_range(a, f));
 	arena_free(a);
 }

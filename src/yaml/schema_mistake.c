@@ -38,7 +38,6 @@ static void offer_keys(struct hint *h, const struct scope *s)
 static void list_keys(struct buf *out, const struct scope *s)
 {
 	const char *comma = "; it takes: ";
-
 	if (!s->fields || s->fields->type == FT_END) {
 		buf_puts(out, ", which takes no keys");
 		return;
@@ -55,7 +54,6 @@ int unknown_key(struct scope *s, const struct ypair *p)
 	const char *belongs = NULL;
 	struct hint h;
 	int rc;
-
 	hint_begin(&h, p->key);
 	offer_keys(&h, s);
 	for (const struct variant *v = h.row || hint_advice(&h) ? NULL : s->siblings; v && v->name; v++)
@@ -88,7 +86,6 @@ int missing_key(const struct scope *s, const struct field *f, const struct loc *
 {
 	struct buf text = BUF_INIT;
 	int rc;
-
 	for (int i = 0; f->type == FT_ENUM && f->choices[i]; i++)
 		buf_printf(&text, "%s%s", i ? ", " : ", one of ", f->choices[i]);
 	if (f->type != FT_ENUM && f->doc)
@@ -104,7 +101,6 @@ int not_a_map(const struct scope *s, const struct ynode *node)
 	struct buf text = BUF_INIT;
 	int64_t number;
 	int rc;
-
 	for (const struct field *f = s->fields; f && f->type != FT_END && !text.len; f++) {
 		struct hint h;
 
@@ -134,7 +130,6 @@ static void put_call(struct buf *out, struct arena *a, const struct variant *lis
 {
 	size_t n = strcspn(name, "({");
 	struct hint h;
-
 	while (n > 0 && name[n - 1] == ' ')
 		n--;
 	hint_begin(&h, arena_printf(a, "%.*s", (int)n, name));
@@ -157,7 +152,6 @@ int unknown_variant(struct arena *a, const struct variant *list, const char *wha
 	struct buf text = BUF_INIT;
 	struct hint h;
 	int rc;
-
 	hint_begin(&h, name);
 	for (const struct variant *v = list; v->name; v++)
 		hint_offer(&h, v->name);
@@ -178,7 +172,6 @@ int missing_type(const struct variant *variants, const struct ynode *node, const
 	const char *key = variant_key(variants);
 	struct buf names = BUF_INIT;
 	int rc;
-
 	for (int i = 0; others[i]; i++)
 		if (ytree_pair(node, others[i]))
 			return ERR(E_CONFIG, &ytree_pair(node, others[i])->key_loc,

@@ -25,7 +25,6 @@ static const struct field *find_shorthand(const struct field *f)
 static int check_keys(struct scope *s, const struct ynode *map)
 {
 	int rc = 0;
-
 	for (int i = 0; i < map->n; i++) {
 		const struct ypair *p = &map->pair[i];
 		if (!scope_find(s->fields, p->key) && !scope_in_list(s->ignore, p->key))
@@ -39,7 +38,6 @@ static struct ynode *default_node(struct arena *a, const struct field *f, const 
 {
 	struct loc at = loc ? *loc : (struct loc){ 0 };
 	struct ynode *n;
-
 	if (yscalar_plain(f->dflt) && strcmp(f->dflt, "null") != 0) {
 		n = ynode_plain(a, f->dflt);
 		n->loc = at;
@@ -61,7 +59,6 @@ static int read_sections(struct arena *a, const struct field *f, const struct yn
 	const struct variant *row = f->variants;
 	struct sections *s = out;
 	int rc = 0;
-
 	*s = (struct sections){ 0 };
 	if (y_is_null(node))
 		return 0;
@@ -111,7 +108,6 @@ static int read_absent(const struct scope *s, const struct field *f, const struc
 {
 	struct ynode *n;
 	int rc;
-
 	value_zero(f, out);
 	if (f->type == FT_SECTION && !f->dflt)
 		return schema_read(s->a, NULL, f->sub, arena_printf(s->a, "'%s'", f->name), loc, out);
@@ -137,7 +133,6 @@ static int read_absent(const struct scope *s, const struct field *f, const struc
 static void replace_by_default(const struct scope *s, const struct field *f, void *out)
 {
 	struct err_record kept;
-
 	if (f->type == FT_SECTION)
 		return;
 	err_take(&kept);
@@ -150,7 +145,6 @@ static int read_rows(const struct scope *s, const struct ynode *map, const struc
                      char *out)
 {
 	int rc = 0;
-
 	for (const struct field *f = s->fields; f && f->type != FT_END; f++) {
 		const struct ypair *p = ytree_pair(map, f->name);
 		void *at = out + f->offset;
@@ -170,7 +164,6 @@ static int read_scope(struct scope *s, const struct ynode *node, const struct lo
 	struct ypair pair;
 	struct ynode map = { .kind = Y_MAP, .text = "", .n = 1, .pair = &pair };
 	int rc;
-
 	if (!node || y_is_null(node))
 		return read_rows(s, NULL, loc, out);
 	if (node->kind == Y_MAP) {
@@ -191,7 +184,6 @@ int schema_read(struct arena *a, const struct ynode *map, const struct field *fi
                 const char *what, const struct loc *loc, void *out)
 {
 	struct scope s = { .a = a, .fields = fields, .what = what };
-
 	return read_scope(&s, map, loc, out);
 }
 
@@ -199,7 +191,6 @@ void schema_defaults(struct arena *a, const struct field *fields, void *out)
 {
 	struct scope s = { .a = a, .fields = fields, .what = "" };
 	struct err_record kept;
-
 	err_take(&kept);
 	read_rows(&s, NULL, NULL, out);
 	err_clear();
@@ -214,7 +205,6 @@ static int find_preset(const struct preset *list, const struct ynode *name,
 	struct suggest near = { .word = name->text };
 	struct buf names = BUF_INIT;
 	int rc;
-
 	for (const struct preset *p = list; p->name; p++) {
 		if (name->kind == Y_SCALAR && strcmp(p->name, name->text) == 0) {
 			*out = p;
@@ -244,7 +234,6 @@ static int apply_preset(struct arena *a, const struct variant *v, const struct y
 	                             NULL;
 	const struct preset *p = NULL;
 	struct ynode *values, *all;
-
 	if (!chosen || y_is_null(chosen->value))
 		return 0;
 	TRY(find_preset(v->presets, chosen->value, &p));
@@ -273,7 +262,6 @@ static int read_variant(struct arena *a, const struct variant *list, const char 
 	const struct variant *v = list;
 	void *data;
 	int n = 0;
-
 	for (; ignore && ignore[n]; n++)
 		ignored[n] = ignore[n];
 	out->loc = *name_loc;
@@ -308,7 +296,6 @@ int schema_read_variant(struct arena *a, const struct ynode *node, const struct 
 {
 	const char *key = variant_key(variants), *const key_list[] = { key, NULL };
 	const struct ypair *type;
-
 	memset(out, 0, sizeof *out);
 	out->loc = node->loc;
 	if (node->kind == Y_SCALAR)

@@ -38,7 +38,6 @@ static bool with_unit(const char *text, const struct unit *u, double *v)
 	struct ynode n = { .kind = Y_SCALAR };
 	char digits[64];
 	size_t len = strspn(text, "0123456789.");
-
 	if (strchr("eE", text[len]) && text[len]) {   /* 1e6: an exponent belongs to the number */
 		size_t more = len + 1 + (text[len + 1] == '+' || text[len + 1] == '-');
 		if (isdigit((unsigned char)text[more]))
@@ -72,7 +71,6 @@ bool units_seconds(const char *text, double *seconds)
 static int bad_time_key(const char *name, const struct ypair *p)
 {
 	struct suggest near = { .word = p->key };
-
 	for (const struct unit *u = time_keys; u->name; u++)
 		suggest_offer(&near, u->name);
 	if (near.best)
@@ -85,7 +83,6 @@ static int bad_time_key(const char *name, const struct ypair *p)
 int units_seconds_map(const char *name, const struct ynode *map, double *seconds)
 {
 	int rc = 0;
-
 	*seconds = 0;
 	for (int i = 0; i < map->n; i++) {
 		const struct ypair *p = &map->pair[i];
@@ -109,7 +106,6 @@ static struct loc part_of(const struct ynode *n, size_t at, size_t len)
 {
 	struct loc loc = n->loc;
 	size_t plain = strlen(n->text);
-
 	if (loc.len == (int)plain + 2 * n->quoted && loc.col > 0) {
 		loc.col += (int)at + n->quoted;
 		loc.len = (int)len;
@@ -126,7 +122,6 @@ static int add_variable(struct arena *a, const struct ynode *n, size_t at, struc
 	size_t len = 0, total;
 	struct loc loc;
 	char *name;
-
 	s += braces;
 	while (isalnum((unsigned char)s[len]) || s[len] == '_')
 		len++;
@@ -151,7 +146,6 @@ static int expand_home(const struct ynode *n, struct buf *path)
 	struct buf whole = BUF_INIT;
 	struct loc loc = part_of(n, 0, 1);
 	const char *home = getenv("HOME");
-
 	if (path->data[0] != '~' || (path->data[1] != '/' && path->data[1] != '\0'))
 		return 0;
 	if (!home)
@@ -166,7 +160,6 @@ int path_expand(struct arena *a, const struct ynode *n, const char **out)
 {
 	struct buf path = BUF_INIT;
 	int rc = 0;
-
 	for (size_t i = 0; n->text[i] && rc == 0;) {
 		if (n->text[i] != '$') {
 			buf_putc(&path, n->text[i++]);

@@ -19,7 +19,6 @@
 const char *value_excerpt(struct arena *a, const char *s)
 {
 	size_t n = 0;
-
 	while (s[n] && n < EXCERPT) {
 		int k = utf8_length(s + n);
 		n += k ? (size_t)k : 1;
@@ -50,7 +49,6 @@ static const char *number(struct arena *a, double v)
 {
 	struct buf b = BUF_INIT;
 	const char *s;
-
 	buf_json_double(&b, v);
 	s = arena_strdup(a, b.data);
 	buf_release(&b);
@@ -60,7 +58,6 @@ static const char *number(struct arena *a, double v)
 const char *value_range(struct arena *a, const struct field *f)
 {
 	bool below = f->min > -0x1p62 && isfinite(f->min), above = f->max < 0x1p62 && isfinite(f->max);
-
 	if (!has_limits(f) || (!below && !above))
 		return "";
 	if (below && above)
@@ -74,7 +71,6 @@ static int wrong_type(struct arena *a, const struct field *f, const struct ynode
                       const char *wanted)
 {
 	const char *cure = "";
-
 	if (n->kind == Y_SCALAR && n->text[0] == '(')
 		cure = "; a list has square brackets: [3, 3]";
 	else if (n->kind == Y_SCALAR && f->flags & FIELD_SHORTHAND && strstr(n->text, "epoch"))
@@ -107,7 +103,6 @@ static int one_int(struct arena *a, const struct field *f, const struct ynode *n
 	static const char wanted[] = "an integer";
 	const char *digits = n->text + (n->text[0] == '-' || n->text[0] == '+');
 	double v;
-
 	if (y_int(n, out))
 		return within(f, (double)*out) ? 0 : out_of_range(a, f, n, wanted);
 	if (y_float(n, &v) && strspn(digits, "0123456789") == strlen(digits))
@@ -123,7 +118,6 @@ static int read_int(struct arena *a, const struct field *f, const struct ynode *
 static int one_float(struct arena *a, const struct field *f, const struct ynode *n, double *out)
 {
 	static const char wanted[] = "a number";
-
 	if (!y_float(n, out) && y_float_form(n))
 		return ERR(E_CONFIG, &n->loc, "'%s' is %s, which is beyond what a number of 64 bits holds",
 		           f->name, value_excerpt(a, n->text));
@@ -166,7 +160,6 @@ static int bad_choice(struct arena *a, const struct field *f, const struct ynode
 {
 	struct buf names = BUF_INIT, hint = BUF_INIT;
 	int rc;
-
 	for (int i = 0; f->choices[i]; i++)
 		buf_printf(&names, "%s%s", i ? ", " : "", f->choices[i]);
 	if (f->flags & FIELD_NULLABLE)
@@ -207,7 +200,6 @@ static int read_ints(struct arena *a, const struct field *f, const struct ynode 
 	struct ints *list = out;
 	int count = items(n), rc = 0;
 	int64_t *v = ARENA_ARRAY(a, int64_t, count);
-
 	for (int i = 0; i < count; i++)
 		rc = first_code(rc, one_int(a, f, item(n, i), &v[i]));
 	*list = (struct ints){ count, v };
@@ -219,7 +211,6 @@ static int read_floats(struct arena *a, const struct field *f, const struct ynod
 	struct floats *list = out;
 	int count = items(n), rc = 0;
 	double *v = ARENA_ARRAY(a, double, count);
-
 	for (int i = 0; i < count; i++)
 		rc = first_code(rc, one_float(a, f, item(n, i), &v[i]));
 	*list = (struct floats){ count, v };
@@ -232,7 +223,6 @@ static int read_strings(struct arena *a, const struct field *f, const struct yno
 	int count = items(n), rc = 0;
 	const char **v = ARENA_ARRAY(a, const char *, count);
 	struct loc *loc = ARENA_ARRAY(a, struct loc, count);
-
 	if (n->kind == Y_MAP)
 		return wrong_type(a, f, n, "a string or a list of them");
 	for (int i = 0; i < count; i++) {
@@ -247,7 +237,6 @@ static int read_bytes(struct arena *a, const struct field *f, const struct ynode
 {
 	static const char wanted[] = "a size such as 4096, 512KiB or 1.5GB";
 	double v;
-
 	if (n->kind != Y_SCALAR || !units_bytes(n->text, &v))
 		return wrong_type(a, f, n, wanted);
 	if (!within(f, v) || v >= 0x1p63)
@@ -260,7 +249,6 @@ static int read_seconds(struct arena *a, const struct field *f, const struct yno
 {
 	static const char wanted[] = "a time such as 90, 90s, 10m, 2h or {minutes: 10}";
 	double *v = out;
-
 	if (n->kind == Y_MAP && n->n > 0) {
 		TRY(units_seconds_map(f->name, n, v));
 	} else if (n->kind != Y_SCALAR || !units_seconds(n->text, v)) {
@@ -301,7 +289,6 @@ void value_zero(const struct field *f, void *out)
 bool value_is_zero(const struct field *f, const void *in)
 {
 	static const char zero[sizeof(struct variant_value) + sizeof(struct strings)];
-
 	if (f->type == FT_INTS)
 		return ((const struct ints *)in)->n == 0;
 	if (f->type == FT_FLOATS)

@@ -36,7 +36,6 @@ static const struct field *find(const struct field *f, const char *key)
 static bool common(const struct variant *v, const char *key)
 {
 	int all = 0, have = 0;
-
 	for (; v && v->name; v++, all++)
 		have += find(v->fields, key) != NULL;
 	return have > 0 && 2 * have >= all;
@@ -52,7 +51,6 @@ static void add(struct search *s, const char *path)
 static void look(struct search *s, const struct field *fields, const char *path, int down)
 {
 	char below[PATH];
-
 	if (down == 0 && find(fields, s->key))
 		add(s, path);
 	for (const struct field *f = fields; f && f->type != FT_END && down > 0; f++) {
@@ -69,7 +67,6 @@ static void look(struct search *s, const struct field *fields, const char *path,
 bool schema_where_put(struct buf *out, const char *key)
 {
 	struct search s = { .key = key };
-
 	for (int down = 0; key && down < LEVELS && s.n == 0; down++)
 		look(&s, root, "", down);
 	if (s.n == 0)

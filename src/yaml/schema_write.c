@@ -14,7 +14,6 @@
 static struct ynode *write_int(struct arena *a, int64_t v)
 {
 	char text[24];
-
 	if (v == INT64_MIN)
 		return ynode_new(a, Y_NULL);
 	snprintf(text, sizeof text, "%" PRId64, v);
@@ -25,7 +24,6 @@ static struct ynode *write_float(struct arena *a, double v)
 {
 	struct buf b = BUF_INIT;
 	struct ynode *n;
-
 	if (isnan(v))
 		return ynode_new(a, Y_NULL);
 	if (isinf(v))
@@ -46,7 +44,6 @@ static struct ynode *write_path(struct arena *a, const char *s)
 {
 	struct buf b = BUF_INIT;
 	struct ynode *n;
-
 	if (!s)
 		return ynode_new(a, Y_NULL);
 	for (; *s; s++) {
@@ -65,7 +62,6 @@ static struct ynode *write_list(struct arena *a, const struct field *f, const vo
 	const struct floats *d = in;
 	const struct strings *s = in;
 	struct ynode *seq = ynode_new(a, Y_SEQ);
-
 	if (f->flags & FIELD_NULLABLE && value_is_zero(f, in))
 		return ynode_new(a, Y_NULL);
 	if (f->type == FT_INTS)
@@ -85,7 +81,6 @@ static struct ynode *write_sections(struct arena *a, const struct field *f, cons
 	const struct sections *s = in;
 	const struct variant *row = f->variants;
 	struct ynode *seq = ynode_new(a, Y_SEQ);
-
 	for (int i = 0; i < s->n; i++)
 		ynode_add_item(a, seq,
 		               schema_write(a, row->fields, (const char *)s->v + (size_t)i * row->size));
@@ -95,7 +90,6 @@ static struct ynode *write_sections(struct arena *a, const struct field *f, cons
 static struct ynode *write_field(struct arena *a, const struct field *f, const void *in)
 {
 	int choice;
-
 	switch (f->type) {
 	case FT_BOOL:
 		return ynode_plain(a, *(const bool *)in ? "true" : "false");
@@ -146,7 +140,6 @@ static void write_rows(struct arena *a, struct ynode *map, const struct field *f
 struct ynode *schema_write(struct arena *a, const struct field *fields, const void *in)
 {
 	struct ynode *map = ynode_new(a, Y_MAP);
-
 	write_rows(a, map, fields, in);
 	return map;
 }
@@ -154,7 +147,6 @@ struct ynode *schema_write(struct arena *a, const struct field *fields, const vo
 struct ynode *schema_write_variant(struct arena *a, const struct variant_value *in)
 {
 	struct ynode *map;
-
 	if (!in->v)
 		return ynode_new(a, Y_NULL);
 	map = ynode_new(a, Y_MAP);

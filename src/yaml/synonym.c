@@ -18,7 +18,6 @@ static int next_letter(const char **s)
 static bool same_word(const char *a, const char *b)
 {
 	int c;
-
 	do {
 		c = next_letter(&a);
 		if (c != next_letter(&b))
@@ -49,7 +48,6 @@ const struct synonym *synonym_next(const struct synonym *s)
 void hint_begin(struct hint *h, const char *word)
 {
 	const char *dot = strrchr(word, '.');   /* nn.Conv2d, torch.optim.Adam */
-
 	*h = (struct hint){
 		.near = { .word = dot && isalpha((unsigned char)dot[1]) ? dot + 1 : word } };
 }
@@ -87,21 +85,18 @@ const char *hint_name(const struct hint *h)
 const char *hint_advice(const struct hint *h)
 {
 	const struct synonym *s = hint_name(h) ? NULL : find(h, true);
-
 	return s ? s->advice : NULL;
 }
 
 const char *hint_elsewhere(const struct hint *h)
 {
 	const struct synonym *s = hint_name(h) ? NULL : find(h, false);
-
 	return s ? s->name : NULL;
 }
 
 bool hint_put(struct buf *out, const struct hint *h)
 {
 	const char *name = hint_name(h), *advice = hint_advice(h);
-
 	if (name && !h->same && h->row && h->row->from)
 		buf_printf(out, "; did you mean '%s' (%s's '%s')?", name, h->row->from, h->row->word);
 	else if (name)
@@ -114,7 +109,6 @@ bool hint_put(struct buf *out, const struct hint *h)
 bool hint_of(struct buf *out, const char *word, const char *const *names)
 {
 	struct hint h;
-
 	hint_begin(&h, word);
 	for (; *names; names++)
 		hint_offer(&h, *names);

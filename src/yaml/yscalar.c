@@ -60,7 +60,6 @@ bool y_int(const struct ynode *n, int64_t *v)
 {
 	int base;
 	long long x;
-
 	if (!plain(n) || !int_form(n->text, &base))
 		return false;
 	errno = 0;
@@ -75,7 +74,6 @@ bool y_int(const struct ynode *n, int64_t *v)
 static bool float_form(const char *s)
 {
 	size_t before, after = 0;
-
 	if (*s == '-' || *s == '+')
 		s++;
 	before = digits(s);
@@ -112,7 +110,6 @@ bool y_float(const struct ynode *n, double *v)
 {
 	const char *s = n->text;
 	int base;
-
 	if (!plain(n))
 		return false;
 	if (one_of(s, ".nan", ".NaN", ".NAN")) {
@@ -138,7 +135,6 @@ bool y_float(const struct ynode *n, double *v)
 bool yscalar_plain(const char *s)
 {
 	size_t len = strlen(s);
-
 	if (len == 0 || len > 512 || strchr("!&*%@`'\"|>=", s[0]) || s[0] == ' ' || s[len - 1] == ' ')
 		return false;
 	if (s[0] == '-' && !isalnum((unsigned char)s[1]) && s[1] != '.')
@@ -175,7 +171,6 @@ void yscalar_quote(struct buf *out, const char *s)
 struct ynode *ynode_plain(struct arena *a, const char *text)
 {
 	struct ynode *n = ynode_new(a, Y_SCALAR);
-
 	n->text = arena_strdup(a, text);
 	return n;
 }
@@ -185,7 +180,6 @@ struct ynode *ynode_string(struct arena *a, const char *text)
 	struct ynode *n = ynode_plain(a, text);
 	double f;
 	bool b;
-
 	n->quoted = !yscalar_plain(text) || y_float(n, &f) || y_bool(n, &b) ||
 	            one_of(text, "null", "Null", "NULL") || !strcmp(text, "~");
 	return n;
@@ -194,7 +188,6 @@ struct ynode *ynode_string(struct arena *a, const char *text)
 void ynode_add_pair(struct arena *a, struct ynode *map, const char *key, struct ynode *value)
 {
 	struct ypair *p = ARENA_ARRAY(a, struct ypair, map->n + 1);
-
 	if (map->n)
 		memcpy(p, map->pair, (size_t)map->n * sizeof *p);
 	p[map->n++] = (struct ypair){ .key = key, .value = value };
@@ -204,7 +197,6 @@ void ynode_add_pair(struct arena *a, struct ynode *map, const char *key, struct 
 void ynode_add_item(struct arena *a, struct ynode *seq, struct ynode *item)
 {
 	struct ynode **v = ARENA_ARRAY(a, struct ynode *, seq->n + 1);
-
 	if (seq->n)
 		memcpy(v, seq->item, (size_t)seq->n * sizeof *v);
 	v[seq->n++] = item;

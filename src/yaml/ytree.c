@@ -45,7 +45,6 @@ struct builder {
 static struct loc place(const struct builder *b, yaml_mark_t from, yaml_mark_t to)
 {
 	struct loc loc = b->at;
-
 	if (b->fixed)
 		return loc;
 	loc.line = b->at.line + (int)from.line;
@@ -70,7 +69,6 @@ static int bad_character(struct builder *b)
 {
 	struct loc loc = b->at;
 	const char *p = b->text, *end = p + strnlen(p, b->parser.problem_offset);
-
 	for (; p < end && !b->fixed; p++) {
 		if (*p == '\n') {
 			loc.line++;
@@ -88,7 +86,6 @@ static int bad_character(struct builder *b)
 static const char *line_at(const struct builder *b, yaml_mark_t mark)
 {
 	const char *p = b->text;
-
 	for (size_t line = 0; p && line < mark.line; line++) {
 		p = strchr(p, '\n');
 		if (p)
@@ -101,7 +98,6 @@ static const char *line_at(const struct builder *b, yaml_mark_t mark)
 static bool behind_end(const struct builder *b, yaml_mark_t mark)
 {
 	const char *p = line_at(b, mark);
-
 	return !p || !*p;
 }
 
@@ -109,7 +105,6 @@ static bool behind_end(const struct builder *b, yaml_mark_t mark)
 static bool tab_indents(const struct builder *b, yaml_mark_t mark)
 {
 	const char *p = line_at(b, mark);
-
 	return p && strspn(p, " ") == mark.column && p[mark.column] == '\t';
 }
 
@@ -120,7 +115,6 @@ static int syntax_error(struct builder *b)
 	yaml_mark_t mark = end ? p->context_mark : p->problem_mark;
 	struct loc loc = place(b, mark, mark);
 	struct bracket opener;
-
 	if (p->error == YAML_MEMORY_ERROR)
 		return ERR(E_NOMEM, NULL, "no memory to parse '%s'", b->at.file ? b->at.file : "");
 	if (p->error == YAML_READER_ERROR)
@@ -164,7 +158,6 @@ static int next(struct builder *b)
 struct ynode *ynode_new(struct arena *a, enum ykind kind)
 {
 	struct ynode *n = ARENA_NEW(a, struct ynode);
-
 	n->kind = kind;
 	n->text = "";
 	return n;
@@ -173,7 +166,6 @@ struct ynode *ynode_new(struct arena *a, enum ykind kind)
 static struct ynode *node_here(struct builder *b, enum ykind kind)
 {
 	struct ynode *n = ynode_new(b->a, kind);
-
 	n->loc = event_loc(b);
 	return n;
 }
@@ -188,7 +180,6 @@ static struct ynode *build_scalar(struct builder *b)
 	const char *text = (const char *)b->event.data.scalar.value;
 	bool plain = b->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
 	struct ynode *n = node_here(b, Y_SCALAR);
-
 	if (strlen(text) != b->event.data.scalar.length)
 		mistake(b, ERR(E_CONFIG, &n->loc, "a NUL character is not allowed in a value"));
 	if (plain && reads_as_null(text)) {
@@ -203,7 +194,6 @@ static struct ynode *build_scalar(struct builder *b)
 static struct ynode *build_alias(struct builder *b)
 {
 	const char *name = (const char *)b->event.data.alias.anchor;
-
 	for (const struct anchor *x = b->anchors; x; x = x->next) {
 		if (!strcmp(x->name, name)) {
 			b->nodes += x->size - 1;
@@ -222,7 +212,6 @@ static int build_seq(struct builder *b, struct ynode *seq)
 {
 	struct ynode **item = NULL, *n;
 	int room = 0, rc = 0;
-
 	for (;;) {
 		rc = next(b);
 		if (rc < 0 || b->event.type == YAML_SEQUENCE_END_EVENT)
@@ -261,7 +250,6 @@ static void add_pair(struct pairs *p, const struct ypair *pair)
 static int build_key(struct builder *b, struct ypair *pair, bool *merge)
 {
 	struct ynode *ignored;
-
 	pair->key_loc = event_loc(b);
 	if (b->event.type != YAML_SCALAR_EVENT) {
 		mistake(b, ERR(E_CONFIG, &pair->key_loc, "a key must be a plain word, not %s",
@@ -306,7 +294,6 @@ struct seen {
 static void seen_init(struct seen *s, size_t n)
 {
 	size_t room = 16;
-
 	while (room < 2 * n + 2)
 		room *= 2;
 	s->slot = mem_calloc(room, sizeof *s->slot);
@@ -317,7 +304,6 @@ static void seen_init(struct seen *s, size_t n)
 static const struct ypair *seen_add(struct seen *s, const struct ypair *p)
 {
 	size_t i = hash_name(p->key) & s->mask;
-
 	for (; s->slot[i]; i = (i + 1) & s->mask)
 		if (!strcmp(s->slot[i]->key, p->key))
 			return s->slot[i];
@@ -374,7 +360,6 @@ static void finish_map(struct builder *b, const struct pairs *own, struct pairs 
 	size_t count = (size_t)own->n;
 	struct seen seen;
 	int n = 0;
-
 	for (int i = 0; i < merges->n; i++) {
 		int rc = i > 0 ? ERR(E_CONFIG, &merges->v[i].key_loc, "duplicate key '<<'")
 		               : check_merge(merges->v[i].value, &count);
@@ -401,7 +386,6 @@ static int build_map(struct builder *b, struct ynode *map)
 {
 	struct pairs own = { 0 }, merges = { 0 };
 	int rc = build_pairs(b, &own, &merges);
-
 	if (rc == 0)
 		finish_map(b, &own, &merges, map);
 	mem_free(own.v);
@@ -435,7 +419,6 @@ static int build_by_type(struct builder *b, struct ynode **out)
 static void properties(const struct builder *b, const char **anchor, const char **tag)
 {
 	const yaml_event_t *e = &b->event;
-
 	*anchor = *tag = NULL;
 	if (e->type == YAML_SCALAR_EVENT) {
 		*anchor = (const char *)e->data.scalar.anchor;
@@ -454,7 +437,6 @@ static int build(struct builder *b, struct ynode **out)
 	const char *anchor, *tag;
 	int64_t before = b->nodes++;
 	struct loc loc = event_loc(b);
-
 	if (b->depth == MAX_DEPTH)
 		return ERR(E_CONFIG, &loc, "more than %d levels of nesting", MAX_DEPTH);
 	properties(b, &anchor, &tag);
@@ -499,7 +481,6 @@ int ytree_parse_at(struct arena *a, const struct loc *at, bool fixed, const char
 {
 	struct builder b = { .a = a, .text = text, .at = *at, .fixed = fixed };
 	int rc;
-
 	*root = NULL;
 	if (!yaml_parser_initialize(&b.parser))
 		return ERR(E_NOMEM, NULL, "no memory for the YAML parser");
@@ -529,7 +510,6 @@ int ytree_load(struct arena *a, const char *path, struct ynode **root)
 {
 	struct buf text = BUF_INIT;
 	int rc = io_read_text(path, &text);
-
 	*root = NULL;
 	if (rc == 0 && strlen(text.data) != text.len)
 		rc = ERR(E_CONFIG, NULL, "'%s' is not a text file: it has a NUL byte at offset %zu", path,
@@ -551,6 +531,5 @@ struct ypair *ytree_pair(const struct ynode *map, const char *key)
 struct ynode *ytree_find(const struct ynode *map, const char *key)
 {
 	struct ypair *p = ytree_pair(map, key);
-
 	return p ? p->value : NULL;
 }

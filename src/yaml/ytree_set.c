@@ -18,7 +18,6 @@ static int lines;
 static struct loc say(const char *assignment)
 {
 	struct loc loc = { str_intern("--set"), 0, 1, 1 };
-
 	if (said.len > TEXT_MAX) {
 		buf_clear(&said);
 		lines = 0;
@@ -36,7 +35,6 @@ static struct ynode **item_slot(struct ynode *seq, const char *word, const struc
 {
 	struct ynode index = { .kind = Y_SCALAR, .text = word };
 	int64_t i;
-
 	if (!y_int(&index, &i) || strspn(word, "0123456789") != strlen(word))
 		*rc = ERR(E_CONFIG, loc, "'%s' must be an index: a list is here", word);
 	else if (i >= seq->n)
@@ -53,7 +51,6 @@ static struct ynode **slot(struct arena *a, struct ynode *n, const char *word, b
                            const struct loc *loc, int *rc)
 {
 	struct ypair *p;
-
 	if (n->kind == Y_NULL) {
 		n->kind = Y_MAP;
 		n->text = "";
@@ -82,7 +79,6 @@ static struct ynode **slot(struct arena *a, struct ynode *n, const char *word, b
 static struct ynode *shallow(struct arena *a, const struct ynode *n)
 {
 	struct ynode *c = arena_copy(a, n, sizeof *n);
-
 	if (n->kind == Y_MAP)
 		c->pair = arena_copy(a, n->pair, (size_t)n->n * sizeof *n->pair);
 	if (n->kind == Y_SEQ)
@@ -96,7 +92,6 @@ static int walk(struct arena *a, struct ynode *root, char *path, const struct lo
 {
 	struct ynode *n = root, **s = NULL;
 	struct loc loc = *start;
-
 	for (char *word = path, *dot; word; word = dot) {
 		int rc = 0;
 		dot = strchr(word, '.');
@@ -124,7 +119,6 @@ int ytree_set(struct arena *a, struct ynode *root, const char *assignment)
 	const char *eq = strchr(assignment, '=');
 	struct ynode *value, *copy, **place = NULL;
 	char *path;
-
 	if (!eq || eq == assignment) {
 		loc.len = (int)strlen(assignment);
 		return ERR(E_CONFIG, &loc, "'--set' takes KEY=VALUE, not '%s'", assignment);

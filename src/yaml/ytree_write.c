@@ -32,7 +32,6 @@ static void write_key(struct buf *out, const char *key)
 static bool write_flow(struct buf *out, const struct ynode *n, int levels, size_t room)
 {
 	bool map = n->kind == Y_MAP;
-
 	if (n->kind == Y_SCALAR || n->kind == Y_NULL) {
 		write_scalar(out, n);
 		return out->len <= room;
@@ -72,7 +71,6 @@ static void write_value(struct buf *out, const struct ynode *v, int indent, bool
 {
 	struct buf flow = BUF_INIT;
 	size_t line = out->len, room;
-
 	while (line > 0 && out->data[line - 1] != '\n')
 		line--;
 	room = out->len - line < LINE ? LINE - (out->len - line) : 0;
@@ -124,7 +122,6 @@ static void json_scalar(struct buf *out, const struct ynode *n)
 	int64_t i;
 	double f;
 	bool b;
-
 	if (y_is_null(n))
 		buf_puts(out, "null");
 	else if (y_bool(n, &b))
@@ -140,7 +137,6 @@ static void json_scalar(struct buf *out, const struct ynode *n)
 void ytree_write_json(struct buf *out, const struct ynode *n)
 {
 	bool map = n->kind == Y_MAP;
-
 	if (n->kind == Y_SCALAR || n->kind == Y_NULL) {
 		json_scalar(out, n);
 		return;

@@ -34,7 +34,6 @@ static float noise(uint64_t i)
 static void climate(void *out, int64_t channels, uint64_t seed)
 {
 	float *v = out;
-
 	for (int64_t c = 0; c < channels; c++)
 		for (int64_t y = 0; y < HEIGHT; y++)
 			for (int64_t x = 0; x < WIDTH; x++) {
@@ -52,7 +51,6 @@ static void climate(void *out, int64_t channels, uint64_t seed)
 static void labels(void *out, int64_t channels, uint64_t seed)
 {
 	uint8_t *v = out;
-
 	for (int64_t i = 0; i < channels * HEIGHT * WIDTH; i++) {
 		const float y = (float)(i / WIDTH % HEIGHT) / 60, x = (float)(i % WIDTH) / 60;
 		const float f = sinf(x + (float)seed) + sinf(y + 2 * (float)seed) + sinf(x * 0.7f + y);
@@ -65,7 +63,6 @@ static void labels(void *out, int64_t channels, uint64_t seed)
 static void pictures(void *out, int64_t channels, uint64_t seed)
 {
 	uint8_t *v = out;
-
 	for (int64_t i = 0; i < channels * HEIGHT * WIDTH; i++) {
 		const float y = (float)(i / WIDTH % HEIGHT) / 200, x = (float)(i % WIDTH) / 200;
 
@@ -77,7 +74,6 @@ static void pictures(void *out, int64_t channels, uint64_t seed)
 static void random_floats(void *out, int64_t channels, uint64_t seed)
 {
 	uint32_t *v = out;
-
 	for (int64_t i = 0; i < channels * HEIGHT * WIDTH; i++) {
 		uint64_t h = hash_bytes(&i, sizeof i, seed);
 
@@ -100,7 +96,6 @@ static const struct kind {
 static double seconds(void)
 {
 	struct timespec t;
-
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
@@ -114,7 +109,6 @@ static int write_both(const struct kind *k, const char *const path[2], int64_t n
 	struct record_writer *w;
 	struct version1 v;
 	int rc;
-
 	version1_begin(&v, &info, 3);
 	TRY(record_create(&w, path[1], &info, 3));
 	for (int64_t i = 0; i < n; i++) {
@@ -136,7 +130,6 @@ static int time_one(const struct kind *k, const char *path, int repetitions)
 	struct record *r;
 	double best = HUGE_VAL, bytes;
 	uint8_t *raw;
-
 	TRY(record_open(&r, path));
 	raw = mem_calloc(record_raw_bytes(record_info(r)), 1);
 	record_decoder_reserve(d, r);
@@ -161,7 +154,6 @@ static int time_kind(const struct kind *k, const char *folder, int repetitions, 
 	const double sample = (double)(k->channels * HEIGHT * WIDTH) * (double)dtype_size(k->dtype);
 	char *path[2] = {io_join(folder, "version1.dlx"), io_join(folder, "version2.dlx")};
 	int rc = write_both(k, (const char *const *)path, 1 + (int64_t)(megabytes * 1e6 / sample));
-
 	for (int v = 0; v < 2; v++) {
 		if (rc == 0)
 			rc = time_one(k, path[v], repetitions);
@@ -177,7 +169,6 @@ int main(int argc, char **argv)
 	const int repetitions = argc > 2 ? atoi(argv[2]) : 10;
 	const double megabytes = argc > 3 ? atof(argv[3]) : 100;
 	int rc = 0;
-
 	if (argc < 2 || repetitions < 1 || megabytes < 0) {
 		fprintf(stderr, "usage: record_times FOLDER [REPETITIONS [MEGABYTES [KIND]]]\n");
 		return 64;

@@ -35,7 +35,6 @@ static void read_bytes(void *p, size_t n)
 static void put_all(MDB_txn *txn, MDB_dbi db)
 {
 	unsigned char lengths[8];
-
 	while (fread(lengths, 1, 8, stdin) == 8) {
 		const size_t key = number(lengths), value = number(lengths + 4);
 		char *p = malloc(key + value + 1);

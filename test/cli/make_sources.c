@@ -51,7 +51,6 @@ static void write_netcdf(const char *path, int flags)
 	static const short packed_missing = -32768;
 	static const double scale = 0.5, offset = 10;
 	int f, dim[3], coord, v[4];
-
 	check(!nc_create(path, NC_CLOBBER | flags, &f), "nc_create");
 	for (int i = 0; i < 3; i++) {
 		check(!nc_def_dim(f, axes[i], extent[i], &dim[i]), "nc_def_dim");
@@ -79,7 +78,6 @@ static void put(hid_t f, const char *name, hid_t type, int nd, const hsize_t *d,
 {
 	const hid_t space = H5Screate_simple(nd, d, NULL);
 	const hid_t set = H5Dcreate2(f, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-
 	check(set >= 0 && H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0, name);
 	H5Dclose(set);
 	H5Sclose(space);
@@ -90,7 +88,6 @@ static void write_hdf5(const char *path)
 	const hsize_t d[] = {T, Y, X, 2};
 	const hid_t f = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
 	const hid_t group = H5Gcreate2(f, "fields", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-
 	put(f, "fields/temp", H5T_NATIVE_FLOAT, 3, d, temp);
 	put(f, "fields/wind", H5T_NATIVE_DOUBLE, 3, d, wind);
 	put(f, "cube", H5T_NATIVE_FLOAT, 4, d, cube);
@@ -104,7 +101,6 @@ static void write_sample(const char *path, int t)
 {
 	const hsize_t d[] = {Y, X};
 	const hid_t f = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-
 	put(f, "temp", H5T_NATIVE_FLOAT, 2, d, temp + t * Y * X);
 	put(f, "label", H5T_NATIVE_UCHAR, 2, d, labels + t * Y * X);
 	check(H5Fclose(f) >= 0, "H5Fclose");
@@ -116,7 +112,6 @@ static void write_vast(const char *path)
 	const hsize_t d[] = {T, (hsize_t)1 << 31, 1, 1}, chunk[] = {1, 1024, 1, 1};
 	const hid_t f = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
 	const hid_t space = H5Screate_simple(4, d, NULL), how = H5Pcreate(H5P_DATASET_CREATE);
-
 	check(H5Pset_chunk(how, 4, chunk) >= 0, "H5Pset_chunk");
 	const hid_t set = H5Dcreate2(f, "vast", H5T_NATIVE_FLOAT, space, H5P_DEFAULT, how, H5P_DEFAULT);
 
@@ -139,7 +134,6 @@ static void write_axes(const char *path)
 	static float values[2 * 5 * 6 * 7];
 	static int one[2];
 	int f, dim[8], coord, v[4];
-
 	for (int i = 0; i < 2 * 5 * 6 * 7; i++)
 		values[i] = (float)i;
 	check(!nc_create(path, NC_CLOBBER, &f), "nc_create");
@@ -209,7 +203,6 @@ static void write_year(const char *path, int year)
 	static const size_t extent[] = {12, 3, 4, 1};
 	float tas[12 * 12], still[12];
 	int event[12] = {0}, f, dim[4], v[4];
-
 	for (int i = 0; i < 12 * 12; i++)
 		tas[i] = (float)(year * 12 * 12 + i);
 	for (int i = 0; i < 12; i++)
@@ -231,7 +224,6 @@ static void write_year(const char *path, int year)
 int main(int argc, char **argv)
 {
 	char path[4096];
-
 	check(argc == 2, "the command line: make_sources DIR");
 	fill();
 	snprintf(path, sizeof(path), "%s/grid.nc", argv[1]);

@@ -41,7 +41,6 @@ static void fatal_signal(int sig)
 	char text[512];
 	int n = snprintf(text, sizeof text, "\nfuzz: signal %d at input '%s', mutation %d\n", sig,
 	                 now_path, now_number);
-
 	if (write(STDERR_FILENO, text, (size_t)n) < 0)
 		_exit(2);
 	signal(sig, SIG_DFL);
@@ -62,7 +61,6 @@ static void add_file(const char *path)
 	FILE *f = fopen(path, "rb");
 	struct input in = { .path = must(strdup(path)) };
 	size_t room = 0, n;
-
 	if (!f) {
 		perror(path);
 		exit(2);
@@ -89,7 +87,6 @@ static void add_path(const char *path)
 	struct dirent **list;
 	struct stat st;
 	int n;
-
 	if (stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
 		add_file(path);
 		return;
@@ -115,7 +112,6 @@ static uint64_t state;
 static uint64_t draw(void)
 {
 	uint64_t x = state += 0x9E3779B97F4A7C15;
-
 	x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
 	x = (x ^ x >> 27) * 0x94D049BB133111EB;
 	return x ^ x >> 31;
@@ -133,7 +129,6 @@ static void splice(struct input *m)
 	size_t at = below(m->size + 1), cut = below(m->size - at + 1);
 	size_t from = below(other->size + 1), take = below(other->size - from + 1);
 	uint8_t *data;
-
 	if (take > 4096)
 		take = 4096;
 	data = must(malloc(m->size - cut + take + 1));
@@ -154,7 +149,6 @@ static void extreme(struct input *m)
 	};
 	uint64_t v = values[below(sizeof values / sizeof values[0])];
 	size_t width = (size_t)1 << below(4);
-
 	if (m->size >= width)
 		memcpy(m->data + below(m->size - width + 1), &v, width);
 }
@@ -162,7 +156,6 @@ static void extreme(struct input *m)
 static void mutate(struct input *m)
 {
 	size_t rounds = 1 + below(4);
-
 	while (rounds--) {
 		switch (below(6)) {
 		case 0:
@@ -192,7 +185,6 @@ static void run(const struct input *in, int number)
 {
 	uint8_t *data = must(malloc(in->size ? in->size : 1));
 	FILE *f;
-
 	memcpy(data, in->data, in->size);
 	now_path = in->path;
 	now_number = number;
@@ -221,7 +213,6 @@ static void run_mutations(const struct input *in)
 int main(int argc, char **argv)
 {
 	int c;
-
 	while ((c = getopt(argc, argv, "n:o:i:")) != -1) {
 		switch (c) {
 		case 'n': mutations = atoi(optarg); break;

@@ -22,7 +22,6 @@ static void try_safetensors(const uint8_t *data, size_t size)
 {
 	struct arena *a = arena_new();
 	struct st_file f;
-
 	if (st_parse(&f, a, "input", data, size) == 0)
 		for (int i = 0; i < f.n; i++) {
 			const unsigned char *p = f.tensor[i].data;
@@ -40,7 +39,6 @@ static void try_manifest(const char *text, size_t size)
 	struct arena *a = arena_new();
 	struct manifest m, again;
 	struct buf b = BUF_INIT;
-
 	if (manifest_parse(&m, a, "input", text, size) == 0) {
 		manifest_write(&b, &m);
 		if (manifest_parse(&again, a, "written", b.data, b.len) < 0 ||
@@ -55,7 +53,6 @@ static void try_sealed(const char *text, size_t size)
 {
 	const size_t tail = 33, digits = 20;   /* ',\n  "hash": "', 16 digits, '"\n}\n' */
 	char *copy, hash[17];
-
 	if (size < tail)
 		return;
 	copy = malloc(size);

@@ -20,7 +20,6 @@ static void read_samples(const struct record *r)
 	const size_t n = record_raw_bytes(record_info(r));
 	struct record_decoder *d;
 	uint8_t *raw;
-
 	if (n > MAX_RAW)
 		return;
 	d = record_decoder_new();
@@ -41,7 +40,6 @@ static void read_samples(const struct record *r)
 static void try_image(const uint8_t *data, size_t size)
 {
 	struct record *r;
-
 	if (record_parse(&r, "fuzz", data, size) == 0) {
 		read_samples(r);
 		record_free(r);
@@ -54,7 +52,6 @@ static void try_image(const uint8_t *data, size_t size)
 static void repair_index(uint8_t *p, const struct record_footer *f, uint64_t end)
 {
 	struct record_entry e;
-
 	for (uint64_t at = f->index; at + ENTRY_BYTES <= end; at += ENTRY_BYTES) {
 		record_entry_read(p + at, &e);
 		if (e.offset > end || e.frame_bytes > end - e.offset)
@@ -68,7 +65,6 @@ static void repair(uint8_t *p, size_t size, int version)
 {
 	const uint64_t end = size - record_footer_bytes(version);
 	struct record_footer f;
-
 	record_preamble(p, version);
 	record_footer_read(p + end, &f, version);
 	f.size = size;
@@ -83,7 +79,6 @@ static void repair(uint8_t *p, size_t size, int version)
 static void try_repaired(const uint8_t *data, size_t size, int version)
 {
 	uint8_t *copy;
-
 	if (size < PREAMBLE_BYTES + record_footer_bytes(version))
 		return;
 	copy = mem_alloc(size);

@@ -21,7 +21,6 @@ static void read_source(struct source *s)
 {
 	const int64_t n = shape_count(&s->shape);
 	void *values;
-
 	if (n > MAX_VALUES)
 		return;
 	values = mem_alloc((size_t)n * sizeof(double));
@@ -34,7 +33,6 @@ static void read_source(struct source *s)
 static void try_source(const char *path, const char *format, const char *variable)
 {
 	struct source *s;
-
 	if (source_open(&s, path, format, variable) == 0) {
 		read_source(s);
 		source_close(s);
@@ -48,7 +46,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char first = size ? (char)data[0] : 0;
 	char path[64];
 	const int f = memfd_create("fuzz", 0);
-
 	if (f < 0 || write(f, data, size) != (ssize_t)size)
 		abort();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", f);

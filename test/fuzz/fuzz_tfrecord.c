@@ -21,7 +21,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void try_variable(const char *path, const char *variable)
 {
 	struct source *s;
-
 	if (source_open(&s, path, "tfrecord", variable) == 0) {
 		const int64_t n = shape_count(&s->shape);
 		void *values = n <= MAX_VALUES ? mem_alloc((size_t)n * sizeof(double)) : NULL;
@@ -39,7 +38,6 @@ static void try_file(const void *data, size_t size)
 	static const char *const variables[] = {NULL, "x[u8]", "x[i16,2,3]", "y", "k[1]"};
 	const int f = memfd_create("fuzz", 0);
 	char path[64];
-
 	if (f < 0 || write(f, data, size) != (ssize_t)size)
 		abort();
 	snprintf(path, sizeof path, "/proc/self/fd/%d", f);
@@ -57,7 +55,6 @@ static void put(uint8_t *p, uint64_t v, int n)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t *framed = mem_alloc(size + 16);
-
 	put(framed, size, 8);
 	put(framed + 8, crc32c_masked(framed, 8), 4);
 	memcpy(framed + 12, data, size);

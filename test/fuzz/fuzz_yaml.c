@@ -77,7 +77,6 @@ static void check(bool ok, const char *what, const char *text)
 static void print_errors(void)
 {
 	static FILE *null;
-
 	if (!null)
 		null = fopen("/dev/null", "w");
 	if (null)
@@ -90,7 +89,6 @@ static struct ynode *rewrite(struct arena *a, const struct ynode *root)
 {
 	struct buf once = BUF_INIT, twice = BUF_INIT;
 	struct ynode *again = NULL;
-
 	ytree_write(&once, root);
 	check(ytree_parse(a, "written", once.data, &again) == 0, "the tree as written does not parse",
 	      once.data);
@@ -109,7 +107,6 @@ static void read_all(struct arena *a, const struct ynode *root)
 	struct variant_value v;
 	struct all x, y;
 	struct ynode *again;
-
 	if (schema_read(a, root, fields, "'all'", &root->loc, &x) == 0) {
 		again = rewrite(a, schema_write(a, fields, &x));
 		check(schema_read(a, again, fields, "'all'", NULL, &y) == 0,
@@ -130,7 +127,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct arena *a = arena_new();
 	char *text = mem_alloc(size + 1);
 	struct ynode *root;
-
 	memcpy(text, data, size);
 	text[size] = '\0';
 	if (ytree_parse(a, "fuzz.yaml", text, &root) == 0) {

@@ -35,7 +35,6 @@ static void leave(void)
 static void enter(void)
 {
 	static bool there;
-
 	if (there)
 		return;
 	there = true;
@@ -47,7 +46,6 @@ static void enter(void)
 static void put(const char *name, const void *p, size_t n)
 {
 	const int f = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
 	if (f < 0 || write(f, p, n) != (ssize_t)n)
 		abort();
 	close(f);
@@ -56,7 +54,6 @@ static void put(const char *name, const void *p, size_t n)
 static void read_array(void)
 {
 	struct source *s;
-
 	if (source_open(&s, folder, "zarr", NULL) == 0) {
 		const int64_t n = shape_count(&s->shape);
 		void *values = n <= MAX_VALUES ? mem_alloc((size_t)n * sizeof(double)) : NULL;
@@ -73,7 +70,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const uint8_t *zero = size ? memchr(data, 0, size) : NULL;
 	const size_t n = zero ? (size_t)(zero - data) : size;
-
 	enter();
 	for (size_t i = 0; i < NFILES; i++)
 		unlink(files[i]);

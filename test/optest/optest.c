@@ -191,7 +191,6 @@ static int pass_half(struct graph *g, struct pass_env *env)
 static bool takes_part(const struct op *op, const struct device *dev)
 {
 	const struct kernel *k = &op->kernel[dev->backend];
-
 	return k->bf16_in || k->bf16_out;
 }
 

@@ -25,7 +25,6 @@ extern char **environ;
 void fixture_make(struct fixture *f, int64_t step)
 {
 	static const int64_t none[2] = { 0, 4 };
-
 	memset(f, 0, sizeof *f);
 	for (int i = 0; i < 18; i++)
 		f->weight[i] = (float)(sin((double)(step * 18 + i)) / 3);
@@ -61,7 +60,6 @@ static bool tensor_equal(const struct ckpt_version *v, const struct ckpt_tensor 
 {
 	const struct ckpt_tensor *t = ckpt_version_find(v, want->name);
 	size_t bytes = (size_t)shape_count(&want->shape) * dtype_size(want->dtype);
-
 	return t && t->dtype == want->dtype && t->weight == want->weight &&
 	       shape_equal(&t->shape, &want->shape) &&
 	       (bytes == 0 || memcmp(t->data, want->data, bytes) == 0);
@@ -72,7 +70,6 @@ bool fixture_equal(const struct ckpt_version *v)
 	const struct ckpt_state *s = ckpt_version_state(v);
 	struct fixture want;
 	bool same;
-
 	fixture_make(&want, s->step);
 	same = s->epoch == want.state.epoch && s->metric == want.state.metric && s->metric_name &&
 	       strcmp(s->metric_name, "score") == 0 && s->ntensors == FIXTURE_TENSORS &&
@@ -90,7 +87,6 @@ char *fixture_dir(void)
 {
 	const char *tmp = getenv("TMPDIR");
 	char *dir = io_join(tmp ? tmp : "/tmp", "dlx-ckpt-XXXXXX");
-
 	if (!mkdtemp(dir))
 		BUG("no temporary folder");
 	return dir;
@@ -105,7 +101,6 @@ void fixture_remove(char *dir)
 char *fixture_path(const char *dir, const char *id, const char *file)
 {
 	struct buf b = BUF_INIT;
-
 	buf_puts(&b, dir);
 	if (id)
 		buf_printf(&b, "/%s", id);
@@ -119,7 +114,6 @@ int fixture_save(const char *dir, int64_t first, int64_t last, int64_t keep)
 	struct ckpt_config config = { .keep = { keep, 1 }, .compression = 1 };
 	struct ckpt_store *s;
 	int rc = ckpt_open(&s, dir, &config);
-
 	for (int64_t step = first; step <= last && rc == 0; step++) {
 		struct fixture f;
 		fixture_make(&f, step);
@@ -142,7 +136,6 @@ int fixture_ids(const char *dir, char (*id)[64], int max)
 	DIR *d = opendir(dir);
 	struct dirent *e;
 	int n = 0;
-
 	while (d && (e = readdir(d)))
 		if (e->d_name[0] != '.') {
 			if (n < max)
@@ -160,7 +153,6 @@ int fixture_leftovers(const char *dir)
 	DIR *d = opendir(dir);
 	struct dirent *e;
 	int n = 0;
-
 	while (d && (e = readdir(d)))
 		n += e->d_name[0] == '.' && strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
 	if (d)
@@ -175,7 +167,6 @@ int fixture_spawn(const char *dir, int64_t step, const char *switches)
 	posix_spawn_file_actions_t quiet;
 	int status = -1;
 	pid_t pid;
-
 	snprintf(number, sizeof number, "%lld", (long long)step);
 	setenv("DLX_DEBUG", switches, 1);
 	posix_spawn_file_actions_init(&quiet);
@@ -192,7 +183,6 @@ void fixture_child(int argc, char **argv)
 {
 	int64_t step;
 	int rc;
-
 	if (argc != 4 || strcmp(argv[1], "save") != 0)
 		return;
 	step = strtoll(argv[3], NULL, 10);

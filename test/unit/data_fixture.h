@@ -40,7 +40,6 @@ static inline void fixture_write(const char *path, int samples, int first)
 	struct record_writer *w;
 	float input[2 * POINTS];
 	uint8_t target[POINTS];
-
 	io_input_forget(path);
 	assert_int_equal(record_create(&w, path, &info, 1), 0);
 	for (int s = first; s < first + samples; s++) {
@@ -54,7 +53,6 @@ static inline struct dataset *fixture_open(const char *const *paths, int n)
 {
 	const struct strings s = {n, paths, NULL};
 	struct dataset *d;
-
 	assert_int_equal(dataset_open(&d, &s), 0);
 	return d;
 }

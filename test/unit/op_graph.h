@@ -23,7 +23,6 @@
 static inline tid op_emit(struct graph *g, const char *op, const void *attr, int nin, const tid *in)
 {
 	tid out;
-
 	if (graph_emit1(g, op, attr, nin, in, &out) < 0)
 		fail_msg("%s: %s", op, err_get(0)->text);
 	return out;
@@ -38,7 +37,6 @@ static inline tid op_param(struct graph *g, const char *name, const struct shape
 {
 	const struct init init = { value != 0 ? INIT_CONSTANT : INIT_NORMAL, value != 0 ? value : 1 };
 	tid t;
-
 	assert_int_equal(graph_param(g, name, DTYPE_F32, s, init, &t), 0);
 	return t;
 }
@@ -46,7 +44,6 @@ static inline tid op_param(struct graph *g, const char *name, const struct shape
 static inline int op_count(const struct graph *g, const char *op)
 {
 	int n = 0;
-
 	for (int i = 0; i < g->nnode; i++)
 		n += !strcmp(g->node[i]->op->name, op);
 	return n;
@@ -61,7 +58,6 @@ static inline void op_passes(struct graph *g, struct device *dev, const struct p
 	struct pass_env env = { .backend = dev ? dev->backend : BACKEND_CPU, .dev = dev,
 		.plan = &plan_env_default };
 	int at = 0;
-
 	assert_true(n <= (int)(sizeof table / sizeof *table));
 	for (int p = 0; p < n; p++)
 		if (!without || strcmp(passes[p].name, without) != 0)
@@ -138,7 +134,6 @@ static inline double *op_values(struct graph *g, struct device *dev, const tid *
 	struct exec *e;
 	struct store *store = store_new(dev, 1);
 	double *out = NULL;
-
 	assert_int_equal(exec_new(&e, g, dev, &plan_env_default), 0);
 	const size_t bytes = exec_arena_bytes(e) + EXEC_ARENA_SLACK;
 	void *arena = mem_map(bytes);

@@ -26,14 +26,12 @@ struct op_run {
 static inline enum dtype op_run_dtype(const struct op_run *r, tid t)
 {
 	enum dtype d = graph_t(r->g, t)->dtype;
-
 	return r->dev.backend == BACKEND_REFERENCE && dtype_is_float(d) ? DTYPE_F64 : d;
 }
 
 static inline void *op_run_buffer(struct op_run *r, size_t bytes)
 {
 	void *p = arena_alloc(r->arena, bytes + 128);
-
 	p = (void *)(((uintptr_t)p + 63) & ~(uintptr_t)63);
 	memset(p, 0xFF, bytes);
 	return p;
@@ -44,7 +42,6 @@ static inline void op_run_set_as(struct op_run *r, tid t, const struct layout *l
 {
 	struct tensor *x = graph_t(r->g, t);
 	enum dtype d = op_run_dtype(r, t);
-
 	x->layout = *l;
 	r->data[t] = op_run_buffer(r, (size_t)layout_elements(l) * dtype_size(d));
 	layout_pack(l, &x->shape, d, r->data[t], DTYPE_F64, plain);
@@ -54,14 +51,12 @@ static inline void op_run_set(struct op_run *r, tid t, const double *plain)
 {
 	struct tensor *x = graph_t(r->g, t);
 	struct layout l = r->native ? layout_native(&x->shape) : layout_plain(&x->shape);
-
 	op_run_set_as(r, t, &l, plain);
 }
 
 static inline void op_run_get(const struct op_run *r, tid t, double *plain)
 {
 	const struct tensor *x = graph_t(r->g, t);
-
 	layout_unpack(&x->layout, &x->shape, DTYPE_F64, plain, op_run_dtype(r, t), r->data[t]);
 }
 
@@ -92,7 +87,6 @@ static inline void op_run_move(struct op_run *r, tid t, const struct layout *l)
 {
 	int64_t n = shape_count(&graph_t(r->g, t)->shape);
 	double *plain = ARENA_ARRAY(r->arena, double, n);
-
 	if (layout_equal(&graph_t(r->g, t)->layout, l))
 		return;
 	op_run_get(r, t, plain);
@@ -105,7 +99,6 @@ static inline void op_run_want(struct op_run *r, struct kplan *k, enum kernel_la
 {
 	const struct node *n = k->n;
 	struct layout shared = { 0 };
-
 	for (int i = 0; i < n->nin; i++) {
 		in[i] = n->in[i] == NONE ? (struct layout){ 0 } : graph_t(r->g, n->in[i])->layout;
 		if (!shared.set && n->in[i] != NONE && layout_shares(r->g, n, n->in[i]))
@@ -137,7 +130,6 @@ static inline void op_run_node(struct op_run *r, const struct node *n)
 	void **pin = ARENA_ARRAY(r->arena, void *, n->nin + 1);
 	void **pout = ARENA_ARRAY(r->arena, void *, n->nout + 1);
 	struct kargs a = { .in = pin, .out = pout };
-
 	op_run_want(r, &k, view ? KL_PLAIN : kernel->layouts, kernel, in, out);
 	for (int i = 0; i < n->nin; i++)
 		if (n->in[i] != NONE) {

@@ -20,7 +20,6 @@ static inline tid input(struct graph *g, const char *name, int nd, const int64_t
 {
 	struct shape s = shape_of(nd, d);
 	tid t;
-
 	assert_int_equal(graph_input(g, name, DTYPE_F32, &s, &t), 0);
 	return t;
 }
@@ -33,7 +32,6 @@ static inline tid state(struct graph *g, const char *name, int64_t n)
 {
 	struct shape s = shape_of(1, &n);
 	tid t;
-
 	assert_int_equal(graph_state(g, name, DTYPE_F32, &s, (struct init){ 0 }, &t), 0);
 	return t;
 }

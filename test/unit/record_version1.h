@@ -24,7 +24,6 @@ struct version1 {
 static inline void version1_begin(struct version1 *v, const struct record_info *info, int level)
 {
 	uint8_t preamble[PREAMBLE_BYTES];
-
 	*v = (struct version1){.info = *info, .level = level};
 	v->info.samples = 0;
 	record_preamble(preamble, 1);
@@ -60,7 +59,6 @@ static inline void version1_end(struct version1 *v)
 	struct record_footer f = {.description = v->file.len, .samples = (uint64_t)v->info.samples};
 	uint8_t footer[FOOTER_BYTES];
 	struct channel_stats *none[2];
-
 	for (int k = 0; k < 2; k++) {
 		struct record_array *a = k ? &v->info.target : &v->info.input;
 

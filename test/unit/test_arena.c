@@ -21,7 +21,6 @@ static void objects_do_not_overlap(void **state)
 	struct arena *a = arena_new();
 	unsigned char *p[N];
 	size_t size[N], sum = 0;
-
 	for (int i = 0; i < N; i++) {
 		size[i] = (size_t)(i * 7919 % 613) * (i % 97 == 0 ? 200 : 1);
 		p[i] = arena_alloc(a, size[i]);
@@ -43,7 +42,6 @@ static void strings(void **state)
 {
 	struct arena *a = arena_new();
 	char *big = arena_printf(a, "%0*d", 100000, 7);
-
 	assert_string_equal(arena_strdup(a, "layer"), "layer");
 	assert_string_equal(arena_printf(a, "%s/%d", "conv", 3), "conv/3");
 	assert_int_equal(strlen(big), 100000);
@@ -54,7 +52,6 @@ static void strings(void **state)
 static void a_map(void **state)
 {
 	size_t sizes[] = { 0, 1, 4096, (2u << 20) - 1, 2u << 20, (5u << 20) + 3 };
-
 	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
 		size_t n = sizes[i];
 		uint64_t before = mem_count();
@@ -95,7 +92,6 @@ static void maps_are_close(void **state)
 static void a_map_can_fail(void **state)
 {
 	void *p;
-
 	assert_int_equal(debug_parse("fault=write:1,fault=alloc:1+"), 0);
 	assert_null(mem_map(100));
 	assert_int_equal(debug_parse("fault=alloc:1"), 0);   /* the first was long ago */
@@ -109,7 +105,6 @@ static void counts(void **state)
 {
 	uint64_t before = mem_count();
 	void *p = mem_alloc(10), *q = mem_calloc(3, 4);
-
 	p = mem_realloc(p, 100);
 	assert_int_equal(mem_count(), before + 3);
 	mem_free(p);
@@ -128,6 +123,5 @@ int main(void)
 		cmocka_unit_test(a_map_can_fail),
 		cmocka_unit_test(counts),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

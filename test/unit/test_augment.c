@@ -52,7 +52,6 @@ static struct field_set *field_new(int axes, enum dtype target, int64_t ignore)
 		.mask = -1, .ignore = ignore,
 	};
 	struct record_writer *w;
-
 	s->axes = axes;
 	s->points = axes == 3 ? PLANE * SIDE : PLANE;
 	for (int i = 0; i < s->points; i++) {
@@ -92,7 +91,6 @@ static int field_plan(struct transform_chain **out, const struct field_set *s, c
 	struct transform_options o = {.data = s->d, .training = true, .seed = 5,
 	                              .target_dtype = labels ? DTYPE_I32 : DTYPE_F32};
 	struct ynode *root;
-
 	assert_int_equal(ytree_parse(arena, "t.yaml", yaml, &root), 0);
 	o.list = root;
 	return transform_chain_new(out, &o);
@@ -104,7 +102,6 @@ static struct outcome *field_run(const struct field_set *s, const char *yaml, in
 	const bool labels = dataset_info(s->d)->target_dtype == DTYPE_U8;
 	struct transform_chain *c;
 	struct transform_scratch *scratch;
-
 	if (field_plan(&c, s, yaml) < 0)
 		fail_msg("%s: %s", yaml, err_get(0)->text);
 	scratch = transform_scratch_new(c);
@@ -126,7 +123,6 @@ static double bilinear(double y, double x, double fill)
 {
 	const int y0 = (int)floor(y), x0 = (int)floor(x);
 	double sum = 0;
-
 	for (int k = 0; k < 4; k++) {
 		const int j = y0 + k / 2, i = x0 + k % 2;
 		const double wy = k / 2 ? y - y0 : 1 - (y - y0), wx = k % 2 ? x - x0 : 1 - (x - x0);
@@ -141,7 +137,6 @@ static double bilinear(double y, double x, double fill)
 static int nearest(double y, double x, int outside)
 {
 	const int j = (int)floor(y + 0.5), i = (int)floor(x + 0.5);
-
 	if (fabs(y + 0.5 - rint(y + 0.5)) < 1e-4 || fabs(x + 0.5 - rint(x + 0.5)) < 1e-4)
 		return -1;
 	return j >= 0 && j < SIDE && i >= 0 && i < SIDE ? label(j * SIDE + i) : outside;
@@ -153,7 +148,6 @@ static void takes_from(const char *yaml, double fill, int outside,
 {
 	struct field_set *s = field_new(2, DTYPE_U8, 255);
 	struct outcome *r = field_run(s, yaml, 3);
-
 	for (int i = 0; i < PLANE; i++) {
 		double p[2];
 		int expected;
@@ -171,7 +165,6 @@ static void takes_from(const char *yaml, double fill, int outside,
 static void turned(double y, double x, double place[2], double degrees)
 {
 	const double a = degrees / 180 * acos(-1), v = y - MIDDLE, u = x - MIDDLE;
-
 	place[0] = MIDDLE + u * sin(a) + v * cos(a);
 	place[1] = MIDDLE + u * cos(a) - v * sin(a);
 }
@@ -248,7 +241,6 @@ static void test_right_angle(void **state)
 {
 	struct field_set *s = field_new(2, DTYPE_U8, RECORD_NO_IGNORE);
 	struct outcome *r = field_run(s, "[{rotate: {degrees: [90, 90], target: 9}}]", 0);
-
 	for (int y = 0; y < SIDE; y++)
 		for (int x = 0; x < SIDE; x++) {
 			const int from = x * SIDE + SIDE - 1 - y;
@@ -264,7 +256,6 @@ static void test_rotate90(void **state)
 {
 	struct field_set *s = field_new(2, DTYPE_U8, RECORD_NO_IGNORE);
 	int seen[4] = {0};
-
 	for (int64_t epoch = 0; epoch < 60; epoch++) {
 		struct outcome *r = field_run(s, "[rotate90]", epoch);
 		int kind = 0;
@@ -305,7 +296,6 @@ static void outside_is(const char *mode, const int from[SIDE], const char *targe
 	                          target);
 	struct outcome *r = field_run(s, yaml, 0);
 	const int row = SIDE / 2 * SIDE;
-
 	for (int x = 0; x < SIDE; x++) {
 		const bool own = x >= 2 && x <= 6;
 
@@ -321,7 +311,6 @@ static void test_outside(void **state)
 {
 	const int edge[SIDE] = {0, 0, 0, 2, 4, 6, 8, 8, 8}, wrap[SIDE] = {5, 7, 0, 2, 4, 6, 8, 1, 3},
 	          reflect[SIDE] = {4, 2, 0, 2, 4, 6, 8, 6, 4};
-
 	outside_is("edge", edge, "auto");
 	outside_is("edge", edge, "same");
 	outside_is("reflect", reflect, "ignore");
@@ -336,7 +325,6 @@ static void test_field_targets(void **state)
 	struct outcome *r = field_run(s, "[{rotate: {degrees: [30, 30], outside: reflect}}]", 0);
 	struct outcome *m = field_run(s, "[{rotate: {degrees: [30, 30], target: nan}}]", 0);
 	int missing = 0;
-
 	for (int i = 0; i < PLANE; i++) {
 		double p[2];
 
@@ -360,7 +348,6 @@ static void test_volume(void **state)
 	struct field_set *s = field_new(3, DTYPE_U8, 255);
 	struct outcome *r =
 		field_run(s, "[{rotate: {degrees: [20, 20], about: height, outside: edge}}]", 0);
-
 	for (int i = 0; i < s->points; i++) {
 		const int z = i / PLANE, y = i / SIDE % SIDE, x = i % SIDE;
 		double p[2];
@@ -436,7 +423,6 @@ static void test_mask(void **state)
 {
 	const struct result r = apply("[{rotate: [20, 20]}]", true, 0, 1);
 	int valid = 0;
-
 	for (int y = 0; y < HEIGHT; y++)
 		for (int x = 0; x < WIDTH; x++) {
 			const double a = acos(-1) / 9, v = y - 1.5, u = x - 2.5;
@@ -455,7 +441,6 @@ static void test_noise(void **state)
 	double sum = 0, squares = 0;
 	const int n = 200 * (POINTS - HEIGHT);
 	float last = 0;
-
 	for (int64_t epoch = 0; epoch < 200; epoch++) {
 		const struct result r = apply("[{noise: 0.25}]", true, epoch, 1);
 
@@ -478,7 +463,6 @@ static void test_brightness(void **state)
 {
 	struct field_set *s = field_new(2, DTYPE_U8, 255);
 	double least = 9, most = -9;
-
 	for (int64_t epoch = 0; epoch < 200; epoch++) {
 		struct outcome *r = field_run(s, "[{brightness: [0.5, 2]}]", epoch);
 		struct outcome *c = field_run(s, "[{brightness: {shift: 2, per: channel}}]", epoch);
@@ -504,7 +488,6 @@ static void test_contrast(void **state)
 	struct outcome *r = field_run(s, "[{contrast: {factor: [1.5, 1.5], channels: [0, 2]}}]", 0);
 	struct outcome *z = field_run(s, "[{contrast: {factor: 0.2, about: zero}}]", 0);
 	const double factor = (double)z->x[PLANE - 1] / (SIDE - 1);
-
 	assert_true(fabs(factor - 1) < 0.2 && fabs(factor - 1) > 1e-4);
 	for (int i = 0; i < PLANE; i++) {
 		close_to((double)r->x[i], MIDDLE + 1.5 * (i / SIDE - MIDDLE), 1e-5);
@@ -524,7 +507,6 @@ static void test_statistics(void **state)
 	const struct result a = apply(changes, false, 0, 1);
 	const struct result b = apply("[{normalize: standard}]", false, 0, 1);
 	const struct result c = apply("[{noise: 0}, {normalize: standard}]", true, 0, 1);
-
 	for (int i = 0; i < POINTS; i++) {
 		assert_true(a.x[i] == b.x[i]);
 		assert_true(c.x[i] == b.x[i]);
@@ -538,7 +520,6 @@ static void test_stored(void **state)
 	                              .stored_input = true, .stored_target = true};
 	struct transform_chain *c;
 	struct ynode *root;
-
 	assert_int_equal(ytree_parse(arena, "t.yaml", "[{flip: width}, {cast: 2}]", &root), 0);
 	o.list = root;
 	assert_int_equal(transform_chain_new(&c, &o), 0);
@@ -560,7 +541,6 @@ static void refuse(const char *yaml, int code, const char *part, int column)
 {
 	struct field_set *s = field_new(2, DTYPE_U8, RECORD_NO_IGNORE);
 	struct transform_chain *t;
-
 	assert_int_equal(field_plan(&t, s, yaml), code);
 	assert_null(t);
 	if (err_get(0)->loc.col != column)
@@ -606,6 +586,5 @@ int main(void)
 		cmocka_unit_test(test_statistics), cmocka_unit_test(test_stored),
 		cmocka_unit_test(test_refusals),
 	};
-
 	return cmocka_run_group_tests(tests, transform_start, transform_stop);
 }

@@ -15,7 +15,6 @@ static void check_gradient(const struct graph *g, tid y, tid x, tid dx)
 {
 	struct values s;
 	double h = 1e-5, up, down, want;
-
 	values_init(&s, g);
 	for (int64_t i = 0; i < elements(g, x); i++) {
 		double x0 = s.v[x][i];
@@ -38,7 +37,6 @@ static void check_gradient(const struct graph *g, tid y, tid x, tid dx)
 static tid network(struct graph *g, tid x, tid w)
 {
 	tid h = EMIT(g, "relu", EMIT(g, "multiply", x, w));
-
 	return EMIT(g, "sum", EMIT(g, "add", EMIT(g, "multiply", h, w), x));
 }
 
@@ -47,7 +45,6 @@ static void test_values(void **state)
 	struct graph *g = graph_new();
 	tid x = toy_input(g, "x", "2x3"), w = toy_param(g, "w", "2x3"), y = network(g, x, w), d[2];
 	int n = g->nnode;
-
 	assert_int_equal(autodiff(g, 1, &y, NULL, 2, (tid[]){ x, w }, d), 0);
 	assert_int_equal(graph_verify(g, STAGE_BUILT), 0);
 	check_gradient(g, y, x, d[0]);
@@ -66,7 +63,6 @@ static void test_only_wanted(void **state)
 	tid x = toy_input(g, "x", "4"), w = toy_param(g, "w", "4"), v = toy_param(g, "v", "4"), y,
 	    d[3];
 	int n;
-
 	y = EMIT(g, "sum", EMIT(g, "multiply", EMIT(g, "multiply", x, w), v));
 	EMIT(g, "hard", w); /* off the path: its missing rule does not matter */
 	EMIT(g, "metric", y);
@@ -87,7 +83,6 @@ static void test_context(void **state)
 {
 	struct graph *g = graph_new();
 	tid w = toy_param(g, "w", "4"), h, y, dw;
-
 	g->cur_name = "first";
 	g->cur_loc = (struct loc){ "n.yaml", 3, 1, 1 };
 	h = EMIT(g, "multiply", w, w);
@@ -112,7 +107,6 @@ static void test_missing_rule(void **state)
 {
 	struct graph *g = graph_new();
 	tid w = toy_param(g, "w", "4"), y, dw = NONE;
-
 	g->cur_name = "layer5";
 	g->cur_loc = (struct loc){ "n.yaml", 12, 3, 4 };
 	y = EMIT(g, "sum", EMIT(g, "hard", EMIT(g, "relu", w)));
@@ -139,7 +133,6 @@ static void test_saved(void **state)
 {
 	struct graph *g = graph_new();
 	tid w = toy_param(g, "w", "3"), out[2], y, dw;
-
 	assert_int_equal(graph_emit(g, "saved", NULL, 1, &w, 2, out), 0);
 	assert_true(graph_t(g, out[0])->requires_grad && !graph_t(g, out[1])->requires_grad);
 	y = EMIT(g, "sum", out[1]);
@@ -156,7 +149,6 @@ static void test_several(void **state)
 {
 	struct graph *g = graph_new();
 	tid w = toy_param(g, "w", "3"), out[2], y[3], dy[3], dw, seed = toy_input(g, "seed", "3");
-
 	assert_int_equal(graph_emit(g, "two", NULL, 1, &w, 2, out), 0);
 	y[0] = EMIT(g, "sum", out[1]);
 	assert_int_equal(autodiff(g, 1, y, NULL, 1, &w, &dw), 0);
@@ -184,7 +176,6 @@ static void test_second(void **state)
 {
 	struct graph *g = graph_new();
 	tid x = toy_input(g, "x", "4"), w = toy_param(g, "w", "4"), y, dx, loss, d[2];
-
 	y = EMIT(g, "multiply", EMIT(g, "multiply", EMIT(g, "multiply", x, x), x), w);   /* x^3 w */
 	assert_int_equal(autodiff(g, 1, &y, NULL, 1, &x, &dx), 0);
 	assert_true(graph_t(g, dx)->requires_grad);
@@ -201,7 +192,6 @@ static void test_second(void **state)
 static void test_order(void **state)
 {
 	uint64_t print[2];
-
 	for (int run = 0; run < 2; run++) {
 		struct graph *g = graph_new();
 		tid w = toy_param(g, "w", "4"), y = w, dw;
@@ -225,6 +215,5 @@ int main(void)
 		cmocka_unit_test(test_saved),   cmocka_unit_test(test_several),
 		cmocka_unit_test(test_second),  cmocka_unit_test(test_order),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,6 @@ static void grows(void **state)
 {
 	struct buf b = BUF_INIT;
 	char *s;
-
 	assert_string_equal(b.data, "");
 	for (int i = 0; i < 1000; i++) {
 		buf_putc(&b, (char)('a' + i % 26));
@@ -48,7 +47,6 @@ static void grows(void **state)
 static void json(const char *in, const char *expected)
 {
 	struct buf b = BUF_INIT;
-
 	buf_json_string(&b, in);
 	assert_string_equal(b.data, expected);
 	buf_release(&b);
@@ -69,7 +67,6 @@ static void json_strings(void **state)
 static void number(double v, const char *expected)
 {
 	struct buf b = BUF_INIT;
-
 	buf_json_double(&b, v);
 	assert_string_equal(b.data, expected);
 	buf_release(&b);
@@ -92,7 +89,6 @@ static void json_numbers(void **state)
 static void numbers_read_back(void **state)
 {
 	struct buf b = BUF_INIT;
-
 	for (uint64_t i = 0; i < 5000; i++) {
 		uint64_t bits = (uint64_t)rng_u32(1, 2, 3, 2 * i) << 32 | rng_u32(1, 2, 3, 2 * i + 1);
 		double v;
@@ -125,6 +121,5 @@ int main(void)
 		cmocka_unit_test(grows), cmocka_unit_test(json_strings), cmocka_unit_test(json_numbers),
 		cmocka_unit_test(numbers_read_back), cmocka_unit_test(utf8),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,6 @@ static void test_round_trip(void **state)
 {
 	const char *dir = *state;
 	struct ckpt_version *v;
-
 	assert_int_equal(fixture_save(dir, 7, 7, 3), 0);
 	assert_int_equal(ckpt_load(&v, dir, "auto"), 0);
 	assert_non_null(v);
@@ -60,7 +59,6 @@ static void test_bare(void **state)
 	struct ckpt_state bare = { .metric = NAN, .ntensors = 1, .tensor = &t };
 	struct ckpt_version *v;
 	struct ckpt_store *s;
-
 	assert_int_equal(ckpt_open(&s, *state, &keep3), 0);
 	assert_int_equal(ckpt_save(s, &bare), 0);
 	assert_int_equal(ckpt_wait(s), 0);
@@ -83,7 +81,6 @@ static void test_large(void **state)
 	struct ckpt_state large = { .step = 1, .metric = NAN, .ntensors = 1, .tensor = &t };
 	struct ckpt_version *v;
 	struct ckpt_store *s;
-
 	for (size_t i = 0; i < n; i++)
 		x[i] = (float)(i * 2654435761u % 1000003);
 	assert_int_equal(ckpt_open(&s, *state, &keep3), 0);
@@ -98,7 +95,6 @@ static void test_large(void **state)
 static void test_none(void **state)
 {
 	struct ckpt_version *v = (struct ckpt_version *)(uintptr_t)1;
-
 	assert_int_equal(ckpt_load(&v, *state, "auto"), 0);
 	assert_null(v);
 	assert_int_equal(ckpt_load(&v, "/no/such/folder", "auto"), 0);
@@ -113,7 +109,6 @@ static void test_none(void **state)
 static void load_as(const char *dir, const char *which, int64_t step)
 {
 	struct ckpt_version *v;
-
 	if (ckpt_load(&v, dir, which) < 0)
 		fail_msg("%s: %s", which, err_get(0)->text);
 	assert_int_equal(ckpt_version_state(v)->step, step);
@@ -163,7 +158,6 @@ static void test_same_again(void **state)
 {
 	char id[4][64];
 	struct ckpt_version *v;
-
 	assert_int_equal(fixture_save(*state, 4, 4, 3), 0);
 	assert_int_equal(fixture_save(*state, 4, 4, 3), 0);
 	assert_int_equal(fixture_ids(*state, id, 4), 2);
@@ -177,7 +171,6 @@ static void test_names(void **state)
 	const char *dir = *state;
 	struct ckpt_version *v;
 	char id[8][64], word[64], *path;
-
 	assert_int_equal(fixture_save(dir, 4, 4, 9), 0);
 	assert_int_equal(fixture_save(dir, 40, 41, 9), 0);
 	assert_int_equal(fixture_ids(dir, id, 8), 3);
@@ -206,7 +199,6 @@ static void test_moved(void **state)
 {
 	char id[2][64], *from, *to = fixture_path(*state, "best", NULL);
 	struct ckpt_version *v;
-
 	assert_int_equal(fixture_save(*state, 4, 4, 9), 0);
 	assert_int_equal(fixture_ids(*state, id, 2), 1);
 	from = fixture_path(*state, id[0], NULL);
@@ -226,7 +218,6 @@ static void test_poll(void **state)
 	struct ckpt_store *s;
 	struct ckpt_done done;
 	struct fixture f;
-
 	assert_int_equal(ckpt_open(&s, *state, &keep3), 0);
 	assert_false(ckpt_poll(s, &done));
 	ckpt_set_parent(s, "000000000001-0badcafe");
@@ -251,7 +242,6 @@ static void test_reuse(void **state)
 	struct ckpt_store *s;
 	struct fixture f;
 	uint64_t count[3];
-
 	assert_int_equal(ckpt_open(&s, *state, &keep3), 0);
 	for (int step = 1; step <= 3; step++) {
 		uint64_t before = mem_count();
@@ -270,7 +260,6 @@ static void test_parent(void **state)
 	struct ckpt_store *s;
 	struct ckpt_version *v;
 	struct fixture f;
-
 	assert_int_equal(ckpt_open(&s, *state, &keep3), 0);
 	ckpt_set_parent(s, "000000000001-0badcafe");
 	fixture_make(&f, 2);
@@ -286,7 +275,6 @@ static void test_open(void **state)
 {
 	char *deep = fixture_path(*state, "a/b", "c"), *file = fixture_path(*state, "file", NULL);
 	struct ckpt_store *s, *t;
-
 	assert_int_equal(ckpt_open(&s, deep, &keep3), 0);
 	assert_int_equal(ckpt_open(&t, deep, &keep3), E_UNAVAILABLE);
 	assert_null(t);
@@ -304,7 +292,6 @@ static void test_due(void **unused)
 {
 	struct ckpt_config c = { .every = { .steps = 10, .minutes = 1, .seconds = 30, .epochs = 2 } };
 	struct ckpt_config never = { .compression = 1 };
-
 	assert_true(ckpt_due(&c, &(struct ckpt_clock){ 20, 1, false, 1 }));
 	assert_false(ckpt_due(&c, &(struct ckpt_clock){ 21, 1, false, 1 }));
 	assert_false(ckpt_due(&c, &(struct ckpt_clock){ 21, 1, false, 89.9 }));
@@ -319,7 +306,6 @@ static int read_config(const char *text, struct ckpt_config *c, struct ynode **w
 {
 	static struct arena *a;
 	struct ynode *root;
-
 	arena_free(a);
 	a = arena_new();
 	assert_int_equal(ytree_parse(a, "x.yaml", text, &root), 0);
@@ -365,7 +351,6 @@ static void test_bad_config(void **unused)
 		"{every: {step: 1}}", "{every: {steps: -1}}", "{every: 5}", "{keep: {last: 0}}",
 		"{compression: 20}", "{compression: 0}", "{every: {minutes: often}}", "{keeps: 1}",
 	};
-
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		struct ckpt_config c;
 		struct ynode *written;
@@ -394,7 +379,6 @@ int main(void)
 		cmocka_unit_test(test_config),
 		cmocka_unit_test(test_bad_config),
 	};
-
 	log_init("test_ckpt", 0, 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

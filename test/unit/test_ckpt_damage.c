@@ -45,7 +45,6 @@ static int teardown(void **dir)
 static void put(const char *path, const void *p, size_t n)
 {
 	FILE *f = fopen(path, "wb");
-
 	assert_non_null(f);
 	assert_int_equal(fwrite(p, 1, n, f), n);
 	assert_int_equal(fclose(f), 0);
@@ -56,7 +55,6 @@ static void expect_refused(const char *folder, const char *file, const char *wha
 {
 	struct ckpt_version *v;
 	int rc = ckpt_load(&v, "nowhere", folder);
-
 	if (rc != E_DATA)
 		fail_msg("%s: %s at %zu: loading gave %d", file, what, at, rc);
 	assert_null(v);
@@ -69,7 +67,6 @@ static void flip_file(const char *folder, const char *file)
 {
 	char *path = fixture_path(folder, file, NULL);
 	struct buf b = BUF_INIT;
-
 	assert_int_equal(io_read_file(path, &b), 0);
 	for (size_t i = 0; i < b.len; i++) {
 		b.data[i] = (char)(b.data[i] ^ 1 << i % 8);
@@ -89,7 +86,6 @@ static void cut_file(const char *folder, const char *file)
 {
 	char *path = fixture_path(folder, file, NULL);
 	struct buf b = BUF_INIT;
-
 	assert_int_equal(io_read_file(path, &b), 0);
 	for (size_t i = 0; i < b.len; i++) {
 		put(path, b.data, i);
@@ -109,7 +105,6 @@ static void test_every_byte(void **state)
 {
 	struct ckpt_version *v;
 	char id[1][64], *folder;
-
 	assert_int_equal(fixture_save(*state, 3, 3, 1), 0);
 	assert_int_equal(fixture_ids(*state, id, 1), 1);
 	folder = fixture_path(*state, id[0], NULL);
@@ -126,7 +121,6 @@ static void test_every_byte(void **state)
 static void copy_file(const char *from, const char *to)
 {
 	struct buf b = BUF_INIT;
-
 	assert_int_equal(io_read_file(from, &b), 0);
 	put(to, b.data, b.len);
 	buf_release(&b);
@@ -137,7 +131,6 @@ static void test_swapped(void **state)
 {
 	struct ckpt_version *v;
 	char id[2][64], *old[NFILES], *new[NFILES], *keep = fixture_path(*state, ".keep", NULL);
-
 	assert_int_equal(fixture_save(*state, 3, 4, 2), 0);
 	assert_int_equal(fixture_ids(*state, id, 2), 2);
 	for (int i = 0; i < NFILES; i++) {
@@ -174,7 +167,6 @@ static char *warnings_of(const char *dir, int *rc, struct ckpt_version **v)
 	char *path = fixture_path(dir, ".stderr", NULL), *text;
 	struct buf b = BUF_INIT;
 	int saved = dup(STDERR_FILENO), fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
-
 	dup2(fd, STDERR_FILENO);
 	*rc = ckpt_load(v, dir, "auto");
 	fflush(stderr);
@@ -193,7 +185,6 @@ static void test_auto(void **state)
 	struct ckpt_version *v;
 	char id[3][64], *path, *text;
 	int rc;
-
 	assert_int_equal(fixture_save(*state, 3, 5, 3), 0);
 	assert_int_equal(fixture_ids(*state, id, 3), 3);
 	path = fixture_path(*state, id[2], files[1]);
@@ -233,7 +224,6 @@ static void test_same_id(void **state)
 	struct ckpt_version *v;
 	struct ckpt_store *s;
 	struct fixture f;
-
 	assert_int_equal(fixture_save(*state, 3, 4, 2), 0);
 	assert_int_equal(fixture_ids(*state, id, 3), 2);
 	path = fixture_path(*state, id[1], files[0]);
@@ -256,7 +246,6 @@ static void test_all_damaged(void **state)
 	struct ckpt_version *v;
 	char id[1][64], *path, *text;
 	int rc;
-
 	assert_int_equal(fixture_save(*state, 3, 3, 1), 0);
 	assert_int_equal(fixture_ids(*state, id, 1), 1);
 	path = fixture_path(*state, id[0], files[2]);
@@ -277,7 +266,6 @@ static int64_t check_survivor(const char *dir, int64_t old, int64_t new)
 	struct ckpt_version *v;
 	int64_t step;
 	char id[4][64];
-
 	assert_int_equal(ckpt_load(&v, dir, "auto"), 0);
 	assert_non_null(v);
 	assert_true(fixture_equal(v));
@@ -297,7 +285,6 @@ static void fault_loop(const char *dir, const char *more)
 {
 	int64_t step = 3, n = 0;
 	int status;
-
 	assert_int_equal(fixture_save(dir, step, step, 1), 0);
 	do {
 		char fault[32];
@@ -329,7 +316,6 @@ static void crash_loop(const char *dir, const char *point, bool new_visible)
 {
 	int64_t step = 31;
 	int n = 0, status;
-
 	assert_int_equal(fixture_save(dir, step - 1, step, 1), 0);
 	do {
 		char at[64];
@@ -370,7 +356,6 @@ static void test_crash_in_cleaning(void **state)
 {
 	char *dir = fixture_path(*state, "x", NULL);
 	int status;
-
 	assert_int_equal(fixture_save(dir, 20, 20, 1), 0);
 	status = fixture_spawn(dir, 21, "crash_at=ckpt_manifest");
 	assert_true(WIFSIGNALED(status));
@@ -388,7 +373,6 @@ static void test_unwritable(void **state)
 	char *dir = fixture_path(*state, "x", NULL), *away = fixture_path(*state, "y", NULL);
 	struct ckpt_store *s;
 	struct fixture f;
-
 	fixture_make(&f, 3);
 	assert_int_equal(ckpt_open(&s, dir, &config), 0);
 	assert_int_equal(ckpt_save(s, &f.state), 0);
@@ -434,7 +418,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_crash_in_cleaning, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unwritable, setup, teardown),
 	};
-
 	fixture_child(argc, argv);
 	log_init("test_ckpt_damage", 0, 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);

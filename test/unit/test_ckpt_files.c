@@ -36,7 +36,6 @@ static void test_round_trip(void **unused)
 	struct manifest m = example, got;
 	struct buf b = BUF_INIT;
 	char id[CKPT_ID];
-
 	manifest_write(&b, &m);
 	assert_int_equal(manifest_parse(&got, a, "x", b.data, b.len), 0);
 	assert_int_equal(got.serial, 3);
@@ -66,7 +65,6 @@ static int parse_edited(struct arena *a, const char *from, const char *to)
 	struct buf b = BUF_INIT, edited = BUF_INIT;
 	const char *hit;
 	int rc;
-
 	manifest_write(&b, &m);
 	b.data[b.len -= TAIL] = '\0';
 	hit = strstr(b.data, from);
@@ -148,7 +146,6 @@ static int unpack(const char *path, const struct buf *b, const char *raw, const 
 	                           hash_bytes(hashed, strlen(hashed), 0) };
 	void *image;
 	int rc;
-
 	assert_int_equal(io_write_file(path, b->data, b->len), 0);
 	rc = unpack_file(&image, path, &f);
 	if (rc == 0) {
@@ -164,7 +161,6 @@ static void test_frames(void **state)
 {
 	const char *path = ((struct place *)*state)->path;
 	struct buf b = BUF_INIT;
-
 	add_frame(&b, "hello ", 1);
 	add_frame(&b, "", 1);
 	add_frame(&b, "world", 1);
@@ -198,7 +194,6 @@ static void test_chunks(void **state)
 	struct packer *p = packer_new(1);
 	struct manifest_file f;
 	void *image;
-
 	for (size_t i = 0; i < n; i += 1001)
 		raw[i] = (char)i;
 	assert_int_equal(pack_file(p, path, raw, n, &f), 0);
@@ -221,6 +216,5 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_frames, setup, place_free),
 		cmocka_unit_test_setup_teardown(test_chunks, setup, place_free),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

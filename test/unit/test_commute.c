@@ -44,7 +44,6 @@ static struct net build(const char *activation, enum around v, bool commute)
 	struct pass_env env = { 0 };
 	struct net n = { .g = graph_new() };
 	tid loss, pooled[2];
-
 	n.g->cur_name = "net";
 	assert_int_equal(graph_input(n.g, "x", DTYPE_F32, &xs, &n.x), 0);
 	assert_int_equal(graph_param(n.g, "w", DTYPE_F32, &ws, (struct init){ 0 }, &n.w), 0);
@@ -73,7 +72,6 @@ static void run(const struct net *n, double nan_at, double *y, double *dw)
 {
 	double x[INPUTS], w[WEIGHTS];
 	struct op_run r;
-
 	for (int i = 0; i < INPUTS; i++)
 		x[i] = sin(i * 1.7 + 0.3) + (i == (int)nan_at ? NAN : 0);
 	for (int i = 0; i < WEIGHTS; i++)
@@ -95,7 +93,6 @@ static bool same(double a, double b)
 static void check_values(const char *activation, double nan_at)
 {
 	double y[2][INPUTS / 4], dw[2][WEIGHTS];
-
 	for (int k = 0; k < 2; k++) {
 		struct net n = build(activation, PLAIN, k);
 		assert_int_equal(graph_t(n.g, n.act)->shape.d[2], k ? SIDE / 2 : SIDE);

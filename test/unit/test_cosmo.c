@@ -34,7 +34,6 @@ static const struct row {
 static void spectrum_is_the_published_one(void **state)
 {
 	static const double k[] = {0.01, 0.1, 1}, z[] = {0.5, 1.5, 3};
-
 	(void)state;
 	for (int i = 0; i < 3; i++) {
 		const struct row *r = &rows[i];
@@ -55,7 +54,6 @@ static void spectrum_is_the_published_one(void **state)
 static void quantities_of_the_paper(void **state)
 {
 	struct spectrum s;
-
 	(void)state;
 	spectrum_init(&s, &rows[0].c);
 	near(s.z_d, 1020.33, 5);
@@ -75,7 +73,6 @@ static void quantities_of_the_paper(void **state)
 static double variance(const int16_t *c, int64_t n, int64_t *sum, int *largest)
 {
 	double squares = 0;
-
 	*sum = *largest = 0;
 	for (int64_t i = 0; i < n; i++) {
 		squares += (c[i] - 1.0) * (c[i] - 1.0);
@@ -98,7 +95,6 @@ static void universe_is_as_it_must_be(void **state)
 	int64_t modes, sum;
 	double squares = 0;
 	int largest;
-
 	(void)state;
 	spectrum_init(&s, &rows[0].c);
 	assert_int_equal(field_new(&f, n), 0);
@@ -158,7 +154,6 @@ static void universes_are_the_same_again(void **state)
 {
 	struct spectrum s;
 	struct field *f, *g;
-
 	(void)state;
 	spectrum_init(&s, &rows[1].c);
 	assert_int_equal(field_new(&f, 16), 0);
@@ -181,6 +176,5 @@ int main(void)
 		cmocka_unit_test(matter_gathers),
 		cmocka_unit_test(universes_are_the_same_again),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,6 @@ static void write_alternating(const char *path, int first)
 	struct record_writer *out;
 	float input[LARGE];
 	uint8_t target[LARGE];
-
 	io_input_forget(path);
 	assert_int_equal(record_create(&out, path, &info, 1), 0);
 	for (int s = first; s < first + 4; s++) {
@@ -54,7 +53,6 @@ static void test_sizes(void **state)
 	int64_t counts[2];
 	float input[LARGE];
 	uint8_t target[LARGE];
-
 	write_alternating(paths[0], 0);
 	write_alternating(paths[1], 4);
 	d = fixture_open(paths, 2);
@@ -86,6 +84,5 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

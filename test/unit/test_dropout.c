@@ -19,7 +19,6 @@ static tid input(struct graph *g, const char *name, int nd, const int64_t *d)
 {
 	struct shape s = shape_of(nd, d);
 	tid t;
-
 	assert_int_equal(graph_input(g, name, DTYPE_F32, &s, &t), 0);
 	return t;
 }
@@ -40,7 +39,6 @@ static void dropout_at(enum backend b, bool native, struct shape s, double rate,
 	double key[3] = { 7, (double)step, (double)first };
 	struct op_run r;
 	tid in[2], out;
-
 	in[0] = input(g, "x", s.nd, s.d);
 	assert_int_equal(random_key(g, &in[1]), 0);
 	assert_int_equal(graph_emit1(g, "dropout", &at, 2, in, &out), 0);
@@ -68,7 +66,6 @@ static void test_dropout(void **unused)
 	static const double rates[] = { 0, 0.1, 0.5, 0.9 };
 	static double x[DROP_COUNT], y[DROP_COUNT], z[DROP_COUNT];
 	const struct shape s = shape_of(4, (int64_t[]){ 2, 37, 19, 23 });
-
 	for (int i = 0; i < DROP_COUNT; i++)
 		x[i] = 1;
 	for (size_t k = 0; k < sizeof rates / sizeof *rates; k++) {
@@ -96,7 +93,6 @@ static void test_dropout_places(void **unused)
 	static double x[DROP_COUNT], y[DROP_COUNT], z[DROP_COUNT / 2];
 	const struct shape two = shape_of(4, (int64_t[]){ 2, 37, 19, 23 }),
 	                   one = shape_of(4, (int64_t[]){ 1, 37, 19, 23 });
-
 	for (int i = 0; i < DROP_COUNT; i++)
 		x[i] = 1;
 	for (int b = 0; b < 2; b++)

@@ -113,7 +113,6 @@ static void test_fold_chain(void **state)
 {
 	struct graph *g = graph_new();
 	tid x = EMIT(g, "hard", toy_input(g, "x", "8")), w = toy_param(g, "w", "8"), t = x;
-
 	for (int i = 0; i < 50; i++)
 		t = scale(g, EMIT(g, "add", t, fill(g, 0, "8")), 1, 0);
 	graph_t(g, t)->grad_of = w;
@@ -127,7 +126,6 @@ static tid random_node(struct graph *g, tid x, tid y)
 {
 	static const double number[] = { 0, 1, 1, 2, 0.5 };
 	bool flat = graph_t(g, x)->shape.nd == 1;
-
 	switch (dice(7)) {
 	case 0: return scale(g, x, number[dice(5)], number[dice(2)]);
 	case 1: return reshape(g, x, dice(2) ? "4" : "2x2");
@@ -146,7 +144,6 @@ static tid random_node(struct graph *g, tid x, tid y)
 static void test_fold_random(void **state)
 {
 	int before = 0, after = 0;
-
 	for (int run_ = 0; run_ < 300; run_++) {
 		struct graph *g = graph_new();
 		struct values u, v;
@@ -192,7 +189,6 @@ static void test_dce(void **state)
 {
 	struct graph *g = graph_new();
 	tid x = toy_input(g, "x", "4"), w = toy_param(g, "w", "4"), a, out[2];
-
 	a = EMIT(g, "relu", x);
 	EMIT(g, "relu", EMIT(g, "relu", a));             /* it has no reader */
 	EMIT(g, "keep", EMIT(g, "hard", x));             /* kept by its flag */
@@ -214,6 +210,5 @@ int main(void)
 		cmocka_unit_test(test_fold_joins), cmocka_unit_test(test_fold_chain),
 		cmocka_unit_test(test_fold_random), cmocka_unit_test(test_dce),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

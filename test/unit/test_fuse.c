@@ -26,7 +26,6 @@ static const struct shape image = { 4, { 2, 5, 4, 3 } }, channels = { 1, { 5 } }
 static tid vector(struct net *n, const char *leaf, double value)
 {
 	char name[32];
-
 	snprintf(name, sizeof name, "norm%d.%s", n->norms, leaf);
 	return op_param(n->g, name, &channels, value);
 }
@@ -34,7 +33,6 @@ static tid vector(struct net *n, const char *leaf, double value)
 static tid norm(struct net *n, tid x)
 {
 	tid gamma = vector(n, "gamma", 1.5), beta = vector(n, "beta", 0.1);
-
 	n->norms++;
 	return EMIT(n, "batch_norm", x, gamma, beta);
 }
@@ -43,7 +41,6 @@ static tid inference(struct net *n, tid x)
 {
 	tid gamma = vector(n, "gamma", 1.5), beta = vector(n, "beta", 0.1),
 	    mean = vector(n, "mean", 0.3), variance = vector(n, "variance", 2);
-
 	n->norms++;
 	return EMIT(n, "batch_norm_inference", x, gamma, beta, mean, variance);
 }
@@ -70,7 +67,6 @@ static tid build_residual(struct net *n)
 static tid build_projection(struct net *n)
 {
 	tid a = norm(n, n->x);
-
 	return EMIT(n, "relu", EMIT(n, "add", a, norm(n, EMIT(n, "tanh", n->r))));
 }
 
@@ -78,7 +74,6 @@ static tid build_projection(struct net *n)
 static tid build_blocks(struct net *n)
 {
 	tid y = EMIT(n, "relu", EMIT(n, "add", norm(n, n->x), n->r));
-
 	return EMIT(n, "relu", EMIT(n, "add", norm(n, EMIT(n, "tanh", y)), y));
 }
 
@@ -98,7 +93,6 @@ static tid conv(struct net *n, tid x, const char *weight)
 	const struct shape s = { 4, { 5, 5, 3, 3 } };
 	const int64_t one = 1;
 	const struct conv_attr at = { .pad_lo = { 1, &one }, .pad_hi = { 1, &one } };
-
 	return op_emit(n->g, "conv", &at, 2, (tid[]){ x, op_param(n->g, weight, &s, 0) });
 }
 
@@ -117,7 +111,6 @@ static tid build_two_convs(struct net *n)
 static tid build_conv_read(struct net *n)
 {
 	tid s = EMIT(n, "tanh", n->x);
-
 	return conv(n, EMIT(n, "tanh", conv(n, s, "u")), "v");
 }
 
@@ -133,7 +126,6 @@ static tid dropout(struct net *n, tid x, int64_t stream)
 {
 	struct dropout_attr at = { 0.4, stream };
 	tid key;
-
 	assert_int_equal(random_key(n->g, &key), 0);
 	return op_emit(n->g, "dropout", &at, 2, (tid[]){ x, key });
 }
@@ -144,7 +136,6 @@ static tid build_dropout(struct net *n) { return dropout(n, EMIT(n, "relu", n->x
 static tid build_dropout_read(struct net *n)
 {
 	tid z = EMIT(n, "relu", n->x);
-
 	return EMIT(n, "add", dropout(n, z, 7), EMIT(n, "tanh", z));
 }
 
@@ -153,7 +144,6 @@ static tid biased(struct net *n, tid x)
 	const struct shape s = { 4, { 5, 5, 3, 3 } };
 	const int64_t one = 1;
 	const struct conv_attr at = { .pad_lo = { 1, &one }, .pad_hi = { 1, &one } };
-
 	return op_emit(n->g, "conv", &at, 3,
 	               (tid[]){ x, op_param(n->g, "wb", &s, 0), op_param(n->g, "b", &channels, 0) });
 }
@@ -194,7 +184,6 @@ static tid build_relu_conv(struct net *n)
 static tid build_leaky_conv_and_other(struct net *n)
 {
 	tid z = leaky(n, EMIT(n, "tanh", n->x));
-
 	return EMIT(n, "multiply", conv(n, z, "u"), EMIT(n, "tanh", z));
 }
 
@@ -205,7 +194,6 @@ static tid build_conv_batch_norm_leaky(struct net *n)
 {
 	const struct norm_attr eps = { 0.25, 1, -1 };
 	tid gamma = vector(n, "gamma", 1.5), beta = vector(n, "beta", 0.1);
-
 	return leaky(n,
 	             op_emit(n->g, "batch_norm", &eps, 3, (tid[]){ conv(n, n->x, "u"), gamma, beta }));
 }
@@ -219,7 +207,6 @@ static tid build_conv_batch_norm_residual(struct net *n)
 static tid build_conv_two_norms(struct net *n)
 {
 	tid y = conv(n, n->x, "u");
-
 	return EMIT(n, "add", EMIT(n, "multiply", norm(n, y), norm(n, y)), y);
 }
 
@@ -229,7 +216,6 @@ static tid build_bias_batch_norm(struct net *n) { return norm(n, biased(n, n->x)
 static tid build_conv_wanted(struct net *n)
 {
 	tid y = conv(n, n->x, "u");
-
 	return EMIT(n, "multiply", EMIT(n, "relu", y), y);
 }
 
@@ -237,14 +223,12 @@ static tid build_conv_wanted(struct net *n)
 static tid build_read_twice(struct net *n)
 {
 	tid y = norm(n, n->x);
-
 	return EMIT(n, "add", EMIT(n, "relu", y), EMIT(n, "tanh", y));
 }
 
 static tid build_output(struct net *n)
 {
 	tid y = norm(n, n->x);
-
 	graph_t(n->g, y)->output = true;
 	return EMIT(n, "relu", y);
 }
@@ -253,7 +237,6 @@ static tid build_output(struct net *n)
 static tid build_sum_read(struct net *n)
 {
 	tid e = EMIT(n, "add", norm(n, n->x), n->r);
-
 	return EMIT(n, "multiply", EMIT(n, "relu", e), EMIT(n, "tanh", e));
 }
 
@@ -262,7 +245,6 @@ static tid build_statistics(struct net *n)
 {
 	tid gamma = vector(n, "gamma", 1.5), beta = vector(n, "beta", 0.1), out[4], mean;
 	int64_t dims[] = { 1, 5, 1, 1 }, full[] = { 2, 5, 4, 3 };
-
 	assert_int_equal(graph_emit(n->g, "batch_norm", NULL, 3, (tid[]){ n->x, gamma, beta }, 4,
 	                            out), 0);
 	mean = op_emit(n->g, "reshape", &(struct shape_attr){ { 4, dims } }, 1, &out[1]);
@@ -339,7 +321,6 @@ static bool is_form(const struct node *n, char form)
 {
 	const double *slope = attr_find(n->op, n->attr, "slope", FT_FLOAT);
 	const bool residual = !strcmp(n->op->name, "batch_norm_grad") && n->nout == 4;
-
 	return form == ' ' || (form == '1' ? *slope == 1 : *slope != 1 && residual == (form == 'r'));
 }
 
@@ -348,7 +329,6 @@ static int count(const struct graph *g, const char *op, size_t length)
 	const size_t name = strcspn(op, "/ ") < length ? strcspn(op, "/ ") : length;
 	const char form = name < length ? op[name + 1] : ' ';
 	int n = 0;
-
 	for (int i = 0; i < g->nnode; i++)
 		n += strlen(g->node[i]->op->name) == name && !memcmp(g->node[i]->op->name, op, name) &&
 		     is_form(g->node[i], form);
@@ -399,7 +379,6 @@ static enum backend fused_for(int i)
 static int fuse_for(struct graph *g, struct pass_env *env)
 {
 	struct pass_env other = { .backend = *(const enum backend *)env->user };
-
 	return pass_fuse(g, &other) < 0 ? -1 : pass_conv_statistics(g, &other);
 }
 
@@ -414,7 +393,6 @@ static double *values(int i, bool fuse, int *n)
 	struct pass table[6];
 	int at = 0;
 	enum backend backend = fused_for(i);
-
 	assert_int_equal(device_open(&dev, backend == BACKEND_CPU ? "cpu" : "reference"), 0);
 	for (size_t p = 0; p < 6; p++)
 		if (strcmp(passes[p].name, "fuse") != 0)
@@ -465,7 +443,6 @@ static void test_backend(void **state)
 	struct graph *g = build(0, &r);
 	struct pass_env env = { .backend = BACKEND_REFERENCE };
 	uint64_t before;
-
 	assert_int_equal(pass_run(g, passes, 2, &env), 0);
 	before = graph_fingerprint(g);
 	assert_int_equal(pass_run(g, passes + 2, 1, &env), 0);
@@ -479,7 +456,6 @@ static struct net late_residual(tid (*activate)(struct net *n, tid x), tid *y, t
 	struct net n = { .g = graph_new() };
 	const struct norm_attr eps = { 0.25, 1, -1 };
 	tid running, out[4];
-
 	n.x = op_param(n.g, "x", &image, 0);
 	n.r = op_param(n.g, "r", &image, 0);
 	assert_int_equal(graph_state(n.g, "running", DTYPE_F32, &channels,
@@ -507,7 +483,6 @@ static void test_context(void **state)
 	struct net n = late_residual(relu, &y, &updated);
 	struct pass_env env = { .backend = BACKEND_CPU };
 	const struct node *fused;
-
 	assert_int_equal(pass_run(n.g, passes + 2, 1, &env), 0);
 	assert_int_equal(n.g->nnode, 3);
 	fused = n.g->node[1];
@@ -529,7 +504,6 @@ static void test_no_row(void **state)
 	tid y, updated;
 	struct net n = late_residual(leaky, &y, &updated);
 	struct pass_env env = { .backend = BACKEND_CPU };
-
 	assert_int_equal(pass_run(n.g, passes + 2, 1, &env), 0);
 	assert_int_equal(n.g->nnode, 5);
 	graph_free(n.g);

@@ -31,7 +31,6 @@ static struct net build(int variant, const struct loss_attr *at)
 	const float weight[CLASSES] = { 1, 0.5f, 2, 0.25f, 3 };
 	int32_t label[2 * 6 * 7];
 	tid in[3], out[3], seed = NONE, p;
-
 	for (int i = 0; i < 2 * 6 * 7; i++)
 		label[i] = i % 7 == 3 ? 255 : i * 5 % 11 % CLASSES;
 	n.g->cur_name = "loss";
@@ -72,7 +71,6 @@ static double *run(int variant, const struct loss_attr *at, bool fuse, int *size
 	struct net n = build(variant, at);
 	struct device *dev;
 	double *v;
-
 	assert_int_equal(device_open(&dev, "cpu"), 0);
 	op_passes(n.g, dev, passes, NPASSES, fuse ? NULL : "fuse");
 	assert_int_equal(op_count(n.g, "softmax_cross_entropy_with_grad"), fuse);
@@ -109,7 +107,6 @@ static void test_apart(void **state)
 {
 	const struct loss_attr at = { .ignore = 255, .scale = 1, .nominal = 1 };
 	struct net n = build(0, &at);
-
 	for (int i = 0; i < n.g->nnode; i++)
 		if (!strcmp(n.g->node[i]->op->name, "softmax_cross_entropy"))
 			graph_t(n.g, n.g->node[i]->out[2])->output = true;
@@ -124,6 +121,5 @@ int main(void)
 		cmocka_unit_test(test_bits),
 		cmocka_unit_test(test_apart),
 	};
-
 	return cmocka_run_group_tests_name("fuse_loss", tests, NULL, NULL);
 }

@@ -12,7 +12,6 @@ static void test_named(void **state)
 	struct shape s = toy_dims("4x3"), other = toy_dims("3x4");
 	tid a = toy_param(g, "w", "4x3"), b = NONE;
 	char name[20];
-
 	assert_int_equal(graph_param(g, "w", DTYPE_F32, &s, (struct init){ 0 }, &b), 0);
 	assert_int_equal(a, b);
 	assert_int_equal(graph_param(g, "w", DTYPE_F32, &other, (struct init){ 0 }, &b), E_SHAPE);
@@ -38,7 +37,6 @@ static void test_constants(void **state)
 	float v[3] = { 1, 2, 3 };
 	struct shape s = toy_dims("3");
 	tid c = graph_constant(g, DTYPE_F32, &s, v);
-
 	v[0] = 9;
 	assert_true(((const float *)graph_t(g, c)->value)[0] == 1);
 	assert_int_equal(graph_scalar(g, 0.5), graph_scalar(g, 0.5));
@@ -56,7 +54,6 @@ static void test_emit(void **state)
 	tid x = toy_input(g, "x", "2x3"), w = toy_param(g, "w", "2x3"), out[2], y;
 	int64_t dims[] = { 3, 2 };
 	char name[8] = "layer1";
-
 	g->cur_name = name;
 	y = EMIT(g, "multiply", x, w);
 	strcpy(name, "gone");
@@ -91,7 +88,6 @@ static void test_emit_errors(void **state)
 	tid x = toy_input(g, "x", "2x3"), y = toy_input(g, "y", "3x2"), out = NONE;
 	int ntensor = g->ntensor;
 	const struct err_entry *e;
-
 	g->cur_name = "block1/join";
 	g->cur_loc = (struct loc){ "net.yaml", 7, 5, 3 };
 	assert_int_equal(graph_emit1(g, "add", NULL, 2, (tid[]){ x, y }, &out), E_SHAPE);
@@ -125,7 +121,6 @@ static void test_edit(void **state)
 	struct graph *g = graph_new();
 	tid w = toy_param(g, "w", "4"), a, b, c, w2;
 	struct node *order[4];
-
 	a = EMIT(g, "relu", w);
 	b = EMIT(g, "relu", a);
 	w2 = EMIT(g, "sgd", w, b);
@@ -162,7 +157,6 @@ static void test_context(void **state)
 	struct graph *g = graph_new();
 	tid x = toy_input(g, "x", "4"), y;
 	struct graph_context saved;
-
 	g->cur_name = "one";
 	g->cur_loc = (struct loc){ "a.yaml", 3, 1, 1 };
 	y = EMIT(g, "relu", x);
@@ -187,7 +181,6 @@ static void test_cost(void **state)
 	tid x = toy_input(g, "x", "2x8x3x3"), w = toy_param(g, "w", "8x8"),
 	    y = EMIT(g, "conv", x, w);
 	struct cost c = op_cost(g, toy_producer(g, y));
-
 	assert_true(c.flops == 2 * 144);
 	assert_true(c.bytes == 4 * (144 + 64 + 144));
 	g->cur_phase = PHASE_UPDATE;
@@ -208,6 +201,5 @@ int main(void)
 		cmocka_unit_test(test_edit),  cmocka_unit_test(test_context),
 		cmocka_unit_test(test_cost),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

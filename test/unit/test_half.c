@@ -18,7 +18,6 @@ static double value_of(unsigned bits, int e, int f)
 	int bias = (1 << (e - 1)) - 1;
 	int exp = (int)(bits >> f & ((1u << e) - 1));
 	double frac = bits & ((1u << f) - 1), sign = bits >> 15 ? -1 : 1;
-
 	if (exp == (1 << e) - 1)
 		return frac ? NAN : sign * INFINITY;
 	if (exp == 0)
@@ -46,7 +45,6 @@ static void check_all(int e, int f, float (*to)(uint16_t), uint16_t (*from)(floa
 static void check_middles(int e, int f, float (*to)(uint16_t), uint16_t (*from)(float))
 {
 	unsigned infinity = ((1u << e) - 1) << f;
-
 	for (unsigned h = 0; h < infinity; h++) {
 		double lo = to((uint16_t)h), up = value_of(h, e, f) - (h ? value_of(h - 1, e, f) : 0);
 		double hi = h + 1 < infinity ? to((uint16_t)(h + 1)) : lo + up;
@@ -87,7 +85,6 @@ static void check_many(float (*to)(uint16_t), uint16_t (*from)(float),
 		0xFFFF };
 	static float f[65536], back[65536];
 	static uint16_t h[65536];
-
 	for (size_t k = 0; k < sizeof low / sizeof *low; k++) {
 		for (uint32_t i = 0; i < 65536; i++) {
 			uint32_t u = i << 16 | low[k];
@@ -114,6 +111,5 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(half), cmocka_unit_test(bfloat), cmocka_unit_test(many_at_once),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,6 @@ static const struct field top_fields[] = {
 static void assert_help(const char *key, const char *expected)
 {
 	struct buf b = BUF_INIT;
-
 	assert_int_equal(help_text(&b, top_fields, key), 0);
 	assert_string_equal(b.data, expected);
 	buf_release(&b);
@@ -100,7 +99,6 @@ static void text(void **state)
 static void lists(void **state)
 {
 	struct buf b = BUF_INIT;
-
 	assert_int_equal(help_text(&b, list_fields, NULL), 0);
 	assert_string_equal(b.data,
 		"steps   list of entries             in this order\n"
@@ -123,7 +121,6 @@ static void lists(void **state)
 static void no_such_key(void **state)
 {
 	struct buf b = BUF_INIT;
-
 	assert_int_equal(help_text(&b, top_fields, "trian.epochs"), E_USAGE);
 	assert_string_equal(err_get(0)->text, "there is no config key 'trian.epochs'; did you mean "
 	                                      "'train'?");
@@ -141,7 +138,6 @@ static void no_such_key(void **state)
 static void mdoc(void **state)
 {
 	struct buf b = BUF_INIT;
-
 	help_mdoc(&b, top_fields);
 	assert_string_equal(b.data,
 		".Bl -tag -width Ds\n"
@@ -180,7 +176,6 @@ static void mandoc_accepts_it(void **state)
 {
 	char path[] = "/tmp/dlx-test-help-XXXXXX", command[128];
 	struct buf b = BUF_INIT;
-
 	if (system("command -v mandoc >/dev/null 2>&1") != 0)
 		skip();
 	buf_puts(&b, ".Dd November 1, 2026\n.Dt DLX-CONFIG 5\n.Os\n.Sh NAME\n.Nm dlx-config\n.Nd keys\n"
@@ -200,6 +195,5 @@ int main(void)
 		cmocka_unit_test(text), cmocka_unit_test(lists), cmocka_unit_test(no_such_key),
 		cmocka_unit_test(mdoc), cmocka_unit_test(mandoc_accepts_it),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,6 @@ static char dir[] = "/tmp/dlx-test-io-XXXXXX";
 static const char *in_dir(const char *name)
 {
 	static char path[256];
-
 	snprintf(path, sizeof path, "%s/%s", dir, name);
 	return path;
 }
@@ -44,7 +43,6 @@ static int entries(void)
 {
 	DIR *d = opendir(dir);
 	int n = -2;   /* . and .. */
-
 	while (readdir(d))
 		n++;
 	closedir(d);
@@ -66,7 +64,6 @@ static void whole_files(void **state)
 	struct buf b = BUF_INIT;
 	char *big = mem_calloc(1, 300000);
 	struct stat st;
-
 	assert_int_equal(io_write_file(in_dir("a"), "hello", 5), 0);
 	assert_int_equal(io_write_file(in_dir("a"), "hallo", 5), 0);
 	assert_content(in_dir("a"), "hallo");
@@ -88,7 +85,6 @@ static void whole_files(void **state)
 static void maps(void **state)
 {
 	struct io_map m;
-
 	io_write_file(in_dir("m"), "mapped", 6);
 	assert_int_equal(io_map_open(&m, in_dir("m")), 0);
 	assert_int_equal(m.size, 6);
@@ -112,7 +108,6 @@ static void reading(void **state)
 	struct io_reader f, thousands[24];
 	struct rlimit few = { 32, 32 }, before;
 	char *p = calloc(1, LONG), q[8];
-
 	io_write_file(in_dir("r"), p, LONG);
 	assert_int_equal(io_reader_open(&f, in_dir("r")), 0);
 	assert_int_equal(f.size, LONG);
@@ -168,7 +163,6 @@ static void reading_whole(void **state)
 	pthread_t t;
 	char *p = calloc(1, LONG), path[256];
 	int refused = 0;
-
 	snprintf(path, sizeof path, "%s", in_dir("w"));
 	io_write_file(path, p, LONG);
 	assert_int_equal(io_image_read(&m, path), 0);
@@ -195,7 +189,6 @@ static void nothing_to_read(void **state)
 {
 	struct buf b = BUF_INIT;
 	struct io_map m;
-
 	assert_error(io_read_file("/nonexistent/x", &b), E_NOINPUT, "'/nonexistent/x': No such file");
 	assert_error(io_read_file(dir, &b), E_NOINPUT, dir);
 	assert_error(io_map_open(&m, "/nonexistent/x"), E_NOINPUT, "'/nonexistent/x'");
@@ -210,7 +203,6 @@ static void nothing_to_read(void **state)
 static void visible_after_commit_only(void **state)
 {
 	struct io_file *f;
-
 	assert_int_equal(io_create(&f, in_dir("late")), 0);
 	assert_int_equal(io_write(f, "....body", 8), 0);
 	assert_int_equal(io_tell(f), 8);
@@ -232,7 +224,6 @@ static void two_writers(void **state)
 {
 	struct io_file *f, *g;
 	int before = entries();
-
 	assert_int_equal(io_create(&f, in_dir("both")), 0);
 	assert_int_equal(io_create(&g, in_dir("both")), 0);
 	io_write(f, "f", 1);
@@ -247,7 +238,6 @@ static void two_writers(void **state)
 static void cannot_create(void **state)
 {
 	struct io_file *f;
-
 	assert_error(io_create(&f, "/nonexistent/x"), E_CANTCREATE, "'/nonexistent/x'");
 	assert_null(f);
 	io_mkdirs(in_dir("folder/in"));
@@ -263,7 +253,6 @@ static void full_disk(void **state)
 {
 	struct io_file *f;
 	int before;
-
 	io_write_file(in_dir("good"), "old", 3);
 	before = entries();
 	assert_int_equal(debug_parse("fault=write:1+"), 0);
@@ -293,7 +282,6 @@ static void short_writes(void **state)
 {
 	pid_t pid = fork();
 	int status;
-
 	if (pid == 0) {
 		struct rlimit limit = { 1000, 1000 };
 		struct io_file *f = NULL;
@@ -311,7 +299,6 @@ static void short_writes(void **state)
 static void folders(void **state)
 {
 	char *s;
-
 	assert_int_equal(io_mkdirs(in_dir("deep/b//c/")), 0);
 	assert_int_equal(io_mkdirs(in_dir("deep/b/c")), 0);
 	assert_true(io_exists(in_dir("deep/b/c")));
@@ -342,7 +329,6 @@ static int crash(const char *at, int times)
 {
 	pid_t pid = fork();
 	int status;
-
 	if (pid == 0) {
 		if (debug_parse(at) < 0)
 			_exit(1);
@@ -376,7 +362,6 @@ static void messages(void **state)
 {
 	int fd = dup(2), one = 1;
 	FILE *f = freopen(in_dir("log"), "w", stderr);
-
 	assert_non_null(f);
 	log_init("dlx-test", 3, 8);
 	log_hook(hook, &one);
@@ -400,7 +385,6 @@ static void messages(void **state)
 static void clock_runs(void **state)
 {
 	double t = io_seconds();
-
 	usleep(2000);
 	assert_true(io_seconds() - t >= 0.002 && io_seconds() - t < 60);
 }
@@ -416,6 +400,5 @@ int main(void)
 		cmocka_unit_test(short_writes), cmocka_unit_test(folders), cmocka_unit_test(crash_points),
 		cmocka_unit_test(messages), cmocka_unit_test(clock_runs),
 	};
-
 	return cmocka_run_group_tests(tests, start, end);
 }

@@ -35,7 +35,6 @@ static int end(void **state)
 static mode_t mode_of(const char *path)
 {
 	struct stat st;
-
 	assert_int_equal(lstat(path, &st), 0);
 	return st.st_mode;
 }
@@ -43,7 +42,6 @@ static mode_t mode_of(const char *path)
 static void modes_are_kept(void **state)
 {
 	const mode_t mask = umask(022);
-
 	io_write_file("private", "a", 1);
 	assert_int_equal(mode_of("private") & 07777, 0644);
 	chmod("private", 0640);
@@ -102,7 +100,6 @@ static void outputs_are_checked_first(void **state)
 static void devices_are_written_in_place(void **state)
 {
 	struct io_file *f;
-
 	assert_error(io_write_file("/dev/full", "x", 1), E_IO, "No space left");
 	assert_true(S_ISCHR(mode_of("/dev/full")));
 	assert_int_equal(symlink("/dev/null", "null"), 0);
@@ -117,7 +114,6 @@ static void devices_are_written_in_place(void **state)
 static pid_t reader(const char *name, const char *expected, size_t most)
 {
 	pid_t pid = fork();
-
 	if (pid == 0) {
 		char got[64] = { 0 };
 		size_t n = 0;
@@ -132,7 +128,6 @@ static pid_t reader(const char *name, const char *expected, size_t most)
 static void pipes_are_written_in_place(void **state)
 {
 	int status;
-
 	assert_int_equal(mkfifo("pipe", 0600), 0);
 	pid_t pid = reader("pipe", "through the pipe", sizeof "through the pipe" - 1);
 	assert_int_equal(io_write_file("pipe", "through the pipe", 16), 0);
@@ -147,7 +142,6 @@ static void a_reader_that_ends_is_an_error(void **state)
 	static char much[1 << 20];
 	pid_t pid = reader("pipe", "", 0);
 	struct io_file *f;
-
 	assert_int_equal(io_create(&f, "pipe"), 0);
 	waitpid(pid, NULL, 0);
 	assert_error(io_write(f, much, sizeof much), E_IO, "Broken pipe");
@@ -158,7 +152,6 @@ static void a_reader_that_ends_is_an_error(void **state)
 static void logs_are_regular_files(void **state)
 {
 	int fd = io_open_log("log", true);
-
 	assert_true(fd >= 0);
 	assert_int_equal(io_append(fd, "log", "a\n", 2), 0);
 	close(fd);
@@ -176,7 +169,6 @@ static void logs_are_regular_files(void **state)
 static void endless_inputs_are_refused(void **state)
 {
 	struct buf b = BUF_INIT;
-
 	assert_error(io_read_file("/dev/zero", &b), E_NOINPUT, "it is a device");
 	assert_int_equal(io_write_file("large", "x", 1), 0);
 	assert_int_equal(truncate("large", (off_t)1 << 40), 0);
@@ -187,7 +179,6 @@ static void endless_inputs_are_refused(void **state)
 static void patterns(void **state)
 {
 	struct io_paths p;
-
 	assert_int_equal(io_mkdirs("g/1"), 0);
 	assert_int_equal(io_mkdirs("g/2"), 0);
 	io_write_file("g/2/a.x", "", 0);
@@ -228,6 +219,5 @@ int main(void)
 		cmocka_unit_test(a_reader_that_ends_is_an_error), cmocka_unit_test(logs_are_regular_files),
 		cmocka_unit_test(endless_inputs_are_refused), cmocka_unit_test(patterns),
 	};
-
 	return cmocka_run_group_tests(tests, start, end);
 }

@@ -18,7 +18,6 @@ static int parse(struct json **out, struct arena *a, const char *text)
 	size_t n = strlen(text);
 	char *copy = malloc(n ? n : 1);
 	int rc;
-
 	memcpy(copy, text, n);
 	rc = json_parse(out, a, "x.json", 8, copy, n);
 	free(copy);
@@ -32,7 +31,6 @@ static void test_values(void **unused)
 	uint64_t u;
 	int64_t i;
 	double d;
-
 	assert_int_equal(parse(&v, a, " {\"a\": [1, -2.5e3, true, false, null], \"\" : {}} \n"), 0);
 	assert_int_equal(v->kind, JSON_OBJECT);
 	assert_int_equal(v->n, 2);
@@ -59,7 +57,6 @@ static void test_integers(void **unused)
 	struct json *v;
 	uint64_t u;
 	int64_t i;
-
 	assert_int_equal(parse(&v, a, "[18446744073709551615, 18446744073709551616, "
 	                       "-9223372036854775808, 9223372036854775808, \"1\"]"), 0);
 	assert_true(json_uint(v->item[0], &u) && u == UINT64_MAX);
@@ -154,7 +151,6 @@ static void test_depth(void **unused)
 	char text[2 * (JSON_DEPTH + 1) + 1] = "";
 	struct arena *a = arena_new();
 	struct json *v;
-
 	memset(text, '[', JSON_DEPTH);
 	memset(text + JSON_DEPTH, ']', JSON_DEPTH);
 	assert_int_equal(parse(&v, a, text), 0);
@@ -172,7 +168,6 @@ static void test_value_limit(void **unused)
 	char *text = malloc(n);
 	struct arena *a = arena_new();
 	struct json *v;
-
 	for (size_t i = 0; i < n; i += 2)
 		memcpy(text + i, "0,", 2);
 	text[0] = '[';
@@ -192,6 +187,5 @@ int main(void)
 		cmocka_unit_test(test_strings), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_depth),   cmocka_unit_test(test_value_limit),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,6 @@ static void test_lines(void **state)
 		{ "confusion", 4, true, 2, (const double[]){ 5, 1, 0, 7 } },
 	};
 	struct jsonl *j;
-
 	assert_int_equal(jsonl_open(&j, path, JSONL_FRESH), 0);
 	assert_int_equal(jsonl_step(j, &(struct jsonl_step){ 10, 1, 0.41, 0.05, 8.1, 12.7, 80 }), 0);
 	/* A line is there when the call returns. */
@@ -71,7 +70,6 @@ static void test_start(void **state)
 		.batch = 32,
 		.samples = 1000, .metric = "mae", .parameters = 12, .sample_flops = 1e9 };
 	struct jsonl *j;
-
 	assert_int_equal(jsonl_open(&j, path, JSONL_FRESH), 0);
 	assert_int_equal(jsonl_start(j, &s), 0);
 	s.step = 0;
@@ -98,7 +96,6 @@ static void test_start(void **state)
 static void resume(const char *path, const char *before, int64_t step, const char *after)
 {
 	struct jsonl *j;
-
 	assert_int_equal(io_write_file(path, before, strlen(before)), 0);
 	assert_int_equal(jsonl_open(&j, path, step), 0);
 	assert_content(path, after);
@@ -110,7 +107,6 @@ static void test_resume(void **state)
 {
 	const char *path = ((struct place *)*state)->path;
 	struct jsonl *j;
-
 	resume(path, "{\"step\": 1}\n{\"step\": 3}\n{\"step\": 2}\n{\"step\": 4}\n", 2,
 	       "{\"step\": 1}\n{\"step\": 2}\n");
 	resume(path, "{\"step\": 1}\n{\"step\": 2}\n", 2, "{\"step\": 1}\n{\"step\": 2}\n");
@@ -130,7 +126,6 @@ static void test_errors(void **state)
 {
 	const char *path = ((struct place *)*state)->path;
 	struct jsonl *j;
-
 	assert_int_equal(jsonl_open(&j, "/no/such/folder/x", JSONL_FRESH), E_CANTCREATE);
 	assert_null(j);
 	assert_non_null(strstr(err_get(0)->text, "'/no/such/folder/x'"));
@@ -150,7 +145,6 @@ static void test_allocates_nothing(void **state)
 {
 	struct jsonl *j;
 	uint64_t before;
-
 	assert_int_equal(jsonl_open(&j, ((struct place *)*state)->path, JSONL_FRESH), 0);
 	assert_int_equal(jsonl_step(j, &(struct jsonl_step){ 1000, 1, 1.0 / 3, 1e-9, 2.0 / 3, 1 }), 0);
 	before = mem_count();
@@ -169,6 +163,5 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_errors, setup, place_free),
 		cmocka_unit_test_setup_teardown(test_allocates_nothing, setup, place_free),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,6 @@ static struct layout blocked(const struct shape *s, int nblk, const int64_t *blk
 {
 	struct layout l = { .set = true, .nd = s->nd, .nblk = nblk };
 	int64_t stride = 1;
-
 	for (int k = 0; k < nblk; k++) {
 		l.blk[k] = blk[k];
 		l.blk_dim[k] = (int8_t)dim[k];
@@ -90,7 +89,6 @@ static int64_t offset_by_formula(const struct layout *l, int64_t flat)
 {
 	int64_t index[MAXD], at = 0, inner = 0;
 	int64_t rest[MAXD];
-
 	for (int d = l->nd - 1; d >= 0; d--) {
 		index[d] = flat % l->dims[d];
 		flat /= l->dims[d];
@@ -200,7 +198,6 @@ static void test_pack_rows(void **state)
 	const struct shape all[] = { dims(4, 35, 18, 3, 3, 0, 0), dims(2, 48, 7, 0, 0, 0, 0),
 		dims(4, 72, 5, 1, 1, 0, 0) };
 	const int64_t block[] = { 16, 48, 64 };
-
 	for (int i = 0; i < 3; i++) {
 		const struct shape s = all[i];
 		const struct layout l = blocked(&s, 1, &block[i], (int[]){ 0 });
@@ -232,7 +229,6 @@ static void test_pack_types(void **state)
 {
 	struct shape s;
 	struct layout l;
-
 	sample(6, &s, &l);
 	for (int t = 0; t < DTYPE_COUNT; t++) {
 		int64_t n = shape_count(&s);
@@ -255,7 +251,6 @@ static void test_equal(void **state)
 	struct shape s = dims(4, 2, 3, 1, 1, 0, 0), t = dims(4, 1, 3, 4, 5, 0, 0),
 		     u = dims(4, 8, 3, 2, 2, 0, 0);
 	struct layout a = layout_plain(&s), b = layout_native(&s), unset = { 0 };
-
 	assert_true(layout_equal(&a, &b));       /* one pixel: no difference */
 	a.stride[3] = 99;
 	assert_true(layout_is_plain(&a, &s));    /* of an axis of extent 1 */
@@ -295,7 +290,6 @@ static void test_rows(void **state)
 		     flat = dims(2, 6, 3, 0, 0, 0, 0), vector = dims(1, 3, 0, 0, 0, 0, 0);
 	struct layout l = layout_slice(&s, 7), n = layout_native(&s), p = layout_plain(&s);
 	struct layout_rows r;
-
 	assert_true(layout_rows(&l, &s, &r));
 	assert_true(r.rows == 40 && r.c == 3 && r.stride == 7);
 	assert_int_equal(layout_offset(&l, 1 * 60 + 2 * 20 + 3 * 5 + 4), 7 * (20 + 3 * 5 + 4) + 2);
@@ -322,7 +316,6 @@ static void test_text(void **state)
 		                                   "plain",  "aBcde2b", "slice",       "ba",
 		                                   "aB16b" };
 	char buf[LAYOUT_TEXT];
-
 	for (int i = 0; i < SAMPLES; i++) {
 		struct shape s;
 		struct layout l;
@@ -348,6 +341,5 @@ int main(void)
 		cmocka_unit_test(test_pack_types), cmocka_unit_test(test_equal),
 		cmocka_unit_test(test_text),       cmocka_unit_test(test_rows),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

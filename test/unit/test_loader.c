@@ -33,7 +33,6 @@ static struct loader *start_loader(struct dataset *d, const char *yaml, bool tra
 	const struct loader_options o = {.config = &c, .training = training, .seed = 5,
 	                                 .batch_size = batch, .target_dtype = DTYPE_I32};
 	struct loader *l;
-
 	if (yaml)
 		assert_int_equal(ytree_parse(arena, "t.yaml", yaml, &c.transforms), 0);
 	assert_int_equal(loader_new(&l, d, &o), 0);
@@ -60,7 +59,6 @@ static void test_dataset(void **state)
 	uint8_t target[POINTS], label[POINTS];
 	int64_t counts[3];
 	double sum = 0;
-
 	assert_int_equal(i->samples, N);
 	assert_int_equal(i->mask, 1);
 	assert_int_equal(i->nclasses, 2);
@@ -86,7 +84,6 @@ static void test_merged_statistics(void **state)
 {
 	static const char *const whole = "test_loader_whole.tmp.dlx";
 	struct dataset *d = fixture_open(files, 2), *one;
-
 	fixture_write(whole, N, 0);
 	one = fixture_open(&whole, 1);
 	assert_true(fabs(dataset_statistics(d)[0].std - dataset_statistics(one)[0].std) < 1e-9);
@@ -104,7 +101,6 @@ static void test_glob_and_missing(void **state)
 	const struct loc loc = {"c.yaml", 3, 10, 4};
 	const struct strings s = {1, &none, &loc}, m = {1, &missing, &loc};
 	struct dataset *d = fixture_open(&good, 1);
-
 	assert_int_equal(dataset_info(d)->samples, N);
 	dataset_free(d);
 	assert_int_equal(dataset_open(&d, &s), E_NOINPUT);
@@ -118,7 +114,6 @@ static void test_validation_order(void **state)
 	struct dataset *d = fixture_open(files, 2);
 	struct loader *l = start_loader(d, NULL, false, 3, 2, 2);
 	const struct batch *b;
-
 	assert_int_equal(loader_batches(l), 3);
 	for (int k = 0; k < 2 * 3; k++) {
 		assert_int_equal(loader_next(l, &b), 0);
@@ -141,7 +136,6 @@ static void test_windows(void **state)
 	              *v = start_loader(d, yaml, false, 2, 2, 2);
 	const struct batch *b;
 	int seen[N] = {0}, first[N] = {0}, elsewhere = 0;
-
 	assert_int_equal(loader_samples(l), 4 * N);
 	assert_int_equal(loader_batches(l), 2 * N);
 	assert_int_equal(loader_samples(v), N);
@@ -173,7 +167,6 @@ static void write_size(const char *path, int first, int samples, int h, int w)
 	struct record_writer *out;
 	float input[400];
 	uint8_t target[400];
-
 	io_input_forget(path);
 	assert_int_equal(record_create(&out, path, &info, 1), 0);
 	for (int s = first; s < first + samples; s++) {
@@ -194,7 +187,6 @@ static int open_sizes(struct loader **l, struct dataset *d, const char *yaml, bo
 	struct data_config c = {.shuffle = true, .keep_short_batch = true, .threads = 2, .prefetch = 1};
 	const struct loader_options o = {.config = &c, .training = training, .seed = 5, .batch_size = 4,
 		.target_dtype = DTYPE_I32};
-
 	assert_int_equal(ytree_parse(arena, "t.yaml", yaml, &c.transforms), 0);
 	return loader_new(l, d, &o);
 }
@@ -204,7 +196,6 @@ static void check_window(const float *x, const int32_t *t, int *seen, int *most)
 {
 	const int s = (int)x[0] / 1000, y = (int)x[0] % 1000 / 20, at = (int)x[0] % 20;
 	const int h = s < 2 ? 5 : s < 5 ? 9 : 6, w = s < 2 ? 6 : s < 5 ? 12 : 6;
-
 	seen[s]++;
 	assert_true(y + 5 <= h && at + 6 <= w);
 	*most = at > *most ? at : *most;
@@ -223,7 +214,6 @@ static void test_sizes(void **state)
 	int seen[7] = {0}, most = 0;
 	int64_t counts[2];
 	float input[9 * 12];
-
 	write_size(sizes[0], 0, 2, 5, 6);
 	write_size(sizes[1], 2, 3, 9, 12);
 	write_size(sizes[2], 5, 2, 6, 6);
@@ -263,7 +253,6 @@ static void test_training_order(void **state)
 	struct loader *l = start_loader(d, NULL, true, 2, 2, 1);
 	const struct batch *b;
 	int order[3][N], moved = 0;
-
 	for (int e = 0; e < 3; e++) {
 		int seen = 0, k = 0;
 
@@ -291,7 +280,6 @@ static void same_for_any_threads(struct dataset *d, const char *chain)
 	const size_t input = (size_t)shape_count(loader_input_shape(one)) * 4;
 	const size_t target = (size_t)shape_count(loader_target_shape(one)) * 4;
 	const struct batch *b, *c;
-
 	for (int i = 0; i < 20; i++) {
 		assert_int_equal(loader_next(one, &b), 0);
 		assert_int_equal(loader_next(many, &c), 0);
@@ -306,7 +294,6 @@ static void same_for_any_threads(struct dataset *d, const char *chain)
 static void test_same_for_any_threads(void **state)
 {
 	struct dataset *d = fixture_open(files, 2);
-
 	same_for_any_threads(d, random_chain);
 	same_for_any_threads(d, "[{normalize_sample: standard}, {sqrt: {negative: "
 	                     "zero}}, {crop: 4}, symmetry, "
@@ -345,7 +332,6 @@ static void test_seek(void **state)
 	struct loader *l = start_loader(d, random_chain, true, 3, 2, 2);
 	const struct batch *b;
 	uint64_t want[9];
-
 	for (int i = 0; i < 9; i++) {
 		assert_int_equal(loader_next(l, &b), 0);
 		want[i] = batch_hash(b);
@@ -367,7 +353,6 @@ static void test_steady_state_allocates_nothing(void **state)
 	struct loader *l = start_loader(d, random_chain, true, 3, 2, 2);
 	const struct batch *b;
 	uint64_t before;
-
 	for (int i = 0; i < 6; i++)
 		assert_int_equal(loader_next(l, &b), 0);
 	before = mem_count();
@@ -389,7 +374,6 @@ static void test_training_statistics(void **state)
 	const struct channel_stats *st = dataset_statistics(train);
 	const struct batch *b;
 	struct loader *l;
-
 	assert_int_equal(ytree_parse(arena, "t.yaml", "[{normalize: standard}]", &c.transforms), 0);
 	assert_int_equal(loader_new(&l, val, &o), 0);
 	assert_int_equal(loader_next(l, &b), 0);
@@ -406,7 +390,6 @@ static void test_description(void **state)
 	const struct channel_stats *st = dataset_statistics(d);
 	struct buf text = BUF_INIT, twice = BUF_INIT;
 	int64_t counts[2], before[2];
-
 	dataset_describe(d, &text);
 	assert_null(strchr(text.data, '\n'));
 	assert_int_equal(dataset_from_description(&again, "test", text.data), 0);
@@ -438,7 +421,6 @@ static void test_described_statistics(void **state)
 	struct loader_options o = {.config = &c, .batch_size = 1, .target_dtype = DTYPE_I32};
 	struct buf text = BUF_INIT;
 	uint64_t hash[3];
-
 	dataset_describe(train, &text);
 	assert_int_equal(dataset_from_description(&described, "test", text.data), 0);
 	assert_int_equal(ytree_parse(arena, "t.yaml", "[{normalize: standard}]", &c.transforms), 0);
@@ -468,7 +450,6 @@ static void test_short_batch_dropped(void **state)
 	struct loader_options o = {
 		.config = &c, .training = true, .batch_size = 3, .target_dtype = DTYPE_I32};
 	struct loader *l;
-
 	assert_int_equal(loader_new(&l, d, &o), 0);
 	assert_int_equal(loader_batches(l), 2);
 	loader_free(l);
@@ -490,7 +471,6 @@ struct sharded {
 static void check_share(struct sharded *d, const struct batch *b)
 {
 	const size_t input = 2 * POINTS * 4;
-
 	assert_int_equal(b->epoch, d->all->epoch);
 	assert_int_equal(b->index, d->all->index);
 	assert_int_equal(b->all, d->all->n);
@@ -515,7 +495,6 @@ static void deal(struct dataset *d, int ranks, int64_t batch_size, bool training
 		.target_dtype = DTYPE_I32};
 	struct sharded t;
 	const struct batch *b;
-
 	assert_int_equal(ytree_parse(arena, "t.yaml", random_chain, &c.transforms), 0);
 	o.batch_size = ranks * batch_size;
 	assert_int_equal(loader_new(&t.whole, d, &o), 0);
@@ -546,7 +525,6 @@ static void deal(struct dataset *d, int ranks, int64_t batch_size, bool training
 static void test_ranks(void **state)
 {
 	struct dataset *d = fixture_open(files, 2);
-
 	for (int ranks = 1; ranks <= 5; ranks++)
 		for (int batch_size = 1; batch_size <= 4; batch_size++) {
 			deal(d, ranks, batch_size, true);
@@ -618,7 +596,6 @@ static void test_short_batch_of_ranks_dropped(void **state)
 		.ranks = 2,
 	                           .target_dtype = DTYPE_I32};
 	struct loader *l;
-
 	assert_int_equal(loader_new(&l, d, &o), 0);
 	assert_int_equal(loader_batches(l), 1);
 	assert_int_equal(loader_short_batch(l), 0);
@@ -636,7 +613,6 @@ static void test_damage(void **state)
 	const struct batch *b;
 	struct dataset *d;
 	struct loader *l;
-
 	assert_int_equal(io_read_file(files[0], &file), 0);
 	file.data[30] ^= 1;
 	assert_int_equal(io_write_file(bad, file.data, file.len), 0);
@@ -667,7 +643,6 @@ static void test_misfit(void **state)
 	const struct strings s = {2, both, NULL};
 	struct record_writer *w;
 	struct dataset *d;
-
 	io_input_forget(both[1]);
 	assert_int_equal(record_create(&w, both[1], &info, 1), 0);
 	assert_int_equal(record_append(w, (float[]){1, 2}, &(int64_t){0}), 0);
@@ -689,7 +664,6 @@ static void test_uncounted_labels(void **state)
 	const struct label_rule two = {2, INT64_MIN}, ignoring = {2, -1};
 	struct record_writer *w;
 	struct dataset *d;
-
 	io_input_forget(path);
 	assert_int_equal(record_create(&w, path, &info, 1), 0);
 	assert_int_equal(record_append(w, (float[]){1, 2}, (int8_t[]){0, 1}), 0);
@@ -747,6 +721,5 @@ int main(void)
 		cmocka_unit_test(test_misfit),
 		cmocka_unit_test(test_uncounted_labels),
 	};
-
 	return cmocka_run_group_tests(tests, start, stop);
 }

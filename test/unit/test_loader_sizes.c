@@ -23,7 +23,6 @@ static void write_size(const char *path, int first, int samples, int h, int w)
 	struct record_writer *out;
 	float input[400];
 	uint8_t target[400];
-
 	io_input_forget(path);
 	assert_int_equal(record_create(&out, path, &info, 1), 0);
 	for (int s = first; s < first + samples; s++) {
@@ -58,7 +57,6 @@ static struct loader *mixed_loader(struct dataset *d, int rank, int ranks, bool 
 		.batch_size = GLOBAL / ranks, .step_batches = EACH, .rank = rank, .ranks = ranks,
 		.target_dtype = DTYPE_I32};
 	struct loader *l;
-
 	assert_int_equal(loader_new(&l, d, &o), 0);
 	return l;
 }
@@ -71,7 +69,6 @@ static int whole_sample_at(const struct loader *l, const struct batch *b, int k)
 	const float *x = (const float *)b->input + k * h * w;
 	const int32_t *t = (const int32_t *)b->target + k * h * w;
 	const int sample = (int)x[0] / 1000;
-
 	assert_int_equal(h, sample < 13 ? 5 : sample < 30 ? 9 : 6);
 	for (int i = 0; i < h * w; i++) {
 		assert_true(x[i] == (float)(1000 * sample + 20 * (i / w) + i % w));
@@ -86,7 +83,6 @@ static void read_mixed(struct dataset *d, int ranks, int *order, int *size_of_ba
 {
 	struct loader *l[4];
 	int n = 0;
-
 	for (int r = 0; r < ranks; r++)
 		l[r] = mixed_loader(d, r, ranks, true, 0);
 	for (int k = 0; k < 3 * MIXED_BATCHES; k++) {
@@ -120,7 +116,6 @@ static void test_apart(void **state)
 	struct dataset *d = open_mixed();
 	struct loader *l = mixed_loader(d, 0, 1, true, 0);
 	int order[4][3 * MIXED], size[4][3 * MIXED_BATCHES], moved = 0, steps = 0;
-
 	assert_int_equal(loader_sizes(l), 3);
 	assert_int_equal(loader_size(l, 0).input->d[1], 9);
 	assert_int_equal(loader_size(l, 0).samples, 17);
@@ -165,7 +160,6 @@ static void test_apart_resumed(void **state)
 	struct loader *l = mixed_loader(d, 0, 1, true, 0), *dropping = mixed_loader(d, 0, 1, false, 0);
 	int want[2 * MIXED_BATCHES];
 	const struct batch *b;
-
 	for (int i = 0; i < 2 * MIXED_BATCHES; i++) {
 		assert_int_equal(loader_next(l, &b), 0);
 		want[i] = whole_sample_at(l, b, (int)b->n - 1);
@@ -196,7 +190,6 @@ static void test_apart_blended(void **state)
 	struct loader *l = mixed_loader(d, 0, 1, true, 0), *m = mixed_loader(d, 0, 1, true, 0.4);
 	const struct batch *a, *b;
 	int others = 0;
-
 	for (int i = 0; i < 2 * MIXED_BATCHES; i++) {
 		assert_int_equal(loader_next(l, &a), 0);
 		assert_int_equal(loader_next(m, &b), 0);
@@ -230,6 +223,5 @@ int main(void)
 		cmocka_unit_test(test_apart_resumed),
 		cmocka_unit_test(test_apart_blended),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, stop);
 }

@@ -20,7 +20,6 @@ static struct after step(const char *device, const char *attr, double *state, do
 	struct op_run r;
 	char text[256];
 	struct after a;
-
 	snprintf(text, sizeof text, "8@ s; %s", attr);
 	op_run_init(&r, device, "loss_scale_update", text, false);
 	op_run_set(&r, 0, state);
@@ -61,7 +60,6 @@ static void test_fixed(void **unused)
 {
 	double state[8] = { 0 };
 	struct after a = step("cpu", "mode: fixed, start: 8", state, INFINITY);
-
 	assert_true(a.scale == 8 && a.skipped == 1 && a.apply == 0);
 	a = step("cpu", "mode: fixed, start: 8", state, 3);
 	assert_true(a.scale == 8 && a.skipped == 1 && a.apply == 1);
@@ -88,7 +86,6 @@ static void test_logmax_forgets(void **unused)
 {
 	double state[8] = { 0 };
 	struct after a = { 0 };
-
 	for (int i = 0; i < 200; i++)
 		a = step("cpu", "mode: logmax, start: 1", state, 0.25 * (a.scale > 0 ? a.scale : 1));
 	assert_true(a.scale == 0x1p18);
@@ -124,6 +121,5 @@ int main(void)
 		cmocka_unit_test(test_logmax), cmocka_unit_test(test_logmax_forgets),
 		cmocka_unit_test(test_max_abs),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

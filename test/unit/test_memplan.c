@@ -26,7 +26,6 @@ static int dice(int n)
 static double seconds(void)
 {
 	struct timespec t;
-
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
@@ -36,7 +35,6 @@ static double seconds(void)
 static tid random_fill(struct graph *g)
 {
 	int64_t d[2] = { 1 + dice(40), 1 + dice(dice(4) ? 30 : 3000) };
-
 	return toy_emit(g, "fill", &(struct fill_attr){ dice(3), { 2, d } }, 0, NULL);
 }
 
@@ -44,7 +42,6 @@ static tid random_fill(struct graph *g)
 static tid pick(const struct graph *g, int base)
 {
 	int n = g->ntensor - base;
-
 	return base + (dice(4) ? n - 1 - dice(n < 6 ? n : 6) : dice(n));
 }
 
@@ -52,7 +49,6 @@ static void random_node(struct graph *g, int base)
 {
 	tid x = pick(g, base), out[2];
 	int64_t flat = shape_count(&graph_t(g, x)->shape);
-
 	switch (dice(8)) {
 	case 0: random_fill(g); break;
 	case 1: EMIT(g, "relu", x); break;
@@ -69,7 +65,6 @@ static struct graph *random_graph(int n)
 	struct graph *g = graph_new();
 	tid p = toy_param(g, "p", "17x5"), s = toy_state(g, "s", "17x5");
 	int base = g->ntensor;
-
 	toy_input(g, "x", "9x9");
 	random_fill(g);
 	while (g->nnode < n)
@@ -93,7 +88,6 @@ static struct graph *training_graph(int n, bool joined, bool accumulated)
 	tid *h = mem_alloc((size_t)n * sizeof *h), *w = mem_alloc((size_t)n * sizeof *w), y,
 	    *dw = mem_alloc((size_t)n * sizeof *dw);
 	char name[24], size[40];
-
 	h[0] = toy_input(g, "x", "2x8x32x32");
 	for (int i = 1; i < n; i++) {
 		int level = i < n / 2 ? i : n - i;
@@ -163,7 +157,6 @@ static bool legal_inplace(const struct graph *g, const struct buffer *a, const s
 {
 	const struct node *n = g->node[b->start];
 	bool shown = false;
-
 	if (a->end != b->start || n->out[0] != b->t || a->from != b->from || a->to != b->to)
 		return false;
 	for (int k = 0; k < n->nin; k++)
@@ -179,7 +172,6 @@ static int check_pairs(const struct graph *g, const struct memplan_workspace *ws
 {
 	struct buffer *b = mem_alloc(((size_t)g->ntensor + (size_t)g->nnode) * sizeof *b);
 	int n = 0, taken = 0;
-
 	for (int t = 0; t < g->ntensor; t++) {
 		const struct tensor *x = graph_t(g, t), *root = graph_t(g, graph_root(g, t));
 		if (root->role != ROLE_ACTIVATION || x->producer == NONE) {
@@ -234,7 +226,6 @@ static void stamp(struct memory *m, int64_t offset, int64_t bytes, tid owner)
 static void check_stamp(const struct memory *m, tid t)
 {
 	const struct tensor *x = graph_t(m->g, graph_root(m->g, t));
-
 	for (int64_t k = x->offset / 64; x->offset >= 0 && k < (x->offset + x->bytes + 63) / 64;
 	     k++)
 		if (m->owner[k] != x->id)
@@ -259,7 +250,6 @@ static void replay_node(struct memory *m, const struct node *n)
 static void replay(const struct graph *g, const struct memplan_workspace *ws, int micros)
 {
 	struct memory m = { g, ws, mem_calloc((size_t)g->arena_bytes / 64 + 1, sizeof(tid)) };
-
 	for (int run = 0; run < 3 * micros; run++)
 		for (int i = 0; i < g->nnode; i++)
 			if (g->node[i]->phase != PHASE_UPDATE || run % micros == micros - 1)
@@ -273,7 +263,6 @@ static void replay(const struct graph *g, const struct memplan_workspace *ws, in
 static void lay_out(struct graph *g, enum backend backend)
 {
 	struct pass_env env = { .backend = backend };
-
 	assert_int_equal(pass_layout(g, &env), 0);
 	assert_int_equal(pass_sched(g, &env), 0);
 	if (graph_verify(g, STAGE_LAID_OUT) < 0)
@@ -284,7 +273,6 @@ static void report(const char *what, double *ratio, int n, int inplace)
 {
 	double sum = 0, worst = 0;
 	int over = 0;
-
 	for (int i = 0; i < n; i++) {
 		sum += ratio[i];
 		worst = ratio[i] > worst ? ratio[i] : worst;
@@ -301,7 +289,6 @@ static void test_random(void **state)
 {
 	double ratio[RUNS];
 	int inplace = 0;
-
 	for (int run = 0; run < RUNS; run++) {
 		struct graph *g = random_graph(5 + run);
 		lay_out(g, run % 2 ? BACKEND_CPU : BACKEND_REFERENCE);
@@ -341,7 +328,6 @@ static void test_training(void **state)
 {
 	double ratio[24];
 	int inplace = 0;
-
 	for (int run = 0; run < 24; run++) {
 		struct graph *g = training_graph(4 + 3 * run, run % 2, run % 3 == 0);
 		lay_out(g, BACKEND_CPU);
@@ -388,7 +374,6 @@ static void test_inplace_layout(void **state)
 {
 	struct graph *g = graph_new();
 	tid x = EMIT(g, "any_native", toy_input(g, "x", "2x8x3x3")), y = EMIT(g, "flip", x);
-
 	graph_t(g, y)->output = true;
 	lay_out(g, BACKEND_CPU);
 	assert_int_equal(memplan(g, NULL), 0);
@@ -406,7 +391,6 @@ static void test_classes(void **state)
 {
 	struct graph *g = graph_new();
 	tid w = toy_param(g, "w", "8x2"), v, r, w2, k = graph_scalar(g, 2);
-
 	v = toy_emit(g, "reshape", &(struct shape_attr){ { 1, (int64_t[]){ 16 } } }, 1, &w);
 	r = EMIT(g, "relu", v);
 	w2 = EMIT(g, "sgd", w, EMIT(g, "spread", k, w));
@@ -432,7 +416,6 @@ static void test_place(void **state)
 		                   { 3, 4, 256, 0 },
 		                   { 5, 6, 256, 0 } };
 	int peak;
-
 	assert_int_equal(memplace_lower_bound(stack, 5, 10, &peak), 512);
 	assert_int_equal(peak, 3);
 	assert_int_equal(memplace(stack, 5, 512), 512);
@@ -468,7 +451,6 @@ static void test_place(void **state)
 static void test_too_large(void **state)
 {
 	struct shape_attr some = { { 1, (int64_t[]){ 16 } } };
-
 	for (int n = 12; n <= 40; n += 28) {
 		struct graph *g = graph_new();
 		tid k = graph_scalar(g, 1);
@@ -488,7 +470,6 @@ static void test_large(void **state)
 {
 	struct graph *g = random_graph(10000);
 	double t0;
-
 	lay_out(g, BACKEND_CPU);
 	t0 = seconds();
 	assert_int_equal(memplan(g, NULL), 0);
@@ -515,6 +496,5 @@ int main(void)
 		cmocka_unit_test(test_training), cmocka_unit_test(test_too_large),
 		cmocka_unit_test(test_large),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,6 @@ static void close_to(double got, double expected, double tolerance)
 static void test_shares(void **state)
 {
 	static const double alpha[] = {0.001, 0.2, 1, 4};
-
 	for (int k = 0; k < 4; k++) {
 		const struct mixup_config c = {alpha[k]};
 		double sum = 0, second = 0, fourth = 0;
@@ -49,7 +48,6 @@ static void test_shares(void **state)
 static void test_partners(void **state)
 {
 	int seen[5] = {0};
-
 	for (int i = 0; i < 1000; i++) {
 		const int64_t p = mixup_partner(3, i / 5, i % 5, 5);
 
@@ -63,7 +61,6 @@ static void test_partners(void **state)
 static void test_blend(void **state)
 {
 	float x[] = {1, 2, -4}, y[] = {3, 0, 8};
-
 	mixup_blend(x, y, 3, 0.25);
 	close_to((double)x[0], 2.5, 0);
 	close_to((double)x[1], 0.5, 0);
@@ -77,6 +74,5 @@ int main(void)
 		cmocka_unit_test(test_partners),
 		cmocka_unit_test(test_blend),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

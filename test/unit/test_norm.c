@@ -34,7 +34,6 @@ static struct place place_new(struct graph *g, tid t, bool sliced)
 {
 	struct place p = { .sliced = sliced };
 	struct tensor *x = graph_t(g, t);
-
 	x->layout = sliced ? layout_slice(&x->shape, x->shape.d[1] + GAP)
 	                   : layout_native(&x->shape);
 	p.elements = layout_elements(&x->layout) + (sliced ? GAP : 0);
@@ -48,7 +47,6 @@ static struct place place_new(struct graph *g, tid t, bool sliced)
 static void check_canaries(const struct graph *g, tid t, const struct place *p)
 {
 	int64_t c = graph_t(g, t)->shape.d[1];
-
 	for (int64_t i = 0; p->sliced && i < p->elements; i++)
 		if (i % (c + GAP) < FIRST || i % (c + GAP) >= FIRST + c)
 			assert_true(p->buffer[i] == CANARY);
@@ -65,7 +63,6 @@ static void run(const struct op *op, const char *text, unsigned in_mask, unsigne
 	void *in_p[16] = { 0 }, *out_p[4] = { 0 };
 	struct arena *arena = arena_new();
 	const struct kernel *kernel = &op->kernel[BACKEND_CPU];
-
 	assert_int_equal(sample_build(&s, op, text, 1), 0);
 	struct kplan k = { .g = s.g, .n = s.node, .dev = &dev, .arena = arena };
 	for (int i = 0; i < s.nin; i++) {
@@ -107,7 +104,6 @@ static void compare(const struct op *op, const char *text, unsigned in, unsigned
 {
 	float *a[4] = { 0 }, *b[4] = { 0 };
 	struct sample s;
-
 	run(op, text, 0, 0, -1, a);
 	run(op, text, in, out, over, b);
 	assert_int_equal(sample_build(&s, op, text, 1), 0);
@@ -140,7 +136,6 @@ static bool has_input(const char *text, int k)
 static unsigned slices(const struct op *op, bool output)
 {
 	const struct kernel *k = &op->kernel[BACKEND_CPU];
-
 	if (k->takes_slice)
 		return ~0u;
 	return output ? k->slice_out : k->slice_in;

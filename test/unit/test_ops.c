@@ -68,7 +68,6 @@ static double exact(int which, double x)
 static double ulps(float got, double want)
 {
 	int e;
-
 	if (fabs(want) > 3.4028234e38)
 		return isinf(got) && (got > 0) == (want > 0) ? 0 : INFINITY;
 	frexp(want, &e);
@@ -81,7 +80,6 @@ static double worst(int which, float lo, float hi)
 {
 	float x[BATCH], y[BATCH];
 	double most = 0;
-
 	for (uint64_t b = 0; b < 400; b++) {
 		for (int i = 0; i < BATCH; i++)
 			x[i] = lo + (hi - lo) * (float)rng_uniform(3, (uint64_t)which, b, (uint64_t)i);
@@ -95,7 +93,6 @@ static double worst(int which, float lo, float hi)
 static void test_simd(void **unused)
 {
 	float x[6] = { NAN, INFINITY, -INFINITY, 0, 100, -110 }, y[6];
-
 	assert_true(worst(0, -104, 89) <= 2);
 	assert_true(worst(0, -1, 1) <= 2);
 	assert_true(worst(1, -12, 12) <= 3);
@@ -124,7 +121,6 @@ static void reduce(const char *op, enum backend b, bool native, struct shape s,
 	struct graph *g = graph_new();
 	struct op_run r;
 	tid in = input(g, "x", s.nd, s.d), out;
-
 	assert_int_equal(graph_emit1(g, op, strcmp(op, "sum_squares") ? at : NULL, 1, &in, &out), 0);
 	op_run_init(&r, g, b, native);
 	op_run_set(&r, in, x);
@@ -138,7 +134,6 @@ static void one_reduction(const char *op, struct shape s, const struct reduce_at
                           const double *x, int n)
 {
 	static double want[1 << 16], got[1 << 16], again[1 << 16];
-
 	reduce(op, BACKEND_REFERENCE, false, s, at, x, want);
 	for (int native = 0; native < 2; native++) {
 #ifdef _OPENMP
@@ -182,7 +177,6 @@ static void test_max_nan(void **unused)
 	const double x[4] = { 1, NAN, 3, 2 };
 	const struct shape s = shape_of(1, (int64_t[]){ 4 });
 	struct reduce_attr at = { { 0, NULL }, false };
-
 	for (int b = 0; b < 2; b++) {
 		double y = 0;
 		reduce("max", both[b], false, s, &at, x, &y);
@@ -199,7 +193,6 @@ static void test_broadcast_native(void **unused)
 	struct shape s = shape_of(4, (int64_t[]){ 2, 5, 3, 4 });
 	double v[5] = { 1, 2, 3, 4, 5 }, got[120];
 	struct op_run r;
-
 	assert_int_equal(emit_broadcast(g, x, &s, &y), 0);
 	op_run_init(&r, g, BACKEND_CPU, false);
 	op_run_set(&r, x, v);
@@ -221,7 +214,6 @@ static struct layout blocked(int64_t rows, int64_t columns)
 	struct layout l = { .set = true, .nd = 2, .dims = { rows, columns },
 	                    .stride = { (columns + 7) / 8 * 8, 8 }, .nblk = 1, .blk = { 8 },
 	                    .blk_dim = { 1 } };
-
 	return l;
 }
 
@@ -236,7 +228,6 @@ static void padded(const char *op, const void *attr, int nin, int nscalar)
 	struct op_run r;
 	const struct tensor *y;
 	const float *p;
-
 	for (int i = 0; i < nin; i++) {
 		char name[8];
 		struct shape s = shape_of(i < nin - nscalar ? 2 : 0, (int64_t[]){ 3, 5 });
@@ -272,7 +263,6 @@ static void test_padding(void **unused)
 	struct scale_attr shift = { 2, 1 }, factor = { 2, 0 };
 	double decay = 0.1;
 	struct sgd_attr sgd = { { .weight_decay = { 1, &decay } }, 0.9, true, false };
-
 	padded("add", NULL, 2, 0);
 	padded("divide", NULL, 2, 0);
 	padded("exp", NULL, 1, 0);
@@ -297,7 +287,6 @@ static void chain(struct graph *g, int which, tid x, tid *f)
 	const struct reduce_attr all = { { 0, NULL }, false };
 	const struct shape s = graph_t(g, x)->shape;
 	tid a, b, c;
-
 	switch (which) {
 	case 0:            /* sum tanh(x)^2 x */
 		emit_unary(g, "tanh", x, &a);
@@ -350,7 +339,6 @@ static void gradients_at(int which, enum backend b, const double *x, const doubl
 	struct graph *g = graph_new();
 	tid in = INPUT(g, "x", 3, 4), weight = INPUT(g, "c", 3, 4), f, g1, h, g2;
 	struct op_run r;
-
 	chain(g, which, in, &f);
 	assert_int_equal(autodiff(g, 1, &f, NULL, 1, &in, &g1), 0);
 	assert_int_equal(emit_mul(g, g1, weight, &h), 0);
@@ -369,7 +357,6 @@ static void gradients_at(int which, enum backend b, const double *x, const doubl
 static double dot(const double *a, const double *b)
 {
 	double s = 0;
-
 	for (int i = 0; i < NX; i++)
 		s += a[i] * b[i];
 	return s;
@@ -379,7 +366,6 @@ static void test_second_derivatives(void **unused)
 {
 	double x[NX], c[NX], d1[NX], d2[NX], lo[NX], hi[NX], scrap[NX], cpu1[NX], cpu2[NX];
 	const double h = 1e-5;
-
 	for (int which = 0; which < 6; which++) {
 		fill_normal(x, NX, 11);
 		fill_normal(c, NX, 12);
@@ -407,7 +393,6 @@ static void refuses(struct graph *g, const char *op, const void *attr, int nin, 
                     const char *text)
 {
 	tid out[4];
-
 	assert_true(graph_emit(g, op, attr, nin, in, 0, out) < 0);
 	if (!strstr(err_get(0)->text, text))
 		fail_msg("'%s' lacks '%s'", err_get(0)->text, text);
@@ -431,7 +416,6 @@ static void test_messages(void **unused)
 	const tid trusted[] = { lr, NONE, NONE, NONE, w, w, w };
 	struct sgd_attr two = { { .weight_decay = { 2, (double[]){ 1, 2 } } }, 0, false, false };
 	struct sgd_attr momentum = { .momentum = 0.9 }, nesterov = { .nesterov = true };
-
 	refuses(g, "add", NULL, 2, (tid[]){ a, b },
 	        "'add' needs inputs of one shape, but has 2x3 and 3x2");
 	refuses(g, "sum", &axis, 1, &a, "'sum' over axis 2, but its input 2x3 has 2 axes");
@@ -463,6 +447,5 @@ int main(void)
 		cmocka_unit_test(test_second_derivatives),
 		cmocka_unit_test(test_messages),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,6 @@
 static const char *layout_of(const struct graph *g, tid t)
 {
 	static char buf[LAYOUT_TEXT];
-
 	return layout_text(&graph_t(g, t)->layout, &graph_t(g, t)->shape, buf);
 }
 
@@ -26,7 +25,6 @@ static void test_layout(void **state)
 	struct graph *g = graph_new();
 	tid x = toy_input(g, "x", "2x8x3x3"), w = toy_param(g, "w", "8x4"),
 	    m = toy_state(g, "m", "8x4"), h, y, flat, dw, w2, m2;
-
 	h = EMIT(g, "relu", EMIT(g, "conv", x, w));
 	h = EMIT(g, "add", h, EMIT(g, "conv", x, w));
 	flat = reshape(g, h, "2x72");
@@ -73,7 +71,6 @@ static struct graph *random_images(int n)
 	    flat = toy_param(g, "f", "144");
 	tid t[60] = { EMIT(g, "hard", x), reshape(g, flat, "2x8x3x3"),
 		      toy_param(g, "v", "2x8x3x3") };
-
 	for (int i = 3; i < n; i++) {
 		int kind = dice(6);
 		tid a = t[dice(i)], b = kind == 4 ? w : t[dice(i)];
@@ -116,7 +113,6 @@ static void test_layout_random(void **state)
 	struct node *node[400];
 	tid in[400][4];
 	int reorders = 0;
-
 	for (int run_ = 0; run_ < 100; run_++) {
 		struct graph *g = random_images(4 + run_ / 2);
 		int n = g->nnode;
@@ -143,7 +139,6 @@ static void test_layout_preset(void **state)
 {
 	struct graph *g = graph_new();
 	tid w = toy_param(g, "w", "2x8x3x3"), v = toy_param(g, "v", "2x8x3x3"), a, b, c;
-
 	graph_t(g, w)->layout = layout_native(&graph_t(g, w)->shape);
 	a = EMIT(g, "any", w);
 	b = EMIT(g, "any_native", w);
@@ -164,7 +159,6 @@ static void test_layout_same(void **state)
 	struct graph *g = graph_new();
 	tid x = toy_input(g, "x", "2x8x3x3"), n = EMIT(g, "any_native", x), p = EMIT(g, "any", x),
 	    s = EMIT(g, "sum", n), sp, a;
-
 	a = EMIT(g, "add", EMIT(g, "relu", n), p);
 	sp = EMIT(g, "spread", s, a);
 	graph_t(g, a)->output = graph_t(g, sp)->output = true;
@@ -180,7 +174,6 @@ static void test_layout_phases(void **state)
 {
 	struct graph *g = graph_new();
 	tid x = EMIT(g, "any", toy_input(g, "x", "2x8x3x3")), a, b;
-
 	g->cur_phase = PHASE_UPDATE;
 	a = EMIT(g, "any_native", x);
 	g->cur_phase = PHASE_BACKWARD;
@@ -229,7 +222,6 @@ static void test_layout_reference(void **state)
 	struct pass_env env = { .backend = BACKEND_REFERENCE };
 	struct graph *g = graph_new();
 	tid h = EMIT(g, "conv", toy_input(g, "x", "2x8x3x3"), toy_param(g, "w", "8x8"));
-
 	graph_t(g, EMIT(g, "any_native", EMIT(g, "relu", h)))->output = true;
 	assert_int_equal(pass_run(g, compile + 2, 1, &env), 0);
 	assert_int_equal(toy_count(g, "reorder"), 0);
@@ -246,7 +238,6 @@ static struct graph *trained(int n, bool accumulated, tid *update)
 	tid *w = mem_alloc((size_t)n * sizeof *w), *dw = mem_alloc((size_t)n * sizeof *dw),
 	    y = toy_input(g, "x", "64");
 	char name[20];
-
 	for (int i = 0; i < n; i++) {
 		snprintf(name, sizeof name, "w%d", i);
 		w[i] = toy_param(g, name, "64");
@@ -276,7 +267,6 @@ static void test_sched_hoists(void **state)
 	tid update[6];
 	struct graph *g = trained(6, false, update);
 	int first_update = 0, last_backward = 0;
-
 	run(g, 2, 4);
 	for (int i = 0; i < g->nnode; i++) {
 		if (g->node[i]->phase == PHASE_UPDATE)
@@ -299,7 +289,6 @@ static void test_sched_accumulation(void **state)
 {
 	struct graph *g = trained(6, true, NULL);
 	int seen = 0;
-
 	run(g, 2, 4);
 	for (int i = 0; i < g->nnode; i++) {
 		if (g->node[i]->phase == PHASE_UPDATE)
@@ -317,7 +306,6 @@ static void test_sched_accumulation(void **state)
 static void test_sched_memory(void **state)
 {
 	int64_t before, after;
-
 	for (int n = 1; n < 40; n += 3) {
 		struct graph *g = trained(n, n % 2, NULL);
 		run(g, 2, 3);
@@ -337,7 +325,6 @@ static void test_sched_sinks(void **state)
 	struct graph *g = graph_new();
 	tid x = EMIT(g, "hard", toy_input(g, "x", "64")), copy = scale(g, x, 2, 0),
 	    h = EMIT(g, "hard", x), kept = scale(g, h, 2, 0), y = x;
-
 	for (int i = 0; i < 5; i++)
 		y = EMIT(g, "relu", i ? y : x);
 	y = EMIT(g, "add", EMIT(g, "add", copy, kept), EMIT(g, "add", x, y));
@@ -364,7 +351,6 @@ static void test_runner(void **state)
 	struct pass_env env = { .backend = BACKEND_CPU, .dump = "all" };
 	char text[8192];
 	size_t n;
-
 	env.dump_to = tmpfile();
 	assert_non_null(env.dump_to);
 	assert_int_equal(pass_run(g, bad, 2, &env), E_BUG);
@@ -384,7 +370,6 @@ static void test_dump(void **state)
 	struct graph *g = graph_new();
 	struct buf b = BUF_INIT;
 	tid x = toy_input(g, "x", "2x8x3x3"), w = toy_param(g, "w", "8x8"), y, dw;
-
 	g->cur_name = "stem/conv";
 	g->cur_loc = (struct loc){ "net.yaml", 12, 5, 4 };
 	y = reshape(g, scale(g, EMIT(g, "conv", x, w), 2, 0), "144");
@@ -455,7 +440,6 @@ static void test_fingerprint(void **state)
 	struct graph *g = trained(4, false, NULL), *same = trained(4, false, NULL),
 		     *other = trained(5, false, NULL);
 	uint64_t a, b;
-
 	assert_true(graph_fingerprint(g) == graph_fingerprint(same));
 	assert_true(graph_fingerprint(g) != graph_fingerprint(other));
 	a = graph_fingerprint(g);
@@ -481,7 +465,6 @@ static void test_large(void **state)
 	struct timespec t0, t1;
 	struct graph *g = trained(1100, false, NULL);
 	int n = g->nnode;
-
 	clock_gettime(CLOCK_MONOTONIC, &t0);
 	run(g, 0, NPASS);
 	clock_gettime(CLOCK_MONOTONIC, &t1);
@@ -502,6 +485,5 @@ int main(void)
 		cmocka_unit_test(test_dump), cmocka_unit_test(test_fingerprint),
 		cmocka_unit_test(test_large),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

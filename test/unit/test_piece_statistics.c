@@ -36,7 +36,6 @@ static tid norm_with(struct net *n, tid x, double eps)
 	const struct shape s = { 1, { channels(n, x) } };
 	char name[4][32];
 	tid out[4], mean, var;
-
 	for (int i = 0; i < 4; i++)
 		snprintf(name[i], sizeof *name, "norm%d.%c", n->norms, "gbmv"[i]);
 	n->norms++;
@@ -65,7 +64,6 @@ static tid conv(struct net *n, tid x, int64_t filters)
 	const int64_t one = 1;
 	const struct conv_attr at = { .pad_lo = { 1, &one }, .pad_hi = { 1, &one } };
 	char name[32];
-
 	snprintf(name, sizeof name, "w%d", n->g->nnode);
 	return op_emit(n->g, "conv", &at, 2, (tid[]){ x, op_param(n->g, name, &s, 0) });
 }
@@ -86,7 +84,6 @@ static tid join(struct net *n, tid a, tid b)
 static tid build_dense(struct net *n)
 {
 	tid all = EMIT(n, "tanh", n->x);
-
 	for (int i = 0; i < 4; i++)
 		all = join(n, all, layer(n, all));
 	return all;
@@ -97,7 +94,6 @@ static tid build_dense(struct net *n)
 static tid build_skip(struct net *n)
 {
 	tid all = join(n, EMIT(n, "tanh", n->x), EMIT(n, "tanh", n->r)), last;
-
 	for (int i = 0; i < 2; i++)
 		all = join(n, all, layer(n, all));
 	last = conv(n, EMIT(n, "relu", norm(n, all)), GROWTH);
@@ -110,7 +106,6 @@ static tid build_skip(struct net *n)
 static tid build_plain_norms(struct net *n)
 {
 	tid all = EMIT(n, "tanh", n->x);
-
 	for (int i = 0; i < 3; i++)
 		all = join(n, all, EMIT(n, "tanh", norm(n, all)));
 	return all;
@@ -119,7 +114,6 @@ static tid build_plain_norms(struct net *n)
 static tid build_residuals(struct net *n)
 {
 	tid all = n->x;
-
 	for (int i = 0; i < 3; i++)
 		all = join(n, all, conv(n, EMIT(n, "relu", EMIT(n, "add", norm(n, all),
 		                                                EMIT(n, "tanh", all))), GROWTH));
@@ -130,7 +124,6 @@ static tid build_residuals(struct net *n)
 static tid build_two(struct net *n)
 {
 	tid x = EMIT(n, "tanh", n->x);
-
 	return EMIT(n, "multiply", EMIT(n, "relu", norm(n, x)), EMIT(n, "tanh", norm(n, x)));
 }
 
@@ -144,14 +137,12 @@ static tid build_few(struct net *n)
 {
 	tid y = EMIT(n, "relu", norm(n, conv(n, n->x, GROWTH)));
 	tid z = conv(n, y, GROWTH), all = join(n, join(n, z, EMIT(n, "tanh", n->x)), n->r);
-
 	return join(n, EMIT(n, "relu", norm(n, all)), EMIT(n, "tanh", norm(n, z)));
 }
 
 static tid build_other_eps(struct net *n)
 {
 	tid x = EMIT(n, "tanh", n->x);
-
 	return EMIT(n, "add", EMIT(n, "relu", norm_with(n, x, 0.1)),
 	            EMIT(n, "tanh", norm_with(n, x, 0.2)));
 }
@@ -210,7 +201,6 @@ static double *values(int i, bool parts, int *n)
 	struct graph *g = build(i, &r);
 	struct device *dev;
 	double *out;
-
 	assert_int_equal(device_open(&dev, "cpu"), 0);
 	op_passes(g, dev, passes, NPASSES, parts ? NULL : "piece_statistics");
 	out = op_values(g, dev, r.t, r.n, n);
@@ -287,6 +277,5 @@ int main(void)
 		cmocka_unit_test(test_same_bits),
 		cmocka_unit_test(test_left_alone),
 	};
-
 	return cmocka_run_group_tests_name("piece_statistics", tests, NULL, NULL);
 }

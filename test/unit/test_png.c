@@ -38,7 +38,6 @@ static void test_roundtrip(void **state)
 static void test_refusals(void **state)
 {
 	const uint8_t pixel[3] = {1, 2, 3};
-
 	assert_int_equal(png_write_rgb("no/such/dir/x.png", 1, 1, pixel), E_CANTCREATE);
 	err_clear();
 	assert_int_equal(png_write_rgb("x.png", 1 << 20, 1 << 20, pixel), E_DATA);
@@ -51,7 +50,6 @@ static double luminance(const uint8_t rgb[3])
 {
 	static const double weight[3] = {0.2126, 0.7152, 0.0722};
 	double y = 0;
-
 	for (int i = 0; i < 3; i++) {
 		const double v = rgb[i] / 255.;
 
@@ -64,7 +62,6 @@ static void test_field_scale(void **state)
 {
 	uint8_t rgb[3], low[3], high[3];
 	double last = -1;
-
 	for (int i = 0; i <= 40; i++) {
 		colour_field(i / 40., rgb);
 		assert_true(luminance(rgb) > last);
@@ -88,7 +85,6 @@ static int distance(const uint8_t a[3], const uint8_t b[3])
 static void test_class_colours(void **state)
 {
 	uint8_t rgb[12][3];
-
 	for (int i = 0; i < 12; i++) {
 		colour_class(i, rgb[i]);
 		assert_true(distance(rgb[i], colour_missing) > 60);
@@ -108,6 +104,5 @@ int main(void)
 		cmocka_unit_test(test_field_scale),
 		cmocka_unit_test(test_class_colours),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

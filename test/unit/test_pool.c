@@ -24,7 +24,6 @@ static atomic_int done;
 static void job(void *arg)
 {
 	int i = *(int *)arg;
-
 	ran[i]++;
 	if (i % 50 == 0)
 		usleep(1000);
@@ -43,7 +42,6 @@ static void reset(int *number)
 static void every_job_runs_once(void **state)
 {
 	int number[JOBS];
-
 	for (int threads = 1; threads <= 4; threads++) {
 		struct pool *p = pool_new(threads, 7);
 		reset(number);
@@ -67,7 +65,6 @@ static void every_job_runs_once(void **state)
 static void idle(void **state)
 {
 	struct pool *p = pool_new(3, 1);
-
 	pool_wait(p);
 	pool_free(p);
 }
@@ -81,7 +78,6 @@ static void failing(void *arg)
 {
 	struct result *r = arg;
 	sigset_t mask;
-
 	pthread_sigmask(SIG_SETMASK, NULL, &mask);
 	r->term_blocked = sigismember(&mask, SIGTERM);
 	ERR(E_DATA, NULL, "sample %d is broken", 3);
@@ -94,7 +90,6 @@ static void records_travel(void **state)
 	struct pool *p = pool_new(1, 4);
 	struct result r;
 	sigset_t mask;
-
 	pool_add(p, failing, &r);
 	pool_free(p);
 	assert_int_equal(err_count(), 0);
@@ -114,6 +109,5 @@ int main(void)
 		cmocka_unit_test(idle),
 		cmocka_unit_test(records_travel),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

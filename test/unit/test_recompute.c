@@ -20,7 +20,6 @@ static struct graph *chain(int layers, bool pairs, tid *out)
 	struct graph *g = graph_new();
 	tid w[LAYERS], dw[LAYERS], h = toy_input(g, "x", "40x32"), skip = NONE, first = NONE;
 	char name[16];
-
 	for (int i = 0; i < layers; i++) {
 		snprintf(name, sizeof name, "w%d", i);
 		w[i] = toy_param(g, name, "40x32");
@@ -46,7 +45,6 @@ static struct graph *chain(int layers, bool pairs, tid *out)
 static int64_t peak(struct graph *g)
 {
 	int64_t *live = mem_alloc(((size_t)g->nnode + 1) * sizeof *live), most = 0;
-
 	memplan_profile(g, NULL, live);
 	for (int i = 0; i < g->nnode; i++)
 		most = live[i] > most ? live[i] : most;
@@ -61,7 +59,6 @@ static double *results(struct graph *g, tid out, int layers)
 	int64_t n = 40 * 32;
 	double *r = mem_calloc((size_t)(layers * n) + 1, sizeof *r);
 	char name[16];
-
 	values_init(&v, g);
 	values_run(&v);
 	for (int i = 0; i < layers; i++) {
@@ -76,7 +73,6 @@ static double *results(struct graph *g, tid out, int layers)
 static void fit(struct graph *g, int64_t limit, struct recompute_choice *c)
 {
 	struct recompute *r = recompute_new(g, NULL);
-
 	recompute_choose(r, limit, false, c);
 	recompute_commit(r);
 	recompute_free(r);
@@ -113,7 +109,6 @@ static void test_least(void **state)
 	double *before = results(g, out, LAYERS), *after;
 	int64_t all = peak(g);
 	struct recompute_choice c;
-
 	fit(g, 0, &c);
 	assert_true(!c.fits && c.bytes < all / 3);
 	assert_true(c.copies <= 2 * LAYERS);
@@ -134,7 +129,6 @@ static void test_no_trace(void **state)
 	int ntensor = g->ntensor;
 	struct recompute *r = recompute_new(g, NULL);
 	struct recompute_choice c;
-
 	recompute_choose(r, all / 2, false, &c);
 	assert_int_equal(recompute_arena(r, &arena), 0);
 	assert_in_range(arena, c.bytes, c.bytes * 102 / 100);
@@ -157,7 +151,6 @@ static void test_kept(void **state)
 	tid x = toy_input(g, "x", "64x64"), w = toy_param(g, "w", "64x64");
 	tid s = toy_state(g, "s", "64x64"), dw, h, y;
 	struct recompute_choice c;
-
 	h = EMIT(g, "multiply", x, w);
 	graph_t(g, h)->output = true;
 	EMIT(g, "accumulate", s, h);
@@ -177,7 +170,6 @@ static double result(struct graph *g, tid t)
 {
 	struct values v;
 	double r;
-
 	values_init(&v, g);
 	values_run(&v);
 	r = v.v[t][0];
@@ -192,7 +184,6 @@ static void test_twice(void **state)
 	tid x = toy_input(g, "x", "40x32"), w = toy_param(g, "w", "40x32"), a, b, c, d, y;
 	struct recompute_nodes *again;
 	double before;
-
 	a = EMIT(g, "multiply", x, w);
 	b = EMIT(g, "multiply", a, w);
 	c = EMIT(g, "multiply", a, b);
@@ -220,6 +211,5 @@ int main(void)
 		cmocka_unit_test(test_no_trace), cmocka_unit_test(test_kept),
 		cmocka_unit_test(test_twice),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,6 @@ static void write_example(const char *where)
 	struct record_writer *w;
 	float input[3 * POINTS];
 	uint8_t target[POINTS];
-
 	io_input_forget(where);
 	assert_int_equal(record_create(&w, where, &info, 3), 0);
 	for (int s = 0; s < N; s++) {
@@ -73,7 +72,6 @@ static int read_all(const void *image, size_t n)
 	struct record *r;
 	uint8_t *raw;
 	int rc = record_parse(&r, "image", image, n);
-
 	if (rc == 0) {
 		raw = mem_alloc(record_raw_bytes(record_info(r)));
 		for (int64_t i = 0; rc == 0 && i < record_info(r)->samples; i++)
@@ -114,7 +112,6 @@ static void test_roundtrip(void **state)
 	struct record *r;
 	float input[3 * POINTS];
 	uint8_t target[POINTS], raw[3 * POINTS * 4 + POINTS];
-
 	write_example(path);
 	assert_int_equal(record_open(&r, path), 0);
 	check_description(record_info(r));
@@ -142,7 +139,6 @@ static void test_statistics(void **state)
 	struct record *r;
 	double sum = 0, sum2 = 0, mean;
 	int n = 0, class0 = 0;
-
 	write_example(path);
 	assert_int_equal(record_open(&r, path), 0);
 	i = record_info(r);
@@ -176,7 +172,6 @@ static void test_statistics(void **state)
 static void test_every_flip(void **state)
 {
 	struct buf file = BUF_INIT;
-
 	write_example(path);
 	assert_int_equal(io_read_file(path, &file), 0);
 	assert_int_equal(read_all(file.data, file.len), 0);
@@ -193,7 +188,6 @@ static void test_every_flip(void **state)
 static void test_every_truncation(void **state)
 {
 	struct buf file = BUF_INIT;
-
 	write_example(path);
 	assert_int_equal(io_read_file(path, &file), 0);
 	for (size_t n = 0; n < file.len; n++) {
@@ -225,7 +219,6 @@ static void test_messages(void **state)
 	struct record_decoder *d = record_decoder_new();
 	struct buf file = BUF_INIT;
 	uint8_t raw[1024];
-
 	expect_error(record_open(&r, "no-such-file.dlx"), E_NOINPUT, "no-such-file.dlx");
 	expect_error(record_parse(&r, "a.nc", "CDF\x01 and more", 13), E_DATA, "dlx-convert");
 	expect_error(record_parse(&r, "a.txt", "hello", 5), E_DATA,
@@ -254,7 +247,6 @@ static void rewrite(struct buf *file, const char *from, const char *to)
 	uint8_t *p = (uint8_t *)file->data, *end = p + file->len - FOOTER2_BYTES;
 	struct record_footer f;
 	char *at;
-
 	record_footer_read(end, &f, 2);
 	at = memmem(p + f.description, f.texts - f.description, from, strlen(from));
 	assert_non_null(at);
@@ -312,7 +304,6 @@ static void test_writer_refuses(void **state)
 	struct record_writer *w;
 	float input[3 * POINTS];
 	uint8_t target[POINTS];
-
 	example_sample(0, input, target);
 	target[5] = 2;
 	io_input_forget(path);
@@ -337,7 +328,6 @@ static void test_labels(void **state)
 	};
 	struct record_writer *w;
 	struct record *r;
-
 	io_input_forget(path);
 	assert_int_equal(record_create(&w, path, &info, 1), 0);
 	for (int64_t i = 0; i < 7; i++)
@@ -371,6 +361,5 @@ int main(void)
 		cmocka_unit_test_setup(test_writer_refuses, clean),
 		cmocka_unit_test_setup(test_labels, clean),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,6 @@ static struct record_info several(void)
 {
 	static const char *const channels[] = {"smooth", "noise"};
 	static struct record_array extra[2];
-
 	extra[0] = (struct record_array){.dtype = DTYPE_F32, .shape = {2, {16, 24}},
 	                                 .role = RECORD_WEIGHT, .name = weight_name};
 	extra[1] = (struct record_array){.dtype = DTYPE_U16, .shape = {2, {1, 16}},
@@ -53,14 +52,12 @@ struct sample {
 static float noise(int64_t i, int s)
 {
 	const uint64_t h = hash_bytes(&i, sizeof i, (uint64_t)s);
-
 	return (float)(h >> 40) / 16777216.f;
 }
 
 static void make(struct sample *x, int s, int64_t h, int64_t w)
 {
 	const int64_t n = h * w;
-
 	*x = (struct sample){.shape = {{3, {2, h, w}}, {.nd = 0}, {2, {h, w}}, {2, {1, h}}}};
 	x->input = mem_alloc((size_t)(2 * n) * sizeof(float));
 	x->weight = mem_alloc((size_t)n * sizeof(float));
@@ -101,7 +98,6 @@ static void write_several(int n, int64_t scale)
 {
 	const struct record_info info = several();
 	struct record_writer *w;
-
 	io_input_forget(path);
 	assert_int_equal(record_create(&w, path, &info, 3), 0);
 	for (int s = 0; s < n; s++) {
@@ -123,7 +119,6 @@ static void check_sample(const struct record *r, struct record_decoder *d, int s
 	const int size = record_size_of(r, s);
 	uint8_t *raw = mem_alloc(record_size_bytes(i, size));
 	struct sample x;
-
 	make(&x, s, height(s, scale), width(s));
 	assert_int_equal(record_read(r, d, s, raw), 0);
 	for (int k = 0; k < 4; k++) {
@@ -140,7 +135,6 @@ static void test_sizes(void **state)
 	struct record_decoder *d = record_decoder_new();
 	const struct record_info *i;
 	struct record *r;
-
 	write_several(8, 1);
 	assert_int_equal(record_open(&r, path), 0);
 	i = record_info(r);
@@ -178,7 +172,6 @@ static void test_allocates_nothing(void **state)
 	struct record *r;
 	uint8_t *raw;
 	uint64_t count;
-
 	write_several(3, 1 << 12);
 	assert_int_equal(record_open(&r, path), 0);
 	raw = mem_alloc(record_raw_bytes(record_info(r)));
@@ -203,7 +196,6 @@ static void test_rows(void **state)
 	struct record_chunk c;
 	struct sample x;
 	struct record *r;
-
 	write_several(2, scale);
 	assert_int_equal(io_read_file(path, &file), 0);
 	assert_int_equal(record_parse(&r, "rows", file.data, file.len), 0);
@@ -242,7 +234,6 @@ static int read_all(const void *image, size_t n, int64_t samples)
 	struct record *r;
 	int rc = record_parse(&r, "image", image, n);
 	uint8_t *raw;
-
 	if (rc == 0) {
 		raw = mem_alloc(record_raw_bytes(record_info(r)));
 		for (int64_t i = 0; rc == 0 && i < samples; i++)
@@ -274,7 +265,6 @@ static void place_of(const struct record *r, uint64_t at, char text[128])
 static void flip(struct buf *file, const struct record *r, size_t bit)
 {
 	char want[128];
-
 	place_of(r, bit / 8, want);
 	file->data[bit / 8] ^= (char)(1 << bit % 8);
 	if (read_all(file->data, file->len, record_info(r)->samples) != E_DATA)
@@ -297,7 +287,6 @@ static void test_every_flip(void **state)
 	struct buf file = BUF_INIT, copy = BUF_INIT;
 	int codecs[RECORD_CODECS] = {0};
 	struct record *r;
-
 	write_several(3, 1);
 	assert_int_equal(io_read_file(path, &file), 0);
 	buf_add(&copy, file.data, file.len);
@@ -317,7 +306,6 @@ static void test_flips_of_a_large_file(void **state)
 {
 	struct buf file = BUF_INIT, copy = BUF_INIT;
 	struct record *r;
-
 	write_several(2, 1 << 11);
 	assert_int_equal(io_read_file(path, &file), 0);
 	buf_add(&copy, file.data, file.len);
@@ -339,7 +327,6 @@ static void test_swapped(void **state)
 	struct record_footer f;
 	struct sample x;
 	uint8_t *p, *end, *a, *b, t[8];
-
 	make(&x, 0, 16, 24);
 	io_input_forget(path);
 	assert_int_equal(record_create(&w, path, &info, 3), 0);
@@ -374,7 +361,6 @@ static void test_writer_refuses(void **state)
 	struct record_writer *w;
 	struct record_array second = info.extra[0];
 	struct sample x;
-
 	make(&x, 0, 16, 24);
 	io_input_forget(path);
 	assert_int_equal(record_create(&w, path, &info, 3), 0);
@@ -428,7 +414,6 @@ static const char *decode(struct codec_reader *r, const struct record_chunk *c, 
                           const uint8_t *stored, uint8_t *raw)
 {
 	struct record_sink sink = {.out = raw, .strip = 4096};
-
 	return codec_decode(r, c, width, stored, &sink);
 }
 
@@ -440,7 +425,6 @@ static void test_false_planes(void **state)
 	struct record_chunk c = {.raw = 4096}, bad;
 	float values[1024];
 	uint8_t raw[4096], *stored;
-
 	for (int i = 0; i < 1024; i++)
 		values[i] = 300 + noise(i, 1);
 	assert_int_equal(codec_writer_open(&w, 3), 0);
@@ -494,6 +478,5 @@ int main(void)
 		cmocka_unit_test(test_planes),
 		cmocka_unit_test(test_false_planes),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

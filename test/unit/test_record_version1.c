@@ -41,7 +41,6 @@ static void test_file(void **state)
 	struct record *r;
 	float input[3 * PLACES], raw[3 * PLACES + PLACES / 4], rows[3 * 4 * 2];
 	uint8_t target[PLACES];
-
 	assert_int_equal(record_parse(&r, "old", version1_file, sizeof version1_file), 0);
 	i = record_info(r);
 	assert_int_equal(record_version(r), 1);
@@ -76,7 +75,6 @@ static int read_all(const uint8_t *image, size_t n)
 	uint8_t raw[3 * PLACES * 4 + PLACES];
 	struct record *r;
 	int rc = record_parse(&r, "old", image, n);
-
 	for (int64_t s = 0; rc == 0 && s < SAMPLES; s++)
 		rc = record_read(r, d, s, raw);
 	record_decoder_free(d);
@@ -88,7 +86,6 @@ static int read_all(const uint8_t *image, size_t n)
 static void test_every_flip(void **state)
 {
 	uint8_t *file = mem_alloc(sizeof version1_file);
-
 	memcpy(file, version1_file, sizeof version1_file);
 	assert_int_equal(read_all(file, sizeof version1_file), 0);
 	for (size_t bit = 0; bit < sizeof version1_file * 8; bit++) {
@@ -109,7 +106,6 @@ static void write_old(const char *path, int samples, int first)
 	struct record *r;
 	float input[2 * POINTS];
 	uint8_t target[POINTS];
-
 	fixture_write(new_path, 1, 0);
 	assert_int_equal(record_open(&r, new_path), 0);
 	struct record_info info = *record_info(r);
@@ -132,7 +128,6 @@ static void test_mixed_set(void **state)
 	struct dataset *d;
 	float input[2 * POINTS], want[2 * POINTS];
 	uint8_t target[POINTS], labels[POINTS];
-
 	write_old(old_path, 2, 0);
 	fixture_write(new_path, 3, 2);
 	d = fixture_open(both, 2);
@@ -156,6 +151,5 @@ int main(void)
 		cmocka_unit_test(test_every_flip),
 		cmocka_unit_test(test_mixed_set),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,6 @@ struct net {
 static struct net net_new(void)
 {
 	struct net n = { .g = graph_new() };
-
 	n.g->cur_name = "one";
 	n.x = toy_input(n.g, "x", "4");
 	n.a = EMIT(n.g, "relu", n.x);
@@ -39,7 +38,6 @@ static struct node *maker(const struct net *n, tid t)
 static void check_order(const struct graph *g, const char *expected)
 {
 	struct buf text = BUF_INIT;
-
 	for (int i = 0; i < g->nnode; i++) {
 		assert_int_equal(g->node[i]->id, i);
 		buf_printf(&text, "%s%s", i ? " " : "", g->node[i]->op->name);
@@ -55,7 +53,6 @@ static void test_producers_and_readers(void **state)
 	struct arena *scratch = arena_new();
 	const struct readers r = rewrite_readers(n.g, scratch);
 	const struct reader *u = readers_of(&r, n.a);
-
 	assert_null(rewrite_producer(n.g, NONE));
 	assert_null(rewrite_producer(n.g, n.x));
 	assert_ptr_equal(rewrite_producer(n.g, n.b), n.g->node[1]);
@@ -81,7 +78,6 @@ static void test_places(void **state)
 	struct net n = net_new();
 	struct rewrite r;
 	tid late, early, end;
-
 	rewrite_begin(&r, n.g);
 	end = EMIT(n.g, "keep", n.b);
 	rewrite_before(&r, maker(&n, n.d), maker(&n, n.a));
@@ -106,7 +102,6 @@ static void test_move_and_drop(void **state)
 {
 	struct net n = net_new();
 	struct rewrite r;
-
 	EMIT(n.g, "keep", n.x);
 	rewrite_begin(&r, n.g);
 	rewrite_before(&r, maker(&n, n.c), maker(&n, n.c));
@@ -130,7 +125,6 @@ static void test_instead(void **state)
 	const int64_t two[] = { 2, 2 };
 	struct rewrite r;
 	tid view = toy_emit(n.g, "reshape", &(struct shape_attr){ { 2, two } }, 1, &n.a), copy, more;
-
 	EMIT(n.g, "keep", view);
 	rewrite_begin(&r, n.g);
 	rewrite_before(&r, maker(&n, n.b), maker(&n, n.b));
@@ -156,7 +150,6 @@ static void test_replace(void **state)
 	struct net n = net_new();
 	struct rewrite r;
 	struct node *made;
-
 	rewrite_begin(&r, n.g);
 	assert_int_equal(rewrite_replace(&r, maker(&n, n.b), "scale", maker(&n, n.c), 2,
 	                                 (tid[]){ n.a, NONE }, &made), 0);
@@ -182,7 +175,6 @@ static void test_attributes(void **state)
 	const struct node *like[] = { maker(&n, n.b), maker(&n, n.c) };
 	tid ones = toy_emit(n.g, "fill", &(struct fill_attr){ 1, { 1, (int64_t[]){ 4 } } }, 0, NULL);
 	void *attr;
-
 	assert_int_equal(rewrite_attr(n.g, scale, 1, like, &attr), 0);
 	assert_true(((struct scale_attr *)attr)->factor == 1);
 	assert_int_equal(rewrite_attr(n.g, scale, 2, like, &attr), 0);
@@ -202,7 +194,6 @@ static void test_become(void **state)
 {
 	struct net n = net_new();
 	tid two[2];
-
 	assert_int_equal(graph_emit(n.g, "two", NULL, 1, &n.x, 2, two), 0);
 	graph_t(n.g, two[0])->output = true;
 	struct node *node = maker(&n, two[0]);
@@ -221,7 +212,6 @@ static void test_error(void **state)
 {
 	struct net n = net_new();
 	struct rewrite r;
-
 	rewrite_begin(&r, n.g);
 	rewrite_before(&r, maker(&n, n.b), maker(&n, n.b));
 	EMIT(n.g, "keep", n.a);
@@ -261,7 +251,6 @@ static void round_of_edits(uint64_t *at)
 	struct list before[OLD + 1] = { { { NULL }, 0 } };
 	bool gone[OLD] = { false }, anchor[OLD + 1] = { false };
 	struct rewrite r;
-
 	for (int i = 0; i < OLD; i++)
 		toy_emit(g, "fill", &fill, 0, NULL);
 	rewrite_begin(&r, g);
@@ -298,7 +287,6 @@ static void round_of_edits(uint64_t *at)
 static void test_random(void **state)
 {
 	uint64_t at = 0;
-
 	for (int i = 0; i < 200; i++)
 		round_of_edits(&at);
 }

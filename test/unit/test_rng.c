@@ -48,7 +48,6 @@ static void words_come_from_blocks(void **state)
 static void many_blocks(void **state)
 {
 	const uint64_t first[] = { 0, 5, 0xFFFFFFF8, 0xFFFFFFFFFFFFFFF0 };
-
 	for (int k = 0; k < 4; k++)
 		for (int n = 0; n < 50; n++) {
 			uint32_t w[4 * 50 + 1], one[4];
@@ -67,7 +66,6 @@ static void every_argument_counts(void **state)
 {
 	uint64_t arg[4] = { 1, 2, 3, 4 };
 	uint32_t base[4], w[4];
-
 	rng_block(1, 2, 3, 4, base);
 	for (int i = 0; i < 4; i++) {
 		for (int bit = 0; bit < 64; bit++) {
@@ -83,7 +81,6 @@ static void uniform(void **state)
 {
 	int n = 40000, bin[16] = { 0 };
 	double chi = 0;
-
 	for (int i = 0; i < n; i++) {
 		double u = rng_uniform(7, 8, 9, (uint64_t)i);
 		assert_true(u >= 0 && u < 1);
@@ -98,7 +95,6 @@ static void normal(void **state)
 {
 	int n = 40000;
 	double m1 = 0, m2 = 0, m3 = 0, m4 = 0, pairs = 0;
-
 	for (int i = 0; i < n; i++) {
 		double z = rng_normal(7, 8, 9, (uint64_t)i);
 		m1 += z;
@@ -130,7 +126,6 @@ static void many_values(void **state)
 {
 	static const int64_t counts[] = { 0, 1, 2, 255, 256, 257, 1000, 4001 };
 	double v[4002];
-
 	for (int k = 0; k < 8; k++) {
 		int64_t n = counts[k];
 		v[n] = 5;
@@ -150,7 +145,6 @@ static void permutation(void **state)
 {
 	int64_t sizes[] = { 0, 1, 2, 1000 }, p[1000], q[1000];
 	int count[3][3] = { { 0 } };
-
 	for (int s = 0; s < 4; s++) {
 		char seen[1000] = { 0 };
 		rng_permutation(1, 2, 3, sizes[s], p);
@@ -175,7 +169,6 @@ static void hashes(void **state)
 	static const char text[] = "the quick brown fox jumps over the lazy dog";
 	char big[5000];
 	struct hash_state *h = hash_new();
-
 	assert_true(hash_bytes("", 0, 0) == 0x2D06800538D394C2);   /* XXH3_64bits of nothing */
 	assert_true(hash_bytes(NULL, 0, 0) == 0x2D06800538D394C2);
 	assert_true(hash_name(text) == hash_bytes(text, strlen(text), 0));
@@ -207,6 +200,5 @@ int main(void)
 		cmocka_unit_test(permutation),
 		cmocka_unit_test(hashes),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

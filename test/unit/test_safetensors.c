@@ -31,7 +31,6 @@ static void check_round_trip(const struct st_file *f)
 {
 	struct st_tensor t[4];
 	int n = tensors(t);
-
 	assert_int_equal(f->n, n);
 	for (int i = 0; i < n; i++) {
 		assert_string_equal(f->tensor[i].name, t[i].name);
@@ -53,7 +52,6 @@ static void test_round_trip(void **unused)
 	struct buf b = BUF_INIT;
 	struct st_tensor t[4];
 	struct st_file f;
-
 	st_build(&b, t, tensors(t), meta, 2);
 	assert_int_equal(st_parse(&f, a, "x", b.data, b.len), 0);
 	check_round_trip(&f);
@@ -69,7 +67,6 @@ static void test_file(void **unused)
 	struct buf b = BUF_INIT;
 	struct st_tensor t[4];
 	struct st_file f;
-
 	assert_non_null(mkdtemp(dir));
 	path = io_join(dir, "w.safetensors");
 	assert_int_equal(st_write_file(path, t, tensors(t), meta, 2), 0);
@@ -89,7 +86,6 @@ static void test_empty(void **unused)
 	struct arena *a = arena_new();
 	struct buf b = BUF_INIT;
 	struct st_file f;
-
 	st_build(&b, NULL, 0, NULL, 0);
 	assert_int_equal(st_parse(&f, a, "x", b.data, b.len), 0);
 	assert_int_equal(f.n, 0);
@@ -105,7 +101,6 @@ static int parse(struct st_file *f, struct arena *a, const char *header, size_t 
 	unsigned char *p = calloc(8 + n + ndata, 1);
 	uint64_t length = n + (uint64_t)lie;
 	int rc;
-
 	for (int i = 0; i < 8; i++)
 		p[i] = (unsigned char)(length >> 8 * i);
 	memcpy(p + 8, header, n);
@@ -119,7 +114,6 @@ static void test_any_order(void **unused)
 {
 	struct arena *a = arena_new();
 	struct st_file f;
-
 	assert_int_equal(parse(&f, a, "{\"b\":{\"shape\":[2],\"data_offsets\":[4,6],\"dtype\":\"F16\"},"
 	                       "\"c\":{\"dtype\":\"F16\",\"shape\":[0],\"data_offsets\":[4,4]},"
 	                       "\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}  ", 6,
@@ -212,7 +206,6 @@ static void test_lengths(void **unused)
 	struct buf b = BUF_INIT;
 	struct st_tensor t[4];
 	struct st_file f;
-
 	st_build(&b, t, tensors(t), meta, 2);
 	for (size_t n = 0; n < b.len; n++) {
 		struct arena *a = arena_new();
@@ -241,6 +234,5 @@ int main(void)
 		cmocka_unit_test(test_empty),      cmocka_unit_test(test_any_order),
 		cmocka_unit_test(test_refused),    cmocka_unit_test(test_lengths),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

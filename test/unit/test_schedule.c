@@ -223,7 +223,6 @@ static void test_plateau(void **state)
 	struct variant_value v, constant;
 	struct schedule_context c = { .base_rate = 0.1, .total_steps = 100, .steps_per_epoch = 10 };
 	struct plateau p = { .best = NAN };
-
 	assert_int_equal(read_schedule(a, "{type: plateau, factor: 0.5, patience: 2, threshold: 0.01, "
 	                               "cooldown: 1, least: 0.02}", &v), 0);
 	for (size_t i = 0; i < sizeof metric / sizeof *metric; i++) {

@@ -121,7 +121,6 @@ static int read_all(const char *text, struct all *out)
 {
 	struct ynode *root = NULL;
 	int rc = ytree_parse(a, "t.yaml", text, &root);
-
 	assert_non_null(root);
 	memset(out, 0xA5, sizeof *out);
 	return rc < 0 ? rc : schema_read(a, root, all_fields, "'all'", &root->loc, out);
@@ -130,7 +129,6 @@ static int read_all(const char *text, struct all *out)
 static void assert_defaults(const struct all *v)
 {
 	const struct sgd *sgd = v->optimizer.data;
-
 	assert_true(v->flag);
 	assert_true(v->limit == INT64_MIN && v->size == 1024);
 	assert_true(v->rate == 0.1 && v->every == 600 && isnan(v->maybe));
@@ -153,7 +151,6 @@ static void assert_defaults(const struct all *v)
 static void defaults(void **state)
 {
 	struct all v;
-
 	assert_int_equal(read_all("count: 3", &v), 0);
 	assert_int_equal(v.count, 3);
 	assert_defaults(&v);
@@ -170,7 +167,6 @@ static const char full[] =
 static void values(void **state)
 {
 	struct all v;
-
 	assert_int_equal(read_all(full, &v), 0);
 	assert_true(!v.flag && v.count == 100 && v.limit == 7 && v.size == 1500000000);
 	assert_true(v.rate == 1e-4 && v.every == 5400 && v.maybe == -0.5);
@@ -196,7 +192,6 @@ static void wrong(const char *line, int col, int len, const char *text)
 {
 	struct buf b = BUF_INIT;
 	struct all v;
-
 	buf_printf(&b, "count: 1\n%s\n", line);
 	assert_int_equal(read_all(b.data, &v), E_CONFIG);
 	if (err_count() != 1)
@@ -281,7 +276,6 @@ static void wrong_types(void **state)
 static void out_of_range(void **state)
 {
 	struct all v;
-
 	wrong("rate: -1", 7, 2, "'rate' is out of range: -1, must be a number of at least 0");
 	wrong("maybe: 1.5", 8, 3, "'maybe' is out of range: 1.5, must be a number from -1 to 1");
 	wrong("kernel: [3, 10]", 13, 2, "'kernel' is out of range: 10, must be an integer from 1 to 9");
@@ -301,7 +295,6 @@ static void several_at_once(void **state)
 {
 	struct ynode *root;
 	struct all v;
-
 	assert_int_equal(ytree_parse(a, "t.yaml", "flag: 3\nkernel: [0, x, 11]\nbad: 1\n", &root), 0);
 	assert_int_equal(schema_read(a, root, all_fields, "'all'", &root->loc, &v), E_CONFIG);
 	assert_int_equal(err_count(), 6);   /* count is missing, too */
@@ -322,7 +315,6 @@ static void a_full_record_keeps_its_entries(void **state)
 {
 	struct ynode *root;
 	struct all v;
-
 	for (int i = 0; i < ERR_MAX; i++)
 		ERR(E_IO, NULL, "old %d", i);
 	ytree_parse(a, "t.yaml", "count: x\nextra: {type: adam, beta1: 7}\n", &root);
@@ -335,7 +327,6 @@ static int tagged(const char *text, struct variant_value *out)
 {
 	static const char *const ignore[] = { "name", "inputs", NULL };
 	struct ynode *root;
-
 	assert_int_equal(ytree_parse(a, "t.yaml", text, &root), 0);
 	return schema_read_tagged(a, root, transforms, "a transform", ignore, out);
 }
@@ -343,7 +334,6 @@ static int tagged(const char *text, struct variant_value *out)
 static void bad_tagged(const char *text, int col, const char *expected)
 {
 	struct variant_value v;
-
 	assert_int_equal(tagged(text, &v), E_CONFIG);
 	assert_int_equal(err_count(), 1);
 	assert_string_equal(err_get(0)->text, expected);
@@ -355,7 +345,6 @@ static void tagged_entries(void **state)
 {
 	struct variant_value v;
 	const struct brief *b;
-
 	assert_int_equal(tagged("{normalize: {axis: 2, name: x, inputs: [a]}}", &v), 0);
 	b = v.data;
 	assert_true(b->axis == 2 && !strcmp(b->mode, "standard"));
@@ -380,7 +369,6 @@ static void tagged_entries(void **state)
 static void paths(void **state)
 {
 	struct all v;
-
 	setenv("DLX_TEST_DIR", "/tmp/~$x", 1);
 	setenv("HOME", "/home/me", 1);
 	assert_int_equal(read_all("count: 1\ndir: $DLX_TEST_DIR/a${DLX_TEST_DIR}b\n", &v), 0);
@@ -455,7 +443,6 @@ static void written_reads_back(void **state)
 		"{count: 1, optimizer: {type: sgd, momentum: 0.123456789012345, nesterov: true}, weights: "
 		"[1e-9]}",
 	};
-
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
 		struct buf b = BUF_INIT;
 		struct all v, w;
@@ -470,7 +457,6 @@ static void written_reads_back(void **state)
 static void suggestions(void **state)
 {
 	static const char *const names[] = { "filters", "kernel", "stride", "lr", NULL };
-
 	assert_string_equal(did_you_mean("fliters", names), "filters");
 	assert_string_equal(did_you_mean("filter", names), "filters");
 	assert_string_equal(did_you_mean("STRIDE", names), "stride");
@@ -501,7 +487,6 @@ static const struct variant dishes[] = {
 static int read_dish(struct arena *a, const char *yaml, struct variant_value *v)
 {
 	struct ynode *root;
-
 	err_clear();
 	assert_int_equal(ytree_parse(a, "d.yaml", yaml, &root), 0);
 	return schema_read_variant(a, root, dishes, "'dish'", v);
@@ -513,7 +498,6 @@ static void presets(void **state)
 	struct arena *a = arena_new();
 	struct variant_value v;
 	const struct dish *d;
-
 	(void)state;
 	assert_int_equal(read_dish(a, "{kind: soup, variant: hot, salt: 7}", &v), 0);
 	d = v.data;

@@ -26,7 +26,6 @@ static int run(void (*body)(void))
 {
 	int status;
 	pid_t pid = fork();
-
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		signals_block();
@@ -57,7 +56,6 @@ static char path[] = "/tmp/dlx-signals-XXXXXX";
 static void write_and_end(void)
 {
 	struct io_file *f, *g;
-
 	if (io_create(&f, path) < 0 || io_create(&g, path) < 0)
 		_exit(102);
 	io_write(f, "half", 4);
@@ -73,7 +71,6 @@ static void test_unfinished_files(void **state)
 	glob_t g;
 	char pattern[64];
 	int status, fd = mkstemp(path);
-
 	(void)state;
 	assert_true(fd >= 0);
 	close(fd);
@@ -152,7 +149,6 @@ static void look_at_masks(void)
 		SIGUSR1 };
 	pthread_t t;
 	sigset_t set;
-
 	if (pthread_create(&t, NULL, mask_of_thread, &set) != 0)
 		_exit(102);
 	pthread_join(t, NULL);
@@ -172,7 +168,6 @@ static void test_masks(void **state)
 static void test_untouched(void **state)
 {
 	struct sigaction before, after;
-
 	(void)state;
 	sigaction(SIGTERM, NULL, &before);
 	signals_watch();

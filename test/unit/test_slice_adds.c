@@ -17,7 +17,6 @@ struct net {
 static tid image(struct net *n, const char *name, int64_t channels)
 {
 	const struct shape s = { 4, { 2, channels, 3, 4 } };
-
 	return EMIT(n, "tanh", op_param(n->g, name, &s, 0));
 }
 
@@ -29,7 +28,6 @@ static tid cut(struct net *n, tid t, int64_t begin, int64_t size)
 static void output(struct net *n, tid t)
 {
 	tid y = EMIT(n, "square", t);
-
 	graph_t(n->g, y)->output = true;
 	n->out[n->n++] = y;
 }
@@ -47,7 +45,6 @@ static void build_two(struct net *n)
 static void build_swapped(struct net *n)
 {
 	tid high = cut(n, n->b, 3, 2);
-
 	output(n, EMIT(n, "add", cut(n, n->b, 0, 3), cut(n, n->a, 0, 3)));
 	output(n, EMIT(n, "add", high, cut(n, n->a, 3, 2)));
 }
@@ -84,7 +81,6 @@ static void build_gap(struct net *n)
 static void build_read_twice(struct net *n)
 {
 	tid s = cut(n, n->b, 3, 2);
-
 	output(n, EMIT(n, "add", cut(n, n->a, 2, 3), cut(n, n->b, 0, 3)));
 	output(n, EMIT(n, "add", cut(n, n->a, 5, 2), s));
 	output(n, s);
@@ -125,7 +121,6 @@ static const struct {
 static struct net build(int i)
 {
 	struct net n = { .g = graph_new() };
-
 	n.g->cur_name = "net";
 	n.a = image(&n, "a", 9);
 	n.b = image(&n, "b", 5);
@@ -147,7 +142,6 @@ static double *values(int i, bool cuts, int *count)
 	struct net n = build(i);
 	struct device *dev;
 	double *v;
-
 	assert_int_equal(device_open(&dev, "cpu"), 0);
 	op_passes(n.g, dev, passes, NPASSES, cuts ? NULL : "slice_adds");
 	v = op_values(n.g, dev, n.out, n.n, count);
@@ -186,6 +180,5 @@ int main(void)
 		cmocka_unit_test(test_nodes),
 		cmocka_unit_test(test_bits),
 	};
-
 	return cmocka_run_group_tests_name("slice_adds", tests, NULL, NULL);
 }

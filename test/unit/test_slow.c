@@ -26,7 +26,6 @@ static struct slow_evidence calm(void)
 static void test_rates(void **state)
 {
 	struct slow_evidence e = calm();
-
 	assert_true(slow_is(&e));
 	e.best = 20;
 	assert_false(slow_is(&e));       /* half is not less than half */
@@ -42,7 +41,6 @@ static void test_rates(void **state)
 static void test_one_reason(void **state)
 {
 	struct slow_evidence e = calm();
-
 	assert_int_equal(slow_reasons(&e), 0);
 	e.data = 40;
 	assert_int_equal(slow_reasons(&e), BIT(SLOW_DATA));
@@ -67,7 +65,6 @@ static void test_one_reason(void **state)
 static void test_throttled(void **state)
 {
 	struct slow_evidence e = calm();
-
 	e.host.queued_seconds = 300;
 	e.host.periods = 1000;
 	e.host.throttled_periods = 600;
@@ -88,7 +85,6 @@ static void test_throttled(void **state)
 static void test_interrupted(void **state)
 {
 	struct slow_evidence e = calm();
-
 	e.host.queued_seconds = NAN;
 	assert_int_equal(slow_reasons(&e), 0);
 	e.host.involuntary = 30000;      /* 158 a second, by the run's own decode threads perhaps */
@@ -104,7 +100,6 @@ static void test_interrupted(void **state)
 static void says(const struct slow_evidence *e, enum slow_reason reason, const char *what)
 {
 	struct buf b = BUF_INIT;
-
 	slow_text(e, reason, &b);
 	if (!strstr(b.data, what))
 		fail_msg("'%s' does not say: %s", b.data, what);
@@ -116,7 +111,6 @@ static void says(const struct slow_evidence *e, enum slow_reason reason, const c
 static void test_texts(void **state)
 {
 	struct slow_evidence e = calm();
-
 	e.data = 40;
 	e.host.queued_seconds = 190;
 	e.host.periods = 1000;
@@ -139,7 +133,6 @@ static void test_json(void **state)
 {
 	struct slow_evidence e = calm();
 	struct buf b = BUF_INIT;
-
 	e.host.load = NAN;
 	slow_json(&e, BIT(SLOW_DATA) | BIT(SLOW_OTHERS), &b);
 	assert_non_null(strstr(b.data, ", \"reasons\": [\"other_processes\", \"data\"], "));
@@ -158,6 +151,5 @@ int main(void)
 		cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_json),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

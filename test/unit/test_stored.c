@@ -39,7 +39,6 @@ static struct dataset *make_set(enum dtype type, enum dtype label, int64_t ignor
 		.mask = 2, .ignore = ignore,
 	};
 	struct record_writer *w;
-
 	stored = type;
 	for (int i = 0; i < N; i++) {
 		const double v = i % 3 ? i * 37 % 127 + 1 : 0;
@@ -63,7 +62,6 @@ static struct transform_chain *plan(struct dataset *d, const char *yaml, bool as
 	                              .stored_input = as_stored, .stored_target = as_stored};
 	struct transform_chain *t;
 	struct ynode *root;
-
 	assert_int_equal(ytree_parse(arena, "t.yaml", yaml, &root), 0);
 	o.list = root;
 	if (transform_chain_new(&t, &o) < 0)
@@ -74,7 +72,6 @@ static struct transform_chain *plan(struct dataset *d, const char *yaml, bool as
 static void run(const struct transform_chain *t, void *x, void *y)
 {
 	struct transform_scratch *s = transform_scratch_new(t);
-
 	assert_int_equal(transform_run(t, s, 3, 0, input, target, x, y), 0);
 	transform_scratch_free(s);
 }
@@ -93,7 +90,6 @@ static void finish(const struct transform_chain *t, const void *x, float *out)
 	struct exec *e;
 	void *memory;
 	tid in, y;
-
 	memcpy(s.d + 1, transform_input_shape(t)->d, 3 * sizeof *s.d);
 	g->cur_name = "test";
 	assert_int_equal(graph_input(g, "x", r->input, &s, &in), 0);
@@ -126,7 +122,6 @@ static void compare(struct dataset *d, const char *yaml, int64_t steps)
 	const struct transform_rest *r = transform_rest(b);
 	const int64_t n = shape_count(transform_input_shape(a)),
 	              m = shape_count(transform_target_shape(a));
-
 	assert_false(transform_rest(a)->values);
 	assert_int_equal(transform_rest(a)->input, DTYPE_F32);
 	assert_true(r->values);
@@ -213,7 +208,6 @@ static void test_cast(void **state)
 static void test_nothing_to_normalize(void **state)
 {
 	struct dataset *d = make_set(DTYPE_U8, DTYPE_U8, 255);
-
 	compare(d, "[]", 0);
 	compare(d, "[{roll: width}]", 0);
 	dataset_free(d);
@@ -223,7 +217,6 @@ static void test_nothing_to_normalize(void **state)
 static void stays(struct dataset *d, const char *yaml)
 {
 	struct transform_chain *t = plan(d, yaml, true, DTYPE_I32);
-
 	if (transform_rest(t)->values)
 		fail_msg("%s of %s is left to the device", yaml, dtype_name(stored));
 	assert_int_equal(transform_rest(t)->input, DTYPE_F32);
@@ -234,7 +227,6 @@ static void test_what_stays(void **state)
 {
 	static const enum dtype wide[] = {DTYPE_F64, DTYPE_I64};
 	struct dataset *d = make_set(DTYPE_U8, DTYPE_U8, 255);
-
 	stays(d, "[log1p]");
 	stays(d, "[sqrt]");
 	stays(d, "[{normalize_sample: standard}]");
@@ -271,7 +263,6 @@ static enum dtype target_type(struct dataset *d, const char *yaml, enum dtype wa
 {
 	struct transform_chain *t = plan(d, yaml, true, wanted);
 	const enum dtype type = transform_rest(t)->target;
-
 	transform_chain_free(t);
 	return type;
 }
@@ -284,7 +275,6 @@ static void same_labels(struct dataset *d, const char *yaml)
 	struct transform_chain *a = plan(d, yaml, false, DTYPE_I32),
 	                       *b = plan(d, yaml, true, DTYPE_I32);
 	const int64_t m = shape_count(transform_target_shape(a));
-
 	assert_int_equal(transform_rest(b)->target, DTYPE_U8);
 	run(a, x, tw);
 	run(b, x, ty);
@@ -297,7 +287,6 @@ static void same_labels(struct dataset *d, const char *yaml)
 static void test_warped_targets(void **state)
 {
 	struct dataset *d = make_set(DTYPE_U8, DTYPE_U8, 255);
-
 	same_labels(d, "[{rotate: [20, 20]}, {pad: 80}, {noise: 1}]");
 	same_labels(d, "[{zoom: {scale: [0.5, 0.5], target: 3}}, {pad: 80}]");
 	assert_int_equal(target_type(d, "[{zoom: {scale: 2, target: 300}}]", DTYPE_I32), DTYPE_I32);
@@ -309,7 +298,6 @@ static void test_warped_targets(void **state)
 static void test_targets(void **state)
 {
 	struct dataset *d = make_set(DTYPE_U8, DTYPE_U8, 255);
-
 	assert_int_equal(target_type(d, "[]", DTYPE_I32), DTYPE_U8);
 	assert_int_equal(target_type(d, "[]", DTYPE_F32), DTYPE_U8);
 	assert_int_equal(target_type(d, "[log1p]", DTYPE_I32), DTYPE_U8);
@@ -348,6 +336,5 @@ int main(void)
 		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_warped_targets),
 	};
-
 	return cmocka_run_group_tests(tests, start, stop);
 }

@@ -15,7 +15,6 @@
 static void escaped(const char *text, const char *as)
 {
 	struct buf b = BUF_INIT;
-
 	svg_escaped(&b, text);
 	buf_putc(&b, '\0');
 	assert_string_equal(b.data, as);
@@ -33,7 +32,6 @@ static void test_texts(void **state)
 static void test_steps(void **state)
 {
 	struct svg_axis a = { .low = 0, .high = 106 };
-
 	svg_axis_step(&a);
 	assert_true(a.step == 50 && a.low == 0 && a.high == 106);
 	a = (struct svg_axis){ .low = 0.03, .high = 1.13 };
@@ -49,7 +47,6 @@ static void test_logarithms(void **state)
 {
 	struct svg_axis a = { .low = 0.003, .high = 0.7, .log = true };
 	struct svg_frame f = { .left = 0, .right = 100, .top = 0, .bottom = 100 };
-
 	svg_axis_round(&a);
 	assert_true(fabs(a.low / 0.002 - 1) < 1e-9 && fabs(a.high - 1) < 1e-9);
 	f.y = a;
@@ -69,7 +66,6 @@ static int lines_of(const struct svg_frame *f, const char *what)
 {
 	struct buf b = BUF_INIT;
 	int n = 0;
-
 	svg_axes(&b, f);
 	buf_putc(&b, '\0');
 	for (const char *p = b.data; (p = strstr(p, what)) != NULL; p++)
@@ -81,7 +77,6 @@ static int lines_of(const struct svg_frame *f, const char *what)
 static void test_axes(void **state)
 {
 	struct svg_frame f = { 0, 100, 0, 100, { 0, 106, 0, "x & y" }, { 0, 1.13, 0, "z" } };
-
 	svg_axis_step(&f.x);
 	svg_axis_step(&f.y);
 	assert_int_equal(lines_of(&f, "<line"), 3 + 3);      /* 0, 50, 100; 0, 0.5, 1 */
@@ -103,6 +98,5 @@ int main(void)
 		cmocka_unit_test(test_logarithms),
 		cmocka_unit_test(test_axes),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

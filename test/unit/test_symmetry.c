@@ -42,7 +42,6 @@ static void make_set(struct subject *u, enum dtype type, struct shape input, enu
 	};
 	const int64_t n = shape_count(&input), points = n / input.d[0];
 	struct record_writer *w;
-
 	u->type = type;
 	u->target_type = target_type;
 	u->count = n;
@@ -66,7 +65,6 @@ static int plan(struct subject *u, const char *yaml, bool training, bool stored)
 		.stored_input = stored, .stored_target = stored,
 	};
 	struct ynode *root;
-
 	assert_int_equal(ytree_parse(arena, "t.yaml", yaml, &root), 0);
 	o.list = root;
 	TRY(transform_chain_new(&u->chain, &o));
@@ -78,7 +76,6 @@ static void run(struct subject *u, int64_t epoch)
 {
 	const int rc =
 		transform_run(u->chain, u->scratch, epoch, 0, u->input, u->target, u->x, u->t);
-
 	assert_int_equal(rc, 0);
 }
 
@@ -104,7 +101,6 @@ struct matrix {
 static int determinant(const struct matrix *m)
 {
 	int d = m->sign[0] * m->sign[1] * m->sign[2];
-
 	for (int i = 0; i < 3; i++)
 		for (int j = 0; j < i; j++)
 			if (m->axis[j] > m->axis[i])
@@ -116,7 +112,6 @@ static int determinant(const struct matrix *m)
 static int matrices(int nspatial, struct matrix out[ALL])
 {
 	int n = 0;
-
 	for (int code = 0; code < 27 * 8; code++) {
 		const int a = code / 8;
 		struct matrix m = {.axis = {a / 9, a / 3 % 3, a % 3}};
@@ -168,7 +163,6 @@ static int which(const struct subject *u, const int64_t d[3], const struct matri
 	const struct transform_rest *r = transform_rest(u->chain);
 	const int64_t points = d[0] * d[1] * d[2];
 	int found = -1;
-
 	for (int i = 0; i < n; i++) {
 		sources(&m[i], d, from);
 		if (!moved(u->x, r->input, u->input, u->type, u->count, from, points))
@@ -212,7 +206,6 @@ static void count(struct subject *u, const int64_t d[3], const struct matrix *m,
 static void fair(const struct matrix *m, int n, bool rotations, const int seen[ALL])
 {
 	const int share = DRAWS / (rotations ? n / 2 : n);
-
 	for (int i = 0; i < n; i++) {
 		const bool wanted = !rotations || determinant(&m[i]) == 1;
 
@@ -228,7 +221,6 @@ static void test_cube(void **state)
 	struct matrix m[ALL];
 	int seen[ALL];
 	const int n = matrices(3, m);
-
 	assert_int_equal(n, 48);
 	make_set(&u, DTYPE_F32, cube, DTYPE_F32, cube_fields);
 	assert_int_equal(plan(&u, "[symmetry]", true, false), 0);
@@ -248,7 +240,6 @@ static void test_square(void **state)
 	struct matrix m[ALL];
 	int seen[ALL];
 	const int n = matrices(2, m);
-
 	assert_int_equal(n, 8);
 	make_set(&u, DTYPE_F32, square, DTYPE_U8, square_labels);
 	assert_int_equal(plan(&u, "[symmetry]", true, false), 0);
@@ -269,7 +260,6 @@ static void test_group(void **state)
 	struct matrix m[ALL];
 	int seen[ALL];
 	const int n = matrices(3, m);
-
 	for (int i = 0; i < n; i++)
 		for (int j = 0; j < n; j++) {
 			struct matrix p;
@@ -297,7 +287,6 @@ static void test_large(void **state)
 	static struct subject u;
 	struct matrix m[ALL];
 	const int n = matrices(3, m);
-
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
 		for (int kind = 0; kind < 2; kind++) {
 			make_set(&u, types[i], large, kind ? DTYPE_F32 : DTYPE_I16, kind ? vector : labels);
@@ -316,7 +305,6 @@ static void test_large(void **state)
 static void test_only_in_training(void **state)
 {
 	static struct subject u;
-
 	make_set(&u, DTYPE_F32, cube, DTYPE_F32, cube_fields);
 	assert_int_equal(plan(&u, "[symmetry]", false, false), 0);
 	for (int64_t epoch = 0; epoch < 20; epoch++) {
@@ -330,7 +318,6 @@ static void test_only_in_training(void **state)
 static void refuse(struct shape input, const char *yaml, int code, const char *part)
 {
 	static struct subject u;
-
 	make_set(&u, DTYPE_F32, input, DTYPE_F32, vector);
 	expect_error(plan(&u, yaml, true, false), code, part);
 	dataset_free(u.data);
@@ -369,6 +356,5 @@ int main(void)
 		cmocka_unit_test(test_only_in_training),
 		cmocka_unit_test(test_refusals),
 	};
-
 	return cmocka_run_group_tests(tests, start, stop);
 }

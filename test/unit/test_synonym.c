@@ -16,7 +16,6 @@
 static void assert_hint(const char *word, const char *const *names, const char *text)
 {
 	struct buf b = BUF_INIT;
-
 	assert_int_equal(hint_of(&b, word, names), *text != '\0');
 	assert_string_equal(b.data, text);
 	buf_release(&b);
@@ -27,7 +26,6 @@ static void meant(void **state)
 	static const char *const layers[] = { "conv2d", "dense", "batch_norm", "relu", NULL };
 	static const char *const keys[] = { "learning_rate", "weight_decay", NULL };
 	static const char *const more[] = { "relu", "gelu", NULL };
-
 	assert_hint("nn.Linear", layers, "; did you mean 'dense' (PyTorch's 'linear')?");
 	assert_hint("BatchNorm", layers, "; did you mean 'batch_norm'?");
 	assert_hint("con2d", layers, "; did you mean 'conv2d'?");
@@ -43,7 +41,6 @@ static void no_neighbour(void **state)
 	static const char *const devices[] = { "auto", "cpu", "reference", NULL };
 	static const char *const layers[] = { "relu", NULL };
 	static const char *const optimizers[] = { "sgd", "adam", NULL };
-
 	assert_hint("tpu", devices, "");
 	assert_hint("elu", layers, "");
 	assert_hint("gelu", layers, "");
@@ -55,7 +52,6 @@ static void no_neighbour(void **state)
 static void assert_where(const char *key, const char *text)
 {
 	struct buf b = BUF_INIT;
-
 	assert_int_equal(schema_where_put(&b, key), *text != '\0');
 	assert_string_equal(b.data, text);
 	buf_release(&b);

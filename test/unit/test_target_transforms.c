@@ -29,7 +29,6 @@ static void write_set(enum dtype target, double times)
 		.mask = -1, .ignore = RECORD_NO_IGNORE,
 	};
 	struct record_writer *w;
-
 	io_input_forget(FILE_NAME);
 	assert_int_equal(record_create(&w, FILE_NAME, &info, 1), 0);
 	for (int s = 0; s < SAMPLES; s++) {
@@ -49,7 +48,6 @@ static void write_set(enum dtype target, double times)
 static struct dataset *open_set(enum dtype target, double times)
 {
 	static const char *const path = FILE_NAME;
-
 	write_set(target, times);
 	return fixture_open(&path, 1);
 }
@@ -58,7 +56,6 @@ static int scale(const struct target_scaling **out, const struct dataset *set, c
 {
 	const struct target_source from = {.set = set, .channels = 3};
 	struct ynode *list;
-
 	assert_int_equal(ytree_parse(arena, "t.yaml", yaml, &list), 0);
 	return target_scaling_new(out, arena, list, &from);
 }
@@ -66,7 +63,6 @@ static int scale(const struct target_scaling **out, const struct dataset *set, c
 static void expect_text(const struct target_scaling *s, int64_t c, const char *expected)
 {
 	struct buf b = BUF_INIT;
-
 	target_scaling_text(s, c, &b);
 	assert_string_equal(b.data, expected);
 	buf_release(&b);
@@ -78,7 +74,6 @@ static void test_normalize(void **state)
 	struct dataset *d = open_set(DTYPE_F32, 1);
 	const struct target_scaling *s;
 	float factor, shift;
-
 	assert_int_equal(scale(&s, d, "[{normalize: standard}]"), 0);
 	assert_int_equal(s->channels, 3);
 	assert_int_equal(s->n, 1);
@@ -97,7 +92,6 @@ static void test_chain(void **state)
 	struct dataset *d = open_set(DTYPE_F32, 1);
 	const struct target_scaling *s;
 	struct buf b = BUF_INIT;
-
 	assert_int_equal(scale(&s, d, "[{log1p: rain}, {cast: 4}, {normalize: {method: min_max, "
 	                       "channels: [0, rain]}}]"), 0);
 	expect_text(s, 0, "(x / 4 + 1.25) / 5");
@@ -118,7 +112,6 @@ static void test_refused(void **state)
 {
 	struct dataset *d = open_set(DTYPE_F32, 1), *integers;
 	const struct target_scaling *s;
-
 	expect_error(scale(&s, d, "[log1p]"), E_CONFIG,
 	             "log1p needs values above -1; channel 0 'wave' goes down to -5");
 	expect_error(scale(&s, d, "[{log1p: rain}, {normalize: standard}]"), E_CONFIG,
@@ -146,7 +139,6 @@ static void test_fit(void **state)
 {
 	const struct target_scaling *s;
 	struct dataset *d = open_set(DTYPE_F32, 1);
-
 	assert_int_equal(scale(&s, d, "[{normalize: {method: min_max, channels: 0}}, log1p]"), 0);
 	assert_int_equal(target_scaling_fit(s, d), 0);
 	dataset_free(d);
@@ -161,7 +153,6 @@ static void test_take_statistics(void **state)
 	const uint64_t before = dataset_fingerprint(d);
 	struct dataset *again;
 	struct buf b = BUF_INIT;
-
 	assert_float_equal(dataset_statistics(d)[0].max, 9, 0);
 	assert_int_equal(dataset_take_statistics(d, other, "'other'", false), 0);
 	assert_float_equal(dataset_statistics(d)[0].max, 3, 0);

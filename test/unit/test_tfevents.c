@@ -34,7 +34,6 @@ struct cursor {
 static void test_crc(void **unused)
 {
 	unsigned char b[32];
-
 	assert_int_equal(crc32c("", 0), 0);
 	assert_int_equal(crc32c("123456789", 9), 0xe3069283);
 	memset(b, 0, sizeof b);
@@ -56,7 +55,6 @@ static void test_crc(void **unused)
 static uint64_t take(struct cursor *c, int bytes)
 {
 	uint64_t v = 0;
-
 	assert_true(c->end - c->p >= bytes);
 	for (int i = 0; i < bytes; i++)
 		v |= (uint64_t)*c->p++ << 8 * i;
@@ -67,7 +65,6 @@ static uint64_t varint(struct cursor *c)
 {
 	uint64_t v = 0, byte;
 	int shift = 0;
-
 	do {
 		byte = take(c, 1);
 		v |= (byte & 0x7f) << shift;
@@ -80,7 +77,6 @@ static struct cursor inner(struct cursor *c)
 {
 	uint64_t n = varint(c);
 	struct cursor in = { c->p, c->p + n };
-
 	assert_true(n <= (uint64_t)(c->end - c->p));
 	c->p += n;
 	return in;
@@ -95,7 +91,6 @@ static void text(struct cursor c, char *out, size_t room)
 static void read_summary(struct cursor c, struct event *e)
 {
 	uint32_t bits;
-
 	assert_int_equal(varint(&c), 1 << 3 | 2);
 	c = inner(&c);
 	assert_int_equal(varint(&c), 1 << 3 | 2);
@@ -142,7 +137,6 @@ static void read_record(struct cursor *c, struct event *e)
 {
 	const unsigned char *head = c->p;
 	uint64_t n = take(c, 8);
-
 	memset(e, 0, sizeof *e);
 	assert_int_equal(take(c, 4), crc32c_masked(head, 8));
 	assert_true(n <= (uint64_t)(c->end - c->p));
@@ -203,7 +197,6 @@ static void test_resume(void **unused)
 	struct buf b = BUF_INIT;
 	struct cursor c;
 	struct event e;
-
 	assert_non_null(mkdtemp(dir));
 	assert_int_equal(tfevents_open(&first, dir, TFEVENTS_FRESH), 0);
 	assert_int_equal(tfevents_open(&second, dir, 300), 0);
@@ -224,7 +217,6 @@ static void test_resume(void **unused)
 static void test_errors(void **unused)
 {
 	struct tfevents *t;
-
 	assert_int_equal(tfevents_open(&t, "/no/such/folder", TFEVENTS_FRESH), E_CANTCREATE);
 	assert_null(t);
 	assert_non_null(strstr(err_get(0)->text, "'/no/such/folder/events"));
@@ -236,7 +228,6 @@ static void test_allocates_nothing(void **unused)
 	char dir[] = "tfevents-XXXXXX";
 	struct tfevents *t;
 	uint64_t before;
-
 	assert_non_null(mkdtemp(dir));
 	assert_int_equal(tfevents_open(&t, dir, TFEVENTS_FRESH), 0);
 	assert_int_equal(tfevents_scalar(t, 1 << 30, "loss/train", 1), 0);
@@ -255,6 +246,5 @@ int main(void)
 		cmocka_unit_test(test_resume), cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_allocates_nothing),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

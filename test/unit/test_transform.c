@@ -18,7 +18,6 @@
 static void refuse(const char *yaml, int code, const char *part, int column)
 {
 	struct transform_chain *t;
-
 	assert_int_equal(plan(&t, yaml, true, DTYPE_I32), code);
 	assert_null(t);
 	if (err_get(0)->loc.col != column)
@@ -32,7 +31,6 @@ static void refuse(const char *yaml, int code, const char *part, int column)
 static void test_none(void **state)
 {
 	const struct result r = apply("[]", true, 0, 1);
-
 	assert_int_equal(r.in.nd, 3);
 	assert_int_equal(r.tg.nd, 2);
 	near(r.x[2 * WIDTH + 3], 123);
@@ -44,7 +42,6 @@ static void test_standard(void **state)
 {
 	const struct channel_stats *st = dataset_statistics(set);
 	const struct result r = apply("[{normalize: standard}]", false, 0, 3);
-
 	for (int i = 0; i < POINTS; i++) {
 		const double raw = 300 + i / WIDTH * 10 + i % WIDTH;
 
@@ -60,7 +57,6 @@ static void test_min_max(void **state)
 		apply("[{normalize: {method: min_max, mask: null, channels: [0, valid], "
 	          "min: [0, -1], max: [100, 1]}}]",
 	          false, 0, 2);
-
 	near(r.x[1], (201 - 1) / (435. - 1));
 	near(r.x[0], 0);
 	near(g.x[1], 2.01);
@@ -75,7 +71,6 @@ static void test_carried_statistics(void **state)
 	const struct channel_stats *st = dataset_statistics(set);
 	const struct result a = apply("[{cast: 100}, {normalize: standard}]", false, 0, 1);
 	const struct result b = apply("[log1p, {normalize: min_max}]", false, 0, 1);
-
 	near(a.x[1], (101 - st[0].mean) / st[0].std);
 	near(b.x[1], (log(102) - log(2)) / (log(436) - log(2)));
 	near(b.x[0], 0);
@@ -84,7 +79,6 @@ static void test_carried_statistics(void **state)
 static void test_log1p(void **state)
 {
 	const struct result r = apply("[{log1p: wind}]", false, 0, 1);
-
 	near(r.x[1], log(102));
 	near(r.x[POINTS + 1], 1);
 }
@@ -93,7 +87,6 @@ static void test_log1p(void **state)
 static int shift_of(const struct result *r, int s)
 {
 	int shift = -1;
-
 	for (int x = 0; x < WIDTH; x++)
 		if (r->x[POINTS + x] == 0)
 			shift = x;
@@ -109,7 +102,6 @@ static int shift_of(const struct result *r, int s)
 static void test_roll(void **state)
 {
 	int seen[WIDTH] = {0}, shift, kinds = 0;
-
 	for (int64_t epoch = 0; epoch < 40; epoch++) {
 		const struct result r = apply("[{roll: width}]", true, epoch, 1);
 		const struct result again = apply("[{roll: {axis: [width]}}]", true, epoch, 1);
@@ -138,7 +130,6 @@ static void test_flip(void **state)
 {
 	const struct result r = apply("[{flip: {axis: width, probability: 1}}]", true, 0, 1);
 	const struct result h = apply("[{flip: {axis: height, probability: 1}}]", true, 0, 1);
-
 	near(r.x[0], 105);
 	assert_int_equal(r.t[WIDTH - 1], 255);
 	near(h.x[1], 131);
@@ -150,7 +141,6 @@ static void test_crop(void **state)
 	const struct result c = apply("[{crop: {size: [2, 4], validation: centre}}]", false, 0, 1);
 	const struct result w = apply("[{crop: {size: 9}}, symmetry]", false, 0, 1);
 	int places = 0;
-
 	assert_int_equal(w.in.d[1], HEIGHT);      /* whole, smaller than the crop and no square */
 	assert_int_equal(w.in.d[2], WIDTH);
 	assert_int_equal(w.tg.d[1], WIDTH);
@@ -177,7 +167,6 @@ static void test_pad(void **state)
 {
 	const struct result z = apply("[{pad: 8}]", true, 0, 1);
 	const struct result m = apply("[{pad: {multiple: [6, 8], mode: [edge, wrap]}}]", true, 0, 1);
-
 	assert_int_equal(z.in.d[1], 8);
 	assert_int_equal(z.in.d[2], 8);
 	near(z.x[2 * 8 + 2], 101);
@@ -199,7 +188,6 @@ static void test_field_targets(void **state)
 	struct transform_scratch *s;
 	float input[2 * POINTS], x[3 * POINTS], y[3 * POINTS];
 	uint8_t target[POINTS];
-
 	assert_int_equal(plan(&t, "[{pad: {multiple: [4, 8], mode: wrap}}]", true, DTYPE_F32), 0);
 	fixture_sample(1, input, target);
 	s = transform_scratch_new(t);
@@ -223,7 +211,6 @@ static struct dataset *volume_set(const char *file, struct shape target, const f
 	};
 	struct record_writer *w;
 	float input[VOLUME];
-
 	for (int i = 0; i < VOLUME; i++)
 		input[i] = (float)(100 * (i / 12) + 10 * (i / 4 % 3) + i % 4);
 	io_input_forget(file);
@@ -242,7 +229,6 @@ static struct shape run_volume(struct dataset *d, const char *yaml, float *x, fl
 	struct ynode *root;
 	struct shape shape;
 	float input[VOLUME], target[2 * VOLUME];
-
 	assert_int_equal(ytree_parse(arena, "t.yaml", yaml, &root), 0);
 	o.list = root;
 	assert_int_equal(transform_chain_new(&c, &o), 0);
@@ -263,7 +249,6 @@ static void test_volumes(void **state)
 	float values[2 * VOLUME], x[4 * 3 * 6], t[2 * 4 * 3 * 6];
 	struct shape shape;
 	struct dataset *d;
-
 	for (int i = 0; i < 2 * VOLUME; i++)
 		values[i] = (float)(-i);
 	d = volume_set(file, (struct shape){4, {2, 2, 3, 4}}, values);
@@ -321,7 +306,6 @@ static void test_refusals(void **state)
 static void test_all_mistakes_at_once(void **state)
 {
 	struct transform_chain *t;
-
 	assert_int_equal(plan(&t, "[{crop: 9}, {roll: up}, {normalize: best}]", true, DTYPE_I32),
 	                 E_SHAPE);
 	assert_int_equal(err_count(), 3);
@@ -346,6 +330,5 @@ int main(void)
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_all_mistakes_at_once),
 	};
-
 	return cmocka_run_group_tests(tests, transform_start, transform_stop);
 }

@@ -19,7 +19,6 @@ static void test_sqrt(void **state)
 {
 	const struct result r = apply("[{sqrt: wind}]", true, 0, 1);
 	const struct result n = apply("[sqrt, {normalize: min_max}]", true, 0, 1);
-
 	near(r.x[1], sqrt(101));
 	near(r.x[POINTS + 1], 1);
 	near(n.x[1], (sqrt(101) - 1) / (sqrt(435) - 1));
@@ -35,7 +34,6 @@ static void test_negative_roots(void **state)
 	float input[2 * POINTS], x[2 * POINTS];
 	int32_t y[POINTS];
 	uint8_t target[POINTS];
-
 	near(r.x[1], 0);
 	assert_true(r.x[POINTS - 1] > 1);
 	assert_int_equal(plan(&t, "[{normalize_sample: standard}, sqrt]", true, DTYPE_I32), 0);
@@ -54,7 +52,6 @@ static void test_negative_roots(void **state)
 static void moments(const double *v, int n, double *mean, double *std)
 {
 	double sum = 0, squares = 0;
-
 	for (int i = 0; i < n; i++)
 		sum += v[i];
 	for (int i = 0; i < n; i++)
@@ -75,7 +72,6 @@ static void test_normalize_sample(void **state)
 	uint8_t target[POINTS];
 	double valid[POINTS], any[2 * POINTS], mean, std, mean_all, std_all;
 	int n = 0;
-
 	fixture_sample(3, input, target);
 	for (int i = 0; i < 2 * POINTS; i++) {
 		any[i] = input[i];
@@ -102,7 +98,6 @@ static void test_channels(void **state)
 	const struct result one = apply("[{channels: 0}, {normalize: standard}]", true, 0, 1);
 	const struct result after = apply("[{normalize: standard}, {channels: {keep: wind}}]",
 	                                  false, 0, 1);
-
 	assert_int_equal(both.in.d[0], 2);
 	assert_int_equal(one.in.d[0], 1);
 	assert_int_equal(after.in.d[0], 1);
@@ -124,7 +119,6 @@ static void test_order_of_channels(void **state)
 {
 	static const char *const file = "test_order.tmp.dlx";
 	static const char *const names[2][2] = {{"valid", "wind"}, {"gusts", "valid"}};
-
 	for (int i = 0; i < 2; i++) {
 		const struct record_info info = {
 			.input = {DTYPE_F32, {3, {2, HEIGHT, WIDTH}}, names[i], 0, NULL},
@@ -168,7 +162,6 @@ static void test_samples_without_width(void **state)
 	            target[1] = {0};
 	struct transform_options o = {.training = true, .target_dtype = DTYPE_F32};
 	float x[12], y[1];
-
 	for (int kind = 0; kind < 3; kind++) {
 		static const char *const lists[] = {"[{normalize_sample: standard}]",
 			"[{normalize_sample: min_max}]",
@@ -215,6 +208,5 @@ int main(void)
 		cmocka_unit_test(test_channels),
 		cmocka_unit_test(test_order_of_channels),
 	};
-
 	return cmocka_run_group_tests(tests, transform_start, transform_stop);
 }

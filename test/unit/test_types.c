@@ -26,7 +26,6 @@ static void names(void **state)
 static double through(enum dtype t, double v)
 {
 	char element[8];
-
 	dtype_set(t, element, 0, v);
 	return dtype_get(t, element, 0);
 }
@@ -77,7 +76,6 @@ static void conversion(void **state)
 static void large_i64_are_copied(void **state)
 {
 	int64_t in[2] = { INT64_MAX - 1, INT64_MIN + 1 }, out[2];
-
 	dtype_convert(DTYPE_I64, out, DTYPE_I64, in, 2);
 	assert_memory_equal(in, out, sizeof in);
 }
@@ -87,7 +85,6 @@ static void shapes(void **state)
 	struct shape s = shape_of(4, (int64_t[]){ 4, 3, 90, 180 }), zero = shape_of(0, NULL), t = s;
 	struct shape huge = shape_of(3, (int64_t[]){ INT64_MAX, 2, 1 }), empty = huge;
 	char text[SHAPE_TEXT];
-
 	assert_string_equal(shape_text(&s, text), "4x3x90x180");
 	assert_string_equal(shape_text(&zero, text), "scalar");
 	assert_int_equal(shape_count(&s), 4 * 3 * 90 * 180);
@@ -115,6 +112,5 @@ int main(void)
 		cmocka_unit_test(large_i64_are_copied),
 		cmocka_unit_test(shapes),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

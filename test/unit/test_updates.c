@@ -26,7 +26,6 @@ static const double gradients[3][3] = {
 static void three_sgd_steps(enum backend b, const struct sgd_attr *at, double *w, double *v)
 {
 	const double rate = 0.1;
-
 	for (int step = 0; step < 3; step++) {
 		struct graph *g = graph_new();
 		bool moving = at->momentum > 0;
@@ -87,7 +86,6 @@ static void three_adam_steps(enum backend b, const struct adam_attr *at, double 
 {
 	double m[3] = { 0 }, v[3] = { 0 };
 	const double rate = 0.1;
-
 	for (int64_t step = 0; step < 3; step++) {
 		struct graph *g = graph_new();
 		const struct shape scalar = { 0 };
@@ -148,7 +146,6 @@ static void test_accumulate(void **unused)
 {
 	const double old[3] = { NAN, 1, INFINITY }, grad[3] = { 1, 2, 3 };
 	const struct shape scalar = { 0 };
-
 	for (int b = 0; b < 2; b++) {
 		double got[3], index = 0;
 		struct graph *g = graph_new();
@@ -208,7 +205,6 @@ static void test_clip(void **unused)
 static void test_norms(void **unused)
 {
 	const double w[2] = { 3, 4 }, d[2] = { 0.6, 0.8 }, decay = 0.1;
-
 	for (int b = 0; b < 2; b++) {
 		struct graph *g = graph_new();
 		struct norms_attr at = { { 1, &decay } };
@@ -280,6 +276,5 @@ int main(void)
 		cmocka_unit_test(test_accumulate),
 		cmocka_unit_test(test_clip),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

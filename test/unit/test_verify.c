@@ -15,7 +15,6 @@ static struct graph *good(enum stage stage)
 	struct graph *g = graph_new();
 	tid x = toy_input(g, "x", "2x8x3x3"), w = toy_param(g, "w", "8x8"),
 	    s = toy_state(g, "s", "2x8x3x3"), h, y, dw;
-
 	h = EMIT(g, "relu", EMIT(g, "conv", x, w));
 	EMIT(g, "accumulate", s, h);
 	h = EMIT(g, "relu", h);
@@ -96,7 +95,6 @@ BREAK(orphan)
 BREAK(order)
 {
 	struct node *a = g->node[0], *b = g->node[1];
-
 	g->node[0] = b, b->id = 0, graph_t(g, b->out[0])->producer = 0;
 	g->node[1] = a, a->id = 1, graph_t(g, a->out[0])->producer = 1;
 }
@@ -137,14 +135,12 @@ BREAK(update_through_view)
 {
 	tid s = toy_state(g, "v", "4"),
 	    v = toy_emit(g, "reshape", &(struct shape_attr){ { 2, (int64_t[]){ 2, 2 } } }, 1, &s);
-
 	EMIT(g, "sgd", v, v);
 }
 BREAK(read_in_update)
 {
 	struct node *n;
 	tid s = toy_state(g, "v", "4");
-
 	EMIT(g, "relu", s);
 	n = g->node[g->nnode - 1];
 	g->cur_phase = PHASE_BACKWARD;
@@ -271,7 +267,6 @@ BREAK(bytes) { out_of(g, "conv")->bytes -= 4; }
 BREAK(overlap)
 {
 	struct node *n = find(g, "relu_grad");
-
 	graph_t(g, n->out[0])->offset = graph_t(g, n->in[0])->offset;
 }
 
@@ -304,7 +299,6 @@ static void test_allowed(void **state)
 {
 	struct graph *g = graph_new();
 	tid x = toy_input(g, "x", "4"), w = toy_param(g, "w", "4"), out[2];
-
 	assert_int_equal(graph_emit(g, "many", NULL, 2, (tid[]){ x, w }, 2, out), 0);
 	g->cur_phase = PHASE_UPDATE;
 	assert_int_equal(graph_emit(g, "sgd", NULL, 3, (tid[]){ w, x, NONE }, 1, out), 0);
@@ -324,6 +318,5 @@ int main(void)
 		cmocka_unit_test(test_planned),
 		cmocka_unit_test(test_allowed),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

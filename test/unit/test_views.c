@@ -45,7 +45,6 @@ static tid input(struct graph *g, const char *name, int64_t c, int64_t side)
 {
 	struct shape s = { .nd = 4, .d = { 2, c, side, side + 2 } };
 	tid t = NONE;
-
 	assert_int_equal(graph_input(g, name, DTYPE_F32, &s, &t), 0);
 	graph_t(g, t)->layout = layout_native(&s);
 	return t;
@@ -54,7 +53,6 @@ static tid input(struct graph *g, const char *name, int64_t c, int64_t side)
 static tid emit(struct graph *g, const char *op, int n, const tid *in)
 {
 	tid t = NONE;
-
 	assert_int_equal(graph_emit1(g, op, NULL, n, in, &t), 0);
 	return t;
 }
@@ -64,7 +62,6 @@ static tid emit(struct graph *g, const char *op, int n, const tid *in)
 static tid cut(struct graph *g, tid t, int64_t begin, int64_t size)
 {
 	tid out = NONE;
-
 	assert_int_equal(graph_emit1(g, "slice", &(struct slice){ 1, begin, size }, 1, &t, &out), 0);
 	return out;
 }
@@ -78,7 +75,6 @@ static tid output(struct graph *g, tid t)
 static void passes(struct graph *g, struct device *dev, bool views)
 {
 	struct pass_env env = { .backend = dev->backend, .dev = dev, .plan = &plan_env_default };
-
 	if (pass_run(g, views ? with : without, views ? 4 : 3, &env) < 0)
 		fail_msg("%s", err_get(err_count() - 1)->text);
 }
@@ -87,7 +83,6 @@ static void passes(struct graph *g, struct device *dev, bool views)
 static int copies(const struct graph *g)
 {
 	int n = 0;
-
 	for (int i = 0; i < g->nnode; i++)
 		n += (g->node[i]->op->flags & (OP_CONCAT | OP_SLICE)) && node_runs(g, g->node[i]);
 	return n;
@@ -113,7 +108,6 @@ static float *results(build_fn *build, bool views, int runs, int64_t *count, int
 	struct exec *e;
 	struct store *store;
 	float *v = NULL;
-
 	assert_int_equal(device_open(&dev, "cpu"), 0);
 	build(g);
 	passes(g, dev, views);
@@ -162,7 +156,6 @@ static int assert_same(build_fn *build, int runs, int *before)
 	int64_t n, m;
 	int after;
 	float *a = results(build, false, runs, &n, before), *b = results(build, true, runs, &m, &after);
-
 	assert_int_equal(n, m);
 	for (int64_t i = 0; i < n; i++)
 		if (a[i] != a[i] || memcmp(&a[i], &b[i], sizeof *a) != 0)
@@ -182,7 +175,6 @@ struct laid {
 static struct laid begin(void)
 {
 	struct laid l = { graph_new(), NULL };
-
 	assert_int_equal(device_open(&l.dev, "cpu"), 0);
 	return l;
 }
@@ -198,7 +190,6 @@ static tid chain_t[8];
 static void chain(struct graph *g)
 {
 	tid x = input(g, "x", 5, 9), *t = chain_t;
-
 	t[0] = EMIT(g, "relu", x);
 	t[1] = EMIT(g, "tanh", x);
 	t[2] = EMIT(g, "concat", t[0], t[1]);
@@ -218,7 +209,6 @@ static void test_chain(void **state)
 	struct laid l = begin();
 	const tid *t = chain_t;
 	int before;
-
 	chain(l.g);
 	passes(l.g, l.dev, true);
 	assert_view(l.g, t[0], t[4], 0);
@@ -237,7 +227,6 @@ static void test_chain(void **state)
 static void mixed(struct graph *g)
 {
 	tid x = input(g, "x", 3, 40), *t = chain_t, axes;
-
 	t[0] = EMIT(g, "relu", x);
 	t[1] = EMIT(g, "concat", x, t[0]);                  /* an input */
 	t[2] = output(g, EMIT(g, "tanh", x));
@@ -258,7 +247,6 @@ static void test_mixed(void **state)
 	struct laid l = begin();
 	const tid *t = chain_t;
 	int before;
-
 	mixed(l.g);
 	passes(l.g, l.dev, true);
 	assert_view(l.g, t[0], t[1], 3);
@@ -278,7 +266,6 @@ static void gradients(struct graph *g)
 {
 	struct shape s = { .nd = 4, .d = { 2, 4, 9, 11 } }, scalar = { 0 };
 	tid x = input(g, "x", 4, 9), w, y, dw, sum, micro, in[2];
-
 	assert_int_equal(graph_param(g, "w", DTYPE_F32, &s, (struct init){ INIT_NORMAL, 1 }, &w), 0);
 	assert_int_equal(graph_state(g, "sum", DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 0 }, &sum),
 	                 0);
@@ -300,7 +287,6 @@ static void gradients(struct graph *g)
 static void test_gradients(void **state)
 {
 	int before;
-
 	assert_int_equal(assert_same(gradients, 1, &before), 0);
 	assert_int_equal(before, 6);
 	assert_int_equal(assert_same(gradients, 3, &before), 0);
@@ -313,7 +299,6 @@ static void random_net(struct graph *g)
 {
 	tid t[48];
 	int n = 0, made = 10 + (int)(random_seed % 30);
-
 	rng_at = random_seed * 1000;
 	t[n++] = input(g, "x", 1 + dice(7), 4);
 	t[n++] = input(g, "y", 1 + dice(4), 4);
@@ -342,7 +327,6 @@ static void random_net(struct graph *g)
 static void test_random(void **state)
 {
 	int left = 0, all = 0;
-
 	for (random_seed = 1; random_seed <= 150; random_seed++) {
 		int before, after = assert_same(random_net, 1, &before);
 		assert_true(after <= before);
@@ -405,6 +389,5 @@ int main(void)
 		cmocka_unit_test(test_gradients), cmocka_unit_test(test_random),
 		cmocka_unit_test(test_broken), cmocka_unit_test(test_overwritten),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

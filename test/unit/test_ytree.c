@@ -38,7 +38,6 @@ static int teardown(void **state)
 static struct ynode *parse(const char *text)
 {
 	struct ynode *root;
-
 	assert_int_equal(ytree_parse(a, "t.yaml", text, &root), 0);
 	return root;
 }
@@ -46,7 +45,6 @@ static struct ynode *parse(const char *text)
 static void assert_yaml(const struct ynode *n, const char *expected)
 {
 	struct buf b = BUF_INIT;
-
 	ytree_write(&b, n);
 	assert_string_equal(b.data, expected);
 	buf_release(&b);
@@ -71,7 +69,6 @@ static void places(void **state)
 	                        "    text\n"
 	                        "empty:\n");
 	const struct ynode *run = ytree_find(r, "run"), *list = ytree_find(r, "list");
-
 	assert_int_equal(r->kind, Y_MAP);
 	assert_int_equal(r->n, 4);
 	assert_loc(r->pair[0].key_loc, 1, 1, 3);
@@ -101,7 +98,6 @@ static void assert_mistakes(const char *text, const char *expected)
 {
 	struct buf got = BUF_INIT;
 	struct ynode *root;
-
 	assert_int_equal(ytree_parse(a, "t.yaml", text, &root), E_CONFIG);
 	for (int i = 0; i < err_count(); i++) {
 		const struct err_entry *e = err_get(i);
@@ -115,7 +111,6 @@ static void assert_mistakes(const char *text, const char *expected)
 static void mistakes(void **state)
 {
 	struct ynode *root;
-
 	assert_mistakes("a: 1\nb: 2\na: 3\nb: 4\n",
 	                "3:1: duplicate key 'a' (the first is in line 1)\n"
 	                "4:1: duplicate key 'b' (the first is in line 2)\n");
@@ -144,7 +139,6 @@ static void mistakes(void **state)
 static void broken_syntax(void **state)
 {
 	struct ynode *root;
-
 	assert_int_equal(ytree_parse(a, "t.yaml", "a: [1, 2\nb: 3\n", &root), E_CONFIG);
 	assert_null(root);
 	assert_int_equal(err_count(), 1);
@@ -192,7 +186,6 @@ static void limits(void **state)
 {
 	struct buf b = BUF_INIT;
 	struct ynode *root;
-
 	for (int i = 0; i < 200; i++)
 		buf_putc(&b, '[');
 	assert_int_equal(ytree_parse(a, "t.yaml", b.data, &root), E_CONFIG);
@@ -228,7 +221,6 @@ static void aliases_and_merges(void **state)
 	                        "both: {<<: [*b, *m], steps: *n}\n"
 	                        "same: *b\n"
 	                        "\"<<\": plain\n");
-
 	assert_yaml(r, "base: {lr: 0.1, steps: 5}\n"
 	               "more: {lr: 0.2, power: 2}\n"
 	               "own: {lr: 0.3, steps: 5}\n"
@@ -246,7 +238,6 @@ static void scalar(const char *text, bool quoted, const char *as)
 	int64_t i;
 	double f;
 	bool b;
-
 	if (y_bool(&n, &b))
 		snprintf(got, sizeof got, "bool %d", b);
 	else if (y_int(&n, &i)) {
@@ -295,7 +286,6 @@ static bool same(const struct ynode *x, const struct ynode *y)
 {
 	bool bx = false, by = false;
 	double fx = 0, fy = 0;
-
 	if (x->kind != y->kind || x->n != y->n || strcmp(x->text, y->text) != 0)
 		return false;
 	if (y_bool(x, &bx) != y_bool(y, &by) || bx != by || y_float(x, &fx) != y_float(y, &fy))
@@ -313,7 +303,6 @@ static void round_trip(const char *text)
 {
 	struct ynode *first = parse(text);
 	struct buf b = BUF_INIT;
-
 	ytree_write(&b, first);
 	if (!same(first, parse(b.data)))
 		fail_msg("'%s' was written as '%s'", text, b.data);
@@ -343,7 +332,6 @@ static void round_trips(void **state)
 		"a: -1\nb: +1\nc: -x\nd: .5\ne: '...'\nf: =\ng: '%'\nh: '@'\ni: -.5\nj: "
 		"\"\\x7f\\x85\\xa0\"\n",
 	};
-
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
 		round_trip(texts[i]);
 }
@@ -368,7 +356,6 @@ static void styles(void **state)
 static void json(void **state)
 {
 	struct buf b = BUF_INIT;
-
 	ytree_write_json(&b, parse("a: [1, 0x10, 1.50, .inf, true, null, ~, x, '1', \"q\\\"\"]\nb: "
 	                           "{}\nc: []\n"));
 	assert_string_equal(b.data, "{\"a\": [1, 16, 1.5, null, true, null, null, \"x\", \"1\", "
@@ -381,7 +368,6 @@ static void set(void **state)
 {
 	struct ynode *r = parse("base: &b {lr: 1, k: 2}\nopt: *b\nlayers: [{conv: {f: 1}}, relu]\nx: "
 	                        "1\n");
-
 	assert_int_equal(ytree_set(a, r, "opt.lr=[1, 2]"), 0);
 	assert_int_equal(ytree_set(a, r, "layers.0.conv.f=64"), 0);
 	assert_int_equal(ytree_set(a, r, "layers.1=tanh"), 0);
@@ -416,7 +402,6 @@ static void bad_sets(void **state)
 	char *text = NULL;
 	size_t n;
 	FILE *f;
-
 	bad_set(r, "x", 1, "KEY=VALUE");
 	bad_set(r, "=1", 1, "KEY=VALUE");
 	bad_set(r, "l.1=2", 3, "past the end");
@@ -445,7 +430,6 @@ static void loading(void **state)
 {
 	char path[] = "/tmp/dlx-test-ytree-XXXXXX";
 	struct ynode *r;
-
 	close(mkstemp(path));
 	io_write_file(path, "a: 1\n", 5);
 	assert_int_equal(ytree_load(a, path, &r), 0);

@@ -25,7 +25,6 @@ static inline int64_t transposed(const struct graph *g, const struct node *n, in
 {
 	const struct transpose_attr *p = n->attr;
 	const struct shape *y = node_out_shape(g, n, 0);
-
 	return p->perm.v[0] == 0 ? i : i % y->d[1] * y->d[0] + i / y->d[1];
 }
 
@@ -36,7 +35,6 @@ static inline void compute(struct values *s, const struct node *n)
 	const double *a = n->nin ? s->v[n->in[0]] : NULL, *b = n->nin > 1 ? s->v[n->in[1]] : NULL;
 	double *y = s->v[n->out[0]];
 	int64_t m = elements(g, n->out[0]), in = n->nin ? elements(g, n->in[0]) : 0;
-
 	for (int64_t i = 0; i < m; i++) {
 		if (!strcmp(op, "add"))
 			y[i] = a[i] + b[i];

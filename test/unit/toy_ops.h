@@ -27,7 +27,6 @@ static int toy_run(const struct kplan *k, const struct kargs *a)
 static int toy_same(struct graph *g, struct node *n)
 {
 	char a[SHAPE_TEXT], b[SHAPE_TEXT];
-
 	for (int i = 1; i < n->nin; i++)
 		if (!shape_equal(node_in_shape(g, n, i), node_in_shape(g, n, 0)))
 			return ERR(E_SHAPE, NULL, "inputs of shapes %s and %s",
@@ -39,7 +38,6 @@ static int toy_same(struct graph *g, struct node *n)
 static int toy_scalar(struct graph *g, struct node *n)
 {
 	struct shape s = { 0 };
-
 	return graph_out(g, n, 0, DTYPE_F32, &s);
 }
 
@@ -183,7 +181,6 @@ static const struct field toy_scale_fields[] = {
 static int scale_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	const struct scale_attr *a = n->attr;
-
 	return graph_emit1(g, "scale", &(struct scale_attr){ a->factor, 0 }, 1, dy, &dx[0]);
 }
 static const struct op toy_scale_op = {
@@ -201,7 +198,6 @@ static int fill_shape(struct graph *g, struct node *n)
 {
 	const struct fill_attr *a = n->attr;
 	struct shape s = shape_of(a->shape.n, a->shape.v);
-
 	return graph_out(g, n, 0, DTYPE_F32, &s);
 }
 static const struct op toy_fill_op = {
@@ -217,7 +213,6 @@ static int reshape_shape(struct graph *g, struct node *n)
 {
 	const struct shape_attr *a = n->attr;
 	struct shape s = shape_of(a->shape.n, a->shape.v);
-
 	if (shape_count(&s) != shape_count(node_in_shape(g, n, 0)))
 		return ERR(E_SHAPE, &g->cur_loc, "another number of elements");
 	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &s);
@@ -230,7 +225,6 @@ static int broadcast_shape(struct graph *g, struct node *n)
 {
 	const struct shape_attr *a = n->attr;
 	struct shape s = shape_of(a->shape.n, a->shape.v);
-
 	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &s);
 }
 static const struct op toy_broadcast = {
@@ -247,7 +241,6 @@ static int transpose_shape(struct graph *g, struct node *n)
 {
 	const struct transpose_attr *a = n->attr;
 	struct shape s = *node_in_shape(g, n, 0);
-
 	for (int i = 0; i < s.nd; i++)
 		s.d[i] = node_in_shape(g, n, 0)->d[a->perm.v[i]];
 	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &s);
@@ -297,7 +290,6 @@ static const struct op toy_double_update = {
 static struct layout toy_blocked(const struct shape *s)
 {
 	struct layout l = layout_plain(s);
-
 	l.nblk = 1;
 	l.blk[0] = 4;
 	l.blk_dim[0] = 0;
@@ -406,7 +398,6 @@ static inline struct shape toy_dims(const char *text)
 {
 	struct shape s = { 0 };
 	char *end;
-
 	for (; *text; text = *end ? end + 1 : end)
 		s.d[s.nd++] = strtoll(text, &end, 10);
 	return s;
@@ -415,7 +406,6 @@ static inline tid toy_input(struct graph *g, const char *name, const char *dims)
 {
 	struct shape s = toy_dims(dims);
 	tid t = NONE;
-
 	assert_int_equal(graph_input(g, name, DTYPE_F32, &s, &t), 0);
 	return t;
 }
@@ -423,7 +413,6 @@ static inline tid toy_param(struct graph *g, const char *name, const char *dims)
 {
 	struct shape s = toy_dims(dims);
 	tid t = NONE;
-
 	assert_int_equal(graph_param(g, name, DTYPE_F32, &s, (struct init){ INIT_NORMAL, 0.1 }, &t),
 	                 0);
 	return t;
@@ -432,7 +421,6 @@ static inline tid toy_state(struct graph *g, const char *name, const char *dims)
 {
 	struct shape s = toy_dims(dims);
 	tid t = NONE;
-
 	assert_int_equal(graph_state(g, name, DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 0 }, &t),
 	                 0);
 	return t;
@@ -441,7 +429,6 @@ static inline tid toy_emit(struct graph *g, const char *op, const void *attr, in
                            const tid *in)
 {
 	tid out = NONE;
-
 	assert_int_equal(graph_emit1(g, op, attr, nin, in, &out), 0);
 	return out;
 }
@@ -462,7 +449,6 @@ static inline const char *toy_error(void)
 static inline int toy_count(const struct graph *g, const char *op)
 {
 	int n = 0;
-
 	for (int i = 0; i < g->nnode; i++)
 		n += !strcmp(g->node[i]->op->name, op);
 	return n;

@@ -25,7 +25,6 @@ static const struct pass compile[] = {
 static inline void run(struct graph *g, int from, int to)
 {
 	struct pass_env env = { .backend = BACKEND_CPU };
-
 	if (pass_run(g, compile + from, to - from, &env) < 0)
 		fail_msg("%s (%s)", toy_error(), err_get(err_count() - 1)->context[0]);
 }
@@ -37,13 +36,11 @@ static inline tid scale(struct graph *g, tid x, double factor, double shift)
 static inline tid fill(struct graph *g, double value, const char *dims)
 {
 	struct shape s = toy_dims(dims);
-
 	return toy_emit(g, "fill", &(struct fill_attr){ value, { s.nd, s.d } }, 0, NULL);
 }
 static inline tid reshape(struct graph *g, tid x, const char *dims)
 {
 	struct shape s = toy_dims(dims);
-
 	return toy_emit(g, "reshape", &(struct shape_attr){ { s.nd, s.d } }, 1, &x);
 }
 static inline tid transpose(struct graph *g, tid x, int n, const int64_t *perm)

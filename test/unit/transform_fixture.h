@@ -31,7 +31,6 @@ static inline int plan(struct transform_chain **out, const char *yaml, bool trai
 	struct transform_options o = {
 		.data = set, .training = training, .seed = 7, .target_dtype = target};
 	struct ynode *root;
-
 	assert_int_equal(ytree_parse(arena, "t.yaml", yaml, &root), 0);
 	o.list = root;
 	return transform_chain_new(out, &o);
@@ -44,7 +43,6 @@ static inline struct result apply(const char *yaml, bool training, int64_t epoch
 	float input[2 * POINTS];
 	uint8_t target[POINTS];
 	int rc = plan(&r.chain, yaml, training, DTYPE_I32);
-
 	if (rc < 0)
 		fail_msg("%s: %s", yaml, err_get(0)->text);
 	fixture_sample((int)sample, input, target);

@@ -26,7 +26,6 @@ void dnn_deepen(struct dnn_deeper *d, const struct dnn_conv *c)
 {
 	struct conv_geom *g = &d->c.geom;
 	const int ns = c->geom.ns;
-
 	d->c = *c;
 	d->c.x = deeper_layout(&d->x, c->x, ns);
 	d->c.w = deeper_layout(&d->w, c->w, ns);

@@ -49,7 +49,6 @@ int conv_shape_rule(struct graph *g, struct node *n, enum conv_kind kind)
 	const struct conv_attr *at = n->attr;
 	struct conv_geom c;
 	struct shape s;
-
 	TRY(check_one_type(g, n));
 	TRY(conv_geom_read(g, n, kind, &c));
 	if (kind == CONV_FORWARD)

@@ -73,7 +73,6 @@ static int choose_task(struct conv_task *t)
 	double least = INFINITY;
 	struct conv_task best;
 	const struct layout have = t->w;
-
 	for (int i = 0; i < NALGORITHM; i++) {
 		struct conv_task own = *t;
 		int rc = algorithms[i]->choose(&own);
@@ -129,7 +128,6 @@ static double seconds_in_layouts(const struct conv_algorithm *c, const struct co
 {
 	struct conv_task own = *t;
 	const int mark = err_count(), rc = c->choose(&own);
-
 	err_truncate(mark);
 	return seconds(c, t) + (rc > 0 ? reordering(&t->w, &own.w) : 0);
 }
@@ -143,7 +141,6 @@ static bool takes_slice(const struct kplan *k, enum conv_kind kind, bool output,
 	struct conv_task t = task_of(k, kind);
 	double least = INFINITY, sliced = INFINITY;
 	struct layout_rows rows;
-
 	if (conv_has_sum(k->n, kind) && slot == CONV_SUM)
 		return layout_rows(&graph_t(k->g, k->n->out[0])->layout,
 		                   &graph_t(k->g, k->n->out[0])->shape, &rows);
@@ -171,7 +168,6 @@ static int plan_sum(const struct kplan *k, struct conv_task *t)
 {
 	const struct tensor *sum = graph_t(k->g, k->n->in[CONV_SUM]);
 	struct layout_rows rows;
-
 	t->sum_dtype = sum->dtype;
 	if (layout_rows(&t->x, &sum->shape, &rows) && layout_rows(&sum->layout, &sum->shape, &rows)) {
 		t->sum_px = rows.stride;

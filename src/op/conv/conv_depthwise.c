@@ -40,7 +40,6 @@ static bool frame_of(const struct conv_task *t, struct conv_frame *f)
 {
 	struct conv_task own = *t;
 	const struct conv_geom *g = &t->geom;
-
 	own.geom.groups = 1;
 	return g->groups > 1 && g->groups == g->ci && g->ci == g->co && wino_has_cpu() &&
 	       (t->dtype == DTYPE_F32 || t->dtype == DTYPE_BF16) && conv_frame_make(f, &own) &&
@@ -52,7 +51,6 @@ static int choose(struct conv_task *t)
 	const struct shape xs = conv_x_shape(&t->geom), ys = conv_y_shape(&t->geom);
 	const struct shape ws = conv_w_shape(&t->geom);
 	struct conv_frame f;
-
 	t->x = layout_native(&xs);
 	t->y = layout_native(&ys);
 	if (t->kind == CONV_BACKWARD_WEIGHTS && layout_elements(&t->w) > 2 * shape_count(&ws))
@@ -80,7 +78,6 @@ static void set_weights(struct depthwise *d, const struct layout *l, struct aren
 static int plan(struct kplan *k, const struct conv_task *t)
 {
 	struct depthwise *d = ARENA_NEW(k->arena, struct depthwise);
-
 	if (!frame_of(t, &d->f) || !t->w.set || layout_elements(&t->w) > INT32_MAX)
 		return 0;
 	d->base = (struct conv_kernel){ &conv_depthwise, t->kind };
@@ -127,7 +124,6 @@ static int64_t source_at(const struct depthwise *d, int axis, int64_t k, int64_t
 {
 	const struct conv_frame *f = &d->f;
 	int64_t at = conv_frame_at(f, axis, k, i);
-
 	if (d->base.kind == CONV_FORWARD)
 		return at < f->x.size[axis] ? at : -1;
 	at = i + f->pad[axis] - k * f->dilation[axis];
@@ -149,7 +145,6 @@ WINO_TARGET static void sum_pixel(const struct depthwise *d, const struct source
                                   const float *bias, const void *add, void *to)
 {
 	const int64_t channels = d->f.ci;
-
 	for (int64_t c = 0; c < channels; c += WINO_LANES) {
 		const __mmask16 m = lanes(channels, c);
 		vec sum = bias ? _mm512_maskz_loadu_ps(m, bias + c) : _mm512_setzero_ps();
@@ -175,7 +170,6 @@ static void find_sources(const struct row *r, int64_t column, struct sources *s)
 {
 	const struct depthwise *d = r->d;
 	const int64_t *kernel = d->f.kernel;
-
 	s->n = 0;
 	for (int64_t t = 0; t < d->taps; t++) {
 		const int64_t kd = t / kernel[WIDTH] / kernel[HEIGHT];
@@ -260,7 +254,6 @@ static void sum_taps(const struct depthwise *d, const struct conv_args *a, int64
 	const int64_t height = f->y.size[HEIGHT], depth = f->y.size[DEPTH];
 	const int64_t h = r % height, z = r / height % depth, n = r / height / depth;
 	const int64_t y = n * f->y.image + z * f->y.step[DEPTH] + h * f->y.step[HEIGHT];
-
 	for (int64_t t = 0; t < d->taps; t++) {
 		const int64_t k = t % f->kernel[WIDTH], row = t / f->kernel[WIDTH];
 		const int64_t xh = conv_frame_at(f, HEIGHT, row % f->kernel[HEIGHT], h);
@@ -286,7 +279,6 @@ static void store_unit(const struct depthwise *d, const struct conv_args *a, int
 	float *dw = a->w, *bias = a->bias;
 	const int64_t first = unit * UNIT;
 	const int64_t n = d->f.ci - first < UNIT ? d->f.ci - first : UNIT;
-
 	for (int64_t t = 0; t < d->taps; t++)
 		for (int64_t c = 0; c < n; c++)
 			dw[d->at[t * d->padded + first + c]] = sum[t * UNIT + c];
@@ -297,7 +289,6 @@ static void store_unit(const struct depthwise *d, const struct conv_args *a, int
 static void run_weights(const struct depthwise *d, const struct conv_args *a, float *ws)
 {
 	const int64_t size = (d->taps + 1) * UNIT;
-
 	if (!d->dense)
 		memset(a->w, 0, sizeof(float) * (size_t)d->elements);
 #pragma omp parallel for schedule(static)
@@ -322,7 +313,6 @@ static int run(const struct kplan *k, const struct kargs *args)
 {
 	const struct depthwise *d = k->state;
 	const struct conv_args a = conv_args_get(d->base.kind, k, args);
-
 	if (d->base.kind == CONV_BACKWARD_WEIGHTS) {
 		run_weights(d, &a, args->ws);
 		return 0;

@@ -30,7 +30,6 @@ static void find_rows(struct block *b, int64_t kd, int64_t kh, struct tile_pixel
 {
 	const struct conv_frame *f = &b->d->f;
 	const int64_t height = f->y.size[HEIGHT], depth = f->y.size[DEPTH];
-
 	p->n = 0;
 	b->paired = 0;
 	for (int64_t r = b->rows.at; r < b->rows.at + b->rows.size; r++) {
@@ -60,7 +59,6 @@ static void pair_rows(struct block *b, const struct direct_unit *u, int64_t n,
 	const struct conv_range c = y ? own : conv_frame_reach(f, WIDTH, own);
 	struct tile_row r = { .n = c.hi - c.lo, .every = y ? 2 : 1,
 		.partner = y ? 1 : f->stride[WIDTH] };
-
 	r.step = y ? f->y.step[WIDTH] : f->x.step[WIDTH];
 	for (int i = 0; i < p->n; i++) {
 		p->tall[i] = b->pairs + i * d->row_pairs;
@@ -81,7 +79,6 @@ static void sum_tile(const struct direct *d, const struct direct_unit *u, struct
 	const int64_t first = u->wide.at + v.at;
 	const uint16_t mask = tile_mask(d, first + v.size - 1);
 	const int64_t n = direct_tall_tiles(u->tall.size, v.size);
-
 	for (int64_t i = 0; i < n; i++) {
 		const struct part r = part_of(u->tall.size, n, i);
 		const int nv = (int)v.size, nr = (int)r.size;
@@ -106,7 +103,6 @@ static void fetch_ahead(const struct block *b, struct tile_pixels *p, int64_t ro
 	const int64_t by = along ? b->cols.size : b->rows.size;
 	const int axis = along ? WIDTH : HEIGHT;
 	int64_t x = 0, y = 0;
-
 	if (row == rows - 1 && k == f->kernel[WIDTH] - 1 && (wide_x || first))
 		x = by * f->stride[axis] * f->x.step[axis];
 	if (row == rows / 2 && k == 0 && (!wide_x || first))
@@ -122,7 +118,6 @@ static int64_t tall_place(const struct block *b, const struct direct_unit *u, in
 	const struct direct *d = b->d;
 	const struct conv_frame *f = &d->f;
 	const int64_t x = conv_frame_at(f, WIDTH, k, c);
-
 	if (!d->bf16)
 		return u->tall.at + (d->s.wide_x ? c * f->y.step[WIDTH] : x * f->x.step[WIDTH]);
 	const struct conv_range own = { b->cols.at, b->cols.at + b->cols.size };
@@ -136,7 +131,6 @@ static void sum_row(const struct block *b, const struct direct_unit *u, struct t
 	const struct direct *d = b->d;
 	const struct conv_frame *f = &d->f;
 	const int64_t end = b->cols.at + b->cols.size;
-
 	for (int64_t k = 0; k < f->kernel[WIDTH]; k++) {
 		struct conv_range c = conv_frame_range(f, WIDTH, k);
 		c.lo = c.lo > b->cols.at ? c.lo : b->cols.at;
@@ -160,7 +154,6 @@ static void sum_block(struct block *b, const struct direct_unit *u, float *sum)
 	const int64_t xstep = f->stride[WIDTH] * f->x.step[WIDTH], ystep = f->y.step[WIDTH];
 	const int64_t tiles = conv_split_tiles(u->wide.size);
 	struct tile_pixels p;
-
 	p.wide_step = b->d->s.wide_x ? xstep : ystep;
 	p.tall_step = b->d->s.wide_x ? ystep : xstep;
 	if (b->d->bf16)
@@ -198,7 +191,6 @@ static void sum_bias(const struct block *b, struct part c, float *sum)
 {
 	const struct conv_frame *f = &b->d->f;
 	const int64_t height = f->y.size[HEIGHT], depth = f->y.size[DEPTH];
-
 	for (int64_t r = b->rows.at; r < b->rows.at + b->rows.size; r++) {
 		const int64_t row = r / height / depth * f->y.image +
 				    r / height % depth * f->y.step[DEPTH] +
@@ -218,7 +210,6 @@ void direct_sum(const struct direct *d, const struct direct_unit *u, const struc
 {
 	struct block b = { .d = d, .x = a->x, .y = a->y,
 			   .pairs = pairs + omp_get_thread_num() * d->pairs };
-
 	memset(sum, 0, sizeof *sum * (size_t)d->unit_floats);
 	for (int64_t i = u->blocks.at; i < u->blocks.at + u->blocks.size; i++) {
 		b.rows = part_of(d->f.n * d->f.y.size[DEPTH] * d->f.y.size[HEIGHT],

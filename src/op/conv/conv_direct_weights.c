@@ -29,7 +29,6 @@
 static void merge_columns(struct conv_frame *f)
 {
 	const int64_t columns = (f->y.size[WIDTH] - 1) * f->stride[WIDTH] + f->kernel[WIDTH];
-
 	f->x.size[WIDTH] = columns - f->kernel[WIDTH] + 1;
 	f->x.step[WIDTH] = f->ci;
 	f->x.step[HEIGHT] = columns * f->ci;
@@ -59,7 +58,6 @@ static const int64_t *merged_taps(struct arena *arena, const struct direct *d, i
 static void set_tables(struct direct *d, struct arena *arena)
 {
 	bool *run = ARENA_ARRAY(arena, bool, d->s.vectors);
-
 	d->wide_at = d->s.wide_x ? d->w.i : d->w.o;
 	d->tall_at = d->s.wide_x ? d->w.o : d->w.i;
 	d->tap_at = d->w.tap;
@@ -81,7 +79,6 @@ static void set_sums(struct direct *d, int threads)
 	const struct conv_split *s = &d->s;
 	const int64_t tall = part_of(s->tall, s->tall_groups, 0).size;
 	const int64_t wide = part_of(s->vectors, s->wide_groups, 0).size * TILE_VECTOR;
-
 	d->bias_floats = (s->wide_x ? tall : wide) + TILE_VECTOR;
 	d->unit_floats = (tall * wide * s->taps + d->bias_floats + 15) / 16 * 16;
 	d->sums = s->chunks > 1 ? s->chunks * s->tall_groups * s->wide_groups : threads;
@@ -93,7 +90,6 @@ static void set_pairs(struct direct *d)
 	const int64_t tall = part_of(d->s.tall, d->s.tall_groups, 0).size;
 	const int64_t reach = conv_frame_at(f, WIDTH, f->kernel[WIDTH] - 1, d->s.block_cols - 1) +
 			      f->pad[WIDTH] + 1;
-
 	d->row_pairs = TILE_VECTOR * (d->s.wide_x ? (d->s.block_cols + 1) / 2 : reach);
 	d->tile_pairs = d->row_pairs * d->s.block_rows;
 	d->pairs = d->tile_pairs * direct_tall_tiles(tall, TILE_MAXV);
@@ -102,7 +98,6 @@ static void set_pairs(struct direct *d)
 static bool takes(const struct conv_task *t, struct conv_frame *f)
 {
 	const bool bf16 = t->dtype == DTYPE_BF16;
-
 	return t->kind == CONV_BACKWARD_WEIGHTS && (bf16 || t->dtype == DTYPE_F32) &&
 	       (bf16 ? tile_bf16_supported() : tile_supported()) && conv_frame_make(f, t);
 }
@@ -112,7 +107,6 @@ static int choose(struct conv_task *t)
 	const struct shape xs = conv_x_shape(&t->geom), ys = conv_y_shape(&t->geom);
 	struct layout_rows rows;
 	struct conv_frame f;
-
 	if (!t->x.set || !layout_rows(&t->x, &xs, &rows))
 		t->x = layout_native(&xs);
 	if (!t->y.set || !layout_rows(&t->y, &ys, &rows))
@@ -124,7 +118,6 @@ static double seconds(const struct conv_task *t)
 {
 	struct conv_frame f;
 	struct conv_split s;
-
 	if (!takes(t, &f))
 		return INFINITY;
 	conv_split_make(&s, &f, t->dtype == DTYPE_BF16);
@@ -135,7 +128,6 @@ static int plan(struct kplan *k, const struct conv_task *t)
 {
 	struct direct *d = ARENA_NEW(k->arena, struct direct);
 	int64_t floats;
-
 	if (!takes(t, &d->f) || !conv_weights_make(&d->w, k->arena, &t->w, &t->geom))
 		return 0;
 	d->base = (struct conv_kernel){ &conv_direct_weights, t->kind };
@@ -169,7 +161,6 @@ static struct direct_unit unit_at(const struct direct *d, int64_t i)
 	const int64_t group = i % (s->tall_groups * s->wide_groups);
 	const int64_t chunk = i / (s->tall_groups * s->wide_groups);
 	const int64_t t = group / s->wide_groups, w = group % s->wide_groups;
-
 	return (struct direct_unit){ part_of(s->tall, s->tall_groups, t),
 			      part_of(s->vectors, s->wide_groups, w),
 			      part_of(s->row_blocks * s->col_blocks, s->chunks, chunk),
@@ -212,7 +203,6 @@ static void add(float *restrict to, const float *restrict from, int64_t n)
 static void add_chunks(const struct direct *d, const struct direct_unit *u, int64_t tap, float *sum)
 {
 	const int64_t groups = d->s.tall_groups * d->s.wide_groups;
-
 	for (int64_t i = 0; i < conv_split_tiles(u->wide.size); i++) {
 		const struct part v = conv_split_tile(u->wide.size, i);
 		float *to = direct_tile_sums(d, u, v, tap, sum);
@@ -301,7 +291,6 @@ static int run(const struct kplan *k, const struct kargs *args)
 	struct conv_args a = conv_args_get(d->base.kind, k, args);
 	float *sums = args->ws, *copy = sums + d->sums * d->unit_floats;
 	uint32_t *pairs = args->ws;
-
 	pairs += d->sums * d->unit_floats;
 	if (d->s.merged) {
 		copy_rows(d, a.x, copy);

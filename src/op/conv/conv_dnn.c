@@ -113,7 +113,6 @@ static int try_candidate(const struct candidate *cand, struct conv_task *t)
 	struct layout x, w, y;
 	struct dnn_prim *p = NULL;
 	const int mark = err_count();
-
 	if (cand->keep_w && (!t->w.set || !split_groups(&t->w, &c.geom, &w)))
 		return 0;
 	c.x = activation(cand, &xs, &x);
@@ -140,7 +139,6 @@ static int choose(struct conv_task *t)
 {
 	const int n = (int)(sizeof candidates / sizeof *candidates);
 	const bool add = (t->bias || t->sum) && t->kind == CONV_BACKWARD_DATA;
-
 	for (int i = 0; i < n; i++) {
 		if (candidates[i].act == ACT_ANY && add)
 			continue;         /* adding ourselves wants a layout we know */
@@ -163,7 +161,6 @@ static double weights_rate(const struct conv_geom *g, bool bf16)
 {
 	const int64_t least = g->ci < g->co ? g->ci : g->co;
 	bool point = true, strided = false, dilated = false;
-
 	for (int i = 0; i < g->ns; i++) {
 		point &= g->kernel[i] == 1;
 		strided |= g->stride[i] > 1;
@@ -184,7 +181,6 @@ static double weights_rate(const struct conv_geom *g, bool bf16)
 static double depthwise_rate(const struct conv_task *t)
 {
 	const bool bf16 = t->dtype == DTYPE_BF16, forward = t->kind == CONV_FORWARD;
-
 	for (int i = 0; i < t->geom.ns && !forward; i++)
 		if (t->geom.dilation[i] > 1)
 			return 2e9;
@@ -197,7 +193,6 @@ static double rate(const struct conv_task *t)
 {
 	const struct conv_geom *g = &t->geom;
 	const bool bf16 = t->dtype == DTYPE_BF16;
-
 	if (g->groups > 1 && g->groups == g->ci && g->ci == g->co)
 		return depthwise_rate(t);
 	if (t->kind == CONV_BACKWARD_WEIGHTS)
@@ -213,7 +208,6 @@ static double seconds(const struct conv_task *t)
 {
 	const struct shape xs = conv_x_shape(&t->geom), ys = conv_y_shape(&t->geom);
 	const bool sliced = is_slice(&t->x, &xs) || is_slice(&t->y, &ys);
-
 	return conv_macs(&t->geom) / (sliced ? SLICE_RATE : rate(t));
 }
 
@@ -312,7 +306,6 @@ static int find_prim(const struct conv_task *t, struct dnn_prim **out)
 static int plan(struct kplan *k, const struct conv_task *t)
 {
 	struct dnn_kernel *ck = ARENA_NEW(k->arena, struct dnn_kernel);
-
 	TRY(check_dtypes(k));
 	k->state = ck;
 	ck->base = (struct conv_kernel){ &conv_dnn, t->kind };

@@ -35,7 +35,6 @@ bool conv_frame_make(struct conv_frame *f, const struct conv_task *t)
 	const struct conv_geom *g = &t->geom;
 	const struct shape xs = conv_x_shape(g), ys = conv_y_shape(g);
 	struct layout_rows x, y;
-
 	if (g->groups != 1 || !layout_rows(&t->x, &xs, &x) || !layout_rows(&t->y, &ys, &y))
 		return false;
 	*f = (struct conv_frame){ .n = g->n, .ci = g->ci, .co = g->co };
@@ -80,7 +79,6 @@ struct conv_range conv_frame_range(const struct conv_frame *f, int axis, int64_t
 	const int64_t stride = f->stride[axis], size = f->x.size[axis], out = f->y.size[axis];
 	const int64_t at = conv_frame_at(f, axis, k, 0);
 	struct conv_range r = { 0, 0 };
-
 	if (at < size)
 		r.hi = clamp((size - 1 - at) / stride + 1, out);
 	if (at < 0)
@@ -92,6 +90,5 @@ struct conv_range conv_frame_reach(const struct conv_frame *f, int axis, struct 
 {
 	const int64_t size = f->x.size[axis];
 	const int64_t end = conv_frame_at(f, axis, f->kernel[axis] - 1, r.hi - 1) + 1;
-
 	return (struct conv_range){ clamp(conv_frame_at(f, axis, 0, r.lo), size), clamp(end, size) };
 }

@@ -79,7 +79,6 @@ static struct layout own_layout(const struct conv_geom *g)
 {
 	const struct shape s = conv_w_shape(g);
 	struct layout l = { .set = true, .nd = s.nd, .nblk = 1, .blk = { POINT_VECTOR } };
-
 	for (int d = 0; d < s.nd; d++) {
 		l.dims[d] = s.d[d];
 		l.stride[d] = d == 1 ? POINT_VECTOR : POINT_VECTOR * g->ci;
@@ -99,7 +98,6 @@ static int choose(struct conv_task *t)
 {
 	const struct shape xs = conv_x_shape(&t->geom), ys = conv_y_shape(&t->geom);
 	struct layout_rows rows;
-
 	if (!t->x.set || !layout_rows(&t->x, &xs, &rows))
 		t->x = layout_native(&xs);
 	if (!t->y.set || !layout_rows(&t->y, &ys, &rows))
@@ -157,7 +155,6 @@ static double tile_cycles(const struct point *p, double rows, int64_t vectors, d
 static double seconds(const struct conv_task *t)
 {
 	struct point p = { .pixels = 0 };
-
 	if (!takes(t))
 		return INFINITY;
 	cut(&p, t);
@@ -182,7 +179,6 @@ static bool set_steps(struct point *p, const struct conv_task *t)
 {
 	const struct shape xs = conv_x_shape(&t->geom), ys = conv_y_shape(&t->geom);
 	struct layout_rows x, y;
-
 	if (!layout_rows(&t->x, &xs, &x) || !layout_rows(&t->y, &ys, &y))
 		return false;
 	p->x_step = x.stride;
@@ -194,7 +190,6 @@ static bool set_steps(struct point *p, const struct conv_task *t)
 static int plan(struct kplan *k, const struct conv_task *t)
 {
 	struct point *p = ARENA_NEW(k->arena, struct point);
-
 	if (!takes(t) || !set_steps(p, t) || !conv_weights_make(&p->w, k->arena, &t->w, &t->geom))
 		return 0;
 	p->base = (struct conv_kernel){ &conv_point, t->kind };
@@ -253,7 +248,6 @@ static void input_unit(const struct point *p, const struct conv_args *a, int64_t
 	const int v = left > POINT_VECTOR ? 2 : 1;
 	float *x = (float *)a->x + chunk.at * p->x_step + i;
 	const float *sum = a->sum ? (const float *)a->sum + chunk.at * p->sum_step + i : NULL;
-
 	for (int64_t d = 0; d < p->depths; d++) {
 		const struct part groups = part_of(p->groups, p->depths, d);
 		const int64_t first = groups.at * POINT_VECTOR, most = groups.size * POINT_VECTOR;
@@ -275,7 +269,6 @@ static void copy_panel(const struct point *p, const float *y, struct part pixels
                        float *panel)
 {
 	const int64_t wide = (int64_t)v * POINT_VECTOR;
-
 	y += pixels.at * p->y_step;
 	for (int64_t m = 0; m < pixels.size; m++, y += p->y_step, panel += wide) {
 		if (n == WIDE) {
@@ -296,7 +289,6 @@ static void weights_unit(const struct point *p, const struct conv_args *a, int64
 	const int64_t wide = (int64_t)v * POINT_VECTOR, left = p->co - o,
 	              n = left < 0 ? 0 : left < wide ? left : wide;
 	float *w = (float *)a->w + p->group[group] + p->w.i[chunk.at];
-
 	for (int64_t d = 0; d < p->depths; d++) {
 		const struct part pixels = part_of(p->pixels, p->depths, d);
 		copy_panel(p, (const float *)a->y + (n ? o : 0), pixels, n, v, panel);

@@ -20,7 +20,6 @@ POINT_INLINE void multiply(const int nv, const int rows, const struct point_tile
 {
 	const int64_t step = t->a_row;
 	const float *a[THREES], *b = t->b;
-
 	SIMD_UNROLL
 	for (int i = 0; i < THREES; i++)
 		a[i] = t->a + 3 * i * step;

@@ -72,7 +72,6 @@ static void set_blocks(struct conv_split *s, const struct conv_frame *f)
 {
 	const int64_t width = f->y.size[WIDTH];
 	const int64_t rows = f->n * f->y.size[DEPTH] * f->y.size[HEIGHT];
-
 	s->col_blocks = ceil_div(width, BLOCK_PIXELS);
 	s->block_cols = ceil_div(width, s->col_blocks);
 	s->block_rows = BLOCK_PIXELS / s->block_cols;
@@ -89,7 +88,6 @@ static void set_chunks(struct conv_split *s)
 {
 	const int64_t groups = s->tall_groups * s->wide_groups;
 	const int64_t blocks = s->row_blocks * s->col_blocks;
-
 	s->chunks = MOST_UNITS / groups;
 	if (s->chunks > blocks)
 		s->chunks = blocks;
@@ -103,7 +101,6 @@ static double all_cycles(const struct conv_split *s)
 	const int64_t more_tall = s->tall % s->tall_groups, more_wide = s->vectors % s->wide_groups;
 	const int64_t tall = s->tall / s->tall_groups, wide = s->vectors / s->wide_groups;
 	double sum = 0;
-
 	for (int i = 0; i < 4; i++) {
 		const int64_t nt = i & 1 ? more_tall : s->tall_groups - more_tall;
 		const int64_t nw = i & 2 ? more_wide : s->wide_groups - more_wide;
@@ -118,7 +115,6 @@ static double all_cycles(const struct conv_split *s)
 static double used_part(const struct conv_frame *f)
 {
 	double part = 1;
-
 	for (int axis = 0; axis < CONV_NS; axis++) {
 		int64_t used = 0;
 		for (int64_t k = 0; k < f->kernel[axis]; k++) {
@@ -139,7 +135,6 @@ static void estimate(struct conv_split *s, const struct conv_frame *f)
 	const double sums = (double)s->tall * wide * (double)s->taps;
 	double cycles = all_cycles(s) * pixels * (double)s->taps * s->used *
 	                (s->bf16 ? BF16_FACTOR : 1);
-
 	if (f->x.step[WIDTH] % ALIAS == 0 || f->y.step[WIDTH] % ALIAS == 0)
 		cycles *= ALIAS_FACTOR;
 	cycles += (s->bf16 ? 2 : 4) * pixels *
@@ -154,7 +149,6 @@ static void estimate(struct conv_split *s, const struct conv_frame *f)
 static void try_groups(struct conv_split *best, const struct conv_frame *f, int64_t a, int64_t b)
 {
 	struct conv_split s = *best;
-
 	s.tall_groups = a;
 	s.wide_groups = b;
 	set_chunks(&s);
@@ -168,7 +162,6 @@ static void set_groups(struct conv_split *s, const struct conv_frame *f)
 {
 	const int64_t tall_tiles = ceil_div(s->tall, TILE_MAXROWS);
 	const int64_t wide_tiles = ceil_div(s->vectors, 2);
-
 	s->seconds = INFINITY;
 	for (int64_t a = 1; a <= tall_tiles; a += 1 + a / 8)
 		for (int64_t b = 1; b <= wide_tiles; b += 1 + b / 8) {
@@ -184,7 +177,6 @@ static void try_sides(struct conv_split *best, const struct conv_frame *f, bool 
 {
 	struct conv_split s = { .wide_x = wide_x, .merged = merged, .used = best->used,
 				.bf16 = best->bf16 };
-
 	s.tall = wide_x ? f->co : f->ci;
 	s.wide = wide_x ? f->ci : f->co;
 	s.taps = conv_frame_taps(f);
@@ -203,7 +195,6 @@ static void try_sides(struct conv_split *best, const struct conv_frame *f, bool 
 static void make(struct conv_split *s, const struct conv_frame *f, bool bf16)
 {
 	const int64_t merged = f->ci * f->kernel[WIDTH];
-
 	s->seconds = INFINITY;
 	s->bf16 = bf16;
 	s->used = used_part(f);

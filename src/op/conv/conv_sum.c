@@ -14,7 +14,6 @@ void conv_sum_init(struct conv_sum *s, const struct conv_task *t)
 	const struct shape shape = conv_x_shape(&t->geom);
 	const int64_t n = layout_elements(&t->x);
 	struct layout_rows rows;
-
 	*s = (struct conv_sum){ .bf16 = t->result == DTYPE_BF16,
 		.bf16_sum = t->sum_dtype == DTYPE_BF16 };
 	s->bytes = (size_t)n * dtype_size(t->result);

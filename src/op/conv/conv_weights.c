@@ -10,7 +10,6 @@
 static const int64_t *axis_table(struct arena *arena, const struct layout *l, int d)
 {
 	int64_t *t = ARENA_ARRAY(arena, int64_t, l->dims[d]);
-
 	for (int64_t i = 0; i < l->dims[d]; i++)
 		t[i] = layout_axis_offset(l, d, i);
 	return t;
@@ -37,7 +36,6 @@ bool conv_weights_make(struct conv_weights *w, struct arena *arena, const struct
                        const struct conv_geom *g)
 {
 	const struct shape s = conv_w_shape(g);
-
 	if (!l->set || l->nd != s.nd || memcmp(l->dims, s.d, sizeof *s.d * (size_t)s.nd) != 0)
 		return false;
 	w->o = axis_table(arena, l, 0);

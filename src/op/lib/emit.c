@@ -10,7 +10,6 @@
 static int emit_binary(struct graph *g, const char *op, tid a, tid b, tid *out)
 {
 	tid in[2] = { a, b };
-
 	return graph_emit1(g, op, NULL, 2, in, out);
 }
 
@@ -37,7 +36,6 @@ int emit_unary(struct graph *g, const char *op, tid x, tid *out)
 int emit_scale(struct graph *g, tid x, double factor, double shift, tid *out)
 {
 	struct scale_attr at = { .factor = factor, .shift = shift };
-
 	if (factor == 1 && shift == 0) {
 		*out = x;
 		return 0;
@@ -50,7 +48,6 @@ int emit_sum(struct graph *g, tid x, unsigned axes, bool keep, tid *out)
 	struct reduce_attr at = { .keep = keep };
 	int64_t list[MAXD];
 	int n = 0;
-
 	for (int i = 0; i < graph_t(g, x)->shape.nd; i++)
 		if (axes >> i & 1)
 			list[n++] = i;
@@ -66,7 +63,6 @@ int emit_sum(struct graph *g, tid x, unsigned axes, bool keep, tid *out)
 static int emit_shaped(struct graph *g, const char *op, tid x, const struct shape *s, tid *out)
 {
 	struct shape_attr at = { ints_make(g, s->nd, s->d) };
-
 	if (shape_equal(&graph_t(g, x)->shape, s)) {
 		*out = x;
 		return 0;
@@ -89,7 +85,6 @@ int emit_transpose(struct graph *g, tid x, const int *perm, tid *out)
 	struct transpose_attr at;
 	int64_t list[MAXD];
 	int nd = graph_t(g, x)->shape.nd, fixed = 0;
-
 	for (int i = 0; i < nd; i++) {
 		list[i] = perm[i];
 		fixed += perm[i] == i;
@@ -123,14 +118,12 @@ int emit_concat(struct graph *g, int64_t axis, int n, const tid *in, tid *out)
 int emit_fill(struct graph *g, double value, const struct shape *s, tid *out)
 {
 	struct fill_attr at = { .value = value, .shape = ints_make(g, s->nd, s->d) };
-
 	return graph_emit1(g, "fill", &at, 0, NULL, out);
 }
 
 struct ints ints_make(struct graph *g, int n, const int64_t *v)
 {
 	struct ints list = { .n = n };
-
 	if (n > 0)
 		list.v = arena_copy(g->arena, v, (size_t)n * sizeof *v);
 	return list;

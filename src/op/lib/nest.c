@@ -19,7 +19,6 @@ void nest_add(struct nest *t, int64_t size, int64_t x, int64_t y)
 static void swap(int64_t *v, int i, int j)
 {
 	int64_t t = v[i];
-
 	v[i] = v[j];
 	v[j] = t;
 }
@@ -39,7 +38,6 @@ static void sort(struct nest *t, const int64_t *key)
 void nest_close(struct nest *t, bool by_y)
 {
 	int n = 0;
-
 	sort(t, by_y ? t->y : t->x);
 	t->count = 1;
 	for (int i = 0; i < t->n; i++) {
@@ -88,7 +86,6 @@ struct layout strided_layout(const struct graph *g, tid t)
 {
 	const struct tensor *x = graph_t(g, t);
 	struct layout native = layout_native(&x->shape);
-
 	if (is_strided(&x->layout, &x->shape))
 		return x->layout;
 	BUG_IF(!layout_equal(&x->layout, &native), "tensor '%s' has an unexpected layout", x->name);
@@ -98,7 +95,6 @@ struct layout strided_layout(const struct graph *g, tid t)
 void strided_choose(const struct kplan *k, struct layout *in, struct layout *out)
 {
 	const struct shape *x = node_in_shape(k->g, k->n, 0), *y = node_out_shape(k->g, k->n, 0);
-
 	if (!is_strided(in, x))
 		*in = layout_native(x);
 	if (!is_strided(out, y) || !layout_is_dense(out))

@@ -6,6 +6,5 @@
 int random_key(struct graph *g, tid *out)
 {
 	const struct shape s = { .nd = 1, .d = { RANDOM_KEY_VALUES } };
-
 	return graph_input(g, RANDOM_KEY, DTYPE_I64, &s, out);
 }

@@ -21,7 +21,6 @@ SIMD_INLINE uint16_t simd_bfloat(float f)
 {
 	uint32_t u = simd_bits(f), nan = 0u - (uint32_t)((u & 0x7FFFFFFF) > 0x7F800000);
 	uint32_t rounded = (u + 0x7FFF + (u >> 16 & 1)) >> 16;
-
 	return (uint16_t)((rounded & ~nan) | ((u >> 16 | 0x40) & nan));
 }
 
@@ -38,7 +37,6 @@ SIMD_INLINE void simd_put(void *p, int bf16, int64_t i, float f)
 SIMD_INLINE float simd_select(int c, float a, float b)
 {
 	uint32_t m = 0u - (uint32_t)c;
-
 	return simd_float((simd_bits(a) & m) | (simd_bits(b) & ~m));
 }
 
@@ -50,7 +48,6 @@ SIMD_INLINE float simd_exp(float x)
 	const float magic = 12582912.0f;
 	float t, n, r, p;
 	int32_t k, h;
-
 	x = simd_select(x > 89.0f, 89.0f, x);
 	x = simd_select(x < -104.0f, -104.0f, x);
 	t = x * 1.44269504f + magic;
@@ -73,7 +70,6 @@ SIMD_INLINE float simd_tanh(float x)
 {
 	float a = simd_float(simd_bits(x) & 0x7FFFFFFFu);
 	float z = x * x, p, big;
-
 	p = -5.70498872745e-3f;
 	p = p * z + 2.06390887954e-2f;
 	p = p * z - 5.37397155531e-2f;
@@ -101,7 +97,6 @@ SIMD_INLINE float simd_erf(float x)
 {
 	float a = simd_float(simd_bits(x) & 0x7FFFFFFFu);
 	float z = x * x, p, q;
-
 	p = -5.96761703e-4f;
 	p = p * z + 4.99119423e-3f;
 	p = p * z - 2.67681349e-2f;

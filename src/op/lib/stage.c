@@ -12,7 +12,6 @@ struct stage stage_of(const struct kplan *k, walk_range *range)
 	const struct node *n = k->n;
 	struct stage s = { .k = k, .range = range };
 	int count = 0;
-
 	for (int i = 0; i < n->nin; i++)
 		if (n->in[i] != NONE && graph_t(k->g, n->in[i])->dtype == DTYPE_BF16) {
 			s.in |= 1u << i;
@@ -39,7 +38,6 @@ static void run_piece(const struct stage *s, const struct kargs *a, int64_t lo, 
 	void *in[STAGE_TENSORS], *out[STAGE_TENSORS];
 	const struct kargs args = { in, out, a->ws };
 	int used = 0, first_out;
-
 	for (int i = 0; i < s->k->n->nin; i++) {
 		in[i] = a->in[i];
 		if (!(s->in >> i & 1))

@@ -22,7 +22,6 @@ bool node_has(const struct node *n, int i)
 int node_want_float(const struct graph *g, const struct node *n, int i, const char *what)
 {
 	enum dtype t = graph_t(g, n->in[i])->dtype;
-
 	if (t == DTYPE_F32 || t == DTYPE_BF16)
 		return 0;
 	return ERR(E_SHAPE, &g->cur_loc, "'%s' works on f32, but its %s is %s", n->op->name, what,
@@ -33,7 +32,6 @@ int node_want_scalar(const struct graph *g, const struct node *n, int i, const c
 {
 	const struct shape *s = node_in_shape(g, n, i);
 	char text[SHAPE_TEXT];
-
 	if (s->nd == 0)
 		return 0;
 	return ERR(E_SHAPE, &g->cur_loc, "the %s of '%s' must be a scalar, but has shape %s", what,
@@ -44,7 +42,6 @@ int node_want_like(const struct graph *g, const struct node *n, int i, int like,
 {
 	const struct shape *s = node_in_shape(g, n, i), *t = node_in_shape(g, n, like);
 	char a[SHAPE_TEXT], b[SHAPE_TEXT];
-
 	if (shape_equal(s, t))
 		return 0;
 	return ERR(E_SHAPE, &g->cur_loc, "the %s of '%s' has shape %s, but must have shape %s", what,
@@ -89,7 +86,6 @@ static int choose(struct kplan *k, struct layout *in, struct layout *out, bool p
 	const struct shape *s = node_out_shape(k->g, n, 0);
 	struct layout l = layout_native(s);
 	bool found = out[0].set && (padding || layout_is_dense(&out[0]));
-
 	if (found)
 		l = out[0];
 	for (int i = 0; i < n->nin; i++) {
@@ -123,7 +119,6 @@ void walk_run(const struct kplan *k, const struct kargs *a, int64_t n, walk_rang
 {
 	const struct stage stage = stage_of(k, range);
 	int64_t pieces = (n + PIECE - 1) / PIECE;
-
 	if (pieces <= SERIAL_PIECES) {
 		stage_range(&stage, a, 0, n);
 		return;
@@ -160,7 +155,6 @@ int walk_plan(struct kplan *k)
 	const struct shape *s = node_out_shape(k->g, n, 0);
 	struct views w = { .n = n->nin + n->nout, .elements = shape_count(s) };
 	bool any = false;
-
 	k->state = NULL;
 	BUG_IF(w.n > MAX_TENSORS, "'%s' walks %d tensors", n->op->name, w.n);
 	for (int i = 0; i < w.n; i++) {
@@ -183,7 +177,6 @@ static void move(const struct views *w, int i, char *rows, char *tile, int64_t l
 {
 	const int64_t size = w->size[i];
 	int64_t row = lo / w->row, col = lo % w->row;
-
 	for (char *at = rows + row * w->stride[i]; lo < hi; at += w->stride[i], col = 0) {
 		int64_t n = w->row - col < hi - lo ? w->row - col : hi - lo;
 		memcpy(back ? at + col * size : tile, back ? tile : at + col * size,
@@ -201,7 +194,6 @@ static void tile_run(const struct stage *s, const struct kargs *a, int64_t lo, i
 	const int nin = s->k->n->nin;
 	_Alignas(64) double tile[MAX_TENSORS][TILE];    /* of any type */
 	void *p[MAX_TENSORS];
-
 	for (int i = 0; i < w->n; i++) {
 		p[i] = i < nin ? a->in[i] : a->out[i - nin];
 		if (!w->stride[i])
@@ -221,7 +213,6 @@ void walk_views(const struct kplan *k, const struct kargs *a, walk_range *range)
 	const struct views *w = k->state;
 	const struct stage stage = stage_of(k, range);
 	int64_t tiles;
-
 	if (!w) {
 		walk_run(k, a, kplan_out_elements(k, 0), range);
 		return;
@@ -235,7 +226,6 @@ void walk_views(const struct kplan *k, const struct kargs *a, walk_range *range)
 bool walk_takes_slice(const struct kplan *k, bool output, int i)
 {
 	const struct tensor *t = graph_t(k->g, output ? k->n->out[i] : k->n->in[i]);
-
 	return shape_equal(&t->shape, node_out_shape(k->g, k->n, 0)) &&
 	       (t->view != NONE || layout_is_native(&t->layout, &t->shape));
 }

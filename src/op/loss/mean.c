@@ -43,7 +43,6 @@ static const struct field fields[] = {
 static int want_vector(struct graph *g, const struct node *n, int i, int length, const char *what)
 {
 	const struct shape *s = node_in_shape(g, n, i);
-
 	TRY(node_want_float(g, n, i, what));
 	if (s->nd == 1 && s->d[0] == length)
 		return 0;
@@ -62,7 +61,6 @@ static int want_number(struct graph *g, const struct node *n, int i, const char 
 static int want_whole(struct graph *g, const struct node *n, int i, const char *what)
 {
 	enum dtype t;
-
 	if (!node_has(n, i))
 		return 0;
 	t = graph_t(g, n->in[i])->dtype;
@@ -88,7 +86,6 @@ static int terms_shape(struct graph *g, struct node *n)
 static int seed_shape(struct graph *g, struct node *n)
 {
 	const struct shape scalar = { 0 };
-
 	TRY(want_number(g, n, 0, "weight"));
 	TRY(want_number(g, n, 1, "share"));
 	TRY(want_number(g, n, 2, "scale"));
@@ -98,7 +95,6 @@ static int seed_shape(struct graph *g, struct node *n)
 static int factor_shape(struct graph *g, struct node *n)
 {
 	const struct shape scalar = { 0 };
-
 	TRY(want_vector(g, n, 0, MEAN_TERMS, "terms"));
 	TRY(want_number(g, n, 1, "inverse scale"));
 	return graph_out(g, n, 0, DTYPE_F32, &scalar);
@@ -107,7 +103,6 @@ static int factor_shape(struct graph *g, struct node *n)
 static int lag_shape(struct graph *g, struct node *n)
 {
 	const struct shape scalar = { 0 };
-
 	TRY(want_vector(g, n, 0, 2, "state"));
 	TRY(want_number(g, n, 1, "factor"));
 	TRY(want_whole(g, n, 2, "step"));

@@ -105,7 +105,6 @@ static uint16_t *on_wire(const struct kplan *k, const struct kargs *a,
                          struct bundle_form form, int t)
 {
 	char *at = reducer_bucket_memory(reducer_of(a), (int)attr(k)->group);
-
 	for (int i = 0; i < t; i++)
 		at += all_reduce_bytes(kplan_in_elements(k, i * form.in), all_reduce_dtype(attr(k)->wire));
 	return (uint16_t *)(void *)at;
@@ -125,7 +124,6 @@ static void scale_range(float *restrict x, const float *restrict g, float factor
 static void to_wire(uint16_t *w, const float *g, float factor, int64_t n, enum dtype t)
 {
 	float scaled[WIRE_PIECE];
-
 	for (int64_t i = 0; i < n; i += WIRE_PIECE) {
 		int64_t m = n - i < WIRE_PIECE ? n - i : WIRE_PIECE;
 		scale_range(scaled, g + i, factor, m);
@@ -137,7 +135,6 @@ static void start_range(const struct kplan *k, const struct kargs *a, int t, int
 {
 	const float *g = a->in[1 + 2 * t];
 	float factor = (float)attr(k)->factor;
-
 	if (attr(k)->wire == 0 || !reducer_of(a))
 		scale_range((float *)a->out[t] + lo, g + lo, factor, hi - lo);
 	else
@@ -148,7 +145,6 @@ static void start_range(const struct kplan *k, const struct kargs *a, int t, int
 static void wait_range(const struct kplan *k, const struct kargs *a, int t, int64_t lo, int64_t hi)
 {
 	const uint16_t *w = on_wire(k, a, wait_form, t);
-
 	sum_widen(all_reduce_dtype(attr(k)->wire), (float *)a->out[t] + lo, w + lo, hi - lo);
 }
 
@@ -157,7 +153,6 @@ static void start_range_reference(const struct kplan *k, const struct kargs *a, 
 {
 	const double *g = a->in[1 + 2 * t];
 	double *x = a->out[t];
-
 	for (int64_t i = lo; i < hi; i++)
 		x[i] = attr(k)->factor * g[i];
 }
@@ -241,7 +236,6 @@ static int start_cuda(const struct kplan *k, const struct kargs *a)
 	bool as_it_is = attr(k)->wire == 0 || !reducer_of(a);
 	struct bundle_launch how = { as_it_is ? start_fill : to_wire_fill,
 		as_it_is ? start_launch : to_wire_launch };
-
 	TRY(bundle_cuda_run(k, a, &how));
 	if (reducer_of(a))
 		reducer_start(reducer_of(a), (int)attr(k)->group);

@@ -83,7 +83,6 @@ int bundle_choose(struct kplan *k, struct bundle_form f, struct layout *in, stru
 {
 	const struct graph *g = k->g;
 	const struct node *n = k->n;
-
 	for (int i = 0; i < f.head; i++)
 		if (node_has(n, i))
 			in[i] = layout_plain(node_in_shape(g, n, i));
@@ -139,7 +138,6 @@ static int plan_copies(struct kplan *k, struct bundle_form f, struct bundle *b)
 int bundle_plan(struct kplan *k, struct bundle_form f)
 {
 	struct bundle *b = ARENA_NEW(k->arena, struct bundle);
-
 	b->n = bundle_groups(k->n, f);
 	b->first = ARENA_ARRAY(k->arena, int64_t, b->n + 1);
 	b->piece = ARENA_ARRAY(k->arena, int64_t, b->n + 1);
@@ -158,7 +156,6 @@ int bundle_plan(struct kplan *k, struct bundle_form f)
 static int find(const int64_t *first, int n, int64_t at)
 {
 	int lo = 0, hi = n;
-
 	while (hi - lo > 1) {
 		int mid = (lo + hi) / 2;
 		if (first[mid] <= at)
@@ -174,7 +171,6 @@ static void run_group(const struct kplan *k, const struct kargs *a, bundle_range
                       int64_t lo, int64_t hi)
 {
 	const struct bundle *b = k->state;
-
 	if (!b->first_copy || b->first_copy[t] == b->first_copy[t + 1]) {
 		range(k, a, t, lo, hi);
 		return;
@@ -195,7 +191,6 @@ static void run_group(const struct kplan *k, const struct kargs *a, bundle_range
 static void run_rest(const struct kplan *k, const struct kargs *a)
 {
 	const struct bundle *b = k->state;
-
 	for (int i = 0; b->first_copy && i < b->first_copy[b->n]; i++)
 		if (!copier_grain(b->copy[i].copier))
 			copier_all(b->copy[i].copier, a->out[b->copy[i].from], a->out[b->copy[i].to]);
@@ -206,7 +201,6 @@ static void run_part(const struct kplan *k, const struct kargs *a, bundle_range 
                      int64_t hi)
 {
 	const struct bundle *b = k->state;
-
 	for (int t = find(b->first, b->n, lo); t < b->n && b->first[t] < hi; t++) {
 		int64_t n = b->first[t + 1] - b->first[t], from = lo - b->first[t], to = hi - b->first[t];
 		from = from > 0 ? from - from % b->grain[t] : 0;
@@ -220,7 +214,6 @@ void bundle_run(const struct kplan *k, const struct kargs *a, bundle_range *rang
 {
 	const struct bundle *b = k->state;
 	int64_t n = b->first[b->n], parts = n / SERIAL, most = omp_get_max_threads();
-
 	if (parts > most)
 		parts = most;
 	if (parts < 1)
@@ -234,14 +227,12 @@ void bundle_run(const struct kplan *k, const struct kargs *a, bundle_range *rang
 int64_t bundle_pieces(const struct kplan *k)
 {
 	const struct bundle *b = k->state;
-
 	return b->piece[b->n];
 }
 
 int64_t bundle_first_piece(const struct kplan *k, int t)
 {
 	const struct bundle *b = k->state;
-
 	return b->piece[t];
 }
 

@@ -34,7 +34,6 @@ static const struct bundle_form squares_form = { 0, 1, 0, squares_member };
 static int sum_squares_shape(struct graph *g, struct node *n)
 {
 	const struct shape scalar = { 0 };
-
 	TRY(bundle_check(g, n, squares_form));
 	return graph_out(g, n, 0, DTYPE_F32, &scalar);
 }
@@ -42,7 +41,6 @@ static int sum_squares_shape(struct graph *g, struct node *n)
 static int clip_factor_shape(struct graph *g, struct node *n)
 {
 	const struct shape scalar = { 0 };
-
 	if (n->nin < 2)
 		return ERR(E_SHAPE, &g->cur_loc, "'%s' needs a sum", n->op->name);
 	for (int i = 0; i < n->nin; i++) {
@@ -59,7 +57,6 @@ static int clip_factor_shape(struct graph *g, struct node *n)
 static int sum_squares_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	tid t;
-
 	for (int i = 0; i < n->nin; i++) {
 		if (!grad_wanted(g, n, i))
 			continue;
@@ -121,7 +118,6 @@ static void squares_piece_reference(const struct kplan *k, const struct kargs *a
 {
 	const double *x = a->in[t];
 	double sum = 0;
-
 	for (int64_t i = lo; i < hi; i++)
 		sum += x[i] * x[i];
 	((double *)a->ws)[number] = sum;
@@ -131,7 +127,6 @@ static double sum_of_pieces(const struct kplan *k, const struct kargs *a)
 {
 	const double *part = a->ws;
 	double sum = 0;
-
 	for (int64_t i = 0; i < bundle_pieces(k); i++)
 		sum += part[i];
 	return sum;
@@ -155,7 +150,6 @@ static int sum_squares_reference(const struct kplan *k, const struct kargs *a)
 static double clip_factor(double squares_sum, double scale, double max_norm)
 {
 	double norm = scale * sqrt(squares_sum);
-
 	return norm <= max_norm ? scale : scale * (max_norm / norm);
 }
 

@@ -85,7 +85,6 @@ struct bundle_form sgd_form(const struct node *n)
 {
 	const struct sgd_attr *at = n->attr;
 	bool v = at->momentum > 0;
-
 	return (struct bundle_form){ DESCENT_HEAD, 2 + v, 1 + v, sgd_member, at->each.copy_of };
 }
 
@@ -99,7 +98,6 @@ struct bundle_form rmsprop_form(const struct node *n)
 {
 	const struct rmsprop_attr *at = n->attr;
 	bool b = at->momentum > 0;
-
 	return (struct bundle_form){ DESCENT_HEAD, 3 + b, 2 + b, rmsprop_member, at->each.copy_of };
 }
 
@@ -122,7 +120,6 @@ bool descent_form(const struct node *n, struct bundle_form *f)
 static int want_whole(struct graph *g, const struct node *n, int i, const char *what)
 {
 	enum dtype t = graph_t(g, n->in[i])->dtype;
-
 	if (t != DTYPE_I64 && t != DTYPE_I32)
 		return ERR(E_SHAPE, &g->cur_loc, "the %s of '%s' must be an integer, but is %s", what,
 		           n->op->name, dtype_name(t));
@@ -133,7 +130,6 @@ static int check_trust(struct graph *g, const struct node *n, int groups)
 {
 	const struct shape *s = node_in_shape(g, n, DESCENT_TRUST);
 	char text[SHAPE_TEXT];
-
 	TRY(node_want_float(g, n, DESCENT_TRUST, "trust"));
 	if (s->nd == 1 && s->d[0] == groups)
 		return 0;
@@ -146,7 +142,6 @@ static int check_head(struct graph *g, const struct node *n, int groups)
 {
 	static const int scalar[] = { DESCENT_RATE, DESCENT_SCALE, DESCENT_APPLY };
 	static const char *const name[] = { "learning rate", "grad_scale", "apply" };
-
 	for (int i = 0; i < 3; i++)
 		if (node_has(n, scalar[i])) {
 			TRY(node_want_float(g, n, scalar[i], name[i]));
@@ -170,7 +165,6 @@ static int descent_shape(struct graph *g, struct node *n, struct bundle_form f,
                          const struct each_attr *each)
 {
 	int groups = bundle_groups(n, f);
-
 	TRY(bundle_check(g, n, f));
 	if (each->direction && each->copy_of.n)
 		return ERR(E_SHAPE, &g->cur_loc, "'%s' makes no new weights that there could be copies of",
@@ -195,7 +189,6 @@ static int descent_shape(struct graph *g, struct node *n, struct bundle_form f,
 static int sgd_shape(struct graph *g, struct node *n)
 {
 	const struct sgd_attr *at = n->attr;
-
 	if (at->nesterov && !(at->momentum > 0))
 		return ERR(E_CONFIG, &g->cur_loc, "'nesterov' needs a 'momentum' above 0");
 	if (at->rate_inside && at->each.direction)
@@ -220,7 +213,6 @@ static int rmsprop_shape(struct graph *g, struct node *n)
 static void descent_cost(const struct graph *g, const struct node *n, struct cost *c, int flops)
 {
 	const struct each_attr *each = n->attr;
-
 	flops += 2 * (each->weight_decay.n > 0) + node_has(n, DESCENT_SCALE) +
 	         node_has(n, DESCENT_TRUST);
 	for (int i = 0; i < n->nout; i++)
@@ -232,7 +224,6 @@ static void descent_cost(const struct graph *g, const struct node *n, struct cos
 static void sgd_cost(const struct graph *g, const struct node *n, struct cost *c)
 {
 	const struct sgd_attr *at = n->attr;
-
 	descent_cost(g, n, c, 2 + 2 * (at->momentum > 0) + 2 * at->nesterov);
 }
 
@@ -282,7 +273,6 @@ static void adam_factors(const struct kplan *k, const struct kargs *a)
 	const void *step = a->in[DESCENT_STEP];
 	bool narrow = graph_t(k->g, k->n->in[DESCENT_STEP])->dtype == DTYPE_I32;
 	double t = 1 + (narrow ? (double)*(const int32_t *)step : (double)*(const int64_t *)step);
-
 	f->mean = 1 / (1 - pow(at->beta1, t));
 	f->root = 1 / sqrt(1 - pow(at->beta2, t));
 }

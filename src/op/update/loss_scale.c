@@ -56,7 +56,6 @@ static const struct bundle_form max_form = { 0, 1, 0, max_member };
 static int want_state(struct graph *g, const struct node *n)
 {
 	const struct shape *s = node_in_shape(g, n, 0);
-
 	TRY(node_want_float(g, n, 0, "state"));
 	if (s->nd == 1 && s->d[0] == LOSS_SCALE_STATE)
 		return 0;
@@ -68,7 +67,6 @@ static int loss_scale_shape(struct graph *g, struct node *n)
 {
 	const struct shape scalar = { 0 };
 	enum dtype step = graph_t(g, n->in[1])->dtype;
-
 	TRY(want_state(g, n));
 	if (step != DTYPE_I64 && step != DTYPE_I32)
 		return ERR(E_SHAPE, &g->cur_loc, "the step of '%s' must be an integer", n->op->name);
@@ -81,7 +79,6 @@ static int loss_scale_shape(struct graph *g, struct node *n)
 static int max_abs_shape(struct graph *g, struct node *n)
 {
 	const struct shape scalar = { 0 };
-
 	TRY(bundle_check(g, n, max_form));
 	return graph_out(g, n, 0, DTYPE_F32, &scalar);
 }
@@ -89,7 +86,6 @@ static int max_abs_shape(struct graph *g, struct node *n)
 static int loss_scale_update_shape(struct graph *g, struct node *n)
 {
 	const struct shape scalar = { 0 };
-
 	TRY(want_state(g, n));
 	for (int i = 1; i < n->nin; i++) {
 		TRY(node_want_float(g, n, i, "maximum"));
@@ -151,7 +147,6 @@ static void max_piece_reference(const struct kplan *k, const struct kargs *a, in
 {
 	const double *x = a->in[t];
 	double most = 0;
-
 	for (int64_t i = lo; i < hi; i++)
 		most = worse(fabs(x[i]), most);
 	((double *)a->ws)[number] = most;
@@ -160,7 +155,6 @@ static void max_piece_reference(const struct kplan *k, const struct kargs *a, in
 static double worst_piece(const struct kplan *k, const struct kargs *a)
 {
 	double most = 0;
-
 	for (int64_t i = 0; i < bundle_pieces(k); i++)
 		most = worse(((const double *)a->ws)[i], most);
 	return most;
@@ -202,7 +196,6 @@ static void step_logmax(const struct loss_scale_update_attr *at, double *s, doub
                         bool overflow)
 {
 	double x = overflow ? at->log_max : log2(most / s[SCALE]), fast, slow, variance;
-
 	if (!isfinite(x))               /* all gradients are zero */
 		return;
 	s[COUNT]++;
@@ -220,7 +213,6 @@ static void step_logmax(const struct loss_scale_update_attr *at, double *s, doub
 static double update(const struct loss_scale_update_attr *at, double *s, double most)
 {
 	bool overflow = !isfinite(most);
-
 	s[SCALE] = s[SCALE] > 0 ? s[SCALE] : at->start;
 	s[SKIPPED] += overflow;
 	if (at->mode == LOSS_SCALE_DYNAMIC)

@@ -67,7 +67,6 @@ static int norms_shape(struct graph *g, struct node *n)
 	const struct norms_attr *at = n->attr;
 	int groups = bundle_groups(n, norms_form);
 	struct shape s = { 2, { 2, groups } };
-
 	TRY(bundle_check(g, n, norms_form));
 	TRY(check_list(g, n, "decay", at->decay.n, groups));
 	if (node_has(n, 0)) {
@@ -83,7 +82,6 @@ static int trust_ratio_shape(struct graph *g, struct node *n)
 	const struct shape *in = node_in_shape(g, n, 0);
 	struct shape s = { 1, { in->d[1] } };
 	char text[SHAPE_TEXT];
-
 	TRY(node_want_float(g, n, 0, "input"));
 	if (in->nd != 2 || in->d[0] != 2)
 		return ERR(E_SHAPE, &g->cur_loc, "'%s' needs two norms for each group, not %s", n->op->name,
@@ -135,7 +133,6 @@ static int norms_plan(struct kplan *k)
 static double ratio(const struct trust_ratio_attr *at, double w, double g, double rate)
 {
 	double r;
-
 	if ((w == 0 || g == 0) && !isnan(at->zero))
 		return at->zero;
 	r = g + at->eps > 0 ? at->eta * w / (g + at->eps) : 1;

@@ -47,7 +47,6 @@ static const struct bundle_form sum_form = { 1, 2, 1, sum_member };
 static int accumulate_shape(struct graph *g, struct node *n)
 {
 	enum dtype t = graph_t(g, n->in[0])->dtype;
-
 	if (t != DTYPE_I64 && t != DTYPE_I32)
 		return ERR(E_SHAPE, &g->cur_loc, "the index of '%s' must be an integer, but is %s",
 		           n->op->name, dtype_name(t));
@@ -108,7 +107,6 @@ static enum sum_how how_to_sum(const struct kplan *k, const struct kargs *a)
 	const struct accumulate_attr *at = k->n->attr;
 	int64_t index = whole(k, a, SUM_INDEX),
 	        below = at->level > 0 ? (INT64_C(1) << at->level) - 1 : 0;
-
 	if (at->level < 0)
 		return index == 0 ? SUM_SET : SUM_ADD;
 	if (whole(k, a, SUM_ABSENT) && !at->all)

@@ -74,7 +74,6 @@ static void add_block(const struct task *t, int64_t block, bool add)
 	const int64_t first = block * WINO_K, count = wino_least(WINO_K, w->ntile - first);
 	const int64_t pos = wino_pos(WINO_K, width), one = AT_ONE(alpha) * pos;
 	struct wino_spot s[WINO_K];
-
 	wino_spots_x(w, first, count, s);
 	wino_input_block(w, t->x, t->chunk, s, count, t->v);
 	wino_spots_y(w, first, count, s);
