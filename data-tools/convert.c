@@ -34,9 +34,9 @@ static const char usage[] =
 static int check_no_target(const struct conversion *c)
 {
 	const struct { const char *name; bool given; } of_target[] = {
-		{"classes", c->classes}, {"labels", c->labels}, {"class-names", c->class_names},
-		{"ignore", c->ignore_text}, {"target-dtype", c->target_dtype},
-		{"target-layout", c->target_layout},
+		{ "classes", c->classes }, { "labels", c->labels }, { "class-names", c->class_names },
+		{ "ignore", c->ignore_text }, { "target-dtype", c->target_dtype },
+		{ "target-layout", c->target_layout },
 	};
 
 	for (size_t i = 0; i < sizeof of_target / sizeof *of_target; i++)
@@ -451,7 +451,7 @@ static int run_command(void *arg)
 {
 	const int argc = ((struct command *)arg)->argc;
 	char **argv = ((struct command *)arg)->argv;
-	struct conversion c = {.level = 3};
+	struct conversion c = { .level = 3 };
 	struct arena *a = arena_new();
 	int rc;
 	signals_block();
@@ -480,7 +480,7 @@ static int run_command(void *arg)
 /* The output is looked for here as well, since a child that died cannot say what it was. */
 int main(int argc, char **argv)
 {
-	struct command command = {argc, argv};
+	struct command command = { argc, argv };
 	log_init("dlx-convert", 0, 1);
 	for (int i = 1; i + 1 < argc; i++)
 		if (strcmp(argv[i], "-o") == 0 || strcmp(argv[i], "--output") == 0)

@@ -107,11 +107,11 @@ static int add_file(struct each *e, const char *file, const char *names)
 	struct conversion *c = mem_alloc(sizeof *c);
 	const char *spec = arena_printf(a, "%s%s", file, names);
 	*c = *e->all;
-	c->inputs = (struct texts){.n = 1, .v = &spec};
+	c->inputs = (struct texts){ .n = 1, .v = &spec };
 	int rc = convert_plan(c, a);
 	if (rc == 0)
 		rc = add_planned(e, file, c);
-	c->inputs = (struct texts){0};
+	c->inputs = (struct texts){ 0 };
 	if (rc < 0)
 		rc = close_record(e, rc);
 	drop_last(e);
@@ -140,7 +140,7 @@ static int add_spec(struct each *e, const char *spec)
 
 int convert_each(const struct conversion *c)
 {
-	struct each e = {.all = c};
+	struct each e = { .all = c };
 	int rc = 0;
 	for (int i = 0; i < c->inputs.n && rc == 0; i++)
 		rc = add_spec(&e, c->inputs.v[i]);

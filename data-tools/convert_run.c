@@ -203,8 +203,8 @@ static int convert_sample(struct run *r, int64_t sample)
 	TRY(narrow(r, &i->input, r->input_out, r->input, n, sample));
 	TRY(narrow(r, &i->target, r->target_out, r->target, tn, sample));
 	return record_add(r->w, &(struct record_sample){
-		.data = (const void *const[]){r->input_out, r->target_out}, .shape = r->shape,
-		.key = side_key(c->input, sample)});
+		.data = (const void *const[]){ r->input_out, r->target_out }, .shape = r->shape,
+		.key = side_key(c->input, sample) });
 }
 
 static void warn_of_values(const struct run *r)

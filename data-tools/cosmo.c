@@ -26,13 +26,13 @@
 static const char usage[] = "usage: dlx-cosmo [OPTIONS] -o OUT.dlx";
 
 #define REDSHIFTS 4
-static const double redshift[REDSHIFTS] = {0, 0.5, 1.5, 3};
-static const char *const redshift_name[REDSHIFTS] = {"z=0", "z=0.5", "z=1.5", "z=3"};
+static const double redshift[REDSHIFTS] = { 0, 0.5, 1.5, 3 };
+static const char *const redshift_name[REDSHIFTS] = { "z=0", "z=0.5", "z=1.5", "z=3" };
 
 /* What is learned: each parameter is mean (1 + spread u), and u, from -1 to 1, is the target. */
 #define PARAMETERS 4
-static const char *const parameter_name[PARAMETERS] = {"omega_m", "sigma_8", "n_s", "h_0"};
-static const double parameter_mean[PARAMETERS] = {0.30, 0.80, 0.96, 70};
+static const char *const parameter_name[PARAMETERS] = { "omega_m", "sigma_8", "n_s", "h_0" };
+static const double parameter_mean[PARAMETERS] = { 0.30, 0.80, 0.96, 70 };
 #define SPREAD 0.1
 #define OMEGA_B 0.045
 #define T_CMB 2.726
@@ -98,8 +98,8 @@ static struct cosmology draw(struct job *j)
 		j->target[i] = (float)u;
 		value[i] = parameter_mean[i] * (1 + SPREAD * u);
 	}
-	return (struct cosmology){.omega_m = value[0], .omega_b = OMEGA_B, .h = value[3] / 100,
-	                          .n_s = value[2], .sigma_8 = value[1], .t_cmb = T_CMB};
+	return (struct cosmology){ .omega_m = value[0], .omega_b = OMEGA_B, .h = value[3] / 100,
+	                          .n_s = value[2], .sigma_8 = value[1], .t_cmb = T_CMB };
 }
 
 static void make_universe(void *arg)
@@ -140,8 +140,8 @@ static int write_universe(struct record_writer *w, struct job *j, int16_t *sampl
 		return err_context(j->rc, "universe %lld", (long long)j->number);
 	}
 	for (int64_t i = 0; i < side * side * side; i++) {
-		const int64_t at[] = {i / side / side * q->cube, i / side % side * q->cube,
-		                      i % side * q->cube};
+		const int64_t at[] = { i / side / side * q->cube, i / side % side * q->cube,
+		                      i % side * q->cube };
 
 		cut(q, j->counts, at, sample);
 		TRY(record_append(w, sample, j->target));
@@ -218,10 +218,10 @@ static int make_all(struct makers *m, const struct request *q, struct record_wri
 
 static struct record_info describe(const struct request *q)
 {
-	const int64_t in[] = {REDSHIFTS, q->cube, q->cube, q->cube}, out[] = {PARAMETERS};
+	const int64_t in[] = { REDSHIFTS, q->cube, q->cube, q->cube }, out[] = { PARAMETERS };
 	struct record_info i = {
-		.input = {.dtype = DTYPE_I16, .shape = shape_of(4, in), .channels = redshift_name},
-		.target = {.dtype = DTYPE_F32, .shape = shape_of(1, out), .channels = parameter_name},
+		.input = { .dtype = DTYPE_I16, .shape = shape_of(4, in), .channels = redshift_name },
+		.target = { .dtype = DTYPE_F32, .shape = shape_of(1, out), .channels = parameter_name },
 		.mask = -1, .ignore = RECORD_NO_IGNORE, .command = q->command,
 	};
 	return i;
@@ -246,7 +246,7 @@ static int summary(const struct request *q, struct record_writer *w, int rc)
 static int make(const struct request *q)
 {
 	const int64_t wanted = q->threads ? q->threads : host_processors();
-	struct makers m = {.n = (int)(wanted < q->universes ? wanted : q->universes)};
+	struct makers m = { .n = (int)(wanted < q->universes ? wanted : q->universes) };
 	const struct record_info info = describe(q);
 	struct record_writer *w;
 	int rc = makers_new(&m, q);
@@ -315,7 +315,7 @@ static int run(struct request *q, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct request q = {.universes = 64, .size = 64, .cell = CELL, .seed = 1, .level = 3};
+	struct request q = { .universes = 64, .size = 64, .cell = CELL, .seed = 1, .level = 3 };
 	int rc;
 	signals_block();
 	log_init("dlx-cosmo", 0, 1);

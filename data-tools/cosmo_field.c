@@ -91,7 +91,7 @@ struct mode {
 static struct mode mode_of(const struct field *f, int64_t at)
 {
 	const int half = f->n / 2 + 1;
-	struct mode m = {.at = at};
+	struct mode m = { .at = at };
 	double squares = 0;
 	m.index[2] = (int)(at % half);
 	m.index[1] = fourier_wave((int)(at / half % f->n), f->n);

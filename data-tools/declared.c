@@ -71,7 +71,7 @@ int declared_read(struct declared *d, const char *variable)
 	const size_t n = variable ? strlen(variable) : 0;
 	const char *open = n && variable[n - 1] == ']' ? strrchr(variable, '[') : NULL;
 	const size_t name = open ? (size_t)(open - variable) : n;
-	*d = (struct declared){.dtype = -1};
+	*d = (struct declared){ .dtype = -1 };
 	if (name) {
 		d->name = mem_calloc(1, name + 1);
 		memcpy(d->name, variable, name);
@@ -114,8 +114,8 @@ static void tell_what_fits(uint64_t bytes, const char *name, struct buf *out)
 		unsigned size;
 		const char *names, *example;
 	} types[] = {
-		{1, "u8 or i8", "u8"}, {2, "f16, bf16, i16 or u16", "i16"}, {4, "f32 or i32", "f32"},
-		{8, "f64 or i64", "f64"},
+		{ 1, "u8 or i8", "u8" }, { 2, "f16, bf16, i16 or u16", "i16" }, { 4, "f32 or i32", "f32" },
+		{ 8, "f64 or i64", "f64" },
 	};
 	unsigned best = 0;
 

@@ -65,8 +65,8 @@ static void add_panels(struct canvas *c, const struct record_array *a, int lead,
 		const int64_t h = s->d[nd - 2], w = s->d[nd - 1];
 		const int64_t d = spatial == 3 ? s->d[lead] : 1;
 
-		*p = (struct panel){.target = target, .labels = labels, .h = h, .w = w,
-		                    .offset = (k * d + d / 2) * h * w};
+		*p = (struct panel){ .target = target, .labels = labels, .h = h, .w = w,
+		                    .offset = (k * d + d / 2) * h * w };
 		if (!labels)
 			set_range(p, k < a->nstats ? &a->stats[k] : NULL);
 		c->h = h > c->h ? h : c->h;
@@ -185,7 +185,7 @@ static int draw_all(struct canvas *c, int *drawn)
 
 int draw_samples(const struct record *r, const struct draw_options *o)
 {
-	struct canvas c = {.r = r, .o = o, .size = -1};
+	struct canvas c = { .r = r, .o = o, .size = -1 };
 	int drawn = 0, rc;
 	c.panel = mem_calloc(2 * MAX_PANELS, sizeof(*c.panel));
 	c.raw = mem_alloc(record_raw_bytes(record_info(r)));

@@ -9,11 +9,11 @@ static const struct {
 	const char *code, *name;
 	enum dtype dtype;
 } types[] = {
-	{"f2", "float16", DTYPE_F16}, {"f4", "float32", DTYPE_F32}, {"f8", "float64", DTYPE_F64},
-	{"", "bfloat16", DTYPE_BF16}, {"i1", "int8", DTYPE_I8},     {"u1", "uint8", DTYPE_U8},
-	{"b1", "bool", DTYPE_U8},     {"i2", "int16", DTYPE_I16},   {"u2", "uint16", DTYPE_U16},
-	{"i4", "int32", DTYPE_I32},   {"u4", "uint32", DTYPE_I64},  {"i8", "int64", DTYPE_I64},
-	{"u8", "uint64", DTYPE_I64},
+	{ "f2", "float16", DTYPE_F16 }, { "f4", "float32", DTYPE_F32 }, { "f8", "float64", DTYPE_F64 },
+	{ "", "bfloat16", DTYPE_BF16 }, { "i1", "int8", DTYPE_I8 },     { "u1", "uint8", DTYPE_U8 },
+	{ "b1", "bool", DTYPE_U8 },     { "i2", "int16", DTYPE_I16 },   { "u2", "uint16", DTYPE_U16 },
+	{ "i4", "int32", DTYPE_I32 },   { "u4", "uint32", DTYPE_I64 },  { "i8", "int64", DTYPE_I64 },
+	{ "u8", "uint64", DTYPE_I64 },
 };
 
 bool element_find(struct element *out, const char *text)

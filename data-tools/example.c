@@ -24,12 +24,12 @@ static const struct example {
 	int (*make)(const char *dir);
 	const char *about;
 } examples[] = {
-	{"classifier", example_digits, "coloured digits, channels last in .npy, with labels in .idx"},
-	{"regression", example_storms, "wind fields and the storms that they are of, in HDF5"},
-	{"unet2d", example_cells, "microscopy pictures of several sizes and their labels, in PNG"},
-	{"unet3d", example_volumes, "scanned volumes and their labels, in HDF5"},
-	{"netcdf", example_rain, "weather of four files and a ground without a time, in NetCDF"},
-	{"finetune", example_materials, "pictures of materials in .npy, and a ResNet-18's weights"},
+	{ "classifier", example_digits, "coloured digits, channels last in .npy, with labels in .idx" },
+	{ "regression", example_storms, "wind fields and the storms that they are of, in HDF5" },
+	{ "unet2d", example_cells, "microscopy pictures of several sizes and their labels, in PNG" },
+	{ "unet3d", example_volumes, "scanned volumes and their labels, in HDF5" },
+	{ "netcdf", example_rain, "weather of four files and a ground without a time, in NetCDF" },
+	{ "finetune", example_materials, "pictures of materials in .npy, and a ResNet-18's weights" },
 };
 #define EXAMPLES (int)(sizeof examples / sizeof *examples)
 
@@ -59,7 +59,7 @@ static void help(void)
 
 static int unknown(const char *name)
 {
-	struct suggest near = {.word = name};
+	struct suggest near = { .word = name };
 	for (int i = 0; i < EXAMPLES; i++)
 		suggest_offer(&near, examples[i].name);
 	if (near.best)
@@ -81,7 +81,7 @@ static int make(const struct request *q, const char *name)
 
 int main(int argc, char **argv)
 {
-	struct request q = {.dir = "."};
+	struct request q = { .dir = "." };
 	int rc;
 	log_init("dlx-example", 0, 1);
 	rc = debug_read();

@@ -54,7 +54,7 @@ static void blow(struct example_rng *r, struct example_array *a, int64_t n)
 
 int example_storms(const char *dir)
 {
-	const int64_t d[] = {STORMS, GRID, GRID};
+	const int64_t d[] = { STORMS, GRID, GRID };
 	struct example_array a[STORM_FIELDS] = {
 		[U] = example_new("u", "wind to the east, m/s", DTYPE_F32, 3, d),
 		[V] = example_new("v", "wind to the north, m/s", DTYPE_F32, 3, d),
@@ -108,7 +108,7 @@ static double waves_at(const struct waves *w, int64_t lat, int64_t lon)
 static double ground(int64_t lat, int64_t lon)
 {
 	static const double mountain[][4] = {  /* latitude, longitude, width, height */
-		{8, 1, 3, 2}, {15, 14, 4, 2.5}, {6, 25, 3, 3}, {17, 36, 4, 2}
+		{ 8, 1, 3, 2 }, { 15, 14, 4, 2.5 }, { 6, 25, 3, 3 }, { 17, 36, 4, 2 }
 	};
 	double h = 0;
 	for (int k = 0; k < 4; k++) {
@@ -159,10 +159,10 @@ static struct example_array coordinate(const char *name, const char *units, int6
 static struct example_array field(const char *name, const char *about, const char *units,
                                   int64_t hours)
 {
-	const int64_t d[] = {hours, LAT, LON};
+	const int64_t d[] = { hours, LAT, LON };
 	const int skip = hours == 0;
 	struct example_array a = example_new(name, about, DTYPE_F32, 3 - skip, d + skip);
-	static const char *const axes[] = {"time", "lat", "lon"};
+	static const char *const axes[] = { "time", "lat", "lon" };
 	for (int i = 0; i < a.shape.nd; i++)
 		a.axis[i] = axes[i + skip];
 	a.units = units;
@@ -219,7 +219,7 @@ static int write_weather(const char *dir, struct example_rng *r, const struct we
 
 static int write_ground(const char *dir)
 {
-	struct example_array a[] = {latitudes(), longitudes(), heights()};
+	struct example_array a[] = { latitudes(), longitudes(), heights() };
 	int rc = example_write(dir, "ground.nc", a, 3);
 	example_release(a, 3);
 	return rc;
@@ -228,11 +228,11 @@ static int write_ground(const char *dir)
 int example_rain(const char *dir)
 {
 	static const struct weather files[] = {
-		{"weather-1.nc", 60, 60, false},
-		{"weather-2.nc", 120, 60, false},
-		{"weather-3.nc", 180, 60, false},
-		{"weather-4.nc", 240, 60, false},
-		{"forecast.nc", 300, 24, true},
+		{ "weather-1.nc", 60, 60, false },
+		{ "weather-2.nc", 120, 60, false },
+		{ "weather-3.nc", 180, 60, false },
+		{ "weather-4.nc", 240, 60, false },
+		{ "forecast.nc", 300, 24, true },
 	};
 	struct example_rng r = example_rng("rain");
 	int rc = write_ground(dir);

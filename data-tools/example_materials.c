@@ -58,7 +58,7 @@ static void draw(struct example_rng *r, int kind, uint8_t *out)
 
 static int write_pictures(const char *dir)
 {
-	const int64_t d[] = {COUNT, SIDE, SIDE, 3};
+	const int64_t d[] = { COUNT, SIDE, SIDE, 3 };
 	struct example_array a[] = {
 		example_new("images", "red, green, blue of each point", DTYPE_U8, 4, d),
 		example_new("labels", "stripes, dots, grain, plain", DTYPE_U8, 1, d),
@@ -91,7 +91,7 @@ static float *add(struct weights *w, const char *name, int nd, const int64_t *d)
 {
 	const struct shape s = shape_of(nd, d);
 	float *data = arena_alloc(w->arena, (size_t)shape_count(&s) * sizeof *data);
-	w->t[w->n++] = (struct st_tensor){name, DTYPE_F32, s, data};
+	w->t[w->n++] = (struct st_tensor){ name, DTYPE_F32, s, data };
 	return data;
 }
 
@@ -112,7 +112,7 @@ static void add_random(struct weights *w, const char *name, double deviation, in
  * against another. */
 static double detector(int k, int channel, int y, int x)
 {
-	static const double colour[2][3] = {{0.3, 0.6, 0.1}, {0.5, -0.7, 0.2}};
+	static const double colour[2][3] = { { 0.3, 0.6, 0.1 }, { 0.5, -0.7, 0.2 } };
 	const double angle = k % 8 * PI / 8, wave = k / 8 % 2 ? 1.6 : 0.8, phase = k / 16 % 2 * PI / 2;
 	const double along = (x - 3) * cos(angle) + (y - 3) * sin(angle);
 	const double bell = exp(-((x - 3) * (x - 3) + (y - 3) * (y - 3)) / 8.);
@@ -121,7 +121,7 @@ static double detector(int k, int channel, int y, int x)
 
 static void add_detectors(struct weights *w)
 {
-	const int64_t d[] = {64, 3, 7, 7};
+	const int64_t d[] = { 64, 3, 7, 7 };
 	float *data = add(w, "conv1.weight", 4, d);
 	for (int i = 0; i < 64 * 3 * 49; i++)
 		data[i] = (float)detector(i / 147, i / 49 % 3, i / 7 % 7, i % 7);
@@ -130,7 +130,7 @@ static void add_detectors(struct weights *w)
 static void add_norm(struct weights *w, const char *name, int64_t channels, float scale)
 {
 	const struct { const char *name; float value; } parts[] = {
-		{"weight", scale}, {"bias", 0}, {"running_mean", 0}, {"running_var", 1}
+		{ "weight", scale }, { "bias", 0 }, { "running_mean", 0 }, { "running_var", 1 }
 	};
 	static const int64_t batches = 1;
 
@@ -140,14 +140,14 @@ static void add_norm(struct weights *w, const char *name, int64_t channels, floa
 		for (int64_t c = 0; c < channels; c++)
 			data[c] = parts[i].value;
 	}
-	w->t[w->n++] = (struct st_tensor){arena_printf(w->arena, "%s.num_batches_tracked", name),
-		                              DTYPE_I64, {0}, &batches};
+	w->t[w->n++] = (struct st_tensor){ arena_printf(w->arena, "%s.num_batches_tracked", name),
+		                              DTYPE_I64, { 0 }, &batches };
 }
 
 /* What a block passes on where its channels grow: its input, twice. */
 static void add_downsample(struct weights *w, const char *path, int64_t in, int64_t out)
 {
-	const int64_t d[] = {out, in, 1, 1};
+	const int64_t d[] = { out, in, 1, 1 };
 	float *data = add(w, arena_printf(w->arena, "%s.downsample.0.weight", path), 4, d);
 	for (int64_t o = 0; o < out; o++)
 		data[o * in + o % in] = 1;
@@ -158,7 +158,7 @@ static void add_block(struct weights *w, int stage, int b, int64_t in, int64_t o
 {
 	const char *path = arena_printf(w->arena, "layer%d.%d", stage, b);
 	for (int i = 1; i <= 2; i++) {
-		const int64_t d[] = {out, i == 1 ? in : out, 3, 3};
+		const int64_t d[] = { out, i == 1 ? in : out, 3, 3 };
 
 		add_random(w, arena_printf(w->arena, "%s.conv%d.weight", path, i),
 		           sqrt(2. / (double)(out * 9)), 4, d);
@@ -170,8 +170,8 @@ static void add_block(struct weights *w, int stage, int b, int64_t in, int64_t o
 
 static int write_weights(const char *dir)
 {
-	struct weights w = {.arena = arena_new()};
-	const int64_t classes = 1000, d[] = {classes, 512};
+	struct weights w = { .arena = arena_new() };
+	const int64_t classes = 1000, d[] = { classes, 512 };
 	const char *path = arena_printf(w.arena, "%s/resnet18.safetensors", dir);
 	int rc;
 	add_detectors(&w);

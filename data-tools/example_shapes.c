@@ -69,11 +69,11 @@ int example_cells(const char *dir)
 		const char *name;
 		int64_t d[3];
 	} sets[] = {
-		{"small", {16, 96, 96}},
-		{"wide", {12, 96, 150}},
-		{"tall", {12, 160, 110}},
-		{"new-small", {3, 98, 122}},
-		{"new-large", {4, 130, 170}},
+		{ "small", { 16, 96, 96 } },
+		{ "wide", { 12, 96, 150 } },
+		{ "tall", { 12, 160, 110 } },
+		{ "new-small", { 3, 98, 122 } },
+		{ "new-large", { 4, 130, 170 } },
 	};
 	struct example_rng r = example_rng("cells");
 	int rc = 0;
@@ -95,8 +95,8 @@ struct blob {
 /* Whether point i of a volume is in b. */
 static bool inside(const struct blob *b, int64_t i)
 {
-	const double at[] = {(double)(i / (SIDE * SIDE)), (double)(i / SIDE % SIDE),
-		                 (double)(i % SIDE)};
+	const double at[] = { (double)(i / (SIDE * SIDE)), (double)(i / SIDE % SIDE),
+		                 (double)(i % SIDE) };
 	double q = 0;
 	for (int k = 0; k < 3; k++)
 		q += (at[k] - b->centre[k]) * (at[k] - b->centre[k]) / (b->radius[k] * b->radius[k]);
@@ -128,7 +128,7 @@ static struct blob lesion(struct example_rng *r, const struct blob *organ)
 /* Brightness as computed tomography has it: fat, organ, lesion, and noise. */
 static void draw_volume(struct example_rng *r, int16_t *image, uint8_t *label)
 {
-	static const double brightness[] = {-80, 50, 110};
+	static const double brightness[] = { -80, 50, 110 };
 	const struct blob body = organ(r);
 	struct blob lesions[3];
 	const int n = 1 + example_choice(r, 3);
@@ -145,7 +145,7 @@ static void draw_volume(struct example_rng *r, int16_t *image, uint8_t *label)
 
 int example_volumes(const char *dir)
 {
-	const int64_t d[] = {VOLUMES, SIDE, SIDE, SIDE}, n = SIDE * SIDE * SIDE;
+	const int64_t d[] = { VOLUMES, SIDE, SIDE, SIDE }, n = SIDE * SIDE * SIDE;
 	struct example_array a[] = {
 		example_new("image", "brightness", DTYPE_I16, 4, d),
 		example_new("label", "0 background, 1 organ, 2 lesion", DTYPE_U8, 4, d),

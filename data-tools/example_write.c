@@ -21,7 +21,7 @@
 struct example_array example_new(const char *name, const char *about, enum dtype dtype, int nd,
                                  const int64_t *d)
 {
-	struct example_array a = {.name = name, .about = about, .dtype = dtype};
+	struct example_array a = { .name = name, .about = about, .dtype = dtype };
 	a.shape = shape_of(nd, d);
 	a.data = mem_calloc((size_t)shape_count(&a.shape), dtype_size(dtype));
 	return a;
@@ -55,7 +55,7 @@ static int write_npy(struct io_file *f, const struct example_array *a, int n)
 /* IDX, the format of MNIST: 0, 0, type 8 for bytes, the number of axes, big-endian extents. */
 static int write_idx(struct io_file *f, const struct example_array *a, int n)
 {
-	uint8_t h[4 + 4 * MAXD] = {0, 0, 8, (uint8_t)a->shape.nd};
+	uint8_t h[4 + 4 * MAXD] = { 0, 0, 8, (uint8_t)a->shape.nd };
 	(void)n;
 	for (int i = 0; i < a->shape.nd; i++)
 		for (int k = 0; k < 4; k++)
@@ -147,10 +147,10 @@ static const struct {
 	int (*write)(struct io_file *f, const struct example_array *a, int n);
 	bool by_name, has_names;
 } formats[] = {
-	{".npy", write_npy, false, false},
-	{".idx", write_idx, false, false},
-	{".h5", write_hdf5, true, true},
-	{".nc", write_netcdf, true, true},
+	{ ".npy", write_npy, false, false },
+	{ ".idx", write_idx, false, false },
+	{ ".h5", write_hdf5, true, true },
+	{ ".nc", write_netcdf, true, true },
 };
 
 static void print(const char *path, const struct example_array *a, int n, bool names)
@@ -192,8 +192,8 @@ int example_write(const char *dir, const char *file, const struct example_array 
 
 static int put_png(struct io_file *f, const struct shape *s, const uint8_t *pixels)
 {
-	png_image image = {.version = PNG_IMAGE_VERSION, .format = PNG_FORMAT_GRAY,
-		               .height = (png_uint_32)s->d[1], .width = (png_uint_32)s->d[2]};
+	png_image image = { .version = PNG_IMAGE_VERSION, .format = PNG_FORMAT_GRAY,
+		               .height = (png_uint_32)s->d[1], .width = (png_uint_32)s->d[2] };
 	png_alloc_size_t n = PNG_IMAGE_PNG_SIZE_MAX(image);
 	void *file = mem_alloc(n);
 	int rc;
@@ -244,7 +244,7 @@ int example_pictures(const char *dir, const char *folder, const char *name,
 
 struct example_rng example_rng(const char *name)
 {
-	return (struct example_rng){.stream = hash_name(name)};
+	return (struct example_rng){ .stream = hash_name(name) };
 }
 
 double example_uniform(struct example_rng *r, double from, double to)

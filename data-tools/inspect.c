@@ -68,7 +68,7 @@ static int read_options(struct inspection *o, int *argc, char **argv)
 
 static void print_array(const struct record_info *i, int k)
 {
-	static const char *const roles[RECORD_ROLES] = {"", "", ", a weight", ", an extra array"};
+	static const char *const roles[RECORD_ROLES] = { "", "", ", a weight", ", an extra array" };
 	const struct record_array *a = record_array_get(i, k);
 	const bool others = i->nsizes > 1 && record_axis(i, k) >= 0;
 	char text[SHAPE_TEXT];
@@ -220,7 +220,7 @@ static void add_description(struct buf *out, const char *text, size_t len)
 
 static void add_chunk(struct buf *b, const struct record *r, const struct record_chunk *c)
 {
-	static const char *const codecs[RECORD_CODECS] = {"raw", "zstd", "planes"};
+	static const char *const codecs[RECORD_CODECS] = { "raw", "zstd", "planes" };
 	buf_printf(b, "{\"offset\": %" PRIu64 ", \"stored\": %" PRIu64 ", \"raw\": %" PRIu64
 	           ", \"codec\": \"%s\", \"hash\": \"%016" PRIx64 "\"", c->offset, c->stored, c->raw,
 	           codecs[c->codec], c->hash);
@@ -347,7 +347,7 @@ static int inspect_all(const char *pattern, const struct inspection *o)
 
 int main(int argc, char **argv)
 {
-	struct inspection o = {0};
+	struct inspection o = { 0 };
 	int rc;
 	log_init("dlx-inspect", 0, 1);
 	rc = debug_read();

@@ -10,12 +10,12 @@
 
 #include "base/err.h"
 
-const char *const layout_names[] = {"auto", "stack", "first", "last", "none", NULL};
+const char *const layout_names[] = { "auto", "stack", "first", "last", "none", NULL };
 
 #define FEW 4               /* channels of a picture */
 #define READINGS 3
 
-static const enum layout readings[READINGS] = {LAYOUT_FIRST, LAYOUT_LAST, LAYOUT_STACK};
+static const enum layout readings[READINGS] = { LAYOUT_FIRST, LAYOUT_LAST, LAYOUT_STACK };
 
 struct shape layout_places(const struct column *c, enum layout l)
 {
@@ -87,16 +87,16 @@ static bool is_one_of(const char *name, const char *const *list)
 
 static bool names_channels(const char *name)
 {
-	static const char *const names[] = {"channel", "channels", "band", "bands", "variable",
+	static const char *const names[] = { "channel", "channels", "band", "bands", "variable",
 		"variables", "feature",
-	                                    "features", "component", "components", "c", NULL};
+	                                    "features", "component", "components", "c", NULL };
 	return name && is_one_of(name, names);
 }
 
 static bool names_time(const char *name, char kind)
 {
-	static const char *const names[] = {"time", "month", "months", "day", "days", "year", "step",
-		"t", NULL};
+	static const char *const names[] = { "time", "month", "months", "day", "days", "year", "step",
+		"t", NULL };
 	return kind == 'T' || (name && is_one_of(name, names));
 }
 
@@ -106,7 +106,7 @@ static bool names_place(const char *name, char kind)
 		"level", "levels", "plev",
 	                                    "depth", "height", "width", "altitude", "row", "rows",
 	                                    "column", "columns", "north", "east", "rlat", "rlon", "ny",
-	                                    "nx", "nz", NULL};
+	                                    "nx", "nz", NULL };
 	return (kind && strchr("XYZ", kind)) || (name && is_one_of(name, names));
 }
 

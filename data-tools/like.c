@@ -136,7 +136,7 @@ static struct reading read_as(const struct source *s, int n, bool samples, enum 
 static int find_readings(const struct like *l, const struct source *s, int n, enum layout wanted,
                          struct reading *out)
 {
-	static const enum layout layouts[] = {LAYOUT_FIRST, LAYOUT_LAST, LAYOUT_STACK};
+	static const enum layout layouts[] = { LAYOUT_FIRST, LAYOUT_LAST, LAYOUT_STACK };
 	int found = 0;
 	for (int samples = 0; samples < 2; samples++)
 		for (size_t k = 0; k < sizeof layouts / sizeof *layouts; k++) {

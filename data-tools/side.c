@@ -293,7 +293,7 @@ int side_open(struct side **out, const struct side_options *o)
 
 int side_place(struct side *s, const struct shape *other, bool other_is_places)
 {
-	s->hints = (struct layout_hints){s->o->role, s->n == 1, *other, other_is_places};
+	s->hints = (struct layout_hints){ s->o->role, s->n == 1, *other, other_is_places };
 	TRY(place_columns(s));
 	TRY(check_channels(s));
 	name_channels(s);
@@ -319,8 +319,8 @@ static struct axes file_axes(const struct side *s, const struct column *c, struc
 	struct axis *out = ARENA_ARRAY(a, struct axis, MAXD + 1);
 	const int first = c->file_a_sample ? 0 : 1, last = c->sample.nd - 1,
 	          channels = s->placed == LAYOUT_FIRST ? 0 : s->placed == LAYOUT_LAST ? last : -1;
-	struct axes axes = {1, out};
-	out[0] = c->file_a_sample ? (struct axis){.n = 1} : source_axis(c->source, 0, a);
+	struct axes axes = { 1, out };
+	out[0] = c->file_a_sample ? (struct axis){ .n = 1 } : source_axis(c->source, 0, a);
 	for (int i = 0; i <= last; i++)
 		if (i != channels)
 			out[axes.n++] = source_axis(c->source, first + i, a);
@@ -332,12 +332,12 @@ static struct axes thrifty_copy(struct arena *a, const struct axes *from, const 
 {
 	struct axis *copy = ARENA_ARRAY(a, struct axis, from->n + 1);
 	for (int k = 0; k < from->n; k++) {
-		const struct axes one = {1, &from->axis[k]};
+		const struct axes one = { 1, &from->axis[k] };
 
 		copy[k] = like && k < like->n && axis_equal(&from->axis[k], &like->axis[k])
 		          ? like->axis[k] : *axes_copy(a, &one).axis;
 	}
-	return (struct axes){from->n, copy};
+	return (struct axes){ from->n, copy };
 }
 
 static bool says_anything(const struct axes *axes)
@@ -366,7 +366,7 @@ static int column_axes(const struct side *s, struct column *c, struct arena *a, 
 		if (n == 0 && !says_anything(&of[0]))
 			break;
 	}
-	*out = rc == 0 && n == c->nfiles ? axes_join(a, of, n) : (struct axes){0};
+	*out = rc == 0 && n == c->nfiles ? axes_join(a, of, n) : (struct axes){ 0 };
 	mem_free(of);
 	return rc;
 }
@@ -377,7 +377,7 @@ int side_axes(struct side *s, struct arena *a, const int64_t *sample, int64_t n,
 	struct axis *chosen;
 	while (c->repeated && c + 1 < s->column + s->n)
 		c++;
-	*out = (struct axes){0};
+	*out = (struct axes){ 0 };
 	if (c->repeated || c->source->format->picture)
 		return 0;
 	TRY(column_axes(s, c, a, out));
@@ -488,7 +488,7 @@ static int size_fault(const struct side *s, const struct column *c, int64_t i,
 
 int side_size(struct side *s, int64_t i, struct shape *out)
 {
-	struct shape places = {0};
+	struct shape places = { 0 };
 	for (int k = 0; k < s->n; k++) {
 		struct column *c = &s->column[k];
 		struct shape sample, rest;

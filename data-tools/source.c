@@ -53,8 +53,8 @@ static const struct source_format *by_content(const char *path)
 	} known[] = {
 		{"CDF", 3, &source_netcdf}, {"\x89HDF", 4, &source_hdf5}, {"\x93NUMPY", 6, &source_npy},
 		{"PK\x03\x04", 4, &source_npz}, {"\x89PNG", 4, &source_png}, {"II*\0", 4, &source_tiff},
-		{"MM\0*", 4, &source_tiff}, {"II+\0", 4, &source_tiff}, {"MM\0+", 4, &source_tiff},
-		{"\0\0", 2, &source_idx},
+		{ "MM\0*", 4, &source_tiff }, { "II+\0", 4, &source_tiff }, { "MM\0+", 4, &source_tiff },
+		{ "\0\0", 2, &source_idx },
 	};
 	char head[8] = "xxxxxxxx";
 	FILE *f = fopen(path, "rb");
@@ -110,7 +110,7 @@ static int unknown_format(const char *path)
 
 static int choose(const char *path, const char *format, const struct source_format **out)
 {
-	const char *names[NFORMATS + 1] = {NULL}, *guess;
+	const char *names[NFORMATS + 1] = { NULL }, *guess;
 	for (size_t i = 0; i < NFORMATS; i++)
 		names[i] = formats[i]->name;
 	if (format) {
@@ -216,8 +216,8 @@ int source_read_all(struct source *s, void *out)
 
 struct axis source_axis(struct source *s, int i, struct arena *a)
 {
-	struct axis out = {.name = s->axis[i] ? arena_strdup(a, s->axis[i]) : NULL,
-	                   .n = s->shape.d[i]};
+	struct axis out = { .name = s->axis[i] ? arena_strdup(a, s->axis[i]) : NULL,
+	                   .n = s->shape.d[i] };
 	if (out.name && out.n <= AXIS_VALUES_MOST && s->format->coordinates)
 		s->format->coordinates(s, i, a, &out);
 	return out;
@@ -308,8 +308,8 @@ void source_picture_shape(struct source *s, int64_t pages, int64_t height, int64
                           int64_t channels)
 {
 	const struct { const char *name; int64_t extent; bool there; } axes[] = {
-		{"depth", pages, pages > 1}, {"height", height, true}, {"width", width, true},
-		{"channel", channels, channels > 1},
+		{ "depth", pages, pages > 1 }, { "height", height, true }, { "width", width, true },
+		{ "channel", channels, channels > 1 },
 	};
 
 	s->shape.nd = 0;

@@ -96,7 +96,7 @@ static void read_attributes(struct source *s, hid_t data)
 
 static int find_dataset(struct source *s, struct handle *h, const char *variable)
 {
-	struct names names = {0};
+	struct names names = { 0 };
 	int rc = 0;
 	if (!variable || H5Lexists(h->file, variable, H5P_DEFAULT) <= 0 ||
 	    (h->data = H5Dopen2(h->file, variable, H5P_DEFAULT)) < 0) {
@@ -137,7 +137,7 @@ static int read_shape(struct source *s, hid_t data)
 static hid_t find_scale(hid_t data, int nd, int i)
 {
 	hid_t a = -1, space = -1, type = -1, scale = -1;
-	hvl_t list[H5S_MAX_RANK] = {{0}};
+	hvl_t list[H5S_MAX_RANK] = { { 0 } };
 	if (H5Aexists(data, "DIMENSION_LIST") <= 0)
 		return -1;
 	a = H5Aopen(data, "DIMENSION_LIST", H5P_DEFAULT);
@@ -198,7 +198,7 @@ static bool is_own(const char *name)
 static herr_t add_attribute(hid_t scale, const char *name, const H5A_info_t *info, void *arg)
 {
 	struct attributes *all = arg;
-	struct axis_attribute x = {0};
+	struct axis_attribute x = { 0 };
 	hid_t a, type, space;
 	hssize_t n;
 	if (is_own(name) || all->out->nattributes == all->room || (a = H5Aopen(scale, name,
@@ -246,7 +246,7 @@ static bool has_values(hid_t scale)
 static void coordinates(struct source *s, int i, struct arena *a, struct axis *out)
 {
 	const struct handle *h = s->handle;
-	struct attributes all = {a, out, MOST_ATTRIBUTES};
+	struct attributes all = { a, out, MOST_ATTRIBUTES };
 	hid_t scale = find_scale(h->data, s->shape.nd, i), space, type;
 	if (scale < 0)
 		return;
@@ -318,7 +318,7 @@ static int open_hdf5(struct source *s, const char *variable)
 static int read_hdf5(struct source *s, int64_t first, int64_t n, void *out)
 {
 	const struct handle *h = s->handle;
-	hsize_t start[MAXD] = {0}, count[MAXD];
+	hsize_t start[MAXD] = { 0 }, count[MAXD];
 	hid_t file_space = H5S_ALL, memory_space = H5S_ALL;
 	herr_t rc;
 	if (first >= 0) {
@@ -349,7 +349,7 @@ static void close_hdf5(struct source *s)
 	mem_free(s->handle);
 }
 
-static const char *const extensions[] = {".h5", ".hdf5", ".he5", NULL};
+static const char *const extensions[] = { ".h5", ".hdf5", ".he5", NULL };
 
-const struct source_format source_hdf5 = {"hdf5", extensions, open_hdf5, read_hdf5, close_hdf5,
-                                          coordinates};
+const struct source_format source_hdf5 = { "hdf5", extensions, open_hdf5, read_hdf5, close_hdf5,
+                                          coordinates };

@@ -105,4 +105,4 @@ static const char *const extensions[] = {
 	".idx", ".idx.gz", "-ubyte", "-ubyte.gz", ".ubyte", ".ubyte.gz", NULL
 };
 
-const struct source_format source_idx = {"idx", extensions, open_idx, read_idx, close_idx};
+const struct source_format source_idx = { "idx", extensions, open_idx, read_idx, close_idx };

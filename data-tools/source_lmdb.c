@@ -18,7 +18,7 @@
 #define META 16                  /* bytes of a page before what it holds */
 #define MAGIC 0xbeefc0deU
 
-static const char *const extensions[] = {".mdb", ".lmdb", NULL};
+static const char *const extensions[] = { ".mdb", ".lmdb", NULL };
 
 static uint64_t little(const uint8_t *p, int n)
 {
@@ -148,7 +148,7 @@ static bool within(const struct handle *h, const MDB_val *v)
 
 static bool get(const struct handle *h, const char *key, MDB_val *out)
 {
-	MDB_val k = {.mv_size = strlen(key), .mv_data = (void *)(uintptr_t)key};
+	MDB_val k = { .mv_size = strlen(key), .mv_data = (void *)(uintptr_t)key };
 
 	return mdb_get(h->txn, h->db, &k, out) == MDB_SUCCESS && within(h, out);
 }
@@ -176,7 +176,7 @@ static char *text_of(const char *p, size_t n)
 
 static struct variable variable_of(const char *key, size_t n)
 {
-	struct variable v = {text_of(key, n), NULL};
+	struct variable v = { text_of(key, n), NULL };
 	n = strlen(v.prefix);
 	v.name = text_of(v.prefix, n > 1 && strchr("_-./", v.prefix[n - 1]) ? n - 1 : n);
 	return v;
@@ -223,7 +223,7 @@ static void add_variable(void *arg, const char *key, size_t n, size_t digits)
 
 static int choose_among(struct source *s, struct handle *h, const struct variables *all)
 {
-	const char *names[VARIABLES_MOST + 1] = {NULL};
+	const char *names[VARIABLES_MOST + 1] = { NULL };
 	const struct variable *chosen = NULL;
 	for (int i = 0; i < all->n; i++) {
 		const struct variable *v = &all->v[i];
@@ -246,7 +246,7 @@ static int choose_among(struct source *s, struct handle *h, const struct variabl
 
 static int choose_variable(struct source *s, struct handle *h)
 {
-	struct variables all = {0};
+	struct variables all = { 0 };
 	int rc = each_key(s, h, &all, add_variable);
 	if (rc == 0)
 		rc = choose_among(s, h, &all);
@@ -266,7 +266,7 @@ static void add_row(void *arg, const char *key, size_t n, size_t digits)
 		return;
 	if ((h->n & (h->n - 1)) == 0)
 		h->row = mem_realloc(h->row, (size_t)(h->n ? 2 * h->n : 1) * sizeof *h->row);
-	h->row[h->n++] = (struct row){h->keys.len, n, digits};
+	h->row[h->n++] = (struct row){ h->keys.len, n, digits };
 	buf_add(&h->keys, key, n);
 }
 
@@ -275,7 +275,7 @@ static const char *all_keys;     /* of the comparison, which takes no argument o
 /* By the numbers at their ends, whatever zeros these begin with. */
 static int compare(const void *x, const void *y)
 {
-	const struct row *row[2] = {x, y};
+	const struct row *row[2] = { x, y };
 	const char *p[2];
 	size_t n[2];
 	int order;
@@ -291,7 +291,7 @@ static int compare(const void *x, const void *y)
 static int get_row(const struct source *s, const struct handle *h, int64_t i, MDB_val *out)
 {
 	const struct row *r = &h->row[i];
-	MDB_val key = {.mv_size = r->n, .mv_data = h->keys.data + r->at};
+	MDB_val key = { .mv_size = r->n, .mv_data = h->keys.data + r->at };
 
 	MDB(mdb_get(h->txn, h->db, &key, out));
 	if (within(h, out))
@@ -350,7 +350,7 @@ static int take_type(struct source *s, struct handle *h)
 	s->dtype = (enum dtype)h->as.dtype;
 	if (sample.nd == MAXD)
 		return source_bad(s, "too many axes");
-	s->shape = (struct shape){.nd = sample.nd + 1, .d = {h->n}};
+	s->shape = (struct shape){ .nd = sample.nd + 1, .d = { h->n } };
 	for (int i = 0; i < sample.nd; i++)
 		s->shape.d[i + 1] = sample.d[i];
 	return 0;

@@ -188,7 +188,7 @@ static int open_netcdf(struct source *s, const char *variable)
 static int read_netcdf(struct source *s, int64_t first, int64_t n, void *out)
 {
 	const struct handle *h = s->handle;
-	size_t start[MAXD] = {0}, count[MAXD];
+	size_t start[MAXD] = { 0 }, count[MAXD];
 	for (int i = 0; i < s->shape.nd; i++)
 		count[i] = (size_t)s->shape.d[i];
 	if (first >= 0) {
@@ -276,7 +276,7 @@ static void close_netcdf(struct source *s)
 	mem_free(s->handle);
 }
 
-static const char *const extensions[] = {".nc", ".nc4", ".cdf", NULL};
+static const char *const extensions[] = { ".nc", ".nc4", ".cdf", NULL };
 
-const struct source_format source_netcdf = {"netcdf", extensions, open_netcdf, read_netcdf,
-                                            close_netcdf, coordinates};
+const struct source_format source_netcdf = { "netcdf", extensions, open_netcdf, read_netcdf,
+                                            close_netcdf, coordinates };

@@ -53,9 +53,9 @@ static int read_descr(struct source *s, const char *header)
 		const char *code;
 		int dtype;
 	} types[] = {
-	    {"f2", DTYPE_F16}, {"f4", DTYPE_F32}, {"f8", DTYPE_F64}, {"i1", DTYPE_I8},
-	    {"u1", DTYPE_U8},  {"b1", DTYPE_U8},  {"i2", DTYPE_I16}, {"u2", DTYPE_U16},
-	    {"i4", DTYPE_I32}, {"i8", DTYPE_I64}, {"u4", DTYPE_I64}, {"u8", DTYPE_I64},
+	    { "f2", DTYPE_F16 }, { "f4", DTYPE_F32 }, { "f8", DTYPE_F64 }, { "i1", DTYPE_I8 },
+	    { "u1", DTYPE_U8 },  { "b1", DTYPE_U8 },  { "i2", DTYPE_I16 }, { "u2", DTYPE_U16 },
+	    { "i4", DTYPE_I32 }, { "i8", DTYPE_I64 }, { "u4", DTYPE_I64 }, { "u8", DTYPE_I64 },
 	};
 	const char *p = dict_value(header, "descr");
 	struct handle *h = s->handle;
@@ -179,7 +179,7 @@ static int read_npy(struct source *s, int64_t first, int64_t n, void *out)
 		return 0;
 	}
 	for (int64_t i = 0; i < count; i++, src += 4) {
-		uint8_t b[4] = {src[0], src[1], src[2], src[3]};
+		uint8_t b[4] = { src[0], src[1], src[2], src[3] };
 
 		if (h->big_endian)
 			source_swap(b, 4, 1);
@@ -224,7 +224,7 @@ static void zip64(struct member *m, const uint8_t *extra, size_t n)
 	while (n >= 4) {
 		const size_t len = (size_t)little(extra + 2, 2);
 		const uint8_t *p = extra + 4, *end = p + (len < n - 4 ? len : n - 4);
-		uint64_t *const field[] = {&m->size, &m->packed, &m->at};
+		uint64_t *const field[] = { &m->size, &m->packed, &m->at };
 
 		for (int i = 0; little(extra, 2) == 1 && i < 3; i++) {
 			if (*field[i] != UINT32_MAX || end - p < 8)
@@ -287,7 +287,7 @@ static int read_directory(const struct source *s, const struct io_map *f, struct
 static int inflate_member(struct source *s, const struct member *m, const uint8_t *in)
 {
 	struct handle *h = s->handle;
-	z_stream z = {0};
+	z_stream z = { 0 };
 	size_t in_left = m->packed, out_left = m->size;
 	int rc;
 
@@ -361,7 +361,7 @@ static int choose_member(struct source *s, const struct directory *d, const char
 
 static int open_npz(struct source *s, const char *variable)
 {
-	struct directory d = {0};
+	struct directory d = { 0 };
 	struct handle *h;
 	int rc;
 	s->handle = h = mem_calloc(1, sizeof(*h));
@@ -373,8 +373,8 @@ static int open_npz(struct source *s, const char *variable)
 	return rc;
 }
 
-static const char *const npy_extensions[] = {".npy", NULL}, *const npz_extensions[] = {".npz",
-                                                                                       NULL};
+static const char *const npy_extensions[] = { ".npy", NULL }, *const npz_extensions[] = { ".npz",
+                                                                                       NULL };
 
-const struct source_format source_npy = {"npy", npy_extensions, open_npy, read_npy, close_npy};
-const struct source_format source_npz = {"npz", npz_extensions, open_npz, read_npy, close_npy};
+const struct source_format source_npy = { "npy", npy_extensions, open_npy, read_npy, close_npy };
+const struct source_format source_npz = { "npz", npz_extensions, open_npz, read_npy, close_npy };

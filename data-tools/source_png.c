@@ -100,7 +100,7 @@ static int decode(struct source *s)
 
 static int open_png(struct source *s, const char *variable)
 {
-	static const char *const names[] = {"index"};
+	static const char *const names[] = { "index" };
 	struct handle *h;
 	const bool index = variable && strcmp(variable, names[0]) == 0;
 	if (variable && !index)
@@ -140,7 +140,7 @@ static void close_png(struct source *s)
 	mem_free(h);
 }
 
-static const char *const extensions[] = {".png", ".PNG", NULL};
+static const char *const extensions[] = { ".png", ".PNG", NULL };
 
-const struct source_format source_png = {"png", extensions, open_png, read_png, close_png,
-                                         NULL, true};
+const struct source_format source_png = { "png", extensions, open_png, read_png, close_png,
+                                         NULL, true };

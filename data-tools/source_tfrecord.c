@@ -77,7 +77,7 @@ static int add_place(const struct source *s, struct handle *h, uint64_t at, uint
 		return bad_at(s, h->n, at - FRAME, "its length is beyond the end of the file");
 	if ((h->n & (h->n - 1)) == 0)
 		h->place = mem_realloc(h->place, (size_t)(h->n ? 2 * h->n : 1) * sizeof *h->place);
-	h->place[h->n++] = (struct place){at, size};
+	h->place[h->n++] = (struct place){ at, size };
 	return 0;
 }
 
@@ -139,7 +139,7 @@ static int bad_message(const struct source *s, int64_t i, const struct example *
 
 static struct example begin(const struct handle *h, int64_t i)
 {
-	return (struct example){.message = h->record, .n = (size_t)h->place[i].size};
+	return (struct example){ .message = h->record, .n = (size_t)h->place[i].size };
 }
 
 /* --- the variable --- */
@@ -214,7 +214,7 @@ static int take_type(struct source *s, struct handle *h)
 	s->dtype = (enum dtype)as.dtype;
 	if (sample.nd == MAXD)
 		return source_bad(s, "too many axes");
-	s->shape = (struct shape){.nd = sample.nd + 1, .d = {h->n}};
+	s->shape = (struct shape){ .nd = sample.nd + 1, .d = { h->n } };
 	for (int i = 0; i < sample.nd; i++)
 		s->shape.d[i + 1] = sample.d[i];
 	return 0;

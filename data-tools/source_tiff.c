@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "source.h"
 
-static const char *const extensions[] = {".tif", ".tiff", ".TIF", ".TIFF", NULL};
+static const char *const extensions[] = { ".tif", ".tiff", ".TIF", ".TIFF", NULL };
 
 #ifdef HAVE_TIFF
 #include <stdarg.h>
@@ -53,7 +53,7 @@ static int bad(const struct source *s, const char *what)
 
 static struct page read_page(TIFF *f)
 {
-	struct page p = {0};
+	struct page p = { 0 };
 	uint16_t extra = 0, *kinds = NULL;
 	TIFFGetField(f, TIFFTAG_IMAGEWIDTH, &p.width);
 	TIFFGetField(f, TIFFTAG_IMAGELENGTH, &p.height);
@@ -80,11 +80,11 @@ static bool same(const struct page *a, const struct page *b)
 static int find_dtype(const struct page *p)
 {
 	static const struct { int kind, bits, dtype; } types[] = {
-		{SAMPLEFORMAT_UINT, 8, DTYPE_U8}, {SAMPLEFORMAT_UINT, 16, DTYPE_U16},
-		{SAMPLEFORMAT_UINT, 32, DTYPE_I64}, {SAMPLEFORMAT_INT, 8, DTYPE_I8},
-		{SAMPLEFORMAT_INT, 16, DTYPE_I16}, {SAMPLEFORMAT_INT, 32, DTYPE_I32},
-		{SAMPLEFORMAT_INT, 64, DTYPE_I64}, {SAMPLEFORMAT_IEEEFP, 16, DTYPE_F16},
-		{SAMPLEFORMAT_IEEEFP, 32, DTYPE_F32}, {SAMPLEFORMAT_IEEEFP, 64, DTYPE_F64},
+		{ SAMPLEFORMAT_UINT, 8, DTYPE_U8 }, { SAMPLEFORMAT_UINT, 16, DTYPE_U16 },
+		{ SAMPLEFORMAT_UINT, 32, DTYPE_I64 }, { SAMPLEFORMAT_INT, 8, DTYPE_I8 },
+		{ SAMPLEFORMAT_INT, 16, DTYPE_I16 }, { SAMPLEFORMAT_INT, 32, DTYPE_I32 },
+		{ SAMPLEFORMAT_INT, 64, DTYPE_I64 }, { SAMPLEFORMAT_IEEEFP, 16, DTYPE_F16 },
+		{ SAMPLEFORMAT_IEEEFP, 32, DTYPE_F32 }, { SAMPLEFORMAT_IEEEFP, 64, DTYPE_F64 },
 	};
 
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
@@ -326,5 +326,5 @@ static void close_tiff(struct source *s)
 }
 #endif
 
-const struct source_format source_tiff = {"tiff", extensions, open_tiff, read_tiff, close_tiff,
-                                          NULL, true};
+const struct source_format source_tiff = { "tiff", extensions, open_tiff, read_tiff, close_tiff,
+                                          NULL, true };

@@ -104,7 +104,7 @@ static void list_folder(const char *root, const char *below, int depth, struct n
 static int find_array(struct source *s, const char *variable, char **out)
 {
 	enum zarr_node node = ZARR_NONE;
-	struct names names = {0};
+	struct names names = { 0 };
 	int rc = 0;
 	if (variable) {
 		*out = io_join(s->path, variable);
@@ -250,7 +250,7 @@ static bool read_attribute(const struct json *v, struct arena *a, struct axis_at
 	double one;
 	const int n = v->kind == JSON_ARRAY ? v->n : 1;
 	double *values;
-	*out = (struct axis_attribute){.name = arena_strdup(a, v->key)};
+	*out = (struct axis_attribute){ .name = arena_strdup(a, v->key) };
 	if (v->kind == JSON_STRING) {
 		out->text = arena_strdup(a, v->text);
 		return true;
@@ -303,7 +303,7 @@ static void coordinates(struct source *s, int i, struct arena *a, struct axis *o
 	zarr_close(z);
 }
 
-static const char *const extensions[] = {".zarr", NULL};
+static const char *const extensions[] = { ".zarr", NULL };
 
 const struct source_format source_zarr = {
 	"zarr", extensions, open_zarr, read_zarr, close_zarr, coordinates, .folder = true,

@@ -52,8 +52,8 @@ static bool next_field(struct reader *r, struct field *f)
 	const uint8_t *start = r->p;
 	if (r->p == r->end || !varint(r, &key))
 		return false;
-	*f = (struct field){.number = key >> 3 < 1000 ? (unsigned)(key >> 3) : 1000,
-	                    .wire = (enum wire)(key & 7)};
+	*f = (struct field){ .number = key >> 3 < 1000 ? (unsigned)(key >> 3) : 1000,
+	                    .wire = (enum wire)(key & 7) };
 	if (f->wire == WIRE_VARINT)
 		return varint(r, &f->value);
 	if (f->wire == WIRE_BYTES && !varint(r, &n))
@@ -80,7 +80,7 @@ static bool numbers(struct reader *r, enum feature_kind kind, const struct field
                     uint64_t *count, void *out)
 {
 	const enum wire one = kind == FEATURE_FLOATS ? WIRE_32 : WIRE_VARINT;
-	struct reader list = {f->p, f->p + f->n, NULL};
+	struct reader list = { f->p, f->p + f->n, NULL };
 	float *floats = out;
 	int64_t *ints = out;
 	uint64_t v;
@@ -116,7 +116,7 @@ static bool numbers(struct reader *r, enum feature_kind kind, const struct field
 /* Counts the values of a list, and decodes them if out. */
 static bool read_list(struct reader *r, struct feature *f, uint8_t *out)
 {
-	struct reader list = {f->list, f->list + f->size, NULL};
+	struct reader list = { f->list, f->list + f->size, NULL };
 	struct field v;
 	f->count = 0;
 	while (next_field(&list, &v)) {
@@ -143,7 +143,7 @@ static bool read_list(struct reader *r, struct feature *f, uint8_t *out)
 
 static bool read_feature(struct reader *r, const struct field *entry, struct feature *out)
 {
-	struct reader feature = {entry->p, entry->p + entry->n, NULL};
+	struct reader feature = { entry->p, entry->p + entry->n, NULL };
 	struct field f;
 	while (next_field(&feature, &f)) {
 		if (f.number < 1 || f.number > 3 || f.wire != WIRE_BYTES)
@@ -166,9 +166,9 @@ static bool read_feature(struct reader *r, const struct field *entry, struct fea
 
 static bool read_entry(struct reader *r, const struct field *of, struct feature *out)
 {
-	struct reader entry = {of->p, of->p + of->n, NULL};
+	struct reader entry = { of->p, of->p + of->n, NULL };
 	struct field f;
-	*out = (struct feature){.name = ""};
+	*out = (struct feature){ .name = "" };
 	while (next_field(&entry, &f)) {
 		if (is_bytes(&f, 1)) {
 			out->name = (const char *)f.p;
@@ -185,7 +185,7 @@ static bool read_entry(struct reader *r, const struct field *of, struct feature 
 
 bool example_next(struct example *e, struct feature *out)
 {
-	struct reader r = {e->message + e->at, e->message + (e->end ? e->end : e->n), NULL};
+	struct reader r = { e->message + e->at, e->message + (e->end ? e->end : e->n), NULL };
 	bool found = false;
 	struct field f;
 	while (!found) {
@@ -228,6 +228,6 @@ bool example_find(struct example *e, const char *name, struct feature *out)
 void feature_values(const struct feature *f, void *out)
 {
 	struct feature list = *f;
-	struct reader r = {f->list, f->list, NULL};
+	struct reader r = { f->list, f->list, NULL };
 	read_list(&r, &list, out);
 }

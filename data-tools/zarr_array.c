@@ -298,7 +298,7 @@ static void widen(void *out, int64_t n)
 
 int zarr_read(struct zarr_array *z, int64_t first, int64_t n, void *out)
 {
-	int64_t at[MAXD] = {0}, row = 1;
+	int64_t at[MAXD] = { 0 }, row = 1;
 	const int64_t low = first / z->chunk[0], high = (first + n - 1) / z->chunk[0] + 1;
 	const struct slot *s;
 	uint8_t *values = out;

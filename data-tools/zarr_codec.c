@@ -23,8 +23,8 @@ static const char damaged[] = "damaged", cut[] = "not as many bytes as a chunk h
 /* bits: zlib's window, which says whether a header is gzip's. */
 static const char *inflate_all(int bits, const void *in, size_t n, void *out, size_t want)
 {
-	z_stream z = {.next_in = (uint8_t *)(uintptr_t)in, .avail_in = (uInt)n, .next_out = out,
-	              .avail_out = (uInt)want};
+	z_stream z = { .next_in = (uint8_t *)(uintptr_t)in, .avail_in = (uInt)n, .next_out = out,
+	              .avail_out = (uInt)want };
 	int rc;
 
 	if (want / DEFLATE_MOST > n || n > UINT32_MAX || want > UINT32_MAX)
@@ -91,8 +91,8 @@ static const struct {
 	const char *name;
 	const char *(*unpack)(const void *in, size_t n, void *out, size_t want);
 } codecs[] = {
-	[ZARR_GZIP] = {"gzip", gzip}, [ZARR_ZLIB] = {"zlib", zlib}, [ZARR_ZSTD] = {"zstd", zstd},
-	[ZARR_BLOSC] = {"blosc", blosc}, [ZARR_CRC32C] = {"crc32c", sum},
+	[ZARR_GZIP] = { "gzip", gzip }, [ZARR_ZLIB] = { "zlib", zlib }, [ZARR_ZSTD] = { "zstd", zstd },
+	[ZARR_BLOSC] = { "blosc", blosc }, [ZARR_CRC32C] = { "crc32c", sum },
 };
 
 bool zarr_codec_find(enum zarr_codec *out, const char *name)

@@ -27,7 +27,7 @@ struct text {
 /* Python writes NaN and infinities, which JSON has not: they become texts. */
 static void quote_numbers(const struct buf *in, struct buf *out)
 {
-	static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
+	static const char *const words[] = { "NaN", "Infinity", "-Infinity" };
 	bool string = false;
 	for (const char *p = in->data; p < in->data + in->len; p++) {
 		size_t n = 0;
@@ -446,7 +446,7 @@ static int read_3(struct zarr_meta *m, struct arena *a, const char *folder)
 
 int zarr_meta_read(struct zarr_meta *m, struct arena *a, const char *folder)
 {
-	*m = (struct zarr_meta){0};
+	*m = (struct zarr_meta){ 0 };
 	return has_file(folder, ".zarray") ? read_2(m, a, folder) : read_3(m, a, folder);
 }
 

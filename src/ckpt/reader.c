@@ -83,7 +83,7 @@ static void fill_state(struct ckpt_version *v, const struct st_file st[CKPT_NFIL
 
 static int read_version(struct ckpt_version *v, const char *folder, enum extent extent)
 {
-	struct st_file st[CKPT_NFILES] = {{0}};
+	struct st_file st[CKPT_NFILES] = { { 0 } };
 	TRY(read_manifest(v, folder));
 	if (extent == MANIFEST) {
 		fill_state(v, st);

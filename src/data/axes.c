@@ -35,7 +35,7 @@ struct axes axes_copy(struct arena *a, const struct axes *from)
 			copy[i].values = arena_copy(a, x->values, (size_t)x->n * sizeof *x->values);
 		copy[i].attribute = copy_attributes(a, x);
 	}
-	return (struct axes){from->n, copy};
+	return (struct axes){ from->n, copy };
 }
 
 /* --- joining --- */
@@ -114,12 +114,12 @@ struct axes axes_join(struct arena *a, const struct axes *all, int n)
 	struct axis *joined;
 	for (int i = 0; i < n; i++)
 		if (all[i].n != all[0].n || all[i].n == 0)
-			return (struct axes){0};
+			return (struct axes){ 0 };
 	joined = ARENA_ARRAY(a, struct axis, all[0].n + 1);
 	joined[0] = join_samples(a, all, n);
 	for (int k = 1; k < all[0].n; k++)
 		joined[k] = join_places(all, n, k);
-	return (struct axes){all[0].n, joined};
+	return (struct axes){ all[0].n, joined };
 }
 
 /* --- as JSON --- */
@@ -188,10 +188,10 @@ static void read_attributes(struct arena *a, const struct json *all, struct axis
 		const struct json *j = all->item[i];
 
 		if (j->kind == JSON_STRING)
-			v[out->nattributes++] = (struct axis_attribute){.name = j->key, .text = j->text};
+			v[out->nattributes++] = (struct axis_attribute){ .name = j->key, .text = j->text };
 		else if (j->kind == JSON_ARRAY && j->n > 0 && j->n <= AXIS_ATTRIBUTE_MOST)
 			v[out->nattributes++] = (struct axis_attribute){
-				.name = j->key, .n = j->n, .values = read_numbers(a, j)};
+				.name = j->key, .n = j->n, .values = read_numbers(a, j) };
 	}
 }
 
@@ -216,7 +216,7 @@ const char *axes_read(struct arena *a, const struct json *list, const int64_t *e
 {
 	struct axis *v = ARENA_ARRAY(a, struct axis, rank + 1);
 	const char *why = NULL;
-	*out = (struct axes){0};
+	*out = (struct axes){ 0 };
 	if (!list)
 		return NULL;
 	if (list->kind != JSON_ARRAY || list->n != rank)
@@ -224,6 +224,6 @@ const char *axes_read(struct arena *a, const struct json *list, const int64_t *e
 	for (int i = 0; i < rank && !why; i++)
 		why = read_axis(a, list->item[i], extent[i], &v[i]);
 	if (!why)
-		*out = (struct axes){rank, v};
+		*out = (struct axes){ rank, v };
 	return why;
 }

@@ -5,8 +5,8 @@
 #include "data/target_transforms.h"
 #include "data/transform.h"
 
-static const char *const statistics_names[] = {"model", "data", "init_from", "init_from_inputs",
-                                              NULL};
+static const char *const statistics_names[] = { "model", "data", "init_from", "init_from_inputs",
+                                              NULL };
 
 const struct field data_fields[] = {
 	FIELD_STRINGS(struct data_config, train, "", "record files: a path, a glob or a list of them"),

@@ -84,7 +84,7 @@ static void merge_stats(struct channel_stats *m, const struct channel_stats *s)
 	m->count += s->count;
 }
 
-static const struct channel_stats no_stats = {0, NAN, NAN, NAN, NAN};
+static const struct channel_stats no_stats = { 0, NAN, NAN, NAN, NAN };
 
 /* The input's statistics, or the target's, merged over all files. */
 static const struct channel_stats *all_stats(struct dataset *d, bool target)
@@ -238,7 +238,7 @@ void dataset_describe(const struct dataset *d, struct buf *out)
 {
 	const size_t start = out->len;
 	struct record_info whole = d->whole;
-	whole.axes = (struct axes){0};       /* of its samples, which are not what is described */
+	whole.axes = (struct axes){ 0 };       /* of its samples, which are not what is described */
 	description_write(out, &whole);
 	while (out->len > start && out->data[out->len - 1] == '\n')
 		out->data[--out->len] = '\0';

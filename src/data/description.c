@@ -191,7 +191,7 @@ static void read_classes(struct reader *r, const struct json *j, struct record_i
 
 static void read_axes(struct reader *r, const struct json *root, struct record_info *i)
 {
-	int64_t extent[MAXD] = {i->samples};
+	int64_t extent[MAXD] = { i->samples };
 	const char *why;
 	for (int k = 1; k < i->input.shape.nd; k++)
 		extent[k] = i->input.shape.d[k];
@@ -204,7 +204,7 @@ static void read_axes(struct reader *r, const struct json *root, struct record_i
 
 static enum record_role read_role(struct reader *r, const struct json *j)
 {
-	static const char *const roles[RECORD_ROLES] = {"input", "target", "weight", "extra"};
+	static const char *const roles[RECORD_ROLES] = { "input", "target", "weight", "extra" };
 	const struct json *role = json_find(j, "role");
 	for (int k = 0; role && role->kind == JSON_STRING && k < RECORD_ROLES; k++)
 		if (strcmp(role->text, roles[k]) == 0)
@@ -255,7 +255,7 @@ static void read_size(struct reader *r, const struct json *j, const struct recor
 	                  *rows = read_list(r, j, "rows", given);
 	struct shape *shape = ARENA_ARRAY(r->a, struct shape, n);
 	int64_t *of_chunk = ARENA_ARRAY(r->a, int64_t, n);
-	*out = (struct record_size){0, shape, of_chunk};
+	*out = (struct record_size){ 0, shape, of_chunk };
 	out->samples = read_int(r, j, "samples", 1, INT64_MAX, "bad number of samples of a size");
 	if (!shapes || !rows) {
 		fault(r, j, "no shapes and rows of a size");
@@ -347,7 +347,7 @@ static void read_root(struct reader *r, const struct json *root, struct record_i
 int description_read(struct arena *a, const char *file, size_t base, const char *text, size_t n,
                      struct record_info *i)
 {
-	struct reader r = {.a = a, .at = base};
+	struct reader r = { .a = a, .at = base };
 	struct json *root;
 	memset(i, 0, sizeof(*i));
 	TRY(json_parse(&root, a, file, base, text, n));

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "data/description.h"
 
-static const char *const roles[RECORD_ROLES] = {"input", "target", "weight", "extra"};
+static const char *const roles[RECORD_ROLES] = { "input", "target", "weight", "extra" };
 
 static void write_strings(struct buf *out, const char *key, const char *const *v, int64_t n)
 {

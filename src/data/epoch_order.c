@@ -99,7 +99,7 @@ struct last {
 
 static struct last find_last(const struct epoch_order *o, int64_t epoch, int64_t index)
 {
-	struct last l = {.index = o->whole * o->each, .before = o->whole * o->each * o->global};
+	struct last l = { .index = o->whole * o->each, .before = o->whole * o->each * o->global };
 	draw(o, "data.order/last", epoch, o->nsize, o->last);
 	for (int i = 0; i < o->nsize; i++) {
 		l.size = (int)o->last[i];
@@ -123,13 +123,13 @@ static struct epoch_batch batch_of_last(const struct epoch_order *o, int64_t epo
 	const int64_t from = (index - l.index) * o->global, left = last_samples(o, l.size) - from;
 	const int64_t place = epoch_order_run(o, l.size) +
 	                      whole_steps(o, l.size) * o->each * o->global + from;
-	return (struct epoch_batch){l.size, place, l.before + from,
-		left < o->global ? left : o->global};
+	return (struct epoch_batch){ l.size, place, l.before + from,
+		left < o->global ? left : o->global };
 }
 
 struct epoch_batch epoch_order_batch(const struct epoch_order *o, int64_t epoch, int64_t index)
 {
-	struct epoch_batch b = {.first = index * o->global, .all = o->global};
+	struct epoch_batch b = { .first = index * o->global, .all = o->global };
 	int64_t step;
 	if (!is_whole(o, index))
 		return batch_of_last(o, epoch, index);
@@ -185,6 +185,6 @@ struct epoch_share epoch_share(int64_t all, int64_t batch_size, int64_t leaf, in
 	const int64_t from = share_begin(all, batch_size, leaf, rank, ranks),
 	              to = share_begin(all, batch_size, leaf, rank + 1, ranks);
 	if (to > from)
-		return (struct epoch_share){from, to - from, false};
-	return (struct epoch_share){0, leaf == 0 ? 1 : leaf < all ? leaf : all, true};
+		return (struct epoch_share){ from, to - from, false };
+	return (struct epoch_share){ 0, leaf == 0 ? 1 : leaf < all ? leaf : all, true };
 }

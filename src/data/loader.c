@@ -65,7 +65,7 @@ struct loader {
 	bool training, shuffle, mixes;
 	uint64_t seed;
 	int64_t batch_size;
-	int64_t rank, ranks, leaf;
+	int64_t rank, ranks, micro;
 	struct epoch_order order;
 	int64_t epoch, index;                  /* the batch to start next */
 	int64_t first_epoch, first_index;      /* where it was sent last; -1: nothing is started yet */
@@ -199,8 +199,8 @@ static void start_epoch(struct loader *l)
 /* This rank's share of a global batch of `all` samples, and where it begins. */
 static struct batch share(const struct loader *l, int64_t all)
 {
-	const struct epoch_share s = epoch_share(all, l->batch_size, l->leaf, l->rank, l->ranks);
-	return (struct batch){.n = s.n, .first = s.first, .all = all, .absent = s.absent};
+	const struct epoch_share s = epoch_share(all, l->batch_size, l->micro, l->rank, l->ranks);
+	return (struct batch){ .n = s.n, .first = s.first, .all = all, .absent = s.absent };
 }
 
 /* Of the samples of its own size. */
@@ -349,7 +349,7 @@ static int make_slots(struct loader *l)
 		}
 		s->job = mem_calloc((size_t)l->batch_size, sizeof(*s->job));
 		for (int64_t k = 0; k < l->batch_size; k++)
-			s->job[k] = (struct job){.slot = s, .at = k};
+			s->job[k] = (struct job){ .slot = s, .at = k };
 	}
 	return 0;
 }
@@ -402,10 +402,10 @@ static void make_workers(struct loader *l, int n)
 	}
 }
 
-/* Of larger samples than the batch size is meant for there are fewer in a batch, and in a leaf. */
+/* Of larger samples than the batch size is meant for there are fewer in a (micro-)batch. */
 static void set_batch(struct loader *l, const struct loader_options *o)
 {
-	const int64_t each = o->leaf ? o->leaf : o->batch_size,
+	const int64_t each = o->micro ? o->micro : o->batch_size,
 	              wanted = o->like ? shape_count(o->like) : 0;
 	const int64_t have = l->end[0].input_count;
 	int64_t n = each;
@@ -413,7 +413,7 @@ static void set_batch(struct loader *l, const struct loader_options *o)
 		n = (int64_t)((double)each * ((double)wanted / (double)have));
 	n = n < 1 ? 1 : n;
 	l->batch_size = o->batch_size / each * n;
-	l->leaf = o->leaf ? n : 0;
+	l->micro = o->micro ? n : 0;
 }
 
 static void set_order(struct loader *l, const struct loader_options *o)
@@ -422,10 +422,10 @@ static void set_order(struct loader *l, const struct loader_options *o)
 	int64_t *of = loader_ends_count(l->end, l->nends, l->d, l->end_of, o->only_size), at = 0;
 	BUG_IF(l->one_size && l->shuffle, "samples of one size alone are not shuffled");
 	/* a validation set is always seen whole */
-	l->order = (struct epoch_order){.seed = l->seed, .shuffle = l->shuffle,
+	l->order = (struct epoch_order){ .seed = l->seed, .shuffle = l->shuffle,
 		.keep_short = o->config->keep_short_batch || !o->training,
 		.global = l->ranks * l->batch_size, .each = o->step_batches ? o->step_batches : 1,
-		.nsize = l->nends};
+		.nsize = l->nends };
 	epoch_order_init(&l->order, of);
 	for (int64_t i = 0; l->one_size && at < l->order.samples; i++)
 		if (dataset_size_of(l->d, i % n) == l->size)
@@ -468,7 +468,7 @@ int loader_new(struct loader **out, struct dataset *d, const struct loader_optio
 	l->training = o->training;
 	l->mixup = o->config->mixup;
 	l->mixes = o->training && mixup_wanted(&l->mixup);
-	l->labels = (struct label_rule){o->classes, o->ignore};
+	l->labels = (struct label_rule){ o->classes, o->ignore };
 	l->shuffle = o->training && o->config->shuffle;
 	l->seed = o->seed;
 	l->rank = o->rank;
@@ -517,9 +517,9 @@ struct loader_size loader_size(const struct loader *l, int k)
 {
 	const struct transform_chain *c = l->end[k].chain;
 	const int64_t rest = epoch_order_short(&l->order, k);
-	return (struct loader_size){transform_input_shape(c), transform_target_shape(c),
+	return (struct loader_size){ transform_input_shape(c), transform_target_shape(c),
 		transform_rest(c), l->order.of[k], epoch_order_batches(&l->order, k),
-		rest ? share(l, rest).n : 0};
+		rest ? share(l, rest).n : 0 };
 }
 
 const struct shape *loader_input_shape(const struct loader *l)
@@ -539,7 +539,7 @@ const struct transform_rest *loader_rest(const struct loader *l)
 
 int64_t loader_batch_size(const struct loader *l)
 {
-	return l->leaf ? l->leaf : l->batch_size;
+	return l->micro ? l->micro : l->batch_size;
 }
 
 int64_t loader_batches(const struct loader *l)

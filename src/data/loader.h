@@ -16,7 +16,7 @@
  * Several ranks shard the samples without communication. Their batches together are one
  * global batch: of the m samples at the next places of the order, m = ranks * batch_size but for
  * the last ones, rank r of R has places floor(r m / R) .. floor((r + 1) m / R) - 1 (but see
- * `leaf`). So the order is that of one rank with a batch as large, and no rank has two samples more
+ * `micro`). The order is that of one rank with a batch as large, and no rank has two samples more
  * than another.
  *
  * The training loop is the only caller; one thread. */
@@ -142,7 +142,7 @@ struct loader_options {
 	/* Not 0: of a short batch each rank has as much as of a whole one, as long as there is
 	 * something left, so that it is cut at the same places for any number of ranks; and a rank that
 	 * has nothing is given this many samples (fewer if there are no more), not one. */
-	int64_t leaf;
+	int64_t micro;
 	int processors;                /* no more decode threads than these; 0:
 	                                * as many as the config says */
 	enum dtype target_dtype;       /* DTYPE_I32 for class labels, DTYPE_F32 for fields */
@@ -206,7 +206,7 @@ const struct shape *loader_input_shape(const struct loader *l);
 const struct shape *loader_target_shape(const struct loader *l);
 /* What batches are of, and what is left to do to them. */
 const struct transform_rest *loader_rest(const struct loader *l);
-/* Samples of a whole batch of a rank, or of a leaf of it. */
+/* Samples of a whole batch of a rank, or of a micro-batch of it. */
 int64_t loader_batch_size(const struct loader *l);
 int64_t loader_batches(const struct loader *l);        /* global ones per epoch, of all sizes */
 int64_t loader_steps(const struct loader *l);          /* an epoch's, of step_batches or fewer */

@@ -90,9 +90,9 @@ int loader_ends_new(struct loader_end **out, struct transform_chain *const *chai
 	for (int k = 0; k < ends; k++) {
 		const struct transform_chain *t = chain[found[k]];
 
-		(*out)[k] = (struct loader_end){t, shape_count(transform_input_shape(t)),
+		(*out)[k] = (struct loader_end){ t, shape_count(transform_input_shape(t)),
 			shape_count(transform_target_shape(t)), dtype_size(transform_rest(t)->input),
-			dtype_size(transform_rest(t)->target)};
+			dtype_size(transform_rest(t)->target) };
 	}
 	mem_free(found);
 	return ends;

@@ -11,7 +11,7 @@
 
 struct record_array record_no_target(void)
 {
-	return (struct record_array){.dtype = DTYPE_U8, .shape = {.nd = 1, .d = {0}}};
+	return (struct record_array){ .dtype = DTYPE_U8, .shape = { .nd = 1, .d = { 0 } } };
 }
 
 bool record_has_target(const struct record_info *i)

@@ -67,16 +67,16 @@ static struct record_sink sink_of(const struct record_cut *cut, uint8_t *array)
 {
 	const size_t row = cut->row, stride = (size_t)cut->extent * row;
 	const bool whole = cut->rows == cut->extent;
-	return (struct record_sink){.out = array + (size_t)cut->first * row, .stride = stride,
+	return (struct record_sink){ .out = array + (size_t)cut->first * row, .stride = stride,
 	                            .strip = whole ? (size_t)cut->strips * stride
-	                                     : (size_t)cut->rows * row};
+	                                     : (size_t)cut->rows * row };
 }
 
 int record_read(const struct record *r, struct record_decoder *d, int64_t i, void *raw)
 {
 	const struct record_info *info = &r->info;
 	const int size = record_size_of(r, i);
-	struct place p = {.sample = i};
+	struct place p = { .sample = i };
 	int64_t k = 0;
 	if (r->version == 1)
 		return record1_read(r, d, i, raw);
@@ -135,13 +135,13 @@ int record_read_rows(const struct record *r, struct record_decoder *d, int64_t i
 		before += record_cuts(&r->info, size, j);
 	for (int64_t c = first / record_cut(&r->info, size, k, 0).rows;; c++) {
 		const struct record_cut cut = record_cut(&r->info, size, k, c);
-		const struct place p = {i, k, c};
+		const struct place p = { i, k, c };
 
 		if (cut.first >= first + n)
 			return 0;
 		const struct record_chunk chunk = record_chunk_get(r, i, before + c);
 		uint8_t *raw = record_decoder_raw(d, chunk.raw);
-		struct record_sink sink = {.out = raw, .strip = chunk.raw};
+		struct record_sink sink = { .out = raw, .strip = chunk.raw };
 		TRY(fetch(r, d, &p, &chunk, &sink));
 		copy_rows(&cut, raw, first, n, out);
 	}

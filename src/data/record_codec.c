@@ -24,7 +24,7 @@
 int codec_writer_open(struct codec_writer *w, int level)
 {
 	const int plane_level = level < PLANE_LEVEL ? PLANE_LEVEL : level;
-	*w = (struct codec_writer){.zstd = ZSTD_createCCtx(), .zstd_plane = ZSTD_createCCtx()};
+	*w = (struct codec_writer){ .zstd = ZSTD_createCCtx(), .zstd_plane = ZSTD_createCCtx() };
 	if (!w->zstd || !w->zstd_plane)
 		return ERR(E_NOMEM, NULL, "no memory for the compressor");
 	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, level);
@@ -111,7 +111,7 @@ const uint8_t *codec_encode(struct codec_writer *w, const uint8_t *raw, size_t n
 
 void codec_reader_open(struct codec_reader *r)
 {
-	*r = (struct codec_reader){.zstd = ZSTD_createDCtx()};
+	*r = (struct codec_reader){ .zstd = ZSTD_createDCtx() };
 }
 
 void codec_reader_release(struct codec_reader *r)

@@ -7,7 +7,7 @@ struct record_cut record_cut(const struct record_info *i, int size, int k, int64
 {
 	const struct shape *s = record_shape(i, size, k);
 	const int axis = record_axis(i, k);
-	struct record_cut cut = {.strips = 1, .extent = 1, .rows = 1};
+	struct record_cut cut = { .strips = 1, .extent = 1, .rows = 1 };
 	int64_t rows;
 	cut.row = dtype_size(record_array_get(i, k)->dtype);
 	if (axis < 0) {

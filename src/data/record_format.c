@@ -54,7 +54,7 @@ void record_entry_read(const uint8_t in[ENTRY_BYTES], struct record_entry *e)
 
 void record_row_put(uint8_t out[SAMPLE_BYTES], const struct record_row *s)
 {
-	put_all(out, (uint64_t[]){s->first, s->key, s->group, s->size}, 4);
+	put_all(out, (uint64_t[]){ s->first, s->key, s->group, s->size }, 4);
 }
 
 void record_row_read(const uint8_t in[SAMPLE_BYTES], struct record_row *s)
@@ -67,7 +67,7 @@ void record_row_read(const uint8_t in[SAMPLE_BYTES], struct record_row *s)
 
 void record_chunk_put(uint8_t out[CHUNK_BYTES], const struct record_chunk *c)
 {
-	put_all(out, (uint64_t[]){c->offset, c->stored, c->raw, c->codec, c->hash}, 5);
+	put_all(out, (uint64_t[]){ c->offset, c->stored, c->raw, c->codec, c->hash }, 5);
 }
 
 void record_chunk_read(const uint8_t in[CHUNK_BYTES], struct record_chunk *c)
@@ -93,10 +93,10 @@ void record_footer_put(uint8_t *out, const struct record_footer *f, int version)
 {
 	const size_t n = record_footer_hashed(version);
 	if (version == 1)
-		put_all(out, (uint64_t[]){f->description, f->index, f->samples, f->size}, 4);
+		put_all(out, (uint64_t[]){ f->description, f->index, f->samples, f->size }, 4);
 	else
-		put_all(out, (uint64_t[]){f->description, f->texts, f->table, f->index, f->samples,
-		                          f->chunks, f->size}, 7);
+		put_all(out, (uint64_t[]){ f->description, f->texts, f->table, f->index, f->samples,
+		                          f->chunks, f->size }, 7);
 	put_u64(out + n, f->hash);
 	memcpy(out + n + 8, RECORD_END_MAGIC, MAGIC_BYTES);
 }
@@ -135,7 +135,7 @@ uint64_t record_footer_hash(const uint8_t preamble[PREAMBLE_BYTES], const void *
 uint64_t record_chunk_seed(int64_t sample, int array, int64_t chunk)
 {
 	uint8_t place[24];
-	put_all(place, (uint64_t[]){(uint64_t)sample, (uint64_t)array, (uint64_t)chunk}, 3);
+	put_all(place, (uint64_t[]){ (uint64_t)sample, (uint64_t)array, (uint64_t)chunk }, 3);
 	return hash_bytes(place, sizeof place, 0);
 }
 

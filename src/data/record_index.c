@@ -117,7 +117,7 @@ static int check_ends(const struct record *r, const struct walk *w, const int64_
 int record2_check(struct record *r)
 {
 	int64_t *samples = ARENA_ARRAY(r->a, int64_t, r->info.nsizes + 1);
-	struct walk w = {0, PREAMBLE_BYTES};
+	struct walk w = { 0, PREAMBLE_BYTES };
 	if (r->info.nsizes == 0)
 		return record_bad(r, r->footer.description, "a description of another version");
 	TRY(check_texts(r));
@@ -165,8 +165,8 @@ struct record_chunk record_chunk_get(const struct record *r, int64_t i, int64_t 
 	if (r->version == 1) {
 		const struct record_entry e = record1_entry(r, i);
 
-		return (struct record_chunk){-1, 0, e.offset, e.frame_bytes, e.raw_bytes, RECORD_ZSTD,
-		                             e.raw_hash};
+		return (struct record_chunk){ -1, 0, e.offset, e.frame_bytes, e.raw_bytes, RECORD_ZSTD,
+		                             e.raw_hash };
 	}
 	const struct record_row row = row_of(r, i);
 	c = entry_of(r, row.first + (uint64_t)k);

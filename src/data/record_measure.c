@@ -17,7 +17,7 @@ struct moments {
 
 void measure_open(struct measure *m, const struct record_info *i)
 {
-	*m = (struct measure){.narrays = record_arrays(i), .ncounts = i->nclasses};
+	*m = (struct measure){ .narrays = record_arrays(i), .ncounts = i->nclasses };
 	m->of = mem_calloc((size_t)m->narrays, sizeof(*m->of));
 	for (int k = 0; k < m->narrays; k++)
 		m->of[k] = mem_calloc((size_t)record_array_get(i, k)->nstats, sizeof(**m->of));
@@ -57,7 +57,7 @@ static void moments_merge(struct moments *m, const struct moments *s)
  * squared deviations. */
 static void moments_add(struct moments *m, const double *v, const double *mask, int64_t n)
 {
-	struct moments s = {.min = INFINITY, .max = -INFINITY};
+	struct moments s = { .min = INFINITY, .max = -INFINITY };
 	double sum = 0;
 	for (int64_t i = 0; i < n; i++) {
 		if (!isfinite(v[i]) || (mask && mask[i] == 0))

@@ -29,7 +29,7 @@ static void add_size(struct record *r)
 	struct record_size *size = ARENA_NEW(r->a, struct record_size);
 	shape[0] = r->info.input.shape;
 	shape[1] = r->info.target.shape;
-	*size = (struct record_size){r->info.samples, shape, ARENA_ARRAY(r->a, int64_t, 2)};
+	*size = (struct record_size){ r->info.samples, shape, ARENA_ARRAY(r->a, int64_t, 2) };
 	r->info.size = size;
 	r->info.nsizes = 1;
 }
@@ -71,9 +71,9 @@ static int bad_sample(const struct record *r, int64_t i, uint64_t at, const char
 int record1_read(const struct record *r, struct record_decoder *d, int64_t i, void *raw)
 {
 	const struct record_entry e = record1_entry(r, i);
-	const struct record_chunk c = {.stored = e.frame_bytes, .raw = e.raw_bytes,
-	                               .codec = RECORD_ZSTD};
-	struct record_sink sink = {.out = raw, .strip = e.raw_bytes};
+	const struct record_chunk c = { .stored = e.frame_bytes, .raw = e.raw_bytes,
+	                               .codec = RECORD_ZSTD };
+	struct record_sink sink = { .out = raw, .strip = e.raw_bytes };
 	const uint8_t *frame;
 	const char *why;
 	TRYC(record_stored(r, d, e.offset, e.frame_bytes, &frame), "reading sample %lld",

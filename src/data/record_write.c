@@ -151,7 +151,7 @@ static int add_size(struct record_writer *w, const struct record_sample *s)
 	}
 	for (int j = 0; j < n; j++)
 		shape[j] = *shape_of_array(w, s, j);
-	w->size[k] = (struct record_size){0, shape, rows};
+	w->size[k] = (struct record_size){ 0, shape, rows };
 	w->info.size = w->size;
 	w->info.nsizes++;
 	why = record_info_fault(&w->info);
@@ -196,8 +196,8 @@ static const uint8_t *gather(struct record_writer *w, const struct record_cut *c
 static int write_chunk(struct record_writer *w, int k, int64_t number, const struct record_cut *cut,
                        const uint8_t *array)
 {
-	struct record_chunk c = {.offset = w->at,
-	                         .raw = (uint64_t)(cut->strips * cut->rows) * cut->row};
+	struct record_chunk c = { .offset = w->at,
+	                         .raw = (uint64_t)(cut->strips * cut->rows) * cut->row };
 	const uint8_t *raw = gather(w, cut, array), *stored;
 	stored = codec_encode(&w->codec, raw, c.raw, dtype_size(record_array_get(&w->info, k)->dtype),
 	                      &c);
@@ -239,8 +239,8 @@ static void add_row(struct record_writer *w, const struct record_sample *s, int 
 		w->row_room = w->row_room ? w->row_room * 2 : 256;
 		w->row = mem_realloc(w->row, (size_t)w->row_room * sizeof(*w->row));
 	}
-	w->row[w->n++] = (struct record_row){(uint64_t)first, add_text(w, s->key),
-	                                     add_group(w, s->group), (uint64_t)size};
+	w->row[w->n++] = (struct record_row){ (uint64_t)first, add_text(w, s->key),
+	                                     add_group(w, s->group), (uint64_t)size };
 	w->size[size].samples++;
 }
 
@@ -274,7 +274,7 @@ int record_add(struct record_writer *w, const struct record_sample *s)
 int record_append(struct record_writer *w, const void *input, const void *target)
 {
 	BUG_IF(w->info.nextra > 0, "a sample without its further arrays");
-	return record_add(w, &(struct record_sample){.data = (const void *const[]){input, target}});
+	return record_add(w, &(struct record_sample){ .data = (const void *const[]){ input, target } });
 }
 
 /* --- the end of the file --- */
@@ -292,7 +292,7 @@ static void finish_info(struct record_writer *w)
 	i->nclasses = m->counted ? m->ncounts : i->nclasses;
 	i->class_counts = m->counted && m->ncounts > 0 ? m->counts : NULL;
 	if (i->nsizes > 1)
-		i->axes = (struct axes){0};
+		i->axes = (struct axes){ 0 };
 }
 
 static void pad(const struct record_writer *w, struct buf *tail, char with)
@@ -304,8 +304,8 @@ static void pad(const struct record_writer *w, struct buf *tail, char with)
 static void build_tail(struct record_writer *w, struct buf *tail)
 {
 	uint8_t preamble[PREAMBLE_BYTES], bytes[FOOTER2_BYTES];
-	struct record_footer f = {.description = w->at, .samples = (uint64_t)w->n,
-	                          .chunks = (uint64_t)w->chunks};
+	struct record_footer f = { .description = w->at, .samples = (uint64_t)w->n,
+	                          .chunks = (uint64_t)w->chunks };
 	description_write_arrays(tail, &w->info);
 	pad(w, tail, ' ');
 	f.texts = w->at + tail->len;

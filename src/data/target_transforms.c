@@ -68,7 +68,7 @@ static struct channel_stats start_stats(const struct target_source *from,
 {
 	if (t && t->nstats > 0)
 		return t->stats[c];
-	return (struct channel_stats){from->imagined ? 0 : 1, NAN, NAN, NAN, NAN};
+	return (struct channel_stats){ from->imagined ? 0 : 1, NAN, NAN, NAN, NAN };
 }
 
 /* info: made to describe the target as if it were the input. */
@@ -77,10 +77,10 @@ static void start_chain(struct chain_state *p, struct arena *a, const struct tar
 {
 	const struct record_array *t = from->set ? dataset_target(from->set) : NULL;
 	const int64_t n = !t ? from->channels : t->shape.nd ? t->shape.d[0] : 1;
-	*info = (struct dataset_info){.input_dtype = t ? t->dtype : DTYPE_F32,
-	                              .input_channels = t ? t->channels : NULL, .mask = -1};
-	*p = (struct chain_state){.a = a, .info = info, .stored = info->input_dtype, .mask = -1,
-	                          .of_target = true};
+	*info = (struct dataset_info){ .input_dtype = t ? t->dtype : DTYPE_F32,
+	                              .input_channels = t ? t->channels : NULL, .mask = -1 };
+	*p = (struct chain_state){ .a = a, .info = info, .stored = info->input_dtype, .mask = -1,
+	                          .of_target = true };
 	p->g.c = n;
 	p->stats = ARENA_ARRAY(a, struct channel_stats, n + 1);
 	p->lost_after = ARENA_ARRAY(a, const char *, n + 1);
@@ -111,11 +111,11 @@ static int plan_step(struct chain_state *p, const struct ynode *entry, struct ta
 	struct step s;
 	TRY(read_entry(p->a, entry, &v));
 	op = v.v->own;
-	s = (struct step){.op = op, .loc = v.loc, .options = v.data, .mask = -1, .before = p->g};
+	s = (struct step){ .op = op, .loc = v.loc, .options = v.data, .mask = -1, .before = p->g };
 	TRYC(op->plan(p, &s), "in target transform '%s'", v.v->name);
 	TRYC(check_numbers(p, &s), "in target transform '%s'", v.v->name);
-	*out = (struct target_step){.centre = s.centre, .scale = s.scale,
-	                            .log1p = op->plan == log1p_plan ? s.active : NULL};
+	*out = (struct target_step){ .centre = s.centre, .scale = s.scale,
+	                            .log1p = op->plan == log1p_plan ? s.active : NULL };
 	return 0;
 }
 
@@ -138,7 +138,7 @@ int target_scaling_new(const struct target_scaling **out, struct arena *a,
 		rc = rc < 0 ? rc : one;
 	}
 	TRY(rc);
-	*s = (struct target_scaling){p.g.c, list->n, step, p.channel_names};
+	*s = (struct target_scaling){ p.g.c, list->n, step, p.channel_names };
 	*out = s;
 	return 0;
 }

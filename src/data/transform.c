@@ -129,7 +129,7 @@ void frame_swap_target(struct frame *f)
 
 static struct geometry geometry_of(const struct dataset_info *i)
 {
-	struct geometry g = {.c = i->input.d[0], .d = {1, 1, 1}, .nspatial = i->input.nd - 1};
+	struct geometry g = { .c = i->input.d[0], .d = { 1, 1, 1 }, .nspatial = i->input.nd - 1 };
 	const int lead = i->target.nd - g.nspatial;   /* axes of the target before the spatial ones */
 	for (int k = 0; k < g.nspatial; k++)
 		g.d[3 - g.nspatial + k] = i->input.d[1 + k];
@@ -155,7 +155,7 @@ static int64_t target_count(const struct geometry *g)
 
 static struct shape input_shape(const struct geometry *g)
 {
-	struct shape s = {.nd = 1 + g->nspatial, .d = {g->c}};
+	struct shape s = { .nd = 1 + g->nspatial, .d = { g->c } };
 	for (int k = 0; k < g->nspatial; k++)
 		s.d[1 + k] = g->d[3 - g->nspatial + k];
 	return s;
@@ -173,7 +173,7 @@ static struct shape target_shape(const struct geometry *g, const struct shape *s
 static void forget(struct chain_state *p)
 {
 	for (int64_t c = 0; c < p->g.c; c++)
-		p->stats[c] = (struct channel_stats){1, NAN, NAN, NAN, NAN};
+		p->stats[c] = (struct channel_stats){ 1, NAN, NAN, NAN, NAN };
 }
 
 static void start_chain(struct chain_state *p, struct arena *a, const struct transform_options *o)
@@ -263,9 +263,9 @@ static int plan_step(struct transform_chain *t, struct chain_state *p, const str
 	struct step *s = &t->step[t->n];
 	struct variant_value v;
 	TRY(schema_read_tagged(p->a, entry, data_transforms, "transform", NULL, &v));
-	*s = (struct step){.op = op_of(v.v), .loc = v.loc, .number = number,
+	*s = (struct step){ .op = op_of(v.v), .loc = v.loc, .number = number,
 	                   .options = v.data,
-	                   .mask = -1, .before = p->g, .training = p->o->training};
+	                   .mask = -1, .before = p->g, .training = p->o->training };
 	if (s->op->random && !p->o->training)
 		return 0;      /* whole fields may have extents that it does not take */
 	p->previous = t->n ? s - 1 : NULL;
@@ -369,7 +369,7 @@ static int plan_list(struct transform_chain *t, struct chain_state *p, const str
 static void leave_values(struct transform_chain *t, const struct chain_state *p,
                          const struct transform_options *o)
 {
-	t->rest = (struct transform_rest){.input = DTYPE_F32, .target = o->target_dtype, .mask = -1};
+	t->rest = (struct transform_rest){ .input = DTYPE_F32, .target = o->target_dtype, .mask = -1 };
 	if (o->stored_target)
 		stored_target_plan(t->step, t->n, p->info, &t->target, &t->rest);
 	if (o->stored_input &&
@@ -380,7 +380,7 @@ static void leave_values(struct transform_chain *t, const struct chain_state *p,
 int transform_chain_new(struct transform_chain **out, const struct transform_options *o)
 {
 	struct transform_chain *t = mem_calloc(1, sizeof(*t));
-	struct chain_state p = {0};
+	struct chain_state p = { 0 };
 	int rc = check_sets(o);
 	*out = NULL;
 	t->a = arena_new();

@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "data/transform_step.h"
 
-static const char *const negative_names[] = {"error", "zero", NULL};
+static const char *const negative_names[] = { "error", "zero", NULL };
 enum { NEGATIVE_ERROR, NEGATIVE_ZERO };
 
 const struct field transform_log1p_fields[] = {
@@ -91,7 +91,7 @@ int sqrt_plan(struct chain_state *p, struct step *s)
 static int refused(const struct step *s, const char *function, float v, int64_t c, int64_t i)
 {
 	const int64_t *d = s->before.d;
-	const int64_t at[3] = {i / (d[1] * d[2]), i / d[2] % d[1], i % d[2]};
+	const int64_t at[3] = { i / (d[1] * d[2]), i / d[2] % d[1], i % d[2] };
 	char place[64] = "";
 	int n = 0;
 	for (int k = 3 - s->before.nspatial; k < 3; k++)

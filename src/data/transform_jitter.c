@@ -11,9 +11,9 @@
 
 #define RUN 512   /* normal numbers at a time */
 
-static const char *const per_names[] = {"sample", "channel", NULL};
+static const char *const per_names[] = { "sample", "channel", NULL };
 enum { PER_SAMPLE, PER_CHANNEL };
-static const char *const about_names[] = {"mean", "zero", NULL};
+static const char *const about_names[] = { "mean", "zero", NULL };
 enum { ABOUT_MEAN, ABOUT_ZERO };
 
 #define JITTER_FIELDS(type)                                                                \

@@ -12,7 +12,7 @@
 #include "base/rng.h"
 #include "data/transform_warp.h"
 
-static const char *const about_names[] = {"depth", "height", "width", NULL};
+static const char *const about_names[] = { "depth", "height", "width", NULL };
 
 #define WARP_FIELDS(type)                                                                    \
 	FIELD_AT("probability", FT_FLOAT, offsetof(type, warp.probability), .dflt = "1",         \
@@ -202,7 +202,7 @@ struct around {
 
 static struct around around_any(const struct step *s)
 {
-	struct around a = {.n = {1, 1, 1}, .w = {{1}, {1}, {1}}};
+	struct around a = { .n = { 1, 1, 1 }, .w = { { 1 }, { 1 }, { 1 } } };
 	a.stride[2] = 1;
 	a.stride[1] = coarse(s, 2);
 	a.stride[0] = a.stride[1] * coarse(s, 1);
@@ -247,7 +247,7 @@ void elastic_place(const struct step *s, const struct frame *f, double *const pl
 	const int first = 3 - s->before.nspatial;
 	struct around a = around_any(s);
 	for (int64_t i = 0; i < n; i++) {
-		const double at[3] = {place[0][i], place[1][i], place[2][i]};
+		const double at[3] = { place[0][i], place[1][i], place[2][i] };
 		const double *v = f->displacements + s->displacement;
 
 		move_to(&a, s, at);

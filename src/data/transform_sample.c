@@ -15,9 +15,9 @@
 
 #define LANES 8
 
-static const char *const methods[] = {"standard", "min_max", "mean", NULL};
+static const char *const methods[] = { "standard", "min_max", "mean", NULL };
 enum { STANDARD, MIN_MAX, MEAN };
-static const char *const per_names[] = {"channel", "sample", NULL};
+static const char *const per_names[] = { "channel", "sample", NULL };
 enum { PER_CHANNEL, PER_SAMPLE };
 
 const struct field transform_normalize_sample_fields[] = {
@@ -62,7 +62,7 @@ struct totals {
 /* Adds the n values of a channel to t; squares are those of the distance from centre. */
 static void add_up(const float *x, const float *mask, int64_t n, double centre, struct totals *t)
 {
-	double count[LANES] = {0}, sum[LANES] = {0}, squares[LANES] = {0};
+	double count[LANES] = { 0 }, sum[LANES] = { 0 }, squares[LANES] = { 0 };
 	for (int64_t i = 0; i < n; i++) {
 		const bool valid = isfinite(x[i]) && (!mask || mask[i] != 0);
 		const double v = valid ? (double)x[i] : 0, d = valid ? v - centre : 0;
@@ -86,7 +86,7 @@ static struct totals totals_of(const struct step *s, const float *x, int64_t fir
 {
 	const int64_t n = s->before.d[0] * s->before.d[1] * s->before.d[2];
 	const float *mask = s->mask >= 0 ? x + s->mask * n : NULL;
-	struct totals t = {.min = INFINITY, .max = -INFINITY};
+	struct totals t = { .min = INFINITY, .max = -INFINITY };
 	for (int64_t c = first; c < end; c++)
 		if (s->active[c])
 			add_up(x + c * n, mask, n, centre, &t);

@@ -9,10 +9,10 @@
 #include "base/suggest.h"
 #include "data/transform_step.h"
 
-static const char *const axis_names[] = {"depth", "height", "width", NULL};
-static const char *const mode_names[] = {"zeros", "edge", "wrap", NULL};
+static const char *const axis_names[] = { "depth", "height", "width", NULL };
+static const char *const mode_names[] = { "zeros", "edge", "wrap", NULL };
 enum { ZEROS, EDGE, WRAP };
-static const char *const seen_names[] = {"auto", "whole", "centre", NULL};
+static const char *const seen_names[] = { "auto", "whole", "centre", NULL };
 enum { SEEN_AUTO, SEEN_WHOLE, SEEN_CENTRE };
 
 #define MAX_SAMPLE ((int64_t)1 << 40)

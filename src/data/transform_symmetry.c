@@ -18,7 +18,7 @@ const struct field transform_symmetry_fields[] = {
 	FIELD_END
 };
 
-static const char *const about_names[] = {"depth", "height", "width", NULL};
+static const char *const about_names[] = { "depth", "height", "width", NULL };
 
 const struct field transform_rotate90_fields[] = {
 	FIELD(struct rotate90_options, about, FT_ENUM, .dflt = "depth", .choices = about_names,
@@ -37,9 +37,9 @@ struct symmetry {
 static const struct {
 	int axis[3];
 	bool odd;
-} of_cube[] = {{{0, 1, 2}, false}, {{1, 2, 0}, false}, {{2, 0, 1}, false},
-               {{0, 2, 1}, true},  {{2, 1, 0}, true},  {{1, 0, 2}, true}},
-  of_square[] = {{{0, 1, 2}, false}, {{0, 2, 1}, true}};
+} of_cube[] = { { { 0, 1, 2 }, false }, { { 1, 2, 0 }, false }, { { 2, 0, 1 }, false },
+               { { 0, 2, 1 }, true },  { { 2, 1, 0 }, true },  { { 1, 0, 2 }, true } },
+  of_square[] = { { { 0, 1, 2 }, false }, { { 0, 2, 1 }, true } };
 
 int symmetry_plan(struct chain_state *p, struct step *s)
 {
@@ -62,7 +62,7 @@ static struct symmetry symmetry_of(int nspatial, bool reflections, int number)
 	const int bits = reflections ? nspatial : nspatial - 1, first = 3 - nspatial;
 	const int permutation = number >> bits;
 	const bool cube = nspatial == 3;
-	struct symmetry y = {.axis = {0, 1, 2}};
+	struct symmetry y = { .axis = { 0, 1, 2 } };
 	bool odd = cube ? of_cube[permutation].odd : of_square[permutation].odd;
 	memcpy(y.axis, cube ? of_cube[permutation].axis : of_square[permutation].axis, sizeof y.axis);
 	for (int k = 0; k < bits; k++) {
@@ -99,7 +99,7 @@ static void turn_tile_of(size_t size, char *out, const char *in, const int64_t n
 static void turn_channel(const struct symmetry *y, const int64_t d[3], size_t size, char *out,
                          const char *in)
 {
-	const int64_t stride[3] = {d[1] * d[2], d[2], 1};
+	const int64_t stride[3] = { d[1] * d[2], d[2], 1 };
 	const int across = y->axis[0] == 2 ? 0 : 1, other = 1 - across;
 	int64_t step[3], start = 0;
 	for (int k = 0; k < 3; k++) {
@@ -109,9 +109,9 @@ static void turn_channel(const struct symmetry *y, const int64_t d[3], size_t si
 	for (int64_t o = 0; o < d[other]; o++)
 		for (int64_t j = 0; j < d[across]; j += TILE)
 			for (int64_t i = 0; i < d[2]; i += TILE) {
-				const int64_t n[2] = {d[across] - j < TILE ? d[across] - j : TILE,
-				                      d[2] - i < TILE ? d[2] - i : TILE};
-				const int64_t in_step[2] = {step[across], step[2]};
+				const int64_t n[2] = { d[across] - j < TILE ? d[across] - j : TILE,
+				                      d[2] - i < TILE ? d[2] - i : TILE };
+				const int64_t in_step[2] = { step[across], step[2] };
 				const int64_t to = o * stride[other] + j * stride[across] + i;
 				const int64_t from = start + o * step[other] + j * step[across] + i * step[2];
 
@@ -182,7 +182,7 @@ int rotate90_run(const struct step *s, struct frame *f)
 {
 	const struct rotate90_options *o = s->options;
 	const int turns = (int)frame_below(f, s, 0, 4);
-	struct symmetry y = {.axis = {0, 1, 2}};
+	struct symmetry y = { .axis = { 0, 1, 2 } };
 	int plane[2];
 	plane_about(o->about, plane);
 	if (turns % 2) {

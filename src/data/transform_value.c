@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "data/transform_step.h"
 
-static const char *const methods[] = {"standard", "min_max", NULL};
+static const char *const methods[] = { "standard", "min_max", NULL };
 enum { STANDARD, MIN_MAX };
 
 const struct field transform_cast_fields[] = {
@@ -178,8 +178,8 @@ static int normalize_channel(struct chain_state *p, struct step *s, const struct
 int normalize_plan(struct chain_state *p, struct step *s)
 {
 	const struct normalize_options *o = s->options;
-	const struct pair moments = {&o->mean, &o->std, "mean", "std"};
-	const struct pair range = {&o->min, &o->max, "min", "max"};
+	const struct pair moments = { &o->mean, &o->std, "mean", "std" };
+	const struct pair range = { &o->min, &o->max, "min", "max" };
 	const struct pair *given = o->method == STANDARD ? &moments : &range;
 	int mask, n, k = 0;
 	TRY(step_find_mask(p, s, o->mask, &mask));

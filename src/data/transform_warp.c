@@ -19,7 +19,7 @@
 #include "base/err.h"
 
 enum { FILL, EDGE, REFLECT, WRAP };
-const char *const warp_outside_names[] = {"fill", "edge", "reflect", "wrap", NULL};
+const char *const warp_outside_names[] = { "fill", "edge", "reflect", "wrap", NULL };
 
 #define CORNERS 8
 #define POSITIVE ((int64_t)1 << 50)     /* added: conversions round down positive numbers only */
@@ -292,7 +292,7 @@ static void run_row(const struct step *s, struct frame *f, const int64_t start[3
 	const struct geometry *g = &s->before;
 	const int64_t *d = s->after.d, n = d[2];
 	struct corners c;
-	double *const place[3] = {f->row, f->row + n, f->row + 2 * n};
+	double *const place[3] = { f->row, f->row + n, f->row + 2 * n };
 	for (int64_t i = 0; i < n; i++) {
 		place[0][i] = (double)(start[0] + row / d[1]);
 		place[1][i] = (double)(start[1] + row % d[1]);
@@ -312,7 +312,7 @@ static void run_row(const struct step *s, struct frame *f, const int64_t start[3
 int warp_run(const struct step *s, struct frame *f)
 {
 	const struct geometry *g = &s->after;
-	int64_t start[3] = {0};
+	int64_t start[3] = { 0 };
 	bool any = false;
 	for (const struct step *w = s; w; w = w->inner) {
 		any |= warp_applies(w, f);

@@ -400,9 +400,9 @@ static int check(const struct run_config *c)
 	if (c->parallel.grouping)
 		keep_first(&rc, grouping_parse(c->parallel.grouping,
 		                               config_place(c, "parallel", "grouping"), &unused));
-	int team;
+	int group;
 	if (c->parallel.sync_batch_norm)
-		keep_first(&rc, sync_group_parse(c->parallel.sync_batch_norm, &team));
+		keep_first(&rc, sync_group_parse(c->parallel.sync_batch_norm, &group));
 	keep_first(&rc, check_train_data(c));
 	keep_first(&rc, check_batch(c));
 	return rc;
@@ -461,12 +461,12 @@ int config_share_batch(struct run_config *c, int ranks)
 
 int64_t config_rank_batch(const struct run_config *c)
 {
-	return c->leaves.all ? c->train.batch_size * c->leaves.each : c->train.batch_size;
+	return c->micros.all ? c->train.batch_size * c->micros.each : c->train.batch_size;
 }
 
 int64_t config_step_batches(const struct run_config *c)
 {
-	return c->leaves.all ? 1 : c->train.accumulate;
+	return c->micros.all ? 1 : c->train.accumulate;
 }
 
 int config_check_length(const struct run_config *c)

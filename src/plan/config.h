@@ -85,7 +85,7 @@ struct run_config {
 	struct ckpt_config checkpoint;
 	struct report_section report;
 	/* not keys: */
-	struct micro_counts leaves;
+	struct micro_counts micros;
 	const char *file;
 	struct arena *arena;
 	struct ynode *tree;              /* as written, with --set applied */

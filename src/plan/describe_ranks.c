@@ -39,9 +39,9 @@ static int sums(const struct session *s, const struct graph *g)
 /* Whether the ranks that normalise together with rank 0 are on several hosts. */
 static bool sync_group_is_apart(const struct session *s)
 {
-	int team, ranks = s->grid.ranks;
-	return s->grid.hosts > 1 && sync_group_size(s->config, ranks, &team) == 0 &&
-	       (s->grid.host[0].n < team || s->grid.host[0].rank[team - 1] != team - 1);
+	int group, ranks = s->grid.ranks;
+	return s->grid.hosts > 1 && sync_group_size(s->config, ranks, &group) == 0 &&
+	       (s->grid.host[0].n < group || s->grid.host[0].rank[group - 1] != group - 1);
 }
 
 /* Of a step, by the first rank of a host. */
@@ -51,7 +51,7 @@ static int messages(const struct session *s, const struct graph *g)
 	for (int i = 0; i < g->nnode; i++) {
 		const struct all_reduce_attr *at = all_reduce_begins(g->node[i]);
 		if (at)
-			n += rank_grid_messages(&s->grid, s->config->leaves.all || at->wire != 0);
+			n += rank_grid_messages(&s->grid, s->config->micros.all || at->wire != 0);
 	}
 	return n;
 }
@@ -108,7 +108,7 @@ static void statistics_json(const struct session *s, const struct plan *p, struc
 
 static int64_t step_samples(const struct session *s, const struct plan *p)
 {
-	const struct micro_counts *l = &s->config->leaves;
+	const struct micro_counts *l = &s->config->micros;
 	return p->batch * (l->all ? l->all : s->ranks.ranks * s->config->train.accumulate);
 }
 
@@ -116,13 +116,13 @@ void describe_ranks_text(const struct session *s, const struct plan *p, const st
                          struct buf *out)
 {
 	const struct buckets *k = p->buckets;
-	const struct micro_counts *l = &s->config->leaves;
+	const struct micro_counts *l = &s->config->micros;
 	int64_t bytes = 0;
-	if (p->leaves.levels)
+	if (p->micro_sums.levels)
 		buf_printf(out, "reproducible  %" PRId64 " micro-batches of %" PRId64
 		           " samples a step are summed as a tree, %" PRId64 " of them on "
 		           "a rank,\n              in memory of %d times the gradients\n", l->all, p->batch,
-		           l->each, p->leaves.levels);
+		           l->each, p->micro_sums.levels);
 	if (!k)
 		return;
 	for (int i = 0; i < k->n; i++)

@@ -191,7 +191,7 @@ int memory_advice_refuse(const struct session *s, const struct plan *p,
 	             in_units(&f, r->have), f.unit.name);
 	table(&f);
 	offer_limit(&f);
-	if (!s->config->leaves.all)      /* whose micro-batches are what the bits depend on */
+	if (!s->config->micros.all)      /* whose micro-batches are what the bits depend on */
 		offer_batch(&f);
 	offer_bf16(&f);
 	return err_context(rc, "- it fits where there are %.0f %s",

@@ -19,11 +19,11 @@ int micro_tree_check(const struct run_config *c)
 {
 	const struct train_section *t = &c->train;
 	int64_t all = t->global_batch_size, size = t->batch_size;
-	int team = 1, mark = err_count();
+	int group = 1, mark = err_count();
 	if (c->parallel.sync_batch_norm)
-		sync_group_parse(c->parallel.sync_batch_norm, &team);
+		sync_group_parse(c->parallel.sync_batch_norm, &group);
 	err_truncate(mark);              /* sync_group_size reports it */
-	if (team != 1)
+	if (group != 1)
 		return ERR(E_CONFIG, config_place(c, "parallel", "sync_batch_norm"),
 		           "with 'parallel.reproducible' statistics are those of a micro-batch, which is "
 		           "the same on any number of ranks; 'sync_batch_norm' depends on it");
@@ -84,7 +84,7 @@ int micro_tree_share(struct run_config *c, int ranks)
 		return ERR(E_CONFIG, config_place(c, "train", "global_batch_size"),
 		           "a rank would have %" PRId64 " micro-batches of %" PRId64
 		           " samples in a step; expected at most %d samples", each, t->batch_size, MOST);
-	c->leaves = (struct micro_counts){ all, each };
+	c->micros = (struct micro_counts){ all, each };
 	return 0;
 }
 
@@ -112,11 +112,11 @@ int micro_tree_place(const struct run_config *c, const struct device *dev, const
 {
 	if (!comm)
 		return 0;
-	return c->leaves.all && comm->hosts > 1 && !dev->driver ? comm->host * comm->local_size +
+	return c->micros.all && comm->hosts > 1 && !dev->driver ? comm->host * comm->local_size +
 	       comm->local_rank : comm->rank;
 }
 
 int64_t micro_tree_rest(const struct run_config *c, int64_t samples)
 {
-	return c->leaves.all ? samples % c->train.batch_size : samples;
+	return c->micros.all ? samples % c->train.batch_size : samples;
 }

@@ -14,7 +14,7 @@
 
 /* Checks the config alone; E_CONFIG. */
 int micro_tree_check(const struct run_config *c);
-/* Sets c->leaves; E_CONFIG, with the possible numbers, if `ranks` ranks cannot share the tree. */
+/* Sets c->micros; E_CONFIG, with the possible numbers, if `ranks` ranks cannot share the tree. */
 int micro_tree_share(struct run_config *c, int ranks);
 /* The number of ranks to share for: the ranks of the run, or those that are only planned for, whose
  * number shows in the plan. */

@@ -201,7 +201,7 @@ static bool reduced(const struct plan_request *r)
 /* Whether a step is made of more than one batch, or of what a sum says. */
 static bool many_batches(const struct plan_request *r)
 {
-	return reduced(r) || r->config->train.accumulate > 1 || r->config->leaves.all > 1;
+	return reduced(r) || r->config->train.accumulate > 1 || r->config->micros.all > 1;
 }
 
 /* Elements of a sample's target, or of its output: what a mean without class weights is taken over,
@@ -240,8 +240,8 @@ static int emit_accumulation(struct graph *g, struct plan *p, const struct train
                              struct bundles *b)
 {
 	struct shape scalar = { 0 };
-	if (p->leaves.levels)
-		return micro_sums_gradients(g, &p->leaves, b);
+	if (p->micro_sums.levels)
+		return micro_sums_gradients(g, &p->micro_sums, b);
 	if (train->accumulate == 1)
 		return 0;
 	TRY(graph_input(g, "micro_batch", DTYPE_I64, &scalar, &p->micro));
@@ -252,7 +252,7 @@ static int emit_accumulation(struct graph *g, struct plan *p, const struct train
  * parallel.reproducible they have 32 bits, and are as they would be on one rank. */
 static double summands(const struct plan_request *r)
 {
-	return r->config->leaves.all ? 1 : (double)r->ranks.ranks * (double)r->config->train.accumulate;
+	return r->config->micros.all ? 1 : (double)r->ranks.ranks * (double)r->config->train.accumulate;
 }
 
 /* The all-reduce, and the factor that makes one mean of all batches. */
@@ -266,14 +266,14 @@ static int emit_mean(struct graph *g, struct compilation *c, struct bundles *b)
 	g->cur_name = "loss";
 	g->cur_phase = PHASE_FORWARD;
 	TRY(mean_emit_terms(g, &p->mean, p->loss, p->loss_weight, p->micro));
-	if (p->leaves.levels)
-		TRY(micro_sums_terms(g, &p->leaves, &p->mean.terms));
+	if (p->micro_sums.levels)
+		TRY(micro_sums_terms(g, &p->micro_sums, &p->mean.terms));
 	if (reduced(c->r)) {
 		p->buckets = buckets_solve(g, b, r);
 		TRY(buckets_emit(g, b, p->buckets, &p->mean, r, divided));
 	}
-	if (p->leaves.levels)
-		TRY(micro_sums_statistics(g, &p->leaves, p->buckets));
+	if (p->micro_sums.levels)
+		TRY(micro_sums_statistics(g, &p->micro_sums, p->buckets));
 	g->cur_phase = PHASE_UPDATE;
 	return mean_emit_factor(g, &p->mean, divided, p->scaling.inverse);
 }
@@ -339,8 +339,8 @@ static int pass_update(struct graph *g, struct pass_env *env)
 		return 0;
 	struct bundles *b = bundles_new(g, &config->optimizer, p->nparam, p->param, p->grad,
 	                                env->backend == BACKEND_CUDA ? BUNDLE_LAUNCHED : BUNDLE_CACHED);
-	if (config->leaves.all > 1)
-		TRY(micro_sums_begin(g, config->leaves.each, &p->leaves));
+	if (config->micros.all > 1)
+		TRY(micro_sums_begin(g, config->micros.each, &p->micro_sums));
 	TRY(emit_accumulation(g, p, &config->train, b));
 	TRY(emit_mean(g, c, b));
 	TRY(graph_input(g, "learning_rate", DTYPE_F32, &scalar, &p->learning_rate));
@@ -404,12 +404,12 @@ static int pass_copies(struct graph *g, struct pass_env *env)
 static int pass_recompute(struct graph *g, struct pass_env *env)
 {
 	struct compilation *c = env->user;
-	const struct memory_limit wish = { c->r->limit, config_place(c->r->config, "train", "memory"),
+	const struct memory_limit limit = { c->r->limit, config_place(c->r->config, "train", "memory"),
 		c->p->batch };
 	TRY(exec_new(&c->p->exec, g, c->r->dev, &c->env));
 	if (c->r->sweep)
 		memory_sweep(&c->p->sweep, c->p->exec, g);
-	return memory_fit(&c->p->exec, g, &wish, &c->p->memory);
+	return memory_fit(&c->p->exec, g, &limit, &c->p->memory);
 }
 
 static const struct pass passes[] = {
@@ -499,10 +499,10 @@ int plan_new(struct plan **out, const struct plan_request *r)
 		return rc;
 	}
 	p->random_key = graph_find(p->g, RANDOM_KEY);
-	p->answer[ANSWER_MEAN] = p->mean.terms == NONE ? p->loss : p->mean.terms;
-	p->answer[ANSWER_SCALING] = p->scaling.state;
+	p->read[READ_MEAN] = p->mean.terms == NONE ? p->loss : p->mean.terms;
+	p->read[READ_SCALING] = p->scaling.state;
 	if (r->mode == PLAN_TRAIN)
-		rc = readback_new(&p->readback, p->g, r->dev, p->answer, PLAN_READBACKS);
+		rc = readback_new(&p->readback, p->g, r->dev, p->read, PLAN_READBACKS);
 	if (rc < 0) {
 		plan_free(p);
 		return rc;

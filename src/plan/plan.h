@@ -58,7 +58,7 @@ struct plan_request {
 	bool dump_dot;
 };
 
-enum { ANSWER_MEAN, ANSWER_SCALING, PLAN_READBACKS };  /* what a step is asked for */
+enum { READ_MEAN, READ_SCALING, PLAN_READBACKS };  /* what a step is asked for */
 
 struct plan {
 	enum plan_mode mode;
@@ -75,10 +75,10 @@ struct plan {
 	tid output, loss, loss_weight;   /* output: but for PLAN_TRAIN in the target's own units */
 	struct loss_scaling scaling;     /* state NONE: no loss scaling */
 	struct mean mean;                /* terms NONE: a step is one batch */
-	struct micro_sums leaves;        /* levels 0: sums are not made as a tree */
+	struct micro_sums micro_sums;        /* levels 0: sums are not made as a tree */
 	struct buckets *buckets;         /* of gradients; NULL: nothing is summed over ranks */
 	struct readback *readback;       /* PLAN_TRAIN: copies a step's results to the host */
-	tid answer[PLAN_READBACKS];
+	tid read[PLAN_READBACKS];
 	struct metrics *metrics;
 	tid metric[METRICS_OUTPUTS];
 	int nmetric;
@@ -102,7 +102,7 @@ struct plan_step {
 	int64_t micro, micros;           /* which micro-batch of how many */
 	int64_t first;                   /* place of the batch's first sample among the step's, of all
 	                                  * ranks and micro-batches */
-	int64_t leaves;                  /* micro-batches of all ranks in the step;
+	int64_t all_micros;                  /* micro-batches of all ranks in the step;
 	                                  * parallel.reproducible */
 	double rate;                     /* learning rate */
 	bool absent;                     /* the batch does not count: this rank only keeps step */

@@ -10,10 +10,10 @@
 static int feed_leaf(struct plan *p, const struct plan_step *s)
 {
 	int64_t place[SUM_VALUES] = { s->micro, s->micro + 1 == s->micros, s->absent };
-	double inverse = s->leaves ? 1 / (double)s->leaves : 1;
-	if (p->leaves.inverse != NONE)
-		TRY(exec_write(p->exec, p->leaves.inverse, DTYPE_F64, &inverse));
-	return exec_write(p->exec, p->leaves.place, DTYPE_I64, place);
+	double inverse = s->all_micros ? 1 / (double)s->all_micros : 1;
+	if (p->micro_sums.inverse != NONE)
+		TRY(exec_write(p->exec, p->micro_sums.inverse, DTYPE_F64, &inverse));
+	return exec_write(p->exec, p->micro_sums.place, DTYPE_I64, place);
 }
 
 static int feed_step(struct plan *p, const struct run_config *c, const struct plan_step *s)
@@ -25,7 +25,7 @@ static int feed_step(struct plan *p, const struct run_config *c, const struct pl
 		TRY(exec_write(p->exec, p->random_key, DTYPE_I64, key));
 	if (p->micro != NONE)
 		TRY(exec_write(p->exec, p->micro, DTYPE_I64, &s->micro));
-	if (p->leaves.levels)
+	if (p->micro_sums.levels)
 		TRY(feed_leaf(p, s));
 	if (p->mean.terms != NONE) {
 		TRY(exec_write(p->exec, p->mean.share, DTYPE_F64, &share));
@@ -46,12 +46,12 @@ int plan_result(const struct plan *p, struct plan_result *r)
 	*r = (struct plan_result){ .weight = 1 };
 	TRY(readback_wait(p->readback));
 	if (p->scaling.state != NONE)
-		readback_get(p->readback, ANSWER_SCALING, DTYPE_F64, r->scaling);
+		readback_get(p->readback, READ_SCALING, DTYPE_F64, r->scaling);
 	if (p->mean.terms == NONE) {
-		readback_get(p->readback, ANSWER_MEAN, DTYPE_F64, &r->loss);
+		readback_get(p->readback, READ_MEAN, DTYPE_F64, &r->loss);
 		return 0;
 	}
-	readback_get(p->readback, ANSWER_MEAN, DTYPE_F64, terms);
+	readback_get(p->readback, READ_MEAN, DTYPE_F64, terms);
 	r->weight = terms[MEAN_WEIGHT];
 	r->stop = terms[MEAN_VOTE + VOTE_STOP] > 0;
 	r->save = (int)terms[MEAN_VOTE + VOTE_FIRST] & FIRST_SAVE;

@@ -37,7 +37,7 @@ static void assume(struct linkmodel *link, const struct run_config *c, const str
 		linkmodel_of_gpus(link, grid->hosts, grid->most, dev);
 	else
 		linkmodel_of_hosts(link, grid->hosts, grid->most, grid->shards, c->precision.wire != 0 ||
-		                   c->leaves.all > 0, (int)sysconf(_SC_NPROCESSORS_ONLN));
+		                   c->micros.all > 0, (int)sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 /* What is measured corrects it. Other groupings do not ask for the cost, and leave NCCL the time
@@ -148,7 +148,7 @@ int64_t reduction_block(const struct reduction *r, const struct plan *p)
 	struct layout_of_block b = { 0 };
 	if (!r->comm || !p->buckets)
 		return 0;
-	lay_out(&b, dev, p->g, p->leaves.levels > 0);
+	lay_out(&b, dev, p->g, p->micro_sums.levels > 0);
 	return dev->driver ? (int64_t)reducer_nccl_bytes((size_t)b.bytes, b.group, b.n, r->comm->size) :
 	       b.bytes;
 }
@@ -170,7 +170,7 @@ int reduction_open(struct reduction *r, struct store *store, const struct plan *
 	struct layout_of_block b = { 0 };
 	if (r->sums.gradients || !r->comm || !p->buckets)
 		return 0;
-	lay_out(&b, dev, p->g, p->leaves.levels > 0);
+	lay_out(&b, dev, p->g, p->micro_sums.levels > 0);
 	const struct reducer_place gpu = { dev, r->comm, r->nccl, true };
 	TRY(dev->driver ? reducer_new_gpu(&r->sums.gradients, &gpu, (size_t)b.bytes, b.group, b.n)
 	                : reducer_new(&r->sums.gradients, r->comm, (size_t)b.bytes, b.group,

@@ -101,7 +101,7 @@ static double statistics_seconds(const struct session *s, const struct graph *g)
 
 static int64_t micro_batches(const struct run_config *c)
 {
-	return c->leaves.all ? c->leaves.each : c->train.accumulate;
+	return c->micros.all ? c->micros.each : c->train.accumulate;
 }
 
 static void add_up(struct step_time *t, const struct session *s, const struct graph *g)

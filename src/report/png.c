@@ -13,11 +13,11 @@
 #include "base/io.h"
 #include "base/mem.h"
 
-const uint8_t colour_missing[3] = {150, 150, 150};
+const uint8_t colour_missing[3] = { 150, 150, 150 };
 
 int png_write_rgb(const char *path, int64_t width, int64_t height, const uint8_t *pixels)
 {
-	png_image image = {.version = PNG_IMAGE_VERSION, .format = PNG_FORMAT_RGB};
+	png_image image = { .version = PNG_IMAGE_VERSION, .format = PNG_FORMAT_RGB };
 	png_alloc_size_t n = 0;
 	void *file;
 	int rc;
@@ -92,7 +92,7 @@ void colour_field(double v, uint8_t rgb[3])
 
 void colour_class(int64_t label, uint8_t rgb[3])
 {
-	static const double lightness[] = {0.55, 0.80, 0.67};
+	static const double lightness[] = { 0.55, 0.80, 0.67 };
 	const uint64_t k = (uint64_t)label;
 
 	/* steps of the golden angle never come close to an earlier hue soon */

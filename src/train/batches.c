@@ -34,14 +34,14 @@ int micros_begin(struct micros *m, const struct run_config *c, struct batches *f
                  int64_t batches)
 {
 	*m = (struct micros){ .from = from, .n = batches, .batches = batches };
-	if (!c->leaves.all)
+	if (!c->micros.all)
 		return 0;
 	m->size = loader_batch_size(from->loader);
 	m->input = shape_count(loader_input_shape(from->loader));
 	m->target = shape_count(loader_target_shape(from->loader));
 	TRY(next(from, &m->whole));
 	m->n = micro_count(m->whole->n, m->size);
-	m->leaves = micro_count(m->whole->all, m->size);
+	m->all = micro_count(m->whole->all, m->size);
 	m->samples = m->whole->all;
 	return 0;
 }

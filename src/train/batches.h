@@ -23,7 +23,7 @@ struct micros {
 	int64_t samples;                 /* of all ranks, so far */
 	int64_t batches;                 /* of the loader, in the whole step */
 	/* reproducible: */
-	int64_t leaves;                  /* of all ranks; else 0 */
+	int64_t all;                  /* of all ranks; else 0 */
 	int64_t size;                    /* samples of a leaf */
 	int64_t input, target;           /* elements of a sample */
 	const struct batch *whole;       /* what the loader has for the step */

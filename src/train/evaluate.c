@@ -80,8 +80,8 @@ static void sum_over_ranks(struct comm *c, struct metrics *m, double sums[2])
 	comm_sum(c, counts, n, "the metrics");
 }
 
-/* With parallel.reproducible each leaf has a row of its own: the two sums and all counts. */
-static int run_leaves(struct session *s, const struct part *part, double **values,
+/* With parallel.reproducible each micro-batch has a row of its own: the two sums and all counts. */
+static int run_micros(struct session *s, const struct part *part, double **values,
                       struct micro_rows *rows, double *row)
 {
 	struct batches from = { .loader = part->loader };
@@ -102,21 +102,21 @@ static int run_leaves(struct session *s, const struct part *part, double **value
 }
 
 /* row: the sums of a part, of n numbers. */
-static int run_part_leaves(struct session *s, const struct part *part, double **values, double *row,
+static int run_part_micros(struct session *s, const struct part *part, double **values, double *row,
                            int64_t n)
 {
 	struct micro_rows rows;
 	int rc = loader_seek(part->loader, 0, 0);
-	micro_rows_init(&rows, s->config->leaves.each, n);
+	micro_rows_init(&rows, s->config->micros.each, n);
 	for (int64_t i = 0; i < loader_batches(part->loader) && rc == 0; i++)
-		rc = stopped(s->comm) ? E_STOPPED : run_leaves(s, part, values, &rows, row);
+		rc = stopped(s->comm) ? E_STOPPED : run_micros(s, part, values, &rows, row);
 	if (rc == 0)
 		micro_rows_sum(&rows, s->config, s->dev, s->comm, row);
 	micro_rows_release(&rows);
 	return rc;
 }
 
-static int run_all_leaves(struct session *s, double **values, double sums[2])
+static int run_all_micros(struct session *s, double **values, double sums[2])
 {
 	int64_t n;
 	double *counts = metrics_sums(pooled(s), &n), *all = mem_calloc((size_t)n + 2, sizeof *all),
@@ -124,7 +124,7 @@ static int run_all_leaves(struct session *s, double **values, double sums[2])
 	int rc = 0;
 	for (int k = 0; k <= s->nsize && rc == 0; k++) {
 		const struct part part = part_of(s, k);
-		rc = run_part_leaves(s, &part, values, row, n + 2);
+		rc = run_part_micros(s, &part, values, row, n + 2);
 		for (int64_t i = 0; i < n + 2 && rc == 0; i++)
 			all[i] += row[i];
 	}
@@ -167,7 +167,7 @@ int evaluate(struct session *s, struct evaluation *out)
 	double **values = make_values(s->evaluate_plan[0], a);
 	double sums[2] = { 0, 0 }, t0 = io_seconds();
 	metrics_reset(pooled(s));
-	int rc = s->config->leaves.all ? run_all_leaves(s, values, sums) : run_all(s, values, sums);
+	int rc = s->config->micros.all ? run_all_micros(s, values, sums) : run_all(s, values, sums);
 	arena_free(a);
 	TRY(rc);
 	if (!(sums[1] > 0))   /* the sums of all ranks */

@@ -81,7 +81,7 @@ static int forward_backward(struct loop *l, const struct batch *b, int64_t micro
 	struct plan *p = session_plan_of(l->s, b);
 	bool last = micro + 1 == m->n;
 	struct plan_step at = { .step = l->clock.step, .micro = micro, .micros = m->n,
-		.leaves = m->leaves,
+		.all_micros = m->all,
 		.first = b->first - loader_samples_before(l->s->train, l->clock.epoch, l->clock.batch),
 		.absent = b->absent,
 		.stop = last && stop_wanted(), .save = last && l->first && save_due(l, next),

@@ -10,9 +10,9 @@
 #include "comm/comm.h"
 #include "plan/micro_tree.h"
 
-void micro_rows_init(struct micro_rows *r, int64_t leaves, int64_t n)
+void micro_rows_init(struct micro_rows *r, int64_t micros, int64_t n)
 {
-	*r = (struct micro_rows){ leaves, n, mem_calloc((size_t)leaves * (size_t)n + 1, sizeof *r->v) };
+	*r = (struct micro_rows){ micros, n, mem_calloc((size_t)micros * (size_t)n + 1, sizeof *r->v) };
 }
 
 void micro_rows_release(struct micro_rows *r)
@@ -26,9 +26,9 @@ static void add(double *to, const double *from, int64_t n)
 		to[i] += from[i];
 }
 
-void micro_rows_add(struct micro_rows *r, int64_t leaf, const double *row)
+void micro_rows_add(struct micro_rows *r, int64_t micro, const double *row)
 {
-	add(r->v + leaf * r->n, row, r->n);
+	add(r->v + micro * r->n, row, r->n);
 }
 
 /* Rows of n numbers; the sum is in the first. */
@@ -43,7 +43,7 @@ void micro_rows_sum(struct micro_rows *r, const struct run_config *c, const stru
                     struct comm *comm, double *row)
 {
 	int64_t n = r->n, ranks = comm_count(comm), each = n + 1;
-	sum_tree(r->v, r->leaves, n);
+	sum_tree(r->v, r->micros, n);
 	memcpy(row, r->v, (size_t)n * sizeof *row);
 	if (!comm_many(comm))
 		return;

@@ -139,7 +139,7 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 		.step_batches = training ? config_step_batches(s->config) : 1,
 		.batch_size = predict ? s->config->train.batch_size : config_rank_batch(s->config),
 		.rank = micro_tree_place(s->config, s->dev, s->comm), .ranks = comm_count(s->comm),
-		.leaf = s->config->leaves.all && !predict ? s->config->train.batch_size : 0,
+		.micro = s->config->micros.all && !predict ? s->config->train.batch_size : 0,
 		.like = !training && s->data.input.nd ? &s->data.input : NULL,
 		.processors = host_processors(), .statistics = s->train_set, .no_statistics = !s->train_set,
 		.target_dtype = labels ? DTYPE_I32 : DTYPE_F32,
@@ -420,7 +420,7 @@ static int settle_train_sizes(struct session *s)
 		return ERR(E_DATA, &c->data.train.loc[0], "training samples have %d sizes, each of which "
 		           "needs a plan of its own; the limit is %d; '- crop: {size: ...}' takes windows "
 		           "of one size", n, 1 + SESSION_MOST_SIZES);
-	if (c->leaves.all)
+	if (c->micros.all)
 		return ERR(E_CONFIG, config_place(c, "parallel", "reproducible"),
 		           "'reproducible' is not possible with samples of several sizes: %s", crop);
 	if (c->parallel.gradient_lag)

@@ -101,13 +101,13 @@ static int plan_set(struct session *s, struct plan *plans[2], enum plan_mode mod
                     const struct loader *l, int k)
 {
 	const struct loader_size of = l ? loader_size(l, k) : (struct loader_size){ 0 };
-	bool leaves = s->config->leaves.all && mode != PLAN_PREDICT;
+	bool micros = s->config->micros.all && mode != PLAN_PREDICT;
 	int64_t batch = l && mode != PLAN_TRAIN ? loader_batch_size(l) : s->config->train.batch_size;
 	int64_t rest = of.short_batch;
 	bool whole = !l || of.samples >= batch * comm_count(s->comm);
 	bool first = mode == PLAN_TRAIN && k == 0;
-	bool full = whole || leaves || (first && (rest == 0 || comm_many(s->comm)));
-	rest = leaves ? rest % batch : rest;
+	bool full = whole || micros || (first && (rest == 0 || comm_many(s->comm)));
+	rest = micros ? rest % batch : rest;
 	if (full)
 		TRY(session_plan_batch(s, &plans[0], mode, batch));
 	if (rest == 0 || (full && (rest == batch || !(s->need & SESSION_RUN))) ||

@@ -72,7 +72,7 @@ int session_feed_first(struct session *s, const struct plan_step *step, struct p
 	struct plan_step at = *step;
 	struct batches from = { .loader = s->train };
 	struct micros m;
-	at.leaves = comm_count(s->comm);
+	at.all_micros = comm_count(s->comm);
 	if (s->train) {
 		TRY(loader_seek(s->train, 0, 0));
 		TRY(micros_begin(&m, s->config, &from, 1));

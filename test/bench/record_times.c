@@ -87,10 +87,10 @@ static const struct kind {
 	int64_t channels;
 	void (*make)(void *out, int64_t channels, uint64_t seed);
 } kinds[] = {
-	{"climate f32 16x768x1152", DTYPE_F32, 16, climate},
-	{"labels u8 1x768x1152", DTYPE_U8, 1, labels},
-	{"pictures u8 3x768x1152", DTYPE_U8, 3, pictures},
-	{"random f32 4x768x1152", DTYPE_F32, 4, random_floats},
+	{ "climate f32 16x768x1152", DTYPE_F32, 16, climate },
+	{ "labels u8 1x768x1152", DTYPE_U8, 1, labels },
+	{ "pictures u8 3x768x1152", DTYPE_U8, 3, pictures },
+	{ "random f32 4x768x1152", DTYPE_F32, 4, random_floats },
 };
 
 static double seconds(void)
@@ -103,8 +103,8 @@ static double seconds(void)
 static int write_both(const struct kind *k, const char *const path[2], int64_t n)
 {
 	const struct record_info info = {
-		.input = {.dtype = k->dtype, .shape = {3, {k->channels, HEIGHT, WIDTH}}},
-		.target = record_no_target(), .mask = -1, .ignore = RECORD_NO_IGNORE};
+		.input = { .dtype = k->dtype, .shape = { 3, { k->channels, HEIGHT, WIDTH } } },
+		.target = record_no_target(), .mask = -1, .ignore = RECORD_NO_IGNORE };
 	void *values = mem_alloc(record_raw_bytes(&info));
 	struct record_writer *w;
 	struct version1 v;
@@ -152,7 +152,7 @@ static int time_one(const struct kind *k, const char *path, int repetitions)
 static int time_kind(const struct kind *k, const char *folder, int repetitions, double megabytes)
 {
 	const double sample = (double)(k->channels * HEIGHT * WIDTH) * (double)dtype_size(k->dtype);
-	char *path[2] = {io_join(folder, "version1.dlx"), io_join(folder, "version2.dlx")};
+	char *path[2] = { io_join(folder, "version1.dlx"), io_join(folder, "version2.dlx") };
 	int rc = write_both(k, (const char *const *)path, 1 + (int64_t)(megabytes * 1e6 / sample));
 	for (int v = 0; v < 2; v++) {
 		if (rc == 0)

@@ -38,7 +38,7 @@ static void put_all(MDB_txn *txn, MDB_dbi db)
 	while (fread(lengths, 1, 8, stdin) == 8) {
 		const size_t key = number(lengths), value = number(lengths + 4);
 		char *p = malloc(key + value + 1);
-		MDB_val k = {key, p}, v = {value, p + key};
+		MDB_val k = { key, p }, v = { value, p + key };
 
 		read_bytes(p, key + value);
 		must(mdb_put(txn, db, &k, &v, 0), "put");

@@ -45,8 +45,8 @@ static void fill(void)
 
 static void write_netcdf(const char *path, int flags)
 {
-	static const char *const axes[] = {"time", "lat", "lon"};
-	static const size_t extent[] = {T, Y, X};
+	static const char *const axes[] = { "time", "lat", "lon" };
+	static const size_t extent[] = { T, Y, X };
 	static const float missing = -999;
 	static const short packed_missing = -32768;
 	static const double scale = 0.5, offset = 10;
@@ -85,7 +85,7 @@ static void put(hid_t f, const char *name, hid_t type, int nd, const hsize_t *d,
 
 static void write_hdf5(const char *path)
 {
-	const hsize_t d[] = {T, Y, X, 2};
+	const hsize_t d[] = { T, Y, X, 2 };
 	const hid_t f = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
 	const hid_t group = H5Gcreate2(f, "fields", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
 	put(f, "fields/temp", H5T_NATIVE_FLOAT, 3, d, temp);
@@ -99,7 +99,7 @@ static void write_hdf5(const char *path)
 /* One sample a file, as simulations write them. */
 static void write_sample(const char *path, int t)
 {
-	const hsize_t d[] = {Y, X};
+	const hsize_t d[] = { Y, X };
 	const hid_t f = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
 	put(f, "temp", H5T_NATIVE_FLOAT, 2, d, temp + t * Y * X);
 	put(f, "label", H5T_NATIVE_UCHAR, 2, d, labels + t * Y * X);
@@ -109,7 +109,7 @@ static void write_sample(const char *path, int t)
 /* A variable with more channels than a record can name, of which nothing is stored. */
 static void write_vast(const char *path)
 {
-	const hsize_t d[] = {T, (hsize_t)1 << 31, 1, 1}, chunk[] = {1, 1024, 1, 1};
+	const hsize_t d[] = { T, (hsize_t)1 << 31, 1, 1 }, chunk[] = { 1, 1024, 1, 1 };
 	const hid_t f = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
 	const hid_t space = H5Screate_simple(4, d, NULL), how = H5Pcreate(H5P_DATASET_CREATE);
 	check(H5Pset_chunk(how, 4, chunk) >= 0, "H5Pset_chunk");
@@ -126,11 +126,11 @@ static void write_vast(const char *path)
  * marked: dimensions of other names, whose coordinates say `axis`; one (time). */
 static void write_axes(const char *path)
 {
-	static const char *const axes[] = {"time", "lev", "lat", "lon", "band", "p", "q", "r"},
-	*const kinds[] = {"Z", "Y", "X"};
-	static const size_t extent[] = {2, 5, 6, 7, 5, 5, 6, 7};
-	static const int of[3][4] = {{0, 1, 2, 3}, {0, 4, 2, 3}, {0, 5, 6, 7}};
-	static const char *const names[] = {"levels", "bands", "marked"};
+	static const char *const axes[] = { "time", "lev", "lat", "lon", "band", "p", "q", "r" },
+	*const kinds[] = { "Z", "Y", "X" };
+	static const size_t extent[] = { 2, 5, 6, 7, 5, 5, 6, 7 };
+	static const int of[3][4] = { { 0, 1, 2, 3 }, { 0, 4, 2, 3 }, { 0, 5, 6, 7 } };
+	static const char *const names[] = { "levels", "bands", "marked" };
 	static float values[2 * 5 * 6 * 7];
 	static int one[2];
 	int f, dim[8], coord, v[4];
@@ -144,7 +144,7 @@ static void write_axes(const char *path)
 		check(!nc_put_att_text(f, coord, "axis", 1, kinds[i]), "nc_put_att_text");
 	}
 	for (int k = 0; k < 3; k++) {
-		const int d[4] = {dim[of[k][0]], dim[of[k][1]], dim[of[k][2]], dim[of[k][3]]};
+		const int d[4] = { dim[of[k][0]], dim[of[k][1]], dim[of[k][2]], dim[of[k][3]] };
 		check(!nc_def_var(f, names[k], NC_FLOAT, 4, d, &v[k]), "nc_def_var");
 	}
 	check(!nc_def_var(f, "one", NC_INT, 1, dim, &v[3]), "nc_def_var");
@@ -199,10 +199,10 @@ static void write_places(const char *path, double east)
  * (once, lat, lon) and event (lat, lon) do not depend on time. */
 static void write_year(const char *path, int year)
 {
-	static const char *const axes[] = {"time", "lat", "lon", "once"};
-	static const size_t extent[] = {12, 3, 4, 1};
+	static const char *const axes[] = { "time", "lat", "lon", "once" };
+	static const size_t extent[] = { 12, 3, 4, 1 };
 	float tas[12 * 12], still[12];
-	int event[12] = {0}, f, dim[4], v[4];
+	int event[12] = { 0 }, f, dim[4], v[4];
 	for (int i = 0; i < 12 * 12; i++)
 		tas[i] = (float)(year * 12 * 12 + i);
 	for (int i = 0; i < 12; i++)
@@ -212,7 +212,7 @@ static void write_year(const char *path, int year)
 		check(!nc_def_dim(f, axes[i], extent[i], &dim[i]), "nc_def_dim");
 	check(!nc_def_var(f, "tas", NC_FLOAT, 3, dim, &v[0]), "nc_def_var");
 	check(!nc_def_var(f, "orography", NC_FLOAT, 2, dim + 1, &v[1]), "nc_def_var");
-	check(!nc_def_var(f, "mask", NC_FLOAT, 3, (int[]){dim[3], dim[1], dim[2]}, &v[2]),
+	check(!nc_def_var(f, "mask", NC_FLOAT, 3, (int[]){ dim[3], dim[1], dim[2] }, &v[2]),
 	      "nc_def_var");
 	check(!nc_def_var(f, "event", NC_INT, 2, dim + 1, &v[3]), "nc_def_var");
 	check(!nc_enddef(f), "nc_enddef");

@@ -35,7 +35,7 @@ static void try_variable(const char *path, const char *variable)
 
 static void try_file(const void *data, size_t size)
 {
-	static const char *const variables[] = {NULL, "x[u8]", "x[i16,2,3]", "y", "k[1]"};
+	static const char *const variables[] = { NULL, "x[u8]", "x[i16,2,3]", "y", "k[1]" };
 	const int f = memfd_create("fuzz", 0);
 	char path[64];
 	if (f < 0 || write(f, data, size) != (ssize_t)size)

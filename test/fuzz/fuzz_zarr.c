@@ -19,7 +19,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char folder[] = "/tmp/fuzz_zarr-XXXXXX";
-static const char *const files[] = {".zarray", "zarr.json", ".zattrs", "0.0", "c/0/0", "0"};
+static const char *const files[] = { ".zarray", "zarr.json", ".zattrs", "0.0", "c/0/0", "0" };
 #define NFILES (sizeof files / sizeof *files)
 
 static void leave(void)

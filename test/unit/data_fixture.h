@@ -30,11 +30,11 @@ static inline void fixture_sample(int s, float input[2 * POINTS], uint8_t target
 
 static inline void fixture_write(const char *path, int samples, int first)
 {
-	static const char *const channels[] = {"wind", "valid"};
-	static const char *const classes[] = {"even", "odd"};
+	static const char *const channels[] = { "wind", "valid" };
+	static const char *const classes[] = { "even", "odd" };
 	const struct record_info info = {
-		.input = {DTYPE_F32, {3, {2, HEIGHT, WIDTH}}, channels, 0, NULL},
-		.target = {DTYPE_U8, {2, {HEIGHT, WIDTH}}, NULL, 0, NULL},
+		.input = { DTYPE_F32, { 3, { 2, HEIGHT, WIDTH } }, channels, 0, NULL },
+		.target = { DTYPE_U8, { 2, { HEIGHT, WIDTH } }, NULL, 0, NULL },
 		.mask = 1, .ignore = 255, .nclasses = 2, .classes = classes,
 	};
 	struct record_writer *w;
@@ -51,7 +51,7 @@ static inline void fixture_write(const char *path, int samples, int first)
 
 static inline struct dataset *fixture_open(const char *const *paths, int n)
 {
-	const struct strings s = {n, paths, NULL};
+	const struct strings s = { n, paths, NULL };
 	struct dataset *d;
 	assert_int_equal(dataset_open(&d, &s), 0);
 	return d;

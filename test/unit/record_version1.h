@@ -24,7 +24,7 @@ struct version1 {
 static inline void version1_begin(struct version1 *v, const struct record_info *info, int level)
 {
 	uint8_t preamble[PREAMBLE_BYTES];
-	*v = (struct version1){.info = *info, .level = level};
+	*v = (struct version1){ .info = *info, .level = level };
 	v->info.samples = 0;
 	record_preamble(preamble, 1);
 	buf_add(&v->file, preamble, sizeof preamble);
@@ -35,7 +35,7 @@ static inline void version1_add(struct version1 *v, const void *input, const voi
 	const size_t n = record_size_bytes(&v->info, 0), room = ZSTD_compressBound(n);
 	uint8_t *raw = mem_calloc(n, 1), *frame = mem_alloc(room), entry[ENTRY_BYTES];
 	ZSTD_CCtx *zstd = ZSTD_createCCtx();
-	struct record_entry e = {.offset = v->file.len, .raw_bytes = n};
+	struct record_entry e = { .offset = v->file.len, .raw_bytes = n };
 
 	memcpy(raw, input, record_array_bytes(&v->info, 0, 0));
 	memcpy(raw + record_array_at(&v->info, 0, 1), target, record_array_bytes(&v->info, 0, 1));
@@ -56,7 +56,7 @@ static inline void version1_add(struct version1 *v, const void *input, const voi
 /* Leaves the file in v->file, which is to be released. */
 static inline void version1_end(struct version1 *v)
 {
-	struct record_footer f = {.description = v->file.len, .samples = (uint64_t)v->info.samples};
+	struct record_footer f = { .description = v->file.len, .samples = (uint64_t)v->info.samples };
 	uint8_t footer[FOOTER_BYTES];
 	struct channel_stats *none[2];
 	for (int k = 0; k < 2; k++) {

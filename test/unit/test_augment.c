@@ -47,8 +47,8 @@ static struct field_set *field_new(int axes, enum dtype target, int64_t ignore)
 {
 	struct field_set *s = calloc(1, sizeof *s);
 	struct record_info info = {
-		.input = {DTYPE_F32, {1 + axes, {axes + 1, SIDE, SIDE, SIDE}}, NULL, 0, NULL},
-		.target = {target, {axes, {SIDE, SIDE, SIDE}}, NULL, 0, NULL},
+		.input = { DTYPE_F32, { 1 + axes, { axes + 1, SIDE, SIDE, SIDE } }, NULL, 0, NULL },
+		.target = { target, { axes, { SIDE, SIDE, SIDE } }, NULL, 0, NULL },
 		.mask = -1, .ignore = ignore,
 	};
 	struct record_writer *w;
@@ -88,8 +88,8 @@ struct outcome {
 static int field_plan(struct transform_chain **out, const struct field_set *s, const char *yaml)
 {
 	const bool labels = dataset_info(s->d)->target_dtype == DTYPE_U8;
-	struct transform_options o = {.data = s->d, .training = true, .seed = 5,
-	                              .target_dtype = labels ? DTYPE_I32 : DTYPE_F32};
+	struct transform_options o = { .data = s->d, .training = true, .seed = 5,
+	                              .target_dtype = labels ? DTYPE_I32 : DTYPE_F32 };
 	struct ynode *root;
 	assert_int_equal(ytree_parse(arena, "t.yaml", yaml, &root), 0);
 	o.list = root;
@@ -203,7 +203,7 @@ static void window_of_whole(const char *warp)
 	struct field_set *s = field_new(2, DTYPE_U8, 255);
 	const char *whole = arena_printf(arena, "[%s]", warp);
 	const char *part = arena_printf(arena, "[%s, {crop: %d}]", warp, SIZE);
-	int places[PLANE] = {0}, kinds = 0;
+	int places[PLANE] = { 0 }, kinds = 0;
 
 	for (int64_t epoch = 0; epoch < 30; epoch++) {
 		struct outcome *a = field_run(s, whole, epoch), *b = field_run(s, part, epoch);
@@ -255,7 +255,7 @@ static void test_right_angle(void **state)
 static void test_rotate90(void **state)
 {
 	struct field_set *s = field_new(2, DTYPE_U8, RECORD_NO_IGNORE);
-	int seen[4] = {0};
+	int seen[4] = { 0 };
 	for (int64_t epoch = 0; epoch < 60; epoch++) {
 		struct outcome *r = field_run(s, "[rotate90]", epoch);
 		int kind = 0;
@@ -310,7 +310,7 @@ static void outside_is(const char *mode, const int from[SIDE], const char *targe
 static void test_outside(void **state)
 {
 	const int edge[SIDE] = {0, 0, 0, 2, 4, 6, 8, 8, 8}, wrap[SIDE] = {5, 7, 0, 2, 4, 6, 8, 1, 3},
-	          reflect[SIDE] = {4, 2, 0, 2, 4, 6, 8, 6, 4};
+	          reflect[SIDE] = { 4, 2, 0, 2, 4, 6, 8, 6, 4 };
 	outside_is("edge", edge, "auto");
 	outside_is("edge", edge, "same");
 	outside_is("reflect", reflect, "ignore");
@@ -369,7 +369,7 @@ static void test_elastic(void **state)
 	enum { EPOCHS = 500 };
 	const int centre = 4 * SIDE + 4;
 	struct field_set *s = field_new(2, DTYPE_U8, 255);
-	double sum = 0, squares[2] = {0}, product = 0;
+	double sum = 0, squares[2] = { 0 }, product = 0;
 
 	for (int64_t epoch = 0; epoch < EPOCHS; epoch++) {
 		struct outcome *r = field_run(s, yaml, epoch);
@@ -516,8 +516,8 @@ static void test_statistics(void **state)
 /* Labels stay in the stored type and values are not left to others. */
 static void test_stored(void **state)
 {
-	struct transform_options o = {.data = set, .training = true, .target_dtype = DTYPE_I32,
-	                              .stored_input = true, .stored_target = true};
+	struct transform_options o = { .data = set, .training = true, .target_dtype = DTYPE_I32,
+	                              .stored_input = true, .stored_target = true };
 	struct transform_chain *c;
 	struct ynode *root;
 	assert_int_equal(ytree_parse(arena, "t.yaml", "[{flip: width}, {cast: 2}]", &root), 0);

@@ -13,14 +13,14 @@
 
 #define LARGE (9 * 12)
 
-static const char *const paths[] = {"test_dataset_sizes_a.tmp.dlx",
-	"test_dataset_sizes_b.tmp.dlx"};
+static const char *const paths[] = { "test_dataset_sizes_a.tmp.dlx",
+	"test_dataset_sizes_b.tmp.dlx" };
 
 /* Samples first to first + 3, of 5 x 6 where that is even, else 9 x 12: values 1000 s + i. */
 static void write_alternating(const char *path, int first)
 {
 	const struct record_info info = {
-		.input = {DTYPE_F32, {3, {1, 5, 6}}, NULL, 0, NULL},
+		.input = { DTYPE_F32, { 3, { 1, 5, 6 } }, NULL, 0, NULL },
 		.target = {DTYPE_U8, {2, {5, 6}}, NULL, 0, NULL}, .mask = -1, .ignore = RECORD_NO_IGNORE,
 	};
 	struct record_writer *out;
@@ -30,23 +30,23 @@ static void write_alternating(const char *path, int first)
 	assert_int_equal(record_create(&out, path, &info, 1), 0);
 	for (int s = first; s < first + 4; s++) {
 		const int64_t h = s % 2 ? 9 : 5, w = s % 2 ? 12 : 6;
-		const struct shape shape[2] = {{3, {1, h, w}}, {2, {h, w}}};
+		const struct shape shape[2] = { { 3, { 1, h, w } }, { 2, { h, w } } };
 
 		for (int i = 0; i < LARGE; i++) {
 			input[i] = (float)(1000 * s + i);
 			target[i] = (uint8_t)(s % 2);
 		}
 		assert_int_equal(record_add(out, &(struct record_sample){
-			.data = (const void *const[]){input, target}, .shape = shape}), 0);
+			.data = (const void *const[]){ input, target }, .shape = shape }), 0);
 	}
 	assert_int_equal(record_commit(out), 0);
 }
 
 static void test_sizes(void **state)
 {
-	struct data_config c = {.keep_short_batch = true, .threads = 2, .prefetch = 1};
-	struct loader_options o = {.config = &c, .batch_size = 8, .target_dtype = DTYPE_I32,
-		.only_size = 2};
+	struct data_config c = { .keep_short_batch = true, .threads = 2, .prefetch = 1 };
+	struct loader_options o = { .config = &c, .batch_size = 8, .target_dtype = DTYPE_I32,
+		.only_size = 2 };
 	const struct batch *b;
 	struct dataset *d;
 	struct loader *l;

@@ -22,16 +22,16 @@
 #define B 3
 #define N (A + B)
 
-static const char *const files[] = {"test_loader_a.tmp.dlx", "test_loader_b.tmp.dlx"};
+static const char *const files[] = { "test_loader_a.tmp.dlx", "test_loader_b.tmp.dlx" };
 static struct arena *arena;
 
 static struct loader *start_loader(struct dataset *d, const char *yaml, bool training,
                                    int64_t batch, int64_t threads, int64_t prefetch)
 {
-	struct data_config c = {.shuffle = true, .keep_short_batch = true, .threads = threads,
-	                        .prefetch = prefetch};
-	const struct loader_options o = {.config = &c, .training = training, .seed = 5,
-	                                 .batch_size = batch, .target_dtype = DTYPE_I32};
+	struct data_config c = { .shuffle = true, .keep_short_batch = true, .threads = threads,
+	                        .prefetch = prefetch };
+	const struct loader_options o = { .config = &c, .training = training, .seed = 5,
+	                                 .batch_size = batch, .target_dtype = DTYPE_I32 };
 	struct loader *l;
 	if (yaml)
 		assert_int_equal(ytree_parse(arena, "t.yaml", yaml, &c.transforms), 0);
@@ -98,8 +98,8 @@ static void test_glob_and_missing(void **state)
 {
 	static const char *const good = "test_loader_?.tmp.dlx";
 	const char *const none = "no-*.dlx", *const missing = "missing.dlx";
-	const struct loc loc = {"c.yaml", 3, 10, 4};
-	const struct strings s = {1, &none, &loc}, m = {1, &missing, &loc};
+	const struct loc loc = { "c.yaml", 3, 10, 4 };
+	const struct strings s = { 1, &none, &loc }, m = { 1, &missing, &loc };
 	struct dataset *d = fixture_open(&good, 1);
 	assert_int_equal(dataset_info(d)->samples, N);
 	dataset_free(d);
@@ -135,7 +135,7 @@ static void test_windows(void **state)
 	struct loader *l = start_loader(d, yaml, true, 2, 2, 2),
 	              *v = start_loader(d, yaml, false, 2, 2, 2);
 	const struct batch *b;
-	int seen[N] = {0}, first[N] = {0}, elsewhere = 0;
+	int seen[N] = { 0 }, first[N] = { 0 }, elsewhere = 0;
 	assert_int_equal(loader_samples(l), 4 * N);
 	assert_int_equal(loader_batches(l), 2 * N);
 	assert_int_equal(loader_samples(v), N);
@@ -160,8 +160,8 @@ static void test_windows(void **state)
 static void write_size(const char *path, int first, int samples, int h, int w)
 {
 	const struct record_info info = {
-		.input = {DTYPE_F32, {3, {1, h, w}}, NULL, 0, NULL},
-		.target = {DTYPE_U8, {2, {h, w}}, NULL, 0, NULL},
+		.input = { DTYPE_F32, { 3, { 1, h, w } }, NULL, 0, NULL },
+		.target = { DTYPE_U8, { 2, { h, w } }, NULL, 0, NULL },
 		.mask = -1, .ignore = RECORD_NO_IGNORE,
 	};
 	struct record_writer *out;
@@ -179,14 +179,14 @@ static void write_size(const char *path, int first, int samples, int h, int w)
 	assert_int_equal(record_commit(out), 0);
 }
 
-static const char *const sizes[] = {"test_loader_s.tmp.dlx", "test_loader_t.tmp.dlx",
-	"test_loader_u.tmp.dlx"};
+static const char *const sizes[] = { "test_loader_s.tmp.dlx", "test_loader_t.tmp.dlx",
+	"test_loader_u.tmp.dlx" };
 
 static int open_sizes(struct loader **l, struct dataset *d, const char *yaml, bool training)
 {
 	struct data_config c = {.shuffle = true, .keep_short_batch = true, .threads = 2, .prefetch = 1};
 	const struct loader_options o = {.config = &c, .training = training, .seed = 5, .batch_size = 4,
-		.target_dtype = DTYPE_I32};
+		.target_dtype = DTYPE_I32 };
 	assert_int_equal(ytree_parse(arena, "t.yaml", yaml, &c.transforms), 0);
 	return loader_new(l, d, &o);
 }
@@ -211,7 +211,7 @@ static void test_sizes(void **state)
 	struct dataset *d;
 	struct loader *l;
 	const struct batch *b;
-	int seen[7] = {0}, most = 0;
+	int seen[7] = { 0 }, most = 0;
 	int64_t counts[2];
 	float input[9 * 12];
 	write_size(sizes[0], 0, 2, 5, 6);
@@ -311,10 +311,10 @@ static void test_threads(void **state)
 	struct dataset *d = fixture_open(files, 2);
 
 	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
-		const struct data_config c = {.keep_short_batch = true, .threads = t[i].wanted,
-			.prefetch = 2};
+		const struct data_config c = { .keep_short_batch = true, .threads = t[i].wanted,
+			.prefetch = 2 };
 		const struct loader_options o = {.config = &c, .training = true, .seed = 5, .batch_size = 3,
-		                                 .target_dtype = DTYPE_I32, .processors = t[i].processors};
+		                                 .target_dtype = DTYPE_I32, .processors = t[i].processors };
 		const struct batch *b;
 		struct loader *l;
 		assert_int_equal(loader_new(&l, d, &o), 0);
@@ -368,9 +368,9 @@ static void test_steady_state_allocates_nothing(void **state)
 static void test_training_statistics(void **state)
 {
 	struct dataset *train = fixture_open(files, 1), *val = fixture_open(files + 1, 1);
-	struct data_config c = {.keep_short_batch = true, .threads = 1, .prefetch = 1};
-	const struct loader_options o = {.config = &c, .batch_size = 1, .target_dtype = DTYPE_I32,
-	                                 .statistics = train};
+	struct data_config c = { .keep_short_batch = true, .threads = 1, .prefetch = 1 };
+	const struct loader_options o = { .config = &c, .batch_size = 1, .target_dtype = DTYPE_I32,
+	                                 .statistics = train };
 	const struct channel_stats *st = dataset_statistics(train);
 	const struct batch *b;
 	struct loader *l;
@@ -417,8 +417,8 @@ static void test_description(void **state)
 static void test_described_statistics(void **state)
 {
 	struct dataset *train = fixture_open(files, 1), *val = fixture_open(files + 1, 1), *described;
-	struct data_config c = {.keep_short_batch = true, .threads = 1, .prefetch = 1};
-	struct loader_options o = {.config = &c, .batch_size = 1, .target_dtype = DTYPE_I32};
+	struct data_config c = { .keep_short_batch = true, .threads = 1, .prefetch = 1 };
+	struct loader_options o = { .config = &c, .batch_size = 1, .target_dtype = DTYPE_I32 };
 	struct buf text = BUF_INIT;
 	uint64_t hash[3];
 	dataset_describe(train, &text);
@@ -446,9 +446,9 @@ static void test_described_statistics(void **state)
 static void test_short_batch_dropped(void **state)
 {
 	struct dataset *d = fixture_open(files, 2);
-	struct data_config c = {.threads = 1, .prefetch = 1};
+	struct data_config c = { .threads = 1, .prefetch = 1 };
 	struct loader_options o = {
-		.config = &c, .training = true, .batch_size = 3, .target_dtype = DTYPE_I32};
+		.config = &c, .training = true, .batch_size = 3, .target_dtype = DTYPE_I32 };
 	struct loader *l;
 	assert_int_equal(loader_new(&l, d, &o), 0);
 	assert_int_equal(loader_batches(l), 2);
@@ -491,8 +491,8 @@ static void check_share(struct sharded *d, const struct batch *b)
 static void deal(struct dataset *d, int ranks, int64_t batch_size, bool training)
 {
 	struct data_config c = {.shuffle = true, .keep_short_batch = true, .threads = 1, .prefetch = 1};
-	struct loader_options o = {.config = &c, .training = training, .seed = 5,
-		.target_dtype = DTYPE_I32};
+	struct loader_options o = { .config = &c, .training = training, .seed = 5,
+		.target_dtype = DTYPE_I32 };
 	struct sharded t;
 	const struct batch *b;
 	assert_int_equal(ytree_parse(arena, "t.yaml", random_chain, &c.transforms), 0);
@@ -533,15 +533,15 @@ static void test_ranks(void **state)
 	dataset_free(d);
 }
 
-/* With leaves the first ranks have as much of a short batch as of a whole one, and cuts are at the
+/* With micros first ranks have as much of a short batch as of a whole one, and cuts are at the
  * same places for any number of ranks. N = 7 samples: 4, then 3. */
-static void test_leaves(void **state)
+static void test_micro_batches(void **state)
 {
 	struct dataset *d = fixture_open(files, 2);
-	struct data_config c = {.keep_short_batch = true, .threads = 1, .prefetch = 1};
-	struct loader_options o = {.config = &c, .training = true, .batch_size = 2, .ranks = 2,
-		.leaf = 2,
-	                           .target_dtype = DTYPE_I32};
+	struct data_config c = { .keep_short_batch = true, .threads = 1, .prefetch = 1 };
+	struct loader_options o = { .config = &c, .training = true, .batch_size = 2, .ranks = 2,
+		.micro = 2,
+	                           .target_dtype = DTYPE_I32 };
 	static const struct { int64_t n, first; bool absent; } want[2][4] = {
 		{{2, 4, false}, {1, 6, false}}, {{1, 4, false}, {1, 5, false}, {1, 6, false}, {1, 4, true}},
 	};
@@ -551,7 +551,7 @@ static void test_leaves(void **state)
 	for (int i = 0; i < 2; i++) {
 		o.ranks = i ? 4 : 2;
 		o.batch_size = i ? 1 : 2;
-		o.leaf = o.batch_size;
+		o.micro = o.batch_size;
 		for (o.rank = 0; o.rank < o.ranks; o.rank++) {
 			assert_int_equal(loader_new(&l, d, &o), 0);
 			assert_int_equal(loader_next(l, &b), 0);
@@ -566,21 +566,21 @@ static void test_leaves(void **state)
 			loader_free(l);
 		}
 	}
-	/* A rank without samples keeps step with a whole leaf, or with all there is. */
-	o = (struct loader_options){.config = &c, .training = true, .batch_size = 5, .rank = 1,
-		.ranks = 2, .leaf = 5,
-	                            .target_dtype = DTYPE_I32};
+	/* A rank without samples keeps step with a whole micro, or with all there is. */
+	o = (struct loader_options){ .config = &c, .training = true, .batch_size = 5, .rank = 1,
+		.ranks = 2, .micro = 5,
+	                            .target_dtype = DTYPE_I32 };
 	assert_int_equal(loader_new(&l, d, &o), 0);
 	assert_int_equal(loader_next(l, &b), 0);
 	assert_true(b->n == 2 && !b->absent && b->first == 5);
 	loader_free(l);
 	o.batch_size = 8;
-	o.leaf = 4;
+	o.micro = 4;
 	assert_int_equal(loader_new(&l, d, &o), 0);
 	assert_int_equal(loader_next(l, &b), 0);
 	assert_true(b->n == 4 && b->absent && b->first == 0 && b->all == 7);
 	loader_free(l);
-	o.leaf = 8;
+	o.micro = 8;
 	assert_int_equal(loader_new(&l, d, &o), 0);
 	assert_int_equal(loader_next(l, &b), 0);
 	assert_true(b->n == 7 && b->absent);
@@ -591,10 +591,10 @@ static void test_leaves(void **state)
 static void test_short_batch_of_ranks_dropped(void **state)
 {
 	struct dataset *d = fixture_open(files, 2);
-	struct data_config c = {.threads = 1, .prefetch = 1};
-	struct loader_options o = {.config = &c, .training = true, .batch_size = 2, .rank = 1,
+	struct data_config c = { .threads = 1, .prefetch = 1 };
+	struct loader_options o = { .config = &c, .training = true, .batch_size = 2, .rank = 1,
 		.ranks = 2,
-	                           .target_dtype = DTYPE_I32};
+	                           .target_dtype = DTYPE_I32 };
 	struct loader *l;
 	assert_int_equal(loader_new(&l, d, &o), 0);
 	assert_int_equal(loader_batches(l), 1);
@@ -633,19 +633,19 @@ static void test_damage(void **state)
 
 static void test_misfit(void **state)
 {
-	static const char *const both[] = {"test_loader_a.tmp.dlx", "test_loader_other.tmp.dlx"};
+	static const char *const both[] = { "test_loader_a.tmp.dlx", "test_loader_other.tmp.dlx" };
 	const struct record_info info = {
-		.input = {DTYPE_F32, {1, {2}}, NULL, 0, NULL},
-		.target = {DTYPE_I64, {0, {0}}, NULL, 0, NULL},
+		.input = { DTYPE_F32, { 1, { 2 } }, NULL, 0, NULL },
+		.target = { DTYPE_I64, { 0, { 0 } }, NULL, 0, NULL },
 		.mask = -1,
 		.ignore = RECORD_NO_IGNORE,
 	};
-	const struct strings s = {2, both, NULL};
+	const struct strings s = { 2, both, NULL };
 	struct record_writer *w;
 	struct dataset *d;
 	io_input_forget(both[1]);
 	assert_int_equal(record_create(&w, both[1], &info, 1), 0);
-	assert_int_equal(record_append(w, (float[]){1, 2}, &(int64_t){0}), 0);
+	assert_int_equal(record_append(w, (float[]){ 1, 2 }, &(int64_t){ 0 }), 0);
 	assert_int_equal(record_commit(w), 0);
 	expect_error(dataset_open(&d, &s), E_DATA, "input is f32 2, expected f32 2x4x6");
 	unlink(both[1]);
@@ -656,18 +656,18 @@ static void test_uncounted_labels(void **state)
 {
 	static const char *const path = "test_loader_labels.tmp.dlx";
 	static const struct record_info info = {
-		.input = {DTYPE_F32, {1, {2}}, NULL, 0, NULL},
-		.target = {DTYPE_I8, {1, {2}}, NULL, 0, NULL},
+		.input = { DTYPE_F32, { 1, { 2 } }, NULL, 0, NULL },
+		.target = { DTYPE_I8, { 1, { 2 } }, NULL, 0, NULL },
 		.mask = -1,
 		.ignore = RECORD_NO_IGNORE,
 	};
-	const struct label_rule two = {2, INT64_MIN}, ignoring = {2, -1};
+	const struct label_rule two = { 2, INT64_MIN }, ignoring = { 2, -1 };
 	struct record_writer *w;
 	struct dataset *d;
 	io_input_forget(path);
 	assert_int_equal(record_create(&w, path, &info, 1), 0);
-	assert_int_equal(record_append(w, (float[]){1, 2}, (int8_t[]){0, 1}), 0);
-	assert_int_equal(record_append(w, (float[]){1, 2}, (int8_t[]){1, -1}), 0);
+	assert_int_equal(record_append(w, (float[]){ 1, 2 }, (int8_t[]){ 0, 1 }), 0);
+	assert_int_equal(record_append(w, (float[]){ 1, 2 }, (int8_t[]){ 1, -1 }), 0);
 	assert_int_equal(record_commit(w), 0);
 	d = fixture_open(&path, 1);
 	expect_error(labels_stored_check_all(&two, d), E_DATA,
@@ -677,7 +677,7 @@ static void test_uncounted_labels(void **state)
 	unlink(path);
 	d = fixture_open(files, 2);
 	/* the header says it */
-	assert_int_equal(labels_stored_check_all(&(struct label_rule){1, 255}, d), 0);
+	assert_int_equal(labels_stored_check_all(&(struct label_rule){ 1, 255 }, d), 0);
 	dataset_free(d);
 }
 
@@ -715,7 +715,7 @@ int main(void)
 		cmocka_unit_test(test_described_statistics),
 		cmocka_unit_test(test_short_batch_dropped),
 		cmocka_unit_test(test_ranks),
-		cmocka_unit_test(test_leaves),
+		cmocka_unit_test(test_micro_batches),
 		cmocka_unit_test(test_short_batch_of_ranks_dropped),
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_misfit),

@@ -16,8 +16,8 @@
 static void write_size(const char *path, int first, int samples, int h, int w)
 {
 	const struct record_info info = {
-		.input = {DTYPE_F32, {3, {1, h, w}}, NULL, 0, NULL},
-		.target = {DTYPE_U8, {2, {h, w}}, NULL, 0, NULL},
+		.input = { DTYPE_F32, { 3, { 1, h, w } }, NULL, 0, NULL },
+		.target = { DTYPE_U8, { 2, { h, w } }, NULL, 0, NULL },
 		.mask = -1, .ignore = RECORD_NO_IGNORE,
 	};
 	struct record_writer *out;
@@ -35,8 +35,8 @@ static void write_size(const char *path, int first, int samples, int h, int w)
 	assert_int_equal(record_commit(out), 0);
 }
 
-static const char *const sizes[] = {"test_loader_sizes_s.tmp.dlx", "test_loader_sizes_t.tmp.dlx",
-	"test_loader_sizes_u.tmp.dlx"};
+static const char *const sizes[] = { "test_loader_sizes_s.tmp.dlx", "test_loader_sizes_t.tmp.dlx",
+	"test_loader_sizes_u.tmp.dlx" };
 
 enum { MIXED = 34, GLOBAL = 4, EACH = 2, MIXED_BATCHES = 10 };
 
@@ -51,11 +51,11 @@ static struct dataset *open_mixed(void)
 
 static struct loader *mixed_loader(struct dataset *d, int rank, int ranks, bool keep, double alpha)
 {
-	const struct data_config c = {.shuffle = true, .keep_short_batch = keep, .threads = 2,
-		.prefetch = 2, .mixup = {alpha}};
-	const struct loader_options o = {.config = &c, .training = true, .seed = 5,
+	const struct data_config c = { .shuffle = true, .keep_short_batch = keep, .threads = 2,
+		.prefetch = 2, .mixup = { alpha } };
+	const struct loader_options o = { .config = &c, .training = true, .seed = 5,
 		.batch_size = GLOBAL / ranks, .step_batches = EACH, .rank = rank, .ranks = ranks,
-		.target_dtype = DTYPE_I32};
+		.target_dtype = DTYPE_I32 };
 	struct loader *l;
 	assert_int_equal(loader_new(&l, d, &o), 0);
 	return l;

@@ -23,9 +23,9 @@ static void close_to(double got, double expected, double tolerance)
  * 3 / (16 (2 a + 1) (2 a + 3)). */
 static void test_shares(void **state)
 {
-	static const double alpha[] = {0.001, 0.2, 1, 4};
+	static const double alpha[] = { 0.001, 0.2, 1, 4 };
 	for (int k = 0; k < 4; k++) {
-		const struct mixup_config c = {alpha[k]};
+		const struct mixup_config c = { alpha[k] };
 		double sum = 0, second = 0, fourth = 0;
 
 		assert_true(mixup_wanted(&c));
@@ -42,12 +42,12 @@ static void test_shares(void **state)
 		close_to(second / DRAWS, 1 / (4 * (2 * alpha[k] + 1)), 0.004);
 		close_to(fourth / DRAWS, 3 / (16 * (2 * alpha[k] + 1) * (2 * alpha[k] + 3)), 0.002);
 	}
-	assert_false(mixup_wanted(&(struct mixup_config){NAN}));
+	assert_false(mixup_wanted(&(struct mixup_config){ NAN }));
 }
 
 static void test_partners(void **state)
 {
-	int seen[5] = {0};
+	int seen[5] = { 0 };
 	for (int i = 0; i < 1000; i++) {
 		const int64_t p = mixup_partner(3, i / 5, i % 5, 5);
 
@@ -60,7 +60,7 @@ static void test_partners(void **state)
 
 static void test_blend(void **state)
 {
-	float x[] = {1, 2, -4}, y[] = {3, 0, 8};
+	float x[] = { 1, 2, -4 }, y[] = { 3, 0, 8 };
 	mixup_blend(x, y, 3, 0.25);
 	close_to((double)x[0], 2.5, 0);
 	close_to((double)x[1], 0.5, 0);

@@ -21,7 +21,7 @@ static void test_roundtrip(void **state)
 {
 	static const char path[] = "test_png.tmp.png";
 	uint8_t pixels[5 * 7 * 3], back[5 * 7 * 3];
-	png_image image = {.version = PNG_IMAGE_VERSION};
+	png_image image = { .version = PNG_IMAGE_VERSION };
 
 	for (size_t i = 0; i < sizeof(pixels); i++)
 		pixels[i] = (uint8_t)(i * 37);
@@ -37,7 +37,7 @@ static void test_roundtrip(void **state)
 
 static void test_refusals(void **state)
 {
-	const uint8_t pixel[3] = {1, 2, 3};
+	const uint8_t pixel[3] = { 1, 2, 3 };
 	assert_int_equal(png_write_rgb("no/such/dir/x.png", 1, 1, pixel), E_CANTCREATE);
 	err_clear();
 	assert_int_equal(png_write_rgb("x.png", 1 << 20, 1 << 20, pixel), E_DATA);
@@ -48,7 +48,7 @@ static void test_refusals(void **state)
 /* Relative luminance, as a grey printer would see the colour. */
 static double luminance(const uint8_t rgb[3])
 {
-	static const double weight[3] = {0.2126, 0.7152, 0.0722};
+	static const double weight[3] = { 0.2126, 0.7152, 0.0722 };
 	double y = 0;
 	for (int i = 0; i < 3; i++) {
 		const double v = rgb[i] / 255.;

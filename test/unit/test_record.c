@@ -22,15 +22,15 @@
 
 static char path[] = "test_record.tmp.dlx";
 
-static const char *const channels[] = {"wind", "pressure \"p\"", "valid"};
-static const char *const classes[] = {"cold", "mild"};
-static const char *const sources[] = {"a.nc", "b.nc"};
+static const char *const channels[] = { "wind", "pressure \"p\"", "valid" };
+static const char *const classes[] = { "cold", "mild" };
+static const char *const sources[] = { "a.nc", "b.nc" };
 
 static struct record_info example(void)
 {
 	return (struct record_info){
-		.input = {DTYPE_F32, {3, {3, 3, 4}}, channels, 0, NULL, true},
-		.target = {DTYPE_U8, {2, {3, 4}}, NULL, 0, NULL, false},
+		.input = { DTYPE_F32, { 3, { 3, 3, 4 } }, channels, 0, NULL, true },
+		.target = { DTYPE_U8, { 2, { 3, 4 } }, NULL, 0, NULL, false },
 		.mask = 2, .ignore = 255, .nclasses = 2, .classes = classes,
 		.nsources = 2, .sources = sources, .command = "dlx-convert --input x",
 	};
@@ -262,27 +262,27 @@ static void test_false_descriptions(void **state)
 	static const struct {
 		const char *from, *to, *message;
 	} lies[] = {
-		{"\"role\": \"input\"", "\"role\": \"inpud\"", "expected a role"},
-		{"\"role\": \"input\"", "\"role\": \"extra\"", "no description of 'input'"},
-		{"\"role\": \"target\"", "\"role\": \"input\" ", "second input"},
-		{"\"name\": \"target\"", "\"nome\": \"target\"", "without a name"},
-		{"\"arrays\"", "\"errays\"", "no description"},
-		{"\"sizes\"", "\"cizes\"", "no sizes"},
-		{"{\"samples\": 3,\n", "{\"samples\": 4,\n", "disagree"},
-		{"{\"samples\": 3,\n", "{\"samples\": x,\n", "byte"},
-		{"{\"samples\": 3, ", "{\"samples\": 2, ", "how many samples have a size"},
-		{"[3, 3, 4]", "[3, 3, 5]", "impossible size"},
-		{"[3, 3, 4]", "[0, 3, 4]", "below 1"},
-		{"[3, 3, 4]", "[3, 9, 9]", "impossible size"},
-		{"[3, 3, 4]", "3        ", "expected a shape"},
-		{"\"rows\": [0, 0]", "\"rows\": [9, 0]", "other rows"},
-		{"\"rows\": [0, 0]", "\"rows\": [1, 0]", "impossible size"},
-		{"\"rows\": [0, 0]", "\"rows\": [0]   ", "wrong length"},
-		{"\"f32\"", "\"f33\"", "dtype"},
-		{"\"mask\": 2", "\"mask\": 3", "mask"},
-		{"\"classes\": 2", "\"classes\": 3", "wrong length"},
-		{"\"count\": ", "\"cound\": ", "no count"},
-		{"\"cold\", \"mild\"", "\"cold\",      1", "expected a string"},
+		{ "\"role\": \"input\"", "\"role\": \"inpud\"", "expected a role" },
+		{ "\"role\": \"input\"", "\"role\": \"extra\"", "no description of 'input'" },
+		{ "\"role\": \"target\"", "\"role\": \"input\" ", "second input" },
+		{ "\"name\": \"target\"", "\"nome\": \"target\"", "without a name" },
+		{ "\"arrays\"", "\"errays\"", "no description" },
+		{ "\"sizes\"", "\"cizes\"", "no sizes" },
+		{ "{\"samples\": 3,\n", "{\"samples\": 4,\n", "disagree" },
+		{ "{\"samples\": 3,\n", "{\"samples\": x,\n", "byte" },
+		{ "{\"samples\": 3, ", "{\"samples\": 2, ", "how many samples have a size" },
+		{ "[3, 3, 4]", "[3, 3, 5]", "impossible size" },
+		{ "[3, 3, 4]", "[0, 3, 4]", "below 1" },
+		{ "[3, 3, 4]", "[3, 9, 9]", "impossible size" },
+		{ "[3, 3, 4]", "3        ", "expected a shape" },
+		{ "\"rows\": [0, 0]", "\"rows\": [9, 0]", "other rows" },
+		{ "\"rows\": [0, 0]", "\"rows\": [1, 0]", "impossible size" },
+		{ "\"rows\": [0, 0]", "\"rows\": [0]   ", "wrong length" },
+		{ "\"f32\"", "\"f33\"", "dtype" },
+		{ "\"mask\": 2", "\"mask\": 3", "mask" },
+		{ "\"classes\": 2", "\"classes\": 3", "wrong length" },
+		{ "\"count\": ", "\"cound\": ", "no count" },
+		{ "\"cold\", \"mild\"", "\"cold\",      1", "expected a string" },
 	};
 
 	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
@@ -322,8 +322,8 @@ static void test_writer_refuses(void **state)
 static void test_labels(void **state)
 {
 	const struct record_info info = {
-		.input = {DTYPE_U8, {1, {3}}, NULL, 0, NULL},
-		.target = {DTYPE_I64, {0, {0}}, NULL, 0, NULL},
+		.input = { DTYPE_U8, { 1, { 3 } }, NULL, 0, NULL },
+		.target = { DTYPE_I64, { 0, { 0 } }, NULL, 0, NULL },
 		.mask = -1, .ignore = RECORD_NO_IGNORE,
 	};
 	struct record_writer *w;
@@ -331,7 +331,7 @@ static void test_labels(void **state)
 	io_input_forget(path);
 	assert_int_equal(record_create(&w, path, &info, 1), 0);
 	for (int64_t i = 0; i < 7; i++)
-		assert_int_equal(record_append(w, "abc", &(int64_t){i % 4 * 2}), 0);
+		assert_int_equal(record_append(w, "abc", &(int64_t){ i % 4 * 2 }), 0);
 	assert_int_equal(record_commit(w), 0);
 	assert_int_equal(record_open(&r, path), 0);
 	assert_int_equal(record_info(r)->nclasses, 7);

@@ -28,15 +28,15 @@ static const char *const weight_name = "area";
 /* An input f32 (2, H, W), one label, a weight f32 (H, W) and an extra u16 (1, H). */
 static struct record_info several(void)
 {
-	static const char *const channels[] = {"smooth", "noise"};
+	static const char *const channels[] = { "smooth", "noise" };
 	static struct record_array extra[2];
-	extra[0] = (struct record_array){.dtype = DTYPE_F32, .shape = {2, {16, 24}},
-	                                 .role = RECORD_WEIGHT, .name = weight_name};
-	extra[1] = (struct record_array){.dtype = DTYPE_U16, .shape = {2, {1, 16}},
-	                                 .role = RECORD_EXTRA, .name = "rows"};
+	extra[0] = (struct record_array){ .dtype = DTYPE_F32, .shape = { 2, { 16, 24 } },
+	                                 .role = RECORD_WEIGHT, .name = weight_name };
+	extra[1] = (struct record_array){ .dtype = DTYPE_U16, .shape = { 2, { 1, 16 } },
+	                                 .role = RECORD_EXTRA, .name = "rows" };
 	return (struct record_info){
-		.input = {DTYPE_F32, {3, {2, 16, 24}}, channels, 0, NULL, false},
-		.target = {.dtype = DTYPE_U8, .shape = {.nd = 0}},
+		.input = { DTYPE_F32, { 3, { 2, 16, 24 } }, channels, 0, NULL, false },
+		.target = { .dtype = DTYPE_U8, .shape = { .nd = 0 } },
 		.mask = -1, .ignore = RECORD_NO_IGNORE, .nextra = 2, .extra = extra,
 	};
 }
@@ -107,7 +107,7 @@ static void write_several(int n, int64_t scale)
 		make(&x, s, height(s, scale), width(s));
 		snprintf(key, sizeof key, "cell-%d.png", s);
 		assert_int_equal(record_add(w, &(struct record_sample){x.data, x.shape, s == 3 ? NULL : key,
-		                                                       s < 2 ? NULL : "plate \"b\""}), 0);
+		                                                       s < 2 ? NULL : "plate \"b\"" }), 0);
 		drop(&x);
 	}
 	assert_int_equal(record_commit(w), 0);
@@ -285,7 +285,7 @@ static void count_codecs(const struct record *r, int count[RECORD_CODECS])
 static void test_every_flip(void **state)
 {
 	struct buf file = BUF_INIT, copy = BUF_INIT;
-	int codecs[RECORD_CODECS] = {0};
+	int codecs[RECORD_CODECS] = { 0 };
 	struct record *r;
 	write_several(3, 1);
 	assert_int_equal(io_read_file(path, &file), 0);
@@ -331,7 +331,7 @@ static void test_swapped(void **state)
 	io_input_forget(path);
 	assert_int_equal(record_create(&w, path, &info, 3), 0);
 	for (int s = 0; s < 2; s++)
-		assert_int_equal(record_add(w, &(struct record_sample){.data = x.data}), 0);
+		assert_int_equal(record_add(w, &(struct record_sample){ .data = x.data }), 0);
 	assert_int_equal(record_commit(w), 0);
 	assert_int_equal(io_read_file(path, &file), 0);
 	assert_int_equal(read_all(file.data, file.len, 2), 0);
@@ -365,17 +365,17 @@ static void test_writer_refuses(void **state)
 	io_input_forget(path);
 	assert_int_equal(record_create(&w, path, &info, 3), 0);
 	x.shape[0].d[0] = 3;
-	assert_int_equal(record_add(w, &(struct record_sample){.data = x.data, .shape = x.shape}),
+	assert_int_equal(record_add(w, &(struct record_sample){ .data = x.data, .shape = x.shape }),
 	                 E_DATA);
 	assert_non_null(strstr(err_get(0)->text, "sample 0: samples with other numbers of channels"));
 	err_clear();
 	x.shape[0].d[0] = 2;
 	x.shape[1].nd = 1;
 	x.shape[1].d[0] = 2;
-	assert_int_equal(record_add(w, &(struct record_sample){.data = x.data, .shape = x.shape}),
+	assert_int_equal(record_add(w, &(struct record_sample){ .data = x.data, .shape = x.shape }),
 	                 E_DATA);
 	err_clear();
-	assert_int_equal(record_add(w, &(struct record_sample){.data = x.data}), 0);
+	assert_int_equal(record_add(w, &(struct record_sample){ .data = x.data }), 0);
 	assert_int_equal(record_commit(w), 0);
 	second.role = RECORD_TARGET;
 	bad.nextra = 1;
@@ -413,7 +413,7 @@ static void test_planes(void **state)
 static const char *decode(struct codec_reader *r, const struct record_chunk *c, size_t width,
                           const uint8_t *stored, uint8_t *raw)
 {
-	struct record_sink sink = {.out = raw, .strip = 4096};
+	struct record_sink sink = { .out = raw, .strip = 4096 };
 	return codec_decode(r, c, width, stored, &sink);
 }
 
@@ -422,7 +422,7 @@ static void test_false_planes(void **state)
 {
 	struct codec_writer w;
 	struct codec_reader r;
-	struct record_chunk c = {.raw = 4096}, bad;
+	struct record_chunk c = { .raw = 4096 }, bad;
 	float values[1024];
 	uint8_t raw[4096], *stored;
 	for (int i = 0; i < 1024; i++)
@@ -436,7 +436,7 @@ static void test_false_planes(void **state)
 	assert_null(decode(&r, &c, 4, stored, raw));
 	assert_memory_equal(raw, values, sizeof raw);
 	for (int k = 0; k < 4; k++) {
-		static const uint64_t sizes[] = {0, 1, 1023, 1025, UINT64_MAX, (uint64_t)1 << 63};
+		static const uint64_t sizes[] = { 0, 1, 1023, 1025, UINT64_MAX, (uint64_t)1 << 63 };
 		const uint64_t good = get_u64(stored + 8 * k);
 
 		for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {

@@ -124,7 +124,7 @@ static void write_old(const char *path, int samples, int first)
 
 static void test_mixed_set(void **state)
 {
-	const char *const both[] = {old_path, new_path};
+	const char *const both[] = { old_path, new_path };
 	struct dataset *d;
 	float input[2 * POINTS], want[2 * POINTS];
 	uint8_t target[POINTS], labels[POINTS];

@@ -32,10 +32,10 @@ static char input[CHANNELS * N * 8], target[N * 8];
  * and a mask that is 0 for a third of them. */
 static struct dataset *make_set(enum dtype type, enum dtype label, int64_t ignore)
 {
-	static const char *const channels[] = {"a", "b", "valid"};
+	static const char *const channels[] = { "a", "b", "valid" };
 	const struct record_info info = {
-		.input = {type, {3, {CHANNELS, H, W}}, channels, 0, NULL},
-		.target = {label, {2, {H, W}}, NULL, 0, NULL},
+		.input = { type, { 3, { CHANNELS, H, W } }, channels, 0, NULL },
+		.target = { label, { 2, { H, W } }, NULL, 0, NULL },
 		.mask = 2, .ignore = ignore,
 	};
 	struct record_writer *w;
@@ -58,8 +58,8 @@ static struct dataset *make_set(enum dtype type, enum dtype label, int64_t ignor
 static struct transform_chain *plan(struct dataset *d, const char *yaml, bool as_stored,
                                     enum dtype type)
 {
-	struct transform_options o = {.data = d, .training = true, .seed = 7, .target_dtype = type,
-	                              .stored_input = as_stored, .stored_target = as_stored};
+	struct transform_options o = { .data = d, .training = true, .seed = 7, .target_dtype = type,
+	                              .stored_input = as_stored, .stored_target = as_stored };
 	struct transform_chain *t;
 	struct ynode *root;
 	assert_int_equal(ytree_parse(arena, "t.yaml", yaml, &root), 0);
@@ -83,7 +83,7 @@ static void finish(const struct transform_chain *t, const void *x, float *out)
 		{ "layout", "", pass_layout, STAGE_LAID_OUT },
 		{ "sched", "", pass_sched, STAGE_LAID_OUT } };
 	const struct transform_rest *r = transform_rest(t);
-	struct shape s = {.nd = 4, .d = {1}};
+	struct shape s = { .nd = 4, .d = { 1 } };
 	struct graph *g = graph_new();
 	struct store *store;
 	struct device *dev;
@@ -141,8 +141,8 @@ static void compare(struct dataset *d, const char *yaml, int64_t steps)
 	transform_chain_free(b);
 }
 
-static const enum dtype types[] = {DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_I8, DTYPE_U8, DTYPE_I16,
-	DTYPE_U16, DTYPE_I32};
+static const enum dtype types[] = { DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_I8, DTYPE_U8, DTYPE_I16,
+	DTYPE_U16, DTYPE_I32 };
 
 static void test_same_bits(void **state)
 {
@@ -225,7 +225,7 @@ static void stays(struct dataset *d, const char *yaml)
 
 static void test_what_stays(void **state)
 {
-	static const enum dtype wide[] = {DTYPE_F64, DTYPE_I64};
+	static const enum dtype wide[] = { DTYPE_F64, DTYPE_I64 };
 	struct dataset *d = make_set(DTYPE_U8, DTYPE_U8, 255);
 	stays(d, "[log1p]");
 	stays(d, "[sqrt]");

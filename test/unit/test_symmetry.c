@@ -37,7 +37,7 @@ static void make_set(struct subject *u, enum dtype type, struct shape input, enu
                      struct shape target)
 {
 	const struct record_info info = {
-		.input = {type, input, NULL, 0, NULL}, .target = {target_type, target, NULL, 0, NULL},
+		.input = { type, input, NULL, 0, NULL }, .target = { target_type, target, NULL, 0, NULL },
 		.mask = -1, .ignore = RECORD_NO_IGNORE,
 	};
 	const int64_t n = shape_count(&input), points = n / input.d[0];
@@ -114,7 +114,7 @@ static int matrices(int nspatial, struct matrix out[ALL])
 	int n = 0;
 	for (int code = 0; code < 27 * 8; code++) {
 		const int a = code / 8;
-		struct matrix m = {.axis = {a / 9, a / 3 % 3, a % 3}};
+		struct matrix m = { .axis = { a / 9, a / 3 % 3, a % 3 } };
 		bool good = m.axis[0] != m.axis[1] && m.axis[1] != m.axis[2] && m.axis[0] != m.axis[2];
 
 		for (int k = 0; k < 3; k++) {
@@ -131,7 +131,7 @@ static int matrices(int nspatial, struct matrix out[ALL])
 static void sources(const struct matrix *m, const int64_t d[3], int64_t *from)
 {
 	for (int64_t i = 0; i < d[0] * d[1] * d[2]; i++) {
-		const int64_t at[3] = {i / (d[1] * d[2]), i / d[2] % d[1], i % d[2]};
+		const int64_t at[3] = { i / (d[1] * d[2]), i / d[2] % d[1], i % d[2] };
 		int64_t source[3];
 
 		for (int k = 0; k < 3; k++) {
@@ -187,7 +187,7 @@ static int find(const struct matrix *m, int n, const struct matrix *wanted)
 
 /* --- the tests --- */
 
-static const struct shape cube = {4, {2, 3, 3, 3}}, cube_fields = {4, {2, 3, 3, 3}},
+static const struct shape cube = { 4, { 2, 3, 3, 3 } }, cube_fields = { 4, { 2, 3, 3, 3 } },
                           square = {3, {2, 5, 5}}, square_labels = {2, {5, 5}}, vector = {1, {4}};
 
 /* How often each of n symmetries comes. */
@@ -216,7 +216,7 @@ static void fair(const struct matrix *m, int n, bool rotations, const int seen[A
 
 static void test_cube(void **state)
 {
-	static const int64_t d[3] = {3, 3, 3};
+	static const int64_t d[3] = { 3, 3, 3 };
 	static struct subject u;
 	struct matrix m[ALL];
 	int seen[ALL];
@@ -235,7 +235,7 @@ static void test_cube(void **state)
 
 static void test_square(void **state)
 {
-	static const int64_t d[3] = {1, 5, 5};
+	static const int64_t d[3] = { 1, 5, 5 };
 	static struct subject u;
 	struct matrix m[ALL];
 	int seen[ALL];
@@ -255,7 +255,7 @@ static void test_square(void **state)
 /* Two in a row are one of the 48 again, all 48 of them, by the matrices and by what is seen. */
 static void test_group(void **state)
 {
-	static const int64_t d[3] = {3, 3, 3};
+	static const int64_t d[3] = { 3, 3, 3 };
 	static struct subject u;
 	struct matrix m[ALL];
 	int seen[ALL];
@@ -281,9 +281,9 @@ static void test_group(void **state)
  * move and a vector that does not. */
 static void test_large(void **state)
 {
-	static const enum dtype types[] = {DTYPE_U8, DTYPE_I16, DTYPE_F32};
-	static const int64_t d[3] = {37, 37, 37};
-	static const struct shape large = {4, {2, 37, 37, 37}}, labels = {3, {37, 37, 37}};
+	static const enum dtype types[] = { DTYPE_U8, DTYPE_I16, DTYPE_F32 };
+	static const int64_t d[3] = { 37, 37, 37 };
+	static const struct shape large = { 4, { 2, 37, 37, 37 } }, labels = { 3, { 37, 37, 37 } };
 	static struct subject u;
 	struct matrix m[ALL];
 	const int n = matrices(3, m);
@@ -325,12 +325,12 @@ static void refuse(struct shape input, const char *yaml, int code, const char *p
 
 static void test_refusals(void **state)
 {
-	refuse((struct shape){4, {1, 4, 4, 5}}, "[symmetry]", E_SHAPE, "4 x 4 x 5");
-	refuse((struct shape){4, {1, 5, 4, 4}}, "[symmetry]", E_SHAPE, "5 x 4 x 4");
-	refuse((struct shape){3, {1, 4, 5}}, "[symmetry]", E_SHAPE, "have 4 x 5");
-	refuse((struct shape){3, {1, 5, 5}}, "[{crop: [5, 4]}, symmetry]", E_SHAPE, "have 5 x 4");
-	refuse((struct shape){2, {1, 4}}, "[symmetry]", E_SHAPE, "one spatial axis");
-	refuse((struct shape){1, {4}}, "[symmetry]", E_SHAPE, "no spatial axes");
+	refuse((struct shape){ 4, { 1, 4, 4, 5 } }, "[symmetry]", E_SHAPE, "4 x 4 x 5");
+	refuse((struct shape){ 4, { 1, 5, 4, 4 } }, "[symmetry]", E_SHAPE, "5 x 4 x 4");
+	refuse((struct shape){ 3, { 1, 4, 5 } }, "[symmetry]", E_SHAPE, "have 4 x 5");
+	refuse((struct shape){ 3, { 1, 5, 5 } }, "[{crop: [5, 4]}, symmetry]", E_SHAPE, "have 5 x 4");
+	refuse((struct shape){ 2, { 1, 4 } }, "[symmetry]", E_SHAPE, "one spatial axis");
+	refuse((struct shape){ 1, { 4 } }, "[symmetry]", E_SHAPE, "no spatial axes");
 	refuse(square, "[{symmetry: {reflection: false}}]", E_CONFIG, "did you mean 'reflections'");
 }
 

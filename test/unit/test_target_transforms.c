@@ -22,10 +22,10 @@ static struct arena *arena;
 /* Targets (3): 10 s - 5, of which one is no number; 7 throughout; 2^s. */
 static void write_set(enum dtype target, double times)
 {
-	static const char *const channels[] = {"wave", "constant", "rain"};
+	static const char *const channels[] = { "wave", "constant", "rain" };
 	const struct record_info info = {
-		.input = {DTYPE_F32, {1, {1}}, NULL, 0, NULL},
-		.target = {target, {1, {3}}, channels, 0, NULL},
+		.input = { DTYPE_F32, { 1, { 1 } }, NULL, 0, NULL },
+		.target = { target, { 1, { 3 } }, channels, 0, NULL },
 		.mask = -1, .ignore = RECORD_NO_IGNORE,
 	};
 	struct record_writer *w;
@@ -33,7 +33,7 @@ static void write_set(enum dtype target, double times)
 	assert_int_equal(record_create(&w, FILE_NAME, &info, 1), 0);
 	for (int s = 0; s < SAMPLES; s++) {
 		const float x = (float)fmin(s * times, 1e30);
-		const double y[3] = {10 * s * times - 5, 7, pow(2, s)};
+		const double y[3] = { 10 * s * times - 5, 7, pow(2, s) };
 		double t[3];                 /* room for any type */
 
 		for (int c = 0; c < 3; c++)
@@ -54,7 +54,7 @@ static struct dataset *open_set(enum dtype target, double times)
 
 static int scale(const struct target_scaling **out, const struct dataset *set, const char *yaml)
 {
-	const struct target_source from = {.set = set, .channels = 3};
+	const struct target_source from = { .set = set, .channels = 3 };
 	struct ynode *list;
 	assert_int_equal(ytree_parse(arena, "t.yaml", yaml, &list), 0);
 	return target_scaling_new(out, arena, list, &from);

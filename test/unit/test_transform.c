@@ -101,7 +101,7 @@ static int shift_of(const struct result *r, int s)
 
 static void test_roll(void **state)
 {
-	int seen[WIDTH] = {0}, shift, kinds = 0;
+	int seen[WIDTH] = { 0 }, shift, kinds = 0;
 	for (int64_t epoch = 0; epoch < 40; epoch++) {
 		const struct result r = apply("[{roll: width}]", true, epoch, 1);
 		const struct result again = apply("[{roll: {axis: [width]}}]", true, epoch, 1);
@@ -205,8 +205,8 @@ static void test_field_targets(void **state)
 static struct dataset *volume_set(const char *file, struct shape target, const float *values)
 {
 	const struct record_info info = {
-		.input = {DTYPE_F32, {4, {1, 2, 3, 4}}, NULL, 0, NULL},
-		.target = {DTYPE_F32, target, NULL, 0, NULL},
+		.input = { DTYPE_F32, { 4, { 1, 2, 3, 4 } }, NULL, 0, NULL },
+		.target = { DTYPE_F32, target, NULL, 0, NULL },
 		.mask = -1, .ignore = RECORD_NO_IGNORE,
 	};
 	struct record_writer *w;
@@ -223,7 +223,7 @@ static struct dataset *volume_set(const char *file, struct shape target, const f
 /* Runs a chain on sample 0 of d; returns the target's shape. */
 static struct shape run_volume(struct dataset *d, const char *yaml, float *x, float *t)
 {
-	struct transform_options o = {.data = d, .training = true, .target_dtype = DTYPE_F32};
+	struct transform_options o = { .data = d, .training = true, .target_dtype = DTYPE_F32 };
 	struct transform_chain *c;
 	struct transform_scratch *s;
 	struct ynode *root;
@@ -251,7 +251,7 @@ static void test_volumes(void **state)
 	struct dataset *d;
 	for (int i = 0; i < 2 * VOLUME; i++)
 		values[i] = (float)(-i);
-	d = volume_set(file, (struct shape){4, {2, 2, 3, 4}}, values);
+	d = volume_set(file, (struct shape){ 4, { 2, 2, 3, 4 } }, values);
 	shape = run_volume(d, yaml, x, t);
 	assert_int_equal(shape.d[1], 4);
 	assert_int_equal(shape.d[2], 3);
@@ -261,7 +261,7 @@ static void test_volumes(void **state)
 	near(x[0], 0);
 	near(t[72 + 1 * 18 + 2 * 6 + 1], -(VOLUME + 12 + 8 + 3));
 	dataset_free(d);
-	d = volume_set(file, (struct shape){1, {3}}, values);
+	d = volume_set(file, (struct shape){ 1, { 3 } }, values);
 	shape = run_volume(d, yaml, x, t);
 	assert_int_equal(shape.nd, 1);
 	near(x[1 * 18 + 2 * 6 + 1], 123);

@@ -118,14 +118,14 @@ static void test_channels(void **state)
 static void test_order_of_channels(void **state)
 {
 	static const char *const file = "test_order.tmp.dlx";
-	static const char *const names[2][2] = {{"valid", "wind"}, {"gusts", "valid"}};
+	static const char *const names[2][2] = { { "valid", "wind" }, { "gusts", "valid" } };
 	for (int i = 0; i < 2; i++) {
 		const struct record_info info = {
-			.input = {DTYPE_F32, {3, {2, HEIGHT, WIDTH}}, names[i], 0, NULL},
-			.target = {DTYPE_U8, {2, {HEIGHT, WIDTH}}, NULL, 0, NULL},
+			.input = { DTYPE_F32, { 3, { 2, HEIGHT, WIDTH } }, names[i], 0, NULL },
+			.target = { DTYPE_U8, { 2, { HEIGHT, WIDTH } }, NULL, 0, NULL },
 			.mask = -1, .ignore = 255,
 		};
-		struct transform_options o = {.statistics = set, .target_dtype = DTYPE_I32};
+		struct transform_options o = { .statistics = set, .target_dtype = DTYPE_I32 };
 		struct transform_chain *t;
 		struct record_writer *w;
 		struct dataset *d;
@@ -155,17 +155,17 @@ static void test_samples_without_width(void **state)
 	static const char *const file = "test_volume.tmp.dlx";
 	static const struct record_info info = {
 		.input = {DTYPE_F32, {3, {3, 1, 4}}, NULL, 0, NULL}, .target = {DTYPE_F32, {1, {1}}, NULL,
-			0, NULL},
+			0, NULL },
 		.mask = -1, .ignore = RECORD_NO_IGNORE,
 	};
-	const float input[12] = {0.1f, 0.1f, 0.1f, 0.1f, NAN, NAN, INFINITY, NAN, -1, 1, NAN, -0.0f},
-	            target[1] = {0};
-	struct transform_options o = {.training = true, .target_dtype = DTYPE_F32};
+	const float input[12] = { 0.1f, 0.1f, 0.1f, 0.1f, NAN, NAN, INFINITY, NAN, -1, 1, NAN, -0.0f },
+	            target[1] = { 0 };
+	struct transform_options o = { .training = true, .target_dtype = DTYPE_F32 };
 	float x[12], y[1];
 	for (int kind = 0; kind < 3; kind++) {
-		static const char *const lists[] = {"[{normalize_sample: standard}]",
+		static const char *const lists[] = { "[{normalize_sample: standard}]",
 			"[{normalize_sample: min_max}]",
-		                                    "[{normalize_sample: mean}]"};
+		                                    "[{normalize_sample: mean}]" };
 		struct transform_chain *t;
 		struct transform_scratch *s;
 		struct record_writer *w;

@@ -29,7 +29,7 @@ static inline int plan(struct transform_chain **out, const char *yaml, bool trai
                        enum dtype target)
 {
 	struct transform_options o = {
-		.data = set, .training = training, .seed = 7, .target_dtype = target};
+		.data = set, .training = training, .seed = 7, .target_dtype = target };
 	struct ynode *root;
 	assert_int_equal(ytree_parse(arena, "t.yaml", yaml, &root), 0);
 	o.list = root;
