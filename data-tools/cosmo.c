@@ -15,13 +15,13 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/option.h"
-#include "base/pool.h"
 #include "base/rng.h"
 #include "base/shown.h"
 #include "base/signals.h"
 #include "config.h"
 #include "cosmo_field.h"
 #include "data/record.h"
+#include "generator.h"
 
 static const char usage[] = "usage: dlx-cosmo [OPTIONS] -o OUT.dlx";
 
@@ -72,15 +72,19 @@ static const struct option_row rows[] = {
 };
 #undef AT
 
-/* One universe, made by a thread of the pool. */
-struct job {
+/* One universe. */
+struct universe {
 	const struct request *q;
 	struct field *field;
-	int64_t number;
+	bool borrowed;                /* the field is its peer's */
 	float target[PARAMETERS];
 	int16_t *counts;              /* (redshift, size, size, size) */
-	int rc;
-	struct err_record error;
+};
+
+struct output {
+	const struct request *q;
+	struct record_writer *w;
+	int16_t *sample;
 };
 
 static int64_t cells(const struct request *q)
@@ -88,36 +92,52 @@ static int64_t cells(const struct request *q)
 	return q->size * q->size * q->size;
 }
 
-static struct cosmology draw(struct job *j)
+static void close_universe(void *slot)
+{
+	struct universe *u = slot;
+	if (!u->borrowed)
+		field_free(u->field);
+	mem_free(u->counts);
+	mem_free(u);
+}
+
+static int open_universe(void *user, void *peer, void **slot)
+{
+	const struct output *o = user;
+	struct universe *u = *slot = mem_calloc(1, sizeof *u);
+	u->q = o->q;
+	u->counts = mem_calloc((size_t)(REDSHIFTS * cells(o->q)), sizeof *u->counts);
+	u->borrowed = peer != NULL;
+	if (peer)
+		u->field = ((struct universe *)peer)->field;
+	return peer ? 0 : field_new(&u->field, (int)o->q->size);
+}
+
+static struct cosmology draw(struct universe *u, int64_t number)
 {
 	double value[PARAMETERS];
 	for (int i = 0; i < PARAMETERS; i++) {
-		const double u = 2 * rng_uniform((uint64_t)j->q->seed, hash_name("cosmo.parameters"),
-		                                 (uint64_t)j->number, (uint64_t)i) - 1;
-
-		j->target[i] = (float)u;
-		value[i] = parameter_mean[i] * (1 + SPREAD * u);
+		const double at = 2 * rng_uniform((uint64_t)u->q->seed, hash_name("cosmo.parameters"),
+		                                  (uint64_t)number, (uint64_t)i) - 1;
+		u->target[i] = (float)at;
+		value[i] = parameter_mean[i] * (1 + SPREAD * at);
 	}
 	return (struct cosmology){ .omega_m = value[0], .omega_b = OMEGA_B, .h = value[3] / 100,
-	                          .n_s = value[2], .sigma_8 = value[1], .t_cmb = T_CMB };
+		.n_s = value[2], .sigma_8 = value[1], .t_cmb = T_CMB };
 }
 
-static void make_universe(void *arg)
+static int make_universe(void *slot, int64_t number)
 {
-	struct job *j = arg;
-	const struct request *q = j->q;
-	const struct cosmology c = draw(j);
+	struct universe *u = slot;
+	const struct request *q = u->q;
+	const struct cosmology c = draw(u, number);
 	struct spectrum s;
 	spectrum_init(&s, &c);
-	field_displace(j->field, &s, q->cell * c.h * (double)q->size, (uint64_t)q->seed, j->number);
-	j->rc = 0;
-	for (int i = 0; i < REDSHIFTS && j->rc == 0; i++)
-		j->rc = field_count(j->field, cosmology_growth(&c, redshift[i]), j->counts + i * cells(q));
-	if (j->rc < 0)
-		err_take(&j->error);
+	field_displace(u->field, &s, q->cell * c.h * (double)q->size, (uint64_t)q->seed, number);
+	for (int i = 0; i < REDSHIFTS; i++)
+		TRY(field_count(u->field, cosmology_growth(&c, redshift[i]), u->counts + i * cells(q)));
+	return 0;
 }
-
-/* --- samples --- */
 
 /* The cube whose first cell is (x, y, z), of all redshifts. */
 static void cut(const struct request *q, const int16_t *counts, const int64_t at[3], int16_t *to)
@@ -131,89 +151,17 @@ static void cut(const struct request *q, const int16_t *counts, const int64_t at
 				       (size_t)m * sizeof *to);
 }
 
-static int write_universe(struct record_writer *w, struct job *j, int16_t *sample)
+static int write_universe(void *user, void *slot)
 {
-	const struct request *q = j->q;
-	const int64_t side = q->size / q->cube;
-	if (j->rc < 0) {
-		err_give(&j->error);
-		return err_context(j->rc, "universe %lld", (long long)j->number);
-	}
+	const struct output *o = user;
+	const struct universe *u = slot;
+	const int64_t cube = o->q->cube, side = o->q->size / cube;
 	for (int64_t i = 0; i < side * side * side; i++) {
-		const int64_t at[] = { i / side / side * q->cube, i / side % side * q->cube,
-		                      i % side * q->cube };
-
-		cut(q, j->counts, at, sample);
-		TRY(record_append(w, sample, j->target));
+		const int64_t at[] = { i / side / side * cube, i / side % side * cube, i % side * cube };
+		cut(o->q, u->counts, at, o->sample);
+		TRY(record_append(o->w, o->sample, u->target));
 	}
 	return 0;
-}
-
-/* --- all of them --- */
-
-struct makers {
-	int n;
-	struct job *job;              /* twice n: one half is made while the other is written */
-	struct pool *pool;
-};
-
-static int makers_new(struct makers *m, const struct request *q)
-{
-	m->job = mem_calloc((size_t)(2 * m->n), sizeof *m->job);
-	for (int i = 0; i < 2 * m->n; i++) {
-		m->job[i].q = q;
-		m->job[i].counts = mem_calloc((size_t)(REDSHIFTS * cells(q)), sizeof(int16_t));
-		if (i < m->n)
-			TRY(field_new(&m->job[i].field, (int)q->size));
-		else
-			m->job[i].field = m->job[i - m->n].field;
-	}
-	m->pool = pool_new(m->n, m->n);
-	return m->pool ? 0 : err_context(E_UNAVAILABLE, "starting threads");
-}
-
-static void makers_free(struct makers *m)
-{
-	pool_free(m->pool);
-	for (int i = 0; m->job && i < 2 * m->n; i++) {
-		if (i < m->n)
-			field_free(m->job[i].field);
-		mem_free(m->job[i].counts);
-	}
-	mem_free(m->job);
-}
-
-/* Starts universes from number `done` on, as many as there are threads. */
-static int64_t start(struct makers *m, const struct request *q, int half, int64_t done)
-{
-	int64_t k = 0;
-	for (; k < m->n && done + k < q->universes; k++) {
-		struct job *j = &m->job[half * m->n + k];
-
-		j->number = q->first + done + k;
-		pool_add(m->pool, make_universe, j);
-	}
-	return k;
-}
-
-static int make_all(struct makers *m, const struct request *q, struct record_writer *w)
-{
-	int16_t *sample = mem_calloc((size_t)(REDSHIFTS * q->cube * q->cube * q->cube),
-	                             sizeof *sample);
-	int64_t done = 0, started = start(m, q, 0, 0);
-	int rc = 0;
-	for (int half = 0; started > 0 && rc == 0; half = 1 - half) {
-		const int64_t ready = started;
-
-		pool_wait(m->pool);
-		started = start(m, q, 1 - half, done + ready);
-		for (int64_t k = 0; k < ready && rc == 0; k++)
-			rc = write_universe(w, &m->job[half * m->n + k], sample);
-		done += ready;
-	}
-	pool_wait(m->pool);
-	mem_free(sample);
-	return rc;
 }
 
 static struct record_info describe(const struct request *q)
@@ -245,16 +193,16 @@ static int summary(const struct request *q, struct record_writer *w, int rc)
 
 static int make(const struct request *q)
 {
-	const int64_t wanted = q->threads ? q->threads : host_processors();
-	struct makers m = { .n = (int)(wanted < q->universes ? wanted : q->universes) };
 	const struct record_info info = describe(q);
-	struct record_writer *w;
-	int rc = makers_new(&m, q);
-	if (rc == 0)
-		rc = record_create(&w, q->output, &info, (int)q->level);
-	if (rc == 0)
-		rc = summary(q, w, make_all(&m, q, w));
-	makers_free(&m);
+	struct output o = { .q = q };
+	const struct generator g = { .user = &o, .first = q->first, .n = q->universes,
+		.threads = (int)(q->threads ? q->threads : host_processors()),
+		.open = open_universe, .close = close_universe, .make = make_universe,
+		.write = write_universe };
+	TRY(record_create(&o.w, q->output, &info, (int)q->level));
+	o.sample = mem_calloc((size_t)(REDSHIFTS * q->cube * q->cube * q->cube), sizeof *o.sample);
+	const int rc = summary(q, o.w, generator_run(&g));
+	mem_free(o.sample);
 	return rc;
 }
 

@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# dlx-climate: the same bytes for any number of threads, snapshots by their number alone, fields and labels that are as the
+# man page says (climate_values.py labels them again by itself), what it refuses; both demo configs train. The long form is
+# the demo: of every class the U-Net's intersection over union is 0.2 above the linear baseline's, or above 0.95.
+. "${DLX_SOURCE:?}/test/lib.sh"
+climate=$DLX_BUILD/dlx-climate
+[ -x "$climate" ] || skip "this build has no dlx-climate: KissFFT is missing"
+
+expect 0 "$climate" -n 6 --height 96 --width 144 -j 1 -o one.dlx
+says out 'one.dlx: 6 snapshots of 96 x 144 points'
+expect 0 "$climate" -n 6 --height 96 --width 144 -j 4 --quiet -o four.dlx
+cmp one.dlx four.dlx || fail "another number of threads makes other snapshots"
+expect 0 "$climate" -n 2 --first 4 --height 96 --width 144 -q -o last.dlx
+expect 0 "$climate" -n 6 --height 96 --width 144 --seed 2 -q -o other.dlx
+cmp -s one.dlx other.dlx && fail "another seed makes the same snapshots"
+if /usr/bin/python3 -c 'import numpy' 2>/dev/null; then
+	/usr/bin/python3 "$DLX_SOURCE/test/cli/climate_values.py" one.dlx last.dlx || fail "snapshots are not as they should be"
+fi
+expect 0 "$inspect" --verify one.dlx
+says out 'PRECT'
+says out 'atmospheric river'
+
+expect 64 "$climate" -n 1
+says err 'no --output given'
+expect 64 "$climate" --width 145 -o none.dlx
+says err '145 is odd'
+expect 64 "$climate" --threshold 0 -o none.dlx
+says err 'above 0'
+expect 64 "$climate" -o none.dlx more
+says err "unexpected argument 'more'"
+expect 73 "$climate" -n 1 --height 16 --width 16 -o missing/none.dlx
+[ ! -e none.dlx ] || fail "a refused command leaves a file"
+
+mkdir data
+mv one.dlx data/climate-train.dlx
+mv other.dlx data/climate-validation.dlx
+for c in climate climate-linear; do
+	expect 0 "$train" --quiet "$DLX_SOURCE/configs/demo/$c.yaml" --set train.epochs=1 --set train.validate.epochs=1
+	says runs/$c/metrics.jsonl '"iou": ['
+done
+big || exit 0
+rm -rf runs data
+ln -s "$DLX_SOURCE/configs" configs
+expect 0 "$DLX_SOURCE/data-tools/demo_climate.sh" "$DLX_BUILD"
+awk '/^(background|tropical cyclone|atmospheric river) +0/ { n++; bad += !($NF >= $(NF - 1) + 0.2 || $NF >= 0.95) }
+	END { exit n != 3 || bad }' out || fail "the U-Net is not better than the baseline: $(cat out)"
