@@ -91,7 +91,7 @@ const char *hint_advice(const struct hint *h)
 const char *hint_elsewhere(const struct hint *h)
 {
 	const struct synonym *s = hint_name(h) ? NULL : find(h, false);
-	return s ? s->name : NULL;
+	return s && !s->here ? s->name : NULL;
 }
 
 bool hint_put(struct buf *out, const struct hint *h)

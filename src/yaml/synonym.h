@@ -20,6 +20,7 @@ struct synonym {
 	const char *from;      /* whose word it is, or NULL */
 	const char *name;      /* dlx's name for it, or NULL */
 	const char *advice;    /* what to write where that name is not among those allowed, or NULL */
+	bool here;             /* it never means that name of another section */
 };
 /* The tables, by what the words are for; each ends with a word of NULL. */
 extern const struct synonym synonyms_of_learning[], synonyms_of_models[], synonyms_of_runs[];
