@@ -44,9 +44,10 @@
 /* Between command_read and the session, which has it then. */
 static struct run_config *config;
 static const char *moved;              /* where the run's folder was, if it is elsewhere now */
-/* Of --predict: the records, and which of them a session is of (struct session_options). */
+/* Of --predict: the records, and which size of their samples a session is of, of how many (struct
+ * session_options). */
 static struct texts records;
-static int begin, end;
+static int size, sizes;
 static struct texts pictures;          /* their names, or none */
 
 int command_read(const struct options *o, double *timeout)
@@ -117,8 +118,8 @@ static int open_session(const struct options *o, struct comm *c, unsigned need, 
 		.weights = need & SESSION_TRAIN ? NULL : weights_of(o),
 		.resume = o->command == COMMAND_TRAIN ? o->resume : weights_of(o),
 		.data = o->command == COMMAND_PREDICT ? &o->predict : NULL, .layout = o->layout,
-		.quiet = o->quiet, .records = &records, .begin = begin,
-		.end = o->command == COMMAND_PREDICT && !predict_to_file(o->output) ? &end : NULL };
+		.quiet = o->quiet, .records = &records, .size = size,
+		.sizes = o->command == COMMAND_PREDICT ? &sizes : NULL };
 	config = NULL;
 	if (moved)
 		note("the run is in '%s' now, no longer in '%s'", mine->run.dir, moved);
@@ -362,37 +363,40 @@ static void note_tiles(const struct session *s)
 }
 
 /* Predicts samples of one size; *written: those before, and then these too. */
-static int predict_part(const struct options *o, struct comm *c, int64_t *written)
+static int predict_part(const struct options *o, struct comm *c, struct predict_parts *parts,
+                        int64_t *written)
 {
 	struct session *s;
 	int64_t now = 0;
 	TRY(open_session(o, c, SESSION_PREDICT | SESSION_RUN, &s));
 	note_tiles(s);
-	if (begin == 0 && comm_first(c) && !predict_to_file(o->output))
+	parts->more = size + 1 < sizes;
+	if (size == 0 && comm_first(c) && !predict_to_file(o->output))
 		picture_names_find(&o->predict, &records, o->output, &pictures);
 	int rc = load_weights(o, s, true);
 	if (rc == 0)
 		rc = s->tiles ? predict_tiles(s, o->output, options_as(o), &now) :
-		     predict(s, o->output, options_as(o), *written, &pictures, &now);
+		     predict(s, o->output, options_as(o), &pictures, parts, &now);
 	*written += now;
 	session_close(s);
 	return rc;
 }
 
-/* Pictures may have several sizes: those of each are a session of their own. */
+/* Samples may have several sizes: those of each are a session of their own. */
 static int run_predict(const struct options *o, struct comm *c, int *status)
 {
 	int64_t written = 0;
 	double timeout;
-	int rc = predict_part(o, c, &written);
-	while (rc == 0 && !predict_to_file(o->output) && end < records.n) {
-		begin = end;
+	struct predict_parts parts = { 0 };
+	int rc = predict_part(o, c, &parts, &written);
+	for (size = 1; rc == 0 && size < sizes; size++) {
 		log_quiet(1);                  /* all is said already */
 		rc = ranks_agree(c, command_read(o, &timeout), "the config");
 		if (rc == 0)
-			rc = predict_part(o, c, &written);
+			rc = predict_part(o, c, &parts, &written);
 		log_quiet(o->quiet);
 	}
+	mem_free(parts.vectors);
 	predict_input_release(&records);
 	picture_names_release(&pictures);
 	if (rc == 0 && !o->quiet && comm_first(c))

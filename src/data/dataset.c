@@ -192,6 +192,27 @@ static int number_size(struct dataset *d, const struct shape *input, const struc
 	return d->nsizes++;
 }
 
+/* Of samples of size k: as those of the files that have no others say, if no file mixes them. */
+static struct axes size_axes(struct dataset *d, int k)
+{
+	struct axes *of = mem_calloc((size_t)d->n + 1, sizeof *of), all = { 0 };
+	bool mixed = false;
+	int n = 0;
+	for (int f = 0; f < d->n; f++) {
+		const int sizes = record_info(d->file[f])->nsizes;
+		bool has = false;
+		for (int i = 0; i < sizes; i++)
+			has |= d->size_of[f][i] == k;
+		mixed |= has && sizes > 1;
+		if (has)
+			of[n++] = record_info(d->file[f])->axes;
+	}
+	if (!mixed)
+		all = axes_join(d->a, of, n);
+	mem_free(of);
+	return all;
+}
+
 /* The set has no files where it is only described: its samples had one size then. */
 static void sort_sizes(struct dataset *d)
 {
@@ -209,6 +230,8 @@ static void sort_sizes(struct dataset *d)
 		for (int k = 0; k < i->nsizes; k++)
 			d->size_of[f][k] = number_size(d, record_shape(i, k, 0), record_shape(i, k, 1));
 	}
+	for (int k = 0; k < d->nsizes && d->nsizes > 1; k++)
+		d->size[k].axes = size_axes(d, k);
 }
 
 int dataset_open(struct dataset **out, const struct strings *paths)

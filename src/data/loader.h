@@ -94,8 +94,8 @@ bool dataset_has_samples(const struct dataset *d);
 void dataset_note_inputs(const struct strings *paths);
 void dataset_free(struct dataset *d);
 const struct dataset_info *dataset_info(const struct dataset *d);
-/* How many sizes its samples have; what dataset_info says, with the shapes of samples of size
- * k; and which size sample i has. */
+/* How many sizes its samples have; what dataset_info says, with the shapes and axes of samples of
+ * size k; and which size sample i has. */
 int dataset_sizes(const struct dataset *d);
 const struct dataset_info *dataset_info_of(const struct dataset *d, int k);
 int dataset_size_of(const struct dataset *d, int64_t i);

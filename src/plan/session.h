@@ -41,6 +41,8 @@ struct session {
 		struct plan *plan[2];
 	} *size;                                         /* in the config's arena */
 	int nsize;
+	int only_size;                                   /* predictions: `validation` reads samples of
+	                                                  * size only_size - 1 alone; 0: all */
 	/* Training samples of further sizes, each smaller than those before; that of train_plan and
 	 * data.input is the first and largest (loader_size). */
 	struct train_size {

@@ -78,10 +78,10 @@ static int no_target(const struct strings *paths)
 	           "'%s' has no target: it can only be predicted from", paths->v[0]);
 }
 
-int session_open_data(struct session *s, const struct session_options *o,
-                      const struct texts *records)
+int session_open_data(struct session *s, const struct session_options *o)
 {
 	const struct data_config *d = &s->config->data;
+	const struct texts none = { 0 }, *records = o->data ? o->records : &none;
 	const struct strings given = { .n = records->n, .v = records->v };
 	const struct strings *second = o->data ? &given : &d->validation;
 	if (s->train_set && !dataset_info(s->train_set)->has_target)
@@ -122,9 +122,23 @@ static int open_sizes(struct session *s, struct loader **out, struct dataset *se
 	return 0;
 }
 
-static int open_loader(struct session *s, struct loader **out, struct dataset *set, bool training,
-                       bool predict, bool tiled)
+/* Predictions of samples of several sizes: those of one of them. */
+static int open_one_size(struct session *s, struct loader_options *l,
+                         const struct session_options *o)
 {
+	if (o->tile)
+		return ERR(E_DATA, NULL, "the samples to predict from have several sizes, and '--tile' "
+		           "writes one array, of samples of one size; '-o FOLDER' without '--tile' draws "
+		           "samples of all sizes");
+	*o->sizes = dataset_sizes(s->validation_set);
+	s->only_size = l->only_size = o->size + 1;
+	return loader_new(&s->validation, s->validation_set, l);
+}
+
+static int open_loader(struct session *s, struct loader **out, struct dataset *set, bool training,
+                       const struct session_options *options)
+{
+	const bool predict = !training && options->need & SESSION_PREDICT;
 	/* A prediction does not need the target. */
 	bool labels = loss_wants_labels(&s->config->loss) &&
 	              !(predict && dtype_is_float(dataset_info(set)->target_dtype));
@@ -145,13 +159,17 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 		.target_dtype = labels ? DTYPE_I32 : DTYPE_F32,
 		.classes = !labels || predict ? 0 : m->classes ? m->classes : known->nclasses,
 		.ignore = loss_ignore(&s->config->loss, known->target_ignore) };
-	if (tiled)
+	if (predict && options->tile)
 		read_all(&o);
 	bool several = false;
-	if (!training && !predict)
+	if (!training)
 		TRY(loader_sizes_differ(set, &o, &several));
+	if (predict && options->sizes)
+		*options->sizes = 1;
 	if (!several)
 		return loader_new(out, set, &o);
+	if (predict)
+		return open_one_size(s, &o, options);
 	return open_sizes(s, out, set, &o);
 }
 
@@ -440,12 +458,11 @@ int session_open_loaders(struct session *s, const struct session_options *o)
 		note("'data.statistics' is data: the transforms use each set's own statistics, not the "
 		     "training set's");
 	if (s->train_set && o->need & SESSION_TRAIN)
-		TRY(open_loader(s, &s->train, s->train_set, true, false, false));
+		TRY(open_loader(s, &s->train, s->train_set, true, o));
 	TRY(settle_train_sizes(s));
 	TRY(learn_shapes(s));
 	if (s->validation_set)
-		TRY(open_loader(s, &s->validation, s->validation_set, false, o->need & SESSION_PREDICT,
-		                o->tile));
+		TRY(open_loader(s, &s->validation, s->validation_set, false, o));
 	if (s->validation && !s->data.input.nd)
 		take_shapes(s, s->validation);
 	if (s->validation_set)

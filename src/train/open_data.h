@@ -8,9 +8,8 @@
 
 /* Opens the training set, of which only the headers are read. */
 int session_open_train_set(struct session *s, const struct session_options *o);
-/* Then the second set, of these records where the options have data. */
-int session_open_data(struct session *s, const struct session_options *o,
-                      const struct texts *records);
+/* Then the second set, of the options' records where they have data. */
+int session_open_data(struct session *s, const struct session_options *o);
 /* Makes the loaders, and fills s->data: what plans depend on. Errors name a set that does not fit
  * the other, the network or the loss. */
 int session_open_loaders(struct session *s, const struct session_options *o);

@@ -287,16 +287,9 @@ static int open_device(struct session *s, const struct session_options *o)
  * alone would wait for the others in vain. */
 static int open_second_set(struct session *s, const struct session_options *o)
 {
-	struct texts part = { 0 };
-	int rc = 0;
 	if (o->data && o->records->n == 0)
 		TRY(predict_input(s, o->data, o->layout, o->quiet, o->records));
-	if (o->data) {
-		part = (struct texts){ o->records->n - o->begin, o->records->v + o->begin };
-		rc = o->end ? predict_input_alike(o->records, o->begin, o->end) : 0;
-		part.n = o->end && rc == 0 ? *o->end - o->begin : part.n;
-	}
-	return ranks_agree(s->comm, rc < 0 ? rc : session_open_data(s, o, &part), "opening the data");
+	return ranks_agree(s->comm, session_open_data(s, o), "opening the data");
 }
 
 static int open_all(struct session *s, const struct session_options *o)

@@ -19,8 +19,10 @@ struct session_options {
 	const char *layout;        /* of the files in data (--input-layout), or NULL */
 	bool quiet;
 	struct texts *records;     /* the records that data became, filled if empty; needs data */
-	int begin, *end;           /* the records to read, [begin, *end); *end is set to where samples
-	                            * of another size begin. end NULL: all of them */
+	/* Of predictions, where records have samples of several sizes after the transforms: samples of
+	 * size `size` alone are read (dataset_size_of), and *sizes is set to how many sizes there are.
+	 * Elsewhere all are read, and *sizes is 1. sizes NULL: such records are refused. */
+	int size, *sizes;
 	const char *weights;       /* the checkpoint a command that trains nothing works with, as in
 	                            * ckpt_load; or NULL */
 	const char *resume;        /* the checkpoint a training goes on from, likewise; or NULL */

@@ -45,10 +45,11 @@ struct writer {
 	struct buf pixels, large;        /* pictures: a pixel a point, and enlarged */
 	struct predict_table table;      /* .csv */
 	enum predict_as as;
-	int64_t first;                   /* number of the first picture */
 	const struct texts *names;       /* of pictures, or none */
 	bool labels, truth;              /* pictures: of classes; below the
 	                                  * prediction, the file's target */
+	int64_t *sample;                 /* which of the set's samples each is; NULL: in order */
+	struct predict_parts *parts;
 	int (*write)(struct writer *w, const struct result *r);
 };
 
@@ -177,9 +178,9 @@ static int write_picture(struct writer *w, const struct result *r)
 	struct map m = plane(r->shape);
 	int64_t rows = w->truth ? 2 * m.height + PREDICT_GAP : m.height,
 	        scale = m.width < PREDICT_WIDTH ? PREDICT_WIDTH / m.width : 1;
-	const int64_t number = w->first + r->index;
+	const int64_t number = r->index;
 	char numbered[64];
-	m.north_up = north_up(&dataset_info(w->s->validation_set)->axes);
+	m.north_up = north_up(&predict_data(w->s)->axes);
 	buf_clear(&w->pixels);
 	buf_reserve(&w->pixels, (size_t)(3 * rows * m.width));
 	memset(w->pixels.data, 255, (size_t)(3 * rows * m.width));
@@ -221,7 +222,8 @@ static int write_samples(struct writer *w, int64_t first, int64_t n, float *outp
 	int64_t each = shape_count(&one),
 	        target_each = shape_count(loader_target_shape(w->s->validation));
 	for (int64_t i = 0; i < n; i++) {
-		struct result r = { first + i, &one, output + i * each, target + 4 * i * target_each };
+		const int64_t index = w->sample ? w->sample[first + i] : first + i;
+		struct result r = { index, &one, output + i * each, target + 4 * i * target_each };
 		TRY(w->write(w, &r));
 	}
 	return 0;
@@ -314,7 +316,7 @@ bool predict_to_file(const char *out)
 static int open_numpy(struct writer *w)
 {
 	struct shape output = output_shape(w->s), one = predict_as_shape(w->as, &output);
-	int64_t samples = loader_samples(w->s->validation);
+	int64_t samples = predict_samples(w->s);
 	struct buf h = BUF_INIT;
 	TRY(io_create(&w->file, w->out));
 	npy_header(&h, predict_as_dtype(w->as), samples, &one);
@@ -414,31 +416,99 @@ static int open_output(struct writer *w)
 	return predict_is_netcdf(w->out) ? open_nc(w) : open_pictures(w);
 }
 
+/* --- samples of several sizes --- */
+
+/* Whether predictions of several sizes go into one file. */
+static bool one_file(const struct writer *w)
+{
+	return w->s->only_size && predict_to_file(w->out);
+}
+
+static int check_vectors(const struct writer *w)
+{
+	const struct shape one = output_shape(w->s);
+	char text[SHAPE_TEXT];
+	if (!one_file(w) || (one.nd == 1 && (!w->parts->each || w->parts->each == one.d[0])))
+		return 0;
+	return ERR(E_DATA, NULL, "the samples to predict from have several sizes: outputs are %s for "
+	           "some, and '%s' holds those of one size%s", shape_text(&one, text), w->out,
+	           one.nd > 2 ? "; '-o FOLDER' draws samples of all sizes" : "");
+}
+
+static int keep(struct writer *w, const struct result *r)
+{
+	const int64_t each = shape_count(r->shape);
+	memcpy(w->parts->vectors + r->index * each, r->output, (size_t)each * sizeof(float));
+	return 0;
+}
+
+static int write_kept(struct writer *w, int (*write)(struct writer *, const struct result *))
+{
+	const struct shape one = output_shape(w->s);
+	const int64_t each = shape_count(&one), n = predict_samples(w->s);
+	for (int64_t i = 0; i < n; i++) {
+		const struct result r = { i, &one, w->parts->vectors + i * each, NULL };
+		TRY(write(w, &r));
+	}
+	return 0;
+}
+
+static void find_samples(struct writer *w)
+{
+	const struct dataset *d = w->s->validation_set;
+	const int64_t n = dataset_info(d)->samples;
+	int64_t at = 0;
+	w->sample = mem_calloc((size_t)loader_samples(w->s->validation) + 1, sizeof *w->sample);
+	for (int64_t i = 0; i < n; i++)
+		if (dataset_size_of(d, i) == w->s->only_size - 1)
+			w->sample[at++] = i;
+}
+
+static int run_size(struct writer *w, int64_t *written)
+{
+	int (*write)(struct writer *, const struct result *) = w->write;
+	const struct shape one = output_shape(w->s);
+	const bool keeps = one_file(w) && comm_first(w->s->comm);
+	find_samples(w);
+	w->parts->each = shape_count(&one);
+	if (keeps) {
+		w->write = keep;
+		if (!w->parts->vectors)
+			w->parts->vectors = mem_calloc((size_t)(predict_samples(w->s) * shape_count(&one)),
+			                               sizeof(float));
+	}
+	TRY(run_all(w, written));
+	return keeps && !w->parts->more ? write_kept(w, write) : 0;
+}
+
 /* What was not finished does not appear under its name. */
 static int close_output(struct writer *w, int rc)
 {
-	if (w->zip.file && rc == 0)
+	const bool whole = rc == 0 && !(one_file(w) && w->parts->more);
+	if (w->zip.file && whole)
 		rc = zip_end(&w->zip);
-	if (w->file && rc == 0)
+	if (w->file && rc == 0 && whole)
 		rc = io_commit(w->file);
 	else if (w->file)
 		io_discard(w->file);
-	if (w->nc && rc == 0)
+	if (w->nc && rc == 0 && whole)
 		rc = netcdf_commit(w->nc);
 	else if (w->nc)
 		netcdf_discard(w->nc);
 	return rc;
 }
 
-int predict(struct session *s, const char *out, enum predict_as as, int64_t first,
-            const struct texts *names, int64_t *written)
+int predict(struct session *s, const char *out, enum predict_as as, const struct texts *names,
+            struct predict_parts *parts, int64_t *written)
 {
-	struct writer w = { .s = s, .out = out, .as = as, .first = first, .names = names,
+	struct writer w = { .s = s, .out = out, .as = as, .names = names, .parts = parts,
 		.pixels = BUF_INIT, .large = BUF_INIT };
-	int rc = ranks_agree(s->comm, open_output(&w), "opening the output");
+	int rc = check_vectors(&w);
+	rc = ranks_agree(s->comm, rc < 0 ? rc : open_output(&w), "opening the output");
 	if (rc == 0)
-		rc = run_all(&w, written);
+		rc = s->only_size ? run_size(&w, written) : run_all(&w, written);
 	rc = close_output(&w, rc);
+	mem_free(w.sample);
 	buf_release(&w.pixels);
 	buf_release(&w.large);
 	return rc;

@@ -13,6 +13,17 @@ bool predict_is_netcdf(const char *path)
 	return io_ends_in(path, ".nc") || io_ends_in(path, ".h5") || io_ends_in(path, ".hdf5");
 }
 
+const struct dataset_info *predict_data(const struct session *s)
+{
+	return s->only_size ? dataset_info_of(s->validation_set, s->only_size - 1) :
+	       dataset_info(s->validation_set);
+}
+
+int64_t predict_samples(const struct session *s)
+{
+	return s->only_size ? dataset_info(s->validation_set)->samples : loader_samples(s->validation);
+}
+
 int predict_choose_as(const struct session *s, enum predict_as *as)
 {
 	const enum target_kind kind = loss_target(&s->config->loss);
@@ -58,7 +69,7 @@ void predict_array(struct predict_array *out, const struct session *s, enum pred
 {
 	int64_t n;
 	const char *const *names = predict_channel_names(s, &n);
-	const int64_t samples = loader_samples(s->validation);
+	const int64_t samples = predict_samples(s);
 	memset(out, 0, sizeof *out);
 	out->shape = predict_as_shape(as, output);
 	take_axes(out, &dataset_info(s->validation_set)->axes, output, samples);

@@ -21,6 +21,10 @@ struct predict_array {
  * names of classes. */
 void predict_array(struct predict_array *out, const struct session *s, enum predict_as as,
                    const struct shape *output);
+/* What is known of the samples that s reads, which may be those of one size of the set. */
+const struct dataset_info *predict_data(const struct session *s);
+/* How many predictions a file of s's set has: of samples of all sizes. */
+int64_t predict_samples(const struct session *s);
 /* Whether the name is that of a netCDF or HDF5 file. */
 bool predict_is_netcdf(const char *path);
 /* Names of the output's channels, or NULL: *n names of classes, or of the target's channels. There

@@ -18,7 +18,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/signals.h"
-#include "data/record.h"
 #include "train/ranks.h"
 
 #define PROGRAM "dlx-convert"
@@ -324,20 +323,4 @@ void predict_input_release(struct texts *records)
 		mem_free((char *)(uintptr_t)records->v[i]);
 	mem_free(records->v);
 	*records = (struct texts){ 0 };
-}
-
-int predict_input_alike(const struct texts *records, int begin, int *end)
-{
-	struct shape first = { 0 };
-	for (*end = begin; *end < records->n; ++*end) {
-		struct record *r;
-		TRY(record_open(&r, records->v[*end]));
-		const struct shape s = record_info(r)->input.shape;
-		record_free(r);
-		if (*end == begin)
-			first = s;
-		if (!shape_equal(&s, &first))
-			return 0;
-	}
-	return 0;
 }

@@ -17,7 +17,5 @@
 int predict_input(struct session *s, const struct texts *files, const char *layout, bool quiet,
                   struct texts *out);
 void predict_input_release(struct texts *records);
-/* Where those of the records from `begin` on end whose samples have one size; E_NOINPUT, E_DATA. */
-int predict_input_alike(const struct texts *records, int begin, int *end);
 
 #endif
