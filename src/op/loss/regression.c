@@ -13,6 +13,7 @@
 #include "op/lib/check.h"
 #include "op/lib/cuda.h"
 #include "op/lib/emit.h"
+#include "op/lib/fork.h"
 #include "op/lib/simd.h"
 #include "op/loss/pointwise_error.h"
 
@@ -143,8 +144,7 @@ static int ref_huber_grad_run(const struct kplan *k, const struct kargs *a)
 
 /* --- cpu kernels --- */
 
-#define PIECE       4096 /* elements */
-#define FORK_PIECES 8
+#define PIECE 4096 /* elements */
 
 static int cpu_plan(struct kplan *k)
 {
@@ -206,7 +206,7 @@ static int cpu_any_grad(const struct kplan *k, const struct kargs *a, float delt
 	int64_t n = count_of(k), pieces = (n + PIECE - 1) / PIECE;
 	const float *x = a->in[0], *t = a->in[1], f = (float)(*(const float *)a->in[2] / (double)n);
 	float *dx = a->out[0];
-#pragma omp parallel for schedule(static) if (pieces >= FORK_PIECES)
+#pragma omp parallel for schedule(static) if (n >= FORK_DIFFERENCES)
 	for (int64_t p = 0; p < pieces; p++) {
 		int64_t at = p * PIECE, m = n - at < PIECE ? n - at : PIECE;
 		if (delta > 0)
