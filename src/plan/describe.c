@@ -412,7 +412,6 @@ void describe_json(const struct session *s, struct buf *out)
 	buf_printf(out, ", \"parameters\": %" PRId64 ", \"trainable_parameters\": %" PRId64
 	           ", \"tensors\": %d},\n", elements, trained, tensors);
 	describe_flops_json(p, out);
-	describe_seen_json(s, out);
 	buf_printf(out, " \"memory\": {\"parameters\": %" PRId64 ", \"gradients\": %" PRId64
 	           ", \"optimizer\": %" PRId64 ", \"activations\": %" PRId64 ", \"workspace\": %" PRId64
 	           ", \"inputs\": %" PRId64
