@@ -238,9 +238,9 @@ static int cuda_plan(struct kplan *k)
 
 static int cuda_any(const struct kplan *k, const struct kargs *a, enum k_error_kind kind)
 {
-	return cuda_launched(k, k_pointwise_error(cuda_stream(k->dev), kind, cuda_in_type(k, 0),
-	                                          (float)delta_of(k), count_of(k), a->in[0], a->in[1],
-	                                          a->out[0], a->out[1], a->ws));
+	const struct k_error c = { kind, (float)delta_of(k), count_of(k) };
+	return cuda_launched(k, k_pointwise_error(cuda_stream(k->dev), cuda_in_type(k, 0), &c, a->in[0],
+	                                          a->in[1], a->out[0], a->out[1], a->ws));
 }
 
 static int cuda_mse_run(const struct kplan *k, const struct kargs *a)
@@ -260,10 +260,10 @@ static int cuda_huber_run(const struct kplan *k, const struct kargs *a)
 
 static int cuda_any_grad(const struct kplan *k, const struct kargs *a, enum k_error_kind kind)
 {
-	return cuda_launched(k, k_pointwise_error_grad(cuda_stream(k->dev), kind, cuda_in_type(k, 0),
-	                                               cuda_out_type(k, 0), (float)delta_of(k),
-	                                               count_of(k), a->in[0], a->in[1], a->in[2],
-	                                               a->out[0]));
+	const struct k_error c = { kind, (float)delta_of(k), count_of(k) };
+	return cuda_launched(k, k_pointwise_error_grad(cuda_stream(k->dev), cuda_in_type(k, 0),
+	                                               cuda_out_type(k, 0), &c, a->in[0], a->in[1],
+	                                               a->in[2], a->out[0]));
 }
 
 static int cuda_l1_grad_run(const struct kplan *k, const struct kargs *a)
