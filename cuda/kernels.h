@@ -141,9 +141,10 @@ int k_norm_backward(void *stream, const struct k_norm_grad *g, void *ws);
  * are there, as inputs. */
 int k_norm_backward_rest(void *stream, const struct k_norm_grad *g);
 
-/* The same by the batches of several ranks, each in two parts, between which the message, 1 + 2 c
- * doubles, is summed over them (op/norm/norm_sync.c says what is in it). share, on the device:
- * 0 where this rank's batch does not count. */
+/* The same with statistics over the batches of all ranks. `give` makes the message of this rank,
+ * 1 + 2 c doubles (op/norm/norm_sync.c says what is in it); the caller sums the messages of the
+ * ranks; `take` finishes with the sum. share, on the device: 0 where this rank's batch does not
+ * count. */
 int k_norm_forward_give(void *stream, const struct k_norm *n, const float *share, double *message,
                         void *ws);
 int k_norm_forward_take(void *stream, const struct k_norm *n, const double *message, void *ws);

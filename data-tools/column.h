@@ -13,7 +13,7 @@ struct column {
 	bool file_a_sample;
 	const char *format;        /* of --format, or NULL */
 	char *variable;            /* as asked for, or NULL */
-	int nmissing;              /* as asked for; -1: the file's own */
+	int nmissing;              /* values that mean "missing", of the user; -1: the file's own */
 	const double *missing;
 	struct source *source;     /* the open file */
 	int open_file;

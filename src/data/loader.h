@@ -39,8 +39,8 @@ struct data_config {
 	struct strings train;          /* paths or globs */
 	struct strings validation;
 	struct ynode *transforms;      /* list of tagged entries; see data_transforms in transform.h */
-	struct ynode *target_transforms;   /* the same; see target_transforms.h */
-	struct ynode *validation_transforms;  /* where nothing is trained; NULL: the same */
+	struct ynode *target_transforms;      /* such a list, too; see target_transforms.h */
+	struct ynode *validation_transforms;  /* for all but training; NULL: `transforms` */
 	struct mixup_config mixup;
 	int statistics;                /* enum statistics_of */
 	bool shuffle;
