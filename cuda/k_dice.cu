@@ -127,63 +127,72 @@ static __device__ void finish_group(const k_dice &c, int64_t chunks, double *sum
 	*loss = some > 0 ? c.dice * dice + (weight > 0 ? c.cross_entropy * entropy / weight : 0) : 0;
 }
 
-/* results: of each group L, and whether it counts. */
-__global__ void dice_join(k_dice c, int blocks, const block_part *parts, int64_t chunks,
-                          double *sums, double *exact, double *results, const int32_t *y,
-                          const float *weights, float *loss, float *weight, float *table,
-                          k_bad *bad)
+/* What the kernels leave for each other in the workspace. */
+struct dice_room {
+	int blocks;                          /* of dice_shares */
+	int64_t chunks;                      /* of a class of a group */
+	block_part *parts;                   /* (blocks): bad labels */
+	double *sums;                        /* (groups, classes, chunks, SUMS) */
+	double *exact;                       /* (groups, TABLE, classes) */
+	double *results;                     /* (groups, 2): L, and whether the group counts */
+	float *lse;                          /* (points) */
+};
+
+static dice_room room_in(const k_dice *c, int blocks, void *ws)
+{
+	const int64_t cells = c->groups * c->labels.classes, chunks = chunks_of(c);
+	block_part *parts = (block_part *)ws;
+	double *sums = (double *)(parts + BLOCKS), *exact = sums + cells * chunks * SUMS,
+	       *results = exact + cells * TABLE;
+	return { blocks, chunks, parts, sums, exact, results, (float *)(results + 2 * cells) };
+}
+
+__global__ void dice_join(k_dice c, dice_room r, const int32_t *y, const float *weights,
+                          k_loss_out out)
 {
 	__shared__ block_part room[THREADS];
 	__shared__ double groups;
 	const int64_t n = c.labels.classes;
-	block_part sum = { 0, 0, 0, 0 };
-	for (int i = threadIdx.x; i < blocks; i += THREADS)
-		add_part(&sum, parts[i]);
-	sum = block_sum(sum, room);
+	const block_part sum = parts_sum(r.blocks, r.parts, room);
 	for (int64_t g = threadIdx.x; g < c.groups; g += THREADS)
-		finish_group(c, chunks, sums + g * n * chunks * SUMS, weights, exact + g * TABLE * n,
-		             &results[2 * g], &results[2 * g + 1]);
+		finish_group(c, r.chunks, r.sums + g * n * r.chunks * SUMS, weights,
+		             r.exact + g * TABLE * n, &r.results[2 * g], &r.results[2 * g + 1]);
 	__syncthreads();
 	if (threadIdx.x == 0) {
 		double total = 0, counted = 0;
 		for (int64_t g = 0; g < c.groups; g++) {
-			total += results[2 * g];
-			counted += results[2 * g + 1];
+			total += r.results[2 * g];
+			counted += r.results[2 * g + 1];
 		}
 		groups = counted;
-		*loss = (float)(counted > 0 ? total / counted : 0);
-		*weight = (float)(c.per_batch && counted > 0 ? (double)c.samples : counted);
-		report(c.labels, y, sum.bad, sum.at, bad);
+		*out.loss = (float)(counted > 0 ? total / counted : 0);
+		*out.weight = (float)(c.per_batch && counted > 0 ? (double)c.samples : counted);
+		report(c.labels, y, sum.bad, sum.at, out.bad);
 	}
 	__syncthreads();
 	for (int64_t i = threadIdx.x; i < c.groups * TABLE * n; i += THREADS)
-		table[i] = (float)(results[2 * (i / (TABLE * n)) + 1] > 0 ? exact[i] / groups : 0);
+		out.kept[i] = (float)(r.results[2 * (i / (TABLE * n)) + 1] > 0 ? r.exact[i] / groups : 0);
 }
 
-int k_dice_loss(void *stream, int type, const struct k_dice *c, const void *x, const int32_t *y,
-                const float *weights, float *loss, float *weight, float *table, struct k_bad *bad,
-                void *ws)
+int k_dice_loss(void *stream, int type, const struct k_dice *c, const struct k_loss_in *in,
+                const struct k_loss_out *out, void *ws)
 {
+	const int32_t *y = (const int32_t *)in->y;
 	const bool narrow = c->labels.classes <= NARROW;
 	const int blocks = blocks_of(c->labels.n, narrow ? THREADS : THREADS / 32);
-	const int64_t cells = c->groups * c->labels.classes, chunks = chunks_of(c),
-	              each = chunk_points(c);
-	block_part *parts = (block_part *)ws;
-	double *sums = (double *)(parts + BLOCKS), *exact = sums + cells * chunks * SUMS,
-	       *results = exact + cells * TABLE;
-	float *lse = (float *)(results + 2 * cells);
-	if (cells * chunks > 0x7fffffff)
+	const dice_room r = room_in(c, blocks, ws);
+	const int64_t part_blocks = c->groups * c->labels.classes * r.chunks;
+	if (part_blocks > 0x7fffffff)
 		return cudaErrorInvalidValue;
 	if (narrow)
 		FLOAT_TYPES(type, T, LAUNCH((dice_shares<T, 1>), blocks, THREADS, 0, stream, *c,
-		                            (const T *)x, y, lse, parts))
+		                            (const T *)in->x, y, r.lse, r.parts))
 	else
 		FLOAT_TYPES(type, T, LAUNCH((dice_shares<T, 32>), blocks, THREADS, 0, stream, *c,
-		                            (const T *)x, y, lse, parts))
-	FLOAT_TYPES(type, T, LAUNCH(dice_parts<T>, (int)(cells * chunks), THREADS, 0, stream, *c,
-	                            chunks, each, (const T *)x, y, (const float *)lse, sums))
-	LAUNCH(dice_join, 1, THREADS, 0, stream, *c, blocks, (const block_part *)parts, chunks, sums,
-	       exact, results, y, weights, loss, weight, table, bad);
+		                            (const T *)in->x, y, r.lse, r.parts))
+	FLOAT_TYPES(type, T, LAUNCH(dice_parts<T>, (int)part_blocks, THREADS, 0, stream, *c, r.chunks,
+	                            chunk_points(c), (const T *)in->x, y, (const float *)r.lse, r.sums))
+	LAUNCH(dice_join, 1, THREADS, 0, stream, *c, r, y, in->weights, *out);
 	return cudaGetLastError();
 }
 
@@ -215,16 +224,19 @@ __global__ void dice_grad(k_dice c, const T *x, const int32_t *y, const float *t
 	}
 }
 
-int k_dice_grad(void *stream, int type, int to, const struct k_dice *c, const void *x,
-                const int32_t *y, const float *table, const float *dloss, void *dx)
+int k_dice_grad(void *stream, int type, int to, const struct k_dice *c, const struct k_loss_in *in,
+                const struct k_loss_back *back, void *dx)
 {
+	const int32_t *y = (const int32_t *)in->y;
 	if (c->labels.n == 0)
 		return 0;
 	if (c->labels.classes <= NARROW)
 		FLOAT_TYPES(type, T, LAUNCH((dice_grad<T, 1>), blocks_for(c->labels.n, THREADS), THREADS, 0,
-		                            stream, *c, (const T *)x, y, table, dloss, to, dx))
+		                            stream, *c, (const T *)in->x, y, back->kept, back->dloss, to,
+		                            dx))
 	else
 		FLOAT_TYPES(type, T, LAUNCH((dice_grad<T, 32>), blocks_for(c->labels.n, THREADS / 32),
-		                            THREADS, 0, stream, *c, (const T *)x, y, table, dloss, to, dx))
+		                            THREADS, 0, stream, *c, (const T *)in->x, y, back->kept,
+		                            back->dloss, to, dx))
 	return cudaGetLastError();
 }

@@ -59,53 +59,52 @@ template <typename T> __global__ void element_parts(k_element c, const T *x, con
 		parts[blockIdx.x] = sum;
 }
 
-__global__ void join_elements(int n, const block_part *parts, const float *t, float *loss,
-                              float *weight, k_bad *bad)
+__global__ void join_elements(int n, const block_part *parts, const float *t, k_loss_out out)
 {
 	__shared__ block_part room[THREADS];
 	block_part sum = parts_sum(n, parts, room);
 	if (threadIdx.x)
 		return;
-	*loss = (float)(sum.weight != 0 ? sum.loss / sum.weight : 0);
-	*weight = (float)sum.weight;
+	*out.loss = (float)(sum.weight != 0 ? sum.loss / sum.weight : 0);
+	*out.weight = (float)sum.weight;
 	if (sum.bad) {
-		bad->at = sum.at;
-		bad->value = __float_as_int(t[sum.at]);
-		bad->count = sum.bad;
+		out.bad->at = sum.at;
+		out.bad->value = __float_as_int(t[sum.at]);
+		out.bad->count = sum.bad;
 	}
 }
 
-int k_element_loss(void *stream, int type, const struct k_element *c, const void *x, const float *t,
-                   const float *weights, float *loss, float *weight, struct k_bad *bad, void *ws)
+int k_element_loss(void *stream, int type, const struct k_element *c, const struct k_loss_in *in,
+                   const struct k_loss_out *out, void *ws)
 {
+	const float *t = (const float *)in->y;
 	const int blocks = blocks_of(c->n, THREADS * 4);
 	block_part *parts = (block_part *)ws;
-	FLOAT_TYPES(type, T, LAUNCH(element_parts<T>, blocks, THREADS, 0, stream, *c, (const T *)x, t,
-	                            weights, parts))
-	LAUNCH(join_elements, 1, THREADS, 0, stream, blocks, (const block_part *)parts, t, loss, weight,
-	       bad);
+	FLOAT_TYPES(type, T, LAUNCH(element_parts<T>, blocks, THREADS, 0, stream, *c,
+	                            (const T *)in->x, t, in->weights, parts))
+	LAUNCH(join_elements, 1, THREADS, 0, stream, blocks, (const block_part *)parts, t, *out);
 	return cudaGetLastError();
 }
 
 /* dx may be x or t. */
 template <typename T>
-__global__ void element_grad(k_element c, const T *x, const float *t, const float *weight,
-                             const float *dloss, const float *weights, int to, void *dx)
+__global__ void element_grad(k_element c, const T *x, const float *t, const float *weights,
+                             k_loss_back back, int to, void *dx)
 {
 	const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
 	if (i >= c.n)
 		return;
 	const float w = weights ? weights[i % c.channels] : 1.0f,
-	            f = *weight != 0 ? (float)((double)*dloss / (double)*weight) : 0.0f;
+	            f = *back.weight != 0 ? (float)((double)*back.dloss / (double)*back.weight) : 0.0f;
 	store_as(to, dx, i, counts(c, t[i]) ? f * slope(c, w, as_float(x[i]), t[i]) : 0.0f);
 }
 
-int k_element_grad(void *stream, int type, int to, const struct k_element *c, const void *x,
-                   const float *t, const float *weight, const float *dloss, const float *weights,
-                   void *dx)
+int k_element_grad(void *stream, int type, int to, const struct k_element *c,
+                   const struct k_loss_in *in, const struct k_loss_back *back, void *dx)
 {
 	if (c->n)
 		FLOAT_TYPES(type, T, LAUNCH(element_grad<T>, blocks_for(c->n, THREADS), THREADS, 0, stream,
-		                            *c, (const T *)x, t, weight, dloss, weights, to, dx))
+		                            *c, (const T *)in->x, (const float *)in->y, in->weights, *back,
+		                            to, dx))
 	return cudaGetLastError();
 }

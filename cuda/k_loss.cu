@@ -68,8 +68,8 @@ int LANES> __global__ void cross_entropy(k_loss c, const T *x, const int32_t *y,
 		parts[blockIdx.x] = sum;
 }
 
-__global__ void join_loss(k_loss c, int n, const block_part *parts, const int32_t *y, float *loss,
-                          float *weight, k_bad *bad)
+__global__ void join_loss(k_loss c, int n, const block_part *parts, const int32_t *y,
+                          k_loss_out out)
 {
 	__shared__ block_part room[THREADS];
 	block_part sum = parts_sum(n, parts, room);
@@ -79,45 +79,45 @@ __global__ void join_loss(k_loss c, int n, const block_part *parts, const int32_
 		sum.weight = (double)c.samples;
 	else if (sum.weight != 0)
 		sum.loss /= sum.weight;
-	*loss = (float)(sum.loss * c.scale);
-	if (weight)
-		*weight = (float)sum.weight;
-	report(c.labels, y, sum.bad, sum.at, bad);
+	*out.loss = (float)(sum.loss * c.scale);
+	if (out.weight)
+		*out.weight = (float)sum.weight;
+	report(c.labels, y, sum.bad, sum.at, out.bad);
 }
 
-int k_cross_entropy(void *stream, int type, const struct k_loss *c, const void *x, const int32_t *y,
-                    const float *weights, float *loss, float *weight, float *lse, struct k_bad *bad,
-                    void *ws)
+int k_cross_entropy(void *stream, int type, const struct k_loss *c, const struct k_loss_in *in,
+                    const struct k_loss_out *out, void *ws)
 {
+	const int32_t *y = (const int32_t *)in->y;
 	const bool narrow = c->labels.classes <= NARROW;
 	const int blocks = blocks_of(c->labels.n, narrow ? THREADS : THREADS / 32);
 	block_part *parts = (block_part *)ws;
 	if (narrow)
 		FLOAT_TYPES(type, T, LAUNCH((cross_entropy<T, 1>), blocks, THREADS, 0, stream, *c,
-		                            (const T *)x, y, weights, lse, parts))
+		                            (const T *)in->x, y, in->weights, out->kept, parts))
 	else
 		FLOAT_TYPES(type, T, LAUNCH((cross_entropy<T, 32>), blocks, THREADS, 0, stream, *c,
-		                            (const T *)x, y, weights, lse, parts))
-	LAUNCH(join_loss, 1, THREADS, 0, stream, *c, blocks, (const block_part *)parts, y, loss, weight,
-	       bad);
+		                            (const T *)in->x, y, in->weights, out->kept, parts))
+	LAUNCH(join_loss, 1, THREADS, 0, stream, *c, blocks, (const block_part *)parts, y, *out);
 	return cudaGetLastError();
 }
 
 /* x may be dx: all lanes have read the label's logit before anything is written. */
 template <typename T, int LANES>
-__global__ void cross_entropy_grad(k_loss c, const T *x, const int32_t *y, const float *lse,
-                                   const float *weight, const float *dloss, const float *weights,
-                                   int to, void *dx)
+__global__ void cross_entropy_grad(k_loss c, const T *x, const int32_t *y, const float *weights,
+                                   k_loss_back back, int to, void *dx)
 {
+	const float *lse = back.kept;
 	const int lane = threadIdx.x % LANES;
 	const int64_t p = (int64_t)blockIdx.x * (THREADS / LANES) + threadIdx.x / LANES;
 	if (p >= c.labels.n)
 		return;
 	const T *row = x + p * c.labels.classes;
 	const int label = y[label_at(c.labels, p)];
-	const double scaled = c.scale * (double)*dloss;
-	float f = (float)(c.reduction == K_LOSS_SUM ? scaled : *weight != 0 ? scaled / (double)*weight :
-	                  0), spread = 0, all = 0;
+	const double scaled = c.scale * (double)*back.dloss;
+	float f = (float)(c.reduction == K_LOSS_SUM ? scaled
+	                  : *back.weight != 0       ? scaled / (double)*back.weight : 0),
+	      spread = 0, all = 0;
 	if (c.smoothing != 0 && is_class(c.labels, label)) {
 		for (int j = lane; j < c.labels.classes; j += LANES)
 			all += weights ? weights[j] : 1.0f;
@@ -142,20 +142,20 @@ __global__ void cross_entropy_grad(k_loss c, const T *x, const int32_t *y, const
 	}
 }
 
-int k_cross_entropy_grad(void *stream, int type, int to, const struct k_loss *c, const void *x,
-                         const int32_t *y, const float *lse, const float *weight,
-                         const float *dloss, const float *weights, void *dx)
+int k_cross_entropy_grad(void *stream, int type, int to, const struct k_loss *c,
+                         const struct k_loss_in *in, const struct k_loss_back *back, void *dx)
 {
+	const int32_t *y = (const int32_t *)in->y;
 	if (c->labels.n == 0)
 		return 0;
 	if (c->labels.classes <= NARROW)
 		FLOAT_TYPES(type, T, LAUNCH((cross_entropy_grad<T, 1>), blocks_for(c->labels.n, THREADS),
-		                            THREADS, 0, stream, *c, (const T *)x, y, lse, weight, dloss,
-		                            weights, to, dx))
+		                            THREADS, 0, stream, *c, (const T *)in->x, y, in->weights,
+		                            *back, to, dx))
 	else
 		FLOAT_TYPES(type, T, LAUNCH((cross_entropy_grad<T, 32>),
 		                            blocks_for(c->labels.n, THREADS / 32), THREADS, 0, stream, *c,
-		                            (const T *)x, y, lse, weight, dloss, weights, to, dx))
+		                            (const T *)in->x, y, in->weights, *back, to, dx))
 	return cudaGetLastError();
 }
 
@@ -341,22 +341,29 @@ static __device__ __forceinline__ double error_of(int kind, float delta, float d
 	}
 }
 
-template <typename T> __global__ void error_parts(int kind, float delta, int64_t n, const T *x,
-                                                  const float *t, double *parts)
+/* The sum of what the threads of a block give, by a tree; for thread 0. */
+static __device__ __forceinline__ double tree_sum(double mine, double *room)
 {
-	__shared__ double room[THREADS];
-	double sum = 0;
-	for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < n;
-	     i += (int64_t)gridDim.x * THREADS)
-		sum += error_of(kind, delta, as_float(x[i]) - t[i]);
-	room[threadIdx.x] = sum;
+	room[threadIdx.x] = mine;
 	for (int m = THREADS / 2; m > 0; m /= 2) {
 		__syncthreads();
 		if ((int)threadIdx.x < m)
 			room[threadIdx.x] += room[threadIdx.x + m];
 	}
+	return room[0];
+}
+
+template <typename T>
+__global__ void error_parts(k_error c, const T *x, const float *t, double *parts)
+{
+	__shared__ double room[THREADS];
+	double sum = 0;
+	for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < c.n;
+	     i += (int64_t)gridDim.x * THREADS)
+		sum += error_of(c.kind, c.delta, as_float(x[i]) - t[i]);
+	sum = tree_sum(sum, room);
 	if (threadIdx.x == 0)
-		parts[blockIdx.x] = room[0];
+		parts[blockIdx.x] = sum;
 }
 
 __global__ void join_error(int blocks, const double *parts, int64_t n, float *mean, float *weight)
@@ -365,48 +372,43 @@ __global__ void join_error(int blocks, const double *parts, int64_t n, float *me
 	double sum = 0;
 	for (int i = threadIdx.x; i < blocks; i += THREADS)
 		sum += parts[i];
-	room[threadIdx.x] = sum;
-	for (int m = THREADS / 2; m > 0; m /= 2) {
-		__syncthreads();
-		if ((int)threadIdx.x < m)
-			room[threadIdx.x] += room[threadIdx.x + m];
-	}
+	sum = tree_sum(sum, room);
 	if (threadIdx.x)
 		return;
-	*mean = (float)(room[0] / (double)n);
+	*mean = (float)(sum / (double)n);
 	if (weight)
 		*weight = (float)n;
 }
 
-int k_pointwise_error(void *stream, enum k_error_kind kind, int type, float delta, int64_t n,
-                      const void *x, const float *t, float *mean, float *weight, void *ws)
+int k_pointwise_error(void *stream, int type, const struct k_error *c, const void *x,
+                      const float *t, float *mean, float *weight, void *ws)
 {
-	const int blocks = blocks_of(n, THREADS * 4);
-	FLOAT_TYPES(type, T, LAUNCH(error_parts<T>, blocks, THREADS, 0, stream, (int)kind, delta, n,
-	                            (const T *)x, t, (double *)ws))
-	LAUNCH(join_error, 1, THREADS, 0, stream, blocks, (const double *)ws, n, mean, weight);
+	const int blocks = blocks_of(c->n, THREADS * 4);
+	FLOAT_TYPES(type, T, LAUNCH(error_parts<T>, blocks, THREADS, 0, stream, *c, (const T *)x, t,
+	                            (double *)ws))
+	LAUNCH(join_error, 1, THREADS, 0, stream, blocks, (const double *)ws, c->n, mean, weight);
 	return cudaGetLastError();
 }
 
-template <typename T> __global__ void pointwise_error_grad(int kind, float delta, int64_t n,
-                                                           const T *x, const float *t,
-                                                           const float *dloss, int to, void *dx)
+template <typename T>
+__global__ void pointwise_error_grad(k_error c, const T *x, const float *t, const float *dloss,
+                                     int to, void *dx)
 {
 	const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-	if (i >= n)
+	if (i >= c.n)
 		return;
-	const float f = (float)(*dloss / (double)n), d = as_float(x[i]) - t[i];
-	if (kind == K_ERROR_ABSOLUTE)
+	const float f = (float)(*dloss / (double)c.n), d = as_float(x[i]) - t[i], delta = c.delta;
+	if (c.kind == K_ERROR_ABSOLUTE)
 		store_as(to, dx, i, d != d ? d : f * (float)((d > 0) - (d < 0)));
 	else
 		store_as(to, dx, i, f * (d > delta ? delta : d < -delta ? -delta : d));
 }
 
-int k_pointwise_error_grad(void *stream, enum k_error_kind kind, int type, int to, float delta,
-                           int64_t n, const void *x, const float *t, const float *dloss, void *dx)
+int k_pointwise_error_grad(void *stream, int type, int to, const struct k_error *c, const void *x,
+                           const float *t, const float *dloss, void *dx)
 {
-	if (n)
-		FLOAT_TYPES(type, T, LAUNCH(pointwise_error_grad<T>, blocks_for(n, THREADS), THREADS, 0,
-		                            stream, (int)kind, delta, n, (const T *)x, t, dloss, to, dx))
+	if (c->n)
+		FLOAT_TYPES(type, T, LAUNCH(pointwise_error_grad<T>, blocks_for(c->n, THREADS), THREADS, 0,
+		                            stream, *c, (const T *)x, t, dloss, to, dx))
 	return cudaGetLastError();
 }

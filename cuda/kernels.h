@@ -141,9 +141,10 @@ int k_norm_backward(void *stream, const struct k_norm_grad *g, void *ws);
  * are there, as inputs. */
 int k_norm_backward_rest(void *stream, const struct k_norm_grad *g);
 
-/* The same by the batches of several ranks, each in two parts, between which the message, 1 + 2 c
- * doubles, is summed over them (op/norm/norm_sync.c says what is in it). share, on the device:
- * 0 where this rank's batch does not count. */
+/* The same with statistics over the batches of all ranks. `give` makes the message of this rank,
+ * 1 + 2 c doubles (op/norm/norm_sync.c says what is in it); the caller sums the messages of the
+ * ranks; `take` finishes with the sum. share, on the device: 0 where this rank's batch does not
+ * count. */
 int k_norm_forward_give(void *stream, const struct k_norm *n, const float *share, double *message,
                         void *ws);
 int k_norm_forward_take(void *stream, const struct k_norm *n, const double *message, void *ws);
@@ -390,15 +391,30 @@ struct k_loss {
 	int64_t samples;
 	double scale, gamma, smoothing;
 };
+/* What a loss and its gradient read. */
+struct k_loss_in {
+	const void *x;                   /* logits or predictions, of `type` */
+	const void *y;                   /* int32 labels; float32 targets of k_element_* */
+	const float *weights;            /* of a class or channel each, or NULL */
+};
+/* What a loss writes: its two scalars, what its gradient reads again (of cross-entropy log-sum-exp,
+ * of Dice the table, of elements nothing: NULL), and the labels or targets that are bad. */
+struct k_loss_out {
+	float *loss, *weight, *kept;
+	struct k_bad *bad;
+};
+/* What a gradient reads besides: the loss's outputs, and the gradient of its first. */
+struct k_loss_back {
+	const float *kept, *weight, *dloss;
+};
+
 int64_t k_loss_workspace(void);
-/* weights, weight and lse may be NULL. */
-int k_cross_entropy(void *stream, int type, const struct k_loss *c, const void *x, const int32_t *y,
-                    const float *weights, float *loss, float *weight, float *lse, struct k_bad *bad,
-                    void *ws);
-/* to: of dx: type, or any if that is f32. x and dx may be one if their types are. */
-int k_cross_entropy_grad(void *stream, int type, int to, const struct k_loss *c, const void *x,
-                         const int32_t *y, const float *lse, const float *weight,
-                         const float *dloss, const float *weights, void *dx);
+/* out->weight and out->kept may be NULL. */
+int k_cross_entropy(void *stream, int type, const struct k_loss *c, const struct k_loss_in *in,
+                    const struct k_loss_out *out, void *ws);
+/* to: of dx: type, or any if that is f32. in->x and dx may be one if their types are. */
+int k_cross_entropy_grad(void *stream, int type, int to, const struct k_loss *c,
+                         const struct k_loss_in *in, const struct k_loss_back *back, void *dx);
 
 int64_t k_confusion_workspace(int64_t classes);
 int k_confusion(void *stream, int type, const struct k_labels *l, const void *x, const int32_t *y,
@@ -414,14 +430,19 @@ int k_label_ranks(void *stream, int type, const struct k_labels *l, const void *
 /* Mean of a function of x - t, float32 but for x, which is of `type`; weight: n, or NULL. ws:
  * k_loss_workspace. */
 enum k_error_kind { K_ERROR_ABSOLUTE, K_ERROR_SQUARE, K_ERROR_HUBER };
-int k_pointwise_error(void *stream, enum k_error_kind kind, int type, float delta, int64_t n,
-                      const void *x, const float *t, float *mean, float *weight, void *ws);
+struct k_error {
+	enum k_error_kind kind;
+	float delta;                     /* of K_ERROR_HUBER */
+	int64_t n;
+};
+int k_pointwise_error(void *stream, int type, const struct k_error *c, const void *x,
+                      const float *t, float *mean, float *weight, void *ws);
 /* to: of dx: type, or f32. */
-int k_pointwise_error_grad(void *stream, enum k_error_kind kind, int type, int to, float delta,
-                           int64_t n, const void *x, const float *t, const float *dloss, void *dx);
+int k_pointwise_error_grad(void *stream, int type, int to, const struct k_error *c, const void *x,
+                           const float *t, const float *dloss, void *dx);
 
 /* As op/loss/element.c has it (k_element.cu); n elements in rows of `channels`. A bad target's
- * value is the bits of the float. weights: of a channel each, or NULL. ws: k_element_workspace. */
+ * value is the bits of the float. ws: k_element_workspace. */
 enum k_element_kind { K_ELEMENT_SQUARE, K_ELEMENT_ABSOLUTE, K_ELEMENT_HUBER, K_ELEMENT_LOGISTIC };
 struct k_element {
 	enum k_element_kind kind;
@@ -430,14 +451,14 @@ struct k_element {
 	int64_t n, channels;
 };
 int64_t k_element_workspace(void);
-int k_element_loss(void *stream, int type, const struct k_element *c, const void *x, const float *t,
-                   const float *weights, float *loss, float *weight, struct k_bad *bad, void *ws);
-int k_element_grad(void *stream, int type, int to, const struct k_element *c, const void *x,
-                   const float *t, const float *weight, const float *dloss, const float *weights,
-                   void *dx);
+int k_element_loss(void *stream, int type, const struct k_element *c, const struct k_loss_in *in,
+                   const struct k_loss_out *out, void *ws);
+/* dx may be in->x or in->y. back->kept is not read. */
+int k_element_grad(void *stream, int type, int to, const struct k_element *c,
+                   const struct k_loss_in *in, const struct k_loss_back *back, void *dx);
 
 /* As op/loss/dice.c has it (k_dice.cu). groups: that divide the labels; samples: of the batch.
- * weights may be NULL. ws: k_dice_workspace. */
+ * ws: k_dice_workspace. */
 struct k_dice {
 	struct k_labels labels;
 	int64_t groups, samples;
@@ -445,12 +466,12 @@ struct k_dice {
 	double smooth_numerator, smooth_denominator, dice, cross_entropy;
 };
 int64_t k_dice_workspace(const struct k_dice *c);
-int k_dice_loss(void *stream, int type, const struct k_dice *c, const void *x, const int32_t *y,
-                const float *weights, float *loss, float *weight, float *table, struct k_bad *bad,
-                void *ws);
-/* to: of dx: type, or f32. x and dx may be one if their types are. */
-int k_dice_grad(void *stream, int type, int to, const struct k_dice *c, const void *x,
-                const int32_t *y, const float *table, const float *dloss, void *dx);
+int k_dice_loss(void *stream, int type, const struct k_dice *c, const struct k_loss_in *in,
+                const struct k_loss_out *out, void *ws);
+/* to: of dx: type, or f32. in->x and dx may be one if their types are. in->weights and
+ * back->weight are not read. */
+int k_dice_grad(void *stream, int type, int to, const struct k_dice *c, const struct k_loss_in *in,
+                const struct k_loss_back *back, void *dx);
 
 /* --- metrics by channel (k_metric.cu), as op/loss/channel_sums.c has them --- */
 

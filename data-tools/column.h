@@ -13,7 +13,7 @@ struct column {
 	bool file_a_sample;
 	const char *format;        /* of --format, or NULL */
 	char *variable;            /* as asked for, or NULL */
-	int nmissing;              /* as asked for; -1: the file's own */
+	int nmissing;              /* values that mean "missing", of the user; -1: the file's own */
 	const double *missing;
 	struct source *source;     /* the open file */
 	int open_file;
@@ -24,14 +24,15 @@ struct column {
 	struct shape sample;       /* without the sample axis; of the first file */
 	char *axis[MAXD];          /* names of its axes, as struct source has them */
 	char kind[MAXD];
-	bool repeated;             /* one sample stands for each (side.c) */
+	bool repeated;             /* one sample stands for each (side_place.c) */
 	int64_t samples;
 	int64_t *first;            /* of each file, its first sample; NULL if file_a_sample */
 	void *raw;                 /* one sample as stored, of `room` values at most */
 	int64_t room;
-	int64_t channels, channel; /* how many of the side's channels, and the first of them (side.c) */
-	bool transpose;            /* channels are the last axis (side.c) */
-	int layout;                /* enum layout: what its axes are (side.c) */
+	int64_t channels, channel; /* how many of the side's channels are of it, and the first of them
+	                            * (side_place.c) */
+	bool transpose;            /* channels are the last axis (side_place.c) */
+	int layout;                /* enum layout: what its axes are (side_place.c) */
 };
 
 /* path may be a glob. variable NULL: the only one. */

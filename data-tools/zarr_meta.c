@@ -350,7 +350,7 @@ static const char *extension(const struct json *v, const struct json **configura
 	return v && v->kind == JSON_OBJECT ? string_of(member(v, "name")) : string_of(v);
 }
 
-/* The axes of what is transposed are those of `order` before it. */
+/* Axis i of the transposed array is axis order[i] of the array before it. */
 static int transpose(const struct text *t, const struct json *how, struct zarr_meta *m)
 {
 	const struct json *order = member(how, "order");

@@ -164,6 +164,22 @@ newest_state() {
 	for f in "$dir"/*.safetensors.zst; do zstd -dc "$f"; done | sha256sum
 }
 
+# losses_of RUN: the losses of its steps and the losses and metrics of its validations, a line each, as they came.
+losses_of() {
+	sed -n -e 's/.*"type": "step".*\("loss": [^,]*\),.*/\1/p' \
+		-e 's/.*"type": "validation".*\("loss": .*\)/\1/p' "$1/metrics.jsonl"
+}
+
+# same_run A B: two runs have the same weights, state, losses and metrics, to the last bit.
+same_run() {
+	[ "$(newest_state "$1")" = "$(newest_state "$2")" ] || fail "$2: not the bits of $1"
+	[ "$(losses_of "$1")" ] && [ "$(losses_of "$1")" = "$(losses_of "$2")" ] || {
+		losses_of "$1"
+		losses_of "$2"
+		fail "$2: not the losses and metrics of $1"
+	}
+}
+
 pass() {
 	cd "$DLX_BUILD" && rm -rf "$work"
 	exit 0

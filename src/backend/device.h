@@ -40,7 +40,7 @@ struct device_driver {
 	int (*get_later)(const struct device *d, void *host, const void *from, size_t bytes);
 	/* Events. *event: NULL, or an older one, which is recorded anew. */
 	int (*event_record)(const struct device *d, void **event);
-	/* waits until all before it is done; errors as in finish */
+	/* waits until the work enqueued before the event is done; errors as in finish */
 	int (*event_wait)(const struct device *d, void *event);
 	void (*event_free)(const struct device *d, void *event);   /* waits for all */
 	/* Beside the kernels, for what they are to read next: copies from alloc_host memory to a

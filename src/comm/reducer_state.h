@@ -44,7 +44,7 @@ struct reducer {
 };
 
 /* A reducer over memory that the ranks of c, all on one host, have already: `memory` has
- * host_reducer_bytes and then their blocks. */
+ * host_reducer_bytes and then their blocks. For tests. */
 int reducer_of_ranks(struct reducer **out, struct comm *c, void *memory, size_t bytes,
                      const struct reducer_bucket *bucket, int n, bool background);
 

@@ -18,7 +18,7 @@ struct dataset {
 	int64_t *first;              /* of each file, its first sample; first[n] is the total */
 	struct dataset_info info;
 	int nsizes;
-	int **size_of;               /* of each file, the number that each of its sizes has here */
+	int **size_of;               /* [file][k]: the set's number of the file's size k */
 	struct dataset_info *size;   /* info with the shapes of each size */
 	pthread_mutex_t lock;        /* of idle */
 	struct dataset_scratch *idle;

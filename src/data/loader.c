@@ -30,7 +30,8 @@ struct slot;
 struct job {                        /* one sample of one batch */
 	struct slot *slot;
 	int64_t at;                     /* in the batch */
-	int64_t sample, partner;        /* window w of sample i of n: i + w n; partner: in a mixup */
+	int64_t sample;                 /* i + w n: window w of sample i of n */
+	int64_t partner;                /* the sample that mixup blends in, numbered likewise */
 };
 
 struct slot {

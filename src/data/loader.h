@@ -39,8 +39,8 @@ struct data_config {
 	struct strings train;          /* paths or globs */
 	struct strings validation;
 	struct ynode *transforms;      /* list of tagged entries; see data_transforms in transform.h */
-	struct ynode *target_transforms;   /* the same; see target_transforms.h */
-	struct ynode *validation_transforms;  /* where nothing is trained; NULL: the same */
+	struct ynode *target_transforms;      /* such a list, too; see target_transforms.h */
+	struct ynode *validation_transforms;  /* for all but training; NULL: `transforms` */
 	struct mixup_config mixup;
 	int statistics;                /* enum statistics_of */
 	bool shuffle;
@@ -89,7 +89,7 @@ int dataset_from_description(struct dataset **out, const char *name, const char 
  * set in messages. E_DATA where channels, or types that are no floats, differ. */
 int dataset_take_statistics(struct dataset *d, const struct dataset *from, const char *name,
                             bool target);
-bool dataset_has_samples(const struct dataset *d);
+bool dataset_has_samples(const struct dataset *d);                     /* for tests */
 /* Notes the files as inputs (base/io.h) without opening them; what is not there is left out. */
 void dataset_note_inputs(const struct strings *paths);
 void dataset_free(struct dataset *d);

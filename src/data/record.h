@@ -189,7 +189,8 @@ void record_decoder_reserve(struct record_decoder *d, const struct record *r);
  * opened. */
 int record_read(const struct record *r, struct record_decoder *d, int64_t i, void *raw);
 /* n rows of array k of sample i from row `first` on, along record_axis(k), which is not -1: a plain
- * array of n rows. Reads, and checks, the chunks alone that have some of them. */
+ * array of n rows. Reads, and checks, the chunks alone that have some of them. For tests: loaders
+ * read whole samples. */
 int record_read_rows(const struct record *r, struct record_decoder *d, int64_t i, int k,
                      int64_t first, int64_t n, void *out);
 

@@ -42,6 +42,7 @@ struct record_footer {
 uint64_t get_u64(const uint8_t *p);
 void put_u64(uint8_t *p, uint64_t v);
 void record_preamble(uint8_t out[PREAMBLE_BYTES], int version);
+/* For tests, which write files of version 1. */
 void record_entry_put(uint8_t out[ENTRY_BYTES], const struct record_entry *e);
 void record_entry_read(const uint8_t in[ENTRY_BYTES], struct record_entry *e);
 void record_row_put(uint8_t out[SAMPLE_BYTES], const struct record_row *s);

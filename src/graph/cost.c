@@ -41,6 +41,11 @@ struct cost graph_cost(const struct graph *g, unsigned phases)
 	return sum;
 }
 
+double cost_percent(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
 bool kernel_takes_bf16(const struct kernel *k, bool output, int i)
 {
 	return (output ? k->bf16_out : k->bf16_in) >> (i < 31 ? i : 31) & 1;

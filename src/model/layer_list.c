@@ -68,7 +68,7 @@ struct reader {
 	int n, cap;
 	struct named *named;
 	int nnamed, named_cap;
-	bool *used; /* is the layer some layer's input */
+	bool *used; /* of each layer: it is the input of another */
 	int rc, mistakes; /* the first code; how many there were */
 };
 
@@ -184,7 +184,8 @@ struct entry {
 	int variant;                /* index, or -1 */
 	struct common common;
 	const struct ynode *map; /* its keys, or NULL */
-	const struct ynode *written;       /* the entry without values of parameters, and where */
+	/* the entry, or for one $NAME what was written for it; and the scope of that */
+	const struct ynode *written;
 	const struct layer_scope *scope;
 	bool named_inputs;       /* has it the key `inputs` */
 	struct loc loc, name_loc, inputs_loc;

@@ -35,7 +35,8 @@ struct nn_conv {
 	double init_value;         /* WI_CONSTANT; a gain for the others (0: 1) */
 	double bias_value;         /* first value of the bias */
 	int64_t output_padding[3]; /* transposed, not SAME: added to the output's size */
-	/* transposed, SAME: this size, at most stride - 1 smaller, in place of input * stride (0) */
+	/* transposed, SAME: the size of the output, from input * stride - (stride - 1) to
+	 * input * stride; 0: input * stride */
 	int64_t output_size[3];
 };
 

@@ -188,13 +188,28 @@ static struct run run_from(const struct window *w, int64_t first, int64_t most,
 	return (struct run){ n, last - *tap, w->s[2] };
 }
 
-/* One or two neighbouring places of the windows, from x on; pixels are c channels apart, of which
- * there are `tile`. fresh: y and best hold nothing yet. bf16: x is bf16. */
-SIMD_INLINE void max_places(const void *x, const int bf16, int64_t c, int64_t tile, struct run r,
-                            bool two, int32_t place, bool fresh, float *y, int32_t *best)
+/* Pixels of a row of the input, c channels apart, from x on. */
+struct pixels {
+	const void *x;
+	int64_t c;
+};
+
+/* The maxima so far of windows side by side, and their places in the windows. */
+struct maxima {
+	float *y;
+	int32_t *best;
+};
+
+/* Takes one or two neighbouring places of the windows, the first of which are the pixels x, of
+ * which `tile` channels are looked at. fresh: `to` holds nothing yet. bf16: x is bf16. */
+SIMD_INLINE void max_places(struct pixels x, const int bf16, int64_t tile, struct run r, bool two,
+                            int32_t place, bool fresh, struct maxima to)
 {
+	const int64_t c = x.c;
+	float *y = to.y;
+	int32_t *best = to.best;
 	for (int64_t o = 0; o < r.count; o++, y += tile, best += tile) {
-		const void *p = row_at(x, bf16, o * r.step * c);
+		const void *p = row_at(x.x, bf16, o * r.step * c);
 		SIMD_LOOP
 		for (int64_t j = 0; j < tile; j++) {
 			float m = fresh ? simd_get(p, bf16, j) : y[j];
@@ -211,25 +226,25 @@ SIMD_INLINE void max_places(const void *x, const int bf16, int64_t c, int64_t ti
 
 /* With few channels, loops over a number of them that the
  * compiler does not know cost more than what they do. */
-SIMD_INLINE void max_widths(const void *x, const int bf16, int64_t c, int64_t tile, struct run r,
-                            bool two, int32_t place, bool fresh, float *y, int32_t *best)
+SIMD_INLINE void max_widths(struct pixels x, const int bf16, int64_t tile, struct run r, bool two,
+                            int32_t place, bool fresh, struct maxima to)
 {
-	if (c == 16)
-		max_places(x, bf16, 16, 16, r, two, place, fresh, y, best);
-	else if (c == 32)
-		max_places(x, bf16, 32, 32, r, two, place, fresh, y, best);
+	if (x.c == 16)
+		max_places((struct pixels){ x.x, 16 }, bf16, 16, r, two, place, fresh, to);
+	else if (x.c == 32)
+		max_places((struct pixels){ x.x, 32 }, bf16, 32, r, two, place, fresh, to);
 	else
-		max_places(x, bf16, c, tile, r, two, place, fresh, y, best);
+		max_places(x, bf16, tile, r, two, place, fresh, to);
 }
 
 #define MAX_SOME(name, bf16, two)                                                               \
-	SIMD_CLONES static void name(const void *x, int64_t c, int64_t tile, struct run r,      \
-	                             int32_t place, bool fresh, float *y, int32_t *best)        \
+	SIMD_CLONES static void name(struct pixels x, int64_t tile, struct run r, int32_t place, \
+	                             bool fresh, struct maxima to)                              \
 	{                                                                                       \
 		if (fresh)                                                                      \
-			max_widths(x, bf16, c, tile, r, two, place, true, y, best);             \
+			max_widths(x, bf16, tile, r, two, place, true, to);                     \
 		else                                                                            \
-			max_widths(x, bf16, c, tile, r, two, place, false, y, best);            \
+			max_widths(x, bf16, tile, r, two, place, false, to);                    \
 	}
 
 MAX_SOME(max_two, 0, true)
@@ -238,16 +253,17 @@ MAX_SOME(max_two_bf16, 1, true)
 MAX_SOME(max_one_bf16, 1, false)
 
 /* The part of the windows' places in one input row, the first with number `place`. */
-static void max_run(const void *x, bool bf16, int64_t c, int64_t tile, struct run r, int32_t place,
-                    bool fresh, float *y, int32_t *best)
+static void max_run(struct pixels x, bool bf16, int64_t tile, struct run r, int32_t place,
+                    bool fresh, struct maxima to)
 {
 	int64_t t = 0;
-	for (; t + 2 <= r.taps; t += 2)
-		(bf16 ? max_two_bf16 : max_two)(row_at(x, bf16, t * c), c, tile, r,
-		                                place + (int32_t)t, fresh && t == 0, y, best);
-	if (t < r.taps)
-		(bf16 ? max_one_bf16 : max_one)(row_at(x, bf16, t * c), c, tile, r,
-		                                place + (int32_t)t, fresh && t == 0, y, best);
+	for (; t < r.taps; t += 2) {
+		const struct pixels from = { row_at(x.x, bf16, t * x.c), x.c };
+		if (t + 2 <= r.taps)
+			(bf16 ? max_two_bf16 : max_two)(from, tile, r, place + (int32_t)t, fresh && t == 0, to);
+		else
+			(bf16 ? max_one_bf16 : max_one)(from, tile, r, place + (int32_t)t, fresh && t == 0, to);
+	}
 }
 
 SIMD_CLONES static void narrow(const int32_t *best, int64_t n, uint8_t *out)
@@ -275,9 +291,9 @@ static void max_group(const struct window *w, const void *x, struct row r, int64
 			for (int64_t p = 0; p < pixels; p += run.count) {
 				run = run_from(w, ow + p, pixels - p, whole, &tap);
 				const int64_t at = (ow + p) * w->s[2] - w->lo[2] + tap;
-				max_run(row_at(x, w->bf16, row + at * c), w->bf16, c, tile, run,
-				        (int32_t)(place + tap), kd == d0 && kh == h0, y + p * tile,
-				        best + p * tile);
+				max_run((struct pixels){ row_at(x, w->bf16, row + at * c), c }, w->bf16, tile, run,
+				        (int32_t)(place + tap), kd == d0 && kh == h0,
+				        (struct maxima){ y + p * tile, best + p * tile });
 			}
 		}
 }

@@ -39,7 +39,7 @@ struct receptive_field {
 void receptive_field_find(const struct graph *g, tid input, tid output,
                           struct receptive_field *out);
 
-/* Whether there is a rule for an op; others count as dependent on all of their input. */
+/* Whether there is a rule for an op; others count as dependent on all of their input. For tests. */
 bool receptive_field_knows(const char *op);
 
 /* The first and the last input that output i depends on along axis k, not cut to the input. */

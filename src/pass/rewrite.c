@@ -147,7 +147,8 @@ int rewrite_replace(struct rewrite *r, struct node *old, const char *op, const s
 
 /* --- the commit --- */
 
-/* Sorts the nodes that have a place by it; end[i]: the end of those before old node i. */
+/* Sorts the new nodes by the old node that each is placed before. Those before old node i end at
+ * sorted[end[i]]. */
 static void sort_places(const struct rewrite *r, struct node **sorted, int *end)
 {
 	const struct rewrite_own *o = r->own;

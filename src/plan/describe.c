@@ -288,7 +288,7 @@ void describe_check(const struct session *s, struct buf *out)
 
 /* --- the nodes --- */
 
-/* Where an output is in the step arena, or what it is a part of that is elsewhere. */
+/* A tensor's bytes, and its offset in the step arena or, outside of it, the role of its buffer. */
 static void describe_place(const struct graph *g, tid t, char offset[24], char bytes[24])
 {
 	static const char *const elsewhere[] = {
@@ -412,7 +412,6 @@ void describe_json(const struct session *s, struct buf *out)
 	buf_printf(out, ", \"parameters\": %" PRId64 ", \"trainable_parameters\": %" PRId64
 	           ", \"tensors\": %d},\n", elements, trained, tensors);
 	describe_flops_json(p, out);
-	describe_seen_json(s, out);
 	buf_printf(out, " \"memory\": {\"parameters\": %" PRId64 ", \"gradients\": %" PRId64
 	           ", \"optimizer\": %" PRId64 ", \"activations\": %" PRId64 ", \"workspace\": %" PRId64
 	           ", \"inputs\": %" PRId64

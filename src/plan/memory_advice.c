@@ -26,11 +26,6 @@ static struct unit unit_for(double bytes)
 	return bytes < 10 * MIB ? (struct unit){ "KiB", 1024 } : (struct unit){ "MiB", MIB };
 }
 
-static double percent(double part, double whole)
-{
-	return whole > 0 ? 100 * part / whole : 0;
-}
-
 /* --- the table --- */
 
 /* A run that is refused because it needs more memory than there is. */
@@ -124,7 +119,7 @@ static void offer_limit(const struct refusal *f)
 	print_size(limit, (double)(p->memory.fixed + arena));
 	err_context(E_TOO_LARGE, "- 'train.memory: {limit: %s}' fits: activations are computed again, "
 	            "for %.0f %% more arithmetic", limit,
-	            percent(c.cost.flops, graph_cost(p->g, EXEC_MICRO | EXEC_UPDATE).flops));
+	            cost_percent(c.cost.flops, graph_cost(p->g, EXEC_MICRO | EXEC_UPDATE).flops));
 }
 
 /* The largest divisor of a step's samples that is no more

@@ -133,11 +133,6 @@ int memory_sweep_batch(const struct session *s, struct memory_sweep_batch *b)
 
 /* --- printing --- */
 
-static double percent(double part, double whole)
-{
-	return whole > 0 ? 100 * part / whole : 0;
-}
-
 /* The cost of the step without recomputation. */
 static struct cost base_cost(const struct plan *p)
 {
@@ -160,7 +155,8 @@ void memory_sweep_text(const struct session *s, struct buf *out)
 		const struct recompute_choice *c = &m->row[i].choice;
 		buf_printf(out, "  %-16s %12.1f MiB %10d %11d %+10.1f %% %+7.1f %%\n", m->row[i].name,
 		           (double)(c->bytes + p->memory.fixed) / (1 << 20), c->buffers, c->copies,
-		           percent(c->cost.flops, base.flops), percent(c->cost.bytes, base.bytes));
+		           cost_percent(c->cost.flops, base.flops),
+		           cost_percent(c->cost.bytes, base.bytes));
 	}
 }
 

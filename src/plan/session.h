@@ -13,7 +13,7 @@ struct tile_plan;                                    /* plan/tile_size.h */
 
 struct session {
 	struct run_config *config;
-	struct comm *comm;                               /* borrowed; NULL: alone */
+	struct comm *comm;                               /* borrowed; NULL: one rank */
 	struct device *dev;
 	struct store *store;
 	/* train_set may be a description without samples (train/trained_on.h); validation_set NULL if

@@ -166,16 +166,10 @@ static int64_t samples_seen(const struct loop *l, const struct clock *c)
 	       loader_samples_before(l->s->train, c->epoch, c->batch);
 }
 
+/* Returns rc, which is of a line of the journal or of a deferred plan. If it is a failure, the run
+ * ends with a checkpoint: what was learned is whole. */
 static int save_on_failure(struct loop *l, int rc)
 {
-	l->worth_saving |= rc < 0;      /* lines are lost, but not the run */
-	return rc;
-}
-
-/* Makes deferred plans. */
-static int make_deferred(struct loop *l, int (*make)(struct session *))
-{
-	int rc = make(l->s);
 	l->worth_saving |= rc < 0;
 	return rc;
 }
@@ -214,7 +208,7 @@ static int validate(struct loop *l)
 	struct evaluation *e = &l->result->evaluation;
 	struct buf line = BUF_INIT;
 	bool larger;
-	TRY(make_deferred(l, deferred_evaluation));
+	TRY(save_on_failure(l, deferred_evaluation(l->s)));
 	TRY(replicas_average(l->comm, l->s->store, l->c->parallel.average_statistics));
 	double start = io_seconds();
 	int rc = evaluate(l->s, e);
@@ -488,7 +482,7 @@ static int run(struct loop *l)
 	for (int64_t done = 1; !finished(l, &l->clock) && !l->result->target_reached &&
 	     !validations_exhausted(&l->clock.validations, l->c); done++) {
 		if (l->clock.batch + batches_of_step(l) == l->batches)
-			TRY(make_deferred(l, deferred_short_batch));
+			TRY(save_on_failure(l, deferred_short_batch(l->s)));
 		TRY(step(l, done));
 		if (done == 1 && l->first)
 			say_job_end(l);

@@ -94,7 +94,8 @@ int session_open_data(struct session *s, const struct session_options *o)
 	return no_target(second);
 }
 
-/* In tiles every rank reads all samples, one at a time and as the network gets them. */
+/* For prediction in tiles every rank reads all samples, one at a time; the loader, not the
+ * device, converts them. */
 static void read_all(struct loader_options *o)
 {
 	o->batch_size = o->ranks = 1;

@@ -178,7 +178,8 @@ static int follow(struct at *at, const char *whole, char *key)
 	return 0;
 }
 
-/* The row as each of the variants has it, and once what several have in the same words. */
+/* The row of the key in each variant that has one. Neighbouring variants with the same text share
+ * one entry. */
 static void add_among(struct buf *out, const struct at *at)
 {
 	const struct variant *v = at->among;

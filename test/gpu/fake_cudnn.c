@@ -68,7 +68,8 @@ bool lists(const char *list, int index, const char **rest)
 	return false;
 }
 
-/* DLX_FAKE_CUDNN_PROPOSE=43,46: these are proposed, and no other; without it 46 and 47 are not. */
+/* Whether the heuristics propose an engine: with DLX_FAKE_CUDNN_PROPOSE=43,46 those alone, else all
+ * but 46 and 47. */
 static bool is_proposed(int index)
 {
 	const char *only = getenv("DLX_FAKE_CUDNN_PROPOSE"), *rest;

@@ -18,21 +18,6 @@ run() {
 		--set 'data.transforms=[{crop: {size: [8, 12]}}]' --set parallel.grouping=count:2 --set train.steps=2 "$@" "$config"
 }
 
-# told RUN: losses of its steps, and its validation.
-told() {
-	sed -n -e 's/.*"type": "step".*\("loss": [^,]*\),.*/\1/p' \
-		-e 's/.*"type": "validation".*\("loss": .*\)/\1/p' "$1/metrics.jsonl"
-}
-
-same() {
-	[ "$(newest_state "$1")" = "$(newest_state "$2")" ] || fail "$2: not the bits of $1"
-	[ "$(told "$1")" ] && [ "$(told "$1")" = "$(told "$2")" ] || {
-		told "$1"
-		told "$2"
-		fail "$2: not the losses and metrics of $1"
-	}
-}
-
 # alike NAME COUNTS SETTING...: on these numbers of ranks.
 alike() {
 	name=$1
@@ -41,13 +26,13 @@ alike() {
 	first=
 	for n in $counts; do
 		run "$n" "runs/$name-$n" "$@"
-		[ "$first" ] && same "$first" "runs/$name-$n"
+		[ "$first" ] && same_run "$first" "runs/$name-$n"
 		first=${first:-runs/$name-$n}
 	done
 }
 four="--set train.global_batch_size=4 --set train.batch_size=1"
 alike base "1 2 4" $four
-[ "$(told runs/base-1 | sort -u | wc -l)" -eq 3 ] || fail "not two losses and a validation: $(told runs/base-1)"
+[ "$(losses_of runs/base-1 | sort -u | wc -l)" -eq 3 ] || fail "not two losses and a validation: $(losses_of runs/base-1)"
 alike adam "1 2" $four --set 'optimizer={type: adam, learning_rate: 0.003}' --set parallel.gradient_lag=1 --set parallel.grouping=none \
 	--set train.clip_norm=0.3 --set train.steps=3
 # Steps of six leaves and, of the eight samples, of two, for which one rank of three has none.
@@ -55,7 +40,7 @@ alike six "1 3" --set train.global_batch_size=6 --set train.batch_size=1
 
 # Hosts, and another order of streams, change nothing; without the key other bits come out.
 DLX_EMULATE_ORDER=early DLX_DEBUG=$(debug ranks_per_host=2) run 4 runs/hosts $four
-same runs/base-1 runs/hosts
+same_run runs/base-1 runs/hosts
 run 2 runs/plain $four --set parallel.reproducible=false --set train.global_batch_size=null --set train.accumulate=2
 [ "$(newest_state runs/plain)" != "$(newest_state runs/base-1)" ] || fail "reproducible changes nothing"
 

@@ -47,19 +47,6 @@ gpu() {
 	expect 0 capped "$emulated" --device=cuda --set run.dir="$dir" --set "data.train=data/$type-train.dlx" \
 		--set "data.validation=data/$type-validation.dlx" --set precision.allow_emulation=true "$@" net.yaml
 }
-# told RUN: losses of its steps, and its validation
-told() {
-	sed -n -e 's/.*"type": "step".*\("loss": [^,]*\),.*/\1/p' \
-		-e 's/.*"type": "validation".*\("loss": .*\)/\1/p' "$1/metrics.jsonl"
-}
-same() {
-	[ "$(newest_state "$1")" = "$(newest_state "$2")" ] || fail "$2: not the bits of $1"
-	[ "$(told "$1")" ] && [ "$(told "$1")" = "$(told "$2")" ] || {
-		told "$1"
-		told "$2"
-		fail "$2: not the losses and metrics of $1"
-	}
-}
 number() {
 	sed -n "s/.*\"$1\": \([0-9]*\).*/\1/p" out | head -n 1
 }
@@ -72,7 +59,7 @@ for stored in f32 i16 f16; do
 		DLX_DEBUG=$(debug input=host)
 		gpu $stored "runs/$stored-$compute-host" --set precision.compute=$compute
 		DLX_DEBUG=$(debug input=stored)
-		same "runs/$stored-$compute" "runs/$stored-$compute-host"
+		same_run "runs/$stored-$compute" "runs/$stored-$compute-host"
 	done
 done
 
@@ -83,11 +70,11 @@ gpu i16 runs/varied-own --set "$varied" --set train.validate.epochs=0 --set 'dat
 DLX_DEBUG=$(debug input=host)
 gpu i16 runs/varied-host --set "$varied" --set train.validate.epochs=0
 DLX_DEBUG=$(debug input=stored)
-same runs/varied runs/varied-host
-same runs/varied runs/varied-own
+same_run runs/varied runs/varied-host
+same_run runs/varied runs/varied-own
 gpu i16 runs/blended --set data.mixup=0.4
 DLX_DEBUG=$(debug input=host) gpu i16 runs/blended-host --set data.mixup=0.4
-same runs/blended runs/blended-host
+same_run runs/blended runs/blended-host
 gpu i16 runs/none --check --set "$varied"
 says out 'travels as f32; targets as u8'
 
@@ -120,7 +107,7 @@ DLX_DEBUG=$(debug input=host) gpu i16 runs/none --plan=json --set train.batch_si
 gpu i16 runs/whole --set train.accumulate=2 --set train.batch_size=2
 for order in $(form early "early 1 2"); do
 	DLX_EMULATE_ORDER=$order gpu i16 "runs/order-$order" --set train.accumulate=2 --set train.batch_size=2
-	same runs/whole "runs/order-$order"
+	same_run runs/whole "runs/order-$order"
 done
 gpu i16 runs/stop --set train.accumulate=2 --set train.batch_size=2 --set train.steps=2
 DLX_DEBUG=$(debug input=host) gpu i16 runs/stop --set train.accumulate=2 --set train.batch_size=2 --resume
@@ -154,6 +141,6 @@ if "$emulated" --version | grep -q NCCL && "$train" --version | grep -q '^ranks:
 			--set data.train=data/i16-train.dlx --set data.validation=data/i16-validation.dlx --set train.steps=2 \
 			--set train.batch_size=1 --set train.accumulate=$((4 / n)) net.yaml
 	done
-	same runs/ranks-1 runs/ranks-2
+	same_run runs/ranks-1 runs/ranks-2
 fi
 pass

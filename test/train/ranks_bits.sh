@@ -20,21 +20,6 @@ run() {
 		--set train.validate.epochs=0 "$@" "$config"
 }
 
-# told RUN: losses of its steps, and its validation.
-told() {
-	sed -n -e 's/.*"type": "step".*\("loss": [^,]*\),.*/\1/p' \
-		-e 's/.*"type": "validation".*\("loss": .*\)/\1/p' "$1/metrics.jsonl"
-}
-
-same() {
-	[ "$(newest_state "$1")" = "$(newest_state "$2")" ] || fail "$2: not the bits of $1"
-	[ -s "$1/metrics.jsonl" ] && [ "$(told "$1")" = "$(told "$2")" ] || {
-		told "$1"
-		told "$2"
-		fail "$2: not the losses and metrics of $1"
-	}
-}
-
 # alike NAME SETTING...: on the numbers of ranks in $counts.
 alike() {
 	name=$1
@@ -42,7 +27,7 @@ alike() {
 	first=
 	for n in $counts; do
 		run "$n" "runs/$name-$n" --set train.steps=4 "$@"
-		[ "$first" ] && same "$first" "runs/$name-$n"
+		[ "$first" ] && same_run "$first" "runs/$name-$n"
 		first=${first:-runs/$name-$n}
 	done
 }
@@ -51,7 +36,7 @@ alike() {
 eight="--set train.global_batch_size=8 --set train.batch_size=1"
 counts="1 2 4 8"
 alike base $eight
-first_losses=$(told runs/base-1)
+first_losses=$(losses_of runs/base-1)
 [ "$(echo "$first_losses" | sort -u | wc -l)" -eq 5 ] || fail "not four losses and a validation: $first_losses"
 counts=$(form "1 4" "1 2 4")
 alike augment $eight --set 'data.transforms=[{normalize: {method: standard, mask: validity}}, {rotate: 15}, {elastic: 1.5},
@@ -76,16 +61,16 @@ for hosts in 1 2; do
 	DLX_DEBUG=$(debug ranks_per_host=$hosts)
 	run 4 runs/hosts-$hosts --set train.steps=4 $eight
 	DLX_DEBUG=$(debug ranks_per_host=0)
-	same runs/base-1 runs/hosts-$hosts
+	same_run runs/base-1 runs/hosts-$hosts
 done
 
 # Other numbers of threads, also one of a rank alone, change nothing.
 OMP_NUM_THREADS=3 run 1 runs/threads --set train.steps=4 $eight
-same runs/base-1 runs/threads
+same_run runs/base-1 runs/threads
 expect 0 on_ranks 1 env OMP_NUM_THREADS=2 "$train" --quiet --set parallel.reproducible=true --set run.dir=runs/uneven \
 	--set train.validate.epochs=0 --set train.steps=4 $eight "$config" : -n 1 env OMP_NUM_THREADS=1 "$train" --quiet \
 	--set parallel.reproducible=true --set run.dir=runs/uneven --set train.validate.epochs=0 --set train.steps=4 $eight "$config"
-same runs/base-1 runs/uneven
+same_run runs/base-1 runs/uneven
 
 # Two ranks, then four, then one.
 for lag in $(form 1 "0 1"); do

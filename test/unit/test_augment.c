@@ -191,7 +191,7 @@ static void test_places(void **state)
 	takes_from("[{rotate: [30, 30]}]", 0, 255, by_30);
 	takes_from("[{rotate: {degrees: [30, 30], fill: 4, target: 2}}]", 4, 2, by_30);
 	takes_from("[{zoom: {scale: [0.5, 0.5]}}]", 0, 255, by_half);
-	/* One interpolation of the two, and the same if a third is in between but does nothing. */
+	/* Neighbouring warps make one interpolation, also with one between that does nothing. */
 	takes_from("[{rotate: [30, 30]}, {zoom: [1.7, 1.7]}]", 0, 255, by_both);
 	takes_from("[{rotate: [30, 30]}, {elastic: 0}, {zoom: [1.7, 1.7]}]", 0, 255, by_both);
 }

@@ -205,7 +205,7 @@ static void check_window(const float *x, const int32_t *t, int *seen, int *most)
 	}
 }
 
-/* Samples of several sizes in one set: windows of one size are taken of all. */
+/* A set with samples of several sizes: the loader cuts windows of one size out of all of them. */
 static void test_sizes(void **state)
 {
 	struct dataset *d;

@@ -355,7 +355,7 @@ static void test_broken(void **state)
 		case 4: a->output = true; break;
 		case 5: graph_t(l.g, t[4])->layout = layout_plain(&graph_t(l.g, t[4])->shape); break;
 		case 6: a->view = l.g->ntensor; break;
-		case 7: graph_t(l.g, t[6])->view_at = 0; break;        /* would be copied over the living */
+		case 7: graph_t(l.g, t[6])->view_at = 0; break;        /* on a live tensor */
 		}
 		assert_int_equal(graph_verify(l.g, STAGE_LAID_OUT), E_BUG);
 		end(&l);

@@ -23,6 +23,7 @@
 #include "base/err.h"
 #include "op/lib/check.h"
 #include "op/lib/cuda.h"
+#include "op/lib/fork.h"
 #include "op/loss/pointwise_error.h"
 
 static const char *const kind_names[] = {
@@ -205,8 +206,7 @@ static int ref_grad_run(const struct kplan *k, const struct kargs *a)
 
 /* --- cpu kernels: channels are adjacent --- */
 
-#define PIECE       4096 /* elements */
-#define FORK_PIECES 4
+#define PIECE 4096 /* elements */
 
 static float value(const struct element_attr *c, float w, float x, float t)
 {
@@ -276,7 +276,7 @@ static int cpu_run(const struct kplan *k, const struct kargs *a)
 {
 	struct element_part *part = a->ws, sum = { 0 };
 	int64_t n = pieces(k);
-#pragma omp parallel for schedule(static) if (n >= FORK_PIECES)
+#pragma omp parallel for schedule(static) if (count_of(k) >= FORK_FLOATS)
 	for (int64_t p = 0; p < n; p++)
 		add_piece(k, a, p * PIECE, piece_size(k, p), &part[p]);
 	for (int64_t p = 0; p < n; p++) {
@@ -298,7 +298,7 @@ static int cpu_grad_run(const struct kplan *k, const struct kargs *a)
 	float *dx = a->out[0],
 	      f = weight != 0 ? (float)((double)*(const float *)a->in[3] / weight) : 0;
 	int64_t n = count_of(k), channels = weights ? s->d[1] : 1;
-#pragma omp parallel for schedule(static) if (n >= FORK_PIECES * PIECE)
+#pragma omp parallel for schedule(static) if (n >= FORK_FLOATS)
 	for (int64_t i = 0; i < n; i++) {
 		float w = weights ? weights[i % channels] : 1;
 		dx[i] = counts(c, t[i]) ? f * slope(c, w, x[i], t[i]) : 0;

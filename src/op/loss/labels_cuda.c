@@ -66,19 +66,21 @@ static const float *class_weights(const struct kplan *k, const struct kargs *a, 
 int loss_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct labels_cuda *s = k->state;
-	return cuda_launched(k, k_cross_entropy(cuda_stream(k->dev), cuda_in_type(k, 0), &s->loss,
-	                                        a->in[0], a->in[1], class_weights(k, a, 2), a->out[0],
-	                                        a->out[1], a->out[2], s->bad, a->ws));
+	const struct k_loss_in in = { a->in[0], a->in[1], class_weights(k, a, 2) };
+	const struct k_loss_out out = { a->out[0], a->out[1], a->out[2], s->bad };
+	return cuda_launched(k, k_cross_entropy(cuda_stream(k->dev), cuda_in_type(k, 0), &s->loss, &in,
+	                                        &out, a->ws));
 }
 
 /* The loss has checked the labels already. */
 int loss_grad_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct labels_cuda *s = k->state;
+	const struct k_loss_in in = { a->in[0], a->in[1], class_weights(k, a, 5) };
+	const struct k_loss_back back = { .kept = a->in[2], .weight = a->in[3], .dloss = a->in[4] };
 	return cuda_launched(k, k_cross_entropy_grad(cuda_stream(k->dev), cuda_in_type(k, 0),
-	                                             cuda_out_type(k, 0), &s->loss, a->in[0], a->in[1],
-	                                             a->in[2], a->in[3], a->in[4],
-	                                             class_weights(k, a, 5), a->out[0]));
+	                                             cuda_out_type(k, 0), &s->loss, &in, &back,
+	                                             a->out[0]));
 }
 
 /* --- metrics --- */

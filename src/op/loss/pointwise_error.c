@@ -7,10 +7,10 @@
 
 #include "base/err.h"
 #include "op/lib/check.h"
+#include "op/lib/fork.h"
 #include "op/lib/simd.h"
 
-#define PIECE       4096 /* elements */
-#define FORK_PIECES 8
+#define PIECE 4096 /* elements */
 
 int pointwise_error_check(struct graph *g, const struct node *n)
 {
@@ -82,7 +82,7 @@ double pointwise_error_sum(enum pointwise_error f, float delta, const float *x, 
 {
 	double *part = ws, sum = 0;
 	int64_t pieces = (n + PIECE - 1) / PIECE;
-#pragma omp parallel for schedule(static) if (pieces >= FORK_PIECES)
+#pragma omp parallel for schedule(static) if (n >= FORK_DIFFERENCES)
 	for (int64_t p = 0; p < pieces; p++) {
 		int64_t at = p * PIECE, m = n - at < PIECE ? n - at : PIECE;
 		part[p] = f == ERROR_ABSOLUTE ? absolute(x + at, t + at, m)

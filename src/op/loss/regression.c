@@ -13,6 +13,7 @@
 #include "op/lib/check.h"
 #include "op/lib/cuda.h"
 #include "op/lib/emit.h"
+#include "op/lib/fork.h"
 #include "op/lib/simd.h"
 #include "op/loss/pointwise_error.h"
 
@@ -143,8 +144,7 @@ static int ref_huber_grad_run(const struct kplan *k, const struct kargs *a)
 
 /* --- cpu kernels --- */
 
-#define PIECE       4096 /* elements */
-#define FORK_PIECES 8
+#define PIECE 4096 /* elements */
 
 static int cpu_plan(struct kplan *k)
 {
@@ -206,7 +206,7 @@ static int cpu_any_grad(const struct kplan *k, const struct kargs *a, float delt
 	int64_t n = count_of(k), pieces = (n + PIECE - 1) / PIECE;
 	const float *x = a->in[0], *t = a->in[1], f = (float)(*(const float *)a->in[2] / (double)n);
 	float *dx = a->out[0];
-#pragma omp parallel for schedule(static) if (pieces >= FORK_PIECES)
+#pragma omp parallel for schedule(static) if (n >= FORK_DIFFERENCES)
 	for (int64_t p = 0; p < pieces; p++) {
 		int64_t at = p * PIECE, m = n - at < PIECE ? n - at : PIECE;
 		if (delta > 0)
@@ -238,9 +238,9 @@ static int cuda_plan(struct kplan *k)
 
 static int cuda_any(const struct kplan *k, const struct kargs *a, enum k_error_kind kind)
 {
-	return cuda_launched(k, k_pointwise_error(cuda_stream(k->dev), kind, cuda_in_type(k, 0),
-	                                          (float)delta_of(k), count_of(k), a->in[0], a->in[1],
-	                                          a->out[0], a->out[1], a->ws));
+	const struct k_error c = { kind, (float)delta_of(k), count_of(k) };
+	return cuda_launched(k, k_pointwise_error(cuda_stream(k->dev), cuda_in_type(k, 0), &c, a->in[0],
+	                                          a->in[1], a->out[0], a->out[1], a->ws));
 }
 
 static int cuda_mse_run(const struct kplan *k, const struct kargs *a)
@@ -260,10 +260,10 @@ static int cuda_huber_run(const struct kplan *k, const struct kargs *a)
 
 static int cuda_any_grad(const struct kplan *k, const struct kargs *a, enum k_error_kind kind)
 {
-	return cuda_launched(k, k_pointwise_error_grad(cuda_stream(k->dev), kind, cuda_in_type(k, 0),
-	                                               cuda_out_type(k, 0), (float)delta_of(k),
-	                                               count_of(k), a->in[0], a->in[1], a->in[2],
-	                                               a->out[0]));
+	const struct k_error c = { kind, (float)delta_of(k), count_of(k) };
+	return cuda_launched(k, k_pointwise_error_grad(cuda_stream(k->dev), cuda_in_type(k, 0),
+	                                               cuda_out_type(k, 0), &c, a->in[0], a->in[1],
+	                                               a->in[2], a->out[0]));
 }
 
 static int cuda_l1_grad_run(const struct kplan *k, const struct kargs *a)
