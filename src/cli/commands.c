@@ -48,6 +48,7 @@ static const char *moved;              /* where the run's folder was, if it is e
  * session_options). */
 static struct texts records;
 static int size, sizes;
+static struct dataset *predicted;
 static struct texts pictures;          /* their names, or none */
 
 int command_read(const struct options *o, double *timeout)
@@ -119,7 +120,7 @@ static int open_session(const struct options *o, struct comm *c, unsigned need, 
 		.resume = o->command == COMMAND_TRAIN ? o->resume : weights_of(o),
 		.data = o->command == COMMAND_PREDICT ? &o->predict : NULL, .layout = o->layout,
 		.quiet = o->quiet, .records = &records, .size = size,
-		.sizes = o->command == COMMAND_PREDICT ? &sizes : NULL };
+		.sizes = o->command == COMMAND_PREDICT ? &sizes : NULL, .set = &predicted };
 	config = NULL;
 	if (moved)
 		note("the run is in '%s' now, no longer in '%s'", mine->run.dir, moved);
@@ -397,6 +398,7 @@ static int run_predict(const struct options *o, struct comm *c, int *status)
 		log_quiet(o->quiet);
 	}
 	mem_free(parts.vectors);
+	dataset_free(predicted);
 	predict_input_release(&records);
 	picture_names_release(&pictures);
 	if (rc == 0 && !o->quiet && comm_first(c))

@@ -19,6 +19,7 @@ struct session {
 	/* train_set may be a description without samples (train/trained_on.h); validation_set NULL if
 	 * none is configured. */
 	struct dataset *train_set, *validation_set;
+	bool set_borrowed;                               /* validation_set is the caller's */
 	struct loader *train, *validation;               /* train NULL where nothing is trained; both
 	                                                  * without data */
 	struct plan_data data;

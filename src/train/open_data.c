@@ -78,20 +78,32 @@ static int no_target(const struct strings *paths)
 	           "'%s' has no target: it can only be predicted from", paths->v[0]);
 }
 
+/* Of several sessions over one set the first opens it. */
+static int open_predicted(struct session *s, const struct session_options *o)
+{
+	const struct strings given = { .n = o->records->n, .v = o->records->v };
+	int rc = *o->set ? 0 : dataset_open(o->set, &given);
+	if (rc == E_DATA && given.n > 1)
+		err_context(rc, "where files differ in more than the size of samples, predict each by "
+		            "itself");
+	s->validation_set = *o->set;
+	s->set_borrowed = true;
+	return rc;
+}
+
 int session_open_data(struct session *s, const struct session_options *o)
 {
 	const struct data_config *d = &s->config->data;
-	const struct texts none = { 0 }, *records = o->data ? o->records : &none;
-	const struct strings given = { .n = records->n, .v = records->v };
-	const struct strings *second = o->data ? &given : &d->validation;
 	if (s->train_set && !dataset_info(s->train_set)->has_target)
 		return no_target(&d->train);
-	if (!second_wanted(s, o) || !second->n)
+	if (!second_wanted(s, o))
 		return 0;
-	TRY(dataset_open(&s->validation_set, second));
-	if (dataset_info(s->validation_set)->has_target || o->need & SESSION_PREDICT)
+	if (o->data)
+		return open_predicted(s, o);
+	if (!d->validation.n)
 		return 0;
-	return no_target(second);
+	TRY(dataset_open(&s->validation_set, &d->validation));
+	return dataset_info(s->validation_set)->has_target ? 0 : no_target(&d->validation);
 }
 
 /* For prediction in tiles every rank reads all samples, one at a time; the loader, not the

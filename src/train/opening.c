@@ -361,7 +361,8 @@ void session_close(struct session *s)
 		plan_free(s->size[i].plan[1]);
 	}
 	dataset_free(s->train_set);
-	dataset_free(s->validation_set);
+	if (!s->set_borrowed)
+		dataset_free(s->validation_set);
 	store_free(s->store);
 	if (s->dev && !failed_alone(s)) {
 		sync_reducer_close(s->sync, &s->reduction);

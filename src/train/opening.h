@@ -23,6 +23,8 @@ struct session_options {
 	 * size `size` alone are read (dataset_size_of), and *sizes is set to how many sizes there are.
 	 * Elsewhere all are read, and *sizes is 1. sizes NULL: such records are refused. */
 	int size, *sizes;
+	struct dataset **set;      /* of predictions: opened by the first session where it is NULL, and
+	                            * used by all; the caller's */
 	const char *weights;       /* the checkpoint a command that trains nothing works with, as in
 	                            * ckpt_load; or NULL */
 	const char *resume;        /* the checkpoint a training goes on from, likewise; or NULL */

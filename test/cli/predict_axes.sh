@@ -56,6 +56,20 @@ assert all == one' || fail "--samples chooses other coordinates"
 expect 0 "$convert" -q -i places.nc:field --samples 0 -o first.dlx
 expect 0 "$convert" -q -i places.nc:field --samples '!0' -o rest.dlx
 keeps g.nc --predict first.dlx rest.dlx
+# Beside samples of another size, too: pictures of a grid whose latitudes rise have north on top.
+"$python3" - <<'END' || fail "no arrays"
+import struct
+for name, code, data in ("small", "<f4", struct.pack("<60f", *range(60))), ("small-event", "<i4", struct.pack("<60i", *[i // 30 for i in range(60)])):
+    head = repr({"descr": code, "fortran_order": False, "shape": (2, 6, 5)}).ljust(117) + "\n"
+    open(name + ".npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data)
+END
+expect 0 "$convert" -q -i small.npy -t small-event.npy --input-layout stack --class-names 'calm,very windy' -o small.dlx
+expect 0 "$train" --predict x.dlx -o pictures config.yaml
+expect 0 "$train" --predict x.dlx small.dlx -o both config.yaml
+for one in pictures/*; do
+	cmp "$one" "both/${one#*/}" || fail "$one beside another size"
+done
+[ "$(ls both | wc -l)" -eq "$(($(ls pictures | wc -l) + 2))" ] || fail "$(ls both)"
 # Files that are joined, and files of other places: those keep no more than names.
 expect 0 "$convert" -q -i 'places*.nc:field' --concatenate -o joined.dlx
 axes_of joined.dlx

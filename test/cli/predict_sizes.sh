@@ -74,6 +74,9 @@ for form in npy npz nc h5 csv; do
 done
 refused --predict one0.dlx first.dlx -o no.npy
 refused --predict first.dlx --tile 8 -o no.npy
+# Records that differ in more than the size are no set.
+expect 65 "$train" --predict first.dlx one1-label.dlx -o no maps.yaml
+says err 'where files differ in more than the size of samples, predict each by itself'
 centre='data.transforms=[{crop: {size: 8, validation: centre}}, {normalize: standard}]'
 expect 0 "$train" --set "$centre" --set run.dir=centre maps.yaml
 expect 0 "$train" --set "$centre" --set run.dir=centre --predict first.dlx second.dlx -o centre.npy maps.yaml
