@@ -44,6 +44,12 @@ struct kargs {
 	                                  * (comm/reducer.h); NULL: one rank */
 };
 
+/* An input that the node may lack: in[i], or NULL; i < 0 stands for one that the op lacks. */
+static inline const void *kargs_in(const struct kplan *k, const struct kargs *a, int i)
+{
+	return i >= 0 && i < k->n->nin ? a->in[i] : NULL;
+}
+
 /* Which physical layouts a kernel takes. The layout pass inserts reorder nodes where tensors
  * differ. */
 enum kernel_layout {

@@ -199,7 +199,7 @@ static int cuda_plan(struct kplan *k)
 
 static int cuda_run(const struct kplan *k, const struct kargs *a)
 {
-	const void *bias = k->n->nin > 2 ? a->in[2] : NULL;
+	const void *bias = kargs_in(k, a, 2);
 	const struct cuda_state *s = k->state;
 	TRYC(cublas_plan_run(s->plan, a->in[0], a->in[1], bias, a->out[0], a->ws), "in '%s'",
 	     k->n->name);

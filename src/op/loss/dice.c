@@ -241,11 +241,6 @@ static struct bad_labels *clear(const struct dice_plan *s, void *ws)
 	return (struct bad_labels *)((struct dice_sums *)ws + n);
 }
 
-static const void *class_weights(const struct kplan *k, const struct kargs *a)
-{
-	return k->n->nin > 2 ? a->in[2] : NULL;
-}
-
 /* --- reference kernels --- */
 
 /* Softmax of point p of row-major logits. */
@@ -291,7 +286,7 @@ static int ref_run(const struct kplan *k, const struct kargs *a)
 	for (int64_t i = 0; i < s->l.rows; i++)
 		ref_row(k, a->in[0], a->in[1], i, rows + i * s->l.classes, &bad[i]);
 	TRY(report(k, bad));
-	finish(s, attributes(k->n), &(struct class_numbers){ .d = class_weights(k, a) }, rows, &r);
+	finish(s, attributes(k->n), &(struct class_numbers){ .d = kargs_in(k, a, 2) }, rows, &r);
 	*(double *)a->out[0] = r.loss;
 	*(double *)a->out[1] = weight(s, attributes(k->n), r.groups);
 	for (int64_t i = 0; i < DICE_TABLE * s->l.classes * s->groups; i++)
@@ -340,7 +335,7 @@ static int cpu_run(const struct kplan *k, const struct kargs *a)
 	for (int64_t i = 0; i < l->rows; i++)
 		dice_row(l, attributes(k->n), a->in[0], a->in[1], i, rows + i * l->classes, &bad[i]);
 	TRY(report(k, bad));
-	finish(s, attributes(k->n), &(struct class_numbers){ .f = class_weights(k, a) }, rows, &r);
+	finish(s, attributes(k->n), &(struct class_numbers){ .f = kargs_in(k, a, 2) }, rows, &r);
 	*(float *)a->out[0] = (float)r.loss;
 	*(float *)a->out[1] = (float)weight(s, attributes(k->n), r.groups);
 	for (int64_t i = 0; i < DICE_TABLE * l->classes * s->groups; i++)

@@ -26,7 +26,7 @@ int dice_cuda_plan(struct kplan *k)
 int dice_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct labels_cuda *s = k->state;
-	const struct k_loss_in in = { a->in[0], a->in[1], k->n->nin > 2 ? a->in[2] : NULL };
+	const struct k_loss_in in = { a->in[0], a->in[1], kargs_in(k, a, 2) };
 	const struct k_loss_out out = { a->out[0], a->out[1], a->out[2], s->bad };
 	return cuda_launched(k, k_dice_loss(cuda_stream(k->dev), cuda_in_type(k, 0), &s->dice, &in,
 	                                    &out, a->ws));

@@ -91,11 +91,6 @@ static int64_t count_of(const struct kplan *k)
 	return shape_count(node_in_shape(k->g, k->n, 0));
 }
 
-static const void *weights_of(const struct kplan *k, const struct kargs *a, int i)
-{
-	return i < k->n->nin ? a->in[i] : NULL;
-}
-
 /* Elements counted of one piece, and what is wrong with it. */
 struct element_part {
 	double loss, weight;
@@ -179,7 +174,7 @@ static int ref_run(const struct kplan *k, const struct kargs *a)
 	const double *x = a->in[0], *t = a->in[1];
 	struct element_part sum = { 0 };
 	for (int64_t i = 0; i < count_of(k); i++) {
-		double w = ref_weight(k, weights_of(k, a, 2), i);
+		double w = ref_weight(k, kargs_in(k, a, 2), i);
 		if (!counts(c, (float)t[i]))
 			continue;
 		if (c->kind == ELEMENT_LOGISTIC && !(t[i] >= 0 && t[i] <= 1))
@@ -198,7 +193,7 @@ static int ref_grad_run(const struct kplan *k, const struct kargs *a)
 	const double *x = a->in[0], *t = a->in[1], weight = *(const double *)a->in[2];
 	double *dx = a->out[0], f = weight != 0 ? *(const double *)a->in[3] / weight : 0;
 	for (int64_t i = 0; i < count_of(k); i++) {
-		double w = ref_weight(k, weights_of(k, a, 4), i);
+		double w = ref_weight(k, kargs_in(k, a, 4), i);
 		dx[i] = counts(c, (float)t[i]) ? f * ref_slope(c, w, x[i], t[i]) : 0;
 	}
 	return 0;
@@ -240,7 +235,7 @@ static void add_piece(const struct kplan *k, const struct kargs *a, int64_t at, 
 {
 	const struct element_attr *c = config(k);
 	const struct shape *s = node_in_shape(k->g, k->n, 0);
-	const float *x = a->in[0], *t = a->in[1], *weights = weights_of(k, a, 2);
+	const float *x = a->in[0], *t = a->in[1], *weights = kargs_in(k, a, 2);
 	int64_t channels = weights ? s->d[1] : 1, channel = at % channels;
 	*part = (struct element_part){ 0 };
 	for (int64_t i = at; i < at + n; i++) {
@@ -293,7 +288,7 @@ static int cpu_grad_run(const struct kplan *k, const struct kargs *a)
 {
 	const struct element_attr *c = config(k);
 	const struct shape *s = node_in_shape(k->g, k->n, 0);
-	const float *x = a->in[0], *t = a->in[1], *weights = weights_of(k, a, 4);
+	const float *x = a->in[0], *t = a->in[1], *weights = kargs_in(k, a, 4);
 	double weight = (double)*(const float *)a->in[2];
 	float *dx = a->out[0],
 	      f = weight != 0 ? (float)((double)*(const float *)a->in[3] / weight) : 0;

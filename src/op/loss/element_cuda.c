@@ -45,15 +45,10 @@ void element_cuda_free(struct kplan *k)
 	cuda_unwatch(k);
 }
 
-static const float *weights(const struct kplan *k, const struct kargs *a, int i)
-{
-	return i < k->n->nin ? a->in[i] : NULL;
-}
-
 int element_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct element_cuda *s = k->state;
-	const struct k_loss_in in = { a->in[0], a->in[1], weights(k, a, 2) };
+	const struct k_loss_in in = { a->in[0], a->in[1], kargs_in(k, a, 2) };
 	const struct k_loss_out out = { a->out[0], a->out[1], NULL, s->bad };
 	return cuda_launched(k, k_element_loss(cuda_stream(k->dev), cuda_in_type(k, 0), &s->k, &in,
 	                                       &out, a->ws));
@@ -63,7 +58,7 @@ int element_cuda(const struct kplan *k, const struct kargs *a)
 int element_grad_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct element_cuda *s = k->state;
-	const struct k_loss_in in = { a->in[0], a->in[1], weights(k, a, 4) };
+	const struct k_loss_in in = { a->in[0], a->in[1], kargs_in(k, a, 4) };
 	const struct k_loss_back back = { .weight = a->in[2], .dloss = a->in[3] };
 	return cuda_launched(k, k_element_grad(cuda_stream(k->dev), cuda_in_type(k, 0),
 	                                       cuda_out_type(k, 0), &s->k, &in, &back, a->out[0]));

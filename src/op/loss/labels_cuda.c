@@ -58,15 +58,10 @@ int loss_cuda_plan(struct kplan *k)
 	return 0;
 }
 
-static const float *class_weights(const struct kplan *k, const struct kargs *a, int i)
-{
-	return i < k->n->nin ? a->in[i] : NULL;
-}
-
 int loss_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct labels_cuda *s = k->state;
-	const struct k_loss_in in = { a->in[0], a->in[1], class_weights(k, a, 2) };
+	const struct k_loss_in in = { a->in[0], a->in[1], kargs_in(k, a, 2) };
 	const struct k_loss_out out = { a->out[0], a->out[1], a->out[2], s->bad };
 	return cuda_launched(k, k_cross_entropy(cuda_stream(k->dev), cuda_in_type(k, 0), &s->loss, &in,
 	                                        &out, a->ws));
@@ -76,7 +71,7 @@ int loss_cuda(const struct kplan *k, const struct kargs *a)
 int loss_grad_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct labels_cuda *s = k->state;
-	const struct k_loss_in in = { a->in[0], a->in[1], class_weights(k, a, 5) };
+	const struct k_loss_in in = { a->in[0], a->in[1], kargs_in(k, a, 5) };
 	const struct k_loss_back back = { .kept = a->in[2], .weight = a->in[3], .dloss = a->in[4] };
 	return cuda_launched(k, k_cross_entropy_grad(cuda_stream(k->dev), cuda_in_type(k, 0),
 	                                             cuda_out_type(k, 0), &s->loss, &in, &back,

@@ -187,12 +187,6 @@ static int join(const struct kplan *k, const struct loss_part *part, struct loss
 	return bad_labels_report(&sum->bad, k, l);
 }
 
-/* An input that need not be there, or NULL. */
-static const void *given(const struct kplan *k, const struct kargs *a, int i)
-{
-	return i < k->n->nin ? a->in[i] : NULL;
-}
-
 /* --- reference kernels --- */
 
 /* Logits in row-major order: class c of element p. */
@@ -248,7 +242,7 @@ static void ref_loss(const struct kplan *k, const double *x, const int32_t *y,
 static int ref_run(const struct kplan *k, const struct kargs *a)
 {
 	struct loss_part *part = a->ws, sum;
-	ref_loss(k, a->in[0], a->in[1], given(k, a, 2), a->out[2], part);
+	ref_loss(k, a->in[0], a->in[1], kargs_in(k, a, 2), a->out[2], part);
 	TRY(join(k, part, &sum));
 	*(double *)a->out[0] = sum.loss;
 	*(double *)a->out[1] = sum.weight;
@@ -281,14 +275,15 @@ static int ref_grad(const struct kplan *k, const double *x, const int32_t *y, co
 static int ref_grad_run(const struct kplan *k, const struct kargs *a)
 {
 	double each = gradient_factor(config(k), *(const double *)a->in[3], *(const double *)a->in[4]);
-	return ref_grad(k, a->in[0], a->in[1], a->in[2], given(k, a, 5), each, a->out[0]);
+	return ref_grad(k, a->in[0], a->in[1], a->in[2], kargs_in(k, a, 5), each, a->out[0]);
 }
 
 /* What the gradient of the loss is. SEED: as mean_seed has it, in the same steps. */
 #define SEED(name, real)                                                                          \
 	static real name(const struct kplan *k, const struct kargs *a, real weight)                   \
 	{                                                                                             \
-		const real *scale = given(k, a, WITH_SCALE), *mine = given(k, a, WITH_SHARE);             \
+		const real *scale = kargs_in(k, a, WITH_SCALE);                                           \
+		const real *mine = kargs_in(k, a, WITH_SHARE);                                            \
 		real w = weight / (real)config(k)->nominal, s = scale ? *scale : 1;                       \
 		return mine ? *mine * s * (config(k)->sum ? 1 : w) : s;                                   \
 	}
@@ -307,7 +302,7 @@ static int with_grad_plan(struct kplan *k)
 static int ref_with_grad_run(const struct kplan *k, const struct kargs *a)
 {
 	const struct labels *l = k->state;
-	const double *weights = given(k, a, WITH_WEIGHTS);
+	const double *weights = kargs_in(k, a, WITH_WEIGHTS);
 	struct loss_part *part = a->ws, sum;
 	double *lse = (double *)(part + l->rows);
 	ref_loss(k, a->in[0], a->in[1], weights, lse, part);
@@ -326,7 +321,7 @@ static int cpu_run(const struct kplan *k, const struct kargs *a)
 	struct loss_part *part = a->ws, sum;
 #pragma omp parallel for schedule(static) if (l->rows * l->w * l->classes > FORK_VALUES)
 	for (int64_t r = 0; r < l->rows; r++)
-		loss_row(l, config(k), a->in[0], a->in[1], given(k, a, 2), r, a->out[2],
+		loss_row(l, config(k), a->in[0], a->in[1], kargs_in(k, a, 2), r, a->out[2],
 		         &part[r]);
 	TRY(join(k, part, &sum));
 	*(float *)a->out[0] = (float)sum.loss;
@@ -339,7 +334,7 @@ static int cpu_grad_run(const struct kplan *k, const struct kargs *a)
 	const struct labels *l = k->state;
 	float each = (float)gradient_factor(config(k), (double)*(const float *)a->in[3],
 	                                    (double)*(const float *)a->in[4]);
-	const struct loss_gradient g = { l, config(k), a->in[0], a->in[2], given(k, a, 5), a->in[1],
+	const struct loss_gradient g = { l, config(k), a->in[0], a->in[2], kargs_in(k, a, 5), a->in[1],
 		a->out[0], each };
 	struct loss_part *part = a->ws, sum;
 #pragma omp parallel for schedule(static) if (l->rows * l->w * l->classes > FORK_VALUES)
@@ -370,7 +365,7 @@ static int weigh(const struct kplan *k, const int32_t *y, const float *weights,
 static int cpu_with_grad_run(const struct kplan *k, const struct kargs *a)
 {
 	const struct labels *l = k->state;
-	const float *weights = given(k, a, WITH_WEIGHTS);
+	const float *weights = kargs_in(k, a, WITH_WEIGHTS);
 	struct loss_part *part = a->ws, sum;
 	float *lse = (float *)(part + l->rows);
 	TRY(weigh(k, a->in[1], weights, part, &sum));

@@ -129,18 +129,13 @@ static int64_t whole(const struct kplan *k, const struct kargs *a, int i)
 #include "op/loss/mean_body.h"
 
 #ifdef HAVE_CUDA
-static const void *given(const struct kplan *k, const struct kargs *a, int i)
-{
-	return k->n->nin > i ? a->in[i] : NULL;
-}
-
 static int terms_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct mean_attr *at = k->n->attr;
 	bool index = node_has(k->n, TERMS_INDEX);
 	return cuda_launched(k, k_mean_terms(cuda_stream(k->dev), at->sum, a->in[TERMS_LOSS],
 	                                     a->in[TERMS_WEIGHT], a->in[TERMS_SHARE],
-	                                     a->in[TERMS_VOTES], given(k, a, TERMS_INDEX), index &&
+	                                     a->in[TERMS_VOTES], kargs_in(k, a, TERMS_INDEX), index &&
 	                                     cuda_wide(k, TERMS_INDEX), a->out[0]));
 }
 
@@ -148,14 +143,14 @@ static int seed_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct mean_attr *at = k->n->attr;
 	return cuda_launched(k, k_mean_seed(cuda_stream(k->dev), at->sum, (float)at->nominal, a->in[0],
-	                                    a->in[1], given(k, a, 2), a->out[0]));
+	                                    a->in[1], kargs_in(k, a, 2), a->out[0]));
 }
 
 static int factor_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct mean_attr *at = k->n->attr;
 	return cuda_launched(k, k_mean_factor(cuda_stream(k->dev), at->sum, (float)at->nominal,
-	                                      a->in[0], given(k, a, 1), a->out[0]));
+	                                      a->in[0], kargs_in(k, a, 1), a->out[0]));
 }
 
 static int lag_cuda(const struct kplan *k, const struct kargs *a)

@@ -166,8 +166,8 @@ static double entry(const double *v, int64_t c, double absent)
 static int reference(const struct kplan *k, const struct kargs *a)
 {
 	const struct walk w = walk_of(k);
-	const double *x = a->in[0], *gamma = group_norm_input(k, a, GROUP_NORM_GAMMA),
-				 *beta = group_norm_input(k, a, GROUP_NORM_BETA);
+	const double *x = a->in[0], *gamma = kargs_in(k, a, GROUP_NORM_GAMMA),
+				 *beta = kargs_in(k, a, GROUP_NORM_BETA);
 	double *y = a->out[0], *means = a->out[1], *rstds = a->out[2];
 	for (int64_t s = 0; s < w.sets; s++) {
 		double mean = 0, m2 = 0;
@@ -212,7 +212,7 @@ static int grad_reference(const struct kplan *k, const struct kargs *a)
 {
 	const struct walk w = walk_of(k);
 	const double *x = a->in[0], *dy = a->in[1], *mean = a->in[2], *rstd = a->in[3],
-				 *gamma = group_norm_input(k, a, GROUP_NORM_GRAD_GAMMA);
+				 *gamma = kargs_in(k, a, GROUP_NORM_GRAD_GAMMA);
 	double *dx = a->out[0], s1, s2;
 	for (int i = 1; i < 3; i++)
 		if (a->out[i])
@@ -260,8 +260,8 @@ static int cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct k_group_norm n = cuda_of(k);
 	return cuda_launched(k, k_group_norm_forward(cuda_stream(k->dev), &n, a->in[0],
-	                                             group_norm_input(k, a, GROUP_NORM_GAMMA),
-	                                             group_norm_input(k, a, GROUP_NORM_BETA), a->out[0],
+	                                             kargs_in(k, a, GROUP_NORM_GAMMA),
+	                                             kargs_in(k, a, GROUP_NORM_BETA), a->out[0],
 	                                             a->out[1], a->out[2]));
 }
 
@@ -270,7 +270,7 @@ static int grad_cuda(const struct kplan *k, const struct kargs *a)
 	const struct k_group_norm n = cuda_of(k);
 	return cuda_launched(k, k_group_norm_backward(cuda_stream(k->dev), &n, a->in[0], a->in[1],
 	                                              a->in[2], a->in[3],
-	                                              group_norm_input(k, a, GROUP_NORM_GRAD_GAMMA),
+	                                              kargs_in(k, a, GROUP_NORM_GRAD_GAMMA),
 	                                              a->out[0], a->out[1], a->out[2], a->ws));
 }
 #endif

@@ -27,12 +27,6 @@ struct norm_sets norm_sets_of(const struct kplan *k);
 enum { GROUP_NORM_GAMMA = 1, GROUP_NORM_BETA = 2 };
 enum { GROUP_NORM_GRAD_GAMMA = 4 };
 
-/* in[i], NULL where the node has none. */
-static inline const void *group_norm_input(const struct kplan *k, const struct kargs *a, int i)
-{
-	return i < k->n->nin ? a->in[i] : NULL;
-}
-
 /* CPU kernels: native layouts, float32. */
 int group_norm_plan(struct kplan *k);
 int group_norm_grad_plan(struct kplan *k);

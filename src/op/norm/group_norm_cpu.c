@@ -245,8 +245,8 @@ static void forward_blocks(const struct work *w)
 
 int group_norm_cpu(const struct kplan *k, const struct kargs *a)
 {
-	struct work w = work_of(k, a, group_norm_input(k, a, GROUP_NORM_GAMMA),
-	                        group_norm_input(k, a, GROUP_NORM_BETA));
+	struct work w = work_of(k, a, kargs_in(k, a, GROUP_NORM_GAMMA),
+	                        kargs_in(k, a, GROUP_NORM_BETA));
 	w.mean = a->out[1];
 	w.rstd = a->out[2];
 	if (w.p->by_row)
@@ -401,7 +401,7 @@ static void join_blocks(const struct work *w, int which, float *out)
 
 int group_norm_grad_cpu(const struct kplan *k, const struct kargs *a)
 {
-	struct work w = work_of(k, a, group_norm_input(k, a, GROUP_NORM_GRAD_GAMMA), NULL);
+	struct work w = work_of(k, a, kargs_in(k, a, GROUP_NORM_GRAD_GAMMA), NULL);
 	w.dy = a->in[1];
 	w.mean = a->in[2];
 	w.rstd = a->in[3];

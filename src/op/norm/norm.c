@@ -89,11 +89,6 @@ static void apply(struct planes p, int64_t c, struct norm_act f, const double *x
 		y[i] = activate(f, (x[i] - mean) * a + b + (residual ? residual[i] : 0));
 }
 
-static const double *optional(const struct kplan *k, const struct kargs *a, int i)
-{
-	return i >= 0 && i < k->n->nin ? a->in[i] : NULL;
-}
-
 /* The mean of channel c, and the sum of squared deviations. */
 static void moments(struct planes p, int64_t c, const double *x, double *mean, double *m2)
 {
@@ -123,7 +118,7 @@ int norm_sync_forward_reference(const struct kplan *k, const struct kargs *a, do
 		else
 			moments(p, c, x, &m, &m2);
 		double r = 1 / sqrt(m2 / count + eps);
-		apply(p, c, f, x, m, gamma[c] * r, beta[c], optional(k, a, 3), a->out[0]);
+		apply(p, c, f, x, m, gamma[c] * r, beta[c], kargs_in(k, a, 3), a->out[0]);
 		if (mean)
 			mean[c] = m;
 		if (rstd)
@@ -155,7 +150,7 @@ int norm_inference_reference(const struct kplan *k, const struct kargs *a, doubl
 	const double *gamma = a->in[1], *beta = a->in[2], *mean = a->in[3], *spread = a->in[4];
 	for (int64_t c = 0; c < p.c; c++) {
 		double r = eps == NORM_AGAIN ? spread[c] : 1 / sqrt(spread[c] + eps);
-		apply(p, c, f, a->in[0], mean[c], gamma[c] * r, beta[c], optional(k, a, 5), a->out[0]);
+		apply(p, c, f, a->in[0], mean[c], gamma[c] * r, beta[c], kargs_in(k, a, 5), a->out[0]);
 	}
 	return 0;
 }
@@ -200,10 +195,10 @@ static void input_gradient(struct planes p, int64_t c, const struct channel *ch,
 static struct channel channel_of(const struct kplan *k, const struct kargs *a,
                                  const struct norm_grad *g, int64_t c)
 {
-	const double *gamma = a->in[g->gamma], *beta = optional(k, a, g->beta),
+	const double *gamma = a->in[g->gamma], *beta = kargs_in(k, a, g->beta),
 		     *mean = a->in[g->mean], *rstd = a->in[g->rstd];
-	return (struct channel){ a->in[g->x], a->in[g->dy], optional(k, a, g->second),
-		optional(k, a, g->y), mean[c], rstd[c], gamma[c], beta ? beta[c] : 0, g->f };
+	return (struct channel){ a->in[g->x], a->in[g->dy], kargs_in(k, a, g->second),
+		kargs_in(k, a, g->y), mean[c], rstd[c], gamma[c], beta ? beta[c] : 0, g->f };
 }
 
 int norm_sync_grad_reference(const struct kplan *k, const struct kargs *a,
@@ -225,7 +220,7 @@ int norm_sync_grad_reference(const struct kplan *k, const struct kargs *a,
 		if (!sync)
 			gradient_sums(p, c, &ch, &dbeta[c], &dgamma[c]);
 		double db = sync ? all[c] : dbeta[c], dg = sync ? all[p.c + c] : dgamma[c];
-		input_gradient(p, c, &ch, db / count, dg / count, optional(k, a, g->addend), dx, dz);
+		input_gradient(p, c, &ch, db / count, dg / count, kargs_in(k, a, g->addend), dx, dz);
 	}
 	return 0;
 }
@@ -239,7 +234,7 @@ int norm_grad_given_reference(const struct kplan *k, const struct kargs *a,
 	for (int64_t c = 0; c < p.c; c++) {
 		struct channel ch = channel_of(k, a, g, c);
 		gradient_sums(p, c, &ch, &dbeta[c], &dgamma[c]);
-		input_gradient(p, c, &ch, 0, 0, optional(k, a, g->addend), a->out[0], NULL);
+		input_gradient(p, c, &ch, 0, 0, kargs_in(k, a, g->addend), a->out[0], NULL);
 		k1[c] = ch.gamma * ch.rstd * dbeta[c] / count;
 		k2[c] = ch.gamma * ch.rstd * ch.rstd * dgamma[c] / count;
 	}
