@@ -30,7 +30,9 @@ plan "$config"
 says out '"sees": {'
 plan --ranks=2x2 "$config"
 plan --ranks=4 --set parallel.gradient_lag=1 --set parallel.sync_batch_norm=true "$config"
-plan --gpu a100 --set precision.compute=fp16 "$config"
+if "$train" --version | grep -q '^backends:.*cuda'; then
+	plan --gpu a100 --set precision.compute=fp16 "$config"
+fi
 plan --set train.memory.limit=1GiB --set optimizer.average.decay=0.9 --set train.accumulate=3 "$config"
 plan --set 'data.transforms=[{normalize: {method: standard, mask: validity}}]' "$config"
 plan --set data.train=none.dlx "$DLX_SOURCE/configs/resnet-50.yaml"
