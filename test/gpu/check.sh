@@ -170,6 +170,34 @@ expect 0 packed/check -o machine-6 -a home-6 --restore home-5/logs.tar.gz ops
 says out 'ops: 1 items to do, '
 cat machine-6/engines.wisdom.compiled/plan-* | cmp - blob || fail "what was compiled is not restored"
 
+# Engines that were compiled beforehand are carried: nothing is compiled, also on the next machine, and none of them is brought home.
+# One that does not load is compiled again, which is said, and comes home for the machine after.
+export DLX_FAKE_CUDNN_FIRST=44 DLX_FAKE_CUDNN_COMPILED=$work/compilations
+compilations() {
+	cat "$work/compilations" 2>/dev/null | wc -l
+}
+expect 0 packed/check -o beforehand smoke/graph smoke/step
+all=$(find beforehand/engines.wisdom.compiled -type f | wc -l)
+[ "$all" -gt 1 ] && [ "$(compilations)" -ge "$all" ] || fail "nothing was compiled beforehand: $all kept, $(compilations) compiled"
+says out "compiled engines: 0 carried, $all others compiled here, 0 carried"
+echo '# dlx wisdom: problem, device, library, engine, microseconds' >packed/engines.wisdom
+cp -R beforehand/engines.wisdom.compiled packed/
+rm compilations
+expect 0 packed/check -o carried -a home-carried smoke/graph smoke/step
+[ "$(compilations)" -eq 0 ] || fail "with carried engines $(compilations) are compiled"
+says out "compiled engines: $all carried, 0 others compiled here, 0 carried"
+[ ! -e home-carried/compiled.tar.gz.0 ] || fail "what the pack has is brought home"
+first=$(find packed/engines.wisdom.compiled -type f | sort | head -n 1)
+printf 'x' | dd of="$first" bs=1 seek=100 conv=notrunc 2>dd.log
+expect 0 packed/check -o damaged -a home-damaged smoke/graph smoke/step
+[ "$(compilations)" -ge 1 ] || fail "a damaged engine is not compiled again"
+says out "compiled engines: $all carried, 0 others compiled here, 1 carried"
+rm compilations
+expect 0 packed/check -f -o after -a home-after --restore home-damaged/logs.tar.gz smoke/graph smoke/step
+[ "$(compilations)" -eq 0 ] || fail "what the lost machine compiled is compiled again"
+rm -r packed/engines.wisdom packed/engines.wisdom.compiled
+unset DLX_FAKE_CUDNN_FIRST DLX_FAKE_CUDNN_COMPILED
+
 # What fails is told with its first error, others go on, and it is done again on request alone.
 DLX_CHECK_STEPS='nonsense tiny' DLX_CHECK_TYPES=f32 expect 1 packed/check -f -o results steps
 says out 'failed steps/nonsense:f32'
