@@ -39,7 +39,7 @@ printf '\n%-12s %14s %14s\n' '' 'correlation' 'error (rms)'
 # shellcheck disable=SC2046
 echo omega_m sigma_8 n_s h_0 $(of r2_by_output) $(of rmse_by_output) | awk '{
 	for (i = 1; i <= 4; i++)
-		printf "%-12s %14s %14.3f\n", $i, $(i + 4) > 0 ? sprintf("%.3f", sqrt($(i + 4))) : "none", $(i + 8) }'
+		printf "%-12s %14s %14.3f\n", $i, ($(i + 4) > 0 ? sprintf("%.3f", sqrt($(i + 4))) : "none"), $(i + 8) }'
 cat <<END
 
 The correlation with the truth is at least the root of R2, which is what stands here; the error is in units of half the
