@@ -2,62 +2,39 @@
  *
  * dlx-climate: makes snapshots of weather with tropical cyclones and atmospheric rivers, labels
  * these, and writes both as a record file. Described in dlx-climate(1). */
-#include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "base/debug.h"
 #include "base/err.h"
-#include "base/host.h"
-#include "base/log.h"
 #include "base/mem.h"
-#include "base/option.h"
 #include "base/shown.h"
-#include "base/signals.h"
 #include "climate_label.h"
-#include "config.h"
-#include "data/record.h"
-#include "generator.h"
-
-static const char usage[] = "usage: dlx-climate [OPTIONS] -o OUT.dlx";
+#include "generator_program.h"
 
 struct request {
-	const char *output, *command;
-	int64_t snapshots, first, height, width, seed, threads, level;
+	struct generator_options common;
+	int64_t height, width;
 	double threshold;
-	bool quiet, help, version;
+	int64_t count[LABELS];        /* points of each label that were written */
 };
 
 #define AT(m) offsetof(struct request, m)
 static const struct option_row rows[] = {
-	{ "output", 'o', OPTION_TEXT, AT(output), "FILE", .doc = "the record file to write" },
-	{ "snapshots", 'n', OPTION_INT, AT(snapshots), "N", .min = 1, .max = 1 << 24,
-	  .doc = "how many; default: 64" },
-	{ "first", 0, OPTION_INT, AT(first), "N", .min = 0, .max = 1 << 24,
-	  .doc = "the number of the first one; default: 0" },
+	GENERATOR_OUTPUT,
+	GENERATOR_NUMBER("snapshots", 'n'),
 	{ "height", 0, OPTION_INT, AT(height), "N", .min = 16, .max = 8192,
 	  .doc = "latitudes; default: 768" },
 	{ "width", 0, OPTION_INT, AT(width), "N", .min = 16, .max = 8192,
 	  .doc = "longitudes, even; default: 1152" },
-	{ "threshold", 0, OPTION_FLOAT, AT(threshold), "KG", .doc =
-	  "of moisture (kg/m^2) for rivers; default: 24" },
-	{ "seed", 0, OPTION_INT, AT(seed), "N", .min = 0, .max = INT64_MAX, .doc = "default: 1" },
-	{ "threads", 'j', OPTION_INT, AT(threads), "N", .min = 1, .max = 1024,
-	  .doc = "snapshots made at a time; default: one for each processor" },
-	{ "level", 'l', OPTION_INT, AT(level), "N", .min = 1, .max = 19,
-	  .doc = "zstd compression level; default: 3" },
-	{ "quiet", 'q', OPTION_FLAG, AT(quiet), .doc = "no summary at the end" },
-	{ "help", 'h', OPTION_FLAG, AT(help), .doc = "this text" },
-	{ "version", 0, OPTION_FLAG, AT(version), .doc = "the version" },
-	{ 0 }
+	{ "threshold", 0, OPTION_FLOAT, AT(threshold), "KG",
+	  .doc = "of moisture (kg/m^2) for rivers; default: 24" },
+	GENERATOR_END
 };
 #undef AT
 
 struct output {
 	const struct request *q;
 	struct record_writer *w;
-	int64_t count[LABELS];
+	int64_t *count;
 };
 
 struct snapshot {
@@ -95,7 +72,7 @@ static int open_snapshot(void *user, void *peer, void **slot)
 static int make_snapshot(void *slot, int64_t number)
 {
 	struct snapshot *s = slot;
-	sky_make(s->sky, (uint64_t)s->q->seed, number);
+	sky_make(s->sky, (uint64_t)s->q->common.seed, number);
 	labeller_run(s->labeller, s->sky, s->q->threshold, s->label);
 	return 0;
 }
@@ -109,55 +86,45 @@ static int write_snapshot(void *user, void *slot)
 	return record_append(o->w, sky_values(s->sky), s->label);
 }
 
-static struct record_info describe(const struct request *q)
+/* --- the program --- */
+
+static struct record_info describe(const void *options)
 {
+	const struct request *q = options;
 	const int64_t in[] = { VARIABLES, q->height, q->width };
 	return (struct record_info){
 		.input = { .dtype = DTYPE_F32, .shape = shape_of(3, in), .channels = variable_name },
 		.target = { .dtype = DTYPE_U8, .shape = shape_of(2, in + 1) },
 		.mask = -1, .ignore = RECORD_NO_IGNORE, .nclasses = LABELS, .classes = label_name,
-		.command = q->command,
 	};
 }
 
-static int finish(const struct request *q, struct output *o, int rc)
+static int make(void *options, struct generator *g, struct record_writer *w)
 {
-	if (rc < 0) {
-		record_discard(o->w);
-		return rc;
-	}
-	TRY(record_commit(o->w));
-	if (q->quiet)
-		return 0;
-	printf("%s: %lld snapshots of %lld x %lld points", shown(q->output), (long long)q->snapshots,
-	       (long long)q->height, (long long)q->width);
+	struct request *q = options;
+	struct output o = { .q = q, .w = w, .count = q->count };
+	g->user = &o;
+	g->open = open_snapshot;
+	g->close = close_snapshot;
+	g->make = make_snapshot;
+	g->write = write_snapshot;
+	return generator_run(g);
+}
+
+static void tell(const void *options)
+{
+	const struct request *q = options;
+	printf("%s: %lld snapshots of %lld x %lld points", shown(q->common.output),
+	       (long long)q->common.n, (long long)q->height, (long long)q->width);
 	for (int k = 0; k < LABELS; k++)
 		printf("%s %s %.3f %%", k ? "," : ":", label_name[k],
-		       100.0 * (double)o->count[k] / (double)(q->snapshots * points(q)));
+		       100.0 * (double)q->count[k] / (double)(q->common.n * points(q)));
 	printf("\n");
-	return 0;
 }
 
-static int make(const struct request *q)
+static int check(void *options)
 {
-	const struct record_info info = describe(q);
-	struct output o = { .q = q };
-	const struct generator g = { .user = &o, .first = q->first, .n = q->snapshots,
-		.threads = (int)(q->threads ? q->threads : host_processors()),
-		.open = open_snapshot, .close = close_snapshot, .make = make_snapshot,
-		.write = write_snapshot };
-	TRY(record_create(&o.w, q->output, &info, (int)q->level));
-	return finish(q, &o, generator_run(&g));
-}
-
-/* --- the command line --- */
-
-static int check(const struct request *q, int argc, char **argv)
-{
-	if (argc > 1)
-		return ERR(E_USAGE, NULL, "unexpected argument '%s'; %s", argv[1], usage);
-	if (!q->output)
-		return ERR(E_USAGE, NULL, "no --output given; %s", usage);
+	const struct request *q = options;
 	if (q->width % 2)
 		return ERR(E_USAGE, NULL, "--width: %lld is odd", (long long)q->width);
 	if (!(q->threshold > 0))
@@ -165,55 +132,20 @@ static int check(const struct request *q, int argc, char **argv)
 	return 0;
 }
 
-static void help(void)
+static const char *own(const void *options, struct arena *a)
 {
-	printf("%s\n\nMakes snapshots of weather with labelled cyclones and rivers of moisture.\n\n",
-	       usage);
-	option_help(stdout, rows);
-}
-
-/* All that the file's content depends on, and nothing else. */
-static const char *command(const struct request *q, struct arena *a)
-{
-	return arena_printf(a, "dlx-climate --snapshots %lld --first %lld --height %lld --width %lld "
-	                    "--threshold %.17g --seed %lld --level %lld", (long long)q->snapshots,
-	                    (long long)q->first, (long long)q->height, (long long)q->width,
-	                    q->threshold, (long long)q->seed, (long long)q->level);
-}
-
-static int run(struct request *q, int argc, char **argv)
-{
-	struct arena *a = arena_new();
-	int rc = option_read(rows, q, NULL, &argc, argv);
-	if (rc == 0 && q->help)
-		help();
-	else if (rc == 0 && q->version)
-		printf("dlx-climate %s\n", PACKAGE_VERSION);
-	else if (rc == 0)
-		rc = check(q, argc, argv);
-	if (rc == 0 && !q->help && !q->version) {
-		q->command = command(q, a);
-		rc = make(q);
-	}
-	arena_free(a);
-	return rc;
+	const struct request *q = options;
+	return arena_printf(a, " --height %lld --width %lld --threshold %.17g", (long long)q->height,
+	                    (long long)q->width, q->threshold);
 }
 
 int main(int argc, char **argv)
 {
-	struct request q = { .snapshots = 64, .height = 768, .width = 1152, .seed = 1, .level = 3,
+	static const struct generator_program program = { .name = "dlx-climate",
+		.about = "Makes snapshots of weather with labelled cyclones and rivers of moisture.",
+		.rows = rows, .check = check, .own = own, .describe = describe, .make = make,
+		.tell = tell };
+	struct request q = { GENERATOR_DEFAULTS, .height = 768, .width = 1152,
 		.threshold = RIVER_THRESHOLD };
-	int rc;
-	signals_block();
-	log_init("dlx-climate", 0, 1);
-	rc = signals_begin();
-	if (rc == 0)
-		rc = debug_read();
-	if (rc == 0)
-		rc = run(&q, argc, argv);
-	if (rc == 0 && fflush(stdout) != 0)
-		rc = ERR(E_IO, NULL, "cannot write to the standard output: %m");
-	if (rc < 0)
-		err_print(stderr, "dlx-climate");
-	return err_exit_status(rc);
+	return generator_main(&program, &q.common, argc, argv);
 }

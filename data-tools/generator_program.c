@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "generator_program.h"
+
+#include <stdio.h>
+
+#include "base/debug.h"
+#include "base/err.h"
+#include "base/host.h"
+#include "base/log.h"
+#include "base/signals.h"
+#include "config.h"
+
+static void usage(const struct generator_program *p)
+{
+	printf("usage: %s [OPTIONS] -o OUT.dlx\n\n%s\n\n", p->name, p->about);
+	option_help(stdout, p->rows);
+}
+
+/* Nothing that the content does not depend on, such as threads, for the file keeps it. */
+static const char *command(const struct generator_program *p, const struct generator_options *o,
+                           struct arena *a)
+{
+	return arena_printf(a, "%s --%s %lld --first %lld --seed %lld --level %lld%s", p->name,
+	                    p->rows[1].name, (long long)o->n, (long long)o->first, (long long)o->seed,
+	                    (long long)o->level, p->own(o, a));
+}
+
+static int make(const struct generator_program *p, struct generator_options *o, struct arena *a)
+{
+	struct generator g = { .first = o->first, .n = o->n,
+		.threads = (int)(o->threads ? o->threads : host_processors()) };
+	struct record_info info = p->describe(o);
+	struct record_writer *w;
+	info.command = command(p, o, a);
+	TRY(record_create(&w, o->output, &info, (int)o->level));
+	int rc = p->make(o, &g, w);
+	if (rc < 0) {
+		record_discard(w);
+		return rc;
+	}
+	TRY(record_commit(w));
+	if (!o->quiet)
+		p->tell(o);
+	return 0;
+}
+
+static int run(const struct generator_program *p, struct generator_options *o, int argc,
+               char **argv)
+{
+	TRY(option_read(p->rows, o, NULL, &argc, argv));
+	if (o->help)
+		usage(p);
+	if (o->version)
+		printf("%s %s\n", p->name, PACKAGE_VERSION);
+	if (o->help || o->version)
+		return 0;
+	if (argc > 1)
+		return ERR(E_USAGE, NULL, "unexpected argument '%s'; usage: %s [OPTIONS] -o OUT.dlx",
+		           argv[1], p->name);
+	if (!o->output)
+		return ERR(E_USAGE, NULL, "no --output given; usage: %s [OPTIONS] -o OUT.dlx", p->name);
+	TRY(p->check(o));
+	struct arena *a = arena_new();
+	const int rc = make(p, o, a);
+	arena_free(a);
+	return rc;
+}
+
+int generator_main(const struct generator_program *p, struct generator_options *options, int argc,
+                   char **argv)
+{
+	signals_block();
+	log_init(p->name, 0, 1);
+	int rc = signals_begin();
+	if (rc == 0)
+		rc = debug_read();
+	if (rc == 0)
+		rc = run(p, options, argc, argv);
+	if (rc == 0 && fflush(stdout) != 0)
+		rc = ERR(E_IO, NULL, "cannot write to the standard output: %m");
+	if (rc < 0)
+		err_print(stderr, p->name);
+	return err_exit_status(rc);
+}
