@@ -133,24 +133,14 @@ static void make_room(double **v, void **out, int64_t *room, int64_t n, enum dty
 	*room = n;
 }
 
-/* Whether the last axes of a target are the places of its input. */
-static bool is_map(const struct shape *input, const struct shape *target)
-{
-	const int n = input->nd - 1, lead = target->nd - n;
-	for (int k = 0; k < n && lead >= 0; k++)
-		if (target->d[lead + k] != input->d[1 + k])
-			return false;
-	return n > 0 && lead >= 0;
-}
-
 /* Samples that have other sizes than the first: where its target is a map all are, and otherwise
  * all targets have the shape of its. */
 static int check_sizes(const struct run *r, int64_t sample)
 {
 	const struct record_info *i = &r->c->info;
-	const bool maps = is_map(&i->input.shape, &i->target.shape);
+	const bool maps = record_target_is_map(&i->input.shape, &i->target.shape);
 	char got[SHAPE_TEXT], want[SHAPE_TEXT];
-	if (!r->c->target || (maps ? is_map(&r->shape[0], &r->shape[1])
+	if (!r->c->target || (maps ? record_target_is_map(&r->shape[0], &r->shape[1])
 	                           : shape_equal(&r->shape[1], &i->target.shape)))
 		return 0;
 	return ERR(E_DATA, NULL, "sample %lld: the target '%s' is %s, but %s %s", (long long)sample,

@@ -265,6 +265,16 @@ void source_add_missing(struct source *s, double v)
 		s->missing[s->nmissing++] = v;
 }
 
+int source_take_samples(struct source *s, int64_t n, const struct shape *sample)
+{
+	if (sample->nd == MAXD)
+		return source_bad(s, "too many axes");
+	s->shape = (struct shape){ .nd = sample->nd + 1, .d = { n } };
+	for (int i = 0; i < sample->nd; i++)
+		s->shape.d[i + 1] = sample->d[i];
+	return 0;
+}
+
 void source_take_stem(struct source *s)
 {
 	const char *slash = strrchr(s->path, '/');

@@ -68,6 +68,8 @@ int source_read_all(struct source *s, void *out);
 int source_no_variable(const char *path, const char *wanted, const char *const *names, int n);
 int source_bad(const struct source *s, const char *what);      /* E_DATA, names file and variable */
 void source_add_missing(struct source *s, double v);
+/* Takes the shape of n samples, whose axis comes first. */
+int source_take_samples(struct source *s, int64_t n, const struct shape *sample);
 /* Takes the file's name without folder and extensions for that of the variable. */
 void source_take_stem(struct source *s);
 /* n elements of `size` bytes from big to little endian, in place. */

@@ -348,12 +348,7 @@ static int take_type(struct source *s, struct handle *h)
 	}
 	TRY(declared_shape(&h->as, s->path, s->name, h->bytes, &sample));
 	s->dtype = (enum dtype)h->as.dtype;
-	if (sample.nd == MAXD)
-		return source_bad(s, "too many axes");
-	s->shape = (struct shape){ .nd = sample.nd + 1, .d = { h->n } };
-	for (int i = 0; i < sample.nd; i++)
-		s->shape.d[i + 1] = sample.d[i];
-	return 0;
+	return source_take_samples(s, h->n, &sample);
 }
 
 static int open_lmdb(struct source *s, const char *variable)

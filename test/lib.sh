@@ -109,6 +109,16 @@ says() {
 	}
 }
 
+# convert_refuses STATUS TEXT OPTION...: dlx-convert ends so with these inputs and says TEXT, and no record is left.
+convert_refuses() {
+	refused_status=$1 refused_text=$2
+	shift 2
+	rm -f out.dlx
+	expect "$refused_status" "$convert" -o out.dlx "$@"
+	says err "$refused_text"
+	[ ! -e out.dlx ] || fail "a record is left: $*"
+}
+
 # Makes data/coads-train.dlx and data/coads-validation.dlx from the COADS climatology.
 coads_data() {
 	[ -f "$coads" ] || skip "no COADS climatology (package ferret-datasets)"

@@ -56,16 +56,6 @@ static int misfit_shape(const struct record *r, int size, const struct record *f
 	           shape_text(&b->shape, tb));
 }
 
-/* Whether the last axes of the target are those of the input behind its channels. */
-static bool is_map(const struct shape *input, const struct shape *target)
-{
-	const int n = input->nd - 1, lead = target->nd - n;
-	for (int k = 0; k < n && lead >= 0; k++)
-		if (target->d[lead + k] != input->d[1 + k])
-			return false;
-	return n > 0 && lead >= 0;
-}
-
 /* Equal but for the extents of places. */
 static bool same_input(const struct record_array *a, const struct record_array *b)
 {
@@ -78,7 +68,8 @@ static bool same_target(const struct record_info *a, int size, const struct reco
 	const int lead = s->nd - (a->input.shape.nd - 1);
 	if (a->target.dtype != b->target.dtype || s->nd != t->nd)
 		return false;
-	if (!is_map(record_shape(a, size, 0), s) || !is_map(&b->input.shape, t))
+	if (!record_target_is_map(record_shape(a, size, 0), s) ||
+	    !record_target_is_map(&b->input.shape, t))
 		return shape_equal(s, t);
 	for (int k = 0; k < lead; k++)
 		if (s->d[k] != t->d[k])

@@ -19,6 +19,15 @@ bool record_has_target(const struct record_info *i)
 	return shape_count(&i->target.shape) > 0;
 }
 
+bool record_target_is_map(const struct shape *input, const struct shape *target)
+{
+	const int n = input->nd - 1, lead = target->nd - n;
+	for (int k = 0; k < n && lead >= 0; k++)
+		if (target->d[lead + k] != input->d[1 + k])
+			return false;
+	return n > 0 && lead >= 0;
+}
+
 /* --- arrays --- */
 
 int record_arrays(const struct record_info *i)

@@ -3,20 +3,15 @@
 make_sources wrote; NumPy and IDX files are made here."""
 import gzip
 import struct
-import subprocess
 import sys
 
 import numpy as np
 
-import dlxrecord
+from converted import converter
 
 program, folder = sys.argv[1:]
+convert = converter(program, folder)
 rng = np.random.default_rng(3)
-
-
-def convert(*args):
-    subprocess.run([program, "--quiet", "-o", "out.dlx", *args], cwd=folder, check=True)
-    return dlxrecord.read(folder + "/out.dlx")
 
 
 def same(name, got, want):

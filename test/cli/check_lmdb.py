@@ -7,20 +7,11 @@ import sys
 
 import numpy as np
 
-import dlxrecord
+from converted import converter, same
 
 program, make, folder = sys.argv[1:]
+convert = converter(program, folder)
 rng = np.random.default_rng(9)
-
-
-def convert(*args):
-    subprocess.run([program, "--quiet", "-o", "out.dlx", *args], cwd=folder, check=True)
-    return dlxrecord.read(folder + "/out.dlx")
-
-
-def same(name, got, want):
-    if got.shape != want.shape or got.dtype != want.dtype or not np.array_equal(got, want):
-        sys.exit(f"{name}: got {got.shape} {got.dtype}\n{got}\nexpected {want.shape} {want.dtype}\n{want}")
 
 
 def database(name, entries):

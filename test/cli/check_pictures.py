@@ -3,24 +3,15 @@
 import subprocess
 import sys
 
-import dlxrecord
+from converted import converter, same
 import numpy as np
 from pictures import png, tiff
 
 program, folder = sys.argv[1:3]
+convert = converter(program, folder)
 has_tiff = sys.argv[3:] == ["tiff"]
 rng = np.random.default_rng(7)
 H, W = 19, 23
-
-
-def convert(*args):
-    subprocess.run([program, "--quiet", "-o", "out.dlx", *args], cwd=folder, check=True)
-    return dlxrecord.read(folder + "/out.dlx")
-
-
-def same(name, got, want):
-    if got.shape != want.shape or got.dtype != want.dtype or not np.array_equal(got, want):
-        sys.exit(f"{name}: got {got.shape} {got.dtype}\n{got}\nexpected {want.shape} {want.dtype}\n{want}")
 
 
 def refuse(what, *args):

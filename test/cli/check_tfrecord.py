@@ -1,27 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """check_tfrecord.py DLX-CONVERT DIR: TFRecord files, written here, against NumPy."""
 import gzip
-import subprocess
 import sys
 import zlib
 
 import numpy as np
 
-import dlxrecord
+from converted import converter, same
 from tfrecord import example, field, frame
 
 program, folder = sys.argv[1:]
+convert = converter(program, folder)
 rng = np.random.default_rng(5)
-
-
-def convert(*args):
-    subprocess.run([program, "--quiet", "-o", "out.dlx", *args], cwd=folder, check=True)
-    return dlxrecord.read(folder + "/out.dlx")
-
-
-def same(name, got, want):
-    if got.shape != want.shape or got.dtype != want.dtype or not np.array_equal(got, want):
-        sys.exit(f"{name}: got {got.shape} {got.dtype}\n{got}\nexpected {want.shape} {want.dtype}\n{want}")
 
 
 def put(name, data):

@@ -2,22 +2,17 @@
 """check_zarr.py DLX-CONVERT DIR [blosc]: Zarr stores, written here, against NumPy."""
 import shutil
 import struct
-import subprocess
 import sys
 
 import numpy as np
 
-import dlxrecord
+from converted import converter
 from zarr_files import array, group, put
 
 program, folder = sys.argv[1:3]
+convert = converter(program, folder)
 rng = np.random.default_rng(7)
 packers = [None, "gzip", "zlib", "zstd"] + sys.argv[3:]
-
-
-def convert(*args):
-    subprocess.run([program, "--quiet", "-o", "out.dlx", *args], cwd=folder, check=True)
-    return dlxrecord.read(folder + "/out.dlx")
 
 
 def same(name, got, want):

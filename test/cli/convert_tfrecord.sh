@@ -8,15 +8,6 @@ find_python3
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$DLX_SOURCE/test/cli"
 "$python3" "$DLX_SOURCE/test/cli/check_tfrecord.py" "$convert" . || fail "check_tfrecord.py"
 
-# refused STATUS TEXT SPEC...: with these inputs, and nothing is left
-refused() {
-	refused_status=$1 refused_text=$2
-	shift 2
-	rm -f out.dlx
-	expect "$refused_status" "$convert" -o out.dlx "$@"
-	says err "$refused_text"
-	[ ! -e out.dlx ] || fail "a record is left: $*"
-}
 
 # patterns for records, too
 for i in 1 2; do
@@ -30,32 +21,32 @@ says err "no file matches 'record-3.dlx'"
 expect 0 "$convert" -q --like 'record-*.dlx' --input-layout first -i one -o out.dlx
 
 cube=cube-0.tfrecord
-refused 64 "has 2 variables; name those wanted" -i $cube
-refused 64 "a sample has 4096 bytes: 4096 of u8 or i8, 2048 of f16, bf16, i16 or u16, 1024 of f32 or i32" -i $cube:x
+convert_refuses 64 "has 2 variables; name those wanted" -i $cube
+convert_refuses 64 "a sample has 4096 bytes: 4096 of u8 or i8, 2048 of f16, bf16, i16 or u16, 1024 of f32 or i32" -i $cube:x
 says err "as in 'x[i16,8,8,8,4]'"
-refused 66 "has no variable 'z'; it has: x, y" -i $cube:z
-refused 65 "the type and extents given do not fit; a sample has 4096 bytes" -i "$cube:x[i16,8,8,4]"
-refused 65 "the type and extents given do not fit; a sample has 14 bytes" -i 'kinds.tfrecords:half[f32]'
-refused 64 "unknown type 'i2'; expected f32" -i "$cube:x[i2,8,8,8,4]"
-refused 64 "an extent is no whole number" -i "$cube:x[i16,8,-1]"
-refused 64 "an extent is no whole number" -i "$cube:x[i16,]"
-refused 64 "too many extents" -i "$cube:x[i16,1,1,1,1,1,1,1]"
-refused 64 "is a list of floats, f32" -i "$cube:y[f64]"
-refused 65 "the feature 'empty' of record 0 is empty" -i "kinds.tfrecords:empty[u8]"
+convert_refuses 66 "has no variable 'z'; it has: x, y" -i $cube:z
+convert_refuses 65 "the type and extents given do not fit; a sample has 4096 bytes" -i "$cube:x[i16,8,8,4]"
+convert_refuses 65 "the type and extents given do not fit; a sample has 14 bytes" -i 'kinds.tfrecords:half[f32]'
+convert_refuses 64 "unknown type 'i2'; expected f32" -i "$cube:x[i2,8,8,8,4]"
+convert_refuses 64 "an extent is no whole number" -i "$cube:x[i16,8,-1]"
+convert_refuses 64 "an extent is no whole number" -i "$cube:x[i16,]"
+convert_refuses 64 "too many extents" -i "$cube:x[i16,1,1,1,1,1,1,1]"
+convert_refuses 64 "is a list of floats, f32" -i "$cube:y[f64]"
+convert_refuses 65 "the feature 'empty' of record 0 is empty" -i "kinds.tfrecords:empty[u8]"
 
 # damage is told with its place
 head -c 4000 $cube >short.tfrecord
-refused 65 "record 0: its length is beyond the end of the file (byte 0 of the records)" -i "short.tfrecord:x[u8]"
+convert_refuses 65 "record 0: its length is beyond the end of the file (byte 0 of the records)" -i "short.tfrecord:x[u8]"
 head -c 4000 all >short.gz
-refused 65 "'short.gz': the compressed data is cut off at byte 4000" -i "short.gz:x[u8]"
+convert_refuses 65 "'short.gz': the compressed data is cut off at byte 4000" -i "short.gz:x[u8]"
 head -c 100 one >short.tfrecord
-refused 65 "(byte " -i short.tfrecord
+convert_refuses 65 "(byte " -i short.tfrecord
 printf hello >text.tfrecord
-refused 65 "record 0: it is cut off" -i text.tfrecord
+convert_refuses 65 "record 0: it is cut off" -i text.tfrecord
 printf 'hello, this is no record' >text.tfrecord
-refused 65 "not a TFRecord file, or the checksum of its length is wrong" -i text.tfrecord
+convert_refuses 65 "not a TFRecord file, or the checksum of its length is wrong" -i text.tfrecord
 : >empty.tfrecord
-refused 65 "no records" -i empty.tfrecord
+convert_refuses 65 "no records" -i empty.tfrecord
 "$python3" - <<'END' || fail "no damage"
 from tfrecord import example, frame
 
@@ -68,9 +59,9 @@ open("none", "wb").write(frame(good) + frame(example({"w": [1.0]})))
 open("other", "wb").write(frame(good) + frame(good[:-1] + b"\xff"))
 open("cut", "wb").write(frame(good) + frame(good[:-5]))
 END
-refused 65 "record 3: its bytes do not have their checksum (byte " -i 'flipped:x[i16,8,8,8,4]' --input-layout last
-refused 65 "the feature 'v' of record 1 has 2 values" -i longer
-refused 65 "record 1 has no feature 'v'" -i none
-refused 65 "record 1: a field that is cut off, where a tf.train.Example was expected" -i cut
+convert_refuses 65 "record 3: its bytes do not have their checksum (byte " -i 'flipped:x[i16,8,8,8,4]' --input-layout last
+convert_refuses 65 "the feature 'v' of record 1 has 2 values" -i longer
+convert_refuses 65 "record 1 has no feature 'v'" -i none
+convert_refuses 65 "record 1: a field that is cut off, where a tf.train.Example was expected" -i cut
 expect 0 "$convert" -q -o out.dlx -i other
 pass

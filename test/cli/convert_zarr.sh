@@ -9,20 +9,11 @@ export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$DLX_SOURCE/test/cli"
 blosc=$(sed -n 's/^#define HAVE_BLOSC 1$/blosc/p' "$DLX_BUILD/config.h")
 "$python3" "$DLX_SOURCE/test/cli/check_zarr.py" "$convert" . ${blosc:-} || fail "check_zarr.py"
 
-# refused STATUS TEXT SPEC...: with these inputs, and nothing is left
-refused() {
-	refused_status=$1 refused_text=$2
-	shift 2
-	rm -f out.dlx
-	expect "$refused_status" "$convert" -o out.dlx "$@"
-	says err "$refused_text"
-	[ ! -e out.dlx ] || fail "a record is left: $*"
-}
-refused 66 "has no variable 'tt'; it has: t" -i g2.zarr:tt
-refused 64 "is one array without a name; 'x' cannot be chosen" -i s0.zarr:x
-refused 66 "neither a Zarr store nor an LMDB database" -i .
-refused 65 "neither .zarray, .zgroup nor zarr.json is in this folder" -i . -f zarr
-refused 66 "it is a folder, which no npy file is" -i s0.zarr -f npy
+convert_refuses 66 "has no variable 'tt'; it has: t" -i g2.zarr:tt
+convert_refuses 64 "is one array without a name; 'x' cannot be chosen" -i s0.zarr:x
+convert_refuses 66 "neither a Zarr store nor an LMDB database" -i .
+convert_refuses 65 "neither .zarray, .zgroup nor zarr.json is in this folder" -i . -f zarr
+convert_refuses 66 "it is a folder, which no npy file is" -i s0.zarr -f npy
 
 # edit FILE FROM TO: a copy of s1.zarr (version 3) or s0.zarr (version 2) with other metadata
 edit() {
@@ -32,35 +23,35 @@ edit() {
 	sed -i "s|$(printf %s "$2" | sed 's/\[/\\[/g')|$3|" "bad.zarr/$1"
 }
 edit zarr.json '"float32"' '"complex64"'
-refused 65 "'data_type': an element type that is neither float nor integer" -i bad.zarr
+convert_refuses 65 "'data_type': an element type that is neither float nor integer" -i bad.zarr
 says err "'bad.zarr/zarr.json', byte 71: "
 edit zarr.json '"name": "bytes"' '"name": "sharding_indexed"'
-refused 65 "before the codec 'bytes' the codec 'sharding_indexed' is not supported" -i bad.zarr
+convert_refuses 65 "before the codec 'bytes' the codec 'sharding_indexed' is not supported" -i bad.zarr
 edit zarr.json '"node_type": "array"' '"node_type": "table"'
-refused 65 "'node_type': neither an array nor a group" -i bad.zarr
+convert_refuses 65 "'node_type': neither an array nor a group" -i bad.zarr
 edit zarr.json '"regular"' '"rectilinear"'
-refused 65 "'chunk_grid': not regular" -i bad.zarr
+convert_refuses 65 "'chunk_grid': not regular" -i bad.zarr
 edit zarr.json '"fill_value": 0' '"fill_value": "zero"'
-refused 65 "'fill_value': no value of the array's type" -i bad.zarr
+convert_refuses 65 "'fill_value': no value of the array's type" -i bad.zarr
 edit zarr.json '{' '['
-refused 65 "bad.zarr/zarr.json" -i bad.zarr
+convert_refuses 65 "bad.zarr/zarr.json" -i bad.zarr
 edit .zarray '"filters": null' '"filters": [{"id": "delta"}]'
-refused 65 "the filter 'delta' is not supported" -i bad.zarr
+convert_refuses 65 "the filter 'delta' is not supported" -i bad.zarr
 edit .zarray '"compressor": null' '"compressor": {"id": "bz2"}'
-refused 65 "the codec 'bz2' is not supported" -i bad.zarr
+convert_refuses 65 "the codec 'bz2' is not supported" -i bad.zarr
 edit .zarray '"shape": [4, 5]' '"shape": [4, 5000000000]'
-refused 65 "an array of 4x5000000000, but only 96 bytes of chunks" -i bad.zarr
+convert_refuses 65 "an array of 4x5000000000, but only 96 bytes of chunks" -i bad.zarr
 edit .zarray '"shape": [4, 5]' '"shape": [4, 0]'
-refused 65 "an axis of no extent" -i bad.zarr
+convert_refuses 65 "an axis of no extent" -i bad.zarr
 edit .zarray '"chunks": [4, 2]' '"chunks": [4, 0]'
-refused 65 "'chunks': an extent is no whole number" -i bad.zarr
+convert_refuses 65 "'chunks': an extent is no whole number" -i bad.zarr
 edit .zarray '"chunks": [4, 2]' '"chunks": [40000, 200000]'
-refused 65 "'chunks': a chunk of 2 GiB or more" -i bad.zarr
+convert_refuses 65 "'chunks': a chunk of 2 GiB or more" -i bad.zarr
 edit .zarray '"chunks": [4, 2]' '"chunks": [4, 3]'
-refused 65 "'bad.zarr/0.0': not as many bytes as a chunk has" -i bad.zarr
+convert_refuses 65 "'bad.zarr/0.0': not as many bytes as a chunk has" -i bad.zarr
 edit .zarray '"fill_value": 0' '"fill_value": null'
 rm bad.zarr/0.1
-refused 65 "'bad.zarr/0.1' is missing, and the array has no fill value" -i bad.zarr
+convert_refuses 65 "'bad.zarr/0.1' is missing, and the array has no fill value" -i bad.zarr
 for packer in gzip zstd ${blosc:-}; do
 	rm -rf bad.zarr
 	"$python3" -c "
@@ -70,8 +61,8 @@ array('bad.zarr', np.arange(4000.).reshape(40, 100), (40, 100), 3, '$packer')"
 	expect 0 "$convert" -q -o out.dlx -i bad.zarr
 	head -c 60 bad.zarr/c/0/0 >cut
 	mv cut bad.zarr/c/0/0
-	refused 65 "'bad.zarr/c/0/0': $packer: " -i bad.zarr
+	convert_refuses 65 "'bad.zarr/c/0/0': $packer: " -i bad.zarr
 done
 edit .zarray '"compressor": null' '"compressor": {"id": "blosc"}'
-[ -n "$blosc" ] || refused 69 "dlx was built without libblosc" -i bad.zarr
+[ -n "$blosc" ] || convert_refuses 69 "dlx was built without libblosc" -i bad.zarr
 pass

@@ -49,6 +49,29 @@ static inline void fixture_write(const char *path, int samples, int first)
 	assert_int_equal(record_commit(w), 0);
 }
 
+/* Samples of h x w: input (0, y, x) of sample s is 1000 s + 20 y + x, its label y modulo 2. */
+static inline void fixture_write_size(const char *path, int first, int samples, int h, int w)
+{
+	const struct record_info info = {
+		.input = { DTYPE_F32, { 3, { 1, h, w } }, NULL, 0, NULL },
+		.target = { DTYPE_U8, { 2, { h, w } }, NULL, 0, NULL },
+		.mask = -1, .ignore = RECORD_NO_IGNORE,
+	};
+	struct record_writer *out;
+	float input[400];
+	uint8_t target[400];
+	io_input_forget(path);
+	assert_int_equal(record_create(&out, path, &info, 1), 0);
+	for (int s = first; s < first + samples; s++) {
+		for (int i = 0; i < h * w; i++) {
+			input[i] = (float)(1000 * s + 20 * (i / w) + i % w);
+			target[i] = (uint8_t)(i / w % 2);
+		}
+		assert_int_equal(record_append(out, input, target), 0);
+	}
+	assert_int_equal(record_commit(out), 0);
+}
+
 static inline struct dataset *fixture_open(const char *const *paths, int n)
 {
 	const struct strings s = { n, paths, NULL };

@@ -156,29 +156,6 @@ static void test_windows(void **state)
 	dataset_free(d);
 }
 
-/* Samples of h x w: input (0, y, x) of sample s is 1000 s + 20 y + x, its label y modulo 2. */
-static void write_size(const char *path, int first, int samples, int h, int w)
-{
-	const struct record_info info = {
-		.input = { DTYPE_F32, { 3, { 1, h, w } }, NULL, 0, NULL },
-		.target = { DTYPE_U8, { 2, { h, w } }, NULL, 0, NULL },
-		.mask = -1, .ignore = RECORD_NO_IGNORE,
-	};
-	struct record_writer *out;
-	float input[400];
-	uint8_t target[400];
-	io_input_forget(path);
-	assert_int_equal(record_create(&out, path, &info, 1), 0);
-	for (int s = first; s < first + samples; s++) {
-		for (int i = 0; i < h * w; i++) {
-			input[i] = (float)(1000 * s + 20 * (i / w) + i % w);
-			target[i] = (uint8_t)(i / w % 2);
-		}
-		assert_int_equal(record_append(out, input, target), 0);
-	}
-	assert_int_equal(record_commit(out), 0);
-}
-
 static const char *const sizes[] = { "test_loader_s.tmp.dlx", "test_loader_t.tmp.dlx",
 	"test_loader_u.tmp.dlx" };
 
@@ -214,9 +191,9 @@ static void test_sizes(void **state)
 	int seen[7] = { 0 }, most = 0;
 	int64_t counts[2];
 	float input[9 * 12];
-	write_size(sizes[0], 0, 2, 5, 6);
-	write_size(sizes[1], 2, 3, 9, 12);
-	write_size(sizes[2], 5, 2, 6, 6);
+	fixture_write_size(sizes[0], 0, 2, 5, 6);
+	fixture_write_size(sizes[1], 2, 3, 9, 12);
+	fixture_write_size(sizes[2], 5, 2, 6, 6);
 	d = fixture_open(sizes, 3);
 	assert_int_equal(dataset_sizes(d), 3);
 	assert_int_equal(dataset_size_of(d, 4), 1);
