@@ -8,8 +8,8 @@
 #include "base/mem.h"
 
 #define DEGREE (M_PI / 180)
-#define LONGEST_STEP 1500.0          /* km: shorter regions are no rivers */
-#define WIDEST 1000.0                /* km: area over length */
+#define SHORTEST_RIVER 1500.0          /* km: shorter regions are no rivers */
+#define WIDEST_RIVER 1000.0                /* km: area over length */
 #define STORM_REACH 6.6              /* degrees */
 #define SHARE 0.93
 
@@ -110,7 +110,7 @@ static void find_rivers(struct labeller *l, const struct sky *s, double threshol
 	for (int64_t i = 0; i < points; i++) {
 		const int64_t n = l->wanted[i] == 1 ? flood(l, s, i) : 0;
 		const double length = n ? diagonal_of(s, l->region, n) : 0;
-		if (length > LONGEST_STEP && area_of(s, l->region, n) < WIDEST * length)
+		if (length > SHORTEST_RIVER && area_of(s, l->region, n) < WIDEST_RIVER * length)
 			for (int64_t k = 0; k < n; k++)
 				to[l->region[k]] = RIVER;
 	}

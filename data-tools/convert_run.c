@@ -240,7 +240,7 @@ static int summary(const struct conversion *c)
 	TRY(record_open(&r, c->output));
 	i = record_info(r);
 	printf("%s: %lld samples, %.2f MiB (%.2f MiB raw)\n", shown(c->output), (long long)i->samples,
-	       (double)record_size(r) / 1048576,
+	       (double)record_file_bytes(r) / 1048576,
 	       record_all_bytes(i) / 1048576);
 	print_array("input", i, &i->input);
 	if (record_has_target(i))

@@ -116,8 +116,8 @@ void inspect_text(const struct record *r, bool all)
 	printf("%s\n", shown(record_path(r)));
 	printf("  %-10s dlx record, version %d\n", "format", record_version(r));
 	printf("  %-10s %" PRId64 "\n", "samples", i->samples);
-	printf("  %-10s %" PRIu64 " bytes, %.1f %% of the raw samples\n", "size", record_size(r),
-	       100 * (double)record_size(r) / record_all_bytes(i));
+	printf("  %-10s %" PRIu64 " bytes, %.1f %% of the raw samples\n", "size", record_file_bytes(r),
+	       100 * (double)record_file_bytes(r) / record_all_bytes(i));
 	printf("  %-10s %016" PRIx64 "\n", "hash", record_hash(r));
 	for (int k = 0; k < record_arrays(i); k++)
 		if (k != 1 || record_has_target(i))

@@ -161,7 +161,7 @@ const char *record_path(const struct record *r);
 int record_version(const struct record *r);
 /* The footer's hash: identifies the content, samples included. */
 uint64_t record_hash(const struct record *r);
-uint64_t record_size(const struct record *r);                         /* of the file */
+uint64_t record_file_bytes(const struct record *r);                         /* of the file */
 /* The length of the description and its text (not NUL-terminated). */
 const char *record_description(const struct record *r, size_t *n);
 

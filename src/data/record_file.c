@@ -61,7 +61,7 @@ uint64_t record_hash(const struct record *r)
 	return r->footer.hash;
 }
 
-uint64_t record_size(const struct record *r)
+uint64_t record_file_bytes(const struct record *r)
 {
 	return r->size;
 }

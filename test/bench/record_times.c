@@ -142,7 +142,7 @@ static int time_one(const struct kind *k, const char *path, int repetitions)
 		best = fmin(best, seconds() - start);
 	}
 	printf("%-24s version %d: %5.2f GB/s, stored %5.1f %%\n", k->name, record_version(r),
-	       bytes / best / 1e9, 100 * (double)record_size(r) / bytes);
+	       bytes / best / 1e9, 100 * (double)record_file_bytes(r) / bytes);
 	record_decoder_free(d);
 	record_free(r);
 	mem_free(raw);
