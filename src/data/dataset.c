@@ -239,8 +239,10 @@ int dataset_open(struct dataset **out, const struct strings *paths)
 	struct dataset *d = new_dataset();
 	int rc = 0;
 	*out = NULL;
+	d->pattern_end = ARENA_ARRAY(d->a, int, paths->n + 1);
 	for (int i = 0; rc == 0 && i < paths->n; i++) {
 		rc = add_pattern(d, paths->v[i]);
+		d->pattern_end[i] = d->n;
 		if (rc < 0 && paths->loc)
 			err_locate(rc, &paths->loc[i]);
 	}
@@ -356,6 +358,12 @@ uint64_t dataset_fingerprint(const struct dataset *d)
 		const uint64_t f = record_hash(d->file[i]);
 
 		h = hash_bytes(&f, sizeof(f), h);
+	}
+	for (int k = 0; k < d->nsource; k++) {
+		const struct dataset_source *s = &d->source[k];
+		const double of[3] = { (double)s->first, (double)s->samples, s->share };
+
+		h = hash_bytes(of, sizeof of, h);
 	}
 	return h;
 }

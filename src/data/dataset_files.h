@@ -15,6 +15,9 @@ struct dataset {
 	uint64_t described;          /* hash of the description that the set is made of */
 	int n, cap;
 	struct record **file;
+	int *pattern_end;            /* of each pattern that was given: its last file + 1 */
+	int nsource;                 /* 0: none with a weight */
+	struct dataset_source *source;
 	int64_t *first;              /* of each file, its first sample; first[n] is the total */
 	struct dataset_info info;
 	int nsizes;

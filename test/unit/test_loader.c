@@ -18,6 +18,8 @@
 #include "data/labels_stored.h"
 #include "data_fixture.h"
 
+static struct ynode shuffled = { .kind = Y_SCALAR, .text = "true" };
+
 #define A 4
 #define B 3
 #define N (A + B)
@@ -28,7 +30,7 @@ static struct arena *arena;
 static struct loader *start_loader(struct dataset *d, const char *yaml, bool training,
                                    int64_t batch, int64_t threads, int64_t prefetch)
 {
-	struct data_config c = { .shuffle = true, .keep_short_batch = true, .threads = threads,
+	struct data_config c = { .shuffle = &shuffled, .keep_short_batch = true, .threads = threads,
 	                        .prefetch = prefetch };
 	const struct loader_options o = { .config = &c, .training = training, .seed = 5,
 	                                 .batch_size = batch, .target_dtype = DTYPE_I32 };
@@ -161,7 +163,8 @@ static const char *const sizes[] = { "test_loader_s.tmp.dlx", "test_loader_t.tmp
 
 static int open_sizes(struct loader **l, struct dataset *d, const char *yaml, bool training)
 {
-	struct data_config c = {.shuffle = true, .keep_short_batch = true, .threads = 2, .prefetch = 1};
+	struct data_config c = { .shuffle = &shuffled, .keep_short_batch = true, .threads = 2,
+	                        .prefetch = 1 };
 	const struct loader_options o = {.config = &c, .training = training, .seed = 5, .batch_size = 4,
 		.target_dtype = DTYPE_I32 };
 	assert_int_equal(ytree_parse(arena, "t.yaml", yaml, &c.transforms), 0);
@@ -467,7 +470,8 @@ static void check_share(struct sharded *d, const struct batch *b)
 
 static void deal(struct dataset *d, int ranks, int64_t batch_size, bool training)
 {
-	struct data_config c = {.shuffle = true, .keep_short_batch = true, .threads = 1, .prefetch = 1};
+	struct data_config c = { .shuffle = &shuffled, .keep_short_batch = true, .threads = 1,
+	                        .prefetch = 1 };
 	struct loader_options o = { .config = &c, .training = training, .seed = 5,
 		.target_dtype = DTYPE_I32 };
 	struct sharded t;
