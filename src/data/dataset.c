@@ -174,6 +174,7 @@ static struct dataset *new_dataset(void)
 	struct dataset *d = mem_calloc(1, sizeof(*d));
 	d->a = arena_new();
 	pthread_mutex_init(&d->lock, NULL);
+	d->counts = data_counts_new();
 	return d;
 }
 
@@ -308,6 +309,7 @@ void dataset_free(struct dataset *d)
 		record_free(d->file[i]);
 	mem_free(d->file);
 	pthread_mutex_destroy(&d->lock);
+	data_counts_free(d->counts);
 	arena_free(d->a);
 	mem_free(d);
 }
@@ -442,11 +444,16 @@ int dataset_decode(const struct dataset *d, struct dataset_scratch *s, int64_t i
 	const int f = file_of(d, i);
 
 	const int64_t within = i - d->first[f];
+	const uint64_t before = record_decoder_bytes(s->decoder);
+	const struct record_info *info = record_info(d->file[f]);
+	const int size = record_size_of(d->file[f], within);
 
 	TRY(record_read(d->file[f], s->decoder, within, s->raw));
+	data_counts_add(d->counts, (struct data_bytes){
+		.read = (int64_t)(record_decoder_bytes(s->decoder) - before),
+		.decoded = (int64_t)record_size_bytes(info, size) });
 	*input = s->raw;
-	*target = s->raw + record_array_at(record_info(d->file[f]),
-	                                   record_size_of(d->file[f], within), 1);
+	*target = s->raw + record_array_at(info, size, 1);
 	return 0;
 }
 

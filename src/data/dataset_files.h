@@ -25,7 +25,15 @@ struct dataset {
 	struct dataset_info *size;   /* info with the shapes of each size */
 	pthread_mutex_t lock;        /* of idle */
 	struct dataset_scratch *idle;
+	struct data_counts *counts;
 };
+
+/* --- dataset_counts.c --- */
+
+struct data_counts *data_counts_new(void);
+void data_counts_free(struct data_counts *c);
+/* Adds to what dataset_bytes says. Any thread. */
+void data_counts_add(struct data_counts *c, struct data_bytes b);
 
 /* Something to decode with, to be given back. Any thread. */
 struct dataset_scratch *dataset_borrow(struct dataset *d);

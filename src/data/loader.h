@@ -117,6 +117,13 @@ const struct dataset_source *dataset_source(const struct dataset *d, int k);
 int dataset_sizes(const struct dataset *d);
 const struct dataset_info *dataset_info_of(const struct dataset *d, int k);
 int dataset_size_of(const struct dataset *d, int64_t i);
+/* What the samples read so far have cost this process. Thread-safe. */
+struct data_bytes {
+	int64_t read;                  /* stored bytes that were read from files */
+	int64_t sent;                  /* of these, to other ranks */
+	int64_t decoded;               /* raw bytes of the samples */
+};
+struct data_bytes dataset_bytes(const struct dataset *d);
 /* Sample i as stored, plain layout, into input and target (either may be NULL). Verifies the
  * sample's hash. Thread-safe. For tests. */
 int dataset_read(struct dataset *d, int64_t i, void *input, void *target);

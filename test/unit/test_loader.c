@@ -81,6 +81,27 @@ static void test_dataset(void **state)
 	dataset_free(d);
 }
 
+/* Each sample is counted as often as it is read, by its stored and its raw bytes. */
+static void test_counts(void **state)
+{
+	struct dataset *d = fixture_open(files, 2);
+	struct record *r;
+	struct data_bytes b = dataset_bytes(d);
+	uint64_t stored = 0;
+	assert_int_equal(b.read + b.sent + b.decoded, 0);
+	assert_int_equal(record_open(&r, files[0]), 0);
+	for (int k = 0; k < record_chunks(r, 2); k++)
+		stored += record_chunk_get(r, 2, k).stored;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(dataset_read(d, 2, NULL, NULL), 0);
+	b = dataset_bytes(d);
+	assert_int_equal(b.read, 3 * stored);
+	assert_int_equal(b.decoded, 3 * record_size_bytes(record_info(r), 0));
+	assert_int_equal(b.sent, 0);
+	record_free(r);
+	dataset_free(d);
+}
+
 /* Statistics over two files are those of one file with all samples. */
 static void test_merged_statistics(void **state)
 {
@@ -681,6 +702,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_dataset),
+		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_merged_statistics),
 		cmocka_unit_test(test_glob_and_missing),
 		cmocka_unit_test(test_validation_order),
