@@ -88,6 +88,12 @@ static void json_comparison(const struct report *o, int i, struct buf *b)
 		json_text(b, o->alike[i].work ? "not_compared" : "no_efficiency", o->alike[i].ranks);
 	if (r->times.steps > 0)
 		json_times(&r->times, b);
+	if (r->data.known) {
+		buf_json_member(b, "data_read", r->data.read);
+		buf_json_member(b, "data_sent", r->data.sent);
+		buf_json_member(b, "data_decoded", r->data.decoded);
+		buf_json_member(b, "data_waited", r->data.waited);
+	}
 	if (o->goal.metric) {
 		buf_json_member(b, "target_seconds", c->target_seconds);
 		buf_json_member(b, "target_samples", c->target_samples);

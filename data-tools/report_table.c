@@ -63,7 +63,7 @@ static void print_text_table(const struct text_table *t)
 
 /* --- columns --- */
 
-enum of_what { OF_ALL, OF_RANKS, OF_TARGET };
+enum of_what { OF_ALL, OF_RANKS, OF_DATA, OF_TARGET };
 
 struct column {
 	const char *title;
@@ -158,6 +158,8 @@ NUMBER(overall, c->samples_per_second)
 NUMBER(sustained, c->sustained_flops / 1e9)
 NUMBER(peak, c->peak_flops / 1e9)
 NUMBER(exposed, r->times.steps > 0 ? 100 * r->times.exposed : NAN)
+NUMBER(read_bytes, r->data.known ? r->data.read / 1e9 : NAN)
+NUMBER(waited, r->data.known ? 100 * r->data.waited : NAN)
 NUMBER(target_time, c->target_seconds)
 NUMBER(target_samples, c->target_samples)
 NUMBER(learning, c->learning_speedup)
@@ -222,6 +224,8 @@ static const struct column speed_columns[] = {
 	{ "peak", .number = peak, .format = "%.4g" },
 	{ "exposed", OF_RANKS, exposed, "%.2g %%", NULL },
 	{ "slowest rank", OF_RANKS, NULL, NULL, put_slowest },
+	{ "GB read", OF_DATA, read_bytes, "%.3g", NULL },
+	{ "waited", OF_DATA, waited, "%.2g %%", NULL },
 	{ "to target", OF_TARGET, target_time, "%.4g s", NULL },
 	{ "samples", OF_TARGET, target_samples, "%.0f", NULL },
 	{ "learning", OF_TARGET, learning, "%.3g", NULL },
@@ -421,6 +425,14 @@ static bool any_times(const struct report *o)
 	return false;
 }
 
+static bool any_data(const struct report *o)
+{
+	for (int i = 0; i < o->n; i++)
+		if (o->run[i].data.known)
+			return true;
+	return false;
+}
+
 static void print_speed(const struct report *o)
 {
 	struct text_table t;
@@ -428,7 +440,8 @@ static void print_speed(const struct report *o)
 	int n = 0;
 	for (int k = 0; k < COUNT(speed_columns); k++)
 		if ((speed_columns[k].of != OF_TARGET || o->goal.metric) &&
-		    (speed_columns[k].of != OF_RANKS || any_times(o)))
+		    (speed_columns[k].of != OF_RANKS || any_times(o)) &&
+		    (speed_columns[k].of != OF_DATA || any_data(o)))
 			in[n++] = &speed_columns[k];
 	t = table_new(o->arena, o->nrow + 1, n);
 	for (int k = 0; k < n; k++)

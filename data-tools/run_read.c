@@ -110,6 +110,8 @@ static void read_start(struct run *r, struct arena *a, const struct json *line)
 	if (isfinite(step))
 		r->step = step;
 	r->starts++;
+	const struct run_data *d = &r->data;
+	memcpy(r->data.before, (double[]){ d->read, d->sent, d->decoded }, sizeof r->data.before);
 	r->name = text_of(a, line, "name");
 	r->device = text_of(a, line, "device");
 	r->precision = text_of(a, line, "precision");
@@ -165,10 +167,21 @@ static void weigh(double *mean, const struct json *line, const char *key, double
 	*mean += share * (number_of(line, key) - *mean);
 }
 
+static void read_data(struct run_data *d, const struct json *line)
+{
+	d->known = true;
+	d->read = d->before[0] + fmax(0, number_of(line, "read"));
+	d->sent = d->before[1] + fmax(0, number_of(line, "sent"));
+	d->decoded = d->before[2] + fmax(0, number_of(line, "decoded"));
+	d->waited = number_of(line, "waited");
+}
+
 static void read_rates(struct run *r, struct arena *a, const struct json *line)
 {
-	const struct json *ranks = json_find(line, "ranks");
+	const struct json *ranks = json_find(line, "ranks"), *data = json_find(line, "data");
 	struct rank_times *t = &r->times;
+	if (data && data->kind == JSON_OBJECT)
+		read_data(&r->data, data);
 	r->best = fmax(r->best, number_of(line, "best"));
 	double steps = ranks ? number_of(ranks, "steps") : 0;
 	if (!(steps > 0))

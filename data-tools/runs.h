@@ -32,6 +32,14 @@ struct rank_times {
 	const char *host;
 };
 
+/* What a run has read, as lines of type "rates" have it: bytes of all its starts, and the share of
+ * the steps' time that they waited for it, as of the last start. */
+struct run_data {
+	bool known;
+	double read, sent, decoded, waited;
+	double before[3];            /* bytes of the starts before the last */
+};
+
 struct run {
 	const char *dir, *name, *device, *precision, *host;
 	const char *model, *input;   /* family, shape of a sample; "" if not known */
@@ -41,6 +49,7 @@ struct run {
 	double step;                 /* the last one that is told; 0: none yet */
 	double steps;                /* that the config asks for; 0: not known */
 	struct rank_times times;
+	struct run_data data;
 	struct series_list train;    /* of the steps; "train_loss" is there if there are any */
 	struct series_list validation;
 	const char *target;          /* of its config: "mean_iou=0.8"; NULL: none */

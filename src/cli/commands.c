@@ -21,6 +21,7 @@
 #include "yaml/schema_where.h"
 #include "config.h"
 #include "model/model.h"
+#include "data/sources.h"
 #include "plan/describe.h"
 #include "plan/describe_budget.h"
 #include "plan/tile_size.h"
@@ -95,7 +96,8 @@ static int check_output(const struct options *o, const struct comm *c,
 	if (!comm_first(c))
 		return 0;
 	if (file || o->command == COMMAND_PREDICT || o->command == COMMAND_DUMP_STEP) {
-		dataset_note_inputs(&config->data.train);
+		const struct strings train = sources_files(&config->data.train, config->arena);
+		dataset_note_inputs(&train);
 		dataset_note_inputs(&config->data.validation);
 	}
 	for (int i = 0; i < o->predict.n; i++)

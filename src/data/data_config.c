@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The keys of the section `data`. */
-#include "data/loader.h"
+#include "data/sources.h"
 #include "data/target_transforms.h"
 #include "data/transform.h"
 
@@ -9,7 +9,9 @@ static const char *const statistics_names[] = { "model", "data", "init_from", "i
                                               NULL };
 
 const struct field data_fields[] = {
-	FIELD_STRINGS(struct data_config, train, "", "record files: a path, a glob or a list of them"),
+	FIELD(struct data_config, train, FT_SECTIONS, .dflt = "", .variants = sources_row,
+	      .doc = "record files: a path, a glob or a list of them, or sources with weights; see "
+	             "SOURCES"),
 	FIELD(struct data_config, validation, FT_STRINGS, .flags = FIELD_NULLABLE,
 	      .doc = "record files that are only evaluated"),
 	FIELD_LIST(struct data_config, transforms, NULL, data_transforms,
@@ -27,8 +29,9 @@ const struct field data_fields[] = {
 	           "file 'model.init_from', init_from_inputs: of inputs alone; see TRANSFORMS"),
 	FIELD_SECTION(struct data_config, mixup, mixup_fields,
 	              "training samples blended in pairs; the loss is that of both targets"),
-	FIELD_BOOL(struct data_config, shuffle, "true",
-	           "a new order of the training samples each epoch"),
+	FIELD_NODE(struct data_config, shuffle, "true",
+	           "a new order of the training samples each epoch: true, false or {within: host}; see "
+	           "SOURCES"),
 	FIELD_BOOL(struct data_config, keep_short_batch, "true",
 	           "the last batch of an epoch, of each size of samples, may have fewer; false: "
 	           "training leaves it out"),

@@ -174,6 +174,7 @@ static struct dataset *new_dataset(void)
 	struct dataset *d = mem_calloc(1, sizeof(*d));
 	d->a = arena_new();
 	pthread_mutex_init(&d->lock, NULL);
+	d->counts = data_counts_new();
 	return d;
 }
 
@@ -239,8 +240,10 @@ int dataset_open(struct dataset **out, const struct strings *paths)
 	struct dataset *d = new_dataset();
 	int rc = 0;
 	*out = NULL;
+	d->pattern_end = ARENA_ARRAY(d->a, int, paths->n + 1);
 	for (int i = 0; rc == 0 && i < paths->n; i++) {
 		rc = add_pattern(d, paths->v[i]);
+		d->pattern_end[i] = d->n;
 		if (rc < 0 && paths->loc)
 			err_locate(rc, &paths->loc[i]);
 	}
@@ -306,6 +309,7 @@ void dataset_free(struct dataset *d)
 		record_free(d->file[i]);
 	mem_free(d->file);
 	pthread_mutex_destroy(&d->lock);
+	data_counts_free(d->counts);
 	arena_free(d->a);
 	mem_free(d);
 }
@@ -356,6 +360,12 @@ uint64_t dataset_fingerprint(const struct dataset *d)
 		const uint64_t f = record_hash(d->file[i]);
 
 		h = hash_bytes(&f, sizeof(f), h);
+	}
+	for (int k = 0; k < d->nsource; k++) {
+		const struct dataset_source *s = &d->source[k];
+		const double of[3] = { (double)s->first, (double)s->samples, s->share };
+
+		h = hash_bytes(of, sizeof of, h);
 	}
 	return h;
 }
@@ -434,11 +444,16 @@ int dataset_decode(const struct dataset *d, struct dataset_scratch *s, int64_t i
 	const int f = file_of(d, i);
 
 	const int64_t within = i - d->first[f];
+	const uint64_t before = record_decoder_bytes(s->decoder);
+	const struct record_info *info = record_info(d->file[f]);
+	const int size = record_size_of(d->file[f], within);
 
 	TRY(record_read(d->file[f], s->decoder, within, s->raw));
+	data_counts_add(d->counts, (struct data_bytes){
+		.read = (int64_t)(record_decoder_bytes(s->decoder) - before),
+		.decoded = (int64_t)record_size_bytes(info, size) });
 	*input = s->raw;
-	*target = s->raw + record_array_at(record_info(d->file[f]),
-	                                   record_size_of(d->file[f], within), 1);
+	*target = s->raw + record_array_at(info, size, 1);
 	return 0;
 }
 

@@ -15,6 +15,9 @@ struct dataset {
 	uint64_t described;          /* hash of the description that the set is made of */
 	int n, cap;
 	struct record **file;
+	int *pattern_end;            /* of each pattern that was given: its last file + 1 */
+	int nsource;                 /* 0: none with a weight */
+	struct dataset_source *source;
 	int64_t *first;              /* of each file, its first sample; first[n] is the total */
 	struct dataset_info info;
 	int nsizes;
@@ -22,7 +25,15 @@ struct dataset {
 	struct dataset_info *size;   /* info with the shapes of each size */
 	pthread_mutex_t lock;        /* of idle */
 	struct dataset_scratch *idle;
+	struct data_counts *counts;
 };
+
+/* --- dataset_counts.c --- */
+
+struct data_counts *data_counts_new(void);
+void data_counts_free(struct data_counts *c);
+/* Adds to what dataset_bytes says. Any thread. */
+void data_counts_add(struct data_counts *c, struct data_bytes b);
 
 /* Something to decode with, to be given back. Any thread. */
 struct dataset_scratch *dataset_borrow(struct dataset *d);

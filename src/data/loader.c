@@ -5,184 +5,14 @@
  * starts the batch after the last one in flight:
  *
  *        taken by the loop | decoded | being decoded | being decoded
- *        slot k              k + 1     k + 2           k + 3           (mod prefetch + 1)
- *
- * The loop's thread alone walks the ring and the order of samples; a background thread touches
- * only the slot of its job, its own scratch, and under the lock the slot's `pending` and error. */
-#include "data/loader.h"
+ *        slot k              k + 1     k + 2           k + 3           (mod prefetch + 1) */
+#include "data/loader_state.h"
 
-#include <pthread.h>
-#include <string.h>
-
-#include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/trace.h"
-#include "data/dataset.h"
-#include "data/epoch_order.h"
-#include "data/labels_stored.h"
-#include "data/loader_chains.h"
-#include "data/transform.h"
-
-struct slot;
-
-struct job {                        /* one sample of one batch */
-	struct slot *slot;
-	int64_t at;                     /* in the batch */
-	int64_t sample;                 /* i + w n: window w of sample i of n */
-	int64_t partner;                /* the sample that mixup blends in, numbered likewise */
-};
-
-struct slot {
-	struct loader *l;
-	struct batch batch;
-	char *input, *target;
-	char *other;                    /* NULL: no mixup */
-	struct job *job;
-	int64_t pending;                /* jobs not done; under the lock */
-	int rc;                         /* of the first sample that failed; under the lock */
-	int64_t failed_at;
-	struct err_record error;
-};
-
-struct worker {                     /* what a running job borrows */
-	struct dataset_scratch *decode;
-	struct transform_scratch **transform;  /* of each size */
-	float *partner;                 /* an input to blend with; NULL: no mixup */
-	struct worker *next;
-};
-
-struct loader {
-	struct dataset *d;
-	struct transform_chain **chain;        /* of each size of samples as stored, or of `size`
-	                                        * alone */
-	int nsizes, size;                      /* size: one that has a chain */
-	bool one_size;                         /* there are no samples but of `size` */
-	struct loader_end *end;                /* what batches are of; several in training alone */
-	int nends, *end_of;                    /* end_of: by size as stored */
-	struct label_rule labels;
-	struct mixup_config mixup;
-	bool training, shuffle, mixes;
-	uint64_t seed;
-	int64_t batch_size;
-	int64_t rank, ranks, micro;
-	struct epoch_order order;
-	int64_t epoch, index;                  /* the batch to start next */
-	int64_t first_epoch, first_index;      /* where it was sent last; -1: nothing is started yet */
-	int nslots, head;                      /* head: the slot loader_next takes */
-	struct slot *slot;
-	bool taken;                            /* the slot before head is the caller's */
-	void *memory;
-	size_t bytes;
-	double waited;
-	struct pool *pool;
-	pthread_mutex_t lock;
-	pthread_cond_t done;                   /* some slot's pending became 0 */
-	struct worker *idle, *worker;
-	int nworkers;
-};
-
-/* --- background threads --- */
-
-static struct worker *borrow(struct loader *l)
-{
-	struct worker *w;
-	pthread_mutex_lock(&l->lock);
-	w = l->idle;
-	BUG_IF(!w, "more decode jobs at once than threads");
-	l->idle = w->next;
-	pthread_mutex_unlock(&l->lock);
-	return w;
-}
-
-/* Keeps the error of the sample that comes first in the batch, so that what is reported does
- * not depend on timing. */
-static void keep_error(struct slot *s, const struct job *j, int rc)
-{
-	if (s->rc == 0 || j->at < s->failed_at) {
-		struct err_record mine;
-
-		err_take(&mine);
-		if (s->rc < 0)
-			err_give(&s->error);   /* to be dropped below */
-		s->error = mine;
-		s->rc = rc;
-		s->failed_at = j->at;
-	}
-	err_clear();
-}
-
-static void finish(struct loader *l, struct worker *w, const struct job *j, int rc)
-{
-	struct slot *s = j->slot;
-	pthread_mutex_lock(&l->lock);
-	if (rc < 0)
-		keep_error(s, j, rc);
-	w->next = l->idle;
-	l->idle = w;
-	if (--s->pending == 0)
-		pthread_cond_signal(&l->done);
-	pthread_mutex_unlock(&l->lock);
-}
-
-/* Returns the end of the span. */
-static double note_job(const char *what, const struct job *j, double start)
-{
-	double end = io_seconds();
-	trace_add(&(struct trace_span){ .lane = TRACE_DATA, .name = what, .of = "sample",
-		.number = j->sample,
-		.start = start, .end = end });
-	return end;
-}
-
-/* Sample j->sample, or the one it is blended with. */
-static int make_sample(const struct job *j, struct worker *w, int64_t sample, void *input,
-                       void *target)
-{
-	const struct slot *s = j->slot;
-	struct loader *l = s->l;
-	const void *stored_input, *stored_target;
-	double start = trace_on() ? io_seconds() : 0, decoded = 0;
-	const int64_t stored = sample % dataset_info(l->d)->samples;
-	const int size = dataset_size_of(l->d, stored);
-	int rc = dataset_decode(l->d, w->decode, stored, &stored_input, &stored_target);
-	if (rc == 0)
-		rc = labels_stored_check(&l->labels, l->d, stored, stored_target);
-	if (start > 0)
-		decoded = note_job("decode", j, start);
-	if (rc == 0)
-		rc = transform_run(l->chain[size], w->transform[size], s->batch.epoch, sample,
-		                   stored_input, stored_target, input, target);
-	if (start > 0)
-		note_job("transform", j, decoded);
-	return rc;
-}
-
-static int blend(const struct job *j, struct worker *w, void *input)
-{
-	const struct slot *s = j->slot;
-	const struct loader_end *e = &s->l->end[s->batch.size];
-	const size_t at = (size_t)(j->at * e->target_count) * e->target_size;
-	TRY(make_sample(j, w, j->partner, w->partner, s->other + at));
-	mixup_blend(input, w->partner, e->input_count, s->batch.share);
-	return 0;
-}
-
-static void run_job(void *arg)
-{
-	const struct job *j = arg;
-	const struct slot *s = j->slot;
-	struct loader *l = s->l;
-	const struct loader_end *e = &l->end[s->batch.size];
-	struct worker *w = borrow(l);
-	void *input = s->input + (size_t)(j->at * e->input_count) * e->input_size;
-	void *target = s->target + (size_t)(j->at * e->target_count) * e->target_size;
-	int rc = make_sample(j, w, j->sample, input, target);
-	if (rc == 0 && l->mixes)
-		rc = blend(j, w, input);
-	finish(l, w, j, rc);
-}
+#include "data/sources.h"
 
 /* --- the ring --- */
 
@@ -194,7 +24,10 @@ static int end_of(const void *context, int64_t sample)
 
 static void start_epoch(struct loader *l)
 {
-	epoch_order_fill(&l->order, l->epoch, end_of, l);
+	if (l->draws)
+		draws_fill(l->draws, l->epoch, l->order.sample, l->walk);
+	else
+		epoch_order_fill(&l->order, l->epoch, end_of, l);
 }
 
 /* This rank's share of a global batch of `all` samples, and where it begins. */
@@ -211,12 +44,27 @@ static int64_t partner(const struct loader *l, int size, int64_t sample)
 	return l->nends > 1 ? l->order.sample[epoch_order_run(&l->order, size) + at] : at;
 }
 
+/* The sample at a place of the epoch, and what it is blended with: of draws another of them. */
+static void set_job(const struct loader *l, struct job *j, int size, int64_t place)
+{
+	j->sample = l->order.sample[place];
+	j->walk = j->partner_walk = l->epoch;
+	if (l->mixes && !l->draws)
+		j->partner = partner(l, size, j->sample);
+	if (!l->draws)
+		return;
+	const int64_t other = !l->mixes ? place : draws_place(l->draws,
+		mixup_partner(l->seed, l->epoch, place, draws_count(l->draws)));
+	j->walk = l->walk[place];
+	j->partner = l->order.sample[other];
+	j->partner_walk = l->walk[other];
+}
+
 static void start_batch(struct loader *l, struct slot *s)
 {
 	const struct epoch_batch b = epoch_order_batch(&l->order, l->epoch, l->index);
-	const int64_t *sample;
 	s->batch = share(l, b.all);
-	sample = l->order.sample + b.place + s->batch.first;
+	const int64_t place = b.place + s->batch.first;
 	s->batch.first += b.first;
 	s->batch.size = b.size;
 	s->batch.epoch = l->epoch;
@@ -230,9 +78,8 @@ static void start_batch(struct loader *l, struct slot *s)
 	s->pending = s->batch.n;    /* no job of this slot runs: no lock */
 	s->rc = 0;
 	for (int64_t i = 0; i < s->batch.n; i++) {
-		s->job[i].sample = sample[i];
-		s->job[i].partner = l->mixes ? partner(l, b.size, sample[i]) : 0;
-		pool_add(l->pool, run_job, &s->job[i]);
+		set_job(l, &s->job[i], b.size, place + i);
+		pool_add(l->pool, loader_run_job, &s->job[i]);
 	}
 	if (++l->index == l->order.batches) {
 		l->index = 0;
@@ -372,37 +219,6 @@ int loader_threads(const struct loader *l)
 	return l->nworkers;
 }
 
-static struct transform_scratch **make_scratches(const struct loader *l)
-{
-	struct transform_scratch **s = mem_calloc((size_t)l->nsizes, sizeof *s);
-	for (int k = 0; k < l->nsizes; k++)
-		s[k] = l->chain[k] ? transform_scratch_new(l->chain[k]) : NULL;
-	return s;
-}
-
-static void free_worker(const struct loader *l, struct worker *w)
-{
-	dataset_scratch_free(w->decode);
-	for (int k = 0; w->transform && k < l->nsizes; k++)
-		transform_scratch_free(w->transform[k]);
-	mem_free(w->transform);
-	mem_free(w->partner);
-}
-
-static void make_workers(struct loader *l, int n)
-{
-	l->nworkers = n;
-	l->worker = mem_calloc((size_t)n, sizeof(*l->worker));
-	for (int i = 0; i < n; i++) {
-		l->worker[i].decode = dataset_scratch_new(l->d);
-		l->worker[i].transform = make_scratches(l);
-		if (l->mixes)
-			l->worker[i].partner = mem_calloc((size_t)l->end[0].input_count, sizeof(float));
-		l->worker[i].next = l->idle;
-		l->idle = &l->worker[i];
-	}
-}
-
 /* Of larger samples than the batch size is meant for there are fewer in a (micro-)batch. */
 static void set_batch(struct loader *l, const struct loader_options *o)
 {
@@ -434,8 +250,33 @@ static void set_order(struct loader *l, const struct loader_options *o)
 	mem_free(of);
 }
 
+/* Of sources with weights, or of hosts apart. */
+static int set_draws(struct loader *l, const struct loader_options *o)
+{
+	const struct sections *train = &o->config->train;
+	const bool apart = l->within_host && o->hosts > 1;
+	const struct draws_options w = { .seed = l->seed, .shuffle = l->shuffle,
+		.windows = transform_windows(l->end[0].chain), .global = l->order.global,
+		.host = o->host, .hosts = apart ? o->hosts : 0,
+		.loc = o->config->shuffle ? &o->config->shuffle->loc : NULL };
+	if (!o->training)
+		return 0;
+	if (l->nends > 1 && (dataset_sources(l->d) || apart))
+		return ERR(E_CONFIG, train->n ? &train->loc[0] : NULL, "training samples have several "
+		           "sizes, which is not possible with %s; '- crop: {size: ...}' takes windows of "
+		           "one size", apart ? "'shuffle: {within: host}'" : "sources with weights");
+	TRY(draws_new(&l->draws, l->d, &w));
+	if (l->draws)
+		l->walk = mem_calloc((size_t)l->order.samples + 1, sizeof *l->walk);
+	return 0;
+}
+
 static int build(struct loader *l, const struct loader_options *o)
 {
+	enum data_shuffle shuffle;
+	TRY(shuffle_parse(o->config->shuffle, &shuffle));
+	l->shuffle = o->training && shuffle != SHUFFLE_NOT;
+	l->within_host = shuffle == SHUFFLE_WITHIN_HOST;
 	l->nsizes = dataset_sizes(l->d);
 	l->one_size = o->only_size > 0;
 	l->size = l->one_size ? o->only_size - 1 : 0;
@@ -448,8 +289,9 @@ static int build(struct loader *l, const struct loader_options *o)
 	set_batch(l, o);
 	set_order(l, o);
 	TRY(check_sizes(l));
+	TRY(set_draws(l, o));
 	TRY(make_slots(l));
-	make_workers(l, decode_threads(o));
+	loader_make_workers(l, decode_threads(o));
 	l->pool = pool_new(l->nworkers, (int)(l->nslots * l->batch_size));
 	if (!l->pool)
 		return err_context(E_UNAVAILABLE, "starting the decode threads");
@@ -470,7 +312,6 @@ int loader_new(struct loader **out, struct dataset *d, const struct loader_optio
 	l->mixup = o->config->mixup;
 	l->mixes = o->training && mixup_wanted(&l->mixup);
 	l->labels = (struct label_rule){ o->classes, o->ignore };
-	l->shuffle = o->training && o->config->shuffle;
 	l->seed = o->seed;
 	l->rank = o->rank;
 	l->ranks = o->ranks ? o->ranks : 1;
@@ -490,14 +331,13 @@ void loader_free(struct loader *l)
 	if (l->slot)
 		drain(l);
 	pool_free(l->pool);
-	for (int i = 0; i < l->nworkers; i++) {
-		free_worker(l, &l->worker[i]);
-	}
+	loader_free_workers(l);
 	for (int i = 0; l->slot && i < l->nslots; i++)
 		mem_free(l->slot[i].job);
-	mem_free(l->worker);
 	mem_free(l->slot);
 	epoch_order_release(&l->order);
+	draws_free(l->draws);
+	mem_free(l->walk);
 	mem_free(l->end);
 	mem_free(l->end_of);
 	mem_unmap(l->memory, l->bytes);
@@ -566,6 +406,11 @@ int64_t loader_samples_before(const struct loader *l, int64_t epoch, int64_t ind
 int64_t loader_samples(const struct loader *l)
 {
 	return l->order.samples;
+}
+
+int64_t loader_source_samples(const struct loader *l, int k)
+{
+	return l->draws ? draws_of_source(l->draws, k) : l->order.samples;
 }
 
 int64_t loader_short_batch(const struct loader *l)

@@ -19,6 +19,9 @@
  * `micro`). The order is that of one rank with a batch as large, and no rank has two samples more
  * than another.
  *
+ * Sources with weights, and hosts that shuffle their own share, have an order of their own:
+ * data/draws.h.
+ *
  * The training loop is the only caller; one thread. */
 #ifndef DLX_DATA_LOADER_H
 #define DLX_DATA_LOADER_H
@@ -35,15 +38,18 @@
 enum statistics_of { STATISTICS_MODEL, STATISTICS_DATA, STATISTICS_INIT_FROM,
 	STATISTICS_INIT_FROM_INPUTS };
 
+/* What is shuffled: nothing, all samples of an epoch, or those that each host has a share of. */
+enum data_shuffle { SHUFFLE_NOT, SHUFFLE_ALL, SHUFFLE_WITHIN_HOST };
+
 struct data_config {
-	struct strings train;          /* paths or globs */
+	struct sections train;         /* of struct data_source: see sources.h */
 	struct strings validation;
 	struct ynode *transforms;      /* list of tagged entries; see data_transforms in transform.h */
 	struct ynode *target_transforms;      /* such a list, too; see target_transforms.h */
 	struct ynode *validation_transforms;  /* for all but training; NULL: `transforms` */
 	struct mixup_config mixup;
 	int statistics;                /* enum statistics_of */
-	bool shuffle;
+	struct ynode *shuffle;         /* NULL: false; see shuffle_parse */
 	bool keep_short_batch;         /* the last batch of an epoch may be short (default true) */
 	int64_t threads;               /* decode threads */
 	int64_t prefetch;              /* batches decoded ahead */
@@ -92,13 +98,32 @@ int dataset_take_statistics(struct dataset *d, const struct dataset *from, const
 bool dataset_has_samples(const struct dataset *d);                     /* for tests */
 /* Notes the files as inputs (base/io.h) without opening them; what is not there is left out. */
 void dataset_note_inputs(const struct strings *paths);
+/* The same of `data.train`, whose sources with weights are then known. */
+int dataset_open_sources(struct dataset **out, const struct sections *train);
 void dataset_free(struct dataset *d);
 const struct dataset_info *dataset_info(const struct dataset *d);
+/* The sources with weights that the set consists of, in order; 0: it has none. */
+struct dataset_source {
+	const char *files;             /* its first path or glob */
+	int patterns;                  /* of these, in all */
+	double weight, share;          /* share: of the sum of all weights */
+	int64_t first, samples;        /* its samples follow each other */
+	struct loc loc;
+};
+int dataset_sources(const struct dataset *d);
+const struct dataset_source *dataset_source(const struct dataset *d, int k);
 /* How many sizes its samples have; what dataset_info says, with the shapes and axes of samples of
  * size k; and which size sample i has. */
 int dataset_sizes(const struct dataset *d);
 const struct dataset_info *dataset_info_of(const struct dataset *d, int k);
 int dataset_size_of(const struct dataset *d, int64_t i);
+/* What the samples read so far have cost this process. Thread-safe. */
+struct data_bytes {
+	int64_t read;                  /* stored bytes that were read from files */
+	int64_t sent;                  /* of these, to other ranks */
+	int64_t decoded;               /* raw bytes of the samples */
+};
+struct data_bytes dataset_bytes(const struct dataset *d);
 /* Sample i as stored, plain layout, into input and target (either may be NULL). Verifies the
  * sample's hash. Thread-safe. For tests. */
 int dataset_read(struct dataset *d, int64_t i, void *input, void *target);
@@ -139,6 +164,8 @@ struct loader_options {
 	 * but one at least: whole fields take about the memory of a training batch's windows. */
 	const struct shape *like;
 	int rank, ranks;               /* ranks 0: the only one */
+	/* With `shuffle: {within: host}`: ranks are counted host by host, as many on each of them. */
+	int host, hosts;               /* hosts 0: one */
 	/* Not 0: of a short batch each rank has as much as of a whole one, as long as there is
 	 * something left, so that it is cut at the same places for any number of ranks; and a rank that
 	 * has nothing is given this many samples (fewer if there are no more), not one. */
@@ -217,6 +244,8 @@ int64_t loader_samples_before(const struct loader *l, int64_t epoch, int64_t ind
 /* Samples of the whole set, of all sizes and all ranks' shares together; in training each counts as
  * often as it gives windows. */
 int64_t loader_samples(const struct loader *l);
+/* Of these, what source k of the set has: the same number in each epoch. */
+int64_t loader_source_samples(const struct loader *l, int k);
 /* The n of the last batch of an epoch on this rank if that
  * batch is short (of all ranks); else 0. */
 int64_t loader_short_batch(const struct loader *l);

@@ -185,6 +185,8 @@ struct record_chunk record_chunk_get(const struct record *r, int64_t i, int64_t 
 
 struct record_decoder *record_decoder_new(void);
 void record_decoder_free(struct record_decoder *d);                   /* NULL is fine */
+/* How many stored bytes of samples were read with it so far. */
+uint64_t record_decoder_bytes(const struct record_decoder *d);
 /* Room for any sample of r, so that record_read need not obtain it. */
 void record_decoder_reserve(struct record_decoder *d, const struct record *r);
 /* Sample i into raw (record_size_bytes of its size). All hashes are checked; E_DATA with file,

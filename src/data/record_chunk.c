@@ -52,6 +52,7 @@ static int fetch(const struct record *r, struct record_decoder *d, const struct 
 	TRYC(c->codec == RECORD_RAW ? copy_stored(r, c, sink)
 	     : record_stored(r, d, c->offset, c->stored, &stored), "reading sample %lld",
 	     (long long)p->sample);
+	d->read += c->stored;
 	if (stored)
 		why = codec_decode(&d->codec, c, width, stored, sink);
 	if (why)

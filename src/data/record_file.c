@@ -82,6 +82,11 @@ struct record_decoder *record_decoder_new(void)
 	return d;
 }
 
+uint64_t record_decoder_bytes(const struct record_decoder *d)
+{
+	return d->read;
+}
+
 void record_decoder_free(struct record_decoder *d)
 {
 	if (!d)

@@ -29,6 +29,7 @@ struct record_decoder {
 	struct hash_state *hash;
 	uint8_t *stored, *raw;         /* room for a chunk, or a sample of version 1 */
 	uint64_t stored_room, raw_room;
+	uint64_t read;                 /* stored bytes of samples, so far */
 };
 
 /* E_DATA: what is wrong at byte `at`. */

@@ -78,6 +78,7 @@ int record1_read(const struct record *r, struct record_decoder *d, int64_t i, vo
 	const char *why;
 	TRYC(record_stored(r, d, e.offset, e.frame_bytes, &frame), "reading sample %lld",
 	     (long long)i);
+	d->read += e.frame_bytes;
 	if (hash_bytes(frame, e.frame_bytes, 0) != e.frame_hash)
 		return bad_sample(r, i, e.offset, "hash mismatch");
 	why = codec_decode(&d->codec, &c, 1, frame, &sink);

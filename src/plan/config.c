@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/shown.h"
+#include "data/sources.h"
 #include "data/target_transforms.h"
 #include "data/transform.h"
 #include "model/model.h"
@@ -292,9 +293,16 @@ static int check_name(const struct run_config *c)
 	return 0;
 }
 
-/* The one mistake that the table does not see. */
+/* The mistakes that the table does not see. */
 static int check_train_data(const struct run_config *c)
 {
+	enum data_shuffle shuffle;
+	TRY(sources_check(&c->data.train));
+	TRY(shuffle_parse(c->data.shuffle, &shuffle));
+	if (shuffle == SHUFFLE_WITHIN_HOST && c->parallel.reproducible)
+		return ERR(E_CONFIG, &c->data.shuffle->loc, "with 'parallel.reproducible' the order of "
+		           "samples is the same on any number of hosts; 'shuffle: {within: host}' depends "
+		           "on it");
 	const struct ypair *data = ytree_pair(c->tree, "data");
 	const struct ypair *train = data && data->value->kind == Y_MAP ?
 	                            ytree_pair(data->value, "train") : NULL;

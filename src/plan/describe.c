@@ -15,6 +15,7 @@
 #include "plan/describe_ranks.h"
 #include "plan/describe_budget.h"
 #include "plan/describe_seen.h"
+#include "plan/describe_sources.h"
 #include "plan/describe_time.h"
 #include "plan/memory_map.h"
 #include "plan/plan_memory.h"
@@ -181,6 +182,11 @@ static void describe_data(const struct session *s, struct buf *out)
 		buf_printf(out, "; %" PRId64 " validation samples",
 		           dataset_info(s->validation_set)->samples);
 	buf_putc(out, '\n');
+	struct buf sources = BUF_INIT;
+	describe_sources(s, 14, &sources);
+	if (sources.len)
+		buf_printf(out, "sources       %s\n", sources.data);
+	buf_release(&sources);
 }
 
 /* The largest of all sizes of samples; 0 if there is no validation. */
@@ -423,6 +429,7 @@ void describe_json(const struct session *s, struct buf *out)
 	memory_budget_json(s, out);
 	memory_sweep_json(s, out);
 	buf_puts(out, "},\n");
+	describe_sources_json(s, out);
 	describe_seen_json(s, out);
 	scaled_target_json(s, out);
 	describe_time_json(s, &t, out);

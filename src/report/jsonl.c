@@ -231,6 +231,8 @@ int jsonl_rates(struct jsonl *j, const struct jsonl_rates *r)
 		put_number(j, "sustained_flops", r->flops * r->sustained);
 	if (r->flops > 0 && r->best > 0)
 		put_number(j, "peak_flops", r->flops * r->best);
+	if (r->data)
+		buf_printf(&j->line, ", \"data\": %s", r->data);
 	if (r->ranks)
 		buf_printf(&j->line, ", \"ranks\": %s", r->ranks);
 	return end(j);

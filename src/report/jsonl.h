@@ -82,7 +82,7 @@ struct jsonl_rates {
 	double seconds;
 	double sustained, best;      /* samples/s; best 0: not known */
 	double flops;                /* of a sample; 0: not known */
-	const char *ranks;           /* an object, or NULL */
+	const char *data, *ranks;    /* objects, or NULL */
 };
 int jsonl_rates(struct jsonl *j, const struct jsonl_rates *r);
 

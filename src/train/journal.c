@@ -152,7 +152,8 @@ int journal_validation(struct journal *j, const struct journal_at *at, const str
 int journal_rates(struct journal *j, const struct journal_at *at, const struct rates *r,
                   double flops)
 {
-	struct buf ranks = BUF_INIT;
+	struct buf ranks = BUF_INIT, data = BUF_INIT;
+	data_rates_json(&r->data, &data);
 	if (r->spread.ranks) {
 		buf_printf(&ranks, "{\"steps\": %lld", (long long)r->looked_steps);
 		spread_json(&r->spread, &ranks);
@@ -161,8 +162,9 @@ int journal_rates(struct journal *j, const struct journal_at *at, const struct r
 		buf_printf(&ranks, ", \"sums\": %g, \"messages\": %g}", r->sums, r->messages);
 	}
 	struct jsonl_rates line = { at->step, at->samples, at->seconds, r->sustained, r->best, flops,
-		r->spread.ranks ? ranks.data : NULL };
+		data.data, r->spread.ranks ? ranks.data : NULL };
 	int rc = jsonl_rates(j->lines, &line);
+	buf_release(&data);
 	buf_release(&ranks);
 	return rc;
 }

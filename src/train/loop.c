@@ -372,7 +372,7 @@ static void measure_step(struct loop *l, const struct submitted *g)
 	l->retired_at += seconds;
 	if (g->number > 2)
 		l->result->step_allocations += g->allocations;
-	rates_step(&l->rates, seconds, g->work);
+	rates_step(&l->rates, seconds, g->waited, g->work);
 	slow_watch_step(&l->slow, seconds, g->waited, g->work);
 	smooth(&l->step_seconds, seconds, g->number);
 	smooth(&l->wait_seconds, g->waited, g->number);

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "graph/cost.h"
 #include "plan/describe_seen.h"
+#include "plan/describe_sources.h"
 #include "plan/reduction.h"
 #include "train/changes.h"
 #include "train/loop_state.h"
@@ -143,10 +144,20 @@ static void say_sizes(const struct loop *l)
 	buf_release(&text);
 }
 
+static void say_sources(const struct loop *l)
+{
+	struct buf text = BUF_INIT;
+	describe_sources(l->s, 2, &text);
+	if (text.len)
+		progress_say(l->progress, "%s", text.data);
+	buf_release(&text);
+}
+
 int loop_prepare(struct loop *l, const struct train_options *o)
 {
 	say_place(l);
 	say_sizes(l);
+	say_sources(l);
 	l->began = ranks_began(l->comm);
 	l->s->threads = ranks_threads(l->comm, l->s->dev->threads, l->c->arena);
 	TRY(ranks_agree(l->comm, plan_length(l), "the length of the run"));

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/trace.h"
 #include "data/labels_stored.h"
+#include "data/sources.h"
 #include "data/transform.h"
 #include "model/model.h"
 #include "plan/memory_budget.h"
@@ -49,7 +50,7 @@ int session_open_train_set(struct session *s, const struct session_options *o)
 		return check_declared(s);
 	if (s->train_set)                      /* as kept with the weights */
 		return 0;
-	int mark = err_count(), rc = dataset_open(&s->train_set, &s->config->data.train);
+	int mark = err_count(), rc = dataset_open_sources(&s->train_set, &s->config->data.train);
 	if (rc == E_NOINPUT && !(o->need & (SESSION_TRAIN | SESSION_NO_DATA))) {
 		err_truncate(mark);
 		note("'data.train' is not there either: no statistics are known");
@@ -95,7 +96,7 @@ int session_open_data(struct session *s, const struct session_options *o)
 {
 	const struct data_config *d = &s->config->data;
 	if (s->train_set && !dataset_info(s->train_set)->has_target)
-		return no_target(&d->train);
+		return no_target(&((const struct data_source *)d->train.v)->files);
 	if (!second_wanted(s, o))
 		return 0;
 	if (o->data)
@@ -148,6 +149,24 @@ static int open_one_size(struct session *s, struct loader_options *l,
 	return loader_new(&s->validation, s->validation_set, l);
 }
 
+/* Ranks are counted host by host, so that each host's have neighbouring places of a batch. */
+static int apart_by_host(const struct session *s, struct loader_options *o)
+{
+	const struct ynode *n = s->config->data.shuffle;
+	const struct comm *c = s->comm;
+	enum data_shuffle shuffle;
+	TRY(shuffle_parse(n, &shuffle));
+	if (shuffle != SHUFFLE_WITHIN_HOST || !c || c->hosts < 2)
+		return 0;
+	if (c->local_size * c->hosts != c->size)
+		return ERR(E_CONFIG, &n->loc, "'shuffle: {within: host}' needs as many ranks on each host: "
+		           "this one has %d of %d ranks on %d hosts", c->local_size, c->size, c->hosts);
+	o->host = c->host;
+	o->hosts = c->hosts;
+	o->rank = c->host * c->local_size + c->local_rank;
+	return 0;
+}
+
 static int open_loader(struct session *s, struct loader **out, struct dataset *set, bool training,
                        const struct session_options *options)
 {
@@ -174,6 +193,8 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 		.ignore = loss_ignore(&s->config->loss, known->target_ignore) };
 	if (predict && options->tile)
 		read_all(&o);
+	if (training)
+		TRY(apart_by_host(s, &o));
 	bool several = false;
 	if (!training)
 		TRY(loader_sizes_differ(set, &o, &several));

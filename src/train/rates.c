@@ -19,9 +19,10 @@ void rates_begin(struct rates *r, const struct session *s)
 		r->counts = comm_counts(s->comm);
 }
 
-void rates_step(struct rates *r, double seconds, double samples)
+void rates_step(struct rates *r, double seconds, double waited, double samples)
 {
 	double rate = samples / seconds;
+	data_rates_step(&r->data, seconds, waited);
 	r->steps++;
 	r->seconds += seconds;
 	if (r->all_steps++ > 0 && rate > r->best)
@@ -53,6 +54,7 @@ void rates_update(struct rates *r, struct comm *c, int64_t samples, double secon
 	if (r->steps == 0)
 		return;
 	r->sustained = (double)samples / seconds;
+	data_rates_gather(&r->data, r->s);
 	if (comm_many(c))
 		gather_spread(r, c);
 	r->looked_steps = r->steps;
@@ -81,4 +83,5 @@ void rates_text(const struct rates *r, double flops, struct buf *out)
 		buf_printf(out, "ranks         %.3g to %.3g ms of own work in a step of %.3g, most on rank "
 		           "%d (%s); %.2g %% exposed, efficiency %.1f %%\n", 1e3 * s->least, 1e3 * s->most,
 		           1e3 * s->step, s->slowest, s->host, 100 * s->exposed, 100 * r->efficiency);
+	data_rates_text(&r->data, out);
 }

@@ -6,6 +6,7 @@
 #ifndef DLX_TRAIN_RATES_H
 #define DLX_TRAIN_RATES_H
 
+#include "train/data_rates.h"
 #include "train/opening.h"
 #include "train/spread.h"
 
@@ -25,20 +26,21 @@ struct rates {
 	int64_t looked_steps;
 	struct spread spread;
 	double efficiency;             /* against one rank: see dlx-train(1); 0: not known */
+	struct data_rates data;
 };
 
 void rates_begin(struct rates *r, const struct session *s);
-/* After each step: its time, and samples on all ranks, each counted by its cost beside the mean one
- * where sizes differ. */
-void rates_step(struct rates *r, double seconds, double samples);
+/* After each step: its time, what it waited of that for data, and samples on all ranks, each
+ * counted by its cost beside the mean one where sizes differ. */
+void rates_step(struct rates *r, double seconds, double waited, double samples);
 /* Whether an update is due; rank 0 decides. */
 bool rates_due(const struct rates *r);
 /* Updates the rates. samples, seconds: of the run so far, all starts. Does nothing if there was no
  * step since the last one. Collective. */
 void rates_update(struct rates *r, struct comm *c, int64_t samples, double seconds);
 
-/* For the end of a run: a line, and a second one of several
- * ranks; flops: of a sample, 0 if not known. */
+/* For the end of a run: a line, one of several ranks, and one of the data; flops: of a sample, 0
+ * if not known. */
 void rates_text(const struct rates *r, double flops, struct buf *out);
 
 #endif

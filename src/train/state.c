@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "plan/describe_sources.h"
 #include "train/opening.h"
 #include "train/ranks.h"
 #include "train/replicas.h"
@@ -44,6 +45,8 @@ int state_save(struct session *s, struct ckpt_store *store, const struct clock *
 {
 	struct arena *a = arena_new();
 	struct trained_on on = trained_on_write(s, a);
+	struct buf order = BUF_INIT;
+	describe_order(s, &order);
 	struct ckpt_scalar scalars[] = {
 		[VALIDATIONS_SCALARS] =              /* those before: validations_write */
 		{ "batch", arena_printf(a, "%" PRId64, c->batch) },
@@ -53,6 +56,7 @@ int state_save(struct session *s, struct ckpt_store *store, const struct clock *
 		{ "accumulate", arena_printf(a, "%" PRId64, config_step_batches(s->config)) },
 		{ "ranks", arena_printf(a, "%d", comm_count(s->comm)) },
 		{ "data", arena_printf(a, "%016" PRIx64, dataset_fingerprint(s->train_set)) },
+		{ "order", order.data },
 		{ "device", s->dev->name },
 		{ "threads", s->threads },
 		{ TRAINED_ON_SET, on.set },
@@ -66,6 +70,7 @@ int state_save(struct session *s, struct ckpt_store *store, const struct clock *
 	int rc = collect(s, a, &state.tensor, &state.ntensors);
 	if (rc == 0)
 		rc = ckpt_save(store, &state);
+	buf_release(&order);
 	arena_free(a);
 	return rc;
 }
@@ -203,6 +208,24 @@ static int restore_among_sizes(struct session *s, const struct ckpt_version *v, 
 	return 0;
 }
 
+/* Hosts that shuffle their own samples have read others of an epoch than other hosts would have.
+ * Checkpoints of earlier versions do not say in which order. */
+static int check_order(const struct session *s, const struct ckpt_version *v, double batch)
+{
+	const char *was = ckpt_version_scalar(v, "order");
+	struct buf now = BUF_INIT;
+	int rc = 0;
+	describe_order(s, &now);
+	if (was && batch > 0 && strcmp(was, now.data) != 0 &&
+	    (strstr(was, "within") || strstr(now.data, "within")))
+		rc = ERR(E_CONFIG, s->config->data.shuffle ? &s->config->data.shuffle->loc : NULL,
+		         "checkpoint '%s' is of the middle of an epoch, whose samples were %s; now they "
+		         "are %s, and some would come twice or not at all; continue as then, or from the "
+		         "checkpoint of an epoch's end", ckpt_version_id(v), was, now.data);
+	buf_release(&now);
+	return rc;
+}
+
 /* The position within the epoch, in batches of this run. A run on another number of ranks has
  * larger or smaller batches, and resumes only where both have a step's end. */
 static int restore_position(struct session *s, const struct ckpt_version *v, int64_t *batch)
@@ -212,6 +235,7 @@ static int restore_position(struct session *s, const struct ckpt_version *v, int
 	int64_t now = global_batch(s), step = now * config_step_batches(s->config), samples;
 	TRY(number(v, "batch", &at));
 	TRY(number(v, "batch_size", &size));
+	TRY(check_order(s, v, at));
 	if (s->ntrain_size) {
 		*batch = (int64_t)at;
 		return restore_among_sizes(s, v, at);

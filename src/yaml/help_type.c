@@ -29,6 +29,13 @@ static void add_limits(struct buf *out, const struct field *f)
 	arena_free(a);
 }
 
+static bool has_short_form(const struct field *f)
+{
+	while (f->type != FT_END && !(f->flags & FIELD_SHORTHAND))
+		f++;
+	return f->type != FT_END;
+}
+
 void help_heading(struct buf *out, const struct field *f, const struct variant *v)
 {
 	if (f->type == FT_VARIANT)
@@ -48,7 +55,8 @@ void help_type(struct buf *out, const struct field *f)
 		for (int i = 0; f->variants[i].name; i++)
 			buf_printf(out, "%s %s", i ? "," : "", f->variants[i].name);
 	} else if (f->type == FT_SECTIONS) {
-		buf_puts(out, "list of maps");
+		buf_puts(out, has_short_form(f->variants->fields) ? "value, list of them or list of maps"
+		                                                  : "list of maps");
 	} else if (f->type == FT_NODE && (f->variants || f->entries)) {
 		buf_puts(out, "list of entries");
 	} else {

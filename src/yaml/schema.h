@@ -36,7 +36,7 @@ enum field_type {
 	               * entries it is a list of tagged entries, which only the help needs to know */
 	FT_VARIANT,   /* struct variant_value: a map with `type: NAME`, or just NAME */
 	FT_SECTIONS   /* struct sections: a list of maps, whose keys are those of the one row of
-	               * variants */
+	               * variants; where one of these is the short form, of its values too, or one */
 };
 
 struct ints {

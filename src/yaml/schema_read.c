@@ -53,28 +53,31 @@ static bool constant_type(enum field_type t)
 	return t != FT_PATH && t != FT_SECTION && t != FT_VARIANT && t != FT_NODE && t != FT_SECTIONS;
 }
 
+/* Where one of the row's keys is the short form, items need not be maps, nor the value a list. */
 static int read_sections(struct arena *a, const struct field *f, const struct ynode *node,
                          void *out)
 {
 	const struct variant *row = f->variants;
+	const bool list = node->kind == Y_SEQ, brief = find_shorthand(row->fields) != NULL;
+	const int n = list ? node->n : 1;
 	struct sections *s = out;
 	int rc = 0;
 	*s = (struct sections){ 0 };
-	if (y_is_null(node))
+	if (y_is_null(node) && !(f->dflt && !*f->dflt))
 		return 0;
-	if (node->kind != Y_SEQ)
-		return ERR(E_CONFIG, &node->loc, "'%s' must be a list of maps, not %s", f->name,
-		           value_describe(a, node));
-	char *v = arena_alloc(a, row->size * ((size_t)node->n + 1));
-	struct loc *loc = ARENA_ARRAY(a, struct loc, node->n + 1);
-	for (int i = 0; i < node->n; i++) {
-		const struct ynode *item = node->item[i];
+	if (!list && (!brief || y_is_null(node)))
+		return ERR(E_CONFIG, &node->loc, "'%s' must be a list of maps%s, not %s", f->name,
+		           brief ? " or values" : "", value_describe(a, node));
+	char *v = arena_alloc(a, row->size * ((size_t)n + 1));
+	struct loc *loc = ARENA_ARRAY(a, struct loc, n + 1);
+	for (int i = 0; i < n; i++) {
+		const struct ynode *item = list ? node->item[i] : node;
 		const char *what = arena_printf(a, "an entry of '%s'", f->name);
 		loc[i] = item->loc;
 		rc = first_code(rc, schema_read(a, item, row->fields, what, &item->loc,
 		                                v + (size_t)i * row->size));
 	}
-	*s = (struct sections){ node->n, v, loc };
+	*s = (struct sections){ n, v, loc };
 	return rc;
 }
 

@@ -76,14 +76,32 @@ static struct ynode *write_list(struct arena *a, const struct field *f, const vo
 	return seq;
 }
 
+static struct ynode *write_field(struct arena *a, const struct field *f, const void *in);
+
+/* The value of the row's short form, where that is all that the section says; else NULL. */
+static struct ynode *write_brief(struct arena *a, const struct field *fields, const char *in)
+{
+	struct ynode *brief = NULL;
+	for (const struct field *f = fields; f->type != FT_END; f++) {
+		struct ynode *v = write_field(a, f, in + f->offset);
+		if (f->flags & FIELD_SHORTHAND)
+			brief = v;
+		else if (v && !y_is_null(v))
+			return NULL;
+	}
+	return brief && brief->kind == Y_SEQ && brief->n == 1 ? brief->item[0] : brief;
+}
+
 static struct ynode *write_sections(struct arena *a, const struct field *f, const void *in)
 {
 	const struct sections *s = in;
 	const struct variant *row = f->variants;
 	struct ynode *seq = ynode_new(a, Y_SEQ);
-	for (int i = 0; i < s->n; i++)
-		ynode_add_item(a, seq,
-		               schema_write(a, row->fields, (const char *)s->v + (size_t)i * row->size));
+	for (int i = 0; i < s->n; i++) {
+		const char *at = (const char *)s->v + (size_t)i * row->size;
+		struct ynode *brief = write_brief(a, row->fields, at);
+		ynode_add_item(a, seq, brief ? brief : schema_write(a, row->fields, at));
+	}
 	return seq;
 }
 

@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/trace.h"
+#include "data/sources.h"
 #include "pass/pass.h"
 #include "train/opening.h"
 #include "train/synthetic.h"
@@ -101,7 +102,7 @@ static int first(const char *path, int nset, const char *const *set)
 	struct session_options o = { .need = SESSION_TRAIN | SESSION_EVALUATE | SESSION_RUN };
 	TRY(trace_start(4096));
 	TRY(config_load(&c, path, nset, set));
-	if (!io_exists(c->data.train.v[0]))
+	if (!io_exists(sources_files(&c->data.train, c->arena).v[0]))
 		o.need |= SESSION_SYNTHETIC;
 	t1 = io_seconds();
 	TRY(session_open(&s, c, &o));

@@ -301,7 +301,9 @@ mkdir spread
 		echo "$line" | awk -F ', ' '{
 			printf "{\"type\": \"rates\", \"step\": 9, \"seconds\": 9, \"samples\": 9, \"sustained\": 30, \"best\": %s, \"ranks\": ", $10
 			printf "{\"steps\": %s, \"step_seconds\": %s, \"work_min\": %s, \"work_median\": %s, \"work_max\": %s, ", $1, $2, $3, $4, $5
-			printf "\"exposed\": %s, \"efficiency\": %s, \"slowest_rank\": %s, \"slowest_host\": \"%s\"}}\n", $6, $7, $8, $9 }'
+			printf "\"exposed\": %s, \"efficiency\": %s, \"slowest_rank\": %s, \"slowest_host\": \"%s\"}, ", $6, $7, $8, $9
+			printf "\"data\": {\"read\": %s, \"sent\": 7, \"decoded\": %s, \"waited\": %s}}\n", $1, 2 * $1, $6 }'
+		[ "$line" != "${line#30}" ] || head -n 1 two/metrics.jsonl
 	done
 } >spread/metrics.jsonl
 expect 0 "$report" --json one spread
@@ -313,6 +315,10 @@ number spread work_max 0.55
 number spread exposed 0.15
 number spread efficiency_of_ranks 0.75
 number spread slowest_rank 0
+number spread data_read 40
+number spread data_sent 14
+number spread data_decoded 80
+number spread data_waited 0.1
 expect 0 "$report" one spread
 says out '0 (c0) +22 %'
 grep -q '^one .* - ' out || fail "a run on one rank has a slowest"

@@ -54,6 +54,8 @@ runs() {
 	holds "0 <= $(value exposed rates) && $(value exposed rates) < 1 && $(value slowest_rank rates) < $ranks" "$name: exposed"
 	holds "$(value sustained rates) <= $(value best rates)" "$name: sustained and best"
 	holds "$(value samples rates) / $(value seconds rates) / $(value sustained rates) - 1 < 1e-6" "$name: sustained"
+	holds "$(value decoded rates) >= $(value samples rates) * 5 * 90 * 180 * 4 && $(value read rates) < $(value decoded rates)" "$name: bytes"
+	holds "$(value sent rates) == 0 && 0 <= $(value waited rates) && $(value waited rates) < 1" "$name: data"
 	DLX_DEBUG=$(debug ranks_per_host=0)
 }
 runs two 1 2 "$@"
@@ -72,12 +74,19 @@ holds "($(value efficiency rates) * $(value step_seconds rates) / 0.5 - 1) ^ 2 <
 # One line at the end of each start, also of one rank, and each run is told apart.
 expect 0 "$train" --set run.dir=runs/one "$@" "$config"
 says out 'sustained '
+grep -q '^data  .* read, .* decoded; .* % of the steps. time was spent waiting for it$' out || fail "nothing is said of the data"
+grep '"type": "rates"' runs/one/metrics.jsonl >rates
+holds "$(value decoded rates) >= $(value samples rates) * 5 * 90 * 180 * 4" "one: bytes"
 grep -q 'ranks  ' out && fail "a run on one rank speaks of ranks"
 [ "$(grep -c '"type": "rates"' runs/one/metrics.jsonl)" -eq 1 ] || fail "not one line of rates"
 expect 0 "$DLX_BUILD/dlx-report" runs/one runs/two runs/hosts
 says out 'slowest rank'
 expect 0 "$DLX_BUILD/dlx-report" --json runs/one runs/two
 says out '"efficiency_of_ranks": '
+says out "\"data_read\": $(value read rates), \"data_sent\": 0, \"data_decoded\": $(value decoded rates), \"data_waited\": "
 expect 0 "$DLX_BUILD/dlx-report" runs/one
 grep -q exposed out && fail "a report on one rank has columns for several"
+expect 0 "$DLX_BUILD/dlx-report" --speed runs/one
+says out '  GB read'
+grep -q exposed out && fail "a table of speeds on one rank has columns for several"
 pass

@@ -18,6 +18,8 @@
 #include "data/labels_stored.h"
 #include "data_fixture.h"
 
+static struct ynode shuffled = { .kind = Y_SCALAR, .text = "true" };
+
 #define A 4
 #define B 3
 #define N (A + B)
@@ -28,7 +30,7 @@ static struct arena *arena;
 static struct loader *start_loader(struct dataset *d, const char *yaml, bool training,
                                    int64_t batch, int64_t threads, int64_t prefetch)
 {
-	struct data_config c = { .shuffle = true, .keep_short_batch = true, .threads = threads,
+	struct data_config c = { .shuffle = &shuffled, .keep_short_batch = true, .threads = threads,
 	                        .prefetch = prefetch };
 	const struct loader_options o = { .config = &c, .training = training, .seed = 5,
 	                                 .batch_size = batch, .target_dtype = DTYPE_I32 };
@@ -76,6 +78,27 @@ static void test_dataset(void **state)
 	assert_int_equal(counts[2], 0);
 	assert_int_equal(dataset_statistics(d)[0].count, N * HEIGHT * (WIDTH - 1));
 	assert_true(fabs(dataset_statistics(d)[0].mean - sum / (N * HEIGHT * (WIDTH - 1))) < 1e-9);
+	dataset_free(d);
+}
+
+/* Each sample is counted as often as it is read, by its stored and its raw bytes. */
+static void test_counts(void **state)
+{
+	struct dataset *d = fixture_open(files, 2);
+	struct record *r;
+	struct data_bytes b = dataset_bytes(d);
+	uint64_t stored = 0;
+	assert_int_equal(b.read + b.sent + b.decoded, 0);
+	assert_int_equal(record_open(&r, files[0]), 0);
+	for (int k = 0; k < record_chunks(r, 2); k++)
+		stored += record_chunk_get(r, 2, k).stored;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(dataset_read(d, 2, NULL, NULL), 0);
+	b = dataset_bytes(d);
+	assert_int_equal(b.read, 3 * stored);
+	assert_int_equal(b.decoded, 3 * record_size_bytes(record_info(r), 0));
+	assert_int_equal(b.sent, 0);
+	record_free(r);
 	dataset_free(d);
 }
 
@@ -161,7 +184,8 @@ static const char *const sizes[] = { "test_loader_s.tmp.dlx", "test_loader_t.tmp
 
 static int open_sizes(struct loader **l, struct dataset *d, const char *yaml, bool training)
 {
-	struct data_config c = {.shuffle = true, .keep_short_batch = true, .threads = 2, .prefetch = 1};
+	struct data_config c = { .shuffle = &shuffled, .keep_short_batch = true, .threads = 2,
+	                        .prefetch = 1 };
 	const struct loader_options o = {.config = &c, .training = training, .seed = 5, .batch_size = 4,
 		.target_dtype = DTYPE_I32 };
 	assert_int_equal(ytree_parse(arena, "t.yaml", yaml, &c.transforms), 0);
@@ -467,7 +491,8 @@ static void check_share(struct sharded *d, const struct batch *b)
 
 static void deal(struct dataset *d, int ranks, int64_t batch_size, bool training)
 {
-	struct data_config c = {.shuffle = true, .keep_short_batch = true, .threads = 1, .prefetch = 1};
+	struct data_config c = { .shuffle = &shuffled, .keep_short_batch = true, .threads = 1,
+	                        .prefetch = 1 };
 	struct loader_options o = { .config = &c, .training = training, .seed = 5,
 		.target_dtype = DTYPE_I32 };
 	struct sharded t;
@@ -677,6 +702,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_dataset),
+		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_merged_statistics),
 		cmocka_unit_test(test_glob_and_missing),
 		cmocka_unit_test(test_validation_order),

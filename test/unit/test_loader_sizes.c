@@ -12,6 +12,8 @@
 
 #include "data_fixture.h"
 
+static struct ynode shuffled = { .kind = Y_SCALAR, .text = "true" };
+
 static const char *const sizes[] = { "test_loader_sizes_s.tmp.dlx", "test_loader_sizes_t.tmp.dlx",
 	"test_loader_sizes_u.tmp.dlx" };
 
@@ -28,7 +30,7 @@ static struct dataset *open_mixed(void)
 
 static struct loader *mixed_loader(struct dataset *d, int rank, int ranks, bool keep, double alpha)
 {
-	const struct data_config c = { .shuffle = true, .keep_short_batch = keep, .threads = 2,
+	const struct data_config c = { .shuffle = &shuffled, .keep_short_batch = keep, .threads = 2,
 		.prefetch = 2, .mixup = { alpha } };
 	const struct loader_options o = { .config = &c, .training = true, .seed = 5,
 		.batch_size = GLOBAL / ranks, .step_batches = EACH, .rank = rank, .ranks = ranks,

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Bytes that the samples of a set have cost, counted by the threads that decode them. */
+#include <stdatomic.h>
+
+#include "base/mem.h"
+#include "data/dataset_files.h"
+
+struct data_counts {
+	_Atomic int64_t read, sent, decoded;
+};
+
+struct data_counts *data_counts_new(void)
+{
+	return mem_calloc(1, sizeof(struct data_counts));
+}
+
+void data_counts_free(struct data_counts *c)
+{
+	mem_free(c);
+}
+
+void data_counts_add(struct data_counts *c, struct data_bytes b)
+{
+	atomic_fetch_add(&c->read, b.read);
+	atomic_fetch_add(&c->sent, b.sent);
+	atomic_fetch_add(&c->decoded, b.decoded);
+}
+
+struct data_bytes dataset_bytes(const struct dataset *d)
+{
+	struct data_counts *c = d->counts;
+	return (struct data_bytes){ atomic_load(&c->read), atomic_load(&c->sent),
+		atomic_load(&c->decoded) };
+}

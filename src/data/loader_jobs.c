@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What background threads do: a sample is decoded, transformed and put in its place of a batch. */
+#include "data/loader_state.h"
+
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/trace.h"
+
+static struct worker *borrow(struct loader *l)
+{
+	struct worker *w;
+	pthread_mutex_lock(&l->lock);
+	w = l->idle;
+	BUG_IF(!w, "more decode jobs at once than threads");
+	l->idle = w->next;
+	pthread_mutex_unlock(&l->lock);
+	return w;
+}
+
+/* Keeps the error of the sample that comes first in the batch, so that what is reported does
+ * not depend on timing. */
+static void keep_error(struct slot *s, const struct job *j, int rc)
+{
+	if (s->rc == 0 || j->at < s->failed_at) {
+		struct err_record mine;
+
+		err_take(&mine);
+		if (s->rc < 0)
+			err_give(&s->error);   /* to be dropped below */
+		s->error = mine;
+		s->rc = rc;
+		s->failed_at = j->at;
+	}
+	err_clear();
+}
+
+static void finish(struct loader *l, struct worker *w, const struct job *j, int rc)
+{
+	struct slot *s = j->slot;
+	pthread_mutex_lock(&l->lock);
+	if (rc < 0)
+		keep_error(s, j, rc);
+	w->next = l->idle;
+	l->idle = w;
+	if (--s->pending == 0)
+		pthread_cond_signal(&l->done);
+	pthread_mutex_unlock(&l->lock);
+}
+
+/* Returns the end of the span. */
+static double note_job(const char *what, const struct job *j, double start)
+{
+	double end = io_seconds();
+	trace_add(&(struct trace_span){ .lane = TRACE_DATA, .name = what, .of = "sample",
+		.number = j->sample,
+		.start = start, .end = end });
+	return end;
+}
+
+/* Sample j->sample, or the one it is blended with, in a walk of its source. */
+static int make_sample(const struct job *j, struct worker *w, int64_t sample, int64_t walk,
+                       void *input, void *target)
+{
+	const struct slot *s = j->slot;
+	struct loader *l = s->l;
+	const void *stored_input, *stored_target;
+	double start = trace_on() ? io_seconds() : 0, decoded = 0;
+	const int64_t stored = sample % dataset_info(l->d)->samples;
+	const int size = dataset_size_of(l->d, stored);
+	int rc = dataset_decode(l->d, w->decode, stored, &stored_input, &stored_target);
+	if (rc == 0)
+		rc = labels_stored_check(&l->labels, l->d, stored, stored_target);
+	if (start > 0)
+		decoded = note_job("decode", j, start);
+	if (rc == 0)
+		rc = transform_run(l->chain[size], w->transform[size], walk, sample, stored_input,
+		                   stored_target, input, target);
+	if (start > 0)
+		note_job("transform", j, decoded);
+	return rc;
+}
+
+static int blend(const struct job *j, struct worker *w, void *input)
+{
+	const struct slot *s = j->slot;
+	const struct loader_end *e = &s->l->end[s->batch.size];
+	const size_t at = (size_t)(j->at * e->target_count) * e->target_size;
+	TRY(make_sample(j, w, j->partner, j->partner_walk, w->partner, s->other + at));
+	mixup_blend(input, w->partner, e->input_count, s->batch.share);
+	return 0;
+}
+
+void loader_run_job(void *arg)
+{
+	const struct job *j = arg;
+	const struct slot *s = j->slot;
+	struct loader *l = s->l;
+	const struct loader_end *e = &l->end[s->batch.size];
+	struct worker *w = borrow(l);
+	void *input = s->input + (size_t)(j->at * e->input_count) * e->input_size;
+	void *target = s->target + (size_t)(j->at * e->target_count) * e->target_size;
+	int rc = make_sample(j, w, j->sample, j->walk, input, target);
+	if (rc == 0 && l->mixes)
+		rc = blend(j, w, input);
+	finish(l, w, j, rc);
+}
+
+/* --- creation --- */
+
+static struct transform_scratch **make_scratches(const struct loader *l)
+{
+	struct transform_scratch **s = mem_calloc((size_t)l->nsizes, sizeof *s);
+	for (int k = 0; k < l->nsizes; k++)
+		s[k] = l->chain[k] ? transform_scratch_new(l->chain[k]) : NULL;
+	return s;
+}
+
+static void free_worker(const struct loader *l, struct worker *w)
+{
+	dataset_scratch_free(w->decode);
+	for (int k = 0; w->transform && k < l->nsizes; k++)
+		transform_scratch_free(w->transform[k]);
+	mem_free(w->transform);
+	mem_free(w->partner);
+}
+
+void loader_make_workers(struct loader *l, int n)
+{
+	l->nworkers = n;
+	l->worker = mem_calloc((size_t)n, sizeof(*l->worker));
+	for (int i = 0; i < n; i++) {
+		l->worker[i].decode = dataset_scratch_new(l->d);
+		l->worker[i].transform = make_scratches(l);
+		if (l->mixes)
+			l->worker[i].partner = mem_calloc((size_t)l->end[0].input_count, sizeof(float));
+		l->worker[i].next = l->idle;
+		l->idle = &l->worker[i];
+	}
+}
+
+void loader_free_workers(struct loader *l)
+{
+	for (int i = 0; i < l->nworkers; i++)
+		free_worker(l, &l->worker[i]);
+	mem_free(l->worker);
+}

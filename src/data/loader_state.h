@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A loader's parts; private to loader*.c. The loop's thread alone walks the ring and the order of
+ * samples; a background thread touches only the slot of its job, its own scratch, and under the
+ * lock the slot's `pending` and error. */
+#ifndef DLX_DATA_LOADER_STATE_H
+#define DLX_DATA_LOADER_STATE_H
+
+#include <pthread.h>
+
+#include "base/err.h"
+#include "data/dataset.h"
+#include "data/draws.h"
+#include "data/epoch_order.h"
+#include "data/labels_stored.h"
+#include "data/loader_chains.h"
+
+struct slot;
+
+struct job {                        /* one sample of one batch */
+	struct slot *slot;
+	int64_t at;                     /* in the batch */
+	int64_t sample;                 /* i + w n: window w of sample i of n */
+	int64_t partner;                /* the sample that mixup blends in, numbered likewise */
+	int64_t walk, partner_walk;     /* of their source, by which they are transformed */
+};
+
+struct slot {
+	struct loader *l;
+	struct batch batch;
+	char *input, *target;
+	char *other;                    /* NULL: no mixup */
+	struct job *job;
+	int64_t pending;                /* jobs not done; under the lock */
+	int rc;                         /* of the first sample that failed; under the lock */
+	int64_t failed_at;
+	struct err_record error;
+};
+
+struct worker {                     /* what a running job borrows */
+	struct dataset_scratch *decode;
+	struct transform_scratch **transform;  /* of each size */
+	float *partner;                 /* an input to blend with; NULL: no mixup */
+	struct worker *next;
+};
+
+struct loader {
+	struct dataset *d;
+	struct transform_chain **chain;        /* of each size of samples as stored, or of `size`
+	                                        * alone */
+	int nsizes, size;                      /* size: one that has a chain */
+	bool one_size;                         /* there are no samples but of `size` */
+	struct loader_end *end;                /* what batches are of; several in training alone */
+	int nends, *end_of;                    /* end_of: by size as stored */
+	struct label_rule labels;
+	struct mixup_config mixup;
+	bool training, shuffle, within_host, mixes;
+	uint64_t seed;
+	int64_t batch_size;
+	int64_t rank, ranks, micro;
+	struct epoch_order order;
+	struct draws *draws;                   /* NULL: the order is that of `order` */
+	int64_t *walk;                         /* by place; NULL: the epoch's */
+	int64_t epoch, index;                  /* the batch to start next */
+	int64_t first_epoch, first_index;      /* where it was sent last; -1: nothing is started yet */
+	int nslots, head;                      /* head: the slot loader_next takes */
+	struct slot *slot;
+	bool taken;                            /* the slot before head is the caller's */
+	void *memory;
+	size_t bytes;
+	double waited;
+	struct pool *pool;
+	pthread_mutex_t lock;
+	pthread_cond_t done;                   /* some slot's pending became 0 */
+	struct worker *idle, *worker;
+	int nworkers;
+};
+
+/* --- loader_jobs.c --- */
+
+/* l->nworkers and their scratch memory. */
+void loader_make_workers(struct loader *l, int n);
+void loader_free_workers(struct loader *l);
+/* A job of the pool; arg: a struct job. */
+void loader_run_job(void *arg);
+
+#endif
