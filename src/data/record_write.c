@@ -329,10 +329,22 @@ static void build_tail(struct record_writer *w, struct buf *tail)
 	buf_add(tail, bytes, FOOTER2_BYTES);
 }
 
-int record_commit(struct record_writer *w)
+void record_set_axes(struct record_writer *w, const struct axes *axes)
+{
+	w->info.axes = axes_copy(w->a, axes);
+}
+
+int64_t record_written(const struct record_writer *w, uint64_t *bytes)
+{
+	*bytes = w->at;
+	return w->n;
+}
+
+int record_finish(struct record_writer *w, struct io_file **file)
 {
 	struct buf tail = BUF_INIT;
 	int rc;
+	*file = NULL;
 	if (w->n == 0) {
 		rc = ERR(E_DATA, NULL, "'%s': no samples to write", w->path);
 		goto out;
@@ -340,14 +352,23 @@ int record_commit(struct record_writer *w)
 	finish_info(w);
 	build_tail(w, &tail);
 	rc = io_write(w->file, tail.data, tail.len);
+	if (rc == 0)
+		rc = io_finish(w->file);
 	if (rc < 0)
 		goto out;
-	rc = io_commit(w->file);
+	*file = w->file;
 	w->file = NULL;
 out:
 	buf_release(&tail);
 	record_discard(w);
 	return rc;
+}
+
+int record_commit(struct record_writer *w)
+{
+	struct io_file *file;
+	TRY(record_finish(w, &file));
+	return io_commit(file);
 }
 
 void record_discard(struct record_writer *w)
