@@ -221,24 +221,35 @@ static void mark_missing(const struct column *c, double *v, int64_t n)
 			v[i] = NAN;
 }
 
-static int file_of(const struct column *c, int64_t i)
+/* The last file that begins at sample i or before it. */
+int column_file_of(const struct column *c, int64_t i)
 {
-	int f = c->file_a_sample ? (int)i : 0;
-	while (!c->file_a_sample && !c->repeated && i >= c->first[f + 1])
-		f++;
-	return f;
+	int low = 0, high = c->nfiles - 1;
+	if (c->repeated)
+		return 0;
+	if (c->file_a_sample)
+		return (int)i;
+	while (low < high) {
+		const int middle = low + (high - low + 1) / 2;
+
+		if (c->first[middle] <= i)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
 }
 
 int column_shape(struct column *c, int64_t i, struct shape *out)
 {
-	TRY(open_file(c, file_of(c, i)));
+	TRY(open_file(c, column_file_of(c, i)));
 	*out = c->file_a_sample && !c->repeated ? c->source->shape : c->sample;
 	return 0;
 }
 
 int column_read(struct column *c, int64_t i, double *values)
 {
-	const int f = file_of(c, i);
+	const int f = column_file_of(c, i);
 	struct shape shape;
 	int64_t n;
 	int rc;

@@ -41,6 +41,8 @@ int column_open(struct column *c, const char *path, const char *variable, const 
 void column_release(struct column *c);      /* a zeroed one is fine */
 /* Makes the first file's whole array, without an axis of samples, each of n samples. */
 void column_repeat(struct column *c, int64_t n);
+/* The number of sample i's file. */
+int column_file_of(const struct column *c, int64_t i);
 /* Opens this file, if another one is open. */
 int column_file(struct column *c, int f);
 /* Of one file: makes it one sample, or its first axis that of samples. E_DATA. */

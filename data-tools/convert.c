@@ -26,6 +26,10 @@
 #include "config.h"
 #include "guard.h"
 #include "select.h"
+#include "yaml/schema_units.h"
+
+#define NO_SEED (-1)
+#define DEFAULT_SEED 1
 
 static const char usage[] =
 	"usage: dlx-convert [OPTIONS] --input PATH[:NAME,...] [--target PATH[:NAME,...]] -o OUT.dlx";
@@ -80,6 +84,14 @@ static const struct option_row rows[] = {
 	{ "dtype", 0, OPTION_TEXT, AT(dtype), "TYPE",
 	  .doc = "of the stored input: f32 f64 f16 bf16 i8 u8 i16 ..." },
 	{ "target-dtype", 0, OPTION_TEXT, AT(target_dtype), "TYPE", .doc = "of the stored target" },
+	{ "split", 0, OPTION_TEXT, AT(split_options.split), "LIST",
+	  .doc = "parts in files of their own: train=0.8,validation=0.1,test=0.1" },
+	{ "seed", 0, OPTION_INT, AT(split_options.seed), "N", .min = 0, .max = INT64_MAX,
+	  .doc = "of --split; default: 1" },
+	{ "group-by", 0, OPTION_TEXT, AT(split_options.group_by), "HOW",
+	  .doc = "what no split cuts in two: file, key or a pattern with parentheses" },
+	{ "shard", 0, OPTION_TEXT, AT(shard), "SIZE",
+	  .doc = "numbered files of about this size, as 2GiB" },
 	{ "level", 'l', OPTION_INT, AT(level), "N", .min = 1, .max = 19,
 	  .doc = "zstd compression level, 1 to 19 (3)" },
 	{ "like", 0, OPTION_TEXT, AT(like_file), "RECORD",
@@ -111,6 +123,11 @@ static int read_options(struct conversion *c, int argc, char **argv)
 	if (c->targets.n && c->separate)
 		return ERR(E_USAGE, NULL, "--separate is for inputs without targets: convert each input "
 		           "with its target by itself, as data.train takes several records");
+	if (c->separate && (c->split_options.split || c->split_options.group_by || c->shard))
+		return ERR(E_USAGE, NULL, "--separate makes a record of each size; --split, --group-by and "
+		           "--shard are without it");
+	if (c->split_options.seed != NO_SEED && !c->split_options.split)
+		return ERR(E_USAGE, NULL, "--seed is for --split");
 	return c->targets.n ? 0 : check_no_target(c);
 }
 
@@ -176,6 +193,13 @@ static int read_edges(struct conversion *c)
 			           c->edges[i - 1]);
 	if (c->nedges >= RECORD_MAX_CLASSES)
 		return ERR(E_USAGE, NULL, "--classes: more than %d classes", RECORD_MAX_CLASSES);
+	return 0;
+}
+
+static int read_shard(struct conversion *c)
+{
+	if (c->shard && (!units_bytes(c->shard, &c->shard_bytes) || c->shard_bytes < 1))
+		return ERR(E_USAGE, NULL, "--shard: '%s' is no size, as 512MiB or 2GiB", c->shard);
 	return 0;
 }
 
@@ -393,8 +417,12 @@ int convert_plan(struct conversion *c, struct arena *a)
 	TRY(read_like(c, a));
 	TRY(read_edges(c));
 	TRY(read_ignore(c));
+	TRY(read_shard(c));
+	if (c->split_options.seed == NO_SEED)
+		c->split_options.seed = DEFAULT_SEED;
 	TRY(open_sides(c));
 	TRY(check_samples(c));
+	TRY(split_plan(&c->split, a, &c->split_options, c->input));
 	TRY(select_samples(c->samples, side_samples(c->input), &c->sample, &c->nsamples));
 	TRY(plan_input(c, a));
 	TRY(plan_target(c, a));
@@ -451,7 +479,7 @@ static int run_command(void *arg)
 {
 	const int argc = ((struct command *)arg)->argc;
 	char **argv = ((struct command *)arg)->argv;
-	struct conversion c = { .level = 3 };
+	struct conversion c = { .level = 3, .split_options.seed = NO_SEED };
 	struct arena *a = arena_new();
 	int rc;
 	signals_block();

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * dlx-convert in three parts: convert.c turns the command line into this plan, convert_run.c
- * carries it out, and convert_each.c does so file by file for --separate. */
+ * dlx-convert: convert.c turns the command line into this plan, with convert_split.c, convert_run.c
+ * carries it out, into the files of convert_files.c, and convert_each.c does so file by file for
+ * --separate. */
 #ifndef DLX_DATA_TOOLS_CONVERT_H
 #define DLX_DATA_TOOLS_CONVERT_H
 
+#include "convert_split.h"
 #include "data/record.h"
 #include "side.h"
 
@@ -15,6 +17,8 @@ struct conversion {
 	const char *dtype, *target_dtype, *input_layout, *target_layout, *like_file;
 	double fill;
 	int64_t ignore, level;           /* ignore: RECORD_NO_IGNORE if not given */
+	struct split_options split_options;
+	const char *shard;
 	bool validity_mask, concatenate, labels, separate, quiet, help, version;
 	const char *ignore_text;
 	/* as planned */
@@ -25,6 +29,8 @@ struct conversion {
 	double *missing_values, *edges;
 	int nedges;
 	int64_t *sample, nsamples;
+	struct split split;
+	double shard_bytes;              /* 0: no shards */
 	struct record_info info;
 };
 
@@ -40,12 +46,12 @@ int convert_each(const struct conversion *c);
 /* --- for several plans of samples of one kind --- */
 
 struct run;
-/* Begins a record for what c is planned to write. */
-int run_open(struct run **out, struct conversion *c, const char *path);
+/* Begins a record for what c is planned to write, and borrows c; path is in place of its output. */
+struct run *run_new(const struct conversion *c, const char *path);
 /* Adds c's samples. */
 int run_add(struct run *r, struct conversion *c);
-/* Makes the record visible if rc is 0; frees r, which may be NULL. Returns rc or what went
- * wrong. */
-int run_close(struct run *r, int rc);
+/* Makes the record visible if rc is 0, and tells what is in it; frees r, which may be NULL. Returns
+ * rc or what went wrong. */
+int run_close(struct run *r, int rc, bool tell);
 
 #endif

@@ -38,22 +38,20 @@ static void drop_last(struct each *e)
 
 static int close_record(struct each *e, int rc)
 {
-	rc = run_close(e->run, rc);
+	rc = run_close(e->run, rc, false);
 	e->run = NULL;
 	return rc;
 }
 
-static int open_record(struct each *e, struct conversion *c)
+static void open_record(struct each *e, const struct conversion *c)
 {
 	const char *out = e->all->output;
 	const int stem = (int)(strlen(out) - (io_ends_in(out, ".dlx") ? strlen(".dlx") : 0));
 	struct buf path = BUF_INIT;
-	int rc;
 	buf_printf(&path, "%.*s-%06d.dlx", stem, out, e->records++);
-	rc = run_open(&e->run, c, path.data);
+	e->run = run_new(c, path.data);
 	buf_release(&path);
 	e->info = c->info;
-	return rc;
 }
 
 /* Printed where it differs from that of the file before. */
@@ -96,7 +94,7 @@ static int add_planned(struct each *e, const char *file, struct conversion *c)
 	               !shape_equal(&c->info.input.shape, &e->info.input.shape)))
 		TRY(close_record(e, 0));
 	if (!e->run)
-		TRY(open_record(e, c));
+		open_record(e, c);
 	return run_add(e->run, c);
 }
 

@@ -4,20 +4,17 @@
  * missing, makes the validity mask, the fill values and the classes, and hands it to the record
  * writer. */
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/err.h"
-#include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/shown.h"
 #include "convert.h"
+#include "convert_files.h"
 #include "target_seen.h"
 
 struct run {
 	struct conversion *c;
-	struct record_writer *w;
+	struct files *files;
 	struct shape shape[2];         /* of the sample's input and target */
 	double *input, *target;        /* (C, ...), NaN where missing */
 	void *input_out, *target_out;
@@ -176,10 +173,13 @@ static int read_sample(struct run *r, int64_t sample)
 	return 0;
 }
 
-static int convert_sample(struct run *r, int64_t sample)
+/* at: the sample's place among those chosen. */
+static int convert_sample(struct run *r, int64_t at)
 {
 	const struct conversion *c = r->c;
 	const struct record_info *i = &c->info;
+	const int64_t sample = c->sample[at];
+	struct record_writer *w;
 	TRY(begin_sample(r, sample));
 	const int64_t n = shape_count(&r->shape[0]), tn = shape_count(&r->shape[1]);
 	TRY(read_sample(r, sample));
@@ -192,9 +192,11 @@ static int convert_sample(struct run *r, int64_t sample)
 		TRY(make_labels(r, sample, tn));
 	TRY(narrow(r, &i->input, r->input_out, r->input, n, sample));
 	TRY(narrow(r, &i->target, r->target_out, r->target, tn, sample));
-	return record_add(r->w, &(struct record_sample){
+	TRY(files_next(r->files, at, &w));
+	return record_add(w, &(struct record_sample){
 		.data = (const void *const[]){ r->input_out, r->target_out }, .shape = r->shape,
-		.key = side_key(c->input, sample) });
+		.key = side_key(c->input, sample),
+		.group = c->split.group ? c->split.group[sample] : NULL });
 }
 
 static void warn_of_values(const struct run *r)
@@ -219,70 +221,33 @@ static void warn_of_values(const struct run *r)
 		                           "leaves them out");
 }
 
-static void print_array(const char *name, const struct record_info *i,
-                        const struct record_array *a)
+struct run *run_new(const struct conversion *c, const char *path)
 {
-	char text[SHAPE_TEXT];
-	printf("  %-7s %s %s", name, dtype_name(a->dtype), shape_text(&a->shape, text));
-	if (i->nsizes > 1)
-		printf(" and %d other size%s", i->nsizes - 1, i->nsizes > 2 ? "s" : "");
-	for (int64_t k = 0; a->channels && k < (a->shape.nd ? a->shape.d[0] : 1) && k < 16; k++)
-		printf("%s%s", k ? ", " : "  ", shown(a->channels[k]));
-	printf("\n");
-}
-
-static int summary(const struct conversion *c)
-{
-	const struct record_info *i;
-	struct record *r;
-	if (!io_is_regular(c->output))
-		return 0;   /* a pipe or a device is not read again */
-	TRY(record_open(&r, c->output));
-	i = record_info(r);
-	printf("%s: %lld samples, %.2f MiB (%.2f MiB raw)\n", shown(c->output), (long long)i->samples,
-	       (double)record_file_bytes(r) / 1048576,
-	       record_all_bytes(i) / 1048576);
-	print_array("input", i, &i->input);
-	if (record_has_target(i))
-		print_array("target", i, &i->target);
-	for (int k = 0; i->class_counts && k < i->nclasses && k < 64; k++)
-		printf("%s%s %lld", k ? ", " : "  classes ", i->classes ? shown(i->classes[k]) : "",
-		       (long long)i->class_counts[k]);
-	if (i->class_counts)
-		printf("%s\n", i->nclasses > 64 ? ", ..." : "");
-	record_free(r);
-	return 0;
-}
-
-int run_open(struct run **out, struct conversion *c, const char *path)
-{
-	struct record_writer *w;
-	*out = NULL;
-	TRY(record_create(&w, path, &c->info, (int)c->level));
-	struct run *r = *out = mem_calloc(1, sizeof *r);
-	r->w = w;
+	struct run *r = mem_calloc(1, sizeof *r);
+	r->files = files_new(c, path);
 	r->target_seen = mem_calloc(1, sizeof(*r->target_seen));
-	return 0;
+	return r;
 }
 
 int run_add(struct run *r, struct conversion *c)
 {
 	r->c = c;
+	files_use(r->files, c);
 	for (int64_t k = 0; k < c->nsamples; k++)
-		TRY(convert_sample(r, c->sample[k]));
+		TRY(convert_sample(r, k));
 	return 0;
 }
 
-int run_close(struct run *r, int rc)
+int run_close(struct run *r, int rc, bool tell)
 {
 	if (!r)
 		return rc;
-	if (rc == 0)
-		rc = record_commit(r->w);
-	else
-		record_discard(r->w);
+	rc = files_commit(r->files, rc);
 	if (rc == 0)
 		warn_of_values(r);
+	if (rc == 0 && tell)
+		rc = files_tell(r->files);
+	files_free(r->files);
 	mem_free(r->input);
 	mem_free(r->target);
 	mem_free(r->input_out);
@@ -294,10 +259,6 @@ int run_close(struct run *r, int rc)
 
 int convert_run(struct conversion *c)
 {
-	struct run *r;
-	int rc = run_open(&r, c, c->output);
-	if (rc == 0)
-		rc = run_add(r, c);
-	rc = run_close(r, rc);
-	return rc == 0 && !c->quiet ? summary(c) : rc;
+	struct run *r = run_new(c, c->output);
+	return run_close(r, run_add(r, c), !c->quiet);
 }

@@ -163,7 +163,7 @@ int side_files(const struct side *s, const char *const **paths)
 
 static const char *file_name(const struct column *c, int64_t i)
 {
-	return c->file[c->file_a_sample && !c->repeated ? i : 0];
+	return c->file[column_file_of(c, i)];
 }
 
 static int size_fault(const struct side *s, const struct column *c, int64_t i,
@@ -229,6 +229,14 @@ struct column *side_first_moving(const struct side *s)
 const char *side_name(const struct side *s, int64_t i)
 {
 	return file_name(side_first_moving(s), i);
+}
+
+struct side_origin side_origin(const struct side *s, int64_t i)
+{
+	const struct column *c = side_first_moving(s);
+	const int f = column_file_of(c, i);
+	return (struct side_origin){ c->file[f], c->file_a_sample ? -1 :
+	                            c->repeated ? i : i - c->first[f] };
 }
 
 const char *side_key(const struct side *s, int64_t i)

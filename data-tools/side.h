@@ -61,6 +61,9 @@ int side_size(struct side *s, int64_t i, struct shape *out);
  * sample; else NULL. */
 const char *side_name(const struct side *s, int64_t i);
 const char *side_key(const struct side *s, int64_t i);
+/* Where sample i is: its file, or the first of several, and its row there; -1: it is the file. */
+struct side_origin { const char *file; int64_t row; };
+struct side_origin side_origin(const struct side *s, int64_t i);
 /* Sample i of side_size's shape, missing values as NaN, channels first. */
 int side_read(struct side *s, int64_t i, double *values);
 

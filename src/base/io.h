@@ -79,7 +79,11 @@ int io_write(struct io_file *f, const void *p, size_t n);      /* all of n, or a
  * written in place: it has no places. */
 int io_write_at(struct io_file *f, uint64_t at, const void *p, size_t n);
 uint64_t io_tell(const struct io_file *f);                     /* bytes written so far */
-/* fsync, rename to the final name, fsync of the folder; frees f whatever the outcome. */
+/* Nothing more is written: fsync and close, still under the temporary name. So several files can be
+ * whole before the first of them gets its name by io_commit. */
+int io_finish(struct io_file *f);
+/* io_finish unless that was done, rename to the final name, fsync of the folder; frees f whatever
+ * the outcome. */
 int io_commit(struct io_file *f);
 /* Removes the temporary file and frees f. NULL is fine. */
 void io_discard(struct io_file *f);

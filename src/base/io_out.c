@@ -349,9 +349,8 @@ static int sync_fd(int fd)
 
 /* --- ending --- */
 
-static int commit(struct io_file *f)
+int io_finish(struct io_file *f)
 {
-	struct buf folder = BUF_INIT;
 	int rc;
 	if (f->failed)
 		return ERR(E_IO, NULL, "'%s' is not kept: an earlier write to it failed", f->path);
@@ -359,8 +358,15 @@ static int commit(struct io_file *f)
 		return io_fail(E_IO, "sync", f->path);
 	rc = close(f->fd);
 	f->fd = -1;
-	if (rc != 0 && errno != EINTR)
-		return io_fail(E_IO, "write", f->path);
+	return rc != 0 && errno != EINTR ? io_fail(E_IO, "write", f->path) : 0;
+}
+
+static int commit(struct io_file *f)
+{
+	struct buf folder = BUF_INIT;
+	int rc;
+	if (f->fd >= 0 || f->failed)
+		TRY(io_finish(f));
 	if (!f->temporary)
 		return 0;
 	if (rename(f->temporary, f->final) != 0)

@@ -139,8 +139,15 @@ struct record_sample {
 int record_add(struct record_writer *w, const struct record_sample *s);
 /* The same of input and target of info's shapes. */
 int record_append(struct record_writer *w, const void *input, const void *target);
+/* Where the samples are, in place of info's axes: of all that were written. Copied. */
+void record_set_axes(struct record_writer *w, const struct axes *axes);
+/* How many samples and bytes are written. */
+int64_t record_written(const struct record_writer *w, uint64_t *bytes);
 /* Writes all behind the samples and makes the file visible. Frees w whatever the outcome. */
 int record_commit(struct record_writer *w);
+/* The same, but the whole file keeps its temporary name until io_commit of *file. */
+struct io_file;
+int record_finish(struct record_writer *w, struct io_file **file);
 /* Frees w and removes the temporary file. NULL is fine. */
 void record_discard(struct record_writer *w);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Means and variances are merged sample by sample (Chan, Golub, LeVeque 1983), so their error
+ * Means and variances are merged piece by piece (Chan, Golub, LeVeque 1983), so their error
  * does not grow with the number of samples. */
 #include "data/record_measure.h"
 
@@ -9,11 +9,6 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-
-struct moments {
-	int64_t n;
-	double mean, m2, min, max;
-};
 
 void measure_open(struct measure *m, const struct record_info *i)
 {
@@ -55,7 +50,7 @@ static void moments_merge(struct moments *m, const struct moments *s)
 
 /* n values, those where mask (if any) is not 0 and that are finite. Two passes: sum, then
  * squared deviations. */
-static void moments_add(struct moments *m, const double *v, const double *mask, int64_t n)
+static struct moments moments_of(const double *v, const double *mask, int64_t n)
 {
 	struct moments s = { .min = INFINITY, .max = -INFINITY };
 	double sum = 0;
@@ -68,12 +63,12 @@ static void moments_add(struct moments *m, const double *v, const double *mask, 
 		s.max = fmax(s.max, v[i]);
 	}
 	if (s.n == 0)
-		return;
+		return s;
 	s.mean = sum / (double)s.n;
 	for (int64_t i = 0; i < n; i++)
 		if (isfinite(v[i]) && !(mask && mask[i] == 0))
 			s.m2 += (v[i] - s.mean) * (v[i] - s.mean);
-	moments_merge(m, &s);
+	return s;
 }
 
 static void make_room(struct measure *m, int64_t points)
@@ -87,8 +82,8 @@ static void make_room(struct measure *m, int64_t points)
 	m->mask = mem_alloc((size_t)points * sizeof(double));
 }
 
-void measure_array(struct measure *m, const struct record_info *i, int k,
-                   const struct shape *shape, const void *data)
+void measure_moments(struct measure *m, const struct record_info *i, int k,
+                     const struct shape *shape, const void *data, struct moments *out)
 {
 	const struct record_array *a = record_array_get(i, k);
 	const int mask = k == 0 ? i->mask : -1;
@@ -100,8 +95,14 @@ void measure_array(struct measure *m, const struct record_info *i, int k,
 		dtype_convert(DTYPE_F64, m->mask, a->dtype, v + (size_t)mask * bytes, points);
 	for (int c = 0; c < a->nstats; c++) {
 		dtype_convert(DTYPE_F64, m->values, a->dtype, v + (size_t)c * bytes, points);
-		moments_add(&m->of[k][c], m->values, mask >= 0 && c != mask ? m->mask : NULL, points);
+		out[c] = moments_of(m->values, mask >= 0 && c != mask ? m->mask : NULL, points);
 	}
+}
+
+void measure_add(struct measure *m, const struct record_info *i, int k, const struct moments *of)
+{
+	for (int c = 0; c < record_array_get(i, k)->nstats; c++)
+		moments_merge(&m->of[k][c], &of[c]);
 }
 
 const struct channel_stats *measure_stats(const struct measure *m, struct arena *a, int k, int n)
@@ -138,6 +139,38 @@ static void grow_counts(struct measure *m, int64_t v)
 	m->ncounts = (int)v + 1;
 }
 
+void measure_add_counts(struct measure *m, const int64_t *counts, int n)
+{
+	if (n > 0)
+		grow_counts(m, n - 1);
+	for (int v = 0; v < n; v++)
+		m->counts[v] += counts[v];
+}
+
+/* Whether it is the ignored one or a class. */
+static bool is_known(const struct record_info *i, int64_t v)
+{
+	return v == i->ignore || i->nclasses == 0 || (v >= 0 && v < i->nclasses);
+}
+
+static int unknown_label(const struct record_info *i, const char *path, int64_t sample, int64_t v)
+{
+	return ERR(E_DATA, NULL, "'%s': sample %lld: target value %lld is neither one of the %d "
+	           "classes nor the ignore value", path, (long long)sample, (long long)v, i->nclasses);
+}
+
+int measure_check_labels(const struct record_info *i, const void *target, int64_t n,
+                         const char *path, int64_t sample)
+{
+	for (int64_t k = 0; k < n; k++) {
+		const int64_t v = label(i->target.dtype, target, k);
+
+		if (!is_known(i, v))
+			return unknown_label(i, path, sample, v);
+	}
+	return 0;
+}
+
 int measure_labels(struct measure *m, const struct record_info *i, const void *target, int64_t n,
                    const char *path, int64_t sample)
 {
@@ -148,10 +181,8 @@ int measure_labels(struct measure *m, const struct record_info *i, const void *t
 
 		if (v == i->ignore) {
 			m->ignored++;
-		} else if (i->nclasses > 0 && (v < 0 || v >= i->nclasses)) {
-			return ERR(E_DATA, NULL, "'%s': sample %lld: target value %lld is neither one of the "
-			           "%d classes nor the ignore value", path, (long long)sample, (long long)v,
-			           i->nclasses);
+		} else if (!is_known(i, v)) {
+			return unknown_label(i, path, sample, v);
 		} else if (v < 0 || v >= RECORD_MAX_CLASSES) {
 			m->counted = false;
 		} else {

@@ -8,7 +8,11 @@
 #include "base/arena.h"
 #include "data/record.h"
 
-struct moments;
+/* Of the valid values of a channel. */
+struct moments {
+	int64_t n;
+	double mean, m2, min, max;
+};
 
 struct measure {
 	struct moments **of;          /* of each array, of its channels */
@@ -24,10 +28,17 @@ struct measure {
 /* i: what is to be written; the nstats of its arrays are set. */
 void measure_open(struct measure *m, const struct record_info *i);
 void measure_release(struct measure *m);
-/* Array k of a sample, of this shape. */
-void measure_array(struct measure *m, const struct record_info *i, int k,
-                   const struct shape *shape, const void *data);
-/* n labels; E_DATA names the file and the number of the sample. */
+/* Some rows of array k of a sample, of this shape: nstats of it into out. m lends its memory.
+ * measure_add then adds them to m's own, in the order of the rows. */
+void measure_moments(struct measure *m, const struct record_info *i, int k,
+                     const struct shape *shape, const void *data, struct moments *out);
+void measure_add(struct measure *m, const struct record_info *i, int k, const struct moments *of);
+/* Counts of labels 0, 1, ... */
+void measure_add_counts(struct measure *m, const int64_t *counts, int n);
+/* Whether n labels are the classes that i names, or ignored: E_DATA, with file and sample. */
+int measure_check_labels(const struct record_info *i, const void *target, int64_t n,
+                         const char *path, int64_t sample);
+/* Counts n labels; E_DATA names the file and the number of the sample. */
 int measure_labels(struct measure *m, const struct record_info *i, const void *target, int64_t n,
                    const char *path, int64_t sample);
 /* Statistics of array k, in a. */

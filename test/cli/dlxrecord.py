@@ -67,7 +67,7 @@ def stacked(v):
 
 def read(path):
     """The description, and input and target of all samples; target: None where there is none. The
-    description has 'input' and 'target' besides, with the shapes of the first size, and 'keys'."""
+    description has 'input' and 'target' besides, with the shapes of the first size, and 'keys' and 'groups'."""
     data = open(path, "rb").read()
     assert data[:8] == b"DLXREC\r\n" and data[-8:] == b"DLXEND\r\n"
     assert struct.unpack("<II", data[8:16]) == (2, 0)
@@ -79,10 +79,11 @@ def read(path):
         text.setdefault(a["role"], dict(a, shape=text["sizes"][0]["shapes"][k]))
     assert len(data[index:-72]) == 40 * m
     entries = struct.iter_unpack("<5Q", data[index:-72])
-    arrays, text["keys"] = {"input": [], "target": []}, []
+    arrays, text["keys"], text["groups"] = {"input": [], "target": []}, [], []
     for i in range(n):
         first, key, group, k = struct.unpack_from("<4Q", data, table + 32 * i)
-        text["keys"].append(data[texts + key:data.index(b"\0", texts + key)].decode() or None)
+        for texts_of, t in ("keys", key), ("groups", group):
+            text[texts_of].append(data[texts + t:data.index(b"\0", texts + t)].decode() or None)
         for j, a in enumerate(text["arrays"]):
             shape, field = text["sizes"][k]["shapes"][j], a["role"] == "target" and a["dtype"][0] in "fb"
             number = j + (j and "target" not in text)

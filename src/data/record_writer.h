@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A writer's state, which record_write.c and record_add.c share. */
+#ifndef DLX_DATA_RECORD_WRITER_H
+#define DLX_DATA_RECORD_WRITER_H
+
+#include "base/buf.h"
+#include "data/record.h"
+#include "data/record_format.h"
+#include "data/record_measure.h"
+
+struct record_writer {
+	struct arena *a;
+	struct record_info info;      /* its sizes grow as samples of new ones come */
+	struct record_array *extra;
+	struct record_size *size;
+	int size_room;
+	struct io_file *file;
+	char *path;
+	int level;
+	struct record_coder *coder;   /* of record_add; NULL before */
+	struct measure measure;
+	uint8_t *chunk;               /* the strips of a chunk in a row */
+	size_t chunk_room;
+	struct record_row *row;
+	struct record_chunk *index;
+	int64_t n, row_room, chunks, index_room;
+	struct buf texts;
+	uint64_t group;               /* the last sample's */
+	uint64_t at;
+};
+
+#endif
