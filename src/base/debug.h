@@ -25,7 +25,8 @@ struct debug {
 	uint64_t crash_time;         /* crash_at's #N, or 1 */
 	int64_t ranks_per_host;
 	double join_timeout, measure_seconds;
-	bool no_chains, no_depthwise, nccl_alone, strict, slow;
+	int64_t stage_extent;
+	bool no_chains, no_depthwise, nccl_alone, strict, slow, stage_counts;
 	struct debug_fault fault[DEBUG_FAULTS];
 };
 

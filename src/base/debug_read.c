@@ -58,8 +58,9 @@ static const struct word words[] = {
 	{ WORD(crash_at, POINT), .form = "POINT[#N]",
 	  .values = { "ckpt_cleaned", "ckpt_durable", "ckpt_file", "ckpt_folder", "ckpt_frame",
 		"ckpt_hidden",
-	              "ckpt_manifest", "ckpt_removed", "ckpt_renamed", "ckpt_staged" },
-	  .doc = "the process kills itself when it is at this point of a checkpoint for the Nth time" },
+	              "ckpt_manifest", "ckpt_removed", "ckpt_renamed", "ckpt_staged", "stage_written" },
+	  .doc = "the process kills itself when it is at this point of a checkpoint, or of data.stage, "
+	         "for the Nth time" },
 	{ WORD(ranks_per_host, COUNT), .form = "N",
 	  .doc = "ranks on one host behave as if on several, with N on each; 0: as they are" },
 	{ WORD(nccl_alone, YES_NO), .values = { "yes", "no" },
@@ -70,6 +71,10 @@ static const struct word words[] = {
 	{ WORD(slow, YES_NO), .values = { "yes", "no" },
 	  .doc = "a run is taken for slower than half of its best step, whatever its rates; "
 	  "default: no" },
+	{ WORD(stage_counts, YES_NO), .values = { "yes", "no" },
+	  .doc = "at the end each rank says how many bytes data.stage has moved; default: no" },
+	{ WORD(stage_extent, COUNT), .form = "BYTES",
+	  .doc = "what data.stage reads at a time, at least, in place of 8 MiB" },
 	{ WORD(host_root, FOLDER), .form = "DIR", .doc = "where /proc and /sys are looked for" },
 	{ WORD(join_timeout, SECONDS), .form = "SECONDS",
 	  .doc = "how long ranks wait for each other to join, in place of parallel.timeout" },

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "comm/across.h"
+#include "comm/fetch.h"
 #include "comm/world.h"
 
 int world_join(struct comm *c, const struct launched *by)
@@ -91,4 +92,29 @@ void across_start(struct across *a, int k, void *p, int64_t n)
 bool across_test(struct across *a, int k)
 {
 	BUG("no MPI");
+}
+
+/* --- fetch.h --- */
+
+int fetch_open(struct fetch **out, struct comm *c, int threads, fetch_answer *answer, void *self)
+{
+	BUG("no MPI");
+}
+
+void fetch_give_up(struct fetch *f)
+{
+}
+
+void fetch_close(struct fetch *f, bool alone)
+{
+}
+
+int fetch_ask(struct fetch *f, int rank, const struct fetch_range *range, void *p)
+{
+	BUG("no MPI");
+}
+
+struct fetch_counts fetch_counts(const struct fetch *f)
+{
+	return (struct fetch_counts){ 0 };
 }

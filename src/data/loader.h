@@ -28,6 +28,7 @@
 
 #include "data/axes.h"
 #include "data/mixup.h"
+#include "data/staging.h"
 #include "yaml/schema.h"
 
 /* --- section 'data' of the config --- */
@@ -48,6 +49,7 @@ struct data_config {
 	struct ynode *target_transforms;      /* such a list, too; see target_transforms.h */
 	struct ynode *validation_transforms;  /* for all but training; NULL: `transforms` */
 	struct mixup_config mixup;
+	struct staging_config stage;
 	int statistics;                /* enum statistics_of */
 	struct ynode *shuffle;         /* NULL: false; see shuffle_parse */
 	bool keep_short_batch;         /* the last batch of an epoch may be short (default true) */

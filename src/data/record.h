@@ -190,6 +190,17 @@ struct record_chunk {
 int64_t record_chunks(const struct record *r, int64_t i);
 struct record_chunk record_chunk_get(const struct record *r, int64_t i, int64_t k);
 
+/* Where the stored bytes of chunks come from in place of the file. */
+struct record_source {
+	/* The n bytes from byte `at` on, which are of one chunk, into p; any thread. fresh: what came
+	 * before was not as its hash says. E_IO, or another error. */
+	int (*read)(void *self, uint64_t at, void *p, size_t n, bool fresh);
+	void *self;
+	_Atomic int64_t *decoded;      /* counts the raw bytes of samples that were read */
+};
+/* Before r is read. s is borrowed. */
+void record_read_from(struct record *r, const struct record_source *s);
+
 struct record_decoder *record_decoder_new(void);
 void record_decoder_free(struct record_decoder *d);                   /* NULL is fine */
 /* How many stored bytes of samples were read with it so far. */
@@ -198,7 +209,7 @@ uint64_t record_decoder_bytes(const struct record_decoder *d);
 void record_decoder_reserve(struct record_decoder *d, const struct record *r);
 /* Sample i into raw (record_size_bytes of its size). All hashes are checked; E_DATA with file,
  * sample, array, chunk and byte; E_IO if it cannot be read, or the file was changed since it was
- * opened. */
+ * opened. Damaged bytes of another source than the file are asked for once more. */
 int record_read(const struct record *r, struct record_decoder *d, int64_t i, void *raw);
 /* n rows of array k of sample i from row `first` on, along record_axis(k), which is not -1: a plain
  * array of n rows. Reads, and checks, the chunks alone that have some of them. For tests: loaders

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Samples, chunk by chunk: read, decoded, hashed, and put where their rows belong. */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -27,21 +28,20 @@ static int bad_chunk(const struct record *r, const struct place *p, uint64_t at,
 }
 
 /* What is stored as it is, from the file to where it belongs. */
-static int copy_stored(const struct record *r, const struct record_chunk *c,
-                       struct record_sink *sink)
+static int copy_stored(const struct record *r, const struct record_decoder *d,
+                       const struct record_chunk *c, struct record_sink *sink)
 {
 	while (sink->at < c->raw) {
 		size_t n = c->raw - sink->at;
 		uint8_t *to = record_sink_next(sink, &n);
 
-		TRY(record_bytes(r, c->offset + sink->at, to, n));
+		TRY(record_chunk_bytes(r, d, c->offset + sink->at, to, n));
 		record_sink_done(sink, n);
 	}
 	return 0;
 }
 
-/* The raw bytes of chunk c to the sink, which has room for them. */
-static int fetch(const struct record *r, struct record_decoder *d, const struct place *p,
+static int fetch_once(const struct record *r, struct record_decoder *d, const struct place *p,
                  const struct record_chunk *c, struct record_sink *sink)
 {
 	const size_t width = dtype_size(record_array_get(&r->info, p->array)->dtype);
@@ -49,7 +49,7 @@ static int fetch(const struct record *r, struct record_decoder *d, const struct 
 	const char *why = NULL;
 	sink->hash = d->hash;
 	hash_begin(d->hash, record_chunk_seed(p->sample, p->array, p->number));
-	TRYC(c->codec == RECORD_RAW ? copy_stored(r, c, sink)
+	TRYC(c->codec == RECORD_RAW ? copy_stored(r, d, c, sink)
 	     : record_stored(r, d, c->offset, c->stored, &stored), "reading sample %lld",
 	     (long long)p->sample);
 	d->read += c->stored;
@@ -60,6 +60,18 @@ static int fetch(const struct record *r, struct record_decoder *d, const struct 
 	if (record_chunk_hash_stored(hash_value(d->hash), c, stored) != c->hash)
 		return bad_chunk(r, p, c->offset, "hash mismatch");
 	return 0;
+}
+
+/* The raw bytes of chunk c to the sink, which has room for them. */
+static int fetch(const struct record *r, struct record_decoder *d, const struct place *p,
+                 const struct record_chunk *c, struct record_sink *sink)
+{
+	const struct record_sink begin = *sink;
+	const int errors = err_count();
+	int rc;
+	while (record_again(r, d, rc = fetch_once(r, d, p, c, sink), errors))
+		*sink = begin;
+	return rc;
 }
 
 /* --- whole samples --- */
@@ -73,14 +85,24 @@ static struct record_sink sink_of(const struct record_cut *cut, uint8_t *array)
 	                                     : (size_t)cut->rows * row };
 }
 
+static void count_decoded(const struct record *r, int size)
+{
+	if (r->source)
+		atomic_fetch_add_explicit(r->source->decoded, (int64_t)record_size_bytes(&r->info, size),
+		                          memory_order_relaxed);
+}
+
 int record_read(const struct record *r, struct record_decoder *d, int64_t i, void *raw)
 {
 	const struct record_info *info = &r->info;
 	const int size = record_size_of(r, i);
 	struct place p = { .sample = i };
 	int64_t k = 0;
-	if (r->version == 1)
-		return record1_read(r, d, i, raw);
+	if (r->version == 1) {
+		TRY(record1_read(r, d, i, raw));
+		count_decoded(r, size);
+		return 0;
+	}
 	for (; p.array < record_arrays(info); p.array++) {
 		uint8_t *array = (uint8_t *)raw + record_array_at(info, size, p.array);
 		const int64_t n = record_cuts(info, size, p.array);
@@ -94,6 +116,7 @@ int record_read(const struct record *r, struct record_decoder *d, int64_t i, voi
 			TRY(fetch(r, d, &p, &c, &sink));
 		}
 	}
+	count_decoded(r, size);
 	return 0;
 }
 

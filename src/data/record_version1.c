@@ -68,7 +68,7 @@ static int bad_sample(const struct record *r, int64_t i, uint64_t at, const char
 	           (unsigned long long)at, what);
 }
 
-int record1_read(const struct record *r, struct record_decoder *d, int64_t i, void *raw)
+static int read_once(const struct record *r, struct record_decoder *d, int64_t i, void *raw)
 {
 	const struct record_entry e = record1_entry(r, i);
 	const struct record_chunk c = { .stored = e.frame_bytes, .raw = e.raw_bytes,
@@ -87,4 +87,14 @@ int record1_read(const struct record *r, struct record_decoder *d, int64_t i, vo
 	if (hash_bytes(raw, e.raw_bytes, 0) != e.raw_hash)
 		return bad_sample(r, i, e.offset, "hash of the decoded bytes mismatches");
 	return 0;
+}
+
+int record1_read(const struct record *r, struct record_decoder *d, int64_t i, void *raw)
+{
+	const int errors = err_count();
+	int rc;
+	do
+		rc = read_once(r, d, i, raw);
+	while (record_again(r, d, rc, errors));
+	return rc;
 }

@@ -274,6 +274,21 @@ static int check_watch(const struct run_config *c)
 	return 0;
 }
 
+/* A word in the place of a folder, and keys without one. */
+static int check_stage(const struct run_config *c)
+{
+	const struct ypair *p = ytree_pair(c->tree, "data");
+	const struct ypair *q = p && p->value->kind == Y_MAP ? ytree_pair(p->value, "stage") : NULL;
+	const struct ynode *stage = q ? q->value : NULL;
+	if (stage && stage->kind == Y_MAP && stage->n > 0 && !ytree_pair(stage, "dir"))
+		return ERR(E_CONFIG, &stage->loc, "'stage' needs 'dir', a folder on each host's own disk, "
+		           "such as $TMPDIR");
+	if (c->data.stage.dir && strcmp(c->data.stage.dir, "true") == 0)
+		return ERR(E_CONFIG, config_place(c, "data", "stage"), "'stage' is false or says where: "
+		           "{dir: $TMPDIR}");
+	return 0;
+}
+
 /* The name is one folder below runs/: nothing in it may lead elsewhere or hide. */
 static int check_name(const struct run_config *c)
 {
@@ -380,6 +395,7 @@ static int check(const struct run_config *c)
 {
 	int rc = check_target(c);
 	keep_first(&rc, check_watch(c));
+	keep_first(&rc, check_stage(c));
 	const struct data_config *d = &c->data;
 	int transforms = transform_check(c->arena, d->transforms, "transforms", false);
 	keep_first(&transforms, transform_check(c->arena, d->validation_transforms,

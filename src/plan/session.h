@@ -20,6 +20,7 @@ struct session {
 	 * none is configured. */
 	struct dataset *train_set, *validation_set;
 	bool set_borrowed;                               /* validation_set is the caller's */
+	struct staging *stage;                           /* by which they are read; or NULL */
 	struct loader *train, *validation;               /* train NULL where nothing is trained; both
 	                                                  * without data */
 	struct plan_data data;

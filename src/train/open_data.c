@@ -107,6 +107,18 @@ int session_open_data(struct session *s, const struct session_options *o)
 	return dataset_info(s->validation_set)->has_target ? 0 : no_target(&d->validation);
 }
 
+int session_open_stage(struct session *s, const struct session_options *o)
+{
+	const struct staging_config *config = &s->config->data.stage;
+	struct dataset *set[] = { s->train_set, s->validation_set };
+	const unsigned run = SESSION_TRAIN | SESSION_RUN;
+	int rc;
+	if (!staging_wanted(config) || (o->need & (run | SESSION_DUMP)) != run || !s->train_set)
+		return 0;
+	rc = staging_open(&s->stage, s->comm, config, set, 2);
+	return rc < 0 ? err_locate(rc, config_place(s->config, "data", "stage")) : 0;
+}
+
 /* For prediction in tiles every rank reads all samples, one at a time; the loader, not the
  * device, converts them. */
 static void read_all(struct loader_options *o)

@@ -10,6 +10,8 @@
 int session_open_train_set(struct session *s, const struct session_options *o);
 /* Then the second set, of the options' records where they have data. */
 int session_open_data(struct session *s, const struct session_options *o);
+/* Where a training is to stage its sets: opens the folder, not yet the traffic (stage_begin). */
+int session_open_stage(struct session *s, const struct session_options *o);
 /* Makes the loaders, and fills s->data: what plans depend on. Errors name a set that does not fit
  * the other, the network or the loss. */
 int session_open_loaders(struct session *s, const struct session_options *o);

@@ -309,6 +309,9 @@ static int open_all(struct session *s, const struct session_options *o)
 	TRY(ranks_agree(c, open_device(s, o), "opening the device"));
 	if (o->need & SESSION_TRAIN)
 		TRY(ranks_agree(c, reduction_meet(&s->reduction), "connecting the GPUs"));
+	TRY(ranks_agree(c, session_open_stage(s, o), "opening the folder of 'data.stage'"));
+	if (s->stage)
+		TRY(ranks_agree(c, staging_begin(s->stage), "staging"));
 	TRY(ranks_agree(c, session_open_loaders(s, o), "starting to read the data"));
 	TRY(ranks_agree(c, plan_ranks(s, o), "the times of sums"));
 	TRY(plan_training(s));
@@ -353,6 +356,8 @@ void session_close(struct session *s)
 	}
 	for (int i = 0; i < 2 * s->ntrain_size; i++)
 		plan_free(s->train_size[i / 2].plan[i % 2]);
+	if (failed_alone(s))
+		staging_give_up(s->stage);
 	loader_free(s->train);
 	loader_free(s->validation);
 	for (int i = 0; i < s->nsize; i++) {
@@ -360,6 +365,7 @@ void session_close(struct session *s)
 		plan_free(s->size[i].plan[0]);
 		plan_free(s->size[i].plan[1]);
 	}
+	staging_close(s->stage, failed_alone(s));
 	dataset_free(s->train_set);
 	if (!s->set_borrowed)
 		dataset_free(s->validation_set);

@@ -135,6 +135,7 @@ static void config_text(const struct run_config *c, struct buf *out)
 	struct run_config plain = *c;
 	plain.run.dir = NULL;
 	plain.data.train.n = plain.data.validation.n = 0;
+	plain.data.stage.dir = NULL;
 	ytree_write(out, config_effective(&plain, a));
 	buf_putc(out, '\0');
 	arena_free(a);

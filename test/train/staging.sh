@@ -1,0 +1,157 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# data.stage on one rank: samples are read once and kept; the next run reads none. What is damaged, killed, full or cut off costs no bit of
+# a run, or ends it with the file's name.
+. "${DLX_SOURCE:?}/test/lib.sh"
+coads_data
+config=$DLX_SOURCE/test/train/tiny.yaml
+export OMP_NUM_THREADS=1
+plain=$DLX_DEBUG
+DLX_DEBUG=$(debug stage_counts=yes stage_extent=20000)
+mkdir kept
+cp data/*.dlx kept
+
+# samples_of FILE: bytes of its chunks.
+samples_of() {
+	at=$(od -An -t u8 -j $(($(wc -c <"$1") - 72)) -N 8 "$1")
+	echo $((at - 16))
+}
+total=$(($(samples_of data/coads-train.dlx) + $(samples_of data/coads-validation.dlx)))
+
+# count NAME: a number of the line that a run ends with.
+count() {
+	sed -n "s/^stage: rank 0 .*$1 \([0-9]*\).*/\1/p" err
+}
+stage() {
+	run=$1
+	shift
+	"$train" --set run.dir="runs/$run" "$@" "$config"
+}
+# flip FILE BYTE: changes it.
+flip() {
+	was=$(od -An -t u1 -j "$2" -N 1 "$1")
+	printf "\\$(printf %o $((was ^ 1)))" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+}
+# A copy has the bytes of its record from here on.
+base=4096
+# reads BYTES: what the run has read of the files' samples.
+reads() {
+	[ "$(count read)" -eq "$1" ] || { cat err; fail "$(count read) bytes read instead of $1"; }
+}
+
+expect 0 stage whole
+expect 0 stage a --set data.stage=cache
+reads "$total"
+[ "$(count kept)" -eq "$total" ] && [ "$(count decoded)" -gt "$total" ] || { cat err; fail "not all was kept"; }
+same_run runs/whole runs/a
+expect 0 stage b --set 'data.stage={dir: cache, copy: all, limit: 2MB}'
+reads 0
+[ ! -s err ] || [ "$(wc -l <err)" -eq 1 ] || { cat err; fail "more is said than bytes"; }
+same_run runs/whole runs/b
+
+# A byte of the copy: found by its chunk's hash and read anew, once.
+train_copy=$(ls -S cache/dlx-stage-* | head -n 1)
+flip "$train_copy" $((base + 300000))
+expect 0 stage damaged --set data.stage=cache
+says err "coads-train.dlx': the copy in 'cache' is damaged at byte "
+[ "$(count repaired)" -gt 0 ] && [ "$(count read)" -lt 200000 ] || { cat err; fail "not the damage alone was read"; }
+same_run runs/whole runs/damaged
+expect 0 stage mended --set data.stage=cache
+reads 0
+[ "$(count repaired)" -eq 0 ] || fail "the damage is still there"
+
+# Of a copy whose head is damaged nothing is taken for whole.
+flip "$train_copy" 10
+expect 0 stage head --set data.stage=cache
+reads "$(samples_of data/coads-train.dlx)"
+same_run runs/whole runs/head
+
+# Killed while it stages: what is marked is there, the rest is read.
+n=1
+while [ $n -le 13 ]; do
+	rm -rf killed
+	DLX_DEBUG=$(debug crash_at=stage_written#$n) "$train" --set run.dir=runs/killed --set data.stage=killed "$config" >out 2>err
+	status=$?
+	[ $status -eq 137 ] || { cat out err; fail "not killed at extent $n: $status"; }
+	expect 0 stage again-$n --set data.stage=killed
+	[ "$(count read)" -gt 0 ] && [ "$(count read)" -le "$total" ] || { cat err; fail "$(count read) bytes read after a kill"; }
+	[ $n -le 2 ] || [ "$(count read)" -lt "$total" ] || fail "nothing is left of $n extents"
+	same_run runs/whole runs/again-$n
+	expect 0 stage last-$n --set data.stage=killed
+	reads 0
+	n=$((n + 4))
+done
+
+# A disk that is full, and a limit: a warning, and the rest is read where it is.
+(
+	ulimit -f 600
+	expect 0 stage full --set data.stage=full
+) || exit 1
+[ "$(grep -c "warning: 'data.stage': 'full' takes no more data (File too large)" err)" -eq 1 ] || { cat err; fail "no word of the full disk"; }
+[ "$(count kept)" -gt 0 ] && [ "$(count kept)" -lt "$total" ] || fail "not a part was kept"
+same_run runs/whole runs/full
+expect 0 stage limit --set 'data.stage={dir: limit, limit: 500KB}'
+[ "$(grep -c "warning: 'data.stage.limit' is 0.5 MB, but a host is to keep " err)" -eq 1 ] || { cat err; fail "no word of the limit"; }
+[ "$(count kept)" -gt 0 ] && [ "$(count kept)" -le 500000 ] || { cat err; fail "more than the limit"; }
+[ "$(du -s --block-size=1000 limit | cut -f 1)" -lt 700 ] || fail "more than the limit on the disk"
+same_run runs/whole runs/limit
+
+# disturbed RUN OPTION...: a run with this in $then after its third step.
+disturbed() {
+	name=$1
+	shift
+	"$train" --set run.dir="runs/$name" "$@" "$config" >out 2>err &
+	pid=$!
+	reached "runs/$name/metrics.jsonl" '"type": "step", "step": 3,' $pid
+	eval "$then"
+	wait $pid
+	status=$?
+}
+
+# The copy is cut off while it is read: the samples are still where they were.
+then=': >"$train_copy"'
+disturbed cut --set train.steps=60 --set data.stage=cache
+[ $status -eq 0 ] || { cat out err; fail "a copy that is cut off: exit status $status"; }
+expect 0 stage uncut --set train.steps=60
+same_run runs/uncut runs/cut
+rm -rf cache
+
+# The record is: status 74 and its name, where samples are still read from it; later it is not missed.
+then=': >data/coads-train.dlx'
+disturbed gone --set train.steps=100000 --set 'data.stage={dir: none, limit: 0}'
+[ $status -eq 74 ] || { cat out err; fail "a record that is cut off: exit status $status"; }
+says err "data/coads-train.dlx' ends at byte"
+cp kept/coads-train.dlx data
+then='rm data/coads-train.dlx'
+disturbed unlinked --set train.steps=60 --set data.stage=cache
+[ $status -eq 0 ] || { cat out err; fail "a record that is gone when all is there: exit status $status"; }
+same_run runs/uncut runs/unlinked
+cp kept/coads-train.dlx data
+
+# A damaged record: named as without staging, and once it is whole again so is the copy.
+flip data/coads-train.dlx 300000
+expect 65 stage rotten --set data.stage=rotten
+says err "data/coads-train.dlx': sample "
+says err ", array '"
+says err ', chunk 0 at byte '
+cp kept/coads-train.dlx data
+expect 0 stage fresh --set data.stage=rotten
+same_run runs/whole runs/fresh
+
+# Where nothing can be kept, and what is no folder.
+DLX_DEBUG=$plain
+: >file
+expect 73 stage no --set data.stage=file
+says err "cannot create folder 'file': Not a directory"
+expect 73 stage no --set data.stage=/proc/dlx
+expect 78 stage no --set 'data.stage={copy: all}'
+says err "'stage' needs 'dir'"
+expect 78 stage no --set data.stage=true
+expect 78 env -u TMPDIR "$train" --set run.dir=runs/no --set 'data.stage=$TMPDIR' "$config"
+says err "the environment variable 'TMPDIR' is not set"
+expect 0 env TMPDIR="$PWD/tmp" "$train" --set run.dir=runs/tmp --set 'data.stage={dir: $TMPDIR/samples}' "$config"
+[ "$(ls tmp/samples | wc -l)" -eq 2 ] || fail "not in TMPDIR"
+expect 0 stage off --set data.stage=false
+[ ! -e false ] || fail "false is taken for a folder"
+pass
