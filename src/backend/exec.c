@@ -49,6 +49,7 @@ struct exec {
 	bool feeding;                 /* it is set, and was not reached since */
 	double *seconds;              /* by node id */
 	bool profiling, watched;
+	const struct exec_look *look; /* exec_run_looking; else NULL */
 };
 
 static const struct kernel *kernel_of(const struct exec *e, const struct node *n)
@@ -387,6 +388,21 @@ static int launch_eagerly(struct exec *e, unsigned phases)
 	return 0;
 }
 
+static int run_looking(struct exec *e, unsigned phases)
+{
+	for (const struct step *s = e->step; s < e->step + e->nstep; s++) {
+		if (!(s->phase_bit & phases))
+			continue;
+		int rc = s->run(s->k, &s->args);
+		if (rc == 0)
+			rc = device_finish(e->dev);
+		if (rc < 0)
+			return explain(rc, s->k->n);
+		e->look->behind(e->look->user, s->k->n);
+	}
+	return 0;
+}
+
 static int capture(struct exec *e, unsigned phases)
 {
 	const struct device_driver *driver = e->dev->driver;
@@ -414,6 +430,8 @@ static int run_captured(struct exec *e, unsigned phases)
 
 static int run_phases(struct exec *e, unsigned phases, bool captured)
 {
+	if (e->look)
+		return run_looking(e, phases);
 	if (e->profiling || trace_on() || e->dev->each)
 		return run_timed(e, phases);
 	if (!e->dev->driver)
@@ -445,6 +463,14 @@ int exec_run(struct exec *e, unsigned phases)
 int exec_run_eager(struct exec *e, unsigned phases)
 {
 	return run(e, phases, false);
+}
+
+int exec_run_looking(struct exec *e, unsigned phases, const struct exec_look *look)
+{
+	e->look = look;
+	int rc = run(e, phases, false);
+	e->look = NULL;
+	return rc;
 }
 
 int exec_write(struct exec *e, tid t, enum dtype type, const void *plain)

@@ -39,6 +39,14 @@ int exec_run(struct exec *e, unsigned phases);
  * captured on all ranks or on none, and launched by all together. */
 int exec_run_eager(struct exec *e, unsigned phases);
 
+/* The same, node by node; `behind` is called behind each, when its outputs are there: those of
+ * several ranks' sums that it begins are not. */
+struct exec_look {
+	void (*behind)(void *user, const struct node *n);
+	void *user;
+};
+int exec_run_looking(struct exec *e, unsigned phases, const struct exec_look *look);
+
 /* Host values into an input / out of any tensor that still holds its value, plain layout, converted
  * to/from dtype t. Only a device with a memory of its own can fail. */
 int exec_write(struct exec *e, tid t, enum dtype type, const void *plain);

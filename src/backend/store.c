@@ -217,6 +217,18 @@ int store_add(struct store *s, const struct graph *g)
 	return store_initialise(s->entry + before, s->n - before, s->seed);
 }
 
+int store_begin_again(struct store *s)
+{
+	for (int i = 0; i < s->n; i++) {
+		struct store_entry *e = s->entry[i];
+		void *zeros = mem_calloc((size_t)shape_count(&e->shape), dtype_size(e->dtype));
+		int rc = store_set(e, e->dtype, zeros);
+		mem_free(zeros);
+		TRY(rc);
+	}
+	return store_initialise(s->entry, s->n, s->seed);
+}
+
 int store_count(const struct store *s)
 {
 	return s->n;

@@ -37,6 +37,8 @@ size_t store_padded(size_t bytes);
 /* After planning: makes an entry, initialised, for each param and state of g that is not there. A
  * shape that differs is E_SHAPE. E_NOMEM with a table of what is needed if memory is refused. */
 int store_add(struct store *s, const struct graph *g);
+/* Gives every entry its initial value once more. */
+int store_begin_again(struct store *s);
 int store_count(const struct store *s);
 struct store_entry *store_at(const struct store *s, int i);           /* in order of first use */
 struct store_entry *store_find(const struct store *s, const char *name);   /* or NULL */

@@ -395,6 +395,12 @@ const char *dataset_locate(const struct dataset *d, int64_t i, int64_t *within)
 	return record_path(d->file[f]);
 }
 
+const char *dataset_key(const struct dataset *d, int64_t i)
+{
+	const int f = file_of(d, i);
+	return d->n ? record_key(d->file[f], i - d->first[f]) : NULL;
+}
+
 int dataset_sizes(const struct dataset *d)
 {
 	return d->nsizes;

@@ -418,6 +418,16 @@ int64_t loader_short_batch(const struct loader *l)
 	return loader_size(l, 0).short_batch;
 }
 
+struct loader_sample loader_sample(const struct loader *l, int64_t place)
+{
+	const struct slot *s = &l->slot[(l->head + l->nslots - 1) % l->nslots];
+	const int64_t n = dataset_info(l->d)->samples, at = place - s->batch.first;
+	BUG_IF(!l->taken || at < 0 || at >= s->batch.n, "place %lld is not in the batch taken last",
+	       (long long)place);
+	const struct job *j = &s->job[at];
+	return (struct loader_sample){ j->sample % n, j->sample / n, l->mixes ? j->partner % n : -1 };
+}
+
 double loader_wait_seconds(const struct loader *l)
 {
 	return l->waited;

@@ -126,6 +126,8 @@ struct data_bytes {
 	int64_t decoded;               /* raw bytes of the samples */
 };
 struct data_bytes dataset_bytes(const struct dataset *d);
+/* What sample i is called in its file, or NULL. */
+const char *dataset_key(const struct dataset *d, int64_t i);
 /* Sample i as stored, plain layout, into input and target (either may be NULL). Verifies the
  * sample's hash. Thread-safe. For tests. */
 int dataset_read(struct dataset *d, int64_t i, void *input, void *target);
@@ -256,6 +258,13 @@ int64_t loader_short_batch(const struct loader *l);
 int loader_seek(struct loader *l, int64_t epoch, int64_t index);
 /* The next batch, valid until the next call; blocks until decoded. Decode errors arrive here. */
 int loader_next(struct loader *l, const struct batch **b);
+/* Which sample of the batch that loader_next gave last has `place` samples of the epoch before it
+ * (batch.first and on): its number in the set; which of its windows; the number of the one that it
+ * is blended with, -1: none. */
+struct loader_sample {
+	int64_t index, window, partner;
+};
+struct loader_sample loader_sample(const struct loader *l, int64_t place);
 /* Seconds the caller has waited in loader_next so far. */
 double loader_wait_seconds(const struct loader *l);
 

@@ -247,6 +247,13 @@ int jsonl_slow(struct jsonl *j, int64_t step, int64_t samples, double seconds, c
 	return end(j);
 }
 
+int jsonl_nonfinite(struct jsonl *j, int64_t step, const char *members)
+{
+	begin(j, "nonfinite", step);
+	buf_puts(&j->line, members);
+	return end(j);
+}
+
 int jsonl_checkpoint(struct jsonl *j, int64_t step, const char *id, uint64_t bytes, double seconds)
 {
 	begin(j, "checkpoint", step);

@@ -89,6 +89,8 @@ int jsonl_rates(struct jsonl *j, const struct jsonl_rates *r);
 /* Why the run is slow. evidence: members of an object, each after a comma. */
 int jsonl_slow(struct jsonl *j, int64_t step, int64_t samples, double seconds,
                const char *evidence);
+/* Where values of the step come from that are not finite. members: as evidence. */
+int jsonl_nonfinite(struct jsonl *j, int64_t step, const char *members);
 int jsonl_checkpoint(struct jsonl *j, int64_t step, const char *id, uint64_t bytes, double seconds);
 
 #endif

@@ -11,10 +11,10 @@ struct diverged {
 	int in_vain;                 /* steps left out in a row of which the scale did not change */
 };
 
-/* Of each step in order: its loss, the state of loss scaling after it (op/update/loss_scale.h;
- * all zero without), its number. E_DIVERGED: the loss is not finite, or one step after the other
- * overflows at a scale that falls no further. A step left out now and then is how loss scaling
- * works. */
+/* Of each step in order: its loss, the state of loss scaling after it (op/update/loss_scale.h; all
+ * zero without), its number, from 1. E_DIVERGED: the loss is not finite, or one step after the
+ * other overflows at a scale that falls no further. A step left out now and then is how loss
+ * scaling works. */
 int diverged_check(struct diverged *d, double loss, const double *scaling, int64_t step);
 
 #endif

@@ -174,6 +174,11 @@ int journal_slow(struct journal *j, const struct journal_at *at, const char *evi
 	return jsonl_slow(j->lines, at->step, at->samples, at->seconds, evidence);
 }
 
+int journal_nonfinite(struct journal *j, int64_t step, const char *members)
+{
+	return jsonl_nonfinite(j->lines, step, members);
+}
+
 int journal_checkpoint(struct journal *j, const struct ckpt_done *d)
 {
 	return jsonl_checkpoint(j->lines, d->step, d->id, d->bytes, d->seconds);

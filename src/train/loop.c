@@ -14,7 +14,6 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/signals.h"
 #include "base/trace.h"
 #include "plan/reduction.h"
@@ -22,6 +21,7 @@
 #include "train/batches.h"
 #include "train/deferred_plans.h"
 #include "train/loop_state.h"
+#include "train/nonfinite.h"
 #include "train/ranks.h"
 #include "train/rates.h"
 #include "train/replicas.h"
@@ -29,110 +29,14 @@
 
 /* --- one step --- */
 
-/* The number of the loader's batches in the next update: fewer at the end of an epoch. */
-static int64_t batches_of_step(const struct loop *l)
-{
-	return loader_step_batches(l->s->train, l->clock.epoch, l->clock.batch);
-}
-
-static struct clock after(const struct loop *l, int64_t batches)
-{
-	struct clock c = l->clock;
-	c.step++;
-	c.batch += batches;
-	if (c.batch == l->batches) {
-		c.batch = 0;
-		c.epoch++;
-	}
-	return c;
-}
-
-static bool save_due(const struct loop *l, const struct clock *c)
-{
-	struct ckpt_clock now = { .step = c->step, .epoch = c->epoch, .epoch_end = c->batch == 0,
-		.seconds = io_seconds() - l->saved_at };
-	return ckpt_due(&l->c->checkpoint, &now);
-}
-
-static bool stop_wanted(void)
-{
-	return signals_pending() != 0;
-}
-
-static bool finished(const struct loop *l, const struct clock *c)
-{
-	const struct train_section *t = &l->c->train;
-	return (t->epochs && c->epoch >= t->epochs) || (t->steps && c->step >= t->steps);
-}
-
-/* Ranks' shares of a short batch may differ, and with them
- * their plans, so that graph launches would not match. */
-static int run_plan(const struct loop *l, const struct plan *p, const struct batch *b,
-                    unsigned phases)
-{
-	bool alike = !comm_many(l->comm) || b->all == loop_global_batch(l);
-	return alike ? exec_run(p->exec, phases) : exec_run_eager(p->exec, phases);
-}
-
-/* m: the micro-batches that b is one of. next: the clock after the step. */
-static int forward_backward(struct loop *l, const struct batch *b, int64_t micro,
-                            const struct micros *m, const struct clock *next)
-{
-	struct plan *p = session_plan_of(l->s, b);
-	bool last = micro + 1 == m->n;
-	struct plan_step at = { .step = l->clock.step, .micro = micro, .micros = m->n,
-		.all_micros = m->all,
-		.first = b->first - loader_samples_before(l->s->train, l->clock.epoch, l->clock.batch),
-		.absent = b->absent,
-		.stop = last && stop_wanted(), .save = last && l->first && save_due(l, next),
-		.report = last && l->first && rates_due(&l->rates),
-		.rate = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step) };
-	double start = io_seconds();
-	TRY(plan_feed(p, l->c, b, &at));
-	trace_mark(TRACE_RUN, "feed", start);
-	TRY(run_plan(l, p, b, last ? ~0u : EXEC_MICRO));
-	if (last)
-		TRY(plan_ask(p));
-	l->submitted[l->nsubmitted].plan = p;
-	l->submitted[l->nsubmitted].size = b->size;
-	return m->whole || (last && finished(l, next)) ? 0 : batches_prefetch(&l->prefetched, l->s);
-}
-
-/* Moves the clock. */
-static int submit_step(struct loop *l, int64_t number)
-{
-	struct micros m;
-	uint64_t allocations = mem_count();
-	double waited = loader_wait_seconds(l->s->train);
-	if (l->nsubmitted == 0)
-		l->retired_at = io_seconds();
-	trace_step(l->clock.step);
-	TRY(micros_begin(&m, l->c, &l->prefetched, batches_of_step(l)));
-	struct clock next = after(l, m.batches);
-	for (int64_t i = 0; i < m.n; i++) {
-		const struct batch *b;
-		TRY(micros_next(&m, &b));
-		TRY(forward_backward(l, b, i, &m, &next));
-	}
-	struct submitted *g = &l->submitted[l->nsubmitted++];
-	g->clock = next;
-	g->samples = m.samples;
-	g->work = loop_work(l, g);
-	g->number = number;
-	g->allocations = mem_count() - allocations;
-	g->waited = loader_wait_seconds(l->s->train) - waited;
-	l->clock = next;
-	return 0;
-}
-
 /* Decides for a single rank; several ranks agree during the
  * step, by the votes in its all-reduce. */
 static void vote_alone(struct loop *l)
 {
 	if (comm_many(l->comm))
 		return;
-	l->stop = stop_wanted();
-	l->save = save_due(l, &l->clock);
+	l->stop = loop_stop_wanted();
+	l->save = loop_save_due(l, &l->clock);
 	l->report = rates_due(&l->rates);
 }
 
@@ -149,8 +53,11 @@ static int read_result(struct loop *l, const struct submitted *g, double *loss)
 		l->save = r.save;
 		l->report = r.report;
 	}
-	int rc = diverged_check(&l->diverged, *loss, l->scaling, g->clock.step - 1);
-	return rc < 0 ? ranks_agree(l->comm, rc, "the loss") : 0;    /* it is the same on all */
+	int rc = diverged_check(&l->diverged, *loss, l->scaling, g->clock.step);
+	if (rc == 0)
+		return 0;
+	rc = nonfinite_explain(l, rc, g->clock.step);
+	return ranks_agree(l->comm, rc, "the loss");         /* it is the same on all */
 }
 
 /* --- between steps --- */
@@ -174,15 +81,6 @@ static int save_on_failure(struct loop *l, int rc)
 	return rc;
 }
 
-static bool validation_due(const struct loop *l)
-{
-	const struct validate_section *v = &l->c->train.validate;
-	if (!l->s->validation)
-		return false;
-	return (v->epochs && l->clock.batch == 0 && l->clock.epoch % v->epochs == 0) ||
-	       (v->steps && l->clock.step % v->steps == 0);
-}
-
 /* Whether the validation is the best so far, and what follows for the rate. All ranks alike. */
 static void watch_validation(struct loop *l)
 {
@@ -193,7 +91,7 @@ static void watch_validation(struct loop *l)
 	if (l->watched_step == l->clock.step)      /* of a resumed run that is at its end */
 		return;
 	l->watched_step = l->clock.step;
-	l->best |= validations_add(w, l->c, l->clock.step, l->metric, validation_due(l), &reduced);
+	l->best |= validations_add(w, l->c, l->clock.step, l->metric, loop_validation_due(l), &reduced);
 	l->schedule.reductions = w->plateau.reductions;
 	was = schedule_rate(&l->c->schedule, &before, l->clock.step);
 	is = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step);
@@ -319,7 +217,7 @@ static void show_progress(struct loop *l, const struct submitted *g, double loss
 
 static int report_step(struct loop *l, const struct submitted *g, double loss)
 {
-	if (!l->first || (g->clock.step % l->c->report.every && !finished(l, &g->clock)))
+	if (!l->first || (g->clock.step % l->c->report.every && !loop_finished(l, &g->clock)))
 		return 0;
 	struct jsonl_step line = { .step = g->clock.step, .epoch = epoch_of(&g->clock), .loss = loss,
 		.learning_rate = schedule_rate(&l->c->schedule, &l->schedule, g->clock.step - 1),
@@ -385,7 +283,7 @@ static void measure_step(struct loop *l, const struct submitted *g)
  * is known, which a network that fits its data may have too. */
 static int check_counted(struct loop *l, const struct submitted *g)
 {
-	if (l->counted || (g->number < l->schedule.steps_per_epoch && !finished(l, &g->clock)))
+	if (l->counted || (g->number < l->schedule.steps_per_epoch && !loop_finished(l, &g->clock)))
 		return 0;
 	l->counted = true;
 	if (l->weighed && l->first)
@@ -436,12 +334,12 @@ static int retire_all(struct loop *l)
 /* Drains the pipeline before a validation, a checkpoint or the end. */
 static int step(struct loop *l, int64_t number)
 {
-	int rc = submit_step(l, number);
+	int rc = loop_submit(l, number);
 	if (rc < 0)
 		return explain_failure(l, rc, l->clock.step + 1);
 	vote_alone(l);
 	if (l->overlapped && number > 1 && !l->stop && !l->save && !l->report &&
-	    !finished(l, &l->clock) && !validation_due(l))
+	    !loop_finished(l, &l->clock) && !loop_validation_due(l))
 		return l->nsubmitted == READBACK_DEPTH ? retire_step(l) : 0;
 	return retire_all(l);
 }
@@ -450,7 +348,7 @@ static int step(struct loop *l, int64_t number)
  * it the run would not know that it reached its target. */
 static int repeat_validation(struct loop *l)
 {
-	if (l->clock.step == 0 || !isnan(l->clock.metric) || !validation_due(l))
+	if (l->clock.step == 0 || !isnan(l->clock.metric) || !loop_validation_due(l))
 		return 0;
 	l->saved_step = -1; /* worth a checkpoint that knows its metric */
 	return validate(l);
@@ -479,14 +377,14 @@ static int run(struct loop *l)
 	TRY(repeat_validation(l));
 	TRY(save_best(l));
 	l->best = false;
-	for (int64_t done = 1; !finished(l, &l->clock) && !l->result->target_reached &&
+	for (int64_t done = 1; !loop_finished(l, &l->clock) && !l->result->target_reached &&
 	     !validations_exhausted(&l->clock.validations, l->c); done++) {
-		if (l->clock.batch + batches_of_step(l) == l->batches)
+		if (l->clock.batch + loop_step_batches(l) == l->batches)
 			TRY(save_on_failure(l, deferred_short_batch(l->s)));
 		TRY(step(l, done));
 		if (done == 1 && l->first)
 			say_job_end(l);
-		if (validation_due(l))
+		if (loop_validation_due(l))
 			TRY(validate(l));
 		if (l->save)
 			TRY(save_or_warn(l));

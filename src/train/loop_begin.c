@@ -83,7 +83,7 @@ static int open_run(struct loop *l, const struct train_options *o)
 	return rc;
 }
 
-static int plan_length(struct loop *l)
+int loop_plan_length(struct loop *l)
 {
 	const struct train_section *t = &l->c->train;
 	l->batches = loader_batches(l->s->train);
@@ -160,7 +160,7 @@ int loop_prepare(struct loop *l, const struct train_options *o)
 	say_sources(l);
 	l->began = ranks_began(l->comm);
 	l->s->threads = ranks_threads(l->comm, l->s->dev->threads, l->c->arena);
-	TRY(ranks_agree(l->comm, plan_length(l), "the length of the run"));
+	TRY(ranks_agree(l->comm, loop_plan_length(l), "the length of the run"));
 	TRY(open_run(l, o));
 	l->seconds_before = l->clock.seconds;
 	l->schedule.reductions = l->clock.validations.plateau.reductions;

@@ -71,8 +71,28 @@ struct loop {
 	struct train_result *result;
 	const char *trace;             /* file for the record of the first steps, or NULL */
 	int64_t trace_steps;
+	/* Of steps that are made again (train/rerun.h): */
+	int64_t last;                  /* nothing is read beyond this step; 0: the config says where
+	                                * training ends */
+	struct look *look;             /* looks behind every node of the next step, or NULL */
 };
 
+/* --- one step (loop_step.c) --- */
+
+/* The number of the loader's batches in the next update: fewer at the end of an epoch. */
+int64_t loop_step_batches(const struct loop *l);
+/* Gives the next step to the device and moves the clock. number: which of this run, from 1. */
+int loop_submit(struct loop *l, int64_t number);
+/* c: after a step. */
+bool loop_save_due(const struct loop *l, const struct clock *c);
+bool loop_finished(const struct loop *l, const struct clock *c);
+bool loop_validation_due(const struct loop *l);
+bool loop_stop_wanted(void);
+
+/* --- before the first (loop_begin.c) --- */
+
+/* Sets the numbers of batches, steps and epochs. E_CONFIG. */
+int loop_plan_length(struct loop *l);
 /* The files of the run, its length and, if it goes on, its state. Collective. */
 int loop_prepare(struct loop *l, const struct train_options *o);
 /* Samples of a batch of all ranks. */

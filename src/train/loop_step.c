@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One step given to the device, which training and steps that are made again have in common. */
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/signals.h"
+#include "base/trace.h"
+#include "train/look.h"
+#include "train/loop_state.h"
+
+int64_t loop_step_batches(const struct loop *l)
+{
+	return loader_step_batches(l->s->train, l->clock.epoch, l->clock.batch);
+}
+
+static struct clock after(const struct loop *l, int64_t batches)
+{
+	struct clock c = l->clock;
+	c.step++;
+	c.batch += batches;
+	if (c.batch == l->batches) {
+		c.batch = 0;
+		c.epoch++;
+	}
+	return c;
+}
+
+bool loop_save_due(const struct loop *l, const struct clock *c)
+{
+	struct ckpt_clock now = { .step = c->step, .epoch = c->epoch, .epoch_end = c->batch == 0,
+		.seconds = io_seconds() - l->saved_at };
+	return ckpt_due(&l->c->checkpoint, &now);
+}
+
+bool loop_stop_wanted(void)
+{
+	return signals_pending() != 0;
+}
+
+bool loop_finished(const struct loop *l, const struct clock *c)
+{
+	const struct train_section *t = &l->c->train;
+	if (l->last)
+		return c->step >= l->last;
+	return (t->epochs && c->epoch >= t->epochs) || (t->steps && c->step >= t->steps);
+}
+
+/* Ranks' shares of a short batch may differ, and with them
+ * their plans, so that graph launches would not match. */
+static int run_plan(const struct loop *l, const struct plan *p, const struct batch *b,
+                    unsigned phases)
+{
+	if (l->look)
+		return look_run(l->look, p, phases);
+	bool alike = !comm_many(l->comm) || b->all == loop_global_batch(l);
+	return alike ? exec_run(p->exec, phases) : exec_run_eager(p->exec, phases);
+}
+
+/* m: the micro-batches that b is one of. next: the clock after the step. */
+static int forward_backward(struct loop *l, const struct batch *b, int64_t micro,
+                            const struct micros *m, const struct clock *next)
+{
+	struct plan *p = session_plan_of(l->s, b);
+	bool last = micro + 1 == m->n;
+	struct plan_step at = { .step = l->clock.step, .micro = micro, .micros = m->n,
+		.all_micros = m->all,
+		.first = b->first - loader_samples_before(l->s->train, l->clock.epoch, l->clock.batch),
+		.absent = b->absent,
+		.stop = last && loop_stop_wanted(), .save = last && l->first && loop_save_due(l, next),
+		.report = last && l->first && rates_due(&l->rates),
+		.rate = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step) };
+	double start = io_seconds();
+	TRY(plan_feed(p, l->c, b, &at));
+	trace_mark(TRACE_RUN, "feed", start);
+	if (l->look)
+		look_batch(l->look, p, b, micro);
+	TRY(run_plan(l, p, b, last ? ~0u : EXEC_MICRO));
+	if (last)
+		TRY(plan_ask(p));
+	l->submitted[l->nsubmitted].plan = p;
+	l->submitted[l->nsubmitted].size = b->size;
+	if (m->whole || (last && loop_finished(l, next)))
+		return 0;
+	return batches_prefetch(&l->prefetched, l->s);
+}
+
+int loop_submit(struct loop *l, int64_t number)
+{
+	struct micros m;
+	uint64_t allocations = mem_count();
+	double waited = loader_wait_seconds(l->s->train);
+	if (l->nsubmitted == 0)
+		l->retired_at = io_seconds();
+	trace_step(l->clock.step);
+	TRY(micros_begin(&m, l->c, &l->prefetched, loop_step_batches(l)));
+	struct clock next = after(l, m.batches);
+	for (int64_t i = 0; i < m.n; i++) {
+		const struct batch *b;
+		TRY(micros_next(&m, &b));
+		TRY(forward_backward(l, b, i, &m, &next));
+	}
+	struct submitted *g = &l->submitted[l->nsubmitted++];
+	g->clock = next;
+	g->samples = m.samples;
+	g->work = loop_work(l, g);
+	g->number = number;
+	g->allocations = mem_count() - allocations;
+	g->waited = loader_wait_seconds(l->s->train) - waited;
+	l->clock = next;
+	return 0;
+}
+
+bool loop_validation_due(const struct loop *l)
+{
+	const struct validate_section *v = &l->c->train.validate;
+	if (!l->s->validation)
+		return false;
+	return (v->epochs && l->clock.batch == 0 && l->clock.epoch % v->epochs == 0) ||
+	       (v->steps && l->clock.step % v->steps == 0);
+}

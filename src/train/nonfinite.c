@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A gradient that is not finite shows in the loss of a later step, and until then a checkpoint may
+ * be made of what it left: such a one is passed over for its parent. */
+#include "train/nonfinite.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "plan/reduction.h"
+#include "train/look.h"
+#include "train/rerun.h"
+
+/* --- from where --- */
+
+/* id becomes that of the newest checkpoint of a step before this one, or of the parent of `id` if
+ * that is not ""; "": none, the beginning. Only what is intact counts. */
+static void find_before(const struct loop *l, int64_t step, char id[64])
+{
+	char *dir = io_join(l->c->run.dir, "checkpoints");
+	const int mark = err_count();
+	struct ckpt_version *v = NULL, *parent = NULL;
+	const bool up = *id != '\0';
+	bool good = ckpt_look(&v, dir, up ? id : "auto") == 0 && v;
+	if (good && (up || ckpt_version_state(v)->step >= step)) {
+		const char *name = ckpt_version_parent(v);
+		good = name && *name && ckpt_look(&parent, dir, name) == 0 && parent;
+	}
+	const struct ckpt_version *found = parent ? parent : v;
+	good = good && ckpt_version_state(found)->step < step;
+	snprintf(id, 64, "%s", good ? ckpt_version_id(found) : "");
+	ckpt_version_free(v);
+	ckpt_version_free(parent);
+	err_truncate(mark);
+	mem_free(dir);
+}
+
+static void choose_before(const struct loop *l, int64_t step, char id[64])
+{
+	if (l->first)
+		find_before(l, step, id);
+	if (comm_many(l->comm))
+		comm_broadcast(l->comm, id, 64, 0, "the checkpoint to look from");
+}
+
+/* --- which step --- */
+
+static bool entry_finite(const struct store_entry *e)
+{
+	const int64_t n = shape_count(&e->shape);
+	double *v = mem_alloc((size_t)n * sizeof *v);
+	bool finite = store_get(e, DTYPE_F64, v) == 0;
+	for (int64_t i = 0; i < n && finite; i++)
+		finite = isfinite(v[i]);
+	mem_free(v);
+	return finite;
+}
+
+/* On all ranks. */
+static bool state_finite(const struct session *s)
+{
+	double bad = 0;
+	for (int i = 0; i < store_count(s->store) && bad == 0; i++)
+		bad = state_is_kept(store_at(s->store, i)->use) && !entry_finite(store_at(s->store, i));
+	if (comm_many(s->comm))
+		comm_max(s->comm, &bad, 1, "whether the state is finite");
+	return bad == 0;
+}
+
+/* Begins at id or, where that is not finite itself, at one before it. */
+static int begin(struct rerun *r, const struct loop *l, int64_t step, char id[64])
+{
+	for (;;) {
+		TRY(rerun_begin(r, l->s, *id ? id : NULL, step));
+		if (!*id || state_finite(l->s))
+			return 0;
+		choose_before(l, step, id);
+	}
+}
+
+/* *blamed: the first step after which the loss or the state is not finite; `step` if there is none
+ * before it. */
+static int blame(const struct loop *l, int64_t step, char id[64], int64_t *blamed)
+{
+	struct rerun r;
+	struct plan_result result;
+	TRY(begin(&r, l, step, id));
+	const int64_t n = step - r.l.clock.step;
+	progress_say(l->progress, "making %" PRId64 " step%s up to step %" PRId64 " again, to see what "
+	             "is not finite", n, n > 1 ? "s" : "", step);
+	do
+		TRY(rerun_step(&r, &result));
+	while (r.l.clock.step < step && isfinite(result.loss) && state_finite(l->s));
+	*blamed = r.l.clock.step;
+	return 0;
+}
+
+/* --- what in it --- */
+
+static int look_into(const struct loop *l, int64_t step, const char *id, struct finding *out)
+{
+	struct rerun r;
+	struct plan_result result;
+	struct look look;
+	TRY(rerun_begin(&r, l->s, *id ? id : NULL, step));
+	while (r.l.clock.step + 1 < step)
+		TRY(rerun_step(&r, &result));
+	look_begin(&look, l->s);
+	r.l.look = &look;
+	int rc = rerun_step(&r, &result);
+	look_end(&look);
+	TRY(rc);
+	look_share(&look);
+	*out = look.found;
+	return 0;
+}
+
+/* --- telling --- */
+
+static void tell(const struct finding *f, int rc, int64_t step, int64_t seen, const char *id)
+{
+	struct buf line = BUF_INIT;
+	if (step < seen)
+		err_context(rc, "the state is not finite since step %" PRId64, step);
+	if (f->node == NONE)
+		err_context(rc, "step %" PRId64 " made once more from %s%s had finite values alone: no "
+		            "matter of the network or the data, but of the machine, or of a kernel that "
+		            "gives other bits each time", step, *id ? "checkpoint " : "the beginning", id);
+	for (int i = 0; f->node != NONE && finding_line(f, i, &line); i++)
+		err_context(rc, "%s", line.data);
+	buf_release(&line);
+}
+
+static int note_down(const struct loop *l, const struct finding *f, int64_t step, int64_t seen,
+                     const char *id)
+{
+	struct buf members = BUF_INIT;
+	if (!l->first)
+		return 0;
+	buf_printf(&members, ", \"seen\": %" PRId64 ", \"from\": ", seen);
+	if (*id)
+		buf_json_string(&members, id);
+	else
+		buf_puts(&members, "null");
+	buf_printf(&members, ", \"found\": %s", f->node != NONE ? "true" : "false");
+	if (f->node != NONE)
+		finding_json(f, &members);
+	int rc = journal_start(l->journal);
+	if (rc == 0)
+		rc = journal_nonfinite(l->journal, step, members.data);
+	buf_release(&members);
+	return rc;
+}
+
+/* What is still in flight on the device, in sums and on its way to the disk comes to its end. */
+static int settle(struct loop *l)
+{
+	struct plan_result unused;
+	const int mark = err_count();
+	for (int i = 1; i < l->nsubmitted; i++)
+		TRY(plan_result(l->submitted[i].plan, &unused));
+	l->nsubmitted = 0;
+	TRY(reduction_flush(&l->s->reduction, l->s->store, l->s->train_plan[0]));
+	if (l->first)
+		ckpt_wait(l->ckpt);
+	err_truncate(mark);
+	return 0;
+}
+
+static int explain(struct loop *l, int rc, int64_t seen)
+{
+	char id[64] = "";
+	int64_t step;
+	struct finding found;
+	const int mark = err_count();
+	int again = settle(l);
+	if (again == 0)
+		choose_before(l, seen, id);
+	if (again == 0)
+		again = blame(l, seen, id, &step);
+	if (again == 0)
+		again = look_into(l, step, id, &found);
+	if (again < 0) {
+		err_truncate(mark);
+		return err_context(rc, again == E_STOPPED ? "a signal ended the search for its origin" :
+		                   "the steps could not be made again to find its origin");
+	}
+	tell(&found, rc, step, seen, id);
+	note_down(l, &found, step, seen, id);
+	return rc;
+}
+
+int nonfinite_explain(struct loop *l, int rc, int64_t step)
+{
+	return l->s->dev->driver && l->s->dev->driver->failed(l->s->dev) ? rc : explain(l, rc, step);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Where a loss or a gradient that is not finite comes from. The steps since the last checkpoint are
+ * made again in memory (train/rerun.h), first to see which of them is to blame, whose loss or
+ * state is not finite, then up to that one, which is looked at node by node (train/look.h). */
+#ifndef DLX_TRAIN_NONFINITE_H
+#define DLX_TRAIN_NONFINITE_H
+
+#include "train/loop_state.h"
+
+/* rc: E_DIVERGED, raised on all ranks; returned with what was found as its context, which
+ * metrics.jsonl gets too. step: whose loss is not finite, or after which too many were in vain; the
+ * oldest in flight. The run cannot go on after it. Collective. */
+int nonfinite_explain(struct loop *l, int rc, int64_t step);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The loop without its files: no vote but that to stop is cast, nothing is saved or reported. */
+#include "train/rerun.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "plan/reduction.h"
+#include "train/deferred_plans.h"
+#include "train/exchange.h"
+#include "train/ranks.h"
+#include "train/replicas.h"
+#include "train/target.h"
+
+static int begin_weights(struct session *s)
+{
+	const struct model_common *m = s->config->model.data;
+	int rc = store_begin_again(s->store);
+	if (rc == 0 && m->init_from.file && comm_first(s->comm))
+		rc = exchange_init_from(s, &m->init_from);
+	TRY(ranks_agree(s->comm, rc, "the weights to begin with"));
+	TRY(replicas_begin(s->comm, s->store));
+	return ranks_agree(s->comm, state_begin_averages(s->store), "the averages to begin with");
+}
+
+static int load(struct rerun *r, const char *which)
+{
+	struct session *s = r->l.s;
+	char *dir = io_join(s->config->run.dir, "checkpoints");
+	bool found;
+	int rc = state_load(s, dir, which, &r->l.clock, &found, r->from);
+	mem_free(dir);
+	TRY(rc);
+	if (!found)
+		return ranks_agree(s->comm, ERR(E_NOINPUT, NULL, "no checkpoint in '%s'",
+		                                s->config->run.dir), "the checkpoint");
+	return ranks_agree(s->comm, reduction_resume(&s->reduction, s->store, s->train_plan[0]),
+	                   "the sums of the checkpoint");
+}
+
+/* A batch that was on its way to the device is not the one to come. */
+static void forget_prefetched(struct session *s)
+{
+	for (int k = 0; k <= s->ntrain_size; k++)
+		for (int i = 0; i < 2; i++)
+			if (session_train_plans(s, k)[i])
+				session_train_plans(s, k)[i]->prefetched = NULL;
+}
+
+int rerun_begin(struct rerun *r, struct session *s, const char *which, int64_t last)
+{
+	*r = (struct rerun){ .l = { .s = s, .c = s->config, .comm = s->comm, .last = last,
+		.saved_at = io_seconds(), .prefetched.loader = s->train, .clock.metric = NAN } };
+	struct loop *l = &r->l;
+	validations_begin(&l->clock.validations);
+	forget_prefetched(s);
+	TRY(ranks_agree(s->comm, loop_plan_length(l), "the length of the run"));
+	TRY(which ? load(r, which) : begin_weights(s));
+	l->schedule.reductions = l->clock.validations.plateau.reductions;
+	return ranks_agree(s->comm, loader_seek(s->train, l->clock.epoch, l->clock.batch),
+	                   "reading the data");
+}
+
+/* A rate that falls by validations needs them. */
+static int validate(struct loop *l)
+{
+	struct evaluation e;
+	bool larger, reduced;
+	TRY(deferred_evaluation(l->s));
+	TRY(evaluate(l->s, &e));
+	double v = evaluation_find(&e, target_metric(l->c), &larger);
+	validations_add(&l->clock.validations, l->c, l->clock.step, larger ? v : -v, true, &reduced);
+	l->schedule.reductions = l->clock.validations.plateau.reductions;
+	return 0;
+}
+
+static int between(struct loop *l)
+{
+	const bool validation = loop_validation_due(l);
+	const struct ckpt_clock now = { .step = l->clock.step, .epoch = l->clock.epoch,
+		.epoch_end = l->clock.batch == 0 };
+	if (validation || ckpt_due(&l->c->checkpoint, &now))
+		TRY(replicas_average(l->comm, l->s->store, l->c->parallel.average_statistics));
+	return validation && schedule_watches(&l->c->schedule) ? validate(l) : 0;
+}
+
+int rerun_step(struct rerun *r, struct plan_result *out)
+{
+	struct loop *l = &r->l;
+	if (l->clock.batch + loop_step_batches(l) == l->batches)
+		TRY(deferred_short_batch(l->s));
+	TRY(loop_submit(l, ++r->made));
+	l->nsubmitted = 0;
+	TRY(plan_result(l->submitted[0].plan, out));
+	if (comm_many(l->comm) ? out->stop : loop_stop_wanted())
+		return E_STOPPED;
+	return between(l);
+}
+
+int rerun_settle(struct rerun *r)
+{
+	struct session *s = r->l.s;
+	TRY(reduction_flush(&s->reduction, s->store, s->train_plan[0]));
+	return replicas_average(s->comm, s->store, s->config->parallel.average_statistics);
+}
