@@ -4,6 +4,7 @@
  * [ARGUMENT...]`. Rank 0 prints "ok" at the end; a mistake ends all with a line that names the
  * rank and the place. */
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "comm/fetch.h"
 #include "comm/linkmodel.h"
 #include "comm/reducer.h"
 
@@ -328,6 +330,119 @@ static void lost(int argc, char **argv)
 	one_step_or_end(r, 2);
 }
 
+/* --- bytes of other ranks --- */
+
+#define MOST 300000
+#define THREADS 3
+
+static unsigned char byte_at(int rank, int64_t file, uint64_t at)
+{
+	return (unsigned char)(at * 7 + (uint64_t)(rank + 13 * file) + at / 251);
+}
+
+/* File 9 is one that cannot be read; of file 8 the bytes are damaged at first. */
+static int answer_range(void *self, const struct fetch_range *r, void *p)
+{
+	unsigned char *out = p;
+	CHECK(self == &c && r->n <= FETCH_MOST);
+	if (r->file == 9)
+		return ERR(E_IO, NULL, "'file 9' is gone");
+	for (uint64_t i = 0; i < r->n; i++)
+		out[i] = (unsigned char)(byte_at(c->rank, r->file, r->at + i) ^ (r->file == 8 && !r->fresh));
+	return 0;
+}
+
+struct asker {
+	struct fetch *f;
+	unsigned seed;
+	int rounds;
+	int64_t bytes;
+};
+
+static void ask_one(struct asker *a, unsigned char *p)
+{
+	const int rank = rand_r(&a->seed) % c->size;
+	const struct fetch_range r = { rand_r(&a->seed) % 10, (uint64_t)rand_r(&a->seed),
+		1 + (uint64_t)rand_r(&a->seed) % MOST, rand_r(&a->seed) % 2 };
+	const int rc = fetch_ask(a->f, rank, &r, p);
+	if (r.file == 9) {
+		CHECK(rc == E_IO && strstr(err_get(0)->text, "'file 9' is gone"));
+		err_clear();
+		return;
+	}
+	CHECK(rc == 0);
+	a->bytes += (int64_t)r.n;
+	for (uint64_t i = 0; i < r.n; i++)
+		CHECK(p[i] == (byte_at(rank, r.file, r.at + i) ^ (r.file == 8 && !r.fresh)));
+}
+
+static void *ask_all(void *arg)
+{
+	struct asker *a = arg;
+	unsigned char *p = malloc(MOST);
+	for (int i = 0; i < a->rounds; i++)
+		ask_one(a, p);
+	free(p);
+	return NULL;
+}
+
+/* fetch ROUNDS: threads of all ranks ask all ranks, themselves too, beside sums. */
+static void fetch(int argc, char **argv)
+{
+	struct asker a[THREADS];
+	struct reducer *r;
+	struct fetch *f;
+	pthread_t thread[THREADS];
+	double sum[2] = { 0 };
+	CHECK(reducer_new(&r, c, BYTES, groups, GROUPS, true) == 0);
+	CHECK(fetch_open(&f, c, 2, answer_range, &c) == 0);
+	for (int i = 0; i < THREADS; i++) {
+		a[i] = (struct asker){ f, (unsigned)(c->rank * THREADS + i + 1), atoi(argv[0]), 0 };
+		CHECK(pthread_create(&thread[i], NULL, ask_all, &a[i]) == 0);
+	}
+	for (int i = 0; i < 20; i++)
+		CHECK(one_step(r, i) == 0);
+	for (int i = 0; i < THREADS; i++) {
+		CHECK(pthread_join(thread[i], NULL) == 0);
+		sum[0] += (double)a[i].bytes;
+	}
+	CHECK((double)fetch_counts(f).received == sum[0]);
+	comm_barrier(c, "the end of questions");
+	sum[1] = (double)fetch_counts(f).sent;
+	comm_sum(c, sum, 2, "bytes");
+	CHECK(sum[0] > 0 && sum[0] == sum[1]);
+	fetch_close(f, false);
+	reducer_free(r);
+}
+
+static int answer_late(void *self, const struct fetch_range *r, void *p)
+{
+	pause();
+	return 0;
+}
+
+/* unfetched HOW: rank 1 stops or ends, or does not answer; the others ask it, say so and end. */
+static void unfetched(int argc, char **argv)
+{
+	static const struct fetch_range r = { 1, 0, 1000, false };
+	char bytes[1000];
+	struct fetch *f;
+	CHECK(fetch_open(&f, c, 2, answer_late, NULL) == 0);
+	comm_barrier(c, "the start");
+	c->timeout = SOON;
+	if (c->rank == 1 && strcmp(argv[0], "stop") == 0)
+		raise(SIGSTOP);
+	if (c->rank == 1 && strcmp(argv[0], "kill") == 0)
+		raise(SIGKILL);
+	if (c->rank == 1)
+		pause();
+	CHECK(fetch_ask(f, 1, &r, bytes) == E_UNAVAILABLE);
+	if (comm_prints(c))
+		err_print(stderr, "ranks");
+	fetch_close(f, true);
+	comm_abort(c, 69);
+}
+
 /* More memory than there is: all ranks hear of it. */
 static void large(int argc, char **argv)
 {
@@ -369,6 +484,8 @@ static const struct {
 	{ "part", part },
 	{ "endless", endless },
 	{ "lost", lost },
+	{ "fetch", fetch },
+	{ "unfetched", unfetched },
 	{ "large", large },
 	{ "cost", cost },
 	{ "order", order },

@@ -85,8 +85,8 @@ background() {
 	ranks=$2
 	shift 2
 	capped env DLX_DEBUG="$plain,stage_extent=20000,ranks_per_host=1,join_timeout=30" mpiexec -disable-auto-cleanup -n "$ranks" \
-		sh -c 'echo $$ >"$1.pid.$PMI_RANK"; shift; exec "$@"' sh "$run" "$train" --set run.dir="$run" --set train.steps=1000000 "$@" \
-		"$config" >out 2>err </dev/null &
+		sh -c 'echo $$ >"$1.pid.$PMI_RANK"; shift; exec "$@"' sh "$run" "$train" --set run.dir="$run" "$@" \
+		--set train.steps=1000000 "$config" >out 2>err </dev/null &
 	mpi=$!
 	reached "$run/metrics.jsonl" '"type": "step", "step": 3,' $mpi
 }
