@@ -27,15 +27,22 @@ static int bad_chunk(const struct record *r, const struct place *p, uint64_t at,
 	           (long long)p->number, (unsigned long long)at, what);
 }
 
-/* What is stored as it is, from the file to where it belongs. */
-static int copy_stored(const struct record *r, const struct record_decoder *d,
+/* What is stored as it is, from the file to where it belongs; of another source all at once, since
+ * that may be another rank. */
+static int copy_stored(const struct record *r, struct record_decoder *d,
                        const struct record_chunk *c, struct record_sink *sink)
 {
+	const uint8_t *whole = NULL;
+	if (r->source)
+		TRY(record_stored(r, d, c->offset, c->raw, &whole));
 	while (sink->at < c->raw) {
 		size_t n = c->raw - sink->at;
 		uint8_t *to = record_sink_next(sink, &n);
 
-		TRY(record_chunk_bytes(r, d, c->offset + sink->at, to, n));
+		if (whole)
+			memcpy(to, whole + sink->at, n);
+		else
+			TRY(record_bytes(r, c->offset + sink->at, to, n));
 		record_sink_done(sink, n);
 	}
 	return 0;

@@ -23,14 +23,6 @@ int record_bytes(const struct record *r, uint64_t at, void *p, size_t n)
 	return 0;
 }
 
-int record_chunk_bytes(const struct record *r, const struct record_decoder *d, uint64_t at, void *p,
-                       size_t n)
-{
-	if (r->source)
-		return r->source->read(r->source->self, at, p, n, d->fresh);
-	return record_bytes(r, at, p, n);
-}
-
 bool record_again(const struct record *r, struct record_decoder *d, int rc, int errors)
 {
 	const bool again = rc == E_DATA && r->source && !d->fresh;
@@ -144,5 +136,7 @@ int record_stored(const struct record *r, struct record_decoder *d, uint64_t at,
 		return 0;
 	reserve(&d->stored, &d->stored_room, n);
 	*out = d->stored;
-	return record_chunk_bytes(r, d, at, d->stored, n);
+	if (r->source)
+		return r->source->read(r->source->self, at, d->stored, n, d->fresh);
+	return io_reader_read(&r->file, at, d->stored, n);
 }

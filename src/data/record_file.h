@@ -38,9 +38,6 @@ int record_bad(const struct record *r, uint64_t at, const char *what);
 int record_bytes(const struct record *r, uint64_t at, void *p, size_t n);
 /* Byte `at` of the file, which is behind the samples. */
 const uint8_t *record_tail_at(const struct record *r, uint64_t at);
-/* The n bytes of a chunk from byte `at` on, or some of them. */
-int record_chunk_bytes(const struct record *r, const struct record_decoder *d, uint64_t at, void *p,
-                       size_t n);
 /* After rc: whether to read the same again, from a source that has had damaged bytes and may have
  * others; the error is dropped then. */
 bool record_again(const struct record *r, struct record_decoder *d, int rc, int errors);
