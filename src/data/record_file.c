@@ -4,11 +4,13 @@
  * decode in. */
 #include "data/record_file.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "data/record_heads.h"
 
 int record_bad(const struct record *r, uint64_t at, const char *what)
 {
@@ -17,6 +19,8 @@ int record_bad(const struct record *r, uint64_t at, const char *what)
 
 int record_bytes(const struct record *r, uint64_t at, void *p, size_t n)
 {
+	if (!r->image && r->head && record_head_read(r->head, at, p, n))
+		return 0;
 	if (!r->image)
 		return io_reader_read(&r->file, at, p, n);
 	memcpy(p, r->image + at, n);
@@ -30,6 +34,12 @@ bool record_again(const struct record *r, struct record_decoder *d, int rc, int 
 		err_truncate(errors);
 	d->fresh = again;
 	return again;
+}
+
+void record_count(const struct record *r, int rc, uint64_t raw)
+{
+	if (rc == 0 && r->source)
+		atomic_fetch_add_explicit(r->source->decoded, (int64_t)raw, memory_order_relaxed);
 }
 
 void record_read_from(struct record *r, const struct record_source *s)
