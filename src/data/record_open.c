@@ -152,12 +152,12 @@ int record_open(struct record **out, const char *path)
 	*out = NULL;
 	if (rc == 0) {
 		r->size = r->file.size;
-		r->head = record_head_find(path, r->size);
+		r->head = record_head_find(path, &r->file.opened);
 		rc = open_image(r);
 		r->head = NULL;
 	}
 	if (rc == 0)
-		record_head_note(path, r->size, r->preamble, r->tail, r->footer.description);
+		record_head_note(path, &r->file.opened, r->preamble, r->tail, r->footer.description);
 	if (rc < 0)
 		record_free(r);
 	else

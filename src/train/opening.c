@@ -284,20 +284,34 @@ static int open_device(struct session *s, const struct session_options *o)
 	return rc < 0 ? err_locate(rc, config_place(c, "precision", "compute")) : 0;
 }
 
+typedef int open_set(struct session *s, const struct session_options *o);
+
+/* Opens sets by the heads of files that are kept, and notes the heads of all. */
+static int open_first(struct session *s, const struct session_options *o, struct buf *heads,
+                      open_set *open)
+{
+	int rc;
+	staging_keep_heads(&s->config->data.stage, s->comm, true);
+	record_heads_note(comm_many(s->comm) ? heads : NULL);
+	rc = open(s, o);
+	record_heads_note(NULL);
+	staging_keep_heads(&s->config->data.stage, s->comm, false);
+	return rc;
+}
+
 /* Opens sets. With data.stage rank 0 reads the heads of their files for all ranks, which open them
  * by these. */
-static int open_sets(struct session *s, const struct session_options *o,
-                     int (*open)(struct session *s, const struct session_options *o))
+static int open_sets(struct session *s, const struct session_options *o, open_set *open)
 {
 	struct buf heads = BUF_INIT;
 	uint64_t n;
 	int rc = 0;
-	if (!comm_many(s->comm) || !session_stages(s, o))
+	if (!session_stages(s, o))
 		return open(s, o);
-	record_heads_note(comm_first(s->comm) ? &heads : NULL);
 	if (comm_first(s->comm))
-		rc = open(s, o);
-	record_heads_note(NULL);
+		rc = open_first(s, o, &heads, open);
+	if (!comm_many(s->comm))
+		return rc;
 	n = heads.len;
 	comm_broadcast(s->comm, &n, sizeof n, 0, "the heads of record files");
 	buf_reserve(&heads, n);
