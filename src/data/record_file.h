@@ -27,11 +27,11 @@ struct record {
 };
 
 struct record_decoder {
+	bool fresh;                    /* the source's last bytes were damaged */
 	struct codec_reader codec;
 	struct hash_state *hash;
 	uint8_t *stored, *raw;         /* room for a chunk, or a sample of version 1 */
 	uint64_t stored_room, raw_room;
-	bool fresh;                    /* the source's last bytes were damaged */
 };
 
 /* E_DATA: what is wrong at byte `at`. */
