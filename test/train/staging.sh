@@ -145,6 +145,17 @@ disturbed unlinked --set train.steps=60 --set data.stage=cache
 same_run runs/uncut runs/unlinked
 cp kept/coads-train.dlx data
 
+# A disk that fails, at any read from then on: where it is first noticed, in the background or by a reader, the run ends with the name.
+for n in 12 20; do
+	DLX_DEBUG=$(debug fault=read:$n+) expect 74 stage eio-$n --set data.stage=eio-$n
+	grep -q "cannot read 'data/coads-[a-z]*.dlx': Input/output error" err || { cat err; fail "the file that cannot be read is not named"; }
+	expect 0 stage after-$n --set data.stage=eio-$n
+	[ "$(count read)" -lt "$total" ] || fail "nothing is left of what could be read"
+	same_run runs/whole runs/after-$n
+done
+DLX_DEBUG=$(debug fault=read:12) expect 0 stage once --set data.stage=once
+same_run runs/whole runs/once
+
 # A damaged record: named as without staging, and once it is whole again so is the copy.
 flip data/coads-train.dlx 300000
 expect 65 stage rotten --set data.stage=rotten

@@ -13,7 +13,6 @@
 #include <cmocka.h>
 
 #include "base/debug.h"
-#include "base/mem.h"
 #include "data/staging.h"
 #include "data_fixture.h"
 
