@@ -52,7 +52,8 @@ static const struct word words[] = {
 	  .doc = "how long --wisdom measures beyond what planning takes without it; default: 120" },
 	{ WORD(input, CHOICE), .values = { "stored", "host" },
 	  .doc = "batches for a GPU as they are stored, or made float32 by the host; default: stored" },
-	{ WORD(fault, FAULT), .values = { "alloc", "append", "arena", "write" }, .form = "KIND:N[+]",
+	{ WORD(fault, FAULT), .values = { "alloc", "append", "arena", "read", "write" },
+	  .form = "KIND:N[+]",
 	  .doc = "the Nth call of a kind fails (+: and all behind it; arena: the Nth is "
 	  "too large); may be repeated" },
 	{ WORD(crash_at, POINT), .form = "POINT[#N]",

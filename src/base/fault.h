@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether call number n of this kind ("alloc", "write", "append") is to fail; "arena": is to be
- * larger than planned. */
+/* Whether call number n of this kind ("alloc", "write", "append", "read") is to fail; "arena": is
+ * to be larger than planned. */
 bool fault_hits(const char *kind, uint64_t n);
 
 #endif

@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fault.h"
 #include "base/io.h"
 #include "base/mem.h"
 
@@ -77,10 +79,19 @@ static int unchanged(const struct io_reader *f, int fd)
 	return 0;
 }
 
+static ssize_t pread_once(int fd, char *p, size_t n, uint64_t at)
+{
+	static _Atomic uint64_t reads;
+	if (!fault_hits("read", atomic_fetch_add(&reads, 1) + 1))
+		return pread(fd, p, n, (off_t)at);
+	errno = EIO;
+	return -1;
+}
+
 static int read_all(const struct io_reader *f, int fd, uint64_t at, char *p, size_t n)
 {
 	while (n > 0) {
-		ssize_t k = pread(fd, p, n < READ_STEP ? n : READ_STEP, (off_t)at);
+		ssize_t k = pread_once(fd, p, n < READ_STEP ? n : READ_STEP, at);
 
 		if (k < 0 && errno == EINTR)
 			continue;

@@ -2,7 +2,9 @@
  *
  * Files that are read at places, or whole, while other programs may change them. They are read,
  * not mapped: the kernel ends a process by SIGBUS that touches a page of a mapped file which has
- * become shorter, or which the disk cannot give. */
+ * become shorter, or which the disk cannot give.
+ *
+ * Fault injection for tests: DLX_DEBUG=fault=read:N makes the Nth read fail with EIO. */
 #ifndef DLX_BASE_IO_READER_H
 #define DLX_BASE_IO_READER_H
 

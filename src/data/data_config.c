@@ -29,10 +29,6 @@ const struct field data_fields[] = {
 	           "file 'model.init_from', init_from_inputs: of inputs alone; see TRANSFORMS"),
 	FIELD_SECTION(struct data_config, mixup, mixup_fields,
 	              "training samples blended in pairs; the loss is that of both targets"),
-	FIELD_SECTION(struct data_config, stage, staging_fields,
-	              "training and validation samples are read from the file system that hosts share "
-	              "once, each by one rank, and kept by the hosts; false: they are not; see "
-	              "STAGING"),
 	FIELD_NODE(struct data_config, shuffle, "true",
 	           "a new order of the training samples each epoch: true, false or {within: host}; see "
 	           "SOURCES"),
@@ -42,5 +38,9 @@ const struct field data_fields[] = {
 	FIELD_INT(struct data_config, threads, "2", 1, 256,
 	          "background threads that decode samples; no more than the rank has processors"),
 	FIELD_INT(struct data_config, prefetch, "2", 1, 64, "batches decoded ahead"),
+	FIELD_SECTION(struct data_config, stage, staging_fields,
+	              "training and validation samples are read from the file system that hosts share "
+	              "once, each by one rank, and kept by the hosts; false: they are not; see "
+	              "STAGING"),
 	FIELD_END
 };

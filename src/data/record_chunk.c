@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Samples, chunk by chunk: read, decoded, hashed, and put where their rows belong. */
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -27,15 +26,22 @@ static int bad_chunk(const struct record *r, const struct place *p, uint64_t at,
 	           (long long)p->number, (unsigned long long)at, what);
 }
 
-/* What is stored as it is, from the file to where it belongs. */
-static int copy_stored(const struct record *r, const struct record_decoder *d,
+/* What is stored as it is, from the file to where it belongs; of another source all at once, since
+ * that may be another rank. */
+static int copy_stored(const struct record *r, struct record_decoder *d,
                        const struct record_chunk *c, struct record_sink *sink)
 {
+	const uint8_t *whole = NULL;
+	if (r->source)
+		TRY(record_stored(r, d, c->offset, c->raw, &whole));
 	while (sink->at < c->raw) {
 		size_t n = c->raw - sink->at;
 		uint8_t *to = record_sink_next(sink, &n);
 
-		TRY(record_chunk_bytes(r, d, c->offset + sink->at, to, n));
+		if (whole)
+			memcpy(to, whole + sink->at, n);
+		else
+			TRY(record_bytes(r, c->offset + sink->at, to, n));
 		record_sink_done(sink, n);
 	}
 	return 0;
@@ -71,6 +77,7 @@ static int fetch(const struct record *r, struct record_decoder *d, const struct 
 	int rc;
 	while (record_again(r, d, rc = fetch_once(r, d, p, c, sink), errors))
 		*sink = begin;
+	record_count(r, rc, c->raw);
 	return rc;
 }
 
@@ -85,24 +92,14 @@ static struct record_sink sink_of(const struct record_cut *cut, uint8_t *array)
 	                                     : (size_t)cut->rows * row };
 }
 
-static void count_decoded(const struct record *r, int size)
-{
-	if (r->source)
-		atomic_fetch_add_explicit(r->source->decoded, (int64_t)record_size_bytes(&r->info, size),
-		                          memory_order_relaxed);
-}
-
 int record_read(const struct record *r, struct record_decoder *d, int64_t i, void *raw)
 {
 	const struct record_info *info = &r->info;
 	const int size = record_size_of(r, i);
 	struct place p = { .sample = i };
 	int64_t k = 0;
-	if (r->version == 1) {
-		TRY(record1_read(r, d, i, raw));
-		count_decoded(r, size);
-		return 0;
-	}
+	if (r->version == 1)
+		return record1_read(r, d, i, raw);
 	for (; p.array < record_arrays(info); p.array++) {
 		uint8_t *array = (uint8_t *)raw + record_array_at(info, size, p.array);
 		const int64_t n = record_cuts(info, size, p.array);
@@ -116,7 +113,6 @@ int record_read(const struct record *r, struct record_decoder *d, int64_t i, voi
 			TRY(fetch(r, d, &p, &c, &sink));
 		}
 	}
-	count_decoded(r, size);
 	return 0;
 }
 

@@ -4,11 +4,13 @@
  * decode in. */
 #include "data/record_file.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "data/record_heads.h"
 
 int record_bad(const struct record *r, uint64_t at, const char *what)
 {
@@ -17,18 +19,12 @@ int record_bad(const struct record *r, uint64_t at, const char *what)
 
 int record_bytes(const struct record *r, uint64_t at, void *p, size_t n)
 {
+	if (!r->image && r->head && record_head_read(r->head, at, p, n))
+		return 0;
 	if (!r->image)
 		return io_reader_read(&r->file, at, p, n);
 	memcpy(p, r->image + at, n);
 	return 0;
-}
-
-int record_chunk_bytes(const struct record *r, const struct record_decoder *d, uint64_t at, void *p,
-                       size_t n)
-{
-	if (r->source)
-		return r->source->read(r->source->self, at, p, n, d->fresh);
-	return record_bytes(r, at, p, n);
 }
 
 bool record_again(const struct record *r, struct record_decoder *d, int rc, int errors)
@@ -38,6 +34,12 @@ bool record_again(const struct record *r, struct record_decoder *d, int rc, int 
 		err_truncate(errors);
 	d->fresh = again;
 	return again;
+}
+
+void record_count(const struct record *r, int rc, uint64_t raw)
+{
+	if (rc == 0 && r->source)
+		atomic_fetch_add_explicit(r->source->decoded, (int64_t)raw, memory_order_relaxed);
 }
 
 void record_read_from(struct record *r, const struct record_source *s)
@@ -149,5 +151,7 @@ int record_stored(const struct record *r, struct record_decoder *d, uint64_t at,
 		return 0;
 	reserve(&d->stored, &d->stored_room, n);
 	*out = d->stored;
-	return record_chunk_bytes(r, d, at, d->stored, n);
+	if (r->source)
+		return r->source->read(r->source->self, at, d->stored, n, d->fresh);
+	return io_reader_read(&r->file, at, d->stored, n);
 }

@@ -14,6 +14,7 @@ struct record {
 	struct io_reader file;         /* zeroed for record_parse */
 	const uint8_t *image;          /* of record_parse, else NULL */
 	const struct record_source *source;   /* of chunks; NULL: the file */
+	const char *head;              /* while it is opened: see record_heads.h; NULL: the file */
 	const char *path;
 	uint64_t size;
 	int version;
@@ -26,12 +27,12 @@ struct record {
 };
 
 struct record_decoder {
+	bool fresh;                    /* the source's last bytes were damaged */
 	struct codec_reader codec;
 	struct hash_state *hash;
 	uint8_t *stored, *raw;         /* room for a chunk, or a sample of version 1 */
 	uint64_t stored_room, raw_room;
 	uint64_t read;                 /* stored bytes of samples, so far */
-	bool fresh;                    /* the source's last bytes were damaged */
 };
 
 /* E_DATA: what is wrong at byte `at`. */
@@ -39,12 +40,11 @@ int record_bad(const struct record *r, uint64_t at, const char *what);
 int record_bytes(const struct record *r, uint64_t at, void *p, size_t n);
 /* Byte `at` of the file, which is behind the samples. */
 const uint8_t *record_tail_at(const struct record *r, uint64_t at);
-/* The n bytes of a chunk from byte `at` on, or some of them. */
-int record_chunk_bytes(const struct record *r, const struct record_decoder *d, uint64_t at, void *p,
-                       size_t n);
 /* After rc: whether to read the same again, from a source that has had damaged bytes and may have
  * others; the error is dropped then. */
 bool record_again(const struct record *r, struct record_decoder *d, int rc, int errors);
+/* Tells another source than the file of raw bytes, unless rc says that they are none. */
+void record_count(const struct record *r, int rc, uint64_t raw);
 /* The n stored bytes at byte `at`, in the image or in d. */
 int record_stored(const struct record *r, struct record_decoder *d, uint64_t at, uint64_t n,
                   const uint8_t **out);

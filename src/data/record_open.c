@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "data/description.h"
 #include "data/record_file.h"
+#include "data/record_heads.h"
 
 /* What a file that is no record file is, so far as its first bytes tell, and what to do. */
 static int foreign(const struct record *r)
@@ -151,8 +152,12 @@ int record_open(struct record **out, const char *path)
 	*out = NULL;
 	if (rc == 0) {
 		r->size = r->file.size;
+		r->head = record_head_find(path, &r->file.opened);
 		rc = open_image(r);
+		r->head = NULL;
 	}
+	if (rc == 0)
+		record_head_note(path, &r->file.opened, r->preamble, r->tail, r->footer.description);
 	if (rc < 0)
 		record_free(r);
 	else

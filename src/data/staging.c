@@ -15,19 +15,35 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "data/loader.h"
+#include "data/record_heads.h"
 #include "data/staging_state.h"
 
 /* --- opening --- */
 
-static const char *host_name(const struct staging *s, char out[64])
+static const char *host_name(const struct comm *c, char out[64])
 {
-	if (s->c)
-		snprintf(out, 64, "%s", s->c->host_name);
+	if (comm_many(c))
+		snprintf(out, 64, "%s", c->host_name);
 	else
 		gethostname(out, 64);
 	out[63] = '\0';
 	out[strcspn(out, ".")] = '\0';
 	return out;
+}
+
+/* A folder that cannot be written is reported by staging_open. */
+void staging_keep_heads(const struct staging_config *config, const struct comm *c, bool on)
+{
+	const int mark = err_count();
+	struct buf prefix = BUF_INIT;
+	char host[64];
+	if (on && io_mkdirs(config->dir) == 0) {
+		staging_cache_name(&prefix, config->dir, host_name(c, host));
+		buf_puts(&prefix, "head-");
+	}
+	err_truncate(mark);
+	record_heads_keep(prefix.len ? prefix.data : NULL);
+	buf_release(&prefix);
 }
 
 /* What an earlier run, or another one, has kept. */
@@ -45,7 +61,7 @@ static int open_copies(struct staging *s)
 {
 	char host[64];
 	TRY(io_mkdirs(s->config.dir));
-	host_name(s, host);
+	host_name(s->c, host);
 	for (int i = 0; i < s->nfile; i++) {
 		struct staging_file *f = &s->file[i];
 

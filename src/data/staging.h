@@ -34,6 +34,9 @@ bool staging_wanted(const struct staging_config *c);
 struct dataset;
 struct staging;
 
+/* Opening record files keeps what it reads of them in config->dir, or finds it there; on: until it
+ * is called without. For the rank that opens them for all. */
+void staging_keep_heads(const struct staging_config *config, const struct comm *c, bool on);
 /* What a rank can do alone: opens the copies of the files of n sets (NULL or without samples: left
  * out) in config->dir, which is made if it is not there. The sets must outlive the stage. c: the
  * ranks, NULL: alone. E_CANTCREATE if the folder cannot be written. */

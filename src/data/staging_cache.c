@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/io.h"
@@ -191,13 +190,19 @@ static int open_locked(const char *path, uint64_t identity, int64_t n, int *fd)
 	return rc;
 }
 
+void staging_cache_name(struct buf *out, const char *dir, const char *host)
+{
+	buf_printf(out, "%s/dlx-stage-%ld-%s-", dir, (long)geteuid(), host);
+}
+
 int staging_cache_open(struct staging_cache *c, const char *dir, const char *host, uint64_t hash,
                      const uint64_t *start, int64_t n)
 {
 	struct buf path = BUF_INIT;
 	int fd, why;
 	*c = (struct staging_cache){ .fd = -1 };
-	buf_printf(&path, "%s/dlx-stage-%ld-%s-%016" PRIx64, dir, (long)geteuid(), host, hash);
+	staging_cache_name(&path, dir, host);
+	buf_printf(&path, "%016" PRIx64, hash);
 	why = open_locked(path.data, hash_bytes(start, sizeof *start * ((size_t)n + 1), hash), n, &fd);
 	if (why == 0) {
 		c->path = mem_strdup(path.data);

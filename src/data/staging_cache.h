@@ -19,12 +19,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
+
 struct staging_cache {
 	char *path;                  /* NULL: there is none */
 	int fd;                      /* -1: opened for each use, as in base/io_reader.h */
 	uint64_t base;
 };
 
+/* What the names of files in dir begin with: "DIR/dlx-stage-USER-HOST-". */
+void staging_cache_name(struct buf *out, const char *dir, const char *host);
 /* The copy of the record with this hash, whose extent k is its bytes start[k] to start[k + 1] - 1;
  * made if it is not there or not of these. E_CANTCREATE with an error record if that is not
  * possible, but a full disk leaves the cache empty: path NULL. */

@@ -107,13 +107,18 @@ int session_open_data(struct session *s, const struct session_options *o)
 	return dataset_info(s->validation_set)->has_target ? 0 : no_target(&d->validation);
 }
 
+bool session_stages(const struct session *s, const struct session_options *o)
+{
+	const unsigned run = SESSION_TRAIN | SESSION_RUN, not = SESSION_DUMP | SESSION_SYNTHETIC;
+	return staging_wanted(&s->config->data.stage) && (o->need & (run | not)) == run;
+}
+
 int session_open_stage(struct session *s, const struct session_options *o)
 {
 	const struct staging_config *config = &s->config->data.stage;
 	struct dataset *set[] = { s->train_set, s->validation_set };
-	const unsigned run = SESSION_TRAIN | SESSION_RUN;
 	int rc;
-	if (!staging_wanted(config) || (o->need & (run | SESSION_DUMP)) != run || !s->train_set)
+	if (!session_stages(s, o) || !s->train_set)
 		return 0;
 	rc = staging_open(&s->stage, s->comm, config, set, 2);
 	return rc < 0 ? err_locate(rc, config_place(s->config, "data", "stage")) : 0;

@@ -10,7 +10,9 @@
 int session_open_train_set(struct session *s, const struct session_options *o);
 /* Then the second set, of the options' records where they have data. */
 int session_open_data(struct session *s, const struct session_options *o);
-/* Where a training is to stage its sets: opens the folder, not yet the traffic (stage_begin). */
+/* Whether it is a training whose sets are to be staged. */
+bool session_stages(const struct session *s, const struct session_options *o);
+/* If so: opens the folder, not yet the traffic (staging_begin). */
 int session_open_stage(struct session *s, const struct session_options *o);
 /* Makes the loaders, and fills s->data: what plans depend on. Errors name a set that does not fit
  * the other, the network or the loss. */

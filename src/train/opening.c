@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/trace.h"
+#include "data/record_heads.h"
 #include "data/transform.h"
 #include "model/model.h"
 #include "plan/micro_tree.h"
@@ -283,13 +284,54 @@ static int open_device(struct session *s, const struct session_options *o)
 	return rc < 0 ? err_locate(rc, config_place(c, "precision", "compute")) : 0;
 }
 
+typedef int open_set(struct session *s, const struct session_options *o);
+
+/* Opens sets by the heads of files that are kept, and notes the heads of all. */
+static int open_first(struct session *s, const struct session_options *o, struct buf *heads,
+                      open_set *open)
+{
+	int rc;
+	staging_keep_heads(&s->config->data.stage, s->comm, true);
+	record_heads_note(comm_many(s->comm) ? heads : NULL);
+	rc = open(s, o);
+	record_heads_note(NULL);
+	staging_keep_heads(&s->config->data.stage, s->comm, false);
+	return rc;
+}
+
+/* Opens sets. With data.stage rank 0 reads the heads of their files for all ranks, which open them
+ * by these. */
+static int open_sets(struct session *s, const struct session_options *o, open_set *open)
+{
+	struct buf heads = BUF_INIT;
+	uint64_t n;
+	int rc = 0;
+	if (!session_stages(s, o))
+		return open(s, o);
+	if (comm_first(s->comm))
+		rc = open_first(s, o, &heads, open);
+	if (!comm_many(s->comm))
+		return rc;
+	n = heads.len;
+	comm_broadcast(s->comm, &n, sizeof n, 0, "the heads of record files");
+	buf_reserve(&heads, n);
+	comm_broadcast(s->comm, heads.data, n, 0, "the heads of record files");
+	heads.data[heads.len = n] = '\0';
+	record_heads_use(&heads);
+	if (!comm_first(s->comm))
+		rc = open(s, o);
+	record_heads_use(NULL);
+	buf_release(&heads);
+	return rc;
+}
+
 /* Every phase ends in an agreement: a rank that continued
  * alone would wait for the others in vain. */
 static int open_second_set(struct session *s, const struct session_options *o)
 {
 	if (o->data && o->records->n == 0)
 		TRY(predict_input(s, o->data, o->layout, o->quiet, o->records));
-	return ranks_agree(s->comm, session_open_data(s, o), "opening the data");
+	return ranks_agree(s->comm, open_sets(s, o, session_open_data), "opening the data");
 }
 
 static int open_all(struct session *s, const struct session_options *o)
@@ -300,7 +342,7 @@ static int open_all(struct session *s, const struct session_options *o)
 	double start = io_seconds();
 	if (o->weights)
 		TRY(trained_on_find(s, o->weights));
-	TRY(ranks_agree(c, session_open_train_set(s, o), "opening the data"));
+	TRY(ranks_agree(c, open_sets(s, o, session_open_train_set), "opening the data"));
 	TRY(open_second_set(s, o));
 	if (o->need & SESSION_TRAIN)
 		TRY(trained_on_adopt(s, o->resume));

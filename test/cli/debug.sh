@@ -21,7 +21,7 @@ refused "'conv=winogard': expected dnn|direct|winograd|depthwise|product; did yo
 refused "'strict=1': expected yes|no" strict=1
 refused "'chains=': expected yes|no" chains=
 refused "'input=disk': expected stored|host" input=disk
-refused "'fault=wriet:1': expected KIND:N[+], KIND: alloc|append|arena|write; did you mean 'write'?" fault=wriet:1
+refused "'fault=wriet:1': expected KIND:N[+], KIND: alloc|append|arena|read|write; did you mean 'write'?" fault=wriet:1
 refused "'fault=write:0': expected" fault=write:0
 refused "'fault=write:2-': expected" fault=write:2-
 refused "'fault=write': expected" fault=write

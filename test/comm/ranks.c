@@ -343,12 +343,13 @@ static unsigned char byte_at(int rank, int64_t file, uint64_t at)
 /* File 9 is one that cannot be read; of file 8 the bytes are damaged at first. */
 static int answer_range(void *self, const struct fetch_range *r, void *p)
 {
+	const bool damaged = r->file == 8 && !r->fresh;
 	unsigned char *out = p;
 	CHECK(self == &c && r->n <= FETCH_MOST);
 	if (r->file == 9)
 		return ERR(E_IO, NULL, "'file 9' is gone");
 	for (uint64_t i = 0; i < r->n; i++)
-		out[i] = (unsigned char)(byte_at(c->rank, r->file, r->at + i) ^ (r->file == 8 && !r->fresh));
+		out[i] = (unsigned char)(byte_at(c->rank, r->file, r->at + i) ^ damaged);
 	return 0;
 }
 

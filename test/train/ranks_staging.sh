@@ -65,6 +65,36 @@ for n in $(form "2,1 4,1 7,3 3,0" "2,1 2,0 3,0 4,1 4,2 7,1 7,3 8,1 8,2"); do
 	done
 done
 
+# The same by what the system was asked for: no byte but those of footers twice, and then none.
+if strace -o traced true 2>/dev/null; then
+	whole=$(cat data/*.dlx | wc -c)
+	for most in $((whole + 2 * 72)) 0; do
+		rm -rf traces runs/traced
+		mkdir traces
+		DLX_DEBUG=$plain,stage_extent=20000,ranks_per_host=1 expect 0 capped strace -ff -y -e trace=pread64,read -o traces/of mpiexec -n 4 \
+			"$train" --set run.dir=runs/traced $alike --set data.stage=cache-traced "$config"
+		got=$(cat traces/of.* | sed -n 's/^p*read6*4*([0-9]*<[^>]*coads-[a-z]*\.dlx>.* = //p' | awk '{ n += $1 } END { printf "%.0f\n", n }')
+		[ "$got" -eq "$most" ] || fail "the system has read $got bytes of record files instead of $most"
+	done
+	same_run runs/1 runs/traced
+fi
+
+# Headers and indices are read by rank 0: other ranks of a run that finds all samples there read nothing of their files.
+mkdir -p empty/data
+for f in data/*.dlx; do
+	head -c "$(wc -c <"$f")" /dev/zero >"empty/$f"
+done
+everything="--set data.stage.dir=$PWD/cache-all --set data.stage.copy=all"
+stage everything 2 1 $alike $everything
+until [ "$(sum kept)" -eq 0 ]; do
+	rm -rf runs/everything
+	stage everything 2 1 $alike $everything
+done
+expect 0 on_ranks 2 sh -c '[ "$PMI_RANK" = 0 ] || cd empty; exec "$@"' sh env DLX_DEBUG="$DLX_DEBUG" "$train" \
+	--set run.dir="$PWD/runs/elsewhere" $alike $everything "$config"
+is read 0
+same_run runs/1 runs/elsewhere
+
 # A damaged byte that another host is sent is found there, and mended where it is kept.
 for copy in cache-4-1-share/*; do
 	for at in 100000 300000 500000 700000; do

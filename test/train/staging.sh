@@ -67,6 +67,22 @@ expect 0 stage head --set data.stage=cache
 reads "$(samples_of data/coads-train.dlx)"
 same_run runs/whole runs/head
 
+# So of a head that is kept; and a record file that was replaced is another one.
+for head in cache/*-head-*; do
+	flip "$head" 200
+done
+expect 0 stage heads --set data.stage=cache
+reads 0
+same_run runs/whole runs/heads
+cp kept/coads-validation.dlx data/coads-train.dlx
+expect 0 stage other --set data.stage=cache
+expect 0 stage other-plain
+same_run runs/other-plain runs/other
+cp kept/coads-train.dlx data
+expect 0 stage back --set data.stage=cache
+reads 0
+same_run runs/whole runs/back
+
 # Killed while it stages: what is marked is there, the rest is read.
 n=1
 while [ $n -le 13 ]; do
@@ -129,6 +145,17 @@ disturbed unlinked --set train.steps=60 --set data.stage=cache
 same_run runs/uncut runs/unlinked
 cp kept/coads-train.dlx data
 
+# A disk that fails, at any read from then on: where it is first noticed, in the background or by a reader, the run ends with the name.
+for n in 12 20; do
+	DLX_DEBUG=$(debug fault=read:$n+) expect 74 stage eio-$n --set data.stage=eio-$n
+	grep -q "cannot read 'data/coads-[a-z]*.dlx': Input/output error" err || { cat err; fail "the file that cannot be read is not named"; }
+	expect 0 stage after-$n --set data.stage=eio-$n
+	[ "$(count read)" -lt "$total" ] || fail "nothing is left of what could be read"
+	same_run runs/whole runs/after-$n
+done
+DLX_DEBUG=$(debug fault=read:12) expect 0 stage once --set data.stage=once
+same_run runs/whole runs/once
+
 # A damaged record: named as without staging, and once it is whole again so is the copy.
 flip data/coads-train.dlx 300000
 expect 65 stage rotten --set data.stage=rotten
@@ -151,7 +178,7 @@ expect 78 stage no --set data.stage=true
 expect 78 env -u TMPDIR "$train" --set run.dir=runs/no --set 'data.stage=$TMPDIR' "$config"
 says err "the environment variable 'TMPDIR' is not set"
 expect 0 env TMPDIR="$PWD/tmp" "$train" --set run.dir=runs/tmp --set 'data.stage={dir: $TMPDIR/samples}' "$config"
-[ "$(ls tmp/samples | wc -l)" -eq 2 ] || fail "not in TMPDIR"
+[ "$(ls tmp/samples | wc -l)" -eq 4 ] || fail "not in TMPDIR"
 expect 0 stage off --set data.stage=false
 [ ! -e false ] || fail "false is taken for a folder"
 pass
