@@ -6,7 +6,6 @@
 #include "base/pool.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -112,15 +111,32 @@ void pool_free(struct pool *p)
 	mem_free(p);
 }
 
+/* With the lock held, and room. */
+static void add(struct pool *p, void (*run)(void *arg), void *arg)
+{
+	p->ring[(p->first + p->waiting) % p->room] = (struct job){ run, arg };
+	p->waiting++;
+	pthread_cond_signal(&p->came);
+}
+
 void pool_add(struct pool *p, void (*run)(void *arg), void *arg)
 {
 	pthread_mutex_lock(&p->lock);
 	while (p->waiting == p->room)
 		pthread_cond_wait(&p->freed, &p->lock);
-	p->ring[(p->first + p->waiting) % p->room] = (struct job){ run, arg };
-	p->waiting++;
-	pthread_cond_signal(&p->came);
+	add(p, run, arg);
 	pthread_mutex_unlock(&p->lock);
+}
+
+bool pool_offer(struct pool *p, void (*run)(void *arg), void *arg)
+{
+	bool idle;
+	pthread_mutex_lock(&p->lock);
+	idle = p->running + p->waiting < p->nthreads && p->waiting < p->room;
+	if (idle)
+		add(p, run, arg);
+	pthread_mutex_unlock(&p->lock);
+	return idle;
 }
 
 void pool_wait(struct pool *p)

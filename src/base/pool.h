@@ -7,6 +7,8 @@
 #ifndef DLX_BASE_POOL_H
 #define DLX_BASE_POOL_H
 
+#include <stdbool.h>
+
 struct pool;
 
 /* nthreads >= 1 threads and room for `queue` waiting jobs. Threads take no signals. NULL with
@@ -17,6 +19,9 @@ void pool_free(struct pool *p);
 /* Blocks while the queue is full. run(arg) is called on one of the threads; arg must live until
  * then. May be called from any thread except one of the pool's own. */
 void pool_add(struct pool *p, void (*run)(void *arg), void *arg);
+/* The same from any thread, where a thread of the pool has nothing to do; else, and always without
+ * blocking, returns false. */
+bool pool_offer(struct pool *p, void (*run)(void *arg), void *arg);
 /* Blocks until every job given so far has run. */
 void pool_wait(struct pool *p);
 

@@ -132,6 +132,33 @@ void dtype_set(enum dtype t, void *p, int64_t i, double v)
 	store(t, (char *)p + (size_t)i * dtype_size(t), 1, &v);
 }
 
+/* What integers of so few bits become does not go through a double: it is the same. */
+#define DIRECT(to, from)                                                \
+	for (int64_t i = 0; i < n; i++) {                                   \
+		from v;                                                         \
+		to x;                                                           \
+		memcpy(&v, (const char *)src + (size_t)i * sizeof v, sizeof v); \
+		x = (to)v;                                                      \
+		memcpy((char *)dst + (size_t)i * sizeof x, &x, sizeof x);       \
+	}                                                                   \
+	return true
+
+static bool convert_small(enum dtype td, void *dst, enum dtype ts, const void *src, int64_t n)
+{
+	if (td == DTYPE_I32 && ts == DTYPE_U8) {
+		DIRECT(int32_t, uint8_t);
+	}
+	if (td != DTYPE_F32)
+		return false;
+	switch (ts) {
+	case DTYPE_I8: DIRECT(float, int8_t);
+	case DTYPE_U8: DIRECT(float, uint8_t);
+	case DTYPE_I16: DIRECT(float, int16_t);
+	case DTYPE_U16: DIRECT(float, uint16_t);
+	default: return false;
+	}
+}
+
 void dtype_convert(enum dtype td, void *dst, enum dtype ts, const void *src, int64_t n)
 {
 	size_t sd = dtype_size(td), ss = dtype_size(ts);
@@ -141,6 +168,8 @@ void dtype_convert(enum dtype td, void *dst, enum dtype ts, const void *src, int
 			memcpy(dst, src, (size_t)n * sd);
 		return;
 	}
+	if (convert_small(td, dst, ts, src, n))
+		return;
 	for (int64_t i = 0; i < n; i += BLOCK) {
 		int m = n - i < BLOCK ? (int)(n - i) : BLOCK;
 		load(ts, (const char *)src + (size_t)i * ss, m, block);

@@ -36,7 +36,8 @@ const struct field data_fields[] = {
 	           "the last batch of an epoch, of each size of samples, may have fewer; false: "
 	           "training leaves it out"),
 	FIELD_INT(struct data_config, threads, "2", 1, 256,
-	          "background threads that decode samples; no more than the rank has processors"),
+	          "background threads that decode samples, large ones together; no more than the rank "
+	          "has processors"),
 	FIELD_INT(struct data_config, prefetch, "2", 1, 64, "batches decoded ahead"),
 	FIELD_SECTION(struct data_config, stage, staging_fields,
 	              "training and validation samples are read from the file system that hosts share "

@@ -444,22 +444,47 @@ void dataset_scratch_free(struct dataset_scratch *s)
 	mem_free(s);
 }
 
+void *dataset_scratch_raw(struct dataset_scratch *s)
+{
+	return s->raw;
+}
+
+int64_t dataset_pieces(const struct dataset *d, int64_t i)
+{
+	const int f = file_of(d, i);
+	return record_chunks(d->file[f], i - d->first[f]);
+}
+
+int dataset_decode_piece(const struct dataset *d, struct dataset_scratch *s, int64_t i, int64_t k,
+                         void *raw)
+{
+	const int f = file_of(d, i);
+	const int64_t within = i - d->first[f];
+	const struct record_chunk c = record_chunk_get(d->file[f], within, k);
+	const uint64_t before = record_decoder_bytes(s->decoder);
+	TRY(record_read_chunk(d->file[f], s->decoder, within, k, raw));
+	data_counts_add(d->counts, (struct data_bytes){
+		.read = (int64_t)(record_decoder_bytes(s->decoder) - before),
+		.decoded = (int64_t)c.raw });
+	return 0;
+}
+
+void dataset_arrays(const struct dataset *d, int64_t i, const void *raw, const void **input,
+                    const void **target)
+{
+	const int f = file_of(d, i);
+	const int size = record_size_of(d->file[f], i - d->first[f]);
+	*input = raw;
+	*target = (const uint8_t *)raw + record_array_at(record_info(d->file[f]), size, 1);
+}
+
 int dataset_decode(const struct dataset *d, struct dataset_scratch *s, int64_t i,
                    const void **input, const void **target)
 {
-	const int f = file_of(d, i);
-
-	const int64_t within = i - d->first[f];
-	const uint64_t before = record_decoder_bytes(s->decoder);
-	const struct record_info *info = record_info(d->file[f]);
-	const int size = record_size_of(d->file[f], within);
-
-	TRY(record_read(d->file[f], s->decoder, within, s->raw));
-	data_counts_add(d->counts, (struct data_bytes){
-		.read = (int64_t)(record_decoder_bytes(s->decoder) - before),
-		.decoded = (int64_t)record_size_bytes(info, size) });
-	*input = s->raw;
-	*target = s->raw + record_array_at(info, size, 1);
+	const int64_t n = dataset_pieces(d, i);
+	for (int64_t k = 0; k < n; k++)
+		TRY(dataset_decode_piece(d, s, i, k, s->raw));
+	dataset_arrays(d, i, s->raw, input, target);
 	return 0;
 }
 

@@ -306,6 +306,7 @@ int loader_new(struct loader **out, struct dataset *d, const struct loader_optio
 	*out = NULL;
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_cond_init(&l->done, NULL);
+	pthread_cond_init(&l->decoded, NULL);
 	l->first_epoch = -1;
 	l->d = d;
 	l->training = o->training;
@@ -343,6 +344,7 @@ void loader_free(struct loader *l)
 	mem_unmap(l->memory, l->bytes);
 	loader_chains_free(l->chain, l->nsizes);
 	pthread_cond_destroy(&l->done);
+	pthread_cond_destroy(&l->decoded);
 	pthread_mutex_destroy(&l->lock);
 	mem_free(l);
 }

@@ -220,6 +220,8 @@ void loader_free(struct loader *l);
 /* *differ: whether samples of d's sizes still have several sizes after the transforms. */
 int loader_sizes_differ(struct dataset *d, const struct loader_options *o, bool *differ);
 int loader_threads(const struct loader *l);                     /* that decode; for tests */
+/* Pieces of samples decoded by threads that helped another one; for tests. */
+int64_t loader_helped(struct loader *l);
 int64_t loader_memory(const struct loader *l);                  /* bytes of its batches; NULL: 0 */
 /* Samples of training may have several sizes after the transforms, the largest first; elsewhere
  * there is one. What follows is that of the first size, unless it says otherwise. */

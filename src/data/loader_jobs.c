@@ -5,6 +5,7 @@
 
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/pool.h"
 #include "base/trace.h"
 
 static struct worker *borrow(struct loader *l)
@@ -17,6 +18,101 @@ static struct worker *borrow(struct loader *l)
 	pthread_mutex_unlock(&l->lock);
 	return w;
 }
+
+/* Under the lock. */
+static void give_back(struct loader *l, struct worker *w)
+{
+	w->next = l->idle;
+	l->idle = w;
+}
+
+/* --- samples in pieces --- */
+
+/* Keeps the error of the piece that comes first. Under the lock. */
+static void keep_piece_error(struct shared *s, int64_t k, int rc)
+{
+	if (s->rc == 0 || k < s->failed_at) {
+		struct err_record mine;
+
+		err_take(&mine);
+		if (s->rc < 0)
+			err_give(&s->error);   /* to be dropped below */
+		s->error = mine;
+		s->rc = rc;
+		s->failed_at = k;
+	}
+	err_clear();
+}
+
+/* Decodes pieces of s while there are some; returns how many. */
+static int64_t decode_pieces(struct shared *s, struct dataset_scratch *with)
+{
+	struct loader *l = s->l;
+	int64_t n = 0;
+	pthread_mutex_lock(&l->lock);
+	for (; s->next < s->n; n++) {
+		const int64_t k = s->next++;
+
+		pthread_mutex_unlock(&l->lock);
+		const int rc = dataset_decode_piece(l->d, with, s->sample, k, s->raw);
+		pthread_mutex_lock(&l->lock);
+		if (rc < 0)
+			keep_piece_error(s, k, rc);
+		if (--s->pending == 0)
+			pthread_cond_broadcast(&l->decoded);
+	}
+	pthread_mutex_unlock(&l->lock);
+	return n;
+}
+
+/* A job of a thread that had nothing to do. By now the sample may be done, or s of another one. */
+static void help(void *arg)
+{
+	struct shared *s = arg;
+	struct worker *w = borrow(s->l);
+	const int64_t n = decode_pieces(s, w->decode);
+	pthread_mutex_lock(&s->l->lock);
+	s->l->helped += n;
+	give_back(s->l, w);
+	pthread_mutex_unlock(&s->l->lock);
+}
+
+int64_t loader_helped(struct loader *l)
+{
+	int64_t n;
+	pthread_mutex_lock(&l->lock);
+	n = l->helped;
+	pthread_mutex_unlock(&l->lock);
+	return n;
+}
+
+static int decode(struct loader *l, struct worker *w, int64_t sample, const void **input,
+                  const void **target)
+{
+	struct shared *s = &w->shared;
+	const int64_t n = dataset_pieces(l->d, sample);
+	if (n < 2 || l->nworkers == 1)
+		return dataset_decode(l->d, w->decode, sample, input, target);
+	pthread_mutex_lock(&l->lock);
+	s->sample = sample;
+	s->raw = dataset_scratch_raw(w->decode);
+	s->n = s->pending = n;
+	s->next = s->rc = 0;
+	pthread_mutex_unlock(&l->lock);
+	for (int64_t k = 1; k < n && pool_offer(l->pool, help, s); k++)
+		;
+	decode_pieces(s, w->decode);
+	pthread_mutex_lock(&l->lock);
+	while (s->pending > 0)
+		pthread_cond_wait(&l->decoded, &l->lock);
+	pthread_mutex_unlock(&l->lock);
+	if (s->rc < 0)
+		err_give(&s->error);
+	dataset_arrays(l->d, sample, s->raw, input, target);
+	return s->rc;
+}
+
+/* --- jobs --- */
 
 /* Keeps the error of the sample that comes first in the batch, so that what is reported does
  * not depend on timing. */
@@ -41,8 +137,7 @@ static void finish(struct loader *l, struct worker *w, const struct job *j, int 
 	pthread_mutex_lock(&l->lock);
 	if (rc < 0)
 		keep_error(s, j, rc);
-	w->next = l->idle;
-	l->idle = w;
+	give_back(l, w);
 	if (--s->pending == 0)
 		pthread_cond_signal(&l->done);
 	pthread_mutex_unlock(&l->lock);
@@ -68,7 +163,7 @@ static int make_sample(const struct job *j, struct worker *w, int64_t sample, in
 	double start = trace_on() ? io_seconds() : 0, decoded = 0;
 	const int64_t stored = sample % dataset_info(l->d)->samples;
 	const int size = dataset_size_of(l->d, stored);
-	int rc = dataset_decode(l->d, w->decode, stored, &stored_input, &stored_target);
+	int rc = decode(l, w, stored, &stored_input, &stored_target);
 	if (rc == 0)
 		rc = labels_stored_check(&l->labels, l->d, stored, stored_target);
 	if (start > 0)
@@ -132,6 +227,7 @@ void loader_make_workers(struct loader *l, int n)
 	for (int i = 0; i < n; i++) {
 		l->worker[i].decode = dataset_scratch_new(l->d);
 		l->worker[i].transform = make_scratches(l);
+		l->worker[i].shared.l = l;
 		if (l->mixes)
 			l->worker[i].partner = mem_calloc((size_t)l->end[0].input_count, sizeof(float));
 		l->worker[i].next = l->idle;

@@ -37,8 +37,21 @@ struct slot {
 	struct err_record error;
 };
 
+/* A sample that several threads decode, in the memory of one: others that have nothing to do take
+ * pieces too. Under the lock, but for what is only read while pieces are pending. */
+struct shared {
+	struct loader *l;
+	int64_t sample;
+	void *raw;
+	int64_t n, next, pending;       /* pieces; the next to take; those that are not decoded */
+	int rc;                         /* of the first piece that failed */
+	int64_t failed_at;
+	struct err_record error;
+};
+
 struct worker {                     /* what a running job borrows */
 	struct dataset_scratch *decode;
+	struct shared shared;
 	struct transform_scratch **transform;  /* of each size */
 	float *partner;                 /* an input to blend with; NULL: no mixup */
 	struct worker *next;
@@ -72,6 +85,8 @@ struct loader {
 	struct pool *pool;
 	pthread_mutex_t lock;
 	pthread_cond_t done;                   /* some slot's pending became 0 */
+	pthread_cond_t decoded;                /* some sample's did */
+	int64_t helped;                        /* pieces that other threads have decoded */
 	struct worker *idle, *worker;
 	int nworkers;
 };

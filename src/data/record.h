@@ -211,6 +211,9 @@ void record_decoder_reserve(struct record_decoder *d, const struct record *r);
  * sample, array, chunk and byte; E_IO if it cannot be read, or the file was changed since it was
  * opened. Damaged bytes of another source than the file are asked for once more. */
 int record_read(const struct record *r, struct record_decoder *d, int64_t i, void *raw);
+/* The same of chunk k of record_chunks alone, to its place in raw. */
+int record_read_chunk(const struct record *r, struct record_decoder *d, int64_t i, int64_t k,
+                      void *raw);
 /* n rows of array k of sample i from row `first` on, along record_axis(k), which is not -1: a plain
  * array of n rows. Reads, and checks, the chunks alone that have some of them. For tests: loaders
  * read whole samples. */

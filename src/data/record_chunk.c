@@ -92,27 +92,27 @@ static struct record_sink sink_of(const struct record_cut *cut, uint8_t *array)
 	                                     : (size_t)cut->rows * row };
 }
 
-int record_read(const struct record *r, struct record_decoder *d, int64_t i, void *raw)
+int record_read_chunk(const struct record *r, struct record_decoder *d, int64_t i, int64_t k,
+                      void *raw)
 {
 	const struct record_info *info = &r->info;
 	const int size = record_size_of(r, i);
-	struct place p = { .sample = i };
-	int64_t k = 0;
+	struct place p = { .sample = i, .number = k };
 	if (r->version == 1)
 		return record1_read(r, d, i, raw);
-	for (; p.array < record_arrays(info); p.array++) {
-		uint8_t *array = (uint8_t *)raw + record_array_at(info, size, p.array);
-		const int64_t n = record_cuts(info, size, p.array);
+	for (int64_t n; p.number >= (n = record_cuts(info, size, p.array)); p.array++)
+		p.number -= n;
+	const struct record_chunk c = record_chunk_get(r, i, k);
+	const struct record_cut cut = record_cut(info, size, p.array, p.number);
+	struct record_sink sink = sink_of(&cut, (uint8_t *)raw + record_array_at(info, size, p.array));
+	return fetch(r, d, &p, &c, &sink);
+}
 
-		for (p.number = 0; p.number < n; p.number++) {
-			const struct record_chunk c = record_chunk_get(r, i, k++);
-			const struct record_cut cut = record_cut(info, size, p.array, p.number);
-
-			struct record_sink sink = sink_of(&cut, array);
-
-			TRY(fetch(r, d, &p, &c, &sink));
-		}
-	}
+int record_read(const struct record *r, struct record_decoder *d, int64_t i, void *raw)
+{
+	const int64_t n = record_chunks(r, i);
+	for (int64_t k = 0; k < n; k++)
+		TRY(record_read_chunk(r, d, i, k, raw));
 	return 0;
 }
 

@@ -23,6 +23,7 @@ struct codec_writer {
 	void *zstd, *zstd_plane;
 	uint8_t *frame, *planes, *parts;
 	size_t room;                     /* raw bytes that they are large enough for */
+	bool fast;                       /* planes that save little are stored as they are */
 };
 
 int codec_writer_open(struct codec_writer *w, int level);     /* E_NOMEM */

@@ -48,7 +48,8 @@ static size_t merge_2(uint8_t *raw, const uint8_t *const plane[PLANES_MOST], siz
 }
 
 /* Elements of 4 bytes, of planes k to k + 3, as four vectors. */
-static void merge_quarters(__m128i out[4], const uint8_t *const *plane, size_t i)
+static inline __attribute__((always_inline)) void
+merge_quarters(__m128i out[4], const uint8_t *const *plane, size_t i)
 {
 	const __m128i a = load(plane[0] + i), b = load(plane[1] + i), c = load(plane[2] + i),
 	              d = load(plane[3] + i);

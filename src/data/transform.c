@@ -86,6 +86,8 @@ struct transform_chain {
 
 struct transform_scratch {
 	struct frame f;
+	void *x[2], *t[2];               /* the frame's buffers, of memory */
+	bool swapped_x, swapped_t;       /* the last sample ended in the second one */
 	void *memory;
 	size_t bytes;
 };
@@ -456,10 +458,10 @@ struct transform_scratch *transform_scratch_new(const struct transform_chain *t)
 	s->f.row = (double *)(void *)p;
 	s->f.displacements = s->f.row + 3 * t->max_extent[2];
 	p += (size_t)doubles * sizeof(double);
-	s->f.x = p;
-	s->f.spare_x = p + 4 * t->max_input;
-	s->f.t = p + 8 * t->max_input;
-	s->f.spare_t = p + 8 * t->max_input + 4 * t->max_target;
+	s->x[0] = p;
+	s->x[1] = p + 4 * t->max_input;
+	s->t[0] = p + 8 * t->max_input;
+	s->t[1] = p + 8 * t->max_input + 4 * t->max_target;
 	maps = (int32_t *)(void *)(p + 8 * (t->max_input + t->max_target));
 	for (int k = 0; k < 3; k++) {
 		s->f.map[k] = maps;
@@ -494,22 +496,51 @@ static int run_steps(const struct transform_chain *t, struct frame *f)
 	return 0;
 }
 
+/* The buffers of an array: `out` is one of them where nothing on the way is larger, the one that it
+ * will end in if it goes as last time. */
+static void begin_in(void **now, void **spare, void *const own[2], void *out, bool room,
+                     bool swapped)
+{
+	*now = room && !swapped ? out : own[0];
+	*spare = room && swapped ? out : own[1];
+}
+
+/* Returns whether it ended in the buffer that it did not begin in. */
+static bool end_in(const void *now, const void *begun, void *out, size_t bytes)
+{
+	if (now != out)
+		memcpy(out, now, bytes);
+	return now != begun;
+}
+
+/* Whether the first step may read the stored values itself. A mask that it changes is read as it is
+ * by then. */
+static bool reads_source(const struct transform_chain *t)
+{
+	const struct step *s = t->step;
+	return t->n && s->op->run == affine_run && t->input_dtype == DTYPE_F32 &&
+	       t->rest.input == DTYPE_F32 && (s->mask < 0 || !s->active[s->mask]);
+}
+
 int transform_run(const struct transform_chain *t, struct transform_scratch *s, int64_t epoch,
                   int64_t sample, const void *input, const void *target, void *out_input,
                   void *out_target)
 {
 	struct frame *f = &s->f;
 	const struct transform_rest *r = &t->rest;
+	const int64_t inputs = t->last.c * points(&t->last), targets = target_count(&t->last);
+	begin_in(&f->x, &f->spare_x, s->x, out_input, t->max_input == inputs, s->swapped_x);
+	begin_in(&f->t, &f->spare_t, s->t, out_target, t->max_target == targets, s->swapped_t);
+	const void *x = f->x, *y = f->t;
 	f->seed = t->seed;
 	f->epoch = epoch;
 	f->sample = sample;
-	dtype_convert(r->input, t->n ? f->x : out_input, t->input_dtype, input, t->stored_input_count);
-	dtype_convert(r->target, t->n ? f->t : out_target, t->stored_target, target,
-	              t->stored_target_count);
-	if (t->n == 0)
-		return 0;
+	f->source = reads_source(t) ? input : NULL;
+	if (!f->source)
+		dtype_convert(r->input, f->x, t->input_dtype, input, t->stored_input_count);
+	dtype_convert(r->target, f->t, t->stored_target, target, t->stored_target_count);
 	TRY(run_steps(t, f));
-	memcpy(out_input, f->x, (size_t)(t->last.c * points(&t->last)) * f->size);
-	memcpy(out_target, f->t, (size_t)target_count(&t->last) * f->target_size);
+	s->swapped_x = end_in(f->x, x, out_input, (size_t)inputs * f->size);
+	s->swapped_t = end_in(f->t, y, out_target, (size_t)targets * f->target_size);
 	return 0;
 }

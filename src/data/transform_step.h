@@ -72,6 +72,8 @@ struct frame {
 	void *x, *spare_x;               /* (C, D, H, W), float, or as stored if
 	                                  * values are left to others */
 	void *t, *spare_t;               /* int32_t or float, or as stored */
+	const float *source;             /* where the first step, affine_run, reads in place of x; NULL:
+	                                  * everything is in x */
 	size_t size, target_size;        /* bytes of an element */
 	int32_t *map[3], *target_map[3]; /* per axis: source index of each output index, or -1 */
 	double *row;                     /* three numbers of each point of a row */

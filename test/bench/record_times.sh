@@ -6,6 +6,7 @@
 cd "$work" || exit 99
 expect 0 "$DLX_BUILD/test/bench/record_times" . 1 0
 [ "$(grep -c 'version [12]: .* GB/s, stored' out)" -eq 8 ] || fail 'not a line for each kind and version'
+[ "$(grep -c 'version 2, level 1: .* GB/s, stored' out)" -eq 4 ] || fail 'not a line for each kind at level 1'
 [ "$(ls ./*.dlx 2>/dev/null)" ] && fail 'files are left'
 expect 64 "$DLX_BUILD/test/bench/record_times"
 pass

@@ -30,6 +30,37 @@ static void job(void *arg)
 	order[atomic_fetch_add(&done, 1)] = i;
 }
 
+static atomic_int held, let_go;
+
+/* Runs until it is told to end. */
+static void hold(void *arg)
+{
+	atomic_fetch_add(&held, 1);
+	while (!let_go)
+		usleep(100);
+	atomic_fetch_add((atomic_int *)arg, 1);
+}
+
+/* A job is taken where a thread is idle, and never waits for one. */
+static void offers(void **state)
+{
+	struct pool *p = pool_new(2, 4);
+	atomic_int ended = 0;
+	held = let_go = 0;
+	assert_true(pool_offer(p, hold, &ended));
+	pool_add(p, hold, &ended);
+	assert_false(pool_offer(p, hold, &ended));
+	while (held < 2)
+		usleep(100);
+	assert_false(pool_offer(p, hold, &ended));
+	let_go = 1;
+	pool_wait(p);
+	assert_int_equal(ended, 2);
+	assert_true(pool_offer(p, hold, &ended));
+	pool_free(p);
+	assert_int_equal(ended, 3);
+}
+
 static void reset(int *number)
 {
 	done = 0;
@@ -106,6 +137,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_job_runs_once),
+		cmocka_unit_test(offers),
 		cmocka_unit_test(idle),
 		cmocka_unit_test(records_travel),
 	};

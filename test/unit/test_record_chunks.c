@@ -417,6 +417,36 @@ static const char *decode(struct codec_reader *r, const struct record_chunk *c, 
 	return codec_decode(r, c, width, stored, &sink);
 }
 
+/* At level 1 a plane that becomes half of its size is stored as it is, at others not. */
+static void test_fast_level(void **state)
+{
+	enum { N = 16384 };
+	float *values = mem_alloc(N * sizeof *values);
+	struct codec_reader r;
+	uint64_t planes[2][4];
+	codec_reader_open(&r);
+	for (int i = 0; i < N; i++)
+		values[i] = 300 + 40 * noise(i, 1);
+	for (int k = 0; k < 2; k++) {
+		struct record_chunk c = { .raw = N * sizeof *values };
+		struct record_sink sink = { .strip = c.raw, .out = mem_alloc(c.raw) };
+		struct codec_writer w;
+		assert_int_equal(codec_writer_open(&w, k ? 1 : 3), 0);
+		const uint8_t *coded = codec_encode(&w, (uint8_t *)values, c.raw, 4, &c);
+		assert_int_equal(c.codec, RECORD_PLANES);
+		memcpy(planes[k], coded, sizeof planes[k]);
+		assert_null(codec_decode(&r, &c, 4, coded, &sink));
+		assert_memory_equal(sink.out, values, c.raw);
+		codec_writer_release(&w);
+		mem_free(sink.out);
+	}
+	assert_true(planes[0][2] > N / 3 && planes[0][2] < 3 * N / 4);
+	assert_int_equal(planes[1][2], N);
+	assert_true(planes[1][3] < N / 3);
+	codec_reader_release(&r);
+	mem_free(values);
+}
+
 /* Stored bytes that are no chunk are refused, whatever they say. */
 static void test_false_planes(void **state)
 {
@@ -476,6 +506,7 @@ int main(void)
 		cmocka_unit_test(test_swapped),
 		cmocka_unit_test(test_writer_refuses),
 		cmocka_unit_test(test_planes),
+		cmocka_unit_test(test_fast_level),
 		cmocka_unit_test(test_false_planes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
