@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "guard.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,17 +54,44 @@ int guard_run(const char *program, int (*work)(void *arg), void *arg, const char
 	return err_exit_status(E_DATA);
 }
 
-void guard_limit(int64_t seconds, int64_t bytes)
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int calls, threads = 1;
+static rlim_t latest;              /* the limit that is set */
+
+void guard_threads(int n)
+{
+	threads = n;
+}
+
+static void set_limit(rlim_t until)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_CPU, &limit) != 0)
+		return;
+	limit.rlim_cur = until < limit.rlim_max ? until : limit.rlim_max;
+	setrlimit(RLIMIT_CPU, &limit);
+	latest = until;
+}
+
+/* What other threads compute meanwhile counts as well. */
+void guard_begin(int64_t seconds, int64_t bytes)
 {
 	struct rusage used;
-	struct rlimit limit;
-	if (getrlimit(RLIMIT_CPU, &limit) != 0 || getrusage(RUSAGE_SELF, &used) != 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	if (seconds) {
-		const rlim_t until = (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec + seconds +
-		                              bytes / SLOWEST);
-		limit.rlim_cur = until < limit.rlim_max ? until : limit.rlim_max;
+	pthread_mutex_lock(&lock);
+	if (getrusage(RUSAGE_SELF, &used) == 0) {
+		const rlim_t now = (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec),
+		             until = now + (rlim_t)((seconds + bytes / SLOWEST) * threads);
+		if (calls == 0 || until > latest)
+			set_limit(until);
 	}
-	setrlimit(RLIMIT_CPU, &limit);
+	calls++;
+	pthread_mutex_unlock(&lock);
+}
+
+void guard_end(void)
+{
+	pthread_mutex_lock(&lock);
+	if (--calls == 0)
+		set_limit(RLIM_INFINITY);
+	pthread_mutex_unlock(&lock);
 }

@@ -120,8 +120,8 @@ void side_close(struct side *s)
 	for (int i = 0; i < s->n; i++)
 		column_release(&s->column[i]);
 	mem_free(s->column);
-	mem_free(s->values);
-	arena_free(s->a);
+	if (!s->shared)
+		arena_free(s->a);
 	mem_free(s);
 }
 
@@ -191,30 +191,6 @@ int side_size(struct side *s, int64_t i, struct shape *out)
 			return size_fault(s, c, i, &rest, &places);
 	}
 	*out = side_with_channels(s, &places);
-	return 0;
-}
-
-int side_read(struct side *s, int64_t i, double *values)
-{
-	struct shape shape;
-	int64_t points;
-	TRY(side_size(s, i, &shape));
-	points = shape_count(&shape) / (s->placed == LAYOUT_NONE ? 1 : s->channels);
-	for (int k = 0; k < s->n; k++) {
-		struct column *c = &s->column[k];
-		double *out = values + c->channel * points;
-
-		if (c->transpose && c->channels * points > s->room) {
-			s->room = c->channels * points;
-			mem_free(s->values);
-			s->values = mem_alloc((size_t)s->room * sizeof(double));
-		}
-		TRYC(column_read(c, i, c->transpose ? s->values : out), "reading sample %lld",
-		     (long long)i);
-		for (int64_t p = 0; c->transpose && p < points; p++)
-			for (int64_t j = 0; j < c->channels; j++)
-				out[j * points + p] = s->values[p * c->channels + j];
-	}
 	return 0;
 }
 

@@ -11,7 +11,13 @@
 
 #define FEW_LABELS 4096            /* that the writer counts as quickly as it adds counts */
 
-/* As many rows as make chunks of about RECORD_CHUNK bytes, all alike but the last; 0: one chunk. */
+int record_statistics(const struct record_info *i, int k)
+{
+	const bool any = k == 0 || dtype_is_float(record_array_get(i, k)->dtype);
+	return any ? (int)record_channels(i, k) : 0;
+}
+
+/* As many rows as make chunks of about RECORD_CHUNK bytes, all alike but the last. */
 int64_t record_rows(const struct record_info *i, const struct shape *shape, int k)
 {
 	const int axis = record_axis(i, k);

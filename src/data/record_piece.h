@@ -23,6 +23,8 @@ int64_t record_pieces(const struct record_info *i, const struct shape *shape);
 struct record_piece record_piece_get(const struct record_info *i, const struct shape *shape,
                                      int64_t p);
 
+/* How many statistics of array k a writer keeps: the nstats that the following want it to have. */
+int record_statistics(const struct record_info *i, int k);
 /* Rows of array k, of this shape, in a chunk; 0: it is not cut. */
 int64_t record_rows(const struct record_info *i, const struct shape *shape, int k);
 
@@ -37,7 +39,7 @@ struct record_coded {
 	const void *stored;
 	const struct moments *moments; /* of its channels */
 	int nmoments;
-	bool counted;                  /* the labels are in the following; else the writer counts them */
+	bool counted;                  /* the labels are in what follows; else the writer counts them */
 	bool classes;                  /* all of them can be classes */
 	const int64_t *counts;
 	int ncounts;
@@ -45,7 +47,7 @@ struct record_coded {
 };
 
 struct record_coder;
-struct record_coder *record_coder_new(const struct record_info *i, int level);    /* E_NOMEM: NULL */
+struct record_coder *record_coder_new(const struct record_info *i, int level);   /* NULL: E_NOMEM */
 void record_coder_free(struct record_coder *c);                                   /* NULL is fine */
 /* raw: the piece's plain array. out is good until the coder's next piece. E_BUG where zstd fails,
  * E_DATA for a label that is none of info's classes; `sample` is for its message. */

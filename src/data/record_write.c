@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Writes a record file in one pass: samples as they come (record_add.c); the description with the statistics, the texts, the table of samples, the index and the footer
- * follow at the end. */
+ * Writes a record file in one pass: samples as they come (record_add.c); the description with the
+ * statistics, the texts, the table of samples, the index and the footer follow at the end. */
 #include <string.h>
 
 #include "base/err.h"
@@ -26,10 +26,9 @@ static struct record_array copy_array(struct record_writer *w, const struct reco
                                       int k)
 {
 	struct record_array a = *record_array_get(info, k);
-	const bool stats = k == 0 || dtype_is_float(a.dtype);
 	a.channels = copy_strings(w->a, a.channels, record_names(info, k));
 	a.name = a.name ? arena_strdup(w->a, a.name) : NULL;
-	a.nstats = stats ? (int)record_channels(info, k) : 0;
+	a.nstats = record_statistics(info, k);
 	return a;
 }
 
