@@ -25,6 +25,7 @@
 #include "base/signals.h"
 #include "base/suggest.h"
 #include "config.h"
+#include "convert_journal.h"
 #include "data/record_piece.h"
 #include "guard.h"
 #include "select.h"
@@ -97,6 +98,8 @@ static const struct option_row rows[] = {
 	  .doc = "numbered files of about this size, as 2GiB" },
 	{ "threads", 'j', OPTION_INT, AT(threads), "N", .min = 1, .max = 1024,
 	  .doc = "that convert and compress; default: the processors, eight at most" },
+	{ "resume", 0, OPTION_FLAG, AT(resume),
+	  .doc = "go on with what an earlier run left that was killed" },
 	{ "level", 'l', OPTION_INT, AT(level), "N", .min = 1, .max = 19,
 	  .doc = "zstd compression level, 1 to 19 (3)" },
 	{ "like", 0, OPTION_TEXT, AT(like_file), "RECORD",
@@ -130,9 +133,10 @@ static int read_options(struct conversion *c, int argc, char **argv)
 	if (c->targets.n && c->separate)
 		return ERR(E_USAGE, NULL, "--separate is for inputs without targets: convert each input "
 		           "with its target by itself, as data.train takes several records");
-	if (c->separate && (c->split_options.split || c->split_options.group_by || c->shard))
-		return ERR(E_USAGE, NULL, "--separate makes a record of each size; --split, --group-by and "
-		           "--shard are without it");
+	if (c->separate &&
+	    (c->split_options.split || c->split_options.group_by || c->shard || c->resume))
+		return ERR(E_USAGE, NULL, "--separate makes a record of each size; --split, --group-by, "
+		           "--shard and --resume are without it");
 	if (c->split_options.seed != NO_SEED && !c->split_options.split)
 		return ERR(E_USAGE, NULL, "--seed is for --split");
 	return c->targets.n ? 0 : check_no_target(c);
@@ -448,6 +452,7 @@ static int left_out(const char *arg)
 {
 	static const struct { const char *name; char letter; bool value; } out[] = {
 		{ "--output", 'o', true }, { "--threads", 'j', true }, { "--quiet", 'q', false },
+		{ "--resume", 0, false },
 	};
 
 	for (size_t i = 0; i < sizeof out / sizeof *out; i++) {
@@ -455,7 +460,7 @@ static int left_out(const char *arg)
 
 		if (strncmp(arg, out[i].name, n) == 0 && (!arg[n] || arg[n] == '='))
 			return 1 + (out[i].value && !arg[n]);
-		if (arg[0] == '-' && arg[1] && arg[1] == out[i].letter)
+		if (arg[0] == '-' && out[i].letter && arg[1] == out[i].letter)
 			return 1 + (out[i].value && !arg[2]);
 	}
 	return 0;
@@ -511,7 +516,8 @@ struct command {
 	char **argv;
 };
 
-static const char *written;    /* the output named on the command line, removed if the child dies */
+static const char *written;    /* the output named on the command line */
+static bool resumes;           /* it is to be gone on with */
 
 /* The whole of the command; its exit status. */
 static int run_command(void *arg)
@@ -544,13 +550,22 @@ static int run_command(void *arg)
 	return err_exit_status(rc);
 }
 
+/* A child that a library has ended leaves nothing either, unless it is to be gone on with. */
+static void forget(void)
+{
+	if (written && !resumes)
+		journal_forget(written);
+}
+
 /* The output is looked for here as well, since a child that died cannot say what it was. */
 int main(int argc, char **argv)
 {
 	struct command command = { argc, argv };
 	log_init("dlx-convert", 0, 1);
+	for (int i = 1; i < argc; i++)
+		resumes |= strcmp(argv[i], "--resume") == 0;
 	for (int i = 1; i + 1 < argc; i++)
 		if (strcmp(argv[i], "-o") == 0 || strcmp(argv[i], "--output") == 0)
 			written = argv[i + 1];
-	return guard_run("dlx-convert", run_command, &command, &written);
+	return guard_run("dlx-convert", run_command, &command, forget);
 }

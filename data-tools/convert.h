@@ -19,6 +19,7 @@ struct conversion {
 	int64_t ignore, level, threads;  /* ignore: RECORD_NO_IGNORE if not given */
 	struct split_options split_options;
 	const char *shard;
+	bool resume;
 	bool validity_mask, concatenate, labels, separate, quiet, help, version;
 	const char *ignore_text;
 	/* as planned */

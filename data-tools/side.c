@@ -4,9 +4,11 @@
 #include "side.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "select.h"
@@ -205,6 +207,27 @@ struct column *side_first_moving(const struct side *s)
 const char *side_name(const struct side *s, int64_t i)
 {
 	return file_name(side_first_moving(s), i);
+}
+
+uint64_t side_stamp(const struct side *s, uint64_t seed)
+{
+	for (int k = 0; k < s->n; k++) {
+		const struct column *c = &s->column[k];
+
+		for (int f = 0; f < c->nfiles; f++) {
+			struct stat st;
+			int64_t is[3] = { -1 };
+
+			if (stat(c->file[f], &st) == 0) {
+				is[0] = st.st_size;
+				is[1] = st.st_mtim.tv_sec;
+				is[2] = st.st_mtim.tv_nsec;
+			}
+			seed = hash_bytes(c->file[f], strlen(c->file[f]), seed);
+			seed = hash_bytes(is, sizeof is, seed);
+		}
+	}
+	return seed;
 }
 
 struct side_origin side_origin(const struct side *s, int64_t i)

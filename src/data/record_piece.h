@@ -53,6 +53,10 @@ void record_coder_free(struct record_coder *c);                                 
  * E_DATA for a label that is none of info's classes; `sample` is for its message. */
 int record_code(struct record_coder *c, const struct record_info *i, const struct record_piece *p,
                 const void *raw, int64_t sample, struct record_coded *out);
+/* The part of record_code that measures; out is good without codec and stored bytes. */
+int record_measure_piece(struct record_coder *c, const struct record_info *i,
+                         const struct record_piece *p, const void *raw, int64_t sample,
+                         struct record_coded *out);
 /* How many bytes a struct moments has, for callers that keep what out points to. */
 size_t record_moments_bytes(void);
 
@@ -60,5 +64,12 @@ size_t record_moments_bytes(void);
  * record_add's. */
 int record_begin(struct record_writer *w, const struct record_sample *s);
 int record_put(struct record_writer *w, const struct record_coded *c);
+/* In place of record_put, of a piece that an earlier writer of the same file put there: reads,
+ * verifies and measures it. False of *good: it is damaged or not there, and w is good for
+ * record_discard alone. Before the first record_put. */
+int record_again(struct record_writer *w, const struct record_piece *p,
+                 const struct record_chunk *c, bool *good);
+/* The entries of the last sample's chunks, *n of them; good until the next sample. */
+const struct record_chunk *record_last_chunks(const struct record_writer *w, int64_t *n);
 
 #endif

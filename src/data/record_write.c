@@ -52,14 +52,13 @@ static void copy_info(struct record_writer *w, const struct record_info *info)
 static int begin_file(struct record_writer *w)
 {
 	uint8_t preamble[PREAMBLE_BYTES];
-	TRY(io_create(&w->file, w->path));
 	record_preamble(preamble, RECORD_VERSION);
 	w->at = PREAMBLE_BYTES;
 	return io_write(w->file, preamble, PREAMBLE_BYTES);
 }
 
-int record_create(struct record_writer **out, const char *path, const struct record_info *info,
-                  int level)
+static int create(struct record_writer **out, const char *path, const struct record_info *info,
+                  int level, bool part)
 {
 	struct record_info one = *info;
 	struct record_writer *w;
@@ -77,12 +76,29 @@ int record_create(struct record_writer **out, const char *path, const struct rec
 	copy_info(w, &one);
 	measure_open(&w->measure, &w->info);
 	buf_putc(&w->texts, '\0');
-	rc = begin_file(w);
+	rc = part ? io_create_named(&w->file, path, ".part", false) : io_create(&w->file, path);
+	if (rc == 0)
+		rc = begin_file(w);
 	if (rc < 0)
 		record_discard(w);
 	else
 		*out = w;
 	return rc;
+}
+
+int record_create(struct record_writer **out, const char *path, const struct record_info *info,
+                  int level)
+{
+	return create(out, path, info, level, false);
+}
+
+int record_create_part(struct record_writer **out, const char *path, const struct record_info *info,
+                       int level, bool keep)
+{
+	TRY(create(out, path, info, level, true));
+	io_keep((*out)->file, keep);
+	(*out)->uncut = true;
+	return 0;
 }
 
 /* --- the end of the file --- */
@@ -159,7 +175,9 @@ int record_finish(struct record_writer *w, struct io_file **file)
 	}
 	finish_info(w);
 	build_tail(w, &tail);
-	rc = io_write(w->file, tail.data, tail.len);
+	rc = record_again_end(w);
+	if (rc == 0)
+		rc = io_write(w->file, tail.data, tail.len);
 	if (rc == 0)
 		rc = io_finish(w->file);
 	if (rc < 0)
@@ -185,6 +203,7 @@ void record_discard(struct record_writer *w)
 		return;
 	io_discard(w->file);
 	record_coder_free(w->coder);
+	record_again_free(w->again);
 	measure_release(&w->measure);
 	buf_release(&w->texts);
 	mem_free(w->size);
