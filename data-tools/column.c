@@ -69,9 +69,10 @@ static int open_file(struct column *c, int f)
 	source_close(c->source);
 	c->source = NULL;
 	c->open_file = f;
-	guard_limit(LIBRARY_SECONDS, file_bytes(c->file[f]));
-	TRY(source_open(&c->source, c->file[f], c->format, c->variable));
-	guard_limit(0, 0);
+	guard_begin(LIBRARY_SECONDS, file_bytes(c->file[f]));
+	const int rc = source_open(&c->source, c->file[f], c->format, c->variable);
+	guard_end();
+	TRY(rc);
 	return c->name ? check_like_first(c, f) : 0;
 }
 
@@ -130,19 +131,6 @@ static int count_samples(struct column *c)
 	return 0;
 }
 
-static int make_room(struct column *c, const struct shape *sample)
-{
-	const int64_t limit = (int64_t)1 << 40, n = shape_count(sample);
-	if (n > limit)
-		return source_bad(c->source, "more than 2^40 values a sample");
-	if (n > c->room) {
-		mem_free(c->raw);
-		c->raw = mem_alloc((size_t)n * sizeof(double));
-		c->room = n;
-	}
-	return 0;
-}
-
 int column_open(struct column *c, const char *path, const char *variable, const char *format,
                 bool concatenate, int nmissing, const double *missing)
 {
@@ -155,8 +143,7 @@ int column_open(struct column *c, const char *path, const char *variable, const 
 	TRY(expand(c, path, &is_glob));
 	c->file_a_sample = is_glob && !concatenate;
 	TRY(take_first(c, concatenate));
-	TRY(count_samples(c));
-	return make_room(c, &c->sample);
+	return count_samples(c);
 }
 
 int column_file(struct column *c, int f)
@@ -173,22 +160,22 @@ int column_read_as(struct column *c, bool file_a_sample)
 	c->file_a_sample = file_a_sample;
 	c->sample = file_a_sample ? c->source->shape : without_first(&c->source->shape);
 	take_axes(c, file_a_sample ? 0 : 1);
-	TRY(count_samples(c));
-	return make_room(c, &c->sample);
+	return count_samples(c);
 }
 
 void column_release(struct column *c)
 {
+	source_close(c->source);
+	if (c->shared)
+		return;
 	for (int i = 0; i < c->nfiles; i++)
 		mem_free(c->file[i]);
 	mem_free(c->file);
-	source_close(c->source);
 	for (int i = 0; i < MAXD; i++)
 		mem_free(c->axis[i]);
 	mem_free(c->variable);
 	mem_free(c->name);
 	mem_free(c->first);
-	mem_free(c->raw);
 }
 
 void column_repeat(struct column *c, int64_t n)
@@ -200,25 +187,6 @@ void column_repeat(struct column *c, int64_t n)
 		return;
 	c->sample = c->source->shape;
 	take_axes(c, 0);
-}
-
-/* A missing value is written down as a double and stored in the file's type: compare it as
- * stored. */
-static void mark_missing(const struct column *c, double *v, int64_t n)
-{
-	const struct source *s = c->source;
-	const int count = c->nmissing >= 0 ? c->nmissing : s->nmissing;
-	const double *missing = c->nmissing >= 0 ? c->missing : s->missing;
-	for (int k = 0; k < count; k++) {
-		const double m = s->dtype == DTYPE_F32 ? (double)(float)missing[k] : missing[k];
-
-		for (int64_t i = 0; i < n; i++)
-			if (v[i] == m)
-				v[i] = NAN;
-	}
-	for (int64_t i = 0; i < n; i++)
-		if (!isfinite(v[i]))
-			v[i] = NAN;
 }
 
 /* The last file that begins at sample i or before it. */
@@ -242,30 +210,89 @@ int column_file_of(const struct column *c, int64_t i)
 
 int column_shape(struct column *c, int64_t i, struct shape *out)
 {
-	TRY(open_file(c, column_file_of(c, i)));
+	if (c->file_a_sample && !c->repeated)
+		TRY(open_file(c, column_file_of(c, i)));
 	*out = c->file_a_sample && !c->repeated ? c->source->shape : c->sample;
 	return 0;
 }
 
-int column_read(struct column *c, int64_t i, double *values)
+struct column column_share(const struct column *c)
+{
+	struct column out = *c;
+	out.source = NULL;
+	out.shared = true;
+	return out;
+}
+
+/* --- values --- */
+
+static int make_room(const struct column *c, struct column_raw *raw, int64_t n)
+{
+	const size_t bytes = (size_t)n * dtype_size(c->dtype);
+	if (n > (int64_t)1 << 40)
+		return source_bad(c->source, "more than 2^40 values a sample");
+	if (bytes > raw->room) {
+		mem_free(raw->v);
+		raw->v = mem_alloc(bytes);
+		raw->room = bytes;
+	}
+	raw->n = n;
+	return 0;
+}
+
+int column_fetch(struct column *c, int64_t i, int axis, int64_t first, int64_t rows,
+                 struct column_raw *out)
 {
 	const int f = column_file_of(c, i);
-	struct shape shape;
-	int64_t n;
-	int rc;
-	TRY(column_shape(c, i, &shape));
-	TRY(make_room(c, &shape));
-	n = shape_count(&shape);
-	guard_limit(LIBRARY_SECONDS, n * (int64_t)sizeof(double));
-	if (c->file_a_sample || c->repeated)
-		rc = source_read_all(c->source, c->raw);
-	else
-		rc = source_read(c->source, i - c->first[f], 1, c->raw);
-	guard_limit(0, 0);
-	TRY(rc);
-	dtype_convert(DTYPE_F64, values, c->dtype, c->raw, n);
-	mark_missing(c, values, n);
-	for (int64_t k = 0; c->packed && k < n; k++)
-		values[k] = values[k] * c->source->scale + c->source->offset;
-	return 0;
+	int64_t start[MAXD] = { 0 }, count[MAXD], n = 1;
+	TRY(open_file(c, f));
+	const struct source *s = c->source;
+	const bool file = c->file_a_sample && !c->repeated;
+	const int before = file ? 0 : s->shape.nd - c->sample.nd;      /* the axis of samples */
+	for (int k = 0; k < s->shape.nd; k++) {
+		count[k] = k < before ? 1 : s->shape.d[k];
+		if (axis >= 0 && k == before + axis) {
+			start[k] = first;
+			count[k] = rows;
+		}
+		n *= count[k];
+	}
+	if (before > 0 && !c->repeated)
+		start[0] = i - c->first[f];
+	TRY(make_room(c, out, n));
+	out->nmissing = c->nmissing >= 0 ? 0 : s->nmissing;
+	for (int k = 0; k < out->nmissing; k++)
+		out->missing[k] = s->missing[k];
+	out->scale = s->scale;
+	out->offset = s->offset;
+	guard_begin(LIBRARY_SECONDS, n * (int64_t)sizeof(double));
+	const int rc = source_read_box(c->source, start, count, out->v);
+	guard_end();
+	return rc;
+}
+
+/* A missing value is written down as a double and stored in the file's type: compare it as
+ * stored. */
+static void mark_missing(const struct column *c, const struct column_raw *raw, double *v)
+{
+	const int count = c->nmissing >= 0 ? c->nmissing : raw->nmissing;
+	const double *missing = c->nmissing >= 0 ? c->missing : raw->missing;
+	for (int k = 0; k < count; k++) {
+		const double m = c->dtype == DTYPE_F32 ? (double)(float)missing[k] : missing[k];
+
+		for (int64_t i = 0; i < raw->n; i++)
+			if (v[i] == m)
+				v[i] = NAN;
+	}
+	for (int64_t i = 0; i < raw->n; i++)
+		if (!isfinite(v[i]))
+			v[i] = NAN;
+}
+
+void column_values(const struct column *c, const struct column_raw *raw, double *values)
+{
+	dtype_convert(DTYPE_F64, values, c->dtype, raw->v, raw->n);
+	mark_missing(c, raw, values);
+	for (int64_t k = 0; c->packed && k < raw->n; k++)
+		values[k] = values[k] * raw->scale + raw->offset;
 }

@@ -27,8 +27,7 @@ struct column {
 	bool repeated;             /* one sample stands for each (side_place.c) */
 	int64_t samples;
 	int64_t *first;            /* of each file, its first sample; NULL if file_a_sample */
-	void *raw;                 /* one sample as stored, of `room` values at most */
-	int64_t room;
+	bool shared;               /* all but the open file is another's (column_share) */
 	int64_t channels, channel; /* how many of the side's channels are of it, and the first of them
 	                            * (side_place.c) */
 	bool transpose;            /* channels are the last axis (side_place.c) */
@@ -50,7 +49,22 @@ int column_read_as(struct column *c, bool file_a_sample);
 /* Opens the file of sample i: the shape of the sample, whose extents are its own where a file is a
  * sample. */
 int column_shape(struct column *c, int64_t i, struct shape *out);
-/* Sample i in the order of the file's axes, missing values as NaN, packed ones unpacked. */
-int column_read(struct column *c, int64_t i, double *values);
+
+/* Values of a sample as they are stored. A zeroed one is fine. */
+struct column_raw {
+	void *v;                   /* mem_free */
+	size_t room;               /* bytes */
+	int64_t n;                 /* values */
+	int nmissing;
+	double missing[SOURCE_MISSING], scale, offset;      /* as the file has them */
+};
+/* `rows` of sample i from `first` on along one of its axes, or all of it where axis is -1, in the
+ * order of the file's axes. */
+int column_fetch(struct column *c, int64_t i, int axis, int64_t first, int64_t rows,
+                 struct column_raw *out);
+/* The n values, missing ones as NaN, packed ones unpacked. Any thread. */
+void column_values(const struct column *c, const struct column_raw *raw, double *values);
+/* The same column with files of its own, for another thread; c must outlive it. column_release. */
+struct column column_share(const struct column *c);
 
 #endif

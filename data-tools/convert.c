@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/debug.h"
 #include "base/err.h"
+#include "base/host.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -24,10 +25,13 @@
 #include "base/signals.h"
 #include "base/suggest.h"
 #include "config.h"
+#include "convert_journal.h"
+#include "data/record_piece.h"
 #include "guard.h"
 #include "select.h"
 #include "yaml/schema_units.h"
 
+#define THREADS_MOST 8        /* unless asked for: a thread takes about 50 MiB */
 #define NO_SEED (-1)
 #define DEFAULT_SEED 1
 
@@ -92,6 +96,10 @@ static const struct option_row rows[] = {
 	  .doc = "what no split cuts in two: file, key or a pattern with parentheses" },
 	{ "shard", 0, OPTION_TEXT, AT(shard), "SIZE",
 	  .doc = "numbered files of about this size, as 2GiB" },
+	{ "threads", 'j', OPTION_INT, AT(threads), "N", .min = 1, .max = 1024,
+	  .doc = "that convert and compress; default: the processors, eight at most" },
+	{ "resume", 0, OPTION_FLAG, AT(resume),
+	  .doc = "go on with what an earlier run left that was killed" },
 	{ "level", 'l', OPTION_INT, AT(level), "N", .min = 1, .max = 19,
 	  .doc = "zstd compression level, 1 to 19 (3)" },
 	{ "like", 0, OPTION_TEXT, AT(like_file), "RECORD",
@@ -120,12 +128,15 @@ static int read_options(struct conversion *c, int argc, char **argv)
 		return ERR(E_USAGE, NULL, "unexpected argument '%s'; %s", argv[1], usage);
 	if (c->inputs.n == 0 || !c->output)
 		return ERR(E_USAGE, NULL, "no %s given; %s", !c->inputs.n ? "--input" : "--output", usage);
+	if (c->threads == 0)
+		c->threads = host_processors() < THREADS_MOST ? host_processors() : THREADS_MOST;
 	if (c->targets.n && c->separate)
 		return ERR(E_USAGE, NULL, "--separate is for inputs without targets: convert each input "
 		           "with its target by itself, as data.train takes several records");
-	if (c->separate && (c->split_options.split || c->split_options.group_by || c->shard))
-		return ERR(E_USAGE, NULL, "--separate makes a record of each size; --split, --group-by and "
-		           "--shard are without it");
+	if (c->separate &&
+	    (c->split_options.split || c->split_options.group_by || c->shard || c->resume))
+		return ERR(E_USAGE, NULL, "--separate makes a record of each size; --split, --group-by, "
+		           "--shard and --resume are without it");
 	if (c->split_options.seed != NO_SEED && !c->split_options.split)
 		return ERR(E_USAGE, NULL, "--seed is for --split");
 	return c->targets.n ? 0 : check_no_target(c);
@@ -428,30 +439,63 @@ int convert_plan(struct conversion *c, struct arena *a)
 	TRY(plan_target(c, a));
 	TRY(side_axes(c->input, a, c->sample, c->nsamples, &c->info.axes));
 	plan_sources(c, a);
+	c->info.input.nstats = record_statistics(&c->info, 0);
+	c->info.target.nstats = record_statistics(&c->info, 1);
 	return io_check_output(c->output);
 }
 
-/* The command line as one text that a shell reads back. */
+/* --- the command that the record keeps --- */
+
+/* How many arguments from this one on are an option that the content does not depend on; 0: it is
+ * none. */
+static int left_out(const char *arg)
+{
+	static const struct { const char *name; char letter; bool value; } out[] = {
+		{ "--output", 'o', true }, { "--threads", 'j', true }, { "--quiet", 'q', false },
+		{ "--resume", 0, false },
+	};
+
+	for (size_t i = 0; i < sizeof out / sizeof *out; i++) {
+		const size_t n = strlen(out[i].name);
+
+		if (strncmp(arg, out[i].name, n) == 0 && (!arg[n] || arg[n] == '='))
+			return 1 + (out[i].value && !arg[n]);
+		if (arg[0] == '-' && out[i].letter && arg[1] == out[i].letter)
+			return 1 + (out[i].value && !arg[2]);
+	}
+	return 0;
+}
+
+static void put_quoted(struct buf *b, const char *arg)
+{
+	bool plain = arg[0] != '\0';
+	for (const char *p = arg; *p; p++)
+		plain &= isalnum((unsigned char)*p) || strchr("-_./:,=+@%", *p);
+	if (!plain)
+		buf_putc(b, '\'');
+	for (const char *p = arg; *p; p++) {
+		if (*p == '\'')
+			buf_puts(b, "'\\'");
+		buf_putc(b, *p);
+	}
+	if (!plain)
+		buf_putc(b, '\'');
+}
+
+/* As one text that a shell reads back. */
 static const char *command_text(struct arena *a, int argc, char **argv)
 {
 	struct buf b = BUF_INIT;
 	const char *text;
 	buf_puts(&b, "dlx-convert");
 	for (int i = 1; i < argc; i++) {
-		bool plain = argv[i][0] != '\0';
+		const int skip = left_out(argv[i]);
 
-		for (const char *p = argv[i]; *p; p++)
-			plain &= isalnum((unsigned char)*p) || strchr("-_./:,=+@%", *p);
+		i += skip ? skip - 1 : 0;
+		if (skip)
+			continue;
 		buf_putc(&b, ' ');
-		if (!plain)
-			buf_putc(&b, '\'');
-		for (const char *p = argv[i]; *p; p++) {
-			if (*p == '\'')
-				buf_puts(&b, "'\\'");
-			buf_putc(&b, *p);
-		}
-		if (!plain)
-			buf_putc(&b, '\'');
+		put_quoted(&b, argv[i]);
 	}
 	text = arena_strdup(a, b.data);
 	buf_release(&b);
@@ -472,7 +516,8 @@ struct command {
 	char **argv;
 };
 
-static const char *written;    /* the output named on the command line, removed if the child dies */
+static const char *written;    /* the output named on the command line */
+static bool resumes;           /* it is to be gone on with */
 
 /* The whole of the command; its exit status. */
 static int run_command(void *arg)
@@ -505,13 +550,22 @@ static int run_command(void *arg)
 	return err_exit_status(rc);
 }
 
+/* A child that a library has ended leaves nothing either, unless it is to be gone on with. */
+static void forget(void)
+{
+	if (written && !resumes)
+		journal_forget(written);
+}
+
 /* The output is looked for here as well, since a child that died cannot say what it was. */
 int main(int argc, char **argv)
 {
 	struct command command = { argc, argv };
 	log_init("dlx-convert", 0, 1);
+	for (int i = 1; i < argc; i++)
+		resumes |= strcmp(argv[i], "--resume") == 0;
 	for (int i = 1; i + 1 < argc; i++)
 		if (strcmp(argv[i], "-o") == 0 || strcmp(argv[i], "--output") == 0)
 			written = argv[i + 1];
-	return guard_run("dlx-convert", run_command, &command, &written);
+	return guard_run("dlx-convert", run_command, &command, forget);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * dlx-convert: convert.c turns the command line into this plan, with convert_split.c, convert_run.c
- * carries it out, into the files of convert_files.c, and convert_each.c does so file by file for
- * --separate. */
+ * carries it out, by the threads of convert_pipe.c and into the files of convert_files.c, and
+ * convert_each.c does so file by file for --separate. */
 #ifndef DLX_DATA_TOOLS_CONVERT_H
 #define DLX_DATA_TOOLS_CONVERT_H
 
@@ -16,9 +16,10 @@ struct conversion {
 	const char *output, *format, *samples, *missing, *classes, *class_names, *channel_names;
 	const char *dtype, *target_dtype, *input_layout, *target_layout, *like_file;
 	double fill;
-	int64_t ignore, level;           /* ignore: RECORD_NO_IGNORE if not given */
+	int64_t ignore, level, threads;  /* ignore: RECORD_NO_IGNORE if not given */
 	struct split_options split_options;
 	const char *shard;
+	bool resume;
 	bool validity_mask, concatenate, labels, separate, quiet, help, version;
 	const char *ignore_text;
 	/* as planned */
@@ -49,7 +50,7 @@ struct run;
 /* Begins a record for what c is planned to write, and borrows c; path is in place of its output. */
 struct run *run_new(const struct conversion *c, const char *path);
 /* Adds c's samples. */
-int run_add(struct run *r, struct conversion *c);
+int run_add(struct run *r, const struct conversion *c);
 /* Makes the record visible if rc is 0, and tells what is in it; frees r, which may be NULL. Returns
  * rc or what went wrong. */
 int run_close(struct run *r, int rc, bool tell);

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/shown.h"
+#include "convert_journal.h"
 
 #define SHARDS_MOST 1000000            /* that six digits number */
 
@@ -32,14 +33,17 @@ struct part {
 struct files {
 	const struct conversion *c;
 	char *path;
+	struct journal *journal;
+	bool replay;
 	int n;
 	struct part *part;
 };
 
-struct files *files_new(const struct conversion *c, const char *path)
+struct files *files_new(const struct conversion *c, const char *path, struct journal *journal)
 {
 	struct files *f = mem_calloc(1, sizeof *f);
 	f->c = c;
+	f->journal = journal;
 	f->path = mem_strdup(path);
 	f->n = c->split.n ? c->split.n : 1;
 	f->part = mem_calloc((size_t)f->n, sizeof *f->part);
@@ -51,6 +55,25 @@ struct files *files_new(const struct conversion *c, const char *path)
 void files_use(struct files *f, const struct conversion *c)
 {
 	f->c = c;
+}
+
+void files_replay(struct files *f, bool replay)
+{
+	f->replay = replay;
+}
+
+void files_drop(struct files *f)
+{
+	for (int k = 0; k < f->n; k++) {
+		struct part *p = &f->part[k];
+
+		for (int i = 0; i < p->nshards; i++)
+			io_discard(p->file[i]);
+		record_discard(p->w);
+		mem_free(p->file);
+		mem_free(p->at);
+		*p = (struct part){ .name = p->name };
+	}
 }
 
 static void put_path(struct buf *out, const struct files *f, const struct part *p, int shard)
@@ -76,7 +99,12 @@ static int begin(struct files *f, struct part *p)
 	if (p->nshards == SHARDS_MOST)
 		return ERR(E_USAGE, NULL, "--shard: more than %d files", SHARDS_MOST);
 	put_path(&path, f, p, p->nshards);
-	rc = record_create(&p->w, path.data, &info, (int)f->c->level);
+	if (f->journal && !f->replay)
+		rc = journal_add_file(f->journal, path.data);
+	if (rc == 0 && f->journal)
+		rc = record_create_part(&p->w, path.data, &info, (int)f->c->level, f->c->resume);
+	else if (rc == 0)
+		rc = record_create(&p->w, path.data, &info, (int)f->c->level);
 	buf_release(&path);
 	p->nat = 0;
 	p->file = mem_realloc(p->file, (size_t)(p->nshards + 1) * sizeof *p->file);
@@ -111,6 +139,7 @@ static int finish(struct files *f, struct part *p)
 	struct record_writer *w = p->w;
 	p->w = NULL;
 	TRY(record_finish(w, &p->file[p->nshards - 1]));
+	io_crash_point("convert_finished");
 	p->bytes += bytes;
 	return 0;
 }

@@ -8,10 +8,17 @@
 #include "convert.h"
 
 struct files;
+struct journal;
 
 /* c->output with ".dlx" or without it, PATH-PART.dlx, PATH-000000.dlx, PATH-PART-000000.dlx; c is
  * borrowed. */
-struct files *files_new(const struct conversion *c, const char *path);
+/* journal: NULL, or that of the conversion; files then outlive a killed process, and with c->resume
+ * one that fails. */
+struct files *files_new(const struct conversion *c, const char *path, struct journal *journal);
+/* Whether the files that begin are those of the journal. */
+void files_replay(struct files *f, bool replay);
+/* Begins anew; what is on the disk stays. */
+void files_drop(struct files *f);
 /* The samples to come are those of c, another plan for samples of the same kind. */
 void files_use(struct files *f, const struct conversion *c);
 /* The file that the sample with this place in c->sample goes to, which begins where need be; called

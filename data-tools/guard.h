@@ -8,11 +8,16 @@
 
 #include <stdint.h>
 
-/* work(arg) in a child; its exit status. If a signal ended the child: tells so, removes what it has
- * left beside output, and returns 65. Before there are threads. */
-int guard_run(const char *program, int (*work)(void *arg), void *arg, const char *const *output);
-/* The library may take so many seconds for its call, and more for the bytes that it reads; 0: as
- * many as it likes. */
-void guard_limit(int64_t seconds, int64_t bytes);
+/* work(arg) in a child; its exit status. If a signal ended the child that no process sent: tells
+ * so, after crashed(), which removes what it has left, and returns 65. Signals that end a program are
+ * for the child too; if this process is killed, so is the child. Before there are threads. */
+int guard_run(const char *program, int (*work)(void *arg), void *arg, void (*crashed)(void));
+/* Until guard_end, which is called even if it fails, the library may take so many seconds for its
+ * call, and more for the bytes that it reads. Any thread; the process ends if all of its threads
+ * together take more than the last of the calls under way may. */
+void guard_begin(int64_t seconds, int64_t bytes);
+void guard_end(void);
+/* As many threads compute; 1 before. */
+void guard_threads(int n);
 
 #endif

@@ -4,9 +4,11 @@
 #include "side.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "select.h"
@@ -120,8 +122,8 @@ void side_close(struct side *s)
 	for (int i = 0; i < s->n; i++)
 		column_release(&s->column[i]);
 	mem_free(s->column);
-	mem_free(s->values);
-	arena_free(s->a);
+	if (!s->shared)
+		arena_free(s->a);
 	mem_free(s);
 }
 
@@ -194,30 +196,6 @@ int side_size(struct side *s, int64_t i, struct shape *out)
 	return 0;
 }
 
-int side_read(struct side *s, int64_t i, double *values)
-{
-	struct shape shape;
-	int64_t points;
-	TRY(side_size(s, i, &shape));
-	points = shape_count(&shape) / (s->placed == LAYOUT_NONE ? 1 : s->channels);
-	for (int k = 0; k < s->n; k++) {
-		struct column *c = &s->column[k];
-		double *out = values + c->channel * points;
-
-		if (c->transpose && c->channels * points > s->room) {
-			s->room = c->channels * points;
-			mem_free(s->values);
-			s->values = mem_alloc((size_t)s->room * sizeof(double));
-		}
-		TRYC(column_read(c, i, c->transpose ? s->values : out), "reading sample %lld",
-		     (long long)i);
-		for (int64_t p = 0; c->transpose && p < points; p++)
-			for (int64_t j = 0; j < c->channels; j++)
-				out[j * points + p] = s->values[p * c->channels + j];
-	}
-	return 0;
-}
-
 struct column *side_first_moving(const struct side *s)
 {
 	struct column *c = s->column;
@@ -229,6 +207,27 @@ struct column *side_first_moving(const struct side *s)
 const char *side_name(const struct side *s, int64_t i)
 {
 	return file_name(side_first_moving(s), i);
+}
+
+uint64_t side_stamp(const struct side *s, uint64_t seed)
+{
+	for (int k = 0; k < s->n; k++) {
+		const struct column *c = &s->column[k];
+
+		for (int f = 0; f < c->nfiles; f++) {
+			struct stat st;
+			int64_t is[3] = { -1 };
+
+			if (stat(c->file[f], &st) == 0) {
+				is[0] = st.st_size;
+				is[1] = st.st_mtim.tv_sec;
+				is[2] = st.st_mtim.tv_nsec;
+			}
+			seed = hash_bytes(c->file[f], strlen(c->file[f]), seed);
+			seed = hash_bytes(is, sizeof is, seed);
+		}
+	}
+	return seed;
 }
 
 struct side_origin side_origin(const struct side *s, int64_t i)

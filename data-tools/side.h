@@ -61,10 +61,29 @@ int side_size(struct side *s, int64_t i, struct shape *out);
  * sample; else NULL. */
 const char *side_name(const struct side *s, int64_t i);
 const char *side_key(const struct side *s, int64_t i);
+/* A hash of its files' names, sizes and times, seeded. */
+uint64_t side_stamp(const struct side *s, uint64_t seed);
 /* Where sample i is: its file, or the first of several, and its row there; -1: it is the file. */
 struct side_origin { const char *file; int64_t row; };
 struct side_origin side_origin(const struct side *s, int64_t i);
-/* Sample i of side_size's shape, missing values as NaN, channels first. */
-int side_read(struct side *s, int64_t i, double *values);
+/* Some rows of a sample, as stored: of each variable. Its memory serves again. */
+struct side_raw;
+struct side_raw *side_raw_new(const struct side *s);
+void side_raw_free(struct side_raw *r);          /* NULL is fine */
+/* `rows` of sample i from `first` on along an axis of its shape (side_size), or all of it where
+ * axis is -1. An axis of channels cannot be cut: false of side_cuts. */
+bool side_cuts(const struct side *s, int axis);
+int side_fetch(struct side *s, int64_t i, int axis, int64_t first, int64_t rows,
+               struct side_raw *out);
+/* What was fetched as values, missing ones as NaN, channels first. Any thread; *scratch, of *room
+ * values, is enlarged if need be and is the caller's. */
+void side_values(const struct side *s, const struct side_raw *r, double *values, double **scratch,
+                 int64_t *room);
+/* The same side with files of its own, for another thread; s must outlive it. side_close. */
+struct side *side_share(const struct side *s);
+/* Whether threads may read sides of their own at once, pieces of one sample too (streamed), and
+ * whether opening a sample's file reads all of it. */
+bool side_is_apart(const struct side *s, bool streamed);
+bool side_is_whole(const struct side *s);
 
 #endif

@@ -21,8 +21,7 @@ struct side {
 	struct layout_hints hints;
 	enum layout placed;        /* of the first column */
 	enum layout alike;         /* with options.like: of all */
-	double *values;            /* one sample of one column, of `room` values at most */
-	int64_t room;
+	bool shared;               /* all but open files is another's (side_share) */
 };
 /* The first column that is no field for all samples, or the last. */
 struct column *side_first_moving(const struct side *s);

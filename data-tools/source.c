@@ -197,6 +197,7 @@ void source_close(struct source *s)
 		s->format->close(s);
 	for (int i = 0; i < MAXD; i++)
 		mem_free(s->axis[i]);
+	mem_free(s->whole);
 	mem_free(s->path);
 	mem_free(s->name);
 	mem_free(s);

@@ -24,6 +24,9 @@ struct source {
 	double missing[SOURCE_MISSING];      /* the file's own: _FillValue, missing_value */
 	double scale, offset;                /* value = stored * scale + offset; else 1 and 0 */
 	void *handle;                        /* the format's */
+	void *whole;                         /* rows in memory, boxes of which are read */
+	int64_t whole_first, whole_n;
+	size_t whole_room;
 };
 
 struct source_format {
@@ -36,12 +39,17 @@ struct source_format {
 	 * by the caller. */
 	int (*read)(struct source *s, int64_t first, int64_t n, void *out);
 	void (*close)(struct source *s);     /* handle may be NULL */
+	/* The box from `start` of so many values along each axis, without those around it; NULL: no
+	 * way to. Bounds are checked by the caller. */
+	int (*read_box)(struct source *s, const int64_t *start, const int64_t *count, void *out);
 	/* Coordinates of axis i and their attributes, into out, whose name and n are set; texts in a.
 	 * NULL: the format has none. */
 	void (*coordinates)(struct source *s, int i, struct arena *a, struct axis *out);
 	bool picture;                        /* a file is one sample, without an axis of samples */
 	bool rows;                           /* a file's first axis counts samples, whatever it is */
 	bool folder;                         /* a file of the format may be a folder */
+	bool apart;                          /* threads may each read a source of their own at once */
+	bool whole;                          /* opening a file reads all of it */
 };
 
 extern const struct source_format source_netcdf, source_hdf5, source_npy, source_npz, source_idx,
@@ -56,6 +64,9 @@ int source_open(struct source **out, const char *path, const char *format, const
 void source_close(struct source *s);     /* NULL is fine */
 /* Rows first .. first+n of the first axis, in the source's dtype. */
 int source_read(struct source *s, int64_t first, int64_t n, void *out);
+/* A box, one of all axes: rows of the array at least are read where the format has no way to read
+ * less, and kept for the next box. */
+int source_read_box(struct source *s, const int64_t *start, const int64_t *count, void *out);
 /* What the file says of axis i; texts in a. */
 struct axis source_axis(struct source *s, int i, struct arena *a);
 /* The whole array. */

@@ -315,27 +315,39 @@ static int open_hdf5(struct source *s, const char *variable)
 	return 0;
 }
 
-static int read_hdf5(struct source *s, int64_t first, int64_t n, void *out)
+static int read_selected(struct source *s, hid_t memory_space, hid_t file_space, void *out)
 {
 	const struct handle *h = s->handle;
-	hsize_t start[MAXD] = { 0 }, count[MAXD];
-	hid_t file_space = H5S_ALL, memory_space = H5S_ALL;
-	herr_t rc;
-	if (first >= 0) {
-		for (int i = 0; i < s->shape.nd; i++)
-			count[i] = (hsize_t)s->shape.d[i];
-		start[0] = (hsize_t)first;
-		count[0] = (hsize_t)n;
-		file_space = H5Dget_space(h->data);
-		H5Sselect_hyperslab(file_space, H5S_SELECT_SET, start, NULL, count, NULL);
-		memory_space = H5Screate_simple(s->shape.nd, count, NULL);
+	if (H5Dread(h->data, h->memory_type, memory_space, file_space, H5P_DEFAULT, out) < 0)
+		return source_bad(s, "hdf5: cannot read the values");
+	return 0;
+}
+
+static int read_box(struct source *s, const int64_t *start, const int64_t *count, void *out)
+{
+	const struct handle *h = s->handle;
+	hsize_t from[MAXD], n[MAXD];
+	for (int i = 0; i < s->shape.nd; i++) {
+		from[i] = (hsize_t)start[i];
+		n[i] = (hsize_t)count[i];
 	}
-	rc = H5Dread(h->data, h->memory_type, memory_space, file_space, H5P_DEFAULT, out);
-	if (first >= 0) {
-		H5Sclose(file_space);
-		H5Sclose(memory_space);
-	}
-	return rc < 0 ? source_bad(s, "hdf5: cannot read the values") : 0;
+	const hid_t file_space = H5Dget_space(h->data),
+	            memory_space = H5Screate_simple(s->shape.nd, n, NULL);
+	H5Sselect_hyperslab(file_space, H5S_SELECT_SET, from, NULL, n, NULL);
+	const int rc = read_selected(s, memory_space, file_space, out);
+	H5Sclose(file_space);
+	H5Sclose(memory_space);
+	return rc;
+}
+
+static int read_hdf5(struct source *s, int64_t first, int64_t n, void *out)
+{
+	int64_t start[MAXD] = { first }, count[MAXD];
+	if (first < 0)
+		return read_selected(s, H5S_ALL, H5S_ALL, out);
+	for (int i = 0; i < s->shape.nd; i++)
+		count[i] = i ? s->shape.d[i] : n;
+	return read_box(s, start, count, out);
 }
 
 static void close_hdf5(struct source *s)
@@ -352,4 +364,4 @@ static void close_hdf5(struct source *s)
 static const char *const extensions[] = { ".h5", ".hdf5", ".he5", NULL };
 
 const struct source_format source_hdf5 = { "hdf5", extensions, open_hdf5, read_hdf5, close_hdf5,
-                                          coordinates };
+                                          read_box, coordinates };

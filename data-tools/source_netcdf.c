@@ -185,21 +185,27 @@ static int open_netcdf(struct source *s, const char *variable)
 	return 0;
 }
 
-static int read_netcdf(struct source *s, int64_t first, int64_t n, void *out)
+static int read_box(struct source *s, const int64_t *start, const int64_t *count, void *out)
 {
 	const struct handle *h = s->handle;
-	size_t start[MAXD] = { 0 }, count[MAXD];
-	for (int i = 0; i < s->shape.nd; i++)
-		count[i] = (size_t)s->shape.d[i];
-	if (first >= 0) {
-		start[0] = (size_t)first;
-		count[0] = (size_t)n;
+	size_t from[MAXD] = { 0 }, n[MAXD] = { 0 };
+	for (int i = 0; i < s->shape.nd; i++) {
+		from[i] = (size_t)start[i];
+		n[i] = (size_t)count[i];
 	}
 	if (s->dtype == DTYPE_I64)
-		NC(nc_get_vara_longlong(h->group, h->var, start, count, out));
+		NC(nc_get_vara_longlong(h->group, h->var, from, n, out));
 	else
-		NC(nc_get_vara(h->group, h->var, start, count, out));
+		NC(nc_get_vara(h->group, h->var, from, n, out));
 	return 0;
+}
+
+static int read_netcdf(struct source *s, int64_t first, int64_t n, void *out)
+{
+	int64_t start[MAXD] = { first < 0 ? 0 : first }, count[MAXD];
+	for (int i = 0; i < s->shape.nd; i++)
+		count[i] = i || first < 0 ? s->shape.d[i] : n;
+	return read_box(s, start, count, out);
 }
 
 /* --- coordinates --- */
@@ -279,4 +285,4 @@ static void close_netcdf(struct source *s)
 static const char *const extensions[] = { ".nc", ".nc4", ".cdf", NULL };
 
 const struct source_format source_netcdf = { "netcdf", extensions, open_netcdf, read_netcdf,
-                                            close_netcdf, coordinates };
+                                            close_netcdf, read_box, coordinates };

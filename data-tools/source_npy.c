@@ -164,11 +164,8 @@ static int fetch(const struct handle *h, uint64_t at, void *out, size_t n)
 
 /* Values of four bytes are read into the second half of their room and widened from the first one
  * on. */
-static int read_npy(struct source *s, int64_t first, int64_t n, void *out)
+static int read_run(const struct handle *h, int64_t from, int64_t count, void *out)
 {
-	const struct handle *h = s->handle;
-	const int64_t total = shape_count(&s->shape), row = s->shape.nd ? total / s->shape.d[0] : 1;
-	const int64_t from = first < 0 ? 0 : first * row, count = first < 0 ? total : n * row;
 	const size_t bytes = (size_t)count * h->element;
 	uint8_t *src = (uint8_t *)out + (h->u32 ? bytes : 0);
 	int64_t *wide = out;
@@ -186,6 +183,35 @@ static int read_npy(struct source *s, int64_t first, int64_t n, void *out)
 		wide[i] = (int64_t)little(b, 4);
 	}
 	return 0;
+}
+
+static int read_npy(struct source *s, int64_t first, int64_t n, void *out)
+{
+	const int64_t total = shape_count(&s->shape), row = s->shape.nd ? total / s->shape.d[0] : 1;
+	return read_run(s->handle, first < 0 ? 0 : first * row, first < 0 ? total : n * row, out);
+}
+
+/* The axes from `run` on are whole: what is chosen of the axis before it lies in a row. */
+static int read_npy_box(struct source *s, const int64_t *start, const int64_t *count, void *out)
+{
+	const int nd = s->shape.nd;
+	int64_t at[MAXD] = { 0 }, values = 1;
+	int run = nd;
+	while (run > 0 && count[run - 1] == s->shape.d[run - 1])
+		values *= s->shape.d[--run];
+	values *= run ? count[--run] : 1;
+	for (uint8_t *to = out;; to += (size_t)values * dtype_size(s->dtype)) {
+		int64_t from = 0;
+		int k = run - 1;
+
+		for (int i = 0; i < nd; i++)
+			from = from * s->shape.d[i] + start[i] + at[i];
+		TRY(read_run(s->handle, from, values, to));
+		while (k >= 0 && ++at[k] == count[k])
+			at[k--] = 0;
+		if (k < 0)
+			return 0;
+	}
 }
 
 static void close_npy(struct source *s)
@@ -376,5 +402,9 @@ static int open_npz(struct source *s, const char *variable)
 static const char *const npy_extensions[] = { ".npy", NULL }, *const npz_extensions[] = { ".npz",
                                                                                        NULL };
 
-const struct source_format source_npy = { "npy", npy_extensions, open_npy, read_npy, close_npy };
-const struct source_format source_npz = { "npz", npz_extensions, open_npz, read_npy, close_npy };
+const struct source_format source_npy = {
+	"npy", npy_extensions, open_npy, read_npy, close_npy, read_npy_box, .apart = true,
+};
+const struct source_format source_npz = {
+	"npz", npz_extensions, open_npz, read_npy, close_npy, read_npy_box, .whole = true,
+};

@@ -143,4 +143,4 @@ static void close_png(struct source *s)
 static const char *const extensions[] = { ".png", ".PNG", NULL };
 
 const struct source_format source_png = { "png", extensions, open_png, read_png, close_png,
-                                         NULL, true };
+                                         .picture = true, .apart = true, .whole = true };

@@ -37,7 +37,7 @@ struct handle {
 	uint8_t *values;             /* NULL: not decoded yet */
 };
 
-static char why[120];            /* the library's last words; one thread reads */
+static _Thread_local char why[120];            /* the library's last words */
 
 static void on_error(const char *module, const char *format, va_list args)
 {
@@ -327,4 +327,4 @@ static void close_tiff(struct source *s)
 #endif
 
 const struct source_format source_tiff = { "tiff", extensions, open_tiff, read_tiff, close_tiff,
-                                          NULL, true };
+                                          .picture = true, .apart = true, .whole = true };

@@ -235,6 +235,12 @@ static int read_zarr(struct source *s, int64_t first, int64_t n, void *out)
 	return zarr_read(h->array, first, n, out);
 }
 
+static int read_zarr_box(struct source *s, const int64_t *start, const int64_t *count, void *out)
+{
+	const struct handle *h = s->handle;
+	return zarr_read_box(h->array, start, count, out);
+}
+
 static void close_zarr(struct source *s)
 {
 	struct handle *h = s->handle;
@@ -306,5 +312,6 @@ static void coordinates(struct source *s, int i, struct arena *a, struct axis *o
 static const char *const extensions[] = { ".zarr", NULL };
 
 const struct source_format source_zarr = {
-	"zarr", extensions, open_zarr, read_zarr, close_zarr, coordinates, .folder = true,
+	"zarr", extensions, open_zarr, read_zarr, close_zarr, read_zarr_box, coordinates,
+	.folder = true, .apart = true,
 };

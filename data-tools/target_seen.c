@@ -17,6 +17,13 @@ void target_seen_add(struct target_seen *s, const double *v, int64_t n)
 	}
 }
 
+void target_seen_merge(struct target_seen *s, const struct target_seen *other)
+{
+	s->other |= other->other;
+	for (int i = 0; i < RECORD_MAX_CLASSES; i++)
+		s->seen[i] |= other->seen[i];
+}
+
 /* The largest value below `below`, or -1. */
 static int largest(const struct target_seen *s, int below)
 {

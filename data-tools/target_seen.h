@@ -16,6 +16,8 @@ struct target_seen {
 
 /* Adds n values; those that are the ignored label too. */
 void target_seen_add(struct target_seen *s, const double *v, int64_t n);
+/* Adds what another one has seen. */
+void target_seen_merge(struct target_seen *s, const struct target_seen *other);
 /* Labels with one far above all others: the label that means no class, or a mask of 0 and 255. */
 void target_seen_tell_labels(const struct target_seen *s);
 /* Floats that are all class numbers. */

@@ -250,15 +250,15 @@ static void copy_box(int nd, const int64_t *n, const uint8_t *from, const int64_
 	}
 }
 
-/* What of a chunk is among the rows from `first` on, into its place in out. */
+/* What of a chunk is in the box, into its place in out. */
 static void place_chunk(const struct zarr_array *z, const struct slot *s, const int64_t *at,
-                        int64_t first, int64_t rows, uint8_t *out)
+                        const int64_t *start, const int64_t *count, uint8_t *out)
 {
 	const int64_t size = (int64_t)z->m.element.size;
 	int64_t n[MAXD], from[MAXD], to[MAXD], stride = size;
 	const uint8_t *values = s->missing ? z->m.fill : s->values;
 	for (int i = z->nd - 1; i >= 0; i--) {
-		const int64_t low = i ? 0 : first, high = i ? z->extent[i] : first + rows,
+		const int64_t low = start[i], high = low + count[i],
 		              begin = at[i] * z->chunk[i], end = begin + z->chunk[i],
 		              a = begin > low ? begin : low, b = end < high ? end : high;
 
@@ -272,13 +272,13 @@ static void place_chunk(const struct zarr_array *z, const struct slot *s, const 
 	copy_box(z->nd, n, values, from, out, to, (size_t)size);
 }
 
-/* The next place of the grid, the first axis from low to high; false behind the last. */
-static bool step(const struct zarr_array *z, int64_t *at, int64_t low, int64_t high)
+/* The next place of the grid from low to high; false behind the last. */
+static bool step(const struct zarr_array *z, int64_t *at, const int64_t *low, const int64_t *high)
 {
 	for (int i = z->nd - 1; i >= 0; i--) {
-		if (++at[i] < (i ? z->grid[i] : high))
+		if (++at[i] < high[i])
 			return true;
-		at[i] = i ? 0 : low;
+		at[i] = low[i];
 	}
 	return false;
 }
@@ -296,22 +296,31 @@ static void widen(void *out, int64_t n)
 	}
 }
 
-int zarr_read(struct zarr_array *z, int64_t first, int64_t n, void *out)
+int zarr_read_box(struct zarr_array *z, const int64_t *start, const int64_t *count, void *out)
 {
-	int64_t at[MAXD] = { 0 }, row = 1;
-	const int64_t low = first / z->chunk[0], high = (first + n - 1) / z->chunk[0] + 1;
+	int64_t at[MAXD] = { 0 }, low[MAXD], high[MAXD], n = 1;
 	const struct slot *s;
 	uint8_t *values = out;
-	for (int i = 1; i < z->nd; i++)
-		row *= z->extent[i];
+	for (int i = 0; i < z->nd; i++) {
+		n *= count[i];
+		at[i] = low[i] = start[i] / z->chunk[i];
+		high[i] = (start[i] + count[i] - 1) / z->chunk[i] + 1;
+	}
 	if (z->m.element.wide)
-		values += (size_t)(n * row) * 4;
-	at[0] = low;
+		values += (size_t)n * 4;
 	do {
 		TRY(load_chunk(z, at, &s));
-		place_chunk(z, s, at, first, n, values);
+		place_chunk(z, s, at, start, count, values);
 	} while (step(z, at, low, high));
 	if (z->m.element.wide)
-		widen(out, n * row);
+		widen(out, n);
 	return 0;
+}
+
+int zarr_read(struct zarr_array *z, int64_t first, int64_t n, void *out)
+{
+	int64_t start[MAXD] = { first }, count[MAXD];
+	for (int i = 0; i < z->nd; i++)
+		count[i] = i ? z->extent[i] : n;
+	return zarr_read_box(z, start, count, out);
 }

@@ -15,5 +15,7 @@ const struct zarr_meta *zarr_meta(const struct zarr_array *z);
 /* n > 0 rows from `first` on of the first axis (of an array without axes its value: 0, 1), as
  * element.dtype has them, in C order. */
 int zarr_read(struct zarr_array *z, int64_t first, int64_t n, void *out);
+/* The same of a box of an array that has axes. */
+int zarr_read_box(struct zarr_array *z, const int64_t *start, const int64_t *count, void *out);
 
 #endif

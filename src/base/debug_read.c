@@ -23,7 +23,7 @@ enum type {
 	FAULT,                       /* a row of fault: one of the values, and :N or :N+ */
 };
 
-#define MOST_VALUES 12               /* and NULL behind them */
+#define MOST_VALUES 16               /* and NULL behind them */
 
 struct word {
 	const char *name;
@@ -59,8 +59,10 @@ static const struct word words[] = {
 	{ WORD(crash_at, POINT), .form = "POINT[#N]",
 	  .values = { "ckpt_cleaned", "ckpt_durable", "ckpt_file", "ckpt_folder", "ckpt_frame",
 		"ckpt_hidden",
-	              "ckpt_manifest", "ckpt_removed", "ckpt_renamed", "ckpt_staged", "stage_written" },
-	  .doc = "the process kills itself when it is at this point of a checkpoint, or of data.stage, "
+	              "ckpt_manifest", "ckpt_removed", "ckpt_renamed", "ckpt_staged",
+	              "convert_finished", "convert_sample", "stage_written" },
+	  .doc = "the process kills itself when it is at this point of a checkpoint, a conversion or "
+	         "of data.stage, "
 	         "for the Nth time" },
 	{ WORD(ranks_per_host, COUNT), .form = "N",
 	  .doc = "ranks on one host behave as if on several, with N on each; 0: as they are" },

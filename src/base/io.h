@@ -72,6 +72,16 @@ int io_check_output(const char *path);
  * E_USAGE for an input, E_CANTCREATE for a folder, a disk or a file that may not be written. */
 struct io_file;
 int io_create(struct io_file **out, const char *path);
+/* The same of a regular file whose temporary name is its own with a suffix, so that what a killed
+ * process left is found; it is kept as it was, and io_write begins in front of it. locked: one
+ * process at a time has it; E_CANTCREATE for another one. */
+int io_create_named(struct io_file **out, const char *path, const char *suffix, bool locked);
+/* Whether io_discard and io_abandon leave the temporary file where it is. */
+void io_keep(struct io_file *f, bool keep);
+/* n bytes of the temporary file from byte `at` on; false: they are not there. */
+bool io_read_back(const struct io_file *f, uint64_t at, void *p, size_t n);
+/* What is behind byte `at` is gone, and io_write goes on there. */
+int io_cut(struct io_file *f, uint64_t at);
 /* The temporary name, for a library that writes files by name; NULL: written in place. */
 const char *io_temporary(const struct io_file *f);
 int io_write(struct io_file *f, const void *p, size_t n);      /* all of n, or an error */

@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,6 +31,7 @@
 struct io_file {
 	int fd;
 	bool failed;        /* a write failed: what is there must not become visible */
+	bool keep;          /* the temporary file stays if it is not committed */
 	uint64_t at;
 	char *path;         /* as it was given, for messages */
 	char *final;        /* path with its links followed */
@@ -64,7 +66,8 @@ void io_abandon(void)
 {
 	pthread_mutex_lock(&unfinished_lock);
 	for (const struct io_file *f = unfinished; f; f = f->next)
-		unlink(f->temporary);
+		if (!f->keep)
+			unlink(f->temporary);
 	pthread_mutex_unlock(&unfinished_lock);
 	io_scratch_remove();
 }
@@ -257,6 +260,77 @@ int io_create(struct io_file **out, const char *path)
 	return rc;
 }
 
+/* --- files that outlive the process --- */
+
+static int open_named(struct io_file *f, const char *suffix, bool locked, const struct target *t)
+{
+	struct buf name = BUF_INIT;
+	buf_printf(&name, "%s%s", f->final, suffix);
+	f->temporary = buf_detach(&name);
+	f->fd = io_open(f->temporary, O_RDWR | O_CREAT | O_NOFOLLOW, 0666);
+	if (f->fd < 0)
+		return io_fail(create_code(), "create", f->temporary);
+	if (locked && flock(f->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+		return ERR(E_CANTCREATE, NULL, "cannot create '%s': another process is writing it",
+		           f->path);
+	if (t->exists)
+		keep_mode(f->fd, &t->st);
+	add_unfinished(f);
+	return 0;
+}
+
+int io_create_named(struct io_file **out, const char *path, const char *suffix, bool locked)
+{
+	struct target t;
+	int rc = look(&t, path);
+	*out = NULL;
+	if (rc == 0 && in_place(&t))
+		rc = ERR(E_CANTCREATE, NULL, "cannot create '%s': it is no regular file", path);
+	if (rc < 0) {
+		buf_release(&t.name);
+		return rc;
+	}
+	struct io_file *f = mem_calloc(1, sizeof *f);
+	f->fd = -1;
+	f->path = mem_strdup(path);
+	f->final = buf_detach(&t.name);
+	rc = open_named(f, suffix, locked, &t);
+	if (rc < 0)
+		file_free(f);
+	else
+		*out = f;
+	return rc;
+}
+
+void io_keep(struct io_file *f, bool keep)
+{
+	f->keep = keep;
+}
+
+bool io_read_back(const struct io_file *f, uint64_t at, void *p, size_t n)
+{
+	char *to = p;
+	while (n > 0) {
+		const ssize_t k = pread(f->fd, to, n < WRITE_STEP ? n : WRITE_STEP, (off_t)at);
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0)
+			return false;
+		to += k;
+		at += (uint64_t)k;
+		n -= (size_t)k;
+	}
+	return true;
+}
+
+int io_cut(struct io_file *f, uint64_t at)
+{
+	if (ftruncate(f->fd, (off_t)at) != 0 || lseek(f->fd, (off_t)at, SEEK_SET) < 0)
+		return io_fail(E_IO, "write", f->temporary);
+	f->at = at;
+	return 0;
+}
+
 const char *io_temporary(const struct io_file *f)
 {
 	return f->temporary;
@@ -380,7 +454,7 @@ static int commit(struct io_file *f)
 int io_commit(struct io_file *f)
 {
 	int rc = commit(f);
-	if (rc < 0 && f->temporary)
+	if (rc < 0 && f->temporary && !f->keep)
 		unlink(f->temporary);   /* gone already if only the folder's sync failed */
 	file_free(f);
 	return rc;
@@ -390,7 +464,7 @@ void io_discard(struct io_file *f)
 {
 	if (!f)
 		return;
-	if (f->temporary)
+	if (f->temporary && !f->keep)
 		unlink(f->temporary);
 	file_free(f);
 }

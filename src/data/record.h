@@ -129,6 +129,10 @@ struct record_writer;
  * copied. level: zstd's, 1 to 19. */
 int record_create(struct record_writer **out, const char *path, const struct record_info *info,
                   int level);
+/* The same under the file's name and ".part", where what a killed writer left is kept for
+ * record_again; keep: so is what this one leaves if it is discarded. */
+int record_create_part(struct record_writer **out, const char *path, const struct record_info *info,
+                       int level, bool keep);
 /* A sample to write. */
 struct record_sample {
 	const void *const *data;       /* plain arrays, in the order of their numbers */

@@ -136,6 +136,21 @@ static int add_labels(struct record_writer *w, const struct record_coded *c)
 	return 0;
 }
 
+int record_count_piece(struct record_writer *w, const struct record_coded *c,
+                       const struct record_chunk *chunk)
+{
+	measure_add(&w->measure, &w->info, c->piece.array, c->moments);
+	if (c->piece.array == 1)
+		TRY(add_labels(w, c));
+	w->at += chunk->stored;
+	if (w->chunks == w->index_room) {
+		w->index_room = w->index_room ? w->index_room * 2 : 256;
+		w->index = mem_realloc(w->index, (size_t)w->index_room * sizeof(*w->index));
+	}
+	w->index[w->chunks++] = *chunk;
+	return 0;
+}
+
 int record_put(struct record_writer *w, const struct record_coded *c)
 {
 	const struct record_piece *p = &c->piece;
@@ -143,17 +158,16 @@ int record_put(struct record_writer *w, const struct record_coded *c)
 	chunk.offset = w->at;
 	chunk.hash = record_chunk_hash(w->n - 1, p->array, p->number, c->raw, p->bytes, &chunk,
 	                               c->stored);
-	measure_add(&w->measure, &w->info, p->array, c->moments);
-	if (p->array == 1)
-		TRY(add_labels(w, c));
+	TRY(record_again_end(w));
 	TRY(io_write(w->file, c->stored, chunk.stored));
-	w->at += chunk.stored;
-	if (w->chunks == w->index_room) {
-		w->index_room = w->index_room ? w->index_room * 2 : 256;
-		w->index = mem_realloc(w->index, (size_t)w->index_room * sizeof(*w->index));
-	}
-	w->index[w->chunks++] = chunk;
-	return 0;
+	return record_count_piece(w, c, &chunk);
+}
+
+const struct record_chunk *record_last_chunks(const struct record_writer *w, int64_t *n)
+{
+	const int64_t first = (int64_t)w->row[w->n - 1].first;
+	*n = w->chunks - first;
+	return w->index + first;
 }
 
 /* A label that is no class is found before anything of its sample is written. */

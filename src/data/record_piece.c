@@ -11,7 +11,13 @@
 
 #define FEW_LABELS 4096            /* that the writer counts as quickly as it adds counts */
 
-/* As many rows as make chunks of about RECORD_CHUNK bytes, all alike but the last; 0: one chunk. */
+int record_statistics(const struct record_info *i, int k)
+{
+	const bool any = k == 0 || dtype_is_float(record_array_get(i, k)->dtype);
+	return any ? (int)record_channels(i, k) : 0;
+}
+
+/* As many rows as make chunks of about RECORD_CHUNK bytes, all alike but the last. */
 int64_t record_rows(const struct record_info *i, const struct shape *shape, int k)
 {
 	const int axis = record_axis(i, k);
@@ -117,16 +123,22 @@ static int count_labels(struct record_coder *c, const struct record_info *i, con
 	return 0;
 }
 
+int record_measure_piece(struct record_coder *c, const struct record_info *i,
+                         const struct record_piece *p, const void *raw, int64_t sample,
+                         struct record_coded *out)
+{
+	*out = (struct record_coded){ .piece = *p, .raw = raw, .moments = c->moments,
+	                             .nmoments = record_array_get(i, p->array)->nstats };
+	measure_moments(&c->measure, i, p->array, &p->shape, raw, c->moments);
+	out->chunk.raw = p->bytes;
+	return p->array == 1 ? count_labels(c, i, raw, shape_count(&p->shape), sample, out) : 0;
+}
+
 int record_code(struct record_coder *c, const struct record_info *i, const struct record_piece *p,
                 const void *raw, int64_t sample, struct record_coded *out)
 {
 	const struct record_array *a = record_array_get(i, p->array);
-	*out = (struct record_coded){ .piece = *p, .raw = raw, .moments = c->moments,
-	                             .nmoments = a->nstats };
-	measure_moments(&c->measure, i, p->array, &p->shape, raw, c->moments);
-	if (p->array == 1)
-		TRY(count_labels(c, i, raw, shape_count(&p->shape), sample, out));
-	out->chunk.raw = p->bytes;
+	TRY(record_measure_piece(c, i, p, raw, sample, out));
 	out->stored = codec_encode(&c->codec, raw, p->bytes, dtype_size(a->dtype), &out->chunk);
 	return out->stored ? 0 : err_context(E_BUG, "coding sample %lld", (long long)sample);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Writes a record file in one pass: samples as they come (record_add.c); the description with the statistics, the texts, the table of samples, the index and the footer
- * follow at the end. */
+ * Writes a record file in one pass: samples as they come (record_add.c); the description with the
+ * statistics, the texts, the table of samples, the index and the footer follow at the end. */
 #include <string.h>
 
 #include "base/err.h"
@@ -26,10 +26,9 @@ static struct record_array copy_array(struct record_writer *w, const struct reco
                                       int k)
 {
 	struct record_array a = *record_array_get(info, k);
-	const bool stats = k == 0 || dtype_is_float(a.dtype);
 	a.channels = copy_strings(w->a, a.channels, record_names(info, k));
 	a.name = a.name ? arena_strdup(w->a, a.name) : NULL;
-	a.nstats = stats ? (int)record_channels(info, k) : 0;
+	a.nstats = record_statistics(info, k);
 	return a;
 }
 
@@ -53,14 +52,13 @@ static void copy_info(struct record_writer *w, const struct record_info *info)
 static int begin_file(struct record_writer *w)
 {
 	uint8_t preamble[PREAMBLE_BYTES];
-	TRY(io_create(&w->file, w->path));
 	record_preamble(preamble, RECORD_VERSION);
 	w->at = PREAMBLE_BYTES;
 	return io_write(w->file, preamble, PREAMBLE_BYTES);
 }
 
-int record_create(struct record_writer **out, const char *path, const struct record_info *info,
-                  int level)
+static int create(struct record_writer **out, const char *path, const struct record_info *info,
+                  int level, bool part)
 {
 	struct record_info one = *info;
 	struct record_writer *w;
@@ -78,12 +76,29 @@ int record_create(struct record_writer **out, const char *path, const struct rec
 	copy_info(w, &one);
 	measure_open(&w->measure, &w->info);
 	buf_putc(&w->texts, '\0');
-	rc = begin_file(w);
+	rc = part ? io_create_named(&w->file, path, ".part", false) : io_create(&w->file, path);
+	if (rc == 0)
+		rc = begin_file(w);
 	if (rc < 0)
 		record_discard(w);
 	else
 		*out = w;
 	return rc;
+}
+
+int record_create(struct record_writer **out, const char *path, const struct record_info *info,
+                  int level)
+{
+	return create(out, path, info, level, false);
+}
+
+int record_create_part(struct record_writer **out, const char *path, const struct record_info *info,
+                       int level, bool keep)
+{
+	TRY(create(out, path, info, level, true));
+	io_keep((*out)->file, keep);
+	(*out)->uncut = true;
+	return 0;
 }
 
 /* --- the end of the file --- */
@@ -160,7 +175,9 @@ int record_finish(struct record_writer *w, struct io_file **file)
 	}
 	finish_info(w);
 	build_tail(w, &tail);
-	rc = io_write(w->file, tail.data, tail.len);
+	rc = record_again_end(w);
+	if (rc == 0)
+		rc = io_write(w->file, tail.data, tail.len);
 	if (rc == 0)
 		rc = io_finish(w->file);
 	if (rc < 0)
@@ -186,6 +203,7 @@ void record_discard(struct record_writer *w)
 		return;
 	io_discard(w->file);
 	record_coder_free(w->coder);
+	record_again_free(w->again);
 	measure_release(&w->measure);
 	buf_release(&w->texts);
 	mem_free(w->size);

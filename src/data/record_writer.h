@@ -9,6 +9,8 @@
 #include "data/record_format.h"
 #include "data/record_measure.h"
 
+struct again;
+
 struct record_writer {
 	struct arena *a;
 	struct record_info info;      /* its sizes grow as samples of new ones come */
@@ -28,6 +30,15 @@ struct record_writer {
 	struct buf texts;
 	uint64_t group;               /* the last sample's */
 	uint64_t at;
+	struct again *again;          /* NULL: nothing that was there is taken over */
+	bool uncut;                   /* what is behind `at` is not yet gone */
 };
+
+void record_again_free(struct again *a);         /* NULL is fine */
+/* Ends record_again: what is behind the pieces that it took is gone. */
+int record_again_end(struct record_writer *w);
+/* What record_put and record_again share: adds a chunk to statistics and index. */
+int record_count_piece(struct record_writer *w, const struct record_coded *c,
+                       const struct record_chunk *chunk);
 
 #endif

@@ -54,7 +54,7 @@ done
 
 # Every point at which the process can be killed is in the table, and every row of it is one.
 sed -n 's/^  crash_at=.*: //p' out | tr '|' '\n' | sort >points
-grep -rho 'io_crash_point("[a-z_]*")' "$DLX_SOURCE/src" | cut -d'"' -f2 | sort -u | diff points - || fail "other points than in the table"
+grep -rho 'io_crash_point("[a-z_]*")' "$DLX_SOURCE/src" "$DLX_SOURCE/data-tools" | cut -d'"' -f2 | sort -u | diff points - || fail "other points than in the table"
 
 # Words behind those that are set.
 [ "$(DLX_DEBUG=''; debug a=1 b=2)" = a=1,b=2 ] || fail "two words"

@@ -2,7 +2,11 @@
  *
  * make_sources DIR: small NetCDF and HDF5 files for the tests of dlx-convert. Element (t, y, x)
  * of `temp` is 100 t + 10 y + x, of `wind` its negative; `temp` is missing where x = 0 (-999);
- * `kind` is t + y modulo 3. */
+ * `kind` is t + y modulo 3.
+ *
+ * make_sources DIR N: a large sample each, cube.h5, packed.h5 (in chunks, gzip) and cube.nc: `x` of
+ * (N, N, N, 2), the channels last, in cube.nc (1, 2, N, N, N). Value i of channel c in the order of
+ * (N, N, N) is (i modulo 8191) + 10000 c. */
 #include <hdf5.h>
 #include <netcdf.h>
 #include <stdio.h>
@@ -221,9 +225,78 @@ static void write_year(const char *path, int year)
 	check(!nc_close(f), "nc_close");
 }
 
+/* --- large samples --- */
+
+static float *plane_of(size_t n, size_t z, size_t c, size_t stride, float *v)
+{
+	for (size_t i = 0; i < n * n; i++)
+		v[i * stride] = (float)((z * n * n + i) % 8191 + 10000 * c);
+	return v;
+}
+
+static void write_cube_hdf5(const char *path, size_t n, int packed)
+{
+	const hsize_t all[] = { n, n, n, 2 }, one[] = { 1, n, n, 2 };
+	float *v = malloc(n * n * 2 * sizeof *v);
+	const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+	            space = H5Screate_simple(4, all, NULL), memory = H5Screate_simple(4, one, NULL),
+	            how = H5Pcreate(H5P_DATASET_CREATE);
+	if (packed) {
+		H5Pset_chunk(how, 4, one);
+		H5Pset_deflate(how, 1);
+	}
+	const hid_t data = H5Dcreate2(file, "x", H5T_NATIVE_FLOAT, space, H5P_DEFAULT, how,
+	                              H5P_DEFAULT);
+	check(v && data >= 0, "H5Dcreate");
+	for (hsize_t z = 0; z < n; z++) {
+		const hsize_t start[] = { z, 0, 0, 0 };
+
+		plane_of(n, z, 0, 2, v);
+		plane_of(n, z, 1, 2, v + 1);
+		H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, one, NULL);
+		check(H5Dwrite(data, H5T_NATIVE_FLOAT, memory, space, H5P_DEFAULT, v) >= 0, "H5Dwrite");
+	}
+	check(H5Dclose(data) >= 0 && H5Fclose(file) >= 0, "H5Fclose");
+	free(v);
+}
+
+static void write_cube_netcdf(const char *path, size_t n)
+{
+	const char *const axes[] = { "time", "channel", "lev", "lat", "lon" };
+	const size_t extent[] = { 1, 2, n, n, n };
+	float *v = malloc(n * n * sizeof *v);
+	int f, dim[5], x;
+	check(v && !nc_create(path, NC_CLOBBER | NC_NETCDF4, &f), "nc_create");
+	for (int i = 0; i < 5; i++)
+		check(!nc_def_dim(f, axes[i], extent[i], &dim[i]), "nc_def_dim");
+	check(!nc_def_var(f, "x", NC_FLOAT, 5, dim, &x), "nc_def_var");
+	check(!nc_def_var_chunking(f, x, NC_CONTIGUOUS, NULL), "nc_def_var_chunking");
+	for (size_t c = 0; c < 2; c++)
+		for (size_t z = 0; z < n; z++)
+			check(!nc_put_vara_float(f, x, (const size_t[]){ 0, c, z, 0, 0 },
+			                         (const size_t[]){ 1, 1, 1, n, n }, plane_of(n, z, c, 1, v)),
+			      "nc_put_vara");
+	check(!nc_close(f), "nc_close");
+	free(v);
+}
+
+static int write_cubes(const char *folder, size_t n)
+{
+	char path[4096];
+	snprintf(path, sizeof(path), "%s/cube.h5", folder);
+	write_cube_hdf5(path, n, 0);
+	snprintf(path, sizeof(path), "%s/packed.h5", folder);
+	write_cube_hdf5(path, n, 1);
+	snprintf(path, sizeof(path), "%s/cube.nc", folder);
+	write_cube_netcdf(path, n);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	char path[4096];
+	if (argc == 3)
+		return write_cubes(argv[1], strtoul(argv[2], NULL, 10));
 	check(argc == 2, "the command line: make_sources DIR");
 	fill();
 	snprintf(path, sizeof(path), "%s/grid.nc", argv[1]);

@@ -20,6 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void read_source(struct source *s)
 {
 	const int64_t n = shape_count(&s->shape);
+	int64_t start[MAXD], count[MAXD];
 	void *values;
 	if (n > MAX_VALUES)
 		return;
@@ -27,6 +28,11 @@ static void read_source(struct source *s)
 	(void)source_read_all(s, values);
 	if (s->shape.nd > 0)
 		(void)source_read(s, s->shape.d[0] - 1, 1, values);
+	for (int i = 0; i < s->shape.nd; i++) {
+		start[i] = s->shape.d[i] / 2;
+		count[i] = s->shape.d[i] - start[i];
+	}
+	(void)source_read_box(s, start, count, values);
 	mem_free(values);
 }
 

@@ -1,0 +1,156 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# A conversion that is killed goes on with --resume: from the samples that are complete, which are verified, to the same bytes as one
+# that was not, wherever it was killed. No file has its name before all are complete; other failures leave nothing, or with --resume
+# what is complete.
+. "${DLX_SOURCE:?}/test/lib.sh"
+for python3 in ${PYTHON:-} /usr/bin/python3 python3 ""; do
+	[ "$python3" ] || skip 'no Python with numpy'
+	"$python3" -c 'import numpy' 2>/dev/null && break
+done
+export PYTHONDONTWRITEBYTECODE=1
+"$python3" - <<'P' || fail 'no sources'
+import numpy as np
+r = np.random.default_rng(5)
+for k in range(60):
+    x = r.random((2, 40 + 8 * (k % 2), 60), dtype=np.float32)
+    x[0, 0, k] = np.nan
+    np.save("x-%02d.npy" % k, x)
+    np.save("y-%02d.npy" % k, r.integers(0, 3, x.shape[1:], dtype=np.uint8))
+np.save("large.npy", r.random((3, 2, 60, 256, 256), dtype=np.float32))
+P
+set -- -i 'x-*.npy' -t 'y-*.npy' --input-layout first --split a=0.7,b=0.3 --shard 100KiB
+
+# files FOLDER: which are there.
+files() {
+	(cd "$1" && echo *)
+}
+expect 0 capped "$convert" -q "$@" -o whole.dlx
+mkdir whole
+mv whole-*.dlx whole
+[ "$(files whole | wc -w)" -gt 5 ] || fail 'too few shards for a test'
+# crash POINT: killed there, nothing has its name; then --resume, here on other threads.
+crash() {
+	point=$1
+	shift
+	rm -rf one
+	mkdir one
+	DLX_DEBUG=$(debug crash_at="$point") capped "$convert" -q "$@" -o one/whole.dlx >out 2>err
+	[ $? -eq 137 ] || fail "not killed at $point"
+	for file in one/*.dlx; do
+		[ ! -e "$file" ] || fail "$file has its name, but the conversion was killed at $point"
+	done
+	[ -f one/whole.dlx.journal ] || fail "no journal of what was killed at $point"
+}
+same() {
+	[ "$(files one)" = "$(files whole)" ] || fail "there are $(files one), not $(files whole)"
+	for file in whole/*; do
+		cmp "$file" "one/${file#whole/}" || fail "another file: $*"
+	done
+}
+for point in convert_sample#1 convert_sample#23 convert_finished#1 convert_sample#45 convert_finished#4 convert_sample#60; do
+	crash "$point" "$@"
+	expect 0 capped "$convert" -j 3 --resume "$@" -o one/whole.dlx
+	case $point in
+	convert_sample#1 | convert_finished#1) ;;
+	*) says err 'samples are complete and verified' ;;
+	esac
+	same "$point"
+done
+# killed twice, and once by kill -9 from elsewhere
+crash convert_sample#9 "$@"
+DLX_DEBUG=$(debug crash_at=convert_sample#12) capped "$convert" -q --resume "$@" -o one/whole.dlx >out 2>err
+expect 0 capped "$convert" --resume "$@" -o one/whole.dlx
+same twice
+rm -rf one
+mkdir one
+"$convert" -q -l 19 "$@" -o one/whole.dlx >out 2>err &
+pid=$!
+await test -s one/whole.dlx.journal
+kill -9 $pid
+wait $pid
+expect 0 capped "$convert" -q -l 19 --resume "$@" -o one/whole.dlx
+expect 0 capped "$convert" -q -l 19 "$@" -o whole.dlx
+for file in whole-*.dlx; do cmp "$file" "one/$file" || fail "killed from elsewhere: another $file"; done
+rm -f whole-*.dlx
+
+# a damaged part is found by its hash and converted again, with what follows
+crash convert_sample#50 "$@"
+printf 'x' | dd of=one/whole-a-000002.dlx.part bs=1 seek=5000 conv=notrunc 2>/dev/null
+expect 0 capped "$convert" --resume "$@" -o one/whole.dlx
+says err 'samples are complete and verified'
+! grep -q '^dlx-convert: [45][0-9] of 60' err || fail 'damage was not found'
+same damaged
+crash convert_sample#50 "$@"
+rm one/whole-a-000000.dlx.part
+expect 0 capped "$convert" --resume "$@" -o one/whole.dlx
+same 'a file less'
+
+# samples of many chunks
+expect 0 capped "$convert" -q -i large.npy --input-layout first -o large-whole.dlx
+DLX_DEBUG=$(debug crash_at=convert_sample#2) capped "$convert" -q -i large.npy --input-layout first -o large.dlx >out 2>err
+expect 0 capped "$convert" -i large.npy --input-layout first --resume -o large.dlx
+says err '2 of 3 samples are complete'
+"$inspect" --verify large.dlx >/dev/null || fail 'large.dlx is damaged'
+cmp large.dlx large-whole.dlx || fail 'another large.dlx'
+
+# other options or sources: refused; begun anew without --resume
+crash convert_sample#20 "$@"
+expect 64 capped "$convert" --resume "$@" -l 5 -o one/whole.dlx
+says err 'is of a conversion with other options or of sources that have changed'
+cp x-07.npy x-07.copy && sleep 0.01 && cp x-07.copy x-07.npy
+expect 64 capped "$convert" --resume "$@" -o one/whole.dlx
+expect 0 capped "$convert" -q "$@" -o one/whole.dlx
+same anew
+
+# failures and signals leave nothing, or with --resume what is complete
+rm -rf one
+mkdir one
+expect 74 env DLX_DEBUG="$(debug fault=write:60)" "$convert" -q "$@" -o one/whole.dlx
+[ "$(files one)" = '*' ] || fail "a failure left $(files one)"
+expect 74 env DLX_DEBUG="$(debug fault=write:60)" "$convert" -q --resume "$@" -o one/whole.dlx
+says err 'is kept for --resume'
+expect 0 capped "$convert" --resume "$@" -o one/whole.dlx
+says err 'samples are complete and verified'
+same failed
+for signal in TERM HUP; do
+	rm -rf one
+	mkdir one
+	"$convert" -q -l 19 "$@" -o one/whole.dlx >out 2>err &
+	pid=$!
+	await test -s one/whole.dlx.journal
+	kill -s $signal $pid
+	wait $pid
+	case $? in
+	143 | 129) [ "$(files one)" = '*' ] || fail "SIG$signal left $(files one)" ;;
+	0) ;;
+	*) cat err; fail "SIG$signal does not end it" ;;
+	esac
+done
+
+# two at once: the second one is refused
+mkdir -p two
+mkfifo hold
+"$python3" - <<'P' &
+import fcntl, time, os
+f = open("two/x.dlx.journal", "w")
+fcntl.flock(f, fcntl.LOCK_EX)
+open("held", "w").close()
+open("hold").read()
+P
+await test -e held
+expect 73 "$convert" -q -i 'x-*.npy' --input-layout first -o two/x.dlx
+says err 'another process is writing it'
+echo >hold
+wait
+expect 0 "$convert" -q -i 'x-*.npy' --input-layout first -o two/x.dlx
+
+# the command of dlx-convert(1), which a job repeats until it ends well
+mkdir -p era
+cp x-0[0-3].npy era
+sed -n '/^until dlx-convert/,/^done/p' "$DLX_SOURCE/man/dlx-convert.1" | sed 's/\\e$/\\/' >example.sh
+grep -q resume example.sh || fail 'no example in dlx-convert(1)'
+expect 0 env PATH="$DLX_BUILD:$PATH" sh example.sh
+[ -s era.dlx ] || fail 'no record of the example'
+pass

@@ -1,0 +1,99 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# dlx-convert's threads and its memory: the same bytes with any number of threads, from every kind of reader; a large sample in a
+# small part of its size. The long form has samples of 1 GiB.
+. "${DLX_SOURCE:?}/test/lib.sh"
+for python3 in ${PYTHON:-} /usr/bin/python3 python3 ""; do
+	[ "$python3" ] || skip 'no Python with numpy'
+	"$python3" -c 'import numpy' 2>/dev/null && break
+done
+export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$DLX_SOURCE/test/cli"
+
+# alike NAME OPTION...: records of one, three and eight threads are the same.
+alike() {
+	alike_name=$1
+	shift
+	for threads in 1 3 8; do
+		mkdir -p "j$threads"
+		expect 0 capped "$convert" -q -l 1 -j "$threads" -o "j$threads/$alike_name.dlx" "$@"
+	done
+	for file in j1/"$alike_name"*.dlx; do
+		cmp "$file" "j3/${file#j1/}" && cmp "$file" "j8/${file#j1/}" || fail "$file depends on threads"
+	done
+}
+
+# many small samples of an array, with split, shards, a mask and classes; files that are a sample each, of two sizes; pictures
+"$python3" - <<'P' || fail 'no sources'
+import numpy as np
+r = np.random.default_rng(4)
+x = r.random((5000, 3, 8, 8), dtype=np.float32)
+x[r.random(x.shape) < 0.1] = np.nan
+np.save("many.npy", x)
+np.save("target.npy", r.random((5000, 8, 8), dtype=np.float32))
+for k in range(40):
+    h = 200 + 40 * (k % 2)
+    np.save("file-%02d.npy" % k, r.random((2, h, 300), dtype=np.float32))
+    np.save("label-%02d.npy" % k, r.integers(0, 3, (h, 300), dtype=np.uint8))
+np.savez("all.npz", x=x[:, :, :4], y=r.integers(0, 9, 5000, dtype=np.int32))
+P
+alike many -i many.npy -t target.npy --input-layout first -v --classes 0.2,0.7 --shard 512KiB --split a=0.75,b=0.25
+alike file -i 'file-*.npy' -t 'label-*.npy' --input-layout first --class-names a,b,c
+alike npz -i all.npz:x -t all.npz:y --input-layout first
+
+# a large sample of each format that is read in pieces
+n=$(form 256 512)
+mib=$((n * n * n / 131072))
+most=$(form 128 600)
+kept=128 # MiB of the Zarr array's chunks, of which 256 MiB at most are kept
+mkdir big
+"$DLX_BUILD/test/cli/make_sources" big "$n" || fail 'no large sources'
+"$python3" - "$n" <<'P' || fail 'no large sources'
+import json, numpy as np, os, sys
+n = int(sys.argv[1])
+v = np.lib.format.open_memmap("big/cube.npy", mode="w+", dtype=np.float32, shape=(1, n, n, n, 2))
+os.makedirs("big/cube.zarr")
+step = n // 16
+json.dump({"zarr_format": 2, "shape": [1, 2, n, n, n], "chunks": [1, 2, step, n, n], "dtype": "<f4", "compressor": None, "fill_value": 0,
+           "order": "C", "filters": None}, open("big/cube.zarr/.zarray", "w"))
+for k in range(16):
+    i = np.arange(k * step * n * n, (k + 1) * step * n * n).reshape(step, n, n) % 8191
+    z = np.stack([i, i + 10000]).astype(np.float32)
+    v[0, k * step:(k + 1) * step] = np.moveaxis(z, 0, -1)
+    z.tofile("big/cube.zarr/0.0.%d.0.0" % k)
+P
+# peak THREADS OPTION...: $peak, the resident mebibytes of the conversion, its children's too.
+peak() {
+	peak_threads=$1
+	shift
+	peak=$(DLX_DEBUG= "$python3" - "$convert" -q -l 1 -j "$peak_threads" -o big.dlx "$@" <<'P'
+import resource, subprocess, sys
+if subprocess.run(sys.argv[1:], stdout=sys.stderr).returncode:
+    sys.exit(1)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
+P
+	) || fail "no conversion: $*"
+}
+for source in cube.npy=last 'cube.[h]5=last' 'packed.[h]5=last' cube.nc=first cube.zarr=first; do
+	path=big/${source%=*} layout=${source#*=} limit=$most
+	case $path in *.zarr) limit=$(form $((most + kept)) 600) ;; esac
+	for threads in 1 2; do
+		peak $threads -i "$path" --input-layout "$layout"
+		[ "$peak" -lt "$limit" ] || fail "a sample of $mib MiB in $path took $peak MiB, not less than $limit, on $threads threads"
+		echo "$path: $mib MiB a sample, $threads threads, $peak MiB resident"
+		mv big.dlx "big-$threads.dlx"
+	done
+	cmp big-1.dlx big-2.dlx || fail "$path depends on threads"
+	"$inspect" --json big-1.dlx >text || fail "$path: no record"
+	"$python3" - "$n" <<'P' || fail "$path: other values"
+import dlxrecord, numpy as np, sys
+n = int(sys.argv[1])
+text, x, _ = dlxrecord.read("big-1.dlx")
+assert text["sizes"][0]["rows"][0] > 0 and x.shape == (1, 2, n, n, n), (text["sizes"], x.shape)
+i = (np.arange(n * n * n) % 8191).astype(np.float32).reshape(n, n, n)
+assert (x[0, 0] == i).all() and (x[0, 1] == i + 10000).all()
+s = text["input"]["statistics"]
+assert all(abs(s[c]["mean"] - np.mean(x[0, c], dtype=np.float64)) < 1e-6 * s[c]["mean"] for c in (0, 1)), s
+P
+done
+pass
