@@ -105,5 +105,6 @@ int rerun_settle(struct rerun *r)
 {
 	struct session *s = r->l.s;
 	TRY(reduction_flush(&s->reduction, s->store, s->train_plan[0]));
+	TRY(replicas_compare(s->comm, s->store));
 	return replicas_average(s->comm, s->store, s->config->parallel.average_statistics);
 }
