@@ -231,6 +231,9 @@ static void print_result(const struct session *s, const struct train_result *r)
 		buf_printf(&out, "\n%s after step %" PRId64 ", epoch %" PRId64 ", %s\n",
 		           r->target_reached ? "target reached" : r->gave_up ? "ended by 'train.patience'" :
 		           "done", r->step, r->epoch, seconds_text(r->seconds, time));
+	if (r->nonfinite + r->outliers > 0)
+		buf_printf(&out, "%" PRId64 " steps were left out: %" PRId64 " not finite, %" PRId64
+		           " outliers\n", r->nonfinite + r->outliers, r->nonfinite, r->outliers);
 	print_best(s, r, &out);
 	rates_text(&r->rates, r->sample_flops, &out);
 	if (r->has_evaluation) {

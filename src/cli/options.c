@@ -322,6 +322,7 @@ void options_help(FILE *out, const char *program)
 	option_help(out, rows);
 	fprintf(out, "\nExit status: 0 done, 1 differs (--replay), 64 usage, 65 bad data, 66 input "
 	        "missing, 69 device\nunavailable, 70 bug, 71 the plan does not fit in memory, 73 "
-	        "cannot write output, 74 i/o error,\n75 stopped with a checkpoint (run again with --resume), "
-	        "76 the training diverged, 78 config error.\nSee dlx-train(1) and dlx-config(5).\n");
+	        "cannot write output, 74 i/o error,\n75 stopped with a checkpoint (run again with "
+	        "--resume), 76 the training diverged, 78 config error.\n"
+	        "See dlx-train(1) and dlx-config(5).\n");
 }
