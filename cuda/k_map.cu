@@ -68,6 +68,9 @@ struct relu_back { __device__ float operator()(float y, float dy) const { return
 	0.0f; } };
 struct mix { float a, b;
 	__device__ float operator()(float x, float y) const { return a * x + b * y; } };
+struct mix_finite { float a, b;
+	__device__ float operator()(float x, float y) const {
+		return isfinite(y) ? a * x + b * y : x; } };
 struct scaled_back { float a;
 	__device__ float operator()(float y, float dy) const { return y > 0 ? a * dy : 0.0f; } };
 struct leaky_back { float a;
@@ -254,10 +257,12 @@ int k_binary(void *stream, enum k_binary op, int type, const struct k_walk *w, f
 	return cudaErrorInvalidValue;
 }
 
-int k_mix(void *stream, int type, int64_t n, float a, float b, const void *x, const void *y,
-          void *z)
+int k_mix(void *stream, int type, int64_t n, float a, float b, int finite, const void *x,
+          const void *y, void *z)
 {
 	const k_walk w = { n, 0, 0, 0, 0 };
+	if (finite)
+		return run2(stream, type, &w, x, y, z, mix_finite{ a, b });
 	return run2(stream, type, &w, x, y, z, mix{ a, b });
 }
 

@@ -133,6 +133,90 @@ int k_loss_scale_update(void *stream, const struct k_loss_scaling *at, int n, co
 	return cudaGetLastError();
 }
 
+/* --- the guard of steps --- */
+
+enum { NONFINITE, OUTLIERS, IN_A_ROW, FILLED, NEXT, LOSS_Z, NORM_Z, NORM, TOLD };
+
+static __device__ int64_t bounded(double v, int64_t most)
+{
+	return v >= 1 ? (v < (double)most ? (int64_t)v : most) : 0;
+}
+
+static __device__ double z_score(const float *s, int n, double x)
+{
+	double mean = 0, square = 0;
+	for (int i = 0; i < n; i++)
+		mean += (double)s[i];
+	mean /= (double)n;
+	for (int i = 0; i < n; i++)
+		square += ((double)s[i] - mean) * ((double)s[i] - mean);
+	const double deviation = sqrt(square / (double)n);
+	return deviation > 0 ? (x - mean) / deviation : 0;
+}
+
+static __device__ bool judge(const k_guard &at, float *s, double loss, double norm, double largest,
+                             bool counts)
+{
+	const int w = at.window;
+	const bool known = w > 0 && counts && bounded(s[FILLED], w) == w;
+	const double lz = known ? z_score(s + TOLD, w, loss) : 0;
+	const double nz = known ? z_score(s + TOLD + w, w, norm) : 0;
+	int why = -1;
+	s[LOSS_Z] = (float)lz;
+	s[NORM_Z] = (float)nz;
+	s[NORM] = (float)norm;
+	if (lz > at.loss || nz > at.gradient)
+		why = OUTLIERS;
+	if (at.finite && (!isfinite(loss) || !isfinite(largest)))
+		why = NONFINITE;
+	if (why >= 0) {
+		s[why] += 1;
+	} else if (w > 0 && counts && isfinite(loss) && isfinite(norm)) {
+		const int64_t i = bounded(s[NEXT], w - 1), filled = bounded(s[FILLED], w);
+		s[TOLD + i] = (float)loss;
+		s[TOLD + w + i] = (float)norm;
+		s[NEXT] = (float)((i + 1) % w);
+		s[FILLED] = (float)(filled < w ? filled + 1 : w);
+	}
+	s[IN_A_ROW] = why >= 0 ? s[IN_A_ROW] + 1 : 0;
+	return why < 0;
+}
+
+__global__ void step_guard(k_guard at, const float *value, const void *step, int wide,
+                           const float *result, const float *apply, const float *scale, float *s,
+                           float *made, int64_t *updates)
+{
+	const int64_t t = wide ? *(const int64_t *)step : (int64_t)*(const int32_t *)step;
+	double loss = result[0], squares = 0, largest = 0;
+	bool counts = true;
+	if (at.terms && !at.sum) {
+		counts = result[1] != 0;
+		loss = counts ? loss / (double)result[1] : 0;
+	}
+	for (int i = 0; i < at.n; i++) {
+		const double v = value[i];
+		if (i >= at.maxima)
+			squares += v;
+		else if (v != v || v > largest)
+			largest = v;
+	}
+	if (updates)
+		*updates = t - bounded(s[NONFINITE], 2147483647) - bounded(s[OUTLIERS], 2147483647);
+	const double norm = (scale ? (double)*scale : 1.0) * sqrt(squares);
+	const bool make = (!apply || *apply != 0) && judge(at, s, loss, norm, largest, counts);
+	if (made)
+		*made = make ? 1.0f : 0.0f;
+}
+
+int k_step_guard(void *stream, const struct k_guard *at, const float *value, const void *step,
+                 int wide, const float *result, const float *apply, const float *scale,
+                 float *state, float *made, int64_t *updates)
+{
+	LAUNCH(step_guard, 1, 1, 0, stream, *at, value, step, wide, result, apply, scale, state, made,
+	       updates);
+	return cudaGetLastError();
+}
+
 /* --- trust ratios --- */
 
 __global__ void trust_ratio(k_trust at, const float *norm, const float *rate, float *out)

@@ -40,9 +40,9 @@ enum k_binary { K_ADD, K_SUBTRACT, K_MULTIPLY, K_DIVIDE, K_RELU_GRAD, K_LEAKY_RE
 int k_binary(void *stream, enum k_binary op, int type, const struct k_walk *w, float a,
              const void *x, const void *y, void *z);
 
-/* z = a * x + b * y, all n elements side by side. */
-int k_mix(void *stream, int type, int64_t n, float a, float b, const void *x, const void *y,
-          void *z);
+/* z = a * x + b * y, all n elements side by side; finite: x where y is not finite. */
+int k_mix(void *stream, int type, int64_t n, float a, float b, int finite, const void *x,
+          const void *y, void *z);
 /* y = x * *factor, a float32 scalar on the device. */
 int k_scale_by(void *stream, int type, const struct k_walk *w, const void *x, const float *factor,
                void *y);
@@ -358,6 +358,17 @@ int k_loss_scale(void *stream, const float *state, const void *step, int wide, f
                  float *scale, float *inverse, int64_t *made);
 int k_loss_scale_update(void *stream, const struct k_loss_scaling *at, int n, const float *maxima,
                         float *state, float *made);
+
+/* As op/update/step_guard.c has it: n values on the device, the first of them maxima. apply and
+ * scale may be NULL. */
+struct k_guard {
+	int finite, sum, terms;
+	double loss, gradient;
+	int maxima, n, window;
+};
+int k_step_guard(void *stream, const struct k_guard *at, const float *value, const void *step,
+                 int wide, const float *result, const float *apply, const float *scale,
+                 float *state, float *made, int64_t *updates);
 
 /* As op/update/trust.c has it; lists of n numbers on the device. layer may be NULL. */
 struct k_trust {

@@ -37,6 +37,7 @@
 #include "train/picture_names.h"
 #include "train/predict_tiles.h"
 #include "train/ranks.h"
+#include "train/replay_versions.h"
 #include "train/replicas.h"
 #include "train/target.h"
 
@@ -111,6 +112,8 @@ static const char *weights_of(const struct options *o)
 	return o->resume ? o->resume : "auto";
 }
 
+static struct replay_range range;      /* of --replay */
+
 static int open_session(const struct options *o, struct comm *c, unsigned need, struct session **s)
 {
 	struct run_config *mine = config;
@@ -119,7 +122,8 @@ static int open_session(const struct options *o, struct comm *c, unsigned need, 
 		.tile = o->tile, .device = o->device, .wisdom = o->wisdom, .dump = o->dump, .gpu = o->gpu,
 		.dump_dot = o->plan_format && strcmp(o->plan_format, "dot") == 0,
 		.weights = need & SESSION_TRAIN ? NULL : weights_of(o),
-		.resume = o->command == COMMAND_TRAIN ? o->resume : weights_of(o),
+		.resume = o->command == COMMAND_TRAIN ? o->resume :
+		          o->command == COMMAND_REPLAY ? range.from : weights_of(o),
 		.data = o->command == COMMAND_PREDICT ? &o->predict : NULL, .layout = o->layout,
 		.quiet = o->quiet, .records = &records, .size = size,
 		.sizes = o->command == COMMAND_PREDICT ? &sizes : NULL, .set = &predicted };
@@ -229,6 +233,9 @@ static void print_result(const struct session *s, const struct train_result *r)
 		buf_printf(&out, "\n%s after step %" PRId64 ", epoch %" PRId64 ", %s\n",
 		           r->target_reached ? "target reached" : r->gave_up ? "ended by 'train.patience'" :
 		           "done", r->step, r->epoch, seconds_text(r->seconds, time));
+	if (r->nonfinite + r->outliers > 0)
+		buf_printf(&out, "%" PRId64 " steps were left out: %" PRId64 " not finite, %" PRId64
+		           " outliers\n", r->nonfinite + r->outliers, r->nonfinite, r->outliers);
 	print_best(s, r, &out);
 	rates_text(&r->rates, r->sample_flops, &out);
 	if (r->has_evaluation) {
@@ -267,6 +274,26 @@ static int run_train(const struct options *o, struct comm *c, int *status)
 		*status = err_exit_status(E_STOPPED);
 	session_close(s);
 	trace_free();
+	return rc;
+}
+
+/* Whether the checkpoints' bits come again. */
+static int run_replay(const struct options *o, struct comm *c, int *status)
+{
+	struct session *s;
+	struct buf out = BUF_INIT;
+	bool differs;
+	TRY(ranks_agree(c, replay_range_parse(&range, o->file), "--replay"));
+	int rc = open_session(o, c, SESSION_TRAIN | SESSION_EVALUATE | SESSION_RUN, &s);
+	if (rc < 0) {
+		replay_range_release(&range);
+		return rc;
+	}
+	rc = replay_versions(s, &range, o->first, &out, &differs);
+	*status = rc == 0 && differs;
+	print(c, &out);
+	session_close(s);
+	replay_range_release(&range);
 	return rc;
 }
 
@@ -527,6 +554,7 @@ static int (*const commands[])(const struct options *o, struct comm *c, int *sta
 	[COMMAND_EVALUATE] = run_evaluate,
 	[COMMAND_PREDICT] = run_predict,
 	[COMMAND_EXPORT] = run_export,
+	[COMMAND_REPLAY] = run_replay,
 	[COMMAND_DUMP_STEP] = run_dump_step,
 	[COMMAND_BENCH] = run_bench,
 	[COMMAND_BENCH_OP] = run_bench_op,

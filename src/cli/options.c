@@ -38,6 +38,12 @@ static const struct option_row rows[] = {
 	{ "resume", 0, OPTION_TEXT, AT(resume), "auto|last|best|ID|PATH", "auto",
 	  .doc = "continue from the newest complete checkpoint, that of the best validation, or the "
 	  "one named; other commands use its weights" },
+	{ "replay", 0, OPTION_TEXT, AT(file), "A..B", .command = COMMAND_REPLAY,
+	  .doc = "make the steps between two checkpoints again, in memory, and compare all bits with "
+	  "the second; exit status 1 if they differ" },
+	{ "first", 0, OPTION_FLAG, AT(first),
+	  .doc = "with --replay: compare with every checkpoint in between, up to the first that "
+	  "differs" },
 	{ "evaluate", 0, COMMAND(EVALUATE),
 	  .doc = "evaluate on data.validation; print the metrics table and one line of JSON" },
 	{ "confusion", 0, OPTION_TEXT, AT(confusion), "FILE",
@@ -172,6 +178,9 @@ const char *options_text(const struct options *o, char text[OPTIONS_TEXT])
 		buf_printf(&b, " --gpu=%s", o->gpu);
 	if (o->tile)
 		buf_printf(&b, " --tile=%s", o->tile);
+	if (o->command == COMMAND_REPLAY)
+		buf_printf(&b, "=%s", o->file);
+	buf_puts(&b, o->first ? " --first" : "");
 	buf_puts(&b, o->confusion ? " --confusion" : "");
 	buf_puts(&b, o->dump ? " --dump" : "");
 	buf_puts(&b, o->wisdom ? " --wisdom" : "");
@@ -192,6 +201,10 @@ static int check(const struct options *o)
 		return ERR(E_USAGE, NULL, "'--predict' needs '-o OUT'");
 	if (o->output && o->command != COMMAND_PREDICT)
 		return ERR(E_USAGE, NULL, "'-o' goes with '--predict'");
+	if (o->first && o->command != COMMAND_REPLAY)
+		return ERR(E_USAGE, NULL, "'--first' goes with '--replay'");
+	if (o->resume && o->command == COMMAND_REPLAY)
+		return ERR(E_USAGE, NULL, "'--replay' names its checkpoints itself, without '--resume'");
 	if (o->confusion && o->command != COMMAND_EVALUATE)
 		return ERR(E_USAGE, NULL, "'--confusion' goes with '--evaluate'");
 	if (o->confusion)
@@ -307,8 +320,9 @@ void options_help(FILE *out, const char *program)
 	fprintf(out, "usage: %s [OPTIONS] CONFIG.yaml|RUN\n\nTrains the network that CONFIG.yaml, or a "
 	        "run's folder, describes. Options:\n\n", program);
 	option_help(out, rows);
-	fprintf(out, "\nExit status: 0 done, 64 usage, 65 bad data, 66 input missing, 69 device "
-	        "unavailable, 70 bug,\n71 the plan does not fit in memory, 73 cannot write output, 74 "
-	        "i/o error, 75 stopped with a checkpoint\n(run again with --resume), 76 the training "
-	        "diverged, 78 config error. See dlx-train(1) and dlx-config(5).\n");
+	fprintf(out, "\nExit status: 0 done, 1 differs (--replay), 64 usage, 65 bad data, 66 input "
+	        "missing, 69 device\nunavailable, 70 bug, 71 the plan does not fit in memory, 73 "
+	        "cannot write output, 74 i/o error,\n75 stopped with a checkpoint (run again with "
+	        "--resume), 76 the training diverged, 78 config error.\n"
+	        "See dlx-train(1) and dlx-config(5).\n");
 }

@@ -13,8 +13,8 @@
 
 enum command {
 	COMMAND_TRAIN, COMMAND_CHECK, COMMAND_PLAN, COMMAND_EVALUATE, COMMAND_PREDICT, COMMAND_EXPORT,
-	COMMAND_DUMP_STEP, COMMAND_BENCH, COMMAND_BENCH_OP, COMMAND_HELP, COMMAND_HELP_CONFIG,
-	COMMAND_HELP_DEBUG, COMMAND_LIST_OPS, COMMAND_MAN_CONFIG,
+	COMMAND_REPLAY, COMMAND_DUMP_STEP, COMMAND_BENCH, COMMAND_BENCH_OP, COMMAND_HELP,
+	COMMAND_HELP_CONFIG, COMMAND_HELP_DEBUG, COMMAND_LIST_OPS, COMMAND_MAN_CONFIG,
 	COMMAND_VERSION
 };
 
@@ -25,8 +25,8 @@ struct options {
 	const char *device;
 	const char *resume;              /* NULL: not asked */
 	const char *plan_format;         /* text, json, dot, svg */
-	const char *file;                /* of --export, --dump-step; key of --help-config;
-	                                  * op of --bench-op */
+	const char *file;                /* of --export, --dump-step; range of --replay; key of
+	                                  * --help-config; op of --bench-op */
 	struct texts predict;            /* the files of --predict */
 	const char *layout;              /* --input-layout */
 	const char *output;              /* -o */
@@ -41,7 +41,7 @@ struct options {
 	int64_t bench_steps;
 	const char *ranks_text;          /* of --ranks */
 	int64_t ranks, hosts;            /* the same; 0: not asked, not said */
-	bool synthetic, profile, quiet;
+	bool synthetic, profile, quiet, first;
 	const char *weights;             /* average, last; NULL: not asked */
 	const char *as;                  /* logits, probabilities, classes; NULL: not asked */
 };

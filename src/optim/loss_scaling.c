@@ -92,7 +92,7 @@ int loss_scaling_emit(struct graph *g, const struct variant_value *v, tid step,
 	const struct shape s = { 1, { LOSS_SCALE_STATE } };
 	struct loss_scale_attr at = { attr_of(v).start };
 	tid o[3];
-	TRY(graph_state(g, "loss_scale", DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 0 },
+	TRY(graph_state(g, LOSS_SCALE_NAME, DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 0 },
 	                &out->state));
 	TRY(graph_emit(g, "loss_scale", &at, 2, (tid[]){ out->state, step }, 3, o));
 	out->scale = o[0];

@@ -70,6 +70,20 @@ static const struct field memory_fields[] = {
 	FIELD_END
 };
 
+static const char *const nonfinite_names[] = { "stop", "skip", NULL };
+
+static const struct field outliers_fields[] = {
+	FIELD(struct outliers_section, loss, FT_FLOAT, .dflt = "null", .min = 1e-3, .max = 1e6,
+	      .flags = FIELD_NULLABLE,
+	      .doc = "largest z-score of the loss that a step is made with; null: any"),
+	FIELD(struct outliers_section, gradient, FT_FLOAT, .dflt = "null", .min = 1e-3, .max = 1e6,
+	      .flags = FIELD_NULLABLE,
+	      .doc = "the same of the norm of all gradients together, before clip_norm"),
+	FIELD_INT(struct outliers_section, window, "128", 2, 65536,
+	          "accepted steps whose mean and standard deviation the z-score is taken by"),
+	FIELD_END
+};
+
 static const struct field train_fields[] = {
 	FIELD_INT(struct train_section, epochs, "0", 0, 1e9,
 	          "passes over the training data; this or 'steps' is needed to train"),
@@ -89,6 +103,11 @@ static const struct field train_fields[] = {
 	      .flags = FIELD_NULLABLE,
 	      .doc = "largest Euclidean norm of all gradients together; larger "
 	      "ones are scaled down to it"),
+	FIELD_ENUM(struct train_section, on_nonfinite, "stop", nonfinite_names,
+	           "a loss or gradient that is not finite: stop, and say where it comes from; or skip, "
+	           "go on without that step; see STEPS THAT ARE LEFT OUT"),
+	FIELD_SECTION(struct train_section, skip_outliers, outliers_fields,
+	              "leave out steps whose loss or gradient is far above the last ones'"),
 	FIELD_SECTION(struct train_section, validate, validate_fields,
 	              "when to evaluate on data.validation"),
 	FIELD_SECTION(struct train_section, target, target_fields,
@@ -337,6 +356,17 @@ static int check_batch(const struct run_config *c)
 	           "'batch_size' of one rank and 'global_batch_size' of all of them: give one");
 }
 
+static int check_guard(const struct run_config *c)
+{
+	const bool outliers = config_skips_outliers(c);
+	if (!c->parallel.gradient_lag || (!outliers && c->train.on_nonfinite != NONFINITE_SKIP))
+		return 0;
+	return ERR(E_CONFIG, config_place(c, "train", outliers ? "skip_outliers" : "on_nonfinite"),
+	           "'%s' leaves out steps by their own loss and gradient, and with "
+	           "'parallel.gradient_lag' the gradient is that of the step before; choose one",
+	           outliers ? "skip_outliers" : "on_nonfinite: skip");
+}
+
 /* What is planned without data must fit it. */
 static int check_channels(const struct run_config *c, const struct ynode *list)
 {
@@ -430,6 +460,7 @@ static int check(const struct run_config *c)
 		keep_first(&rc, sync_group_parse(c->parallel.sync_batch_norm, &group));
 	keep_first(&rc, check_train_data(c));
 	keep_first(&rc, check_batch(c));
+	keep_first(&rc, check_guard(c));
 	return rc;
 }
 
@@ -492,6 +523,11 @@ int64_t config_rank_batch(const struct run_config *c)
 int64_t config_step_batches(const struct run_config *c)
 {
 	return c->micros.all ? 1 : c->train.accumulate;
+}
+
+bool config_skips_outliers(const struct run_config *c)
+{
+	return !isnan(c->train.skip_outliers.loss) || !isnan(c->train.skip_outliers.gradient);
 }
 
 int config_check_length(const struct run_config *c)

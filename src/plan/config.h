@@ -28,6 +28,14 @@ struct memory_section {
 	int64_t aside;                   /* bytes of a GPU; INT64_MIN: see device_memory_info */
 };
 
+/* z-scores (op/update/step_guard.h) above which a step is left out; NaN: none. */
+struct outliers_section {
+	double loss, gradient;
+	int64_t window;                  /* accepted steps that they are told by */
+};
+
+enum { NONFINITE_STOP, NONFINITE_SKIP };
+
 struct train_section {
 	int64_t epochs;                  /* 0 with steps given: as many as needed */
 	int64_t steps;                   /* 0: by epochs */
@@ -35,6 +43,8 @@ struct train_section {
 	int64_t global_batch_size;       /* of all ranks; 0: not given */
 	int64_t accumulate;
 	double clip_norm;                /* NaN: off */
+	int on_nonfinite;                /* NONFINITE_STOP or _SKIP */
+	struct outliers_section skip_outliers;
 	struct validate_section validate;
 	struct target_section target;
 	int64_t patience;                /* validations; INT64_MIN: any number */
@@ -97,6 +107,8 @@ extern const char *const device_names[];
 /* Reads the file, applies the --set assignments, checks everything that can be known from the
  * config alone. Every mistake found is in the error record. The config's memory is one arena. */
 int config_load(struct run_config **out, const char *path, int nset, const char *const *set);
+/* Whether train.skip_outliers has a limit. */
+bool config_skips_outliers(const struct run_config *c);
 /* Checks that only training needs. */
 int config_check_length(const struct run_config *c);
 /* Sets train.batch_size to a rank's share of train.global_batch_size, if that is given. Call it

@@ -23,6 +23,7 @@
 #include "pass/precision.h"
 #include "pass/prologue.h"
 #include "pass/sync_batch_norm.h"
+#include "plan/guard.h"
 #include "plan/mixed_loss.h"
 #include "plan/scaled_target.h"
 #include "plan/stored_batch.h"
@@ -349,6 +350,8 @@ static int pass_update(struct graph *g, struct pass_env *env)
 	TRY(emit_unscaling(g, p, config, b, &in));
 	if (ranks->lag)
 		TRY(emit_lag(g, p, &in));
+	if (guard_wanted(config))
+		TRY(guard_emit(g, config, p, b, &in, &p->guard));
 	if (!isnan(config->train.clip_norm))
 		TRY(clip_emit(g, config->train.clip_norm, b, in.grad_scale, &in.grad_scale));
 	g->cur_phase = PHASE_UPDATE;
@@ -471,7 +474,7 @@ static int compile(struct plan **out, const struct plan_request *r, int npass)
 	p->mode = r->mode;
 	p->batch = r->batch;
 	p->input = p->target = p->learning_rate = p->step = p->micro = p->other = NONE;
-	p->output = p->loss = p->loss_weight = NONE;
+	p->output = p->loss = p->loss_weight = p->guard = NONE;
 	p->scaling = (struct loss_scaling){ NONE, NONE, NONE, NONE };
 	p->mean = (struct mean){ .share = NONE, .votes = NONE, .terms = NONE, .factor = NONE };
 	p->g = graph_new();
@@ -501,6 +504,9 @@ int plan_new(struct plan **out, const struct plan_request *r)
 	p->random_key = graph_find(p->g, RANDOM_KEY);
 	p->read[READ_MEAN] = p->mean.terms == NONE ? p->loss : p->mean.terms;
 	p->read[READ_SCALING] = p->scaling.state;
+	p->read[READ_GUARD] = p->guard;
+	if (p->guard != NONE)
+		p->guarded = ARENA_ARRAY(p->g->arena, double, shape_count(&graph_t(p->g, p->guard)->shape));
 	if (r->mode == PLAN_TRAIN)
 		rc = readback_new(&p->readback, p->g, r->dev, p->read, PLAN_READBACKS);
 	if (rc < 0) {

@@ -8,6 +8,7 @@
 
 #include "backend/readback.h"
 #include "op/update/loss_scale.h"
+#include "op/update/step_guard.h"
 #include "optim/optim.h"
 #include "plan/config.h"
 #include "plan/field.h"
@@ -58,7 +59,7 @@ struct plan_request {
 	bool dump_dot;
 };
 
-enum { READ_MEAN, READ_SCALING, PLAN_READBACKS };  /* what a step is asked for */
+enum { READ_MEAN, READ_SCALING, READ_GUARD, PLAN_READBACKS };  /* what a step is asked for */
 
 struct plan {
 	enum plan_mode mode;
@@ -74,6 +75,8 @@ struct plan {
 	/* Results. */
 	tid output, loss, loss_weight;   /* output: but for PLAN_TRAIN in the target's own units */
 	struct loss_scaling scaling;     /* state NONE: no loss scaling */
+	tid guard;                       /* state of plan/guard.h; NONE: every step is made */
+	double *guarded;                 /* room for it on the host */
 	struct mean mean;                /* terms NONE: a step is one batch */
 	struct micro_sums micro_sums;        /* levels 0: sums are not made as a tree */
 	struct buckets *buckets;         /* of gradients; NULL: nothing is summed over ranks */
@@ -123,6 +126,7 @@ struct plan_result {
 	double loss;
 	double weight;                   /* what it was taken over; 0: nothing counted */
 	double scaling[LOSS_SCALE_STATE]; /* of the loss; all zero if there is none */
+	double guard[GUARD_TOLD];        /* op/update/step_guard.h; all zero without */
 	bool stop, save, report;         /* the ranks' votes */
 };
 /* After a step's last micro-batch has been given to the device: asks for its result, which

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What a plan's host does in a step: the inputs it writes and the results it reads. */
+#include <string.h>
+
 #include "base/err.h"
 #include "op/lib/random.h"
 #include "op/update/update.h"
@@ -47,6 +49,10 @@ int plan_result(const struct plan *p, struct plan_result *r)
 	TRY(readback_wait(p->readback));
 	if (p->scaling.state != NONE)
 		readback_get(p->readback, READ_SCALING, DTYPE_F64, r->scaling);
+	if (p->guard != NONE) {
+		readback_get(p->readback, READ_GUARD, DTYPE_F64, p->guarded);
+		memcpy(r->guard, p->guarded, sizeof r->guard);
+	}
 	if (p->mean.terms == NONE) {
 		readback_get(p->readback, READ_MEAN, DTYPE_F64, &r->loss);
 		return 0;

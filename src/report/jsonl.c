@@ -165,10 +165,10 @@ int jsonl_step(struct jsonl *j, const struct jsonl_step *s)
 	put_number(j, "samples_per_second", s->samples_per_second);
 	put_number(j, "seconds", s->seconds);
 	put_integer(j, "samples", s->samples);
-	if (s->loss_scale > 0) {
+	if (s->loss_scale > 0)
 		put_number(j, "loss_scale", s->loss_scale);
+	if (s->loss_scale > 0 || s->guarded)
 		put_integer(j, "skipped", s->skipped);
-	}
 	for (int k = 0; k < s->axes; k++)
 		buf_printf(&j->line, "%s%lld%s", k ? ", " : ", \"size\": [", (long long)s->size[k],
 		           k + 1 < s->axes ? "" : "]");
@@ -250,6 +250,13 @@ int jsonl_slow(struct jsonl *j, int64_t step, int64_t samples, double seconds, c
 int jsonl_nonfinite(struct jsonl *j, int64_t step, const char *members)
 {
 	begin(j, "nonfinite", step);
+	buf_puts(&j->line, members);
+	return end(j);
+}
+
+int jsonl_skipped(struct jsonl *j, int64_t step, const char *members)
+{
+	begin(j, "skipped", step);
 	buf_puts(&j->line, members);
 	return end(j);
 }

@@ -52,7 +52,8 @@ struct jsonl_step {
 	int64_t step, epoch;
 	double loss, learning_rate, samples_per_second, seconds;
 	int64_t samples;       /* so far, all epochs */
-	double loss_scale;     /* 0: none, and neither of the two is written */
+	double loss_scale;     /* 0: none, and it is not written */
+	bool guarded;          /* steps may be left out without one, too */
 	int64_t skipped;       /* steps left out so far */
 	const int64_t *size;   /* extents of the samples' places, where training has several sizes */
 	int axes;              /* of these; 0: nothing is written */
@@ -91,6 +92,8 @@ int jsonl_slow(struct jsonl *j, int64_t step, int64_t samples, double seconds,
                const char *evidence);
 /* Where values of the step come from that are not finite. members: as evidence. */
 int jsonl_nonfinite(struct jsonl *j, int64_t step, const char *members);
+/* A step that was left out; likewise. */
+int jsonl_skipped(struct jsonl *j, int64_t step, const char *members);
 int jsonl_checkpoint(struct jsonl *j, int64_t step, const char *id, uint64_t bytes, double seconds);
 
 #endif

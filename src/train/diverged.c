@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "op/update/loss_scale.h"
+#include "op/update/step_guard.h"
 
 #define IN_VAIN 50
 
@@ -22,10 +23,20 @@ static int check_loss(double loss, int64_t step)
 	           "warm-up or 'train.clip_norm' may help, or the data has such values", loss, step);
 }
 
-int diverged_check(struct diverged *d, double loss, const double *scaling, int64_t step)
+static int check_guard(const double *guard, int64_t step)
 {
-	double scale = scaling[LOSS_SCALE_NOW], skipped = scaling[LOSS_SCALE_SKIPPED];
-	TRY(check_loss(loss, step));
+	if (guard[GUARD_IN_A_ROW] < IN_VAIN)
+		return 0;
+	return ERR(E_DIVERGED, NULL, "%d steps in a row up to step %" PRId64 " were left out, by "
+	           "'train.on_nonfinite' or 'train.skip_outliers': that is no chance any more", IN_VAIN,
+	           step);
+}
+
+int diverged_check(struct diverged *d, const struct diverged_step *s)
+{
+	double scale = s->scaling[LOSS_SCALE_NOW], skipped = s->scaling[LOSS_SCALE_SKIPPED];
+	TRY(check_loss(s->loss, s->step));
+	TRY(check_guard(s->guard, s->step));
 	if (skipped > d->skipped && scale == d->scale)
 		d->in_vain++;
 	else
@@ -37,5 +48,5 @@ int diverged_check(struct diverged *d, double loss, const double *scaling, int64
 	return ERR(E_DIVERGED, NULL, "gradients are not finite in each of %d steps up to step %" PRId64
 	           ", at a loss scale of %g that falls no further; a smaller learning rate, or a "
 	           "smaller 'least' or 'scale' in 'precision.loss_scale', may help", d->in_vain,
-	           step, scale);
+	           s->step, scale);
 }

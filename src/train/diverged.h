@@ -11,10 +11,17 @@ struct diverged {
 	int in_vain;                 /* steps left out in a row of which the scale did not change */
 };
 
-/* Of each step in order: its loss, the state of loss scaling after it (op/update/loss_scale.h; all
- * zero without), its number, from 1. E_DIVERGED: the loss is not finite, or one step after the
- * other overflows at a scale that falls no further. A step left out now and then is how loss
- * scaling works. */
-int diverged_check(struct diverged *d, double loss, const double *scaling, int64_t step);
+struct diverged_step {
+	double loss;                 /* 0 if it may be what it wants, since the step was left out */
+	const double *scaling;       /* the state of loss scaling after it (op/update/loss_scale.h; all
+	                              * zero without) */
+	const double *guard;         /* that of the guard (op/update/step_guard.h; likewise) */
+	int64_t step;                /* its number, from 1 */
+};
+
+/* Of each step in order. E_DIVERGED: the loss is not finite, one step after the other overflows at
+ * a scale that falls no further, or is left out by the guard. A step left out now and then is how
+ * loss scaling works. */
+int diverged_check(struct diverged *d, const struct diverged_step *s);
 
 #endif

@@ -179,6 +179,11 @@ int journal_nonfinite(struct journal *j, int64_t step, const char *members)
 	return jsonl_nonfinite(j->lines, step, members);
 }
 
+int journal_skipped(struct journal *j, int64_t step, const char *members)
+{
+	return jsonl_skipped(j->lines, step, members);
+}
+
 int journal_checkpoint(struct journal *j, const struct ckpt_done *d)
 {
 	return jsonl_checkpoint(j->lines, d->step, d->id, d->bytes, d->seconds);

@@ -41,6 +41,7 @@ int journal_rates(struct journal *j, const struct journal_at *at, const struct r
 int journal_slow(struct journal *j, const struct journal_at *at, const char *evidence);
 /* members: of an object, each after a comma (train/finding.h). */
 int journal_nonfinite(struct journal *j, int64_t step, const char *members);
+int journal_skipped(struct journal *j, int64_t step, const char *members);
 int journal_checkpoint(struct journal *j, const struct ckpt_done *d);
 
 #endif

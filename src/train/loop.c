@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "base/trace.h"
+#include "plan/guard.h"
 #include "plan/reduction.h"
 #include "report/trace_file.h"
 #include "train/batches.h"
@@ -40,6 +41,13 @@ static void vote_alone(struct loop *l)
 	l->report = rates_due(&l->rates);
 }
 
+/* With train.on_nonfinite: skip, whether loss scaling left the step out before the guard saw it. */
+static bool skipped_by_scaling(const struct loop *l, const struct plan_result *r)
+{
+	return l->c->train.on_nonfinite == NONFINITE_SKIP &&
+	       r->scaling[LOSS_SCALE_SKIPPED] > l->scaling[LOSS_SCALE_SKIPPED];
+}
+
 static int read_result(struct loop *l, const struct submitted *g, double *loss)
 {
 	struct plan_result r;
@@ -47,16 +55,23 @@ static int read_result(struct loop *l, const struct submitted *g, double *loss)
 	*loss = r.loss;
 	l->weighed |= r.weight > 0;
 	l->counted |= r.weight > 0 && r.loss != 0;
+	l->left_out = left_out_why(l->guard, r.guard);
+	if (l->left_out == LEFT_OUT_NOT && !isfinite(r.loss) && skipped_by_scaling(l, &r))
+		l->left_out = LEFT_OUT_NONFINITE;
 	memcpy(l->scaling, r.scaling, sizeof l->scaling);
+	memcpy(l->guard, r.guard, sizeof l->guard);
 	if (comm_many(l->comm)) {
 		l->stop = r.stop;
 		l->save = r.save;
 		l->report = r.report;
 	}
-	int rc = diverged_check(&l->diverged, *loss, l->scaling, g->clock.step);
+	const struct diverged_step d = { l->left_out == LEFT_OUT_NONFINITE ? 0 : *loss, l->scaling,
+		l->guard, g->clock.step };
+	int rc = diverged_check(&l->diverged, &d);
 	if (rc == 0)
 		return 0;
-	rc = nonfinite_explain(l, rc, g->clock.step);
+	if (l->left_out != LEFT_OUT_OUTLIER)
+		rc = nonfinite_explain(l, rc, g->clock.step);
 	return ranks_agree(l->comm, rc, "the loss");         /* it is the same on all */
 }
 
@@ -193,6 +208,27 @@ static int64_t epoch_of(const struct clock *c)
 	return c->batch ? c->epoch + 1 : c->epoch;
 }
 
+/* Steps that loss scaling or the guard left out so far. */
+static int64_t skipped(const struct loop *l)
+{
+	return (int64_t)(l->scaling[LOSS_SCALE_SKIPPED] + l->guard[GUARD_NONFINITE] +
+	                 l->guard[GUARD_OUTLIERS]);
+}
+
+static int report_left_out(struct loop *l, const struct submitted *g, double loss)
+{
+	struct buf text = BUF_INIT;
+	if (!l->first || l->left_out == LEFT_OUT_NOT)
+		return 0;
+	left_out_text(l->left_out, l->guard, loss, &text);
+	progress_say(l->progress, "step %" PRId64 "  %s", g->clock.step, text.data);
+	buf_clear(&text);
+	left_out_json(l->left_out, l->guard, loss, &text);
+	int rc = journal_skipped(l->journal, g->clock.step, text.data);
+	buf_release(&text);
+	return save_on_failure(l, rc);
+}
+
 static void show_progress(struct loop *l, const struct submitted *g, double loss)
 {
 	int ranks = comm_count(l->comm);
@@ -204,7 +240,7 @@ static void show_progress(struct loop *l, const struct submitted *g, double loss
 		.samples_per_second = (double)g->samples / l->step_seconds,
 		.flops_per_second = g->work * l->sample_flops / l->step_seconds,
 		.wait_share = l->wait_seconds / l->step_seconds, .seconds_left = -1,
-		.skipped = (int64_t)l->scaling[LOSS_SCALE_SKIPPED],
+		.skipped = skipped(l),
 		.work_median = spread->median, .work_most = spread->most, .exposed = spread->exposed,
 		.ranks = spread->ranks,
 		.slowest = spread->slowest, .slowest_host = spread->host };
@@ -223,7 +259,7 @@ static int report_step(struct loop *l, const struct submitted *g, double loss)
 		.learning_rate = schedule_rate(&l->c->schedule, &l->schedule, g->clock.step - 1),
 		.samples_per_second = (double)g->samples / l->step_seconds, .seconds = elapsed(l),
 		.samples = samples_seen(l, &g->clock), .loss_scale = l->scaling[LOSS_SCALE_NOW],
-		.skipped = (int64_t)l->scaling[LOSS_SCALE_SKIPPED] };
+		.guarded = guard_wanted(l->c), .skipped = skipped(l) };
 	if (l->s->ntrain_size) {
 		const struct shape *x = loader_size(l->s->train, g->size).input;
 		line.size = x->d + 1;
@@ -320,6 +356,9 @@ static int retire_step(struct loop *l)
 	TRY(save_on_failure(l, journal_start(l->journal)));
 	if (l->report && l->nsubmitted == 0)
 		TRY(update_rates(l, false));
+	TRY(report_left_out(l, &g, loss));
+	if (l->left_out == LEFT_OUT_NONFINITE && l->nsubmitted == 0)
+		TRY(nonfinite_look(l, &g));
 	show_progress(l, &g, loss);
 	return report_step(l, &g, loss);
 }
@@ -480,6 +519,8 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 	r->seconds = io_seconds() - l.start;
 	r->rates = l.rates;
 	r->validations = l.clock.validations;
+	r->nonfinite = (int64_t)l.guard[GUARD_NONFINITE];
+	r->outliers = (int64_t)l.guard[GUARD_OUTLIERS];
 	r->gave_up = validations_exhausted(&l.clock.validations, l.c);
 	r->sample_flops = l.sample_flops;
 	journal_close(l.journal);

@@ -162,6 +162,7 @@ int loop_prepare(struct loop *l, const struct train_options *o)
 	l->s->threads = ranks_threads(l->comm, l->s->dev->threads, l->c->arena);
 	TRY(ranks_agree(l->comm, loop_plan_length(l), "the length of the run"));
 	TRY(open_run(l, o));
+	TRY(ranks_agree(l->comm, left_out_read(l->s, l->guard), "the steps left out so far"));
 	l->seconds_before = l->clock.seconds;
 	l->schedule.reductions = l->clock.validations.plateau.reductions;
 	if (!isnan(l->clock.metric))

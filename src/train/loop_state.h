@@ -11,6 +11,7 @@
 #include "train/diverged.h"
 #include "train/job_end.h"
 #include "train/journal.h"
+#include "train/left_out.h"
 #include "train/loop.h"
 #include "train/gpu_failure.h"
 #include "train/slow_watch.h"
@@ -18,7 +19,7 @@
 /* A step in flight: submitted, its results not read back yet. */
 struct submitted {
 	struct plan *plan;
-	struct clock clock;            /* after it */
+	struct clock before, clock;    /* of it; after it */
 	int64_t samples, number;       /* which of this run, from 1 */
 	int size;                      /* of its samples (loader_size) */
 	double work;                   /* its samples, each counted by what it costs beside the mean one
@@ -48,6 +49,9 @@ struct loop {
 	double seconds_before;         /* of earlier runs, from the checkpoint */
 	double saved_at;
 	double scaling[LOSS_SCALE_STATE]; /* of the loss; all zero if there is none */
+	double guard[GUARD_TOLD];      /* op/update/step_guard.h, after the last step read back */
+	enum left_out left_out;        /* whether that one was */
+	int looked;                    /* steps left out that were looked into (nonfinite_look) */
 	struct diverged diverged;
 	double sample_flops;           /* of a micro-batch, forward to update, by its samples; the mean
 	                                * of an epoch's samples */

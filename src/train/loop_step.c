@@ -101,6 +101,7 @@ int loop_submit(struct loop *l, int64_t number)
 		TRY(forward_backward(l, b, i, &m, &next));
 	}
 	struct submitted *g = &l->submitted[l->nsubmitted++];
+	g->before = l->clock;
 	g->clock = next;
 	g->samples = m.samples;
 	g->work = loop_work(l, g);

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "plan/guard.h"
 #include "plan/reduction.h"
 #include "train/look.h"
 #include "train/rerun.h"
@@ -125,7 +126,7 @@ static void tell(const struct finding *f, int rc, int64_t step, int64_t seen, co
 {
 	struct buf line = BUF_INIT;
 	if (step < seen)
-		err_context(rc, "the state is not finite since step %" PRId64, step);
+		err_context(rc, "it began at step %" PRId64, step);
 	if (f->node == NONE)
 		err_context(rc, "step %" PRId64 " made once more from %s%s had finite values alone: no "
 		            "matter of the network or the data, but of the machine, or of a kernel that "
@@ -135,16 +136,19 @@ static void tell(const struct finding *f, int rc, int64_t step, int64_t seen, co
 	buf_release(&line);
 }
 
+/* id NULL: the step was not made from a checkpoint. */
 static int note_down(const struct loop *l, const struct finding *f, int64_t step, int64_t seen,
                      const char *id)
 {
 	struct buf members = BUF_INIT;
 	if (!l->first)
 		return 0;
-	buf_printf(&members, ", \"seen\": %" PRId64 ", \"from\": ", seen);
-	if (*id)
+	buf_printf(&members, ", \"seen\": %" PRId64, seen);
+	if (id)
+		buf_puts(&members, ", \"from\": ");
+	if (id && *id)
 		buf_json_string(&members, id);
-	else
+	else if (id)
 		buf_puts(&members, "null");
 	buf_printf(&members, ", \"found\": %s", f->node != NONE ? "true" : "false");
 	if (f->node != NONE)
@@ -197,4 +201,83 @@ static int explain(struct loop *l, int rc, int64_t seen)
 int nonfinite_explain(struct loop *l, int rc, int64_t step)
 {
 	return l->s->dev->driver && l->s->dev->driver->failed(l->s->dev) ? rc : explain(l, rc, step);
+}
+
+/* --- a step that was left out --- */
+
+#define LOOKS 8                  /* in a run: each costs a step, and that the data are read anew */
+
+/* What a step that is left out writes all the same. */
+static bool is_written(const struct store_entry *e)
+{
+	return e->role == ROLE_STATE && (e->use == STATE_OF_NETWORK ||
+	                                 strcmp(e->name, GUARD_STATE) == 0 ||
+	                                 strcmp(e->name, LOSS_SCALE_NAME) == 0);
+}
+
+/* Copies those states into v, or back; v NULL: counts their numbers. */
+static int walk_written(struct store *s, double *v, bool back, int64_t *n)
+{
+	*n = 0;
+	for (int i = 0; i < store_count(s); i++) {
+		struct store_entry *e = store_at(s, i);
+		if (!is_written(e))
+			continue;
+		if (v)
+			TRY(back ? store_set(e, DTYPE_F64, v + *n) : store_get(e, DTYPE_F64, v + *n));
+		*n += shape_count(&e->shape);
+	}
+	return 0;
+}
+
+static int go_to(struct loop *l, const struct clock *at)
+{
+	rerun_forget_prefetched(l->s);
+	l->prefetched.batch = NULL;
+	return loader_seek(l->s->train, at->epoch, at->batch);
+}
+
+static int run_again(const struct loop *l, const struct submitted *g, struct look *look)
+{
+	struct plan_result unused;
+	struct loop again = *l;
+	again.first = false;
+	again.clock = g->before;
+	again.last = g->clock.step;
+	again.look = look;
+	TRY(go_to(&again, &g->before));
+	TRY(loop_submit(&again, g->number));
+	return plan_result(again.submitted[0].plan, &unused);
+}
+
+static int say(const struct loop *l, const struct finding *f, int64_t step)
+{
+	struct buf line = BUF_INIT;
+	for (int i = 0; f->node != NONE && finding_line(f, i, &line); i++)
+		progress_say(l->progress, "  %s", line.data);
+	buf_release(&line);
+	return note_down(l, f, step, step, NULL);
+}
+
+int nonfinite_look(struct loop *l, const struct submitted *g)
+{
+	struct look look;
+	int64_t n;
+	if (l->looked++ >= LOOKS)
+		return 0;
+	walk_written(l->s->store, NULL, false, &n);
+	double *v = mem_alloc((size_t)(n + 1) * sizeof *v);
+	look_begin(&look, l->s);
+	int rc = walk_written(l->s->store, v, false, &n);
+	if (rc == 0)
+		rc = run_again(l, g, &look);
+	if (rc == 0)
+		rc = walk_written(l->s->store, v, true, &n);
+	if (rc == 0)
+		rc = go_to(l, &l->clock);
+	look_end(&look);
+	mem_free(v);
+	TRY(rc);
+	look_share(&look);
+	return say(l, &look.found, g->clock.step);
 }

@@ -42,8 +42,7 @@ static int load(struct rerun *r, const char *which)
 	                   "the sums of the checkpoint");
 }
 
-/* A batch that was on its way to the device is not the one to come. */
-static void forget_prefetched(struct session *s)
+void rerun_forget_prefetched(struct session *s)
 {
 	for (int k = 0; k <= s->ntrain_size; k++)
 		for (int i = 0; i < 2; i++)
@@ -57,7 +56,7 @@ int rerun_begin(struct rerun *r, struct session *s, const char *which, int64_t l
 		.saved_at = io_seconds(), .prefetched.loader = s->train, .clock.metric = NAN } };
 	struct loop *l = &r->l;
 	validations_begin(&l->clock.validations);
-	forget_prefetched(s);
+	rerun_forget_prefetched(s);
 	TRY(ranks_agree(s->comm, loop_plan_length(l), "the length of the run"));
 	TRY(which ? load(r, which) : begin_weights(s));
 	l->schedule.reductions = l->clock.validations.plateau.reductions;
@@ -105,5 +104,6 @@ int rerun_settle(struct rerun *r)
 {
 	struct session *s = r->l.s;
 	TRY(reduction_flush(&s->reduction, s->store, s->train_plan[0]));
+	TRY(replicas_compare(s->comm, s->store));
 	return replicas_average(s->comm, s->store, s->config->parallel.average_statistics);
 }

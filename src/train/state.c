@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "plan/describe_sources.h"
+#include "plan/guard.h"
 #include "train/opening.h"
 #include "train/ranks.h"
 #include "train/replicas.h"
@@ -90,6 +91,14 @@ static int restore_from(const struct ckpt_version *v, const struct ckpt_tensor *
 	return store_set(e, t->dtype, t->data);
 }
 
+/* What goes on from zero where a checkpoint has none, or one of another window: of a run that
+ * leaves out steps from now on. */
+static bool may_begin(const struct ckpt_version *v, const struct store_entry *e)
+{
+	const struct ckpt_tensor *t = ckpt_version_find(v, e->name);
+	return strcmp(e->name, GUARD_STATE) == 0 && (!t || !shape_equal(&t->shape, &e->shape));
+}
+
 static int restore_entry(const struct ckpt_version *v, struct store_entry *e)
 {
 	return restore_from(v, ckpt_version_find(v, e->name), e);
@@ -98,6 +107,16 @@ static int restore_entry(const struct ckpt_version *v, struct store_entry *e)
 static const char *average_of(struct arena *a, const struct store_entry *e)
 {
 	return arena_printf(a, "%s." AVERAGE_LEAF, e->name);
+}
+
+static int restore_kept(const struct ckpt_version *v, struct store_entry *e)
+{
+	if (!may_begin(v, e))
+		return restore_entry(v, e);
+	void *zeros = mem_calloc((size_t)shape_count(&e->shape), dtype_size(e->dtype));
+	int rc = store_set(e, e->dtype, zeros);
+	mem_free(zeros);
+	return rc;
 }
 
 /* Parameters that were not trained have no average. */
@@ -149,7 +168,8 @@ static int refuse_foreign(const struct ckpt_version *v, const struct store *stor
 {
 	const struct ckpt_state *state = ckpt_version_state(v);
 	for (int i = 0; i < state->ntensors; i++)
-		if (!store_find(store, state->tensor[i].name))
+		if (!store_find(store, state->tensor[i].name) &&
+		    strcmp(state->tensor[i].name, GUARD_STATE) != 0)
 			return ERR(E_CONFIG, NULL,
 			           "checkpoint '%s' has a tensor '%s' that this network has not",
 			           ckpt_version_id(v), state->tensor[i].name);
@@ -289,7 +309,7 @@ static int restore(struct session *s, const struct ckpt_version *v, struct clock
 	compare_threads(s, v);
 	for (int i = 0; i < store_count(s->store); i++)
 		if (state_is_kept(store_at(s->store, i)->use))
-			TRY(restore_entry(v, store_at(s->store, i)));
+			TRY(restore_kept(v, store_at(s->store, i)));
 	TRY(validations_read(&c->validations, s->config, v));
 	TRY(number(v, "seconds", &c->seconds));
 	c->step = ckpt_version_state(v)->step;

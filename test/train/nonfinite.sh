@@ -111,7 +111,7 @@ checkpoint: {every: {steps: 1}}
 report: {progress: lines, every: 1}
 E
 expect 76 "$train" huge.yaml
-says err 'the state is not finite since step 1'
+says err 'it began at step 1'
 says err "the first values that are not finite are made by 'sgd' of layer"
 has runs/huge '"step": 1, "seen": 2, "from": null' '"of": "output"' '"phase": "update"' '"attributed": false'
 

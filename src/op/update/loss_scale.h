@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define LOSS_SCALE_NAME "loss_scale"       /* of the state */
 /* Numbers in the state, zero at first. */
 #define LOSS_SCALE_STATE 8
 /* the next step's scale; steps left out so far */

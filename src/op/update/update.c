@@ -11,10 +11,12 @@
  * on. With the last value all levels pass on what they have, up to the highest. A
  * rank that is absent has nothing to add: -0, which changes no sum, not even -0.
  *
- *   ema_update   r = (1 - momentum) r + momentum factor x
+ *   ema_update   r = (1 - momentum) r + momentum factor x; r, where x is not finite and that is
+ *                asked for
  *
  * Both walk flat buffers, whatever the layout: padding is zero everywhere and stays so. */
 #include <limits.h>
+#include <math.h>
 
 #include "base/err.h"
 #include "base/simd.h"
@@ -29,6 +31,8 @@ static const struct field ema_update_fields[] = {
 	FIELD_FLOAT(struct ema_update_attr, momentum, "0.1", 0, 1, "share of the new value"),
 	FIELD_FLOAT(struct ema_update_attr, factor, "1", 0, 1e6,
 	            "what the new value is multiplied by first"),
+	FIELD_BOOL(struct ema_update_attr, finite, "false",
+	           "pass over new values that are not finite"),
 	FIELD_END
 };
 
@@ -192,7 +196,7 @@ static int ema_update_cuda(const struct kplan *k, const struct kargs *a)
 	return cuda_launched(k,
 	                     k_mix(cuda_stream(k->dev), cuda_out_type(k, 0), kplan_out_elements(k, 0),
 	                           (float)(1 - at->momentum), (float)(at->momentum * at->factor),
-	                           a->in[0], a->in[1], a->out[0]));
+	                           at->finite, a->in[0], a->in[1], a->out[0]));
 }
 #endif
 
@@ -204,7 +208,8 @@ static const char *const accumulate_samples[] = {
 	"3:index2 113x131@ 113x131; level: 1", "3:index4 7@ 7 s@ s; level: 1, all: true", NULL
 };
 static const char *const ema_update_samples[] = {
-	"5@ 5", "33@ 33; momentum: 0.3, factor: 1.25", "1@ 1; momentum: 1", "s@ s", NULL
+	"5@ 5", "33@ 33; momentum: 0.3, factor: 1.25", "1@ 1; momentum: 1", "s@ s",
+	"33@ 33; finite: true", NULL
 };
 
 /* --- records --- */

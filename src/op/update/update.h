@@ -43,6 +43,7 @@ struct ema_update_attr {
 	double momentum;             /* share of the new value */
 	double factor;               /* multiplies the new value: n / (n -
 	                              * 1) for an unbiased variance */
+	bool finite;                 /* passes over new values that are not finite */
 };
 /* The control input of `accumulate`, a vector of I64
  * (SUM_INDEX, ...). Levels are those of a binary counter. */

@@ -32,6 +32,11 @@ static void NAME(ema_update_range)(const struct kplan *k, const struct kargs *a,
 	const real *x = a->in[1];
 	real *r = a->out[0], keep = (real)(1 - at->momentum);
 	real take = (real)(at->momentum * at->factor);
+	for (int64_t i = lo; i < hi && at->finite; i++)
+		if (isfinite(x[i]))
+			r[i] = keep * r[i] + take * x[i];
+	if (at->finite)
+		return;
 	SIMD_LOOP
 	for (int64_t i = lo; i < hi; i++)
 		r[i] = keep * r[i] + take * x[i];

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Running statistics are written in the forward part, before it is known whether the step is made:
+ * they go on, as with loss scaling, but pass over what is not finite. */
+#include "plan/guard.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "op/update/update.h"
+
+bool guard_wanted(const struct run_config *c)
+{
+	return c->train.on_nonfinite == NONFINITE_SKIP || config_skips_outliers(c);
+}
+
+/* Statistics that are not finite would stay so for ever. */
+static void guard_statistics(struct graph *g)
+{
+	for (int i = 0; i < g->nnode; i++)
+		if (strcmp(g->node[i]->op->name, "ema_update") == 0)
+			((struct ema_update_attr *)g->node[i]->attr)->finite = true;
+}
+
+/* One value for each bundle of gradients. */
+static int emit_each(struct graph *g, const char *op, const struct bundles *b, tid *out)
+{
+	for (int k = 0; k < b->n; k++)
+		TRY(graph_emit1(g, op, NULL, b->first[k + 1] - b->first[k], b->grad + b->first[k],
+		                &out[k]));
+	return 0;
+}
+
+static int emit(struct graph *g, const struct run_config *c, const struct plan *p,
+                const struct bundles *b, struct optim_input *in, tid *state)
+{
+	const struct outliers_section *o = &c->train.skip_outliers;
+	const int64_t window = config_skips_outliers(c) ? o->window : 0;
+	const struct shape s = { 1, { GUARD_TOLD + 2 * window } };
+	struct step_guard_attr at = { .finite = c->train.on_nonfinite == NONFINITE_SKIP,
+		.sum = p->mean.sum, .loss = o->loss, .gradient = o->gradient };
+	tid *arg = ARENA_ARRAY(g->arena, tid, 5 + 2 * b->n), out[3];
+	int n = 5;
+	TRY(graph_state(g, GUARD_STATE, DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 0 }, &arg[0]));
+	arg[1] = in->step;
+	arg[2] = p->mean.terms != NONE ? p->mean.terms : p->loss;
+	arg[3] = in->apply;
+	arg[4] = in->grad_scale;
+	if (at.finite && in->apply == NONE) {    /* else loss scaling looks at the gradients */
+		TRY(emit_each(g, "max_abs", b, arg + n));
+		at.maxima = b->n;
+		n += b->n;
+	}
+	if (window) {
+		TRY(emit_each(g, "sum_squares", b, arg + n));
+		n += b->n;
+	}
+	TRY(graph_emit(g, "step_guard", &at, n, arg, 3, out));
+	*state = out[0];
+	in->apply = out[1];
+	in->step = out[2];
+	if (at.finite)
+		guard_statistics(g);
+	return 0;
+}
+
+int guard_emit(struct graph *g, const struct run_config *c, const struct plan *p,
+               const struct bundles *b, struct optim_input *in, tid *state)
+{
+	struct graph_context saved = { g->cur_name, g->cur_loc, g->cur_phase };
+	g->cur_phase = PHASE_UPDATE;
+	g->cur_name = GUARD_STATE;
+	g->cur_loc = *config_place(c, "train", NULL);
+	int rc = emit(g, c, p, b, in, state);
+	graph_leave(g, saved);
+	return rc;
+}
