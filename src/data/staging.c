@@ -65,9 +65,14 @@ static int open_copies(struct staging *s)
 	for (int i = 0; i < s->nfile; i++) {
 		struct staging_file *f = &s->file[i];
 
+		if (f->n == 0)
+			continue;
 		TRY(staging_cache_open(&f->cache, s->config.dir, host, record_hash(f->r), f->start, f->n));
 		if (f->cache.path)
 			take_over(f);
+		else if (!atomic_exchange(&s->full, true) && (!s->c || s->c->local_rank == 0))
+			warn("'data.stage': '%s' has no room: what is not there yet stays where the record "
+			     "files are", s->config.dir);
 	}
 	return 0;
 }

@@ -31,6 +31,16 @@ static void cut(struct staging_file *f)
 	f->state = mem_calloc((size_t)f->n + 1, sizeof *f->state);
 }
 
+/* The file itself, or the first one of the same content. */
+static struct staging_file *original(struct staging *s, struct staging_file *f)
+{
+	struct staging_file *o = s->file;
+	while (record_hash(o->r) != record_hash(f->r) ||
+	       record_file_bytes(o->r) != record_file_bytes(f->r))
+		o++;
+	return o;
+}
+
 void staging_files_find(struct staging *s, struct dataset *const *set, int n)
 {
 	int files = 0;
@@ -43,8 +53,9 @@ void staging_files_find(struct staging *s, struct dataset *const *set, int n)
 
 			*f = (struct staging_file){ .s = s, .r = set[i]->file[k], .number = s->nfile++,
 				.first = s->extents, .cache.fd = -1 };
-			f->source = (struct record_source){ staging_read, f, &s->decoded };
-			cut(f);
+			f->source = (struct record_source){ staging_read, original(s, f), &s->decoded };
+			if (f->source.self == f)
+				cut(f);
 			s->extents += f->n;
 		}
 }

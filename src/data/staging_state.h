@@ -28,7 +28,8 @@ struct staging_file {
 	struct staging *s;
 	struct record *r;
 	int64_t number;              /* among those of all sets */
-	int64_t first, n;            /* its extents, counted over all files */
+	int64_t first, n;            /* its extents, counted over all files; n 0: another file has the
+	                              * same content, and is read in its place */
 	uint64_t *start;             /* n + 1 */
 	_Atomic uint8_t *state;      /* enum extent_state */
 	struct staging_cache cache;
