@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which extents there are and whose they are. */
+ * Which extents there are. */
 #include "base/debug.h"
 #include "base/mem.h"
 #include "data/dataset_files.h"
@@ -99,10 +99,4 @@ struct staging_file *staging_file_of(const struct staging *s, int64_t extent)
 			hi = mid - 1;
 	}
 	return &s->file[lo];
-}
-
-int staging_owner(const struct staging *s, int64_t extent)
-{
-	const int64_t h = extent % s->hosts, among = s->host[h + 1] - s->host[h];
-	return s->rank[s->host[h] + extent / s->hosts % among];
 }
