@@ -25,6 +25,8 @@
 #define QUEUE 256                /* questions that wait for a thread */
 #define SHORT_NAP 20e-6
 #define LONG_NAP 1e-3
+#define IDLE_NAP 10e-3           /* after a second without a question */
+#define IDLE_LOOKS 1000
 
 struct question {
 	struct fetch_range range;
@@ -70,10 +72,10 @@ struct fetch {
 	struct answering *idle;      /* under the lock */
 };
 
-static void nap(double *pause)
+static void nap(double *pause, double most)
 {
 	nanosleep(&(struct timespec){ 0, (long)(*pause * 1e9) }, NULL);
-	*pause = *pause < LONG_NAP / 2 ? 2 * *pause : LONG_NAP;
+	*pause = *pause < most / 2 ? 2 * *pause : most;
 }
 
 /* --- answers --- */
@@ -82,12 +84,13 @@ static void nap(double *pause)
 static bool finish(const struct fetch *f, MPI_Request *r)
 {
 	double pause = SHORT_NAP;
-	int done;
-	for (;;) {
+	for (int64_t looks = 0;; looks++) {
+		int done;
+
 		MPI_MUST(Test, r, &done, MPI_STATUS_IGNORE);
 		if (done || atomic_load(&f->dropped))
 			return done;
-		nap(&pause);
+		nap(&pause, looks < IDLE_LOOKS ? LONG_NAP : IDLE_NAP);
 	}
 }
 
@@ -234,7 +237,7 @@ static int await(struct fetch *f, int rank, struct deadline *d, MPI_Request *r)
 		MPI_MUST(Test, r, &done, MPI_STATUS_IGNORE);
 		if (done)
 			return 0;
-		nap(&pause);
+		nap(&pause, LONG_NAP);
 		waited = deadline_waited(d);
 		if (atomic_load(&f->dropped) || too_late(f, rank, waited) ||
 		    (waited > round && liveness_gone(&f->c->state->liveness) >= 0))

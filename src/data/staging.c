@@ -9,7 +9,6 @@
 
 #include "base/debug.h"
 #include "base/err.h"
-#include "base/hash.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -65,9 +64,14 @@ static int open_copies(struct staging *s)
 	for (int i = 0; i < s->nfile; i++) {
 		struct staging_file *f = &s->file[i];
 
+		if (f->n == 0)
+			continue;
 		TRY(staging_cache_open(&f->cache, s->config.dir, host, record_hash(f->r), f->start, f->n));
 		if (f->cache.path)
 			take_over(f);
+		else if (!atomic_exchange(&s->full, true) && (!s->c || s->c->local_rank == 0))
+			warn("'data.stage': '%s' has no room: what is not there yet stays where the record "
+			     "files are", s->config.dir);
 	}
 	return 0;
 }
@@ -90,65 +94,7 @@ int staging_open(struct staging **out, struct comm *c, const struct staging_conf
 	return rc;
 }
 
-/* --- what ranks agree on --- */
-
-struct introduction {
-	int64_t host;
-	uint64_t data;
-};
-
-static uint64_t identity(const struct staging *s)
-{
-	uint64_t h = 0;
-	for (int i = 0; i < s->nfile; i++) {
-		const uint64_t of[2] = { record_hash(s->file[i].r), (uint64_t)s->file[i].n };
-
-		h = hash_bytes(of, sizeof of, h);
-	}
-	return h;
-}
-
-/* The ranks in the order of their hosts. */
-static void sort_ranks(struct staging *s, const struct introduction *all, int n)
-{
-	int at = 0;
-	s->hosts = s->c ? s->c->hosts : 1;
-	s->host = mem_calloc((size_t)s->hosts + 1, sizeof *s->host);
-	s->rank = mem_calloc((size_t)n, sizeof *s->rank);
-	for (int h = 0; h < s->hosts; h++) {
-		s->host[h] = at;
-		for (int r = 0; r < n; r++)
-			if (all[r].host == h)
-				s->rank[at++] = r;
-	}
-	s->host[s->hosts] = at;
-}
-
-static int introduce(struct staging *s)
-{
-	const int n = comm_count(s->c);
-	struct introduction me = { .host = s->c ? s->c->host : 0, .data = identity(s) }, *all;
-	int other = 0;
-	all = mem_calloc((size_t)n, sizeof *all);
-	all[0] = me;
-	if (s->c)
-		comm_all_gather(s->c, &me, sizeof me, all, "the data to stage");
-	sort_ranks(s, all, n);
-	while (other < n && all[other].data == all[0].data)
-		other++;
-	mem_free(all);
-	if (other < n)
-		return ERR(E_CONFIG, NULL, "'data.stage': rank %d has other record files than rank 0",
-		           other);
-	return 0;
-}
-
 /* --- room --- */
-
-static int my_host(const struct staging *s)
-{
-	return s->c ? s->c->host : 0;
-}
 
 /* Bytes that this host is to keep; have: those that it has. */
 static int64_t needed(const struct staging *s, int64_t *have)
@@ -162,7 +108,7 @@ static int64_t needed(const struct staging *s, int64_t *have)
 
 			*have += kept ? bytes : 0;
 			if (kept || s->config.copy == STAGING_ALL ||
-			    (s->file[i].first + k) % s->hosts == my_host(s))
+			    staging_owner_host(s, s->file[i].first + k) == staging_my_host(s))
 				sum += bytes;
 		}
 	return sum;
@@ -170,7 +116,7 @@ static int64_t needed(const struct staging *s, int64_t *have)
 
 static void share_room(struct staging *s)
 {
-	const int h = my_host(s), among = s->host[h + 1] - s->host[h];
+	const int h = staging_my_host(s), among = s->host[h + 1] - s->host[h];
 	const int64_t limit = s->config.limit;
 	int64_t have, need;
 	if (limit == INT64_MIN)
@@ -188,13 +134,13 @@ static void share_room(struct staging *s)
  * those of other hosts, where each host begins at another one. */
 static int fill_turn(struct staging *s, int64_t t)
 {
-	const int h = my_host(s), among = s->host[h + 1] - s->host[h];
+	const int h = staging_my_host(s);
 	const int64_t e = t < s->extents ? t : (t + h * (s->extents / s->hosts)) % s->extents;
 	struct staging_file *f = staging_file_of(s, e);
 	const int owner = staging_owner(s, e);
 	if (t < s->extents)
 		return owner == staging_me(s) ? staging_settle(f, e - f->first) : 0;
-	if (e % s->hosts == h || s->rank[s->host[h] + e / s->hosts % among] != staging_me(s) ||
+	if (staging_owner_host(s, e) == h || staging_rank_for(s, h, e) != staging_me(s) ||
 	    staging_kept(f, e - f->first))
 		return 0;
 	return staging_copy_extent(f, e - f->first);
@@ -228,7 +174,7 @@ static void start_fillers(struct staging *s)
 int staging_begin(struct staging *s)
 {
 	int rc;
-	TRY(introduce(s));
+	TRY(staging_meet(s));
 	share_room(s);
 	if (s->c) {
 		rc = comm_agree(s->c, fetch_open(&s->fetch, s->c, STAGING_ANSWERERS, staging_answer, s),
@@ -286,6 +232,7 @@ void staging_close(struct staging *s, bool alone)
 	pthread_mutex_destroy(&s->lock);
 	mem_free(s->host);
 	mem_free(s->rank);
+	mem_free(s->holder);
 	mem_free(s);
 }
 

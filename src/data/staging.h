@@ -3,14 +3,14 @@
  * data.stage: samples leave the file system that all hosts share once, by one rank, are kept on a
  * disk of each host and reach other ranks by MPI. Readers see the same bytes as without.
  *
- * The samples of each record file are cut into extents of whole chunks. An extent has an owner
- * (hosts take turns, and so do the ranks of a host), and only the owner reads it from the source:
- * in the background, in order, or at once when a reader of any rank wants some of it. Then it is
- * on the disk of the owner's host (data/staging_cache.h). Readers of that host take it from there,
- * those of others ask the owner (comm/fetch.h) for the bytes of a chunk as they are stored, and
- * check them by the chunk's hash; with copy: all each host gets the other hosts' extents in the
- * background, too. What has no room stays at the source: the owner reads the bytes of a chunk
- * whenever they are wanted.
+ * The samples of each record file are cut into extents of whole chunks. An extent has an owner (of
+ * a host that keeps it already, else hosts take turns, and so do the ranks of a host), and only
+ * the owner reads it from the source: in the background, in order, or at once when a reader of any
+ * rank wants some of it. Then it is on the disk of the owner's host (data/staging_cache.h).
+ * Readers of that host take it from there, those of others ask the owner (comm/fetch.h) for the
+ * bytes of a chunk as they are stored, and check them by the chunk's hash; with copy: all each
+ * host gets the other hosts' extents in the background, too. What has no room stays at the source:
+ * the owner reads the bytes of a chunk whenever they are wanted.
  *
  * Damaged bytes are asked for once more: then the owner reads them from the source, and they
  * replace what the disks have. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which extents there are and whose they are. */
+ * Which extents there are. */
 #include "base/debug.h"
 #include "base/mem.h"
 #include "data/dataset_files.h"
@@ -31,6 +31,16 @@ static void cut(struct staging_file *f)
 	f->state = mem_calloc((size_t)f->n + 1, sizeof *f->state);
 }
 
+/* The file itself, or the first one of the same content. */
+static struct staging_file *original(struct staging *s, struct staging_file *f)
+{
+	struct staging_file *o = s->file;
+	while (record_hash(o->r) != record_hash(f->r) ||
+	       record_file_bytes(o->r) != record_file_bytes(f->r))
+		o++;
+	return o;
+}
+
 void staging_files_find(struct staging *s, struct dataset *const *set, int n)
 {
 	int files = 0;
@@ -43,8 +53,9 @@ void staging_files_find(struct staging *s, struct dataset *const *set, int n)
 
 			*f = (struct staging_file){ .s = s, .r = set[i]->file[k], .number = s->nfile++,
 				.first = s->extents, .cache.fd = -1 };
-			f->source = (struct record_source){ staging_read, f, &s->decoded };
-			cut(f);
+			f->source = (struct record_source){ staging_read, original(s, f), &s->decoded };
+			if (f->source.self == f)
+				cut(f);
 			s->extents += f->n;
 		}
 }
@@ -88,10 +99,4 @@ struct staging_file *staging_file_of(const struct staging *s, int64_t extent)
 			hi = mid - 1;
 	}
 	return &s->file[lo];
-}
-
-int staging_owner(const struct staging *s, int64_t extent)
-{
-	const int64_t h = extent % s->hosts, among = s->host[h + 1] - s->host[h];
-	return s->rank[s->host[h] + extent / s->hosts % among];
 }

@@ -28,7 +28,8 @@ struct staging_file {
 	struct staging *s;
 	struct record *r;
 	int64_t number;              /* among those of all sets */
-	int64_t first, n;            /* its extents, counted over all files */
+	int64_t first, n;            /* its extents, counted over all files; n 0: another file has the
+	                              * same content, and is read in its place */
 	uint64_t *start;             /* n + 1 */
 	_Atomic uint8_t *state;      /* enum extent_state */
 	struct staging_cache cache;
@@ -44,6 +45,7 @@ struct staging {
 	/* The ranks of host h are rank[host[h]] to rank[host[h + 1] - 1]. */
 	int *host, *rank;
 	int hosts;
+	int *holder;                 /* by extent, the owner's host; NULL: in turn */
 	struct fetch *fetch;         /* NULL: alone */
 	_Atomic int64_t room;        /* bytes that this rank may still add to the disk */
 	_Atomic bool full, ends;
@@ -65,8 +67,18 @@ static inline uint64_t staging_extent_bytes(const struct staging_file *f, int64_
 	return f->start[k + 1] - f->start[k];
 }
 struct staging_file *staging_file_of(const struct staging *s, int64_t extent);
-/* The rank that owns an extent. */
+/* staging_owners.c. Collective: finds out which ranks there are, and gives each extent an owner.
+ * E_CONFIG on all ranks if they have not the same files. */
+int staging_meet(struct staging *s);
+/* The rank that owns an extent, and its host. */
 int staging_owner(const struct staging *s, int64_t extent);
+int staging_owner_host(const struct staging *s, int64_t extent);
+/* The rank of a host that keeps an extent there. */
+int staging_rank_for(const struct staging *s, int host, int64_t extent);
+static inline int staging_my_host(const struct staging *s)
+{
+	return s->c ? s->c->host : 0;
+}
 static inline int staging_me(const struct staging *s)
 {
 	return s->c ? s->c->rank : 0;

@@ -65,6 +65,12 @@ for n in $(form "2,1 4,1 7,3 3,0" "2,1 2,0 3,0 4,1 4,2 7,1 7,3 8,1 8,2"); do
 	done
 done
 
+# What two hosts keep is theirs also when there are four.
+stage moved 4 1 $alike --set data.stage=cache-2-1-share
+is read 0
+is kept 0
+same_run runs/1 runs/moved
+
 # The same by what the system was asked for: no byte but those of footers twice, and then none.
 if strace -o traced true 2>/dev/null; then
 	whole=$(cat data/*.dlx | wc -c)

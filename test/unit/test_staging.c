@@ -5,6 +5,7 @@
  * work, and copies that vanish are done without. */
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -69,11 +70,11 @@ static struct staging *start(struct dataset *d, int64_t limit)
 	return s;
 }
 
-/* Bytes of the samples of the set. */
-static int64_t all_bytes(void)
+/* Bytes of the samples of the first files. */
+static int64_t all_bytes(int n_files)
 {
 	int64_t sum = 0;
-	for (int i = 0; i < FILES; i++) {
+	for (int i = 0; i < n_files; i++) {
 		struct record *r;
 		assert_int_equal(record_open(&r, files[i]), 0);
 		const int64_t last = record_info(r)->samples - 1, n = record_chunks(r, last);
@@ -88,7 +89,7 @@ static void test_once(void **state)
 {
 	struct dataset *d = fixture_open(files, FILES);
 	struct staging *s = start(d, INT64_MIN);
-	const int64_t all = all_bytes();
+	const int64_t all = all_bytes(FILES);
 	read_by_threads(d, 500);
 	for (int64_t i = 0; i < FILES * SAMPLES; i++)
 		check_sample(d, i);
@@ -106,11 +107,49 @@ static void test_once(void **state)
 	dataset_free(d);
 }
 
+/* A file that is named twice is read once. */
+static void test_twice(void **state)
+{
+	const char *const twice[] = { files[0], files[1], files[0] };
+	struct dataset *d = fixture_open(twice, 3);
+	struct staging *s = start(d, INT64_MIN);
+	float first[2 * POINTS], again[2 * POINTS];
+	for (int64_t i = 0; i < SAMPLES; i++) {
+		check_sample(d, i);
+		check_sample(d, SAMPLES + i);
+		assert_int_equal(dataset_read(d, i, first, NULL), 0);
+		assert_int_equal(dataset_read(d, 2 * SAMPLES + i, again, NULL), 0);
+		assert_memory_equal(first, again, sizeof first);
+	}
+	assert_int_equal(staging_counts(s).read, all_bytes(2));
+	staging_close(s, false);
+	dataset_free(d);
+}
+
+/* Nothing fits on the disk, not even the head of a copy. */
+static void test_no_room(void **state)
+{
+	struct rlimit was, none;
+	struct dataset *d = fixture_open(files, FILES);
+	struct staging *s;
+	getrlimit(RLIMIT_FSIZE, &was);
+	none = (struct rlimit){ 0, was.rlim_max };
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+	s = start(d, INT64_MIN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+	read_by_threads(d, 100);
+	assert_int_equal(staging_counts(s).kept, 0);
+	assert_true(staging_counts(s).read > 0);
+	staging_close(s, false);
+	dataset_free(d);
+}
+
 /* What is closed early is gone on with. */
 static void test_early(void **state)
 {
 	struct dataset *d = fixture_open(files, FILES);
-	const int64_t all = all_bytes();
+	const int64_t all = all_bytes(FILES);
 	int64_t kept = 0;
 	for (int i = 0; i < 20; i++) {
 		struct staging *s = start(d, INT64_MIN);
@@ -130,7 +169,7 @@ static void test_early(void **state)
 static void test_limit(void **state)
 {
 	struct dataset *d = fixture_open(files, FILES);
-	const int64_t all = all_bytes();
+	const int64_t all = all_bytes(FILES);
 	struct staging *s = start(d, all / 3);
 	read_by_threads(d, 500);
 	assert_true(staging_counts(s).kept <= all / 3);
@@ -186,6 +225,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_once, clean), cmocka_unit_test_setup(test_early, clean),
+		cmocka_unit_test_setup(test_twice, clean), cmocka_unit_test_setup(test_no_room, clean),
 		cmocka_unit_test_setup(test_limit, clean), cmocka_unit_test_setup(test_vanished, clean),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
