@@ -60,7 +60,7 @@ static void put_values(const struct finding *f, struct buf *b)
 
 static void put_samples(const struct finding *f, struct buf *b)
 {
-	buf_puts(b, f->attributed ? "in samples " : "in a batch of samples ");
+	buf_printf(b, "in %ssample%s ", f->attributed ? "" : "a batch of ", f->samples > 1 ? "s" : "");
 	for (int i = 0; i < f->nsample; i++) {
 		const struct finding_sample *s = &f->sample[i];
 		buf_printf(b, "%s%" PRId64, i ? ", " : "", s->index);

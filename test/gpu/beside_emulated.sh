@@ -42,6 +42,19 @@ both epochs --set train.steps=8 --set train.accumulate=2 --set train.batch_size=
 both scaled --set train.steps=9 --set precision.compute=fp16 --set 'precision.loss_scale={type: dynamic, start: 1048576}'
 grep -q '"skipped": *[1-9]' a || fail "no step was left out"
 
+# Steps that are left out by a node of the plan: the host learns of it when the next step is under way.
+both outliers --set train.steps=9 --set train.on_nonfinite=skip --set 'train.skip_outliers={gradient: 0.5, window: 2}'
+grep -q '"skipped": *[1-9]' a || fail "no step was left out as an outlier"
+grep -o '"skipped", .*' runs/outliers/metrics.jsonl >skipped
+grep -o '"skipped", .*' runs/outliers-waits/metrics.jsonl | cmp - skipped || fail "other steps were left out"
+expect 0 small --device=cuda --replay 0..last --set run.dir=runs/outliers --set train.steps=9 --set train.on_nonfinite=skip \
+	--set 'train.skip_outliers={gradient: 0.5, window: 2}'
+
+# With weights that went wild every step is left out; where no step is ahead each is looked into, too.
+both skip --set train.steps=9 --set train.on_nonfinite=skip --set optimizer.learning_rate=1000000 --set model.batch_norm=none
+grep -q '"skipped": *[3-9]' a || fail "no step was left out as not finite"
+grep -q '"nonfinite", "step".*"found": true' runs/skip-waits/metrics.jsonl || fail "not looked into"
+
 # A line that cannot be written ends the run, whose state is saved with the step that was under way.
 DLX_DEBUG=$(debug fault=append:5) expect 74 small --set run.dir=runs/line --set train.steps=9 --set report.tensorboard=false
 says err 'continue with --resume'
@@ -54,9 +67,14 @@ wild="--set optimizer.learning_rate=1000000 --set model.batch_norm=none --set tr
 # shellcheck disable=SC2086
 expect 76 small --set run.dir=runs/wild $wild
 grep -o 'the loss is not finite.*at step [0-9]*' err >a
+says err 'the first values that are not finite are made by'
+says err ' of the training set'
+grep -h '"nonfinite"' runs/wild/metrics.jsonl >found
 # shellcheck disable=SC2086
 CUDA_LAUNCH_BLOCKING=1 expect 76 small --set run.dir=runs/wild-waits $wild
 grep -o 'the loss is not finite.*at step [0-9]*' err >b
+grep -h '"nonfinite"' runs/wild-waits/metrics.jsonl | sed 's/"from": "[^"]*"//' >found-waits
+sed 's/"from": "[^"]*"//' found | cmp - found-waits || fail "with a step ahead it is found elsewhere: $(cat found found-waits)"
 [ -s a ] && cmp a b || fail "the loss is not finite at different steps: $(cat a b)"
 # shellcheck disable=SC2086
 expect 76 small --set run.dir=runs/wilder --set optimizer.learning_rate=1000000 --set model.batch_norm=none --set train.steps=9 --set checkpoint.every=null

@@ -63,7 +63,7 @@ skips() {
 run runs/whole
 skips runs/whole nonfinite '6 12 18 '
 says out '3 steps were left out: 3 not finite, 0 outliers'
-says out "in samples 11 'gaps-11.npy' of the training set"
+says out "in sample 11 'gaps-11.npy' of the training set"
 grep -q '"type": "nonfinite", "step": 6, "seen": 6, "found": true, "of": "data"' runs/whole/metrics.jsonl || fail "not looked into"
 "$python3" -c 'import json; [json.loads(l) for l in open("runs/whole/metrics.jsonl")]' || fail "no JSON"
 for steps in 5 6; do

@@ -259,8 +259,12 @@ static void test_training_order(void **state)
 
 		for (int i = 0; i < 4; i++) {
 			assert_int_equal(loader_next(l, &b), 0);
-			for (int j = 0; j < b->n; j++)
+			for (int j = 0; j < b->n; j++) {
+				const struct loader_sample from = loader_sample(l, b->first + j);
 				seen |= 1 << (order[e][k++] = sample_at(b, j));
+				assert_int_equal(from.index, sample_at(b, j));
+				assert_true(from.window == 0 && from.partner == -1);
+			}
 		}
 		assert_int_equal(k, N);
 		assert_int_equal(seen, (1 << N) - 1);
