@@ -284,7 +284,7 @@ static void mark_missing(const struct column *c, const struct column_raw *raw, d
 			if (v[i] == m)
 				v[i] = NAN;
 	}
-	for (int64_t i = 0; i < raw->n; i++)
+	for (int64_t i = 0; dtype_is_float(c->dtype) && i < raw->n; i++)
 		if (!isfinite(v[i]))
 			v[i] = NAN;
 }

@@ -106,7 +106,7 @@ static const struct option_row rows[] = {
 	  .doc = "read inputs as a network takes them that was trained on this record" },
 	{ "separate", 0, OPTION_FLAG, AT(separate),
 	  .doc = "each file is samples, not channels: a record OUT-NNNNNN.dlx for each size" },
-	{ "quiet", 'q', OPTION_FLAG, AT(quiet), .doc = "no summary at the end" },
+	{ "quiet", 'q', OPTION_FLAG, AT(quiet), .doc = "no progress on a terminal, no summary" },
 	{ "help", 'h', OPTION_FLAG, AT(help), .doc = "this text" },
 	{ "version", 0, OPTION_FLAG, AT(version), .doc = "the version" },
 	{ 0 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * An entry is its kind, the bytes of its content, the content, and a hash of these: one that a
- * power failure cut off ends the list. It is read by the program that wrote it, on the same machine or
- * one of its kind: which it is says the hash of the conversion. */
+ * power failure cut off ends the list. It is read by the program that wrote it, on the same machine
+ * or one of its kind: which it is says the hash of the conversion. */
 #include "convert_journal.h"
 
 #include <string.h>

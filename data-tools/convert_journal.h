@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What a conversion that was killed has written: a file OUTPUT.journal beside its output, which
- * lists the record files that were begun, as FILE.part, and the samples that are complete in them, in
- * their order. It is there while the conversion runs, and one process at a time has it. */
+ * lists the record files that were begun, as FILE.part, and the samples that are complete in them,
+ * in their order. It is there while the conversion runs, and one process at a time has it. */
 #ifndef DLX_DATA_TOOLS_CONVERT_JOURNAL_H
 #define DLX_DATA_TOOLS_CONVERT_JOURNAL_H
 

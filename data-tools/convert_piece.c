@@ -231,11 +231,22 @@ static bool all_fit_f32(const double *v, const float *is, int64_t n)
 	return fit;
 }
 
+/* Whole numbers of the sources' own type, which nothing has changed, fit. */
+static bool is_same(const struct piece *p, const struct conversion *c, const struct record_array *a)
+{
+	const struct side *s = p->cut.array ? c->target : c->input;
+	return !dtype_is_float(a->dtype) && side_dtype(s) == a->dtype &&
+	       (p->cut.array ? c->nedges == 0 : p->counts.filled_input == 0);
+}
+
 /* Converts values to a narrower type: rounding is counted, another number is an error. */
-static int narrow(struct piece *p, const struct record_array *a, const double *v, int64_t n)
+static int narrow(struct piece *p, const struct conversion *c, const struct record_array *a,
+                  const double *v, int64_t n)
 {
 	const bool integer = !dtype_is_float(a->dtype), labels = integer && p->cut.array == 1;
 	dtype_convert(a->dtype, p->out, DTYPE_F64, v, n);
+	if (is_same(p, c, a))
+		return 0;
 	if (a->dtype == DTYPE_F32 && all_fit_f32(v, (const float *)(const void *)p->out, n))
 		return 0;
 	for (int64_t i = 0; i < n; i++) {
@@ -302,7 +313,7 @@ int piece_make(struct piece *p, struct maker *m)
 			TRY(make_labels(p, c, m->values, n));
 	}
 	p->out = with_room(p->out, &p->out_room, p->cut.bytes);
-	TRY(narrow(p, a, m->values, n));
+	TRY(narrow(p, c, a, m->values, n));
 	TRY(record_code(m->coder, &c->info, &p->cut, p->out, p->sample, &p->coded));
 	keep_coded(p);
 	return 0;

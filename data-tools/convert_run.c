@@ -11,11 +11,13 @@
 #include "base/shown.h"
 #include "convert_files.h"
 #include "convert_pipe.h"
+#include "convert_progress.h"
 #include "convert_resume.h"
 
 struct run {
 	const struct conversion *c;
 	struct files *files;
+	struct convert_progress *progress;
 	struct journal *journal;       /* NULL: there is none */
 	int64_t done;                  /* samples that were complete */
 	struct record_writer *w;       /* of the sample whose pieces come; NULL: none has begun */
@@ -59,7 +61,9 @@ static int write_piece(void *user, struct piece *p)
 		TRY(begin_sample(r, p));
 	add_counts(&r->counts, &p->counts);
 	add_counts(&r->sample.counts, &p->counts);
-	return record_put(r->w, &p->coded);
+	TRY(record_put(r->w, &p->coded));
+	convert_progress_add(r->progress, p);
+	return 0;
 }
 
 static void warn_of_values(const struct run *r)
@@ -109,10 +113,12 @@ int run_add(struct run *r, const struct conversion *c)
 {
 	r->c = c;
 	files_use(r->files, c);
-	TRY(pipe_run(&(struct pipe_options){ .c = c, .threads = (int)c->threads, .wants = is_wanted,
-	                                    .write = write_piece, .user = r,
-	                                    .seen = r->target_seen }));
-	return end_sample(r);
+	r->progress = convert_progress_new(c, r->done);
+	const int rc = pipe_run(&(struct pipe_options){
+		.c = c, .threads = (int)c->threads, .wants = is_wanted, .write = write_piece, .user = r,
+		.seen = r->target_seen });
+	convert_progress_free(r->progress);
+	return rc == 0 ? end_sample(r) : rc;
 }
 
 int run_close(struct run *r, int rc, bool tell)

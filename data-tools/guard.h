@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /* work(arg) in a child; its exit status. If a signal ended the child that no process sent: tells
- * so, after crashed(), which removes what it has left, and returns 65. Signals that end a program are
- * for the child too; if this process is killed, so is the child. Before there are threads. */
+ * so, after crashed(), which removes what it has left, and returns 65. Signals that end a program
+ * are for the child too; if this process is killed, so is the child. Before there are threads. */
 int guard_run(const char *program, int (*work)(void *arg), void *arg, void (*crashed)(void));
 /* Until guard_end, which is called even if it fails, the library may take so many seconds for its
  * call, and more for the bytes that it reads. Any thread; the process ends if all of its threads

@@ -10,6 +10,7 @@
 #include "data/record_measure.h"
 
 struct again;
+struct record_coded;
 
 struct record_writer {
 	struct arena *a;

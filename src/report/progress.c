@@ -130,17 +130,24 @@ static void describe(struct buf *b, const struct progress_state *s, bool narrow)
 		buf_printf(b, "  %s left", seconds_text(s->seconds_left, time));
 }
 
-void progress_update(struct progress *p, const struct progress_state *s)
+/* Whether it is time to draw again. */
+static bool is_due(struct progress *p)
 {
-	double now = io_seconds(), period = p->mode == PROGRESS_BAR ? BAR_PERIOD : LINE_PERIOD;
+	const double now = io_seconds(), period = p->mode == PROGRESS_BAR ? BAR_PERIOD : LINE_PERIOD;
 	if (p->mode == PROGRESS_NONE || (p->drawn_at > 0 && now - p->drawn_at < period))
-		return;
+		return false;
 	p->drawn_at = now;
 	buf_clear(&p->line);
-	bool narrow = p->mode == PROGRESS_BAR && columns() < BAR_COLUMNS;
-	if (p->mode == PROGRESS_BAR && !narrow)
-		add_bar(&p->line, s->step, s->steps, BAR_WIDTH);
-	describe(&p->line, s, narrow);
+	return true;
+}
+
+static bool is_narrow(const struct progress *p)
+{
+	return p->mode == PROGRESS_BAR && columns() < BAR_COLUMNS;
+}
+
+static void draw(struct progress *p)
+{
 	if (p->mode == PROGRESS_LINES) {
 		printf("%s\n", shown(p->line.data));
 	} else {
@@ -148,6 +155,31 @@ void progress_update(struct progress *p, const struct progress_state *s)
 		p->live = true;
 	}
 	fflush(stdout);
+}
+
+void progress_update(struct progress *p, const struct progress_state *s)
+{
+	if (!is_due(p))
+		return;
+	if (p->mode == PROGRESS_BAR && !is_narrow(p))
+		add_bar(&p->line, s->step, s->steps, BAR_WIDTH);
+	describe(&p->line, s, is_narrow(p));
+	draw(p);
+}
+
+void progress_update_work(struct progress *p, const struct progress_work *w)
+{
+	char time[32];
+	if (!is_due(p))
+		return;
+	if (p->mode == PROGRESS_BAR && !is_narrow(p))
+		add_bar(&p->line, (int64_t)(1000 * w->share), 1000, BAR_WIDTH);
+	const double mega = w->bytes_per_second / 1e6;
+	buf_printf(&p->line, "%lld/%lld %s  %.*f MB/s", (long long)w->done, (long long)w->of, w->things,
+	           mega < 10, mega);
+	if (w->seconds_left >= 0)
+		buf_printf(&p->line, "  %s left", seconds_text(w->seconds_left, time));
+	draw(p);
 }
 
 void progress_say(struct progress *p, const char *fmt, ...)

@@ -36,6 +36,15 @@ struct progress *progress_new(enum progress_mode mode);
 void progress_free(struct progress *p);                 /* ends the live line; NULL is fine */
 /* Cheap: draws at most ten times a second (bar) or every ten seconds (lines). */
 void progress_update(struct progress *p, const struct progress_state *s);
+/* The same of a program without steps. */
+struct progress_work {
+	const char *things;           /* "samples" */
+	int64_t done, of;
+	double share;                 /* of the work done, 0..1; finer than things are */
+	double bytes_per_second;
+	double seconds_left;          /* < 0: unknown */
+};
+void progress_update_work(struct progress *p, const struct progress_work *w);
 /* A line that stays: validation results, checkpoints. Shown in every mode but none. */
 void progress_say(struct progress *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -25,4 +25,16 @@ grep -q 'loss [0-9]' lines || fail "40 columns: no loss"
 live 12
 live 120
 grep -q '^\[=*>' lines || fail "120 columns: no bar"
+
+# a conversion: samples, rate and time left on a terminal, nothing elsewhere or with -q
+converted() {
+	script -qec "stty cols 100; '$convert' $1 -i '$coads:WSPD' -o wind.dlx" /dev/null </dev/null >typescript || fail 'no conversion'
+	tr '\r' '\n' <typescript | sed 's/\x1b\[K//' >lines
+}
+converted ''
+grep -q '^\[=*> *\] [0-9]*/12 samples  [0-9.]* MB/s  [0-9:]* *s* left$' lines || { cat lines; fail 'no progress of a conversion'; }
+converted -q
+! grep -q 'MB/s' lines || { cat lines; fail 'progress although -q'; }
+"$convert" -i "$coads:WSPD" -o wind.dlx >lines || fail 'no conversion'
+! grep -q left lines || fail 'progress without a terminal'
 pass
