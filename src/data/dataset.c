@@ -456,13 +456,16 @@ int64_t dataset_pieces(const struct dataset *d, int64_t i)
 }
 
 int dataset_decode_piece(const struct dataset *d, struct dataset_scratch *s, int64_t i, int64_t k,
-                         void *raw)
+                         void *raw, void *input)
 {
 	const int f = file_of(d, i);
 	const int64_t within = i - d->first[f];
 	const struct record_chunk c = record_chunk_get(d->file[f], within, k);
 	const uint64_t before = record_decoder_bytes(s->decoder);
-	TRY(record_read_chunk(d->file[f], s->decoder, within, k, raw));
+	/* The input is the first array of a raw sample. */
+	TRY(record_read_chunk(d->file[f], s->decoder, within, k, input && c.array == 0 ? input : raw));
+	if (input && c.array < 0)
+		memcpy(input, raw, record_array_bytes(record_info(d->file[f]), 0, 0));
 	data_counts_add(d->counts, (struct data_bytes){
 		.read = (int64_t)(record_decoder_bytes(s->decoder) - before),
 		.decoded = (int64_t)c.raw });
@@ -483,7 +486,7 @@ int dataset_decode(const struct dataset *d, struct dataset_scratch *s, int64_t i
 {
 	const int64_t n = dataset_pieces(d, i);
 	for (int64_t k = 0; k < n; k++)
-		TRY(dataset_decode_piece(d, s, i, k, s->raw));
+		TRY(dataset_decode_piece(d, s, i, k, s->raw, NULL));
 	dataset_arrays(d, i, s->raw, input, target);
 	return 0;
 }

@@ -18,11 +18,12 @@ void dataset_scratch_free(struct dataset_scratch *s);                /* NULL is 
 int dataset_decode(const struct dataset *d, struct dataset_scratch *s, int64_t i,
                    const void **input, const void **target);
 /* The same in pieces, which several threads may decode: how many sample i has; piece k, to its
- * place in raw, where there is room for any sample, as in a scratch; and where its arrays are. */
+ * place in raw, where there is room for any sample, as in a scratch, or in `input` if it is of the
+ * input and this is not NULL; and where the arrays in raw are. */
 int64_t dataset_pieces(const struct dataset *d, int64_t i);
 void *dataset_scratch_raw(struct dataset_scratch *s);
 int dataset_decode_piece(const struct dataset *d, struct dataset_scratch *s, int64_t i, int64_t k,
-                         void *raw);
+                         void *raw, void *input);
 void dataset_arrays(const struct dataset *d, int64_t i, const void *raw, const void **input,
                     const void **target);
 /* Whether a set can have record r beside `first`, but for names of channels; E_DATA says what

@@ -54,7 +54,7 @@ static int64_t decode_pieces(struct shared *s, struct dataset_scratch *with)
 		const int64_t k = s->next++;
 
 		pthread_mutex_unlock(&l->lock);
-		const int rc = dataset_decode_piece(l->d, with, s->sample, k, s->raw);
+		const int rc = dataset_decode_piece(l->d, with, s->sample, k, s->raw, s->input);
 		pthread_mutex_lock(&l->lock);
 		if (rc < 0)
 			keep_piece_error(s, k, rc);
@@ -86,16 +86,19 @@ int64_t loader_helped(struct loader *l)
 	return n;
 }
 
-static int decode(struct loader *l, struct worker *w, int64_t sample, const void **input,
-                  const void **target)
+/* As this thread alone decodes it. */
+static int decode_alone(const struct loader *l, const struct worker *w, int64_t n)
+{
+	const struct shared *s = &w->shared;
+	for (int64_t k = 0; k < n; k++)
+		TRY(dataset_decode_piece(l->d, w->decode, s->sample, k, s->raw, s->input));
+	return 0;
+}
+
+static int decode_together(struct loader *l, struct worker *w, int64_t n)
 {
 	struct shared *s = &w->shared;
-	const int64_t n = dataset_pieces(l->d, sample);
-	if (n < 2 || l->nworkers == 1)
-		return dataset_decode(l->d, w->decode, sample, input, target);
 	pthread_mutex_lock(&l->lock);
-	s->sample = sample;
-	s->raw = dataset_scratch_raw(w->decode);
 	s->n = s->pending = n;
 	s->next = s->rc = 0;
 	pthread_mutex_unlock(&l->lock);
@@ -108,8 +111,22 @@ static int decode(struct loader *l, struct worker *w, int64_t sample, const void
 	pthread_mutex_unlock(&l->lock);
 	if (s->rc < 0)
 		err_give(&s->error);
-	dataset_arrays(l->d, sample, s->raw, input, target);
 	return s->rc;
+}
+
+/* to: where the input is decoded to, if it is to be elsewhere than in the scratch of w. */
+static int decode(struct loader *l, struct worker *w, int64_t sample, void *to,
+                  const void **input, const void **target)
+{
+	struct shared *s = &w->shared;
+	const int64_t n = dataset_pieces(l->d, sample);
+	s->sample = sample;
+	s->raw = dataset_scratch_raw(w->decode);
+	s->input = to;
+	TRY(n < 2 || l->nworkers == 1 ? decode_alone(l, w, n) : decode_together(l, w, n));
+	dataset_arrays(l->d, sample, s->raw, input, target);
+	*input = to ? to : *input;
+	return 0;
 }
 
 /* --- jobs --- */
@@ -163,7 +180,8 @@ static int make_sample(const struct job *j, struct worker *w, int64_t sample, in
 	double start = trace_on() ? io_seconds() : 0, decoded = 0;
 	const int64_t stored = sample % dataset_info(l->d)->samples;
 	const int size = dataset_size_of(l->d, stored);
-	int rc = decode(l, w, stored, &stored_input, &stored_target);
+	void *to = transform_in_batch(l->chain[size], w->transform[size]) ? input : NULL;
+	int rc = decode(l, w, stored, to, &stored_input, &stored_target);
 	if (rc == 0)
 		rc = labels_stored_check(&l->labels, l->d, stored, stored_target);
 	if (start > 0)

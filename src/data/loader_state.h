@@ -42,7 +42,7 @@ struct slot {
 struct shared {
 	struct loader *l;
 	int64_t sample;
-	void *raw;
+	void *raw, *input;              /* as in dataset_decode_piece */
 	int64_t n, next, pending;       /* pieces; the next to take; those that are not decoded */
 	int rc;                         /* of the first piece that failed */
 	int64_t failed_at;

@@ -513,6 +513,12 @@ static bool end_in(const void *now, const void *begun, void *out, size_t bytes)
 	return now != begun;
 }
 
+bool transform_in_batch(const struct transform_chain *t, const struct transform_scratch *s)
+{
+	return t->input_dtype == t->rest.input && !s->swapped_x &&
+	       t->max_input == t->last.c * points(&t->last);
+}
+
 /* Whether the first step may read the stored values itself. A mask that it changes is read as it is
  * by then. */
 static bool reads_source(const struct transform_chain *t)
@@ -535,8 +541,8 @@ int transform_run(const struct transform_chain *t, struct transform_scratch *s, 
 	f->seed = t->seed;
 	f->epoch = epoch;
 	f->sample = sample;
-	f->source = reads_source(t) ? input : NULL;
-	if (!f->source)
+	f->source = input != f->x && reads_source(t) ? input : NULL;
+	if (!f->source && input != f->x)
 		dtype_convert(r->input, f->x, t->input_dtype, input, t->stored_input_count);
 	dtype_convert(r->target, f->t, t->stored_target, target, t->stored_target_count);
 	TRY(run_steps(t, f));

@@ -81,6 +81,8 @@ int64_t transform_windows(const struct transform_chain *t);
 
 struct transform_scratch *transform_scratch_new(const struct transform_chain *t);
 void transform_scratch_free(struct transform_scratch *s);             /* NULL is fine */
+/* Whether the stored input of the next sample may be in out_input when transform_run begins. */
+bool transform_in_batch(const struct transform_chain *t, const struct transform_scratch *s);
 /* From the stored arrays to the batch's, whose types transform_rest tells. Random choices are a
  * function of (seed, epoch, sample); window w of sample i is the sample i + w n of n. E_DATA if
  * the values do not suit a transform. Allocates nothing unless it fails. */

@@ -207,9 +207,13 @@ int affine_run(const struct step *s, struct frame *f)
 			memcpy(x, given, (size_t)n * sizeof *x);
 		if (!s->active[c])
 			continue;
+#pragma omp simd
 		for (int64_t i = 0; i < n; i++)
 			x[i] = (given[i] - centre) * scale;
-		for (int64_t i = 0; mask && i < n; i++)
+		if (!mask)
+			continue;
+#pragma omp simd
+		for (int64_t i = 0; i < n; i++)
 			x[i] = mask[i] != 0 ? x[i] : 0;
 	}
 	f->source = NULL;

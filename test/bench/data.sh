@@ -5,7 +5,7 @@
 . "${DLX_SOURCE:?}/test/lib.sh"
 find_python
 expect 0 "$python" "$DLX_SOURCE/test/bench/data" --tiny --repetitions 1 --seconds 0.05 --samples 4 --folder . --json data.json
-[ "$(grep -c 'dlx, decoded to a batch .* GB/s a core$' out)" -eq 2 ] || fail 'not a line for each kind'
+[ "$(grep -c 'dlx, decoded to a batch .* GB/s a core; of a record made with --level 1, stored .* %, ' out)" -eq 2 ] || fail 'not a line for each kind'
 grep -q 'PyTorch, .* dlx is .* times as fast$' out || fail 'no comparison'
 "$python" - <<'END' || fail "data.json is not as expected"
 import json

@@ -70,6 +70,41 @@ static void test_same_bits(void **state)
 	dataset_free(d);
 }
 
+/* What is decoded into the batch is there, whatever is done to it then: as from a chain that reads
+ * it elsewhere. */
+static void test_in_batch(void **state)
+{
+	static const char *const yaml[] = { "[{normalize: {method: standard, mean: 3, std: 2}}]",
+		"[{normalize: {method: standard, mean: 3, std: 2}}, {roll: {axis: width}}]" };
+	struct arena *a = arena_new();
+	struct dataset *d = fixture_open(&path, 1);
+	for (int k = 0; k < 2; k++) {
+		struct data_config c = { .threads = 2, .prefetch = 1, .keep_short_batch = true };
+		const struct loader_options o = { .config = &c, .training = true, .batch_size = 1,
+			.target_dtype = DTYPE_F32 };
+		const struct batch *b;
+		struct loader *l;
+		assert_int_equal(ytree_parse(a, "t.yaml", yaml[k], &c.transforms), 0);
+		assert_int_equal(loader_new(&l, d, &o), 0);
+		for (int s = 0; s < 2 * SAMPLES; s++) {
+			double sum = 0;
+			const float *x;
+			assert_int_equal(loader_next(l, &b), 0);
+			x = b->input;
+			for (int i = 0; i < ROWS * COLUMNS; i++) {
+				const float was = (float)(s % SAMPLES * 1000 + i % 977);
+				sum += (double)x[i] - (double)((was - 3) * 0.5f);
+				if (k == 0 && x[i] != (was - 3) * 0.5f)
+					fail_msg("sample %d, element %d: %g", s, i, (double)x[i]);
+			}
+			assert_true(sum == 0);
+		}
+		loader_free(l);
+	}
+	dataset_free(d);
+	arena_free(a);
+}
+
 /* Of two damaged chunks the first is told, by however many threads. */
 static void test_damage(void **state)
 {
@@ -118,6 +153,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same_bits),
+		cmocka_unit_test(test_in_batch),
 		cmocka_unit_test(test_damage),
 	};
 	return cmocka_run_group_tests(tests, start, stop);
