@@ -317,6 +317,42 @@ static void half_turn(void **state)
 	multislice_free(m);
 }
 
+/* The sum of the aperture's plane waves, sent through the slab as one wave. */
+static void probe_is_a_wave(void **state)
+{
+	const struct crystal *c = crystal_find("NaCl");
+	const int n = 64, reach = 12, side = 2 * reach + 1;
+	struct multislice *m = open_slab(c, n, 8, 4 * c->a);
+	const double length = 3 * c->a, y = 4.3, x = 9.1, radius = 0.02 / electron_wavelength(100);
+	const int most = (int)(radius * length);
+	float *pattern = mem_calloc((size_t)(side * side), sizeof *pattern);
+	kiss_fft_cpx *w = mem_calloc((size_t)(n * n), sizeof *w);
+
+	(void)state;
+	for (int p = 0; p < n * n; p++)
+		for (int i = -most; i <= most; i++)
+			for (int j = -most; j <= most; j++)
+				if (hypot(i, j) <= radius * length) {
+					const double turn = 2 * PI * (i * ((double)(p / n) / n - y / length) +
+					                              j * ((double)(p % n) / n - x / length));
+					w[p].r += (float)cos(turn);
+					w[p].i += (float)sin(turn);
+				}
+	multislice_run(m, w);
+	multislice_scan(m, reach);
+	multislice_probe(m, y, x, pattern);
+	for (int i = 0; i < side * side; i++) {
+		const int at = (i / side - reach + n) % n * n + (i % side - reach + n) % n;
+		const double is = intensity(&w[at], 1);
+
+		if (!(fabs(is - pattern[i]) < 2e-3))
+			fail_msg("mode %d: %g as a wave, %g as a sum", i, is, pattern[i]);
+	}
+	mem_free(pattern);
+	mem_free(w);
+	multislice_free(m);
+}
+
 /* Along columns of gold the direct beam and the others exchange their intensity: Pendelloesung,
  * whose period of about 38 angstrom is that of the columns' bound state. */
 static void direct_beam(void **state)
@@ -354,6 +390,7 @@ int main(void)
 		cmocka_unit_test(intensity_is_kept),
 		cmocka_unit_test(thin_slab),
 		cmocka_unit_test(half_turn),
+		cmocka_unit_test(probe_is_a_wave),
 		cmocka_unit_test(direct_beam),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
