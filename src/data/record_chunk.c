@@ -75,7 +75,7 @@ static int fetch(const struct record *r, struct record_decoder *d, const struct 
 	const struct record_sink begin = *sink;
 	const int errors = err_count();
 	int rc;
-	while (record_again(r, d, rc = fetch_once(r, d, p, c, sink), errors))
+	while (record_fetch_again(r, d, rc = fetch_once(r, d, p, c, sink), errors))
 		*sink = begin;
 	record_count(r, rc, c->raw);
 	return rc;

@@ -27,7 +27,7 @@ int record_bytes(const struct record *r, uint64_t at, void *p, size_t n)
 	return 0;
 }
 
-bool record_again(const struct record *r, struct record_decoder *d, int rc, int errors)
+bool record_fetch_again(const struct record *r, struct record_decoder *d, int rc, int errors)
 {
 	const bool again = rc == E_DATA && r->source && !d->fresh;
 	if (again)

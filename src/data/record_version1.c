@@ -95,7 +95,7 @@ int record1_read(const struct record *r, struct record_decoder *d, int64_t i, vo
 	int rc;
 	do
 		rc = read_once(r, d, i, raw);
-	while (record_again(r, d, rc, errors));
+	while (record_fetch_again(r, d, rc, errors));
 	record_count(r, rc, record1_entry(r, i).raw_bytes);
 	return rc;
 }
