@@ -7,7 +7,7 @@
 #include "data/dataset_files.h"
 
 struct data_counts {
-	_Atomic int64_t read, sent, decoded;
+	_Atomic int64_t read, decoded;
 };
 
 struct data_counts *data_counts_new(void)
@@ -23,13 +23,11 @@ void data_counts_free(struct data_counts *c)
 void data_counts_add(struct data_counts *c, struct data_bytes b)
 {
 	atomic_fetch_add(&c->read, b.read);
-	atomic_fetch_add(&c->sent, b.sent);
 	atomic_fetch_add(&c->decoded, b.decoded);
 }
 
 struct data_bytes dataset_bytes(const struct dataset *d)
 {
 	struct data_counts *c = d->counts;
-	return (struct data_bytes){ atomic_load(&c->read), atomic_load(&c->sent),
-		atomic_load(&c->decoded) };
+	return (struct data_bytes){ atomic_load(&c->read), atomic_load(&c->decoded) };
 }

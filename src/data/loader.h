@@ -121,9 +121,8 @@ const struct dataset_info *dataset_info_of(const struct dataset *d, int k);
 int dataset_size_of(const struct dataset *d, int64_t i);
 /* What the samples read so far have cost this process. Thread-safe. */
 struct data_bytes {
-	int64_t read;                  /* stored bytes that were read from files */
-	int64_t sent;                  /* of these, to other ranks */
-	int64_t decoded;               /* raw bytes of the samples */
+	int64_t read;                  /* stored, wherever they came from (staging_counts) */
+	int64_t decoded;               /* raw */
 };
 struct data_bytes dataset_bytes(const struct dataset *d);
 /* What sample i is called in its file, or NULL. */

@@ -200,7 +200,6 @@ struct record_source {
 	 * before was not as its hash says. E_IO, or another error. */
 	int (*read)(void *self, uint64_t at, void *p, size_t n, bool fresh);
 	void *self;
-	_Atomic int64_t *decoded;      /* counts the raw bytes of samples that were read */
 };
 /* Before r is read. s is borrowed. */
 void record_read_from(struct record *r, const struct record_source *s);

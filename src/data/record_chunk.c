@@ -77,7 +77,6 @@ static int fetch(const struct record *r, struct record_decoder *d, const struct 
 	int rc;
 	while (record_fetch_again(r, d, rc = fetch_once(r, d, p, c, sink), errors))
 		*sink = begin;
-	record_count(r, rc, c->raw);
 	return rc;
 }
 

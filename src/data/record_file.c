@@ -4,7 +4,6 @@
  * decode in. */
 #include "data/record_file.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -34,12 +33,6 @@ bool record_fetch_again(const struct record *r, struct record_decoder *d, int rc
 		err_truncate(errors);
 	d->fresh = again;
 	return again;
-}
-
-void record_count(const struct record *r, int rc, uint64_t raw)
-{
-	if (rc == 0 && r->source)
-		atomic_fetch_add_explicit(r->source->decoded, (int64_t)raw, memory_order_relaxed);
 }
 
 void record_read_from(struct record *r, const struct record_source *s)

@@ -43,8 +43,6 @@ const uint8_t *record_tail_at(const struct record *r, uint64_t at);
 /* After rc: whether to read the same again, from a source that has had damaged bytes and may have
  * others; the error is dropped then. */
 bool record_fetch_again(const struct record *r, struct record_decoder *d, int rc, int errors);
-/* Tells another source than the file of raw bytes, unless rc says that they are none. */
-void record_count(const struct record *r, int rc, uint64_t raw);
 /* The n stored bytes at byte `at`, in the image or in d. */
 int record_stored(const struct record *r, struct record_decoder *d, uint64_t at, uint64_t n,
                   const uint8_t **out);

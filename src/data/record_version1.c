@@ -96,6 +96,5 @@ int record1_read(const struct record *r, struct record_decoder *d, int64_t i, vo
 	do
 		rc = read_once(r, d, i, raw);
 	while (record_fetch_again(r, d, rc, errors));
-	record_count(r, rc, record1_entry(r, i).raw_bytes);
 	return rc;
 }

@@ -210,10 +210,9 @@ static void tell(const struct staging *s)
 {
 	const struct staging_counts n = staging_counts(s);
 	if (s->hosts && debug.stage_counts)
-		fprintf(stderr, "stage: rank %d read %lld sent %lld received %lld kept %lld decoded %lld "
+		fprintf(stderr, "stage: rank %d read %lld sent %lld received %lld kept %lld "
 		        "repaired %lld\n", staging_me(s), (long long)n.read, (long long)n.sent,
-		        (long long)n.received, (long long)n.kept, (long long)n.decoded,
-		        (long long)n.repaired);
+		        (long long)n.received, (long long)n.kept, (long long)n.repaired);
 }
 
 void staging_close(struct staging *s, bool alone)
@@ -241,5 +240,5 @@ struct staging_counts staging_counts(const struct staging *s)
 	struct fetch_counts f = fetch_counts(s ? s->fetch : NULL);
 	if (!s)
 		return (struct staging_counts){ 0 };
-	return (struct staging_counts){ s->read, f.sent, f.received, s->kept, s->decoded, s->repaired };
+	return (struct staging_counts){ s->read, f.sent, f.received, s->kept, s->repaired };
 }

@@ -38,12 +38,12 @@ struct staging;
  * is called without. For the rank that opens them for all. */
 void staging_keep_heads(const struct staging_config *config, const struct comm *c, bool on);
 /* What a rank can do alone: opens the copies of the files of n sets (NULL or without samples: left
- * out) in config->dir, which is made if it is not there. The sets must outlive the stage. c: the
+ * out) in config->dir, which is made if it is not there. The sets must outlive it. c: the
  * ranks, NULL: alone. E_CANTCREATE if the folder cannot be written. */
 int staging_open(struct staging **out, struct comm *c, const struct staging_config *config,
                struct dataset *const *set, int n);
-/* The rest, collective: agrees on owners, and from now on the sets read by the stage, which goes on
- * to fill in the background. E_CONFIG if ranks have other data, E_NOMEM. */
+/* The rest, collective: agrees on owners, and from now on the sets read by it, and it goes on to
+ * fill in the background. E_CONFIG if ranks have other data, E_NOMEM. */
 int staging_begin(struct staging *s);
 /* For a rank that has failed alone: no reader waits for other ranks any more. NULL is fine. */
 void staging_give_up(struct staging *s);
@@ -55,7 +55,6 @@ struct staging_counts {
 	int64_t read;                /* from the files of the sets */
 	int64_t sent, received;      /* between ranks */
 	int64_t kept;                /* written to the disk of the host */
-	int64_t decoded;             /* raw bytes of samples */
 	int64_t repaired;            /* damaged and read anew */
 };
 struct staging_counts staging_counts(const struct staging *s);     /* NULL: zeros */

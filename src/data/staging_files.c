@@ -53,7 +53,7 @@ void staging_files_find(struct staging *s, struct dataset *const *set, int n)
 
 			*f = (struct staging_file){ .s = s, .r = set[i]->file[k], .number = s->nfile++,
 				.first = s->extents, .cache.fd = -1 };
-			f->source = (struct record_source){ staging_read, original(s, f), &s->decoded };
+			f->source = (struct record_source){ staging_read, original(s, f) };
 			if (f->source.self == f)
 				cut(f);
 			s->extents += f->n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The parts of a stage; private to data/staging*.c. */
+ * The parts of staging; private to data/staging*.c. */
 #ifndef DLX_DATA_STAGING_STATE_H
 #define DLX_DATA_STAGING_STATE_H
 
@@ -50,14 +50,14 @@ struct staging {
 	_Atomic int64_t room;        /* bytes that this rank may still add to the disk */
 	_Atomic bool full, ends;
 	_Atomic int64_t next;        /* what fillers take next: extents of this rank, then of others */
-	_Atomic int64_t read, kept, decoded, repaired;
+	_Atomic int64_t read, kept, repaired;
 	pthread_mutex_t lock;
 	pthread_cond_t settled;      /* an extent is no longer busy */
 	pthread_t filler[STAGING_FILLERS];
 	int fillers;
 };
 
-/* stage_files.c: the files of the sets, cut into extents. */
+/* staging_files.c: the files of the sets, cut into extents. */
 void staging_files_find(struct staging *s, struct dataset *const *set, int n);
 void staging_files_free(struct staging *s);
 /* The number within f of the extent that has byte `at`. */

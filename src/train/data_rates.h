@@ -12,6 +12,7 @@ struct data_rates {
 	double seconds, waited;
 	/* As of the last gather; of all ranks. */
 	struct data_bytes bytes;
+	int64_t sent;                  /* stored bytes, from rank to rank */
 	double share;                  /* of the steps' time that was waited, on the rank where it is
 	                                * most; NaN: there was no second step */
 };

@@ -57,6 +57,7 @@ for n in $(form "2,1 4,1 7,3 3,0" "2,1 2,0 3,0 4,1 4,2 7,1 7,3 8,1 8,2"); do
 		is sent "$(sum received)"
 		[ "$copy" = all ] || is kept "$total"
 		[ "$per" != 1 ] || [ "$(sum sent)" -gt 0 ] || fail "$name: nothing was sent"
+		[ "$per" != 1 ] || grep -q '"data": {"read": [0-9]*, "sent": [1-9]' "$run/metrics.jsonl" || fail "$name: rates do not tell what was sent"
 		same_run "$like" runs/"$name"
 		stage "$name-again" "$ranks" "$per" $options --set "data.stage={dir: cache-$name, copy: $copy}"
 		is read 0
