@@ -187,6 +187,7 @@ _Noreturn void world_abort(struct world *w, int status)
 /* --- memory of a host --- */
 
 struct world_memory {
+	const struct comm *c;
 	MPI_Win window;
 };
 
@@ -236,6 +237,7 @@ int world_share(struct comm *c, size_t bytes, struct world_memory **out, void **
 		mem_free(m);
 		return rc;
 	}
+	m->c = c;
 	MPI_MUST(Win_shared_query, m->window, 0, &size, &unit, &base);
 	say.offset = (int64_t)(-(uintptr_t)base % MEM_PAGE);
 	rc = host_broadcast(c, &say, sizeof say);
@@ -248,6 +250,8 @@ void world_unshare(struct world_memory *m)
 {
 	if (!m)
 		return;
+	watchdog_begin(m->c->timeout, m->c->rank, "MPI_Win_free");
 	MPI_MUST(Win_free, &m->window);
+	watchdog_end();
 	mem_free(m);
 }
