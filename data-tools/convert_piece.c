@@ -7,6 +7,13 @@
 #include "base/err.h"
 #include "base/mem.h"
 
+void piece_counts_add(struct piece_counts *to, const struct piece_counts *n)
+{
+	to->filled_input += n->filled_input;
+	to->filled_target += n->filled_target;
+	to->rounded += n->rounded;
+}
+
 struct maker {
 	const struct conversion *c;
 	struct record_coder *coder;

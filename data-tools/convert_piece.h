@@ -14,6 +14,7 @@
 struct piece_counts {
 	int64_t filled_input, filled_target, rounded;
 };
+void piece_counts_add(struct piece_counts *to, const struct piece_counts *n);
 
 struct piece {
 	int64_t at, sample;            /* in c->sample, and the sample there */

@@ -72,9 +72,7 @@ static int take(struct files *f, struct journal *j, const struct conversion *c, 
 		TRY(take_sample(f, c, *done, &s, chunks, good));
 		if (!*good)
 			return 0;
-		counts->filled_input += s.counts.filled_input;
-		counts->filled_target += s.counts.filled_target;
-		counts->rounded += s.counts.rounded;
+		piece_counts_add(counts, &s.counts);
 		(*done)++;
 	}
 	return 0;

@@ -47,20 +47,13 @@ static int begin_sample(struct run *r, const struct piece *p)
 	return record_begin(r->w, &s);
 }
 
-static void add_counts(struct piece_counts *to, const struct piece_counts *n)
-{
-	to->filled_input += n->filled_input;
-	to->filled_target += n->filled_target;
-	to->rounded += n->rounded;
-}
-
 static int write_piece(void *user, struct piece *p)
 {
 	struct run *r = user;
 	if (p->first)
 		TRY(begin_sample(r, p));
-	add_counts(&r->counts, &p->counts);
-	add_counts(&r->sample.counts, &p->counts);
+	piece_counts_add(&r->counts, &p->counts);
+	piece_counts_add(&r->sample.counts, &p->counts);
 	TRY(record_put(r->w, &p->coded));
 	convert_progress_add(r->progress, p);
 	return 0;
@@ -74,9 +67,7 @@ static void warn_of_values(const struct run *r)
 		return;
 	if (n->filled_input && !c->validity_mask && !isnan(c->fill))
 		warn("%lld missing input values became %g and count in the statistics; --validity-mask "
-		     "keeps them "
-		     "apart",
-		     (long long)n->filled_input, c->fill);
+		     "keeps them apart", (long long)n->filled_input, c->fill);
 	if (n->rounded)
 		warn("%lld values were rounded to whole numbers", (long long)n->rounded);
 	if (c->labels && !c->nedges && !c->class_names && c->ignore == RECORD_NO_IGNORE)

@@ -158,6 +158,15 @@ find_python3() {
 	skip "no python3"
 }
 
+# Sets $python3 to one that has numpy.
+find_numpy() {
+	export PYTHONDONTWRITEBYTECODE=1
+	for python3 in ${PYTHON:-} /usr/bin/python3 python3; do
+		"$python3" -c 'import numpy' 2>/dev/null && return
+	done
+	skip 'no Python with numpy'
+}
+
 # weights_close A B TOLERANCE: the tensors of two safetensors files are as close as that.
 weights_close() {
 	"$python3" "$DLX_SOURCE/test/train/weights_close.py" "$@"

@@ -62,8 +62,7 @@ static const struct word words[] = {
 	              "ckpt_manifest", "ckpt_removed", "ckpt_renamed", "ckpt_staged",
 	              "convert_finished", "convert_sample", "stage_written" },
 	  .doc = "the process kills itself when it is at this point of a checkpoint, a conversion or "
-	         "of data.stage, "
-	         "for the Nth time" },
+	         "of data.stage for the Nth time" },
 	{ WORD(ranks_per_host, COUNT), .form = "N",
 	  .doc = "ranks on one host behave as if on several, with N on each; 0: as they are" },
 	{ WORD(nccl_alone, YES_NO), .values = { "yes", "no" },

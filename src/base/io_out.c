@@ -239,6 +239,25 @@ static void file_free(struct io_file *f)
 	mem_free(f);
 }
 
+/* The file that path leads to, of which `t` is told; what t has is the file's then. */
+static struct io_file *file_new(const char *path, struct target *t)
+{
+	struct io_file *f = mem_calloc(1, sizeof *f);
+	f->fd = -1;
+	f->path = mem_strdup(path);
+	f->final = buf_detach(&t->name);
+	return f;
+}
+
+static int opened(struct io_file **out, struct io_file *f, int rc)
+{
+	if (rc < 0)
+		file_free(f);
+	else
+		*out = f;
+	return rc;
+}
+
 int io_create(struct io_file **out, const char *path)
 {
 	struct target t;
@@ -248,16 +267,8 @@ int io_create(struct io_file **out, const char *path)
 		buf_release(&t.name);
 		return rc;
 	}
-	struct io_file *f = mem_calloc(1, sizeof *f);
-	f->fd = -1;
-	f->path = mem_strdup(path);
-	f->final = buf_detach(&t.name);
-	rc = open_file(f, &t);
-	if (rc < 0)
-		file_free(f);
-	else
-		*out = f;
-	return rc;
+	struct io_file *f = file_new(path, &t);
+	return opened(out, f, open_file(f, &t));
 }
 
 /* --- files that outlive the process --- */
@@ -290,16 +301,8 @@ int io_create_named(struct io_file **out, const char *path, const char *suffix, 
 		buf_release(&t.name);
 		return rc;
 	}
-	struct io_file *f = mem_calloc(1, sizeof *f);
-	f->fd = -1;
-	f->path = mem_strdup(path);
-	f->final = buf_detach(&t.name);
-	rc = open_named(f, suffix, locked, &t);
-	if (rc < 0)
-		file_free(f);
-	else
-		*out = f;
-	return rc;
+	struct io_file *f = file_new(path, &t);
+	return opened(out, f, open_named(f, suffix, locked, &t));
 }
 
 void io_keep(struct io_file *f, bool keep)

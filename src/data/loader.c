@@ -76,7 +76,7 @@ static void start_batch(struct loader *l, struct slot *s)
 	s->batch.input_dtype = transform_rest(l->end[b.size].chain)->input;
 	s->batch.target_dtype = transform_rest(l->end[b.size].chain)->target;
 	s->pending = s->batch.n;    /* no job of this slot runs: no lock */
-	s->rc = 0;
+	s->first.rc = 0;
 	for (int64_t i = 0; i < s->batch.n; i++) {
 		set_job(l, &s->job[i], b.size, place + i);
 		pool_add(l->pool, loader_run_job, &s->job[i]);
@@ -96,10 +96,10 @@ static void drain(struct loader *l)
 	for (int i = 0; i < l->nslots; i++) {
 		const int mark = err_count();
 
-		if (l->slot[i].rc < 0)
-			err_give(&l->slot[i].error);
+		if (l->slot[i].first.rc < 0)
+			err_give(&l->slot[i].first.error);
 		err_truncate(mark);
-		l->slot[i].rc = 0;
+		l->slot[i].first.rc = 0;
 	}
 }
 
@@ -143,11 +143,11 @@ int loader_next(struct loader *l, const struct batch **b)
 	if (trace_on())
 		trace_add(&(struct trace_span){ .lane = TRACE_RUN, .name = "wait for data", .of = "batch",
 			.number = s->batch.index, .start = start });
-	if (s->rc < 0) {
-		int rc = s->rc;
+	if (s->first.rc < 0) {
+		int rc = s->first.rc;
 
-		s->rc = 0;
-		err_give(&s->error);
+		s->first.rc = 0;
+		err_give(&s->first.error);
 		return rc;
 	}
 	*b = &s->batch;

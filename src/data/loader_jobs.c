@@ -28,18 +28,17 @@ static void give_back(struct loader *l, struct worker *w)
 
 /* --- samples in pieces --- */
 
-/* Keeps the error of the piece that comes first. Under the lock. */
-static void keep_piece_error(struct shared *s, int64_t k, int rc)
+/* Keeps this thread's error if it is of what comes first, so that what is reported does not depend
+ * on timing. Under the lock. */
+static void keep_error(struct first_error *e, int64_t at, int rc)
 {
-	if (s->rc == 0 || k < s->failed_at) {
+	if (e->rc == 0 || at < e->at) {
 		struct err_record mine;
 
 		err_take(&mine);
-		if (s->rc < 0)
-			err_give(&s->error);   /* to be dropped below */
-		s->error = mine;
-		s->rc = rc;
-		s->failed_at = k;
+		if (e->rc < 0)
+			err_give(&e->error);   /* to be dropped below */
+		*e = (struct first_error){ rc, at, mine };
 	}
 	err_clear();
 }
@@ -57,7 +56,7 @@ static int64_t decode_pieces(struct shared *s, struct dataset_scratch *with)
 		const int rc = dataset_decode_piece(l->d, with, s->sample, k, s->raw, s->input);
 		pthread_mutex_lock(&l->lock);
 		if (rc < 0)
-			keep_piece_error(s, k, rc);
+			keep_error(&s->first, k, rc);
 		if (--s->pending == 0)
 			pthread_cond_broadcast(&l->decoded);
 	}
@@ -100,7 +99,7 @@ static int decode_together(struct loader *l, struct worker *w, int64_t n)
 	struct shared *s = &w->shared;
 	pthread_mutex_lock(&l->lock);
 	s->n = s->pending = n;
-	s->next = s->rc = 0;
+	s->next = s->first.rc = 0;
 	pthread_mutex_unlock(&l->lock);
 	for (int64_t k = 1; k < n && pool_offer(l->pool, help, s); k++)
 		;
@@ -109,9 +108,9 @@ static int decode_together(struct loader *l, struct worker *w, int64_t n)
 	while (s->pending > 0)
 		pthread_cond_wait(&l->decoded, &l->lock);
 	pthread_mutex_unlock(&l->lock);
-	if (s->rc < 0)
-		err_give(&s->error);
-	return s->rc;
+	if (s->first.rc < 0)
+		err_give(&s->first.error);
+	return s->first.rc;
 }
 
 /* to: where the input is decoded to, if it is to be elsewhere than in the scratch of w. */
@@ -131,29 +130,12 @@ static int decode(struct loader *l, struct worker *w, int64_t sample, void *to,
 
 /* --- jobs --- */
 
-/* Keeps the error of the sample that comes first in the batch, so that what is reported does
- * not depend on timing. */
-static void keep_error(struct slot *s, const struct job *j, int rc)
-{
-	if (s->rc == 0 || j->at < s->failed_at) {
-		struct err_record mine;
-
-		err_take(&mine);
-		if (s->rc < 0)
-			err_give(&s->error);   /* to be dropped below */
-		s->error = mine;
-		s->rc = rc;
-		s->failed_at = j->at;
-	}
-	err_clear();
-}
-
 static void finish(struct loader *l, struct worker *w, const struct job *j, int rc)
 {
 	struct slot *s = j->slot;
 	pthread_mutex_lock(&l->lock);
 	if (rc < 0)
-		keep_error(s, j, rc);
+		keep_error(&s->first, j->at, rc);
 	give_back(l, w);
 	if (--s->pending == 0)
 		pthread_cond_signal(&l->done);

@@ -17,6 +17,12 @@
 
 struct slot;
 
+struct first_error {                /* of things that threads do in any order */
+	int rc;                         /* 0: none has failed */
+	int64_t at;                     /* which of them; that with the least number is kept */
+	struct err_record error;
+};
+
 struct job {                        /* one sample of one batch */
 	struct slot *slot;
 	int64_t at;                     /* in the batch */
@@ -32,9 +38,7 @@ struct slot {
 	char *other;                    /* NULL: no mixup */
 	struct job *job;
 	int64_t pending;                /* jobs not done; under the lock */
-	int rc;                         /* of the first sample that failed; under the lock */
-	int64_t failed_at;
-	struct err_record error;
+	struct first_error first;       /* of a sample; under the lock */
 };
 
 /* A sample that several threads decode, in the memory of one: others that have nothing to do take
@@ -44,9 +48,7 @@ struct shared {
 	int64_t sample;
 	void *raw, *input;              /* as in dataset_decode_piece */
 	int64_t n, next, pending;       /* pieces; the next to take; those that are not decoded */
-	int rc;                         /* of the first piece that failed */
-	int64_t failed_at;
-	struct err_record error;
+	struct first_error first;       /* of a piece */
 };
 
 struct worker {                     /* what a running job borrows */

@@ -191,7 +191,7 @@ static int version_of(const struct replayed *p, int64_t step, struct ckpt_versio
 	*out = NULL;
 	if (step == p->end)
 		return ckpt_load(out, p->dir, p->to);
-	snprintf(id, sizeof id, "%012" PRId64 "-", step);
+	snprintf(id, sizeof id, "%" PRId64, step);
 	if ((p->first ? ckpt_load : ckpt_look)(out, p->dir, id) < 0)
 		*out = NULL;
 	err_truncate(mark);

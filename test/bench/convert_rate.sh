@@ -3,10 +3,7 @@
 #
 # The write rate of dlx-convert can be measured against the disk's. None is judged.
 . "${DLX_SOURCE:?}/test/lib.sh"
-for python3 in ${PYTHON:-} /usr/bin/python3 python3 ""; do
-	[ "$python3" ] || skip 'no Python with numpy'
-	"$python3" -c 'import numpy' 2>/dev/null && break
-done
+find_numpy
 expect 0 capped "$python3" "$DLX_SOURCE/test/bench/convert_rate" "$convert" . 16 1 -l 1
 [ "$(grep -c 'disk .* MB/s  dlx-convert .* MB/s raw .* a core$' out)" -eq 3 ] || { cat out; fail 'not a line for each kind'; }
 [ ! -e convert-rate.npy ] && [ ! -e convert-rate.dlx ] || fail 'files are left'

@@ -5,11 +5,7 @@
 # that was not, wherever it was killed. No file has its name before all are complete; other failures leave nothing, or with --resume
 # what is complete.
 . "${DLX_SOURCE:?}/test/lib.sh"
-for python3 in ${PYTHON:-} /usr/bin/python3 python3 ""; do
-	[ "$python3" ] || skip 'no Python with numpy'
-	"$python3" -c 'import numpy' 2>/dev/null && break
-done
-export PYTHONDONTWRITEBYTECODE=1
+find_numpy
 "$python3" - <<'P' || fail 'no sources'
 import numpy as np
 r = np.random.default_rng(5)

@@ -4,12 +4,7 @@
 # Samples of several sizes in one record: pictures with their targets, arrays with a label each, keys; a network trains on
 # windows of them, is validated with the whole ones, and what does not fit is an error that names the file.
 . "${DLX_SOURCE:?}/test/lib.sh"
-for python3 in ${PYTHON:-} /usr/bin/python3 python3 ""; do
-	[ "$python3" ] || skip 'no Python with numpy'
-	"$python3" -c 'import numpy' 2>/dev/null && break
-done
-PYTHONDONTWRITEBYTECODE=1
-export PYTHONDONTWRITEBYTECODE
+find_numpy
 cd "$work" || exit 99
 
 "$python3" - <<'P' || fail 'no sources'

@@ -4,11 +4,8 @@
 # dlx-convert --split and --shard: a group is in one part alone, shares are kept, the same seed splits alike wherever the files
 # lie, each part has its own statistics and labels, shards have about their size and a training reads them by a pattern.
 . "${DLX_SOURCE:?}/test/lib.sh"
-for python3 in ${PYTHON:-} /usr/bin/python3 python3 ""; do
-	[ "$python3" ] || skip 'no Python with numpy'
-	"$python3" -c 'import numpy' 2>/dev/null && break
-done
-export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$DLX_SOURCE/test/cli"
+find_numpy
+export PYTHONPATH="$DLX_SOURCE/test/cli"
 # ten universes of four files each, and an array of a hundred samples
 "$python3" - <<'P' || fail 'no sources'
 import os, numpy as np

@@ -4,11 +4,8 @@
 # dlx-convert's threads and its memory: the same bytes with any number of threads, from every kind of reader; a large sample in a
 # small part of its size. The long form has samples of 1 GiB.
 . "${DLX_SOURCE:?}/test/lib.sh"
-for python3 in ${PYTHON:-} /usr/bin/python3 python3 ""; do
-	[ "$python3" ] || skip 'no Python with numpy'
-	"$python3" -c 'import numpy' 2>/dev/null && break
-done
-export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$DLX_SOURCE/test/cli"
+find_numpy
+export PYTHONPATH="$DLX_SOURCE/test/cli"
 
 # alike NAME OPTION...: records of one, three and eight threads are the same.
 alike() {

@@ -4,13 +4,9 @@
 # A loss that is not finite: the run makes the steps since the last checkpoint again and names the op, its line, the values, the
 # sample and the rank, on the screen and in metrics.jsonl, whatever step is to blame and whether or not there is a checkpoint.
 . "${DLX_SOURCE:?}/test/lib.sh"
-for python3 in ${PYTHON:-} /usr/bin/python3 python3 ""; do
-	[ "$python3" ] || skip 'no Python with numpy'
-	"$python3" -c 'import numpy' 2>/dev/null && break
-done
-PYTHONDONTWRITEBYTECODE=1
+find_numpy
 OMP_NUM_THREADS=1
-export PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS
+export OMP_NUM_THREADS
 
 # Sample 7 has a value whose square is no float; the targets of `field` have one that is none.
 "$python3" - <<'P' || fail 'no sources'

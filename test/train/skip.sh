@@ -4,13 +4,9 @@
 # Steps that are left out because their loss or gradient is not finite, or an outlier: they leave no trace in weights and moments,
 # are counted alike after a resume and on two ranks, and are told of; too many in a row end the run.
 . "${DLX_SOURCE:?}/test/lib.sh"
-for python3 in ${PYTHON:-} /usr/bin/python3 python3 ""; do
-	[ "$python3" ] || skip 'no Python with numpy'
-	"$python3" -c 'import numpy' 2>/dev/null && break
-done
-PYTHONDONTWRITEBYTECODE=1
+find_numpy
 OMP_NUM_THREADS=1
-export PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS
+export OMP_NUM_THREADS
 
 # Of twelve samples number 11 has a NaN, or values that are far too large; of `none` all are NaN.
 "$python3" - <<'P' || fail 'no sources'
