@@ -68,9 +68,9 @@ apart() {
 }
 
 make_root() {
-	command -v debootstrap >/dev/null || {
-		apt-get update -qq && apt-get install -y -qq --no-install-recommends debootstrap
-	} >/dev/null 2>&1 || cannot "debootstrap is needed"
+	# One at a time: of two scripts that install at once apt fails one.
+	flock "$roots" sh -c 'command -v debootstrap || { apt-get update -qq && apt-get install -y -qq --no-install-recommends debootstrap; }' \
+		>/dev/null 2>&1 || cannot "debootstrap is needed"
 	mirror=${DLX_MIRROR:-$(mirror_of Debian)}
 	[ -n "$mirror" ] || cannot "apt does not say where this machine has its packages from; give DLX_MIRROR"
 	find "$roots" -mindepth 1 -maxdepth 1 -name "$suite-*" -exec rm -rf --one-file-system {} +
