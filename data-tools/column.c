@@ -4,6 +4,7 @@
  * at a time, and each is checked against the first: a set of thousands may have one odd file. */
 #include "column.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -280,13 +281,15 @@ static void mark_missing(const struct column *c, const struct column_raw *raw, d
 	for (int k = 0; k < count; k++) {
 		const double m = c->dtype == DTYPE_F32 ? (double)(float)missing[k] : missing[k];
 
+#pragma omp simd
 		for (int64_t i = 0; i < raw->n; i++)
-			if (v[i] == m)
-				v[i] = NAN;
+			v[i] = v[i] == m ? NAN : v[i];
 	}
-	for (int64_t i = 0; dtype_is_float(c->dtype) && i < raw->n; i++)
-		if (!isfinite(v[i]))
-			v[i] = NAN;
+	if (!dtype_is_float(c->dtype))
+		return;
+#pragma omp simd
+	for (int64_t i = 0; i < raw->n; i++)
+		v[i] = fabs(v[i]) <= DBL_MAX ? v[i] : NAN;
 }
 
 void column_values(const struct column *c, const struct column_raw *raw, double *values)

@@ -79,6 +79,9 @@ int side_fetch(struct side *s, int64_t i, int axis, int64_t first, int64_t rows,
  * values, is enlarged if need be and is the caller's. */
 void side_values(const struct side *s, const struct side_raw *r, double *values, double **scratch,
                  int64_t *room);
+/* What was fetched, where it is values of the side's type as they are: one variable, channels
+ * first, not packed, none missing. NULL: side_values makes them. Any thread. */
+const void *side_plain(const struct side *s, const struct side_raw *r);
 /* The same side with files of its own, for another thread; s must outlive it. side_close. */
 struct side *side_share(const struct side *s);
 /* Whether threads may read sides of their own at once, pieces of one sample too (streamed), and

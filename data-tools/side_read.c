@@ -2,6 +2,9 @@
  *
  * The values of a side: what is read from its files, which one thread does at a time, and what it
  * means, which any does. */
+#include <float.h>
+#include <math.h>
+
 #include "base/err.h"
 #include "base/mem.h"
 #include "side_state.h"
@@ -81,6 +84,27 @@ void side_values(const struct side *s, const struct side_raw *r, double *values,
 	}
 }
 
+static bool all_finite(const float *v, int64_t n)
+{
+	int64_t other = 0;
+#pragma omp simd reduction(+ : other)
+	for (int64_t i = 0; i < n; i++)
+		other += !(fabsf(v[i]) <= FLT_MAX);
+	return other == 0;
+}
+
+const void *side_plain(const struct side *s, const struct side_raw *r)
+{
+	const struct column *c = s->column;
+	const struct column_raw *raw = r->of;
+	const int missing = c->nmissing >= 0 ? c->nmissing : raw->nmissing;
+	if (s->n > 1 || c->transpose || c->packed || c->dtype != s->dtype || missing > 0)
+		return NULL;
+	if (!dtype_is_float(c->dtype))
+		return raw->v;
+	return c->dtype == DTYPE_F32 && all_finite(raw->v, raw->n) ? raw->v : NULL;
+}
+
 /* --- several threads --- */
 
 struct side *side_share(const struct side *s)
@@ -94,7 +118,8 @@ struct side *side_share(const struct side *s)
 	return out;
 }
 
-/* Of a file that all samples are in, threads would unpack the same parts. */
+/* Of a packed file that all samples are in, threads would unpack the same parts; of a sample in
+ * pieces, each would load all. */
 bool side_is_apart(const struct side *s, bool streamed)
 {
 	bool apart = true;
@@ -102,7 +127,8 @@ bool side_is_apart(const struct side *s, bool streamed)
 		const struct column *c = &s->column[k];
 		const struct source_format *f = c->source->format;
 
-		apart &= f->apart && (f == &source_npy || (c->file_a_sample && !streamed));
+		apart &= f->apart && (f == &source_npy ||
+		                      (!streamed && (c->file_a_sample || c->source->ranges)));
 	}
 	return apart;
 }

@@ -23,6 +23,7 @@ struct source {
 	int nmissing;
 	double missing[SOURCE_MISSING];      /* the file's own: _FillValue, missing_value */
 	double scale, offset;                /* value = stored * scale + offset; else 1 and 0 */
+	bool ranges;                         /* a row is found without reading those before it */
 	void *handle;                        /* the format's */
 	void *whole;                         /* rows in memory, boxes of which are read */
 	int64_t whole_first, whole_n;

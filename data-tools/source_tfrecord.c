@@ -3,7 +3,7 @@
  * TFRecord files of tf.train.Example, plain or compressed as a whole by gzip or zlib: each record
  * is a sample, each feature a variable. A record is its length in 8 bytes, the masked CRC-32C of
  * these, its bytes, and the masked CRC-32C of those. The records' places are found when the file is
- * opened; one record at a time is in memory. */
+ * opened; one record at a time is in memory, of each thread where the file is plain. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -222,6 +222,7 @@ static int open_tfrecord(struct source *s, const char *variable)
 	h->open = -1;
 	TRY(declared_read(&h->as, variable));
 	TRY(packed_open(&h->file, s->path, is_frame));
+	s->ranges = packed_size(h->file) != UINT64_MAX;
 	TRY(find_records(s, h));
 	TRY(load_record(s, h, 0));
 	if (!h->as.name)
@@ -272,4 +273,5 @@ static const char *const extensions[] = {
 
 const struct source_format source_tfrecord = {
 	"tfrecord", extensions, open_tfrecord, read_tfrecord, close_tfrecord, .rows = true,
+	.apart = true,
 };

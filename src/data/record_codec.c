@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Chooses how a chunk is stored by trying, and decodes it. What saves little is stored as it is:
- * a byte that zstd has to decode costs ten times as much as one that is copied, and bytes that look
- * random, as the last ones of measured floats do, save nothing. */
+ * Chooses how a chunk is stored, and decodes it. What saves little is stored as it is: a byte that
+ * zstd has to decode costs ten times as much as one that is copied, and bytes that look random, as
+ * the last ones of measured floats do, save nothing.
+ *
+ * Where there is a choice, a sample of a large chunk is coded in all ways first, and the chunk only
+ * in those that may be the smallest. The sample depends on nothing but the chunk's length, so that
+ * the same raw bytes are stored alike wherever, whenever and by whichever thread they are
+ * written. */
 #include "data/record_codec.h"
 
 #include <string.h>
@@ -18,6 +23,11 @@
 #define PLANE_LEVEL 6            /* of zstd at least, and the length of a match, for planes */
 #define PLANE_MATCH 6
 
+#define SAMPLE_PARTS 8           /* of a chunk's sample, each in a row, evenly spread */
+#define SAMPLE_PART ((size_t)16384)
+#define SAMPLED (16 * SAMPLE_PARTS * SAMPLE_PART)   /* shorter chunks are coded in all ways */
+#define SURE_PERCENT 3           /* by how much a way has to beat another in the sample */
+
 /* --- writing --- */
 
 /* Of a plane of a field with noise, short matches save little and take long to decode: 1.4 GB/s and
@@ -26,14 +36,23 @@
  * none gives each core 1.6 GB/s, but more from memory. So that is what level 1 does. */
 int codec_writer_open(struct codec_writer *w, int level)
 {
-	const int plane_level = level < PLANE_LEVEL ? PLANE_LEVEL : level;
-	*w = (struct codec_writer){ .zstd = ZSTD_createCCtx(), .zstd_plane = ZSTD_createCCtx(),
-		.fast = level <= FAST_LEVEL };
+	return codec_writer_open_with(w, &(struct codec_settings){ .level = level,
+		.plane_level = level < PLANE_LEVEL ? PLANE_LEVEL : level, .plane_match = PLANE_MATCH,
+		.least_gain = LEAST_GAIN, .fast = level <= FAST_LEVEL });
+}
+
+int codec_writer_open_with(struct codec_writer *w, const struct codec_settings *set)
+{
+	*w = (struct codec_writer){ .set = *set, .zstd = ZSTD_createCCtx(),
+		.zstd_plane = ZSTD_createCCtx() };
 	if (!w->zstd || !w->zstd_plane)
 		return ERR(E_NOMEM, NULL, "no memory for the compressor");
-	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, level);
-	ZSTD_CCtx_setParameter(w->zstd_plane, ZSTD_c_compressionLevel, plane_level);
-	ZSTD_CCtx_setParameter(w->zstd_plane, ZSTD_c_minMatch, PLANE_MATCH);
+	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, set->level);
+	ZSTD_CCtx_setParameter(w->zstd_plane, ZSTD_c_compressionLevel, set->plane_level);
+	if (set->plane_match)
+		ZSTD_CCtx_setParameter(w->zstd_plane, ZSTD_c_minMatch, set->plane_match);
+	if (set->plane_hash)
+		ZSTD_CCtx_setParameter(w->zstd_plane, ZSTD_c_hashLog, set->plane_hash);
 	return 0;
 }
 
@@ -44,6 +63,7 @@ void codec_writer_release(struct codec_writer *w)
 	mem_free(w->frame);
 	mem_free(w->planes);
 	mem_free(w->parts);
+	mem_free(w->sample);
 }
 
 static void writer_reserve(struct codec_writer *w, size_t n)
@@ -55,39 +75,71 @@ static void writer_reserve(struct codec_writer *w, size_t n)
 	w->frame = mem_realloc(w->frame, most);
 	w->planes = mem_realloc(w->planes, n);
 	w->parts = mem_realloc(w->parts, most);
+	w->sample = mem_realloc(w->sample, SAMPLE_PARTS * SAMPLE_PART);
 }
 
-static bool gains(size_t stored, size_t n)
+static bool gains(const struct codec_writer *w, size_t stored, size_t n)
 {
-	return stored < n - n / LEAST_GAIN;
+	return stored < n - n / w->set.least_gain;
 }
 
-/* The bytes of a frame of n bytes at `from`, in w->frame, or n where it saves too little; 0: zstd
- * failed. */
-static size_t try_frame(struct codec_writer *w, ZSTD_CCtx *zstd, const uint8_t *from, size_t n)
+/* The bytes of a frame of n bytes at `from`, in w->frame; 0: zstd failed. */
+static size_t frame(struct codec_writer *w, ZSTD_CCtx *zstd, const uint8_t *from, size_t n)
 {
 	const size_t size = ZSTD_compress2(zstd, w->frame, ZSTD_compressBound(n), from, n);
-	if (ZSTD_isError(size)) {
-		ERR(E_BUG, NULL, "zstd: %s", ZSTD_getErrorName(size));
-		return 0;
-	}
-	return gains(size, n) ? size : n;
+	if (!ZSTD_isError(size))
+		return size;
+	ERR(E_BUG, NULL, "zstd: %s", ZSTD_getErrorName(size));
+	return 0;
 }
 
-/* The planes in w->parts with their header, and how many bytes these are; 0: zstd failed. */
-static size_t try_planes(struct codec_writer *w, const uint8_t *raw, size_t n, size_t width)
+/* What of n bytes is stored, where a frame of them has `size`: all where it saves too little. */
+static size_t stored_whole(const struct codec_writer *w, size_t size, size_t n)
+{
+	return gains(w, size, n) ? size : n;
+}
+
+static size_t stored_plane(const struct codec_writer *w, size_t size, size_t n)
+{
+	return w->set.fast && size > n / 3 ? n : stored_whole(w, size, n);
+}
+
+#define LOOKED_AT 512                /* bytes of a plane */
+#define RANDOM_VALUES 190            /* different ones among them; of random bytes it is 221 +- 5 */
+
+/* Whether a plane looks so random that a frame of it would save nothing. */
+static bool looks_random(const uint8_t *plane, size_t n)
+{
+	bool seen[256] = { false };
+	int values = 0;
+	if (n < LOOKED_AT)
+		return false;
+	for (size_t k = 0; k < LOOKED_AT; k++) {
+		bool *is = &seen[plane[n / LOOKED_AT * k]];
+		values += !*is;
+		*is = true;
+	}
+	return values > RANDOM_VALUES;
+}
+
+/* The planes in w->parts with their header, and how many bytes these are; 0: zstd failed. Planes
+ * whose bit is in `plain` are not tried. */
+static size_t try_planes(struct codec_writer *w, const uint8_t *raw, size_t n, size_t width,
+                         unsigned plain)
 {
 	const size_t each = n / width;
 	size_t at = 8 * width;
 	planes_split(w->planes, raw, each, width);
 	for (size_t k = 0; k < width; k++) {
 		const uint8_t *plane = w->planes + k * each;
-		size_t size = try_frame(w, w->zstd_plane, plane, each);
+		size_t size = each;
 
-		if (size == 0)
-			return 0;
-		if (w->fast && size > each / 3)
-			size = each;
+		if (!(plain >> k & 1) && !(w->set.planes_alone && looks_random(plane, each))) {
+			size = frame(w, w->zstd_plane, plane, each);
+			if (size == 0)
+				return 0;
+			size = stored_plane(w, size, each);
+		}
 		memcpy(w->parts + at, size == each ? plane : w->frame, size);
 		put_u64(w->parts + 8 * k, size);
 		at += size;
@@ -95,18 +147,120 @@ static size_t try_planes(struct codec_writer *w, const uint8_t *raw, size_t n, s
 	return at;
 }
 
+/* --- ways --- */
+
+/* In what ways a chunk is coded; the smallest is kept. */
+struct ways {
+	bool whole, planes;
+	unsigned plain;                /* planes that are stored as they are, a bit each */
+};
+
+/* Whole elements, to w->sample. */
+static void take_sample(const struct codec_writer *w, const uint8_t *raw, size_t n, size_t width)
+{
+	const size_t elements = n / width, part = SAMPLE_PART / width;
+	for (size_t k = 0; k < SAMPLE_PARTS; k++)
+		memcpy(w->sample + k * part * width,
+		       raw + (elements - part) * k / (SAMPLE_PARTS - 1) * width, part * width);
+}
+
+/* As get_u64, but one load: a call for each window would take longer than all else. */
+static inline uint64_t eight(const uint8_t *p)
+{
+	uint64_t v;
+	memcpy(&v, p, sizeof v);
+	return v;
+}
+
+/* Whether bytes return that a sample does not show, such as the same map of each hour: of windows
+ * of 16 bytes those that a hash chooses, one of 256, are looked up among those before. As many as
+ * return save that much of the chunk, so few do not matter. */
+static bool repeats(struct codec_writer *w, const uint8_t *raw, size_t n, size_t width)
+{
+	size_t chosen = 0, again = 0;
+	memset(w->seen, 0, sizeof w->seen);
+	for (size_t i = 0; i + 16 <= n; i += width) {
+		const uint64_t h = eight(raw + i) * UINT64_C(0x9e3779b97f4a7c15) +
+		                   eight(raw + i + 8) * UINT64_C(0xc2b2ae3d27d4eb4f);
+
+		if (h >> 56)
+			continue;
+		uint32_t *seen = &w->seen[(h >> 32) % CODEC_SEEN];
+		chosen++;
+		again += *seen == (uint32_t)h;
+		*seen = (uint32_t)h;
+	}
+	return again * 100 > chosen * SURE_PERCENT;
+}
+
+/* Whether n bytes are fewer than m by enough to believe that more of the chunk would be too. */
+static bool surely_less(size_t n, size_t m)
+{
+	return n < m - m * SURE_PERCENT / 100;
+}
+
+/* Whether a frame of `size` of n bytes is far from saving enough. */
+static bool surely_plain(const struct codec_writer *w, size_t size, size_t n)
+{
+	return size > n - n / (2 * w->set.least_gain);
+}
+
+/* What n bytes of a sample take as planes; 0: zstd failed. Marks those that save nothing. */
+static size_t sample_planes(struct codec_writer *w, size_t n, size_t width, unsigned *plain)
+{
+	const size_t each = n / width;
+	size_t all = 0;
+	planes_split(w->planes, w->sample, each, width);
+	for (size_t k = 0; k < width; k++) {
+		const size_t size = frame(w, w->zstd_plane, w->planes + k * each, each);
+
+		if (size == 0)
+			return 0;
+		if (surely_plain(w, size, each))
+			*plain |= 1U << k;
+		all += stored_plane(w, size, each);
+	}
+	return all;
+}
+
+/* Leaves those of both ways that a sample does not rule out. -1: zstd failed. */
+static int rule_out(struct codec_writer *w, const uint8_t *raw, size_t n, size_t width,
+                    struct ways *ways)
+{
+	const size_t size = SAMPLE_PARTS * (SAMPLE_PART / width) * width;
+	if (repeats(w, raw, n, width))
+		return 0;
+	take_sample(w, raw, n, width);
+	const size_t planes = sample_planes(w, size, width, &ways->plain);
+	const size_t whole = planes ? frame(w, w->zstd, w->sample, size) : 0;
+	if (whole == 0)
+		return -1;
+	if (surely_plain(w, whole, size) || surely_less(planes, whole))
+		ways->whole = false;
+	else if (surely_less(whole, planes))
+		ways->planes = false;
+	return 0;
+}
+
 const uint8_t *codec_encode(struct codec_writer *w, const uint8_t *raw, size_t n, size_t width,
                             struct record_chunk *c)
 {
+	struct ways ways = { .planes = width > 1, .whole = width == 1 || !w->set.planes_alone };
 	size_t planes = n;
 	writer_reserve(w, n);
-	if (width > 1)
-		planes = try_planes(w, raw, n, width);
-	c->stored = planes ? try_frame(w, w->zstd, raw, n) : 0;
-	if (c->stored == 0)
+	c->stored = n;
+	if (n >= SAMPLED && ways.planes && ways.whole && rule_out(w, raw, n, width, &ways) < 0)
+		return NULL;
+	if (ways.planes && ways.plain != (1U << width) - 1)
+		planes = try_planes(w, raw, n, width, ways.plain);
+	if (planes && ways.whole) {
+		c->stored = frame(w, w->zstd, raw, n);
+		c->stored = c->stored ? stored_whole(w, c->stored, n) : 0;
+	}
+	if (planes == 0 || c->stored == 0)
 		return NULL;
 	c->codec = c->stored < n ? RECORD_ZSTD : RECORD_RAW;
-	if (gains(planes, n) && planes < c->stored) {
+	if (gains(w, planes, n) && planes < c->stored) {
 		c->codec = RECORD_PLANES;
 		c->stored = planes;
 	}

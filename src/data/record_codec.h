@@ -9,6 +9,7 @@
 #ifndef DLX_DATA_RECORD_CODEC_H
 #define DLX_DATA_RECORD_CODEC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,14 +20,29 @@
  * times its size. */
 #define CODEC_MAX_EXPANSION 32768
 
-struct codec_writer {
-	void *zstd, *zstd_plane;
-	uint8_t *frame, *planes, *parts;
-	size_t room;                     /* raw bytes that they are large enough for */
-	bool fast;                       /* planes that save little are stored as they are */
+struct codec_settings {
+	int level, plane_level;          /* of zstd */
+	int plane_match;                 /* least length of a match in a plane; 0: as zstd thinks */
+	int plane_hash;                  /* log2 of the places that matches in a plane are looked up
+	                                  * in; 0: as zstd thinks */
+	size_t least_gain;               /* a frame has to save one of so many bytes */
+	bool fast;                       /* a plane that saves less than two of three is stored raw */
+	bool planes_alone;               /* what has planes is not also tried as a whole, and a plane
+	                                  * that looks random not at all */
 };
 
-int codec_writer_open(struct codec_writer *w, int level);     /* E_NOMEM */
+#define CODEC_SEEN 16384
+
+struct codec_writer {
+	struct codec_settings set;
+	void *zstd, *zstd_plane;
+	uint8_t *frame, *planes, *parts, *sample;
+	size_t room;                     /* raw bytes that they are large enough for */
+	uint32_t seen[CODEC_SEEN];       /* of windows of the chunk */
+};
+
+int codec_writer_open(struct codec_writer *w, int level);     /* for records; E_NOMEM */
+int codec_writer_open_with(struct codec_writer *w, const struct codec_settings *set);
 void codec_writer_release(struct codec_writer *w);
 /* Codes n > 0 raw bytes, elements of `width` bytes. Returns the bytes as they are to be stored, in
  * raw or in w, with c's codec and stored bytes; NULL and an error where zstd fails. */

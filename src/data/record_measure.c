@@ -4,11 +4,13 @@
  * does not grow with the number of samples. */
 #include "data/record_measure.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/round.h"
 
 void measure_open(struct measure *m, const struct record_info *i)
 {
@@ -48,26 +50,69 @@ static void moments_merge(struct moments *m, const struct moments *s)
 	m->n += s->n;
 }
 
-/* n values, those where mask (if any) is not 0 and that are finite. Two passes: sum, then
- * squared deviations. */
-static struct moments moments_of(const double *v, const double *mask, int64_t n)
+#define LANES 8                  /* sums that are independent, so that they are fast */
+
+/* Those of n values that count: where mask (if any) is not 0 and that are finite. The others become
+ * NaN, as do those up to a multiple of LANES, which there is room for. */
+static void only_counting(double *v, const double *mask, int64_t n)
+{
+	for (int64_t i = n; i % LANES; i++)
+		v[i] = NAN;
+	if (!mask)
+		return;
+#pragma omp simd
+	for (int64_t i = 0; i < n; i++)
+		v[i] = mask[i] == 0 ? NAN : v[i];
+}
+
+static bool counts(double v)
+{
+	return fabs(v) <= DBL_MAX;
+}
+
+/* What each lane has, in the order of a tree. */
+static double all_lanes(const double *of)
+{
+	return ((of[0] + of[4]) + (of[2] + of[6])) + ((of[1] + of[5]) + (of[3] + of[7]));
+}
+
+/* n values, a multiple of LANES. Two passes: sum, then squared deviations. */
+static struct moments moments_of(const double *v, int64_t n)
 {
 	struct moments s = { .min = INFINITY, .max = -INFINITY };
-	double sum = 0;
-	for (int64_t i = 0; i < n; i++) {
-		if (!isfinite(v[i]) || (mask && mask[i] == 0))
-			continue;
-		s.n++;
-		sum += v[i];
-		s.min = fmin(s.min, v[i]);
-		s.max = fmax(s.max, v[i]);
+	double sum[LANES] = { 0 }, m2[LANES] = { 0 }, count[LANES] = { 0 }, min[LANES], max[LANES];
+	for (int k = 0; k < LANES; k++) {
+		min[k] = INFINITY;
+		max[k] = -INFINITY;
 	}
+	for (int64_t i = 0; i < n; i += LANES) {
+#pragma omp simd
+		for (int k = 0; k < LANES; k++) {
+			const double x = v[i + k];
+
+			count[k] += counts(x) ? 1 : 0;
+			sum[k] += counts(x) ? x : 0;
+			min[k] = counts(x) && x < min[k] ? x : min[k];
+			max[k] = counts(x) && x > max[k] ? x : max[k];
+		}
+	}
+	s.n = (int64_t)all_lanes(count);
 	if (s.n == 0)
 		return s;
-	s.mean = sum / (double)s.n;
-	for (int64_t i = 0; i < n; i++)
-		if (isfinite(v[i]) && !(mask && mask[i] == 0))
-			s.m2 += (v[i] - s.mean) * (v[i] - s.mean);
+	s.mean = all_lanes(sum) / (double)s.n;
+	for (int64_t i = 0; i < n; i += LANES) {
+#pragma omp simd
+		for (int k = 0; k < LANES; k++) {
+			const double d = v[i + k] - s.mean;
+
+			m2[k] += counts(v[i + k]) ? d * d : 0;
+		}
+	}
+	s.m2 = all_lanes(m2);
+	for (int k = 0; k < LANES; k++) {
+		s.min = fmin(s.min, min[k]);
+		s.max = fmax(s.max, max[k]);
+	}
 	return s;
 }
 
@@ -78,7 +123,7 @@ static void make_room(struct measure *m, int64_t points)
 	mem_free(m->values);
 	mem_free(m->mask);
 	m->points = points;
-	m->values = mem_alloc((size_t)points * sizeof(double));
+	m->values = mem_alloc((size_t)(points + LANES) * sizeof(double));
 	m->mask = mem_alloc((size_t)points * sizeof(double));
 }
 
@@ -95,7 +140,8 @@ void measure_moments(struct measure *m, const struct record_info *i, int k,
 		dtype_convert(DTYPE_F64, m->mask, a->dtype, v + (size_t)mask * bytes, points);
 	for (int c = 0; c < a->nstats; c++) {
 		dtype_convert(DTYPE_F64, m->values, a->dtype, v + (size_t)c * bytes, points);
-		out[c] = moments_of(m->values, mask >= 0 && c != mask ? m->mask : NULL, points);
+		only_counting(m->values, mask >= 0 && c != mask ? m->mask : NULL, points);
+		out[c] = moments_of(m->values, ceil_div(points, LANES) * LANES);
 	}
 }
 

@@ -36,6 +36,19 @@ np.savez("all.npz", x=x[:, :, :4], y=r.integers(0, 9, 5000, dtype=np.int32))
 P
 alike many -i many.npy -t target.npy --input-layout first -v --classes 0.2,0.7 --shard 512KiB --split a=0.75,b=0.25
 alike file -i 'file-*.npy' -t 'label-*.npy' --input-layout first --class-names a,b,c
+"$python3" - <<'P' || fail 'no TFRecord files'
+import gzip, numpy as np
+from tfrecord import example, frame
+r = np.random.default_rng(5)
+for k in range(2):
+    data = b"".join(frame(example({"x": [r.bytes(8192)], "y": [float(i)]})) for i in range(1500))
+    open("plain-%d.tfrecord" % k, "wb").write(data)
+    gzip.open("packed-%d.tfrecord" % k, "wb", 1).write(data)
+P
+for kind in plain packed; do
+	alike $kind -i "$kind-*.tfrecord:x[u16,2,32,64]" -t "$kind-*.tfrecord:y" --input-layout first
+done
+expect 0 "$inspect" --verify j1/plain.dlx
 alike npz -i all.npz:x -t all.npz:y --input-layout first
 
 # a large sample of each format that is read in pieces
