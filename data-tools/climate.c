@@ -132,18 +132,11 @@ static int check(void *options)
 	return 0;
 }
 
-static const char *own(const void *options, struct arena *a)
-{
-	const struct request *q = options;
-	return arena_printf(a, " --height %lld --width %lld --threshold %.17g", (long long)q->height,
-	                    (long long)q->width, q->threshold);
-}
-
 int main(int argc, char **argv)
 {
 	static const struct generator_program program = { .name = "dlx-climate",
 		.about = "Makes snapshots of weather with labelled cyclones and rivers of moisture.",
-		.rows = rows, .check = check, .own = own, .describe = describe, .make = make,
+		.rows = rows, .check = check, .describe = describe, .make = make,
 		.tell = tell };
 	struct request q = { GENERATOR_DEFAULTS, .height = 768, .width = 1152,
 		.threshold = RIVER_THRESHOLD };

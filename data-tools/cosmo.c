@@ -193,18 +193,11 @@ static int check(void *options)
 	return 0;
 }
 
-static const char *own(const void *options, struct arena *a)
-{
-	const struct request *q = options;
-	return arena_printf(a, " --size %lld --cube %lld --cell %.17g", (long long)q->size,
-	                    (long long)q->cube, q->cell);
-}
-
 int main(int argc, char **argv)
 {
 	static const struct generator_program program = { .name = "dlx-cosmo",
 		.about = "Makes universes of known parameters, for networks that tell these from them.",
-		.rows = rows, .check = check, .own = own, .describe = describe, .make = make,
+		.rows = rows, .check = check, .describe = describe, .make = make,
 		.tell = tell };
 	struct request q = { GENERATOR_DEFAULTS, .size = 64, .cell = CELL };
 	return generator_main(&program, &q.common, argc, argv);

@@ -2,7 +2,10 @@
 #include "generator_program.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "base/arena.h"
+#include "base/buf.h"
 #include "base/debug.h"
 #include "base/err.h"
 #include "base/host.h"
@@ -16,13 +19,47 @@ static void usage(const struct generator_program *p)
 	option_help(stdout, p->rows);
 }
 
+static void add_option(struct buf *b, const struct option_row *row, const void *options)
+{
+	const char *is = (const char *)options + row->at, *text = NULL;
+	int64_t n;
+	double v;
+	if (row->type == OPTION_INT) {
+		memcpy(&n, is, sizeof n);
+		buf_printf(b, " --%s %lld", row->name, (long long)n);
+		return;
+	}
+	if (row->type == OPTION_FLOAT) {
+		memcpy(&v, is, sizeof v);
+		buf_printf(b, " --%s ", row->name);
+		buf_json_double(b, v);
+		return;
+	}
+	BUG_IF(row->type != OPTION_TEXT && row->type != OPTION_CHOICE, "--%s", row->name);
+	memcpy(&text, is, sizeof text);
+	if (text)
+		buf_printf(b, row->type == OPTION_TEXT ? " --%s '%s'" : " --%s %s", row->name, text);
+}
+
+/* Whether the option is the program's own, and not of all programs. */
+static bool is_own(const struct option_row *row)
+{
+	return row->at >= sizeof(struct generator_options);
+}
+
 /* Nothing that the content does not depend on, such as threads, for the file keeps it. */
 static const char *command(const struct generator_program *p, const struct generator_options *o,
                            struct arena *a)
 {
-	return arena_printf(a, "%s --%s %lld --first %lld --seed %lld --level %lld%s", p->name,
-	                    p->rows[1].name, (long long)o->n, (long long)o->first, (long long)o->seed,
-	                    (long long)o->level, p->own(o, a));
+	struct buf b = BUF_INIT;
+	buf_printf(&b, "%s --%s %lld --first %lld --seed %lld --level %lld", p->name, p->rows[1].name,
+	           (long long)o->n, (long long)o->first, (long long)o->seed, (long long)o->level);
+	for (const struct option_row *row = p->rows; row->name; row++)
+		if (is_own(row))
+			add_option(&b, row, o);
+	const char *text = arena_strdup(a, b.data);
+	buf_release(&b);
+	return text;
 }
 
 static int make(const struct generator_program *p, struct generator_options *o, struct arena *a)

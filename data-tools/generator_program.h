@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
 #include "base/option.h"
 #include "data/record.h"
 #include "generator.h"
@@ -47,12 +46,9 @@ struct generator_options {
 
 struct generator_program {
 	const char *name, *about;            /* about: a sentence for --help */
-	const struct option_row *rows;
+	const struct option_row *rows;       /* its own: the file's content depends on them */
 	/* options: the program's own struct. Decides what was left open; E_USAGE. */
 	int (*check)(void *options);
-	/* The options that the file's content depends on, beside those above, as a shell reads them,
-	 * beginning with a blank. */
-	const char *(*own)(const void *options, struct arena *a);
 	/* What the file is to hold, all but its command. */
 	struct record_info (*describe)(const void *options);
 	/* Makes all things into w: g has everything but what is the program's own. */

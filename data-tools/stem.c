@@ -13,6 +13,7 @@
 #include "base/rng.h"
 #include "base/shown.h"
 #include "generator_program.h"
+#include "stem_dose.h"
 #include "stem_wave.h"
 
 #define PI 3.14159265358979323846
@@ -23,7 +24,7 @@ struct request {
 	struct generator_options common;
 	int64_t map, margin, step, detector;
 	double kilovolts, semiangle, angle, defocus, spherical;
-	double thinnest, thickest, slice, tilt, pixel, blur;
+	double thinnest, thickest, slice, tilt, pixel, blur, dose;
 	const char *crystals, *channels;
 	const struct crystal *choice[MOST_CRYSTALS];
 	int choices;
@@ -66,6 +67,8 @@ static const struct option_row rows[] = {
 	  .doc = "away from the zone axis, at most; default: 5" },
 	{ "blur", 0, OPTION_FLOAT, AT(blur), "ANGSTROM",
 	  .doc = "smooths the potential: a Gaussian's deviation; default: 0.3" },
+	{ "dose", 0, OPTION_FLOAT, AT(dose), "ELECTRONS",
+	  .doc = "of a pattern, whose counts are noisy then; default: 0, no noise" },
 	GENERATOR_END
 };
 #undef AT
@@ -189,8 +192,19 @@ static void set_target(struct specimen *s, double thickness)
 				q->margin] / thickness);
 }
 
+/* The intensity of a pixel where electrons are counted, in the unit of that which is expected. Of a
+ * dose every mode of the undisturbed probe gets the same part. */
+static double counted(const struct specimen *s, double intensity, int64_t modes, int64_t number,
+                      int64_t at)
+{
+	const struct request *q = s->q;
+	const double one = q->dose / multislice_beams(s->m) * (double)modes;
+	return dose_count(intensity * one, (uint64_t)q->common.seed, (uint64_t)number,
+	                  (uint64_t)at) / one;
+}
+
 /* A detector's pixel gets the mean of its modes. */
-static void detect(struct specimen *s, int64_t position)
+static void detect(struct specimen *s, int64_t number, int64_t position)
 {
 	const struct request *q = s->q;
 	const int64_t side = 2 * reach(q) + 1, d = q->detector, n = positions(q) * positions(q);
@@ -199,13 +213,16 @@ static void detect(struct specimen *s, int64_t position)
 	for (int64_t i = 0; i < d * d; i++) {
 		const int64_t y0 = i / d * side / d, y1 = (i / d + 1) * side / d;
 		const int64_t x0 = i % d * side / d, x1 = (i % d + 1) * side / d;
+		const int64_t modes = (y1 - y0) * (x1 - x0);
 		double sum = 0;
 
 		for (int64_t y = y0; y < y1; y++)
 			for (int64_t x = x0; x < x1; x++)
 				sum += s->pattern[y * side + x];
-		s->input[points ? i * n + position : position * d * d + i] =
-			(float)(sum / (double)((y1 - y0) * (x1 - x0)));
+		sum /= (double)modes;
+		if (q->dose > 0)
+			sum = counted(s, sum, modes, number, position * d * d + i);
+		s->input[points ? i * n + position : position * d * d + i] = (float)sum;
 	}
 }
 
@@ -223,7 +240,7 @@ static int make_specimen(void *slot, int64_t number)
 		const double x = middle + (double)(i % n * q->step);
 
 		multislice_probe(s->m, y * q->pixel, x * q->pixel, s->pattern);
-		detect(s, i);
+		detect(s, number, i);
 	}
 	return 0;
 }
@@ -322,6 +339,7 @@ static int check_lengths(const struct request *q)
 		{ "defocus", q->defocus, -1e5, 1e5 }, { "spherical", q->spherical, -100, 100 },
 		{ "thinnest", q->thinnest, 0.1, 1e4 }, { "thickest", q->thickest, 0.1, 1e4 },
 		{ "slice", q->slice, 0.1, 100 }, { "tilt", q->tilt, 0, 1000 }, { "blur", q->blur, 0, 10 },
+		{ "dose", q->dose, 0, 1e12 },
 	};
 	for (size_t i = 0; i < sizeof range / sizeof *range; i++)
 		if (!(range[i].is >= range[i].least && range[i].is <= range[i].most))
@@ -353,25 +371,11 @@ static int check(void *options)
 	return 0;
 }
 
-static const char *own(const void *options, struct arena *a)
-{
-	const struct request *q = options;
-	return arena_printf(a, "%s%s%s --channels %s --map %lld --margin %lld --pixel %.17g "
-	                    "--step %lld --detector %lld --angle %.17g --kilovolts %.17g "
-	                    "--semiangle %.17g --defocus %.17g --spherical %.17g --thinnest %.17g "
-	                    "--thickest %.17g --slice %.17g --tilt %.17g --blur %.17g",
-	                    q->crystals ? " --crystals '" : "", q->crystals ? q->crystals : "",
-	                    q->crystals ? "'" : "", q->channels, (long long)q->map,
-	                    (long long)q->margin, q->pixel, (long long)q->step, (long long)q->detector,
-	                    q->angle, q->kilovolts, q->semiangle, q->defocus, q->spherical, q->thinnest,
-	                    q->thickest, q->slice, q->tilt, q->blur);
-}
-
 int main(int argc, char **argv)
 {
 	static const struct generator_program program = { .name = "dlx-stem",
 		.about = "Makes diffraction patterns of scanned crystals, with the potential behind them.",
-		.rows = rows, .check = check, .own = own, .describe = describe, .make = make,
+		.rows = rows, .check = check, .describe = describe, .make = make,
 		.tell = tell };
 	struct request q = { GENERATOR_DEFAULTS, .map = 48, .margin = 12, .pixel = 0.25, .step = 2,
 		.detector = 16, .angle = 40, .kilovolts = 100, .semiangle = 20, .thinnest = 20,

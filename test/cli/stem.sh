@@ -25,6 +25,15 @@ if /usr/bin/python3 -c 'import numpy' 2>/dev/null; then
 	/usr/bin/python3 "$DLX_SOURCE/test/cli/stem_values.py" one.dlx last.dlx detector.dlx || fail "samples are not those that they should be"
 fi
 
+# Counted electrons: the same with any number of threads, other ones with another seed, and on average those without noise.
+make -n 5 -j 1 --dose 1000 -q -o dose.dlx
+make -n 5 -j 4 --dose 1000 -q -o again.dlx
+cmp dose.dlx again.dlx || fail "another number of threads counts other electrons"
+make -n 5 --dose 1000 --channels detector -q -o dose-detector.dlx
+if /usr/bin/python3 -c 'import numpy' 2>/dev/null; then
+	/usr/bin/python3 "$DLX_SOURCE/test/cli/stem_values.py" --dose 1000 one.dlx dose.dlx dose-detector.dlx || fail "not the counts of a dose"
+fi
+
 # Crystals by name, or all others; --verify checks all hashes.
 make -n 3 --crystals Si,Au -q -o named.dlx
 expect 0 "$inspect" --index named.dlx
@@ -35,6 +44,15 @@ says out '27 crystals'
 expect 0 "$inspect" --verify one.dlx
 says out 'f32 64x5x5'
 says out 'f32 1x16x16'
+
+# The command in the file has each number in its fewest digits, and makes the same file.
+make -n 2 --crystals Si,Au --pixel 0.2 --spherical 0.0013 -q -o words.dlx
+expect 0 "$inspect" words.dlx
+says out "--crystals 'Si,Au' --channels positions --map 16 --margin 8 --pixel 0.2 --step 2"
+says out '--spherical 0.0013 --thinnest 20 --thickest 24 --slice 2 --tilt 5 --blur 0.3 --dose 0'
+sed -n 's/^ *made by *dlx-stem /"$stem" -q -o again.dlx /p' out >words.sh
+. ./words.sh
+cmp words.dlx again.dlx || fail "the command in a file makes another file: $(cat words.sh)"
 
 # refused TEXT OPTION...: with status 64
 refused() {
@@ -53,6 +71,7 @@ refused 'the largest angle' --semiangle 60
 refused 'fewer than 100 pixels' --detector 100
 refused '--thinnest: 50 is above --thickest' --thinnest 50 --thickest 40
 refused '--pixel: 0 is not' --pixel 0
+refused '--dose: -1 is not' --dose=-1
 refused '--kilovolts: nan is not' --kilovolts nan
 refused "unexpected argument 'more'" more
 # shellcheck disable=SC2086

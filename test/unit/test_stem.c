@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "data-tools/stem_dose.h"
 #include "data-tools/stem_wave.h"
 
 #define PI 3.14159265358979323846
@@ -377,10 +378,52 @@ static void direct_beam(void **state)
 	mem_free(w);
 }
 
+/* Counts have the probabilities of Poisson's law (chi squared in cells that expect 20 and more), on
+ * both sides of the change of method, and the moments of large means. */
+static void doses(void **state)
+{
+	enum { N = 40000, MOST = 120 };
+	static const double mean[] = { 0, 0.02, 0.7, 3, 9.99, 10.01, 30, 60 };
+	(void)state;
+	for (size_t m = 0; m < sizeof mean / sizeof *mean; m++) {
+		int seen[MOST] = { 0 }, cells = 0;
+		double chi = 0, rest = 0, rest_seen = 0;
+		for (int i = 0; i < N; i++)
+			seen[(int)fmin(dose_count(mean[m], 7, m, (uint64_t)i), MOST - 1)]++;
+		for (int k = 0; k < MOST; k++) {
+			const double wanted = mean[m] > 0 ?
+				N * exp(k * log(mean[m]) - mean[m] - lgamma(k + 1)) : k == 0 ? N : 0;
+
+			if (wanted < 20) {
+				rest += wanted;
+				rest_seen += seen[k];
+				continue;
+			}
+			chi += (seen[k] - wanted) * (seen[k] - wanted) / wanted;
+			cells++;
+		}
+		if (fabs(rest_seen - rest) > 5 * sqrt(rest) + 1e-6 || chi > cells + 5 * sqrt(2. * cells))
+			fail_msg("mean %g: chi squared %g of %d cells, %g in place of %g beside these",
+			         mean[m], chi, cells, rest_seen, rest);
+	}
+	for (double large = 1e3; large < 1e13; large *= 100) {
+		double sum = 0, square = 0;
+		for (int i = 0; i < N; i++) {
+			const double d = (dose_count(large, 8, 0, (uint64_t)i) - large) / sqrt(large);
+
+			sum += d / N;
+			square += d * d / N;
+		}
+		if (fabs(sum) > 5 / sqrt(N) || fabs(square - 1) > 5 * sqrt(2. / N))
+			fail_msg("mean %g: off by %g, variance %g", large, sum, square);
+	}
+	assert_true(dose_count(50, 7, 0, 3) == dose_count(50, 7, 0, 3));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(electrons),
+		cmocka_unit_test(electrons), cmocka_unit_test(doses),
 		cmocka_unit_test(scattering_factors),
 		cmocka_unit_test(factors_far_out),
 		cmocka_unit_test(inner_potentials),
