@@ -293,14 +293,20 @@ static int check_watch(const struct run_config *c)
 	return 0;
 }
 
+/* What the config.yaml of a run without staging has. */
+static bool stage_is_default(const struct staging_config *s)
+{
+	return s->copy == 0 && s->limit == INT64_MIN;
+}
+
 /* A word in the place of a folder, and keys without one. */
 static int check_stage(const struct run_config *c)
 {
 	const struct ypair *p = ytree_pair(c->tree, "data");
 	const struct ypair *q = p && p->value->kind == Y_MAP ? ytree_pair(p->value, "stage") : NULL;
 	const struct ynode *stage = q ? q->value : NULL;
-	const bool said = c->data.stage.copy != 0 || c->data.stage.limit != INT64_MIN;
-	if (stage && stage->kind == Y_MAP && said && !ytree_pair(stage, "dir"))
+	if (stage && stage->kind == Y_MAP && stage->n > 0 && !ytree_pair(stage, "dir") &&
+	    !stage_is_default(&c->data.stage))
 		return ERR(E_CONFIG, &stage->loc, "'stage' needs 'dir', a folder on each host's own disk, "
 		           "such as $TMPDIR");
 	if (c->data.stage.dir && strcmp(c->data.stage.dir, "true") == 0)

@@ -14,6 +14,8 @@
 #include <cmocka.h>
 
 #include "base/debug.h"
+#include "base/hash.h"
+#include "data/loader.h"
 #include "data/staging.h"
 #include "data_fixture.h"
 
@@ -104,6 +106,55 @@ static void test_once(void **state)
 	assert_int_equal(dataset_bytes(d).decoded,
 	                 (FILES * SAMPLES + 1 + THREADS * 600) * (2 * POINTS * sizeof(float) + POINTS));
 	staging_close(s, false);
+	dataset_free(d);
+}
+
+#define EPOCHS 2
+
+/* The samples of two epochs in their order, as all ranks have them together, by hashes of their
+ * bytes. */
+static void read_order(struct dataset *d, int ranks, uint64_t *order)
+{
+	static struct ynode shuffled = { .kind = Y_SCALAR, .text = "true" };
+	const struct data_config c = { .shuffle = &shuffled, .keep_short_batch = true,
+		.threads = 2, .prefetch = 2 };
+	struct loader *l[7];
+	int n = 0;
+	for (int r = 0; r < ranks; r++) {
+		const struct loader_options o = { .config = &c, .training = true, .seed = 5,
+			.batch_size = 14 / ranks, .rank = r, .ranks = ranks, .target_dtype = DTYPE_I32 };
+		assert_int_equal(loader_new(&l[r], d, &o), 0);
+	}
+	for (int64_t k = 0; k < EPOCHS * loader_batches(l[0]); k++)
+		for (int r = 0; r < ranks; r++) {
+			const struct batch *b;
+
+			assert_int_equal(loader_next(l[r], &b), 0);
+			for (int i = 0; i < b->n && !b->absent; i++)
+				order[n++] = hash_bytes((const float *)b->input + (size_t)i * 2 * POINTS,
+				                        2 * POINTS * sizeof(float), 0);
+		}
+	assert_int_equal(n, EPOCHS * FILES * SAMPLES);
+	for (int r = 0; r < ranks; r++)
+		loader_free(l[r]);
+}
+
+/* One rank, two and seven have the same samples in the same order, with staging and without. */
+static void test_order(void **state)
+{
+	enum { N = EPOCHS * FILES * SAMPLES };
+	static const int ranks[] = { 1, 2, 7 };
+	static uint64_t first[N], order[N];
+	struct dataset *d = fixture_open(files, FILES);
+	for (int k = 0; k < 6; k++) {
+		struct staging *s = k < 3 ? NULL : start(d, INT64_MIN);
+		read_order(d, ranks[k % 3], k ? order : first);
+		if (s)
+			staging_close(s, false);
+		if (k)
+			assert_memory_equal(order, first, sizeof first);
+	}
+	assert_memory_not_equal(first, first + N / EPOCHS, sizeof first / EPOCHS);
 	dataset_free(d);
 }
 
@@ -227,6 +278,7 @@ int main(void)
 		cmocka_unit_test_setup(test_once, clean), cmocka_unit_test_setup(test_early, clean),
 		cmocka_unit_test_setup(test_twice, clean), cmocka_unit_test_setup(test_no_room, clean),
 		cmocka_unit_test_setup(test_limit, clean), cmocka_unit_test_setup(test_vanished, clean),
+		cmocka_unit_test_setup(test_order, clean),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
