@@ -17,6 +17,7 @@ train=$DLX_BUILD/dlx-train
 convert=$DLX_BUILD/dlx-convert
 inspect=$DLX_BUILD/dlx-inspect
 report=$DLX_BUILD/dlx-report
+ckpt=$DLX_BUILD/dlx-ckpt
 
 # debug WORD=VALUE...: the value of DLX_DEBUG with these words behind those that are set.
 debug() {
@@ -143,6 +144,20 @@ find_python() {
 	skip "no Python with torch and numpy (packages python3-torch, python3-numpy)"
 }
 
+# compute_bf16 CONFIG: the options with which the CPU computes in bf16, by emulation if need be; none where it cannot, as without
+# AVX-512: what a test says of any precision it then says of float32.
+compute_bf16() {
+	set -- "$1" --set precision.compute=bf16 --set precision.allow_emulation=true
+	! "$train" --check "$@" 2>&1 | grep -q "device 'cpu' cannot compute in bf16" || return 0
+	shift
+	echo "$@"
+}
+
+# least_limit: where ./err says how little memory a step can do with on this processor, that and 2 MiB more.
+least_limit() {
+	sed -n 's/.*it needs about \([0-9]*\) MiB.*/\1/p' err | awk '{ print $1 + 2 "MiB" }'
+}
+
 # Skips where nothing starts ranks of this dlx-train.
 find_mpiexec() {
 	command -v mpiexec >/dev/null || skip "no mpiexec"
@@ -172,15 +187,19 @@ weights_close() {
 	"$python3" "$DLX_SOURCE/test/train/weights_close.py" "$@"
 }
 
-# steps_of RUN: how many its newest checkpoint has.
-steps_of() {
-	ls "$1/checkpoints" | sed -n 's/^0*\([0-9][0-9]*\)-.*/\1/p' | sort -n | tail -n 1
+# version_of RUN: the manifest of its newest checkpoint.
+version_of() {
+	find "$1/checkpoints/versions" -name '*.json' ! -name '.*' | sort | tail -n 1
 }
 
-# newest_state RUN: hash of the weights and the state of a run's newest checkpoint.
+# steps_of RUN: how many its newest checkpoint has.
+steps_of() {
+	ls "$1/checkpoints/versions" | sed -n 's/^0*\([0-9][0-9]*\)-.*/\1/p' | sort -n | tail -n 1
+}
+
+# newest_state RUN: hash of the weights and the state of a run's newest checkpoint, whose manifest names them by their content.
 newest_state() {
-	dir=$(find "$1/checkpoints" -mindepth 1 -maxdepth 1 -type d ! -name '.*' | sort | tail -n 1)
-	for f in "$dir"/*.safetensors.zst; do zstd -dc "$f"; done | sha256sum
+	sed -n '/^  "tensors"/,/^  ]/p' "$(version_of "$1")" | sha256sum
 }
 
 # losses_of RUN: the losses of its steps and the losses and metrics of its validations, a line each, as they came.

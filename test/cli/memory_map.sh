@@ -58,7 +58,9 @@ check_map() {
 	[ "$places" -gt 30 ] && [ "$stored" -gt 20 ] || fail "a map of $places places: $*"
 }
 
-for how in model.dropout=0.2 train.accumulate=2 train.memory.limit=1200KiB device=reference 'optimizer={type: lamb, learning_rate: 0.01}'; do
+limit=1200KiB
+(plan --plan --set train.memory.limit=$limit) >/dev/null || limit=$(least_limit)
+for how in model.dropout=0.2 train.accumulate=2 train.memory.limit=$limit device=reference 'optimizer={type: lamb, learning_rate: 0.01}'; do
 	rm -f wrong
 	plan --plan --set "$how"
 	check_map "$how"

@@ -2,15 +2,17 @@
  *
  * What an emulation cannot know of a convolution on a GPU, for test/gpu/check:
  *
- *     conv_checks TYPE OP SAMPLE          against the reference, and the same bits when it is
- *                                         launched eagerly, captured, and launched as a graph
- *     conv_checks TYPE OP SAMPLE MEAN     of conv_statistics with one tap: mean and deviation of
- *                                         each channel against sums in float64, where the mean is
- *                                         MEAN deviations from zero
+ *     conv_checks [--wisdom=FILE] TYPE OP SAMPLE [MEAN]
  *
- * TYPE is f32, tf32, bf16 or fp16, SAMPLE as in graph/op.h. Prints the engine and a digest of all
- * bits, which two processes must agree on. Exit status: 0 right, 1 not, 77 the device has no such
- * type. */
+ *     TYPE OP SAMPLE          against the reference, and the same bits when it is
+ *                             launched eagerly, captured, and launched as a graph
+ *     TYPE OP SAMPLE MEAN     of conv_statistics with one tap: mean and deviation of
+ *                             each channel against sums in float64, where the mean is
+ *                             MEAN deviations from zero
+ *
+ * TYPE is f32, tf32, bf16 or fp16, SAMPLE as in graph/op.h, FILE as for dlx-train. Prints the
+ * engine and a digest of all bits, which two processes must agree on. Exit status: 0 right, 1
+ * not, 77 the device has no such type. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +27,7 @@
 #include "op/lib/sample.h"
 #include "pass/pass.h"
 #include "pass/precision.h"
+#include "train/engines.h"
 
 struct trial {
 	struct device *dev;
@@ -284,19 +287,25 @@ int main(int argc, char **argv)
 {
 	struct plan_env env = plan_env_default;
 	struct trial t = { 0 };
+	const char *wisdom = argc > 1 && strncmp(argv[1], "--wisdom=", 9) == 0 ? argv[1] + 9 : NULL;
+	argc -= wisdom != NULL;
+	argv += wisdom != NULL;
 	const struct op *op = argc >= 4 ? op_find(argv[2]) : NULL;
 	if (!op || debug_read() < 0) {
-		fprintf(stderr, "usage: conv_checks f32|tf32|bf16|fp16 OP SAMPLE [MEAN]\n");
+		fprintf(stderr, "usage: conv_checks [--wisdom=FILE] f32|tf32|bf16|fp16 OP SAMPLE [MEAN]\n");
 		err_print(stderr, "conv_checks");
 		return 64;
 	}
 	env.tf32 = strcmp(argv[1], "tf32") == 0;
 	env.compute = strcmp(argv[1], "bf16") == 0 ? DTYPE_BF16 :
 	              strcmp(argv[1], "fp16") == 0 ? DTYPE_F16 : DTYPE_F32;
-	int rc = check(&t, op, argv[3], &env, argc > 4 ? argv[4] : NULL);
+	int rc = engines_open(&env.wisdom, NULL, wisdom);
+	if (rc == 0)
+		rc = check(&t, op, argv[3], &env, argc > 4 ? argv[4] : NULL);
 	const bool lacking = rc == E_UNAVAILABLE && !t.exec;
 	if (rc < 0)
 		err_print(stdout, lacking ? "conv_checks" : "error");
 	release(&t);
+	engines_close(env.wisdom, wisdom);
 	return rc == 0 ? 0 : lacking ? 77 : 1;
 }

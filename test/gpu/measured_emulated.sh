@@ -204,4 +204,32 @@ sort -u asked >plain
 DLX_DEBUG=$(debug chains=no) run --wisdom plain.wisdom
 grep '^conv-[a-z]*+' plain.wisdom && fail "a chain"
 [ "$(convolutions plain.wisdom)" -gt 0 ] || fail "nothing is measured"
+
+# One file serves the checks of ops and of convolutions too: the second process neither measures nor compiles, and has the same engines.
+optest=$DLX_BUILD/test/gpu/optest_emulated conv_checks=$DLX_BUILD/test/gpu/conv_checks_emulated
+unset DLX_FAKE_CUDNN_QUESTIONS
+export DLX_FAKE_CUDNN_PROPOSE=43,44
+# twice FILE PROGRAM ARGUMENT...
+twice() {
+	file=$1
+	shift
+	rm -f compiled used
+	expect 0 capped "$@"
+	[ "$(lines compiled)" -gt 0 ] || fail "$1 compiles nothing"
+	[ "$(convolutions "$file")" -gt 0 ] || fail "$1 leaves no engine in its file"
+	cp "$file" before
+	rm -f compiled used
+	expect 0 capped "$@"
+	[ "$(lines compiled)" = 0 ] || fail "$1 compiles $(lines compiled) engines again"
+	cmp before "$file" || fail "$1 measures again"
+}
+conv='2x8x9x9 8x8x3x3! ; pad_lo: 1, pad_hi: 1'
+twice ops "$optest" --device=cuda --kernels --wisdom=ops conv
+twice checks "$conv_checks" --wisdom=checks f32 conv "$conv"
+echo nonsense >damaged
+expect 1 capped "$conv_checks" --wisdom=damaged f32 conv "$conv"
+says out damaged
+expect 1 capped "$optest" --device=cuda --kernels --wisdom=damaged conv
+says err damaged
+[ "$(cat damaged)" = nonsense ] || fail "a damaged file is changed"
 pass

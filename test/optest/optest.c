@@ -9,12 +9,13 @@
  *   bf16, fp16  the same with the device computing in 16 bits, for ops that take part in it
  *   twice       the same bits again from a differently poisoned arena
  *
- * Usage: optest [--device=cpu|cuda] [--kernels] [--shard=K/N] [OP...]: the device compared with the
- * reference is the CPU unless another is named; every op must have a kernel there, and on a GPU one
- * that takes 16 bits, but for those of a list (f32_only). --kernels leaves out the check of
- * gradient rules, which is slow and the same for all kernels. --shard takes every Nth sample from
- * the Kth on, so that N processes share the work. Prints a line for each failure and "N passed,
- * N failed" at the end. */
+ * Usage: optest [--device=cpu|cuda] [--kernels] [--shard=K/N] [--wisdom=FILE] [OP...]: the device
+ * compared with the reference is the CPU unless another is named; every op must have a kernel
+ * there, and on a GPU one that takes 16 bits, but for those of a list (f32_only). --kernels
+ * leaves out the check of gradient rules, which is slow and the same for all kernels. --shard
+ * takes every Nth sample from the Kth on, so that N processes share the work. --wisdom is
+ * dlx-train's: engines that the file or its folder has are neither measured nor compiled again.
+ * Prints a line for each failure and "N passed, N failed" at the end. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,7 @@
 #include "pass/autodiff.h"
 #include "pass/pass.h"
 #include "pass/precision.h"
+#include "train/engines.h"
 
 #define MAX_OUT 16
 #define FD_ELEMENTS 8           /* elements of each input that are moved one at a time */
@@ -45,6 +47,7 @@
 static int passed, failed;
 static bool kernels_only;
 static int shard = 1, shards = 1, samples;
+static const char *wisdom_path;         /* NULL: none */
 static const char *cur_op, *cur_text, *cur_what;
 
 static void fail(const char *fmt, ...)
@@ -572,9 +575,9 @@ static bool has_half(const struct op *op, const struct device *dev)
 	return false;
 }
 
-/* half: to compute in bf16 and in fp16; NULL where the device cannot. */
+/* single: to compute in float32; half: in bf16 and in fp16; NULL where the device cannot. */
 static void check_op(const struct op *op, struct device *ref, struct device *cpu,
-                     const struct plan_env *const half[2])
+                     const struct plan_env *single, const struct plan_env *const half[2])
 {
 	bool gradient = op->grad != NULL;
 	const bool other = cpu->backend != BACKEND_CPU;
@@ -594,8 +597,8 @@ static void check_op(const struct op *op, struct device *ref, struct device *cpu
 			continue;
 		if (gradient && !other && !kernels_only)
 			check_gradient(op, *text, ref);
-		check_cpu(op, *text, ref, cpu, &plan_env_default, gradient, false);
-		check_cpu(op, *text, ref, cpu, &plan_env_default, gradient, true);
+		check_cpu(op, *text, ref, cpu, single, gradient, false);
+		check_cpu(op, *text, ref, cpu, single, gradient, true);
 		for (int i = 0; i < 4; i++)
 			if (half[i / 2] && takes_part(op, cpu))
 				check_cpu(op, *text, ref, cpu, half[i / 2], gradient, i % 2);
@@ -616,6 +619,8 @@ static bool option(const char *text, const char **device)
 		*device = text + 9;
 	else if (strcmp(text, "--kernels") == 0)
 		kernels_only = true;
+	else if (strncmp(text, "--wisdom=", 9) == 0 && text[9])
+		wisdom_path = text + 9;
 	else
 		return sscanf(text, "--shard=%d/%d", &shard, &shards) == 2 && shard >= 1 && shard <= shards;
 	return true;
@@ -623,7 +628,7 @@ static bool option(const char *text, const char **device)
 
 int main(int argc, char **argv)
 {
-	struct plan_env envs[2] = { plan_env_default, plan_env_default };
+	struct plan_env single = plan_env_default, envs[2];
 	const struct plan_env *half[2] = { &envs[0], &envs[1] };
 	struct device *ref, *cpu;
 	const struct op *op;
@@ -634,10 +639,12 @@ int main(int argc, char **argv)
 			fprintf(stderr, "optest: cannot use '%s'\n", argv[0]);
 			return 64;
 		}
-	if (debug_read() < 0 || device_open(&ref, "reference") < 0 || device_open(&cpu, name) < 0) {
+	if (debug_read() < 0 || device_open(&ref, "reference") < 0 || device_open(&cpu, name) < 0 ||
+	    engines_open(&single.wisdom, NULL, wisdom_path) < 0) {
 		err_print(stderr, "optest");
 		return 1;
 	}
+	envs[0] = envs[1] = single;
 	envs[0].compute = DTYPE_BF16;
 	envs[1].compute = DTYPE_F16;
 	for (int i = 0; i < 2; i++)
@@ -648,7 +655,8 @@ int main(int argc, char **argv)
 		}
 	for (int i = 0; (op = op_at(i)) != NULL; i++)
 		if (wanted(op->name, argc, argv))
-			check_op(op, ref, cpu, half);
+			check_op(op, ref, cpu, &single, half);
+	engines_close(single.wisdom, wisdom_path);
 	device_close(ref);
 	device_close(cpu);
 	printf("%d passed, %d failed\n", passed, failed);

@@ -12,7 +12,8 @@ export OMP_NUM_THREADS=1
 DLX_DEBUG=$(debug join_timeout=30)      # a rank that ends in MPI_Init is not there for the others to see
 set -- --set train.steps=60 --set train.batch_size=1 --set checkpoint.every.steps=7 \
 	--set 'data.transforms=[{crop: {size: [20, 28]}}, {normalize: {method: standard, mask: validity}}]'
-soon="--set parallel.timeout=4s"        # for ranks that may stand still
+# For ranks that may stand still; the others take no longer for one thing, also where a disk syncs slowly.
+soon="--set parallel.timeout=20s"
 
 # start RUN N OPTION...: N ranks in the background; their numbers in RUN.pid.RANK.
 start() {
@@ -38,7 +39,7 @@ mkdir runs
 start runs/suspended 2 $soon "$@" --set train.steps=1000000
 reached runs/suspended/metrics.jsonl '"step": 2,' $mpi
 kill -s STOP $(cat runs/suspended.pid.*)
-sleep 6
+sleep 24
 step=$(grep -c '"type": "step"' runs/suspended/metrics.jsonl)
 kill -s CONT $(cat runs/suspended.pid.*)
 reached runs/suspended/metrics.jsonl "\"type\": \"step\", \"step\": $((step + 9))," $mpi

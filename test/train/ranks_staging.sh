@@ -129,14 +129,14 @@ background() {
 }
 
 # A rank that stands still, or is killed: the others say so and end.
-background stopped 3 $uneven --set parallel.timeout=4s --set data.stage=stopped
+background stopped 3 $uneven --set parallel.timeout=20s --set data.stage=stopped
 kill -s STOP "$(cat runs/stopped.pid.1)"
 wait $mpi
 status=$?
 kill -s KILL "$(cat runs/stopped.pid.1)"
 [ $status -ne 0 ] && [ $status -ne 124 ] || { cat out err; fail "a rank that stands still: exit status $status"; }
 grep -q "^dlx-train: .*\(rank 1\|ranks of other\)" err || { cat err; fail "nobody says which rank is missing"; }
-background killed 3 $uneven --set parallel.timeout=4s --set data.stage=stopped
+background killed 3 $uneven --set parallel.timeout=20s --set data.stage=stopped
 kill -s KILL "$(cat runs/killed.pid.2)"
 wait $mpi
 status=$?

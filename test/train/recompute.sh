@@ -48,7 +48,7 @@ same() {
 
 same tiramisu-sc18 32,64 8
 same tiramisu-fc-densenet56 32,32 4 --set train.accumulate=2
-same tiramisu-fc-densenet56 32,32 4 --set precision.compute=bf16 --set precision.allow_emulation=true
+same tiramisu-fc-densenet56 32,32 4 $(compute_bf16 "$DLX_SOURCE/configs/tiramisu-fc-densenet56.yaml")
 same deepcam-mlperf 32,64 8
 same unet3d-lits 16,16,16 16
 same cosmoflow-mlperf 32,32,32 4

@@ -48,7 +48,7 @@ all six "$(form "1 3" "1 2 3")" 5e-5 --set train.global_batch_size=6 --set train
 all micro "1 2" 1e-3 --set train.global_batch_size=2 --set train.accumulate=3
 all late "$(form "1 3" "1 2 3")" 5e-5 --set train.global_batch_size=6 --set parallel.gradient_lag=1
 all scaled "1 2" 5e-5 --set train.global_batch_size=4 --set precision.loss_scale=dynamic
-all half "1 2" 0.1 --set train.global_batch_size=4 --set precision.compute=bf16 --set precision.allow_emulation=true
+all half "1 2" 0.1 --set train.global_batch_size=4 $(compute_bf16 "$config")
 # In double precision, which takes its time, nothing but the rounding of files is left.
 sed 's/crop: {size: .*}/crop: {size: [16, 20]}/' "$config" >small.yaml
 config=small.yaml
@@ -139,7 +139,7 @@ done
 
 # A rank that stands still is named with the layer whose statistics wait for it, once.
 capped mpiexec -disable-auto-cleanup -n 4 sh -c 'echo $$ >pid.$PMI_RANK; exec "$@"' sh "$train" --set run.dir=runs/stuck $base \
-	--set train.global_batch_size=4 --set train.steps=1000000 --set $sync=2 --set parallel.timeout=4s "$config" >out 2>err </dev/null &
+	--set train.global_batch_size=4 --set train.steps=1000000 --set $sync=2 --set parallel.timeout=20s "$config" >out 2>err </dev/null &
 job=$!
 reached runs/stuck/metrics.jsonl '"step": 4,' $job
 kill -STOP "$(cat pid.3)"

@@ -34,8 +34,8 @@ class Case:
     def title(self):
         return " ".join([self.config, *self.keys])
 
-    def optimizer(self, parameters):
-        return torch.optim.SGD(parameters, lr=self.rate, momentum=0.9, weight_decay=self.decay)
+    def optimizer(self, parameters, rate=None):
+        return torch.optim.SGD(parameters, lr=rate or self.rate, momentum=0.9, weight_decay=self.decay)
 
     def target(self, t):
         return torch.as_tensor(t).double() if self.vector else torch.as_tensor(t).long()
