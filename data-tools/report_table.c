@@ -10,56 +10,10 @@
 #include "base/buf.h"
 #include "base/shown.h"
 #include "report.h"
+#include "text_table.h"
 
 #define WIDTH 100                /* columns, as far as the choice of keys goes */
 #define LONGEST_VALUE 24
-
-/* --- text in columns --- */
-
-struct text_table {
-	struct arena *a;
-	int rows, columns;           /* rows with the titles */
-	const char **cell;           /* rows of columns */
-	bool *left;
-	int *width;
-};
-
-static struct text_table table_new(struct arena *a, int rows, int columns)
-{
-	return (struct text_table){ a, rows, columns, ARENA_ARRAY(a, const char *, rows * columns),
-		ARENA_ARRAY(a, bool, columns), ARENA_ARRAY(a, int, columns) };
-}
-
-/* Characters, of which a terminal shows one a column. */
-static int width_of(const char *text)
-{
-	int n = 0;
-	for (; *text; text++)
-		n += ((unsigned char)*text & 0xc0) != 0x80;
-	return n;
-}
-
-static void put_cell(struct text_table *t, int row, int column, struct buf *text)
-{
-	int width = width_of(text->data);
-	t->cell[row * t->columns + column] = arena_strdup(t->a, text->data);
-	t->width[column] = width > t->width[column] ? width : t->width[column];
-	buf_clear(text);
-}
-
-static void print_text_table(const struct text_table *t)
-{
-	for (int r = 0; r < t->rows; r++) {
-		for (int k = 0; k < t->columns; k++) {
-			const char *text = t->cell[r * t->columns + k];
-			int pad = t->width[k] - width_of(text);
-			bool last = k + 1 == t->columns;
-			printf("%s%*s%s%*s", k ? "  " : "", t->left[k] ? 0 : pad, "", text,
-			       t->left[k] && !last ? pad : 0, "");
-		}
-		printf("\n");
-	}
-}
 
 /* --- columns --- */
 
@@ -259,14 +213,14 @@ static void put_column(const struct report *o, struct text_table *t, int at,
 	buf_puts(&b, c->title);
 	if (c->put == put_best)
 		buf_printf(&b, " %s", shown(o->shown));
-	put_cell(t, 0, at, &b);
+	text_table_put(t, 0, at, &b);
 	t->left[at] = c->put == put_run;
 	for (int i = 0; i < o->nrow; i++) {
 		if (c->put)
 			c->put(o, &o->row[i], &b);
 		else
 			put_mean(o, &o->row[i], &b, c);
-		put_cell(t, i + 1, at, &b);
+		text_table_put(t, i + 1, at, &b);
 	}
 	buf_release(&b);
 }
@@ -281,7 +235,7 @@ static void put_value(struct buf *b, const char *text)
 	buf_shown(&all, text ? text : "-");
 	for (const char *p = all.data; *p; p++) {
 		n += ((unsigned char)*p & 0xc0) != 0x80;
-		if (n > LONGEST_VALUE - 3 && width_of(all.data) > LONGEST_VALUE) {
+		if (n > LONGEST_VALUE - 3 && text_width(all.data) > LONGEST_VALUE) {
 			buf_puts(b, "...");
 			break;
 		}
@@ -306,11 +260,11 @@ static void put_key(const struct report *o, struct text_table *t, int at,
 {
 	struct buf b = BUF_INIT;
 	buf_shown(&b, k->name);
-	put_cell(t, 0, at, &b);
+	text_table_put(t, 0, at, &b);
 	for (int i = 0; i < o->nrow; i++) {
 		int run = o->row[i].run[0];
 		put_value(&b, o->run[run].config ? k->value[run] : "?");
-		put_cell(t, i + 1, at, &b);
+		text_table_put(t, i + 1, at, &b);
 	}
 	buf_release(&b);
 }
@@ -336,7 +290,7 @@ static void print_others(const struct report *o, const bool *in_table)
 		const char *name = shown(o->key[i].name);
 		if (in_table[i] || is_pooled(o, &o->key[i]))
 			continue;
-		if (width + width_of(name) + 6 > WIDTH && told > 0) {
+		if (width + text_width(name) + 6 > WIDTH && told > 0) {
 			printf(", ...");
 			break;
 		}
@@ -366,7 +320,7 @@ static int put_keys(const struct report *o, struct text_table *t, int at, int re
 static void print_learning(const struct report *o)
 {
 	int n = COUNT(learning_columns), rates = o->speed ? 0 : COUNT(rate_columns);
-	struct text_table t = table_new(o->arena, o->nrow + 1, n + o->nkey + rates + 1);
+	struct text_table t = text_table_new(o->arena, o->nrow + 1, n + o->nkey + rates + 1);
 	struct text_table used;
 	bool *in_table = ARENA_ARRAY(o->arena, bool, o->nkey + 1);
 	for (int k = 0; k < n; k++)
@@ -381,7 +335,7 @@ static void print_learning(const struct report *o)
 	used.cell = ARENA_ARRAY(o->arena, const char *, t.rows * at);
 	for (int r = 0; r < t.rows; r++)
 		memcpy(&used.cell[r * at], &t.cell[r * t.columns], sizeof *t.cell * (size_t)at);
-	print_text_table(&used);
+	text_table_print(&used);
 	print_others(o, in_table);
 }
 
@@ -443,10 +397,10 @@ static void print_speed(const struct report *o)
 		    (speed_columns[k].of != OF_RANKS || any_times(o)) &&
 		    (speed_columns[k].of != OF_DATA || any_data(o)))
 			in[n++] = &speed_columns[k];
-	t = table_new(o->arena, o->nrow + 1, n);
+	t = text_table_new(o->arena, o->nrow + 1, n);
 	for (int k = 0; k < n; k++)
 		put_column(o, &t, k, in[k]);
-	print_text_table(&t);
+	text_table_print(&t);
 	printf("\n* the run that the others are compared with\n");
 	print_unlike(o);
 	if (o->goal.metric)

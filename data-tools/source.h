@@ -72,6 +72,9 @@ int source_read_box(struct source *s, const int64_t *start, const int64_t *count
 struct axis source_axis(struct source *s, int i, struct arena *a);
 /* The whole array. */
 int source_read_all(struct source *s, void *out);
+/* The names of the arrays of an .npz file; each and the list are the caller's to mem_free.
+ * E_NOINPUT, E_IO, E_DATA. */
+int source_npz_names(const char *path, char ***names, int *n);
 
 /* --- for formats --- */
 

@@ -291,9 +291,19 @@ static size_t read_member(struct directory *d, const uint8_t *p, size_t n)
 	return 46 + name + extra + comment;
 }
 
+/* The record at byte `at` for archives of 4 GiB or many members, if it is there. */
+static void read_end64(const struct io_map *f, uint64_t at, size_t *count, uint64_t *directory)
+{
+	if (f->size < 56 || at > f->size - 56 || little(f->data + at, 4) != 0x06064b50)
+		return;
+	*count = (size_t)little(f->data + at + 32, 8);
+	*directory = little(f->data + at + 48, 8);
+}
+
 static int read_directory(const struct source *s, const struct io_map *f, struct directory *d)
 {
 	size_t at = f->size < 22 ? 0 : f->size - 22, count, length;
+	uint64_t directory;
 	const size_t stop = at > 65535 ? at - 65535 : 0;
 	if (f->size < 22)
 		return source_bad(s, "not a zip archive");
@@ -301,7 +311,10 @@ static int read_directory(const struct source *s, const struct io_map *f, struct
 		if (at-- == stop)
 			return source_bad(s, "truncated zip archive: no directory at its end");
 	count = (size_t)little(f->data + at + 10, 2);
-	at = (size_t)little(f->data + at + 16, 4);
+	directory = little(f->data + at + 16, 4);
+	if (at >= 20 && little(f->data + at - 20, 4) == 0x07064b50)
+		read_end64(f, little(f->data + at - 12, 8), &count, &directory);
+	at = directory < f->size ? (size_t)directory : f->size;
 	for (size_t i = 0; i < count; i++, at += length) {
 		length = at < f->size ? read_member(d, f->data + at, f->size - at) : 0;
 		if (length == 0)
@@ -396,6 +409,23 @@ static int open_npz(struct source *s, const char *variable)
 	if (rc == 0)
 		rc = choose_member(s, &d, variable);
 	directory_release(&d);
+	return rc;
+}
+
+int source_npz_names(const char *path, char ***names, int *n)
+{
+	struct source s = { .path = (char *)(uintptr_t)path };
+	struct directory d = { 0 };
+	struct io_map map;
+	int rc;
+	TRY(io_map_open(&map, path));
+	rc = read_directory(&s, &map, &d);
+	*n = rc == 0 ? d.n : 0;
+	*names = rc == 0 ? mem_calloc((size_t)d.n + 1, sizeof **names) : NULL;
+	for (int i = 0; i < *n; i++)
+		(*names)[i] = mem_strdup(d.v[i].name);
+	directory_release(&d);
+	io_map_close(&map);
 	return rc;
 }
 

@@ -49,6 +49,9 @@ struct exec {
 	bool feeding;                 /* it is set, and was not reached since */
 	double *seconds;              /* by node id */
 	bool profiling, watched;
+	const struct step *first_update;     /* of PHASE_UPDATE; NULL: none */
+	void (*before_update)(void *arg);
+	void *before_arg;
 	const struct exec_look *look; /* exec_run_looking; else NULL */
 };
 
@@ -227,6 +230,7 @@ int exec_bind(struct exec *e, struct store *store, void *arena, const struct ran
 	for (tid t = 0; t < e->g->ntensor; t++)
 		e->pointer[t] = locate(e, store, arena, t);
 	e->nstep = 0;
+	e->first_update = NULL;
 	for (int i = 0; i < e->g->nnode; i++) {
 		struct node *n = e->g->node[i];
 		if (!node_runs(e->g, n))
@@ -236,6 +240,8 @@ int exec_bind(struct exec *e, struct store *store, void *arena, const struct ran
 			.run = kernel_of(e, n)->run, .k = &e->plan[i],
 			.phase_bit = n->op->flags & OP_SETUP ? SETUP : 1u << n->phase,
 			.args = { pointers(e, n->in, n->nin), pointers(e, n->out, n->nout), ws, sums } };
+		if (!e->first_update && e->step[e->nstep - 1].phase_bit == EXEC_UPDATE)
+			e->first_update = &e->step[e->nstep - 1];
 		e->setup |= (n->op->flags & OP_SETUP) != 0;
 		e->updates |= writes_param(e->g, n);
 	}
@@ -356,23 +362,42 @@ static void note_node(const struct exec *e, const struct node *n, double start, 
 			.phase = phase[n->phase], .of = "node", .number = n->id, .start = start, .end = end });
 }
 
-/* On a device with memory of its own, waits for each node. */
-static int run_timed(struct exec *e, unsigned phases)
+void exec_before_update(struct exec *e, void (*call)(void *arg), void *arg)
+{
+	e->before_update = call;
+	e->before_arg = arg;
+}
+
+static void announce_update(struct exec *e, unsigned phases)
+{
+	if (e->before_update && (phases & EXEC_UPDATE))
+		e->before_update(e->before_arg);
+}
+
+/* Node by node, each timed or shown to exec_run_looking's caller. On a device with memory of its
+ * own it waits for each. */
+static int run_each(struct exec *e, unsigned phases)
 {
 	TRY(device_finish(e->dev));
 	double start = io_seconds();
 	for (const struct step *s = e->step; s < e->step + e->nstep; s++) {
 		if (!(s->phase_bit & phases))
 			continue;
+		if (s == e->first_update)
+			announce_update(e, phases);
 		double t0 = io_seconds();
 		int rc = s->run(s->k, &s->args);
 		if (rc == 0)
 			rc = device_finish(e->dev);
-		note_node(e, s->k->n, t0, io_seconds());
 		if (rc < 0)
 			return explain(rc, s->k->n);
+		if (e->look)
+			e->look->behind(e->look->user, s->k->n);
+		else
+			note_node(e, s->k->n, t0, io_seconds());
 	}
-	trace_mark(TRACE_COMPUTE, "nodes", start);
+	if (!e->look)
+		trace_mark(TRACE_COMPUTE, "nodes", start);
 	return 0;
 }
 
@@ -380,25 +405,12 @@ static int launch_eagerly(struct exec *e, unsigned phases)
 {
 	for (const struct step *s = e->step; s < e->step + e->nstep; s++) {
 		int rc;
+		if (s == e->first_update)
+			announce_update(e, phases);
 		if (e->watched)
 			e->dev->driver->watch_node(e->dev, s->k->n->id);
 		if ((s->phase_bit & phases) && (rc = s->run(s->k, &s->args)) < 0)
 			return explain(rc, s->k->n);
-	}
-	return 0;
-}
-
-static int run_looking(struct exec *e, unsigned phases)
-{
-	for (const struct step *s = e->step; s < e->step + e->nstep; s++) {
-		if (!(s->phase_bit & phases))
-			continue;
-		int rc = s->run(s->k, &s->args);
-		if (rc == 0)
-			rc = device_finish(e->dev);
-		if (rc < 0)
-			return explain(rc, s->k->n);
-		e->look->behind(e->look->user, s->k->n);
 	}
 	return 0;
 }
@@ -430,12 +442,11 @@ static int run_captured(struct exec *e, unsigned phases)
 
 static int run_phases(struct exec *e, unsigned phases, bool captured)
 {
-	if (e->look)
-		return run_looking(e, phases);
-	if (e->profiling || trace_on() || e->dev->each)
-		return run_timed(e, phases);
+	if (e->look || e->profiling || trace_on() || e->dev->each)
+		return run_each(e, phases);
 	if (!e->dev->driver)
 		return launch_eagerly(e, phases);
+	announce_update(e, phases);
 	TRY(e->dev->driver->event_record(e->dev, &e->fed));
 	e->feeding = true;
 	return captured ? run_captured(e, phases) : launch_eagerly(e, phases);

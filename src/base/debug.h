@@ -25,8 +25,9 @@ struct debug {
 	uint64_t crash_time;         /* crash_at's #N, or 1 */
 	int64_t ranks_per_host;
 	double join_timeout, measure_seconds;
-	int64_t stage_extent;
-	bool no_chains, no_depthwise, nccl_alone, strict, slow, stage_counts;
+	int64_t stage_extent, read_share;
+	bool no_chains, no_depthwise, nccl_alone, no_locks, strict, slow,
+	     stage_counts;
 	struct debug_fault fault[DEBUG_FAULTS];
 };
 

@@ -57,16 +57,19 @@ static const struct word words[] = {
 	  .doc = "the Nth call of a kind fails (+: and all behind it; arena: the Nth is "
 	  "too large); may be repeated" },
 	{ WORD(crash_at, POINT), .form = "POINT[#N]",
-	  .values = { "ckpt_cleaned", "ckpt_durable", "ckpt_file", "ckpt_folder", "ckpt_frame",
-		"ckpt_hidden",
-	              "ckpt_manifest", "ckpt_removed", "ckpt_renamed", "ckpt_staged",
-	              "convert_finished", "convert_sample", "stage_written" },
+	  .values = { "ckpt_chunk", "ckpt_cleaned", "ckpt_collected", "ckpt_durable", "ckpt_manifest",
+	              "ckpt_pack", "ckpt_removed", "ckpt_staged", "convert_finished",
+	              "convert_sample", "stage_written" },
 	  .doc = "the process kills itself when it is at this point of a checkpoint, a conversion or "
 	         "of data.stage for the Nth time" },
 	{ WORD(ranks_per_host, COUNT), .form = "N",
 	  .doc = "ranks on one host behave as if on several, with N on each; 0: as they are" },
 	{ WORD(nccl_alone, YES_NO), .values = { "yes", "no" },
 	  .doc = "on a GPU, a single rank uses NCCL too; default: no" },
+	{ .name = "locks", .type = NO_YES, .at = offsetof(struct debug, no_locks),
+	  .values = { "yes", "no" },
+	  .doc = "whether folders of checkpoints have locks; no: as on a file system without; "
+	  "default: yes" },
 	{ WORD(strict, YES_NO), .values = { "yes", "no" },
 	  .doc = "a run that takes other memory than was planned is an error, "
 	  "not a warning; default: no" },
@@ -77,6 +80,8 @@ static const struct word words[] = {
 	  .doc = "at the end each rank says how many bytes data.stage has moved; default: no" },
 	{ WORD(stage_extent, COUNT), .form = "BYTES",
 	  .doc = "what data.stage reads at a time, at least, in place of 8 MiB" },
+	{ WORD(read_share, COUNT), .form = "BYTES",
+	  .doc = "what a rank reads of a checkpoint, at least, in place of 16 MiB" },
 	{ WORD(host_root, FOLDER), .form = "DIR", .doc = "where /proc and /sys are looked for" },
 	{ WORD(join_timeout, SECONDS), .form = "SECONDS",
 	  .doc = "how long ranks wait for each other to join, in place of parallel.timeout" },

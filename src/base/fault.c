@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/fault.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/debug.h"
@@ -11,4 +12,10 @@ bool fault_hits(const char *kind, uint64_t n)
 		if (strcmp(f->kind, kind) == 0 && (n == f->n || (n > f->n && f->on)))
 			return true;
 	return false;
+}
+
+bool fault_writes(void)
+{
+	static atomic_uint_fast64_t writes;
+	return fault_hits("write", atomic_fetch_add(&writes, 1) + 1);
 }

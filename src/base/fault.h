@@ -11,5 +11,7 @@
 /* Whether call number n of this kind ("alloc", "write", "append", "read") is to fail; "arena": is
  * to be larger than planned. */
 bool fault_hits(const char *kind, uint64_t n);
+/* The same of the next "write", which all ways of writing count together. */
+bool fault_writes(void);
 
 #endif

@@ -3,6 +3,8 @@
  * XXH3 of libxxhash behind names of ours: the only file that includes <xxhash.h>. */
 #include "base/hash.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 /* It chooses by what the processor has: 30 GB/s in place of 19 with AVX-512. */
@@ -25,6 +27,47 @@ uint64_t hash_bytes(const void *p, size_t n, uint64_t seed)
 uint64_t hash_name(const char *s)
 {
 	return hash_bytes(s, strlen(s), 0);
+}
+
+struct hash128 hash128_bytes(const void *p, size_t n)
+{
+	XXH128_hash_t h = XXH3_128bits(n ? p : "", n);
+	return (struct hash128){ h.high64, h.low64 };
+}
+
+bool hash128_equal(struct hash128 a, struct hash128 b)
+{
+	return a.high == b.high && a.low == b.low;
+}
+
+int hash128_order(struct hash128 a, struct hash128 b)
+{
+	if (a.high != b.high)
+		return a.high < b.high ? -1 : 1;
+	return a.low == b.low ? 0 : a.low < b.low ? -1 : 1;
+}
+
+const char *hash128_text(struct hash128 h, char text[HASH128_TEXT])
+{
+	snprintf(text, HASH128_TEXT, "%016" PRIx64 "%016" PRIx64, h.high, h.low);
+	return text;
+}
+
+static bool parse64(const char *text, uint64_t *out)
+{
+	*out = 0;
+	for (int i = 0; i < 16; i++) {
+		const char *digits = "0123456789abcdef", *hit = text[i] ? strchr(digits, text[i]) : NULL;
+		if (!hit)
+			return false;
+		*out = *out << 4 | (uint64_t)(hit - digits);
+	}
+	return true;
+}
+
+bool hash128_parse(const char *text, struct hash128 *out)
+{
+	return parse64(text, &out->high) && parse64(text + 16, &out->low);
 }
 
 struct hash_state *hash_new(void)

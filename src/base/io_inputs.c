@@ -12,6 +12,7 @@
 struct input {
 	dev_t device;
 	ino_t inode;
+	struct timespec changed;
 	char *name;
 };
 
@@ -29,13 +30,24 @@ void io_input(const char *path)
 		room = room ? 2 * room : 16;
 		inputs = mem_realloc(inputs, (size_t)room * sizeof *inputs);
 	}
-	inputs[ninputs++] = (struct input){ st.st_dev, st.st_ino, mem_strdup(path) };
+	inputs[ninputs++] = (struct input){ st.st_dev, st.st_ino, st.st_mtim, mem_strdup(path) };
 	pthread_mutex_unlock(&lock);
 }
 
-static bool is(const struct input *i, const struct stat *st)
+static bool same(const struct input *i, const struct stat *st)
 {
 	return i->device == st->st_dev && i->inode == st->st_ino;
+}
+
+/* The number of an input that has been removed may be another file's by now: it still is the input
+ * where it has its name, or the time at which it was written last. */
+static bool is(const struct input *i, const struct stat *st)
+{
+	struct stat now;
+	if (!same(i, st))
+		return false;
+	return (i->changed.tv_sec == st->st_mtim.tv_sec && i->changed.tv_nsec == st->st_mtim.tv_nsec) ||
+	       (stat(i->name, &now) == 0 && same(i, &now));
 }
 
 void io_input_forget(const char *path)

@@ -364,8 +364,7 @@ int io_open_log(const char *path, bool fresh)
 
 static bool write_fault(void)
 {
-	static atomic_uint_fast64_t writes;
-	if (!fault_hits("write", atomic_fetch_add(&writes, 1) + 1))
+	if (!fault_writes())
 		return false;
 	errno = ENOSPC;
 	return true;

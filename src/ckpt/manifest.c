@@ -1,200 +1,243 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The manifest as text and back. Verification comes first: the fixed-size tail holds the hash of
- * all the rest, so that parsing works on text that is what was written. The parser is strict
- * nevertheless, since a file from elsewhere may carry a correct hash. */
+ * The manifest as text and back. */
 #include "ckpt/manifest.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "base/hash.h"
-#include "base/json.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "ckpt/packs.h"
+#include "ckpt/sealed.h"
+#include "ckpt/version_id.h"
 
-#define FORMAT "dlx checkpoint 1"
-#define TAIL_HEAD ",\n  \"hash\": \""
-#define TAIL_END "\"\n}\n"
-#define TAIL (sizeof TAIL_HEAD - 1 + 16 + sizeof TAIL_END - 1)
-
-const char *const ckpt_file_names[CKPT_NFILES] = {
-	"weights.safetensors.zst", "state.safetensors.zst"
-};
+#define NAME "dlx checkpoint"
+#define VERSION 2
 
 void manifest_id(const struct manifest *m, char id[CKPT_ID])
 {
-	snprintf(id, CKPT_ID, "%012" PRId64 "-%08" PRIx32, m->step, (uint32_t)(m->hash >> 32));
+	snprintf(id, CKPT_ID, "%012" PRId64 "-%08" PRIx32, m->step, (uint32_t)(m->hash.high >> 32));
+}
+
+size_t manifest_bytes(const struct manifest_tensor *t)
+{
+	return (size_t)shape_count(&t->shape) * dtype_size(t->dtype);
+}
+
+int64_t manifest_chunks(const struct manifest_tensor *t)
+{
+	return (int64_t)((manifest_bytes(t) + CHUNK_RAW - 1) / CHUNK_RAW);
+}
+
+size_t manifest_chunk_bytes(const struct manifest_tensor *t, int64_t k)
+{
+	const size_t left = manifest_bytes(t) - (size_t)k * CHUNK_RAW;
+	return left < CHUNK_RAW ? left : CHUNK_RAW;
+}
+
+static const char *byte_order(void)
+{
+	const uint16_t one = 1;
+	uint8_t first;
+	memcpy(&first, &one, 1);
+	return first ? "little" : "big";
 }
 
 /* --- writing --- */
 
-static void put_metric(struct buf *out, const struct manifest *m)
+static void put_key(struct buf *out, const char *key)
 {
-	if (!m->metric_name || !isfinite(m->metric)) {
-		buf_puts(out, "null");
-		return;
+	buf_printf(out, ",\n  \"%s\": ", key);
+}
+
+static void put_string(struct buf *out, const char *key, const char *value)
+{
+	put_key(out, key);
+	buf_json_string(out, value ? value : "");
+}
+
+static void put_number(struct buf *out, const char *key, int64_t value)
+{
+	put_key(out, key);
+	buf_printf(out, "%" PRId64, value);
+}
+
+static void put_parents(struct buf *out, const struct manifest *m)
+{
+	put_key(out, "parents");
+	for (int i = 0; i < m->nparents; i++) {
+		buf_puts(out, i ? ", " : "[");
+		buf_json_string(out, m->parent[i]);
 	}
+	buf_puts(out, m->nparents ? "]" : "[]");
+	put_key(out, "fork");
+	buf_puts(out, m->fork ? "true" : "false");
+}
+
+void manifest_put_metrics(struct buf *out, const struct manifest *m)
+{
 	buf_putc(out, '{');
-	buf_json_string(out, m->metric_name);
-	buf_puts(out, ": ");
-	buf_json_double(out, m->metric);
+	for (int i = 0; i < m->nmetrics; i++) {
+		buf_puts(out, i ? ", " : "");
+		buf_json_string(out, m->metrics[i].name);
+		buf_puts(out, ": ");
+		buf_json_double(out, m->metrics[i].value);
+	}
 	buf_putc(out, '}');
+}
+
+static void put_metrics(struct buf *out, const struct manifest *m)
+{
+	put_key(out, "metric");
+	if (m->metric_name && isfinite(m->metric)) {
+		buf_putc(out, '{');
+		buf_json_string(out, m->metric_name);
+		buf_puts(out, ": ");
+		buf_json_double(out, m->metric);
+		buf_putc(out, '}');
+	} else
+		buf_puts(out, "null");
+	put_key(out, "metrics");
+	manifest_put_metrics(out, m);
 }
 
 static void put_scalars(struct buf *out, const struct manifest *m)
 {
+	put_key(out, "scalars");
+	buf_putc(out, '{');
 	for (int i = 0; i < m->nscalars; i++) {
 		buf_puts(out, i ? ",\n    " : "\n    ");
 		buf_json_string(out, m->scalar[i].name);
 		buf_puts(out, ": ");
 		buf_json_string(out, m->scalar[i].value);
 	}
-	if (m->nscalars)
-		buf_puts(out, "\n  ");
+	buf_puts(out, m->nscalars ? "\n  }" : "}");
 }
 
-static void put_files(struct buf *out, const struct manifest *m)
+static void put_tensor(struct buf *out, const struct manifest_tensor *t)
 {
-	for (int i = 0; i < CKPT_NFILES; i++) {
-		const struct manifest_file *f = &m->file[i];
-		buf_printf(out, "%s    \"%s\": {\"bytes\": %" PRIu64 ", \"hash\": \"%016" PRIx64 "\", "
-		           "\"raw_bytes\": %" PRIu64 ", \"raw_hash\": \"%016" PRIx64 "\"}",
-		           i ? ",\n" : "", ckpt_file_names[i], f->bytes, f->hash, f->raw_bytes,
-		           f->raw_hash);
+	char text[HASH128_TEXT];
+	buf_puts(out, "    {\"name\": ");
+	buf_json_string(out, t->name);
+	buf_printf(out, ", \"type\": \"%s\", \"shape\": [", dtype_name(t->dtype));
+	for (int i = 0; i < t->shape.nd; i++)
+		buf_printf(out, "%s%" PRId64, i ? ", " : "", t->shape.d[i]);
+	buf_printf(out, "], \"use\": \"%s\", \"chunks\": [", t->weight ? "weight" : "state");
+	for (int64_t i = 0; i < t->nchunks; i++)
+		buf_printf(out, "%s\"%s\"", i ? ", " : "", hash128_text(t->chunk[i], text));
+	buf_puts(out, "]}");
+}
+
+static void put_tensors(struct buf *out, const struct manifest *m)
+{
+	put_key(out, "tensors");
+	buf_putc(out, '[');
+	for (int i = 0; i < m->ntensors; i++) {
+		buf_puts(out, i ? ",\n" : "\n");
+		put_tensor(out, &m->tensor[i]);
 	}
+	buf_puts(out, m->ntensors ? "\n  ]" : "]");
 }
 
 void manifest_write(struct buf *out, struct manifest *m)
 {
-	size_t start = out->len;
-	buf_printf(out, "{\n  \"format\": \"%s\",\n  \"serial\": %" PRId64 ",\n  \"step\": %" PRId64
-	           ",\n  \"epoch\": %" PRId64 ",\n  \"parent\": ", FORMAT, m->serial, m->step,
-	           m->epoch);
-	if (m->parent)
-		buf_json_string(out, m->parent);
-	else
-		buf_puts(out, "null");
-	buf_puts(out, ",\n  \"metric\": ");
-	put_metric(out, m);
-	buf_puts(out, ",\n  \"scalars\": {");
+	const size_t start = out->len;
+	m->format = VERSION;
+	buf_printf(out, "{\n  \"format\": \"" NAME " %d\"", VERSION);
+	put_string(out, "byte_order", byte_order());
+	put_string(out, "run", m->run);
+	put_number(out, "serial", m->serial);
+	put_number(out, "step", m->step);
+	put_number(out, "epoch", m->epoch);
+	put_number(out, "time", m->time);
+	put_parents(out, m);
+	put_metrics(out, m);
 	put_scalars(out, m);
-	buf_puts(out, "},\n  \"files\": {\n");
-	put_files(out, m);
-	buf_puts(out, "\n  }");
-	m->hash = hash_bytes(out->data + start, out->len - start, 0);
-	buf_printf(out, TAIL_HEAD "%016" PRIx64 TAIL_END, m->hash);
+	put_string(out, "config", m->config);
+	put_string(out, "program", m->program);
+	put_number(out, "ranks", m->ranks);
+	put_string(out, "data", m->data);
+	put_tensors(out, m);
+	m->hash = sealed_end(out, start);
 }
 
 /* --- reading --- */
 
-static int wrong(const char *file, const struct json *v, const char *key, const char *expected)
+struct reader {
+	struct arena *a;
+	const char *file;
+};
+
+static int list_of(const struct json **out, const struct reader *r, const struct json *map,
+                   const char *key, enum json_kind kind)
 {
-	return ERR(E_DATA, NULL, "'%s': byte %zu: '%s': expected %s", file, v->at, key, expected);
+	TRY(sealed_find(out, r->file, map, key));
+	if ((*out)->kind != kind)
+		return sealed_wrong(r->file, *out, key, kind == JSON_ARRAY ? "a list" : "a map");
+	return 0;
 }
 
-/* Sixteen lower-case hexadecimal digits, as written by us. */
-static bool read_hash(const char *s, uint64_t *out)
+static int read_parents(struct manifest *m, const struct reader *r, const struct json *root)
 {
-	*out = 0;
-	for (int i = 0; i < 16; i++) {
-		const char *digits = "0123456789abcdef", *hit = s[i] ? strchr(digits, s[i]) : NULL;
-		if (!hit)
-			return false;
-		*out = *out << 4 | (uint64_t)(hit - digits);
+	const struct json *list, *fork;
+	TRY(list_of(&list, r, root, "parents", JSON_ARRAY));
+	const char **parent = ARENA_ARRAY(r->a, const char *, list->n);
+	for (int i = 0; i < list->n; i++) {
+		const struct json *v = list->item[i];
+		if (v->kind != JSON_STRING || !version_valid_id(v->text))
+			return sealed_wrong(r->file, v, "parents", "ids of checkpoints");
+		parent[i] = v->text;
 	}
-	return true;
-}
-
-static int check_tail(struct manifest *m, const char *file, const char *text, size_t size)
-{
-	const char *tail = size > TAIL ? text + size - TAIL : NULL;
-	uint64_t hash;
-	if (!tail || memcmp(tail, TAIL_HEAD, sizeof TAIL_HEAD - 1) != 0 ||
-	    memcmp(text + size - (sizeof TAIL_END - 1), TAIL_END, sizeof TAIL_END - 1) != 0 ||
-	    !read_hash(tail + sizeof TAIL_HEAD - 1, &m->hash))
-		return ERR(E_DATA, NULL, "'%s': %zu bytes without the end of a checkpoint manifest",
-		           file, size);
-	hash = hash_bytes(text, size - TAIL, 0);
-	if (hash != m->hash)
-		return ERR(E_DATA, NULL, "'%s': damaged: its hash is %016" PRIx64
-		           ", but it says %016" PRIx64, file, hash, m->hash);
+	m->parent = parent;
+	m->nparents = list->n;
+	TRY(sealed_find(&fork, r->file, root, "fork"));
+	if (fork->kind != JSON_TRUE && fork->kind != JSON_FALSE)
+		return sealed_wrong(r->file, fork, "fork", "true or false");
+	m->fork = fork->kind == JSON_TRUE;
 	return 0;
 }
 
-static int find(const struct json **out, const char *file, const struct json *map, const char *key)
-{
-	*out = json_find(map, key);
-	if (!*out)
-		return ERR(E_DATA, NULL, "'%s': byte %zu: '%s' is missing", file, map->at, key);
-	return 0;
-}
-
-static int read_count(int64_t *out, const char *file, const struct json *map, const char *key)
+static int read_metric(struct manifest *m, const struct reader *r, const struct json *root)
 {
 	const struct json *v;
-	TRY(find(&v, file, map, key));
-	if (!json_int(v, out) || *out < 0 || *out > INT64_MAX / 2)
-		return wrong(file, v, key, "an integer of 0 or more");
-	return 0;
-}
-
-static int read_size(uint64_t *out, const char *file, const struct json *map, const char *key)
-{
-	const struct json *v;
-	TRY(find(&v, file, map, key));
-	if (!json_uint(v, out) || *out > SIZE_MAX / 2)
-		return wrong(file, v, key, "a number of bytes");
-	return 0;
-}
-
-static int read_file_hash(uint64_t *out, const char *file, const struct json *map, const char *key)
-{
-	const struct json *v;
-	TRY(find(&v, file, map, key));
-	if (v->kind != JSON_STRING || strlen(v->text) != 16 || !read_hash(v->text, out))
-		return wrong(file, v, key, "sixteen hexadecimal digits");
-	return 0;
-}
-
-static int read_files(struct manifest *m, const char *file, const struct json *map)
-{
-	if (map->kind != JSON_OBJECT || map->n != CKPT_NFILES)
-		return wrong(file, map, "files", "a map of two files");
-	for (int i = 0; i < CKPT_NFILES; i++) {
-		struct manifest_file *f = &m->file[i];
-		const struct json *v;
-		TRY(find(&v, file, map, ckpt_file_names[i]));
-		TRY(read_size(&f->bytes, file, v, "bytes"));
-		TRY(read_file_hash(&f->hash, file, v, "hash"));
-		TRY(read_size(&f->raw_bytes, file, v, "raw_bytes"));
-		TRY(read_file_hash(&f->raw_hash, file, v, "raw_hash"));
-	}
-	return 0;
-}
-
-static int read_metric(struct manifest *m, const char *file, const struct json *v)
-{
+	TRY(sealed_find(&v, r->file, root, "metric"));
 	m->metric = NAN;
 	if (v->kind == JSON_NULL)
 		return 0;
 	if (v->kind != JSON_OBJECT || v->n != 1 || !json_double(v->item[0], &m->metric) ||
 	    !isfinite(m->metric))
-		return wrong(file, v, "metric", "null or a map of one name to a number");
+		return sealed_wrong(r->file, v, "metric", "null or a map of one name to a number");
 	m->metric_name = v->item[0]->key;
 	return 0;
 }
 
-static int read_scalars(struct manifest *m, struct arena *a, const char *file,
-                        const struct json *map)
+static int read_metrics(struct manifest *m, const struct reader *r, const struct json *root)
 {
-	struct ckpt_scalar *scalar;
-	if (map->kind != JSON_OBJECT)
-		return wrong(file, map, "scalars", "a map of strings");
-	scalar = ARENA_ARRAY(a, struct ckpt_scalar, map->n);
+	const struct json *map;
+	TRY(list_of(&map, r, root, "metrics", JSON_OBJECT));
+	struct ckpt_metric *metric = ARENA_ARRAY(r->a, struct ckpt_metric, map->n);
+	for (int i = 0; i < map->n; i++) {
+		metric[i].name = map->item[i]->key;
+		if (!json_double(map->item[i], &metric[i].value) || !isfinite(metric[i].value))
+			return sealed_wrong(r->file, map->item[i], metric[i].name, "a number");
+	}
+	m->metrics = metric;
+	m->nmetrics = map->n;
+	return 0;
+}
+
+static int read_scalars(struct manifest *m, const struct reader *r, const struct json *root)
+{
+	const struct json *map;
+	TRY(list_of(&map, r, root, "scalars", JSON_OBJECT));
+	struct ckpt_scalar *scalar = ARENA_ARRAY(r->a, struct ckpt_scalar, map->n);
 	for (int i = 0; i < map->n; i++) {
 		if (map->item[i]->kind != JSON_STRING)
-			return wrong(file, map->item[i], map->item[i]->key, "a string");
+			return sealed_wrong(r->file, map->item[i], map->item[i]->key, "a string");
 		scalar[i] = (struct ckpt_scalar){ map->item[i]->key, map->item[i]->text };
 	}
 	m->scalar = scalar;
@@ -202,38 +245,180 @@ static int read_scalars(struct manifest *m, struct arena *a, const char *file,
 	return 0;
 }
 
-static int read_format(const char *file, const struct json *root)
+/* The product of the sizes and of the element's is an int64_t. */
+static int read_shape(struct shape *out, const struct reader *r, const struct json *tensor,
+                      enum dtype type)
 {
-	const struct json *v;
-	TRY(find(&v, file, root, "format"));
-	if (v->kind != JSON_STRING || strcmp(v->text, FORMAT) != 0)
-		return ERR(E_DATA, NULL, "'%s': byte %zu: format '%.40s' is not '" FORMAT "'", file,
-		           v->at, v->text);
+	const struct json *list;
+	int64_t bytes = (int64_t)dtype_size(type);
+	TRY(list_of(&list, r, tensor, "shape", JSON_ARRAY));
+	if (list->n > MAXD)
+		return sealed_wrong(r->file, list, "shape", "fewer axes");
+	*out = (struct shape){ .nd = list->n };
+	for (int i = 0; i < list->n; i++)
+		if (!json_int(list->item[i], &out->d[i]) || out->d[i] < 0 ||
+		    __builtin_mul_overflow(bytes, out->d[i] ? out->d[i] : 1, &bytes) ||
+		    bytes > INT64_MAX / 4)
+			return sealed_wrong(r->file, list->item[i], "shape", "a possible size");
+	return 0;
+}
+
+static int read_chunks(struct manifest_tensor *t, const struct reader *r,
+                       const struct json *tensor)
+{
+	const struct json *list;
+	TRY(list_of(&list, r, tensor, "chunks", JSON_ARRAY));
+	if (list->n != manifest_chunks(t))
+		return sealed_wrong(r->file, list, "chunks", "as many as the tensor has");
+	struct hash128 *chunk = ARENA_ARRAY(r->a, struct hash128, list->n);
+	for (int i = 0; i < list->n; i++) {
+		const struct json *v = list->item[i];
+		if (v->kind != JSON_STRING || strlen(v->text) != HASH128_TEXT - 1 ||
+		    !hash128_parse(v->text, &chunk[i]))
+			return sealed_wrong(r->file, v, "chunks", "addresses of 32 hexadecimal digits");
+	}
+	t->chunk = chunk;
+	t->nchunks = list->n;
+	return 0;
+}
+
+static int read_tensor(struct manifest_tensor *t, const struct reader *r, const struct json *v)
+{
+	const char *type, *use;
+	if (v->kind != JSON_OBJECT)
+		return sealed_wrong(r->file, v, "tensors", "maps");
+	TRY(sealed_string(&t->name, r->file, v, "name"));
+	TRY(sealed_string(&type, r->file, v, "type"));
+	const int found = dtype_find(type);
+	if (found < 0)
+		return sealed_wrong(r->file, v, "type", "a type of elements");
+	t->dtype = (enum dtype)found;
+	TRY(read_shape(&t->shape, r, v, t->dtype));
+	TRY(sealed_string(&use, r->file, v, "use"));
+	t->weight = strcmp(use, "weight") == 0;
+	if (!t->weight && strcmp(use, "state") != 0)
+		return sealed_wrong(r->file, v, "use", "weight or state");
+	return read_chunks(t, r, v);
+}
+
+/* All tensors together fit in memory as far as arithmetic goes. */
+static int read_tensors(struct manifest *m, const struct reader *r, const struct json *root)
+{
+	const struct json *list;
+	int64_t sum = 0;
+	TRY(list_of(&list, r, root, "tensors", JSON_ARRAY));
+	struct manifest_tensor *t = ARENA_ARRAY(r->a, struct manifest_tensor, list->n);
+	for (int i = 0; i < list->n; i++) {
+		TRY(read_tensor(&t[i], r, list->item[i]));
+		const int64_t bytes = shape_count(&t[i].shape) * (int64_t)dtype_size(t[i].dtype);
+		if (__builtin_add_overflow(sum, bytes, &sum) || sum > INT64_MAX / 4)
+			return sealed_wrong(r->file, list->item[i], "tensors", "fewer bytes");
+	}
+	m->tensor = t;
+	m->ntensors = list->n;
+	return 0;
+}
+
+static int read_byte_order(const struct reader *r, const struct json *root)
+{
+	const char *order;
+	TRY(sealed_string(&order, r->file, root, "byte_order"));
+	if (strcmp(order, byte_order()) != 0)
+		return ERR(E_DATA, NULL, "'%s': its tensors have the byte order '%.20s', this machine has "
+		           "'%s'", r->file, order, byte_order());
+	return 0;
+}
+
+static int read_origin(struct manifest *m, const struct reader *r, const struct json *root)
+{
+	int64_t ranks;
+	TRY(sealed_string(&m->config, r->file, root, "config"));
+	TRY(sealed_string(&m->program, r->file, root, "program"));
+	TRY(sealed_string(&m->data, r->file, root, "data"));
+	TRY(sealed_count(&ranks, r->file, root, "ranks"));
+	m->ranks = ranks < INT32_MAX ? (int)ranks : INT32_MAX;
 	return 0;
 }
 
 int manifest_parse(struct manifest *m, struct arena *a, const char *file,
                    const char *text, size_t size)
 {
-	const struct json *v;
+	const struct reader r = { a, file };
 	struct json *root;
-	memset(m, 0, sizeof *m);
-	TRY(check_tail(m, file, text, size));
-	TRY(json_parse(&root, a, file, 0, text, size));
-	if (root->kind != JSON_OBJECT)
-		return ERR(E_DATA, NULL, "'%s': not a map", file);
-	TRY(read_format(file, root));
-	TRY(read_count(&m->serial, file, root, "serial"));
-	TRY(read_count(&m->step, file, root, "step"));
-	TRY(read_count(&m->epoch, file, root, "epoch"));
-	TRY(find(&v, file, root, "parent"));
-	if (v->kind != JSON_STRING && v->kind != JSON_NULL)
-		return wrong(file, v, "parent", "an id or null");
-	m->parent = v->kind == JSON_STRING ? v->text : NULL;
-	TRY(find(&v, file, root, "metric"));
-	TRY(read_metric(m, file, v));
-	TRY(find(&v, file, root, "scalars"));
-	TRY(read_scalars(m, a, file, v));
-	TRY(find(&v, file, root, "files"));
-	return read_files(m, file, v);
+	*m = (struct manifest){ .format = VERSION };
+	TRY(sealed_parse(&root, &m->hash, a, file, text, size));
+	TRY(sealed_format(file, root, NAME, VERSION));
+	TRY(read_byte_order(&r, root));
+	TRY(sealed_string(&m->run, file, root, "run"));
+	TRY(sealed_count(&m->serial, file, root, "serial"));
+	TRY(sealed_count(&m->step, file, root, "step"));
+	TRY(sealed_count(&m->epoch, file, root, "epoch"));
+	TRY(sealed_count(&m->time, file, root, "time"));
+	TRY(read_parents(m, &r, root));
+	TRY(read_metric(m, &r, root));
+	TRY(read_metrics(m, &r, root));
+	TRY(read_scalars(m, &r, root));
+	TRY(read_origin(m, &r, root));
+	return read_tensors(m, &r, root);
+}
+
+/* --- files --- */
+
+int manifest_check_id(const struct manifest *m, const char *path, const char *id)
+{
+	char is[CKPT_ID];
+	manifest_id(m, is);
+	return strcmp(is, id) == 0 ? 0 : ERR(E_DATA, NULL, "'%s' belongs to version '%s'", path, is);
+}
+
+int manifest_read(struct manifest *m, struct arena *a, struct disk *d, const char *path,
+                  const char *id)
+{
+	struct buf text = BUF_INIT;
+	int rc = disk_read_file(d, path, &text);
+	if (rc == 0)
+		rc = manifest_parse(m, a, path, text.data, text.len);
+	buf_release(&text);
+	TRY(rc);
+	return id ? manifest_check_id(m, path, id) : 0;
+}
+
+/* A run repeated bit by bit after its last version got damaged would make that version's id again,
+ * and a hash need not be the same where eight digits of it are: no file is ever written over. */
+static void make_text(struct manifest *m, struct disk *d, const char *folder, struct buf *text,
+                      char id[CKPT_ID], char **path)
+{
+	*path = NULL;
+	do {
+		struct buf name = BUF_INIT;
+		mem_free(*path);
+		m->serial++;
+		buf_clear(text);
+		manifest_write(text, m);
+		manifest_id(m, id);
+		buf_printf(&name, "%s/%s" MANIFEST_SUFFIX, folder, id);
+		*path = buf_detach(&name);
+	} while (disk_exists(d, *path));
+}
+
+int manifest_publish(struct manifest *m, struct disk *d, const char *root, char id[CKPT_ID],
+                     char **path, uint64_t *bytes)
+{
+	char *folder = io_join(root, VERSIONS_FOLDER);
+	struct buf text = BUF_INIT;
+	int rc = disk_mkdirs(d, folder);
+	*path = NULL;
+	if (rc == 0) {
+		make_text(m, d, folder, &text, id, path);
+		io_crash_point("ckpt_manifest");
+		rc = disk_write_file(d, *path, text.data, text.len);
+	}
+	if (rc < 0) {
+		mem_free(*path);
+		*path = NULL;
+	}
+	*bytes = text.len;
+	buf_release(&text);
+	mem_free(folder);
+	return rc;
 }

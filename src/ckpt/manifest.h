@@ -1,56 +1,103 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * manifest.json: what a checkpoint version is made of. The text ends with a hash of everything
- * before it in a line of fixed form, so that no byte of it can change unnoticed.
+ * The manifest of a checkpoint version: what it is made of, and where it comes from. The text ends
+ * with a hash of everything before it in a line of fixed form, so that no byte of it can change
+ * unnoticed.
  *
+ *   versions/ID.json
  *   {
- *     "format": "dlx checkpoint 1",
- *     "serial": 3,                              saves of this store so far: orders the versions
+ *     "format": "dlx checkpoint 2",
+ *     "byte_order": "little",                   of the tensors' elements
+ *     "run": "9b1d...",                         32 digits: the run that made it
+ *     "serial": 3,                              saves of this run so far: orders its versions
  *     "step": 40,
  *     "epoch": 5,
- *     "parent": "000000000030-51c0ffee",        or null
- *     "metric": {"mean_iou": 0.76},             or null
+ *     "time": 1764000000,                       seconds since 1970
+ *     "parents": ["000000000030-51c0ffee"],     none, one, or more
+ *     "fork": false,                            whether the run's first version, of another run's
+ *     "metric": {"mean_iou": 0.76},             that keep.best goes by, larger is better; or null
+ *     "metrics": {"mean_iou": 0.76, "loss": 0.3},   of the newest validation, as they are
  *     "scalars": {"loss_scale": "65536"},
- *     "files": {
- *       "weights.safetensors.zst": {"bytes": 9, "hash": "...", "raw_bytes": 9, "raw_hash": "..."},
- *       "state.safetensors.zst": {...}
- *     },
- *     "hash": "9f3c2a510011aabb"                XXH3 64 of the text before this line's comma
- *   } */
+ *     "config": "model: ...",                   the text with which the run trained
+ *     "program": "dlx 0.1 ...", "ranks": 2, "data": "..." ,
+ *     "tensors": [
+ *       {"name": "conv.weight", "type": "f32", "shape": [8, 3, 3, 3], "use": "weight",
+ *        "chunks": ["<32 digits>", ...]},       each CHUNK_RAW raw bytes, the last what is left
+ *       ...
+ *     ],
+ *     "hash": "<32 digits>"                     XXH3 128 of the text before this line's comma
+ *   }
+ *
+ * Versions of format 1 are folders with a manifest.json and two safetensors files; they are read,
+ * no longer written (version1.h). */
 #ifndef DLX_CKPT_MANIFEST_H
 #define DLX_CKPT_MANIFEST_H
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/disk.h"
+#include "base/hash.h"
 #include "ckpt/ckpt.h"
 
-#define CKPT_MANIFEST "manifest.json"
 #define CKPT_ID 64                     /* bytes of an id's text */
+#define VERSIONS_FOLDER "versions"
+#define MANIFEST_SUFFIX ".json"
 
-enum { CKPT_WEIGHTS, CKPT_STATE, CKPT_NFILES };
-extern const char *const ckpt_file_names[CKPT_NFILES];
-
-struct manifest_file {
-	uint64_t bytes, hash;              /* as stored */
-	uint64_t raw_bytes, raw_hash;      /* of the safetensors image */
+struct manifest_tensor {
+	const char *name;
+	enum dtype dtype;
+	struct shape shape;
+	bool weight;
+	int64_t nchunks;
+	const struct hash128 *chunk;
 };
 
 struct manifest {
+	int format;                        /* 1 or 2 */
+	const char *run;                   /* "" in format 1 */
 	int64_t serial, step, epoch;
-	const char *parent;                /* or NULL */
+	int64_t time;                      /* seconds since 1970; 0 in format 1 */
+	int nparents;
+	const char *const *parent;
+	bool fork;
 	const char *metric_name;           /* or NULL */
-	double metric;                     /* finite; NaN if there is none */
+	double metric;                     /* larger is better; NaN if there is none */
+	int nmetrics;
+	const struct ckpt_metric *metrics;  /* finite */
 	int nscalars;
 	const struct ckpt_scalar *scalar;
-	struct manifest_file file[CKPT_NFILES];
-	uint64_t hash;                     /* of the text; set by both functions below */
+	const char *config, *program, *data;   /* "" in format 1 */
+	int ranks;                         /* 0 in format 1 */
+	int ntensors;
+	const struct manifest_tensor *tensor;  /* none in format 1 */
+	struct hash128 hash;               /* of the text; set by both functions below */
 };
 
+/* Elements of host byte order; names of tensors differ within weights and within the rest. */
 void manifest_write(struct buf *out, struct manifest *m);
-/* Verifies and reads text; strings go to a. file names it in errors. E_DATA. */
+/* Verifies and reads a text of format 2; strings go to a. file names it in errors. E_DATA, also for
+ * a later format and for another byte order, which it names. Sizes and numbers of chunks agree with
+ * the shapes when it returns. */
 int manifest_parse(struct manifest *m, struct arena *a, const char *file,
                    const char *text, size_t size);
-/* The version's id: its step and the first digits of the manifest's hash. */
+/* The same of a file. id: what the version must be, or NULL for any. E_NOINPUT if there is no such
+ * file, E_IO. */
+int manifest_read(struct manifest *m, struct arena *a, struct disk *d, const char *path,
+                  const char *id);
+/* E_DATA unless m, of the file path, is version id. */
+int manifest_check_id(const struct manifest *m, const char *path, const char *id);
+/* Writes m durably as a new version of the store at root. Its serial is raised until no version has
+ * its id. id and *path (owned by the caller; NULL after an error) are those of the version, *bytes
+ * those of the file. E_IO, E_CANTCREATE. */
+int manifest_publish(struct manifest *m, struct disk *d, const char *root, char id[CKPT_ID],
+                     char **path, uint64_t *bytes);
+/* {"mean_iou": 0.76, "loss": 0.3} */
+void manifest_put_metrics(struct buf *out, const struct manifest *m);
+/* The raw bytes of a tensor, how many chunks it has, and the raw bytes of chunk k. */
+size_t manifest_bytes(const struct manifest_tensor *t);
+int64_t manifest_chunks(const struct manifest_tensor *t);
+size_t manifest_chunk_bytes(const struct manifest_tensor *t, int64_t k);
+/* The version's id: its step and the first eight digits of the manifest's hash. */
 void manifest_id(const struct manifest *m, char id[CKPT_ID]);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Loading. A version is found by name, its manifest verified, both files unpacked and verified
- * against it, and only then handed out: what is returned is what was saved, bit by bit. */
+ * Loading. A version is found by its name or its place in the order, every byte of it is verified
+ * against its manifest, and only then handed out: what is returned has the bits that were
+ * saved. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,18 +10,22 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "base/io_reader.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "ckpt/pack.h"
-#include "ckpt/safetensors.h"
+#include "base/round.h"
+#include "ckpt/packs.h"
+#include "ckpt/version1.h"
+#include "ckpt/version_id.h"
 #include "ckpt/version_list.h"
+#include "ckpt/version_log.h"
 
 struct ckpt_version {
 	struct arena *a;
 	char id[CKPT_ID];
 	struct manifest manifest;
-	void *image[CKPT_NFILES];
+	char *image;                   /* the tensors of format 2 */
+	size_t bytes;
+	struct version1 old;           /* format 1 */
 	struct ckpt_state state;
 };
 
@@ -28,248 +33,370 @@ void ckpt_version_free(struct ckpt_version *v)
 {
 	if (!v)
 		return;
-	for (int i = 0; i < CKPT_NFILES; i++)
-		if (v->image[i])
-			mem_unmap(v->image[i], (size_t)v->manifest.file[i].raw_bytes);
+	if (v->image)
+		mem_unmap(v->image, v->bytes);
+	version1_release(&v->old);
 	arena_free(v->a);
 	mem_free(v);
 }
 
-/* --- one version --- */
-
 /* How much of a version is read. */
 enum extent { MANIFEST, WHOLE };
 
-static int read_manifest(struct ckpt_version *v, const char *folder)
+/* Where versions are looked for. */
+struct store {
+	struct disk *disk;
+	const char *dir;               /* RUN/checkpoints, or a store */
+	struct arena *a;
+	struct run_link link;
+	struct version_list list;
+	enum extent extent;
+	const struct ckpt_helper *helper;  /* or NULL */
+};
+
+/* --- one version --- */
+
+#define ALIGN ((size_t)64)
+
+static size_t padded(const struct manifest_tensor *t)
 {
-	const char *path = arena_printf(v->a, "%s/%s", folder, CKPT_MANIFEST);
-	struct io_image text;
-	int rc;
-	if (!io_exists(path))
-		return ERR(E_DATA, NULL, "'%s' is no checkpoint: it has no %s", folder, CKPT_MANIFEST);
-	io_input(path);
-	TRY(io_image_read(&text, path));
-	rc = manifest_parse(&v->manifest, v->a, path, (const char *)text.data, text.size);
-	io_image_release(&text);
-	manifest_id(&v->manifest, v->id);
-	return rc;
+	return round_up(manifest_bytes(t), ALIGN);
 }
 
-static int read_file(struct ckpt_version *v, const char *folder, int i, struct st_file *st)
+/* The chunks of all tensors, in order, at their places in the image. */
+static struct ckpt_chunk *list_chunks(struct ckpt_version *v, int64_t *n)
 {
-	const char *path = arena_printf(v->a, "%s/%s", folder, ckpt_file_names[i]);
-	io_input(path);
-	TRY(unpack_file(&v->image[i], path, &v->manifest.file[i]));
-	return st_parse(st, v->a, path, v->image[i], (size_t)v->manifest.file[i].raw_bytes);
-}
-
-static void fill_state(struct ckpt_version *v, const struct st_file st[CKPT_NFILES])
-{
-	int n = st[CKPT_WEIGHTS].n + st[CKPT_STATE].n;
-	struct ckpt_tensor *t = ARENA_ARRAY(v->a, struct ckpt_tensor, n);
-	v->state = (struct ckpt_state){
-		.step = v->manifest.step, .epoch = v->manifest.epoch,
-		.metric = v->manifest.metric, .metric_name = v->manifest.metric_name,
-		.ntensors = n, .tensor = t,
-		.nscalars = v->manifest.nscalars, .scalar = v->manifest.scalar,
-	};
-	for (int f = 0; f < CKPT_NFILES; f++)
-		for (int i = 0; i < st[f].n; i++) {
-			const struct st_tensor *x = &st[f].tensor[i];
-			*t++ = (struct ckpt_tensor){ x->name, x->dtype, x->shape, x->data,
-			                             f == CKPT_WEIGHTS };
-		}
-}
-
-static int read_version(struct ckpt_version *v, const char *folder, enum extent extent)
-{
-	struct st_file st[CKPT_NFILES] = { { 0 } };
-	TRY(read_manifest(v, folder));
-	if (extent == MANIFEST) {
-		fill_state(v, st);
-		return 0;
+	const struct manifest *m = &v->manifest;
+	char *at = v->image;
+	*n = 0;
+	for (int i = 0; i < m->ntensors; i++)
+		*n += m->tensor[i].nchunks;
+	struct ckpt_chunk *chunk = ARENA_ARRAY(v->a, struct ckpt_chunk, *n), *c = chunk;
+	for (int i = 0; i < m->ntensors; i++) {
+		const struct manifest_tensor *t = &m->tensor[i];
+		for (int64_t k = 0; k < t->nchunks; k++)
+			*c++ = (struct ckpt_chunk){ t->chunk[k], manifest_chunk_bytes(t, k),
+				at + (size_t)k * CHUNK_RAW, false };
+		at += padded(t);
 	}
-	for (int i = 0; i < CKPT_NFILES; i++)
-		TRY(read_file(v, folder, i, &st[i]));
-	fill_state(v, st);
+	return chunk;
+}
+
+/* *chunk: its first, then that of the next tensor. */
+static int read_tensor(struct packs *p, const struct manifest_tensor *t, struct ckpt_chunk **chunk)
+{
+	for (int64_t i = 0; i < t->nchunks; i++) {
+		const struct ckpt_chunk *c = (*chunk)++;
+		if (!c->read)
+			TRYC(packs_read_moved(p, c->address, c->to, c->n), "in tensor '%s', chunk %" PRId64,
+			     t->name, i);
+	}
 	return 0;
 }
 
-/* id: what the version must be, or NULL for any. */
-static int load(struct ckpt_version **out, const char *folder, const char *id, enum extent extent)
+/* An output must not be one of the packs that are read. */
+static void note_inputs(struct arena *a, const struct packs *p, const char *root)
+{
+	for (int i = 0; i < packs_count(p); i++)
+		io_input(arena_printf(a, "%s/" PACKS_FOLDER "/%s", root, packs_at(p, i).name));
+}
+
+static int read_tensors(struct ckpt_version *v, struct packs *p, const char *root,
+                        const struct ckpt_helper *helper)
+{
+	const struct manifest *m = &v->manifest;
+	struct ckpt_tensor *out = ARENA_ARRAY(v->a, struct ckpt_tensor, m->ntensors);
+	size_t at = 0;
+	int64_t n;
+	for (int i = 0; i < m->ntensors; i++)
+		v->bytes += padded(&m->tensor[i]);
+	v->bytes += !v->bytes;
+	v->image = mem_map(v->bytes);
+	if (!v->image)
+		return ERR(E_NOMEM, NULL, "no memory for the %zu bytes of a checkpoint", v->bytes);
+	struct ckpt_chunk *chunk = list_chunks(v, &n);
+	if (helper)
+		helper->read(helper->arg, root, chunk, n);
+	for (int i = 0; i < m->ntensors; i++) {
+		const struct manifest_tensor *t = &m->tensor[i];
+		TRY(read_tensor(p, t, &chunk));
+		out[i] = (struct ckpt_tensor){ t->name, t->dtype, t->shape, v->image + at, t->weight };
+		at += padded(t);
+	}
+	v->state.tensor = out;
+	v->state.ntensors = m->ntensors;
+	return 0;
+}
+
+static void fill_state(struct ckpt_version *v)
+{
+	const struct manifest *m = &v->manifest;
+	v->state = (struct ckpt_state){ .step = m->step, .epoch = m->epoch,
+		.age = { m->time, m->serial }, .metric = m->metric,
+		.metric_name = m->metric_name, .nmetrics = m->nmetrics, .metrics = m->metrics,
+		.config = m->config, .program = m->program, .data = m->data, .nscalars = m->nscalars,
+		.scalar = m->scalar };
+}
+
+/* root: of the store that the manifest is in. */
+static int read_new(struct ckpt_version *v, const struct store *s, const char *path,
+                    const char *root)
+{
+	struct disk *d = s->disk;
+	struct packs *p;
+	if (d == disk_system())
+		io_input(path);
+	TRY(manifest_read(&v->manifest, v->a, d, path, NULL));
+	manifest_id(&v->manifest, v->id);
+	fill_state(v);
+	if (s->extent == MANIFEST)
+		return 0;
+	TRY(packs_open(&p, d, root));
+	if (d == disk_system())
+		note_inputs(v->a, p, root);
+	int rc = read_tensors(v, p, root, s->helper);
+	packs_close(p);
+	return rc;
+}
+
+static int read_old(struct ckpt_version *v, const char *folder, enum extent extent)
+{
+	TRY(extent == WHOLE ? version1_load(&v->old, v->a, folder) :
+	    version1_look(&v->old, v->a, folder));
+	v->manifest = v->old.m;
+	manifest_id(&v->manifest, v->id);
+	fill_state(v);
+	v->state.tensor = v->old.tensor;
+	v->state.ntensors = v->old.ntensors;
+	return 0;
+}
+
+/* root: NULL for a folder of format 1. id: what the version must be, or NULL for any. */
+static int load(struct ckpt_version **out, const struct store *s, const char *path,
+                const char *root, const char *id)
 {
 	struct ckpt_version *v = mem_calloc(1, sizeof *v);
-	int rc;
 	*out = NULL;
 	v->a = arena_new();
-	rc = read_version(v, folder, extent);
+	int rc = root ? read_new(v, s, path, root) : read_old(v, path, s->extent);
 	if (rc == 0 && id && strcmp(id, v->id) != 0)
-		rc = ERR(E_DATA, NULL, "'%s' holds another version: '%s'", folder, v->id);
+		rc = ERR(E_DATA, NULL, "'%s' holds another version: '%s'", path, v->id);
 	if (rc < 0) {
 		ckpt_version_free(v);
-		return err_context(rc, "while loading the checkpoint '%s'", folder);
+		return err_context(rc, "while loading the checkpoint '%s'", path);
 	}
 	*out = v;
 	return 0;
 }
 
+static int load_at(struct ckpt_version **out, const struct store *s, int i)
+{
+	const struct version *v = &s->list.v[i];
+	return load(out, s, v->path, v->format == 1 ? NULL : s->link.store, v->id);
+}
+
+/* A path that a user gives: STORE/versions/ID.json, or a folder of format 1. */
+static int load_path(struct ckpt_version **out, const struct store *s, const char *path)
+{
+	struct disk_stat st;
+	if (s->disk->stat(s->disk, path, &st) != 0)
+		return ERR(E_NOINPUT, NULL, "there is no checkpoint '%s'", path);
+	if (st.folder)
+		return load(out, s, path, NULL, NULL);
+	const char *slash = strrchr(path, '/');
+	const int folder = slash ? (int)(slash - path) : 0;
+	const char *root = slash ? arena_printf(s->a, "%.*s/..", folder, path) : "..";
+	return load(out, s, path, root, NULL);
+}
+
 /* --- the newest intact one --- */
 
-static void warn_damaged(const char *id, const char *why)
+static void warn_damaged(const struct store *s, const char *id, const char *why)
 {
-	warn("checkpoint '%s' is damaged and skipped: %s", id, why);
+	if (s->extent == WHOLE)
+		warn("checkpoint '%s' is damaged and skipped: %s", id, why);
+}
+
+/* Tries version i; E_DATA and E_IO are a warning and leave *out NULL. */
+static int try_version(struct ckpt_version **out, const struct store *s, int i, int *code)
+{
+	const int mark = err_count();
+	int rc = load_at(out, s, i);
+	if (rc == 0 || rc == E_NOMEM)
+		return rc;
+	warn_damaged(s, s->list.v[i].id, err_count() > mark ? err_get(mark)->text : err_name(rc));
+	err_truncate(mark);
+	*code = rc == E_IO ? E_IO : *code;
+	return 0;
+}
+
+/* The index of what version i comes from, if it is there, else of the one before. */
+static int parent_of(const struct version_list *l, int i)
+{
+	for (int k = l->first; k < i; k++)
+		if (strcmp(l->v[k].id, l->v[i].parent) == 0)
+			return k;
+	return i - 1;
+}
+
+/* Versions that processes went on from several times and got nowhere are passed over, unless there
+ * is none before them. */
+static int before_failing(const struct store *s, int i)
+{
+	const struct version_list *l = &s->list;
+	for (int parent; i > l->first; i = parent) {
+		if (version_log_failures(s->disk, s->dir, l->v[i].id) < RESUMES_MOST)
+			break;
+		parent = parent_of(l, i);
+		if (s->extent == WHOLE)
+			warn("%d runs went on from checkpoint '%s' and ended before they saved another; "
+			     "this one goes on from '%s' (--resume=%s takes that one again)", RESUMES_MOST,
+			     l->v[i].id, l->v[parent].id, l->v[i].id);
+	}
+	return i;
 }
 
 /* Without its manifest a version's place in the order is unknown: it may be the newest, so that all
  * of these are named, before any other is tried. */
-static int load_newest(struct ckpt_version **out, const char *dir, const struct version_list *l,
-                       enum extent extent)
+static int load_newest(struct ckpt_version **out, const struct store *s, bool guarded)
 {
-	int mark = err_count(), code = E_DATA, i;
-	for (i = 0; i < l->n && l->v[i].damage; i++)
-		if (extent == WHOLE)
-			warn_damaged(l->v[i].id, l->v[i].damage);
-	for (int first = i, k = l->n - 1; k >= first; k--) {
-		char *folder = io_join(dir, l->v[k].id);
-		int rc = load(out, folder, l->v[k].id, extent);
-		mem_free(folder);
-		if (rc == 0 || rc == E_NOMEM)
-			return rc;
-		if (extent == WHOLE)
-			warn_damaged(l->v[k].id, err_count() > mark ? err_get(mark)->text : err_name(rc));
-		err_truncate(mark);
-		code = rc == E_IO ? E_IO : code;
-	}
-	if (l->n > 0)
-		return ERR(code, NULL, "none of the %d checkpoints in '%s' is intact", l->n, dir);
+	const struct version_list *l = &s->list;
+	int code = E_DATA, own = 0;
+	for (int i = 0; i < l->first; i++)
+		if (l->v[i].own) {
+			warn_damaged(s, l->v[i].id, l->v[i].damage);
+			own++;
+		}
+	own += l->n - l->first;
+	int i = l->n - 1;
+	if (guarded && i >= l->first)
+		i = before_failing(s, i);
+	for (; i >= l->first && !*out; i--)
+		TRY(try_version(out, s, i, &code));
+	if (!*out && own > 0)
+		return ERR(code, NULL, "none of the %d checkpoints in '%s' is intact", own, s->dir);
 	return 0;
 }
 
 /* --- the one named --- */
 
-enum fit { FIT_NONE, FIT_PREFIX, FIT_STEP, FIT_ID };
-
-/* How well the user's word fits an id: in full, as its step number, or as its beginning. Its zeros
- * in front may be left out; but 40 is step 40 then, never the beginning of 400. */
-static enum fit fit(const char *id, const char *word)
+/* 1: *out is the index of the version that word names. */
+static int find(const struct version_list *l, const char *word, int *out)
 {
-	size_t n = strlen(word);
-	const char *bare = strchr(word, '-') ? id + strspn(id, "0") : id;
-	if (strcmp(id, word) == 0 || strcmp(bare, word) == 0)
-		return FIT_ID;
-	if (n && !word[strspn(word, "0123456789")] &&
-	    strtoull(word, NULL, 10) == strtoull(id, NULL, 10))
-		return FIT_STEP;
-	if (n && (strncmp(id, word, n) == 0 || strncmp(bare, word, n) == 0))
-		return FIT_PREFIX;
-	return FIT_NONE;
-}
-
-static int ambiguous(const struct version_list *l, const char *word, enum fit best)
-{
-	struct buf names = BUF_INIT;
-	int rc;
+	struct version_search search = { .names = BUF_INIT };
 	for (int i = 0; i < l->n; i++)
-		if (fit(l->v[i].id, word) == best)
-			buf_printf(&names, "%s'%s'", names.len ? ", " : "", l->v[i].id);
-	rc = ERR(E_USAGE, NULL, "'%s' fits several checkpoints: %s", word, names.data);
-	buf_release(&names);
-	return rc;
+		version_match(&search, word, i, l->v[i].id, l->v[i].own);
+	*out = search.hit;
+	return version_search_end(&search, word);
 }
 
-/* The index of the version that word names, -1 if there is none, or an error in *rc. */
-static int find(const struct version_list *l, const char *word, int *rc)
+/* The id that a tag of the store stands for, or the word itself. */
+static int resolve_tag(const struct store *s, const char **word)
 {
-	enum fit best = FIT_NONE;
-	int hit = -1, hits = 0;
-	for (int i = 0; i < l->n; i++) {
-		enum fit f = fit(l->v[i].id, word);
-		if (f > best) {
-			best = f;
-			hits = 0;
-		}
-		if (f == best && f != FIT_NONE) {
-			hit = i;
-			hits++;
-		}
-	}
-	*rc = hits > 1 ? ambiguous(l, word, best) : 0;
-	return hit;
+	struct refs refs;
+	if (!refs_valid_tag(*word))
+		return 0;
+	TRY(refs_read(&refs, s->disk, s->link.store));
+	const char *id = refs_find(&refs, *word);
+	*word = id ? arena_strdup(s->a, id) : *word;
+	refs_release(&refs);
+	return 0;
 }
 
-static int load_named(struct ckpt_version **out, const char *dir, const struct version_list *l,
-                      const char *word, enum extent extent)
+static int load_named(struct ckpt_version **out, const struct store *s, const char *word)
 {
-	char *folder;
-	int i, rc;
-	if (strchr(word, '/')) {
-		if (!io_exists(word))
-			return ERR(E_NOINPUT, NULL, "there is no checkpoint '%s'", word);
-		return load(out, word, NULL, extent);
-	}
-	i = find(l, word, &rc);
-	if (rc < 0)
-		return rc;
-	if (i < 0 && io_exists(word))
-		return load(out, word, NULL, extent);
-	if (i < 0)
-		return ERR(E_NOINPUT, NULL, "there is no checkpoint '%s' in '%s'", word, dir);
-	folder = io_join(dir, l->v[i].id);
-	rc = load(out, folder, l->v[i].id, extent);
-	mem_free(folder);
-	return rc;
+	int i;
+	if (strchr(word, '/'))
+		return load_path(out, s, word);
+	TRY(resolve_tag(s, &word));
+	const int found = find(&s->list, word, &i);
+	if (found)
+		return found < 0 ? found : load_at(out, s, i);
+	if (word[0] && disk_exists(s->disk, word))
+		return load_path(out, s, word);
+	return ERR(E_NOINPUT, NULL, "there is no checkpoint '%s' in '%s'", word, s->dir);
 }
 
-/* The best one that is intact. l is used up. */
-static int load_best(struct ckpt_version **out, const char *dir, struct version_list *l,
-                     enum extent extent)
+/* The best one that is intact. The list is used up. */
+static int load_best(struct ckpt_version **out, struct store *s)
 {
-	int mark = err_count(), code = 0, i;
-	while ((i = version_list_best(l)) >= 0) {
-		char *folder = io_join(dir, l->v[i].id);
-		int rc = load(out, folder, l->v[i].id, extent);
-		mem_free(folder);
-		if (rc == 0 || rc == E_NOMEM)
-			return rc;
-		if (extent == WHOLE)
-			warn_damaged(l->v[i].id, err_count() > mark ? err_get(mark)->text : err_name(rc));
-		err_truncate(mark);
-		version_list_remove(l, i);
-		code = rc;
+	int code = 0, i;
+	while ((i = version_list_best(&s->list)) >= 0) {
+		code = E_DATA;
+		TRY(try_version(out, s, i, &code));
+		if (*out)
+			return 0;
+		version_list_remove(&s->list, i);
 	}
 	if (code)
-		return ERR(code, NULL, "no checkpoint with a validation in '%s' is intact", dir);
+		return ERR(code, NULL, "no checkpoint with a validation in '%s' is intact", s->dir);
 	return ERR(E_NOINPUT, NULL, "no checkpoint in '%s' has a validation, so that none is best",
-	           dir);
+	           s->dir);
 }
 
-static int load_which(struct ckpt_version **out, const char *dir, const char *which,
-                      enum extent extent)
+static int load_which(struct ckpt_version **out, struct store *s, const char *which)
 {
-	struct version_list l;
-	int rc;
+	if (strcmp(which, "auto") == 0)
+		return load_newest(out, s, true);
+	if (strcmp(which, "last") == 0) {
+		TRY(load_newest(out, s, false));
+		return *out ? 0 : ERR(E_NOINPUT, NULL, "there is no checkpoint in '%s'", s->dir);
+	}
+	if (strcmp(which, "best") == 0)
+		return load_best(out, s);
+	return load_named(out, s, which);
+}
+
+static int open_and_load(struct ckpt_version **out, struct store s, const char *which)
+{
+	struct disk *d = s.disk;
+	const char *dir = s.dir;
+	s.a = arena_new();
 	*out = NULL;
-	TRY(version_list_read(&l, dir));
-	if (strcmp(which, "last") == 0 && l.n == 0)
-		rc = ERR(E_NOINPUT, NULL, "there is no checkpoint in '%s'", dir);
-	else if (strcmp(which, "auto") == 0 || strcmp(which, "last") == 0)
-		rc = load_newest(out, dir, &l, extent);
-	else if (strcmp(which, "best") == 0)
-		rc = load_best(out, dir, &l, extent);
-	else
-		rc = load_named(out, dir, &l, which, extent);
-	version_list_release(&l);
+	int rc = run_link_read(&s.link, s.a, d, dir);
+	if (rc == 0)
+		rc = version_list_read(&s.list, d, &s.link, dir);
+	if (rc == 0)
+		rc = load_which(out, &s, which);
+	version_list_release(&s.list);
+	arena_free(s.a);
 	return rc;
+}
+
+int ckpt_load_on(struct ckpt_version **out, struct disk *disk, const char *dir, const char *which)
+{
+	return open_and_load(out, (struct store){ .disk = disk, .dir = dir, .extent = WHOLE }, which);
 }
 
 int ckpt_load(struct ckpt_version **out, const char *dir, const char *which)
 {
-	return load_which(out, dir, which, WHOLE);
+	return ckpt_load_on(out, disk_system(), dir, which);
 }
 
 int ckpt_look(struct ckpt_version **out, const char *dir, const char *which)
 {
-	return load_which(out, dir, which, MANIFEST);
+	return open_and_load(out, (struct store){ .disk = disk_system(), .dir = dir }, which);
+}
+
+int ckpt_load_helped(struct ckpt_version **out, const char *dir, const char *which,
+                     const struct ckpt_helper *helper)
+{
+	const struct store s = { .disk = disk_system(), .dir = dir, .extent = WHOLE,
+		.helper = helper };
+	return open_and_load(out, s, which);
+}
+
+void ckpt_read_chunks(const char *root, struct ckpt_chunk *const *chunk, int64_t n)
+{
+	const int mark = err_count();
+	struct packs *p;
+	if (n > 0 && packs_open(&p, disk_system(), root) == 0) {
+		for (int64_t i = 0; i < n; i++)
+			chunk[i]->read = packs_read_moved(p, chunk[i]->address, chunk[i]->to,
+			                                  chunk[i]->n) == 0;
+		packs_close(p);
+	}
+	err_truncate(mark);
 }
 
 /* --- access --- */
@@ -281,7 +408,7 @@ const char *ckpt_version_id(const struct ckpt_version *v)
 
 const char *ckpt_version_parent(const struct ckpt_version *v)
 {
-	return v->manifest.parent;
+	return v->manifest.nparents ? v->manifest.parent[0] : NULL;
 }
 
 const struct ckpt_state *ckpt_version_state(const struct ckpt_version *v)
@@ -289,11 +416,13 @@ const struct ckpt_state *ckpt_version_state(const struct ckpt_version *v)
 	return &v->state;
 }
 
+/* Weights come first. */
 const struct ckpt_tensor *ckpt_version_find(const struct ckpt_version *v, const char *name)
 {
-	for (int i = 0; i < v->state.ntensors; i++)
-		if (strcmp(v->state.tensor[i].name, name) == 0)
-			return &v->state.tensor[i];
+	for (int weight = 1; weight >= 0; weight--)
+		for (int i = 0; i < v->state.ntensors; i++)
+			if (v->state.tensor[i].weight == weight && strcmp(v->state.tensor[i].name, name) == 0)
+				return &v->state.tensor[i];
 	return NULL;
 }
 

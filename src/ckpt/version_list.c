@@ -5,123 +5,168 @@
  * step and trained on from there is the newest, not the one that had come further. */
 #include "ckpt/version_list.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "base/hash.h"
 #include "base/io.h"
-#include "base/io_reader.h"
 #include "base/mem.h"
+#include "ckpt/holds.h"
+#include "ckpt/packs.h"
+#include "ckpt/plain.h"
+#include "ckpt/version1.h"
+#include "ckpt/version_id.h"
 
-/* Twelve or more digits, a hyphen, eight lower-case hexadecimal digits. */
-static bool valid_name(const char *name)
-{
-	size_t digits = strspn(name, "0123456789");
-	return digits >= 12 && digits < 20 && name[digits] == '-' &&
-	       strspn(name + digits + 1, "0123456789abcdef") == 8 && !name[digits + 9];
-}
+/* Hidden names of format 1: folders that were being written, or removed. */
+#define OLD_TMP ".tmp-"
+#define OLD_DEL ".del-"
 
-static struct version *append(struct version_list *l, const char *id)
+static struct version *append(struct version_list *l, const char *id, char *path)
 {
-	struct version *v;
 	if (l->n == l->cap) {
 		l->cap = l->cap ? 2 * l->cap : 16;
 		l->v = mem_realloc(l->v, (size_t)l->cap * sizeof *l->v);
 	}
-	v = &l->v[l->n++];
-	memset(v, 0, sizeof *v);
+	struct version *v = &l->v[l->n++];
+	*v = (struct version){ .path = path, .own = true };
 	snprintf(v->id, sizeof v->id, "%s", id);
 	return v;
 }
 
 static void describe(struct version *v, const struct manifest *m)
 {
+	v->format = m->format;
 	v->serial = m->serial;
 	v->step = m->step;
+	v->time = m->time;
 	v->metric = m->metric;
 	v->metric_key = m->metric_name ? hash_name(m->metric_name) : 0;
+	if (m->nparents)
+		snprintf(v->parent, sizeof v->parent, "%s", m->parent[0]);
 }
 
-void version_list_add(struct version_list *l, const char *id, const struct manifest *m)
+void version_list_add(struct version_list *l, const char *id, const char *path,
+                      const struct manifest *m)
 {
-	describe(append(l, id), m);
+	describe(append(l, id, mem_strdup(path)), m);
 }
 
-/* Fills v from the manifest in its folder. */
-static int read_manifest(struct version *v, struct arena *a, const char *path)
+static int read_manifest(struct version *v, struct arena *a, struct disk *d,
+                         const struct run_link *link)
 {
-	struct io_image text;
 	struct manifest m;
-	char id[CKPT_ID];
-	int rc = io_image_read(&text, path);
-	if (rc == 0)
-		rc = manifest_parse(&m, a, path, (const char *)text.data, text.size);
-	io_image_release(&text);
-	if (rc < 0)
-		return rc;
-	manifest_id(&m, id);
-	if (strcmp(id, v->id) != 0)
-		return ERR(E_DATA, NULL, "'%s' belongs to version '%s'", path, id);
+	TRY(manifest_read(&m, a, d, v->path, v->id));
+	v->own = !link->run[0] || strcmp(m.run, link->run) == 0;
 	describe(v, &m);
 	return 0;
 }
 
-/* A version without a readable manifest stays in the list, with the reason. */
-static void read_version(struct version_list *l, const char *dir, const char *name)
+static int read_old(struct version *v, struct arena *a)
 {
-	struct version *v = append(l, name);
+	struct version1 old;
+	v->format = 1;
+	TRY(version1_look(&old, a, v->path));
+	TRY(manifest_check_id(&old.m, v->path, v->id));
+	describe(v, &old.m);
+	return 0;
+}
+
+/* A version without a readable manifest stays in the list, with the reason. One that has vanished
+ * meanwhile, since another process removes what it no longer keeps, is none. */
+static void read_version(struct version_list *l, struct disk *d, const struct run_link *link,
+                         const char *id, char *path, bool old)
+{
+	struct version *v = append(l, id, path);
 	struct arena *a = arena_new();
-	int mark = err_count();
-	if (read_manifest(v, a, arena_printf(a, "%s/%s/%s", dir, name, CKPT_MANIFEST)) < 0) {
+	const int mark = err_count();
+	int rc = old ? read_old(v, a) : read_manifest(v, a, d, link);
+	if (rc == E_NOINPUT)
+		version_list_remove(l, l->n - 1);
+	else if (rc < 0) {
 		v->serial = -1;
 		v->damage = mem_strdup(err_count() > mark ? err_get(mark)->text : "unreadable");
-		err_truncate(mark);
 	}
+	err_truncate(mark);
 	arena_free(a);
 }
 
 static int by_age(const void *a, const void *b)
 {
 	const struct version *x = a, *y = b;
+	if (x->own != y->own)
+		return x->own ? 1 : -1;
 	if (x->serial != y->serial)
 		return x->serial < y->serial ? -1 : 1;
 	return strcmp(x->id, y->id);
 }
 
-int version_list_read(struct version_list *out, const char *dir)
+static int read_store(struct version_list *l, struct disk *d, const struct run_link *link)
 {
-	DIR *d = opendir(dir);
-	struct dirent *e;
-	memset(out, 0, sizeof *out);
-	if (!d && errno == ENOENT)
-		return 0;
-	if (!d)
-		return io_fail(E_IO, "read folder", dir);
-	while ((e = readdir(d)))
-		if (valid_name(e->d_name))
-			read_version(out, dir, e->d_name);
-	closedir(d);
+	char *folder = io_join(link->store, VERSIONS_FOLDER);
+	struct disk_names names;
+	int rc = disk_list(&names, d, folder);
+	for (int i = 0; rc == 0 && i < names.n; i++) {
+		char id[CKPT_ID];
+		if (version_id_of(id, names.name[i], MANIFEST_SUFFIX))
+			read_version(l, d, link, id, io_join(folder, names.name[i]), false);
+	}
+	disk_names_release(&names);
+	mem_free(folder);
+	return rc;
+}
+
+static int read_old_ones(struct version_list *l, struct disk *d, const struct run_link *link,
+                         const char *dir)
+{
+	struct disk_names names;
+	TRY(disk_list(&names, d, dir));
+	for (int i = 0; i < names.n; i++)
+		if (version_valid_id(names.name[i]))
+			read_version(l, d, link, names.name[i], io_join(dir, names.name[i]), true);
+	disk_names_release(&names);
+	return 0;
+}
+
+int version_list_read(struct version_list *out, struct disk *d, const struct run_link *link,
+                      const char *dir)
+{
+	*out = (struct version_list){ 0 };
+	int rc = read_store(out, d, link);
+	if (rc == 0)
+		rc = read_old_ones(out, d, link, dir);
+	if (rc < 0) {
+		version_list_release(out);
+		return rc;
+	}
 	if (out->n > 1)
 		qsort(out->v, (size_t)out->n, sizeof *out->v, by_age);
+	while (out->first < out->n && (!out->v[out->first].own || out->v[out->first].damage))
+		out->first++;
 	return 0;
+}
+
+static void version_release(struct version *v)
+{
+	mem_free(v->path);
+	mem_free(v->damage);
 }
 
 void version_list_release(struct version_list *l)
 {
 	for (int i = 0; i < l->n; i++)
-		mem_free(l->v[i].damage);
+		version_release(&l->v[i]);
 	mem_free(l->v);
-	memset(l, 0, sizeof *l);
+	*l = (struct version_list){ 0 };
 }
 
 void version_list_remove(struct version_list *l, int i)
 {
-	mem_free(l->v[i].damage);
+	version_release(&l->v[i]);
 	memmove(&l->v[i], &l->v[i + 1], (size_t)(l->n - i - 1) * sizeof *l->v);
 	l->n--;
+	l->first -= i < l->first;
 }
 
 /* --- the keep policy --- */
@@ -130,8 +175,8 @@ void version_list_remove(struct version_list *l, int i)
 static int64_t rank_of(const struct version_list *l, int i)
 {
 	int64_t better = 0;
-	for (int j = 0; j < l->n; j++)
-		if (l->v[j].metric_key == l->v[i].metric_key && !l->v[j].damage &&
+	for (int j = l->first; j < l->n; j++)
+		if (l->v[j].metric_key == l->v[i].metric_key &&
 		    (l->v[j].metric > l->v[i].metric || (l->v[j].metric == l->v[i].metric && j < i)))
 			better++;
 	return better;
@@ -140,19 +185,22 @@ static int64_t rank_of(const struct version_list *l, int i)
 /* The metric that versions are compared by: that of the newest one that has any. */
 static uint64_t metric_in_use(const struct version_list *l)
 {
-	for (int i = l->n - 1; i >= 0; i--)
+	for (int i = l->n - 1; i >= l->first; i--)
 		if (l->v[i].metric_key)
 			return l->v[i].metric_key;
 	return 0;
 }
 
-int version_list_expired(const struct version_list *l, const struct ckpt_keep *keep)
+int version_list_expired(const struct version_list *l, const struct ckpt_keep *keep,
+                         const struct refs *refs)
 {
-	uint64_t key = metric_in_use(l);
-	for (int i = 0; i < l->n; i++) {
-		bool last = l->n - i <= keep->last;
-		bool best = key && l->v[i].metric_key == key && rank_of(l, i) < keep->best;
-		if (!l->v[i].damage && !last && !best)
+	const uint64_t key = metric_in_use(l);
+	for (int i = l->first; i < l->n; i++) {
+		const struct version *v = &l->v[i];
+		const bool last = l->n - i <= keep->last;
+		const bool best = key && v->metric_key == key && rank_of(l, i) < keep->best;
+		const bool nth = keep->every && v->step % keep->every == 0;
+		if (!last && !best && !nth && !refs_keep(refs, v->id))
 			return i;
 	}
 	return -1;
@@ -160,58 +208,92 @@ int version_list_expired(const struct version_list *l, const struct ckpt_keep *k
 
 int version_list_best(const struct version_list *l)
 {
-	uint64_t key = metric_in_use(l);
-	for (int i = 0; i < l->n; i++)
-		if (key && l->v[i].metric_key == key && !l->v[i].damage && rank_of(l, i) == 0)
+	const uint64_t key = metric_in_use(l);
+	for (int i = l->first; i < l->n; i++)
+		if (key && l->v[i].metric_key == key && rank_of(l, i) == 0)
 			return i;
 	return -1;
 }
 
 /* --- deleting --- */
 
-int version_remove(const char *dir, const char *id)
+static char *folder_of(const char *path)
 {
-	char *from = io_join(dir, id), *to;
-	struct buf name = BUF_INIT;
-	int rc = 0;
-	buf_printf(&name, STORE_DEL "%s", id);
-	to = io_join(dir, name.data);
-	if (rename(from, to) < 0)
-		rc = ERR(E_IO, NULL, "cannot rename '%s' to '%s': %s", from, to, strerror(errno));
+	const char *slash = strrchr(path, '/');
+	struct buf b = BUF_INIT;
+	buf_add(&b, path, slash ? (size_t)(slash - path) : 0);
+	if (!slash)
+		buf_putc(&b, '.');
+	return buf_detach(&b);
+}
+
+/* A folder is renamed to a hidden name first, then deleted. */
+static int remove_old(struct disk *d, const struct version *v)
+{
+	char *folder = folder_of(v->path);
+	struct buf hidden = BUF_INIT;
+	buf_printf(&hidden, "%s/" OLD_DEL "%s", folder, v->id);
+	int rc = 0, reason = d->rename(d, v->path, hidden.data);
+	if (reason) {
+		errno = reason;
+		rc = io_fail(E_IO, "remove", v->path);
+	}
 	if (rc == 0)
-		rc = io_sync_dir(dir);   /* else a power loss could undo the renaming, not the deletion */
-	io_crash_point("ckpt_hidden");
+		rc = disk_sync_folder(d, folder);   /* else a power loss could undo the renaming alone */
 	if (rc == 0)
-		rc = io_remove_tree(to);
-	io_crash_point("ckpt_removed");
-	buf_release(&name);
-	mem_free(from);
-	mem_free(to);
+		rc = io_remove_tree(hidden.data);
+	buf_release(&hidden);
+	mem_free(folder);
 	return rc;
 }
 
-static bool leftover(const char *name)
+int version_remove(struct disk *d, const struct version *v)
 {
-	return strncmp(name, STORE_TMP, strlen(STORE_TMP)) == 0 ||
-	       strncmp(name, STORE_DEL, strlen(STORE_DEL)) == 0;
+	int rc = v->format == 1 ? remove_old(d, v) : disk_remove(d, v->path);
+	io_crash_point("ckpt_removed");
+	return rc;
 }
 
-int version_clean(const char *dir)
+static bool begins(const char *name, const char *with)
 {
-	DIR *d = opendir(dir);
-	struct dirent *e;
+	return strncmp(name, with, strlen(with)) == 0;
+}
+
+/* Tags and pins may be set by a process of a user, whatever the store. */
+static int clean_store(struct disk *d, const char *root, int64_t age)
+{
+	const struct {
+		const char *name;
+		int64_t age;
+	} folders[] = { { VERSIONS_FOLDER, age }, { PACKS_FOLDER, age }, { TAGS_FOLDER, HOLD_AGE },
+		{ PINS_FOLDER, HOLD_AGE } };
 	int rc = 0;
-	if (!d)
-		return io_fail(E_IO, "read folder", dir);
-	while (rc == 0 && (e = readdir(d))) {
-		char *path;
-		if (!leftover(e->d_name))
+	for (size_t i = 0; rc == 0 && i < sizeof folders / sizeof *folders; i++) {
+		char *folder = io_join(root, folders[i].name);
+		rc = disk_clean(d, folder, folders[i].age);
+		mem_free(folder);
+		io_crash_point("ckpt_cleaned");
+	}
+	return rc;
+}
+
+int version_clean(struct disk *d, const struct run_link *link, const char *dir, int64_t age)
+{
+	struct disk_names names;
+	TRY(clean_store(d, link->store, age));
+	TRY(disk_list(&names, d, dir));
+	int rc = 0;
+	for (int i = 0; rc == 0 && i < names.n; i++) {
+		struct disk_stat st;
+		if (!begins(names.name[i], OLD_TMP) && !begins(names.name[i], OLD_DEL) &&
+		    !begins(names.name[i], PLAIN_TMP))
 			continue;
-		path = io_join(dir, e->d_name);
-		rc = io_remove_tree(path);
+		char *path = io_join(dir, names.name[i]);
+		if (d->stat(d, path, &st) == 0)
+			rc = st.folder ? io_remove_tree(path) : disk_unlink(d, path);
 		io_crash_point("ckpt_cleaned");
 		mem_free(path);
 	}
-	closedir(d);
+	disk_names_release(&names);
 	return rc;
 }

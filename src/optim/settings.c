@@ -95,7 +95,8 @@ static const struct field group_fields[] = {
 	FIELD(struct group, trust, FT_ENUM, .dflt = "null", .choices = group_trust_names,
 	      .flags = FIELD_NULLABLE,
 	      .doc = "whether the trust ratio applies; null: as without the group"),
-	FIELD_FLOAT(struct group, learning_rate_factor, "1", 0, 1e6, "factor of the learning rate"),
+	FIELD_FLOAT(struct group, learning_rate_factor, "1", 0, 1e6,
+	            "factor of the learning rate; 0: frozen, which checkpoints store once"),
 	FIELD_END
 };
 const struct variant group_row[] = {

@@ -191,8 +191,7 @@ int64_t memory_budget_host(const struct session *s)
 		if (is_stored(x) && state_is_kept(x->use))
 			state += shape_count(&x->shape) * (int64_t)dtype_size(x->dtype);
 	}
-	/* as it comes from the device, and as files */
-	return sum + (comm_first(s->comm) ? 2 * state : 0);
+	return sum + state;                /* train/snapshot.h */
 }
 
 /* --- judging --- */

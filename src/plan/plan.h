@@ -110,8 +110,8 @@ struct plan_step {
 	double rate;                     /* learning rate */
 	bool absent;                     /* the batch does not count: this rank only keeps step */
 	bool stop;                       /* this rank votes to end the run */
-	bool save, report;               /* rank 0 votes for a checkpoint, or for a
-	                                  * report of the ranks' rates */
+	bool save, save_local, report;   /* rank 0 votes for a checkpoint, one on hosts' disks, or
+	                                  * a report of the ranks' rates */
 };
 /* Writes a batch (b->n == p->batch) and the step's scalars
  * into the inputs p has. step may be NULL outside training. */
@@ -127,7 +127,7 @@ struct plan_result {
 	double weight;                   /* what it was taken over; 0: nothing counted */
 	double scaling[LOSS_SCALE_STATE]; /* of the loss; all zero if there is none */
 	double guard[GUARD_TOLD];        /* op/update/step_guard.h; all zero without */
-	bool stop, save, report;         /* the ranks' votes */
+	bool stop, save, save_local, report;   /* the ranks' votes */
 };
 /* After a step's last micro-batch has been given to the device: asks for its result, which
  * plan_result then waits for. One more step may be given and asked for before. */

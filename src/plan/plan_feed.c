@@ -22,7 +22,8 @@ static int feed_step(struct plan *p, const struct run_config *c, const struct pl
 {
 	int64_t key[RANDOM_KEY_VALUES] = { c->run.seed, s->step, s->first };
 	double share = s->absent ? 0 : 1, votes[MEAN_VOTES] = { [VOTE_STOP] = s->stop,
-		[VOTE_FIRST] = (s->save ? FIRST_SAVE : 0) + (s->report ? FIRST_REPORT : 0) };
+		[VOTE_FIRST] = (s->save ? FIRST_SAVE : 0) + (s->report ? FIRST_REPORT : 0) +
+		               (s->save_local ? FIRST_SAVE_LOCAL : 0) };
 	if (p->random_key != NONE)
 		TRY(exec_write(p->exec, p->random_key, DTYPE_I64, key));
 	if (p->micro != NONE)
@@ -61,6 +62,7 @@ int plan_result(const struct plan *p, struct plan_result *r)
 	r->weight = terms[MEAN_WEIGHT];
 	r->stop = terms[MEAN_VOTE + VOTE_STOP] > 0;
 	r->save = (int)terms[MEAN_VOTE + VOTE_FIRST] & FIRST_SAVE;
+	r->save_local = (int)terms[MEAN_VOTE + VOTE_FIRST] & FIRST_SAVE_LOCAL;
 	r->report = (int)terms[MEAN_VOTE + VOTE_FIRST] & FIRST_REPORT;
 	r->loss = p->mean.sum ? terms[MEAN_LOSS] : r->weight != 0 ? terms[MEAN_LOSS] / r->weight : 0;
 	return 0;

@@ -261,12 +261,18 @@ int jsonl_skipped(struct jsonl *j, int64_t step, const char *members)
 	return end(j);
 }
 
-int jsonl_checkpoint(struct jsonl *j, int64_t step, const char *id, uint64_t bytes, double seconds)
+int jsonl_checkpoint(struct jsonl *j, const struct jsonl_checkpoint *c)
 {
-	begin(j, "checkpoint", step);
+	begin(j, "checkpoint", c->step);
 	buf_puts(&j->line, ", \"id\": ");
-	buf_json_string(&j->line, id);
-	buf_printf(&j->line, ", \"bytes\": %" PRIu64, bytes);
-	put_number(j, "seconds", seconds);
+	buf_json_string(&j->line, c->id);
+	buf_puts(&j->line, ", \"durable\": ");
+	buf_json_string(&j->line, c->durable);
+	buf_printf(&j->line, ", \"bytes\": %" PRIu64 ", \"raw\": %" PRIu64, c->bytes, c->raw);
+	put_number(j, "staged", c->staged);
+	put_number(j, "seconds", c->seconds);
+	put_number(j, "stall", c->stall);
+	if (c->interval > 0)
+		put_number(j, "interval", c->interval);
 	return end(j);
 }

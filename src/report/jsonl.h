@@ -94,6 +94,16 @@ int jsonl_slow(struct jsonl *j, int64_t step, int64_t samples, double seconds,
 int jsonl_nonfinite(struct jsonl *j, int64_t step, const char *members);
 /* A step that was left out; likewise. */
 int jsonl_skipped(struct jsonl *j, int64_t step, const char *members);
-int jsonl_checkpoint(struct jsonl *j, int64_t step, const char *id, uint64_t bytes, double seconds);
+/* A checkpoint that is durable. */
+struct jsonl_checkpoint {
+	int64_t step;
+	const char *id;
+	const char *durable;           /* where: "store", of the run; "host", on hosts' own disks */
+	uint64_t bytes, raw;           /* that it added to the disk; of the state */
+	double seconds, staged;        /* from its beginning: to durable; to the copy of the state */
+	double stall;                  /* in which training stood still for it */
+	double interval;               /* to the next, by the failures that are expected; 0: none */
+};
+int jsonl_checkpoint(struct jsonl *j, const struct jsonl_checkpoint *c);
 
 #endif

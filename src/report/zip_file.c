@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * PKWARE's APPNOTE 6.3, as far as one stored member needs it. Times are those of the format's first
+ * PKWARE's APPNOTE 6.3, as far as stored members need it. Times are those of the format's first
  * day, so that the same predictions are the same bytes. */
 #include "report/zip_file.h"
 
@@ -32,8 +32,14 @@ static bool large(const struct zip_file *z)
 	return z->size > UINT32_MAX - 65536;
 }
 
+/* Where the member begins, or the directory, takes 64 bits. */
+static bool is_far(uint64_t at)
+{
+	return at >= NONE32;
+}
+
 /* What local and central headers have in common, up to the length of the name. */
-static void put_member(struct buf *b, const struct zip_file *z, uint32_t crc)
+static void put_member(struct buf *b, const struct zip_file *z, uint32_t crc, size_t extra)
 {
 	const uint32_t size = large(z) ? NONE32 : (uint32_t)z->size;
 	put(b, large(z) ? 45 : 20, 2);
@@ -45,18 +51,23 @@ static void put_member(struct buf *b, const struct zip_file *z, uint32_t crc)
 	put(b, size, 4);
 	put(b, size, 4);
 	put(b, strlen(z->name), 2);
-	put(b, large(z) ? 20 : 0, 2);
+	put(b, extra ? extra + 4 : 0, 2);
 }
 
-static void put_extra(struct buf *b, const struct zip_file *z)
+/* extra: bytes of 64-bit numbers, of which the first two are sizes if these are large. */
+static void put_extra(struct buf *b, const struct zip_file *z, size_t extra)
 {
 	buf_puts(b, z->name);
-	if (!large(z))
+	if (!extra)
 		return;
 	put(b, 1, 2);
-	put(b, 16, 2);
-	put(b, z->size, 8);
-	put(b, z->size, 8);
+	put(b, extra, 2);
+	if (large(z)) {
+		put(b, z->size, 8);
+		put(b, z->size, 8);
+	}
+	if (extra % 16)
+		put(b, z->at, 8);
 }
 
 static int write_all(struct zip_file *z, struct buf *b)
@@ -66,24 +77,18 @@ static int write_all(struct zip_file *z, struct buf *b)
 	return rc;
 }
 
-static size_t local_bytes(const struct zip_file *z)
-{
-	return 30 + strlen(z->name) + (large(z) ? 20 : 0);
-}
-
-static size_t descriptor_bytes(const struct zip_file *z)
-{
-	return large(z) ? 24 : 16;
-}
-
 int zip_begin(struct zip_file *z)
 {
+	const size_t extra = large(z) ? 16 : 0;
 	struct buf b = BUF_INIT;
+	if (!z->directory.data)
+		buf_init(&z->directory);
 	z->written = 0;
 	z->crc = 0;
+	z->at = io_tell(z->file);
 	put(&b, LOCAL, 4);
-	put_member(&b, z, 0);
-	put_extra(&b, z);
+	put_member(&b, z, 0, extra);
+	put_extra(&b, z, extra);
 	return write_all(z, &b);
 }
 
@@ -101,17 +106,18 @@ int zip_write(struct zip_file *z, const void *p, size_t n)
 	return io_write(z->file, p, n);
 }
 
-/* Where the directory is, beyond 4 GiB. */
-static void put_end64(struct buf *b, uint64_t directory, uint64_t bytes)
+/* Where the directory is, and how much is in it, beyond what the record of 32 bits holds. */
+static void put_end64(struct buf *b, const struct zip_file *z, uint64_t directory)
 {
+	const uint64_t bytes = z->directory.len;
 	put(b, END64, 4);
 	put(b, 44, 8);
 	put(b, 45, 2);
 	put(b, 45, 2);
 	put(b, 0, 4);
 	put(b, 0, 4);
-	put(b, 1, 8);
-	put(b, 1, 8);
+	put(b, z->members, 8);
+	put(b, z->members, 8);
 	put(b, bytes, 8);
 	put(b, directory, 8);
 	put(b, LOCATOR64, 4);
@@ -120,41 +126,63 @@ static void put_end64(struct buf *b, uint64_t directory, uint64_t bytes)
 	put(b, 1, 4);
 }
 
-static void put_end(struct buf *b, const struct zip_file *z, uint64_t directory, uint64_t bytes)
+static void put_end(struct buf *b, const struct zip_file *z, uint64_t directory)
 {
-	if (large(z))
-		put_end64(b, directory, bytes);
+	const uint64_t bytes = z->directory.len;
+	const bool far = is_far(directory), many = z->members >= UINT16_MAX;
+	if (far || many || is_far(bytes))
+		put_end64(b, z, directory);
 	put(b, END, 4);
 	put(b, 0, 2);
 	put(b, 0, 2);
-	put(b, 1, 2);
-	put(b, 1, 2);
-	put(b, bytes, 4);
-	put(b, large(z) ? NONE32 : directory, 4);
+	put(b, many ? UINT16_MAX : z->members, 2);
+	put(b, many ? UINT16_MAX : z->members, 2);
+	put(b, is_far(bytes) ? NONE32 : bytes, 4);
+	put(b, far ? NONE32 : directory, 4);
 	put(b, 0, 2);
 }
 
-int zip_end(struct zip_file *z)
+int zip_end_member(struct zip_file *z)
 {
-	struct buf b = BUF_INIT;
-	const uint64_t directory = local_bytes(z) + z->size + descriptor_bytes(z);
-	size_t start;
+	const size_t extra = (large(z) ? 16 : 0) + (is_far(z->at) ? 8 : 0);
+	struct buf b = BUF_INIT, *d = &z->directory;
 	BUG_IF(z->written != z->size, "%llu bytes of an archive's %llu",
 	       (unsigned long long)z->written, (unsigned long long)z->size);
 	put(&b, DESCRIPTOR, 4);
 	put(&b, z->crc, 4);
 	put(&b, z->size, large(z) ? 8 : 4);
 	put(&b, z->size, large(z) ? 8 : 4);
-	start = b.len;
-	put(&b, CENTRAL, 4);
-	put(&b, 45, 2);              /* made by, of no system in particular */
-	put_member(&b, z, z->crc);
-	put(&b, 0, 2);               /* no comment */
-	put(&b, 0, 2);
-	put(&b, 0, 2);
-	put(&b, 0, 4);
-	put(&b, 0, 4);               /* the member is the first thing in the file */
-	put_extra(&b, z);
-	put_end(&b, z, directory, b.len - start);
+	put(d, CENTRAL, 4);
+	put(d, 45, 2);               /* made by, of no system in particular */
+	put_member(d, z, z->crc, extra);
+	put(d, 0, 2);                /* no comment */
+	put(d, 0, 2);
+	put(d, 0, 2);
+	put(d, 0, 4);
+	put(d, is_far(z->at) ? NONE32 : z->at, 4);
+	put_extra(d, z, extra);
+	z->members++;
+	z->name = NULL;
 	return write_all(z, &b);
+}
+
+int zip_end(struct zip_file *z)
+{
+	struct buf b = BUF_INIT;
+	int rc = z->name ? zip_end_member(z) : 0;
+	if (rc == 0) {
+		put_end(&b, z, io_tell(z->file));
+		rc = io_write(z->file, z->directory.data, z->directory.len);
+	}
+	if (rc == 0)
+		rc = write_all(z, &b);
+	buf_release(&b);
+	zip_release(z);
+	return rc;
+}
+
+void zip_release(struct zip_file *z)
+{
+	if (z->directory.data)
+		buf_release(&z->directory);
 }

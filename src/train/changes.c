@@ -102,6 +102,17 @@ static bool is_text(const char *path, const struct buf *text)
 	return is;
 }
 
+const char *changes_text(const struct run_config *now)
+{
+	struct arena *a = arena_new();
+	struct buf text = BUF_INIT;
+	ytree_write(&text, config_effective(now, a));
+	arena_free(a);
+	const char *kept = arena_strdup(now->arena, text.data);
+	buf_release(&text);
+	return kept;
+}
+
 /* A run that goes on may be given its own config.yaml, which then says what counts from now on. */
 int changes_finish(const struct run_config *now, bool resumed)
 {

@@ -9,6 +9,8 @@
 
 /* Writes the effective config into the run's folder. resumed: one note first for each key that has
  * another value than in the one there; none where that cannot be read. E_IO, E_CANTCREATE. */
+/* The effective config as text, in its arena. */
+const char *changes_text(const struct run_config *now);
 int changes_finish(const struct run_config *now, bool resumed);
 
 #endif

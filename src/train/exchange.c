@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "ckpt/safetensors.h"
-#include "data/target_transforms.h"
 #include "optim/schedule.h"
 #include "train/opening.h"
 #include "train/ranks.h"
@@ -42,17 +41,9 @@ static int write_store(struct session *s, const char *path, bool params_only,
 int exchange_export(struct session *s, const char *path)
 {
 	struct arena *a = arena_new();
-	struct trained_on t = trained_on_write(s, a);
-	struct buf inverse = BUF_INIT;
-	const bool scaled = t.set && s->data.scaling;
-	if (scaled)
-		target_scaling_inverse_json(s->data.scaling, &inverse);
-	const char *const meta[] = { "format", "pt", TRAINED_ON_SET, t.set, TRAINED_ON_TRANSFORMS,
-		t.transforms, TRAINED_ON_TARGET_TRANSFORMS, t.target_transforms, "output_unscaling",
-		inverse.data };
-	int rc = write_store(s, path, false, meta, scaled ? 5 : t.set ? 3 : 1);
-
-	buf_release(&inverse);
+	const char *meta[TRAINED_ON_META];
+	const int nmeta = trained_on_meta(s, a, meta);
+	int rc = write_store(s, path, false, meta, nmeta);
 	arena_free(a);
 	return rc;
 }

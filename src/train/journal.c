@@ -184,7 +184,10 @@ int journal_skipped(struct journal *j, int64_t step, const char *members)
 	return jsonl_skipped(j->lines, step, members);
 }
 
-int journal_checkpoint(struct journal *j, const struct ckpt_done *d)
+int journal_checkpoint(struct journal *j, const struct ckpt_done *d, const char *durable,
+                       double stall, double interval)
 {
-	return jsonl_checkpoint(j->lines, d->step, d->id, d->bytes, d->seconds);
+	return jsonl_checkpoint(j->lines, &(struct jsonl_checkpoint){ .step = d->step, .id = d->id,
+		.durable = durable, .bytes = d->bytes, .raw = d->raw, .seconds = d->seconds,
+		.staged = d->staged, .stall = stall, .interval = interval });
 }

@@ -42,6 +42,8 @@ int journal_slow(struct journal *j, const struct journal_at *at, const char *evi
 /* members: of an object, each after a comma (train/finding.h). */
 int journal_nonfinite(struct journal *j, int64_t step, const char *members);
 int journal_skipped(struct journal *j, int64_t step, const char *members);
-int journal_checkpoint(struct journal *j, const struct ckpt_done *d);
+/* The rest as of jsonl_checkpoint. */
+int journal_checkpoint(struct journal *j, const struct ckpt_done *d, const char *durable,
+                       double stall, double interval);
 
 #endif

@@ -38,6 +38,7 @@ static void vote_alone(struct loop *l)
 		return;
 	l->stop = loop_stop_wanted();
 	l->save = loop_save_due(l, &l->clock);
+	l->save_local = loop_save_local_due(l, &l->clock);
 	l->report = rates_due(&l->rates);
 }
 
@@ -63,6 +64,7 @@ static int read_result(struct loop *l, const struct submitted *g, double *loss)
 	if (comm_many(l->comm)) {
 		l->stop = r.stop;
 		l->save = r.save;
+		l->save_local = r.save_local;
 		l->report = r.report;
 	}
 	const struct diverged_step d = { l->left_out == LEFT_OUT_NONFINITE ? 0 : *loss, l->scaling,
@@ -77,23 +79,10 @@ static int read_result(struct loop *l, const struct submitted *g, double *loss)
 
 /* --- between steps --- */
 
-static double elapsed(const struct loop *l)
-{
-	return l->seconds_before + io_seconds() - l->start;
-}
-
 static int64_t samples_seen(const struct loop *l, const struct clock *c)
 {
 	return c->epoch * loop_epoch_samples(l) +
 	       loader_samples_before(l->s->train, c->epoch, c->batch);
-}
-
-/* Returns rc, which is of a line of the journal or of a deferred plan. If it is a failure, the run
- * ends with a checkpoint: what was learned is whole. */
-static int save_on_failure(struct loop *l, int rc)
-{
-	l->worth_saving |= rc < 0;
-	return rc;
 }
 
 /* Whether the validation is the best so far, and what follows for the rate. All ranks alike. */
@@ -121,7 +110,8 @@ static int validate(struct loop *l)
 	struct evaluation *e = &l->result->evaluation;
 	struct buf line = BUF_INIT;
 	bool larger;
-	TRY(save_on_failure(l, deferred_evaluation(l->s)));
+	TRY(loop_save_on_failure(l, deferred_evaluation(l->s)));
+	snapshot_settle(l->snapshot);
 	TRY(replicas_average(l->comm, l->s->store, l->c->parallel.average_statistics));
 	double start = io_seconds();
 	int rc = evaluate(l->s, e);
@@ -142,56 +132,8 @@ static int validate(struct loop *l)
 	buf_release(&line);
 	watch_validation(l);
 	struct journal_at at = { l->clock.step, l->clock.epoch, samples_seen(l, &l->clock),
-		elapsed(l) };
-	return !l->first ? 0 : save_on_failure(l, journal_validation(l->journal, &at, e));
-}
-
-/* Before rank 0 saves: finishes lagged all-reduces, compares parameters, and makes running
- * statistics the same on all ranks. */
-static int prepare_save(struct loop *l)
-{
-	TRY(reduction_flush(&l->s->reduction, l->s->store, l->s->train_plan[0]));
-	TRY(replicas_compare(l->comm, l->s->store));
-	return replicas_average(l->comm, l->s->store, l->c->parallel.average_statistics);
-}
-
-static int save(struct loop *l)
-{
-	l->clock.seconds = elapsed(l);
-	l->saved_at = io_seconds();
-	double metric = l->evaluated_step == l->clock.step ? l->metric : NAN;
-	TRY(state_save(l->s, l->ckpt, &l->clock, target_metric(l->c), metric));
-	l->saved_step = l->clock.step;
-	return 0;
-}
-
-static int note_durable(struct loop *l)
-{
-	struct ckpt_done done;
-	while (l->first && ckpt_poll(l->ckpt, &done)) {
-		l->safe = true;
-		resume_point_set(&l->durable, done.id, done.step);
-		job_end_longest(&l->job_end, &l->job_end.save, done.seconds);
-		TRY(save_on_failure(l, journal_checkpoint(l->journal, &done)));
-	}
-	return 0;
-}
-
-/* A failed save does not end training: older versions are intact, the next save tries again. */
-static void warn_unsaved(int mark)
-{
-	for (int i = mark; i < err_count(); i++)
-		warn("%s; training goes on, the last good checkpoint is in place", err_get(i)->text);
-	err_truncate(mark);
-}
-
-static int save_or_warn(struct loop *l)
-{
-	TRY(prepare_save(l));
-	int mark = err_count();
-	if (l->first && save(l) < 0)
-		warn_unsaved(mark);
-	return 0;
+		loop_elapsed(l) };
+	return !l->first ? 0 : loop_save_on_failure(l, journal_validation(l->journal, &at, e));
 }
 
 /* --- reporting --- */
@@ -226,7 +168,7 @@ static int report_left_out(struct loop *l, const struct submitted *g, double los
 	left_out_json(l->left_out, l->guard, loss, &text);
 	int rc = journal_skipped(l->journal, g->clock.step, text.data);
 	buf_release(&text);
-	return save_on_failure(l, rc);
+	return loop_save_on_failure(l, rc);
 }
 
 static void show_progress(struct loop *l, const struct submitted *g, double loss)
@@ -257,7 +199,7 @@ static int report_step(struct loop *l, const struct submitted *g, double loss)
 		return 0;
 	struct jsonl_step line = { .step = g->clock.step, .epoch = epoch_of(&g->clock), .loss = loss,
 		.learning_rate = schedule_rate(&l->c->schedule, &l->schedule, g->clock.step - 1),
-		.samples_per_second = (double)g->samples / l->step_seconds, .seconds = elapsed(l),
+		.samples_per_second = (double)g->samples / l->step_seconds, .seconds = loop_elapsed(l),
 		.samples = samples_seen(l, &g->clock), .loss_scale = l->scaling[LOSS_SCALE_NOW],
 		.guarded = guard_wanted(l->c), .skipped = skipped(l) };
 	if (l->s->ntrain_size) {
@@ -265,7 +207,7 @@ static int report_step(struct loop *l, const struct submitted *g, double loss)
 		line.size = x->d + 1;
 		line.axes = x->nd - 1;
 	}
-	return save_on_failure(l, journal_step(l->journal, &line));
+	return loop_save_on_failure(l, journal_step(l->journal, &line));
 }
 
 /* Asks the scheduler after the first step, since the query may take seconds. */
@@ -282,12 +224,13 @@ static void say_job_end(struct loop *l)
 static int update_rates(struct loop *l, bool end)
 {
 	struct journal_at at = { l->clock.step, l->clock.epoch, samples_seen(l, &l->clock),
-		elapsed(l) };
+		loop_elapsed(l) };
 	bool steps = l->rates.steps > 0;
 	rates_update(&l->rates, l->comm, at.samples, at.seconds);
 	if (l->first && steps)
-		TRY(save_on_failure(l, journal_rates(l->journal, &at, &l->rates, l->sample_flops)));
-	return save_on_failure(l, slow_watch_look(&l->slow, &l->rates, l->journal, &at, end));
+		TRY(loop_save_on_failure(l, journal_rates(l->journal, &at, &l->rates,
+		                                          l->sample_flops)));
+	return loop_save_on_failure(l, slow_watch_look(&l->slow, &l->rates, l->journal, &at, end));
 }
 
 /* --- the loop --- */
@@ -295,8 +238,8 @@ static int update_rates(struct loop *l, bool end)
 /* submitted: the last step launched, or attempted. */
 static int explain_failure(struct loop *l, int rc, int64_t submitted)
 {
-	return note_durable(l) < 0 ? rc : gpu_failure_explain(rc, l->s, l->clock.step - l->nsubmitted,
-	                                                      submitted, &l->durable);
+	return loop_note_durable(l) < 0 ? rc :
+	       gpu_failure_explain(rc, l->s, l->clock.step - l->nsubmitted, submitted, &l->durable);
 }
 
 static void measure_step(struct loop *l, const struct submitted *g)
@@ -353,7 +296,7 @@ static int retire_step(struct loop *l)
 	struct submitted g;
 	double loss;
 	TRY(retire_oldest(l, &g, &loss));
-	TRY(save_on_failure(l, journal_start(l->journal)));
+	TRY(loop_save_on_failure(l, journal_start(l->journal)));
 	if (l->report && l->nsubmitted == 0)
 		TRY(update_rates(l, false));
 	TRY(report_left_out(l, &g, loss));
@@ -377,7 +320,7 @@ static int step(struct loop *l, int64_t number)
 	if (rc < 0)
 		return explain_failure(l, rc, l->clock.step + 1);
 	vote_alone(l);
-	if (l->overlapped && number > 1 && !l->stop && !l->save && !l->report &&
+	if (l->overlapped && number > 1 && !l->stop && !l->save && !l->save_local && !l->report &&
 	    !loop_finished(l, &l->clock) && !loop_validation_due(l))
 		return l->nsubmitted == READBACK_DEPTH ? retire_step(l) : 0;
 	return retire_all(l);
@@ -408,7 +351,7 @@ static int write_trace(const struct loop *l, int64_t done)
 /* Directly after the validation, so that the version knows its metric. */
 static int save_best(struct loop *l)
 {
-	return l->best && l->c->checkpoint.keep.best ? save_or_warn(l) : 0;
+	return l->best && l->c->checkpoint.keep.best ? loop_save(l, false) : 0;
 }
 
 static int run(struct loop *l)
@@ -419,18 +362,20 @@ static int run(struct loop *l)
 	for (int64_t done = 1; !loop_finished(l, &l->clock) && !l->result->target_reached &&
 	     !validations_exhausted(&l->clock.validations, l->c); done++) {
 		if (l->clock.batch + loop_step_batches(l) == l->batches)
-			TRY(save_on_failure(l, deferred_short_batch(l->s)));
+			TRY(loop_save_on_failure(l, deferred_short_batch(l->s)));
 		TRY(step(l, done));
 		if (done == 1 && l->first)
 			say_job_end(l);
 		if (loop_validation_due(l))
 			TRY(validate(l));
 		if (l->save)
-			TRY(save_or_warn(l));
+			TRY(loop_save(l, false));
 		else
 			TRY(save_best(l));
+		if (l->save_local && l->saved_local_step != l->clock.step)
+			TRY(loop_save(l, true));
 		l->best = false;
-		TRY(note_durable(l));
+		TRY(loop_note_durable(l));
 		TRY(write_trace(l, done));
 		if (l->stop) {
 			l->result->stopped = true;
@@ -444,30 +389,9 @@ static int run(struct loop *l)
 	return 0;
 }
 
-/* It is an error if the state at the end cannot be saved; a failure of an earlier save is not. */
-static int save_at_end(struct loop *l)
-{
-	int mark = err_count();
-	bool saved = l->saved_step == l->clock.step;
-	TRY(save_on_failure(l, journal_start(l->journal)));
-	if (comm_many(l->comm))
-		comm_broadcast(l->comm, &saved, sizeof saved, 0, "whether the end is saved");
-	if (!saved)
-		TRY(prepare_save(l));
-	if (!l->first)
-		return 0;
-	if (!saved) {
-		if (ckpt_wait(l->ckpt) < 0)
-			warn_unsaved(mark);
-		TRY(save(l));
-	}
-	TRY(ckpt_wait(l->ckpt));
-	return note_durable(l);
-}
-
 static int finish_run(struct loop *l)
 {
-	TRY(save_at_end(l));
+	TRY(loop_save_at_end(l));
 	return update_rates(l, true);
 }
 
@@ -480,18 +404,17 @@ static void rescue(struct loop *l)
 		if (retire_oldest(l, &g, &loss) < 0)
 			return;
 	if (l->clock.step == 0 ||
-	    reduction_flush(&l->s->reduction, l->s->store, l->s->train_plan[0]) < 0 || !l->first ||
-	    (l->saved_step != l->clock.step && save(l) < 0))
+	    reduction_flush(&l->s->reduction, l->s->store, l->s->train_plan[0]) < 0 || !l->first)
 		return;
-	l->safe |= ckpt_wait(l->ckpt) == 0;
+	loop_save_alone(l);
 }
 
 int train(struct session *s, const struct train_options *o, struct train_result *r)
 {
 	struct loop l = { .s = s, .c = s->config, .comm = s->comm, .first = comm_first(s->comm),
-		.start = io_seconds(), .saved_at = io_seconds(),
-		.saved_step = -1, .evaluated_step = -1, .watched_step = -1, .result = r,
-		.job_end.at = INFINITY, .prefetched.loader = s->train,
+		.start = io_seconds(), .saved_at = io_seconds(), .saved_local_at = io_seconds(),
+		.saved_step = -1, .saved_local_step = -1, .evaluated_step = -1, .watched_step = -1,
+		.result = r, .job_end.at = INFINITY, .prefetched.loader = s->train,
 		.trace = o->trace, .trace_steps = o->trace_steps,
 		.clock.metric = NAN };
 	memset(r, 0, sizeof *r);
@@ -501,6 +424,7 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 	l.progress = progress_new(l.first ? o->progress : PROGRESS_NONE);
 	signals_watch();
 	rates_begin(&l.rates, s);
+	pace_begin(&l.pace, l.c->checkpoint.every.failures);
 	slow_watch_begin(&l.slow, s);
 	int rc = loop_prepare(&l, o);
 	if (rc == 0)
@@ -524,7 +448,9 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 	r->gave_up = validations_exhausted(&l.clock.validations, l.c);
 	r->sample_flops = l.sample_flops;
 	journal_close(l.journal);
+	ckpt_close(l.local);
 	ckpt_close(l.ckpt);
+	snapshot_free(l.snapshot);
 	progress_free(l.progress);
 	return rc;
 }

@@ -4,6 +4,10 @@
  * state, and all ranks agree on the outcome. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/io.h"
@@ -13,6 +17,7 @@
 #include "plan/describe_sources.h"
 #include "plan/reduction.h"
 #include "train/changes.h"
+#include "train/levels.h"
 #include "train/loop_state.h"
 #include "train/ranks.h"
 
@@ -26,59 +31,135 @@ int64_t loop_epoch_samples(const struct loop *l)
 	return loader_samples_before(l->s->train, 0, l->batches);
 }
 
-/* id: the checkpoint that the run goes on from, "" if none. */
-static int resume_or_start(struct loop *l, const struct train_options *o, const char *dir,
-                           char id[64])
+/* r: of a version. Only from one in the run's store steps can be made again; one from a host's disk
+ * is still to be saved there, also by a run that has nothing more to do. */
+static int go_on_from(struct loop *l, const struct state_resumed *r)
 {
-	struct ckpt_version *v = NULL;
-	bool found = false;
-	id[0] = '\0';
-	if (o->resume) {
-		TRY(state_load(l->s, dir, o->resume, &l->clock, &found, id));
-		l->safe = found;
-		l->saved_step = found ? l->clock.step : -1;
-		resume_point_set(&l->durable, id, l->clock.step);
-		if (found)
-			TRY(reduction_resume(&l->s->reduction, l->s->store, l->s->train_plan[0]));
-		if (found)
-			progress_say(l->progress, "resuming from checkpoint %s (step %" PRId64 ")", id,
-			             l->clock.step);
-		else
-			progress_say(l->progress, "no checkpoint in '%s' yet: starting from the beginning",
-			             dir);
-		return found ? 0 : state_begin_averages(l->s->store);
-	}
-	if (l->first)
-		TRY(ckpt_load(&v, dir, "auto"));
-	if (!v)
-		return state_begin_averages(l->s->store);
-	int64_t at = ckpt_version_state(v)->step;
-	ckpt_version_free(v);
-	return ERR(E_CANTCREATE, NULL, "'%s' holds a run already, with a checkpoint of step %" PRId64
-	           "; continue it with --resume, choose another folder with --set "
-	           "run.dir=DIR, or remove it", l->c->run.dir, at);
+	struct buf from = BUF_INIT;
+	l->safe = true;
+	if (r->rank < 0) {
+		l->saved_step = l->clock.step;
+		resume_point_set(&l->durable, r->id, l->clock.step);
+	} else
+		buf_printf(&from, ", from the disk of rank %d's host", r->rank);
+	progress_say(l->progress, "resuming from checkpoint %s (step %" PRId64 "%s)", r->id,
+	             l->clock.step, from.len ? from.data : "");
+	buf_release(&from);
+	return reduction_resume(&l->s->reduction, l->s->store, l->s->train_plan[0]);
 }
 
-/* id: as of resume_or_start. */
-static int open_files(struct loop *l, const char *dir, const char *id)
+/* r: the checkpoint that the run goes on from, its id "" if none. */
+static int resume_or_start(struct loop *l, const struct train_options *o, const char *dir,
+                           struct state_resumed *r)
+{
+	struct ckpt_version *v = NULL;
+	struct levels levels;
+	*r = (struct state_resumed){ .rank = -1 };
+	if (o->resume) {
+		TRY(state_resume(l->s, dir, l->local_folder, o->resume, &l->clock, r));
+		l->newest = r->newest;
+		if (r->found)
+			return go_on_from(l, r);
+		progress_say(l->progress, "no checkpoint in '%s' yet: starting from the beginning", dir);
+		return state_begin_averages(l->s->store);
+	}
+	levels_look(&levels, l->comm, l->local_folder, NULL, NULL);
+	if (l->first)
+		TRY(ckpt_load(&v, dir, "auto"));
+	if (!v && levels.root < 0)
+		return state_begin_averages(l->s->store);
+	int64_t at = v ? ckpt_version_state(v)->step : levels.step;
+	ckpt_version_free(v);
+	return ERR(E_CANTCREATE, NULL, "'%s' holds a run already, with a checkpoint of step %" PRId64
+	           "%s; continue it with --resume, choose another folder with --set "
+	           "run.dir=DIR, or remove it", l->c->run.dir, at, v ? "" : " on a host's own disk");
+}
+
+/* id: as of go_on_from. */
+static int open_files(struct loop *l, const char *dir, const char *id,
+                      const struct ckpt_share *share)
 {
 	const struct run_config *c = l->c;
 	/* refuses a folder that another process trains in */
-	TRY(ckpt_open(&l->ckpt, dir, &c->checkpoint));
+	TRY(ckpt_open(&l->ckpt, dir, &c->checkpoint, share));
 	TRY(changes_finish(c, *id));
-	ckpt_set_parent(l->ckpt, id);
+	if (*id)
+		ckpt_resumed(l->ckpt, id);
 	return journal_open(&l->journal, c->run.dir, c->report.tensorboard, l->clock.step);
+}
+
+/* Ranks that see the files of rank 0 write their share of each version. Collective. */
+static int open_shares(struct loop *l, const char *dir, struct ckpt_share *share)
+{
+	char seen[CKPT_RUN];
+	double blind = 0;
+	if (!comm_many(l->comm))
+		return 0;
+	ckpt_run_of(dir, seen);
+	blind = !l->first && strcmp(seen, l->run) != 0;
+	comm_max(l->comm, &blind, 1, "whether all ranks see the checkpoints");
+	if (blind > 0) {
+		share->ranks = 1;
+		if (l->first)
+			ckpt_alone(l->ckpt);
+		return 0;
+	}
+	return ranks_agree(l->comm, l->first ? 0 : ckpt_open(&l->ckpt, dir, &l->c->checkpoint, share),
+	                   "opening the checkpoints");
+}
+
+/* What all ranks of this job have in common and no other job: rank 0's process and time. */
+static void name_job(struct loop *l, char save[32])
+{
+	snprintf(save, 32, "%08x%06x", (unsigned)time(NULL), (unsigned)getpid() & 0xffffff);
+	if (comm_many(l->comm))
+		comm_broadcast(l->comm, save, 32, 0, "the name of the job's checkpoints");
+}
+
+/* Which run this is, and with it where this host has versions of its own. */
+static void find_run(struct loop *l, const char *run)
+{
+	snprintf(l->run, sizeof l->run, "%s", l->first ? run : "");
+	if (comm_many(l->comm))
+		comm_broadcast(l->comm, l->run, sizeof l->run, 0, "which run this is");
+	l->local_folder = levels_folder(l->c->arena, &l->c->checkpoint.local, l->comm, l->run);
+}
+
+static int open_local(struct loop *l, const struct state_resumed *r, const char *job)
+{
+	TRY(levels_open(&l->local, l->comm, &l->c->checkpoint, l->local_folder, l->run, job));
+	if (l->local && r->rank >= 0 && (!l->comm || l->comm->local_rank == 0))
+		ckpt_resumed(l->local, r->id);
+	return 0;
+}
+
+static int open_stores(struct loop *l, const struct train_options *o, const char *dir)
+{
+	char name[32], run[CKPT_RUN] = "";
+	struct ckpt_share share = { l->comm ? l->comm->rank : 0, comm_count(l->comm), name };
+	struct state_resumed from;
+	name_job(l, name);
+	TRY(ranks_agree(l->comm, l->first ? io_mkdirs(l->c->run.dir) : 0, "making the run's folder"));
+	if (l->first)
+		ckpt_run_of(dir, run);
+	find_run(l, run);
+	TRY(ranks_agree(l->comm, resume_or_start(l, o, dir, &from), "the checkpoint to go on from"));
+	snprintf(l->parent, sizeof l->parent, "%s", from.id);
+	TRY(ranks_agree(l->comm, l->first ? open_files(l, dir, from.id, &share) : 0,
+	                "opening the run's files"));
+	find_run(l, l->first ? ckpt_run(l->ckpt) : "");
+	TRY(open_shares(l, dir, &share));
+	return open_local(l, &from, name);
 }
 
 static int open_run(struct loop *l, const struct train_options *o)
 {
-	const struct run_config *c = l->c;
-	char *dir = io_join(c->run.dir, "checkpoints"), id[64];
-	int rc = ranks_agree(l->comm, l->first ? io_mkdirs(c->run.dir) : 0, "making the run's folder");
-	if (rc == 0)
-		rc = ranks_agree(l->comm, resume_or_start(l, o, dir, id), "the checkpoint to go on from");
-	if (rc == 0)
-		rc = ranks_agree(l->comm, l->first ? open_files(l, dir, id) : 0, "opening the run's files");
+	char *dir = io_join(l->c->run.dir, "checkpoints");
+	const int rc = open_stores(l, o, dir);
+	if (rc == 0 && (l->ckpt || l->local)) {
+		l->snapshot = snapshot_new(l->s);
+		l->config_text = changes_text(l->c);
+	}
 	mem_free(dir);
 	return rc;
 }

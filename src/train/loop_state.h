@@ -13,6 +13,7 @@
 #include "train/journal.h"
 #include "train/left_out.h"
 #include "train/loop.h"
+#include "train/pace.h"
 #include "train/gpu_failure.h"
 #include "train/slow_watch.h"
 
@@ -35,7 +36,14 @@ struct loop {
 	bool first;                    /* this is rank 0, or alone */
 	struct journal *journal;       /* these three: of rank 0, else NULL or silent */
 	struct progress *progress;
-	struct ckpt_store *ckpt;
+	struct ckpt_store *ckpt;       /* also of ranks that write their share; else NULL */
+	struct ckpt_store *local;      /* on this host's disk (train/levels.h), or NULL */
+	const char *local_folder;      /* NULL without checkpoint.local */
+	char run[CKPT_RUN];            /* the run's id; "" if it begins */
+	char parent[64];               /* of the next version; of rank 0 */
+	struct ckpt_age newest;        /* of the versions so far; of rank 0 */
+	struct snapshot *snapshot;     /* likewise */
+	const char *config_text;       /* for versions; in the config's arena */
 	struct clock clock;            /* after the last submitted step */
 	struct submitted submitted[READBACK_DEPTH];
 	int nsubmitted;
@@ -47,7 +55,9 @@ struct loop {
 	double start, began;           /* io_seconds at the beginning of this run; when the first rank's
 	                                * process began */
 	double seconds_before;         /* of earlier runs, from the checkpoint */
-	double saved_at;
+	double saved_at, saved_local_at;
+	double stall;                  /* seconds that the newest save has kept training */
+	struct pace pace;
 	double scaling[LOSS_SCALE_STATE]; /* of the loss; all zero if there is none */
 	double guard[GUARD_TOLD];      /* op/update/step_guard.h, after the last step read back */
 	enum left_out left_out;        /* whether that one was */
@@ -67,10 +77,11 @@ struct loop {
 	bool safe;                     /* a complete checkpoint is on disk */
 	struct resume_point durable;   /* the newest of them that this process knows */
 	int64_t saved_step;            /* -1: none in this run */
+	int64_t saved_local_step;      /* likewise, on hosts' disks */
 	int64_t evaluated_step;
 	int64_t watched_step;          /* of the last validation that clock.validations has counted */
 	bool best;                     /* a validation since the last save was better than any before */
-	bool stop, save, report;       /* the ranks' votes, agreed upon with this step */
+	bool stop, save, save_local, report;   /* the ranks' votes, agreed upon with this step */
 	double metric;                 /* last value of the watched metric, larger is better */
 	struct train_result *result;
 	const char *trace;             /* file for the record of the first steps, or NULL */
@@ -87,11 +98,32 @@ struct loop {
 int64_t loop_step_batches(const struct loop *l);
 /* Gives the next step to the device and moves the clock. number: which of this run, from 1. */
 int loop_submit(struct loop *l, int64_t number);
-/* c: after a step. */
+/* c: after a step. Whether a version is due, and one on hosts' disks; of rank 0. */
 bool loop_save_due(const struct loop *l, const struct clock *c);
+bool loop_save_local_due(const struct loop *l, const struct clock *c);
 bool loop_finished(const struct loop *l, const struct clock *c);
 bool loop_validation_due(const struct loop *l);
 bool loop_stop_wanted(void);
+
+/* --- saving (loop_save.c) --- */
+
+/* Seconds of training so far, over all runs. */
+double loop_elapsed(const struct loop *l);
+/* Returns rc, which is of a line of the journal or of a deferred plan. If it is a failure, the run
+ * ends with a checkpoint: what was learned is whole. */
+int loop_save_on_failure(struct loop *l, int rc);
+/* Notes the saves that have become durable. Before the next save: the times are those of the
+ * last. */
+int loop_note_durable(struct loop *l);
+/* Begins a version of the state as it is. One that cannot be saved does not end training: older
+ * versions are intact, and the next save tries again. only_local: on hosts' disks alone.
+ * Collective. */
+int loop_save(struct loop *l, bool only_local);
+/* The last version, and its end. It is an error if that cannot be saved; a failure of an earlier
+ * save is not. Collective. */
+int loop_save_at_end(struct loop *l);
+/* Rank 0, where the others may not come: saves without them. */
+void loop_save_alone(struct loop *l);
 
 /* --- before the first (loop_begin.c) --- */
 

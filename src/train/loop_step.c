@@ -29,8 +29,15 @@ static struct clock after(const struct loop *l, int64_t batches)
 bool loop_save_due(const struct loop *l, const struct clock *c)
 {
 	struct ckpt_clock now = { .step = c->step, .epoch = c->epoch, .epoch_end = c->batch == 0,
-		.seconds = io_seconds() - l->saved_at };
-	return ckpt_due(&l->c->checkpoint, &now);
+		.seconds = io_seconds() - l->saved_at, .interval = l->pace.interval };
+	return ckpt_due(&l->c->checkpoint.every, &now);
+}
+
+bool loop_save_local_due(const struct loop *l, const struct clock *c)
+{
+	struct ckpt_clock now = { .step = c->step, .epoch = c->epoch, .epoch_end = c->batch == 0,
+		.seconds = io_seconds() - l->saved_local_at };
+	return l->c->checkpoint.local.dir && ckpt_due(&l->c->checkpoint.local.every, &now);
 }
 
 bool loop_stop_wanted(void)
@@ -68,6 +75,7 @@ static int forward_backward(struct loop *l, const struct batch *b, int64_t micro
 		.first = b->first - loader_samples_before(l->s->train, l->clock.epoch, l->clock.batch),
 		.absent = b->absent,
 		.stop = last && loop_stop_wanted(), .save = last && l->first && loop_save_due(l, next),
+		.save_local = last && l->first && loop_save_local_due(l, next),
 		.report = last && l->first && rates_due(&l->rates),
 		.rate = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step) };
 	double start = io_seconds();

@@ -23,26 +23,32 @@ static int look(const struct store_entry *e, void **room, void **bytes)
 	return device_get(e->dev, *bytes, e->data, e->bytes);
 }
 
-static int broadcast_entry(struct comm *c, struct store_entry *e)
+static int broadcast_entry(struct comm *c, struct store_entry *e, int root)
 {
 	void *room, *bytes;
 	int rc = look(e, &room, &bytes);
 	store_touch(e);
-	comm_broadcast(c, bytes, e->bytes, 0, "the parameters of rank 0");
+	comm_broadcast(c, bytes, e->bytes, root, "the parameters of one rank");
 	if (room && rc == 0)
 		rc = device_put(e->dev, e->data, bytes, e->bytes);
 	mem_free(room);
 	return rc;
 }
 
-int replicas_begin(struct comm *c, struct store *s)
+int replicas_begin_from(struct comm *c, struct store *s, int root)
 {
 	int rc = 0;
 	for (int i = 0; comm_many(c) && i < store_count(s); i++) {
-		int one = state_is_kept(store_at(s, i)->use) ? broadcast_entry(c, store_at(s, i)) : 0;
+		struct store_entry *e = store_at(s, i);
+		int one = state_is_kept(e->use) ? broadcast_entry(c, e, root) : 0;
 		rc = rc ? rc : one;
 	}
-	return ranks_agree(c, rc, "the parameters of rank 0");
+	return ranks_agree(c, rc, "the parameters of one rank");
+}
+
+int replicas_begin(struct comm *c, struct store *s)
+{
+	return replicas_begin_from(c, s, 0);
 }
 
 /* --- running statistics --- */

@@ -10,8 +10,10 @@
 #include "backend/store.h"
 #include "comm/comm.h"
 
-/* Gives all ranks the values of rank 0, as after a checkpoint was loaded there. */
+/* Gives all ranks the values of rank 0, or of rank `root`, as after a checkpoint was loaded
+ * there. */
 int replicas_begin(struct comm *c, struct store *s);
+int replicas_begin_from(struct comm *c, struct store *s, int root);
 /* Gives all ranks one set of running statistics, before a
  * validation or a checkpoint: rank 0's, or the mean of all. */
 int replicas_average(struct comm *c, struct store *s, bool average);

@@ -82,7 +82,9 @@ static int between(struct loop *l)
 	const bool validation = loop_validation_due(l);
 	const struct ckpt_clock now = { .step = l->clock.step, .epoch = l->clock.epoch,
 		.epoch_end = l->clock.batch == 0 };
-	if (validation || ckpt_due(&l->c->checkpoint, &now))
+	const struct ckpt_config *c = &l->c->checkpoint;
+	const bool local = c->local.dir && ckpt_due(&c->local.every, &now);
+	if (validation || local || ckpt_due(&c->every, &now))
 		TRY(replicas_average(l->comm, l->s->store, l->c->parallel.average_statistics));
 	return validation && schedule_watches(&l->c->schedule) ? validate(l) : 0;
 }

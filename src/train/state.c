@@ -14,9 +14,11 @@
 #include "base/mem.h"
 #include "plan/describe_sources.h"
 #include "plan/guard.h"
+#include "train/levels.h"
 #include "train/opening.h"
 #include "train/ranks.h"
 #include "train/replicas.h"
+#include "train/shared_read.h"
 #include "train/trained_on.h"
 
 /* Samples of all ranks in a micro-batch; what positions count. */
@@ -25,24 +27,21 @@ static int64_t global_batch(const struct session *s)
 	return config_rank_batch(s->config) * comm_count(s->comm);
 }
 
-static int collect(struct session *s, struct arena *a, const struct ckpt_tensor **out, int *n)
+/* The copy is made once, by the thread of the store that is asked first. */
+static int save_to(const struct state_stores *to, struct ckpt_state *state)
 {
-	struct ckpt_tensor *t = ARENA_ARRAY(a, struct ckpt_tensor, store_count(s->store));
-	*n = 0;
-	*out = t;
-	for (int i = 0; i < store_count(s->store); i++) {
-		const struct store_entry *e = store_at(s->store, i);
-		if (!state_is_kept(e->use))
-			continue;
-		void *plain = arena_alloc(a, (size_t)shape_count(&e->shape) * dtype_size(e->dtype));
-		TRY(store_get(e, e->dtype, plain));
-		t[(*n)++] = (struct ckpt_tensor){ e->name, e->dtype, e->shape, plain, store_is_weight(e) };
+	int local = 0, run = 0;
+	if (to->local) {
+		local = ckpt_save(to->local, state);
+		state->fill = local < 0 ? state->fill : snapshot_await;
 	}
-	return 0;
+	if (to->run)
+		run = ckpt_save(to->run, state);
+	return run ? run : local;
 }
 
-int state_save(struct session *s, struct ckpt_store *store, const struct clock *c,
-               const char *metric_name, double metric)
+int state_save(struct session *s, const struct state_stores *to, struct snapshot *snapshot,
+               const struct clock *c, const struct state_texts *texts)
 {
 	struct arena *a = arena_new();
 	struct trained_on on = trained_on_write(s, a);
@@ -63,14 +62,19 @@ int state_save(struct session *s, struct ckpt_store *store, const struct clock *
 		{ TRAINED_ON_SET, on.set },
 		{ TRAINED_ON_TRANSFORMS, on.transforms },
 		{ TRAINED_ON_TARGET_TRANSFORMS, on.target_transforms },
+		{ TRAINED_ON_UNSCALING, on.unscaling },
 	};
 	validations_write(&c->validations, s->config, a, scalars);
-	struct ckpt_state state = { .step = c->step, .epoch = c->epoch, .metric = metric,
-		.metric_name = metric_name, .nscalars = sizeof scalars / sizeof *scalars,
-		.scalar = scalars };
-	int rc = collect(s, a, &state.tensor, &state.ntensors);
+	const char *meta[TRAINED_ON_META];
+	struct ckpt_state state = { .step = c->step, .epoch = c->epoch, .age = texts->age,
+		.metric = texts->metric, .metric_name = texts->metric_name, .nmetrics = texts->nmetrics,
+		.metrics = texts->metrics, .config = texts->config, .program = texts->program,
+		.data = arena_printf(a, "%016" PRIx64, dataset_fingerprint(s->train_set)),
+		.nscalars = sizeof scalars / sizeof *scalars, .scalar = scalars,
+		.nmeta = trained_on_meta(s, a, meta), .meta = meta };
+	int rc = snapshot_take(snapshot, &state);
 	if (rc == 0)
-		rc = ckpt_save(store, &state);
+		rc = save_to(to, &state);
 	buf_release(&order);
 	arena_free(a);
 	return rc;
@@ -91,12 +95,67 @@ static int restore_from(const struct ckpt_version *v, const struct ckpt_tensor *
 	return store_set(e, t->dtype, t->data);
 }
 
+/* --- parameters that were, or are, frozen --- */
+
+/* Parameters of rate 0 have no moments (optim/optimizers.c). A moment that only one of version and
+ * network has is one of these if its name is that of a parameter that both have, with a leaf that
+ * the other has of other parameters: then the optimizer is the same. */
+
+static bool ends_in(const char *name, const char *leaf)
+{
+	const size_t n = strlen(name), end = strlen(leaf);
+	return n > end && strcmp(name + n - end, leaf) == 0;
+}
+
+/* The parameter of the store that a moment's name begins with, or NULL; *leaf: the rest. */
+static struct store_entry *param_of(const struct store *store, const char *name, const char **leaf)
+{
+	char param[512];
+	*leaf = strrchr(name, '.');
+	if (!*leaf || *leaf - name >= (ptrdiff_t)sizeof param)
+		return NULL;
+	snprintf(param, sizeof param, "%.*s", (int)(*leaf - name), name);
+	struct store_entry *e = store_find(store, param);
+	return e && e->role == ROLE_PARAM ? e : NULL;
+}
+
+static bool was_frozen(const struct ckpt_version *v, const struct store *store,
+                       const struct store_entry *e)
+{
+	const struct ckpt_state *state = ckpt_version_state(v);
+	const char *leaf;
+	const struct store_entry *param = param_of(store, e->name, &leaf);
+	if (!param || e->role == ROLE_PARAM || ckpt_version_find(v, e->name) ||
+	    !ckpt_version_find(v, param->name))
+		return false;
+	for (int i = 0; i < state->ntensors; i++)
+		if (!state->tensor[i].weight && ends_in(state->tensor[i].name, leaf))
+			return true;
+	return false;
+}
+
+static bool is_frozen(const struct store *store, const struct ckpt_tensor *t)
+{
+	const char *leaf;
+	if (t->weight || !param_of(store, t->name, &leaf))
+		return false;
+	for (int i = 0; i < store_count(store); i++) {
+		const struct store_entry *e = store_at(store, i);
+		if (e->role != ROLE_PARAM && state_is_kept(e->use) && ends_in(e->name, leaf))
+			return true;
+	}
+	return false;
+}
+
 /* What goes on from zero where a checkpoint has none, or one of another window: of a run that
- * leaves out steps from now on. */
-static bool may_begin(const struct ckpt_version *v, const struct store_entry *e)
+ * leaves out steps from now on, or trains what was frozen. */
+static bool may_begin(const struct ckpt_version *v, const struct store *store,
+                      const struct store_entry *e)
 {
 	const struct ckpt_tensor *t = ckpt_version_find(v, e->name);
-	return strcmp(e->name, GUARD_STATE) == 0 && (!t || !shape_equal(&t->shape, &e->shape));
+	if (strcmp(e->name, GUARD_STATE) == 0)
+		return !t || !shape_equal(&t->shape, &e->shape);
+	return was_frozen(v, store, e);
 }
 
 static int restore_entry(const struct ckpt_version *v, struct store_entry *e)
@@ -109,9 +168,10 @@ static const char *average_of(struct arena *a, const struct store_entry *e)
 	return arena_printf(a, "%s." AVERAGE_LEAF, e->name);
 }
 
-static int restore_kept(const struct ckpt_version *v, struct store_entry *e)
+static int restore_kept(const struct ckpt_version *v, const struct store *store,
+                        struct store_entry *e)
 {
-	if (!may_begin(v, e))
+	if (!may_begin(v, store, e))
 		return restore_entry(v, e);
 	void *zeros = mem_calloc((size_t)shape_count(&e->shape), dtype_size(e->dtype));
 	int rc = store_set(e, e->dtype, zeros);
@@ -169,7 +229,8 @@ static int refuse_foreign(const struct ckpt_version *v, const struct store *stor
 	const struct ckpt_state *state = ckpt_version_state(v);
 	for (int i = 0; i < state->ntensors; i++)
 		if (!store_find(store, state->tensor[i].name) &&
-		    strcmp(state->tensor[i].name, GUARD_STATE) != 0)
+		    strcmp(state->tensor[i].name, GUARD_STATE) != 0 &&
+		    !is_frozen(store, &state->tensor[i]))
 			return ERR(E_CONFIG, NULL,
 			           "checkpoint '%s' has a tensor '%s' that this network has not",
 			           ckpt_version_id(v), state->tensor[i].name);
@@ -309,7 +370,7 @@ static int restore(struct session *s, const struct ckpt_version *v, struct clock
 	compare_threads(s, v);
 	for (int i = 0; i < store_count(s->store); i++)
 		if (state_is_kept(store_at(s->store, i)->use))
-			TRY(restore_kept(v, store_at(s->store, i)));
+			TRY(restore_kept(v, s->store, store_at(s->store, i)));
 	TRY(validations_read(&c->validations, s->config, v));
 	TRY(number(v, "seconds", &c->seconds));
 	c->step = ckpt_version_state(v)->step;
@@ -322,7 +383,7 @@ static int load(struct session *s, const char *dir, const char *which, struct cl
                 char id[64])
 {
 	struct ckpt_version *v;
-	TRY(ckpt_load(&v, dir, which));
+	TRY(shared_read(&v, s->comm, dir, which));
 	*found = v != NULL;
 	if (!v)
 		return 0;
@@ -332,33 +393,122 @@ static int load(struct session *s, const char *dir, const char *which, struct cl
 	return rc;
 }
 
-/* What rank 0 has read, to be broadcast. */
+/* What one rank has read, to be broadcast. */
 struct loaded {
 	struct clock clock;
 	bool found;
 	char id[64];
 };
 
+static int share_loaded(struct session *s, const struct loaded *mine, int rc, int root,
+                        struct loaded *out)
+{
+	*out = *mine;
+	TRY(ranks_agree(s->comm, rc, "reading the checkpoint"));
+	if (comm_many(s->comm))
+		comm_broadcast(s->comm, out, sizeof *out, root, "the checkpoint's position");
+	return out->found ? replicas_begin_from(s->comm, s->store, root) : 0;
+}
+
 int state_load(struct session *s, const char *dir, const char *which, struct clock *c, bool *found,
                char id[64])
 {
 	struct loaded l = { .clock = *c };
-	int rc = comm_first(s->comm) ? load(s, dir, which, &l.clock, &l.found, l.id) : 0;
-	TRY(ranks_agree(s->comm, rc, "reading the checkpoint"));
-	if (comm_many(s->comm))
-		comm_broadcast(s->comm, &l, sizeof l, 0, "the checkpoint's position");
+	int rc = load(s, dir, which, &l.clock, &l.found, l.id);
+	TRY(share_loaded(s, &l, rc, 0, &l));
 	*c = l.clock;
 	*found = l.found;
 	snprintf(id, 64, "%s", l.id);
-	return l.found ? replicas_begin(s->comm, s->store) : 0;
+	return 0;
 }
 
-static int load_weights(struct store *store, const char *dir, const char *which, bool averaged,
+/* --- from several stores --- */
+
+/* What rank 0 has found in the run's store. */
+struct found {
+	int rc;
+	struct ckpt_age age;           /* 0: nothing */
+};
+
+static struct found tell(struct comm *c, int rc, const struct ckpt_version *v)
+{
+	struct found f = { rc, v ? ckpt_version_state(v)->age : (struct ckpt_age){ 0 } };
+	if (comm_many(c))
+		comm_broadcast(c, &f, sizeof f, 0, "which checkpoint is newest");
+	return f;
+}
+
+/* Whether the run's store says that it has a version as new as l->newest: that one is taken then,
+ * from which steps can be made again. */
+static bool store_is_as_new(struct comm *c, const struct levels *l, const char *dir,
+                           const char *which)
+{
+	const int mark = err_count();
+	struct ckpt_version *v = NULL;
+	const int rc = comm_first(c) ? ckpt_look(&v, dir, which) : 0;
+	const struct found f = tell(c, rc, v);
+	err_truncate(mark);
+	ckpt_version_free(v);
+	return !levels_older(f.age, l->newest);
+}
+
+/* *v: what this rank is to restore, or NULL. Returns the rank that has it on its host's disk, or
+ * -1: rank 0 has it from the run's store. */
+static int choose(struct session *s, const struct levels *l, const char *dir, const char *which,
+                  struct ckpt_version **v, int *rc)
+{
+	const int mark = err_count();
+	*rc = 0;
+	if (l->root >= 0 && !store_is_as_new(s->comm, l, dir, which))
+		return l->root;
+	struct ckpt_version *read = NULL;
+	*rc = shared_read(&read, s->comm, dir, which);
+	if (l->root >= 0) {            /* the newest one may be damaged */
+		const struct found f = tell(s->comm, *rc, read);
+		if (f.rc < 0 || levels_older(f.age, l->newest)) {
+			err_truncate(mark);
+			ckpt_version_free(read);
+			*rc = 0;
+			return l->root;
+		}
+	}
+	ckpt_version_free(*v);
+	*v = read;
+	return -1;
+}
+
+int state_resume(struct session *s, const char *dir, const char *local, const char *which,
+                 struct clock *c, struct state_resumed *out)
+{
+	const bool newest = strcmp(which, "auto") == 0 || strcmp(which, "last") == 0;
+	struct ckpt_version *v = NULL;
+	struct loaded mine = { .clock = *c }, got;
+	struct levels levels, none = { .root = -1 };
+	int rc;
+	levels_look(&levels, s->comm, local, newest ? which : NULL, &v);
+	const int rank = choose(s, newest ? &levels : &none, dir, which, &v, &rc);
+	const int root = rank > 0 ? rank : 0;
+	if (v && rc == 0 && root == (s->comm ? s->comm->rank : 0)) {
+		mine.found = true;
+		snprintf(mine.id, sizeof mine.id, "%s", ckpt_version_id(v));
+		rc = restore(s, v, &mine.clock);
+	}
+	ckpt_version_free(v);
+	TRY(share_loaded(s, &mine, rc, root, &got));
+	*c = got.clock;
+	*out = (struct state_resumed){ .found = got.found, .rank = rank,
+		.newest = levels.newest };
+	snprintf(out->id, sizeof out->id, "%s", got.id);
+	return 0;
+}
+
+static int load_weights(struct session *s, const char *dir, const char *which, bool averaged,
                         bool *found, char id[64])
 {
+	struct store *store = s->store;
 	struct ckpt_version *v;
 	int rc = 0;
-	TRY(ckpt_load(&v, dir, which));
+	TRY(shared_read(&v, s->comm, dir, which));
 	*found = v != NULL;
 	if (!v)
 		return 0;
@@ -376,7 +526,7 @@ int state_load_weights(struct session *s, const char *dir, const char *which, bo
                        bool *found, char id[64])
 {
 	*found = false;
-	int rc = comm_first(s->comm) ? load_weights(s->store, dir, which, averaged, found, id) : 0;
+	int rc = load_weights(s, dir, which, averaged, found, id);
 	TRY(ranks_agree(s->comm, rc, "reading the checkpoint"));
 	if (comm_many(s->comm))
 		comm_broadcast(s->comm, found, sizeof *found, 0, "whether there is a checkpoint");

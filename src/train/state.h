@@ -7,6 +7,7 @@
 #define DLX_TRAIN_STATE_H
 
 #include "plan/session.h"
+#include "train/snapshot.h"
 #include "train/validations.h"
 
 struct clock {
@@ -18,15 +19,38 @@ struct clock {
 	double seconds;            /* of training so far, over all its runs */
 };
 
-/* Stages a save (ckpt_save), on rank 0: returns when the
- * copy is made. metric: for keep.best; NaN if none. */
-int state_save(struct session *s, struct ckpt_store *store, const struct clock *c,
-               const char *metric_name, double metric);
+/* What a version says of itself besides. */
+struct state_texts {
+	const char *metric_name;   /* that keep.best goes by; larger is better */
+	double metric;             /* NaN: no validation was made at this step */
+	int nmetrics;
+	const struct ckpt_metric *metrics;
+	const char *config, *program;
+	struct ckpt_age age;       /* at least; see ckpt_state */
+};
+/* Where a state is saved: the run's store, and the one on this host's disk; NULL: not there. */
+struct state_stores {
+	struct ckpt_store *run, *local;
+};
+/* Begins saves (ckpt_save) of the state as it is now; snapshot.h says until when it stays so. None
+ * is in flight: the caller has waited, and knows how the last ones went. */
+int state_save(struct session *s, const struct state_stores *to, struct snapshot *snapshot,
+               const struct clock *c, const struct state_texts *texts);
 /* which: as in ckpt_load. *found: false if "auto" found none. A checkpoint of another network, seed
  * or data is refused with the difference named; one of another number of ranks only where it is not
  * at a step's end of this run. Collective: rank 0 reads, all get what it has read. */
 int state_load(struct session *s, const char *dir, const char *which, struct clock *c, bool *found,
                char id[64]);
+/* The same where hosts may have versions on their own disks, this one in `local` (train/levels.h;
+ * NULL: none): for "auto" and "last" the newest that any has. */
+struct state_resumed {
+	bool found;
+	int rank;                  /* whose host's disk it is from; -1: from the run's store */
+	char id[64];
+	struct ckpt_age newest;    /* of all versions on hosts' disks */
+};
+int state_resume(struct session *s, const char *dir, const char *local, const char *which,
+                 struct clock *c, struct state_resumed *out);
 /* Only parameters and running statistics, for evaluation, prediction and export; which and *found
  * as in state_load; id on rank 0. averaged: the averages of parameters in their place, where the
  * checkpoint has any. Collective. */

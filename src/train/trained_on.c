@@ -14,6 +14,7 @@
 #include "ckpt/ckpt.h"
 #include "ckpt/safetensors.h"
 #include "data/record.h"
+#include "data/target_transforms.h"
 #include "data/transform.h"
 #include "model/model.h"
 #include "plan/session.h"
@@ -41,7 +42,7 @@ static const struct ynode *prediction_list(const struct data_config *d)
 
 struct trained_on trained_on_write(const struct session *s, struct arena *a)
 {
-	struct trained_on t = { NULL, NULL, NULL };
+	struct trained_on t = { 0 };
 	const struct data_config *d = &s->config->data;
 	struct buf b = BUF_INIT;
 	if (!s->train_set)
@@ -50,8 +51,32 @@ struct trained_on trained_on_write(const struct session *s, struct arena *a)
 	t.set = arena_strdup(a, b.data);
 	t.transforms = transforms_text(prediction_list(d), a);
 	t.target_transforms = transforms_text(d->target_transforms, a);
+	if (s->data.scaling) {
+		buf_clear(&b);
+		target_scaling_inverse_json(s->data.scaling, &b);
+		t.unscaling = arena_strdup(a, b.data);
+	}
 	buf_release(&b);
 	return t;
+}
+
+const char *const trained_on_kept[] = { TRAINED_ON_SET, TRAINED_ON_TRANSFORMS,
+	TRAINED_ON_TARGET_TRANSFORMS, TRAINED_ON_UNSCALING, NULL };
+
+int trained_on_meta(const struct session *s, struct arena *a, const char *meta[TRAINED_ON_META])
+{
+	const struct trained_on t = trained_on_write(s, a);
+	const char *const text[] = { t.set, t.transforms, t.unscaling ? t.target_transforms : NULL,
+		t.unscaling };
+	int n = 0;
+	meta[n++] = "format";
+	meta[n++] = "pt";
+	for (int i = 0; trained_on_kept[i]; i++)
+		if (text[i]) {
+			meta[n++] = trained_on_kept[i];
+			meta[n++] = text[i];
+		}
+	return n / 2;
 }
 
 /* --- looking it up, on rank 0 --- */

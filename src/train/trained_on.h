@@ -11,6 +11,7 @@
 #define TRAINED_ON_SET "training_set"
 #define TRAINED_ON_TRANSFORMS "transforms"
 #define TRAINED_ON_TARGET_TRANSFORMS "target_transforms"
+#define TRAINED_ON_UNSCALING "output_unscaling"
 
 struct arena;
 struct session;
@@ -19,10 +20,17 @@ struct st_file;
 struct trained_on {
 	const char *set, *transforms;    /* JSON on one line; NULL where nothing is known */
 	const char *target_transforms;
+	const char *unscaling;           /* of outputs, where targets are scaled; else NULL */
 };
 
 /* Of what s was opened with; in a. */
 struct trained_on trained_on_write(const struct session *s, struct arena *a);
+
+/* The names of those texts, in this order, NULL at the end. */
+extern const char *const trained_on_kept[];
+/* What an export has as its metadata, in a: pairs, of which it returns the number. */
+#define TRAINED_ON_META 10
+int trained_on_meta(const struct session *s, struct arena *a, const char *meta[TRAINED_ON_META]);
 
 /* For a command that trains nothing: makes s->train_set of what is kept with the checkpoint
  * `which` (as in ckpt_load) or, where the run has none, with model.init_from. Leaves NULL, with a

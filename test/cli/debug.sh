@@ -25,8 +25,8 @@ refused "'fault=wriet:1': expected KIND:N[+], KIND: alloc|append|arena|read|writ
 refused "'fault=write:0': expected" fault=write:0
 refused "'fault=write:2-': expected" fault=write:2-
 refused "'fault=write': expected" fault=write
-refused "'crash_at=ckpt_fil': expected POINT[#N]" crash_at=ckpt_fil
-refused "'crash_at=ckpt_file#': expected POINT[#N]" crash_at=ckpt_file#
+refused "'crash_at=ckpt_pac': expected POINT[#N]" crash_at=ckpt_pac
+refused "'crash_at=ckpt_pack#': expected POINT[#N]" crash_at=ckpt_pack#
 refused "'ranks_per_host=-1': expected N" ranks_per_host=-1
 refused "'ranks_per_host=2x': expected N" ranks_per_host=2x
 refused "'join_timeout=0': expected SECONDS" join_timeout=0
@@ -37,7 +37,7 @@ refused "more than 8 faults" "$(for i in 1 2 3 4 5 6 7 8 9; do printf ',fault=wr
 refused "longer than" "host_root=/$(printf '%05000d' 0)"
 
 # What is well said.
-for value in '' conv=direct,chains=no,input=host,fault=write:300+,fault=append:300,crash_at=ckpt_file#9,ranks_per_host=2 \
+for value in '' conv=direct,chains=no,input=host,fault=write:300+,fault=append:300,crash_at=ckpt_pack#9,ranks_per_host=2 \
 	nccl_alone=yes,strict=yes,strict=no,host_root=/none,join_timeout=0.5; do
 	for program in "$train" "$convert" "$inspect" "$report"; do
 		DLX_DEBUG=$value expect 0 "$program" --version

@@ -54,7 +54,7 @@ assert max(shares) > 0.5 and all(share <= 1.001 for share in shares), shares  # 
 assert {"plan", "initial values", "feed", "wait for data", "snapshot"} <= {e["name"] for e in spans["run"]}
 decoded = [e["args"]["sample"] for lane in spans for e in spans[lane] if e["cat"] == "data" and e["name"] == "decode"]
 assert len(decoded) >= 8, decoded
-assert any(e["name"] == "compress and write" for e in spans["checkpoint"])
+assert any(e["name"] == "save" for e in spans["checkpoint"])
 END
 expect 64 "$train" --trace trace.json --plan run.yaml
 says err "'--trace' is for training"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Fuzz target for what a checkpoint is read from: safetensors images and manifests. A manifest
- * with a wrong hash is refused before it is parsed, so every input is also tried with its hash set
- * right. */
+ * Fuzz target for what a checkpoint is read from: safetensors images and manifests of both formats.
+ * A manifest with a wrong hash is refused before it is parsed, so every input is also tried with
+ * its hash set right. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +12,8 @@
 #include "base/hash.h"
 #include "ckpt/manifest.h"
 #include "ckpt/safetensors.h"
+#include "ckpt/sealed.h"
+#include "ckpt/version1.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -42,14 +44,38 @@ static void try_manifest(const char *text, size_t size)
 	if (manifest_parse(&m, a, "input", text, size) == 0) {
 		manifest_write(&b, &m);
 		if (manifest_parse(&again, a, "written", b.data, b.len) < 0 ||
-		    again.step != m.step || again.nscalars != m.nscalars)
+		    again.step != m.step || again.nscalars != m.nscalars ||
+		    again.ntensors != m.ntensors || !hash128_equal(again.hash, m.hash))
 			abort();
 	}
 	buf_release(&b);
 	arena_free(a);
 }
 
+static void try_version1(const char *text, size_t size)
+{
+	struct arena *a = arena_new();
+	struct version1 v;
+	if (version1_parse(&v, a, "input", text, size) == 0)
+		sink ^= (unsigned char)(strlen(v.m.scalar ? v.m.scalar[0].name : "") + v.file[0].bytes);
+	arena_free(a);
+}
+
 static void try_sealed(const char *text, size_t size)
+{
+	struct buf b = BUF_INIT;
+	sealed_end(&b, 0);
+	const size_t tail = b.len;
+	buf_clear(&b);
+	if (size >= tail) {
+		buf_add(&b, text, size - tail);
+		sealed_end(&b, 0);
+		try_manifest(b.data, b.len);
+	}
+	buf_release(&b);
+}
+
+static void try_sealed_version1(const char *text, size_t size)
 {
 	const size_t tail = 33, digits = 20;   /* ',\n  "hash": "', 16 digits, '"\n}\n' */
 	char *copy, hash[17];
@@ -63,7 +89,7 @@ static void try_sealed(const char *text, size_t size)
 	snprintf(hash, sizeof hash, "%016llx", (unsigned long long)hash_bytes(copy, size - tail, 0));
 	memcpy(copy + size - digits, hash, 16);
 	memcpy(copy + size - 4, "\"\n}\n", 4);
-	try_manifest(copy, size);
+	try_version1(copy, size);
 	free(copy);
 }
 
@@ -72,6 +98,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	try_safetensors(data, size);
 	try_manifest((const char *)data, size);
 	try_sealed((const char *)data, size);
+	try_version1((const char *)data, size);
+	try_sealed_version1((const char *)data, size);
 	err_clear();
 	return 0;
 }

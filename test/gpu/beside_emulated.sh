@@ -26,7 +26,7 @@ both() {
 	lines "$name-waits" >b
 	[ "$(grep -c '"step"' a)" -ge 7 ] || fail "$name: not a line for each step: $(cat a)"
 	cmp a b || fail "$name: the runs' lines differ: $(diff a b | head -4)"
-	[ "$(ls "runs/$name/checkpoints" | wc -l)" -eq "$(ls "runs/$name-waits/checkpoints" | wc -l)" ] ||
+	[ "$(ls "runs/$name/checkpoints/versions" | wc -l)" -eq "$(ls "runs/$name-waits/checkpoints/versions" | wc -l)" ] ||
 		fail "$name: the runs have not as many checkpoints"
 	[ "$(newest_state "runs/$name")" = "$(newest_state "runs/$name-waits")" ] || fail "$name: the runs end with other bits"
 }
@@ -80,5 +80,5 @@ sed 's/"from": "[^"]*"//' found | cmp - found-waits || fail "with a step ahead i
 expect 76 small --set run.dir=runs/wilder --set optimizer.learning_rate=1000000 --set model.batch_norm=none --set train.steps=9 --set checkpoint.every=null
 grep -o 'the loss is not finite.*at step [0-9]*' err >b
 cmp a b || fail "with a step ahead the loss is not finite at another step: $(cat a b)"
-[ -z "$(ls runs/wilder/checkpoints 2>/dev/null)" ] || fail "what is not finite was saved"
+[ -z "$(ls runs/wilder/checkpoints/versions 2>/dev/null)" ] || fail "what is not finite was saved"
 pass

@@ -34,7 +34,7 @@ run() {
 }
 # versions DIR: the steps of its checkpoints
 versions() {
-	ls "$1/checkpoints" | sed -n 's/^0*\([0-9][0-9]*\)-.*/\1/p' | sort -n | tr '\n' ' '
+	ls "$1/checkpoints/versions" | sed -n 's/^0*\([0-9][0-9]*\)-.*/\1/p' | sort -n | tr '\n' ' '
 }
 # best_of DIR: step and loss of the best validation in its journal
 best_of() {
@@ -49,8 +49,7 @@ END
 }
 # watched DIR: what the newest checkpoint knows of validations
 watched() {
-	newest=$(ls -d "$1"/checkpoints/0* | tail -n 1)
-	grep -E '"(patience|plateau)"' "$newest/manifest.json"
+	grep -E '"(patience|plateau)"' "$(version_of "$1")"
 }
 # rates DIR: the learning rate of each step
 rates() {
@@ -132,7 +131,7 @@ says out "(step $step)"
 # What decides can be another metric, whose direction is known; what was best before does not count then.
 run runs/accuracy --set checkpoint.metric=accuracy --set train.steps=6
 says out "best validation: accuracy"
-grep -q '"metric": {"accuracy": 0\.' runs/accuracy/checkpoints/*/manifest.json || fail "the accuracy falls as it gets better"
+grep -q '"metric": {"accuracy": 0\.' runs/accuracy/checkpoints/versions/*.json || fail "the accuracy falls as it gets better"
 run runs/accuracy --set checkpoint.metric=loss --resume
 says err "'loss' decides what is best from now on, no longer 'accuracy'"
 # Where nothing says what decides, it is the first metric of one number, in the order of the list, else the loss. A run goes on
@@ -155,7 +154,7 @@ run runs/none --set checkpoint.keep.best=0
 
 # A damaged one is named, and the next one taken.
 run runs/damaged --set checkpoint.keep.best=3
-for f in runs/damaged/checkpoints/*"0$step"-*/weights.safetensors.zst; do
+for f in runs/damaged/checkpoints/packs/*"0$step"-*.pack; do
 	printf x | dd of="$f" bs=1 seek=60 conv=notrunc 2>/dev/null
 done
 expect 0 "$train" --evaluate --resume=best --set run.dir=runs/damaged config.yaml

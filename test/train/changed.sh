@@ -59,21 +59,22 @@ expect 65 "$inspect" data/coads-train.dlx
 cp kept/coads-train.dlx data/coads-train.dlx
 
 # A checkpoint that is overwritten again and again while it is read: it is read as it was, or the error names it.
-newest=$(find runs/whole/checkpoints -mindepth 1 -maxdepth 1 -type d ! -name '.*' | sort | tail -n 1)
-cp "$newest/weights.safetensors.zst" kept/weights
+newest=$(basename "$(version_of runs/whole)" .json)
+pack=$(find runs/whole/checkpoints/packs -name '*.pack' | sort | tail -n 1)
+cp "$pack" kept/pack
 while [ ! -f enough ]; do
-	cp kept/weights "$newest/weights.safetensors.zst"
-	head -c 1000 kept/weights >"$newest/weights.safetensors.zst"
-	cp kept/weights "$newest/weights.safetensors.zst"
+	cp kept/pack "$pack"
+	head -c 1000 kept/pack >"$pack"
+	cp kept/pack "$pack"
 done &
 writer=$!
 i=0
 while [ $i -lt 20 ]; do
-	"$train" --set run.dir=runs/whole --resume="${newest##*/}" --evaluate "$config" >out 2>err
+	"$train" --set run.dir=runs/whole --resume="$newest" --evaluate "$config" >out 2>err
 	status=$?
 	case $status in
 	0) ;;
-	65 | 74) says err 'weights.safetensors.zst' ;;
+	65 | 74) says err "${pack##*/}" ;;
 	*) touch enough; cat out err; fail "a checkpoint that changes: exit status $status" ;;
 	esac
 	i=$((i + 1))

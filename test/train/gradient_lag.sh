@@ -42,8 +42,9 @@ run runs/stopped $late --set train.steps=3
 expect 0 "$train" --set run.dir=runs/stopped $plain $late --set train.steps=5 --resume "$config"
 [ "$(newest_state runs/whole)" = "$(newest_state runs/stopped)" ] || fail "resumed: other bits"
 
-# Two micro-batches of three are a batch of six, although their valid cells differ in number.
+# Two micro-batches of three are a batch of six, although their valid cells differ in number. Sums of another order differ by
+# 3e-6 of the largest value on a processor without AVX-512.
 run runs/six --set train.batch_size=6 --set train.steps=2
 run runs/three --set train.accumulate=2 --set train.steps=2
-same runs/six.safetensors runs/three.safetensors 2e-6
+same runs/six.safetensors runs/three.safetensors 2e-5
 pass

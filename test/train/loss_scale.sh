@@ -71,7 +71,7 @@ ends() {
 		--set 'data.transforms=[{normalize: {method: standard, mask: validity}}]' --set model.batch_norm=none \
 		--set train.validate.epochs=0 --set train.steps=80 "$@" "$config"
 	says err "$text"
-	[ -z "$(ls "$dir/checkpoints" 2>/dev/null)" ] || fail "$dir: what diverged was saved"
+	[ -z "$(ls "$dir/checkpoints/versions" 2>/dev/null)" ] || fail "$dir: what diverged was saved"
 }
 ends runs/vain 'gradients are not finite in each of 50 steps' --set 'precision.loss_scale={type: static, scale: 1.0e+30}' \
 	--set 'loss={type: softmax_cross_entropy, reduction: sum, scale: 1.0e+12}'

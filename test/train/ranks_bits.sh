@@ -44,7 +44,7 @@ alike augment $eight --set 'data.transforms=[{normalize: {method: standard, mask
 alike adam $eight --set 'optimizer={type: adam, learning_rate: 0.003}' --set parallel.gradient_lag=1 --set parallel.grouping=none \
 	--set train.clip_norm=0.3
 alike lamb $eight --set 'optimizer={type: lamb, learning_rate: 0.01}' --set parallel.grouping=size:4KiB \
-	--set precision.compute=bf16 --set precision.allow_emulation=true --set precision.loss_scale=dynamic
+	$(compute_bf16 "$config") --set precision.loss_scale=dynamic
 alike dice $eight --set 'loss={type: dice_cross_entropy, class_weights: inverse_frequency}'
 # Micro-batches of three, two of them and a short one of two; two of the global batches in a step.
 alike lars --set train.global_batch_size=6 --set train.batch_size=3 --set train.accumulate=2 --set parallel.grouping=count:2 \

@@ -23,7 +23,7 @@ for stop in 1 3 4 7; do
 	run "runs/stop$stop" --resume
 	says out 'resuming from checkpoint'
 	[ "$(newest_state "runs/stop$stop")" = "$want" ] || fail "stopped after step $stop: other bits than the whole run"
-	[ "$(grep -l '"parent": "0*'$stop- runs/stop$stop/checkpoints/*/manifest.json | wc -l)" -eq 1 ] ||
+	[ "$(grep -l '"parents": \["0*'$stop- runs/stop$stop/checkpoints/versions/*.json | wc -l)" -eq 1 ] ||
 		fail "stopped after step $stop: the resumed run's checkpoint does not name its parent"
 done
 
@@ -34,7 +34,7 @@ run_with() {
 	OMP_NUM_THREADS=$threads run "$@"
 }
 run_with 2 runs/threads --set train.steps=4
-grep -q '"threads": "2"' runs/threads/checkpoints/*/manifest.json || fail "the checkpoint does not know the number of threads"
+grep -q '"threads": "2"' runs/threads/checkpoints/versions/*.json || fail "the checkpoint does not know the number of threads"
 run_with 2 runs/threads --set train.steps=5 --resume
 grep -q 'threads' err && { cat err; fail "the same threads, but a warning says otherwise"; }
 run_with 1 runs/threads --set train.steps=6 --resume

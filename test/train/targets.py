@@ -150,5 +150,13 @@ def between(path, low, high):
     assert all(float(low) <= a <= float(high) for a in v), (min(v), max(v))
 
 
+def alike(one, other):
+    a, b = npy_read.read(one), npy_read.read(other)
+    assert a[0] == b[0], "shapes"
+    for x, y in zip(a[1], b[1]):
+        near(x, y, "a prediction")
+
+
 if __name__ == "__main__":
-    {"make": make, "trained": trained, "unscaled": unscaled, "bare": bare, "between": between}[sys.argv[1]](*sys.argv[2:])
+    {"alike": alike, "bare": bare, "between": between, "make": make, "trained": trained,
+     "unscaled": unscaled}[sys.argv[1]](*sys.argv[2:])

@@ -98,6 +98,19 @@ void fixture_remove(char *dir)
 	mem_free(dir);
 }
 
+int fixture_setup(void **dir)
+{
+	*dir = fixture_dir();
+	return 0;
+}
+
+int fixture_teardown(void **dir)
+{
+	fixture_remove(*dir);
+	err_clear();
+	return 0;
+}
+
 char *fixture_path(const char *dir, const char *id, const char *file)
 {
 	struct buf b = BUF_INIT;
@@ -111,17 +124,19 @@ char *fixture_path(const char *dir, const char *id, const char *file)
 
 int fixture_save(const char *dir, int64_t first, int64_t last, int64_t keep)
 {
-	struct ckpt_config config = { .keep = { keep, 1 }, .compression = 1 };
+	struct ckpt_config config = { .keep = { keep, 1, 0 }, .compression = 1 };
 	struct ckpt_store *s;
-	int rc = ckpt_open(&s, dir, &config);
+	int rc = ckpt_open(&s, dir, &config, NULL);
 	for (int64_t step = first; step <= last && rc == 0; step++) {
 		struct fixture f;
 		fixture_make(&f, step);
 		rc = ckpt_save(s, &f.state);
-		memset(&f, 0xee, sizeof f);   /* what is staged must not depend on it */
+		for (int i = 0; i < FIXTURE_SCALARS; i++)   /* copied; the tensors are borrowed */
+			f.scalar[i] = (struct ckpt_scalar){ NULL, NULL };
+		memset(f.text, 0xee, sizeof f.text);
+		if (rc == 0)
+			rc = ckpt_wait(s);
 	}
-	if (rc == 0)
-		rc = ckpt_wait(s);
 	ckpt_close(s);
 	return rc;
 }
@@ -133,31 +148,73 @@ static int by_name(const void *a, const void *b)
 
 int fixture_ids(const char *dir, char (*id)[64], int max)
 {
-	DIR *d = opendir(dir);
+	char *folder = fixture_path(dir, "versions", NULL);
+	DIR *d = opendir(folder);
 	struct dirent *e;
 	int n = 0;
 	while (d && (e = readdir(d)))
 		if (e->d_name[0] != '.') {
 			if (n < max)
-				snprintf(id[n], sizeof id[n], "%.63s", e->d_name);
+				snprintf(id[n], sizeof id[n], "%.*s", (int)strcspn(e->d_name, "."), e->d_name);
 			n++;
 		}
 	if (d)
 		closedir(d);
+	mem_free(folder);
 	qsort(id, (size_t)(n < max ? n : max), sizeof *id, by_name);
 	return n;
 }
 
-int fixture_leftovers(const char *dir)
+/* Names in a folder that count, "." and ".." left out. */
+static int count_names(const char *dir, const char *folder, bool hidden)
 {
-	DIR *d = opendir(dir);
+	char *path = fixture_path(dir, folder, NULL);
+	DIR *d = opendir(path);
 	struct dirent *e;
 	int n = 0;
 	while (d && (e = readdir(d)))
-		n += e->d_name[0] == '.' && strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+		n += (e->d_name[0] == '.') == hidden && strcmp(e->d_name, ".") != 0 &&
+		     strcmp(e->d_name, "..") != 0;
 	if (d)
 		closedir(d);
+	mem_free(path);
 	return n;
+}
+
+int fixture_packs(const char *dir)
+{
+	return count_names(dir, "packs", false);
+}
+
+int fixture_leftovers(const char *dir)
+{
+	return count_names(dir, NULL, true) + count_names(dir, "versions", true) +
+	       count_names(dir, "packs", true) + count_names(dir, "hold", true) +
+	       count_names(dir, "hold", false);
+}
+
+char *fixture_manifest(const char *dir, const char *id)
+{
+	struct buf b = BUF_INIT;
+	buf_printf(&b, "%s/versions/%s.json", dir, id);
+	return buf_detach(&b);
+}
+
+char *fixture_pack(const char *dir, int64_t step)
+{
+	char *folder = fixture_path(dir, "packs", NULL), start[32], *path = NULL;
+	DIR *d = opendir(folder);
+	struct dirent *e;
+	snprintf(start, sizeof start, "%012lld-", (long long)step);
+	while (d && !path && (e = readdir(d)))
+		if (strncmp(e->d_name, start, strlen(start)) == 0)
+			path = fixture_path(folder, e->d_name, NULL);
+	if (d)
+		closedir(d);
+	mem_free(folder);
+	if (!path)
+		BUG("no pack of step %lld in '%s'", (long long)step, dir);
+	return path;
 }
 
 int fixture_spawn(const char *dir, int64_t step, const char *switches)

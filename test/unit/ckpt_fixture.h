@@ -25,6 +25,9 @@ void fixture_make(struct fixture *f, int64_t step);
 /* Whether v is exactly the state of its step. */
 bool fixture_equal(const struct ckpt_version *v);
 
+/* For cmocka: *dir is a new folder; it is removed, and the record of errors cleared. */
+int fixture_setup(void **dir);
+int fixture_teardown(void **dir);
 /* A new folder, removed by fixture_remove. */
 char *fixture_dir(void);
 void fixture_remove(char *dir);
@@ -34,8 +37,12 @@ char *fixture_path(const char *dir, const char *id, const char *file);   /* id, 
 int fixture_save(const char *dir, int64_t first, int64_t last, int64_t keep);
 /* The ids of dir, sorted, at most max; returns how many there are. */
 int fixture_ids(const char *dir, char (*id)[64], int max);
-/* Names in dir that start with a dot (besides "." and ".."). */
+/* Temporary files in the store, and what saves and removals under way leave in hold/. */
 int fixture_leftovers(const char *dir);
+int fixture_packs(const char *dir);            /* how many there are */
+/* The path of a version's manifest, and of the pack that the save of a step wrote; mem_free. */
+char *fixture_manifest(const char *dir, const char *id);
+char *fixture_pack(const char *dir, int64_t step);
 
 /* Runs this program anew as `PROGRAM save DIR STEP` with DLX_DEBUG=switches; returns the wait
  * status. main must call fixture_child first, which does not return in a child. */

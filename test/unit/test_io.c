@@ -333,8 +333,8 @@ static int crash(const char *at, int times)
 		if (debug_parse(at) < 0)
 			_exit(1);
 		for (int i = 0; i < times; i++) {
-			io_crash_point("ckpt_file");
-			io_crash_point("ckpt_renamed");
+			io_crash_point("ckpt_pack");
+			io_crash_point("ckpt_durable");
 		}
 		_exit(0);
 	}
@@ -344,11 +344,11 @@ static int crash(const char *at, int times)
 
 static void crash_points(void **state)
 {
-	assert_int_equal(crash("crash_at=ckpt_file", 1), SIGKILL);
-	assert_int_equal(crash("crash_at=ckpt_file#3", 3), SIGKILL);
-	assert_int_equal(crash("crash_at=ckpt_file#3", 2), 0);
-	assert_int_equal(crash("crash_at=ckpt_frame", 5), 0);
-	assert_int_equal(crash("crash_at=ckpt_renamed#2", 2), SIGKILL);
+	assert_int_equal(crash("crash_at=ckpt_pack", 1), SIGKILL);
+	assert_int_equal(crash("crash_at=ckpt_pack#3", 3), SIGKILL);
+	assert_int_equal(crash("crash_at=ckpt_pack#3", 2), 0);
+	assert_int_equal(crash("crash_at=ckpt_chunk", 5), 0);
+	assert_int_equal(crash("crash_at=ckpt_durable#2", 2), SIGKILL);
 }
 
 static int hook_calls;

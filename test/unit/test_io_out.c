@@ -88,6 +88,19 @@ static void inputs_are_refused(void **state)
 	assert_int_equal(io_write_file("soft", "x", 1), 0);
 }
 
+/* A file system may give the number of a removed input to the next file. */
+static void numbers_of_removed_inputs(void **state)
+{
+	const struct timespec later[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = 2000000000 } };
+	io_write_file("removed", "data", 4);
+	io_input("removed");
+	assert_int_equal(rename("removed", "reused"), 0);
+	assert_error(io_check_output("reused"), E_USAGE, "'removed'");     /* not written since */
+	assert_int_equal(utimensat(AT_FDCWD, "reused", later, 0), 0);
+	assert_int_equal(io_write_file("reused", "x", 1), 0);
+	assert_content("reused", "x");
+}
+
 static void outputs_are_checked_first(void **state)
 {
 	assert_int_equal(io_check_output("new"), 0);
@@ -213,7 +226,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(modes_are_kept), cmocka_unit_test(links_stay),
-		cmocka_unit_test(inputs_are_refused), cmocka_unit_test(outputs_are_checked_first),
+		cmocka_unit_test(inputs_are_refused), cmocka_unit_test(numbers_of_removed_inputs),
+		cmocka_unit_test(outputs_are_checked_first),
 		cmocka_unit_test(devices_are_written_in_place),
 		cmocka_unit_test(pipes_are_written_in_place),
 		cmocka_unit_test(a_reader_that_ends_is_an_error), cmocka_unit_test(logs_are_regular_files),

@@ -46,7 +46,12 @@ static void test_lines(void **state)
 		metrics, 4 }), 0);
 	assert_int_equal(jsonl_validation(j, &(struct jsonl_validation){ 41, 5, 328, 2, 0.5, NULL, 0 }),
 	                 0);
-	assert_int_equal(jsonl_checkpoint(j, 40, "000000000040-\"9f\"", UINT64_C(1) << 40, 0.2), 0);
+	struct jsonl_checkpoint c = { .step = 40, .id = "000000000040-\"9f\"", .durable = "host",
+		.bytes = UINT64_C(1) << 40, .raw = UINT64_C(1) << 41, .seconds = 0.2, .staged = 0.125,
+		.stall = 0.0625 };
+	assert_int_equal(jsonl_checkpoint(j, &c), 0);
+	c.interval = 900;
+	assert_int_equal(jsonl_checkpoint(j, &c), 0);
 	assert_int_equal(jsonl_slow(j, 41, 328, 2.5, ", \"reasons\": [\"data\"]"), 0);
 	jsonl_close(j);
 	assert_content(path, "{\"type\": \"validation\", \"step\": 40, \"epoch\": 5, \"seconds\": 1.5, "
@@ -56,7 +61,13 @@ static void test_lines(void **state)
 	               "{\"type\": \"validation\", \"step\": 41, \"epoch\": 5, \"seconds\": 2, "
 	               "\"samples\": 328, \"loss\": 0.5, \"metrics\": {}}\n"
 	               "{\"type\": \"checkpoint\", \"step\": 40, \"id\": \"000000000040-\\\"9f\\\"\", "
-	               "\"bytes\": 1099511627776, \"seconds\": 0.2}\n"
+	               "\"durable\": \"host\", \"bytes\": 1099511627776, "
+	               "\"raw\": 2199023255552, \"staged\": 0.125, "
+	               "\"seconds\": 0.2, \"stall\": 0.0625}\n"
+	               "{\"type\": \"checkpoint\", \"step\": 40, \"id\": \"000000000040-\\\"9f\\\"\", "
+	               "\"durable\": \"host\", \"bytes\": 1099511627776, "
+	               "\"raw\": 2199023255552, \"staged\": 0.125, "
+	               "\"seconds\": 0.2, \"stall\": 0.0625, \"interval\": 900}\n"
 	               "{\"type\": \"slow\", \"step\": 41, \"seconds\": 2.5, \"samples\": 328, "
 	               "\"reasons\": [\"data\"]}\n");
 }
@@ -99,7 +110,8 @@ static void resume(const char *path, const char *before, int64_t step, const cha
 	assert_int_equal(io_write_file(path, before, strlen(before)), 0);
 	assert_int_equal(jsonl_open(&j, path, step), 0);
 	assert_content(path, after);
-	assert_int_equal(jsonl_checkpoint(j, 9, "x", 1, 2), 0);
+	const struct jsonl_checkpoint c = { .step = 9, .id = "x", .durable = "store" };
+	assert_int_equal(jsonl_checkpoint(j, &c), 0);
 	jsonl_close(j);
 }
 
@@ -134,7 +146,8 @@ static void test_errors(void **state)
 	err_clear();
 	assert_int_equal(jsonl_open(&j, path, JSONL_FRESH), 0);
 	assert_int_equal(debug_parse("fault=append:1+"), 0);
-	assert_int_equal(jsonl_checkpoint(j, 1, "x", 1, 2), E_IO);
+	const struct jsonl_checkpoint c = { .step = 1, .id = "x", .durable = "store" };
+	assert_int_equal(jsonl_checkpoint(j, &c), E_IO);
 	debug_parse(NULL);
 	assert_non_null(strstr(err_get(0)->text, path));
 	err_clear();

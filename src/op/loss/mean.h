@@ -11,7 +11,7 @@
  * stop, and the sum of the votes that rank 0 alone may cast. */
 enum { MEAN_LOSS, MEAN_WEIGHT, MEAN_VOTE };
 enum { VOTE_STOP, VOTE_FIRST, MEAN_VOTES };
-enum { FIRST_SAVE = 1, FIRST_REPORT = 2 };
+enum { FIRST_SAVE = 1, FIRST_REPORT = 2, FIRST_SAVE_LOCAL = 4 };
 #define MEAN_TERMS (MEAN_VOTE + MEAN_VOTES)
 
 struct mean_attr {
