@@ -154,7 +154,9 @@ void ckpt_set_parent(struct ckpt_store *s, const char *id);
 /* Starts writing. The tensors' data are borrowed until ckpt_idle or the next ckpt_wait, and do not
  * change meanwhile; all else is copied. Waits first if a save is in flight. If that (or an earlier)
  * one failed, returns its error and saves nothing; the next call tries again. With several ranks
- * each calls it with the same state, of which the ranks above 0 read their share alone. */
+ * each calls it with the same state, of which the ranks above 0 read their share alone; none may
+ * call it before the ckpt_wait of every rank for the save before has returned: a pack that rank 0
+ * is about to remove must not be counted on. */
 int ckpt_save(struct ckpt_store *s, const struct ckpt_state *state);
 /* Whether no save is in flight. Never blocks. */
 bool ckpt_idle(struct ckpt_store *s);

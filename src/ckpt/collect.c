@@ -104,8 +104,7 @@ struct sweep {
 	struct pack_writer *anew;          /* NULL before the first chunk */
 	struct disk *disk;
 	const char *root, *name;
-	const char *job;                   /* and number: see collect_packs_beside; NULL: none */
-	int number;
+	const char *run;                   /* see collect_packs_beside; NULL: none */
 	bool only;
 	char **old;                        /* names of packs to remove; owned */
 	int nold;
@@ -168,22 +167,14 @@ static void remove_later(struct sweep *w, int pack)
 	w->out->bytes += k.bytes;
 }
 
-#define RUN_DIGITS 10                  /* "-1234abcd-" */
 #define YOUNG ((int64_t)600)           /* seconds in which a save has its manifest */
 
 /* Whether the pack may be of a save under way whose hold is gone already, as that of a rank above
  * rank 0 is. */
 static bool under_way(const struct sweep *w, const char *name)
 {
-	char run[RUN_DIGITS + 1];
 	struct disk_stat st;
-	if (!w->job)
-		return false;
-	const char *mine = strstr(name, w->job);
-	if (mine)
-		return strtol(mine + strlen(w->job), NULL, 10) > w->number;
-	snprintf(run, sizeof run, "%s", w->job);
-	if (strstr(name, run))
+	if (!w->run || strstr(name, w->run))
 		return false;
 	char *folder = io_join(w->root, PACKS_FOLDER), *path = io_join(folder, name);
 	const bool young = w->disk->stat(w->disk, path, &st) == 0 &&
@@ -304,8 +295,8 @@ int collect_packs(struct collected *out, struct disk *d, const char *root, const
 }
 
 int collect_packs_beside(struct collected *out, struct disk *d, const char *root, const char *name,
-                         const char *job, int number)
+                         const char *run)
 {
 	return collect_held(&(struct sweep){ .out = out, .disk = d, .root = root, .name = name,
-		.job = job, .number = number });
+		.run = run });
 }

@@ -18,10 +18,10 @@ struct collected {
  * killed at any call. name: see hold_take; only: count, change nothing. */
 int collect_packs(struct collected *out, struct disk *d, const char *root, const char *name,
                   bool only);
-/* The same for a run that saves. Ranks above 0 may be ahead, with packs that no manifest names yet:
- * packs with `job` and a number above `number` in their names stay, and so do young ones of other
- * runs. job: "-RUN-SAVE-", which begins with the run's eight digits between dashes. */
+/* The same for a run that has just saved, on all its ranks (ckpt_save). Ranks above 0 of other runs
+ * may have written packs that no manifest names yet: young packs stay unless they are of `run`, the
+ * first eight digits of its id between dashes, "-1234abcd-". */
 int collect_packs_beside(struct collected *out, struct disk *d, const char *root, const char *name,
-                         const char *job, int number);
+                         const char *run);
 
 #endif

@@ -250,12 +250,12 @@ static void collect(struct ckpt_store *s)
 	const int mark = err_count();
 	struct collected done;
 	char *name = pack_name(s, "kept");
-	struct buf hold = BUF_INIT, job = BUF_INIT;
+	struct buf hold = BUF_INIT, run = BUF_INIT;
 	buf_printf(&hold, "%s-%s", s->link.run, name);
-	buf_printf(&job, "-%.8s-%s-", s->link.run, s->save);
-	if (collect_packs_beside(&done, s->disk, s->link.store, hold.data, job.data, s->number) < 0)
+	buf_printf(&run, "-%.8s-", s->link.run);
+	if (collect_packs_beside(&done, s->disk, s->link.store, hold.data, run.data) < 0)
 		say_stays(mark, "old chunks stay");
-	buf_release(&job);
+	buf_release(&run);
 	buf_release(&hold);
 	mem_free(name);
 	err_truncate(mark);

@@ -160,12 +160,21 @@ static void warn_unsaved(int mark)
 }
 
 /* The saves in flight. */
-static void wait_for_saves(struct loop *l, int mark)
+static void wait_for_own_saves(struct loop *l, int mark)
 {
 	if (l->local && ckpt_wait(l->local) < 0)
 		warn_unsaved(mark);
 	if (l->ckpt && ckpt_wait(l->ckpt) < 0)
 		warn_unsaved(mark);
+}
+
+/* Those of all ranks: no rank begins a save while another still removes what the one before has
+ * left (ckpt_save). Collective. */
+static void wait_for_saves(struct loop *l, int mark)
+{
+	wait_for_own_saves(l, mark);
+	if (comm_many(l->comm))
+		comm_barrier(l->comm, "the checkpoint before");
 }
 
 /* Whether the run's store, which may be slow, still takes a version: training would have to wait
@@ -255,7 +264,7 @@ void loop_save_alone(struct loop *l)
 	const struct state_stores to = { l->ckpt, NULL };
 	ckpt_alone(l->ckpt);
 	snapshot_settle(l->snapshot);
-	wait_for_saves(l, err_count());
+	wait_for_own_saves(l, err_count());
 	struct common common = { loop_elapsed(l), next_age(l), "" };
 	snprintf(common.parent, sizeof common.parent, "%s", l->parent);
 	if (l->saved_step != l->clock.step && save(l, &common, &to) < 0)

@@ -92,8 +92,10 @@ void story_save(struct story *t, int run, int save)
 
 void story_open_ranks(struct story *t)
 {
+	char job[32];
+	snprintf(job, sizeof job, "job-%08d", ++t->jobs);
 	for (int rank = 0; rank < 2; rank++) {
-		const struct ckpt_share share = { rank, 2, "job-12345678" };
+		const struct ckpt_share share = { rank, 2, job };
 		t->disk[rank] = sim_process(t->s);
 		try(t, ckpt_open_on(&t->store[rank], t->disk[rank], story_dir(0), &t->config, &share));
 	}

@@ -33,6 +33,7 @@ struct story {
 	bool shared;                   /* one store of all runs */
 	struct ckpt_config config;
 	int size;                      /* of the states' large tensor: STORY_SIZE or set later */
+	int jobs;                      /* of two ranks, so far */
 	int from;                      /* calls of the set-up, whose crash states another story has */
 	struct promise promise[64];
 	int npromises;

@@ -84,6 +84,19 @@ done
 expect 65 on_ranks 3 "$train" --quiet --evaluate --set run.dir=runs/damaged runs/written/config.yaml
 [ "$(grep -c 'is damaged and skipped' err)" -eq 1 ] || { cat err; fail "a damaged version is not told of once"; }
 
+# Packs that a killed job has left go while rank 0 removes old versions, slowly here: rank 1 does not begin the next version before,
+# and so does not count on a chunk that is about to go.
+run 2 runs/orphans --set train.steps=4 --set checkpoint.every.steps=1 --set checkpoint.keep.last=4
+rm runs/orphans/checkpoints/versions/*0[34]-*.json
+[ "$(ls runs/orphans/checkpoints/packs | wc -l)" -eq 8 ] || fail "not a pack of each of two ranks in each of four versions"
+slow='strace -f -o traced -e trace=unlink,unlinkat -e inject=unlink,unlinkat:delay_enter=300000'
+if $slow true 2>/dev/null; then
+	expect 0 on_ranks 2 sh -c '[ "$PMI_RANK" = 0 ] && exec '"$slow"' "$@"; exec "$@"' sh "$train" --resume --set train.steps=4 \
+		--set run.dir=runs/orphans runs/orphans/config.yaml --set checkpoint.keep.last=1
+	grep -q 'unlink.*packs/' traced || { cat traced; fail "no pack was removed"; }
+	! grep 'has not written its part' err || fail "rank 0 has removed what rank 1 counted on"
+fi
+
 # Two ranks, an epoch of 8 samples, 4 in a step of two micro-batches: stopped within an epoch, and a fork from there.
 set -- --set train.batch_size=1 --set train.accumulate=2 --set train.clip_norm=1.0
 run 2 runs/whole "$@" --set train.steps=6
