@@ -149,6 +149,10 @@ struct optim_input {
 	tid grad_scale;    /* F32 scalar that multiplies every gradient (clipping), or NONE */
 	tid apply;         /* F32 scalar: 0 if nothing is to be updated; or NONE */
 };
+/* Drops those of a network's *n params that are frozen (learning_rate_factor 0), which need neither
+ * gradients nor moments: checkpoints store them once. A ratio may be that of several parameters,
+ * and averages are of all: with either none is dropped. E_CONFIG for a group without params. */
+int optim_drop_frozen(struct graph *g, const struct variant_value *optimizer, int *n, tid *param);
 /* Emits the update of every param. Moments become states named "PARAM.momentum", .... */
 int optim_emit(struct graph *g, const struct variant_value *optimizer, const struct bundles *b,
                const struct optim_input *in);

@@ -204,7 +204,7 @@ struct job {
 	const struct bundles *b;
 	const struct optim_input *in;
 	struct rule rule;
-	const struct setting *setting;   /* of all params, in the bundles' order */
+	struct setting *setting;         /* of all params, in the bundles' order */
 	int k, first, n;                 /* the bundle at hand */
 };
 
@@ -354,57 +354,28 @@ static int emit_bundle(const struct job *j, const struct average *average)
 	return isnan(average->decay) ? 0 : emit_average(j, average, w);
 }
 
-static bool is_in(const struct bundles *b, tid param)
+int optim_drop_frozen(struct graph *g, const struct variant_value *o, int *n, tid *param)
 {
-	for (int i = 0; i < b->nparam; i++)
-		if (b->param[i] == param)
-			return true;
-	return false;
-}
-
-/* The bundles without the parameters whose rate is 0: these have no update and no moments, so that
- * checkpoints of a network with a frozen part store that part once, and dead code elimination takes
- * what only their gradients need. s, in the bundles' order, becomes that of the new ones. A ratio
- * may be that of several parameters, and averages are of all: with either, all are updated. */
-static const struct bundles *without_frozen(const struct job *j, const struct variant_value *o,
-                                            struct setting *s)
-{
-	const struct bundles *b = j->b;
-	struct arena *a = j->g->arena;
-	struct bundles *t = ARENA_NEW(a, struct bundles);
-	tid *network = ARENA_ARRAY(a, tid, b->nparam);
-	int n = 0;
-	if (j->rule.trust || optim_averages(o))
-		return b;
-	*t = (struct bundles){ .first = ARENA_ARRAY(a, int, b->n + 1), .network = network,
-		.param = ARENA_ARRAY(a, tid, b->nparam), .grad = ARENA_ARRAY(a, tid, b->nparam) };
-	for (int k = 0; k < b->n; k++) {
-		t->first[t->n] = t->nparam;
-		for (int i = b->first[k]; i < b->first[k + 1]; i++)
-			if (s[i].rate_factor != 0) {
-				s[t->nparam] = s[i];
-				t->param[t->nparam] = b->param[i];
-				t->grad[t->nparam++] = b->grad[i];
-			}
-		t->n += t->nparam > t->first[t->n];
-	}
-	t->first[t->n] = t->nparam;
-	for (int i = 0; i < b->nparam; i++)
-		if (is_in(t, b->network[i]))
-			network[n++] = b->network[i];
-	return t;
+	int left = 0;
+	TRY(settings_match(g, common(o), *n, param));
+	if (rule_of(g, o).trust || optim_averages(o))
+		return 0;
+	for (int i = 0; i < *n; i++)
+		if (settings_of(common(o), graph_t(g, param[i])).rate_factor != 0)
+			param[left++] = param[i];
+	*n = left;
+	return 0;
 }
 
 static int emit_all(struct job *j, const struct variant_value *o)
 {
-	struct setting *setting;
 	TRY(optim_check(o));
-	TRY(settings_of(j->g, common(o), j->b->nparam, j->b->param, &setting));
-	j->b = without_frozen(j, o, setting);
+	j->setting = ARENA_ARRAY(j->g->arena, struct setting, j->b->nparam);
+	for (int i = 0; i < j->b->nparam; i++)
+		j->setting[i] = settings_of(common(o), graph_t(j->g, j->b->param[i]));
 	TRY(bundles_states(j->g, j->b, j->rule.nmoment, j->rule.moment));
 	if (optim_averages(o))
 		TRY(bundles_states(j->g, j->b, 1, (const char *[]){ AVERAGE_LEAF }));
-	j->setting = setting;
 	for (int k = 0; k < j->b->n; k++) {
 		j->g->cur_loc = o->loc;
 		bundles_enter(j->g, j->b, k, "");

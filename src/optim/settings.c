@@ -155,32 +155,32 @@ static struct setting setting_of(const struct optimizer *o, const struct group *
 	return s;
 }
 
-static const struct group *find_group(const struct optimizer *o, const char *name, bool *used)
+/* The number of the first one that matches, or -1. */
+static int group_of(const struct optimizer *o, const char *name)
 {
 	const struct group *group = o->groups.v;
 	for (int i = 0; i < o->groups.n; i++)
-		if (fnmatch(group[i].match, name, 0) == 0) {
-			used[i] = true;
-			return &group[i];
-		}
-	return NULL;
+		if (fnmatch(group[i].match, name, 0) == 0)
+			return i;
+	return -1;
 }
 
-int settings_of(struct graph *g, const struct optimizer *o, int n, const tid *param,
-                struct setting **out)
+struct setting settings_of(const struct optimizer *o, const struct tensor *param)
+{
+	const int i = group_of(o, param->name);
+	return setting_of(o, i < 0 ? NULL : (const struct group *)o->groups.v + i, param);
+}
+
+int settings_match(struct graph *g, const struct optimizer *o, int n, const tid *param)
 {
 	bool *used = ARENA_ARRAY(g->arena, bool, o->groups.n + 1);
-	struct setting *s = ARENA_ARRAY(g->arena, struct setting, n + 1);
-	for (int i = 0; i < n; i++) {
-		const struct tensor *w = graph_t(g, param[i]);
-		s[i] = setting_of(o, find_group(o, w->name, used), w);
-	}
+	for (int i = 0; i < n; i++)
+		used[1 + group_of(o, graph_t(g, param[i])->name)] = true;
 	for (int i = 0; i < o->groups.n; i++)
-		if (!used[i])
+		if (!used[1 + i])
 			return ERR(E_CONFIG, &o->groups.loc[i],
 			           "'%s' matches no parameter that is left by the entries before it",
 			           ((const struct group *)o->groups.v)[i].match);
-	*out = s;
 	return 0;
 }
 

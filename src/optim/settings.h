@@ -70,9 +70,9 @@ struct setting {
 	double weight_decay, rate_factor;
 	bool trust;
 };
-/* Of each of n params, in an array of the graph's arena. A group that matches none is E_CONFIG. */
-int settings_of(struct graph *g, const struct optimizer *o, int n, const tid *param,
-                struct setting **out);
+struct setting settings_of(const struct optimizer *o, const struct tensor *param);
+/* A group that is that of none of the network's n params is E_CONFIG. */
+int settings_match(struct graph *g, const struct optimizer *o, int n, const tid *param);
 /* The length of the part of a parameter's name that those
  * it shares a trust ratio with begin with. */
 size_t settings_prefix(const char *name, int per);

@@ -175,7 +175,7 @@ static int drop_dead_params(struct graph *g, struct plan *p, const struct plan_r
 	if (n < all && p->batch == r->config->train.batch_size && !r->data->further)
 		note("not trained, since the loss does not depend on them: %s", names.data);
 	buf_release(&names);
-	return n ? 0 : ERR(E_CONFIG, &graph_t(g, p->output)->loc,
+	return n || !all ? 0 : ERR(E_CONFIG, &graph_t(g, p->output)->loc,
 	                   "the loss depends on no parameter of the model");
 }
 
@@ -227,6 +227,7 @@ static int pass_autodiff(struct graph *g, struct pass_env *env)
 	if (p->mode != PLAN_TRAIN)
 		return 0;
 	collect_params(g, p);
+	TRY(optim_drop_frozen(g, &c->r->config->optimizer, &p->nparam, p->param));
 	TRY(emit_loss_scale(g, c));
 	tid seed = p->scaling.scale;
 	if (many_batches(c->r))

@@ -47,6 +47,13 @@ for optimizer in '{type: adam, learning_rate: 0.01}' '{type: sgd, learning_rate:
 	version runs/stopped 7 | grep -q '^conv_init.weight\.' && fail "$optimizer: moments of what is frozen again"
 done
 
+# Nothing sums, clips or accumulates a gradient of what is frozen.
+expect 0 "$train" --plan=json --ranks=2 --set "$groups" --set train.accumulate=2 --set train.clip_norm=1 --set train.batch_size=1 tiny.yaml
+says out '"trainable_parameters": 96, "tensors": 1}'
+[ "$(grep -o '"tensors": \[[^]]*\]' out)" = '"tensors": ["conv_output.weight"]' ] || fail "gradients of what is frozen are summed"
+says out conv_output.weight.gradient_sum
+! grep -o 'conv_init.weight.gradient_sum' out || fail "gradients of what is frozen are accumulated"
+
 # All of it: a run that changes nothing but running statistics.
 run runs/all --set "optimizer.groups=[{match: '*', learning_rate_factor: 0}]" --set train.steps=3
 [ "$(version runs/all 1 | grep ' weight ')" = "$(version runs/all 3 | grep ' weight ')" ] || fail "a frozen network changes"
