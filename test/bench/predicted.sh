@@ -8,6 +8,7 @@ predicted() {
 	python3 "$DLX_SOURCE/test/bench/predicted" --tiny --repetitions 1 --seconds 0 "$@"
 }
 expect 0 predicted --networks demo,unet3d --types float32,bf16 --bound 1e9 --json rows.json
+[ -s rows.json ] || fail "no rows.json where predicted was run"
 for line in 'demo  *float32  *[0-9.]* ' 'unet3d  *float32  *[0-9.]* ' 'demo  *bf16 ' 'unet3d  *bf16 '; do
 	grep -q "^$line" out || { cat out; fail "no line like: $line"; }
 done
