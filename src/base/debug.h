@@ -24,7 +24,7 @@ struct debug {
 	const char *conv, *engines, *input, *crash_at, *host_root;
 	uint64_t crash_time;         /* crash_at's #N, or 1 */
 	int64_t ranks_per_host;
-	double join_timeout, measure_seconds;
+	double join_timeout, measure_seconds, compile_seconds;
 	int64_t stage_extent, read_share;
 	bool no_chains, no_depthwise, nccl_alone, no_locks, strict, slow,
 	     stage_counts;

@@ -50,6 +50,8 @@ static const struct word words[] = {
 	  "proposed; or by --wisdom the fastest. Default: measured, and precompiled with --gpu" },
 	{ WORD(measure_seconds, SECONDS), .form = "SECONDS",
 	  .doc = "how long --wisdom measures beyond what planning takes without it; default: 120" },
+	{ WORD(compile_seconds, SECONDS), .form = "SECONDS",
+	  .doc = "how long cuDNN may compile one engine before the run ends; default: 300" },
 	{ WORD(input, CHOICE), .values = { "stored", "host" },
 	  .doc = "batches for a GPU as they are stored, or made float32 by the host; default: stored" },
 	{ WORD(fault, FAULT), .values = { "alloc", "append", "arena", "read", "write" },

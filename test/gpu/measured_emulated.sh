@@ -79,6 +79,28 @@ cut -f 1-4 all >a
 cut -f 1-4 killed >b
 cmp a b || fail "other engines after a kill"
 
+# One that does not end by itself: the run ends, says which engine it was, and the next one passes that over. Without a file, too.
+before=$DLX_DEBUG
+DLX_DEBUG=$(debug compile_seconds=0.5)
+export DLX_FAKE_CUDNN_HANG=3
+rm -f compiled used
+expect 69 step --wisdom endless
+says err 'without an end, for'
+says err 'the next run with this wisdom passes it over'
+[ "$(lines compiled)" = 3 ] || fail "$(lines compiled) engines are begun instead of 3"
+endless=$(sed -n "s/.* engine '\([^']*\)' for 0.5 s .*/\1/p" err)
+rm -f compiled
+DLX_FAKE_CUDNN_HANG=1 DLX_FAKE_CUDNN_PROPOSE=44 expect 69 step
+says err 'with --wisdom FILE one that does not end is passed over'
+unset DLX_FAKE_CUDNN_HANG
+DLX_DEBUG=$before
+grep -l 'does not end compiling' endless.compiled/* >kept
+[ "$(lines kept)" = 1 ] || fail "$(lines kept) engines are kept as ones without an end"
+grep -q "$endless" "$(cat kept)" || fail "not $endless is kept, which was named"
+run --wisdom endless
+[ "$(convolutions endless)" = "$all" ] || fail "of $all problems $(convolutions endless) are known"
+grep -l 'does not end compiling' endless.compiled/* | cmp - kept || fail "the engine is tried again"
+
 # A budget that runs out: the first engines, a word, and no line for what was not measured. Each run gets further, to the same end.
 DLX_DEBUG=$(debug measure_seconds=0.3) DLX_FAKE_CUDNN_COMPILE=0.1 run --wisdom budget
 says err 'problems take the first engine'

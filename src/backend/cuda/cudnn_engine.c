@@ -11,7 +11,8 @@
  * Measuring ends in bounded time: most of it is compiling, so few engines that cuDNN compiles
  * are tried, and after wisdom's seconds no trial begins. A problem whose trials were cut short
  * then takes the first engine, and a later run measures it; all that was compiled until then
- * is kept, and all that was measured is in the file. */
+ * is kept, and all that was measured is in the file. An engine that is compiled without end takes
+ * the process with it, and is passed over by the next one. */
 #include "backend/cuda/cudnn_engine.h"
 
 #include <stdio.h>
@@ -19,12 +20,17 @@
 
 #include "backend/cuda/cuda_time.h"
 #include "backend/cuda/cudnn_kept.h"
+#include "backend/cuda/cudnn_limit.h"
 #include "backend/cuda/cudnn_list.h"
+#include "base/debug.h"
 #include "base/io.h"
 #include "base/log.h"
 
 #define UNCOMPILED CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED
 #define FAILED "does not compile\n"           /* what is kept of such an engine */
+#define ENDLESS "does not end compiling\n"    /* of one that was compiled for COMPILE_MOST */
+#define COMPILE_MOST 300.0    /* seconds; engines take 0.8 to 1.5, and ranks wait for each other for
+                               * parallel.timeout, twice as long by default */
 #define MEASURED 8            /* engines that are measured at most */
 #define WORKSPACE ((size_t)256 << 20)        /* bytes; more only where it is worth it: */
 #define WORTH 0.9             /* of the time of what needs no more */
@@ -90,7 +96,7 @@ static bool read_plan(struct cudnn_engine *e, const struct cudnn *c,
 	char library[LIBRARY_NAME];
 	const struct cudnn_kept_key key = key_of(c, want, e, library);
 	e->read = cudnn_kept_read(kept, &key, &text);
-	if (e->read && strcmp(text.data, FAILED) == 0) {
+	if (e->read && (strcmp(text.data, FAILED) == 0 || strcmp(text.data, ENDLESS) == 0)) {
 		e->read = false;
 		e->refused = UNCOMPILED;
 	} else if (e->read) {
@@ -131,6 +137,33 @@ static void note_compiling(double seconds, const struct wisdom *w)
 		     "FILE they are kept for later runs");
 }
 
+/* One engine that is being compiled. */
+struct compiling {
+	const struct cudnn *c;
+	const struct cudnn_demand *want;
+	const struct cudnn_engine *e;
+	const struct wisdom *w;
+	double seconds;
+};
+
+static void note_endless(void *arg)
+{
+	const struct compiling *now = arg;
+	const struct wisdom *w = now->w;
+	char library[LIBRARY_NAME];
+	const struct cudnn_kept_key key = key_of(now->c, now->want, now->e, library);
+	if (w && w->keep) {
+		struct buf text = BUF_INIT;
+		buf_puts(&text, ENDLESS);
+		cudnn_kept_write(w->kept, &key, &text);
+	}
+	fprintf(stderr, "%s: cuDNN has compiled engine '%s' for %g s without an end, for '%s'; %s, and "
+	        "with DLX_DEBUG=engines=precompiled none is compiled\n", log_program(), key.engine,
+	        now->seconds, key.problem, w && w->keep ? "the next run with this wisdom passes it over"
+	        : "with --wisdom FILE one that does not end is passed over by the next run");
+	fflush(stderr);
+}
+
 static bool make_plan(struct cudnn_engine *e, const struct cudnn *c)
 {
 	e->plan = cudnn_make(&e->parts, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
@@ -153,6 +186,19 @@ struct search {
 	int failed;                  /* engines that do not compile */
 };
 
+static bool compile_plan(struct cudnn_engine *e, const struct search *s)
+{
+	const double start = io_seconds();
+	struct compiling now = { s->c, s->want, e, s->w,
+		debug.compile_seconds > 0 ? debug.compile_seconds : COMPILE_MOST };
+	struct cudnn_limit limit = { now.seconds, note_endless, &now };
+	cudnn_limit_begin(&limit);
+	const bool made = make_plan(e, s->c);
+	cudnn_limit_end(&limit);
+	note_compiling(io_seconds() - start, s->w);
+	return made;
+}
+
 /* Of a gradient to the data in 16 bits with a sum behind it, and channels that are not in eights,
  * cuDNN 9.19 proposes seven variants that NVRTC all refuses, after 1.5 s each. */
 static bool is_hopeless(const struct search *s, const struct cudnn_candidate *is)
@@ -172,11 +218,8 @@ static bool make(struct cudnn_engine *e, const struct search *s, const struct cu
 		return true;
 	if (e->refused)
 		return false;
-	const double start = io_seconds();
 	e->parts = (struct cudnn_set){ 0 };
-	const bool made = make_plan(e, s->c);
-	if (is->compiled)
-		note_compiling(io_seconds() - start, w);
+	const bool made = is->compiled ? compile_plan(e, s) : make_plan(e, s->c);
 	if (is->compiled && w && w->keep && (made || e->refused == UNCOMPILED))
 		keep_plan(e, s->c, s->want, w->kept);
 	return made;
