@@ -153,9 +153,9 @@ compute_bf16() {
 	echo "$@"
 }
 
-# least_limit: where ./err says how little memory a step can do with on this processor, that and 2 MiB more.
+# least_limit: the least limit that ./err says all plans of a run can do with on this processor.
 least_limit() {
-	sed -n 's/.*it needs about \([0-9]*\) MiB.*/\1/p' err | awk '{ print $1 + 2 "MiB" }'
+	sed -n "s/.*'train.memory: {limit: \([0-9]*[KM]iB\)}' is the least .*/\1/p" err
 }
 
 # Skips where nothing starts ranks of this dlx-train.

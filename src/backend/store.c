@@ -195,9 +195,8 @@ static int give_memory(struct store *s, int first)
 	return 0;
 }
 
-int store_add(struct store *s, const struct graph *g)
+int store_note(struct store *s, const struct graph *g)
 {
-	const int before = s->n;
 	for (tid t = 0; t < g->ntensor; t++) {
 		const struct tensor *x = graph_t(g, t);
 		if (!persistent(x) || x->alias != NONE)
@@ -210,6 +209,13 @@ int store_add(struct store *s, const struct graph *g)
 		}
 		add_entry(s, x);
 	}
+	return 0;
+}
+
+int store_add(struct store *s, const struct graph *g)
+{
+	const int before = s->n;
+	TRY(store_note(s, g));
 	if (s->n == before)
 		return 0;
 	TRY(give_memory(s, before));

@@ -37,6 +37,9 @@ size_t store_padded(size_t bytes);
 /* After planning: makes an entry, initialised, for each param and state of g that is not there. A
  * shape that differs is E_SHAPE. E_NOMEM with a table of what is needed if memory is refused. */
 int store_add(struct store *s, const struct graph *g);
+/* The entries alone, without memory and values, for what is only planned; store_add is not for such
+ * a store. */
+int store_note(struct store *s, const struct graph *g);
 /* Gives every entry its initial value once more. */
 int store_begin_again(struct store *s);
 int store_count(const struct store *s);

@@ -220,15 +220,20 @@ int loader_threads(const struct loader *l)
 }
 
 /* Of larger samples than the batch size is meant for there are fewer in a (micro-)batch. */
-static void set_batch(struct loader *l, const struct loader_options *o)
+static int64_t fewer(const struct loader *l, int64_t each)
 {
-	const int64_t each = o->micro ? o->micro : o->batch_size,
-	              wanted = o->like ? shape_count(o->like) : 0;
 	const int64_t have = l->end[0].input_count;
 	int64_t n = each;
-	if (have > wanted && wanted > 0)
-		n = (int64_t)((double)each * ((double)wanted / (double)have));
-	n = n < 1 ? 1 : n;
+	if (have > l->like && l->like > 0)
+		n = (int64_t)((double)each * ((double)l->like / (double)have));
+	return n < 1 ? 1 : n;
+}
+
+static void set_batch(struct loader *l, const struct loader_options *o)
+{
+	l->like = o->like ? shape_count(o->like) : 0;
+	l->leaf = o->micro;
+	const int64_t each = o->micro ? o->micro : o->batch_size, n = fewer(l, each);
 	l->batch_size = o->batch_size / each * n;
 	l->micro = o->micro ? n : 0;
 }
@@ -383,6 +388,17 @@ const struct transform_rest *loader_rest(const struct loader *l)
 int64_t loader_batch_size(const struct loader *l)
 {
 	return l->micro ? l->micro : l->batch_size;
+}
+
+struct loader_batch loader_batch_of(const struct loader *l, int k, int64_t batch_size)
+{
+	const int64_t each = l->leaf ? l->leaf : batch_size, n = fewer(l, each),
+	              whole = batch_size / each * n, micro = l->leaf ? n : 0;
+	struct epoch_order o = l->order;
+	o.global = l->ranks * whole;
+	const int64_t rest = epoch_order_short(&o, k);
+	return (struct loader_batch){ micro ? micro : whole,
+		rest ? epoch_share(rest, whole, micro, l->rank, l->ranks).n : 0 };
 }
 
 int64_t loader_batches(const struct loader *l)

@@ -240,6 +240,11 @@ const struct shape *loader_target_shape(const struct loader *l);
 const struct transform_rest *loader_rest(const struct loader *l);
 /* Samples of a whole batch of a rank, or of a micro-batch of it. */
 int64_t loader_batch_size(const struct loader *l);
+/* What that would be, and the short_batch of loader_size(l, k), with another batch_size. */
+struct loader_batch {
+	int64_t size, short_batch;
+};
+struct loader_batch loader_batch_of(const struct loader *l, int k, int64_t batch_size);
 int64_t loader_batches(const struct loader *l);        /* global ones per epoch, of all sizes */
 int64_t loader_steps(const struct loader *l);          /* an epoch's, of step_batches or fewer */
 /* Of any epoch: how many batches a step has that begins with batch `index`; the samples of all

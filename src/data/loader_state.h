@@ -71,6 +71,8 @@ struct loader {
 	struct mixup_config mixup;
 	bool training, shuffle, within_host, mixes;
 	uint64_t seed;
+	int64_t like, leaf;                    /* values of struct loader_options.like, 0: of none; its
+	                                        * micro */
 	int64_t batch_size;
 	int64_t rank, ranks, micro;
 	struct epoch_order order;

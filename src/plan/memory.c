@@ -5,7 +5,7 @@
  * on with a limit that is lower by the excess. */
 #include "plan/memory.h"
 
-#include <string.h>
+#include <math.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -21,6 +21,17 @@ static int64_t fixed_bytes(const struct graph *g)
 		const struct tensor *x = graph_t(g, t);
 		if (x->role != ROLE_ACTIVATION && x->alias == NONE)
 			sum += tensor_buffer_bytes(g, t) * (x->prefetched ? 2 : 1);
+	}
+	return sum;
+}
+
+static int64_t values_bytes(const struct graph *g)
+{
+	int64_t sum = 0;
+	for (tid t = 0; t < g->ntensor; t++) {
+		const struct tensor *x = graph_t(g, t);
+		if ((x->role == ROLE_PARAM || x->role == ROLE_STATE) && x->alias == NONE)
+			sum += tensor_buffer_bytes(g, t);
 	}
 	return sum;
 }
@@ -61,18 +72,22 @@ static int refuse(const struct recompute_choice *least, int64_t arena, const str
 	           "computed again, it needs about %.0f MiB (%.0f for parameters, optimizer and "
 	           "inputs), most of it at node '%s' (%s); make 'train.memory.limit' larger, or "
 	           "'train.batch_size' smaller (with 'train.accumulate' larger), or the samples",
-	           (long long)w->batch, (double)w->limit / mib, (double)(fixed + arena) / mib,
+	           (long long)w->batch, (double)w->limit / mib, ceil((double)(fixed + arena) / mib),
 	           (double)fixed / mib, g->node[least->node]->name, g->node[least->node]->op->name);
 }
 
-void memory_least(const struct exec *e, struct graph *g, int64_t arena,
-                  struct recompute_choice *out)
+int memory_least(const struct exec *e, struct graph *g, int64_t *arena)
 {
+	const int64_t kept = (int64_t)exec_arena_bytes(e);
+	struct recompute_choice least;
 	size_t *ws = workspaces(e, g);
 	struct recompute *r = recompute_new(g, ws);
-	recompute_choose(r, arena, false, out);
+	int rc = search(r, 0, &least, arena);
+	if (*arena > kept)
+		*arena = kept;
 	recompute_free(r);
 	mem_free(ws);
+	return rc;
 }
 
 void memory_sweep(struct memory_sweep *s, const struct exec *e, struct graph *g)
@@ -101,16 +116,17 @@ int memory_fit(struct exec **e, struct graph *g, const struct memory_limit *w,
                struct memory_fit *out)
 {
 	*out = (struct memory_fit){ fixed_bytes(g), (int64_t)exec_arena_bytes(*e), { .fits = true } };
-	if (w->limit == INT64_MIN || out->kept <= w->limit - out->fixed)
+	const int64_t fixed = w->fixed ? w->fixed : w->without_inputs ? values_bytes(g) : out->fixed;
+	if (w->limit == INT64_MIN || out->kept <= w->limit - fixed)
 		return 0;
 	size_t *ws = workspaces(*e, g);
 	struct recompute *r = recompute_new(g, ws);
-	int64_t budget = w->limit - out->fixed, arena;
+	int64_t budget = w->limit - fixed, arena;
 	exec_free(*e);
 	*e = NULL;
 	int rc = search(r, budget, &out->choice, &arena);
 	if (rc == 0 && arena > budget)
-		rc = refuse(&out->choice, arena, g, w, out->fixed);
+		rc = refuse(&out->choice, arena, g, w, fixed);
 	if (rc == 0)
 		recompute_commit(r);
 	recompute_free(r);

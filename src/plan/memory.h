@@ -10,6 +10,10 @@
 /* The memory limit asked for. */
 struct memory_limit {
 	int64_t limit;                   /* bytes of a step, all together; INT64_MIN: no limit */
+	int64_t fixed;                   /* what of that is not for the arena, which all plans of a run
+	                                  * share; 0: what this plan has */
+	bool without_inputs;             /* that is without inputs: evaluations alone go where they
+	                                  * went beside training */
 	const struct loc *loc;           /* where it is asked */
 	int64_t batch;                   /* for messages */
 };
@@ -37,10 +41,9 @@ struct memory_sweep {
  * with the least that a step can do with, if that is not enough. */
 int memory_fit(struct exec **e, struct graph *g, const struct memory_limit *w,
                struct memory_fit *out);
-/* The cheapest choice of what to compute again for `arena`
- * bytes, or the smallest. g stays as it is. */
-void memory_least(const struct exec *e, struct graph *g, int64_t arena,
-                  struct recompute_choice *out);
+/* *arena: the bytes that are enough for any plan of g if as much as possible is computed again. g
+ * keeps its nodes, but not the places of its buffers. */
+int memory_least(const struct exec *e, struct graph *g, int64_t *arena);
 /* Fills in what is possible. g stays as it is. */
 void memory_sweep(struct memory_sweep *s, const struct exec *e, struct graph *g);
 

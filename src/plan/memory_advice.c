@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Remedies that change the batch or the type are tried by planning with a changed copy of the
- * config, without measuring engines. A smaller batch keeps the step's samples by more
- * micro-batches, so it is one of their divisors. */
+ * Remedies are tried by planning all of the run with a changed copy of the config, without
+ * measuring engines: an evaluation of whole samples may need more than a step. A smaller batch
+ * keeps the step's samples by more micro-batches, so it is one of their divisors. */
 #include "plan/memory_advice.h"
 
 #include <math.h>
 
 #include "base/err.h"
-#include "graph/cost.h"
 #include "plan/plan_memory.h"
 #include "plan/reduction.h"
+#include "plan/run_need.h"
+#include "plan/whole.h"
 
 #define TRIES 4                   /* batches planned */
 #define MIB ((double)(1 << 20))
@@ -70,56 +71,82 @@ static void table(const struct refusal *f)
 
 /* --- advice --- */
 
-static bool fits(const struct refusal *f, const struct memory_need *need)
+/* Of a run, all together. */
+static double total(const struct refusal *f, const struct run_need *n)
 {
-	return need->fixed <= f->r->have && need->arena <= f->r->have - need->fixed;
+	return in_units(f, n->fixed + n->arena);
 }
 
-/* Plans a config that differs; false if that cannot be. */
-static bool try_config(const struct refusal *f, const struct run_config *c,
-                       struct memory_need *need)
+static bool fits(const struct refusal *f, const struct run_need *n)
 {
-	const struct session *s = f->s;
-	struct plan_request r = session_request(s, f->p->mode, c->train.batch_size);
-	struct plan *p;
-	r.config = c;
-	r.wisdom = NULL;
+	return n->fixed <= f->r->all && n->arena <= f->r->all - n->fixed;
+}
+
+/* Plans the whole run with a config that differs; false if that cannot be. */
+static bool try_run(const struct session *s, const struct run_config *c, int64_t limit, bool least,
+                    struct run_need *n)
+{
 	int mark = err_count();
-	bool made = plan_new(&p, &r) == 0;
+	bool made = run_need(s, c, limit, least, n) == 0;
 	err_truncate(mark);
-	if (!made)
-		return false;
-	*need = memory_need(s, p);
-	plan_free(p);
-	return true;
+	return made;
 }
 
-/* Below 100 MiB in KiB, or too much would be lost by rounding. */
-static void print_size(char out[32], double bytes)
+/* The whole units of a number of bytes, as a config has it: down, or up. Below 100 MiB in KiB, or
+ * too much would be lost by rounding. */
+static int64_t print_size(char out[32], int64_t bytes, bool up)
 {
-	bool small = bytes < 100 * MIB;
-	snprintf(out, 32, "%.0f%s", floor(small ? bytes / 1024 : bytes / MIB), small ? "KiB" : "MiB");
+	const bool small = (double)bytes < 100 * MIB;
+	const int64_t unit = small ? 1024 : 1 << 20, n = (bytes + (up ? unit - 1 : 0)) / unit;
+	snprintf(out, 32, "%lld%s", (long long)n, small ? "KiB" : "MiB");
+	return n * unit;
+}
+
+/* The largest limit that a run which needs *n without one can go through with, found by planning
+ * it; the text of what it is. */
+static bool find_limit(const struct refusal *f, struct run_need *n, char text[32])
+{
+	int64_t limit = INT64_MAX;
+	for (int i = 0; i < TRIES; i++) {
+		const int64_t next = print_size(text, run_limit(n, f->r->all), false);
+		if (next <= 0 || next >= limit ||
+		    !try_run(f->s, f->s->config, limit = next, false, n))
+			return false;
+		if (fits(f, n))
+			return true;
+	}
+	return false;
+}
+
+/* Whether evaluations of whole samples need more than anything else does at its least. */
+static bool evaluation_is_most(const struct session *s, const struct run_need *n)
+{
+	int64_t evaluation = 0, other = 0;
+	for (int i = 0; i < n->n; i++) {
+		int64_t *most = n->plan[i].mode == PLAN_EVALUATE ? &evaluation : &other;
+		if (n->plan[i].least > *most)
+			*most = n->plan[i].least;
+	}
+	return (whole_differs(s) || s->nsize) && evaluation > other;
 }
 
 static void offer_limit(const struct refusal *f)
 {
-	struct recompute_choice c;
+	struct run_need n;
 	char limit[32];
-	const struct plan *p = f->p;
-	if (p->mode != PLAN_TRAIN || f->r->have <= f->need->fixed)
+	if (!try_run(f->s, f->s->config, RUN_NO_LIMIT, true, &n))
 		return;
-	int64_t arena = f->r->have - f->need->fixed;
-	memory_least(p->exec, p->g, arena, &c);
-	if (!c.fits) {
+	const int64_t least = n.fixed + n.least;
+	if (least <= f->r->all && find_limit(f, &n, limit))
+		err_context(E_TOO_LARGE, "- 'train.memory: {limit: %s}' fits: activations are computed "
+		            "again, for %.0f %% more arithmetic", limit, n.again);
+	else if (least > f->r->all && n.least < n.arena)
 		err_context(E_TOO_LARGE,
 		            "- computing activations again, by 'train.memory.limit', helps down to %.0f %s",
-		            in_units(f, f->need->fixed + c.bytes), f->unit.name);
-		return;
-	}
-	print_size(limit, (double)(p->memory.fixed + arena));
-	err_context(E_TOO_LARGE, "- 'train.memory: {limit: %s}' fits: activations are computed again, "
-	            "for %.0f %% more arithmetic", limit,
-	            cost_percent(c.cost.flops, graph_cost(p->g, EXEC_MICRO | EXEC_UPDATE).flops));
+		            ceil(in_units(f, least)), f->unit.name);
+	if (evaluation_is_most(f->s, &n))
+		err_context(E_TOO_LARGE, "- validation sees whole samples and needs most of that; "
+		            "'- crop: {size: ..., validation: centre}' validates on windows");
 }
 
 /* The largest divisor of a step's samples that is no more
@@ -133,23 +160,25 @@ static int64_t divisor(int64_t samples, int64_t most, int64_t below)
 	return best;
 }
 
-static void offer_batch(const struct refusal *f)
+/* now: what the run needs as it is. The smallest batch is tried last. */
+static void offer_batch(const struct refusal *f, const struct run_need *now)
 {
 	const struct train_section *t = &f->s->config->train;
 	const int64_t samples = t->batch_size * t->accumulate;
-	double room = (double)(f->r->have - f->need->fixed),
-	       each = (double)f->need->arena / (double)f->p->batch;
-	int64_t most = room > each ? (int64_t)(room / each) : 1, batch = f->p->batch;
-	for (int i = 0; i < TRIES && (batch = divisor(samples, most, batch)) > 0; i++) {
+	double room = (double)(f->r->all - now->fixed),
+	       each = (double)now->arena / (double)t->batch_size;
+	int64_t most = room > each ? (int64_t)(room / each) : 1, batch = t->batch_size;
+	for (int i = 1; i <= TRIES && (batch = divisor(samples, i < TRIES ? most : 1, batch)) > 0;
+	     i++) {
 		struct run_config c = *f->s->config;
-		struct memory_need n;
+		struct run_need n;
 		c.train.batch_size = batch;
 		c.train.accumulate = samples / batch;
-		if (!try_config(f, &c, &n) || !fits(f, &n))
+		if (!try_run(f->s, &c, c.train.memory.limit, false, &n) || !fits(f, &n))
 			continue;
 		err_context(E_TOO_LARGE, "- 'train.batch_size: %lld' with 'train.accumulate: %lld' fits, "
 		            "for a step of as many samples: %.0f %s", (long long)batch,
-		            (long long)c.train.accumulate, in_units(f, n.fixed + n.arena), f->unit.name);
+		            (long long)c.train.accumulate, total(f, &n), f->unit.name);
 		return;
 	}
 	err_context(E_TOO_LARGE, "- no smaller 'train.batch_size' fits; make the samples smaller");
@@ -159,18 +188,18 @@ static void offer_bf16(const struct refusal *f)
 {
 	const struct device *d = f->s->dev;
 	struct run_config c = *f->s->config;
-	struct memory_need n;
+	struct run_need n;
 	int mark = err_count();
 	if (config_compute(&c) != DTYPE_F32 || d->backend == BACKEND_REFERENCE)
 		return;
 	c.precision.compute = config_compute_index(DTYPE_BF16);
 	const struct plan_env env = plan_env_of(&c, NULL);
-	bool made = plan_env_check(&env, d, false) == 0 && try_config(f, &c, &n);
+	bool made = plan_env_check(&env, d, false) == 0 &&
+	            try_run(f->s, &c, c.train.memory.limit, false, &n);
 	err_truncate(mark);
 	if (made)
 		err_context(E_TOO_LARGE, "- 'precision.compute: bf16' needs %.0f %s, which %s",
-		            in_units(f, n.fixed + n.arena), f->unit.name,
-		            fits(f, &n) ? "fits" : "is still too much");
+		            total(f, &n), f->unit.name, fits(f, &n) ? "fits" : "is still too much");
 }
 
 int memory_advice_refuse(const struct session *s, const struct plan *p,
@@ -184,11 +213,29 @@ int memory_advice_refuse(const struct session *s, const struct plan *p,
 	             "%s of %lld samples needs %.0f %s, but the %s offers %.0f %s",
 	             what[p->mode], (long long)p->batch, in_units(&f, all), f.unit.name, r->by,
 	             in_units(&f, r->have), f.unit.name);
+	struct run_need now;
 	table(&f);
 	offer_limit(&f);
+	if (!try_run(s, s->config, s->config->train.memory.limit, false, &now))
+		now = (struct run_need){ .fixed = need->fixed, .arena = need->arena };
 	if (!s->config->micros.all)      /* whose micro-batches are what the bits depend on */
-		offer_batch(&f);
+		offer_batch(&f, &now);
 	offer_bf16(&f);
 	return err_context(rc, "- it fits where there are %.0f %s",
-	                   ceil(in_units(&f, all + r->reserve)), f.unit.name);
+	                   ceil(in_units(&f, now.fixed + now.arena + r->reserve)), f.unit.name);
+}
+
+int memory_advice_limit(const struct session *s, int rc)
+{
+	struct run_need n;
+	char limit[32];
+	if (s->config->train.memory.limit == INT64_MIN ||
+	    !try_run(s, s->config, RUN_NO_LIMIT, true, &n))
+		return rc;
+	const int64_t least = run_least_limit(&n);
+	if (least <= s->config->train.memory.limit)
+		return rc;
+	print_size(limit, least, true);
+	return err_context(rc, "- 'train.memory: {limit: %s}' is the least that all plans of this run "
+	                   "can do with", limit);
 }

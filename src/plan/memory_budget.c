@@ -15,6 +15,8 @@
 #include "graph/memplan.h"
 #include "plan/reduction.h"
 #include "plan/memory_advice.h"
+#include "plan/plan_memory.h"
+#include "plan/run_plans.h"
 #include "plan/sync_reducer.h"
 
 /* One rank's share of memory that the ranks of a host divide, be they running or only planned. */
@@ -48,6 +50,7 @@ static void get_host_budget(const struct session *s, struct memory_budget *r)
 {
 	int64_t whole = share_of(s, host_memory_whole(&r->by)),
 	        now = share_of(s, host_memory(&r->by_now));
+	r->all = whole;
 	r->have = whole ? at_least_1(whole - (int64_t)s->dev->memory->used + arena_there(s)) : 0;
 	r->now = now ? at_least_1(now + arena_there(s)) : 0;
 }
@@ -64,6 +67,7 @@ void memory_budget_get(const struct session *s, struct memory_budget *r)
 	} else {
 		*r = (struct memory_budget){ .by = "GPU", .by_now = "GPU", .total = d.total,
 			.reserve = reserve_of(s, &d) };
+		r->all = at_least_1(d.free - r->reserve + (int64_t)s->dev->memory->used);
 		r->have = r->now = at_least_1(d.free - r->reserve + arena_there(s));
 	}
 }
@@ -75,29 +79,30 @@ static bool is_stored(const struct tensor *x)
 	return (x->role == ROLE_PARAM || x->role == ROLE_STATE) && x->alias == NONE;
 }
 
-/* Params and states that the plan adds to the store. */
-static int64_t store_bytes(const struct session *s, const struct graph *g)
+/* Of a plan like p for n samples. */
+static int64_t own_bytes_of(const struct plan *p, int64_t n)
 {
-	int64_t sum = 0;
-	for (tid t = 0; t < g->ntensor; t++) {
-		const struct tensor *x = graph_t(g, t);
-		if (is_stored(x) && !store_find(s->store, x->name))
-			sum += (int64_t)store_padded((size_t)tensor_buffer_bytes(g, t));
+	const tid batch[] = { p->input, p->target, p->other };
+	int64_t sum = plan_memory_inputs(p, NULL);
+	for (size_t i = 0; i < sizeof batch / sizeof *batch; i++) {
+		const struct tensor *x = batch[i] == NONE ? NULL : graph_t(p->g, batch[i]);
+		if (x)
+			sum -= tensor_buffer_bytes(p->g, batch[i]) * (x->prefetched ? 2 : 1) / p->batch *
+			       (p->batch - n);
 	}
 	return sum;
 }
 
-/* Inputs and constants, which exec_bind makes room for; staged: of inputs in pinned host memory. */
-static int64_t own_bytes(const struct graph *g, int64_t *staged)
+/* Of the short batches that a run has plans for, but not s, which does not run. */
+static int64_t short_bytes(const struct session *s)
 {
-	int64_t sum = 0;
-	for (tid t = 0; t < g->ntensor; t++) {
-		const struct tensor *x = graph_t(g, t);
-		if (x->alias != NONE || (x->role != ROLE_INPUT && x->role != ROLE_CONSTANT))
-			continue;
-		sum += tensor_buffer_bytes(g, t) * (x->prefetched ? 2 : 1);
-		if (staged && x->role == ROLE_INPUT)
-			*staged += tensor_buffer_bytes(g, t);
+	struct run_set set;
+	int64_t sum = 0, batch[2];
+	for (int i = 0; !(s->need & SESSION_RUN) && run_set(s, i, &set); i++) {
+		struct plan *const *p = run_set_plans(s, &set);
+		run_batches(s, s->config, &set, batch);
+		if (p[0] && !p[1] && batch[1])
+			sum += own_bytes_of(p[0], batch[1]);
 	}
 	return sum;
 }
@@ -124,12 +129,13 @@ static int list_plans(const struct session *s, const struct plan *all[PLANS])
 struct memory_need memory_need(const struct session *s, const struct plan *p)
 {
 	const struct plan *all[PLANS];
-	struct memory_need need = { store_bytes(s, p->g) + own_bytes(p->g, NULL),
+	struct memory_need need = { plan_memory_values(p, s->store) + plan_memory_inputs(p, NULL),
 		(int64_t)exec_arena_bytes(p->exec) };
 	need.fixed += reduction_bytes(&s->reduction, p);
 	for (int i = s->arena ? 0 : list_plans(s, all); i-- > 0;)
 		if (all[i] != p)
-			need.fixed += own_bytes(all[i]->g, NULL);
+			need.fixed += plan_memory_inputs(all[i], NULL);
+	need.fixed += short_bytes(s);
 	return need;
 }
 
@@ -166,7 +172,8 @@ void memory_parts(const struct session *s, struct memory_parts *p)
 		.arena = (int64_t)s->arena_bytes + EXEC_ARENA_SLACK,
 		.sums = sums_bytes(s), .tables = (int64_t)s->table_bytes };
 	for (int i = 0; i < n; i++)
-		p->inputs += own_bytes(all[i]->g, NULL);
+		p->inputs += plan_memory_inputs(all[i], NULL);
+	p->inputs += short_bytes(s);
 }
 
 int64_t memory_budget_run(const struct session *s)
@@ -182,7 +189,7 @@ int64_t memory_budget_host(const struct session *s)
 	int64_t sum = 0, state = 0;
 	int n = list_plans(s, all);
 	for (int i = 0; i < n; i++)
-		own_bytes(all[i]->g, &sum);
+		plan_memory_inputs(all[i], &sum);
 	sum += loader_memory(s->train) + loader_memory(s->validation);
 	for (int i = 0; i < s->nsize; i++)
 		sum += loader_memory(s->size[i].loader);
@@ -202,13 +209,23 @@ static int check_host(const struct session *s, const struct plan *p)
 	const char *by;
 	int64_t have = share_of(s, host_memory_whole(&by)), staged = 0;
 	double mib = 1 << 20;
-	own_bytes(p->g, &staged);
+	plan_memory_inputs(p, &staged);
 	if (!s->dev->driver || s->dev->imagined || have == 0 || staged <= have)
 		return 0;
 	return ERR(E_TOO_LARGE, config_place(s->config, "train", "batch_size"),
 	           "batches on their way to the GPU need %.1f MiB of pinned memory, but the %s offers "
 	           "%.1f MiB; make 'train.batch_size' or 'data.prefetch' smaller", (double)staged / mib,
 	           by, (double)have / mib);
+}
+
+/* That with the largest arena, which all share: of p and those that are there. */
+static const struct plan *fullest(const struct session *s, const struct plan *p)
+{
+	const struct plan *all[PLANS];
+	for (int i = list_plans(s, all); i-- > 0;)
+		if (exec_arena_bytes(all[i]->exec) > exec_arena_bytes(p->exec))
+			p = all[i];
+	return p;
 }
 
 int memory_budget_check(const struct session *s, const struct plan *p)
@@ -218,6 +235,8 @@ int memory_budget_check(const struct session *s, const struct plan *p)
 	TRY(check_host(s, p));
 	if (need.arena <= (int64_t)s->bound_bytes)     /* it runs in what is there */
 		return 0;
+	p = fullest(s, p);
+	need.arena = (int64_t)exec_arena_bytes(p->exec);
 	memory_budget_get(s, &r);
 	if (r.have == 0 || (need.fixed <= r.have && need.arena <= r.have - need.fixed))
 		return 0;

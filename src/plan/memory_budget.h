@@ -8,8 +8,9 @@
 #include "plan/session.h"
 
 struct memory_budget {
-	int64_t have;                    /* bytes that the run may take; 0: nothing says */
-	int64_t now;                     /* what of that no other process has at the moment */
+	int64_t have;                    /* bytes that the run may still take; 0: nothing says */
+	int64_t all;                     /* that and what it has taken already */
+	int64_t now;                     /* what of `have` no other process has at the moment */
 	const char *by, *by_now;         /* "machine", "control group", "GPU": what says so */
 	int64_t total, reserve;          /* of a GPU, else 0: what it has; what of
 	                                  * that is left to its libraries */

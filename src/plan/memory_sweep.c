@@ -12,6 +12,7 @@
 #include "graph/cost.h"
 #include "graph/memplan.h"
 #include "plan/memory_budget.h"
+#include "plan/run_plans.h"
 
 #define PLANS 5                  /* looked at in search of one number */
 #define PLANS_GPU 2              /* where engines are looked for, and some compiled */
@@ -101,13 +102,25 @@ static int search_recomputed(const struct session *s, struct need need, double h
 	return 0;
 }
 
-/* The GPU memory of a run besides its training step: inputs of other plans, tables. */
+/* The memory of a run besides its training step: inputs of other plans, tables. */
 static double outside_step(const struct session *s)
 {
 	const struct plan *p = s->train_plan[0];
 	double step = (double)p->memory.fixed + (double)s->arena_bytes;
-	return s->dev->driver && (double)memory_budget_run(s) > step ? (double)memory_budget_run(s) -
-	       step : 0;
+	return (double)memory_budget_run(s) > step ? (double)memory_budget_run(s) - step : 0;
+}
+
+/* Whether evaluations, whose batch may be one sample already, leave a batch to look for. */
+static bool evaluations_fit(const struct session *s, double have)
+{
+	struct run_set set;
+	double arena = 0;
+	for (int i = 0; run_set(s, i, &set); i++) {
+		const struct plan *p = run_set_plans(s, &set)[0];
+		if (set.mode == PLAN_EVALUATE && p && (double)exec_arena_bytes(p->exec) > arena)
+			arena = (double)exec_arena_bytes(p->exec);
+	}
+	return (double)s->train_plan[0]->memory.fixed + arena <= have;
 }
 
 int memory_sweep_batch(const struct session *s, struct memory_sweep_batch *b)
@@ -126,6 +139,10 @@ int memory_sweep_batch(const struct session *s, struct memory_sweep_batch *b)
 	}
 	if (b->have <= 0 || m->n == 0)
 		return 0;
+	if (!evaluations_fit(s, have)) {
+		b->plain = b->recomputed = 0;
+		return 0;
+	}
 	TRY(search_plain(s, need_of(p, (double)p->memory.kept), have, &b->plain));
 	return search_recomputed(s, need_of(p, (double)m->row[m->n - 1].choice.bytes), have, b->plain,
 	                         &b->recomputed);

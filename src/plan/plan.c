@@ -408,8 +408,8 @@ static int pass_copies(struct graph *g, struct pass_env *env)
 static int pass_recompute(struct graph *g, struct pass_env *env)
 {
 	struct compilation *c = env->user;
-	const struct memory_limit limit = { c->r->limit, config_place(c->r->config, "train", "memory"),
-		c->p->batch };
+	const struct memory_limit limit = { c->r->limit, c->r->fixed, c->p->mode != PLAN_TRAIN,
+		config_place(c->r->config, "train", "memory"), c->p->batch };
 	TRY(exec_new(&c->p->exec, g, c->r->dev, &c->env));
 	if (c->r->sweep)
 		memory_sweep(&c->p->sweep, c->p->exec, g);

@@ -48,7 +48,8 @@ struct plan_request {
 	const struct plan_data *data;
 	enum plan_mode mode;
 	int64_t batch;
-	int64_t limit;                   /* bytes of a step; INT64_MIN: no limit */
+	int64_t limit, fixed;            /* bytes of a step, INT64_MIN: no limit; and what of it is not
+	                                  * for the arena, as in struct memory_limit */
 	bool sweep;                      /* fill in plan.sweep */
 	bool any_extent;                 /* predictions of tiles have the bits of the whole's */
 	bool keep_results;               /* PLAN_TRAIN: output and gradients

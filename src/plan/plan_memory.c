@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "graph/memplan.h"
+
 static bool is_entry(const struct tensor *t, enum role role)
 {
 	return t->role == role && t->alias == NONE;
@@ -58,4 +60,29 @@ void plan_memory(const struct plan *p, struct plan_memory *m)
 		m->workspace = (int64_t)exec_workspace(p->exec, g->arena_peak_node);
 	m->activations = g->arena_bytes - m->workspace - m->gradients;
 	m->peak = m->parameters + m->optimizer + m->inputs + g->arena_bytes;
+}
+
+int64_t plan_memory_values(const struct plan *p, const struct store *store)
+{
+	int64_t sum = 0;
+	for (tid t = 0; t < p->g->ntensor; t++) {
+		const struct tensor *x = graph_t(p->g, t);
+		if ((is_entry(x, ROLE_PARAM) || is_entry(x, ROLE_STATE)) && !store_find(store, x->name))
+			sum += (int64_t)store_padded((size_t)tensor_buffer_bytes(p->g, t));
+	}
+	return sum;
+}
+
+int64_t plan_memory_inputs(const struct plan *p, int64_t *staged)
+{
+	int64_t sum = 0;
+	for (tid t = 0; t < p->g->ntensor; t++) {
+		const struct tensor *x = graph_t(p->g, t);
+		if (!is_entry(x, ROLE_INPUT) && !is_entry(x, ROLE_CONSTANT))
+			continue;
+		sum += tensor_buffer_bytes(p->g, t) * (x->prefetched ? 2 : 1);
+		if (staged && x->role == ROLE_INPUT)
+			*staged += tensor_buffer_bytes(p->g, t);
+	}
+	return sum;
 }

@@ -52,7 +52,8 @@ static int plan_evaluation(struct session *s)
 	double start = io_seconds();
 	if (s->evaluate_plan[0])
 		return 0;
-	TRY(session_plan_set(s, s->evaluate_plan, PLAN_EVALUATE, s->validation));
+	TRY(session_plan_set(s, &(struct run_set){ .mode = PLAN_EVALUATE, .loader = s->validation,
+	                                           .data = s->data }));
 	TRY(bind(s, s->evaluate_plan));
 	trace_mark(TRACE_RUN, "plan of evaluations", start);
 	return 0;

@@ -17,6 +17,7 @@
 #include "model/model.h"
 #include "plan/micro_tree.h"
 #include "plan/reduction.h"
+#include "plan/memory_advice.h"
 #include "plan/memory_budget.h"
 #include "plan/sync_reducer.h"
 #include "plan/sync_group.h"
@@ -52,6 +53,7 @@ static int open_reduction(struct session *s, const struct plan *p)
 static struct plan_request request(const struct session *s, enum plan_mode mode, int64_t batch)
 {
 	struct plan_request r = session_request(s, mode, batch);
+	r.fixed = s->train_plan[0] ? s->train_plan[0]->memory.fixed : 0;
 	r.sweep = s->need & SESSION_SWEEP;
 	r.keep_results = s->need & SESSION_DUMP;
 	r.dump = s->dump;
@@ -75,6 +77,8 @@ int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode
 	engines_await(s->engines, s->comm);
 	size_t before = s->dev->memory->used;
 	int rc = plan_new(out, &r), shared = engines_share(s->engines, s->comm, s->wisdom);
+	if (rc == E_CONFIG)
+		memory_advice_limit(s, rc);
 	TRY(rc);
 	TRY(shared);
 	s->table_bytes += s->dev->memory->used - before;
@@ -83,44 +87,39 @@ int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode
 		s->ranks.given = buckets_copy(s->config->arena, (*out)->buckets);
 	if ((s->need & SESSION_RUN) && !(s->need & SESSION_NO_DATA))
 		TRY(check_room(s, *out));
-	/* Fixes the layouts of params and states for the plans that follow. */
-	if (s->need & SESSION_RUN) {
+	if (s->need & SESSION_RUN)
 		TRY(open_reduction(s, *out));
-		start = io_seconds();
-		TRY(store_add(s->store, (*out)->g));
-		trace_mark(TRACE_RUN, "initial values", start);
-	}
+	start = io_seconds();
+	/* Fixes the layouts of params and states for the plans that follow. */
+	TRY(s->need & SESSION_RUN ? store_add(s->store, (*out)->g) : store_note(s->store, (*out)->g));
+	trace_mark(TRACE_RUN, "initial values", start);
 	size_t bytes = exec_arena_bytes((*out)->exec);
 	if (bytes > s->arena_bytes)
 		s->arena_bytes = bytes;
 	return 0;
 }
 
-/* Several ranks always begin with a full batch's training plan, so that all have its buckets of
- * gradients and its layouts: shares of fewer samples differ. */
-static int plan_set(struct session *s, struct plan *plans[2], enum plan_mode mode,
-                    const struct loader *l, int k)
+/* Where nothing is run, a short batch, which needs less than the full one, is left out. */
+static int plan_batches(struct session *s, const struct run_set *set)
 {
-	const struct loader_size of = l ? loader_size(l, k) : (struct loader_size){ 0 };
-	bool micros = s->config->micros.all && mode != PLAN_PREDICT;
-	int64_t batch = l && mode != PLAN_TRAIN ? loader_batch_size(l) : s->config->train.batch_size;
-	int64_t rest = of.short_batch;
-	bool whole = !l || of.samples >= batch * comm_count(s->comm);
-	bool first = mode == PLAN_TRAIN && k == 0;
-	bool full = whole || micros || (first && (rest == 0 || comm_many(s->comm)));
-	rest = micros ? rest % batch : rest;
-	if (full)
-		TRY(session_plan_batch(s, &plans[0], mode, batch));
-	if (rest == 0 || (full && (rest == batch || !(s->need & SESSION_RUN))) ||
-	    (whole && mode == PLAN_TRAIN && deferred_wanted(s)))
+	struct plan **plans = (struct plan **)run_set_plans(s, set);
+	int64_t batch[2];
+	const bool whole = run_batches(s, s->config, set, batch);
+	if (batch[0])
+		TRY(session_plan_batch(s, &plans[0], set->mode, batch[0]));
+	if (batch[1] == 0 || !(s->need & SESSION_RUN) ||
+	    (whole && set->mode == PLAN_TRAIN && deferred_wanted(s)))
 		return 0;
-	return session_plan_batch(s, &plans[full], mode, rest);
+	return session_plan_batch(s, &plans[1], set->mode, batch[1]);
 }
 
-int session_plan_set(struct session *s, struct plan *plans[2], enum plan_mode mode,
-                     const struct loader *l)
+int session_plan_set(struct session *s, const struct run_set *set)
 {
-	return plan_set(s, plans, mode, l, 0);
+	const struct plan_data data = s->data;
+	s->data = set->data;
+	int rc = plan_batches(s, set);
+	s->data = data;
+	return rc;
 }
 
 #define HOST_RANKS 8             /* GPUs of most hosts that have some */
@@ -157,17 +156,15 @@ static int plan_ranks(struct session *s, const struct session_options *o)
  * and the buckets of gradients are fixed. */
 static int plan_train_sizes(struct session *s)
 {
-	const struct plan_data first = s->data;
-	int rc = session_plan_set(s, s->train_plan, PLAN_TRAIN, s->train);
-	for (int k = 1; k <= s->ntrain_size && rc == 0; k++) {
+	struct run_set set;
+	for (int i = 0; run_set(s, i, &set) && set.mode == PLAN_TRAIN; i++) {
 		char text[SHAPE_TEXT];
-		s->data = session_train_data(s, k);
-		rc = plan_set(s, s->train_size[k - 1].plan, PLAN_TRAIN, s->train, k);
-		if (rc < 0)
-			err_context(rc, "for training samples of %s", shape_text(&s->data.input, text));
-		s->data = first;
+		int rc = session_plan_set(s, &set);
+		if (rc < 0 && i > 0)
+			err_context(rc, "for training samples of %s", shape_text(&set.data.input, text));
+		TRY(rc);
 	}
-	return rc;
+	return 0;
 }
 
 static int plan_training(struct session *s)
@@ -178,50 +175,29 @@ static int plan_training(struct session *s)
 }
 
 /* Finds errors of evaluations now, even if their plans are deferred. */
-static int plan_evaluation(struct session *s)
+static int plan_evaluation(struct session *s, const struct run_set *set)
 {
-	int64_t batch = s->validation ? loader_batch_size(s->validation) : s->config->train.batch_size;
-	struct plan_request r = request(s, PLAN_EVALUATE, batch);
-	return deferred_wanted(s) ? plan_check(&r) : session_plan_set(s, s->evaluate_plan,
-	                                                              PLAN_EVALUATE, s->validation);
+	int64_t batch[2];
+	if (!deferred_wanted(s))
+		return session_plan_set(s, set);
+	run_batches(s, s->config, set, batch);
+	struct plan_request r = request(s, PLAN_EVALUATE, batch[0]);
+	return plan_check(&r);
 }
 
-/* Plans for the further sizes of samples in the validation set. */
-static int plan_sizes(struct session *s)
+static int plan_the_rest(struct session *s)
 {
-	const struct plan_data first = s->data;
-	int rc = 0;
-	for (int i = 0; i < s->nsize && rc == 0; i++) {
-		s->data.field = s->size[i].field;
-		if (first.rest[PLAN_EVALUATE])
-			s->data.rest[PLAN_EVALUATE] = loader_rest(s->size[i].loader);
-		rc = session_plan_set(s, s->size[i].plan, PLAN_EVALUATE, s->size[i].loader);
+	struct run_set set;
+	for (int i = 0; run_set(s, i, &set); i++) {
+		if (set.mode == PLAN_TRAIN)
+			continue;
+		int rc = set.mode == PLAN_EVALUATE ? plan_evaluation(s, &set) : session_plan_set(s, &set);
+		if (rc < 0 && rc != E_TOO_LARGE && set.mode == PLAN_EVALUATE &&
+		    (whole_differs(s) || s->nsize))
+			err_context(rc, "in validation, which sees whole samples; '- crop: {size: ..., "
+			            "validation: centre}' validates on windows");
+		TRY(rc);
 	}
-	s->data = first;
-	return rc;
-}
-
-/* An export needs the store's entries, and runs nothing. */
-static bool weights_alone(const struct session_options *o)
-{
-	return o->need & SESSION_PREDICT && o->need & SESSION_NO_DATA;
-}
-
-/* Where nothing is run, an evaluation is planned without its data too. */
-static int plan_the_rest(struct session *s, const struct session_options *o)
-{
-	bool validation = s->validation || (!(s->need & SESSION_RUN) && s->config->data.validation.n);
-	int rc = validation && s->need & SESSION_EVALUATE ? plan_evaluation(s) : 0;
-	if (rc == 0 && validation && s->need & SESSION_EVALUATE)
-		rc = plan_sizes(s);
-	if (rc < 0 && (whole_differs(s) || s->nsize))
-		return err_context(rc, "in validation, which sees whole samples; '- crop: {size: ..., "
-		                   "validation: centre}' validates on windows");
-	TRY(rc);
-	if (weights_alone(o) || s->tiles)
-		return session_plan_batch(s, &s->predict_plan[0], PLAN_PREDICT, 1);
-	if (s->validation && s->need & SESSION_PREDICT)
-		TRY(session_plan_set(s, s->predict_plan, PLAN_PREDICT, s->validation));
 	return 0;
 }
 
@@ -357,10 +333,10 @@ static int open_all(struct session *s, const struct session_options *o)
 	TRY(ranks_agree(c, session_open_loaders(s, o), "starting to read the data"));
 	TRY(ranks_agree(c, plan_ranks(s, o), "the times of sums"));
 	TRY(plan_training(s));
-	TRY(ranks_agree(c, plan_the_rest(s, o), "planning"));
+	TRY(ranks_agree(c, plan_the_rest(s), "planning"));
 	if (!(o->need & SESSION_TRAIN))
 		TRY(compare(s, NULL));
-	bool runs = o->need & SESSION_RUN && !weights_alone(o);
+	bool runs = o->need & SESSION_RUN && !run_is_export(s);
 	return ranks_agree(c, runs ? session_bind(s) : 0, "memory");
 }
 

@@ -6,7 +6,7 @@
 #define DLX_TRAIN_OPENING_H
 
 #include "base/option.h"
-#include "plan/session.h"
+#include "plan/run_plans.h"
 
 struct session_options {
 	struct comm *comm;         /* the ranks of the run; NULL: alone */
@@ -43,11 +43,10 @@ int session_open(struct session **out, struct run_config *config, const struct s
 void session_close(struct session *s);               /* NULL is fine */
 
 /* What session_open is made of, for train/deferred_plans.h. A plan for a batch of `batch` samples;
- * the plans for the batches of a loader (NULL: for full ones), of which only one where nothing is
- * run; memory for all plans there are, which are bound to it. */
+ * the plans of a set, of which only one where nothing is run; memory for all plans there are, which
+ * are bound to it. */
 int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode, int64_t batch);
-int session_plan_set(struct session *s, struct plan *plans[2], enum plan_mode mode,
-                     const struct loader *l);
+int session_plan_set(struct session *s, const struct run_set *set);
 int session_bind(struct session *s);
 
 /* The plan of plans[2] for a batch of n samples. */

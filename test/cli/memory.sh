@@ -4,7 +4,7 @@
 # A plan that does not fit in the memory there is ends before it runs, with what would fit.
 . "${DLX_SOURCE:?}/test/lib.sh"
 coads_data
-cp "$DLX_SOURCE/test/train/tiny.yaml" .
+sed 's/crop: {size: .*}/crop: {size: [45, 62], validation: centre}/' "$DLX_SOURCE/test/train/tiny.yaml" >tiny.yaml
 mkdir -p host/proc/self host/sys/fs/cgroup
 # memory TOTAL AVAILABLE: of the machine, in kB.
 memory() {
@@ -17,20 +17,30 @@ says err 'tiny.yaml:24:31: a step of 3 samples needs'
 says err 'but the machine offers 100 KiB'
 says err 'parameters'
 says err "- no smaller 'train.batch_size' fits"
-# With a little less than is needed, which depends on the processor's kernels, the remedy is a limit, and that is one.
-needed=$(sed -n 's/.*a step of 3 samples needs \([0-9]*\) KiB.*/\1/p' err)
-some=$((needed * 9 / 40 * 4))
+# What a file says: KiB that a run can do with at least, KiB with which nothing is computed again, and the limit that is offered.
+least() {
+	sed -n "s/.*by 'train.memory.limit', helps down to \([0-9]*\) KiB.*/\1/p" "$1"
+}
+room() {
+	sed -n 's/.*it fits where there are \([0-9]*\) KiB.*/\1/p' "$1"
+}
+offered() {
+	sed -n "s/.*'train.memory: {limit: \([0-9]*KiB\)}' fits.*/\1/p" "$1"
+}
+# These depend on the processor's kernels. Between them the remedy is a limit, and that is one.
+whole=$(room err)
+some=$(($(least err) + 4))
 memory $some $some
 expect 71 "$train" tiny.yaml
 says err "'train.batch_size: 1' with 'train.accumulate: 3' fits"
-limit=$(sed -n 's/.*{limit: \([0-9]*KiB\)}.*/\1/p' err)
+limit=$(offered err)
 [ "$limit" ] || fail "no limit is offered"
 expect 0 "$train" --set train.steps=1 --set train.memory.limit="$limit" tiny.yaml
 rm -r runs
 # --check says the same in its first line, with the remedies, and --plan too, whose status is that of a plan that was made.
 expect 71 "$train" --check tiny.yaml
 head -n 1 out | grep -q '^does not fit  a step of 3 samples needs .* but the machine offers '$some' KiB$' || { cat out; fail "the first line"; }
-limit=$(sed -n 's/.*{limit: \([0-9]*KiB\)}.*/\1/p' out)
+limit=$(offered out)
 [ "$limit" ] || fail "no limit is offered by --check"
 says out "- 'train.batch_size: 1' with 'train.accumulate: 3' fits"
 says out 'MORE THAN the'
@@ -38,13 +48,61 @@ expect 0 "$train" --plan tiny.yaml
 head -n 1 out | grep -q '^does not fit  ' || fail "the first line of --plan"
 expect 0 "$train" --plan=json tiny.yaml
 says out "\"offered\": $((some * 1024)), \"free\": $((some * 1024)), \"fits\": false"
-memory $((3 * some)) $((3 * some))
+half=$((whole / 2 + 16))
+memory $((4 * half)) $((4 * half))
 expect 0 "$train" --check --ranks=2x2 tiny.yaml
 expect 71 "$train" --check --ranks=1x4 tiny.yaml
-says out "but the machine offers $((3 * some / 4)) KiB"
+says out "but the machine offers $half KiB"
 memory $some $some
 expect 0 "$train" --check --set train.memory.limit="$limit" tiny.yaml
 ! grep -q 'does not fit' out || fail "the remedy does not fit"
+memory $whole $whole
+expect 0 "$train" --set train.steps=1 tiny.yaml
+rm -r runs
+# What --plan says of the whole run, with its short batches, is what is allocated.
+expect 0 "$train" --plan=json tiny.yaml
+run=$(sed -n 's/.*"run": \([0-9]*\).*/\1/p' out)
+expect 0 "$train" --quiet tiny.yaml
+says runs/tiny/metrics.jsonl "\"planned\": $run, \"allocated\": $run,"
+rm -r runs
+# Validation on whole samples needs more than training does at its least: what is offered counts that.
+sed 's/^  family: fcn/  family: layers/; /^  growth/,/^  dropout/d; s/, validation: centre//; s/batch_size: 3/batch_size: 1/' tiny.yaml >deep.yaml
+conv='{conv2d: {filters: 4, kernel: 3, padding: same}}, batch_norm, relu'
+deep() {
+	"$train" --set train.steps=1 --set "model.layers=[$conv, $conv, $conv, $conv, $conv, $conv, $conv, $conv, $conv, $conv]" "$@" deep.yaml
+}
+memory 100 100
+expect 71 deep --set data.validation=null
+training=$(least err)
+expect 71 deep
+least=$(least err)
+[ "$training" ] && [ "$least" ] && [ "$training" -lt "$least" ] && [ "$least" -lt "$(room err)" ] || {
+	cat err
+	fail "at least $training KiB without validation and $least KiB with it"
+}
+says err '- validation sees whole samples and needs most of that'
+for some in $training $((least - 4)); do
+	memory $some $some
+	expect 71 deep --check
+	says out 'largest batch 0 in'
+	expect 71 deep
+	[ -z "$(offered err)" ] && [ "$(least err)" = "$least" ] || fail "$(offered err) is offered for $some KiB, of $least KiB"
+done
+memory $((least + 4)) $((least + 4))
+expect 71 deep
+limit=$(offered err)
+[ "$limit" ] || fail "no limit is offered where validation fits"
+expect 0 deep --set train.memory.limit="$limit"
+rm -r runs
+# A limit that is too small is answered with the least that all plans can do with.
+memory 99000000 99000000
+expect 78 deep --set train.memory.limit=10KiB
+limit=$(least_limit)
+[ "$limit" ] || fail "not the least that is possible"
+expect 0 deep --set train.memory.limit="$limit"
+rm -r runs
+expect 78 deep --set train.memory.limit=$((${limit%KiB} - 1))KiB
+[ ! -e runs ] || fail "a run was begun"
 # What others have now they may give back: a warning.
 memory 99000000 4000
 expect 0 "$train" --check tiny.yaml

@@ -55,11 +55,15 @@ same cosmoflow-mlperf 32,32,32 4
 
 # Training: the same weights, running statistics and moments.
 coads_data
-cp "$DLX_SOURCE/test/train/tiny.yaml" .
+sed 's/crop: {size: .*}/crop: {size: [45, 62], validation: centre}/' "$DLX_SOURCE/test/train/tiny.yaml" >tiny.yaml
 expect 0 "$train" --quiet --set train.steps=3 --set run.dir=plain-run tiny.yaml
 expect 0 "$train" --plan=json tiny.yaml
 cp out plan
-limit=$(($(peak) * 4 / 5))
+plain=$(peak)
+expect 78 "$train" --set train.memory.limit=1KiB tiny.yaml
+limit=$(sed -n "s/.*'train.memory: {limit: \([0-9]*\)KiB}' is the least .*/\1/p" err)
+limit=$((limit * 1024))
+[ "$limit" -lt "$plain" ] || fail "the least of $plain bytes are $limit"
 expect 0 "$train" --quiet --set train.steps=3 --set run.dir=again-run --set train.memory.limit=$limit tiny.yaml
 [ "$(newest_state plain-run)" = "$(newest_state again-run)" ] || fail 'training under a limit ends in other weights'
 expect 0 "$train" --plan=json --set train.memory.limit=$limit tiny.yaml

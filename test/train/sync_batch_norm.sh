@@ -102,15 +102,15 @@ done
 # What is computed again under a limit of memory goes by the statistics that are there: the same bits, no further message.
 set -- --set train.global_batch_size=4 --set train.steps=3 --set $sync=true
 expect 78 "$train" --plan --ranks=2 $base "$@" --set train.memory.limit=1 "$config"
-least=$(sed -n 's/.*it needs about \([0-9]*\) MiB.*/\1/p' err)
-for limit in null "$((least + 1))MiB"; do
+least=$(least_limit)
+for limit in null $least; do
 	expect 0 "$train" --plan --ranks=2 $base "$@" --set train.memory.limit=$limit "$config"
 	cp out "plan-$limit"
 	says out "batch norm    statistics of all 2 ranks: 10 sums more"
 	run 2 "runs/limit-$limit" "$@" --set train.memory.limit=$limit
 done
-grep -q ' batch_norm_apply ' "plan-$((least + 1))MiB" || fail "the limit of $((least + 1)) MiB has nothing run again"
-[ "$(newest_state runs/limit-null)" = "$(newest_state "runs/limit-$((least + 1))MiB")" ] || fail "run again, other bits"
+grep -q ' batch_norm_apply ' "plan-$least" || fail "the limit of $least has nothing run again"
+[ "$(newest_state runs/limit-null)" = "$(newest_state "runs/limit-$least")" ] || fail "run again, other bits"
 
 # Stopped and resumed, on as many ranks the same bits, on others the same steps.
 set -- --set train.global_batch_size=6 --set $sync=true
