@@ -68,8 +68,10 @@ apart() {
 }
 
 make_root() {
-	# One at a time: of two scripts that install at once apt fails one.
-	flock "$roots" sh -c 'command -v debootstrap || { apt-get update -qq && apt-get install -y -qq --no-install-recommends debootstrap; }' \
+	# One at a time: of two scripts that install at once apt fails one. Others on this machine may install too: apt-get waits for
+	# dpkg's lock then, and not for that of the lists of packages, which may be good enough as they are.
+	flock "$roots" sh -c 'command -v debootstrap ||
+		{ apt-get update -qq; apt-get install -o DPkg::Lock::Timeout=600 -y -qq --no-install-recommends debootstrap; }' \
 		>/dev/null 2>&1 || cannot "debootstrap is needed"
 	mirror=${DLX_MIRROR:-$(mirror_of Debian)}
 	[ -n "$mirror" ] || cannot "apt does not say where this machine has its packages from; give DLX_MIRROR"
