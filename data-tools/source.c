@@ -108,6 +108,12 @@ static int unknown_format(const char *path)
 	           "--format: %s", path, source_formats);
 }
 
+static bool is_empty(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0;
+}
+
 static int choose(const char *path, const char *format, const struct source_format **out)
 {
 	const char *names[NFORMATS + 1] = { NULL }, *guess;
@@ -128,6 +134,8 @@ static int choose(const char *path, const char *format, const struct source_form
 		*out = by_bytes(path);
 	if (*out == &source_tfrecord || (*out && (*out)->folder))
 		return 0;
+	if (is_empty(path))
+		return ERR(E_DATA, NULL, "'%s' is empty", path);
 	return *out ? refuse_kind(path, *out) : unknown_format(path);
 }
 

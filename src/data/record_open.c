@@ -31,6 +31,8 @@ static int foreign(const struct record *r)
 	const uint64_t n = r->size < sizeof head ? r->size : sizeof head;
 	enum file_use use;
 	const char *kind;
+	if (r->size == 0)
+		return ERR(E_DATA, NULL, "'%s': byte 0: not a dlx record file; it is empty", r->path);
 	TRY(record_bytes(r, 0, head, n));
 	kind = file_kind(head, n, &use);
 	if (kind)

@@ -477,6 +477,12 @@ int config_load(struct run_config **out, const char *path, int nset, const char 
 	c->arena = a;
 	c->file = str_intern(path);
 	int rc = ytree_load(a, path, &c->tree);
+	if (rc == 0 && nset == 0 && c->tree->kind == Y_NULL) {
+		rc = ERR(E_CONFIG, &c->tree->loc, "the config is empty; 'dlx-train --help-config' lists "
+		         "what it takes");
+		config_free(c);
+		return rc;
+	}
 	for (int i = 0; i < nset && c->tree; i++)
 		keep_first(&rc, ytree_set(a, c->tree, set[i]));
 	schema_where_root(config_fields);

@@ -134,6 +134,11 @@ expect 0 "flip.dlx" dlx-inspect flip.dlx
 expect 65 "'flip.dlx': sample 0, array 'input', chunk 0 at byte 16: damaged" dlx-inspect --verify flip.dlx
 expect 65 "a NetCDF file: convert it with dlx-convert" dlx-inspect grid.nc
 expect 65 "not a dlx record" dlx-inspect text.txt
+for f in nothing nothing.npy nothing.npz nothing.nc nothing.h5 nothing.idx nothing.png nothing.tiff; do
+	: >$f
+	expect 65 "'$f' is empty" dlx-convert -i $f -o out.dlx
+done
+expect 65 "'nothing': byte 0: not a dlx record file; it is empty" dlx-inspect nothing
 expect 66 "'no.dlx'" dlx-inspect no.dlx
 expect 64 "no file given" dlx-inspect
 expect 64 "did you mean '--verify'" dlx-inspect --verfy out.dlx

@@ -9,6 +9,10 @@ expect 64 "$train"
 says err 'no config file'
 expect 64 "$train" --chekc x.yaml
 says err "did you mean '--check'"
+: >nothing.yaml
+expect 78 "$train" --check nothing.yaml
+says err 'nothing.yaml:1:1: the config is empty'
+[ "$(grep -c '^dlx-train: ' err)" -eq 1 ] || fail "more than one message about an empty config"
 expect 64 "$train" --plan=xml "$config"
 says err 'text, json, dot or svg'
 expect 64 "$train" a.yaml b.yaml
