@@ -180,7 +180,8 @@ static int make_slots(struct loader *l)
 	size_t input, target;
 	loader_ends_bytes(l->end, l->nends, l->batch_size, &input, &target);
 	if (!p)
-		return ERR(E_NOMEM, NULL, "no memory for %d batches of %lld samples (%zu bytes)", l->nslots,
+		return ERR(E_NOMEM, NULL, "no memory for %d batches of %lld samples (%zu bytes); "
+		           "make 'train.batch_size' or 'data.prefetch' smaller", l->nslots,
 		           (long long)l->batch_size, l->bytes);
 	l->slot = mem_calloc((size_t)l->nslots, sizeof(*l->slot));
 	for (int i = 0; i < l->nslots; i++) {
@@ -288,7 +289,8 @@ static int build(struct loader *l, const struct loader_options *o)
 	TRY(loader_chains_new(&l->chain, l->d, o));
 	if (transform_windows(l->chain[l->size]) > 1 &&
 	    transform_windows(l->chain[l->size]) > MOST_SAMPLES / (dataset_info(l->d)->samples + 1))
-		return ERR(E_CONFIG, NULL, "more than %lld windows in an epoch", (long long)MOST_SAMPLES);
+		return ERR(E_CONFIG, &o->config->transforms->loc, "more than %lld windows in an epoch",
+		           (long long)MOST_SAMPLES);
 	l->end_of = mem_calloc((size_t)l->nsizes, sizeof *l->end_of);
 	l->nends = loader_ends_new(&l->end, l->chain, l->nsizes, l->end_of);
 	set_batch(l, o);

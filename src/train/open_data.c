@@ -503,17 +503,24 @@ static int settle_train_sizes(struct session *s)
 	return 0;
 }
 
+/* What a loader says without a place is of its batches. */
+static int locate_batch(const struct session *s, int rc)
+{
+	return rc == E_NOMEM || rc == E_CONFIG ?
+	       err_locate(rc, config_place(s->config, "train", "batch_size")) : rc;
+}
+
 int session_open_loaders(struct session *s, const struct session_options *o)
 {
 	if (s->config->data.statistics == STATISTICS_DATA)
 		note("'data.statistics' is data: the transforms use each set's own statistics, not the "
 		     "training set's");
 	if (s->train_set && o->need & SESSION_TRAIN)
-		TRY(open_loader(s, &s->train, s->train_set, true, o));
+		TRY(locate_batch(s, open_loader(s, &s->train, s->train_set, true, o)));
 	TRY(settle_train_sizes(s));
 	TRY(learn_shapes(s));
 	if (s->validation_set)
-		TRY(open_loader(s, &s->validation, s->validation_set, false, o));
+		TRY(locate_batch(s, open_loader(s, &s->validation, s->validation_set, false, o)));
 	if (s->validation && !s->data.input.nd)
 		take_shapes(s, s->validation);
 	if (s->validation_set)

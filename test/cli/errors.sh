@@ -155,7 +155,14 @@ expect 0 tiny --set data.validation=null --set train.batch_size=5 --plan
 says out '4 training samples, 1 batches an epoch'
 says err 'a batch of 5 samples is more than the 4 that an epoch of training has'
 expect 78 tiny --set data.validation=null --set train.batch_size=5 --set data.keep_short_batch=false --plan
-says err '4 samples do not fill a batch of 5'
+says err ':18: 4 samples do not fill a batch of 5'
+# Batches for which there is no memory, on no machine with this limit.
+(
+	ulimit -v 16000000
+	expect 69 tiny --set train.batch_size=16777216 --check
+	says err ':18: no memory for 3 batches of 16777216 samples'
+	says err "make 'train.batch_size' or 'data.prefetch' smaller"
+) || exit 1
 expect 0 tiny --set data.validation=null --set train.batch_size=5 --set 'data.transforms=[{crop: {size: 8, per_sample: 3}}]' --plan
 says out '4 training samples, 3 windows of each, 3 batches an epoch'
 ! grep -q 'more than the' err || fail "12 windows are more than a batch of 5"
