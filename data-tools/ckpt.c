@@ -81,9 +81,11 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
-static int unknown_command(const char *name)
+static int unknown_command(const char *dir, const char *name)
 {
 	const char *names[COMMANDS + 1] = { NULL }, *meant;
+	if (find_command(dir))
+		return ERR(E_USAGE, NULL, "the store comes before the command: dlx-ckpt %s %s", name, dir);
 	for (int i = 0; i < COMMANDS; i++)
 		names[i] = commands[i].name;
 	meant = did_you_mean(name, names);
@@ -129,7 +131,7 @@ static int run(struct ckpt_tool *t, int argc, char **argv)
 		return ERR(E_USAGE, NULL, argc < 2 ? "no store given; %s" : "no command given; %s", usage);
 	c = find_command(argv[2]);
 	if (!c)
-		return unknown_command(argv[2]);
+		return unknown_command(argv[1], argv[2]);
 	t->dir = argv[1];
 	t->n = argc - 3;
 	t->arg = argv + 3;

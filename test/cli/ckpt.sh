@@ -241,6 +241,8 @@ expect 64 "$ckpt"
 expect 64 "$ckpt" store
 expect 64 "$ckpt" store serach 'step < 1'
 says err "did you mean 'search'"
+expect 64 "$ckpt" log store
+says err 'the store comes before the command: dlx-ckpt store log'
 expect 64 "$ckpt" store log --config
 says err "log has no option '--config'"
 expect 64 "$ckpt" store diff 1
