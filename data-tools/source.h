@@ -51,6 +51,7 @@ struct source_format {
 	bool folder;                         /* a file of the format may be a folder */
 	bool apart;                          /* threads may each read a source of their own at once */
 	bool whole;                          /* opening a file reads all of it */
+	bool ends;                           /* its reader, which is ours, comes to an end */
 };
 
 extern const struct source_format source_netcdf, source_hdf5, source_npy, source_npz, source_idx,
@@ -89,6 +90,9 @@ int source_take_samples(struct source *s, int64_t n, const struct shape *sample)
 void source_take_stem(struct source *s);
 /* n elements of `size` bytes from big to little endian, in place. */
 void source_swap(void *p, size_t size, int64_t n);
+/* A box as runs of values that lie one behind the other: n of the array, from value `from` on. */
+int source_read_runs(struct source *s, const int64_t *start, const int64_t *count, void *out,
+                     int (*read_run)(struct source *s, int64_t from, int64_t n, void *out));
 /* Rows of an array that is in memory. */
 void source_copy_rows(const struct source *s, const void *data, int64_t first, int64_t n,
                       void *out);

@@ -67,3 +67,27 @@ int source_read_box(struct source *s, const int64_t *start, const int64_t *count
 	copy_box(s, 0, start, count, s->whole, out);
 	return 0;
 }
+
+/* The axes from `run` on are whole: what is chosen of the axis before it lies in a row. */
+int source_read_runs(struct source *s, const int64_t *start, const int64_t *count, void *out,
+                     int (*read_run)(struct source *s, int64_t from, int64_t n, void *out))
+{
+	const int nd = s->shape.nd;
+	int64_t at[MAXD] = { 0 }, values = 1;
+	int run = nd;
+	while (run > 0 && count[run - 1] == s->shape.d[run - 1])
+		values *= s->shape.d[--run];
+	values *= run ? count[--run] : 1;
+	for (uint8_t *to = out;; to += (size_t)values * dtype_size(s->dtype)) {
+		int64_t from = 0;
+		int k = run - 1;
+
+		for (int i = 0; i < nd; i++)
+			from = from * s->shape.d[i] + start[i] + at[i];
+		TRY(read_run(s, from, values, to));
+		while (k >= 0 && ++at[k] == count[k])
+			at[k--] = 0;
+		if (k < 0)
+			return 0;
+	}
+}

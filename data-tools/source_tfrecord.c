@@ -3,7 +3,8 @@
  * TFRecord files of tf.train.Example, plain or compressed as a whole by gzip or zlib: each record
  * is a sample, each feature a variable. A record is its length in 8 bytes, the masked CRC-32C of
  * these, its bytes, and the masked CRC-32C of those. The records' places are found when the file is
- * opened; one record at a time is in memory, of each thread where the file is plain. */
+ * opened, which checks those of a compressed file too. Of a large record no more than a window is
+ * in memory. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "tf_example.h"
 
 #define FRAME 12                 /* bytes before a record; 4 follow it */
+#define WINDOW 1048576           /* a record that is larger is not in memory as a whole */
 #define RECORD_MOST ((uint64_t)1 << 40)
 
 struct place {
@@ -28,8 +30,9 @@ struct handle {
 	struct packed_file *file;
 	int64_t n;
 	struct place *place;
-	int64_t open;                /* the record in memory; -1: none */
-	uint8_t *record;
+	int64_t open;                /* the record that was checked; -1: none */
+	struct message message;      /* its */
+	struct feature found;        /* in it; of FEATURE_NONE: not looked for yet */
 	struct declared as;
 	enum feature_kind kind;
 	uint64_t count;              /* of a record's values, or of bytes */
@@ -70,6 +73,11 @@ static int bad_at(const struct source *s, int64_t record, uint64_t at, const cha
 	           s->path, record, what, at);
 }
 
+static bool is_packed(const struct handle *h)
+{
+	return packed_size(h->file) == UINT64_MAX;
+}
+
 static int add_place(const struct source *s, struct handle *h, uint64_t at, uint64_t size)
 {
 	const uint64_t have = packed_size(h->file);
@@ -81,51 +89,84 @@ static int add_place(const struct source *s, struct handle *h, uint64_t at, uint
 	return 0;
 }
 
+static int cut_off(const struct source *s, int64_t i, uint64_t at)
+{
+	return bad_at(s, i, at, "it is cut off");
+}
+
+/* Compares n bytes with the checksum behind them. They come in parts by the window, of which the
+ * first stays if it has all. */
+static int check_record(const struct source *s, struct handle *h, int64_t i)
+{
+	const struct place *r = &h->place[i];
+	struct message *m = &h->message;
+	uint32_t crc = 0;
+	uint8_t sum[4];
+	size_t n, got;
+	if (!m->window)
+		m->window = mem_alloc(WINDOW);
+	for (uint64_t at = 0; at < r->size; at += n) {
+		n = r->size - at < WINDOW ? (size_t)(r->size - at) : WINDOW;
+		TRY(packed_read(h->file, r->at + at, m->window, n, &got));
+		if (got < n)
+			return cut_off(s, i, r->at);
+		crc = crc32c_more(crc, m->window, n);
+	}
+	TRY(packed_read(h->file, r->at + r->size, sum, sizeof sum, &got));
+	if (got < sizeof sum)
+		return cut_off(s, i, r->at);
+	return crc32c_mask(crc) == little(sum, 4) ? 0 :
+	       bad_at(s, i, r->at, "its bytes do not have their checksum");
+}
+
+/* The records of a compressed file are inflated here anyway, and not once more to be checked. */
 static int find_records(const struct source *s, struct handle *h)
 {
-	uint8_t head[4 + FRAME];     /* the end of the record before, and the next one's frame */
+	uint8_t head[FRAME];
 	uint64_t at = 0;
 	size_t got;
 	for (;;) {
-		const size_t before = h->n ? 4 : 0;
-
-		TRY(packed_read(h->file, at, head, before + FRAME, &got));
-		if (got < before)
-			return bad_at(s, h->n - 1, at, "it is cut off");
-		if (got == before)
+		TRY(packed_read(h->file, at, head, FRAME, &got));
+		if (got == 0)
 			break;
-		at += before;
-		if (got < before + FRAME)
-			return bad_at(s, h->n, at, "it is cut off");
-		if (!is_frame(head + before, FRAME))
+		if (got < FRAME)
+			return cut_off(s, h->n, at);
+		if (!is_frame(head, FRAME))
 			return bad_at(s, h->n, at, h->n ? "the checksum of its length is wrong" :
 			              "not a TFRecord file, or the checksum of its length is wrong");
-		TRY(add_place(s, h, at + FRAME, little(head + before, 8)));
-		at += FRAME + h->place[h->n - 1].size;
+		TRY(add_place(s, h, at + FRAME, little(head, 8)));
+		if (is_packed(h))
+			TRY(check_record(s, h, h->n - 1));
+		at += FRAME + h->place[h->n - 1].size + 4;
 	}
 	return h->n ? 0 : source_bad(s, "no records");
 }
 
-/* Has this record in memory. Its length is that of bytes which are there: find_records has seen
- * those behind it. */
-static int load_record(const struct source *s, struct handle *h, int64_t i)
+/* Bytes of the open record, which were there. */
+static int read_bytes(void *user, uint64_t at, void *out, size_t n)
 {
-	const struct place *at = &h->place[i];
-	uint8_t sum[4];
-	size_t got, got_sum = 0;
+	const struct source *s = user;
+	const struct handle *h = s->handle;
+	const struct place *r = &h->place[h->open];
+	size_t got;
+	TRY(packed_read(h->file, r->at + at, out, n, &got));
+	return got < n ? cut_off(s, h->open, r->at) : 0;
+}
+
+static int open_record(struct source *s, struct handle *h, int64_t i)
+{
+	struct message *m = &h->message;
+	const uint64_t n = h->place[i].size;
 	if (h->open == i)
 		return 0;
 	h->open = -1;
-	mem_free(h->record);
-	h->record = mem_alloc((size_t)at->size + 1);
-	TRY(packed_read(h->file, at->at, h->record, (size_t)at->size, &got));
-	if (got == at->size)
-		TRY(packed_read(h->file, at->at + at->size, sum, 4, &got_sum));
-	if (got_sum < 4)
-		return bad_at(s, i, at->at, "it is cut off");
-	if (crc32c_masked(h->record, (size_t)at->size) != little(sum, 4))
-		return bad_at(s, i, at->at, "its bytes do not have their checksum");
+	feature_release(&h->found);
+	if (!is_packed(h))
+		TRY(check_record(s, h, i));
 	h->open = i;
+	*m = (struct message){ .n = n, .read = read_bytes, .user = s, .room = WINDOW,
+	                       .window = m->window };
+	m->have = !is_packed(h) && n <= WINDOW ? (size_t)n : 0;
 	return 0;
 }
 
@@ -133,32 +174,38 @@ static int bad_message(const struct source *s, int64_t i, const struct example *
 {
 	const struct handle *h = s->handle;
 	char what[160];
+	if (h->message.rc < 0)
+		return h->message.rc;
 	snprintf(what, sizeof what, "%s, where a tf.train.Example was expected", e->wrong);
 	return bad_at(s, i, h->place[i].at + e->at, what);
-}
-
-static struct example begin(const struct handle *h, int64_t i)
-{
-	return (struct example){ .message = h->record, .n = (size_t)h->place[i].size };
 }
 
 /* --- the variable --- */
 
 #define MOST_FEATURES 4096
+#define MOST_NAME 4096           /* bytes of one that are shown */
+
+static char *name_of(struct message *m, const struct feature *f)
+{
+	const size_t n = f->name_length < MOST_NAME ? (size_t)f->name_length : MOST_NAME;
+	char *name = mem_calloc(1, n + 1);
+	(void)message_read(m, f->name, name, n);         /* m->rc tells */
+	return name;
+}
 
 /* The only feature of the first record, or an error that lists them. */
 static int list_features(const struct source *s, struct handle *h, const char *wanted)
 {
-	struct example e = begin(h, 0);
+	struct example e = { .m = &h->message };
 	char **names = NULL;
 	struct feature f;
 	int n = 0, rc = 0;
 	while (n < MOST_FEATURES && example_next(&e, &f)) {
 		names = mem_realloc(names, ((size_t)n + 1) * sizeof *names);
-		names[n] = mem_calloc(1, f.name_length + 1);
-		memcpy(names[n++], f.name, f.name_length);
+		names[n++] = name_of(e.m, &f);
+		feature_release(&f);
 	}
-	if (e.wrong)
+	if (e.wrong || e.m->rc < 0)
 		rc = bad_message(s, 0, &e);
 	else if (wanted || n != 1)
 		rc = source_no_variable(s->path, wanted, (const char *const *)names, n);
@@ -170,12 +217,12 @@ static int list_features(const struct source *s, struct handle *h, const char *w
 	return rc;
 }
 
-static int find_feature(const struct source *s, struct handle *h, int64_t i, struct feature *f)
+static int find_feature(const struct source *s, struct handle *h, int64_t i)
 {
-	struct example e = begin(h, i);
-	if (example_find(&e, h->as.name, f))
+	struct example e = { .m = &h->message };
+	if (h->found.kind != FEATURE_NONE || example_find(&e, h->as.name, &h->found))
 		return 0;
-	if (e.wrong)
+	if (e.wrong || e.m->rc < 0)
 		return bad_message(s, i, &e);
 	return i == 0 ? list_features(s, h, h->as.name) :
 	       ERR(E_DATA, NULL, "'%s': record %" PRId64 " has no feature '%s'", s->path, i,
@@ -196,20 +243,19 @@ static int take_number_type(struct source *s, const struct handle *h)
 static int take_type(struct source *s, struct handle *h)
 {
 	struct declared as = h->as;
-	struct feature f;
 	struct shape sample;
 	uint64_t bytes;
-	TRY(find_feature(s, h, 0, &f));
-	h->kind = f.kind;
-	h->count = f.count;
-	if (f.kind == FEATURE_NONE || f.count == 0)
+	TRY(find_feature(s, h, 0));
+	h->kind = h->found.kind;
+	h->count = h->found.count;
+	if (h->kind == FEATURE_NONE || h->count == 0)
 		return ERR(E_DATA, NULL, "'%s': the feature '%s' of record 0 is empty", s->path,
 		           h->as.name);
-	if (f.kind != FEATURE_BYTES) {
+	if (h->kind != FEATURE_BYTES) {
 		TRY(take_number_type(s, h));
 		as.dtype = (int)s->dtype;
 	}
-	bytes = f.kind == FEATURE_BYTES ? f.count : f.count * dtype_size(s->dtype);
+	bytes = h->kind == FEATURE_BYTES ? h->count : h->count * dtype_size(s->dtype);
 	TRY(declared_shape(&as, s->path, h->as.name, bytes, &sample));
 	s->dtype = (enum dtype)as.dtype;
 	return source_take_samples(s, h->n, &sample);
@@ -222,9 +268,9 @@ static int open_tfrecord(struct source *s, const char *variable)
 	h->open = -1;
 	TRY(declared_read(&h->as, variable));
 	TRY(packed_open(&h->file, s->path, is_frame));
-	s->ranges = packed_size(h->file) != UINT64_MAX;
+	s->ranges = !is_packed(h);
 	TRY(find_records(s, h));
-	TRY(load_record(s, h, 0));
+	TRY(open_record(s, h, 0));
 	if (!h->as.name)
 		TRY(list_features(s, h, NULL));
 	TRY(take_type(s, h));
@@ -232,29 +278,48 @@ static int open_tfrecord(struct source *s, const char *variable)
 	return 0;
 }
 
-static int read_record(struct source *s, int64_t i, void *out)
+/* n values of record i from value `first` on. */
+static int read_values(struct source *s, int64_t i, int64_t first, int64_t n, void *out)
 {
 	struct handle *h = s->handle;
-	struct feature f;
-	TRY(load_record(s, h, i));
-	TRY(find_feature(s, h, i, &f));
-	if (f.kind != h->kind || f.count != h->count)
+	const struct feature *f = &h->found;
+	const uint64_t unit = h->kind == FEATURE_BYTES ? dtype_size(s->dtype) : 1;
+	TRY(open_record(s, h, i));
+	TRY(find_feature(s, h, i));
+	if (f->kind != h->kind || f->count != h->count)
 		return ERR(E_DATA, NULL, "'%s': the feature '%s' of record %" PRId64 " has %" PRIu64 " %s "
-		           "(byte %" PRIu64 "), that of record 0 %" PRIu64, s->path, s->name, i, f.count,
-		           f.kind == FEATURE_BYTES ? "bytes" : "values", h->place[i].at, h->count);
-	feature_values(&f, out);
+		           "(byte %" PRIu64 "), that of record 0 %" PRIu64, s->path, s->name, i, f->count,
+		           f->kind == FEATURE_BYTES ? "bytes" : "values", h->place[i].at, h->count);
+	TRY(feature_read(&h->message, f, (uint64_t)first * unit, (uint64_t)n * unit, out));
 	if (h->as.big_endian)
-		source_swap(out, dtype_size(s->dtype), (int64_t)(h->count / dtype_size(s->dtype)));
+		source_swap(out, dtype_size(s->dtype), n);
+	return 0;
+}
+
+/* n values of all records from value `from` on. */
+static int read_run(struct source *s, int64_t from, int64_t n, void *out)
+{
+	const int64_t row = shape_count(&s->shape) / s->shape.d[0];
+	for (int64_t k, at = 0; at < n; at += k) {
+		const int64_t value = (from + at) % row;
+
+		k = row - value < n - at ? row - value : n - at;
+		TRY(read_values(s, (from + at) / row, value, k,
+		                (char *)out + (size_t)at * dtype_size(s->dtype)));
+	}
 	return 0;
 }
 
 static int read_tfrecord(struct source *s, int64_t first, int64_t n, void *out)
 {
-	const int64_t row = shape_count(&s->shape) / s->shape.d[0];
-	const int64_t from = first < 0 ? 0 : first, count = first < 0 ? s->shape.d[0] : n;
-	for (int64_t i = 0; i < count; i++)
-		TRY(read_record(s, from + i, (char *)out + (size_t)(i * row) * dtype_size(s->dtype)));
-	return 0;
+	const int64_t total = shape_count(&s->shape), row = total / s->shape.d[0];
+	return read_run(s, first < 0 ? 0 : first * row, first < 0 ? total : n * row, out);
+}
+
+static int read_tfrecord_box(struct source *s, const int64_t *start, const int64_t *count,
+                             void *out)
+{
+	return source_read_runs(s, start, count, out, read_run);
 }
 
 static void close_tfrecord(struct source *s)
@@ -262,8 +327,9 @@ static void close_tfrecord(struct source *s)
 	struct handle *h = s->handle;
 	packed_close(h->file);
 	declared_release(&h->as);
+	feature_release(&h->found);
 	mem_free(h->place);
-	mem_free(h->record);
+	mem_free(h->message.window);
 	mem_free(h);
 }
 
@@ -272,6 +338,6 @@ static const char *const extensions[] = {
 };
 
 const struct source_format source_tfrecord = {
-	"tfrecord", extensions, open_tfrecord, read_tfrecord, close_tfrecord, .rows = true,
-	.apart = true,
+	"tfrecord", extensions, open_tfrecord, read_tfrecord, close_tfrecord, read_tfrecord_box,
+	.rows = true, .apart = true, .ends = true,
 };

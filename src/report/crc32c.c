@@ -26,10 +26,10 @@ static uint32_t little(const unsigned char *s)
 	return (uint32_t)s[0] | (uint32_t)s[1] << 8 | (uint32_t)s[2] << 16 | (uint32_t)s[3] << 24;
 }
 
-uint32_t crc32c(const void *p, size_t n)
+uint32_t crc32c_more(uint32_t crc, const void *p, size_t n)
 {
 	const unsigned char *s = p;
-	uint32_t crc = 0xffffffff;
+	crc = ~crc;
 	pthread_once(&once, fill_table);
 	for (; n >= 8; n -= 8, s += 8) {
 		const uint32_t a = crc ^ little(s), b = little(s + 4);
@@ -43,8 +43,17 @@ uint32_t crc32c(const void *p, size_t n)
 	return ~crc;
 }
 
+uint32_t crc32c(const void *p, size_t n)
+{
+	return crc32c_more(0, p, n);
+}
+
+uint32_t crc32c_mask(uint32_t crc)
+{
+	return (crc >> 15 | crc << 17) + 0xa282ead8;
+}
+
 uint32_t crc32c_masked(const void *p, size_t n)
 {
-	uint32_t crc = crc32c(p, n);
-	return (crc >> 15 | crc << 17) + 0xa282ead8;
+	return crc32c_mask(crc32c(p, n));
 }

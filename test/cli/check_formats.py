@@ -100,3 +100,14 @@ with open(folder + "/floats.idx", "wb") as f:
     f.write(struct.pack(">BBBBII", 0, 0, 13, 2, 7, 3) + floats.tobytes())
 text, a, b = convert("-i", "floats.idx", "-t", "train-labels-idx1-ubyte.gz")
 same("idx floats", a, floats)
+
+# a sample of more than 8 MiB in a compressed file is read in pieces, of as many places as it has channels
+for channels in 3, 300:
+    v = rng.integers(0, 255, (2, channels, 9 * 300 // channels, 4000)).astype("u1")
+    with gzip.open(folder + "/wide.idx.gz", "wb", 1) as f:
+        f.write(struct.pack(">BBBBIIII", 0, 0, 8, 4, *v.shape) + v.tobytes())
+    np.savez_compressed(folder + "/wide.npz", a=v, u4=v[:, :1, :, :1000].astype(">u4"))
+    for source in "wide.idx.gz", "wide.npz:a":
+        same(source, convert("-i", source, "--input-layout", "first")[1], v)
+        same(source, convert("-i", source, "--input-layout", "first", "--samples", "1")[1], v[1:])
+    same("u4", convert("-i", "wide.npz:u4", "--input-layout", "first", "--dtype", "u8")[1], v[:, :1, :, :1000])

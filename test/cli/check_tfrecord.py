@@ -67,6 +67,25 @@ for packed in (True, False):
 put("one", b"".join(frame(example({"v": [float(v) for v in f[i]]})) for i in range(n)))
 same("the only feature", convert("-i", "one")[1], f)
 
+# samples of more than 8 MiB, which are read in pieces: bytes in several values, integers and floats that are packed or not
+wide = rng.integers(0, 100000, (2, 3, 220, 1700))
+lists = wide.reshape(2, -1)
+for packed in (True, False):
+    rows = [example({"b": [v.tobytes()[k::2] for k in range(2)], "i": [int(x) for x in v], "z": [1]}, packed)
+            for v in lists.astype("<i4")]
+    put("wide", b"".join(frame(row) for row in rows))
+    same("many integers", convert("-i", "wide:i[i64,3,220,1700]", "--input-layout", "first")[1], wide)
+halves = np.stack([np.frombuffer(v.tobytes()[::2] + v.tobytes()[1::2], "<i4") for v in lists.astype("<i4")]).reshape(wide.shape)
+put("wide.gz", gzip.compress(b"".join(frame(row) for row in rows), 1))
+for name in "wide", "wide.gz":
+    text, a, b = convert("-i", name + ":b[i32,3,220,1700]", "--input-layout", "first", "--dtype", "i64")
+    same("many bytes", a, halves.astype("i8"))
+    same("one integer", convert("-i", name + ":z")[1], np.ones((2, 1), "i8"))
+for packed in (True, False):
+    put("wide", b"".join(frame(example({"f": [float(x) for x in v]}, packed)) for v in lists[::-1]))
+    text, a, b = convert("-i", "wide:f[f32,3,220,1700]", "--input-layout", "first", "--dtype", "f64")
+    same("many floats", a, wide[::-1].astype("f8"))
+
 # a first record whose length looks like a Python pickle's first bytes, or gzip's
 for length in (0x0280, 0x088b1f):
     v = rng.integers(0, 9, (1, length)).astype("u1")

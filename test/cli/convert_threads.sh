@@ -59,7 +59,7 @@ kept=128 # MiB of the Zarr array's chunks, of which 256 MiB at most are kept
 mkdir big
 "$DLX_BUILD/test/cli/make_sources" big "$n" || fail 'no large sources'
 "$python3" - "$n" <<'P' || fail 'no large sources'
-import json, numpy as np, os, sys
+import gzip, json, numpy as np, os, shutil, struct, sys
 n = int(sys.argv[1])
 v = np.lib.format.open_memmap("big/cube.npy", mode="w+", dtype=np.float32, shape=(1, n, n, n, 2))
 os.makedirs("big/cube.zarr")
@@ -71,6 +71,17 @@ for k in range(16):
     z = np.stack([i, i + 10000]).astype(np.float32)
     v[0, k * step:(k + 1) * step] = np.moveaxis(z, 0, -1)
     z.tofile("big/cube.zarr/0.0.%d.0.0" % k)
+np.savez("big/cube.npz", x=v)
+first = np.moveaxis(v, -1, 1)
+np.savez_compressed("big/packed.npz", x=np.ascontiguousarray(first))
+with open("big/cube.idx", "wb") as f, gzip.open("big/cube.idx.gz", "wb", 1) as z:
+    for out in f, z:
+        out.write(struct.pack(">BBBBIIIII", 0, 0, 13, 5, 1, 2, n, n, n))
+        for c in first[0]:
+            for plane in c:
+                out.write(plane.astype(">f4").tobytes())
+with open("big/cube.tfrecord", "rb") as f, gzip.open("big/packed.tfrecord", "wb", 1) as z:
+    shutil.copyfileobj(f, z)
 P
 # peak THREADS OPTION...: $peak, the resident mebibytes of the conversion, its children's too.
 peak() {
@@ -84,8 +95,10 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
 P
 	) || fail "no conversion: $*"
 }
-for source in cube.npy=last 'cube.[h]5=last' 'packed.[h]5=last' cube.nc=first cube.zarr=first; do
-	path=big/${source%=*} layout=${source#*=} limit=$most
+for source in cube.npy=last 'cube.[h]5=last' 'packed.[h]5=last' cube.nc=first cube.zarr=first \
+	cube.npz=last packed.npz=first cube.idx=first cube.idx.gz=first \
+	"cube.tfrecord:x[f32,$n,$n,$n,2]=last" "packed.tfrecord:x[f32,$n,$n,$n,2]=last"; do
+	path=big/${source%=*} layout=${source##*=} limit=$most
 	case $path in *.zarr) limit=$(form $((most + kept)) 600) ;; esac
 	for threads in 1 2; do
 		peak $threads -i "$path" --input-layout "$layout"
@@ -106,4 +119,32 @@ s = text["input"]["statistics"]
 assert all(abs(s[c]["mean"] - np.mean(x[0, c], dtype=np.float64)) < 1e-6 * s[c]["mean"] for c in (0, 1)), s
 P
 done
+
+# damage in them has its file and its place, wherever it is
+refused() {
+	expect 65 capped "$convert" -q -l 1 -o no.dlx -i "$2"
+	[ ! -e no.dlx ] || fail "a record of $2"
+	says err "$1"
+}
+"$python3" - <<'P' || fail 'no damage'
+import gzip, struct
+for name in "cube.npz", "packed.npz", "cube.idx.gz", "cube.tfrecord", "packed.tfrecord":
+    data = bytearray(open("big/" + name, "rb").read())
+    open("big/short-" + name, "wb").write(data[:len(data) * 3 // 4])
+    data[len(data) * 3 // 4] ^= 16
+    open("big/hurt-" + name, "wb").write(data)
+open("big/lie.idx.gz", "wb").write(gzip.compress(struct.pack(">BBBBIII", 0, 0, 8, 3, 1, 4000, 4000) + bytes(15999999), 1))
+open("big/vast.idx.gz", "wb").write(gzip.compress(struct.pack(">BBBBIII", 0, 0, 8, 3, 1, 1 << 20, 1 << 20) + bytes(1 << 20), 1))
+P
+refused "'big/hurt-cube.npz', 'x': damaged zip member: checksum mismatch" big/hurt-cube.npz
+refused "'big/hurt-packed.npz'" big/hurt-packed.npz
+refused "'big/hurt-cube.idx.gz': damaged compressed data at byte" big/hurt-cube.idx.gz
+refused "'big/short-cube.idx.gz': the compressed data is cut off at byte" big/short-cube.idx.gz
+refused "'big/short-cube.npz': truncated zip archive: no directory at its end" big/short-cube.npz
+refused "'big/lie.idx.gz', 'lie': truncated: the header promises more values than there are" big/lie.idx.gz
+refused "'big/vast.idx.gz', 'vast': truncated: the header promises more values than there are" big/vast.idx.gz
+refused 'record 0: its bytes do not have their checksum (byte 12 of the records)' 'big/hurt-cube.tfrecord:x[f32]'
+refused 'record 0: its length is beyond the end of the file (byte 0 of the records)' 'big/short-cube.tfrecord:x[f32]'
+refused "'big/short-packed.tfrecord': the compressed data is cut off at byte" 'big/short-packed.tfrecord:x[f32]'
+refused "'big/hurt-packed.tfrecord'" 'big/hurt-packed.tfrecord:x[f32]'
 pass

@@ -4,14 +4,16 @@
  * of `temp` is 100 t + 10 y + x, of `wind` its negative; `temp` is missing where x = 0 (-999);
  * `kind` is t + y modulo 3.
  *
- * make_sources DIR N: a large sample each, cube.h5, packed.h5 (in chunks, gzip) and cube.nc: `x` of
- * (N, N, N, 2), the channels last, in cube.nc (1, 2, N, N, N). Value i of channel c in the order of
- * (N, N, N) is (i modulo 8191) + 10000 c. */
+ * make_sources DIR N: a large sample each, cube.h5, packed.h5 (in chunks, gzip), cube.nc and
+ * cube.tfrecord: `x` of (N, N, N, 2), the channels last, in cube.nc (1, 2, N, N, N). Value i of
+ * channel c in the order of (N, N, N) is (i modulo 8191) + 10000 c. */
 #include <hdf5.h>
 #include <netcdf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "report/crc32c.h"
 
 #define T 4
 #define Y 3
@@ -280,6 +282,63 @@ static void write_cube_netcdf(const char *path, size_t n)
 	free(v);
 }
 
+static size_t put_varint(unsigned char *p, size_t v)
+{
+	size_t n = 0;
+	for (; v > 127; v >>= 7)
+		p[n++] = (unsigned char)(v | 128);
+	p[n++] = (unsigned char)v;
+	return n;
+}
+
+/* The head of a field of so many bytes before the n that are at p. */
+static size_t wrap(unsigned char *p, size_t n, int number, size_t bytes)
+{
+	unsigned char head[16] = { (unsigned char)(number << 3 | 2) };
+	const size_t k = 1 + put_varint(head + 1, bytes + n);
+	memmove(p + k, p, n);
+	memcpy(p, head, k);
+	return n + k;
+}
+
+static void put_sum(FILE *f, uint32_t crc)
+{
+	const uint32_t sum = crc32c_mask(crc);
+	check(fwrite(&sum, 1, 4, f) == 4, "fwrite");
+}
+
+/* One record of one feature of one value. */
+static void write_cube_tfrecord(const char *path, size_t n)
+{
+	const size_t bytes = n * n * n * 2 * sizeof(float);
+	float *v = malloc(n * n * 2 * sizeof *v);
+	unsigned char head[64];
+	size_t length = wrap(head, 0, 1, bytes);
+	FILE *f = fopen(path, "wb");
+	check(f && v, "fopen");
+	length = wrap(head, length, 1, bytes);               /* the list */
+	length = wrap(head, length, 2, bytes);               /* the feature */
+	memmove(head + 3, head, length);
+	memcpy(head, "\x0a\x01x", 3);                        /* its name */
+	length = wrap(head, length + 3, 1, bytes);
+	length = wrap(head, length, 1, bytes);
+
+	const uint64_t size = length + bytes;
+	uint32_t crc = crc32c(head, length);
+	check(fwrite(&size, 1, 8, f) == 8, "fwrite");
+	put_sum(f, crc32c(&size, 8));
+	check(fwrite(head, 1, length, f) == length, "fwrite");
+	for (size_t z = 0; z < n; z++) {
+		plane_of(n, z, 0, 2, v);
+		plane_of(n, z, 1, 2, v + 1);
+		crc = crc32c_more(crc, v, n * n * 2 * sizeof *v);
+		check(fwrite(v, sizeof *v, n * n * 2, f) == n * n * 2, "fwrite");
+	}
+	put_sum(f, crc);
+	check(fclose(f) == 0, "fclose");
+	free(v);
+}
+
 static int write_cubes(const char *folder, size_t n)
 {
 	char path[4096];
@@ -289,6 +348,8 @@ static int write_cubes(const char *folder, size_t n)
 	write_cube_hdf5(path, n, 1);
 	snprintf(path, sizeof(path), "%s/cube.nc", folder);
 	write_cube_netcdf(path, n);
+	snprintf(path, sizeof(path), "%s/cube.tfrecord", folder);
+	write_cube_tfrecord(path, n);
 	return 0;
 }
 

@@ -36,6 +36,7 @@ static void test_crc(void **unused)
 	unsigned char b[32];
 	assert_int_equal(crc32c("", 0), 0);
 	assert_int_equal(crc32c("123456789", 9), 0xe3069283);
+	assert_int_equal(crc32c_more(crc32c("123", 3), "456789", 6), 0xe3069283);
 	memset(b, 0, sizeof b);
 	assert_int_equal(crc32c(b, sizeof b), 0x8a9136aa);
 	memset(b, 0xff, sizeof b);

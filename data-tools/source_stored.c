@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "source_stored.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+
+static int too_few(const struct source *s)
+{
+	return source_bad(s, "truncated: the header promises more values than there are");
+}
+
+int stored_head(const struct source *s, void *out, size_t n, size_t *got)
+{
+	const struct stored *h = s->handle;
+	return packed_read(h->file, 0, out, n, got);
+}
+
+int stored_fits(const struct source *s)
+{
+	const struct stored *h = s->handle;
+	const uint64_t most = packed_most(h->file);
+	return most >= h->at && source_fits(&s->shape, h->element, most - h->at) ? 0 : too_few(s);
+}
+
+/* Damage anywhere in a file whose bytes have a checksum is found before any of them is used. */
+static int check(const struct source *s, struct stored *h)
+{
+	const uint64_t want = h->at + (uint64_t)shape_count(&s->shape) * h->element;
+	uint64_t n;
+	uint32_t crc;
+	if (h->checked || (!h->summed && packed_size(h->file) != UINT64_MAX))
+		return 0;
+	TRYC(packed_check(h->file, &n, &crc), "in the array '%s'", s->name);
+	if (h->summed && (n != h->size || crc != h->crc))
+		return source_bad(s, "damaged zip member: checksum mismatch");
+	h->checked = true;
+	return n < want ? too_few(s) : 0;
+}
+
+static int fetch(const struct source *s, struct stored *h, uint64_t at, void *out, size_t n)
+{
+	size_t got;
+	TRY(check(s, h));
+	TRYC(packed_read(h->file, h->at + at, out, n, &got), "in the array '%s'", s->name);
+	return got == n ? 0 : too_few(s);
+}
+
+static uint32_t little4(const uint8_t *p)
+{
+	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+/* Values of four bytes are read into the second half of their room and widened from the first one
+ * on. */
+static int read_run(struct source *s, int64_t from, int64_t count, void *out)
+{
+	struct stored *h = s->handle;
+	const size_t bytes = (size_t)count * h->element;
+	uint8_t *src = (uint8_t *)out + (h->u32 ? bytes : 0);
+	int64_t *wide = out;
+	TRY(fetch(s, h, (uint64_t)from * h->element, src, bytes));
+	if (h->big_endian)
+		source_swap(src, h->element, count);
+	for (int64_t i = 0; h->u32 && i < count; i++, src += 4)
+		wide[i] = (int64_t)little4(src);
+	return 0;
+}
+
+int stored_read(struct source *s, int64_t first, int64_t n, void *out)
+{
+	const int64_t total = shape_count(&s->shape), row = s->shape.nd ? total / s->shape.d[0] : 1;
+	return read_run(s, first < 0 ? 0 : first * row, first < 0 ? total : n * row, out);
+}
+
+int stored_read_box(struct source *s, const int64_t *start, const int64_t *count, void *out)
+{
+	return source_read_runs(s, start, count, out, read_run);
+}
+
+void stored_close(struct source *s)
+{
+	struct stored *h = s->handle;
+	packed_close(h->file);
+	mem_free(h);
+}
