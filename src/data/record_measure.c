@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/round.h"
+#include "base/simd.h"
 
 void measure_open(struct measure *m, const struct record_info *i)
 {
@@ -77,6 +78,7 @@ static double all_lanes(const double *of)
 }
 
 /* n values, a multiple of LANES. Two passes: sum, then squared deviations. */
+SIMD_CLONES
 static struct moments moments_of(const double *v, int64_t n)
 {
 	struct moments s = { .min = INFINITY, .max = -INFINITY };
@@ -116,6 +118,74 @@ static struct moments moments_of(const double *v, int64_t n)
 	return s;
 }
 
+/* Whole numbers of up to 16 bits, whose sums are exact: in blocks whose sum, and of 8 bits that of
+ * squares too, fits 32 bits. */
+#define BLOCK 65536
+
+struct sums {
+	int64_t sum;
+	uint64_t squares;
+	int32_t min, max;
+};
+
+#define ADD_LOOP \
+	_Pragma("omp simd reduction(+ : sum, squares) reduction(min : min) reduction(max : max)")
+#define ADD_BLOCK(NAME, TYPE, SUM, SQUARES)                                          \
+	SIMD_CLONES static void NAME(const void *p, int64_t n, struct sums *out)         \
+	{                                                                                \
+		const TYPE *v = p;                                                           \
+		SUM sum = 0;                                                                 \
+		SQUARES squares = 0;                                                         \
+		int32_t min = out->min, max = out->max;                                      \
+		ADD_LOOP                                                                     \
+		for (int64_t i = 0; i < n; i++) {                                            \
+			const int32_t x = v[i];                                                  \
+                                                                                     \
+			sum += (SUM)x;                                                           \
+			squares += (uint32_t)x * (uint32_t)x;                                    \
+			min = x < min ? x : min;                                                 \
+			max = x > max ? x : max;                                                 \
+		}                                                                            \
+		out->sum += (int64_t)sum;                                                    \
+		out->squares += squares;                                                     \
+		out->min = min;                                                              \
+		out->max = max;                                                              \
+	}
+ADD_BLOCK(add_u8, uint8_t, uint32_t, uint32_t)
+ADD_BLOCK(add_i8, int8_t, int32_t, uint32_t)
+ADD_BLOCK(add_u16, uint16_t, uint32_t, uint64_t)
+ADD_BLOCK(add_i16, int16_t, int32_t, uint64_t)
+
+__extension__ typedef __int128 wide;
+
+static bool is_short(enum dtype t)
+{
+	return t == DTYPE_U8 || t == DTYPE_I8 || t == DTYPE_U16 || t == DTYPE_I16;
+}
+
+static struct moments moments_of_short(enum dtype t, const uint8_t *v, int64_t n)
+{
+	struct sums s = { .min = INT32_MAX, .max = INT32_MIN };
+	if (n == 0)
+		return (struct moments){ .min = INFINITY, .max = -INFINITY };
+	for (int64_t i = 0; i < n; i += BLOCK) {
+		const int64_t more = n - i < BLOCK ? n - i : BLOCK;
+		const uint8_t *at = v + (size_t)i * dtype_size(t);
+
+		if (t == DTYPE_U8)
+			add_u8(at, more, &s);
+		else if (t == DTYPE_I8)
+			add_i8(at, more, &s);
+		else if (t == DTYPE_U16)
+			add_u16(at, more, &s);
+		else
+			add_i16(at, more, &s);
+	}
+	const wide m2 = (wide)n * s.squares - (wide)s.sum * s.sum;
+	return (struct moments){ .n = n, .mean = (double)s.sum / (double)n,
+	                         .m2 = (double)m2 / (double)n, .min = s.min, .max = s.max };
+}
+
 static void make_room(struct measure *m, int64_t points)
 {
 	if (points <= m->points)
@@ -135,6 +205,10 @@ void measure_moments(struct measure *m, const struct record_info *i, int k,
 	const int64_t points = a->nstats ? shape_count(shape) / a->nstats : 0;
 	const size_t bytes = (size_t)points * dtype_size(a->dtype);
 	const uint8_t *v = data;
+	for (int c = 0; mask < 0 && is_short(a->dtype) && c < a->nstats; c++)
+		out[c] = moments_of_short(a->dtype, v + (size_t)c * bytes, points);
+	if (mask < 0 && is_short(a->dtype))
+		return;
 	make_room(m, points);
 	if (mask >= 0)
 		dtype_convert(DTYPE_F64, m->mask, a->dtype, v + (size_t)mask * bytes, points);

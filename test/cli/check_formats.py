@@ -65,6 +65,21 @@ for dtype in ("<f4", ">f4", "<f8", "<f2", "|i1", "|u1", "<i2", ">u2", "<i4", ">i
     _, a, b = convert("-i", "v.npy", "-t", "v.npy", "--labels", "--target-dtype", "i64", "--input-layout", "first")
     same("npy " + dtype, a, v.astype(a.dtype))
     same("npy labels " + dtype, b, v.astype(np.int64))
+# statistics of whole numbers are exact sums, also of more than are added at once, and of the largest ones alone
+for dtype in "u1", "i1", "u2", "i2", "i4":
+    most = np.iinfo(dtype)
+    v = rng.integers(most.min, most.max, (2, 3, 300, 500), dtype=dtype, endpoint=True)
+    v[:, 1], v[:, 2] = most.min, most.max
+    np.save(folder + "/v.npy", v)
+    text, a, b = convert("-i", "v.npy", "--input-layout", "first")
+    same("npy " + dtype, a, v)
+    for c, s in enumerate(text["input"]["statistics"]):
+        x = v[:, c].astype("f8")
+        assert (s["count"], s["min"], s["max"]) == (x.size, x.min(), x.max()), (dtype, c, s)
+        assert abs(s["mean"] - x.mean()) <= 1e-12 * abs(x).max() and abs(s["std"] - x.std()) <= 1e-9 * abs(x).max(), (dtype, c, s)
+        assert s["std"] == 0 or c == 0 or dtype == "i4", (dtype, c, s)
+v = rng.integers(0, 100, (6, 2, 3, 4)).astype("?")
+np.save(folder + "/v.npy", v)
 np.save(folder + "/x.npy", rng.normal(size=(6, 3)))
 for save in (np.savez, np.savez_compressed):
     v, w = rng.normal(size=(6, 4, 5)).astype("f4"), rng.normal(size=(6, 4, 5)).astype("f4")
