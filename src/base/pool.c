@@ -2,10 +2,12 @@
  *
  * A ring of waiting jobs, one lock, three conditions: a job came, a place became free, all is
  * done. Jobs are milliseconds long (a sample to decode, a chunk to compress), so one lock is no
- * bottleneck. */
+ * bottleneck. Jobs that come together wake one thread, which wakes the next as it takes its own:
+ * the thread that adds them, often one that computes, makes one system call. */
 #include "base/pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -35,6 +37,8 @@ static void run_one(struct pool *p)
 	p->first = (p->first + 1) % p->room;
 	p->waiting--;
 	p->running++;
+	if (p->waiting > 0)
+		pthread_cond_signal(&p->came);
 	pthread_cond_signal(&p->freed);
 	pthread_mutex_unlock(&p->lock);
 	j.run(j.arg);
@@ -45,9 +49,19 @@ static void run_one(struct pool *p)
 		pthread_cond_broadcast(&p->idle);
 }
 
+/* A thread that computes goes on when it wakes this one on its processor. */
+static void yield_to_waker(void)
+{
+#ifdef SCHED_BATCH
+	const struct sched_param none = { 0 };
+	(void)pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
+#endif
+}
+
 static void *worker(void *arg)
 {
 	struct pool *p = arg;
+	yield_to_waker();
 	pthread_mutex_lock(&p->lock);
 	for (;;) {
 		while (p->waiting == 0 && !p->ending)
@@ -116,16 +130,25 @@ static void add(struct pool *p, void (*run)(void *arg), void *arg)
 {
 	p->ring[(p->first + p->waiting) % p->room] = (struct job){ run, arg };
 	p->waiting++;
+}
+
+void pool_add_all(struct pool *p, void (*run)(void *arg), void *args, size_t size, int64_t n)
+{
+	pthread_mutex_lock(&p->lock);
+	for (int64_t i = 0; i < n; i++) {
+		while (p->waiting == p->room) {
+			pthread_cond_signal(&p->came);
+			pthread_cond_wait(&p->freed, &p->lock);
+		}
+		add(p, run, (char *)args + (size_t)i * size);
+	}
+	pthread_mutex_unlock(&p->lock);
 	pthread_cond_signal(&p->came);
 }
 
 void pool_add(struct pool *p, void (*run)(void *arg), void *arg)
 {
-	pthread_mutex_lock(&p->lock);
-	while (p->waiting == p->room)
-		pthread_cond_wait(&p->freed, &p->lock);
-	add(p, run, arg);
-	pthread_mutex_unlock(&p->lock);
+	pool_add_all(p, run, arg, 0, 1);
 }
 
 bool pool_offer(struct pool *p, void (*run)(void *arg), void *arg)
@@ -136,6 +159,8 @@ bool pool_offer(struct pool *p, void (*run)(void *arg), void *arg)
 	if (idle)
 		add(p, run, arg);
 	pthread_mutex_unlock(&p->lock);
+	if (idle)
+		pthread_cond_signal(&p->came);
 	return idle;
 }
 

@@ -77,10 +77,9 @@ static void start_batch(struct loader *l, struct slot *s)
 	s->batch.target_dtype = transform_rest(l->end[b.size].chain)->target;
 	s->pending = s->batch.n;    /* no job of this slot runs: no lock */
 	s->first.rc = 0;
-	for (int64_t i = 0; i < s->batch.n; i++) {
+	for (int64_t i = 0; i < s->batch.n; i++)
 		set_job(l, &s->job[i], b.size, place + i);
-		pool_add(l->pool, loader_run_job, &s->job[i]);
-	}
+	pool_add_all(l->pool, loader_run_job, s->job, sizeof *s->job, s->batch.n);
 	if (++l->index == l->order.batches) {
 		l->index = 0;
 		l->epoch++;

@@ -80,8 +80,8 @@ static void every_job_runs_once(void **state)
 			pool_add(p, job, &number[i]);
 		pool_wait(p);
 		assert_int_equal(done, JOBS / 2);
-		for (int i = JOBS / 2; i < JOBS; i++)
-			pool_add(p, job, &number[i]);
+		pool_add_all(p, job, &number[JOBS], sizeof *number, 0);
+		pool_add_all(p, job, &number[JOBS / 2], sizeof *number, JOBS - JOBS / 2);
 		pool_free(p);
 		assert_int_equal(done, JOBS);
 		for (int i = 0; i < JOBS; i++) {
@@ -91,6 +91,24 @@ static void every_job_runs_once(void **state)
 		}
 	}
 	pool_free(NULL);
+}
+
+/* Jobs that come together are taken by all threads, though one alone is woken: each ends only when
+ * all have begun. */
+static void woken(void **state)
+{
+	struct pool *p = pool_new(3, 8);
+	atomic_int ended[3] = { 0 };
+	for (int again = 0; again < 20; again++) {
+		held = let_go = 0;
+		pool_add_all(p, hold, ended, sizeof *ended, 3);
+		while (held < 3)
+			usleep(100);
+		let_go = 1;
+		pool_wait(p);
+	}
+	pool_free(p);
+	assert_true(ended[0] == 20 && ended[1] == 20 && ended[2] == 20);
 }
 
 static void idle(void **state)
@@ -136,7 +154,7 @@ static void records_travel(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_job_runs_once),
+		cmocka_unit_test(every_job_runs_once), cmocka_unit_test(woken),
 		cmocka_unit_test(offers),
 		cmocka_unit_test(idle),
 		cmocka_unit_test(records_travel),
