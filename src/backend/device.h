@@ -49,6 +49,13 @@ struct device_driver {
 	int (*prefetch_ready)(const struct device *d);
 	int (*prefetch_put)(const struct device *d, void *to, const void *host, size_t bytes);
 	int (*prefetch_take)(const struct device *d, void *to, const void *from, size_t bytes);
+	/* Beside the kernels, of what they are to overwrite: a copy to alloc_host memory, in order
+	 * with the kernels before it. copy_fence: kernels from here on wait for the copies so far;
+	 * if they are captured, each of their launches for those made before it. copy_wait: the
+	 * host waits for them, in any thread. */
+	int (*copy_beside)(const struct device *d, void *host, const void *from, size_t bytes);
+	int (*copy_fence)(const struct device *d);
+	int (*copy_wait)(const struct device *d);
 	/* waits for all; errors of kernels appear here at the latest */
 	int (*finish)(const struct device *d);
 	/* Graph capture: kernels captured once and launched as one graph. */

@@ -49,9 +49,7 @@ struct exec {
 	bool feeding;                 /* it is set, and was not reached since */
 	double *seconds;              /* by node id */
 	bool profiling, watched;
-	const struct step *first_update;     /* of PHASE_UPDATE; NULL: none */
-	void (*before_update)(void *arg);
-	void *before_arg;
+	const struct step *first_update;     /* that writes a kept value; NULL: none */
 	const struct exec_look *look; /* exec_run_looking; else NULL */
 };
 
@@ -208,11 +206,15 @@ static void **pointers(const struct exec *e, const tid *t, int n)
 	return p;
 }
 
-static bool writes_param(const struct graph *g, const struct node *n)
+/* A param or, with `states`, a state that is kept. */
+static bool writes(const struct graph *g, const struct node *n, bool states)
 {
-	for (int i = 0; i < n->nout && (n->op->flags & OP_UPDATE); i++)
-		if (n->out[i] != NONE && graph_t(g, graph_root(g, n->out[i]))->role == ROLE_PARAM)
+	for (int i = 0; i < n->nout; i++) {
+		const struct tensor *x = n->out[i] == NONE ? NULL : graph_t(g, graph_root(g, n->out[i]));
+		if (x && (x->role == ROLE_PARAM ||
+		          (states && x->role == ROLE_STATE && state_is_kept(x->use))))
 			return true;
+	}
 	return false;
 }
 
@@ -240,10 +242,10 @@ int exec_bind(struct exec *e, struct store *store, void *arena, const struct ran
 			.run = kernel_of(e, n)->run, .k = &e->plan[i],
 			.phase_bit = n->op->flags & OP_SETUP ? SETUP : 1u << n->phase,
 			.args = { pointers(e, n->in, n->nin), pointers(e, n->out, n->nout), ws, sums } };
-		if (!e->first_update && e->step[e->nstep - 1].phase_bit == EXEC_UPDATE)
+		if (!e->first_update && n->phase == PHASE_UPDATE && writes(e->g, n, true))
 			e->first_update = &e->step[e->nstep - 1];
 		e->setup |= (n->op->flags & OP_SETUP) != 0;
-		e->updates |= writes_param(e->g, n);
+		e->updates |= (n->op->flags & OP_UPDATE) && writes(e->g, n, false);
 	}
 	return device_prepare(e->dev);
 }
@@ -362,16 +364,17 @@ static void note_node(const struct exec *e, const struct node *n, double start, 
 			.phase = phase[n->phase], .of = "node", .number = n->id, .start = start, .end = end });
 }
 
-void exec_before_update(struct exec *e, void (*call)(void *arg), void *arg)
+/* What is copied while forward and backward run is there before updates overwrite it. One wait for
+ * all: updates come in few bundles, the first of them behind all of forward and some of backward,
+ * and waits for single tensors would be in each captured step, for the one behind a save. */
+static int meet_update(const struct exec *e, unsigned phases)
 {
-	e->before_update = call;
-	e->before_arg = arg;
-}
-
-static void announce_update(struct exec *e, unsigned phases)
-{
-	if (e->before_update && (phases & EXEC_UPDATE))
-		e->before_update(e->before_arg);
+	if (!(phases & EXEC_UPDATE))
+		return 0;
+	if (e->dev->driver)
+		return e->dev->driver->copy_fence(e->dev);
+	store_meet_update(e->store);
+	return 0;
 }
 
 /* Node by node, each timed or shown to exec_run_looking's caller. On a device with memory of its
@@ -384,7 +387,7 @@ static int run_each(struct exec *e, unsigned phases)
 		if (!(s->phase_bit & phases))
 			continue;
 		if (s == e->first_update)
-			announce_update(e, phases);
+			TRY(meet_update(e, phases));
 		double t0 = io_seconds();
 		int rc = s->run(s->k, &s->args);
 		if (rc == 0)
@@ -406,7 +409,7 @@ static int launch_eagerly(struct exec *e, unsigned phases)
 	for (const struct step *s = e->step; s < e->step + e->nstep; s++) {
 		int rc;
 		if (s == e->first_update)
-			announce_update(e, phases);
+			TRY(meet_update(e, phases));
 		if (e->watched)
 			e->dev->driver->watch_node(e->dev, s->k->n->id);
 		if ((s->phase_bit & phases) && (rc = s->run(s->k, &s->args)) < 0)
@@ -446,7 +449,6 @@ static int run_phases(struct exec *e, unsigned phases, bool captured)
 		return run_each(e, phases);
 	if (!e->dev->driver)
 		return launch_eagerly(e, phases);
-	announce_update(e, phases);
 	TRY(e->dev->driver->event_record(e->dev, &e->fed));
 	e->feeding = true;
 	return captured ? run_captured(e, phases) : launch_eagerly(e, phases);

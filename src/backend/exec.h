@@ -39,11 +39,6 @@ int exec_run(struct exec *e, unsigned phases);
  * captured on all ranks or on none, and launched by all together. */
 int exec_run_eager(struct exec *e, unsigned phases);
 
-/* From now on a run that has updates calls this before the first of them: behind forward and most
- * of backward where nodes run one by one; before all nodes on a device that is given them at once.
- * NULL: no longer. What forward and backward write (running statistics) changes before that. */
-void exec_before_update(struct exec *e, void (*call)(void *arg), void *arg);
-
 /* The same, node by node; `behind` is called behind each, when its outputs are there: those of
  * several ranks' sums that it begins are not. */
 struct exec_look {

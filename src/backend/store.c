@@ -35,6 +35,8 @@ struct store {
 	int nbucket;         /* power of two */
 	struct place *place; /* the last one given first */
 	uint64_t changes;
+	void (*before_update)(void *arg);
+	void *before_arg;
 };
 
 struct store *store_new(const struct device *dev, uint64_t seed)
@@ -256,6 +258,34 @@ int store_set(struct store_entry *e, enum dtype t, const void *plain)
 	store_touch(e);
 	return transfer_write(e->dev, &(struct transfer){ &e->layout, &e->shape, e->dtype, e->data },
 	                      t, plain);
+}
+
+size_t store_room(const struct store_entry *e)
+{
+	const size_t plain = (size_t)shape_count(&e->shape) * dtype_size(e->dtype);
+	return e->dev->driver && e->bytes > plain ? e->bytes : plain;
+}
+
+int store_get_begin(const struct store_entry *e, void *room)
+{
+	return e->dev->driver->copy_beside(e->dev, room, e->data, e->bytes);
+}
+
+int store_get_end(const struct store_entry *e, void *room)
+{
+	return transfer_unpack(&(struct transfer){ &e->layout, &e->shape, e->dtype, room });
+}
+
+void store_before_update(struct store *s, void (*call)(void *arg), void *arg)
+{
+	s->before_update = call;
+	s->before_arg = arg;
+}
+
+void store_meet_update(const struct store *s)
+{
+	if (s->before_update)
+		s->before_update(s->before_arg);
 }
 
 uint64_t store_changes(const struct store *s)

@@ -49,11 +49,21 @@ struct store_entry *store_find(const struct store *s, const char *name);   /* or
  * device with a memory of its own can fail. */
 int store_get(const struct store_entry *e, enum dtype t, void *plain);
 int store_set(struct store_entry *e, enum dtype t, const void *plain);
+/* store_get in its own dtype on a device with a memory of its own, beside kernels: _begin starts
+ * the copy (copy_beside) to store_room bytes of its alloc_host memory, _end makes them plain once
+ * copy_wait has returned, in any thread. */
+size_t store_room(const struct store_entry *e);          /* elsewhere those of the plain values */
+int store_get_begin(const struct store_entry *e, void *room);
+int store_get_end(const struct store_entry *e, void *room);
 /* A number that changes whenever values are written: by store_set, by a plan's update, or by
  * store_touch. Data derived from values are valid as long as it stays the same. */
 uint64_t store_changes(const struct store *s);
 void store_touch(struct store_entry *e);
 uint64_t store_touch_all(struct store *s);               /* the new number */
+/* From now on a plan in the host's memory calls this in each run with updates, before the first of
+ * them writes a value that is kept. call NULL: no longer. store_meet_update is for plans. */
+void store_before_update(struct store *s, void (*call)(void *arg), void *arg);
+void store_meet_update(const struct store *s);
 /* Whether the network itself needs it, trained or not: params and running statistics. */
 bool store_is_weight(const struct store_entry *e);
 

@@ -4,6 +4,8 @@
  * packing is the host's work, as it is without a device. */
 #include "backend/transfer.h"
 
+#include <string.h>
+
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -63,4 +65,16 @@ int transfer_read(const struct device *d, const struct transfer *from, enum dtyp
 		layout_unpack(from->layout, from->shape, t, plain, from->dtype, copy.p);
 	copy_close(&copy);
 	return rc;
+}
+
+int transfer_unpack(const struct transfer *x)
+{
+	struct host_copy copy;
+	if (layout_is_plain(x->layout, x->shape))
+		return 0;
+	TRY(copy_open(&copy, bytes_of(x)));
+	memcpy(copy.p, x->data, copy.bytes);
+	layout_unpack(x->layout, x->shape, x->dtype, x->data, x->dtype, copy.p);
+	copy_close(&copy);
+	return 0;
 }

@@ -19,5 +19,8 @@ struct transfer {
 int transfer_write(const struct device *d, const struct transfer *to, enum dtype t,
                    const void *plain);
 int transfer_read(const struct device *d, const struct transfer *from, enum dtype t, void *plain);
+/* For a copy that is in the host's memory, with room for the plain array: makes it plain, in place.
+ * E_NOMEM. */
+int transfer_unpack(const struct transfer *copy);
 
 #endif

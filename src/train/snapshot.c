@@ -43,21 +43,24 @@ static void settle(void *arg)
 	snapshot_settle(arg);
 }
 
-/* All training plans write the same store. */
-static void call_before_updates(const struct session *s, void (*call)(void *arg), void *arg)
+/* A GPU copies to pinned memory alone while it computes. */
+static void *give_memory(const struct device *d, size_t bytes)
 {
-	for (int k = 0; k <= s->ntrain_size; k++)
-		for (int i = 0; i < 2; i++) {
-			const struct plan *plan = session_train_plans(s, k)[i];
-			if (plan)
-				exec_before_update(plan->exec, call, arg);
-		}
+	return d->driver ? d->driver->alloc_host(d, bytes) : mem_map(bytes);
+}
+
+static void free_memory(const struct device *d, void *memory, size_t bytes)
+{
+	if (d->driver)
+		d->driver->free_host(d, memory, bytes);
+	else
+		mem_unmap(memory, bytes);
 }
 
 static void forget(struct snapshot *p)
 {
 	if (p->memory)
-		mem_unmap(p->memory, p->bytes);
+		free_memory(p->s->dev, p->memory, p->bytes);
 	mem_free(p->tensor);
 	mem_free(p->entry);
 	p->memory = NULL;
@@ -71,7 +74,7 @@ void snapshot_free(struct snapshot *p)
 {
 	if (!p)
 		return;
-	call_before_updates(p->s, NULL, NULL);
+	store_before_update(p->s->store, NULL, NULL);
 	pthread_mutex_destroy(&p->mutex);
 	pthread_cond_destroy(&p->copied);
 	forget(p);
@@ -79,9 +82,9 @@ void snapshot_free(struct snapshot *p)
 	mem_free(p);
 }
 
-static size_t plain_bytes(const struct store_entry *e)
+static size_t room(const struct store_entry *e)
 {
-	return (size_t)shape_count(&e->shape) * dtype_size(e->dtype);
+	return round_up(store_room(e), ALIGN);
 }
 
 /* Averages stand for their parameters, as in an export. */
@@ -109,10 +112,10 @@ static int reserve(struct snapshot *p)
 	for (int i = 0; i < count; i++)
 		if (state_is_kept(store_at(store, i)->use)) {
 			p->entry[p->n++] = store_at(store, i);
-			p->bytes += round_up(plain_bytes(store_at(store, i)), ALIGN);
+			p->bytes += room(store_at(store, i));
 		}
 	p->bytes += !p->bytes;
-	p->memory = mem_map(p->bytes);
+	p->memory = give_memory(p->s->dev, p->bytes);
 	if (!p->memory) {              /* the next save tries again */
 		const size_t bytes = p->bytes;
 		forget(p);
@@ -123,32 +126,56 @@ static int reserve(struct snapshot *p)
 		const struct store_entry *e = p->entry[i];
 		p->tensor[i] = (struct ckpt_tensor){ e->name, e->dtype, e->shape, at, store_is_weight(e),
 			plain_name(p, e) };
-		at += round_up(plain_bytes(e), ALIGN);
+		at += room(e);
 	}
 	return 0;
 }
 
+/* Whether only updates write it, which with a gradient lag is not all that is of training. */
 static bool can_wait(const struct snapshot *p, const struct store_entry *e)
 {
-	const struct session *s = p->s;
-	return !s->dev->driver && s->config->parallel.gradient_lag == 0 &&
+	return p->s->config->parallel.gradient_lag == 0 &&
 	       (e->role == ROLE_PARAM || e->use == STATE_OF_TRAINING);
 }
 
-static int copy(struct snapshot *p, bool waiting)
+static int get(const struct store_entry *e, void *to)
 {
-	for (int i = 0; i < p->n; i++) {
-		const struct store_entry *e = p->entry[i];
-		if (can_wait(p, e) == waiting)
-			TRY(store_get(e, e->dtype, (void *)(uintptr_t)p->tensor[i].data));
-	}
+	return store_get(e, e->dtype, to);
+}
+
+static int copy(struct snapshot *p, bool waiting,
+                int (*one)(const struct store_entry *e, void *to))
+{
+	for (int i = 0; i < p->n; i++)
+		if (can_wait(p, p->entry[i]) == waiting)
+			TRY(one(p->entry[i], (void *)(uintptr_t)p->tensor[i].data));
 	return 0;
+}
+
+/* What a GPU copies beside its next step, it begins at once. */
+static int begin(struct snapshot *p)
+{
+	const struct device *d = p->s->dev;
+	TRY(copy(p, false, get));
+	const int rc = d->driver ? copy(p, true, store_get_begin) : 0;
+	if (rc < 0)
+		d->driver->copy_wait(d);       /* the memory is to be free for the next save */
+	return rc;
+}
+
+static int finish(struct snapshot *p)
+{
+	const struct device *d = p->s->dev;
+	if (!d->driver)
+		return copy(p, true, get);
+	TRY(d->driver->copy_wait(d));
+	return copy(p, true, store_get_end);
 }
 
 static int fill(void *arg)
 {
 	struct snapshot *p = arg;
-	const int rc = copy(p, true);
+	const int rc = finish(p);
 	pthread_mutex_lock(&p->mutex);
 	p->filling = false;
 	p->rc = rc;
@@ -171,8 +198,8 @@ int snapshot_await(void *arg)
 int snapshot_take(struct snapshot *p, struct ckpt_state *state)
 {
 	TRY(reserve(p));
-	TRY(copy(p, false));
-	call_before_updates(p->s, settle, p);
+	TRY(begin(p));
+	store_before_update(p->s->store, settle, p);
 	p->waited = 0;
 	p->filling = true;             /* no thread but this one is there to see it */
 	state->tensor = p->tensor;

@@ -9,6 +9,12 @@
  *   early    a side stream as soon as it can go on
  *   SEED     a number: by chance
  *
+ * With DLX_EMULATE_HOLD=N copies from the GPU to the host on a side stream are made as late as is
+ * legal: when the stream of computation waits for them, or is through with the next recording that
+ * is run, of the first N; later ones are not held back. A host that waits for such a copy before
+ * waits for ever. With DLX_EMULATE_EXTERNAL=ignored recordings do not wait for events from outside,
+ * as if they had not been told to.
+ *
  * A recording is as strict as the real thing's documents are: in the thread that records nothing
  * may be allocated, freed or waited for, ordinary host memory may not be copied, no kernel may run
  * for the first time (its code would be loaded), and events do not lead into a recording or out of
@@ -45,6 +51,7 @@ struct node {
 	work run;
 	std::vector<std::shared_ptr<node>> after;
 	bool done;
+	long behind;                 /* held back until more recordings were run; -1: not */
 };
 typedef std::shared_ptr<node> node_ref;
 typedef std::deque<node_ref> queue;
@@ -56,6 +63,7 @@ struct recorded {
 	std::vector<int> after;
 	const char *name;
 	long number, clone;          /* for a watcher: of the node, and of its clone */
+	const struct event *external;        /* from outside, to be waited for; or NULL */
 };
 struct graph {
 	std::vector<recorded> node;
@@ -89,7 +97,8 @@ struct machine {
 	std::list<queue *> lines;
 	std::vector<queue *> kept;           /* of streams; others go when they are empty */
 	std::minstd_rand chance;
-	bool early, by_chance, slow_host, fast_host;
+	bool early, by_chance, slow_host, fast_host, ignores_external;
+	long hold;
 	stream *first = nullptr;
 	long recordings = 0, alive = 0;      /* so far; that can be run */
 	long nodes = 0, launches = 0;        /* so far, of recordings */
@@ -109,16 +118,35 @@ bool ready(const queue *q)
 	return true;
 }
 
+bool is_held(const queue *q)
+{
+	const long behind = q->front()->behind;
+	return behind >= 0 && behind < m->hold;
+}
+
+/* What is held back, when nothing else can go on. */
+std::vector<queue *> released()
+{
+	std::vector<queue *> all;
+	for (queue *q : m->lines)
+		if (ready(q) && is_held(q) &&
+		    (m->launches > q->front()->behind || !m->first->line->empty() || emulate::broken()))
+			all.push_back(q);
+	return all;
+}
+
 std::vector<queue *> choices()
 {
 	std::vector<queue *> all;
 	for (queue *q : m->lines)
-		if (ready(q))
+		if (ready(q) && !is_held(q))
 			all.push_back(q);
 	if (m->early)
 		all = { all.rbegin(), all.rend() };
 	if (m->by_chance && all.size() > 1)
 		std::swap(all[0], all[m->chance() % all.size()]);
+	const std::vector<queue *> last = released();
+	all.insert(all.end(), last.begin(), last.end());
 	return all;
 }
 
@@ -184,18 +212,24 @@ void start_machine()
 	m->slow_host = host && strcmp(host, "slow") == 0;
 	m->fast_host = host && strcmp(host, "fast") == 0;
 	m->chance.seed(order ? (unsigned)atoi(order) : 1);
+	const char *hold = getenv("DLX_EMULATE_HOLD"), *external = getenv("DLX_EMULATE_EXTERNAL");
+	m->hold = hold ? atol(hold) : 0;
+	m->ignores_external = external && strcmp(external, "ignored") == 0;
 	std::thread(run_machine).detach();
 }
 
-queue *new_line()
+/* before: NULL: behind all. */
+queue *new_line(const queue *before)
 {
-	m->lines.push_back(new queue);
-	return m->lines.back();
+	auto at = m->lines.begin();
+	while (at != m->lines.end() && *at != before)
+		++at;
+	return *m->lines.insert(at, new queue);
 }
 
 void append(stream *s, work run)
 {
-	node_ref n = std::make_shared<node>(node{ std::move(run), std::move(s->awaited), false });
+	node_ref n = std::make_shared<node>(node{ std::move(run), std::move(s->awaited), false, -1 });
 	s->awaited.clear();
 	s->last = n;
 	s->line->push_back(n);
@@ -214,7 +248,7 @@ void record(stream *s, work run)
 {
 	graph *g = s->recording;
 	g->node.push_back({ std::move(run), place_of(g, s), s->tail,
-		kernel_name ? kernel_name : "library", ++m->nodes, 0 });
+		kernel_name ? kernel_name : "library", ++m->nodes, 0, nullptr });
 	kernel_name = nullptr;
 	if (watcher)
 		watcher->created(m->nodes);
@@ -394,7 +428,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *out, unsigned, int)
 	start_machine();
 	std::lock_guard<std::mutex> held(m->lock);
 	stream *s = new stream{};
-	s->line = new_line();
+	s->line = new_line(nullptr);
 	m->kept.push_back(s->line);
 	if (!m->first)
 		m->first = s;
@@ -485,12 +519,25 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t a, cudaEvent_t b)
 	*ms = (float)((((event *)b)->at - ((event *)a)->at) / 1000);
 	return cudaSuccess;
 }
-cudaError_t cudaStreamWaitEvent(cudaStream_t who, cudaEvent_t what, unsigned)
+/* A node of the recording, which waits at each run for what was recorded last. */
+static cudaError_t wait_external(stream *s, const event *e)
+{
+	if (!s->recording)
+		return emulate::fail(cudaErrorIllegalState);
+	if (e->recording)
+		return emulate::fail(cudaErrorCapturedEvent);
+	record(s, nothing);
+	s->recording->node.back().external = e;
+	return cudaSuccess;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t who, cudaEvent_t what, unsigned flags)
 {
 	event *e = (event *)what;
 	stream *s = (stream *)who;
 	std::lock_guard<std::mutex> held(m->lock);
 	graph *g = now_recording();
+	if (flags & cudaEventWaitExternal)
+		return wait_external(s, e);
 	if (e->recording && (!g || g->number != e->recording))
 		return emulate::fail(cudaErrorCapturedEvent);
 	if (e->recording && !s->recording) {
@@ -576,16 +623,22 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcp
 		emulate_spend(2e-6 * (double)n);
 	if (emulate::broken())
 		return emulate::broken();
-	emulate::submit(s, [=] {
+	const work copy = [=] {
 		if (m->fast_host && kind == cudaMemcpyHostToDevice)
 			std::this_thread::sleep_for(std::chrono::milliseconds(2));
 		memcpy(to, from, n);
 		return true;
-	});
-	if (ordinary) {
-		std::unique_lock<std::mutex> held(m->lock);
-		wait_until(held, s->last);
+	};
+	std::unique_lock<std::mutex> held(m->lock);
+	if (s->recording) {
+		record(s, copy);
+		return cudaSuccess;
 	}
+	append(s, copy);
+	if (ordinary)
+		wait_until(held, s->last);
+	else if (kind == cudaMemcpyDeviceToHost && s != m->first)
+		s->last->behind = m->launches;
 	return cudaSuccess;
 }
 
@@ -655,11 +708,14 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t what, cudaStream_t to)
 	append(s, nothing);
 	m->launches++;
 	for (const recorded &r : g->node) {
-		node_ref n = std::make_shared<node>(node{ watched(r, m->launches), { s->last }, false });
+		node_ref n = std::make_shared<node>(
+		        node{ watched(r, m->launches), { s->last }, false, -1 });
 		for (int i : r.after)
 			n->after.push_back(made[(size_t)i]);
+		if (r.external && r.external->mark && !m->ignores_external)
+			n->after.push_back(r.external->mark);
 		if (!line[(size_t)r.stream])
-			line[(size_t)r.stream] = new_line();
+			line[(size_t)r.stream] = new_line(r.stream == 0 ? s->line : nullptr);
 		line[(size_t)r.stream]->push_back(n);
 		made.push_back(n);
 	}

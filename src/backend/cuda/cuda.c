@@ -19,6 +19,7 @@
 #include <cuda_runtime_api.h>
 
 #include "backend/cuda/cublas.h"
+#include "backend/cuda/cuda_copies.h"
 #include "backend/cuda/cuda_prefetch.h"
 #include "backend/cuda/cuda_described.h"
 #include "backend/cuda/cuda_find.h"
@@ -271,6 +272,7 @@ static void close_device(struct device *d)
 {
 	struct cuda *c = cuda_of(d);
 	cuda_prefetch_close(c->prefetched);
+	cuda_copies_close(c->copies);
 	cudnn_close(c->cudnn);
 	cublas_close(c->cublas);
 	while (c->kept) {
@@ -295,7 +297,8 @@ static const struct device_driver driver = {
 	.get_later = get_later, .event_record = cuda_event_record, .event_wait = cuda_event_wait,
 	.event_free = cuda_event_free,
 	.prefetch_ready = cuda_prefetch_ready, .prefetch_put = cuda_prefetch_put,
-	.prefetch_take = cuda_prefetch_take,
+	.prefetch_take = cuda_prefetch_take, .copy_beside = cuda_copy_beside,
+	.copy_fence = cuda_copy_fence, .copy_wait = cuda_copy_wait,
 	.capture_begin = capture_begin, .capture_end = capture_end, .graph_launch = graph_launch,
 	.graph_destroy = graph_destroy, .watch_begin = cupti_begin, .watch_node = cupti_node,
 	.watch_end = cupti_end, .planned = planned, .close = close_device,
@@ -445,6 +448,7 @@ static int start(struct cuda *c)
 	TRY(cuda_find_code(c->properties.name, c->properties.major * 10 + c->properties.minor));
 	TRY(cuda_check(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking),
 	               "making a stream"));
+	TRY(cuda_copies_open(&c->copies));
 	TRY(cuda_check(cudaHostAlloc(&c->landing, LANDING, cudaHostAllocDefault), "pinned memory"));
 	return cuda_check(cudaEventCreateWithFlags(&c->begin, cudaEventDisableTiming),
 	                  "making an event");

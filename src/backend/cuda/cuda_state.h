@@ -31,6 +31,7 @@ struct cuda {
 	struct cudnn *cudnn;
 	void *cublas;
 	struct cuda_prefetch *prefetched;
+	struct cuda_copies *copies;
 	struct gpu_model model;      /* of a GPU that is only described; key NULL: it is there */
 };
 
