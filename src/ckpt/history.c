@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Manifests are read one after the other, and of each only what tells versions apart is kept: lists
- * of chunks are most of a manifest, and a store may have thousands. */
+ * Of each manifest only what tells versions apart is kept: lists of chunks are most of it. */
 #include "ckpt/history.h"
 
 #include <inttypes.h>
@@ -10,8 +9,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "ckpt/version1.h"
 #include "ckpt/version_id.h"
+#include "ckpt/version_walk.h"
 
 /* --- reading --- */
 
@@ -56,26 +55,6 @@ static void keep(struct history_version *v, struct arena *a, const struct manife
 	v->m.scalar = NULL;
 }
 
-static int read_manifest(struct history_version *v, struct arena *kept, struct arena *a,
-                         struct disk *d)
-{
-	struct manifest m;
-	TRY(manifest_read(&m, a, d, v->path, v->id));
-	keep(v, kept, &m);
-	return 0;
-}
-
-static int read_old(struct history_version *v, struct arena *kept, struct arena *a,
-                    const char *run)
-{
-	struct version1 old;
-	TRY(version1_look(&old, a, v->path));
-	TRY(manifest_check_id(&old.m, v->path, v->id));
-	old.m.run = run ? run : "";
-	keep(v, kept, &old.m);
-	return 0;
-}
-
 /* What the name says, and the file. */
 static void describe_damaged(struct history_version *v, struct arena *a, struct disk *d,
                              const char *why)
@@ -88,43 +67,39 @@ static void describe_damaged(struct history_version *v, struct arena *a, struct 
 		v->m.time = st.changed;
 }
 
-/* A version that the run has removed meanwhile is none. */
-static void read_version(struct history *h, struct disk *d, const char *id, const char *path,
-                         bool old, const char *run)
+struct reading {
+	struct history *h;
+	struct disk *disk;
+	const char *run;               /* of versions of format 1; NULL: none */
+	int cap;
+};
+
+static struct history_version *append(struct reading *r)
 {
-	struct history_version *v = &h->v[h->n];
-	struct arena *a = arena_new();
-	int mark = err_count(), rc;
-	*v = (struct history_version){ .path = path };
-	snprintf(v->id, sizeof v->id, "%s", id);
-	rc = old ? read_old(v, h->a, a, run) : read_manifest(v, h->a, a, d);
-	if (rc == 0 || disk_exists(d, path))
-		h->n++;
-	if (rc < 0)
-		describe_damaged(v, h->a, d, err_count() > mark ? err_get(mark)->text : err_name(rc));
-	err_truncate(mark);
-	arena_free(a);
+	struct history *h = r->h;
+	if (h->n == r->cap) {
+		r->cap = r->cap ? 2 * r->cap : 16;
+		struct history_version *v = ARENA_ARRAY(h->a, struct history_version, r->cap);
+		if (h->n)
+			memcpy(v, h->v, sizeof *v * (size_t)h->n);
+		h->v = v;
+	}
+	return &h->v[h->n++];
 }
 
-/* The versions whose names are ids with the suffix. */
-static int read_folder(struct history *h, struct disk *d, const char *folder, const char *suffix,
-                       const char *run)
+static void add_seen(void *arg, const struct version_seen *seen)
 {
-	struct history_version *all;
-	struct disk_names names;
-	TRY(disk_list(&names, d, folder));
-	all = ARENA_ARRAY(h->a, struct history_version, h->n + names.n + 1);
-	if (h->n)
-		memcpy(all, h->v, sizeof *all * (size_t)h->n);
-	h->v = all;
-	for (int i = 0; i < names.n; i++) {
-		char id[CKPT_ID];
-		if (version_id_of(id, names.name[i], suffix))
-			read_version(h, d, id, arena_printf(h->a, "%s/%s", folder, names.name[i]), !*suffix,
-			             run);
+	struct reading *r = arg;
+	struct history_version *v = append(r);
+	*v = (struct history_version){ .path = arena_strdup(r->h->a, seen->path) };
+	snprintf(v->id, sizeof v->id, "%s", seen->id);
+	if (!seen->m) {
+		describe_damaged(v, r->h->a, r->disk, seen->damage);
+		return;
 	}
-	disk_names_release(&names);
-	return 0;
+	keep(v, r->h->a, seen->m);
+	if (seen->old && r->run)
+		v->m.run = arena_strdup(r->h->a, r->run);
 }
 
 /* --- edges --- */
@@ -180,9 +155,7 @@ static void link_parents(struct history *h)
 static int read_all(struct history *h, struct disk *d, const char *root, const char *old,
                     const char *run)
 {
-	TRY(read_folder(h, d, arena_printf(h->a, "%s/" VERSIONS_FOLDER, root), MANIFEST_SUFFIX, run));
-	if (old)
-		TRY(read_folder(h, d, old, "", run));
+	TRY(version_walk(d, root, old, add_seen, &(struct reading){ h, d, run, 0 }));
 	return refs_read(&h->refs, d, root);
 }
 

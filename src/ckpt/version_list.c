@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Listing, ordering, expiring and deleting versions. What counts as a version is its name alone;
- * its order comes from the serial number in its manifest, so that a run which went back to an older
- * step and trained on from there is the newest, not the one that had come further. */
+ * Listing, ordering, expiring and deleting versions. Their order comes from the serial number in
+ * the manifest, so that a run which went back to an older step and trained on from there is the
+ * newest, not the one that had come further. */
 #include "ckpt/version_list.h"
 
 #include <errno.h>
@@ -18,19 +18,20 @@
 #include "ckpt/plain.h"
 #include "ckpt/version1.h"
 #include "ckpt/version_id.h"
+#include "ckpt/version_walk.h"
 
 /* Hidden names of format 1: folders that were being written, or removed. */
 #define OLD_TMP ".tmp-"
 #define OLD_DEL ".del-"
 
-static struct version *append(struct version_list *l, const char *id, char *path)
+static struct version *append(struct version_list *l, const char *id, const char *path)
 {
 	if (l->n == l->cap) {
 		l->cap = l->cap ? 2 * l->cap : 16;
 		l->v = mem_realloc(l->v, (size_t)l->cap * sizeof *l->v);
 	}
 	struct version *v = &l->v[l->n++];
-	*v = (struct version){ .path = path, .own = true };
+	*v = (struct version){ .path = mem_strdup(path), .own = true };
 	snprintf(v->id, sizeof v->id, "%s", id);
 	return v;
 }
@@ -50,46 +51,26 @@ static void describe(struct version *v, const struct manifest *m)
 void version_list_add(struct version_list *l, const char *id, const char *path,
                       const struct manifest *m)
 {
-	describe(append(l, id, mem_strdup(path)), m);
+	describe(append(l, id, path), m);
 }
 
-static int read_manifest(struct version *v, struct arena *a, struct disk *d,
-                         const struct run_link *link)
-{
-	struct manifest m;
-	TRY(manifest_read(&m, a, d, v->path, v->id));
-	v->own = !link->run[0] || strcmp(m.run, link->run) == 0;
-	describe(v, &m);
-	return 0;
-}
+struct reading {
+	struct version_list *l;
+	const struct run_link *link;
+};
 
-static int read_old(struct version *v, struct arena *a)
+/* A version without a readable manifest stays in the list, with the reason. */
+static void add_seen(void *arg, const struct version_seen *seen)
 {
-	struct version1 old;
-	v->format = 1;
-	TRY(version1_look(&old, a, v->path));
-	TRY(manifest_check_id(&old.m, v->path, v->id));
-	describe(v, &old.m);
-	return 0;
-}
-
-/* A version without a readable manifest stays in the list, with the reason. One that has vanished
- * meanwhile, since another process removes what it no longer keeps, is none. */
-static void read_version(struct version_list *l, struct disk *d, const struct run_link *link,
-                         const char *id, char *path, bool old)
-{
-	struct version *v = append(l, id, path);
-	struct arena *a = arena_new();
-	const int mark = err_count();
-	int rc = old ? read_old(v, a) : read_manifest(v, a, d, link);
-	if (rc == E_NOINPUT)
-		version_list_remove(l, l->n - 1);
-	else if (rc < 0) {
+	const struct reading *r = arg;
+	struct version *v = append(r->l, seen->id, seen->path);
+	if (!seen->m) {
 		v->serial = -1;
-		v->damage = mem_strdup(err_count() > mark ? err_get(mark)->text : "unreadable");
+		v->damage = mem_strdup(seen->damage);
+		return;
 	}
-	err_truncate(mark);
-	arena_free(a);
+	v->own = seen->old || !r->link->run[0] || strcmp(seen->m->run, r->link->run) == 0;
+	describe(v, seen->m);
 }
 
 static int by_age(const void *a, const void *b)
@@ -102,40 +83,11 @@ static int by_age(const void *a, const void *b)
 	return strcmp(x->id, y->id);
 }
 
-static int read_store(struct version_list *l, struct disk *d, const struct run_link *link)
-{
-	char *folder = io_join(link->store, VERSIONS_FOLDER);
-	struct disk_names names;
-	int rc = disk_list(&names, d, folder);
-	for (int i = 0; rc == 0 && i < names.n; i++) {
-		char id[CKPT_ID];
-		if (version_id_of(id, names.name[i], MANIFEST_SUFFIX))
-			read_version(l, d, link, id, io_join(folder, names.name[i]), false);
-	}
-	disk_names_release(&names);
-	mem_free(folder);
-	return rc;
-}
-
-static int read_old_ones(struct version_list *l, struct disk *d, const struct run_link *link,
-                         const char *dir)
-{
-	struct disk_names names;
-	TRY(disk_list(&names, d, dir));
-	for (int i = 0; i < names.n; i++)
-		if (version_valid_id(names.name[i]))
-			read_version(l, d, link, names.name[i], io_join(dir, names.name[i]), true);
-	disk_names_release(&names);
-	return 0;
-}
-
 int version_list_read(struct version_list *out, struct disk *d, const struct run_link *link,
                       const char *dir)
 {
 	*out = (struct version_list){ 0 };
-	int rc = read_store(out, d, link);
-	if (rc == 0)
-		rc = read_old_ones(out, d, link, dir);
+	const int rc = version_walk(d, link->store, dir, add_seen, &(struct reading){ out, link });
 	if (rc < 0) {
 		version_list_release(out);
 		return rc;
