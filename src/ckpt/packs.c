@@ -5,6 +5,7 @@
 #include "ckpt/packs.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +61,26 @@ static struct pack *find_pack(struct packs *p, const char *name)
 	return NULL;
 }
 
+/* Once in a process, whose readers and writers open a store several times. */
+static void warn_damaged(const char *why)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	static uint64_t *told;
+	static int n;
+	const uint64_t this = hash_name(why);
+	bool before = false;
+	pthread_mutex_lock(&mutex);
+	for (int i = 0; i < n && !before; i++)
+		before = told[i] == this;
+	if (!before) {
+		told = mem_realloc(told, (size_t)(n + 1) * sizeof *told);
+		told[n++] = this;
+	}
+	pthread_mutex_unlock(&mutex);
+	if (!before)
+		warn("%s; the checkpoints go on without this pack", why);
+}
+
 /* 0 also for one that has vanished meanwhile. */
 static int add_pack(struct packs *p, const char *name)
 {
@@ -69,7 +90,7 @@ static int add_pack(struct packs *p, const char *name)
 	int rc = pack_index_read(p->disk, path, &k.entry, &k.n, &k.bytes);
 	mem_free(path);
 	if (rc == E_DATA) {
-		warn("%s; the checkpoints go on without this pack", err_get(mark)->text);
+		warn_damaged(err_get(mark)->text);
 		k.damaged = true;
 		k.n = 0;
 	}

@@ -159,6 +159,11 @@ for f in runs/damaged/checkpoints/packs/*"0$step"-*.pack; do
 done
 expect 0 "$train" --evaluate --resume=best --set run.dir=runs/damaged config.yaml
 says err "is damaged and skipped"
+run runs/cut --set checkpoint.every.steps=9 --set checkpoint.keep.last=3
+cut=$(ls runs/cut/checkpoints/packs/*27-* | tail -n 1)
+truncate -s 100 "$cut"
+expect 0 "$train" --resume --set run.dir=runs/cut --set checkpoint.every.steps=9 config.yaml
+[ "$(grep -c "$(basename "$cut").*the checkpoints go on without this pack" err)" -eq 1 ] || { cat err; fail "a damaged pack is not told of once"; }
 
 # mistake KEY=VALUE TEXT
 mistake() {
