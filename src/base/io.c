@@ -153,11 +153,16 @@ void io_map_close(struct io_map *m)
 	memset(m, 0, sizeof *m);
 }
 
-double io_seconds(void)
+int64_t io_nanoseconds(void)
 {
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+double io_seconds(void)
+{
+	return 1e-9 * (double)io_nanoseconds();
 }
 
 /* Linux keeps the start in clock ticks since boot: field 22 of a line whose field 2, the program's

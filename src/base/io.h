@@ -126,7 +126,8 @@ void io_scratch_remove(void);
 /* A child that writes there, which io_scratch_remove ends first; 0: none any more. */
 void io_scratch_writer(pid_t pid);
 
-double io_seconds(void);                      /* monotonic clock */
+int64_t io_nanoseconds(void);                 /* monotonic clock, the same for a host's processes */
+double io_seconds(void);                      /* of that clock */
 /* Seconds since this process was started, to a hundredth; 0 where the system does not tell. */
 double io_process_age(void);
 void io_crash_point(const char *point);

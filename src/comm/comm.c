@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/debug.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "comm/launched.h"
@@ -192,7 +193,7 @@ static void give_up(struct comm *c, const char *what)
 	if (c->state->liveness.n)
 		name_missing(c, &text, atomic_load(&mine->entered));
 	ERR(E_UNAVAILABLE, NULL, "timed out after %.1f s in %s: %s",
-	    (double)(liveness_now() - mine->since) * 1e-9, what,
+	    (double)(io_nanoseconds() - mine->since) * 1e-9, what,
 	    text.len ? text.data : "nothing is known of the other ranks");
 	buf_release(&text);
 	if (comm_prints(c))

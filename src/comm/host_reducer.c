@@ -19,6 +19,7 @@
 
 #include <string.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/round.h"
 #include "comm/liveness.h"
@@ -129,7 +130,7 @@ void host_reducer_arrive(struct host_reducer *d, int k)
 {
 	struct host_rank *mine = &d->rank[d->me];
 	atomic_store_explicit(&mine->last, k + 1, memory_order_relaxed);
-	d->began[k] = liveness_now();
+	d->began[k] = io_nanoseconds();
 	atomic_store_explicit(&mine->since, d->began[k], memory_order_relaxed);
 	uint64_t e = atomic_fetch_add_explicit(started(d, d->me, k), 1, memory_order_relaxed) + 1;
 	atomic_store_explicit(&d->post[k].came_at[e % 2], d->began[k], memory_order_relaxed);
@@ -181,7 +182,7 @@ static void finish(struct host_reducer *d, int k, struct host_shard *u,
 		futex_event_signal(&d->head->work, INT_MAX); /* the owner's thread has to see it */
 		return;
 	}
-	atomic_store_explicit(&d->post[k].done_at, liveness_now(), memory_order_relaxed);
+	atomic_store_explicit(&d->post[k].done_at, io_nanoseconds(), memory_order_relaxed);
 	if (atomic_fetch_add_explicit(&d->post[k].done, 1, memory_order_acq_rel) + 1 == e * d->whole[k])
 		futex_event_signal(&d->head->news, INT_MAX);
 }

@@ -24,14 +24,14 @@ struct host_shard {            /* a shard of a bucket */
 struct host_bucket {           /* a bucket */
 	_Alignas(64) _Atomic uint64_t arrived;       /* ranks, over all starts */
 	_Atomic uint64_t done;                       /* shards, over all starts */
-	/* For traces: the last rank to arrive at a start, and when (liveness_now), by odd and even
+	/* For traces: the last rank to arrive at a start, and when (io_nanoseconds), by odd and even
 	 * starts, since a rank may be one start ahead of another; and when the latest was done. */
 	_Atomic int64_t came_at[2], done_at;
 	_Atomic int came[2];
 };
 struct host_rank {             /* for reports */
 	_Alignas(64) _Atomic int last;               /* the bucket it started last, from 1 */
-	_Atomic int64_t since;                       /* when; liveness_now */
+	_Atomic int64_t since;                       /* when; io_nanoseconds */
 	_Atomic int works_on[2];                     /* the bucket of which its thread, and its waiter,
 	                                              * hold a piece; from 1 */
 };
@@ -60,7 +60,7 @@ struct host_reducer {
 	struct host_rank *rank;          /* by local rank */
 	_Atomic uint64_t *started;       /* [rank][bucket] */
 	char **block;                    /* by local rank */
-	int64_t *began;                  /* by bucket: this rank's latest start, liveness_now */
+	int64_t *began;                  /* by bucket: this rank's latest start, io_nanoseconds */
 	void **lane[2];                  /* for host_reducer_work, by enum
 	                                  * host_caller: pointers by local rank */
 };

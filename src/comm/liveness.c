@@ -13,14 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
-
-int64_t liveness_now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static uint64_t pid_namespace_of_self(void)
 {
@@ -33,7 +27,7 @@ void liveness_register(struct liveness *b)
 	struct liveness_slot *s = &b->slot[b->me];
 	atomic_store(&s->entered, 0);
 	atomic_store(&s->reporter, 0);
-	atomic_store(&s->since, liveness_now());
+	atomic_store(&s->since, io_nanoseconds());
 	atomic_store(&s->pid_namespace, pid_namespace_of_self());
 	atomic_store(&s->pid, (int64_t)getpid());
 }
@@ -47,7 +41,7 @@ void liveness_enter(struct liveness *b, const char *what)
 	memcpy(word, text, sizeof word);
 	for (int i = 0; i < LIVENESS_TEXT / 8; i++)
 		atomic_store_explicit(&s->what[i], word[i], memory_order_relaxed);
-	atomic_store_explicit(&s->since, liveness_now(), memory_order_relaxed);
+	atomic_store_explicit(&s->since, io_nanoseconds(), memory_order_relaxed);
 	atomic_fetch_add_explicit(&s->entered, 1, memory_order_release);
 }
 

@@ -36,8 +36,6 @@ static inline size_t liveness_bytes(int n)
 {
 	return (size_t)n * sizeof(struct liveness_slot);
 }
-/* nanoseconds; the same clock for a host's ranks */
-int64_t liveness_now(void);
 void liveness_register(struct liveness *b);            /* before any rank reads this slot */
 void liveness_enter(struct liveness *b, const char *what);
 enum slot_state liveness_state(const struct liveness *b, int local);
@@ -47,7 +45,7 @@ int liveness_gone(const struct liveness *b);
 bool liveness_halted(const struct liveness *b);
 /* For MPI_Finalize, after the table is gone: liveness_remember keeps the ranks' processes, and
  * liveness_end_halted then ends those that are stopped, for which a launcher would wait for ever. A
- * suspended job does not reach its deadline (comm/deadline.h). */
+ * suspended job does not reach its deadline (base/deadline.h). */
 void liveness_remember(const struct liveness *b);
 void liveness_end_halted(void);
 /* Seconds beyond the deadline that a host waits whose ranks are all present: another host has a

@@ -14,10 +14,10 @@
 
 #include "backend/cuda/cuda.h"
 #include "base/buf.h"
+#include "base/deadline.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "comm/deadline.h"
 #include "comm/nccl_library.h"
 #include "comm/ranks_text.h"
 #include "comm/watchdog.h"

@@ -9,9 +9,9 @@
 
 #include "backend/cuda/cuda.h"
 #include "backend/cuda/cuda_side.h"
+#include "base/deadline.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "comm/deadline.h"
 #include "comm/reducer_nccl_state.h"
 
 /* --- waiting, seen from the host --- */
@@ -42,7 +42,7 @@ static void tell_where(struct reducer_nccl *r)
 	const struct cuda_progress now = cuda_side_progress(r->side);
 	if (now.begun != atomic_load_explicit(&s->begun, memory_order_relaxed)) {
 		atomic_store_explicit(&s->bucket, now.number, memory_order_relaxed);
-		atomic_store_explicit(&s->since, liveness_now(), memory_order_relaxed);
+		atomic_store_explicit(&s->since, io_nanoseconds(), memory_order_relaxed);
 		atomic_store_explicit(&s->begun, now.begun, memory_order_release);
 	}
 	atomic_store_explicit(&s->done, now.done, memory_order_release);

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "comm/ranks_text.h"
 #include "comm/reducer_nccl_state.h"
@@ -26,7 +27,7 @@ static void missing(const struct reducer_nccl *r, int local, struct buf *out)
 	if (atomic_load(&s->begun) > 0)
 		buf_printf(out, ", the last it began was '%s' %.1f s ago",
 		           bucket_name(r, atomic_load(&s->bucket)),
-		           (double)(liveness_now() - atomic_load(&s->since)) * 1e-9);
+		           (double)(io_nanoseconds() - atomic_load(&s->since)) * 1e-9);
 }
 
 static void held(const struct reducer_nccl *r, struct buf *out)

@@ -6,7 +6,7 @@
 #define DLX_COMM_REDUCER_NCCL_STATE_H
 
 #include "backend/cuda/cuda_side.h"
-#include "comm/deadline.h"
+#include "base/deadline.h"
 #include "comm/nccl.h"
 #include "comm/reducer_nccl.h"
 #include "comm/world.h"

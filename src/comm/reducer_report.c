@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "comm/ranks_text.h"
 #include "comm/reducer_state.h"
@@ -20,7 +21,7 @@ static void missing(const struct reducer *r, int local, struct buf *out)
 	           ranks_text_who(r->c, local, name, sizeof name));
 	if (last > 0)
 		buf_printf(out, ", the last it did was '%s' %.1f s ago", r->bucket[last - 1].name,
-		           (double)(liveness_now() - atomic_load(&n->since)) * 1e-9);
+		           (double)(io_nanoseconds() - atomic_load(&n->since)) * 1e-9);
 }
 
 /* All ranks have started, and the sum is not complete: a
@@ -77,7 +78,7 @@ int reducer_report(struct reducer *r, int k, int64_t begin)
 	ranks_text(&present, here, n);
 	ERR(E_UNAVAILABLE, NULL, "the sum of '%s' (group %d of %d, start %" PRIu64
 	    ") is not complete after %.1f s: %s; rank%s %s of host %s %s started it", r->bucket[k].name,
-	    k + 1, r->buckets, start, (double)(liveness_now() - begin) * 1e-9, text.data,
+	    k + 1, r->buckets, start, (double)(io_nanoseconds() - begin) * 1e-9, text.data,
 	    n == 1 ? "" : "s", present.data, r->c->host_name, n == 1 ? "has" : "have");
 	buf_release(&text);
 	buf_release(&present);

@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/deadline.h"
 #include "base/err.h"
 #include "base/trace.h"
-#include "comm/deadline.h"
 #include "comm/reducer_nccl.h"
 #include "comm/reducer_state.h"
 
@@ -91,7 +91,7 @@ static bool progress(struct reducer *r, int first, enum host_caller caller, bool
  * flight; true: some work was done, or k is done. */
 static bool work(struct reducer *r, int k, enum host_caller caller, bool *pending)
 {
-	int64_t begin = liveness_now(), now = begin;
+	int64_t begin = io_nanoseconds(), now = begin;
 	bool any = false;
 	while (progress(r, k, caller, pending)) {
 		any = true;
@@ -99,7 +99,7 @@ static bool work(struct reducer *r, int k, enum host_caller caller, bool *pendin
 			break;
 	}
 	if (any) {
-		now = liveness_now();
+		now = io_nanoseconds();
 		atomic_fetch_add_explicit(&r->busy[caller], now - begin, memory_order_relaxed);
 	}
 	return any || (k >= 0 && host_reducer_done(&r->host, k));
@@ -107,11 +107,11 @@ static bool work(struct reducer *r, int k, enum host_caller caller, bool *pendin
 
 static bool look(struct reducer *r, int k, enum host_caller caller, bool *pending)
 {
-	int64_t begin = liveness_now();
+	int64_t begin = io_nanoseconds();
 	do {
 		if (work(r, k, caller, pending))
 			return true;
-	} while (liveness_now() - begin < SPIN);
+	} while (io_nanoseconds() - begin < SPIN);
 	return false;
 }
 
@@ -240,9 +240,9 @@ int reducer_wait(struct reducer *r, int k)
 	int rc = 0;
 	double waited = 0;
 	if (!host_reducer_done(&r->host, k)) {
-		int64_t begin = liveness_now();
+		int64_t begin = io_nanoseconds();
 		rc = wait_asleep(r, k, begin);
-		waited = (double)(liveness_now() - begin) * 1e-9;
+		waited = (double)(io_nanoseconds() - begin) * 1e-9;
 		r->stats.waited += waited;
 	}
 	if (trace_on() && rc == 0 && r->bucket[k].n > 0)

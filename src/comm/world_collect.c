@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <time.h>
 
-#include "comm/deadline.h"
+#include "base/deadline.h"
 #include "comm/world_mpi.h"
 
 #define LOOKS 40               /* before the first sleep */

@@ -10,11 +10,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/deadline.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/thread.h"
-#include "comm/deadline.h"
 #include "comm/ranks_text.h"
 #include "comm/watchdog.h"
 #include "comm/world_mpi.h"

@@ -81,14 +81,14 @@ cmp a b || fail "other engines after a kill"
 
 # One that does not end by itself: the run ends, says which engine it was, and the next one passes that over. Without a file, too.
 before=$DLX_DEBUG
-DLX_DEBUG=$(debug compile_seconds=0.5)
+DLX_DEBUG=$(debug compile_seconds=3)
 export DLX_FAKE_CUDNN_HANG=3
 rm -f compiled used
 expect 69 step --wisdom endless
 says err 'without an end, for'
 says err 'the next run with this wisdom passes it over'
 [ "$(lines compiled)" = 3 ] || fail "$(lines compiled) engines are begun instead of 3"
-endless=$(sed -n "s/.* engine '\([^']*\)' for 0.5 s .*/\1/p" err)
+endless=$(sed -n "s/.* engine '\([^']*\)' for 3 s .*/\1/p" err)
 rm -f compiled
 DLX_FAKE_CUDNN_HANG=1 DLX_FAKE_CUDNN_PROPOSE=44 expect 69 step
 says err 'with --wisdom FILE one that does not end is passed over'

@@ -20,17 +20,17 @@
 
 #include "backend/cuda/cuda_time.h"
 #include "backend/cuda/cudnn_kept.h"
-#include "backend/cuda/cudnn_limit.h"
 #include "backend/cuda/cudnn_list.h"
 #include "base/debug.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/time_limit.h"
 
 #define UNCOMPILED CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED
 #define FAILED "does not compile\n"           /* what is kept of such an engine */
 #define ENDLESS "does not end compiling\n"    /* of one that was compiled for COMPILE_MOST */
-#define COMPILE_MOST 300.0    /* seconds; engines take 0.8 to 1.5, and ranks wait for each other for
-                               * parallel.timeout, twice as long by default */
+#define COMPILE_MOST 300.0    /* seconds; an engine takes one or two, and ranks wait for each other
+                               * for parallel.timeout, twice as long by default */
 #define MEASURED 8            /* engines that are measured at most */
 #define WORKSPACE ((size_t)256 << 20)        /* bytes; more only where it is worth it: */
 #define WORTH 0.9             /* of the time of what needs no more */
@@ -137,33 +137,6 @@ static void note_compiling(double seconds, const struct wisdom *w)
 		     "FILE they are kept for later runs");
 }
 
-/* One engine that is being compiled. */
-struct compiling {
-	const struct cudnn *c;
-	const struct cudnn_demand *want;
-	const struct cudnn_engine *e;
-	const struct wisdom *w;
-	double seconds;
-};
-
-static void note_endless(void *arg)
-{
-	const struct compiling *now = arg;
-	const struct wisdom *w = now->w;
-	char library[LIBRARY_NAME];
-	const struct cudnn_kept_key key = key_of(now->c, now->want, now->e, library);
-	if (w && w->keep) {
-		struct buf text = BUF_INIT;
-		buf_puts(&text, ENDLESS);
-		cudnn_kept_write(w->kept, &key, &text);
-	}
-	fprintf(stderr, "%s: cuDNN has compiled engine '%s' for %g s without an end, for '%s'; %s, and "
-	        "with DLX_DEBUG=engines=precompiled none is compiled\n", log_program(), key.engine,
-	        now->seconds, key.problem, w && w->keep ? "the next run with this wisdom passes it over"
-	        : "with --wisdom FILE one that does not end is passed over by the next run");
-	fflush(stderr);
-}
-
 static bool make_plan(struct cudnn_engine *e, const struct cudnn *c)
 {
 	e->plan = cudnn_make(&e->parts, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
@@ -186,15 +159,41 @@ struct search {
 	int failed;                  /* engines that do not compile */
 };
 
+/* One engine that is being compiled. */
+struct compiling {
+	const struct search *s;
+	const struct cudnn_engine *e;
+	double seconds;
+};
+
+static void note_endless(void *arg)
+{
+	const struct compiling *now = arg;
+	const struct wisdom *w = now->s->w;
+	const bool keeps = w && w->keep;
+	char library[LIBRARY_NAME];
+	const struct cudnn_kept_key key = key_of(now->s->c, now->s->want, now->e, library);
+	fprintf(stderr, "%s: cuDNN has compiled engine '%s' for %g s without an end, for '%s'; %s, and "
+	        "with DLX_DEBUG=engines=precompiled none is compiled\n", log_program(), key.engine,
+	        now->seconds, key.problem, keeps ? "the next run with this wisdom passes it over"
+	        : "with --wisdom FILE one that does not end is passed over by the next run");
+	fflush(stderr);
+	struct buf text = BUF_INIT;
+	buf_puts(&text, ENDLESS);
+	if (keeps)
+		cudnn_kept_write(w->kept, &key, &text);
+	buf_release(&text);
+}
+
 static bool compile_plan(struct cudnn_engine *e, const struct search *s)
 {
 	const double start = io_seconds();
-	struct compiling now = { s->c, s->want, e, s->w,
+	struct compiling now = { s, e,
 		debug.compile_seconds > 0 ? debug.compile_seconds : COMPILE_MOST };
-	struct cudnn_limit limit = { now.seconds, note_endless, &now };
-	cudnn_limit_begin(&limit);
+	struct time_limit limit = { now.seconds, note_endless, &now };
+	time_limit_begin(&limit);
 	const bool made = make_plan(e, s->c);
-	cudnn_limit_end(&limit);
+	time_limit_end(&limit);
 	note_compiling(io_seconds() - start, s->w);
 	return made;
 }

@@ -3,28 +3,28 @@
  * A deadline for polling waits, by a clock that stops while the process is stopped (a suspended
  * job, a debugger). Waiting threads poll several times a second; a gap of over 1 s between polls
  * means that the process was stopped, and does not count. */
-#ifndef DLX_COMM_DEADLINE_H
-#define DLX_COMM_DEADLINE_H
+#ifndef DLX_BASE_DEADLINE_H
+#define DLX_BASE_DEADLINE_H
 
-#include "comm/liveness.h"
+#include "base/io.h"
 
-#define DEADLINE_ROUND 0.25                     /* seconds between checks of the other ranks */
+#define DEADLINE_ROUND 0.25                     /* seconds between polls */
 #define DEADLINE_GAP INT64_C(1000000000)       /* nanoseconds */
 
 struct deadline {
-	int64_t begin, asked;
+	int64_t begin, asked;                   /* by io_nanoseconds */
 };
 
 static inline struct deadline deadline_begin(void)
 {
-	int64_t now = liveness_now();
+	const int64_t now = io_nanoseconds();
 	return (struct deadline){ now, now };
 }
 
 /* Seconds of waiting so far. */
 static inline double deadline_waited(struct deadline *d)
 {
-	int64_t now = liveness_now(), gap = now - d->asked;
+	const int64_t now = io_nanoseconds(), gap = now - d->asked;
 	if (gap > DEADLINE_GAP)
 		d->begin += gap;
 	d->asked = now;
