@@ -20,6 +20,9 @@ static int emit(struct graph *g, double max_norm, const struct bundles *b, tid s
 int clip_emit(struct graph *g, double max_norm, const struct bundles *b, tid scale, tid *factor)
 {
 	struct graph_context saved = { g->cur_name, g->cur_loc, g->cur_phase };
+	*factor = scale;
+	if (b->n == 0)                 /* all is frozen */
+		return 0;
 	g->cur_phase = PHASE_UPDATE;
 	g->cur_name = "clip_norm";
 	int rc = emit(g, max_norm, b, scale, factor);

@@ -106,6 +106,9 @@ int loss_scaling_update(struct graph *g, const struct variant_value *v, const st
 {
 	struct loss_scale_update_attr at = attr_of(v);
 	tid *in = ARENA_ARRAY(g->arena, tid, b->n + 1), out[2];
+	*apply = NONE;
+	if (b->n == 0)                 /* all is frozen */
+		return 0;
 	in[0] = s->state;
 	for (int k = 0; k < b->n; k++)
 		TRY(graph_emit1(g, "max_abs", NULL, b->first[k + 1] - b->first[k], b->grad + b->first[k],

@@ -139,7 +139,7 @@ int loss_scaling_check(const struct variant_value *v);
 /* Before backward. step: I64 scalar, steps so far. */
 int loss_scaling_emit(struct graph *g, const struct variant_value *v, tid step,
                       struct loss_scaling *out);
-/* After it. *apply: F32 scalar, 0 if a gradient is not finite. */
+/* After it. *apply: F32 scalar, 0 if a gradient is not finite; NONE if there are none. */
 int loss_scaling_update(struct graph *g, const struct variant_value *v, const struct bundles *b,
                         const struct loss_scaling *s, tid *apply);
 
@@ -166,8 +166,8 @@ size_t optim_prefix(const struct variant_value *optimizer, const char *name);
 bool optim_averages(const struct variant_value *optimizer);
 /* The base rate for the schedule. */
 double optim_learning_rate(const struct variant_value *optimizer);
-/* Emits scale * min(1, max_norm / norm) as an F32 scalar, norm
- * that of all gradients times scale; scale may be NONE. */
+/* Emits scale * min(1, max_norm / norm) as an F32 scalar, norm that of all gradients times scale;
+ * scale may be NONE. Without gradients *factor is scale. */
 int clip_emit(struct graph *g, double max_norm, const struct bundles *b, tid scale, tid *factor);
 
 #endif

@@ -159,7 +159,7 @@ static void collect_params(struct graph *g, struct plan *p)
 
 /* Published networks have layers whose output has no
  * reader. Their params exist but are not trained. */
-static int drop_dead_params(struct graph *g, struct plan *p, const struct plan_request *r)
+static void drop_dead_params(struct graph *g, struct plan *p, const struct plan_request *r)
 {
 	struct buf names = BUF_INIT;
 	int n = 0, all = p->nparam;
@@ -175,8 +175,6 @@ static int drop_dead_params(struct graph *g, struct plan *p, const struct plan_r
 	if (n < all && p->batch == r->config->train.batch_size && !r->data->further)
 		note("not trained, since the loss does not depend on them: %s", names.data);
 	buf_release(&names);
-	return n || !all ? 0 : ERR(E_CONFIG, &graph_t(g, p->output)->loc,
-	                   "the loss depends on no parameter of the model");
 }
 
 /* The inputs of the step, and what it is scaled by. */
@@ -227,14 +225,17 @@ static int pass_autodiff(struct graph *g, struct pass_env *env)
 	if (p->mode != PLAN_TRAIN)
 		return 0;
 	collect_params(g, p);
+	const int all = p->nparam;
 	TRY(optim_drop_frozen(g, &c->r->config->optimizer, &p->nparam, p->param));
 	TRY(emit_loss_scale(g, c));
 	tid seed = p->scaling.scale;
 	if (many_batches(c->r))
 		TRY(emit_seed(g, c, &seed));
 	TRY(autodiff(g, 1, &p->loss, seed == NONE ? NULL : &seed, p->nparam, p->param, p->grad));
-	TRY(drop_dead_params(g, p, c->r));
-	return 0;
+	const bool frozen = p->nparam < all;
+	drop_dead_params(g, p, c->r);
+	return p->nparam || frozen ? 0 : ERR(E_CONFIG, &graph_t(g, p->output)->loc,
+	                                     "the loss depends on no parameter of the model");
 }
 
 /* Sums micro-batch gradients in states. */

@@ -58,6 +58,15 @@ says out conv_output.weight.gradient_sum
 run runs/all --set "optimizer.groups=[{match: '*', learning_rate_factor: 0}]" --set train.steps=3
 [ "$(version runs/all 1 | grep ' weight ')" = "$(version runs/all 3 | grep ' weight ')" ] || fail "a frozen network changes"
 
+for setting in train.clip_norm=1 precision.loss_scale=dynamic precision.loss_scale=logmax train.on_nonfinite=skip \
+	train.skip_outliers.gradient=4; do
+	expect 0 "$train" --check --set "optimizer.groups=[{match: '*', learning_rate_factor: 0}]" --set "$setting" tiny.yaml
+done
+# What has no parameters is refused as before.
+expect 78 "$train" --check --set 'model={family: layers, layers: [relu]}' \
+	--set 'data.transforms=[{channels: [0, 1, 2, 3]}, {crop: {size: [20, 28]}}, {normalize: standard}]' tiny.yaml
+says err 'the loss depends on no parameter of the model'
+
 # With ranks, lagged gradients, a loss scale and bf16: what is frozen stays so.
 if command -v mpiexec >/dev/null && "$train" --version | grep -q '^ranks: MPICH'; then
 	expect 0 on_ranks 2 "$train" --quiet --set run.dir=runs/ranks --set "$groups" --set train.steps=3 --set parallel.gradient_lag=1 \
