@@ -229,13 +229,19 @@ static int64_t fewer(const struct loader *l, int64_t each)
 	return n < 1 ? 1 : n;
 }
 
+/* A rank's samples of a step where `asked` are asked for, and those of a micro-batch, or 0. */
+static int64_t whole_batch(const struct loader *l, int64_t asked, int64_t *micro)
+{
+	const int64_t each = l->micro_asked ? l->micro_asked : asked, n = fewer(l, each);
+	*micro = l->micro_asked ? n : 0;
+	return asked / each * n;
+}
+
 static void set_batch(struct loader *l, const struct loader_options *o)
 {
 	l->like = o->like ? shape_count(o->like) : 0;
-	l->leaf = o->micro;
-	const int64_t each = o->micro ? o->micro : o->batch_size, n = fewer(l, each);
-	l->batch_size = o->batch_size / each * n;
-	l->micro = o->micro ? n : 0;
+	l->micro_asked = o->micro;
+	l->batch_size = whole_batch(l, o->batch_size, &l->micro);
 }
 
 static void set_order(struct loader *l, const struct loader_options *o)
@@ -393,8 +399,8 @@ int64_t loader_batch_size(const struct loader *l)
 
 struct loader_batch loader_batch_of(const struct loader *l, int k, int64_t batch_size)
 {
-	const int64_t each = l->leaf ? l->leaf : batch_size, n = fewer(l, each),
-	              whole = batch_size / each * n, micro = l->leaf ? n : 0;
+	int64_t micro;
+	const int64_t whole = whole_batch(l, batch_size, &micro);
 	struct epoch_order o = l->order;
 	o.global = l->ranks * whole;
 	const int64_t rest = epoch_order_short(&o, k);

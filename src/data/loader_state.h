@@ -71,8 +71,7 @@ struct loader {
 	struct mixup_config mixup;
 	bool training, shuffle, within_host, mixes;
 	uint64_t seed;
-	int64_t like, leaf;                    /* values of struct loader_options.like, 0: of none; its
-	                                        * micro */
+	int64_t like, micro_asked;             /* values of loader_options.like, or 0; its micro */
 	int64_t batch_size;
 	int64_t rank, ranks, micro;
 	struct epoch_order order;

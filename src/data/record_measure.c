@@ -128,33 +128,26 @@ struct sums {
 	int32_t min, max;
 };
 
-#define ADD_LOOP \
-	_Pragma("omp simd reduction(+ : sum, squares) reduction(min : min) reduction(max : max)")
-#define ADD_BLOCK(NAME, TYPE, SUM, SQUARES)                                          \
-	SIMD_CLONES static void NAME(const void *p, int64_t n, struct sums *out)         \
-	{                                                                                \
-		const TYPE *v = p;                                                           \
-		SUM sum = 0;                                                                 \
-		SQUARES squares = 0;                                                         \
-		int32_t min = out->min, max = out->max;                                      \
-		ADD_LOOP                                                                     \
-		for (int64_t i = 0; i < n; i++) {                                            \
-			const int32_t x = v[i];                                                  \
-                                                                                     \
-			sum += (SUM)x;                                                           \
-			squares += (uint32_t)x * (uint32_t)x;                                    \
-			min = x < min ? x : min;                                                 \
-			max = x > max ? x : max;                                                 \
-		}                                                                            \
-		out->sum += (int64_t)sum;                                                    \
-		out->squares += squares;                                                     \
-		out->min = min;                                                              \
-		out->max = max;                                                              \
-	}
-ADD_BLOCK(add_u8, uint8_t, uint32_t, uint32_t)
-ADD_BLOCK(add_i8, int8_t, int32_t, uint32_t)
-ADD_BLOCK(add_u16, uint16_t, uint32_t, uint64_t)
-ADD_BLOCK(add_i16, int16_t, int32_t, uint64_t)
+#define NAME add_u8
+#define ELEMENT uint8_t
+#define SUM uint32_t
+#define SQUARES uint32_t
+#include "data/record_sums_body.h"
+#define NAME add_i8
+#define ELEMENT int8_t
+#define SUM int32_t
+#define SQUARES uint32_t
+#include "data/record_sums_body.h"
+#define NAME add_u16
+#define ELEMENT uint16_t
+#define SUM uint32_t
+#define SQUARES uint64_t
+#include "data/record_sums_body.h"
+#define NAME add_i16
+#define ELEMENT int16_t
+#define SUM int32_t
+#define SQUARES uint64_t
+#include "data/record_sums_body.h"
 
 __extension__ typedef __int128 wide;
 
@@ -205,10 +198,11 @@ void measure_moments(struct measure *m, const struct record_info *i, int k,
 	const int64_t points = a->nstats ? shape_count(shape) / a->nstats : 0;
 	const size_t bytes = (size_t)points * dtype_size(a->dtype);
 	const uint8_t *v = data;
-	for (int c = 0; mask < 0 && is_short(a->dtype) && c < a->nstats; c++)
-		out[c] = moments_of_short(a->dtype, v + (size_t)c * bytes, points);
-	if (mask < 0 && is_short(a->dtype))
+	if (mask < 0 && is_short(a->dtype)) {
+		for (int c = 0; c < a->nstats; c++)
+			out[c] = moments_of_short(a->dtype, v + (size_t)c * bytes, points);
 		return;
+	}
 	make_room(m, points);
 	if (mask >= 0)
 		dtype_convert(DTYPE_F64, m->mask, a->dtype, v + (size_t)mask * bytes, points);
