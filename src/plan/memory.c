@@ -13,25 +13,15 @@
 
 #define TRIES 4
 
-/* Bytes of a step outside its arena. */
-static int64_t fixed_bytes(const struct graph *g)
+/* Bytes of a step outside its arena; without its inputs and constants: of params and states. */
+static int64_t fixed_bytes(const struct graph *g, bool inputs)
 {
 	int64_t sum = 0;
 	for (tid t = 0; t < g->ntensor; t++) {
 		const struct tensor *x = graph_t(g, t);
-		if (x->role != ROLE_ACTIVATION && x->alias == NONE)
+		const bool value = x->role == ROLE_PARAM || x->role == ROLE_STATE;
+		if (x->alias == NONE && (value || (inputs && x->role != ROLE_ACTIVATION)))
 			sum += tensor_buffer_bytes(g, t) * (x->prefetched ? 2 : 1);
-	}
-	return sum;
-}
-
-static int64_t values_bytes(const struct graph *g)
-{
-	int64_t sum = 0;
-	for (tid t = 0; t < g->ntensor; t++) {
-		const struct tensor *x = graph_t(g, t);
-		if ((x->role == ROLE_PARAM || x->role == ROLE_STATE) && x->alias == NONE)
-			sum += tensor_buffer_bytes(g, t);
 	}
 	return sum;
 }
@@ -115,8 +105,9 @@ void memory_sweep(struct memory_sweep *s, const struct exec *e, struct graph *g)
 int memory_fit(struct exec **e, struct graph *g, const struct memory_limit *w,
                struct memory_fit *out)
 {
-	*out = (struct memory_fit){ fixed_bytes(g), (int64_t)exec_arena_bytes(*e), { .fits = true } };
-	const int64_t fixed = w->fixed ? w->fixed : w->without_inputs ? values_bytes(g) : out->fixed;
+	*out = (struct memory_fit){ fixed_bytes(g, true), (int64_t)exec_arena_bytes(*e),
+		{ .fits = true } };
+	const int64_t fixed = w->fixed ? w->fixed : fixed_bytes(g, !w->without_inputs);
 	if (w->limit == INT64_MIN || out->kept <= w->limit - fixed)
 		return 0;
 	size_t *ws = workspaces(*e, g);
