@@ -13,20 +13,13 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "little.h"
 #include "source.h"
 
 #define META 16                  /* bytes of a page before what it holds */
 #define MAGIC 0xbeefc0deU
 
 static const char *const extensions[] = { ".mdb", ".lmdb", NULL };
-
-static uint64_t little(const uint8_t *p, int n)
-{
-	uint64_t v = 0;
-	while (n-- > 0)
-		v = v << 8 | p[n];
-	return v;
-}
 
 /* The file of a database that is a folder, or itself one; mem_free. */
 static char *file_of(const char *path)

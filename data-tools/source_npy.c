@@ -7,16 +7,9 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "little.h"
 #include "source_stored.h"
 #include "unzip.h"
-
-static uint64_t little(const uint8_t *p, int n)
-{
-	uint64_t v = 0;
-	while (n-- > 0)
-		v = v << 8 | p[n];
-	return v;
-}
 
 /* --- the array --- */
 

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "little.h"
 
 static int too_few(const struct source *s)
 {
@@ -45,11 +46,6 @@ static int fetch(const struct source *s, struct stored *h, uint64_t at, void *ou
 	return got == n ? 0 : too_few(s);
 }
 
-static uint32_t little4(const uint8_t *p)
-{
-	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
 /* Values of four bytes are read into the second half of their room and widened from the first one
  * on. */
 static int read_run(struct source *s, int64_t from, int64_t count, void *out)
@@ -62,7 +58,7 @@ static int read_run(struct source *s, int64_t from, int64_t count, void *out)
 	if (h->big_endian)
 		source_swap(src, h->element, count);
 	for (int64_t i = 0; h->u32 && i < count; i++, src += 4)
-		wide[i] = (int64_t)little4(src);
+		wide[i] = (int64_t)little(src, 4);
 	return 0;
 }
 

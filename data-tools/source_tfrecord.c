@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "declared.h"
+#include "little.h"
 #include "packed_file.h"
 #include "report/crc32c.h"
 #include "source.h"
@@ -37,14 +38,6 @@ struct handle {
 	enum feature_kind kind;
 	uint64_t count;              /* of a record's values, or of bytes */
 };
-
-static uint64_t little(const uint8_t *p, int n)
-{
-	uint64_t v = 0;
-	while (n-- > 0)
-		v = v << 8 | p[n];
-	return v;
-}
 
 /* Whether the length that a file would begin with has its checksum. */
 static bool is_frame(const uint8_t *head, size_t n)

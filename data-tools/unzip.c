@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/io_reader.h"
 #include "base/mem.h"
+#include "little.h"
 
 #define END 22               /* bytes of the record at the archive's end */
 #define END64 56
@@ -15,14 +16,6 @@
 static int bad(const struct unzip *z, const char *what)
 {
 	return ERR(E_DATA, NULL, "'%s': %s", z->path, what);
-}
-
-static uint64_t little(const uint8_t *p, int n)
-{
-	uint64_t v = 0;
-	while (n-- > 0)
-		v = v << 8 | p[n];
-	return v;
 }
 
 void unzip_release(struct unzip *z)
