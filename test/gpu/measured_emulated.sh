@@ -58,6 +58,12 @@ all=$(convolutions all)
 run --wisdom all
 [ "$(lines compiled)" = 0 ] || fail "$(lines compiled) engines are compiled again"
 
+# A plan measures what it would run, not the larger batches that are planned to say which one has room.
+expect 0 $under "$emulated" --device=cuda --plan --wisdom planned net.yaml
+says out 'largest batch'
+[ "$(convolutions planned)" -ge "$all" ] || fail "a plan measures $(convolutions planned) of $all problems"
+grep '^conv-' planned | grep -v ' x2:' && fail "a plan measures other batches"
+
 # Killed when the fifth engine is compiled, which does not end: what was measured is there, and the rest is measured by the next run,
 # which compiles nothing that was compiled.
 rm -f compiled used
