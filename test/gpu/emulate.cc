@@ -240,7 +240,9 @@ bool takes(dim3 grid, dim3 block, size_t shared, size_t parameters)
 
 void launch(dim3 grid, dim3 block, size_t shared, void *stream, std::function<void()> f)
 {
+	const char *us = getenv("DLX_EMULATE_KERNEL");
 	count_launch();
+	emulate_spend(us ? atof(us) : 0);
 	submit(stream, [=] {
 		run_grid(grid, block, shared, f);
 		return true;

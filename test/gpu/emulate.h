@@ -38,10 +38,11 @@ extern place at;
 typedef std::function<bool()> work;
 /* To be done in the order of the stream, once, or, if the stream records, at every replay. */
 void submit(void *stream, work run);
-/* Runs body for every thread of the grid. */
 /* With DLX_EMULATE_LAUNCHES=FILE, a line "NAME COUNT" for
  * each kernel is written there when the process ends. */
 void count_launch(const char *name);
+/* Runs body for every thread of the grid. With DLX_EMULATE_KERNEL=7.5 that takes so many
+ * microseconds by the clock of events, else none. */
 void launch(dim3 grid, dim3 block, size_t shared_bytes, void *stream, std::function<void()> body);
 /* Whether this kernel may be given to the stream now: not for the first time where it records. */
 bool may_launch(const void *kernel, void *stream, const char *name);
@@ -54,6 +55,8 @@ uint64_t exchange(uint64_t mine, int from_lane);
 int lane();
 extern char *dynamic_shared;
 uint64_t nanoseconds();
+/* The clock of events goes on; of a recording whenever that runs. */
+extern "C" void emulate_spend(double microseconds);
 
 /* --- the GPU as such (emulate_device.cc) --- */
 

@@ -114,14 +114,14 @@ left=$(sed -n 's/.* \([0-9]*\) problems take the first.*/\1/p' err)
 known=$(convolutions budget)
 [ "$known" -gt 0 ] && [ "$known" -lt "$all" ] || fail "in a budget for some $known of $all problems are measured"
 [ "$(lines compiled)" -lt "$all" ] || fail "all engines are compiled"
-[ "$left" -ge $((all - known)) ] || fail "$left problems are left of $all, $known known"
+[ "$left" -gt 0 ] || fail "$left problems are left of $all, $known known"
 sort -u used | grep -qx 43 || fail "the first engine is not used"
 times=1
-until [ "$(convolutions budget)" = "$all" ]; do
-	before=$(convolutions budget)
+until [ "$(lines budget)" = "$(lines all)" ]; do
+	before=$(lines budget)
 	DLX_DEBUG=$(debug measure_seconds=0.3) DLX_FAKE_CUDNN_COMPILE=0.1 run --wisdom budget
 	times=$((times + 1))
-	[ "$(convolutions budget)" -gt "$before" ] || fail "run $times measures nothing"
+	[ "$(lines budget)" -gt "$before" ] || fail "run $times measures nothing"
 done
 cut -f 1-4 budget >b
 cmp a b || fail "other engines after a budget that ran out"
@@ -214,7 +214,7 @@ takes '43 44' 43,44 engines=measured
 takes 43 43,44 engines=first
 [ ! -e switch ] && [ ! -e switch.compiled ] || fail "something is measured"
 takes 44 44,1 engines=first
-[ "$(ls switch.compiled | wc -l)" = "$all" ] || fail "what is compiled is not kept"
+[ "$(lines compiled)" -gt 0 ] && [ "$(ls switch.compiled | wc -l)" = "$(lines compiled)" ] || fail "what is compiled is not kept"
 takes 1 44,1 engines=precompiled
 [ ! -e switch ] && [ ! -e switch.compiled ] || fail "something is compiled"
 cp several switch

@@ -65,6 +65,11 @@ void cudnn_leave_unknown(struct cudnn *c)
 	c->leave_unknown = true;
 }
 
+bool cudnn_runs(const struct cudnn *c)
+{
+	return c->handle != NULL;
+}
+
 void cudnn_trim(struct cudnn *c)
 {
 	if (c->table)
@@ -426,7 +431,7 @@ static bool choose(struct cudnn_plan *p, struct cudnn_shared *s, struct wisdom *
 static void name_question(struct buf *b, const struct cudnn *c, const struct wisdom *w,
                           const struct cudnn_demand *want)
 {
-	const char *known = cudnn_engine_known(c, w, want);
+	const char *known = cudnn_known(c, w, want->problem);
 	buf_clear(b);
 	buf_printf(b, "%s%s %s", want->problem, want->best_only ? " recommended" : "",
 	           known ? known : w && w->measure ? "fastest" : "first");

@@ -71,6 +71,13 @@ struct cudnn_conv {
 int cudnn_conv_new(struct cudnn_plan **out, const struct cudnn *c, struct wisdom *wisdom,
                    const struct cudnn_conv *conv);
 
+/* What wisdom knows, or learns, of a problem that the caller measures on this GPU with this
+ * library; NULL: nothing. cudnn_runs: the GPU is there, and so can be measured. */
+const char *cudnn_known(const struct cudnn *c, const struct wisdom *w, const char *problem);
+void cudnn_learn(const struct cudnn *c, struct wisdom *w, const char *problem, const char *choice,
+                 double microseconds);
+bool cudnn_runs(const struct cudnn *c);
+
 const char *cudnn_plan_name(const struct cudnn_plan *p);         /* "cudnn:eng42" */
 size_t cudnn_plan_workspace(const struct cudnn_plan *p);         /* bytes */
 int cudnn_plan_run(const struct cudnn_plan *p, void *const *argument, void *ws);

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "backend/cuda/cuda_time.h"
+#include "backend/cuda/cudnn.h"
 #include "backend/cuda/cudnn_kept.h"
 #include "backend/cuda/cudnn_list.h"
 #include "base/debug.h"
@@ -254,7 +255,7 @@ static bool take_named(struct cudnn_engine *out, struct search *s, struct cudnn_
 
 static bool take_known(struct cudnn_engine *out, struct search *s)
 {
-	const char *known = cudnn_engine_known(s->c, s->w, s->want);
+	const char *known = cudnn_known(s->c, s->w, s->want->problem);
 	bool done = false;
 	for (int i = 0; i < s->n && known && !done; i++)
 		done = take_named(out, s, &s->list[i], known);
@@ -353,25 +354,29 @@ static void compete_all(struct cudnn_engine *best, struct search *s, struct cudn
 static bool take_fastest(struct cudnn_engine *out, struct search *s)
 {
 	struct contest t = { .since = io_seconds() };
-	char library[LIBRARY_NAME];
 	for (int i = 0; i < s->n && t.tried <= 1 && !t.cut; i++)
 		compete_all(out, s, &s->list[i], &t);
 	s->w->spent += io_seconds() - t.since;
 	if (t.cut)
 		cudnn_engine_release(out);
 	else if (t.tried)
-		wisdom_measured(s->w, s->want->problem, s->c->name, library_name(s->c, library),
-		                out->name, t.us);
+		cudnn_learn(s->c, s->w, s->want->problem, out->name, t.us);
 	return t.tried && !t.cut;
 }
 
 /* --- the choice --- */
 
-const char *cudnn_engine_known(const struct cudnn *c, const struct wisdom *wisdom,
-                               const struct cudnn_demand *want)
+const char *cudnn_known(const struct cudnn *c, const struct wisdom *w, const char *problem)
 {
 	char library[LIBRARY_NAME];
-	return wisdom_find(wisdom, want->problem, c->name, library_name(c, library));
+	return wisdom_find(w, problem, c->name, library_name(c, library));
+}
+
+void cudnn_learn(const struct cudnn *c, struct wisdom *w, const char *problem, const char *choice,
+                 double microseconds)
+{
+	char library[LIBRARY_NAME];
+	wisdom_measured(w, problem, c->name, library_name(c, library), choice, microseconds);
 }
 
 bool cudnn_engine_choose(struct cudnn_engine *out, const struct cudnn *c, desc graph,

@@ -33,9 +33,6 @@ struct cudnn_demand {
 /* False if cuDNN has no engine. wisdom may be NULL. */
 bool cudnn_engine_choose(struct cudnn_engine *out, const struct cudnn *c, desc graph,
                          struct wisdom *wisdom, const struct cudnn_demand *want);
-/* The name of the engine that wisdom has for this problem, or NULL. */
-const char *cudnn_engine_known(const struct cudnn *c, const struct wisdom *wisdom,
-                               const struct cudnn_demand *want);
 void cudnn_engine_release(struct cudnn_engine *e);
 
 #endif

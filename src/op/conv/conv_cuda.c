@@ -26,6 +26,7 @@
 #include "op/conv/conv_depthwise_cuda.h"
 #include "op/conv/conv_fused.h"
 #include "op/conv/conv_shape.h"
+#include "op/conv/conv_way.h"
 #include "op/lib/copy_cuda.h"
 
 #ifdef HAVE_CUDA
@@ -148,6 +149,14 @@ int conv_cuda_windows(struct cudnn_plan **out, const struct cudnn *library, stru
 	return rc;
 }
 
+/* A forward bias that cuDNN may add; a result that is cast gets its bias after that. */
+static bool may_add_bias(const struct kplan *k, const struct cudnn_conv *c)
+{
+	const struct conv_cuda *ck = k->state;
+	return c->kind == CONV_FORWARD && optional(k->n->in, k->n->nin, 2) != NONE &&
+	       graph_t(k->g, k->n->out[0])->dtype == ck->type;
+}
+
 /* Windows with their bias, in place. */
 static int plan_windows(struct kplan *k, const struct cudnn *library, const struct cudnn_conv *c)
 {
@@ -156,61 +165,71 @@ static int plan_windows(struct kplan *k, const struct cudnn *library, const stru
 	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->out[0]);
 	size_t saved = x->view == NONE ? 0 : dense_bytes(x, ck->type);
 	saved += y->view == NONE ? 0 : dense_bytes(y, ck->type);
-	if (saved == 0 || !conv_fused_cuda_wanted(c) || graph_t(k->g, k->n->in[1])->view != NONE ||
+	if (saved == 0 || !may_add_bias(k, c) || !conv_fused_cuda_wanted(c) ||
+	    graph_t(k->g, k->n->in[1])->view != NONE ||
 	    !conv_cuda_in_place(x) || !conv_cuda_in_place(y))
-		return 0;
+		return E_UNSUPPORTED;
 	fused.bias = true;
 	fused.x = &x->layout;
 	fused.y = &y->layout;
 	TRY(conv_cuda_windows(&ck->plan, library, k->env->wisdom, &fused, saved));
 	ck->biased = ck->windows = ck->plan != NULL;
-	return 0;
+	return ck->plan ? 0 : E_UNSUPPORTED;
 }
 
-/* The convolution together with its bias, if it has one and cuDNN can: a result that is cast gets
- * its bias after that. */
+/* The convolution together with its bias, if it has one and cuDNN can. */
 static int plan_with_bias(struct kplan *k, const struct cudnn *library, const struct cudnn_conv *c)
 {
 	struct conv_cuda *ck = k->state;
 	struct cudnn_conv fused = *c;
-	const int mark = err_count();
-	if (c->kind != CONV_FORWARD || optional(k->n->in, k->n->nin, 2) == NONE ||
-	    graph_t(k->g, k->n->out[0])->dtype != ck->type)
-		return 0;
-	TRY(plan_windows(k, library, c));
-	if (ck->plan)
-		return 0;
+	if (!may_add_bias(k, c))
+		return E_UNSUPPORTED;
 	fused.bias = fused.best_only = true;   /* a fallback engine is slower than a pass of ours */
-	int rc = cudnn_conv_new(&ck->plan, library, k->env->wisdom, &fused);
-	ck->biased = rc == 0;
-	if (rc == E_UNSUPPORTED)
-		err_truncate(mark);
-	return rc == E_UNSUPPORTED ? 0 : rc;
+	ck->biased = true;
+	return cudnn_conv_new(&ck->plan, library, k->env->wisdom, &fused);
+}
+
+static int plan_engine(struct kplan *k, enum conv_way way, const struct cudnn_conv *c)
+{
+	struct conv_cuda *ck = k->state;
+	struct cudnn *library;
+	TRY(cuda_cudnn(k->dev, &library));
+	switch (way) {
+	case CONV_WINDOWS: return plan_windows(k, library, c);
+	case CONV_WHOLE: return plan_with_bias(k, library, c);
+	default: return cudnn_conv_new(&ck->plan, library, k->env->wisdom, c);
+	}
 }
 
 /* By cuDNN. *end: of its workspace. */
-static int plan_library(struct kplan *k, const struct operands o, size_t *end)
+static int plan_library(struct kplan *k, enum conv_way way, const struct operands o, size_t *end)
 {
 	struct conv_cuda *ck = k->state;
 	const enum conv_kind kind = ck->kind;
 	const struct layout x = packed_layout(k, o.x), y = packed_layout(k, o.y);
-	struct cudnn_conv c = {
+	const struct cudnn_conv c = {
 		.kind = kind, .geom = conv_geom_get(k->g, k->n, kind), .type = ck->type,
 		.x = &x, .w = &graph_t(k->g, o.w)->layout, .y = &y,
 		.tf32 = k->env->tf32, .deterministic = k->env->deterministic };
-	struct cudnn *library;
-	TRY(cuda_cudnn(k->dev, &library));
-	TRY(plan_with_bias(k, library, &c));
-	if (!ck->plan)
-		TRY(cudnn_conv_new(&ck->plan, library, k->env->wisdom, &c));
+	TRY(plan_engine(k, way, &c));
 	k->impl = arena_printf(k->arena, "%s%s", cudnn_plan_name(ck->plan),
 	                       ck->windows ? ", windows" : "");
 	*end = cudnn_plan_workspace(ck->plan);
 	return 0;
 }
 
-static int plan(struct kplan *k, enum conv_kind kind)
+static int plan_ours(struct kplan *k, size_t *end)
 {
+	struct conv_cuda *ck = k->state;
+	ck->depthwise = conv_depthwise_cuda_new(k, ck->kind, end);
+	k->impl = "3x3 depthwise";
+	return ck->depthwise ? 0 : E_UNSUPPORTED;
+}
+
+/* kind_: an enum conv_kind. */
+static int plan_way(struct kplan *k, enum conv_way way, const void *kind_)
+{
+	const enum conv_kind kind = *(const enum conv_kind *)kind_;
 	const struct operands o = operands_of(k->n, kind);
 	struct conv_cuda *ck = ARENA_NEW(k->arena, struct conv_cuda);
 	struct layout_rows rows;
@@ -219,10 +238,7 @@ static int plan(struct kplan *k, enum conv_kind kind)
 	k->state = ck;
 	ck->kind = kind;
 	ck->type = graph_t(k->g, k->n->in[0])->dtype;
-	ck->depthwise = conv_depthwise_cuda_new(k, kind, &end);
-	k->impl = "3x3 depthwise";
-	if (!ck->depthwise)
-		TRY(plan_library(k, o, &end));
+	TRY(way == CONV_OURS ? plan_ours(k, &end) : plan_library(k, way, o, &end));
 	const struct tensor *biased = graph_t(k->g, kind == CONV_BACKWARD_DATA ? o.x : o.y);
 	if (!layout_rows(&biased->layout, &biased->shape, &rows))
 		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU works channels-last",
@@ -326,6 +342,12 @@ void conv_cuda_free(struct kplan *k)
 	struct conv_cuda *ck = k->state;
 	if (ck)
 		cudnn_plan_free(ck->plan);
+}
+
+static int plan(struct kplan *k, enum conv_kind kind)
+{
+	const struct conv_ways ways = { plan_way, conv_cuda_run, conv_cuda_free, &kind };
+	return conv_way_plan(k, &ways);
 }
 
 int conv_cuda_plan(struct kplan *k)

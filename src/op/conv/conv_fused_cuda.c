@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A convolution and what follows it on the GPU: one graph of cuDNN's, where it recommends an engine
- * for that; else cuDNN's convolution and one pass of ours over what it made. Which of the two is
- * decided in the plan, whose implementation says so.
+ * for that; else, or where it is measured to be faster (conv_way.h), cuDNN's convolution and one
+ * pass of ours over what it made. Which of the two is decided in the plan, whose implementation
+ * says so.
  *
- * Ours it is for groups, for which cuDNN has generic code only, for results in another type, and
- * where a tensor like the result is a view of a larger buffer that no engine takes: those are read
- * and written where they are. Forward, engines are asked for windows first, as in conv_cuda.c; else
- * an input that is a view is packed into the workspace. */
+ * Ours it is always for groups, for which cuDNN has generic code only, for results in another type,
+ * and where a tensor like the result is a view of a larger buffer that no engine takes: those are
+ * read and written where they are. Forward, engines are asked for windows first, as in conv_cuda.c;
+ * else an input that is a view is packed into the workspace. */
 #include "op/conv/conv_fused.h"
 
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "base/err.h"
 #include "op/conv/conv_cuda.h"
 #include "op/conv/conv_shape.h"
+#include "op/conv/conv_way.h"
 #include "op/lib/copy_cuda.h"
 #include "op/lib/cuda.h"
 
@@ -73,33 +75,12 @@ static bool as_result(const struct tensor *t, const struct tensor *y)
 	return !t || (layout_equal(&t->layout, &y->layout) && conv_cuda_in_place(t));
 }
 
-/* A forward chain with views where they are. */
-static int plan_windows(struct kplan *k, struct fused_cuda *f, const struct cudnn *library,
-                        const struct cudnn_conv *chain)
-{
-	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->out[0]);
-	struct cudnn_conv v = *chain;
-	const size_t saved = dense_bytes(x) + dense_bytes(y);
-	if (saved == 0 || v.kind != CONV_FORWARD || !conv_cuda_in_place(x) || !conv_cuda_in_place(y) ||
-	    !as_result(like(k, f->at->addend), y) || !as_result(like(k, f->at->mask), y))
-		return 0;
-	v.x = &x->layout;
-	v.y = &y->layout;
-	TRY(conv_cuda_windows(&f->plan, library, k->env->wisdom, &v, saved));
-	f->whole = f->windows = f->plan != NULL;
-	return 0;
-}
-
-/* The whole chain by cuDNN. f->plan stays NULL if that cannot be. */
-static int plan_whole(struct kplan *k, struct fused_cuda *f, const struct cudnn *library,
-                      const struct cudnn_conv *c)
+/* The chain as cuDNN is asked for it, of packed tensors. */
+static struct cudnn_conv chain_of(const struct kplan *k, const struct fused_cuda *f,
+                                  const struct cudnn_conv *c)
 {
 	const struct conv_places *at = f->at;
-	const struct tensor *y = graph_t(k->g, k->n->out[0]);
 	struct cudnn_conv chain = *c;
-	const int mark = err_count();
-	if (!conv_fused_cuda_wanted(c) || y->dtype != f->type)
-		return 0;
 	chain.scale = at->gamma != 0;
 	chain.bias = chain.scale || like(k, CONV_BIAS_AT);
 	chain.addend = like(k, at->addend) != NULL;
@@ -107,14 +88,50 @@ static int plan_whole(struct kplan *k, struct fused_cuda *f, const struct cudnn 
 	chain.mask = at->mask != 0;
 	chain.slope = at->relu || at->mask ? (float)((const struct conv_fused *)k->n->attr)->slope : 0;
 	chain.best_only = true;
-	TRY(plan_windows(k, f, library, &chain));
-	if (f->plan || is_window(y) || is_window(like(k, at->addend)) || is_window(like(k, at->mask)))
-		return 0;
-	int rc = cudnn_conv_new(&f->plan, library, k->env->wisdom, &chain);
-	f->whole = rc == 0;
-	if (rc == E_UNSUPPORTED)
-		err_truncate(mark);
-	return rc == E_UNSUPPORTED ? 0 : rc;
+	return chain;
+}
+
+/* A forward chain with views where they are. */
+static int plan_windows(struct kplan *k, struct fused_cuda *f, const struct cudnn *library,
+                        struct cudnn_conv v)
+{
+	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->out[0]);
+	const size_t saved = dense_bytes(x) + dense_bytes(y);
+	if (saved == 0 || v.kind != CONV_FORWARD || !conv_cuda_in_place(x) || !conv_cuda_in_place(y) ||
+	    !as_result(like(k, f->at->addend), y) || !as_result(like(k, f->at->mask), y))
+		return E_UNSUPPORTED;
+	v.x = &x->layout;
+	v.y = &y->layout;
+	TRY(conv_cuda_windows(&f->plan, library, k->env->wisdom, &v, saved));
+	f->windows = f->plan != NULL;
+	return f->plan ? 0 : E_UNSUPPORTED;
+}
+
+/* The whole chain by cuDNN. */
+static int plan_whole(struct kplan *k, struct fused_cuda *f, enum conv_way way,
+                      const struct cudnn *library, const struct cudnn_conv *c)
+{
+	const struct tensor *y = graph_t(k->g, k->n->out[0]);
+	const struct cudnn_conv chain = chain_of(k, f, c);
+	f->whole = true;
+	if (!conv_fused_cuda_wanted(c) || y->dtype != f->type)
+		return E_UNSUPPORTED;
+	if (way == CONV_WINDOWS)
+		return plan_windows(k, f, library, chain);
+	if (is_window(y) || is_window(like(k, f->at->addend)) || is_window(like(k, f->at->mask)))
+		return E_UNSUPPORTED;
+	return cudnn_conv_new(&f->plan, library, k->env->wisdom, &chain);
+}
+
+static int plan_engine(struct kplan *k, struct fused_cuda *f, enum conv_way way,
+                       const struct cudnn_conv *c)
+{
+	struct cudnn *library;
+	if (way == CONV_OURS)
+		return E_UNSUPPORTED;
+	TRY(cuda_cudnn(k->dev, &library));
+	return way == CONV_PARTS ? cudnn_conv_new(&f->plan, library, k->env->wisdom, c) :
+	       plan_whole(k, f, way, library, c);
 }
 
 static size_t reserve(size_t *end, size_t bytes)
@@ -145,14 +162,15 @@ static void place(struct kplan *k, struct fused_cuda *f)
 	k->ws_bytes = end;
 }
 
-int conv_fused_cuda_plan(struct kplan *k, const struct conv_places *at)
+/* at_: a struct conv_places. */
+static int plan_way(struct kplan *k, enum conv_way way, const void *at_)
 {
+	const struct conv_places *at = at_;
 	struct fused_cuda *f = k->state = ARENA_NEW(k->arena, struct fused_cuda);
 	const struct tensor *x = graph_t(k->g, k->n->in[0]), *w = graph_t(k->g, k->n->in[1]),
 	                    *y = graph_t(k->g, k->n->out[0]);
 	const struct layout from = layout_native(&x->shape), to = layout_native(&y->shape);
 	const bool forward = at->kind == CONV_FORWARD;
-	struct cudnn *library;
 	TRY(check_types(k, at));
 	f->at = at;
 	f->type = x->dtype;
@@ -162,15 +180,18 @@ int conv_fused_cuda_plan(struct kplan *k, const struct conv_places *at)
 		.kind = at->kind, .geom = conv_geom_get(k->g, k->n, at->kind), .type = f->type,
 		.x = forward ? &from : &to, .w = &w->layout, .y = forward ? &to : &from,
 		.tf32 = k->env->tf32, .deterministic = k->env->deterministic };
-	TRY(cuda_cudnn(k->dev, &library));
-	TRY(plan_whole(k, f, library, &c));
-	if (!f->plan)
-		TRY(cudnn_conv_new(&f->plan, library, k->env->wisdom, &c));
+	TRY(plan_engine(k, f, way, &c));
 	place(k, f);
 	k->impl = arena_printf(k->arena, "%s%s%s", cudnn_plan_name(f->plan),
 	                       f->whole ? ", whole" : ", then a kernel",
 	                       f->windows ? ", windows" : "");
 	return 0;
+}
+
+int conv_fused_cuda_plan(struct kplan *k, const struct conv_places *at)
+{
+	const struct conv_ways ways = { plan_way, conv_fused_cuda_run, conv_fused_cuda_free, at };
+	return conv_way_plan(k, &ways);
 }
 
 void conv_fused_cuda_free(struct kplan *k)

@@ -9,13 +9,15 @@
  *   batch_norm_grad_rest    dx = gamma rstd (dz - dbeta / n - (x - mean) rstd dgamma / n) [+
  *                           addend]
  *
- * Where cuDNN recommends an engine for the whole of the first two, they are one kernel. */
+ * Where cuDNN recommends an engine for the whole of the first two, they are one kernel, unless
+ * separate ones are measured to be faster (conv_way.h). */
 #include "backend/plan_env.h"
 #include "base/err.h"
 #include "op/conv/conv_fused.h"
 #include "op/conv/conv_shape.h"
 #include "op/conv/conv_normed.h"
 #include "op/conv/conv_reference.h"
+#include "op/conv/conv_way.h"
 #include "op/lib/check.h"
 #include "op/lib/cuda.h"
 #include "op/norm/norm.h"
@@ -141,8 +143,8 @@ static size_t reserve(size_t *end, size_t bytes)
 }
 
 /* c: all but the types. x: the norm's input. */
-static int plan_engine(struct kplan *k, struct grad_cuda *s, struct cudnn_conv *c,
-                       const struct tensor *x)
+static int plan_engine(struct kplan *k, struct grad_cuda *s, enum conv_way way,
+                       struct cudnn_conv *c, const struct tensor *x)
 {
 	const struct tensor *a = graph_t(k->g, k->n->in[0]), *b = graph_t(k->g, k->n->in[1]),
 	                    *y = graph_t(k->g, k->n->out[0]);
@@ -155,11 +157,11 @@ static int plan_engine(struct kplan *k, struct grad_cuda *s, struct cudnn_conv *
 	    !layout_rows(&x->layout, &x->shape, &s->x))
 		return ERR(E_UNSUPPORTED, &k->n->loc,
 		           "'%s' on the GPU takes channels-last tensors of one type", k->n->op->name);
-	int rc = x->view == NONE ? conv_normed_cuda_engine(&s->plan, k->dev, k->env->wisdom, c) :
-	         E_UNSUPPORTED;
-	s->whole = rc == 0;
-	if (rc != E_UNSUPPORTED)
-		return rc;
+	s->whole = way == CONV_WHOLE;
+	if (s->whole && x->view == NONE)
+		return conv_normed_cuda_engine(&s->plan, k->dev, k->env->wisdom, c);
+	if (way != CONV_PARTS)
+		return E_UNSUPPORTED;
 	TRY(cuda_cudnn(k->dev, &library));
 	return cudnn_conv_new(&s->plan, library, k->env->wisdom, c);
 }
@@ -182,7 +184,7 @@ static void name_plan(struct kplan *k, const char *without)
 	                       s->whole ? ", whole" : without);
 }
 
-static int weight_plan(struct kplan *k)
+static int weight_plan_way(struct kplan *k, enum conv_way way, const void *user)
 {
 	struct grad_cuda *s = k->state = ARENA_NEW(k->arena, struct grad_cuda);
 	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->in[1]),
@@ -192,7 +194,8 @@ static int weight_plan(struct kplan *k)
 		.kind = CONV_BACKWARD_WEIGHTS, .geom = conv_geom_get(k->g, k->n, CONV_BACKWARD_WEIGHTS),
 		.x = &from, .w = &w->layout,
 		.y = &y->layout };
-	TRY(plan_engine(k, s, &c, x));
+	(void)user;
+	TRY(plan_engine(k, s, way, &c, x));
 	size_t end = 0;
 	reserve(&end, cudnn_plan_workspace(s->plan));
 	s->vectors = reserve(&end, 2 * conv_normed_cuda_room(k));
@@ -230,7 +233,7 @@ static int weight_run(const struct kplan *k, const struct kargs *a)
 	return deliver(k, made, a->out[0]);
 }
 
-static int input_plan(struct kplan *k)
+static int input_plan_way(struct kplan *k, enum conv_way way, const void *user)
 {
 	struct grad_cuda *s = k->state = ARENA_NEW(k->arena, struct grad_cuda);
 	const struct tensor *y = graph_t(k->g, k->n->in[0]), *w = graph_t(k->g, k->n->in[1]),
@@ -240,7 +243,8 @@ static int input_plan(struct kplan *k)
 		.kind = CONV_BACKWARD_DATA, .geom = conv_geom_get(k->g, k->n, CONV_BACKWARD_DATA), .x = &to,
 		.w = &w->layout,
 		.y = &y->layout };
-	TRY(plan_engine(k, s, &c, x));
+	(void)user;
+	TRY(plan_engine(k, s, way, &c, x));
 	size_t end = 0;
 	reserve(&end, cudnn_plan_workspace(s->plan));
 	s->vectors = reserve(&end, s->whole ? 5 * aligned_vector(s) :
@@ -292,6 +296,18 @@ static void grad_free(struct kplan *k)
 	struct grad_cuda *s = k->state;
 	if (s)
 		cudnn_plan_free(s->plan);
+}
+
+static int weight_plan(struct kplan *k)
+{
+	const struct conv_ways ways = { weight_plan_way, weight_run, grad_free, NULL };
+	return conv_way_plan(k, &ways);
+}
+
+static int input_plan(struct kplan *k)
+{
+	const struct conv_ways ways = { input_plan_way, input_run, grad_free, NULL };
+	return conv_way_plan(k, &ways);
 }
 
 static struct k_rows rows_of(const struct kplan *k, void *const *p, const tid *t, int n, int i)

@@ -4,10 +4,11 @@
  * take them (made by the pass `conv_statistics`, for GPUs): y = x * w, mean and variance of each
  * channel of y, rstd = 1 / sqrt(variance + eps).
  *
- * Where cuDNN recommends an engine that sums while it writes, y is not read for them; else a kernel
- * of ours reads it, as that of batch_norm would. With a norm of its own before it (made by the pass
- * `prologue`) x is read as relu(norm(x)): by that engine, or a kernel of ours puts it into the
- * workspace. The engine is asked for windows of larger buffers in their places first. */
+ * Where cuDNN recommends an engine that sums while it writes, y is not read for them; else, or
+ * where that is measured to be faster (conv_way.h), a kernel of ours reads it, as that of
+ * batch_norm would. With a norm of its own before it (made by the pass `prologue`) x is read as
+ * relu(norm(x)): by that engine, or a kernel of ours puts it into the workspace. The engine is
+ * asked for windows of larger buffers in their places first. */
 #include <math.h>
 
 #include "backend/plan_env.h"
@@ -17,6 +18,7 @@
 #include "op/conv/conv_shape.h"
 #include "op/conv/conv_normed.h"
 #include "op/conv/conv_reference.h"
+#include "op/conv/conv_way.h"
 #include "op/lib/copy_cuda.h"
 #include "op/lib/cuda.h"
 
@@ -110,38 +112,46 @@ static int plan_windows(struct kplan *k, struct statistics_cuda *s, const struct
 	                     (y->view == NONE ? 0 : dense_bytes(k, y));
 	if (saved == 0 || conv_normed(k->n) || !conv_fused_cuda_wanted(v) || y->dtype != x->dtype ||
 	    !conv_cuda_in_place(x) || !conv_cuda_in_place(y))
-		return 0;
+		return E_UNSUPPORTED;
 	with.x = &x->layout;
 	with.y = &y->layout;
 	TRY(conv_cuda_windows(&s->plan, library, k->env->wisdom, &with, saved));
 	s->windows = s->whole = s->plan != NULL;
-	return 0;
+	return s->plan ? 0 : E_UNSUPPORTED;
 }
 
-static int plan_engine(struct kplan *k, struct statistics_cuda *s, const struct cudnn_conv *c)
+/* The sums by cuDNN, and the norm before it, too, if it can. */
+static int plan_whole(struct kplan *k, struct statistics_cuda *s, const struct cudnn *library,
+                      const struct cudnn_conv *with)
+{
+	int rc = E_UNSUPPORTED;
+	const int mark = err_count();
+	s->whole = true;
+	if (conv_normed(k->n) && graph_t(k->g, k->n->in[0])->view == NONE)
+		rc = conv_normed_cuda_engine(&s->plan, k->dev, k->env->wisdom, with);
+	s->within = rc == 0;
+	if (rc != E_UNSUPPORTED || !conv_fused_cuda_wanted(with))
+		return rc;
+	err_truncate(mark);
+	return cudnn_conv_new(&s->plan, library, k->env->wisdom, with);
+}
+
+static int plan_engine(struct kplan *k, struct statistics_cuda *s, enum conv_way way,
+                       const struct cudnn_conv *c)
 {
 	struct cudnn_conv with = *c;
 	struct cudnn *library;
-	const int mark = err_count();
-	int rc = E_UNSUPPORTED;
 	TRY(cuda_cudnn(k->dev, &library));
 	with.statistics = with.best_only = true;
-	TRY(plan_windows(k, s, library, &with));
-	if (s->plan)
-		return 0;
-	if (conv_normed(k->n) && graph_t(k->g, k->n->in[0])->view == NONE)
-		rc = conv_normed_cuda_engine(&s->plan, k->dev, k->env->wisdom, &with);
-	s->within = rc == 0;
-	if (rc == E_UNSUPPORTED && conv_fused_cuda_wanted(c))
-		rc = cudnn_conv_new(&s->plan, library, k->env->wisdom, &with);
-	s->whole = rc == 0;
-	if (rc != E_UNSUPPORTED)
-		return rc;
-	err_truncate(mark);
-	return cudnn_conv_new(&s->plan, library, k->env->wisdom, c);
+	switch (way) {
+	case CONV_OURS: return E_UNSUPPORTED;
+	case CONV_WINDOWS: return plan_windows(k, s, library, &with);
+	case CONV_WHOLE: return plan_whole(k, s, library, &with);
+	default: return cudnn_conv_new(&s->plan, library, k->env->wisdom, c);
+	}
 }
 
-static int cuda_plan(struct kplan *k)
+static int plan_way(struct kplan *k, enum conv_way way, const void *user)
 {
 	struct statistics_cuda *s = k->state = ARENA_NEW(k->arena, struct statistics_cuda);
 	const struct tensor *x = graph_t(k->g, k->n->in[0]), *w = graph_t(k->g, k->n->in[1]),
@@ -155,7 +165,8 @@ static int cuda_plan(struct kplan *k)
 		.kind = CONV_FORWARD, .geom = conv_geom_get(k->g, k->n, CONV_FORWARD), .type = x->dtype,
 		.x = &from, .w = &w->layout,
 		.y = &to, .tf32 = k->env->tf32, .deterministic = k->env->deterministic };
-	TRY(plan_engine(k, s, &c));
+	(void)user;
+	TRY(plan_engine(k, s, way, &c));
 	s->squares = aligned((size_t)s->y.c * sizeof(float));
 	s->after = aligned(cudnn_plan_workspace(s->plan));
 	size_t end = s->after + (s->whole ? 2 * s->squares :
@@ -232,6 +243,12 @@ static void cuda_free(struct kplan *k)
 	struct statistics_cuda *s = k->state;
 	if (s)
 		cudnn_plan_free(s->plan);
+}
+
+static int cuda_plan(struct kplan *k)
+{
+	const struct conv_ways ways = { plan_way, cuda, cuda_free, NULL };
+	return conv_way_plan(k, &ways);
 }
 #endif
 

@@ -1,0 +1,101 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# With --wisdom the ways in which a convolution and what belongs to it can be made are measured against each other as wholes: one graph of
+# cuDNN's, in windows or packed; its convolution and kernels of dlx's; a kernel of dlx's alone. The file has the choice, by which later
+# runs go without measuring. Where there is no time left, and without the option, it is the first of them that is there.
+. "${DLX_SOURCE:?}/test/lib.sh"
+. "$DLX_SOURCE/test/gpu/lib.sh"
+cat >net.yaml <<-'END'
+	run: {name: ways, seed: 3}
+	model:
+	  family: layers
+	  input: {channels: 8, size: [8, 12]}
+	  classes: 3
+	  layers:
+	    - conv2d: {filters: 8, kernel: 3, padding: same, name: first}
+	    - relu: {name: activated}
+	    - conv2d: {filters: 8, kernel: 3, padding: same, name: window}
+	    - concat: {inputs: [activated, window], name: joined}
+	    - conv2d: {filters: 16, kernel: 1, bias: false, name: counted}
+	    - batch_norm
+	    - relu
+	    - conv2d: {filters: 16, kernel: 3, padding: same, bias: false, name: normed}
+	    - batch_norm
+	    - relu
+	    - conv2d: {filters: 16, kernel: 3, padding: same, groups: 16, bias: false, name: depthwise}
+	    - conv2d: {filters: 3, kernel: 1, name: last}
+	data: {train: none.dlx, validation: none.dlx, transforms: []}
+	loss: softmax_cross_entropy
+	optimizer: {type: sgd, learning_rate: 0.05}
+	train: {steps: 1, batch_size: 2}
+	precision: {compute: fp16}
+END
+export DLX_FAKE_CUDNN_COMPILED=compiled
+
+# plan OPTION...: what each convolution is made by goes into `plan`.
+plan() {
+	rm -f compiled
+	expect 0 capped "$emulated" --device=cuda --plan "$@" net.yaml
+	cp out plan
+}
+# ways FILE: which are chosen there, each once.
+ways() {
+	grep '^way ' "$1" | cut -f 4 | sort -u | tr '\n' ' '
+}
+# made WORDS: how many nodes of the plan are made so.
+made() {
+	grep -c "cudnn:.*, $1" plan
+}
+
+# A chain of cuDNN's is as fast as the convolution alone, and each kernel of dlx's takes time.
+export DLX_EMULATE_KERNEL=5
+plan
+cp plan first
+whole=$(made whole) parts=$(made 'then a kernel')
+[ "$whole" -gt 4 ] && [ "$parts" -le 1 ] || { cat plan; fail "$whole chains and $parts in parts, where nothing is measured"; }
+grep -q '3x3 depthwise' plan || fail "no kernel of dlx's for the depthwise convolution"
+plan --wisdom fast
+[ "$(made whole)" = "$whole" ] || fail "$(made whole) chains instead of $whole"
+[ "$(ways fast)" = 'ours whole windows ' ] || fail "other ways are chosen: $(ways fast)"
+cp fast before
+plan --wisdom fast
+cmp before fast || fail "a second run measures"
+[ ! -e compiled ] || fail "a second run compiles"
+cut -f 2,3 fast | sed 1d | sort -u >keys
+[ "$(wc -l <keys)" = 1 ] || { cat keys; fail "ways are kept for another device or library than engines"; }
+
+# Engines of chains that lose more than the pass that they save: the parts are taken, and by the next run too.
+export DLX_FAKE_CUDNN_CHAINS=60
+plan --wisdom slow
+[ "$(made whole)" -eq 0 ] || { cat plan; fail "$(made whole) chains, which are slower"; }
+[ "$(made 'then a kernel')" -gt $((parts + 2)) ] || fail "$(made 'then a kernel') in parts, where chains are slower"
+[ "$(ways slow)" = 'ours parts ' ] || fail "other ways are chosen: $(ways slow)"
+unset DLX_FAKE_CUDNN_CHAINS
+cp plan parts
+plan --wisdom slow
+cmp plan parts || fail "wisdom is not gone by"
+# the file decides, way for way
+sed '/^way conv_statistics /s/	parts	/	whole	/' slow >edited
+plan --wisdom edited
+[ "$(made whole)" -gt 0 ] || fail "a line that names the whole is not gone by"
+sed '/^way /s/	parts	/	nonsense	/' slow >edited
+plan --wisdom edited
+[ "$(made whole)" -gt 0 ] || fail "a line that names no way is not measured again"
+
+# A kernel of dlx's that is slower than cuDNN's engine.
+DLX_EMULATE_KERNEL=100 plan --wisdom depthwise
+grep -q '3x3 depthwise' plan && fail "dlx's own kernel, which is slower"
+grep '^way conv_grad_weight ' depthwise | grep -q '	parts	' || fail "not the engine for depthwise gradients"
+DLX_EMULATE_KERNEL=1 plan --wisdom depthwise.fast
+[ "$(grep -c '3x3 depthwise' plan)" = "$(grep -c '3x3 depthwise' first)" ] || fail "not dlx's own kernel, which is faster"
+
+# No time: the first ones, and no line.
+DLX_DEBUG=$(debug measure_seconds=0.000001) DLX_FAKE_CUDNN_CHAINS=60 plan --wisdom none
+[ "$(made whole)" = "$whole" ] || fail "$(made whole) chains instead of $whole without time"
+[ ! -e none ] || [ -z "$(ways none)" ] || fail "a way without time: $(ways none)"
+# ... whatever is proposed
+DLX_DEBUG=$(debug engines=first) DLX_FAKE_CUDNN_CHAINS=60 plan --wisdom none
+[ "$(made whole)" = "$whole" ] || fail "$(made whole) chains instead of $whole with the first engines"
+
+pass
