@@ -16,6 +16,7 @@ template <int N> struct rows {
 	int64_t count[N];
 	void *p[6][N];
 	float decay[N], factor[N];
+	unsigned char type[N];
 };
 
 #ifndef __CUDA_ARCH_LIST__       /* compiled for a host */
@@ -52,6 +53,7 @@ template <int N> static rows<N> rows_of(const k_table &a)
 		r.count[t] = a.count[t];
 		r.decay[t] = a.decay[t];
 		r.factor[t] = a.factor[t];
+		r.type[t] = a.type[t];
 		for (int i = 0; i < 6; i++)
 			r.p[i][t] = a.p[i][t];
 	}
@@ -106,6 +108,23 @@ static __device__ __forceinline__ void each_element(const piece &p, L load, B bo
 				body(at + u * THREADS, u);
 	}
 }
+
+/* A gradient, whose bits are loaded before any of them is converted: a load in a branch of its own
+ * type would wait for its value there. */
+struct gradient {
+	const void *p;
+	int type;
+	__device__ __forceinline__ uint32_t bits(int64_t i) const
+	{
+		return type == K_TYPE_F32 ? ((const uint32_t *)p)[i] : ((const uint16_t *)p)[i];
+	}
+	__device__ __forceinline__ float value(uint32_t bits) const
+	{
+		return type == K_TYPE_F32 ? __uint_as_float(bits) :
+		       type == K_TYPE_BF16 ? __uint_as_float(bits << 16) :
+		       __half2float(__ushort_as_half((unsigned short)bits));
+	}
+};
 
 /* --- the optimizers' updates --- */
 
@@ -172,18 +191,20 @@ __global__ void descend(k_descent d, rows<N> a, const float *bias)
 		c.rate = 1;
 	}
 	float *to = (float *)a.p[0][p.t], *s0 = (float *)a.p[3][p.t], *s1 = (float *)a.p[4][p.t];
-	const float *w = (const float *)a.p[1][p.t], *g = (const float *)a.p[2][p.t];
+	const float *w = (const float *)a.p[1][p.t];
+	const gradient g = { a.p[2][p.t], a.type[p.t] };
 	void *copy = a.p[5][p.t];
-	float wv[UNDER_WAY], gv[UNDER_WAY], v0[UNDER_WAY], v1[UNDER_WAY];
+	uint32_t gv[UNDER_WAY];
+	float wv[UNDER_WAY], v0[UNDER_WAY], v1[UNDER_WAY];
 	each_element(p,
 		[&](int64_t i, int u) {
 			wv[u] = w[i];
-			gv[u] = g[i];
+			gv[u] = g.bits(i);
 			v0[u] = STATES > 0 ? s0[i] : 0.0f;
 			v1[u] = STATES > 1 ? s1[i] : 0.0f;
 		},
 		[&](int64_t i, int u) {
-			const float by = (gv[u] * c.scale + c.coupled * wv[u]) * c.trust * inside;
+			const float by = (g.value(gv[u]) * c.scale + c.coupled * wv[u]) * c.trust * inside;
 			const float now = wv[u] * c.keep - c.rate * step<KIND>(d, by, &v0[u], &v1[u], bias);
 			to[i] = now;
 			if (copy)
@@ -263,14 +284,18 @@ __global__ void accumulate(rows<N> a, const void *place, int wide, int level, in
 	const piece p = find_piece(a);
 	if (how == SUM_KEEP)
 		return;
-	float *acc = (float *)a.p[0][p.t], gv[UNDER_WAY], av[UNDER_WAY];
-	const float *g = (const float *)a.p[1][p.t];
+	float *acc = (float *)a.p[0][p.t], av[UNDER_WAY];
+	const gradient g = { a.p[1][p.t], a.type[p.t] };
+	uint32_t gv[UNDER_WAY];
 	each_element(p,
 		[&](int64_t i, int u) {
-			gv[u] = how == SUM_NOTHING ? -0.0f : g[i];
+			gv[u] = how == SUM_NOTHING ? 0 : g.bits(i);
 			av[u] = how == SUM_ADD ? acc[i] : -0.0f;
 		},
-		[&](int64_t i, int u) { acc[i] = how == SUM_ADD ? av[u] + gv[u] : gv[u]; });
+		[&](int64_t i, int u) {
+			const float v = how == SUM_NOTHING ? -0.0f : g.value(gv[u]);
+			acc[i] = how == SUM_ADD ? av[u] + v : v;
+		});
 }
 
 template <int N> static void accumulate_with(void *stream, const rows<N> &a, const void *place,
@@ -386,17 +411,20 @@ __global__ void bundle_parts(rows<N> a, const float *scale, double *part)
 {
 	__shared__ double room[2][THREADS];
 	const piece p = find_piece(a);
-	const float *x = (const float *)a.p[0][p.t], *y = (const float *)a.p[1][p.t];
+	const float *w = (const float *)a.p[0][p.t];
+	const gradient g = { a.p[KIND == K_NORMS ? 1 : 0][p.t], a.type[p.t] };
 	const float by = scale ? *scale : 1.0f, decay = a.decay[p.t];
 	double s = 0, q = 0;
-	float xv[UNDER_WAY], yv[UNDER_WAY];
+	float wv[UNDER_WAY];
+	uint32_t gv[UNDER_WAY];
 	each_element(p,
 		[&](int64_t i, int u) {
-			xv[u] = x[i];
-			yv[u] = KIND == K_NORMS ? y[i] : 0.0f;
+			wv[u] = KIND == K_NORMS ? w[i] : 0.0f;
+			gv[u] = g.bits(i);
 		},
 		[&](int64_t, int u) {
-			const double v = xv[u], z = yv[u] * by + decay * xv[u];
+			const float y = g.value(gv[u]);
+			const double v = KIND == K_NORMS ? wv[u] : y, z = y * by + decay * wv[u];
 			s = KIND == K_MAX_ABS ? larger_bits(fabs(v), s) : s + v * v;
 			if (KIND == K_NORMS)
 				q += z * z;

@@ -270,12 +270,13 @@ struct k_table {
 	int64_t count[K_TENSORS];
 	void *p[6][K_TENSORS];
 	float decay[K_TENSORS], factor[K_TENSORS];
+	unsigned char type[K_TENSORS];       /* of the gradient */
 };
 /* How many tensors a launch can really take. Long tables need a driver newer than that of CUDA
  * 12.0. */
 int k_tensors(void);
 
-/* p: the new weights, weights, gradients, one state, another,
+/* p: the new weights, weights, gradients of any float type, one state, another,
  * a copy of the new weights in copy_type, or NULL. */
 enum k_descent_kind { K_SGD, K_SGD_MOMENTUM, K_ADAM, K_RMSPROP, K_RMSPROP_MOMENTUM };
 struct k_descent {
@@ -290,7 +291,7 @@ int k_descend(void *stream, enum k_descent_kind kind, const struct k_descent *d,
               const struct k_table *a, const float *bias);
 /* wide: the step is int64, else int32. */
 int k_adam_bias(void *stream, const void *step, int wide, double beta1, double beta2, float *bias);
-/* p: accumulators, gradients. As op/update/update.c has it. */
+/* p: accumulators, gradients of any float type. As op/update/update.c has it. */
 int k_accumulate(void *stream, const struct k_table *a, const void *place, int wide, int level,
                  int all);
 /* p: results, values: factor times those. */
@@ -310,8 +311,8 @@ struct k_averaging {
 };
 int k_average(void *stream, const struct k_table *a, const struct k_averaging *how);
 
-/* p: tensors; for the norms, those of which decay is added
- * to the second ones, which are multiplied by *scale. */
+/* p: gradients of any float type; for the norms, weights, of which decay is added to the gradients
+ * behind them, which are multiplied by *scale. */
 enum k_bundle_kind { K_SQUARES, K_MAX_ABS, K_NORMS };
 /* part: a number for each block, two for norms. */
 int k_bundle_parts(void *stream, enum k_bundle_kind kind, const struct k_table *a,

@@ -51,6 +51,11 @@ bool kernel_takes_bf16(const struct kernel *k, bool output, int i)
 	return (output ? k->bf16_out : k->bf16_in) >> (i < 31 ? i : 31) & 1;
 }
 
+bool kernel_takes_narrow(const struct kernel *k, const struct node *n, int i)
+{
+	return k->takes_narrow && k->takes_narrow(n, i);
+}
+
 static int64_t elements(const struct tensor *t)
 {
 	return t->view == NONE ? layout_elements(&t->layout) : shape_count(&t->shape);

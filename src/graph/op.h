@@ -99,10 +99,17 @@ struct kernel {
 	 * f32, and the pass that chooses types (pass/precision.h) puts casts where tensors differ. */
 	unsigned bf16_in, bf16_out;
 	enum kernel_bf16 bf16;
+	/* Optional, of gradients of params, which are f32 but where all agree. Whether in[i] may be of
+	 * 16 bits beside f32; whether out[i] is made in 16 bits and then cast, so that a kernel that
+	 * reads it may as well do so. */
+	bool (*takes_narrow)(const struct node *n, int i);
+	bool (*makes_narrow)(const struct node *n, int i);
 };
 
 /* Whether the kernel takes in[i] (out[i], if output) as bf16. */
 bool kernel_takes_bf16(const struct kernel *k, bool output, int i);
+/* Whether n's kernel takes in[i], a gradient, in 16 bits. */
+bool kernel_takes_narrow(const struct kernel *k, const struct node *n, int i);
 
 /* Elements of the tensor's buffer, padding included (its layout is final); of a view its own. */
 int64_t kplan_in_elements(const struct kplan *k, int i);

@@ -337,6 +337,8 @@ static int check_types(const struct graph *g, const struct node *n)
 		           takes = kernel_takes_bf16(k, output, output ? i - n->nin : i);
 		const tid t = output ? n->out[i - n->nin] : n->in[i];
 		const bool is = t != NONE && dtype_is_16bit(g->tensor[t]->dtype);
+		if (is && !output && kernel_takes_narrow(k, n, i))
+			continue;
 		if (is && !takes && g->tensor[graph_root(g, t)]->use != STATE_COPY)
 			BAD_NODE(n, "its kernel does not take 16 bits there");
 		narrow += is;

@@ -503,7 +503,7 @@ static const struct op conv_grad_weight = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = conv_grad_weight_reference },
 		[BACKEND_CPU] = CONV_CPU(conv_grad_weight, 0, NULL),
-		CONV_CUDA(conv_grad_weight, 3, 0)
+		CONV_CUDA(conv_grad_weight, 3, 0, .makes_narrow = conv_makes_narrow)
 	},
 	.samples = grad_weight_samples,
 };

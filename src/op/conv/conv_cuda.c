@@ -16,8 +16,9 @@
  * would save that, and hold 0.3 GB more from forward to backward.
  *
  * In 16 bits all three tensors have 16 bits, since cuDNN's single operations read and write one
- * type. Results that are wanted in float32, such as gradients to weights, are computed in the
- * workspace and cast. */
+ * type: 9.19 has no engine for gradients to weights in float32, compiled or not. Results that are
+ * wanted in float32 are computed in the workspace and cast; gradients to weights are only where
+ * another reader than the update wants them so (pass/precision.c). */
 #include "op/conv/conv_cuda.h"
 
 #include "backend/cuda/cudnn.h"
@@ -128,6 +129,12 @@ bool conv_cuda_in_place(const struct tensor *t)
 	const int64_t pack = 16 / (int64_t)dtype_size(t->dtype);
 	return t->view == NONE || (layout_rows(&t->layout, &t->shape, &rows) &&
 	                           rows.stride % pack == 0 && t->view_at % pack == 0);
+}
+
+bool conv_makes_narrow(const struct node *n, int i)
+{
+	const struct conv_attr *at = n->attr;
+	return i == 0 && at->groups <= 1;
 }
 
 int conv_cuda_windows(struct cudnn_plan **out, const struct cudnn *library, struct wisdom *w,

@@ -17,6 +17,10 @@ int conv_grad_weight_cuda_plan(struct kplan *k);
 int conv_cuda_run(const struct kplan *k, const struct kargs *a);        /* all three */
 void conv_cuda_free(struct kplan *k);
 
+/* Whether out[i] is made in 16 bits, where the inputs have them, whatever type it has: the gradient
+ * of the weights. Those of groups are sums of float32, by a kernel of ours. */
+bool conv_makes_narrow(const struct node *n, int i);
+
 /* Whether an engine that cuDNN compiles can read or write a tensor where it is: a window of a wider
  * buffer has to begin at a multiple of 16 bytes in each pixel. */
 bool conv_cuda_in_place(const struct tensor *t);
@@ -26,10 +30,11 @@ bool conv_cuda_in_place(const struct tensor *t);
 int conv_cuda_windows(struct cudnn_plan **out, const struct cudnn *library, struct wisdom *w,
                       const struct cudnn_conv *v, size_t saved);
 
-/* in_, out_: which inputs and outputs may be windows. */
-#define CONV_CUDA(name, in_, out_)                                                      \
+/* in_, out_: which inputs and outputs may be windows; more: further members. */
+#define CONV_CUDA(name, in_, out_, ...)                                                 \
 	CUDA_KERNEL(.layouts = KL_NATIVE, .plan = name##_cuda_plan, .run = conv_cuda_run,   \
 	            .free = conv_cuda_free,                                                 \
-	            .slice_in = in_, .slice_out = out_, .bf16_in = 3, .bf16_out = 1, .bf16 = KB_FASTER)
+	            .slice_in = in_, .slice_out = out_, .bf16_in = 3, .bf16_out = 1,            \
+	            .bf16 = KB_FASTER, __VA_ARGS__)
 
 #endif

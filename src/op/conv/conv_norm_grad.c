@@ -13,6 +13,7 @@
  * separate ones are measured to be faster (conv_way.h). */
 #include "backend/plan_env.h"
 #include "base/err.h"
+#include "op/conv/conv_cuda.h"
 #include "op/conv/conv_fused.h"
 #include "op/conv/conv_shape.h"
 #include "op/conv/conv_normed.h"
@@ -375,7 +376,7 @@ static const struct op op_norm_conv_grad_weight = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = conv_normed_reference_plan,
 			.run = weight_reference },
 		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = weight_plan, .run = weight_run, .free = grad_free,
-		            .slice_in = 1,
+		            .slice_in = 1, .makes_narrow = conv_makes_narrow,
 		            .bf16_in = 3, .bf16_out = 1, .bf16 = KB_FASTER)
 	},
 	.samples = weight_samples,

@@ -36,6 +36,11 @@ int bundle_groups(const struct node *n, struct bundle_form f)
 	return n->nin > f.head + f.copy_of.n ? (n->nin - f.head - f.copy_of.n) / f.in : 0;
 }
 
+bool bundle_is_gradient(const struct node *n, struct bundle_form f, int i)
+{
+	return i >= f.head && i < n->nin - f.copy_of.n && (i - f.head) % f.in == f.gradient;
+}
+
 int bundle_copy_in(const struct node *n, struct bundle_form f, int i)
 {
 	return n->nin - f.copy_of.n + i;

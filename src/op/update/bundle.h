@@ -16,6 +16,8 @@ struct bundle_form {
 	const char *const *member;   /* what the inputs of a group are, for messages */
 	struct ints copy_of;         /* behind the groups: for each copy of a first output the group
 	                              * that it is of, in order */
+	int gradient;                /* the member that may be of 16 bits on a GPU, if the kernel says
+	                              * that any may (takes_narrow in graph/op.h) */
 };
 
 /* Copies of new weights in another type or layout, which follow all groups, as inputs and as
@@ -30,6 +32,9 @@ int bundle_check(struct graph *g, const struct node *n, struct bundle_form f);
 /* KL_CHOOSE: all members of a group get the layout that its first member has, else one that any
  * has, else row-major; the head is row-major. Zero must stay zero: padding is walked too. */
 int bundle_choose(struct kplan *k, struct bundle_form f, struct layout *in, struct layout *out);
+
+/* Whether input i is the gradient of a group. */
+bool bundle_is_gradient(const struct node *n, struct bundle_form f, int i);
 
 /* Which input (output) copy i is. */
 int bundle_copy_in(const struct node *n, struct bundle_form f, int i);

@@ -13,6 +13,7 @@
 struct bundle_cuda {
 	int n;
 	int64_t *count;              /* n: elements, padding included */
+	enum dtype *type;            /* n: of the gradient */
 	int64_t blocks;
 };
 
@@ -26,8 +27,11 @@ int bundle_cuda_plan(struct kplan *k, struct bundle_form f)
 	struct bundle_cuda *b = k->state = ARENA_NEW(k->arena, struct bundle_cuda);
 	b->n = bundle_groups(k->n, f);
 	b->count = ARENA_ARRAY(k->arena, int64_t, b->n);
+	b->type = ARENA_ARRAY(k->arena, enum dtype, b->n);
 	for (int t = 0; t < b->n; t++) {
-		b->count[t] = kplan_in_elements(k, f.head + t * f.in);
+		const int first = f.head + t * f.in;
+		b->count[t] = kplan_in_elements(k, first);
+		b->type[t] = graph_t(k->g, k->n->in[first + f.gradient])->dtype;
 		b->blocks += blocks_of(b->count[t]);
 	}
 	if (b->blocks > INT32_MAX / 2)
@@ -52,6 +56,7 @@ int bundle_cuda_run(const struct kplan *k, const struct kargs *a, const struct b
 		for (; table.n < most && group + table.n < b->n; table.n++) {
 			const int64_t count = b->count[group + table.n];
 			table.count[table.n] = count;
+			table.type[table.n] = (unsigned char)b->type[group + table.n];
 			table.first[table.n + 1] = table.first[table.n] + (int)blocks_of(count);
 			how->fill(k, a, &table, table.n, group + table.n);
 		}

@@ -15,7 +15,7 @@ int bundle_cuda_plan(struct kplan *k, struct bundle_form f);
 int64_t bundle_cuda_blocks(const struct kplan *k);
 
 /* Calls fill(k, a, table, row, t) for each group t, which sets what the table's row holds besides
- * counts, and launch for each full
+ * counts and types, and launch for each full
  * table: it begins with group `group`, before which there are `block` blocks. */
 struct bundle_launch {
 	void (*fill)(const struct kplan *k, const struct kargs *a, struct k_table *table,

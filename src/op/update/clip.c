@@ -189,6 +189,11 @@ static int sum_squares_cuda_plan(struct kplan *k)
 	return 0;
 }
 
+static bool squares_takes_narrow(const struct node *n, int i)
+{
+	return bundle_is_gradient(n, squares_form, i);
+}
+
 static void squares_fill(const struct kplan *k, const struct kargs *a, struct k_table *table,
                          int row, int t)
 {
@@ -252,7 +257,7 @@ static const struct op op_sum_squares = {
 		                  .plan = sum_squares_plan, .run = sum_squares_cpu },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = sum_squares_choose,
 		            .plan = sum_squares_cuda_plan,
-		            .run = sum_squares_cuda)
+		            .run = sum_squares_cuda, .takes_narrow = squares_takes_narrow)
 	},
 	.samples = sum_squares_samples,
 };

@@ -85,20 +85,20 @@ struct bundle_form sgd_form(const struct node *n)
 {
 	const struct sgd_attr *at = n->attr;
 	bool v = at->momentum > 0;
-	return (struct bundle_form){ DESCENT_HEAD, 2 + v, 1 + v, sgd_member, at->each.copy_of };
+	return (struct bundle_form){ DESCENT_HEAD, 2 + v, 1 + v, sgd_member, at->each.copy_of, G };
 }
 
 struct bundle_form adam_form(const struct node *n)
 {
 	return (struct bundle_form){ DESCENT_HEAD, 4, 3, adam_member,
-		((const struct each_attr *)n->attr)->copy_of };
+		((const struct each_attr *)n->attr)->copy_of, G };
 }
 
 struct bundle_form rmsprop_form(const struct node *n)
 {
 	const struct rmsprop_attr *at = n->attr;
 	bool b = at->momentum > 0;
-	return (struct bundle_form){ DESCENT_HEAD, 3 + b, 2 + b, rmsprop_member, at->each.copy_of };
+	return (struct bundle_form){ DESCENT_HEAD, 3 + b, 2 + b, rmsprop_member, at->each.copy_of, G };
 }
 
 bool descent_form(const struct node *n, struct bundle_form *f)
@@ -379,7 +379,7 @@ static const struct op op_sgd = {
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = sgd_choose, .plan = sgd_plan,
 		                  .run = sgd_cpu },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = sgd_choose, .plan = sgd_cuda_plan,
-		            .run = sgd_cuda)
+		            .run = sgd_cuda, .takes_narrow = sgd_takes_narrow)
 	},
 	.samples = sgd_samples,
 };
@@ -397,7 +397,7 @@ static const struct op op_adam = {
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = adam_choose, .plan = adam_plan,
 		                  .run = adam_cpu },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = adam_choose, .plan = adam_cuda_plan,
-		            .run = adam_cuda)
+		            .run = adam_cuda, .takes_narrow = adam_takes_narrow)
 	},
 	.samples = adam_samples,
 };
@@ -415,7 +415,7 @@ static const struct op op_rmsprop = {
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = rmsprop_choose, .plan = rmsprop_plan,
 		                  .run = rmsprop_cpu },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = rmsprop_choose, .plan = rmsprop_cuda_plan,
-		            .run = rmsprop_cuda)
+		            .run = rmsprop_cuda, .takes_narrow = rmsprop_takes_narrow)
 	},
 	.samples = rmsprop_samples,
 };

@@ -15,10 +15,13 @@ struct bundle_form rmsprop_form(const struct node *n);
 bool descent_form(const struct node *n, struct bundle_form *f);
 
 /* On the GPU; there only in a build with CUDA. */
+bool sgd_takes_narrow(const struct node *n, int i);
 int sgd_cuda_plan(struct kplan *k);
 int sgd_cuda(const struct kplan *k, const struct kargs *a);
+bool adam_takes_narrow(const struct node *n, int i);
 int adam_cuda_plan(struct kplan *k);
 int adam_cuda(const struct kplan *k, const struct kargs *a);
+bool rmsprop_takes_narrow(const struct node *n, int i);
 int rmsprop_cuda_plan(struct kplan *k);
 int rmsprop_cuda(const struct kplan *k, const struct kargs *a);
 

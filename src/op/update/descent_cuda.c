@@ -95,6 +95,11 @@ static int sgd_launch(const struct kplan *k, const struct kargs *a, const struct
 	                                  &d, table, NULL));
 }
 
+bool sgd_takes_narrow(const struct node *n, int i)
+{
+	return bundle_is_gradient(n, sgd_form(n), i);
+}
+
 int sgd_cuda_plan(struct kplan *k)
 {
 	return check_copies(k, sgd_form(k->n));
@@ -124,6 +129,11 @@ static int adam_launch(const struct kplan *k, const struct kargs *a, const struc
 	d.one_less_beta2 = (float)(1 - at->beta2);
 	d.eps = (float)at->eps;
 	return cuda_launched(k, k_descend(cuda_stream(k->dev), K_ADAM, &d, table, a->ws));
+}
+
+bool adam_takes_narrow(const struct node *n, int i)
+{
+	return bundle_is_gradient(n, adam_form(n), i);
 }
 
 int adam_cuda_plan(struct kplan *k)
@@ -166,6 +176,11 @@ static int rmsprop_launch(const struct kplan *k, const struct kargs *a, const st
 	d.momentum = (float)at->momentum;
 	return cuda_launched(k, k_descend(cuda_stream(k->dev), rmsprop_states(k) > 1 ?
 	                                  K_RMSPROP_MOMENTUM : K_RMSPROP, &d, table, NULL));
+}
+
+bool rmsprop_takes_narrow(const struct node *n, int i)
+{
+	return bundle_is_gradient(n, rmsprop_form(n), i);
 }
 
 int rmsprop_cuda_plan(struct kplan *k)

@@ -240,6 +240,11 @@ static int max_abs_cuda_plan(struct kplan *k)
 	return 0;
 }
 
+static bool max_takes_narrow(const struct node *n, int i)
+{
+	return bundle_is_gradient(n, max_form, i);
+}
+
 static void max_fill(const struct kplan *k, const struct kargs *a, struct k_table *table,
                      int row, int t)
 {
@@ -330,7 +335,7 @@ static const struct op op_max_abs = {
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = max_abs_choose, .plan = max_abs_plan,
 		                  .run = max_abs_cpu },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = max_abs_choose, .plan = max_abs_cuda_plan,
-		            .run = max_abs_cuda)
+		            .run = max_abs_cuda, .takes_narrow = max_takes_narrow)
 	},
 	.samples = max_abs_samples,
 };

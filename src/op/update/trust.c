@@ -50,7 +50,7 @@ static const struct field trust_ratio_fields[] = {
 };
 
 static const char *const norms_member[] = { "first tensor", "second tensor" };
-static const struct bundle_form norms_form = { 1, 2, 0, norms_member };
+static const struct bundle_form norms_form = { 1, 2, 0, norms_member, .gradient = 1 };
 
 /* --- shape --- */
 
@@ -167,6 +167,11 @@ static int norms_cuda_plan(struct kplan *k)
 	return 0;
 }
 
+static bool norms_takes_narrow(const struct node *n, int i)
+{
+	return bundle_is_gradient(n, norms_form, i);
+}
+
 static void norms_fill(const struct kplan *k, const struct kargs *a, struct k_table *table,
                        int row, int t)
 {
@@ -258,7 +263,7 @@ static const struct op op_norms = {
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = norms_choose, .plan = norms_plan,
 		                  .run = norms_cpu },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = norms_choose, .plan = norms_cuda_plan,
-		            .run = norms_cuda)
+		            .run = norms_cuda, .takes_narrow = norms_takes_narrow)
 	},
 	.samples = norms_samples,
 };

@@ -44,7 +44,7 @@ static const struct field accumulate_fields[] = {
 };
 
 static const char *const sum_member[] = { "accumulator", "gradient" };
-static const struct bundle_form sum_form = { 1, 2, 1, sum_member };
+static const struct bundle_form sum_form = { 1, 2, 1, sum_member, .gradient = 1 };
 
 /* --- shape --- */
 
@@ -167,6 +167,11 @@ static int accumulate_cuda_plan(struct kplan *k)
 	return bundle_cuda_plan(k, sum_form);
 }
 
+static bool sum_takes_narrow(const struct node *n, int i)
+{
+	return bundle_is_gradient(n, sum_form, i);
+}
+
 static void accumulate_fill(const struct kplan *k, const struct kargs *a, struct k_table *table,
                             int row, int t)
 {
@@ -228,7 +233,7 @@ static const struct op op_accumulate = {
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = accumulate_choose,
 		                  .plan = accumulate_plan, .run = accumulate_cpu },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = accumulate_choose, .plan = accumulate_cuda_plan,
-		            .run = accumulate_cuda)
+		            .run = accumulate_cuda, .takes_narrow = sum_takes_narrow)
 	},
 	.samples = accumulate_samples,
 };
