@@ -177,12 +177,29 @@ template <int KIND> static __device__ __forceinline__ float step(const k_descent
 	}
 }
 
-template <int KIND, int N>
-__global__ void descend(k_descent d, rows<N> a, const float *bias)
+/* Adam's 1 / (1 - beta1^t) and 1 / sqrt(1 - beta2^t), for all threads of the block, from the
+ * logarithms of the betas. Each block computes them anew, in less than a microsecond (predicted)
+ * while other blocks wait for memory; a kernel of its own before each bundle, of which a step has
+ * up to 16, would take 3 each. */
+static __device__ __forceinline__ void correct_bias(const k_descent &d, float *bias)
+{
+	if (threadIdx.x == 0) {
+		const double t = 1 + (d.wide ? (double)*(const int64_t *)d.step :
+		                      (double)*(const int32_t *)d.step);
+		bias[0] = (float)(-1 / expm1(t * d.log_beta1));
+		bias[1] = (float)(1 / sqrt(-expm1(t * d.log_beta2)));
+	}
+	__syncthreads();
+}
+
+template <int KIND, int N> __global__ void descend(k_descent d, rows<N> a)
 {
 	constexpr int STATES = KIND == K_SGD ? 0 : KIND == K_SGD_MOMENTUM || KIND == K_RMSPROP ? 1 : 2;
+	__shared__ float bias[2];
 	if (d.apply && *d.apply == 0)
 		return;
+	if (KIND == K_ADAM)
+		correct_bias(d, bias);
 	const piece p = find_piece(a);
 	coefficients c = coefficients_of(d, a.decay[p.t], a.factor[p.t], p.t);
 	float inside = 1;
@@ -216,41 +233,26 @@ __global__ void descend(k_descent d, rows<N> a, const float *bias)
 		});
 }
 
-/* 1 / (1 - beta1^t) and 1 / sqrt(1 - beta2^t). */
-__global__ void adam_bias(const void *step, int wide, double beta1, double beta2, float *bias)
-{
-	const double t = 1 + (wide ? (double)*(const int64_t *)step : (double)*(const int32_t *)step);
-	bias[0] = (float)(1 / (1 - pow(beta1, t)));
-	bias[1] = (float)(1 / sqrt(1 - pow(beta2, t)));
-}
-
-int k_adam_bias(void *stream, const void *step, int wide, double beta1, double beta2, float *bias)
-{
-	LAUNCH(adam_bias, 1, 1, 0, stream, step, wide, beta1, beta2, bias);
-	return cudaGetLastError();
-}
-
 template <int KIND, int N>
-static void descend_with(void *stream, const k_descent &d, const rows<N> &a, const float *bias)
+static void descend_with(void *stream, const k_descent &d, const rows<N> &a)
 {
-	LAUNCH((descend<KIND, N>), a.first[a.n], THREADS, 0, stream, d, a, bias);
+	LAUNCH((descend<KIND, N>), a.first[a.n], THREADS, 0, stream, d, a);
 }
 
-template <int KIND>
-static int descend_by(void *stream, const k_descent *d, const k_table *a, const float *bias)
+template <int KIND> static int descend_by(void *stream, const k_descent *d, const k_table *a)
 {
-	return tabled(a, [&](const auto &table) { descend_with<KIND>(stream, *d, table, bias); });
+	return tabled(a, [&](const auto &table) { descend_with<KIND>(stream, *d, table); });
 }
 
 int k_descend(void *stream, enum k_descent_kind kind, const struct k_descent *d,
-              const struct k_table *a, const float *bias)
+              const struct k_table *a)
 {
 	switch (kind) {
-	case K_SGD: return descend_by<K_SGD>(stream, d, a, bias);
-	case K_SGD_MOMENTUM: return descend_by<K_SGD_MOMENTUM>(stream, d, a, bias);
-	case K_ADAM: return descend_by<K_ADAM>(stream, d, a, bias);
-	case K_RMSPROP: return descend_by<K_RMSPROP>(stream, d, a, bias);
-	default: return descend_by<K_RMSPROP_MOMENTUM>(stream, d, a, bias);
+	case K_SGD: return descend_by<K_SGD>(stream, d, a);
+	case K_SGD_MOMENTUM: return descend_by<K_SGD_MOMENTUM>(stream, d, a);
+	case K_ADAM: return descend_by<K_ADAM>(stream, d, a);
+	case K_RMSPROP: return descend_by<K_RMSPROP>(stream, d, a);
+	default: return descend_by<K_RMSPROP_MOMENTUM>(stream, d, a);
 	}
 }
 

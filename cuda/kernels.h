@@ -285,12 +285,13 @@ struct k_descent {
 	int decoupled, direction, nesterov, rate_inside, eps_inside;
 	int copy_type;
 	float momentum, one_less_beta1, beta2, one_less_beta2, eps;
+	const void *step;                                /* adam: on the device; wide: int64, else
+	                                                  * int32 */
+	int wide;
+	double log_beta1, log_beta2;
 };
-/* bias: two numbers for adam. */
 int k_descend(void *stream, enum k_descent_kind kind, const struct k_descent *d,
-              const struct k_table *a, const float *bias);
-/* wide: the step is int64, else int32. */
-int k_adam_bias(void *stream, const void *step, int wide, double beta1, double beta2, float *bias);
+              const struct k_table *a);
 /* p: accumulators, gradients of any float type. As op/update/update.c has it. */
 int k_accumulate(void *stream, const struct k_table *a, const void *place, int wide, int level,
                  int all);

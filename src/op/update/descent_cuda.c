@@ -2,6 +2,8 @@
  *
  * The optimizers' updates on the GPU: one launch for hundreds of parameters. Numbers that differ
  * from step to step are read on the device. */
+#include <math.h>
+
 #include "base/err.h"
 #include "op/lib/cuda.h"
 #include "op/update/bundle_cuda.h"
@@ -92,7 +94,7 @@ static int sgd_launch(const struct kplan *k, const struct kargs *a, const struct
 	d.nesterov = at->nesterov;
 	d.rate_inside = at->rate_inside;
 	return cuda_launched(k, k_descend(cuda_stream(k->dev), sgd_states(k) ? K_SGD_MOMENTUM : K_SGD,
-	                                  &d, table, NULL));
+	                                  &d, table));
 }
 
 bool sgd_takes_narrow(const struct node *n, int i)
@@ -128,7 +130,11 @@ static int adam_launch(const struct kplan *k, const struct kargs *a, const struc
 	d.beta2 = (float)at->beta2;
 	d.one_less_beta2 = (float)(1 - at->beta2);
 	d.eps = (float)at->eps;
-	return cuda_launched(k, k_descend(cuda_stream(k->dev), K_ADAM, &d, table, a->ws));
+	d.step = a->in[DESCENT_STEP];
+	d.wide = cuda_wide(k, DESCENT_STEP);
+	d.log_beta1 = log(at->beta1);        /* of 0: no correction, as it should be */
+	d.log_beta2 = log(at->beta2);
+	return cuda_launched(k, k_descend(cuda_stream(k->dev), K_ADAM, &d, table));
 }
 
 bool adam_takes_narrow(const struct node *n, int i)
@@ -138,15 +144,11 @@ bool adam_takes_narrow(const struct node *n, int i)
 
 int adam_cuda_plan(struct kplan *k)
 {
-	k->ws_bytes = 2 * sizeof(float);
 	return check_copies(k, adam_form(k->n));
 }
 
 int adam_cuda(const struct kplan *k, const struct kargs *a)
 {
-	const struct adam_attr *at = k->n->attr;
-	TRY(cuda_launched(k, k_adam_bias(cuda_stream(k->dev), a->in[DESCENT_STEP],
-	                                 cuda_wide(k, DESCENT_STEP), at->beta1, at->beta2, a->ws)));
 	return bundle_cuda_run(k, a, &(struct bundle_launch){ adam_fill, adam_launch });
 }
 
@@ -175,7 +177,7 @@ static int rmsprop_launch(const struct kplan *k, const struct kargs *a, const st
 	d.eps_inside = at->eps_inside;
 	d.momentum = (float)at->momentum;
 	return cuda_launched(k, k_descend(cuda_stream(k->dev), rmsprop_states(k) > 1 ?
-	                                  K_RMSPROP_MOMENTUM : K_RMSPROP, &d, table, NULL));
+	                                  K_RMSPROP_MOMENTUM : K_RMSPROP, &d, table));
 }
 
 bool rmsprop_takes_narrow(const struct node *n, int i)
