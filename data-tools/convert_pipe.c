@@ -14,7 +14,8 @@
 
 #define UNIT ((int64_t)4 << 20)        /* raw bytes of a unit, about */
 #define PIECEWISE ((int64_t)8 << 20)   /* a sample that is larger is several units */
-#define LARGE ((int64_t)64 << 20)      /* the most of a sample in a unit that was thought smaller */
+#define LARGE ((int64_t)64 << 20)      /* the most of a sample in a unit that was thought smaller,
+                                        * or whose file is read as a whole anyway */
 #define SAMPLES_MOST 1024              /* in a unit */
 
 struct unit {
@@ -326,7 +327,7 @@ static int open_pipe(struct pipe *p)
 	const struct conversion *c = p->c;
 	const struct shape shape[2] = { c->info.input.shape, c->info.target.shape };
 	const bool whole = side_is_whole(c->input) || (c->target && side_is_whole(c->target));
-	p->piecewise = !whole && sample_bytes(&c->info, shape) > PIECEWISE;
+	p->piecewise = sample_bytes(&c->info, shape) > (whole ? LARGE : PIECEWISE);
 	p->apart = side_is_apart(c->input, p->piecewise) &&
 	           (!c->target || side_is_apart(c->target, p->piecewise));
 	p->nunits = p->o->threads + 2;      /* one is read, another one written */

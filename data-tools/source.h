@@ -50,7 +50,7 @@ struct source_format {
 	bool rows;                           /* a file's first axis counts samples, whatever it is */
 	bool folder;                         /* a file of the format may be a folder */
 	bool apart;                          /* threads may each read a source of their own at once */
-	bool whole;                          /* opening a file reads all of it */
+	bool whole;                          /* opening a file that is not large reads all of it */
 	bool ends;                           /* its reader, which is ours, comes to an end */
 };
 
@@ -100,12 +100,5 @@ void source_copy_rows(const struct source *s, const void *data, int64_t first, i
 /* Whether an array of that shape and element size is within `have` bytes: headers promise
  * anything. */
 bool source_fits(const struct shape *shape, size_t size, size_t have);
-/* The shape and the names of axes of a picture: (height, width), with several pages (depth,
- * height, width), with several channels these last. */
-void source_picture_shape(struct source *s, int64_t pages, int64_t height, int64_t width,
-                          int64_t channels);
-/* Of a picture of 2 or 4 channels of integers without sign, whose last is transparency: takes it
- * out, if it has its largest value everywhere. */
-void source_drop_opaque(struct source *s, void *values);
 
 #endif

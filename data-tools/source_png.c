@@ -3,7 +3,9 @@
  * PNG pictures by libpng: (height, width) of grey ones, (height, width, 3) of coloured ones, 8 or
  * 16 bits. Fewer bits of grey become 8 and a palette its colours; "FILE.png:index" is the numbers
  * in the palette, as masks have them. A channel of transparency that is opaque everywhere is left
- * out. */
+ * out. The rows are decoded in their order: an earlier one needs all before it again. Of an
+ * interlaced picture each row is complete with the last byte of the file, so that its rows are kept
+ * in memory. */
 #include <png.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -12,17 +14,20 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "source.h"
+#include "pixels.h"
 
 #define DEFLATED_MOST 1040       /* deflate packs no more than 1032 : 1 */
 
 struct handle {
+	struct pixels pixels;
 	FILE *file;
 	png_struct *png;
 	png_info *info;
+	bool index;                  /* the numbers in the palette are wanted */
+	int passes;                  /* 1 unless it is interlaced */
+	size_t row;                  /* bytes */
+	int64_t height, at;          /* the row that is next */
 	char why[80];                /* what libpng has said */
-	uint8_t *values;
-	png_byte **row;
 };
 
 static _Noreturn void on_error(png_struct *png, const char *text)
@@ -37,8 +42,9 @@ static void on_warning(png_struct *png, const char *text)
 }
 
 /* A palette's numbers as bytes, or its colours; grey as 8 or 16 bits. */
-static void set_values(struct handle *h, bool index)
+static void set_values(struct handle *h)
 {
+	const bool index = h->index;
 	const int colour = png_get_color_type(h->png, h->info);
 	if (colour == PNG_COLOR_TYPE_PALETTE && index)
 		png_set_packing(h->png);
@@ -50,31 +56,12 @@ static void set_values(struct handle *h, bool index)
 		png_set_tRNS_to_alpha(h->png);
 	if (png_get_bit_depth(h->png, h->info) == 16)
 		png_set_swap(h->png);
-	png_set_interlace_handling(h->png);
+	h->passes = png_set_interlace_handling(h->png);
 	png_read_update_info(h->png, h->info);
 }
 
-static int take_shape(struct source *s)
-{
-	struct handle *h = s->handle;
-	const int64_t height = png_get_image_height(h->png, h->info),
-	              width = png_get_image_width(h->png, h->info),
-	              row = (int64_t)png_get_rowbytes(h->png, h->info);
-	struct stat st;
-	s->dtype = png_get_bit_depth(h->png, h->info) == 16 ? DTYPE_U16 : DTYPE_U8;
-	source_picture_shape(s, 1, height, width, png_get_channels(h->png, h->info));
-	if (fstat(fileno(h->file), &st) != 0 || row > INT64_MAX / height ||
-	    row * height / DEFLATED_MOST > st.st_size)
-		return source_bad(s, "damaged: impossible size");
-	h->values = mem_calloc((size_t)height, (size_t)row);
-	h->row = mem_calloc((size_t)height, sizeof *h->row);
-	for (int64_t y = 0; y < height; y++)
-		h->row[y] = h->values + y * row;
-	return 0;
-}
-
 /* Up to the first value. An error of libpng's ends the call here. */
-static int begin(struct source *s, bool index)
+static int read_head(struct source *s)
 {
 	struct handle *h = s->handle;
 	if (setjmp(png_jmpbuf(h->png)))
@@ -82,20 +69,80 @@ static int begin(struct source *s, bool index)
 	png_set_user_limits(h->png, 1 << 24, 1 << 24);
 	png_init_io(h->png, h->file);
 	png_read_info(h->png, h->info);
-	if (index && png_get_color_type(h->png, h->info) != PNG_COLOR_TYPE_PALETTE)
+	if (h->index && png_get_color_type(h->png, h->info) != PNG_COLOR_TYPE_PALETTE)
 		return source_bad(s, "a picture without a palette has no 'index'");
-	set_values(h, index);
+	set_values(h);
 	return 0;
 }
 
-static int decode(struct source *s)
+static int begin(struct source *s)
 {
 	struct handle *h = s->handle;
-	if (setjmp(png_jmpbuf(h->png)))
+	int rc;
+	png_destroy_read_struct(&h->png, &h->info, NULL);
+	rewind(h->file);
+	h->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, h, on_error, on_warning);
+	h->info = h->png ? png_create_info_struct(h->png) : NULL;
+	rc = h->info ? read_head(s) : ERR(E_NOMEM, NULL, "no memory for a picture");
+	h->at = rc == 0 ? 0 : INT64_MAX;
+	return rc;
+}
+
+/* The rows' room was found for the picture that was opened. */
+static int begin_again(struct source *s)
+{
+	struct handle *h = s->handle;
+	const int passes = h->passes;
+	TRY(begin(s));
+	if (png_get_image_height(h->png, h->info) == h->height &&
+	    png_get_rowbytes(h->png, h->info) == h->row && h->passes == passes)
+		return 0;
+	return ERR(E_IO, NULL, "'%s' was changed while it was in use", s->path);
+}
+
+static int decode_on(struct source *s, int64_t first, int64_t n, uint8_t *out)
+{
+	struct handle *h = s->handle;
+	if (setjmp(png_jmpbuf(h->png))) {
+		h->at = INT64_MAX;
 		return source_bad(s, h->why);
-	png_read_image(h->png, h->row);
-	png_read_end(h->png, NULL);
+	}
+	for (; h->at < first; h->at++)
+		png_read_row(h->png, NULL, NULL);
+	for (int pass = 0; pass < h->passes; pass++)
+		for (int64_t y = 0; y < n; y++)
+			png_read_row(h->png, out + (size_t)y * h->row, NULL);
+	h->at = first + n;
+	if (h->at == h->height)
+		png_read_end(h->png, NULL);
 	return 0;
+}
+
+static int decode(struct source *s, int64_t first, int64_t n, uint8_t *out)
+{
+	const struct handle *h = s->handle;
+	if (first < h->at)
+		TRY(begin_again(s));
+	return decode_on(s, first, n, out);
+}
+
+static int open_pixels(struct source *s)
+{
+	struct handle *h = s->handle;
+	const int64_t extent[] = { 1, png_get_image_height(h->png, h->info),
+	                          png_get_image_width(h->png, h->info),
+	                          png_get_channels(h->png, h->info) };
+	struct stat st;
+	s->dtype = png_get_bit_depth(h->png, h->info) == 16 ? DTYPE_U16 : DTYPE_U8;
+	h->pixels.decode = decode;
+	h->height = extent[PIXELS_ROW];
+	h->row = png_get_rowbytes(h->png, h->info);
+	if (fstat(fileno(h->file), &st) != 0 || (int64_t)h->row > INT64_MAX / h->height ||
+	    (int64_t)h->row != extent[PIXELS_COLUMN] * extent[PIXELS_CHANNEL] *
+	                       (int64_t)dtype_size(s->dtype) ||
+	    (int64_t)h->row * h->height / DEFLATED_MOST > st.st_size)
+		return source_bad(s, "damaged: impossible size");
+	return pixels_open(s, extent, true, h->passes > 1);
 }
 
 static int open_png(struct source *s, const char *variable)
@@ -107,40 +154,26 @@ static int open_png(struct source *s, const char *variable)
 		return source_no_variable(s->path, variable, names, 1);
 	s->handle = h = mem_calloc(1, sizeof *h);
 	source_take_stem(s);
+	h->index = index;
 	h->file = fopen(s->path, "rb");
 	if (!h->file)
 		return ERR(E_NOINPUT, NULL, "cannot open '%s': %m", s->path);
-	h->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, h, on_error, on_warning);
-	h->info = h->png ? png_create_info_struct(h->png) : NULL;
-	if (!h->info)
-		return ERR(E_NOMEM, NULL, "no memory for a picture");
-	TRY(begin(s, index));
-	TRY(take_shape(s));
-	TRY(decode(s));
-	source_drop_opaque(s, h->values);
-	return 0;
-}
-
-static int read_png(struct source *s, int64_t first, int64_t n, void *out)
-{
-	const struct handle *h = s->handle;
-	source_copy_rows(s, h->values, first, n, out);
-	return 0;
+	TRY(begin(s));
+	return open_pixels(s);
 }
 
 static void close_png(struct source *s)
 {
 	struct handle *h = s->handle;
-	if (h->png)
-		png_destroy_read_struct(&h->png, &h->info, NULL);
+	png_destroy_read_struct(&h->png, &h->info, NULL);
 	if (h->file)
 		fclose(h->file);
-	mem_free(h->row);
-	mem_free(h->values);
+	pixels_release(&h->pixels);
 	mem_free(h);
 }
 
 static const char *const extensions[] = { ".png", ".PNG", NULL };
 
-const struct source_format source_png = { "png", extensions, open_png, read_png, close_png,
-                                         .picture = true, .apart = true, .whole = true };
+const struct source_format source_png = { "png", extensions, open_png, pixels_read, close_png,
+                                         .read_box = pixels_read_box, .picture = true,
+                                         .apart = true, .whole = true };

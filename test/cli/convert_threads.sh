@@ -120,19 +120,58 @@ assert all(abs(s[c]["mean"] - np.mean(x[0, c], dtype=np.float64)) < 1e-6 * s[c][
 P
 done
 
+# pictures by rows, strips and tiles
+has() {
+	grep -q "^#define HAVE_$1 1" "$DLX_BUILD/config.h"
+}
+tiff=''
+! has TIFF || tiff=yes
+"$python3" "$DLX_SOURCE/test/cli/large_samples.py" big "$n" || fail 'no large samples'
+for source in rows.png=last opaque.png=last ${tiff:+pages.tif=stack pages.tif=first planes.tif=last tiles.tif=stack strips.tif=stack}; do
+	path=big/${source%=*} layout=${source##*=} limit=$(form 200 600)
+	case $path in *tiles.tif) dtype=f32 ;; *) dtype='' ;; esac # the others as they are: numbers of 64 bits are no input
+	for threads in 1 2; do
+		peak $threads -i "$path" --input-layout "$layout" ${dtype:+--dtype "$dtype"}
+		[ "$peak" -lt "$limit" ] || fail "a sample in $path took $peak MiB, not less than $limit, on $threads threads"
+		echo "$path, $layout: $threads threads, $peak MiB resident"
+		mv big.dlx "big-$threads.dlx"
+	done
+	cmp big-1.dlx big-2.dlx || fail "$path depends on threads"
+	"$python3" "$DLX_SOURCE/test/cli/large_samples.py" --check big-1.dlx "$path" "$layout" "$n" || fail "$path, $layout: other values"
+done
+# an interlaced picture, whose rows have no order; columns, for which rows are decoded twice; transparency at the last point alone
+for source in interlaced.png=stack wide.png=first seen.png=last; do
+	path=big/${source%=*} layout=${source##*=}
+	expect 0 capped "$convert" -q -l 1 -j 2 -o big.dlx -i "$path" --input-layout "$layout"
+	"$python3" "$DLX_SOURCE/test/cli/large_samples.py" --check big.dlx "$path" "$layout" "$n" || fail "$path, $layout: other values"
+done
+
 # damage in them has its file and its place, wherever it is
 refused() {
 	expect 65 capped "$convert" -q -l 1 -o no.dlx -i "$2"
 	[ ! -e no.dlx ] || fail "a record of $2"
 	says err "$1"
 }
-"$python3" - <<'P' || fail 'no damage'
-import gzip, struct
+"$python3" - "$n" <<'P' || fail 'no damage'
+import gzip, large_samples, os, struct, sys
 for name in "cube.npz", "packed.npz", "cube.idx.gz", "cube.tfrecord", "packed.tfrecord":
     data = bytearray(open("big/" + name, "rb").read())
     open("big/short-" + name, "wb").write(data[:len(data) * 3 // 4])
     data[len(data) * 3 // 4] ^= 16
     open("big/hurt-" + name, "wb").write(data)
+for name in "rows.png", "strips.tif", "interlaced.png":
+    if os.path.exists("big/" + name):
+        data = bytearray(open("big/" + name, "rb").read())
+        open("big/short-" + name, "wb").write(data[:len(data) * 3 // 4])
+        data[len(data) * 3 // 4] ^= 16
+        open("big/hurt-" + name, "wb").write(data)
+if os.path.exists("big/planes.tif"):
+    high, wide, _ = large_samples.shapes(int(sys.argv[1]))["planes.tif"][1]
+    each = 2 * high * wide
+    data = open("big/planes.tif", "rb").read()
+    good, bad = (struct.pack(">3I", 8, 8 + each, 8 + 2 * each + k) for k in (0, 1000))
+    assert data.count(good) == 1
+    open("big/short-planes.tif", "wb").write(data.replace(good, bad))
 open("big/lie.idx.gz", "wb").write(gzip.compress(struct.pack(">BBBBIII", 0, 0, 8, 3, 1, 4000, 4000) + bytes(15999999), 1))
 open("big/vast.idx.gz", "wb").write(gzip.compress(struct.pack(">BBBBIII", 0, 0, 8, 3, 1, 1 << 20, 1 << 20) + bytes(1 << 20), 1))
 P
@@ -146,5 +185,13 @@ refused "'big/vast.idx.gz', 'vast': truncated: the header promises more values t
 refused 'record 0: its bytes do not have their checksum (byte 12 of the records)' 'big/hurt-cube.tfrecord:x[f32]'
 refused 'record 0: its length is beyond the end of the file (byte 0 of the records)' 'big/short-cube.tfrecord:x[f32]'
 refused "'big/short-packed.tfrecord': the compressed data is cut off at byte" 'big/short-packed.tfrecord:x[f32]'
+refused "'big/short-rows.png', 'short-rows': png: " big/short-rows.png
+refused "'big/hurt-rows.png', 'hurt-rows': png: " big/hurt-rows.png
+refused "'big/short-interlaced.png', 'short-interlaced': png: " big/short-interlaced.png
+if [ "$tiff" ]; then
+	refused "'big/short-strips.tif', 'short-strips': tiff: damaged, or not a TIFF file" big/short-strips.tif
+	refused "'big/hurt-strips.tif', 'hurt-strips': tiff: damaged: cannot read the values" big/hurt-strips.tif
+	refused "'big/short-planes.tif', 'short-planes': tiff: damaged: cannot read the values" big/short-planes.tif
+fi
 refused "'big/hurt-packed.tfrecord'" 'big/hurt-packed.tfrecord:x[f32]'
 pass

@@ -8,13 +8,20 @@ def _chunk(kind, data):
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-def png(path, width, height, values, channels=1, bits=8, palette=None):
+PASSES = ((0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2), (0, 1, 2, 2), (1, 0, 2, 1))     # of Adam7
+
+
+def png(path, width, height, values, channels=1, bits=8, palette=None, interlaced=False):
     """values: row-major, a number for each channel of a pixel; palette: a list of (r, g, b)."""
     colour = 3 if palette else {1: 0, 2: 4, 3: 2, 4: 6}[channels]
     code = {8: "B", 16: "H"}[bits]
-    row = width * channels
-    raw = b"".join(b"\0" + struct.pack(f">{row}{code}", *values[y * row : (y + 1) * row]) for y in range(height))
-    out = b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, bits, colour, 0, 0, 0))
+    rows = []
+    for y0, x0, down, right in PASSES if interlaced else ((0, 0, 1, 1),):
+        for y in range(y0, height, down):
+            row = [values[(y * width + x) * channels + c] for x in range(x0, width, right) for c in range(channels)]
+            rows.append(b"\0" * bool(row) + struct.pack(f">{len(row)}{code}", *row))
+    raw = b"".join(rows)
+    out = b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, bits, colour, 0, 0, interlaced))
     if palette:
         out += _chunk(b"PLTE", bytes(v for c in palette for v in c))
     out += _chunk(b"IDAT", zlib.compress(raw)) + _chunk(b"IEND", b"")
