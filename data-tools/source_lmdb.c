@@ -53,6 +53,7 @@ bool source_is_lmdb(const char *path)
 #include "element.h"
 
 #define VARIABLES_MOST 64
+#define TOUCHED_MOST ((size_t)32 << 20)        /* bytes of values, until the file is mapped anew */
 
 struct row {
 	size_t at, n;                /* of the key, in handle.keys */
@@ -70,6 +71,7 @@ struct handle {
 	struct row *row;
 	int64_t n;
 	size_t bytes;                /* of a value */
+	size_t touched;              /* bytes that were read since the file was mapped */
 };
 
 static int fail(const struct source *s, int rc)
@@ -358,30 +360,62 @@ static int open_lmdb(struct source *s, const char *variable)
 	return take_type(s, h);
 }
 
-static int read_row(struct source *s, int64_t i, void *out)
+/* What was read of the map stays in memory until there is another one. Pointers into it end. */
+static int map_anew(const struct source *s, struct handle *h)
 {
-	const struct handle *h = s->handle;
-	const struct row *r = &h->row[i];
-	MDB_val v;
+	h->touched = 0;
+	mdb_txn_reset(h->txn);
+	MDB(mdb_env_set_mapsize(h->env, 0));     /* 0: of the size that it has */
+	MDB(mdb_txn_renew(h->txn));
+	return 0;
+}
 
-	TRY(get_row(s, h, i, &v));
-	if (v.mv_size != h->bytes)
-		return ERR(E_DATA, NULL, "'%s': the value of key '%.*s' has %zu bytes, that of '%.*s' %zu",
-		           s->path, (int)r->n, h->keys.data + r->at, v.mv_size, (int)h->row[0].n,
-		           h->keys.data + h->row[0].at, h->bytes);
-	memcpy(out, v.mv_data, v.mv_size);
+static int get_value(const struct source *s, const struct handle *h, int64_t i, MDB_val *out)
+{
+	const struct row *r = &h->row[i];
+	TRY(get_row(s, h, i, out));
+	if (out->mv_size == h->bytes)
+		return 0;
+	return ERR(E_DATA, NULL, "'%s': the value of key '%.*s' has %zu bytes, that of '%.*s' %zu",
+	           s->path, (int)r->n, h->keys.data + r->at, out->mv_size, (int)h->row[0].n,
+	           h->keys.data + h->row[0].at, h->bytes);
+}
+
+/* A large value is not read at once, so that it is never in memory as a whole. */
+static int read_run(struct source *s, int64_t from, int64_t n, void *out)
+{
+	struct handle *h = s->handle;
+	const size_t size = dtype_size(s->dtype);
+	uint8_t *to = out;
+	for (size_t at = (size_t)from * size, left = (size_t)n * size, part; left > 0; left -= part) {
+		const size_t inside = at % h->bytes, rest = h->bytes - inside;
+		MDB_val v;
+
+		part = left < rest ? left : rest;
+		part = part < TOUCHED_MOST ? part : TOUCHED_MOST;
+		if (h->touched + part > TOUCHED_MOST)
+			TRY(map_anew(s, h));
+		TRY(get_value(s, h, (int64_t)(at / h->bytes), &v));
+		memcpy(to, (const char *)v.mv_data + inside, part);
+		h->touched += part;
+		at += part;
+		to += part;
+	}
 	if (h->as.big_endian)
-		source_swap(out, dtype_size(s->dtype), (int64_t)(h->bytes / dtype_size(s->dtype)));
+		source_swap(out, size, n);
 	return 0;
 }
 
 static int read_lmdb(struct source *s, int64_t first, int64_t n, void *out)
 {
 	const struct handle *h = s->handle;
-	const int64_t from = first < 0 ? 0 : first, count = first < 0 ? h->n : n;
-	for (int64_t i = 0; i < count; i++)
-		TRY(read_row(s, from + i, (char *)out + (size_t)i * h->bytes));
-	return 0;
+	const int64_t row = (int64_t)(h->bytes / dtype_size(s->dtype));
+	return read_run(s, first < 0 ? 0 : first * row, (first < 0 ? h->n : n) * row, out);
+}
+
+static int read_lmdb_box(struct source *s, const int64_t *start, const int64_t *count, void *out)
+{
+	return source_read_runs(s, start, count, out, read_run);
 }
 
 static void close_lmdb(struct source *s)
@@ -411,11 +445,17 @@ static int read_lmdb(struct source *s, int64_t first, int64_t n, void *out)
 	return source_bad(s, "dlx was built without liblmdb");
 }
 
+static int read_lmdb_box(struct source *s, const int64_t *start, const int64_t *count, void *out)
+{
+	return source_bad(s, "dlx was built without liblmdb");
+}
+
 static void close_lmdb(struct source *s)
 {
 }
 #endif
 
 const struct source_format source_lmdb = {
-	"lmdb", extensions, open_lmdb, read_lmdb, close_lmdb, .rows = true, .folder = true,
+	"lmdb", extensions, open_lmdb, read_lmdb, close_lmdb, .read_box = read_lmdb_box, .rows = true,
+	.folder = true,
 };

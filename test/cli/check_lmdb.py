@@ -48,6 +48,11 @@ same("declared", a, cbed)
 text, a, _ = convert("-i", "batch_train_0.db:cbed[u16,32,32]", "--input-layout", "stack")
 same("against the header", a[:, 0], cbed.view("<u2").reshape(n, 32, 32))
 
+# more than is read before the file is mapped anew
+many = rng.integers(0, 255, (700, 64, 1024), dtype=np.uint8)
+database("many.lmdb", {b"v%d" % k: many[k].tobytes() for k in range(700)})
+same("many", convert("-i", "many.lmdb:v[u8,64,1024]")[1][:, 0], many)
+
 # names that are numbers alone, of unlike lengths; the most significant byte first
 values = rng.integers(-99, 99, (120, 5)).astype(">i4")
 database("numbers", {(b"%03d" % i if i % 2 else b"%d" % i): values[i].tobytes() for i in range(120)})

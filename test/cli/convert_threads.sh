@@ -120,15 +120,18 @@ assert all(abs(s[c]["mean"] - np.mean(x[0, c], dtype=np.float64)) < 1e-6 * s[c][
 P
 done
 
-# pictures by rows, strips and tiles
+# pictures by rows, strips and tiles, the values of an LMDB database
 has() {
 	grep -q "^#define HAVE_$1 1" "$DLX_BUILD/config.h"
 }
-tiff=''
+tiff='' lmdb=''
 ! has TIFF || tiff=yes
-"$python3" "$DLX_SOURCE/test/cli/large_samples.py" big "$n" || fail 'no large samples'
-for source in rows.png=last opaque.png=last ${tiff:+pages.tif=stack pages.tif=first planes.tif=last tiles.tif=stack strips.tif=stack}; do
+! has LMDB || lmdb=$DLX_BUILD/test/cli/make_lmdb
+"$python3" "$DLX_SOURCE/test/cli/large_samples.py" big "$n" ${lmdb:+"$lmdb"} || fail 'no large samples'
+for source in rows.png=last opaque.png=last ${tiff:+pages.tif=stack pages.tif=first planes.tif=last tiles.tif=stack strips.tif=stack} \
+	${lmdb:+"large.lmdb:x[>f32,2,$n,$n,$n]=first"}; do
 	path=big/${source%=*} layout=${source##*=} limit=$(form 200 600)
+	case $path in *.lmdb:*) limit=$most ;; esac
 	case $path in *tiles.tif) dtype=f32 ;; *) dtype='' ;; esac # the others as they are: numbers of 64 bits are no input
 	for threads in 1 2; do
 		peak $threads -i "$path" --input-layout "$layout" ${dtype:+--dtype "$dtype"}
@@ -159,7 +162,7 @@ for name in "cube.npz", "packed.npz", "cube.idx.gz", "cube.tfrecord", "packed.tf
     open("big/short-" + name, "wb").write(data[:len(data) * 3 // 4])
     data[len(data) * 3 // 4] ^= 16
     open("big/hurt-" + name, "wb").write(data)
-for name in "rows.png", "strips.tif", "interlaced.png":
+for name in "rows.png", "strips.tif", "large.lmdb", "interlaced.png":
     if os.path.exists("big/" + name):
         data = bytearray(open("big/" + name, "rb").read())
         open("big/short-" + name, "wb").write(data[:len(data) * 3 // 4])
@@ -193,5 +196,6 @@ if [ "$tiff" ]; then
 	refused "'big/hurt-strips.tif', 'hurt-strips': tiff: damaged: cannot read the values" big/hurt-strips.tif
 	refused "'big/short-planes.tif', 'short-planes': tiff: damaged: cannot read the values" big/short-planes.tif
 fi
+[ ! "$lmdb" ] || refused "'big/short-large.lmdb': lmdb: it ends at byte" "big/short-large.lmdb:x[f32,2,$n,$n,$n]"
 refused "'big/hurt-packed.tfrecord'" 'big/hurt-packed.tfrecord:x[f32]'
 pass

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""large_samples.py DIR N: writes pictures with a sample of 4 to 8 * N^3 bytes each, for tests of memory; and
+"""large_samples.py DIR N [MAKE-LMDB]: writes pictures, and an LMDB database, with a sample of 4 to 8 * N^3 bytes each, for tests of memory; and
 others that are just too large to be decoded when they are opened. Value i of a sample is i modulo 8191, or 251 in one of 8 bits.
 large_samples.py --check RECORD FILE LAYOUT N: whether the record has what is in the file."""
 import os
 import struct
+import subprocess
 import sys
 import zlib
 
@@ -17,6 +18,7 @@ def shapes(n):
     wide, high = 32 * n, n * n // 16
     return {"rows.png": ("<u2", (high * 2 // 3, wide, 3)), "opaque.png": ("u1", (high, wide, 3)), "pages.tif": ("<f4", (n, n, 2 * n)),
             "planes.tif": (">u2", (high * 2 // 3, wide, 3)), "tiles.tif": ("<u4", (high, wide)), "strips.tif": ("<f4", (high, wide)),
+            "large.lmdb": (">f4", (2, n, n, n)),
             "interlaced.png": ("u1", (9216, 8192)), "wide.png": ("u1", (64, 9 << 17)), "seen.png": ("u1", (4608, 4096, 4))}
 
 
@@ -137,6 +139,14 @@ def write_pictures(folder, n):
     tiff(f"{folder}/strips.tif", "<f4", wide, high, 1, [parts("strips.tif", n, high // 4)], rows=high // 4)
 
 
+def write_lmdb(make, path, n):
+    with subprocess.Popen([make, path], stdin=subprocess.PIPE) as made:
+        made.stdin.write(struct.pack("<II", 2, 8 * n ** 3) + b"x0")
+        for v in parts("large.lmdb", n, 1):
+            made.stdin.write(v.tobytes())
+    return made.returncode
+
+
 def check(record, name, layout, n):
     import dlxrecord
     x = dlxrecord.read(record)[1][0]
@@ -150,11 +160,11 @@ def check(record, name, layout, n):
 
 def main():
     if sys.argv[1] == "--check":
-        return check(sys.argv[2], os.path.basename(sys.argv[3]), sys.argv[4], int(sys.argv[5]))
+        return check(sys.argv[2], os.path.basename(sys.argv[3]).split(":")[0], sys.argv[4], int(sys.argv[5]))
     folder, n = sys.argv[1], int(sys.argv[2])
     os.makedirs(folder, exist_ok=True)
     write_pictures(folder, n)
-    return 0
+    return write_lmdb(sys.argv[3], f"{folder}/large.lmdb", n) if len(sys.argv) > 3 else 0
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ int main(int argc, char **argv)
 
 	must(n == 0, "usage: make_lmdb PATH");
 	must(mdb_env_create(&env), "create");
-	must(mdb_env_set_mapsize(env, (size_t)1 << 28), "size");
+	must(mdb_env_set_mapsize(env, (size_t)1 << 31), "size");
 	must(mdb_env_open(env, argv[1], file ? MDB_NOSUBDIR : 0, 0600), "open");
 	must(mdb_txn_begin(env, NULL, 0, &txn), "begin");
 	must(mdb_dbi_open(txn, NULL, 0, &db), "database");
