@@ -46,6 +46,8 @@ bool source_is_lmdb(const char *path)
 #include <lmdb.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/io_reader.h"
@@ -53,6 +55,7 @@ bool source_is_lmdb(const char *path)
 #include "element.h"
 
 #define VARIABLES_MOST 64
+#define AHEAD ((size_t)1 << 17)                /* bytes that are asked of the disk at once */
 #define TOUCHED_MOST ((size_t)32 << 20)        /* bytes of values, until the file is mapped anew */
 
 struct row {
@@ -381,6 +384,20 @@ static int get_value(const struct source *s, const struct handle *h, int64_t i, 
 	           h->keys.data + h->row[0].at, h->bytes);
 }
 
+/* The library asks that no page be read ahead of its use, which suits small values. */
+static void copy_ahead(uint8_t *to, const uint8_t *from, size_t n)
+{
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	for (size_t at = 0, part; at < n; at += part) {
+		const uintptr_t start = (uintptr_t)(from + at) & ~(page - 1);
+
+		part = n - at < AHEAD ? n - at : AHEAD;
+		if (part > page)
+			madvise((void *)start, (uintptr_t)(from + at + part) - start, MADV_WILLNEED);
+		memcpy(to + at, from + at, part);
+	}
+}
+
 /* A large value is not read at once, so that it is never in memory as a whole. */
 static int read_run(struct source *s, int64_t from, int64_t n, void *out)
 {
@@ -396,7 +413,7 @@ static int read_run(struct source *s, int64_t from, int64_t n, void *out)
 		if (h->touched + part > TOUCHED_MOST)
 			TRY(map_anew(s, h));
 		TRY(get_value(s, h, (int64_t)(at / h->bytes), &v));
-		memcpy(to, (const char *)v.mv_data + inside, part);
+		copy_ahead(to, (const uint8_t *)v.mv_data + inside, part);
 		h->touched += part;
 		at += part;
 		to += part;
