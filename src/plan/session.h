@@ -63,6 +63,9 @@ struct session {
 	size_t arena_bytes, bound_bytes;                 /* what the plans need; what the arena has */
 	uint64_t arenas;                                 /* made so far */
 	size_t table_bytes;                              /* of kernels, taken while planning */
+	bool outside_known;
+	int64_t outside;                                 /* bytes of a GPU that were not this run's when
+	                                                  * all of it was bound (train/account.h) */
 	bool deferred_evaluation, deferred_short_batch;  /* train/deferred_plans.h: agreed upon */
 	unsigned need;                                   /* as opened */
 	const char *dump;

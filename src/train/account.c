@@ -39,6 +39,49 @@ int account_check(const struct session *s)
 	return 0;
 }
 
+static bool find_outside(const struct session *s, int64_t *bytes)
+{
+	struct device_memory_info memory;
+	const int mark = err_count();
+	if (!s->dev->driver || s->dev->imagined)
+		return false;
+	if (s->dev->driver->memory_info(s->dev, &memory) < 0) {
+		err_truncate(mark);
+		return false;
+	}
+	*bytes = memory.total - memory.free - (int64_t)s->dev->memory->used;
+	return true;
+}
+
+void account_outside(struct session *s)
+{
+	if (!s->outside_known)
+		s->outside_known = find_outside(s, &s->outside);
+}
+
+bool account_later(const struct session *s, int64_t *later, int64_t *aside)
+{
+	struct memory_budget budget;
+	int64_t now;
+	if (!s->outside_known || !find_outside(s, &now))
+		return false;
+	memory_budget_get(s, &budget);
+	*later = now - s->outside;
+	*aside = budget.reserve;
+	return true;
+}
+
+void account_warn_later(const struct session *s)
+{
+	const int64_t mib = 1 << 20;
+	int64_t later, aside;
+	if (account_later(s, &later, &aside) && later > aside)
+		warn("after the run was planned %" PRId64 " MiB more of the GPU's memory were taken by its "
+		     "libraries or other programs, and %" PRId64 " MiB were left to them: where all of it "
+		     "is needed, set 'train.memory.aside' to %" PRId64 "MiB", (later + mib - 1) / mib,
+		     aside / mib, (later + later / 4 + mib - 1) / mib);
+}
+
 void account_json(const struct session *s, struct buf *out)
 {
 	struct memory_parts p;

@@ -16,6 +16,7 @@
 #include "plan/describe.h"
 #include "plan/profile.h"
 #include "plan/reduction.h"
+#include "train/account.h"
 #include "train/opening.h"
 #include "train/spread.h"
 #include "train/synthetic.h"
@@ -121,10 +122,12 @@ static void combine(struct comm *c, double exposed, double *t, int64_t steps, st
 }
 
 /* For a device with memory of its own: the most of it that the run takes, what libraries and other
- * processes take, and the host's part of a step. */
-static void print_device(const struct device *d, struct times *t, int64_t steps, struct buf *out)
+ * processes take, also since the run was planned, and the host's part of a step. */
+static void print_device(const struct session *s, struct times *t, int64_t steps, struct buf *out)
 {
 	struct device_memory_info memory = { 0 };
+	const struct device *d = s->dev;
+	int64_t later, aside;
 	if (!d->driver)
 		return;
 	if (d->driver->memory_info(d, &memory) < 0)
@@ -132,6 +135,9 @@ static void print_device(const struct device *d, struct times *t, int64_t steps,
 	buf_printf(out, ", \"device_memory\": %zu, \"device_used\": %" PRId64
 	           ", \"host_median\": %.9f, \"step_queued\": %.9f", d->memory->used_most,
 	           memory.total - memory.free, median(t->starts, steps), t->queued);
+	if (account_later(s, &later, &aside))
+		buf_printf(out, ", \"device_later\": %" PRId64 ", \"device_aside\": %" PRId64, later,
+		           aside);
 }
 
 /* Whether it is so on all ranks: a replay that all-reduces waits for that of the others. */
@@ -189,7 +195,7 @@ int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struc
 		if (comm_many(s->comm))
 			combine(s->comm, exposed, t.steps, steps, &ranks);
 		print_line(p, batch_of_all(s), &t, steps, &f, out);
-		print_device(s->dev, &t, steps, out);
+		print_device(s, &t, steps, out);
 		buf_puts(out, ranks.data);
 		if (profile) {
 			const struct plan_env env = plan_env_of(s->config, s->engines);

@@ -19,6 +19,7 @@
 #include "plan/guard.h"
 #include "plan/reduction.h"
 #include "report/trace_file.h"
+#include "train/account.h"
 #include "train/batches.h"
 #include "train/deferred_plans.h"
 #include "train/loop_state.h"
@@ -433,8 +434,10 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 		rc = finish_run(&l);
 	else if (l.worth_saving)
 		rescue(&l);
-	if (rc == 0)
+	if (rc == 0) {
+		account_warn_later(s);
 		rc = write_trace(&l, INT64_MAX);
+	}
 	if ((rc == E_IO || l.worth_saving) && l.safe)
 		err_context(rc, "the last good checkpoint in '%s' is in place; continue with --resume",
 		            l.c->run.dir);

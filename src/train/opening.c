@@ -240,7 +240,9 @@ int session_bind(struct session *s)
 	start = io_seconds();
 	device_populate(s->dev, s->arena, s->arena_bytes);
 	trace_mark(TRACE_RUN, "memory", start);
-	return account_check(s);
+	TRY(account_check(s));
+	account_outside(s);
+	return 0;
 }
 
 static int open_device(struct session *s, const struct session_options *o)

@@ -10,6 +10,7 @@
  *   DLX_EMULATE_ARCH=70       its compute capability in place of 90
  *   DLX_EMULATE_MEMORY=A[/B]  it has A bytes (K, M and G are understood; 4G), of which others left
  *                             B
+ *   DLX_EMULATE_LATE=A        when a recording has run, libraries and others have A bytes more
  *   DLX_EMULATE_FAIL=N        kernels of the Nth run of a recording go wrong, which stays;
  *                             kernel:N: the Nth launch does
  *   DLX_EMULATE_COUNT=FILE    at the end of the process: bytes of device memory taken at most and
@@ -252,7 +253,8 @@ cudaError_t cudaMemGetInfo(size_t *left, size_t *total)
 	account &a = the_account();
 	{
 		std::lock_guard<std::mutex> held(a.lock);
-		*left = a.left - a.now[ON_DEVICE];
+		const char *late = getenv("DLX_EMULATE_LATE"), *end;
+		*left = a.left - a.now[ON_DEVICE] - (late && a.replays ? bytes_of(late, &end) : 0);
 		*total = a.total;
 	}
 	return broken();

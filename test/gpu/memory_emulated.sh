@@ -25,6 +25,16 @@ DLX_EMULATE_COUNT=count expect 0 small --set run.dir=runs/counted
 says count 'late 0'
 says count 'last 0'
 
+# What libraries take when steps have run is compared with what was set aside for them.
+DLX_EMULATE_LATE=700M expect 0 small --set run.dir=runs/late --set train.memory.aside=null
+says err "700 MiB more of the GPU's memory were taken"
+says err "512 MiB were left to them"
+says err "set 'train.memory.aside' to 875MiB"
+DLX_EMULATE_LATE=700M expect 0 small --set run.dir=runs/enough --set train.memory.aside=875MiB
+grep -q 'were left to them' err && fail "a warning where enough was set aside"
+DLX_EMULATE_LATE=700M expect 0 small --bench=5
+[ "$(number device_later)" = $((700 << 20)) ] && [ "$(number device_aside)" = 65536 ] || { cat out; fail "the line lacks what came later"; }
+
 # A step that does not fit: refused with a table, before anything of the run is there.
 room=$((planned * 8 / 10 + 65536))
 DLX_EMULATE_MEMORY=$room expect 71 small --set run.dir=runs/none
