@@ -194,6 +194,7 @@ static __device__ __forceinline__ void correct_bias(const k_descent &d, float *b
 
 template <int KIND, int N> __global__ void descend(k_descent d, rows<N> a)
 {
+	BEGIN_KERNEL();
 	constexpr int STATES = KIND == K_SGD ? 0 : KIND == K_SGD_MOMENTUM || KIND == K_RMSPROP ? 1 : 2;
 	__shared__ float bias[2];
 	if (d.apply && *d.apply == 0)
@@ -282,6 +283,7 @@ static __device__ sum_how how_to_sum(const void *place, int wide, int level, int
 template <int N>
 __global__ void accumulate(rows<N> a, const void *place, int wide, int level, int all)
 {
+	BEGIN_KERNEL();
 	const sum_how how = how_to_sum(place, wide, level, all);
 	const piece p = find_piece(a);
 	if (how == SUM_KEEP)
@@ -315,6 +317,7 @@ int k_accumulate(void *stream, const struct k_table *a, const void *place, int w
 
 template <typename TO, typename FROM, int N> __global__ void scaled(rows<N> a, float factor)
 {
+	BEGIN_KERNEL();
 	const piece p = find_piece(a);
 	TO *to = (TO *)a.p[0][p.t];
 	const FROM *from = (const FROM *)a.p[1][p.t];
@@ -364,6 +367,7 @@ static __device__ double share_of(const k_averaging &h)
 /* A share of 1 copies: a + (w - a) would only be close. */
 template <int N> __global__ void average(rows<N> a, k_averaging h)
 {
+	BEGIN_KERNEL();
 	__shared__ float share;
 	if (h.apply && *h.apply == 0)
 		return;
@@ -411,6 +415,7 @@ static __device__ __forceinline__ double joined(double a, double b)
 template <int KIND, int N>
 __global__ void bundle_parts(rows<N> a, const float *scale, double *part)
 {
+	BEGIN_KERNEL();
 	__shared__ double room[2][THREADS];
 	const piece p = find_piece(a);
 	const float *w = (const float *)a.p[0][p.t];
@@ -454,6 +459,7 @@ __global__ void bundle_parts(rows<N> a, const float *scale, double *part)
 template <int KIND>
 __global__ void join_all(int64_t n, const double *part, float *out)
 {
+	BEGIN_KERNEL();
 	__shared__ double room[THREADS];
 	double s = 0;
 	for (int64_t i = threadIdx.x; i < n; i += THREADS)
@@ -472,6 +478,7 @@ __global__ void join_all(int64_t n, const double *part, float *out)
 template <int N>
 __global__ void join_norms(rows<N> a, const double *part, float *first, float *second)
 {
+	BEGIN_KERNEL();
 	const int t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
 	double s = 0, q = 0;
 	if (t >= a.n)

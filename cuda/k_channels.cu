@@ -40,6 +40,7 @@ int k_add_bias(void *stream, int type, int64_t rows, int64_t c, int64_t stride, 
 template <typename T, int N> __global__ void __launch_bounds__(THREADS, 4)
 sum_chunks(int64_t rows, int64_t c, k_rows x, int64_t each, float *part)
 {
+	BEGIN_KERNEL();
 	__shared__ float room[N][THREADS];
 	const int64_t j = first_channel<N>(), first = (int64_t)blockIdx.y * each;
 	const int64_t end = first + each < rows ? first + each : rows;
@@ -67,6 +68,7 @@ sum_chunks(int64_t rows, int64_t c, k_rows x, int64_t each, float *part)
 /* A block for few channels, whose threads mostly go down the chunks. */
 __global__ void sum_parts(int64_t chunks, int64_t c, const float *part, float *sum)
 {
+	BEGIN_KERNEL();
 	__shared__ double room[1][THREADS];
 	const int64_t j = first_channel<1>();
 	double s[1] = { 0 };

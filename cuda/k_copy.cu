@@ -8,6 +8,7 @@
 template <typename T, typename I>
 __global__ void copy(struct k_copy c, I n, const T *x, T *y)
 {
+	BEGIN_KERNEL();
 	I i = (I)blockIdx.x * blockDim.x + threadIdx.x;
 	if (i >= n)
 		return;

@@ -86,6 +86,7 @@ template <typename T, int N> static __device__ __forceinline__ void add_tap(
 template <typename T, int N> __global__ void __launch_bounds__(THREADS, 2)
 depthwise_run(k_depthwise g, deal a, int turned, const T *w)
 {
+	BEGIN_KERNEL();
 	__shared__ float weight[TAPS * 32 * 16 / sizeof(T)];
 	const int channels = (int)blockDim.x * N;
 	const int64_t first = (int64_t)blockIdx.y * channels, c = first + threadIdx.x * N;
@@ -144,6 +145,7 @@ template <bool BACK> static __device__ __forceinline__ bool tapped(const k_depth
 template <typename T, int N, bool BACK>
 __global__ void depthwise_each(k_depthwise g, deal a, const T *w)
 {
+	BEGIN_KERNEL();
 	__shared__ float weight[TAPS * 32 * 16 / sizeof(T)];
 	const int channels = (int)blockDim.x * N;
 	const int64_t first = (int64_t)blockIdx.y * channels, c = first + threadIdx.x * N;
@@ -316,6 +318,7 @@ template <typename T, int N, bool SHIFT> static __device__ __forceinline__ void 
 template <typename T, int N, bool SHIFT> __global__ void __launch_bounds__(THREADS, 2)
 depthwise_gradient(k_depthwise g, columns a, float *part)
 {
+	BEGIN_KERNEL();
 	__shared__ float room[TAPS * N][THREADS];
 	const int64_t c = first_channel<N>();
 	float sum[TAPS * N] = { 0 };
@@ -337,6 +340,7 @@ depthwise_gradient(k_depthwise g, columns a, float *part)
 /* A block for few weights, whose threads mostly go down the parts. */
 __global__ void depthwise_join(int64_t c, int64_t parts, const float *part, int to, void *w)
 {
+	BEGIN_KERNEL();
 	__shared__ double room[1][THREADS];
 	const int64_t j = first_channel<1>();
 	double s[1] = { 0 };

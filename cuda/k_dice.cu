@@ -34,6 +34,7 @@ int64_t k_dice_workspace(const struct k_dice *c)
 template <typename T, int LANES>
 __global__ void dice_shares(k_dice c, const T *x, const int32_t *y, float *lse, block_part *parts)
 {
+	BEGIN_KERNEL();
 	__shared__ block_part room[THREADS];
 	const int lane = threadIdx.x % LANES;
 	const int64_t step = (int64_t)gridDim.x * (THREADS / LANES);
@@ -59,6 +60,7 @@ __global__ void dice_shares(k_dice c, const T *x, const int32_t *y, float *lse, 
 template <typename T> __global__ void dice_parts(k_dice c, int64_t chunks, int64_t each, const T *x,
                                                  const int32_t *y, const float *lse, double *sums)
 {
+	BEGIN_KERNEL();
 	__shared__ double room[SUMS][THREADS];
 	const int64_t block = blockIdx.x, points = c.labels.n / c.groups;
 	const int64_t cell = block / chunks, group = cell / c.labels.classes;
@@ -150,6 +152,7 @@ static dice_room room_in(const k_dice *c, int blocks, void *ws)
 __global__ void dice_join(k_dice c, dice_room r, const int32_t *y, const float *weights,
                           k_loss_out out)
 {
+	BEGIN_KERNEL();
 	__shared__ block_part room[THREADS];
 	__shared__ double groups;
 	const int64_t n = c.labels.classes;
@@ -201,6 +204,7 @@ template <typename T, int LANES>
 __global__ void dice_grad(k_dice c, const T *x, const int32_t *y, const float *table,
                           const float *dloss, int to, void *dx)
 {
+	BEGIN_KERNEL();
 	const int lane = threadIdx.x % LANES, n = c.labels.classes;
 	const int64_t p = (int64_t)blockIdx.x * (THREADS / LANES) + threadIdx.x / LANES;
 	if (p >= c.labels.n)

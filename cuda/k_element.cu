@@ -42,6 +42,7 @@ static __device__ __forceinline__ float slope(const k_element &c, float w, float
 template <typename T> __global__ void element_parts(k_element c, const T *x, const float *t,
                                                     const float *weights, block_part *parts)
 {
+	BEGIN_KERNEL();
 	__shared__ block_part room[THREADS];
 	block_part sum = { 0, 0, 0, 0 };
 	for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < c.n;
@@ -61,6 +62,7 @@ template <typename T> __global__ void element_parts(k_element c, const T *x, con
 
 __global__ void join_elements(int n, const block_part *parts, const float *t, k_loss_out out)
 {
+	BEGIN_KERNEL();
 	__shared__ block_part room[THREADS];
 	block_part sum = parts_sum(n, parts, room);
 	if (threadIdx.x)
@@ -91,6 +93,7 @@ template <typename T>
 __global__ void element_grad(k_element c, const T *x, const float *t, const float *weights,
                              k_loss_back back, int to, void *dx)
 {
+	BEGIN_KERNEL();
 	const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
 	if (i >= c.n)
 		return;

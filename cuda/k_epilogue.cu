@@ -13,6 +13,7 @@ static __device__ __forceinline__ float bent(const k_epilogue &e, float v, float
 template <typename T, typename U, int N>
 __global__ void __launch_bounds__(THREADS, 3) epilogue(k_epilogue e)
 {
+	BEGIN_KERNEL();
 	const int64_t j = first_channel<N>(), step = (int64_t)gridDim.y * blockDim.y;
 	if (j >= e.c)
 		return;
@@ -73,6 +74,7 @@ int k_epilogue_run(void *stream, const struct k_epilogue *e)
 
 __global__ void fold_norm(k_fold f)
 {
+	BEGIN_KERNEL();
 	const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
 	if (j >= f.c)
 		return;

@@ -39,6 +39,7 @@ struct set_of {
 template <typename T> __global__ void normalise(k_group_norm n, const T *x, const float *gamma,
                                                 const float *beta, T *y, float *means, float *rstds)
 {
+	BEGIN_KERNEL();
 	__shared__ double room[THREADS];
 	const set_of s(n);
 	double sum = 0, m2 = 0;
@@ -65,6 +66,7 @@ template <typename T> __global__ void gradient(k_group_norm n, const T *x,
                                                const T *dy, const float *means, const float *rstds,
                                                const float *gamma, T *dx)
 {
+	BEGIN_KERNEL();
 	__shared__ double room[THREADS];
 	const set_of s(n);
 	const float mean = means[blockIdx.x], rstd = rstds[blockIdx.x];
@@ -89,6 +91,7 @@ template <typename T> __global__ void sum_channels(k_group_norm n, const T *x, c
                                                    const float *means, const float *rstds,
                                                    float *part)
 {
+	BEGIN_KERNEL();
 	__shared__ float room[2][THREADS];
 	const int64_t j = first_channel<1>(), rows = n.samples * n.rows,
 	              step = (int64_t)gridDim.y * blockDim.y;
@@ -110,6 +113,7 @@ template <typename T> __global__ void sum_channels(k_group_norm n, const T *x, c
 __global__ void join_channels(int64_t parts, int64_t c, const float *part, float *dgamma,
                               float *dbeta)
 {
+	BEGIN_KERNEL();
 	__shared__ double room[1][THREADS];
 	const int64_t j = first_channel<1>();
 	double sum[1] = { 0 };

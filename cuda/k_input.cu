@@ -63,6 +63,7 @@ static __device__ __forceinline__ void write_group(const k_samples &s, void *y, 
 
 template <typename T> __global__ void normalize_input(k_samples s, const T *x, void *y)
 {
+	BEGIN_KERNEL();
 	__shared__ float tile[GROUP][TILE + 1];
 	const int64_t all = s.n * s.points, from = (int64_t)blockIdx.x * TILE,
 	              at = from + threadIdx.x % TILE;

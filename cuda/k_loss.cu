@@ -32,6 +32,7 @@ template <typename T,
 int LANES> __global__ void cross_entropy(k_loss c, const T *x, const int32_t *y,
                                          const float *weights, float *lse, block_part *parts)
 {
+	BEGIN_KERNEL();
 	__shared__ block_part room[THREADS];
 	const int lane = threadIdx.x % LANES;
 	const int64_t step = (int64_t)gridDim.x * (THREADS / LANES);
@@ -71,6 +72,7 @@ int LANES> __global__ void cross_entropy(k_loss c, const T *x, const int32_t *y,
 __global__ void join_loss(k_loss c, int n, const block_part *parts, const int32_t *y,
                           k_loss_out out)
 {
+	BEGIN_KERNEL();
 	__shared__ block_part room[THREADS];
 	block_part sum = parts_sum(n, parts, room);
 	if (threadIdx.x)
@@ -107,6 +109,7 @@ template <typename T, int LANES>
 __global__ void cross_entropy_grad(k_loss c, const T *x, const int32_t *y, const float *weights,
                                    k_loss_back back, int to, void *dx)
 {
+	BEGIN_KERNEL();
 	const float *lse = back.kept;
 	const int lane = threadIdx.x % LANES;
 	const int64_t p = (int64_t)blockIdx.x * (THREADS / LANES) + threadIdx.x / LANES;
@@ -168,6 +171,7 @@ typedef unsigned long long count_t;
 template <typename T> __global__ void count_pixels(k_labels l, int64_t from, int64_t to, const T *x,
                                                    const int32_t *y, count_t *counts)
 {
+	BEGIN_KERNEL();
 	__shared__ unsigned here[NARROW * NARROW];
 	const int64_t n = (int64_t)l.classes * l.classes;
 	const bool narrow = l.classes <= NARROW;
@@ -218,6 +222,7 @@ static int count(cudaStream_t stream, int type, const k_labels *l, int64_t from,
 __global__ void give_counts(k_labels l, int64_t n, const count_t *counts, const int32_t *y,
                             double *out, k_bad *bad)
 {
+	BEGIN_KERNEL();
 	const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
 	if (i < n)
 		out[i] = (double)counts[i];
@@ -245,6 +250,7 @@ int k_confusion(void *stream_, int type, const struct k_labels *l, const void *x
 template <typename T> __global__ void count_ranks(k_labels l, const T *x, const int32_t *y,
                                                   count_t *counts)
 {
+	BEGIN_KERNEL();
 	for (int64_t p = (int64_t)blockIdx.x * THREADS + threadIdx.x; p < l.n;
 	     p += (int64_t)gridDim.x * THREADS) {
 		const T *row = x + p * l.classes;
@@ -288,6 +294,7 @@ int k_label_ranks(void *stream, int type, const struct k_labels *l, const void *
 __global__ void add_sample(k_labels l, count_t *counts, const int32_t *y, int first, double *out,
                            k_bad *bad)
 {
+	BEGIN_KERNEL();
 	__shared__ double room[THREADS];
 	__shared__ int some[THREADS];
 	const int64_t c = l.classes, n = c * c;
@@ -356,6 +363,7 @@ static __device__ __forceinline__ double tree_sum(double mine, double *room)
 template <typename T>
 __global__ void error_parts(k_error c, const T *x, const float *t, double *parts)
 {
+	BEGIN_KERNEL();
 	__shared__ double room[THREADS];
 	double sum = 0;
 	for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < c.n;
@@ -368,6 +376,7 @@ __global__ void error_parts(k_error c, const T *x, const float *t, double *parts
 
 __global__ void join_error(int blocks, const double *parts, int64_t n, float *mean, float *weight)
 {
+	BEGIN_KERNEL();
 	__shared__ double room[THREADS];
 	double sum = 0;
 	for (int i = threadIdx.x; i < blocks; i += THREADS)
@@ -394,6 +403,7 @@ template <typename T>
 __global__ void pointwise_error_grad(k_error c, const T *x, const float *t, const float *dloss,
                                      int to, void *dx)
 {
+	BEGIN_KERNEL();
 	const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
 	if (i >= c.n)
 		return;

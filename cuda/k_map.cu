@@ -81,6 +81,7 @@ struct leaky_back { float a;
 template <typename T, typename F>
 __global__ void map1(int64_t n, const T *x, T *y, F f)
 {
+	BEGIN_KERNEL();
 	int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, packs = n / pack<T>::N;
 	if (i < packs) {
 		pack<T> p = reinterpret_cast<const pack<T> *>(x)[i];
@@ -96,6 +97,7 @@ __global__ void map1(int64_t n, const T *x, T *y, F f)
 template <typename T, typename F>
 __global__ void map2(int64_t n, const T *x, const T *y, T *z, F f)
 {
+	BEGIN_KERNEL();
 	int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, packs = n / pack<T>::N;
 	if (i < packs) {
 		pack<T> p = reinterpret_cast<const pack<T> *>(x)[i],
@@ -113,6 +115,7 @@ __global__ void map2(int64_t n, const T *x, const T *y, T *z, F f)
 template <typename T, int N, typename F>
 __global__ void rows1(k_walk w, k_rows x, k_rows y, F f)
 {
+	BEGIN_KERNEL();
 	const int64_t j = first_channel<N>(), rows = w.n / w.c, step = (int64_t)gridDim.y * blockDim.y;
 	several<T, N> got[AHEAD];
 	if (j >= w.c)
@@ -135,6 +138,7 @@ __global__ void rows1(k_walk w, k_rows x, k_rows y, F f)
 template <typename T, int N, typename F>
 __global__ void rows2(k_walk w, k_rows x, k_rows y, k_rows z, F f)
 {
+	BEGIN_KERNEL();
 	constexpr int ROWS = FEWER<T, N>;
 	const int64_t j = first_channel<N>(), rows = w.n / w.c, step = (int64_t)gridDim.y * blockDim.y;
 	several<T, N> a[ROWS], b[ROWS];
@@ -291,6 +295,7 @@ template <> struct convert<__nv_bfloat16> {
 /* Each thread loads some elements before it uses the first. */
 template <typename S, typename T> __global__ void cast(int64_t n, const S *x, T *y)
 {
+	BEGIN_KERNEL();
 	const int64_t first = (int64_t)blockIdx.x * (AHEAD * THREADS) + threadIdx.x;
 	S v[AHEAD];
 #pragma unroll
@@ -305,6 +310,7 @@ template <typename S, typename T> __global__ void cast(int64_t n, const S *x, T 
 
 template <typename T> __global__ void fill(k_walk w, double value, T *y)
 {
+	BEGIN_KERNEL();
 	const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
 	if (i < w.n)
 		y[w.c ? i / w.c * w.x + i % w.c : i] = convert<T>::of(value);

@@ -61,6 +61,7 @@ struct flags {
 template <typename T, typename F>
 __global__ void channel_parts(k_channel_sums s, const T *x, const float *t, double *parts)
 {
+	BEGIN_KERNEL();
 	__shared__ double room[F::N][THREADS];
 	double sum[F::N] = {};
 	for (int64_t p = (int64_t)blockIdx.y * THREADS + threadIdx.x; p < s.points;
@@ -82,6 +83,7 @@ __global__ void channel_parts(k_channel_sums s, const T *x, const float *t, doub
 /* n sums of each of the parts of a channel. */
 __global__ void join_parts(int64_t channels, int pieces, int n, const double *parts, double *out)
 {
+	BEGIN_KERNEL();
 	const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
 	if (i >= channels * n)
 		return;

@@ -40,6 +40,7 @@ int N> static __device__ __forceinline__ void take_shift(const k_rows &x, int64_
 template <typename T, int N> __global__ void __launch_bounds__(THREADS, N > ABREAST ? 3 : 4)
 statistics_chunks(int64_t rows, int64_t c, k_rows x, int64_t each, float *part)
 {
+	BEGIN_KERNEL();
 	__shared__ float room[2 * N][THREADS];
 	const int64_t j = first_channel<N>(), first = blockIdx.y * each,
 	              end = first + rows_of(blockIdx.y, each, rows);
@@ -101,6 +102,7 @@ static __device__ void tell(const statistics_out &o, int64_t j, double mean, dou
 __global__ void statistics_join(int64_t rows, int64_t c, chunking k, const float *part,
                                 statistics_out o, const float *share, double *message)
 {
+	BEGIN_KERNEL();
 	__shared__ double room[2][1][THREADS];
 	__shared__ double means[32];
 	const int64_t j = first_channel<1>();
@@ -142,6 +144,7 @@ static __device__ double unbiased(double n)
 
 __global__ void statistics_of_all(int64_t rows, int64_t c, const double *message, statistics_out o)
 {
+	BEGIN_KERNEL();
 	const int64_t j = first_channel<1>();
 	if (j >= c)
 		return;
@@ -156,6 +159,7 @@ __global__ void statistics_of_all(int64_t rows, int64_t c, const double *message
 template <typename T, int N> __global__ void __launch_bounds__(THREADS, N > ABREAST ? 3 : 4)
 norm_map(k_norm n, const float *mean, const float *scale, const float *factor)
 {
+	BEGIN_KERNEL();
 	const int64_t j = first_channel<N>(), step = (int64_t)gridDim.y * blockDim.y;
 	if (j >= n.c)
 		return;
@@ -269,6 +273,7 @@ int k_norm_statistics(void *stream, const struct k_norm *n, void *ws)
  * few digits this way; what a convolution makes has not. */
 __global__ void statistics_of_sums(k_norm n, const float *sum, const float *squares)
 {
+	BEGIN_KERNEL();
 	const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
 	if (j >= n.c)
 		return;
@@ -303,6 +308,7 @@ int k_norm_inference(void *stream_, const struct k_norm *n, void *ws)
 template <typename T>
 __global__ void norm_vectors(k_norm_vectors v)
 {
+	BEGIN_KERNEL();
 	const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
 	if (j >= v.c)
 		return;

@@ -59,6 +59,7 @@ template <typename T, int N>
 __global__ void __launch_bounds__(THREADS, N > 1 && sizeof(T) == 2 ? 2 : 3)
 gradient_chunks(k_norm_grad g, int64_t each, float *part)
 {
+	BEGIN_KERNEL();
 	__shared__ float room[2 * N][THREADS];
 	const int64_t j = first_channel<N>(), first = blockIdx.y * each,
 	              end = first + rows_of(blockIdx.y, each, g.rows);
@@ -118,6 +119,7 @@ static __device__ void corrections(const k_norm_grad &g, int64_t j, double s1, d
 __global__ void gradient_join(k_norm_grad g, int64_t chunks, const float *part, float *k1,
                               float *k2, const float *share, double *message)
 {
+	BEGIN_KERNEL();
 	__shared__ double room[2][THREADS];
 	const int64_t j = first_channel<1>();
 	double s[2] = { 0 };
@@ -148,6 +150,7 @@ __global__ void gradient_join(k_norm_grad g, int64_t chunks, const float *part, 
 __global__ void corrections_of_all(k_norm_grad g, const float *share, const double *message,
                                    float *k1, float *k2)
 {
+	BEGIN_KERNEL();
 	const int64_t j = first_channel<1>();
 	if (j >= g.c)
 		return;
@@ -160,6 +163,7 @@ __global__ void corrections_of_all(k_norm_grad g, const float *share, const doub
 template <typename T, int N> __global__ void __launch_bounds__(THREADS, sizeof(T) * N > 8 ? 2 : 3)
 gradient_map(k_norm_grad g, const float *k1, const float *k2)
 {
+	BEGIN_KERNEL();
 	const int64_t j = first_channel<N>(), step = (int64_t)gridDim.y * blockDim.y;
 	if (j >= g.c)
 		return;

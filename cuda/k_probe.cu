@@ -10,6 +10,7 @@
 
 static __global__ void probe()
 {
+	BEGIN_KERNEL();
 }
 
 int k_probe(void)

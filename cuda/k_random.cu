@@ -39,6 +39,7 @@ static __device__ __forceinline__ void philox(uint64_t key, uint64_t block, uint
 template <typename T, int N>
 __global__ void dropout(k_dropout d, const int64_t *random_key, const T *x, T *y, T *z)
 {
+	BEGIN_KERNEL();
 	const int64_t thread = (int64_t)blockIdx.x * THREADS + threadIdx.x,
 	              each = (d.each + TOGETHER - 1) / TOGETHER;
 	const int64_t sample = thread / each, at = thread % each * TOGETHER,

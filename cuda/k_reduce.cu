@@ -69,6 +69,7 @@ static __device__ __forceinline__ double fold(int max, double a, double b)
 template <typename T> __global__ void reduce_parts(k_reduce r, int64_t runs, int64_t parts,
                                                    const T *x, double *part, int to, void *y)
 {
+	BEGIN_KERNEL();
 	__shared__ double room[THREADS];
 	const int64_t task = blockIdx.x, p = blockIdx.y, run = task % runs;
 	const int64_t j = run * blockDim.x + threadIdx.x, lo = r.summed.count * p / parts,
@@ -97,6 +98,7 @@ template <typename T> __global__ void reduce_parts(k_reduce r, int64_t runs, int
 template <typename T, int N> __global__ void reduce_rows(k_reduce r, int64_t runs, int64_t parts,
                                                          const T *x, double *part, int to, void *y)
 {
+	BEGIN_KERNEL();
 	__shared__ double room[N][THREADS];
 	const int64_t task = blockIdx.x, p = blockIdx.y, run = task % runs;
 	const int64_t j = (run * blockDim.x + threadIdx.x) * N, lo = r.summed.count * p / parts,
@@ -139,6 +141,7 @@ template <typename T, int N> __global__ void reduce_rows(k_reduce r, int64_t run
 
 __global__ void reduce_join(k_reduce r, int64_t parts, const double *part, int to, void *y)
 {
+	BEGIN_KERNEL();
 	const int64_t n = r.kept.count * r.columns, i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
 	int64_t kx, ky;
 	if (i >= n)
@@ -195,6 +198,7 @@ int k_reduce_run(void *stream, int type, int to, const struct k_reduce *r, const
 template <typename T>
 __global__ void max_grad(k_reduce r, const T *x, const T *dy, T *dx)
 {
+	BEGIN_KERNEL();
 	__shared__ double best[THREADS];
 	__shared__ int64_t place[THREADS];
 	const int t = threadIdx.x;

@@ -12,6 +12,7 @@ struct pointers {
 
 __global__ void gather(int n, pointers from, float *to)
 {
+	BEGIN_KERNEL();
 	const int i = threadIdx.x;
 	if (i < n)
 		to[i] = *from.p[i];
@@ -33,6 +34,7 @@ int k_gather(void *stream, int n, const void *const *from, float *to)
 __global__ void clip_factor(int n, const float *sums, const float *scale, double max_norm,
                             float *out)
 {
+	BEGIN_KERNEL();
 	const double by = scale ? (double)*scale : 1.0;
 	double sum = 0;
 	for (int i = 0; i < n; i++)
@@ -55,6 +57,7 @@ enum { SCALE, CLEAN, SKIPPED, COUNT, MEAN, SLOW, SQUARE, STATE };
 __global__ void loss_scale(const float *s, const void *step, int wide, float start, float *scale,
                            float *inverse, int64_t *made)
 {
+	BEGIN_KERNEL();
 	const int64_t t = wide ? *(const int64_t *)step : (int64_t)*(const int32_t *)step;
 	const float v = s[SCALE] > 0 ? s[SCALE] : start;
 	if (scale)
@@ -106,6 +109,7 @@ static __device__ void step_logmax(const k_loss_scaling &at, double *s, double m
 __global__ void loss_scale_update(k_loss_scaling at, int n, const float *maxima, float *state,
                                   float *made)
 {
+	BEGIN_KERNEL();
 	double s[STATE], most = 0;
 	for (int i = 0; i < n; i++) {
 		const double v = maxima[i];
@@ -186,6 +190,7 @@ __global__ void step_guard(k_guard at, const float *value, const void *step, int
                            const float *result, const float *apply, const float *scale, float *s,
                            float *made, int64_t *updates)
 {
+	BEGIN_KERNEL();
 	const int64_t t = wide ? *(const int64_t *)step : (int64_t)*(const int32_t *)step;
 	double loss = result[0], squares = 0, largest = 0;
 	bool counts = true;
@@ -221,6 +226,7 @@ int k_step_guard(void *stream, const struct k_guard *at, const float *value, con
 
 __global__ void trust_ratio(k_trust at, const float *norm, const float *rate, float *out)
 {
+	BEGIN_KERNEL();
 	const int t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
 	double w = 0, g = 0, r;
 	if (t >= at.n)
@@ -268,6 +274,7 @@ static __device__ int64_t whole(const void *p, int wide)
 __global__ void mean_terms(int sum, const float *loss, const float *weight, const float *share,
                            const float *votes, const void *index, int wide, float *terms)
 {
+	BEGIN_KERNEL();
 	const bool anew = !index || whole(index, wide) == 0;
 	const float w = *weight, part = *share;
 	for (int i = 0; i < TERMS; i++)
@@ -291,6 +298,7 @@ int k_mean_terms(void *stream, int sum, const float *loss, const float *weight, 
 __global__ void mean_seed(int sum, float nominal, const float *weight, const float *share,
                           const float *scale, float *seed)
 {
+	BEGIN_KERNEL();
 	*seed = *share * (scale ? *scale : 1) * (sum ? 1 : *weight / nominal);
 }
 
@@ -304,6 +312,7 @@ int k_mean_seed(void *stream, int sum, float nominal, const float *weight, const
 __global__ void mean_factor(int sum, float nominal, const float *terms, const float *inverse,
                             float *factor)
 {
+	BEGIN_KERNEL();
 	const float w = terms[TERM_WEIGHT], mean = w > 0 ? nominal / w : 0;
 	*factor = (inverse ? *inverse : 1) * (sum ? nominal : mean);
 }
@@ -318,6 +327,7 @@ int k_mean_factor(void *stream, int sum, float nominal, const float *terms, cons
 __global__ void mean_lag(const float *now, const void *step, int wide, float *state, float *factor,
                          float *apply, int64_t *made)
 {
+	BEGIN_KERNEL();
 	const int64_t t = whole(step, wide);
 	if (factor)
 		*factor = state[0];

@@ -28,6 +28,7 @@ static __device__ __forceinline__ int64_t row_of()
 
 template <typename T> __global__ void softmax(int64_t rows, int64_t c, const T *x, T *y)
 {
+	BEGIN_KERNEL();
 	const int64_t first = row_of() * c;
 	float most = -INFINITY, sum = 0;
 	if (row_of() >= rows)
@@ -45,6 +46,7 @@ template <typename T> __global__ void softmax(int64_t rows, int64_t c, const T *
 template <typename T>
 __global__ void softmax_grad(int64_t rows, int64_t c, const T *y, const T *dy, T *dx)
 {
+	BEGIN_KERNEL();
 	const int64_t first = row_of() * c;
 	float sum = 0;
 	if (row_of() >= rows)

@@ -19,6 +19,7 @@ static __device__ __forceinline__ uint64_t nanoseconds()
 /* Writes the counts last, so that a reader that sees a count sees the data it belongs to. */
 __global__ void note_sum(k_sums *sums, int kind, int64_t group, uint64_t bytes)
 {
+	BEGIN_KERNEL();
 	volatile k_sums *s = sums;
 	if (kind == K_SUM_WANTED) {
 		s->wanted_at = nanoseconds();
@@ -49,6 +50,7 @@ int k_note_sum(void *stream, enum k_sums_kind kind, struct k_sums *s, int64_t gr
 __global__ void sum_ranks(int n, int me, int64_t count, int64_t each, const float *parts,
                           float *sum)
 {
+	BEGIN_KERNEL();
 	for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count;
 	     i += (int64_t)gridDim.x * blockDim.x) {
 		float level[32];

@@ -68,6 +68,7 @@ static __device__ __forceinline__ void store_pixel(T *y, const k_window &w, cons
 template <typename T, typename I, int N, int K>
 __global__ void max_pool(k_window w, const T *x, T *y, I *index)
 {
+	BEGIN_KERNEL();
 	constexpr int A = K ? K : 1;     /* taps on their way, of two axes */
 	pixel o;
 	int lo[3], hi[3], place[N];
@@ -121,6 +122,7 @@ __global__ void max_pool(k_window w, const T *x, T *y, I *index)
 template <typename T, typename I, int N>
 __global__ void max_pool_grad(k_window w, const T *dy, const I *index, T *dx)
 {
+	BEGIN_KERNEL();
 	pixel x;
 	int lo[3], hi[3];
 	float sum[N] = { 0 };
@@ -149,6 +151,7 @@ __global__ void max_pool_grad(k_window w, const T *dy, const I *index, T *dx)
 template <typename T, typename I>
 __global__ void max_pool_gather(k_window w, const T *x, const I *index, T *y)
 {
+	BEGIN_KERNEL();
 	pixel o;
 	if (!find_pixel<1>(w, w.out, &o))
 		return;
@@ -190,6 +193,7 @@ static __device__ __forceinline__ void add_pixel(const T *x, int64_t at, float f
 template <typename T, int N>
 __global__ void average_pool(k_window w, const T *x, T *y)
 {
+	BEGIN_KERNEL();
 	pixel o;
 	int lo[3], hi[3];
 	float sum[N] = { 0 };
@@ -213,6 +217,7 @@ __global__ void average_pool(k_window w, const T *x, T *y)
 template <typename T, int N>
 __global__ void average_pool_grad(k_window w, const T *dy, T *dx)
 {
+	BEGIN_KERNEL();
 	pixel x;
 	int lo[3], hi[3];
 	float sum[N] = { 0 };
@@ -233,6 +238,7 @@ __global__ void average_pool_grad(k_window w, const T *dy, T *dx)
 template <typename T, int N>
 __global__ void resize(k_window w, k_resize m, const T *x, T *y)
 {
+	BEGIN_KERNEL();
 	pixel o;
 	float sum[N] = { 0 };
 	if (!find_pixel<N>(w, w.out, &o))

@@ -55,6 +55,7 @@ static __device__ double magnify(double count)
 static __global__ void given_variance(int64_t c, const float *variance, double eps,
                                       const float *gamma, float *rstd, float *scale)
 {
+	BEGIN_KERNEL();
 	const int64_t j = first_channel<1>();
 	if (j >= c)
 		return;

@@ -238,6 +238,18 @@ bool takes(dim3 grid, dim3 block, size_t shared, size_t parameters)
 	return true;
 }
 
+bool begun;
+
+/* Threads run one after another, each up to a barrier first: the flag is that of a kernel's code,
+ * which all of its threads have. */
+void check_begun(const char *name)
+{
+	if (begun)
+		return;
+	fprintf(stderr, "emulated GPU: the kernel '%s' does not begin with BEGIN_KERNEL\n", name);
+	abort();
+}
+
 void launch(dim3 grid, dim3 block, size_t shared, void *stream, std::function<void()> f)
 {
 	const char *us = getenv("DLX_EMULATE_KERNEL");

@@ -44,6 +44,9 @@ void count_launch(const char *name);
 /* Runs body for every thread of the grid. With DLX_EMULATE_KERNEL=7.5 that takes so many
  * microseconds by the clock of events, else none. */
 void launch(dim3 grid, dim3 block, size_t shared_bytes, void *stream, std::function<void()> body);
+/* Whether the thread that runs, or one before it in this kernel, has begun as kernels have to. */
+extern bool begun;
+void check_begun(const char *name);
 /* Whether this kernel may be given to the stream now: not for the first time where it records. */
 bool may_launch(const void *kernel, void *stream, const char *name);
 /* Whether a GPU takes a launch; else cudaGetLastError says why not. */
@@ -164,10 +167,16 @@ typename... A> static void emulate_launch(const char *name, void (*kernel)(P...)
 	emulate::count_launch(name);
 	if (emulate::may_launch((const void *)kernel, stream, name) &&
 	    emulate::takes(grid, block, shared, emulate_parameters<P...>()))
-		emulate::launch(grid, block, shared, stream, [=] { kernel(argument...); });
+		emulate::launch(grid, block, shared, stream, [=] {
+			emulate::begun = false;
+			kernel(argument...);
+			emulate::check_begun(name);
+		});
 }
 #define LAUNCH(kernel, grid, block, shared, stream, ...) \
 	emulate_launch(#kernel, (kernel), (grid), (block), (shared), (void *)(stream), __VA_ARGS__)
+/* A kernel that does not begin so would not wait for the one before it, where launches overlap. */
+#define BEGIN_KERNEL() (emulate::begun = true)
 /* Memory whose size the launch gives. */
 #define SHARED_DYNAMIC(type, name) type *name = (type *)emulate::dynamic_shared
 

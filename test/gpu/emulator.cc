@@ -23,16 +23,19 @@ struct lengthy {
 	char bytes[5000];
 };
 
-__global__ void nothing(int) {}
-__global__ void takes_lengthy(lengthy) {}
+__global__ void nothing(int) { BEGIN_KERNEL(); }
+__global__ void does_not_begin(int) {}
+__global__ void takes_lengthy(lengthy) { BEGIN_KERNEL(); }
 
 __global__ void vectors(float *p)
 {
+	BEGIN_KERNEL();
 	reinterpret_cast<vec *>(p)[threadIdx.x] = vec{};
 }
 
 __global__ void sums_what_is_there(float *out)
 {
+	BEGIN_KERNEL();
 	__shared__ float room[N];
 	if (threadIdx.x % 2)
 		room[threadIdx.x] = 1;
@@ -43,6 +46,7 @@ __global__ void sums_what_is_there(float *out)
 /* What the thread `by` places on wrote; without a barrier between. */
 template <bool BARRIER> __global__ void neighbours(int by, float *out)
 {
+	BEGIN_KERNEL();
 	__shared__ float room[N];
 	room[threadIdx.x] = (float)threadIdx.x;
 	if (BARRIER)
@@ -53,6 +57,7 @@ template <bool BARRIER> __global__ void neighbours(int by, float *out)
 /* Uses its shared memory again, with or without a barrier between. */
 template <bool BARRIER> __global__ void twice(int by, float *out)
 {
+	BEGIN_KERNEL();
 	__shared__ float room[N];
 	room[threadIdx.x] = (float)threadIdx.x;
 	__syncthreads();
@@ -66,6 +71,7 @@ template <bool BARRIER> __global__ void twice(int by, float *out)
 /* Of a row of blocks each goes on where another ended. */
 __global__ void chain(int from, float *out)
 {
+	BEGIN_KERNEL();
 	const int other = (int)blockIdx.x + from;
 	if (threadIdx.x == 0)
 		out[blockIdx.x] = other >= 0 && other < (int)gridDim.x ? out[other] + 1 : 1;
@@ -120,24 +126,44 @@ void check_launches()
 	      "tables of tensors are short for a driver that takes long ones");
 }
 
-/* Ends the process that does it. */
-void check_alignment(size_t offset, bool right)
+/* Whether a process of its own, which may be ended, does this. */
+template <typename F> bool survives(F launches)
 {
 	fflush(stdout);
 	const pid_t child = fork();
 	if (child == 0) {
 		cudaStream_t own;
-		float *p;
 		cudaStreamCreateWithFlags(&own, 0);
-		cudaMalloc((void **)&p, 4096);
-		LAUNCH(vectors, 1, N, 0, own, p + offset);
+		launches(own);
 		cudaStreamSynchronize(own);
 		_exit(0);
 	}
 	int status = 0;
 	waitpid(child, &status, 0);
-	check((WIFEXITED(status) && WEXITSTATUS(status) == 0) == right, right ?
-	      "vectors that are aligned are refused" : "vectors that are not aligned are written");
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+bool writes_vectors(size_t offset)
+{
+	return survives([=](cudaStream_t own) {
+		float *p;
+		cudaMalloc((void **)&p, 4096);
+		LAUNCH(vectors, 1, N, 0, own, p + offset);
+	});
+}
+
+void check_alignment()
+{
+	check(writes_vectors(0), "vectors that are aligned are refused");
+	check(!writes_vectors(2), "vectors that are not aligned are written");
+}
+
+void check_beginning()
+{
+	check(survives([](cudaStream_t own) { LAUNCH(nothing, 1, 1, 0, own, 0); }),
+	      "a kernel that begins as it has to is refused");
+	check(!survives([](cudaStream_t own) { LAUNCH(does_not_begin, 1, 1, 0, own, 0); }),
+	      "a kernel runs that does not wait for the one before it");
 }
 
 void check_shared()
@@ -188,8 +214,8 @@ void check_errors()
 
 int main()
 {
-	check_alignment(0, true);
-	check_alignment(2, false);
+	check_alignment();
+	check_beginning();
 	cudaStreamCreateWithFlags(&stream, 0);
 	cudaMalloc((void **)&out, 2 * N * sizeof *out);
 	check_launches();

@@ -447,6 +447,8 @@ static int start(struct cuda *c)
 	TRY(cuda_check(cudaGetDeviceProperties(&c->properties, c->ordinal),
 	               "asking for the GPU's properties"));
 	TRY(cuda_find_code(c->properties.name, c->properties.major * 10 + c->properties.minor));
+	if (debug.launch && strcmp(debug.launch, "overlapped") == 0 && c->properties.major >= 9)
+		k_overlap();
 	TRY(cuda_check(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking),
 	               "making a stream"));
 	TRY(cuda_copies_open(&c->copies));
