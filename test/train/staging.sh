@@ -159,7 +159,14 @@ for n in 12 20; do
 	[ "$(count read)" -lt "$total" ] || fail "nothing is left of what could be read"
 	same_run runs/whole runs/after-$n
 done
-DLX_DEBUG=$(debug fault=read:12) expect 0 stage once --set data.stage=once
+# One read that fails: the background leaves that extent to the reader that needs it; of a reader it is the end.
+status=0
+DLX_DEBUG=$(debug fault=read:12) stage once --set data.stage=once >out 2>err || status=$?
+if [ $status -ne 0 ]; then
+	[ $status -eq 74 ] && grep -q "cannot read 'data/coads-[a-z]*.dlx': Input/output error" err || { cat err; fail "one read that fails: exit status $status"; }
+	rm -rf runs/once
+	expect 0 stage once --set data.stage=once
+fi
 same_run runs/whole runs/once
 
 # A damaged record: named as without staging, and once it is whole again so is the copy.
