@@ -2,8 +2,8 @@
  *
  * What the formats of pictures share: which values are in memory. A small picture is decoded when
  * it is opened; of a large one the rows that are asked for are, in their order. */
-#ifndef DLX_DATA_TOOLS_SOURCE_PIXELS_H
-#define DLX_DATA_TOOLS_SOURCE_PIXELS_H
+#ifndef DLX_DATA_TOOLS_PIXELS_H
+#define DLX_DATA_TOOLS_PIXELS_H
 
 #include "source.h"
 
