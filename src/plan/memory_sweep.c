@@ -7,7 +7,6 @@
 
 #include <inttypes.h>
 
-#include "backend/wisdom.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "graph/cost.h"
@@ -47,26 +46,15 @@ static struct need need_of(const struct plan *p, double arena)
 	return (struct need){ (double)p->memory.fixed - inputs, (arena + inputs) / batch };
 }
 
-/* Engines are measured for what is run alone; what is compiled is kept for these plans, too. */
-static int plan_unmeasured(struct plan **out, const struct plan_request *r)
-{
-	const bool measures = r->wisdom && r->wisdom->measure;
-	if (measures)
-		r->wisdom->measure = false;
-	const int rc = plan_new(out, r);
-	if (measures)
-		r->wisdom->measure = true;
-	return rc;
-}
-
 /* Plans a batch within `limit`. *total: the bytes of its step, whether or not that is within;
  * E_CONFIG: it cannot be. */
 static int try_batch(const struct session *s, int64_t batch, int64_t limit, double *total)
 {
 	struct plan_request r = session_request(s, PLAN_TRAIN, batch);
 	struct plan *p;
+	r.trial = true;
 	r.limit = limit;
-	TRY(plan_unmeasured(&p, &r));
+	TRY(plan_new(&p, &r));
 	*total = (double)p->memory.fixed + (double)exec_arena_bytes(p->exec);
 	plan_free(p);
 	return 0;

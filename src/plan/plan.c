@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend/wisdom.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -493,7 +494,7 @@ static int compile(struct plan **out, const struct plan_request *r, int npass)
 	return rc;
 }
 
-int plan_new(struct plan **out, const struct plan_request *r)
+static int make_plan(struct plan **out, const struct plan_request *r)
 {
 	const struct plan_env env = request_env(r);
 	struct plan *p;
@@ -517,6 +518,18 @@ int plan_new(struct plan **out, const struct plan_request *r)
 	}
 	*out = p;
 	return 0;
+}
+
+/* A trial takes the engines that are known; what it compiles is kept for the plan that is run. */
+int plan_new(struct plan **out, const struct plan_request *r)
+{
+	const bool measures = r->trial && r->wisdom && r->wisdom->measure;
+	if (measures)
+		r->wisdom->measure = false;
+	const int rc = make_plan(out, r);
+	if (measures)
+		r->wisdom->measure = true;
+	return rc;
 }
 
 int plan_outline(struct plan **out, const struct plan_request *r)

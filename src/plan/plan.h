@@ -44,6 +44,7 @@ struct plan_request {
 	const struct device *dev;
 	struct wisdom *wisdom;           /* engines, to which those are added that it measures; NULL:
 	                                  * the libraries' first choice */
+	bool trial;                      /* not to be run: no engine is measured for it */
 	const struct store *store;       /* layouts that are fixed already */
 	const struct plan_data *data;
 	enum plan_mode mode;

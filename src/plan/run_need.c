@@ -24,7 +24,7 @@ static struct plan_request request(const struct trial *t, const struct run_set *
 {
 	struct plan_request r = session_request(t->s, set->mode, batch);
 	r.config = t->config;
-	r.wisdom = NULL;
+	r.trial = true;
 	r.store = t->store;
 	r.data = &set->data;
 	r.limit = t->limit;
