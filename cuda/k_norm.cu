@@ -153,17 +153,32 @@ __global__ void statistics_of_all(int64_t rows, int64_t c, const double *message
 	     unbiased(n) / unbiased((double)rows));
 }
 
+/* A bit for each that is above zero as it is stored, the first one lowest. */
+template <typename T, int N> static __device__ __forceinline__ uint8_t signs_of(
+		const several<T, N> &y)
+{
+	unsigned bits = 0;
+#pragma unroll
+	for (int i = 0; i < N; i++)
+		bits |= (unsigned)(y.at(i) > 0) << i;
+	return (uint8_t)bits;
+}
+
 /* factor: what scale is multiplied by, or NULL. A kernel of its own for gamma * rstd would be a
  * launch more for each norm behind a convolution that gives the statistics: 53 of about 1.2 us in
- * resnet-50 (prediction). */
-template <typename T, int N> __global__ void __launch_bounds__(THREADS, N > ABREAST ? 3 : 4)
+ * resnet-50 (prediction).
+ *
+ * A thread has N channels of a row, which it moves EACH at a time. With 8 it can make a byte of
+ * signs, whatever the type of the elements and however their rows are aligned. */
+template <typename T, int N, int EACH>
+__global__ void __launch_bounds__(THREADS, N > ABREAST ? 3 : 4)
 norm_map(k_norm n, const float *mean, const float *scale, const float *factor)
 {
 	BEGIN_KERNEL();
 	const int64_t j = first_channel<N>(), step = (int64_t)gridDim.y * blockDim.y;
 	if (j >= n.c)
 		return;
-	constexpr int ROWS = FEWER<T, N>;
+	constexpr int ROWS = sizeof(T) * N > 16 ? 1 : FEWER<T, N>;
 	float m[N], a[N], b[N];
 	several<T, N> x[ROWS], residual[ROWS];
 #pragma unroll
@@ -173,12 +188,13 @@ norm_map(k_norm n, const float *mean, const float *scale, const float *factor)
 		b[i] = n.beta[j + i];
 	}
 	for (int64_t r = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; r < n.rows; r += ROWS * step) {
-		load_rows(n.x, j, r, step, n.rows, x);
+		load_rows<EACH>(n.x, j, r, step, n.rows, x);
 		if (n.residual.p)
-			load_rows(n.residual, j, r, step, n.rows, residual);
+			load_rows<EACH>(n.residual, j, r, step, n.rows, residual);
 #pragma unroll
 		for (int u = 0; u < ROWS; u++) {
-			if (r + u * step >= n.rows)
+			const int64_t row = r + u * step;
+			if (row >= n.rows)
 				break;
 			float z[N];
 #pragma unroll
@@ -189,9 +205,22 @@ norm_map(k_norm n, const float *mean, const float *scale, const float *factor)
 				if (n.act && z[i] < 0)
 					z[i] = below(z[i], n.slope);
 			}
-			store_row<T, N>(n.y, j, r + u * step, z);
+			several<T, N> y;
+			y.put(z);
+			store_pieces<EACH>((T *)n.y.p + row * n.y.stride + j, y);
+			if (N == 8 && n.signs.p)
+				((uint8_t *)n.signs.p)[row * n.signs.stride + j / 8] = signs_of(y);
 		}
 	}
+}
+
+template <typename T, int N, int EACH>
+static void launch_map(cudaStream_t stream, const k_norm &n, const float *mean, const float *scale,
+                       const float *factor)
+{
+	const dim3 block = channel_block(n.c / N);
+	LAUNCH((norm_map<T, N, EACH>), rows_grid(n.rows, n.c / N, block), block, 0, stream, n, mean,
+	       scale, factor);
 }
 
 template <typename T> static int map_as(cudaStream_t stream, k_norm n, const float *mean,
@@ -199,11 +228,12 @@ template <typename T> static int map_as(cudaStream_t stream, k_norm n, const flo
 {
 	for (k_rows *x : { &n.x, &n.residual, &n.y })
 		*x = backwards<T>(*x, n.rows);
+	n.signs = backwards<uint8_t>(n.signs, n.rows);
 	const int abreast = side_by_side(n.c, sizeof(T), { n.x, n.residual, n.y });
-	const int64_t across = n.c / abreast;
-	const dim3 block = channel_block(across);
-	SIDE_BY_SIDE(abreast, T, N, LAUNCH((norm_map<T, N>), rows_grid(n.rows, across, block), block, 0,
-	                                   stream, n, mean, scale, factor));
+	if (n.signs.p)
+		SIDE_BY_SIDE(abreast, T, N, launch_map<T, 8, N>(stream, n, mean, scale, factor));
+	else
+		SIDE_BY_SIDE(abreast, T, N, launch_map<T, N, N>(stream, n, mean, scale, factor));
 	return cudaGetLastError();
 }
 

@@ -98,14 +98,15 @@ struct k_rows {
 	int64_t stride;
 };
 
-/* y = f((x - mean) * rstd * gamma + beta [+ residual]); f:
- * slope * z below zero if act, which for a slope of 0 is 0. */
+/* y = f((x - mean) * rstd * gamma + beta [+ residual]); f: slope * z below zero if act, which for a
+ * slope of 0 is 0. signs: or absent; bit c % 8 of byte c / 8 of a row says whether its y is above
+ * zero, c being in eights. */
 struct k_norm {
 	int64_t rows, c;
 	int type, act;
 	float slope;
 	double eps;
-	struct k_rows x, residual, y;
+	struct k_rows x, residual, y, signs;
 	const float *gamma, *beta;
 	float *mean, *rstd, *variance;
 };
@@ -128,14 +129,14 @@ struct k_norm_vectors {
 };
 int k_norm_vectors_run(void *stream, const struct k_norm_vectors *v);
 
-/* The source of z's sign: none is needed, recomputed from x, or from y. */
-enum k_norm_mask { K_NORM_ALL, K_NORM_FROM_X, K_NORM_FROM_Y };
+/* The source of z's sign: none is needed, recomputed from x, from y, or from y's bits, `signs`. */
+enum k_norm_mask { K_NORM_ALL, K_NORM_FROM_X, K_NORM_FROM_Y, K_NORM_FROM_SIGNS };
 struct k_norm_grad {
 	int64_t rows, c;
 	int type;
 	enum k_norm_mask mask;
 	float slope;
-	struct k_rows x, dy, second, y, addend;
+	struct k_rows x, dy, second, y, signs, addend;
 	struct k_rows dx, masked;                /* masked: the gradient of z, or none; it may be dy's
 	                                          * memory. dx may be absent if it is there. */
 	const float *gamma, *beta, *mean, *rstd;

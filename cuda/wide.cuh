@@ -47,6 +47,33 @@ static inline int side_by_side(int64_t c, size_t size, std::initializer_list<k_r
 		}                                                                        \
 	} while (0)
 
+/* Elements side by side that are moved EACH at a time, where all of them are not aligned. */
+template <int EACH, typename T, int N> static __device__ __forceinline__ void load_pieces(
+		several<T, N> *to, const T *from)
+{
+#pragma unroll
+	for (int i = 0; i < N; i += EACH)
+		load_word((several<T, EACH> *)((T *)to + i), from + i);
+}
+
+/* load_rows, in pieces. */
+template <int EACH, typename T, int N, int ROWS> static __device__ __forceinline__ void load_rows(
+		const k_rows &x, int64_t j, int64_t r, int64_t step, int64_t end, several<T, N> (&to)[ROWS])
+{
+#pragma unroll
+	for (int u = 0; u < ROWS; u++)
+		if (r + u * step < end)
+			load_pieces<EACH>(&to[u], (const T *)x.p + (r + u * step) * x.stride + j);
+}
+
+template <int EACH, typename T, int N> static __device__ __forceinline__ void store_pieces(
+		T *to, const several<T, N> &v)
+{
+#pragma unroll
+	for (int i = 0; i < N; i += EACH)
+		store_word(to + i, *(const several<T, EACH> *)((const T *)&v + i));
+}
+
 /* The same rows, the last one first. */
 template <typename T> static k_rows backwards(const k_rows &x, int64_t rows)
 {

@@ -534,6 +534,9 @@ static const char *const gpu_only[][2] = {
 	{ "norm_conv_grad_weight", "the same" },
 	{ "conv_grad_input_norm", "the same" },
 	{ "batch_norm_grad_rest", "belongs to that" },
+	{ "batch_norm_signs", "saves memory traffic, which bounds GPUs more than CPUs" },
+	{ "batch_norm_apply_signs", "the same" },
+	{ "batch_norm_grad_signs", "the same" },
 	{ NULL, NULL }
 };
 

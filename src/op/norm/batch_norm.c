@@ -9,8 +9,9 @@
  *   dx = gamma rstd (dz - dbeta / n - xhat dgamma / n) [+ addend].
  * The addend is another gradient of x; the sum may be written over it. With a residual, dz is its
  * gradient and an output, z's sign is that of y, which is there, and dy may come as a sum of two.
- * Otherwise z's sign is found again from x, so that neither z nor y is kept for it. Arithmetic is
- * that of separate ops, element for element.
+ * On GPUs the signs of y are kept as bits for that (pass/signs.c): batch_norm_signs gives them, and
+ * batch_norm_grad_signs reads them in y's place. Otherwise z's sign is found again from x, so that
+ * neither z nor y is kept for it. Arithmetic is that of separate ops, element for element.
  *
  * A node that has a group (set by the pass `statistics`) normalises by the batches of several
  * ranks, a group. Mean and variance are those of all batches together, and so is what comes back
@@ -74,6 +75,12 @@ static int shape(struct graph *g, struct node *n)
 	return attr_of(n)->group >= 0 ? 0 : norm_check_batch(g, n);
 }
 
+static int signs_shape(struct graph *g, struct node *n)
+{
+	TRY(shape(g, n));
+	return norm_signs_shape(g, n);
+}
+
 static int grad_shape(struct graph *g, struct node *n)
 {
 	if (attr_of(n)->slope != 1 && !has(n, BETA_AT) && !has(n, Y_AT))
@@ -81,6 +88,16 @@ static int grad_shape(struct graph *g, struct node *n)
 		           n->op->name);
 	return sync_shape(g, n, GRAD_SHARE_AT, X | DY | ADDEND | Y | SECOND, X | MASKED,
 	                  has(n, Y_AT) ? 4 : 3);
+}
+
+static int grad_signs_shape(struct graph *g, struct node *n)
+{
+	TRY(norm_signs_check(g, n, Y_AT));
+	const tid signs = n->in[Y_AT];
+	n->in[Y_AT] = NONE;
+	int rc = sync_shape(g, n, GRAD_SHARE_AT, X | DY | ADDEND | SECOND, X | MASKED, 4);
+	n->in[Y_AT] = signs;
+	return rc;
 }
 
 /* --- grad --- */
@@ -161,7 +178,9 @@ static struct norm_grad places(const struct kplan *k)
 	const bool residual = has(k->n, Y_AT);
 	return (struct norm_grad){
 		.x = 0, .dy = 1, .gamma = 2, .mean = 3, .rstd = 4, .beta = BETA_AT, .addend = 6,
-		.y = residual ? Y_AT : -1, .second = residual ? SECOND_AT : -1, .masked = residual ? 3 : -1,
+		.y = residual ? Y_AT : -1,
+		.signs = residual && graph_t(k->g, k->n->in[Y_AT])->dtype == DTYPE_U8,
+		.second = residual ? SECOND_AT : -1, .masked = residual ? 3 : -1,
 		.f = act_of(k, Y_AT),
 	};
 }
@@ -251,6 +270,23 @@ static const char *const grad_samples[] = {
 	NULL
 };
 
+static const char *const signs_samples[] = {
+	"2x8x5x7 8:positive 8 2x8x5x7; slope: 0", "3x24x3x5 24 24 3x24x3x5; slope: 0.3",
+	"7x16 16 16:positive 7x16; slope: 0", "2x48x21x23 48:positive 48 2x48x21x23; slope: 0",
+	"1x728x2x3 728:positive 728 1x728x2x3; slope: 0", "2x8x1x4x3 8 8; slope: 0",
+	"2x48x21x23 48:positive 48 2x48x21x23 s:one; slope: 0, group: 0", NULL
+};
+static const char *const grad_signs_samples[] = {
+	"2x8x5x7 2x8x5x7 8 8 8:positive - - 2x1x5x7:u8; slope: 0",
+	"2x24x3x3x5 2x24x3x3x5 24 24 24:positive - - 2x3x3x3x5:u8; slope: 0.3",
+	"9x16 9x16 16 16 16:positive - - 9x2:u8 9x16; slope: 0",
+	"2x48x21x23 2x48x21x23 48 48 48:positive - - 2x6x21x23:u8 2x48x21x23; slope: 0",
+	"3x40x7x5 3x40x7x5 40 40 40:positive - 3x40x7x5 3x5x7x5:u8 3x40x7x5; slope: 0.3",
+	"1x728x3x5 1x728x3x5 728 728 728:positive - - 1x91x3x5:u8; slope: 0",
+	"2x48x21x23 2x48x21x23 48 48 48:positive - - 2x6x21x23:u8 2x48x21x23 s:one; slope: 0, group: 0",
+	NULL
+};
+
 /* --- records --- */
 
 static const struct op op_batch_norm = {
@@ -278,4 +314,29 @@ static const struct op op_batch_norm_grad = {
 	.samples = grad_samples,
 };
 
-OPSET(batch_norm, &op_batch_norm, &op_batch_norm_grad);
+static const struct op op_batch_norm_signs = {
+	.name = "batch_norm_signs",
+	.doc = "batch_norm that also gives the signs of its result, as bits",
+	.flags = OP_ONCE | OP_MEET,
+	.min_in = 3, .max_in = 5, .nout = 5,
+	.attr_size = sizeof(struct norm_attr), .attrs = fields,
+	.nondiff = 1u << SHARE_AT, .inplace = X | RESIDUAL,
+	.shape = signs_shape, .recompute = recompute, .cost = norm_cost,
+	NORM_GPU_KERNELS(, reference_plan, X | RESIDUAL, X),
+	.samples = signs_samples,
+};
+
+static const struct op op_batch_norm_grad_signs = {
+	.name = "batch_norm_grad_signs",
+	.doc = "batch_norm_grad that reads the signs of y for y",
+	.flags = OP_ONCE | OP_MEET,
+	.min_in = 5, .max_in = 10, .nout = 4,
+	.attr_size = sizeof(struct norm_attr), .attrs = grad_fields,
+	.inplace = X | DY | ADDEND | SECOND,
+	.shape = grad_signs_shape, .cost = norm_cost,
+	NORM_GPU_KERNELS(grad_, reference_plan, X | DY | ADDEND | SECOND, X | MASKED),
+	.samples = grad_signs_samples,
+};
+
+OPSET(batch_norm, &op_batch_norm, &op_batch_norm_grad, &op_batch_norm_signs,
+      &op_batch_norm_grad_signs);

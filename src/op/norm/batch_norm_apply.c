@@ -10,7 +10,8 @@
  * batch_norm: the pass `recompute` puts it in where the result is not kept for the backward part
  * (running statistics are not touched a second time), the passes `piece_statistics` and `moments`
  * have it normalise by statistics that other nodes have taken. They stay two ops, since a gradient
- * of the first treats its statistics as constants, and there is none of the second. */
+ * of the first treats its statistics as constants, and there is none of the second.
+ * batch_norm_apply_signs also gives the signs of y (batch_norm.c). */
 #include <math.h>
 
 #include "base/err.h"
@@ -34,6 +35,12 @@ static int shape(struct graph *g, struct node *n)
 static int grad_shape(struct graph *g, struct node *n)
 {
 	return norm_shape(g, n, X | DY, X, 3);
+}
+
+static int signs_shape(struct graph *g, struct node *n)
+{
+	TRY(shape(g, n));
+	return norm_signs_shape(g, n);
 }
 
 /* --- grad --- */
@@ -136,6 +143,12 @@ static const char *const apply_samples[] = {
 	"2x48x21x23 48 48 48 48:positive 2x48x21x23; slope: 0.3", "4x5 5 5 5 5:positive 4x5", NULL
 };
 
+static const char *const signs_samples[] = {
+	"2x8x5x7 8 8 8 8:positive 2x8x5x7; slope: 0", "4x24 24 24 24 24:positive 4x24; slope: 0.3",
+	"2x48x21x23 48:positive 48 48 48:positive 2x48x21x23; slope: 0",
+	"1x40x3x3x5 40 40 40 40:positive; slope: 0", NULL
+};
+
 /* --- records --- */
 
 static const struct op op_batch_norm_inference = {
@@ -173,5 +186,17 @@ static const struct op op_batch_norm_apply = {
 	.samples = apply_samples,
 };
 
+static const struct op op_batch_norm_apply_signs = {
+	.name = "batch_norm_apply_signs",
+	.doc = "batch_norm_apply that also gives the signs of its result, as bits",
+	.flags = OP_NOGRAD,
+	.min_in = 5, .max_in = 6, .nout = 2,
+	.attr_size = sizeof(struct norm_attr), .attrs = apply_fields,
+	.inplace = X | RESIDUAL,
+	.shape = signs_shape, .cost = norm_inference_cost,
+	NORM_GPU_KERNELS(, NULL, X | RESIDUAL, X),
+	.samples = signs_samples,
+};
+
 OPSET(batch_norm_apply, &op_batch_norm_inference, &op_batch_norm_inference_grad,
-      &op_batch_norm_apply);
+      &op_batch_norm_apply, &op_batch_norm_apply_signs);

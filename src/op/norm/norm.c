@@ -35,6 +35,34 @@ int norm_shape(struct graph *g, struct node *n, unsigned like_in, unsigned like_
 	return 0;
 }
 
+/* The shape of x's signs. */
+static int signs_of(struct graph *g, const struct node *n, struct shape *out)
+{
+	*out = *node_in_shape(g, n, 0);
+	if (out->d[1] % 8)
+		return ERR(E_SHAPE, &g->cur_loc, "'%s' has signs of channels in eights, not of %lld",
+		           n->op->name, (long long)out->d[1]);
+	out->d[1] /= 8;
+	return 0;
+}
+
+int norm_signs_shape(struct graph *g, struct node *n)
+{
+	struct shape s;
+	TRY(signs_of(g, n, &s));
+	return graph_out(g, n, n->nout - 1, DTYPE_U8, &s);
+}
+
+int norm_signs_check(struct graph *g, const struct node *n, int i)
+{
+	struct shape s;
+	TRY(signs_of(g, n, &s));
+	if (i >= n->nin || n->in[i] == NONE)
+		return ERR(E_SHAPE, &g->cur_loc, "'%s' has no input %d", n->op->name, i);
+	TRY(check_dtype(g, n, i, DTYPE_U8));
+	return check_shape(g, n, i, &s);
+}
+
 int norm_check_batch(struct graph *g, const struct node *n)
 {
 	const struct shape *x = node_in_shape(g, n, 0);
@@ -82,11 +110,29 @@ static double activate(struct norm_act f, double z)
 	return f.on && z < 0 ? f.slope * z : z;
 }
 
-static void apply(struct planes p, int64_t c, struct norm_act f, const double *x, double mean,
-                  double a, double b, const double *residual, double *y)
+/* The byte with the sign of element i, which is one of channel c. */
+static int64_t byte_of(struct planes p, int64_t c, int64_t i)
 {
-	EACH_VALUE (p, c, i)
+	return (i / (p.c * p.points) * (p.c / 8) + c / 8) * p.points + i % p.points;
+}
+
+/* Channels come in their order. signs: or NULL. */
+static void apply(struct planes p, int64_t c, struct norm_act f, const double *x, double mean,
+                  double a, double b, const double *residual, double *y, uint8_t *signs)
+{
+	EACH_VALUE (p, c, i) {
 		y[i] = activate(f, (x[i] - mean) * a + b + (residual ? residual[i] : 0));
+		if (signs && c % 8 == 0)
+			signs[byte_of(p, c, i)] = 0;
+		if (signs)
+			signs[byte_of(p, c, i)] |= (uint8_t)((y[i] > 0) << c % 8);
+	}
+}
+
+/* Output i, which the op may lack. */
+static void *out_of(const struct kplan *k, const struct kargs *a, int i)
+{
+	return i < k->n->nout ? a->out[i] : NULL;
 }
 
 /* The mean of channel c, and the sum of squared deviations. */
@@ -118,7 +164,8 @@ int norm_sync_forward_reference(const struct kplan *k, const struct kargs *a, do
 		else
 			moments(p, c, x, &m, &m2);
 		double r = 1 / sqrt(m2 / count + eps);
-		apply(p, c, f, x, m, gamma[c] * r, beta[c], kargs_in(k, a, 3), a->out[0]);
+		apply(p, c, f, x, m, gamma[c] * r, beta[c], kargs_in(k, a, 3), a->out[0],
+		      out_of(k, a, 4));
 		if (mean)
 			mean[c] = m;
 		if (rstd)
@@ -150,7 +197,8 @@ int norm_inference_reference(const struct kplan *k, const struct kargs *a, doubl
 	const double *gamma = a->in[1], *beta = a->in[2], *mean = a->in[3], *spread = a->in[4];
 	for (int64_t c = 0; c < p.c; c++) {
 		double r = eps == NORM_AGAIN ? spread[c] : 1 / sqrt(spread[c] + eps);
-		apply(p, c, f, a->in[0], mean[c], gamma[c] * r, beta[c], kargs_in(k, a, 5), a->out[0]);
+		apply(p, c, f, a->in[0], mean[c], gamma[c] * r, beta[c], kargs_in(k, a, 5), a->out[0],
+		      out_of(k, a, 1));
 	}
 	return 0;
 }
@@ -158,16 +206,25 @@ int norm_inference_reference(const struct kplan *k, const struct kargs *a, doubl
 /* One channel's view of the gradient kernel's tensors. */
 struct channel {
 	const double *x, *dy, *second, *y;
+	const uint8_t *signs;
 	double mean, rstd, gamma, beta;
 	struct norm_act f;
+	struct planes p;
+	int64_t c;
 };
+
+static bool is_above(const struct channel *c, int64_t i)
+{
+	if (c->signs)
+		return c->signs[byte_of(c->p, c->c, i)] >> c->c % 8 & 1;
+	return (c->y ? c->y[i] : (c->x[i] - c->mean) * c->rstd * c->gamma + c->beta) > 0;
+}
 
 /* The gradient of z at element i. */
 static double masked(const struct channel *c, int64_t i)
 {
 	double dz = c->dy[i] + (c->second ? c->second[i] : 0);
-	double sign = c->y ? c->y[i] : (c->x[i] - c->mean) * c->rstd * c->gamma + c->beta;
-	return c->f.on && !(sign > 0) ? (c->f.slope != 0 ? c->f.slope * dz : 0) : dz;
+	return c->f.on && !is_above(c, i) ? (c->f.slope != 0 ? c->f.slope * dz : 0) : dz;
 }
 
 static void gradient_sums(struct planes p, int64_t c, const struct channel *ch, double *db,
@@ -197,8 +254,10 @@ static struct channel channel_of(const struct kplan *k, const struct kargs *a,
 {
 	const double *gamma = a->in[g->gamma], *beta = kargs_in(k, a, g->beta),
 		     *mean = a->in[g->mean], *rstd = a->in[g->rstd];
+	const void *y = kargs_in(k, a, g->y);
 	return (struct channel){ a->in[g->x], a->in[g->dy], kargs_in(k, a, g->second),
-		kargs_in(k, a, g->y), mean[c], rstd[c], gamma[c], beta ? beta[c] : 0, g->f };
+		g->signs ? NULL : y, g->signs ? y : NULL, mean[c], rstd[c], gamma[c],
+		beta ? beta[c] : 0, g->f, planes_of(k), c };
 }
 
 int norm_sync_grad_reference(const struct kplan *k, const struct kargs *a,

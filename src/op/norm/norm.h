@@ -54,8 +54,15 @@ void norm_inference_cost(const struct graph *g, const struct node *n, struct cos
  *   inference  x, gamma, beta, mean, variance [, residual] -> y
  *   apply      x, gamma, beta, mean, rstd [, residual]     -> y: the bits of the forward form
  *   statistics x                                           -> mean, rstd, variance
- * Inference and apply are one function, with eps NORM_AGAIN for the latter. */
+ * Inference and apply are one function, with eps NORM_AGAIN for the latter. Forward and apply may
+ * have one more output, on GPUs and in the reference: the signs of y. */
 #define NORM_AGAIN (-1.0)
+
+/* Signs of y, a bit for each value, 1 where that is above zero: u8, bit c % 8 of channel c / 8 is
+ * of channel c of y, which has a multiple of 8. The shape rules of the last output, and of input
+ * i. */
+int norm_signs_shape(struct graph *g, struct node *n);
+int norm_signs_check(struct graph *g, const struct node *n, int i);
 
 /* Statistics are those of a group; NULL: of this rank. With a group the
  * workspace has 2 C doubles. */
@@ -74,6 +81,7 @@ struct norm_grad {
 	int x, dy, gamma, mean, rstd;
 	int beta;                /* NORM_FROM_X */
 	int y;                   /* NORM_FROM_Y */
+	bool signs;              /* the input y is the signs of y; not on CPUs */
 	int addend;              /* added to dx */
 	int second;              /* added to dy */
 	int masked;              /* output: the gradient of z, which is the residual's; or -1 */
@@ -110,15 +118,20 @@ int norm_grad_through_cpu(const struct kplan *k, const struct kargs *a, const in
  * may be slices and bf16. */
 #define NORM_KERNELS(id, plan_reference, in, out)                                          \
 	.kernel = {                                                                        \
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = plan_reference,       \
-		                        .run = id##reference },                            \
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = norm_plan, .run = id##cpu, \
 		                  .slice_in = in, .slice_out = out,                        \
 		                  .bf16_in = in, .bf16_out = out, .bf16 = KB_ALIKE },      \
-		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = norm_cuda_plan, .run = id##cuda, \
-		            .slice_in = in, .slice_out = out,                              \
-		            .bf16_in = in, .bf16_out = out, .bf16 = KB_ALIKE)              \
+		NORM_KERNEL_PAIR(id, plan_reference, in, out)                              \
 	}
+/* The same without the CPU's. */
+#define NORM_GPU_KERNELS(id, plan_reference, in, out) \
+	.kernel = { NORM_KERNEL_PAIR(id, plan_reference, in, out) }
+#define NORM_KERNEL_PAIR(id, plan_reference, in, out)                                      \
+	[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = plan_reference,               \
+	                        .run = id##reference },                                    \
+	CUDA_KERNEL(.layouts = KL_NATIVE, .plan = norm_cuda_plan, .run = id##cuda,         \
+	            .slice_in = in, .slice_out = out,                                      \
+	            .bf16_in = in, .bf16_out = out, .bf16 = KB_ALIKE)
 
 /* The same on the GPU. For a group: the group in the device's reducer of statistics, and a number
  * in the device's memory. */

@@ -9,7 +9,7 @@
 
 #ifdef HAVE_CUDA
 
-enum { MAX_IN = 10, MAX_OUT = 4 };
+enum { MAX_IN = 10, MAX_OUT = 5 };
 
 struct norm_cuda {
 	int64_t rows, c;
@@ -59,6 +59,13 @@ static struct k_rows out_rows(const struct kplan *k, const struct kargs *a, int 
 	return i < 0 ? (struct k_rows){ 0 } : (struct k_rows){ a->out[i], s->out[i] };
 }
 
+/* Signs of y, or none. */
+static struct k_rows signs_rows(const struct kplan *k, void *p)
+{
+	const struct norm_cuda *s = k->state;
+	return (struct k_rows){ p, s->c / 8 };
+}
+
 static struct k_norm forward_of(const struct kplan *k, const struct kargs *a, double eps,
                                 struct norm_act f)
 {
@@ -78,6 +85,7 @@ static struct k_norm batch_of(const struct kplan *k, const struct kargs *a, doub
 	n.mean = a->out[1];
 	n.rstd = a->out[2];
 	n.variance = a->out[3];
+	n.signs = signs_rows(k, k->n->nout > 4 ? a->out[4] : NULL);
 	return n;
 }
 
@@ -91,6 +99,7 @@ int norm_inference_cuda(const struct kplan *k, const struct kargs *a, double eps
 {
 	struct k_norm n = forward_of(k, a, eps, f);
 	n.residual = in_rows(k, a, 5);
+	n.signs = signs_rows(k, k->n->nout > 1 ? a->out[1] : NULL);
 	n.mean = a->in[3];
 	if (eps == NORM_AGAIN)
 		n.rstd = a->in[4];
@@ -103,11 +112,15 @@ static struct k_norm_grad gradient_of(const struct kplan *k, const struct kargs 
                                       const struct norm_grad *at)
 {
 	const struct norm_cuda *s = k->state;
+	const struct k_rows none = { 0 };
 	return (struct k_norm_grad){
 		.rows = s->rows, .c = s->c, .type = s->type, .slope = (float)at->f.slope,
-		.mask = !at->f.on ? K_NORM_ALL : at->y < 0 ? K_NORM_FROM_X : K_NORM_FROM_Y,
+		.mask = !at->f.on ? K_NORM_ALL : at->signs ? K_NORM_FROM_SIGNS : at->y < 0 ? K_NORM_FROM_X :
+		        K_NORM_FROM_Y,
 		.x = in_rows(k, a, at->x), .dy = in_rows(k, a, at->dy), .second = in_rows(k, a, at->second),
-		.y = in_rows(k, a, at->y), .addend = in_rows(k, a, at->addend), .dx = out_rows(k, a, 0),
+		.y = at->signs ? none : in_rows(k, a, at->y),
+		.signs = at->signs ? signs_rows(k, a->in[at->y]) : none,
+		.addend = in_rows(k, a, at->addend), .dx = out_rows(k, a, 0),
 		.masked = out_rows(k, a, at->masked), .gamma = a->in[at->gamma],
 		.beta = in_rows(k, a, at->beta).p,
 		.mean = a->in[at->mean], .rstd = a->in[at->rstd], .dgamma = a->out[1], .dbeta = a->out[2] };
