@@ -53,6 +53,10 @@ static const struct word words[] = {
 	  .values = { "yes", "no" },
 	  .doc = "on a GPU, whether gradients that are made in 16 bits stay so until the update; "
 	  "default: yes" },
+	{ .name = "signs", .type = NO_YES, .at = offsetof(struct debug, no_signs),
+	  .values = { "yes", "no" },
+	  .doc = "on a GPU, whether gradients of batch norms behind additions read the signs of "
+	  "activations as bits; default: yes" },
 	{ WORD(engines, CHOICE), .values = { "precompiled", "first", "measured" },
 	  .doc = "on a GPU, which engines a convolution may take: none that cuDNN compiles; the first "
 	  "proposed; or by --wisdom the fastest. Default: measured, and precompiled with --gpu" },

@@ -23,6 +23,7 @@
 #include "pass/pass.h"
 #include "pass/precision.h"
 #include "pass/prologue.h"
+#include "pass/signs.h"
 #include "pass/sync_batch_norm.h"
 #include "plan/guard.h"
 #include "plan/mixed_loss.h"
@@ -433,6 +434,8 @@ static const struct pass passes[] = {
 	{ "conv_statistics", "batch statistics fused into the convolution before", pass_conv_statistics,
 	  STAGE_BUILT },
 	{ "prologue", "batch normalisation and ReLU fused into the convolution behind", pass_prologue,
+	  STAGE_BUILT },
+	{ "signs", "signs of activations kept for gradients that need no more", pass_signs,
 	  STAGE_BUILT },
 	{ "precision", "element types of the device", pass_precision, STAGE_BUILT },
 	{ "average", "averaged weights instead of the last ones", pass_average, STAGE_BUILT },
