@@ -145,6 +145,7 @@ void dtype_set(enum dtype t, void *p, int64_t i, double v)
 
 /* What integers of so few bits become does not go through a double: it is the same. */
 #define DIRECT(to, from)                                                \
+	_Pragma("omp simd")                                                 \
 	for (int64_t i = 0; i < n; i++) {                                   \
 		from v;                                                         \
 		to x;                                                           \
