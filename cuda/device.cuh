@@ -8,7 +8,7 @@
 #define DLX_CUDA_DEVICE_CUH
 
 /* Whether a kernel may be launched before the one ahead of it in its stream has ended. */
-extern bool overlapped;
+extern bool k_overlapped;
 
 #ifdef DLX_CUDA_EMULATED
 #include "test/gpu/emulate.h"
@@ -20,7 +20,7 @@ template <typename... P, typename... A>
 static void launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, void *stream,
                    A... argument)
 {
-	if (!overlapped) {
+	if (!k_overlapped) {
 		kernel<<<grid, block, shared, (cudaStream_t)stream>>>(static_cast<P>(argument)...);
 		return;
 	}

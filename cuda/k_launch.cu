@@ -3,9 +3,9 @@
  * How the kernels of a process are launched. */
 #include "cuda/device.cuh"
 
-bool overlapped;
+bool k_overlapped;
 
 void k_overlap(void)
 {
-	overlapped = true;
+	k_overlapped = true;
 }

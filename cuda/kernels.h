@@ -20,9 +20,9 @@ enum { K_TYPE_F32, K_TYPE_F64, K_TYPE_F16, K_TYPE_BF16, K_TYPE_I8, K_TYPE_U8, K_
 /* From now on kernels of this process may be launched when the blocks of the one ahead of them in
  * their stream have ended, but not yet that kernel ("programmatic dependent launch"), for which
  * they wait inside (BEGIN_KERNEL); for GPUs of compute capability 9.0 and more. Predicted, not
- * measured: half a microsecond less for each of our kernels behind another one; a step of resnet-50
- * has some 700 kernels, cuDNN's among them. Until a GPU has judged it this is asked for by
- * DLX_DEBUG=launch=overlapped alone. */
+ * measured: half a microsecond less for each kernel of dlx's directly behind another one, which is
+ * 0.07 ms of a step of resnet-50 at batch 1: of its 403 nodes 242 are kernels of dlx's, 133 of them
+ * behind one. Until a GPU has judged it this is asked for by DLX_DEBUG=launch=overlapped alone. */
 void k_overlap(void);
 
 /* --- element by element (k_map.cu); the result may be x or y --- */

@@ -45,10 +45,9 @@ static const struct word words[] = {
 	  .values = { "yes", "no" },
 	  .doc = "on a GPU, whether dlx's own kernels take depthwise convolutions, or cuDNN; "
 	  "default: yes" },
-	{ .name = "launch", .type = CHOICE, .at = offsetof(struct debug, launch),
-	  .values = { "plain", "overlapped" },
+	{ WORD(launch, CHOICE), .values = { "plain", "overlapped" },
 	  .doc = "on a GPU of compute capability 9.0 and more, whether dlx's kernels may be launched "
-	  "before the one ahead of them has ended; default: plain" },
+	  "before the one ahead of them has ended; default: plain, as no GPU has run the other yet" },
 	{ .name = "narrow", .type = NO_YES, .at = offsetof(struct debug, no_narrow),
 	  .values = { "yes", "no" },
 	  .doc = "on a GPU, whether gradients that are made in 16 bits stay so until the update; "

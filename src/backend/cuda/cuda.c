@@ -2,12 +2,11 @@
  *
  * The CUDA device: memory, copies, one stream, and a step captured as a CUDA graph. The runtime is
  * linked statically and looks for the driver itself, so the same program starts where there is
- * none. Kernels are asynchronous. An error on the GPU shows at the next call that waits, and the
- * context is then lost: the error is reported once, with what was being done, and the run ends.
+ * none.
  *
  * Kernels are asynchronous. What fails on the GPU shows at the next call that waits, and stays:
- * after such an error the context is lost, so it is told once, with what was being done, and the
- * run ends. */
+ * after such an error the context is lost, so it is reported once, with what was being done, and
+ * the run ends. */
 #include "backend/cuda/cuda.h"
 
 #include <dlfcn.h>

@@ -18,7 +18,8 @@ int conv_cuda_run(const struct kplan *k, const struct kargs *a);        /* all t
 void conv_cuda_free(struct kplan *k);
 
 /* Whether out[i] is made in 16 bits, where the inputs have them, whatever type it has: the gradient
- * of the weights. Those of groups are sums of float32, by a kernel of ours. */
+ * of the weights. It is not where the convolution has groups: a kernel of dlx's adds that gradient
+ * up in float32. */
 bool conv_makes_narrow(const struct node *n, int i);
 
 /* Whether an engine that cuDNN compiles can read or write a tensor where it is: a window of a wider
