@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 
 int64_t layout_block(const struct layout *l, int d)
 {
@@ -236,4 +237,10 @@ int64_t layout_axis_offset(const struct layout *l, int d, int64_t i)
 		step *= l->blk[b];
 	}
 	return offset + i * l->stride[d];
+}
+
+void layout_name(const struct layout *l, struct buf *b)
+{
+	for (int i = 0; i < l->nd; i++)
+		buf_printf(b, "%s%lld:%lld", i ? "," : "", (long long)l->dims[i], (long long)l->stride[i]);
 }

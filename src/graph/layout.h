@@ -18,6 +18,8 @@
 
 #include "base/types.h"
 
+struct buf;
+
 #define LAYOUT_MAXBLK 4
 
 struct layout {
@@ -98,5 +100,7 @@ void layout_walk_pack_rows(struct layout_walk *w, float *dst, int64_t first, int
 #define LAYOUT_TEXT 64
 /* "plain", "native", "slice" or the blocked form ("ABcd16b16a") into buf; returns buf. */
 const char *layout_text(const struct layout *l, const struct shape *s, char *buf);
+/* Appends extent:stride of each axis, with commas between: a name for what was measured. */
+void layout_name(const struct layout *l, struct buf *b);
 
 #endif

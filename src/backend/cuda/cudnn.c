@@ -315,8 +315,7 @@ static desc describe(struct cudnn_set *s, const struct cudnn *c, const struct cu
 static void name_layout(struct buf *b, const char *name, const struct layout *l)
 {
 	buf_printf(b, " %s", name);
-	for (int i = 0; i < l->nd; i++)
-		buf_printf(b, "%s%lld:%lld", i ? "," : "", (long long)l->dims[i], (long long)l->stride[i]);
+	layout_name(l, b);
 }
 
 /* Everything that the choice of an engine may depend on. */

@@ -32,10 +32,8 @@ static void name_tensor(struct buf *b, const struct graph *g, tid id)
 		return;
 	}
 	const struct tensor *t = graph_t(g, id);
-	buf_printf(b, " %s", dtype_name(t->dtype));
-	for (int i = 0; i < t->layout.nd; i++)
-		buf_printf(b, "%s%lld:%lld", i ? "," : " ", (long long)t->layout.dims[i],
-		           (long long)t->layout.stride[i]);
+	buf_printf(b, " %s ", dtype_name(t->dtype));
+	layout_name(&t->layout, b);
 	if (t->view != NONE)
 		buf_printf(b, " at %lld", (long long)t->view_at);
 }
