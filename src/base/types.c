@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/half.h"
+#include "base/simd.h"
 
 #define BLOCK 256
 
@@ -155,6 +156,7 @@ void dtype_set(enum dtype t, void *p, int64_t i, double v)
 	}                                                                   \
 	return true
 
+SIMD_CLONES
 static bool convert_small(enum dtype td, void *dst, enum dtype ts, const void *src, int64_t n)
 {
 	if (td == DTYPE_I32 && ts == DTYPE_U8) {
