@@ -455,17 +455,32 @@ int64_t dataset_pieces(const struct dataset *d, int64_t i)
 	return record_chunks(d->file[f], i - d->first[f]);
 }
 
+/* The input of a sample that is one chunk with its target, from raw to its place. */
+static void move_input(const struct record_array *a, const struct dataset_place *to)
+{
+	const int64_t n = shape_count(&a->shape);
+	if (to->taker)
+		to->taker->take(to->taker->self, 0, to->raw, n);
+	else if (to->input)
+		memcpy(to->input, to->raw, (size_t)n * dtype_size(a->dtype));
+}
+
 int dataset_decode_piece(const struct dataset *d, struct dataset_scratch *s, int64_t i, int64_t k,
-                         void *raw, void *input)
+                         const struct dataset_place *to)
 {
 	const int f = file_of(d, i);
 	const int64_t within = i - d->first[f];
-	const struct record_chunk c = record_chunk_get(d->file[f], within, k);
+	const struct record *r = d->file[f];
+	const struct record_chunk c = record_chunk_get(r, within, k);
 	const uint64_t before = record_decoder_bytes(s->decoder);
 	/* The input is the first array of a raw sample. */
-	TRY(record_read_chunk(d->file[f], s->decoder, within, k, input && c.array == 0 ? input : raw));
-	if (input && c.array < 0)
-		memcpy(input, raw, record_array_bytes(record_info(d->file[f]), 0, 0));
+	if (to->taker && c.array == 0)
+		TRY(record_take_chunk(r, s->decoder, within, k, to->taker));
+	else
+		TRY(record_read_chunk(r, s->decoder, within, k,
+		                      to->input && c.array == 0 ? to->input : to->raw));
+	if (c.array < 0)
+		move_input(&record_info(r)->input, to);
 	data_counts_add(d->counts, (struct data_bytes){
 		.read = (int64_t)(record_decoder_bytes(s->decoder) - before),
 		.decoded = (int64_t)c.raw });
@@ -484,9 +499,10 @@ void dataset_arrays(const struct dataset *d, int64_t i, const void *raw, const v
 int dataset_decode(const struct dataset *d, struct dataset_scratch *s, int64_t i,
                    const void **input, const void **target)
 {
+	const struct dataset_place to = { .raw = s->raw };
 	const int64_t n = dataset_pieces(d, i);
 	for (int64_t k = 0; k < n; k++)
-		TRY(dataset_decode_piece(d, s, i, k, s->raw, NULL));
+		TRY(dataset_decode_piece(d, s, i, k, &to));
 	dataset_arrays(d, i, s->raw, input, target);
 	return 0;
 }

@@ -18,12 +18,16 @@ void dataset_scratch_free(struct dataset_scratch *s);                /* NULL is 
 int dataset_decode(const struct dataset *d, struct dataset_scratch *s, int64_t i,
                    const void **input, const void **target);
 /* The same in pieces, which several threads may decode: how many sample i has; piece k, to its
- * place in raw, where there is room for any sample, as in a scratch, or in `input` if it is of the
- * input and this is not NULL; and where the arrays in raw are. */
+ * place; and where the arrays in raw are. */
 int64_t dataset_pieces(const struct dataset *d, int64_t i);
 void *dataset_scratch_raw(struct dataset_scratch *s);
+struct dataset_place {
+	void *raw;                     /* room for any sample, as in a scratch */
+	void *input;                   /* where the input goes; NULL: it is in raw, too */
+	const struct record_taker *taker;   /* of the input, in place of both; or NULL */
+};
 int dataset_decode_piece(const struct dataset *d, struct dataset_scratch *s, int64_t i, int64_t k,
-                         void *raw, void *input);
+                         const struct dataset_place *to);
 void dataset_arrays(const struct dataset *d, int64_t i, const void *raw, const void **input,
                     const void **target);
 /* Whether a set can have record r beside `first`, but for names of channels; E_DATA says what

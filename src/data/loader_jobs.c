@@ -53,7 +53,7 @@ static int64_t decode_pieces(struct shared *s, struct dataset_scratch *with)
 		const int64_t k = s->next++;
 
 		pthread_mutex_unlock(&l->lock);
-		const int rc = dataset_decode_piece(l->d, with, s->sample, k, s->raw, s->input);
+		const int rc = dataset_decode_piece(l->d, with, s->sample, k, &s->to);
 		pthread_mutex_lock(&l->lock);
 		if (rc < 0)
 			keep_error(&s->first, k, rc);
@@ -90,7 +90,7 @@ static int decode_alone(const struct loader *l, const struct worker *w, int64_t 
 {
 	const struct shared *s = &w->shared;
 	for (int64_t k = 0; k < n; k++)
-		TRY(dataset_decode_piece(l->d, w->decode, s->sample, k, s->raw, s->input));
+		TRY(dataset_decode_piece(l->d, w->decode, s->sample, k, &s->to));
 	return 0;
 }
 
@@ -113,18 +113,26 @@ static int decode_together(struct loader *l, struct worker *w, int64_t n)
 	return s->first.rc;
 }
 
-/* to: where the input is decoded to, if it is to be elsewhere than in the scratch of w. */
-static int decode(struct loader *l, struct worker *w, int64_t sample, void *to,
-                  const void **input, const void **target)
+static void take_input(void *self, int64_t first, const void *values, int64_t n)
+{
+	const struct shared *s = self;
+	transform_take(s->chain, s->to.input, first, values, n);
+}
+
+/* The input to where its transforms begin; *target: in the scratch of w. */
+static int decode(struct loader *l, struct worker *w, int64_t sample, void *begin,
+                  const void **target)
 {
 	struct shared *s = &w->shared;
 	const int64_t n = dataset_pieces(l->d, sample);
+	const void *input;
 	s->sample = sample;
-	s->raw = dataset_scratch_raw(w->decode);
-	s->input = to;
+	s->chain = l->chain[dataset_size_of(l->d, sample)];
+	s->taker = (struct record_taker){ take_input, s };
+	s->to = (struct dataset_place){ dataset_scratch_raw(w->decode), begin,
+		transform_takes(s->chain) ? &s->taker : NULL };
 	TRY(n < 2 || l->nworkers == 1 ? decode_alone(l, w, n) : decode_together(l, w, n));
-	dataset_arrays(l->d, sample, s->raw, input, target);
-	*input = to ? to : *input;
+	dataset_arrays(l->d, sample, s->to.raw, &input, target);
 	return 0;
 }
 
@@ -158,18 +166,18 @@ static int make_sample(const struct job *j, struct worker *w, int64_t sample, in
 {
 	const struct slot *s = j->slot;
 	struct loader *l = s->l;
-	const void *stored_input, *stored_target;
+	const void *stored_target;
 	double start = trace_on() ? io_seconds() : 0, decoded = 0;
 	const int64_t stored = sample % dataset_info(l->d)->samples;
 	const int size = dataset_size_of(l->d, stored);
-	void *to = transform_in_batch(l->chain[size], w->transform[size]) ? input : NULL;
-	int rc = decode(l, w, stored, to, &stored_input, &stored_target);
+	void *begin = transform_begin(l->chain[size], w->transform[size], input);
+	int rc = decode(l, w, stored, begin, &stored_target);
 	if (rc == 0)
 		rc = labels_stored_check(&l->labels, l->d, stored, stored_target);
 	if (start > 0)
 		decoded = note_job("decode", j, start);
 	if (rc == 0)
-		rc = transform_run(l->chain[size], w->transform[size], walk, sample, stored_input,
+		rc = transform_run(l->chain[size], w->transform[size], walk, sample, begin,
 		                   stored_target, input, target);
 	if (start > 0)
 		note_job("transform", j, decoded);

@@ -46,7 +46,9 @@ struct slot {
 struct shared {
 	struct loader *l;
 	int64_t sample;
-	void *raw, *input;              /* as in dataset_decode_piece */
+	struct dataset_place to;
+	struct record_taker taker;
+	const struct transform_chain *chain;   /* of the sample */
 	int64_t n, next, pending;       /* pieces; the next to take; those that are not decoded */
 	struct first_error first;       /* of a piece */
 };

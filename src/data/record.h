@@ -217,6 +217,16 @@ int record_read(const struct record *r, struct record_decoder *d, int64_t i, voi
 /* The same of chunk k of record_chunks alone, to its place in raw. */
 int record_read_chunk(const struct record *r, struct record_decoder *d, int64_t i, int64_t k,
                       void *raw);
+/* Takes values of an array piece by piece in place of memory for all of it: n of them as they are
+ * stored, aligned for their type, from the array's element `first` on. Any thread; before the
+ * chunk's hash is checked, and again where damaged bytes are asked for once more. */
+struct record_taker {
+	void (*take)(void *self, int64_t first, const void *values, int64_t n);
+	void *self;
+};
+/* As record_read_chunk of version 2, to a taker. */
+int record_take_chunk(const struct record *r, struct record_decoder *d, int64_t i, int64_t k,
+                      const struct record_taker *taker);
 /* n rows of array k of sample i from row `first` on, along record_axis(k), which is not -1: a plain
  * array of n rows. Reads, and checks, the chunks alone that have some of them. For tests: loaders
  * read whole samples. */

@@ -34,14 +34,13 @@ static int copy_stored(const struct record *r, struct record_decoder *d,
 	const uint8_t *whole = NULL;
 	if (r->source)
 		TRY(record_stored(r, d, c->offset, c->raw, &whole));
+	if (whole)
+		record_sink_put(sink, whole, c->raw);
 	while (sink->at < c->raw) {
 		size_t n = c->raw - sink->at;
 		uint8_t *to = record_sink_next(sink, &n);
 
-		if (whole)
-			memcpy(to, whole + sink->at, n);
-		else
-			TRY(record_bytes(r, c->offset + sink->at, to, n));
+		TRY(record_bytes(r, c->offset + sink->at, to, n));
 		record_sink_done(sink, n);
 	}
 	return 0;
@@ -82,29 +81,44 @@ static int fetch(const struct record *r, struct record_decoder *d, const struct 
 
 /* --- whole samples --- */
 
-static struct record_sink sink_of(const struct record_cut *cut, uint8_t *array)
+static struct record_sink sink_of(const struct record_cut *cut)
 {
 	const size_t row = cut->row, stride = (size_t)cut->extent * row;
 	const bool whole = cut->rows == cut->extent;
-	return (struct record_sink){ .out = array + (size_t)cut->first * row, .stride = stride,
+	return (struct record_sink){ .from = (size_t)cut->first * row, .stride = stride,
 	                            .strip = whole ? (size_t)cut->strips * stride
 	                                     : (size_t)cut->rows * row };
+}
+
+/* Chunk k of sample i, to its place in raw, or to the taker if that is not NULL. */
+static int read_chunk(const struct record *r, struct record_decoder *d, int64_t i, int64_t k,
+                      uint8_t *raw, const struct record_taker *taker)
+{
+	const struct record_info *info = &r->info;
+	const int size = record_size_of(r, i);
+	struct place p = { .sample = i, .number = k };
+	for (int64_t n; p.number >= (n = record_cuts(info, size, p.array)); p.array++)
+		p.number -= n;
+	const struct record_chunk c = record_chunk_get(r, i, k);
+	const struct record_cut cut = record_cut(info, size, p.array, p.number);
+	struct record_sink sink = sink_of(&cut);
+	sink.out = taker ? d->piece : raw + record_array_at(info, size, p.array);
+	sink.taker = taker;
+	sink.width = dtype_size(record_array_get(info, p.array)->dtype);
+	return fetch(r, d, &p, &c, &sink);
 }
 
 int record_read_chunk(const struct record *r, struct record_decoder *d, int64_t i, int64_t k,
                       void *raw)
 {
-	const struct record_info *info = &r->info;
-	const int size = record_size_of(r, i);
-	struct place p = { .sample = i, .number = k };
-	if (r->version == 1)
-		return record1_read(r, d, i, raw);
-	for (int64_t n; p.number >= (n = record_cuts(info, size, p.array)); p.array++)
-		p.number -= n;
-	const struct record_chunk c = record_chunk_get(r, i, k);
-	const struct record_cut cut = record_cut(info, size, p.array, p.number);
-	struct record_sink sink = sink_of(&cut, (uint8_t *)raw + record_array_at(info, size, p.array));
-	return fetch(r, d, &p, &c, &sink);
+	return r->version == 1 ? record1_read(r, d, i, raw) : read_chunk(r, d, i, k, raw, NULL);
+}
+
+int record_take_chunk(const struct record *r, struct record_decoder *d, int64_t i, int64_t k,
+                      const struct record_taker *taker)
+{
+	BUG_IF(r->version == 1, "a sample of version 1 in chunks");
+	return read_chunk(r, d, i, k, NULL, taker);
 }
 
 int record_read(const struct record *r, struct record_decoder *d, int64_t i, void *raw)

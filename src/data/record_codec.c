@@ -303,31 +303,18 @@ static const char *decode_frame(struct codec_reader *r, const uint8_t *frame, si
 	return size == n ? NULL : "a zstd frame that is shorter than it says";
 }
 
-/* Bytes in a row to where they belong. */
-static void copy_to(struct record_sink *sink, const uint8_t *from, size_t n)
-{
-	for (size_t at = 0, piece; at < n; at += piece) {
-		uint8_t *to;
-
-		piece = n - at;
-		to = record_sink_next(sink, &piece);
-		memcpy(to, from + at, piece);
-		record_sink_done(sink, piece);
-	}
-}
-
 static const char *decode_whole(struct codec_reader *r, const struct record_chunk *c,
                                 const uint8_t *stored, struct record_sink *sink)
 {
-	const bool direct = sink->strip >= c->raw;
+	const bool direct = sink->strip >= c->raw && !sink->taker;
 	const char *why;
 	if (!direct)
 		codec_reader_reserve(r, c->raw);
-	why = decode_frame(r, stored, c->stored, direct ? sink->out : r->planes, c->raw);
+	why = decode_frame(r, stored, c->stored, direct ? sink->out + sink->from : r->planes, c->raw);
 	if (!why && direct)
 		record_sink_done(sink, c->raw);
 	else if (!why)
-		copy_to(sink, r->planes, c->raw);
+		record_sink_put(sink, r->planes, c->raw);
 	return why;
 }
 
@@ -384,6 +371,6 @@ const char *codec_decode(struct codec_reader *r, const struct record_chunk *c, s
 		return decode_planes(r, c, width, stored, sink);
 	if (c->codec != RECORD_RAW || c->stored != c->raw)
 		return "no such codec";
-	copy_to(sink, stored, c->raw);
+	record_sink_put(sink, stored, c->raw);
 	return NULL;
 }

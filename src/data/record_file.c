@@ -96,6 +96,7 @@ struct record_decoder *record_decoder_new(void)
 	struct record_decoder *d = mem_calloc(1, sizeof(*d));
 	codec_reader_open(&d->codec);
 	d->hash = hash_new();
+	d->piece = mem_alloc(RECORD_SINK_PIECE);
 	return d;
 }
 
@@ -110,6 +111,7 @@ void record_decoder_free(struct record_decoder *d)
 		return;
 	codec_reader_release(&d->codec);
 	hash_free(d->hash);
+	mem_free(d->piece);
 	mem_free(d->stored);
 	mem_free(d->raw);
 	mem_free(d);

@@ -21,7 +21,7 @@ struct record {
 	uint8_t preamble[PREAMBLE_BYTES];
 	uint8_t *tail;                 /* all behind the samples, in memory */
 	uint64_t largest;              /* bytes of a chunk as stored, of those that are decoded */
-	uint64_t largest_planes;       /* raw bytes of a chunk that is decoded in two steps */
+	uint64_t largest_planes;       /* raw bytes of a chunk that may be decoded in two steps */
 	struct record_footer footer;
 	struct record_info info;
 };
@@ -30,6 +30,7 @@ struct record_decoder {
 	bool fresh;                    /* the source's last bytes were damaged */
 	struct codec_reader codec;
 	struct hash_state *hash;
+	uint8_t *piece;                /* room for what a taker is given */
 	uint8_t *stored, *raw;         /* room for a chunk, or a sample of version 1 */
 	uint64_t stored_room, raw_room;
 	uint64_t read;                 /* stored bytes of samples, so far */

@@ -60,10 +60,10 @@ static int check_chunk(struct record *r, struct walk *w, const struct record_cut
 	    (c.codec == RECORD_RAW && c.stored != raw))
 		return record_bad(r, at + 8, "damaged index: impossible size of a chunk");
 	w->offset += c.stored;
-	if (c.codec != RECORD_RAW)
+	if (c.codec != RECORD_RAW) {
 		keep_largest(&r->largest, c.stored);
-	if (c.codec == RECORD_PLANES || (c.codec == RECORD_ZSTD && cut->strips > 1))
 		keep_largest(&r->largest_planes, raw);
+	}
 	return 0;
 }
 

@@ -73,6 +73,7 @@ struct transform_chain {
 	const struct dataset *data;
 	enum dtype input_dtype, stored_target;
 	struct transform_rest rest;
+	struct intake intake;
 	int64_t stored_input_count, stored_target_count;
 	uint64_t seed;
 	int64_t windows;
@@ -407,6 +408,7 @@ int transform_chain_new(struct transform_chain **out, const struct transform_opt
 	t->input = input_shape(&p.g);
 	t->target = target_shape(&p.g, &p.info->target);
 	leave_values(t, &p, o);
+	t->intake = intake_plan(t->input_dtype, t->rest.input, t->step, t->n, t->stored_input_count);
 	*out = t;
 	return 0;
 }
@@ -481,7 +483,7 @@ void transform_scratch_free(struct transform_scratch *s)
 
 static int run_steps(const struct transform_chain *t, struct frame *f)
 {
-	for (int i = 0; i < t->n; i++) {
+	for (int i = t->intake.scale != NULL; i < t->n; i++) {
 		int64_t within;
 		int rc = t->step[i].op->run(&t->step[i], f);
 
@@ -513,19 +515,24 @@ static bool end_in(const void *now, const void *begun, void *out, size_t bytes)
 	return now != begun;
 }
 
-bool transform_in_batch(const struct transform_chain *t, const struct transform_scratch *s)
+void *transform_begin(const struct transform_chain *t, struct transform_scratch *s,
+                      void *out_input)
 {
-	return t->input_dtype == t->rest.input && !s->swapped_x &&
-	       t->max_input == t->last.c * points(&t->last);
+	const int64_t inputs = t->last.c * points(&t->last);
+	void *now, *spare;
+	begin_in(&now, &spare, s->x, out_input, t->max_input == inputs, s->swapped_x);
+	return now;
 }
 
-/* Whether the first step may read the stored values itself. A mask that it changes is read as it is
- * by then. */
-static bool reads_source(const struct transform_chain *t)
+bool transform_takes(const struct transform_chain *t)
 {
-	const struct step *s = t->step;
-	return t->n && s->op->run == affine_run && t->input_dtype == DTYPE_F32 &&
-	       t->rest.input == DTYPE_F32 && (s->mask < 0 || !s->active[s->mask]);
+	return intake_changes(&t->intake);
+}
+
+void transform_take(const struct transform_chain *t, void *begin, int64_t first,
+                    const void *values, int64_t n)
+{
+	intake_take(&t->intake, begin, first, values, n);
 }
 
 int transform_run(const struct transform_chain *t, struct transform_scratch *s, int64_t epoch,
@@ -541,9 +548,8 @@ int transform_run(const struct transform_chain *t, struct transform_scratch *s, 
 	f->seed = t->seed;
 	f->epoch = epoch;
 	f->sample = sample;
-	f->source = input != f->x && reads_source(t) ? input : NULL;
-	if (!f->source && input != f->x)
-		dtype_convert(r->input, f->x, t->input_dtype, input, t->stored_input_count);
+	if (input != f->x)
+		intake_take(&t->intake, f->x, 0, input, t->stored_input_count);
 	dtype_convert(r->target, f->t, t->stored_target, target, t->stored_target_count);
 	TRY(run_steps(t, f));
 	s->swapped_x = end_in(f->x, x, out_input, (size_t)inputs * f->size);

@@ -81,11 +81,20 @@ int64_t transform_windows(const struct transform_chain *t);
 
 struct transform_scratch *transform_scratch_new(const struct transform_chain *t);
 void transform_scratch_free(struct transform_scratch *s);             /* NULL is fine */
-/* Whether the stored input of the next sample may be in out_input when transform_run begins. */
-bool transform_in_batch(const struct transform_chain *t, const struct transform_scratch *s);
+/* Where transform_run will begin with the input of the next sample, and so where it is best decoded
+ * to: as it is stored, or by transform_take if the chain takes it. */
+void *transform_begin(const struct transform_chain *t, struct transform_scratch *s,
+                      void *out_input);
+bool transform_takes(const struct transform_chain *t);
+/* n stored values from the input's element `first` on, to their places from `begin` on, in the type
+ * of the transforms and scaled if their first step does so. Several threads may take parts of one
+ * input. */
+void transform_take(const struct transform_chain *t, void *begin, int64_t first,
+                    const void *values, int64_t n);
 /* From the stored arrays to the batch's, whose types transform_rest tells. Random choices are a
  * function of (seed, epoch, sample); window w of sample i is the sample i + w n of n. E_DATA if
- * the values do not suit a transform. Allocates nothing unless it fails. */
+ * the values do not suit a transform. input: as stored, or what transform_begin said where the
+ * input is there. Allocates nothing unless it fails. */
 int transform_run(const struct transform_chain *t, struct transform_scratch *s, int64_t epoch,
                   int64_t sample, const void *input, const void *target, void *out_input,
                   void *out_target);

@@ -72,8 +72,6 @@ struct frame {
 	void *x, *spare_x;               /* (C, D, H, W), float, or as stored if
 	                                  * values are left to others */
 	void *t, *spare_t;               /* int32_t or float, or as stored */
-	const float *source;             /* where the first step, affine_run, reads in place of x; NULL:
-	                                  * everything is in x */
 	size_t size, target_size;        /* bytes of an element */
 	int32_t *map[3], *target_map[3]; /* per axis: source index of each output index, or -1 */
 	double *row;                     /* three numbers of each point of a row */
@@ -235,6 +233,19 @@ int crop_plan(struct chain_state *p, struct step *s);
 int crop_run(const struct step *s, struct frame *f);
 int pad_plan(struct chain_state *p, struct step *s);
 int pad_run(const struct step *s, struct frame *f);
+
+/* --- how a chain begins (transform_take.c) --- */
+
+struct intake {
+	enum dtype from, to;
+	const struct step *scale;        /* affine_run's that is done on the way; NULL: none is */
+	bool large;                      /* the array is larger than what caches keep of it */
+};
+/* Of the input of a chain of these steps. */
+struct intake intake_plan(enum dtype from, enum dtype to, const struct step *step, int n,
+                          int64_t count);
+bool intake_changes(const struct intake *i);
+void intake_take(const struct intake *i, void *begin, int64_t first, const void *values, int64_t n);
 
 /* --- batches as stored (transform_stored.c) --- */
 

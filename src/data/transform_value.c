@@ -197,25 +197,21 @@ int affine_run(const struct step *s, struct frame *f)
 {
 	const struct geometry *g = &s->before;
 	const int64_t n = g->d[0] * g->d[1] * g->d[2];
-	const float *from = f->source ? f->source : f->x;
-	const float *mask = s->mask >= 0 ? from + s->mask * n : NULL;
+	const float *mask = s->mask >= 0 ? (const float *)f->x + s->mask * n : NULL;
 	for (int64_t c = 0; c < g->c; c++) {
 		float *x = (float *)f->x + c * n;
-		const float *given = from + c * n, centre = s->centre[c], scale = s->scale[c];
+		const float centre = s->centre[c], scale = s->scale[c];
 
-		if (!s->active[c] && f->source)
-			memcpy(x, given, (size_t)n * sizeof *x);
 		if (!s->active[c])
 			continue;
 #pragma omp simd
 		for (int64_t i = 0; i < n; i++)
-			x[i] = (given[i] - centre) * scale;
+			x[i] = (x[i] - centre) * scale;
 		if (!mask)
 			continue;
 #pragma omp simd
 		for (int64_t i = 0; i < n; i++)
 			x[i] = mask[i] != 0 ? x[i] : 0;
 	}
-	f->source = NULL;
 	return 0;
 }
