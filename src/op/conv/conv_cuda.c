@@ -24,8 +24,8 @@
 #include "backend/cuda/cudnn.h"
 #include "backend/plan_env.h"
 #include "base/err.h"
-#include "op/conv/conv_depthwise_cuda.h"
 #include "op/conv/conv_fused.h"
+#include "op/conv/conv_own.h"
 #include "op/conv/conv_shape.h"
 #include "op/conv/conv_way.h"
 #include "op/lib/copy_cuda.h"
@@ -36,7 +36,8 @@ enum { ARGUMENTS = 3 };              /* in[0], in[1], out[0] */
 
 struct conv_cuda {
 	struct cudnn_plan *plan;
-	const struct conv_depthwise *depthwise;      /* instead, or NULL */
+	const struct conv_own *own;  /* instead, or NULL; */
+	const void *made;            /* and what it made */
 	enum conv_kind kind;
 	enum dtype type;             /* in which cuDNN computes */
 	bool biased;                 /* cuDNN adds the bias */
@@ -225,12 +226,18 @@ static int plan_library(struct kplan *k, enum conv_way way, const struct operand
 	return 0;
 }
 
+static const struct conv_own *const own[] = { &conv_depthwise_own, NULL };
+
 static int plan_ours(struct kplan *k, size_t *end)
 {
 	struct conv_cuda *ck = k->state;
-	ck->depthwise = conv_depthwise_cuda_new(k, ck->kind, end);
-	k->impl = "3x3 depthwise";
-	return ck->depthwise ? 0 : E_UNSUPPORTED;
+	for (int i = 0; own[i] && !ck->own; i++) {
+		*end = 0;
+		ck->made = own[i]->make(k, ck->kind, end);
+		ck->own = ck->made ? own[i] : NULL;
+	}
+	k->impl = ck->own ? ck->own->name : NULL;
+	return ck->own ? 0 : E_UNSUPPORTED;
 }
 
 /* kind_: an enum conv_kind. */
@@ -256,7 +263,7 @@ static int plan_way(struct kplan *k, enum conv_way way, const void *kind_)
 	end = ck->cudnn_ws = aligned(end);
 	if (kind == CONV_BACKWARD_WEIGHTS && o.bias != NONE)
 		end += aligned((size_t)k_channels_workspace(ck->rows, ck->channels));
-	k->ws_bytes = ck->depthwise ? end : place_packed(k, ck, end);
+	k->ws_bytes = ck->own ? end : place_packed(k, ck, end);
 	return 0;
 }
 
@@ -309,13 +316,13 @@ static int finish(const struct kplan *k, const struct kargs *a, void *made)
 }
 
 /* All tensors where they are. */
-static int run_depthwise(const struct kplan *k, const struct kargs *a)
+static int run_own(const struct kplan *k, const struct kargs *a)
 {
 	const struct conv_cuda *ck = k->state;
 	const bool weights = ck->kind == CONV_BACKWARD_WEIGHTS, data = ck->kind == CONV_BACKWARD_DATA;
 	void *in = a->in[0], *other = a->in[1], *made = a->out[0];
-	TRY(conv_depthwise_cuda_run(k, ck->depthwise, data ? made : in, weights ? made : other,
-	                            weights ? other : data ? in : made, a->ws));
+	TRY(ck->own->run(k, ck->made, data ? made : in, weights ? made : other,
+	                 weights ? other : data ? in : made, a->ws));
 	if (weights)
 		return bias_gradient(k, a, other, ck->stride);
 	if (k->n->nin < 3 || !a->in[2])
@@ -327,8 +334,8 @@ static int run_depthwise(const struct kplan *k, const struct kargs *a)
 int conv_cuda_run(const struct kplan *k, const struct kargs *a)
 {
 	const struct conv_cuda *ck = k->state;
-	if (ck->depthwise)
-		return run_depthwise(k, a);
+	if (ck->own)
+		return run_own(k, a);
 	void *arg[ARGUMENTS] = { a->in[0], a->in[1], a->out[0] };
 	for (int i = 0; i < ARGUMENTS; i++) {
 		if (ck->packed[i] == NOWHERE)

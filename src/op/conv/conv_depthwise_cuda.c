@@ -2,7 +2,7 @@
  *
  * Which depthwise convolutions our kernels take on the GPU, and where their tensors are. Windows of
  * wider buffers stay in their places. */
-#include "op/conv/conv_depthwise_cuda.h"
+#include "op/conv/conv_own.h"
 
 #include "base/debug.h"
 #include "op/conv/conv_shape.h"
@@ -30,40 +30,21 @@ static bool is_taken(const struct conv_geom *c)
 	return taken && in <= INT32_MAX && out <= INT32_MAX;
 }
 
-static bool row_stride(const struct tensor *t, int64_t *stride)
-{
-	struct layout_rows rows;
-	if (!layout_rows(&t->layout, &t->shape, &rows))
-		return false;
-	*stride = rows.stride;
-	return true;
-}
-
-/* The tensors of a node in the order x, w, y. */
-static void find_tensors(const struct kplan *k, enum conv_kind kind, const struct tensor *t[3])
-{
-	static const int place[][3] = {          /* of in[0], in[1], out[0] */
-		[CONV_FORWARD] = { 0, 1, 2 }, [CONV_BACKWARD_DATA] = { 2, 1, 0 },
-		[CONV_BACKWARD_WEIGHTS] = { 0, 2, 1 } };
-	const tid arg[] = { k->n->in[0], k->n->in[1], k->n->out[0] };
-	for (int i = 0; i < 3; i++)
-		t[place[kind][i]] = graph_t(k->g, arg[i]);
-}
-
-const struct conv_depthwise *conv_depthwise_cuda_new(const struct kplan *k, enum conv_kind kind,
-                                                     size_t *workspace)
+/* cuDNN takes windows of other than 3 x 3, several channels a group, and results of another type than
+ * what is read, but for the weights' gradient. */
+static const void *make(const struct kplan *k, enum conv_kind kind, size_t *workspace)
 {
 	const struct conv_geom c = conv_geom_get(k->g, k->n, kind);
 	const struct tensor *t[3];
 	struct conv_depthwise *d = ARENA_NEW(k->arena, struct conv_depthwise);
-	find_tensors(k, kind, t);
+	conv_own_tensors(k, kind, t);
 	const enum dtype type = graph_t(k->g, k->n->in[0])->dtype;
 	d->kind = kind;
 	d->to = (int)t[1]->dtype;
 	d->at = (struct k_depthwise){ .n = c.n, .c = c.ci, .type = (int)type };
 	if (!is_taken(&c) || t[1]->view != NONE || t[0]->dtype != type || t[2]->dtype != type ||
 	    (kind != CONV_BACKWARD_WEIGHTS && t[1]->dtype != type) ||
-	    !row_stride(t[0], &d->at.x.stride) || !row_stride(t[2], &d->at.y.stride))
+	    !conv_own_stride(t[0], &d->at.x.stride) || !conv_own_stride(t[2], &d->at.y.stride))
 		return NULL;
 	for (int a = 0; a < 2; a++) {
 		d->at.in[a] = (int)c.in[a];
@@ -76,9 +57,9 @@ const struct conv_depthwise *conv_depthwise_cuda_new(const struct kplan *k, enum
 	return d;
 }
 
-int conv_depthwise_cuda_run(const struct kplan *k, const struct conv_depthwise *d, void *x, void *w,
-                            void *y, void *ws)
+static int run(const struct kplan *k, const void *made, void *x, void *w, void *y, void *ws)
 {
+	const struct conv_depthwise *d = made;
 	struct k_depthwise at = d->at;
 	void *stream = cuda_stream(k->dev);
 	at.x.p = x;
@@ -89,5 +70,7 @@ int conv_depthwise_cuda_run(const struct kplan *k, const struct conv_depthwise *
 	default: return cuda_launched(k, k_depthwise_grad_weight(stream, &at, d->to, w, ws));
 	}
 }
+
+const struct conv_own conv_depthwise_own = { "3x3 depthwise", make, run };
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "backend/plan_env.h"
 #include "backend/wisdom.h"
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -222,11 +223,15 @@ int conv_way_plan(struct kplan *k, const struct conv_ways *ways)
 {
 	struct buf problem = BUF_INIT;
 	struct cudnn *library;
-	if (!k->env->wisdom)
+	int rc = 0;
+	if (debug.way && make(k, ways, way_named(debug.way), &rc))
+		return 0;
+	TRY(rc);
+	if (!k->env->wisdom || debug.way)
 		return take_first(k, ways);
 	TRY(cuda_cudnn(k->dev, &library));
 	name_problem(&problem, k);
-	const int rc = plan_by(k, ways, library, problem.data);
+	rc = plan_by(k, ways, library, problem.data);
 	buf_release(&problem);
 	return rc;
 }

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Convolutions on the GPU by kernels of ours, where cuDNN's engines are slow: the way CONV_OURS of
+ * conv_way.h. Each set of kernels is a struct conv_own in a file of its own. */
+#ifndef DLX_OP_CONV_CONV_OWN_H
+#define DLX_OP_CONV_CONV_OWN_H
+
+#include "backend/dnn/conv_geom.h"
+#include "graph/op.h"
+
+struct conv_own {
+	const char *name;            /* as the plan's implementation */
+	/* What run needs, in k's arena, or NULL if these kernels do not take the node, whose tensors
+	 * are known to be channels-last. *workspace: bytes, 0 before. The bias is not theirs. */
+	const void *(*make)(const struct kplan *k, enum conv_kind kind, size_t *workspace);
+	/* x or dx, w or dw, y or dy, all where they are: windows of wider buffers in their places. */
+	int (*run)(const struct kplan *k, const void *made, void *x, void *w, void *y, void *ws);
+};
+
+/* The tensors of a node in the order x, w, y. */
+void conv_own_tensors(const struct kplan *k, enum conv_kind kind, const struct tensor *t[3]);
+/* The distance of two pixels in elements. False: the tensor is not rows of channels. */
+bool conv_own_stride(const struct tensor *t, int64_t *stride);
+
+extern const struct conv_own conv_depthwise_own;
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What all kernels of ours for convolutions ask of a node. */
+#include "op/conv/conv_own.h"
+
+#include "op/lib/cuda.h"
+
+#ifdef HAVE_CUDA
+
+void conv_own_tensors(const struct kplan *k, enum conv_kind kind, const struct tensor *t[3])
+{
+	static const int place[][3] = {          /* of in[0], in[1], out[0] */
+		[CONV_FORWARD] = { 0, 1, 2 }, [CONV_BACKWARD_DATA] = { 2, 1, 0 },
+		[CONV_BACKWARD_WEIGHTS] = { 0, 2, 1 } };
+	const tid arg[] = { k->n->in[0], k->n->in[1], k->n->out[0] };
+	for (int i = 0; i < 3; i++)
+		t[place[kind][i]] = graph_t(k->g, arg[i]);
+}
+
+bool conv_own_stride(const struct tensor *t, int64_t *stride)
+{
+	struct layout_rows rows;
+	if (!layout_rows(&t->layout, &t->shape, &rows))
+		return false;
+	*stride = rows.stride;
+	return true;
+}
+
+#endif
