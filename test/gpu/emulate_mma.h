@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * cuda/mma.cuh on the host, by plain loops over the layouts of registers. As strict as a GPU:
+ * copies arrive when they are waited for, and until then their place holds NaNs; rows of matrices
+ * and both sides of copies have to be aligned. */
+#ifndef DLX_TEST_GPU_EMULATE_MMA_H
+#define DLX_TEST_GPU_EMULATE_MMA_H
+
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+namespace emulate {
+/* What the lanes of a warp show each other: one block runs at a time. */
+struct shown {
+	const char *row;
+	uint32_t a[4], b[2];
+};
+static inline shown *of_warp()
+{
+	static shown room[1024];
+	const unsigned t = (at.thread.z * at.block_size.y + at.thread.y) * at.block_size.x + at.thread.x;
+	return room + t / 32 * 32;
+}
+static inline void demand(bool ok, const char *what)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "error: emulated kernel: %s\n", what);
+	abort();
+}
+
+struct copy {
+	void *to;
+	const void *from;
+	int bytes;
+	bool there, last;            /* last: of its group */
+};
+static inline std::vector<copy> &copies()
+{
+	static std::vector<copy> room[1024];
+	return room[(at.thread.z * at.block_size.y + at.thread.y) * at.block_size.x + at.thread.x];
+}
+}
+
+static inline void emulate_matrices(uint32_t (&r)[4], const void *row, bool transposed)
+{
+	emulate::demand((uintptr_t)row % 16 == 0, "a row of a matrix is not aligned to 16 bytes");
+	emulate::shown *w = emulate::of_warp();
+	const int g = emulate::lane() / 4, t = emulate::lane() % 4;
+	w[emulate::lane()].row = (const char *)row;
+	__syncwarp();
+	for (int i = 0; i < 4; i++)
+		for (int half = 0; half < 2; half++) {
+			const int down = transposed ? 2 * t + half : g, along = transposed ? g : 2 * t + half;
+			memcpy((char *)&r[i] + 2 * half, w[8 * i + down].row + 2 * along, 2);
+		}
+	__syncwarp();
+}
+
+static inline void load_matrices(uint32_t (&r)[4], const void *row)
+{
+	emulate_matrices(r, row, false);
+}
+
+static inline void load_transposed(uint32_t (&r)[4], const void *row)
+{
+	emulate_matrices(r, row, true);
+}
+
+template <typename T> static inline float emulate_half(uint32_t pair, int which)
+{
+	T v;
+	memcpy(&v, (const char *)&pair + 2 * which, 2);
+	return as_float(v);
+}
+
+template <typename T> static inline void multiply_add(float (&d)[4], const uint32_t (&a)[4],
+                                                      uint32_t b0, uint32_t b1)
+{
+	emulate::shown *w = emulate::of_warp(), *mine = w + emulate::lane();
+	const int g = emulate::lane() / 4, t = emulate::lane() % 4;
+	memcpy(mine->a, a, sizeof mine->a);
+	mine->b[0] = b0;
+	mine->b[1] = b1;
+	__syncwarp();
+	for (int i = 0; i < 4; i++) {
+		const int low = i / 2, column = 2 * t + i % 2;
+		float sum = 0;
+		for (int k = 0; k < 16; k++)
+			sum += emulate_half<T>(w[4 * g + k % 8 / 2].a[low + k / 8 * 2], k % 2) *
+			       emulate_half<T>(w[4 * column + k % 8 / 2].b[k / 8], k % 2);
+		d[i] += sum;
+	}
+	__syncwarp();
+}
+
+template <int BYTES> static inline void copy_async(void *to, const void *from, bool there)
+{
+	emulate::demand((uintptr_t)to % BYTES == 0 && (!there || (uintptr_t)from % BYTES == 0),
+	                "a copy to shared memory is not aligned");
+	memset(to, 0xff, BYTES);
+	emulate::copies().push_back({ to, from, BYTES, there, false });
+}
+
+static inline void copies_commit()
+{
+	std::vector<emulate::copy> &c = emulate::copies();
+	/* a group of nothing is one, too */
+	if (c.empty() || c.back().last)
+		c.push_back({ NULL, NULL, 0, false, false });
+	c.back().last = true;
+}
+
+template <int LEFT> static inline void copies_wait()
+{
+	std::vector<emulate::copy> &c = emulate::copies();
+	int groups = 0;
+	for (const emulate::copy &e : c)
+		groups += e.last;
+	size_t done = 0;
+	for (; done < c.size() && groups > LEFT; done++) {
+		const emulate::copy &e = c[done];
+		if (e.bytes && e.there)
+			memcpy(e.to, e.from, (size_t)e.bytes);
+		else if (e.bytes)
+			memset(e.to, 0, (size_t)e.bytes);
+		groups -= e.last;
+	}
+	c.erase(c.begin(), c.begin() + (ptrdiff_t)done);
+}
+
+#endif
