@@ -134,6 +134,7 @@ static void check_chains(const struct cudnn *c, const struct cudnn_conv *plain,
 			v.mask = chains[i].mask;
 			v.statistics = chains[i].statistics;
 			v.slope = leaky ? 0.25f : 0;
+			v.deterministic = !v.statistics;
 			check(c, &v, p, driver && p->groups == 1 && v.type != DTYPE_F32 &&
 			      v.kind == CONV_FORWARD && !leaky);
 		}
@@ -152,6 +153,7 @@ static void check_norms(const struct cudnn *c, const struct cudnn_conv *plain,
 		v.norm_sums = v.kind == CONV_BACKWARD_DATA;
 		v.statistics = v.kind == CONV_FORWARD;
 		v.best_only = true;
+		v.deterministic = v.kind == CONV_BACKWARD_WEIGHTS;
 		check(c, &v, p, known && (driver || v.kind != CONV_FORWARD));
 	}
 }
@@ -172,6 +174,7 @@ static void check_windows(const struct cudnn *c, const struct cudnn_conv *plain,
 		v.bias = what < 2;
 		v.relu = what == 1;
 		v.statistics = what == 2;
+		v.deterministic = !v.statistics;
 		check(c, &v, p, driver && p->groups == 1 && p->ci % 8 == 0 && p->co % 8 == 0 &&
 		      p->ns < 3 && v.type != DTYPE_F32);
 	}

@@ -17,8 +17,7 @@ cat >net.yaml <<-'END'
 	  input: {channels: 32, size: [24, 24]}
 	  classes: 4
 	  layers:
-	    - conv2d: {filters: 32, kernel: 3, padding: same, bias: false, name: first}
-	    - batch_norm
+	    - conv2d: {filters: 32, kernel: 3, padding: same, name: first}
 	    - relu
 	    - conv2d: {filters: 32, kernel: 3, padding: same, groups: 32, bias: false, name: depthwise}
 	    - conv2d: {filters: 4, kernel: 1, name: last}
@@ -45,7 +44,7 @@ mv out without
 grep -q 'cudnn:eng' without || skip "no cuDNN that plans for a GPU from its description"
 expect 0 plan strict=yes
 cmp out without || fail "a driver changes a plan that may not compile"
-[ "$(engine conv_statistics first)" = 'cudnn:?' ] || fail "an engine for statistics that is not compiled"
+grep 'conv_relu ' out | grep -q 'cudnn:.*, then a kernel' || fail "an engine for a ReLU that is not compiled"
 plain=$(engine conv_grad_weight depthwise)
 
 # With the word and no driver a warning; with the stand-in the engines that will run.
@@ -58,7 +57,7 @@ all=$(ls engines.compiled | wc -l)
 [ "$all" -gt 0 ] || /sbin/ldconfig -p | grep -q libnvrtc || skip "no libnvrtc"
 [ "$all" -ge 2 ] || fail "$all engines are compiled"
 head -qn 1 engines.compiled/* | cut -f 3 | grep -v '^NVIDIA H200 sm_90$' && fail "another name than that of the GPU"
-head -qn 1 engines.compiled/* | grep -q '+statistics' || fail "no engine for statistics"
+head -qn 1 engines.compiled/* | grep -q '+bias+relu' || fail "no engine for a ReLU"
 ls -i --full-time engines.compiled | sort >before
 expect 0 plan engines=first --dump=sched --wisdom engines
 ls -i --full-time engines.compiled | sort >after
@@ -70,7 +69,7 @@ ls -i --full-time engines.compiled | sort >after
 [ "$(comm -13 before after | grep -c json)" = 1 ] || fail "not the damaged one alone is compiled again: $(comm -13 before after)"
 expect 0 plan engines=first --wisdom engines
 says out 'with what it compiles at run time'
-grep 'conv_statistics' out | grep -q 'cudnn:eng[0-9]*, whole' || fail "statistics are not in the convolution"
+grep 'conv_relu ' out | grep -q 'cudnn:eng[0-9]*, whole' || fail "the ReLU is not in the convolution"
 [ "$(engine conv_grad_weight depthwise)" != "$plain" ] || fail "depthwise convolutions take engine '$plain' still"
 
 # All of a list of networks, as test/gpu/pack carries them.

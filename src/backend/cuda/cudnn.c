@@ -502,10 +502,20 @@ static int build(struct cudnn_plan *p, struct wisdom *wisdom, const struct cudnn
 	return 0;
 }
 
+/* Engines of cuDNN 9.19 that sum over pixels while they write have other bits each time on an H100,
+ * which none of their notes says. */
+static bool has_other_bits(const struct cudnn_conv *v)
+{
+	return v->deterministic && (v->statistics || v->norm_sums);
+}
+
 static int plan(struct cudnn_plan *p, struct wisdom *wisdom, const struct cudnn_conv *v)
 {
 	if (!p->c->version)
 		return ERR(E_UNSUPPORTED, NULL, "cuDNN is not there to plan a convolution");
+	if (has_other_bits(v))
+		return ERR(E_UNSUPPORTED, NULL, "cuDNN's engines that sum what they write do not give the "
+		           "same bits each time");
 	if (debug.no_chains && (is_chain(v) || v->statistics))
 		return ERR(E_UNSUPPORTED, NULL, "by DLX_DEBUG=chains=no cuDNN plans nothing with a "
 		           "convolution");

@@ -45,7 +45,8 @@ void cudnn_close(struct cudnn *c);                       /* NULL is fine */
  *   backward data     dy, w, scale, bias, addend, mask, dx
  *   backward weights  x, dy, dw
  * A forward one with nothing behind it can give the statistics of what it makes: two more results,
- * float32 sums for each channel of y and of its squares, which follow y.
+ * float32 sums for each channel of y and of its squares, which follow y; such engines, and those with
+ * norm_sums, are there only where bits may differ.
  *
  * Around batch norm and its ReLU, norm(x) = (x - mean) * rstd * gamma + beta:
  *   normalises   forward and to the weights: x is read as relu(x * scale + shift), whose vectors
