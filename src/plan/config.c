@@ -66,7 +66,7 @@ static const struct field memory_fields[] = {
 	FIELD(struct memory_section, aside, FT_BYTES, .dflt = "null", .min = 0, .max = 0x1p62,
 	      .flags = FIELD_NULLABLE,
 	      .doc = "GPU memory in reserve for the GPU's libraries and other programs; null: "
-	      "512MiB, with several ranks 1GiB"),
+	      "256MiB, with several ranks 1GiB"),
 	FIELD_END
 };
 

@@ -31,7 +31,7 @@ static int64_t reserve_of(const struct session *s, const struct device_memory_in
 	int64_t asked = s->config->train.memory.aside;
 	if (asked != INT64_MIN)
 		return asked;
-	return d->reserve * (s->reduction.nccl || s->ranks.ranks > 1 ? 2 : 1);
+	return d->reserve * (s->reduction.nccl || s->ranks.ranks > 1 ? 4 : 1);
 }
 
 /* An arena may give way to another one. */

@@ -40,7 +40,7 @@ says out 'of 8 GiB 8 GiB are free'
 # As where there is one, but for the workspace.
 expect 0 plan "$train" --gpu a100 --plan=json
 says out '"gpu": "described"'
-[ "$(number offered)" = $((85899345920 - 536870912)) ] || fail "$(number offered) bytes are offered"
+[ "$(number offered)" = $((85899345920 - 268435456)) ] || fail "$(number offered) bytes are offered"
 described="$(number parameters) $(number trainable_parameters) $(number optimizer) $(number inputs)"
 expect 0 plan "$emulated" --device=cuda --plan=json
 [ "$described" = "$(number parameters) $(number trainable_parameters) $(number optimizer) $(number inputs)" ] ||

@@ -28,7 +28,7 @@ says count 'last 0'
 # What libraries take when steps have run is compared with what was set aside for them.
 DLX_EMULATE_LATE=700M expect 0 small --set run.dir=runs/late --set train.memory.aside=null
 says err "700 MiB more of the GPU's memory were taken"
-says err "512 MiB were left to them"
+says err "256 MiB were left to them"
 says err "set 'train.memory.aside' to 875MiB"
 DLX_EMULATE_LATE=700M expect 0 small --set run.dir=runs/enough --set train.memory.aside=875MiB
 grep -q 'were left to them' err && fail "a warning where enough was set aside"
