@@ -62,7 +62,8 @@ static const struct word words[] = {
 	  "activations as bits; default: yes" },
 	{ WORD(engines, CHOICE), .values = { "precompiled", "first", "measured" },
 	  .doc = "on a GPU, which engines a convolution may take: none that cuDNN compiles; the first "
-	  "proposed; or by --wisdom the fastest. Default: measured, and precompiled with --gpu" },
+	  "proposed; or by --wisdom the fastest. Default: measured, and precompiled with --gpu, where "
+	  "measured compiles and keeps all that would be measured" },
 	{ WORD(measure_seconds, SECONDS), .form = "SECONDS",
 	  .doc = "how long --wisdom measures beyond what planning takes without it; default: 120" },
 	{ WORD(compile_seconds, SECONDS), .form = "SECONDS",

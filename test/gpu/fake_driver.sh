@@ -72,6 +72,10 @@ says out 'with what it compiles at run time'
 grep 'conv_relu ' out | grep -q 'cudnn:eng[0-9]*, whole' || fail "the ReLU is not in the convolution"
 [ "$(engine conv_grad_weight depthwise)" != "$plain" ] || fail "depthwise convolutions take engine '$plain' still"
 
+# What would be measured there is compiled and kept, too, by every way.
+expect 0 plan engines=measured --wisdom more
+[ "$(ls more.compiled | wc -l)" -gt "$(ls engines.compiled | wc -l)" ] || fail "$(ls more.compiled | wc -l) engines to be measured"
+
 # All of a list of networks, as test/gpu/pack carries them.
 DLX_CHECK_BENCH=' ' DLX_CHECK_MEMORY=' ' DLX_CHECK_SPEED=' ' DLX_CHECK_STEPS=resnet-18-small DLX_CHECK_TYPES=bf16 DLX_CHECK_SIZE='[32,32]' \
 	expect 0 sh "$DLX_SOURCE/test/gpu/engines" -b "$DLX_BUILD" -j 1 packed

@@ -78,6 +78,9 @@ const char *cudnn_known(const struct cudnn *c, const struct wisdom *w, const cha
 void cudnn_learn(const struct cudnn *c, struct wisdom *w, const char *problem, const char *choice,
                  double microseconds);
 bool cudnn_runs(const struct cudnn *c);
+/* The GPU is not there, and what would be measured on it is to be compiled and kept: with wisdom and
+ * DLX_DEBUG=engines=measured. */
+bool cudnn_prepares(const struct cudnn *c, const struct wisdom *w);
 
 const char *cudnn_plan_name(const struct cudnn_plan *p);         /* "cudnn:eng42" */
 size_t cudnn_plan_workspace(const struct cudnn_plan *p);         /* bytes */

@@ -364,6 +364,29 @@ static bool take_fastest(struct cudnn_engine *out, struct search *s)
 	return t.tried && !t.cut;
 }
 
+/* --- for a GPU that is not there --- */
+
+bool cudnn_prepares(const struct cudnn *c, const struct wisdom *w)
+{
+	return !c->handle && w && w->keep && debug.engines && strcmp(debug.engines, "measured") == 0;
+}
+
+/* Compiles and keeps what measuring would compile, as compete_all goes through it. */
+static void compile_all(struct search *s)
+{
+	struct cudnn_list *l = &s->list[0];
+	struct cudnn_candidate is;
+	struct cudnn_engine e;
+	int compiled = 0;
+	for (int i = 0; i < MEASURED && cudnn_list_has(l, s->c, s->graph, i); i++) {
+		if (!cudnn_list_look(l, s->c, s->want, i, &is) || !is.compiled || is_hopeless(s, &is) ||
+		    compiled >= s->want->compile || !build(&e, s, l, i, &is))
+			continue;
+		compiled++;
+		cudnn_engine_release(&e);
+	}
+}
+
 /* --- the choice --- */
 
 const char *cudnn_known(const struct cudnn *c, const struct wisdom *w, const char *problem)
@@ -384,6 +407,8 @@ bool cudnn_engine_choose(struct cudnn_engine *out, const struct cudnn *c, desc g
 {
 	struct search s = { c, graph, want, wisdom, { { .mode = 'a' }, { .mode = 'f' } },
 		want->best_only ? 1 : 2 };
+	if (cudnn_prepares(c, wisdom))
+		compile_all(&s);
 	bool done = take_known(out, &s);
 	if (!done && want->measure && wisdom_may_measure(wisdom))
 		done = take_fastest(out, &s);

@@ -208,6 +208,16 @@ static int take_fastest(struct kplan *k, const struct conv_ways *ways, const str
 
 /* --- the choice --- */
 
+/* Every way compiles and keeps its engines. */
+static int make_all(struct kplan *k, const struct conv_ways *ways)
+{
+	int rc = 0;
+	for (int way = 0; way < CONV_WAYS && rc == 0; way++)
+		if (make(k, ways, (enum conv_way)way, &rc))
+			ways->free(k);
+	return rc;
+}
+
 static int plan_by(struct kplan *k, const struct conv_ways *ways, const struct cudnn *library,
                    const char *problem)
 {
@@ -218,6 +228,8 @@ static int plan_by(struct kplan *k, const struct conv_ways *ways, const struct c
 	TRY(rc);
 	if (cudnn_runs(library) && wisdom_may_measure(k->env->wisdom))
 		return take_fastest(k, ways, library, problem);
+	if (cudnn_prepares(library, k->env->wisdom))
+		TRY(make_all(k, ways));
 	return take_first(k, ways);
 }
 
