@@ -442,6 +442,14 @@ static const char *const grad_weight_samples[] = {
 	"1x728x3x5 1x728x3x5 ; groups: 728, pad_lo: 1, pad_hi: 1, kernel: 3",
 	"2x8x33x17 2x8x32x18 ; groups: 8, dilation: [3, 2], pad_lo: [3, 1], pad_hi: [2, 4], kernel: 3",
 	"1x8x7x9 1x8x3x4 ; groups: 8, stride: [1, 2], dilation: [2, 1], kernel: 3",
+	"2x24x9x21 2x32x9x21 ; pad_lo: 2, pad_hi: 2, kernel: 5, bias: true",
+	"1x40x7x33 1x16x7x33 ; pad_lo: 2, pad_hi: 2, kernel: 5",
+	"1x16x6x20 1x48x7x17 ; pad_lo: [3, 0], pad_hi: [2, 1], kernel: 5",
+	"2x72x5x18 2x24x5x18 ; pad_lo: 1, pad_hi: 1, kernel: 3, bias: true",
+	"1x64x9x12 1x32x9x12 ; pad_lo: 1, pad_hi: 1, kernel: 3",
+	"1x24x11x9 1x40x11x9 ; pad_lo: 1, pad_hi: 1, kernel: 3",
+	"2x32x3x5x18 2x64x3x5x18 ; pad_lo: 1, pad_hi: 1, kernel: 3, bias: true",
+	"1x8x4x6x17 1x16x2x5x16 ; pad_lo: [1, 2, 1], pad_hi: [0, 1, 2], kernel: [4, 5, 5]",
 	NULL
 };
 

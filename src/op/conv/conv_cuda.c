@@ -226,7 +226,8 @@ static int plan_library(struct kplan *k, enum conv_way way, const struct operand
 	return 0;
 }
 
-static const struct conv_own *const own[] = { &conv_depthwise_own, NULL };
+static const struct conv_own *const own[] = { &conv_depthwise_own, &conv_narrow_weights_own,
+	NULL };
 
 static int plan_ours(struct kplan *k, size_t *end)
 {

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Gradients to the weights of convolutions with few output channels, on tensor cores:
+ * dw[o][tap][i] is the sum over pixels of dy[pixel][o] x[pixel + tap][i].
+ *
+ * A warp has 16 channels o, 8 or 16 channels i and all taps of a plane of the window in registers,
+ * and goes down a column of SPAN pixels of dy side by side, which are the k of a product. A new row
+ * of x is multiplied by the last K rows of dy, which the warp keeps: so for K x K products it loads
+ * K matrices of x, one for each shift to the side, and one of dy. Warps of a block share the rows
+ * in shared memory, where copies arrive some stages of K rows ahead. Of a part of dw, blocks have
+ * parts of the pixels each; their sums are added up at the end in a fixed order.
+ *
+ * Prediction, not measured: a product of 16 x 8 x 16 takes a tensor core of an H100 6.4 cycles, at
+ * 62 % of the rate that wgmma reaches. A row of 5 x 5 taps is 25 of them, 40 cycles of four tensor
+ * cores, and four ldmatrix.x4, 16 cycles of shared memory; 3 x 3 taps of 16 channels i are 29 and
+ * 16 cycles. Beside that, 10 and 15 bytes a cycle come from L2. At 85 % of 570 TFLOP/s, tiramisu's
+ * 'dense_8.1.conv' (2 x 224 x 768 x 1152, 634 GFLOP) takes 1.35 ms, where cuDNN takes 2.97. */
+#include "cuda/mma.cuh"
+#include "cuda/narrow_weights.h"
+
+constexpr int SPAN = 16, STAGES = 4;
+constexpr int64_t MOST_WORKSPACE = 64 << 20;
+
+/* How a block works: windows of K x K taps; a warp has 8 * NI channels i, the block 16 * G channels
+ * o. BLOCKS: on a multiprocessor. Rows of pixels in shared memory are an odd number of 16 bytes
+ * apart, so that eight neighbours, which ldmatrix reads at once, lie in different banks. */
+template <int K_, int NI_, int G_, int WARPS_, int BLOCKS_> struct form {
+	static constexpr int K = K_, NI = NI_, G = G_, WARPS = WARPS_, BLOCKS = BLOCKS_;
+	static constexpr int SIZE = 32 * WARPS, WIDE = SPAN + K - 1;
+	static constexpr int CI = WARPS / G * 8 * NI, CO = 16 * G;
+	static constexpr int XP = (CI / 8 | 1) * 8, YP = (CO / 8 | 1) * 8;
+	static constexpr int XS = K * WIDE * XP, YS = K * SPAN * YP, STAGE = XS + YS;
+	static constexpr size_t SHARED = 2 * STAGES * STAGE;
+	static_assert(SHARED <= 48 << 10, "");
+};
+
+/* How dw and the pixels are dealt. A tile of dw is a plane of the window, the channels o of a group
+ * and the channels i of a chunk. A part of the pixels is rows of dy in the order of columns. */
+struct cut {
+	int across, chunks, groups, tiles, parts, rows;
+};
+
+template <typename F> static cut cut_of(const k_narrow_weights &g)
+{
+	const int64_t weights = (int64_t)g.co * g.kernel[0] * F::K * F::K * g.ci;
+	const int64_t most = MOST_WORKSPACE / (weights * (int64_t)sizeof(float));
+	const int slots = g.processors * F::BLOCKS, start = 2 * F::K;
+	cut c = { (g.out[2] + SPAN - 1) / SPAN, (g.ci + F::CI - 1) / F::CI,
+		(g.co + F::CO - 1) / F::CO, 0, 1, 0 };
+	double least = 0;
+	c.tiles = c.chunks * c.groups * g.kernel[0];
+	c.rows = g.n * g.out[0] * c.across * g.out[1];
+	/* in some waves of blocks that are as long as possible; `start`: rows that a block loses */
+	for (int waves = 1; waves <= 4; waves++) {
+		int parts = waves * slots / c.tiles;
+		parts = parts > most ? (int)most : parts;
+		parts = parts > c.rows ? c.rows : parts;
+		parts = parts < 1 ? 1 : parts;
+		const int taken = (parts * c.tiles + slots - 1) / slots;
+		const double cost = taken * ((double)c.rows / parts + start);
+		if (waves == 1 || cost < least) {
+			least = cost;
+			c.parts = parts;
+		}
+	}
+	return c;
+}
+
+/* --- the way over the pixels --- */
+
+/* The next K rows of dy from `row` on, of which those before `stop` exist; stop <= 0: no more. */
+struct walk {
+	int column, row, stop;
+	int x, y, j;                 /* pixels of x and y in row 0 and the first column, y's column j */
+};
+
+/* A column whose plane of x is outside of it is left out. */
+static __device__ __forceinline__ void settle(const k_narrow_weights &g, const cut &c, int plane,
+                                              int end, walk *w)
+{
+	for (;; w->column++, w->row = 0) {
+		w->stop = min(g.out[1], end - w->column * g.out[1]);
+		if (w->stop <= 0)
+			return;
+		const int z = w->column / c.across, depth = z % g.out[0] + plane - g.lo[0];
+		w->j = w->column % c.across * SPAN;
+		w->x = (z / g.out[0] * g.in[0] + depth) * g.in[1] * g.in[2] + w->j - g.lo[2];
+		w->y = z * g.out[1] * g.out[2] + w->j;
+		if (depth >= 0 && depth < g.in[0])
+			return;
+	}
+}
+
+static __device__ __forceinline__ walk begin(const k_narrow_weights &g, const cut &c, int plane,
+                                             int first, int end)
+{
+	walk w = { first / g.out[1], first % g.out[1], 0, 0, 0, 0 };
+	settle(g, c, plane, end, &w);
+	return w;
+}
+
+template <int K> static __device__ __forceinline__ void go_on(
+		const k_narrow_weights &g, const cut &c, int plane, int end, walk *w)
+{
+	w->row += K;
+	if (w->row < w->stop + K - 1)
+		return;
+	w->column++;
+	w->row = 0;
+	settle(g, c, plane, end, w);
+}
+
+/* Begins to copy the rows of x and dy; ci, co: the first channels. */
+template <typename T, typename F> static __device__ __forceinline__ void fetch(
+		const k_narrow_weights &g, const walk &w, int ci, int co, T *stage)
+{
+	const T *const x = (const T *)g.x.p, *const y = (const T *)g.y.p;
+	constexpr int XU = F::CI / 8, YU = F::CO / 8, XN = F::K * F::WIDE * XU, YN = F::K * SPAN * YU;
+#pragma unroll
+	for (int k = 0; k < (XN + F::SIZE - 1) / F::SIZE; k++) {
+		const int e = k * F::SIZE + (int)threadIdx.x, at = e / XU, r = at / F::WIDE;
+		const int px = at % F::WIDE, i = e % XU * 8;
+		const int row = w.row + r - g.lo[1], col = w.j + px - g.lo[2];
+		const bool there = row >= 0 && row < g.in[1] && col >= 0 && col < g.in[2] && ci + i < g.ci;
+		const T *from = x + (int64_t)(w.x + row * g.in[2] + px) * g.x.stride + ci + i;
+		if (e < XN)
+			copy_async<16>(stage + at * F::XP + i, there ? from : x, there);
+	}
+#pragma unroll
+	for (int k = 0; k < (YN + F::SIZE - 1) / F::SIZE; k++) {
+		const int e = k * F::SIZE + (int)threadIdx.x, at = e / YU, r = at / SPAN, px = at % SPAN;
+		const int o = e % YU * 8, row = w.row + r;
+		const bool there = row < w.stop && w.j + px < g.out[2] && co + o < g.co;
+		const T *from = y + (int64_t)(w.y + row * g.out[2] + px) * g.y.stride + co + o;
+		if (e < YN)
+			copy_async<16>(stage + F::XS + at * F::YP + o, there ? from : y, there);
+	}
+}
+
+/* --- the products --- */
+
+template <typename F> using sums = float[F::K][F::K][F::NI][4];
+
+/* sum += row q of a stage of x, from `x` on, times the last K rows of dy. */
+template <typename T, typename F, int Q> static __device__ __forceinline__ void add_row(
+		const T *x, const uint32_t (&dy)[F::K][4], sums<F> &sum)
+{
+	uint32_t b[4];
+#pragma unroll
+	for (int kw = 0; kw < F::K; kw++) {
+		/* two shifts at once, where a warp has one matrix of channels i; past the last one
+		 * it loads what is not used */
+		if (F::NI == 2 || kw % 2 == 0)
+			load_transposed(b, x + (Q * F::WIDE + kw) * F::XP);
+#pragma unroll
+		for (int kh = 0; kh < F::K; kh++)
+#pragma unroll
+			for (int n = 0; n < F::NI; n++) {
+				const int m = F::NI == 2 ? n : kw % 2;
+				multiply_add<T>(sum[kh][kw][n], dy[(Q - kh + F::K) % F::K], b[2 * m],
+				                b[2 * m + 1]);
+			}
+	}
+}
+
+/* Row Q and those after it; dy[r]: of the last K rows, that with number r modulo K in its stage. */
+template <typename T, typename F, int Q = 0> static __device__ __forceinline__ void add_rows(
+		const T *x, const T *y, int first, int end, uint32_t (&dy)[F::K][4], sums<F> &sum)
+{
+	load_transposed(dy[Q], y + Q * SPAN * F::YP);
+	if (Q >= first && Q < end)
+		add_row<T, F, Q>(x, dy, sum);
+	if constexpr (Q + 1 < F::K)
+		add_rows<T, F, Q + 1>(x, y, first, end, dy, sum);
+}
+
+/* part[o][tap][i] */
+template <typename F> static __device__ __forceinline__ void put_sums(
+		const k_narrow_weights &g, int plane, int ci, int co, const sums<F> &sum, float *part)
+{
+	const int lane = (int)threadIdx.x % 32, o = co + lane / 4, i = ci + lane % 4 * 2;
+	const int taps = g.kernel[0] * F::K * F::K;
+#pragma unroll
+	for (int half = 0; half < 2; half++)
+#pragma unroll
+		for (int n = 0; n < F::NI; n++)
+#pragma unroll
+			for (int tap = 0; tap < F::K * F::K; tap++) {
+				const float *const s = &sum[tap / F::K][tap % F::K][n][2 * half];
+				const int64_t at = (int64_t)(o + 8 * half) * taps + plane * F::K * F::K + tap;
+				if (o + 8 * half < g.co && i + 8 * n < g.ci)
+					*(float2 *)(part + at * g.ci + i + 8 * n) = make_float2(s[0], s[1]);
+			}
+}
+
+/* part[p][o][tap][i] */
+template <typename T, typename F> __global__ void __launch_bounds__(F::SIZE, F::BLOCKS)
+narrow_weights(k_narrow_weights g, cut c, float *part)
+{
+	BEGIN_KERNEL();
+	SHARED_DYNAMIC(T, room);
+	const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, m = lane / 8;
+	const int tile = (int)blockIdx.x % c.tiles, p = (int)blockIdx.x / c.tiles;
+	const int plane = tile / (c.chunks * c.groups);
+	const int ci = tile % c.chunks * F::CI, co = tile / c.chunks % c.groups * F::CO;
+	const int first = (int)((int64_t)c.rows * p / c.parts);
+	const int end = (int)((int64_t)c.rows * (p + 1) / c.parts);
+	const int wi = warp / F::G * 8 * F::NI, wo = warp % F::G * 16;
+	/* this lane's rows of matrices: of x pixels 0-7 and 8-15 of two shifts or two matrices of
+	 * channels, of dy those of channels 0-7 and 8-15 */
+	const int ofx = (lane % 8 + m % 2 * 8 + (F::NI == 1 ? m / 2 : 0)) * F::XP + wi +
+	                (F::NI == 2 ? m / 2 * 8 : 0);
+	const int ofy = F::XS + (lane % 8 + m / 2 * 8) * F::YP + m % 2 * 8 + wo;
+	sums<F> sum = {};
+	uint32_t dy[F::K][4] = {};
+	walk ahead = begin(g, c, plane, first, end), now = ahead;
+	int slot = STAGES - 1, at = 0;       /* where to copy to, where to read */
+	for (int s = 0; s < STAGES - 1; s++) {
+		if (ahead.stop > 0) {
+			fetch<T, F>(g, ahead, ci, co, room + s * F::STAGE);
+			go_on<F::K>(g, c, plane, end, &ahead);
+		}
+		copies_commit();
+	}
+	while (now.stop > 0) {
+		copies_wait<STAGES - 2>();
+		__syncthreads();
+		if (ahead.stop > 0) {
+			fetch<T, F>(g, ahead, ci, co, room + slot * F::STAGE);
+			go_on<F::K>(g, c, plane, end, &ahead);
+		}
+		copies_commit();
+		if (now.row == 0)
+			for (int e = 0; e < 4 * F::K; e++)
+				dy[e / 4][e % 4] = 0;
+		const T *stage = room + at * F::STAGE;
+		add_rows<T, F>(stage + ofx, stage + ofy, g.lo[1] - now.row,
+		               min(g.in[1] + g.lo[1], now.stop + F::K - 1) - now.row, dy, sum);
+		go_on<F::K>(g, c, plane, end, &now);
+		slot = at;
+		at = at + 1 == STAGES ? 0 : at + 1;
+	}
+	put_sums<F>(g, plane, ci + wi, co + wo, sum, part + (int64_t)p * g.co * g.kernel[0] * F::K *
+	                                             F::K * g.ci);
+}
+
+/* The sum over parts of n weights each, of which a thread has ABREAST. */
+__global__ void narrow_weights_join(int64_t n, int parts, const float *part, int to, void *w)
+{
+	BEGIN_KERNEL();
+	__shared__ float room[ABREAST][THREADS];
+	const int64_t j = first_channel<ABREAST>();
+	float sum[ABREAST] = { 0 };
+#pragma unroll 4
+	for (int p = (int)threadIdx.y; p < (j < n ? parts : 0); p += (int)blockDim.y) {
+		const float4 v = *(const float4 *)(part + p * n + j);
+		sum[0] += v.x;
+		sum[1] += v.y;
+		sum[2] += v.z;
+		sum[3] += v.w;
+	}
+	column_sums(sum, room);
+	if (threadIdx.y == 0 && j < n)
+#pragma unroll
+		for (int e = 0; e < ABREAST; e++)
+			store_as(to, w, j + e, sum[e]);
+}
+
+/* --- launchers --- */
+
+/* Calls `with` with the form for a shape. */
+template <typename WITH> static auto formed(const k_narrow_weights &g, WITH with)
+{
+	const int halves = (g.co + 15) / 16, quarters = (g.ci + 31) / 32;
+	if (g.kernel[2] == 5)
+		return halves % 2 ? with(form<5, 1, 1, 4, 3>()) : with(form<5, 1, 2, 4, 3>());
+	if (halves % 2)
+		return with(form<3, 2, 1, 4, 4>());
+	if (halves % 4 == 0)
+		return with(form<3, 2, 4, 8, 2>());
+	return quarters % 2 ? with(form<3, 2, 2, 4, 4>()) : with(form<3, 2, 2, 8, 2>());
+}
+
+int64_t k_narrow_weights_workspace(const struct k_narrow_weights *g)
+{
+	const int parts = formed(*g, [g](auto f) { return cut_of<decltype(f)>(*g).parts; });
+	return (int64_t)parts * g->co * g->kernel[0] * g->kernel[1] * g->kernel[2] * g->ci *
+	       (int64_t)sizeof(float);
+}
+
+int k_narrow_weights_run(void *stream, const struct k_narrow_weights *g, int to, void *w, void *ws)
+{
+	const int64_t n = (int64_t)g->co * g->kernel[0] * g->kernel[1] * g->kernel[2] * g->ci;
+	const int parts = formed(*g, [=](auto f) {
+		using F = decltype(f);
+		const cut c = cut_of<F>(*g);
+		const dim3 grid((unsigned)(c.tiles * c.parts));
+		if (g->type == K_TYPE_BF16)
+			LAUNCH((narrow_weights<__nv_bfloat16, F>), grid, dim3(F::SIZE), F::SHARED, stream, *g,
+			       c, (float *)ws);
+		else
+			LAUNCH((narrow_weights<__half, F>), grid, dim3(F::SIZE), F::SHARED, stream, *g, c,
+			       (float *)ws);
+		return c.parts;
+	});
+	LAUNCH(narrow_weights_join, dim3(blocks_for(n, 32 * ABREAST)), dim3(32, THREADS / 32), 0,
+	       stream, n, parts, (const float *)ws, to, w);
+	return cudaGetLastError();
+}
