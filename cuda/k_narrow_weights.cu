@@ -82,10 +82,11 @@ static __device__ __forceinline__ void settle(const k_narrow_weights &g, const c
 		w->stop = min(g.out[1], end - w->column * g.out[1]);
 		if (w->stop <= 0)
 			return;
-		const int z = w->column / c.across, depth = z % g.out[0] + plane - g.lo[0];
-		w->j = w->column % c.across * SPAN;
-		w->x = (z / g.out[0] * g.in[0] + depth) * g.in[1] * g.in[2] + w->j - g.lo[2];
-		w->y = z * g.out[1] * g.out[2] + w->j;
+		const unsigned z = (unsigned)w->column / (unsigned)c.across, n = z / (unsigned)g.out[0];
+		const int depth = (int)(z - n * g.out[0]) + plane - g.lo[0];
+		w->j = (w->column - (int)z * c.across) * SPAN;
+		w->x = ((int)n * g.in[0] + depth) * g.in[1] * g.in[2] + w->j - g.lo[2];
+		w->y = (int)z * g.out[1] * g.out[2] + w->j;
 		if (depth >= 0 && depth < g.in[0])
 			return;
 	}
@@ -110,30 +111,39 @@ template <int K> static __device__ __forceinline__ void go_on(
 	settle(g, c, plane, end, w);
 }
 
+/* Begins to copy 8 channels from c on of a pixel. Nothing branches: an offset that leads nowhere is
+ * not used. */
+template <typename T> static __device__ __forceinline__ void copy_pixel(
+		T *to, const k_rows &rows, int pixel, unsigned c, bool there)
+{
+	const uint64_t at = (uint64_t)(unsigned)pixel * (unsigned)rows.stride + c;
+	copy_async<16>(to, (const T *)rows.p + (there ? at : 0), there);
+}
+
 /* Begins to copy the rows of x and dy; ci, co: the first channels. */
 template <typename T, typename F> static __device__ __forceinline__ void fetch(
 		const k_narrow_weights &g, const walk &w, int ci, int co, T *stage)
 {
-	const T *const x = (const T *)g.x.p, *const y = (const T *)g.y.p;
-	constexpr int XU = F::CI / 8, YU = F::CO / 8, XN = F::K * F::WIDE * XU, YN = F::K * SPAN * YU;
+	constexpr unsigned XU = F::CI / 8, YU = F::CO / 8, XN = F::K * F::WIDE * XU;
+	constexpr unsigned YN = F::K * SPAN * YU;
 #pragma unroll
-	for (int k = 0; k < (XN + F::SIZE - 1) / F::SIZE; k++) {
-		const int e = k * F::SIZE + (int)threadIdx.x, at = e / XU, r = at / F::WIDE;
-		const int px = at % F::WIDE, i = e % XU * 8;
-		const int row = w.row + r - g.lo[1], col = w.j + px - g.lo[2];
-		const bool there = row >= 0 && row < g.in[1] && col >= 0 && col < g.in[2] && ci + i < g.ci;
-		const T *from = x + (int64_t)(w.x + row * g.in[2] + px) * g.x.stride + ci + i;
-		if (e < XN)
-			copy_async<16>(stage + at * F::XP + i, there ? from : x, there);
+	for (unsigned e0 = 0; e0 < XN; e0 += F::SIZE) {
+		const unsigned e = e0 + threadIdx.x, at = e / XU, c = e % XU * 8;
+		const int row = w.row + (int)(at / F::WIDE) - g.lo[1], px = (int)(at % F::WIDE);
+		const bool there = (unsigned)row < (unsigned)g.in[1] &&
+		                   (unsigned)(w.j + px - g.lo[2]) < (unsigned)g.in[2] &&
+		                   ci + (int)c < g.ci;
+		if (e0 + F::SIZE <= XN || e < XN)        /* all threads know the former */
+			copy_pixel(stage + at * F::XP + c, g.x, w.x + row * g.in[2] + px, ci + c, there);
 	}
 #pragma unroll
-	for (int k = 0; k < (YN + F::SIZE - 1) / F::SIZE; k++) {
-		const int e = k * F::SIZE + (int)threadIdx.x, at = e / YU, r = at / SPAN, px = at % SPAN;
-		const int o = e % YU * 8, row = w.row + r;
-		const bool there = row < w.stop && w.j + px < g.out[2] && co + o < g.co;
-		const T *from = y + (int64_t)(w.y + row * g.out[2] + px) * g.y.stride + co + o;
-		if (e < YN)
-			copy_async<16>(stage + F::XS + at * F::YP + o, there ? from : y, there);
+	for (unsigned e0 = 0; e0 < YN; e0 += F::SIZE) {
+		const unsigned e = e0 + threadIdx.x, at = e / YU, c = e % YU * 8;
+		const int row = w.row + (int)(at / SPAN), px = (int)(at % SPAN);
+		const bool there = row < w.stop && w.j + px < g.out[2] && co + (int)c < g.co;
+		if (e0 + F::SIZE <= YN || e < YN)
+			copy_pixel(stage + F::XS + at * F::YP + c, g.y, w.y + row * g.out[2] + px, co + c,
+			           there);
 	}
 }
 
@@ -281,6 +291,17 @@ template <typename WITH> static auto formed(const k_narrow_weights &g, WITH with
 	return quarters % 2 ? with(form<3, 2, 2, 4, 4>()) : with(form<3, 2, 2, 8, 2>());
 }
 
+static bool is_taken(const k_narrow_weights &g)
+{
+	const bool halves = g.type == K_TYPE_F16 || g.type == K_TYPE_BF16;
+	const bool window = g.kernel[1] == g.kernel[2] && (g.kernel[2] == 3 || g.kernel[2] == 5);
+	bool aligned = g.ci % 8 == 0 && g.co % 8 == 0;
+	for (const k_rows &rows : { g.x, g.y })
+		aligned = aligned && (uintptr_t)rows.p % 16 == 0 && rows.stride % 8 == 0 &&
+		          rows.stride <= INT32_MAX;
+	return halves && window && aligned && g.n > 0 && g.ci > 0 && g.co > 0;
+}
+
 int64_t k_narrow_weights_workspace(const struct k_narrow_weights *g)
 {
 	const int parts = formed(*g, [g](auto f) { return cut_of<decltype(f)>(*g).parts; });
@@ -291,6 +312,8 @@ int64_t k_narrow_weights_workspace(const struct k_narrow_weights *g)
 int k_narrow_weights_run(void *stream, const struct k_narrow_weights *g, int to, void *w, void *ws)
 {
 	const int64_t n = (int64_t)g->co * g->kernel[0] * g->kernel[1] * g->kernel[2] * g->ci;
+	if (!is_taken(*g))
+		return cudaErrorInvalidValue;
 	const int parts = formed(*g, [=](auto f) {
 		using F = decltype(f);
 		const cut c = cut_of<F>(*g);

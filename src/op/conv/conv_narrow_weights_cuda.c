@@ -22,7 +22,7 @@ struct conv_narrow_weights {
 static bool is_window_taken(const struct conv_geom *c)
 {
 	const int64_t side = c->ns > 1 ? c->kernel[c->ns - 1] : 0;
-	bool taken = (side == 3 || side == 5) && c->kernel[c->ns - 2] == side;
+	bool taken = c->n > 0 && (side == 3 || side == 5) && c->kernel[c->ns - 2] == side;
 	int64_t in = c->n, out = c->n;
 	for (int a = 0; a < c->ns; a++) {
 		taken = taken && c->stride[a] == 1 && c->dilation[a] == 1 && c->out[a] > 0;
@@ -44,7 +44,7 @@ static bool is_taken(const struct conv_geom *c)
 /* Whether all pixels begin at a multiple of 16 bytes. */
 static bool is_aligned(const struct tensor *t, int64_t *stride)
 {
-	return conv_own_stride(t, stride) && *stride % 8 == 0 &&
+	return conv_own_stride(t, stride) && *stride % 8 == 0 && *stride <= INT32_MAX &&
 	       (t->view == NONE || t->view_at % 8 == 0);
 }
 
