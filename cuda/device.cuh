@@ -196,6 +196,25 @@ static inline bool abreast(int64_t c, size_t size, std::initializer_list<k_rows>
 	return all;
 }
 
+/* N floats from p on. A load of one would have the lanes of a warp N floats apart. */
+template <int N> static __device__ __forceinline__ void load_floats(const float *p, float (&to)[N])
+{
+	if (N % 4 == 0 && (uintptr_t)p % 16 == 0) {
+#pragma unroll
+		for (int i = 0; i + 3 < N; i += 4) {
+			several<float, 4> v;
+			load_word(&v, p + i);
+#pragma unroll
+			for (int k = 0; k < 4; k++)
+				to[i + k] = v.v[k];
+		}
+		return;
+	}
+#pragma unroll
+	for (int i = 0; i < N; i++)
+		to[i] = p[i];
+}
+
 /* The first channel of this thread. */
 template <int N> static __device__ __forceinline__ int64_t first_channel()
 {
@@ -240,22 +259,41 @@ static inline dim3 rows_grid(int64_t rows, int64_t across, dim3 block)
 	return dim3((unsigned)x, (unsigned)(y < 1 ? 1 : y));
 }
 
-/* Sums K numbers of each thread over the threads of a column (of equal threadIdx.x), by a tree; the
- * result is valid for threadIdx.y 0. blockDim is of THREADS, and powers of two. room: used once. */
+/* Adds K numbers of each thread up over the threads of a column (of equal threadIdx.x): those of a
+ * warp by shuffles, the warps' sums in order. Calls take(k, sum) for each k, all of them in threads
+ * of the column, so that what is done with the sums is shared among these. blockDim is of THREADS,
+ * powers of two, and at most 32 wide. room: used once.
+ *
+ * Two passes over shared memory and one barrier, where a tree over it has up to eight: at the end
+ * of a chunk of rows these had cost as much as some ten of its rows. */
+template <typename T, int K, typename TAKE>
+static __device__ __forceinline__ void add_columns(T (&v)[K], T (*room)[THREADS], TAKE take)
+{
+	constexpr int WARPS = THREADS / 32;
+	const int t = (int)(threadIdx.y * blockDim.x + threadIdx.x), wide = (int)blockDim.x;
+	for (int by = wide; by < 32; by *= 2)
+#pragma unroll
+		for (int k = 0; k < K; k++)
+			v[k] += __shfl_xor_sync(0xffffffffu, v[k], by);
+	if (t % 32 < wide)
+#pragma unroll
+		for (int k = 0; k < K; k++)
+			room[k][t / 32 * wide + t % 32] = v[k];
+	__syncthreads();
+	for (int k = (int)threadIdx.y; k < K; k += (int)blockDim.y) {
+		T sum = room[k][threadIdx.x];
+#pragma unroll
+		for (int w = 1; w < WARPS; w++)
+			sum += room[k][w * wide + (int)threadIdx.x];
+		take(k, sum);
+	}
+}
+
+/* The same, for a thread that wants all K sums: valid for threadIdx.y 0. */
 template <typename T, int K>
 static __device__ __forceinline__ void column_sums(T (&v)[K], T (*room)[THREADS])
 {
-	const int t = (int)(threadIdx.y * blockDim.x + threadIdx.x);
-#pragma unroll
-	for (int k = 0; k < K; k++)
-		room[k][t] = v[k];
-	for (int half = THREADS / 2; half >= (int)blockDim.x; half /= 2) {
-		__syncthreads();
-		for (int e = t; e < K * half; e += THREADS) {
-			T *p = &room[0][0] + (unsigned)e / (unsigned)half * THREADS + (e & (half - 1));
-			*p += p[half];
-		}
-	}
+	add_columns(v, room, [&](int k, T sum) { room[k][threadIdx.x] = sum; });
 	__syncthreads();
 	if (threadIdx.y == 0)
 #pragma unroll

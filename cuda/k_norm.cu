@@ -10,21 +10,20 @@
  *
  * Workspace: four vectors of c floats, then three for each chunk. */
 #include "cuda/norm.cuh"
-#include "cuda/wide.cuh"
 
 int64_t k_norm_workspace(int64_t rows, int64_t c)
 {
-	return (4 + 3 * chunks_of(rows, c).n) * c * (int64_t)sizeof(float);
+	return (4 + 3 * most_chunks(rows, c)) * c * (int64_t)sizeof(float);
 }
 
 /* The mean of the first rows of a chunk, which all its threads read. */
-template <typename T,
-int N> static __device__ __forceinline__ void take_shift(const k_rows &x, int64_t j, int64_t first,
-                                                         int64_t end, float *shift)
+template <typename T, int N> static __device__ __forceinline__ void take_shift(
+		const k_rows &x, int64_t j, int64_t first, int64_t rows, float *shift)
 {
 	several<T, N> got[AHEAD];
-	const int n = end - first < AHEAD ? (int)(end - first) : AHEAD;
-	load_rows(x, j, first, 1, end, got);
+	const int n = rows - first < AHEAD ? (int)(rows - first) : AHEAD;
+	const float share = 1.0f / (float)n;
+	fetch<false, N>(x, j, first, 1, rows, got);
 #pragma unroll
 	for (int i = 0; i < N; i++) {
 		float sum = got[0].at(i);
@@ -32,27 +31,26 @@ int N> static __device__ __forceinline__ void take_shift(const k_rows &x, int64_
 		for (int u = 1; u < AHEAD; u++)
 			if (u < n)
 				sum += got[u].at(i);
-		shift[i] = sum / (float)n;
+		shift[i] = sum * share;
 	}
 }
 
 /* part[chunk]: shift, sum (x - shift), sum (x - shift)^2, c each. */
-template <typename T, int N> __global__ void __launch_bounds__(THREADS, N > ABREAST ? 3 : 4)
-statistics_chunks(int64_t rows, int64_t c, k_rows x, int64_t each, float *part)
+template <typename T, int N> __global__ void __launch_bounds__(THREADS, 4)
+statistics_chunks(int64_t rows, int64_t c, k_rows x, chunking k, float *part)
 {
 	BEGIN_KERNEL();
 	__shared__ float room[2 * N][THREADS];
-	const int64_t j = first_channel<N>(), first = blockIdx.y * each,
-	              end = first + rows_of(blockIdx.y, each, rows);
-	float shift[N], s[2 * N] = { 0 };
-	several<T, N> got[AHEAD];
+	const int64_t j = first_channel<N>();
+	float *p = part + (int64_t)blockIdx.y * 3 * c + j, shift[N], s[2 * N] = { 0 };
 	if (j < c) {
-		take_shift<T, N>(x, j, first, end, shift);
-		for (int64_t r = first + threadIdx.y; r < end; r += AHEAD * blockDim.y) {
-			load_rows(x, j, r, blockDim.y, end, got);
+		take_shift<T, N>(x, j, (int64_t)blockIdx.y * k.group, rows, shift);
+		each_of_chunk<AHEAD>(k, rows, [&](int64_t r, auto all) {
+			several<T, N> got[AHEAD];
+			fetch<all.value, N>(x, j, r, blockDim.y, rows, got);
 #pragma unroll
 			for (int u = 0; u < AHEAD; u++) {
-				if (r + u * (int64_t)blockDim.y >= end)
+				if (!all.value && r + u * (int)blockDim.y >= rows)
 					break;
 #pragma unroll
 				for (int i = 0; i < N; i++) {
@@ -61,18 +59,15 @@ statistics_chunks(int64_t rows, int64_t c, k_rows x, int64_t each, float *part)
 					s[N + i] += d * d;
 				}
 			}
-		}
-	}
-	column_sums(s, room);
-	if (threadIdx.y || j >= c)
-		return;
-	float *p = part + (int64_t)blockIdx.y * 3 * c + j;
+		});
+		if (threadIdx.y == 0)
 #pragma unroll
-	for (int i = 0; i < N; i++) {
-		p[i] = shift[i];
-		p[c + i] = s[i];
-		p[2 * c + i] = s[N + i];
+			for (int i = 0; i < N; i++)
+				p[i] = shift[i];
 	}
+	add_columns(s, room, [&](int i, float sum) {
+		if (j < c)
+			p[(i / N + 1) * c + i % N] = sum; });
 }
 
 struct statistics_out {
@@ -98,43 +93,38 @@ static __device__ void tell(const statistics_out &o, int64_t j, double mean, dou
 		o.variance[j] = (float)(v * correction);
 }
 
-/* Writes into message, where that is not NULL. */
-__global__ void statistics_join(int64_t rows, int64_t c, chunking k, const float *part,
-                                statistics_out o, const float *share, double *message)
+/* Writes into message, where that is not NULL. The chunks' sums are moved to one shift, the first
+ * chunk's, and added in float64: its mean is as near as a few rows of the tensor are to the mean of
+ * all, which costs nothing in 53 bits, and the chunks are read once. */
+__global__ void __launch_bounds__(THREADS)
+statistics_join(int64_t rows, int64_t c, chunking k, const float *part, statistics_out o,
+                const float *share, double *message)
 {
 	BEGIN_KERNEL();
-	__shared__ double room[2][1][THREADS];
-	__shared__ double means[32];
+	__shared__ double room[2][THREADS];
 	const int64_t j = first_channel<1>();
-	double sum[1] = { 0 }, m2[1] = { 0 };
-#pragma unroll 4
+	double s[2] = { 0 };
+	const double origin = j < c ? part[j] : 0.0f;
+#pragma unroll 8
 	for (int64_t i = threadIdx.y; i < (j < c ? k.n : 0); i += blockDim.y) {
 		const float *p = part + i * 3 * c + j;
-		sum[0] += (double)rows_of(i, k.each, rows) * p[0] + p[c];
+		const double n = (double)rows_of(i, k), s1 = p[c], d = p[0] - origin;
+		s[0] += s1 + n * d;
+		s[1] += p[2 * c] + d * (2 * s1 + n * d);
 	}
-	column_sums(sum, room[0]);
-	if (threadIdx.y == 0)
-		means[threadIdx.x] = sum[0] / (double)rows;
-	__syncthreads();
-	const double mean = means[threadIdx.x];
-#pragma unroll 4
-	for (int64_t i = threadIdx.y; i < (j < c ? k.n : 0); i += blockDim.y) {
-		const float *p = part + i * 3 * c + j;
-		const double n = (double)rows_of(i, k.each, rows), s1 = p[c], d = p[0] + s1 / n - mean;
-		m2[0] += p[2 * c] - s1 * s1 / n + n * d * d;
-	}
-	column_sums(m2, room[1]);
+	column_sums(s, room);
 	if (threadIdx.y || j >= c)
 		return;
+	const double away = s[0] / (double)rows, mean = origin + away, m2 = s[1] - s[0] * away;
 	if (!message) {
-		tell(o, j, mean, m2[0], (double)rows, 1);
+		tell(o, j, mean, m2, (double)rows, 1);
 		return;
 	}
 	const double weight = *share != 0 ? 1.0 : NOTHING, n = weight * (double)rows;
 	if (j == 0)
 		message[0] = n;
 	message[1 + j] = n * mean;
-	message[1 + c + j] = weight * m2[0] + n * mean * mean;
+	message[1 + c + j] = weight * m2 + n * mean * mean;
 }
 
 static __device__ double unbiased(double n)
@@ -170,40 +160,43 @@ template <typename T, int N> static __device__ __forceinline__ uint8_t signs_of(
  *
  * A thread has N channels of a row, which it moves EACH at a time. With 8 it can make a byte of
  * signs, whatever the type of the elements and however their rows are aligned. */
-template <typename T, int N, int EACH>
-__global__ void __launch_bounds__(THREADS, N > ABREAST ? 3 : 4)
+template <typename T, int N, int EACH, bool RESIDUAL>
+__global__ void __launch_bounds__(THREADS, N > ABREAST ? 2 : 4)
 norm_map(k_norm n, const float *mean, const float *scale, const float *factor)
 {
 	BEGIN_KERNEL();
 	const int64_t j = first_channel<N>(), step = (int64_t)gridDim.y * blockDim.y;
 	if (j >= n.c)
 		return;
-	constexpr int ROWS = sizeof(T) * N > 16 ? 1 : FEWER<T, N>;
+	constexpr int ROWS = sizeof(T) * N > 16 ? 1 : RESIDUAL ? FEWER<T, N> : AHEAD;
 	float m[N], a[N], b[N];
-	several<T, N> x[ROWS], residual[ROWS];
+	load_floats(mean + j, m);
+	load_floats(scale + j, a);
+	if (factor) {
+		load_floats(factor + j, b);
 #pragma unroll
-	for (int i = 0; i < N; i++) {
-		m[i] = mean[j + i];
-		a[i] = factor ? factor[j + i] * scale[j + i] : scale[j + i];
-		b[i] = n.beta[j + i];
+		for (int i = 0; i < N; i++)
+			a[i] *= b[i];
 	}
-	for (int64_t r = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; r < n.rows; r += ROWS * step) {
-		load_rows<EACH>(n.x, j, r, step, n.rows, x);
-		if (n.residual.p)
-			load_rows<EACH>(n.residual, j, r, step, n.rows, residual);
+	load_floats(n.beta + j, b);
+	each_of_grid<ROWS>(n.rows, step, [&](int64_t r, auto all) {
+		several<T, N> x[ROWS], residual[ROWS];
+		fetch<all.value, EACH>(n.x, j, r, step, n.rows, x);
+		if (RESIDUAL)
+			fetch<all.value, EACH>(n.residual, j, r, step, n.rows, residual);
 #pragma unroll
 		for (int u = 0; u < ROWS; u++) {
 			const int64_t row = r + u * step;
-			if (row >= n.rows)
+			if (!all.value && row >= n.rows)
 				break;
 			float z[N];
 #pragma unroll
 			for (int i = 0; i < N; i++) {
 				z[i] = (x[u].at(i) - m[i]) * a[i] + b[i];
-				if (n.residual.p)
+				if (RESIDUAL)
 					z[i] += residual[u].at(i);
-				if (n.act && z[i] < 0)
-					z[i] = below(z[i], n.slope);
+				const float low = below(z[i], n.slope);
+				z[i] = n.act && z[i] < 0 ? low : z[i];
 			}
 			several<T, N> y;
 			y.put(z);
@@ -211,16 +204,18 @@ norm_map(k_norm n, const float *mean, const float *scale, const float *factor)
 			if (N == 8 && n.signs.p)
 				((uint8_t *)n.signs.p)[row * n.signs.stride + j / 8] = signs_of(y);
 		}
-	}
+	});
 }
 
 template <typename T, int N, int EACH>
 static void launch_map(cudaStream_t stream, const k_norm &n, const float *mean, const float *scale,
                        const float *factor)
 {
-	const dim3 block = channel_block(n.c / N);
-	LAUNCH((norm_map<T, N, EACH>), rows_grid(n.rows, n.c / N, block), block, 0, stream, n, mean,
-	       scale, factor);
+	const dim3 block = channel_block(n.c / N), grid = wave_grid(n.rows, n.c / N, block);
+	if (n.residual.p)
+		LAUNCH((norm_map<T, N, EACH, true>), grid, block, 0, stream, n, mean, scale, factor);
+	else
+		LAUNCH((norm_map<T, N, EACH, false>), grid, block, 0, stream, n, mean, scale, factor);
 }
 
 template <typename T> static int map_as(cudaStream_t stream, k_norm n, const float *mean,
@@ -256,17 +251,18 @@ static void sum_chunks(cudaStream_t stream, const k_norm *n, const chunking &k, 
 {
 	const int abreast = side_by_side(n->c, sizeof(T), { n->x });
 	const int64_t across = n->c / abreast;
-	const dim3 block = channel_block(across);
+	const dim3 block = chunk_block(n->c, sizeof(T));
 	SIDE_BY_SIDE(abreast, T, N, LAUNCH((statistics_chunks<T, N>), across_grid(across, block, k.n),
-	                                   block, 0, stream, n->rows, n->c, n->x, k.each, part));
+	                                   block, 0, stream, n->rows, n->c, n->x, k, part));
 }
 
 static int statistics(cudaStream_t stream, const k_norm *n, const float *share, double *message,
                       void *ws)
 {
-	const chunking k = chunks_of(n->rows, n->c);
+	chunking k;
 	float *part = (float *)ws + 4 * n->c;
-	FLOAT_TYPES(n->type, T, sum_chunks<T>(stream, n, k, part))
+	FLOAT_TYPES(n->type, T, k = chunks_of(n->rows, n->c, sizeof(T));
+	            sum_chunks<T>(stream, n, k, part))
 	LAUNCH(statistics_join, across_grid(n->c, join_block()), join_block(), 0, stream, n->rows, n->c,
 	       k, (const float *)part, out_of(n, ws), share, message);
 	return cudaGetLastError();

@@ -11,39 +11,62 @@
  * sums of it before it is rounded. The map goes from the last rows to the first, as the last ones
  * are still in the cache (50 MB in an H100 and H200).
  *
- * Prediction, not measured: resnet-50 of 256 samples in bf16 has 2.83 GB a pass in its 16 nodes
- * with additions, 28.3 GB in 10 passes, 22.6 GB in 8: 1.3 ms less at 4.3 TB/s, and 2 to 4 % of the
- * map's bytes from the cache. With signs 20.0 GB, and 0.18 GB written in forward: 0.6 ms less
- * again. Packs of 16 bytes instead of 8: half the load instructions. */
+ * resnet-50 of 256 samples in bf16 has 2.83 GB a pass in its 16 nodes with additions: 28.3 GB in 10
+ * passes, 20.0 GB with signs, which an H100 moves at 2.8 TB/s.
+ *
+ * Measured on an H100 with one kernel for all kinds of nodes: 2.84 TB/s where no mask is taken, 2.1
+ * (sums) and 2.4 (map) where x says it, as each element had three branches, one of them divergent,
+ * and 1.0 to 1.5 for tensors of 14 to 40 MB. Prediction, not measured: with kinds told apart about
+ * ten instructions an element, a quarter of what issues while memory brings it, so 2.8 TB/s for
+ * both; batch_norm_grad of deepcam 14.2 -> 10.4 ms, of resnet-50 7.2 -> 5.4, of deeplabv3+ 5.8 ->
+ * 3.7. */
 #include "cuda/norm.cuh"
-#include "cuda/wide.cuh"
 
-/* The inputs of a channel. */
-struct channel {
-	float m, a, b;
-};
+/* What a kernel is made for, where ANY is for whatever a node has: tests for each element of what
+ * is the same for all of them cost as much as memory. PLAIN: all of z's gradient is wanted or where
+ * x says so, a slope is 0, and there is neither a second gradient nor one of z to be stored. */
+enum kind { ANY, PLAIN_ALL, PLAIN_RELU };
 
-static __device__ __forceinline__ channel channel_of(const k_norm_grad &g, int64_t j)
+static kind kind_of(const k_norm_grad &g)
 {
-	return { g.mean[j], g.gamma[j] * g.rstd[j], g.mask == K_NORM_FROM_X ? g.beta[j] : 0.0f };
+	if (g.second.p || g.masked.p || (g.mask != K_NORM_ALL && g.slope != 0))
+		return ANY;
+	return g.mask == K_NORM_ALL ? PLAIN_ALL : g.mask == K_NORM_FROM_X ? PLAIN_RELU : ANY;
 }
 
+/* The inputs of N channels: z = (x - m) a + b. */
+template <int N> struct channels {
+	float m[N], a[N], b[N];
+
+	__device__ __forceinline__ void load(const k_norm_grad &g, int64_t j)
+	{
+		load_floats(g.gamma + j, a);
+		load_floats(g.rstd + j, b);
+		load_floats(g.mean + j, m);
+#pragma unroll
+		for (int i = 0; i < N; i++)
+			a[i] *= b[i];
+		if (g.mask == K_NORM_FROM_X)
+			load_floats(g.beta + j, b);
+	}
+};
+
 /* Rows of the tensors that the gradient of z is made of. */
-template <typename T, int N, int ROWS> struct gradient_rows {
+template <typename T, int N, int ROWS, kind K> struct gradient_rows {
 	several<T, N> x[ROWS], dy[ROWS], second[ROWS], y[ROWS];
 	unsigned signs[ROWS];
 
-	__device__ __forceinline__ void load(const k_norm_grad &g, int64_t j, int64_t r, int64_t step,
-	                                     int64_t end)
+	template <bool ALL> __device__ __forceinline__ void load(const k_norm_grad &g, int64_t j,
+	                                                         int64_t r, int64_t step)
 	{
-		load_rows(g.x, j, r, step, end, x);
-		load_rows(g.dy, j, r, step, end, dy);
-		if (g.second.p)
-			load_rows(g.second, j, r, step, end, second);
-		if (g.mask == K_NORM_FROM_Y)
-			load_rows(g.y, j, r, step, end, y);
-		if (g.mask == K_NORM_FROM_SIGNS)
-			load_signs(g.signs, j, r, step, end);
+		fetch<ALL, N>(g.x, j, r, step, g.rows, x);
+		fetch<ALL, N>(g.dy, j, r, step, g.rows, dy);
+		if (K == ANY && g.second.p)
+			fetch<ALL, N>(g.second, j, r, step, g.rows, second);
+		if (K == ANY && g.mask == K_NORM_FROM_Y)
+			fetch<ALL, N>(g.y, j, r, step, g.rows, y);
+		if (K == ANY && g.mask == K_NORM_FROM_SIGNS)
+			load_signs(g.signs, j, r, step, g.rows);
 	}
 
 	/* A byte of eight channels, of which this thread has N. */
@@ -56,76 +79,94 @@ template <typename T, int N, int ROWS> struct gradient_rows {
 				signs[u] = ((const uint8_t *)from.p)[(r + u * step) * from.stride + j / 8] >> j % 8;
 	}
 
-	/* d = x - mean. */
-	__device__ __forceinline__ bool is_above(const k_norm_grad &g, int u, int i, float d,
-	                                         const channel &c) const
+	/* Whether z of channel i is above zero as x says; d = x - mean. */
+	static __device__ __forceinline__ bool is_above(const channels<N> &c, int i, float d)
 	{
-		if (g.mask == K_NORM_FROM_SIGNS)
-			return signs[u] >> i & 1;
-		return (g.mask == K_NORM_FROM_X ? d * c.a + c.b : y[u].at(i)) > 0;
+		return d * c.a[i] + c.b[i] > 0;
 	}
 
-	/* The gradient of z at one element: dy [+ second], times f'(z). */
-	__device__ __forceinline__ float masked(const k_norm_grad &g, int u, int i, float d,
-	                                        const channel &c) const
+	/* Bit i says whether z of channel i is above zero. */
+	__device__ __forceinline__ unsigned above(const k_norm_grad &g, int u, const float (&d)[N],
+	                                          const channels<N> &c) const
 	{
-		float e = dy[u].at(i);
-		if (g.second.p)
-			e += second[u].at(i);
+		unsigned bits = 0;
 		if (g.mask == K_NORM_ALL)
-			return e;
-		return is_above(g, u, i, d, c) ? e : below(e, g.slope);
+			return ~0u;
+		if (g.mask == K_NORM_FROM_SIGNS)
+			return signs[u];
+		if (g.mask == K_NORM_FROM_Y)
+#pragma unroll
+			for (int i = 0; i < N; i++)
+				bits |= (unsigned)(y[u].at(i) > 0) << i;
+		else
+#pragma unroll
+			for (int i = 0; i < N; i++)
+				bits |= (unsigned)is_above(c, i, d[i]) << i;
+		return bits;
+	}
+
+	/* d = x - mean; e: the gradient of z, dy [+ second], times f'(z). */
+	__device__ __forceinline__ void masked(const k_norm_grad &g, int u, const channels<N> &c,
+	                                       float (&d)[N], float (&e)[N]) const
+	{
+#pragma unroll
+		for (int i = 0; i < N; i++) {
+			d[i] = x[u].at(i) - c.m[i];
+			e[i] = dy[u].at(i);
+			if (K == PLAIN_RELU)
+				e[i] = is_above(c, i, d[i]) ? e[i] : 0.0f;
+		}
+		if (K != ANY)
+			return;
+		if (g.second.p)
+#pragma unroll
+			for (int i = 0; i < N; i++)
+				e[i] += second[u].at(i);
+		const unsigned bits = above(g, u, d, c);
+#pragma unroll
+		for (int i = 0; i < N; i++) {
+			const float low = below(e[i], g.slope);
+			e[i] = bits >> i & 1 ? e[i] : low;
+		}
 	}
 };
 
 /* part[chunk]: sum dz, sum dz (x - mean), c each; and dz itself, where it is wanted. */
-template <typename T, int N>
-__global__ void __launch_bounds__(THREADS, N > 1 && sizeof(T) == 2 ? 2 : 3)
-gradient_chunks(k_norm_grad g, int64_t each, float *part)
+template <typename T, int N, kind K> __global__ void __launch_bounds__(THREADS, 2)
+gradient_chunks(k_norm_grad g, chunking k, float *part)
 {
 	BEGIN_KERNEL();
 	__shared__ float room[2 * N][THREADS];
-	const int64_t j = first_channel<N>(), first = blockIdx.y * each,
-	              end = first + rows_of(blockIdx.y, each, g.rows);
-	constexpr int ROWS = FEWER<T, N>;
+	const int64_t j = first_channel<N>();
+	constexpr int ROWS = K == ANY ? FEWER<T, N> : AHEAD;
 	float s[2 * N] = { 0 };
-	gradient_rows<T, N, ROWS> at;
 	if (j < g.c) {
-		channel c[N];
-#pragma unroll
-		for (int i = 0; i < N; i++)
-			c[i] = channel_of(g, j + i);
-		for (int64_t r = first + threadIdx.y; r < end; r += ROWS * blockDim.y) {
-			at.load(g, j, r, blockDim.y, end);
+		channels<N> c;
+		c.load(g, j);
+		each_of_chunk<ROWS>(k, g.rows, [&](int64_t r, auto all) {
+			gradient_rows<T, N, ROWS, K> at;
+			at.template load<all.value>(g, j, r, blockDim.y);
 #pragma unroll
 			for (int u = 0; u < ROWS; u++) {
-				if (r + u * (int64_t)blockDim.y >= end)
+				const int64_t row = r + u * (int)blockDim.y;
+				if (!all.value && row >= g.rows)
 					break;
 				float d[N], e[N];
-#pragma unroll
-				for (int i = 0; i < N; i++) {
-					d[i] = at.x[u].at(i) - c[i].m;
-					e[i] = at.masked(g, u, i, d[i], c[i]);
-				}
-				if (g.masked.p)
-					store_row<T, N>(g.masked, j, r + u * (int64_t)blockDim.y, e);
+				at.masked(g, u, c, d, e);
+				if (K == ANY && g.masked.p)
+					store_row<T, N>(g.masked, j, row, e);
 #pragma unroll
 				for (int i = 0; i < N; i++) {
 					s[i] += e[i];
 					s[N + i] += e[i] * d[i];
 				}
 			}
-		}
+		});
 	}
-	column_sums(s, room);
-	if (threadIdx.y || j >= g.c)
-		return;
 	float *p = part + (int64_t)blockIdx.y * 2 * g.c + j;
-#pragma unroll
-	for (int i = 0; i < N; i++) {
-		p[i] = s[i];
-		p[g.c + i] = s[N + i];
-	}
+	add_columns(s, room, [&](int i, float sum) {
+		if (j < g.c)
+			p[i / N * g.c + i % N] = sum; });
 }
 
 /* k1 and k2 of dx = dz * scale - ((x - mean) * k2 + k1), 0 where the statistics are constants. s1,
@@ -140,14 +181,15 @@ static __device__ void corrections(const k_norm_grad &g, int64_t j, double s1, d
 
 /* dgamma and dbeta; and the corrections, or where message
  * is not NULL what they are made of, into that. */
-__global__ void gradient_join(k_norm_grad g, int64_t chunks, const float *part, float *k1,
-                              float *k2, const float *share, double *message)
+__global__ void __launch_bounds__(THREADS)
+gradient_join(k_norm_grad g, int64_t chunks, const float *part, float *k1, float *k2,
+              const float *share, double *message)
 {
 	BEGIN_KERNEL();
 	__shared__ double room[2][THREADS];
 	const int64_t j = first_channel<1>();
 	double s[2] = { 0 };
-#pragma unroll 4
+#pragma unroll 8
 	for (int64_t i = threadIdx.y; i < (j < g.c ? chunks : 0); i += blockDim.y) {
 		s[0] += part[i * 2 * g.c + j];
 		s[1] += part[(i * 2 + 1) * g.c + j];
@@ -184,44 +226,50 @@ __global__ void corrections_of_all(k_norm_grad g, const float *share, const doub
 }
 
 /* k1 NULL: dgamma and dbeta are inputs, which the corrections are made of. */
-template <typename T, int N> __global__ void __launch_bounds__(THREADS, sizeof(T) * N > 8 ? 2 : 3)
+template <typename T, int N, kind K, bool ADDEND>
+__global__ void __launch_bounds__(THREADS, sizeof(T) * N > 8 ? 2 : 3)
 gradient_map(k_norm_grad g, const float *k1, const float *k2)
 {
 	BEGIN_KERNEL();
 	const int64_t j = first_channel<N>(), step = (int64_t)gridDim.y * blockDim.y;
 	if (j >= g.c)
 		return;
-	constexpr int ROWS = 2;          /* of up to five tensors */
-	gradient_rows<T, N, ROWS> at;
-	several<T, N> addend[ROWS];
-	channel c[N];
+	constexpr int ROWS = K == ANY || ADDEND ? 2 : AHEAD;     /* of up to five tensors */
+	channels<N> c;
 	float p1[N], p2[N];
-	const float share = 1.0f / (float)g.rows;
+	c.load(g, j);
+	if (k1) {
+		load_floats(k1 + j, p1);
+		load_floats(k2 + j, p2);
+	} else {
+		const float share = 1.0f / (float)g.rows;
 #pragma unroll
-	for (int i = 0; i < N; i++) {
-		c[i] = channel_of(g, j + i);
-		p1[i] = k1 ? k1[j + i] : c[i].a * g.dbeta[j + i] * share;
-		p2[i] = k1 ? k2[j + i] : c[i].a * g.rstd[j + i] * g.dgamma[j + i] * share;
+		for (int i = 0; i < N; i++) {
+			p1[i] = c.a[i] * g.dbeta[j + i] * share;
+			p2[i] = c.a[i] * g.rstd[j + i] * g.dgamma[j + i] * share;
+		}
 	}
-	for (int64_t r = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; r < g.rows; r += ROWS * step) {
-		at.load(g, j, r, step, g.rows);
-		if (g.addend.p)
-			load_rows(g.addend, j, r, step, g.rows, addend);
+	each_of_grid<ROWS>(g.rows, step, [&](int64_t r, auto all) {
+		gradient_rows<T, N, ROWS, K> at;
+		several<T, N> addend[ROWS];
+		at.template load<all.value>(g, j, r, step);
+		if (ADDEND)
+			fetch<all.value, N>(g.addend, j, r, step, g.rows, addend);
 #pragma unroll
 		for (int u = 0; u < ROWS; u++) {
-			if (r + u * step >= g.rows)
+			if (!all.value && r + u * step >= g.rows)
 				break;
-			float v[N];
+			float d[N], v[N];
+			at.masked(g, u, c, d, v);
 #pragma unroll
 			for (int i = 0; i < N; i++) {
-				const float d = at.x[u].at(i) - c[i].m;
-				v[i] = at.masked(g, u, i, d, c[i]) * c[i].a - (d * p2[i] + p1[i]);
-				if (g.addend.p)
+				v[i] = v[i] * c.a[i] - (d[i] * p2[i] + p1[i]);
+				if (ADDEND)
 					v[i] += addend[u].at(i);
 			}
 			store_row<T, N>(g.dx, j, r + u * step, v);
 		}
-	}
+	});
 }
 
 static k_rows mask_of(const k_norm_grad &g)
@@ -229,21 +277,37 @@ static k_rows mask_of(const k_norm_grad &g)
 	return g.mask == K_NORM_FROM_Y ? g.y : k_rows{};
 }
 
+/* Runs the statement with K the kind, for 16 bytes a thread; else ANY. */
+#define OF_KIND(which, T, N, K, ...)                                                     \
+	do {                                                                             \
+		if (N == pack<T>::N && (which) == PLAIN_ALL) {                           \
+			constexpr kind K = N == pack<T>::N ? PLAIN_ALL : ANY;            \
+			__VA_ARGS__;                                                     \
+		} else if (N == pack<T>::N && (which) == PLAIN_RELU) {                   \
+			constexpr kind K = N == pack<T>::N ? PLAIN_RELU : ANY;           \
+			__VA_ARGS__;                                                     \
+		} else {                                                                 \
+			constexpr kind K = ANY;                                          \
+			__VA_ARGS__;                                                     \
+		}                                                                        \
+	} while (0)
+
 template <typename T> static void sum_gradient_chunks(cudaStream_t stream, const k_norm_grad &g,
                                                       const chunking &k, float *part)
 {
 	const int n = side_by_side(g.c, sizeof(T), { g.x, g.dy, g.second, mask_of(g), g.masked });
-	const dim3 block = channel_block(g.c / n);
-	SIDE_BY_SIDE(n, T, N, LAUNCH((gradient_chunks<T, N>), across_grid(g.c / n, block, k.n), block,
-	                             0, stream, g, k.each, part));
+	const dim3 block = chunk_block(g.c, sizeof(T)), grid = across_grid(g.c / n, block, k.n);
+	SIDE_BY_SIDE(n, T, N, OF_KIND(kind_of(g), T, N, K,
+	             LAUNCH((gradient_chunks<T, N, K>), grid, block, 0, stream, g, k, part)));
 }
 
 static int gradient_sums(cudaStream_t stream, const k_norm_grad &g, const float *share,
                          double *message, void *ws)
 {
-	const chunking k = chunks_of(g.rows, g.c);
+	chunking k;
 	float *k1 = (float *)ws, *k2 = k1 + g.c, *part = k1 + 4 * g.c;
-	FLOAT_TYPES(g.type, T, sum_gradient_chunks<T>(stream, g, k, part))
+	FLOAT_TYPES(g.type, T, k = chunks_of(g.rows, g.c, sizeof(T));
+	            sum_gradient_chunks<T>(stream, g, k, part))
 	LAUNCH(gradient_join, across_grid(g.c, join_block()), join_block(), 0, stream, g, k.n,
 	       (const float *)part, k1, k2, share, message);
 	return cudaGetLastError();
@@ -256,9 +320,13 @@ template <typename T> static int map_gradient_as(cudaStream_t stream, k_norm_gra
 		*x = backwards<T>(*x, g.rows);
 	g.signs = backwards<uint8_t>(g.signs, g.rows);
 	const int n = side_by_side(g.c, sizeof(T), { g.x, g.dy, g.second, mask_of(g), g.addend, g.dx });
-	const dim3 block = channel_block(g.c / n);
-	SIDE_BY_SIDE(n, T, N, LAUNCH((gradient_map<T, N>), rows_grid(g.rows, g.c / n, block), block, 0,
-	                             stream, g, k1, k2));
+	const dim3 block = channel_block(g.c / n), grid = wave_grid(g.rows, g.c / n, block);
+	if (g.addend.p)
+		SIDE_BY_SIDE(n, T, N, OF_KIND(kind_of(g), T, N, K,
+		             LAUNCH((gradient_map<T, N, K, true>), grid, block, 0, stream, g, k1, k2)));
+	else
+		SIDE_BY_SIDE(n, T, N, OF_KIND(kind_of(g), T, N, K,
+		             LAUNCH((gradient_map<T, N, K, false>), grid, block, 0, stream, g, k1, k2)));
 	return cudaGetLastError();
 }
 
@@ -268,7 +336,7 @@ static int map_gradient(cudaStream_t stream, const k_norm_grad &given, const flo
 	k_norm_grad g = given;
 	if (g.masked.p) {
 		g.dy = g.masked;
-		g.second = k_rows{};
+		g.second = g.masked = k_rows{};
 		g.mask = K_NORM_ALL;
 	}
 	FLOAT_TYPES(g.type, T, return map_gradient_as<T>(stream, g, k1, k1 ? k1 + g.c : NULL))

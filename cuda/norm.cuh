@@ -5,30 +5,124 @@
 #ifndef DLX_CUDA_NORM_CUH
 #define DLX_CUDA_NORM_CUH
 
-#include "cuda/device.cuh"
+#include <type_traits>
 
-constexpr int BLOCKS = 1024;             /* about, of a first stage */
-constexpr int MAX_CHUNKS = 512;
+#include "cuda/wide.cuh"
 
-struct chunking {
-	int64_t each, n;
-};
+#ifdef DLX_CUDA_EMULATED
+constexpr int WAVE = 3;                  /* so that small tensors have chunks of several groups */
+#else
+constexpr int WAVE = 264;                /* blocks, two for each multiprocessor of an H100 */
+#endif
 
-static chunking chunks_of(int64_t rows, int64_t c)
+/* Blocks that share `work` of each column of them, where `wide` blocks lie side by side: one wave,
+ * or two or four where each has `each` of it then. So no wave is mostly idle, the last one of four
+ * evens out what multiprocessors differ by, and what a block does before its first rows and after
+ * its last ones is little beside them. */
+static int64_t in_waves(int64_t work, int64_t wide, int64_t each)
 {
-	const int64_t packs = c % ABREAST == 0 ? c / ABREAST : c;
-	const dim3 b = channel_block(packs);
-	int64_t most = BLOCKS / ((packs + b.x - 1) / b.x), each;
-	most = most < 1 ? 1 : most > MAX_CHUNKS ? MAX_CHUNKS : most;
-	each = (rows + most - 1) / most;
-	each = each < AHEAD * b.y ? AHEAD * b.y : (each + b.y - 1) / b.y * b.y;
-	return { each, (rows + each - 1) / each };
+	const int64_t one = wide < WAVE ? WAVE / wide : 1, has = work / one,
+	              n = has >= 4 * each ? 4 * one : has >= 2 * each ? 2 * one : one;
+	return n < work ? n : work;
 }
 
-static __device__ int64_t rows_of(int64_t chunk, int64_t each, int64_t rows)
+/* The chunks of a first stage: chunk i has groups i, i + n, i + 2 n, ... of `group` rows, so that
+ * all blocks together go through a tensor from its first row to its last, and what comes from the
+ * last one back finds much of it in the cache. Every chunk has `each` rows, the first `more` ones
+ * another group, from which `missing` rows are missing in chunk `last`. */
+struct chunking {
+	int64_t n, each, more, last;
+	int group, missing;
+};
+
+/* Packs of 16 bytes, or of less, that c channels of `size` bytes are. */
+static int64_t packs_of(int64_t c, size_t size)
 {
-	const int64_t left = rows - chunk * each;
-	return left < each ? left : each;
+	const int64_t most = (int64_t)(16 / size);
+	return c % most == 0 ? c / most : c % ABREAST == 0 ? c / ABREAST : c;
+}
+
+/* A block of a first stage, however many channels a thread moves at once:
+ * so the chunks depend on the shape alone. */
+static dim3 chunk_block(int64_t c, size_t size)
+{
+	return channel_block(packs_of(c, size));
+}
+
+static chunking chunks_of(int64_t rows, int64_t c, size_t size)
+{
+	const int64_t packs = packs_of(c, size);
+	const dim3 b = channel_block(packs);
+	const int group = AHEAD * (int)b.y;
+	const int64_t groups = (rows + group - 1) / group,
+	              n = in_waves(groups, (packs + b.x - 1) / b.x, AHEAD);
+	if (n == 0)
+		return { 0, 0, 0, 0, group, 0 };
+	return { n, groups / n * group, groups % n, (groups - 1) % n, group,
+		(int)(groups * group - rows) };
+}
+
+/* Of floats a block has twice the rows of halves; of both the workspace is for the most chunks. */
+static int64_t most_chunks(int64_t rows, int64_t c)
+{
+	const int64_t floats = chunks_of(rows, c, 4).n, halves = chunks_of(rows, c, 2).n;
+	return floats > halves ? floats : halves;
+}
+
+static __device__ __forceinline__ int64_t rows_of(int64_t chunk, const chunking &k)
+{
+	return k.each + (chunk < k.more ? k.group : 0) - (chunk == k.last ? k.missing : 0);
+}
+
+/* Channels j to j + N - 1 of rows r, r + step, ..., of all if ALL, else of those before end, EACH
+ * channels at a time. */
+template <bool ALL, int EACH, typename T, int N, int ROWS>
+static __device__ __forceinline__ void fetch(const k_rows &x, int64_t j, int64_t r, int64_t step,
+                                             int64_t end, several<T, N> (&to)[ROWS])
+{
+	const T *p = (const T *)x.p + r * x.stride + j;
+	const int64_t down = step * x.stride;
+#pragma unroll
+	for (int u = 0; u < ROWS; u++)
+		if (ALL || r + u * step < end)
+			load_pieces<EACH>(&to[u], p + u * down);
+}
+
+/* Calls body(r, all) for the rows of this block's chunk: of r, r + blockDim.y, ..., ROWS of them,
+ * this thread has all if all.value, else those that there are. */
+template <int ROWS, typename B> static __device__ __forceinline__ void each_of_chunk(
+		const chunking &k, int64_t rows, B body)
+{
+	const int64_t jump = k.n * k.group;
+	for (int64_t first = (int64_t)blockIdx.y * k.group; first < rows; first += jump)
+#pragma unroll
+		for (int h = 0; h < AHEAD; h += ROWS) {
+			const int64_t r = first + threadIdx.y + h * (int)blockDim.y;
+			if (r + (ROWS - 1) * (int)blockDim.y < rows)
+				body(r, std::true_type());
+			else if (r < rows)
+				body(r, std::false_type());
+		}
+}
+
+/* The same for the rows of a grid whose blocks go down them side by side, `step` apart. */
+template <int ROWS, typename B> static __device__ __forceinline__ void each_of_grid(
+		int64_t rows, int64_t step, B body)
+{
+	int64_t r = (int64_t)blockIdx.y * blockDim.y + threadIdx.y;
+	for (; r + (ROWS - 1) * step < rows; r += ROWS * step)
+		body(r, std::true_type());
+	if (r < rows)
+		body(r, std::false_type());
+}
+
+/* A grid of blocks whose threads stay with their channels, `across` of them or of packs of them,
+ * and go down the rows: 16 of them or more, as what a thread has of its channels is as much as some
+ * rows. */
+static dim3 wave_grid(int64_t rows, int64_t across, dim3 block)
+{
+	const int64_t x = (across + block.x - 1) / block.x, y = (rows + block.y - 1) / block.y;
+	return dim3((unsigned)x, (unsigned)in_waves(y < 1 ? 1 : y, x, 16));
 }
 
 /* A block whose threads are adjacent along `across` channels, or packs of them. */
@@ -37,10 +131,11 @@ static dim3 across_grid(int64_t across, dim3 block, int64_t rows = 1)
 	return dim3((unsigned)((across + block.x - 1) / block.x), (unsigned)rows);
 }
 
-/* Chunks are joined by few blocks, whose threads mostly go down the chunks. */
+/* Chunks are joined by few blocks, whose threads mostly go down
+ * the chunks; eight channels are a sector of memory. */
 static dim3 join_block()
 {
-	return dim3(4, THREADS / 4);
+	return dim3(8, THREADS / 8);
 }
 
 /* A rank's batch that does not count has this weight. */
