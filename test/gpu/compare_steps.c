@@ -3,13 +3,14 @@
  * Compares two folders that dlx-train --dump-step wrote: the loss, and every tensor of outputs,
  * gradients and parameters.
  *
- *     compare_steps [-a] [-t TOLERANCE] A B
+ *     compare_steps [-a] [-t TOLERANCE] A B [C]
  *
  * The distance of two tensors is the root mean square of their difference, as a share of the same
  * of the tensor in A, or of a
  * thousandth of the largest in its file: a gradient that is zero but for rounding has no digits to
  * compare. With -a all tensors of a file count as one, for steps in 16 bits, where single small
- * tensors are far off. Prints the largest distance of each file; exits with 1 if one exceeds the
+ * tensors are far off. Each file of B may also be 1.5 times as far from A as that of C is: a step of the same
+ * network that is rounded elsewhere, which says how much its roundings grow. Prints the largest distance of each file; exits with 1 if one exceeds the
  * tolerance (1e-3), with 2 if the folders cannot be compared. */
 #include <math.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@
 #include "ckpt/safetensors.h"
 
 #define LEAST 1e-3
+#define FARTHER 1.5           /* than C: chance has a share in where roundings turn a ReLU */
 
 static double tolerance = 1e-3;
 static bool as_one;
@@ -104,25 +106,37 @@ static int compare(const struct st_file *a, const struct st_file *b, double *mos
 	return 0;
 }
 
-/* 1 if the files differ by more than the tolerance. */
-static int compare_files(const char *dir_a, const char *dir_b, const char *file)
+static int distance_of(const char *dir_a, const char *dir_b, const char *file, double *most,
+                       char which[256])
 {
 	struct dump a = { 0 }, b = { 0 };
-	double most = 0;
-	const char *which = "";
+	const char *name = "";
 	int rc = open_dump(&a, dir_a, file);
 	if (rc == 0)
 		rc = open_dump(&b, dir_b, file);
 	if (rc == 0)
-		rc = compare(&a.f, &b.f, &most, &which);
-	if (rc == 0) {
-		rc = most <= tolerance ? 0 : 1;
-		printf("%-26s %.3e  %s%s\n", file, most, which, rc ? "  TOO FAR" : "");
-	}
+		rc = compare(&a.f, &b.f, most, &name);
+	snprintf(which, 256, "%s", name);
 	close_dump(&a);
 	if (b.arena)
 		close_dump(&b);
 	return rc;
+}
+
+/* 1 if the files differ by more than is allowed. dir_c: or NULL. */
+static int compare_files(const char *dir_a, const char *dir_b, const char *dir_c, const char *file)
+{
+	double most = 0, allowed = 0;
+	char which[256];
+	if (dir_c)
+		TRY(distance_of(dir_a, dir_c, file, &allowed, which));
+	TRY(distance_of(dir_a, dir_b, file, &most, which));
+	const int far = !(most <= fmax(FARTHER * allowed, tolerance));
+	printf("%-26s %.3e  %s%s", file, most, which, far ? "  TOO FAR" : "");
+	if (dir_c)
+		printf(" (the other is %.3e away)", allowed);
+	putchar('\n');
+	return far;
 }
 
 static int read_loss(const char *dir, double *out)
@@ -157,19 +171,19 @@ int main(int argc, char **argv)
 		argv++;
 		argc--;
 	}
-	if (argc == 5 && strcmp(argv[1], "-t") == 0) {
+	if (argc >= 5 && strcmp(argv[1], "-t") == 0) {
 		char *end;
 		tolerance = strtod(argv[2], &end);
 		argv += *end ? 0 : 2;
 		argc -= *end ? 0 : 2;
 	}
-	if (argc != 3) {
-		fprintf(stderr, "usage: compare_steps [-a] [-t TOLERANCE] A B\n");
+	if (argc != 3 && argc != 4) {
+		fprintf(stderr, "usage: compare_steps [-a] [-t TOLERANCE] A B [C]\n");
 		return 2;
 	}
 	int rc = compare_losses(argv[1], argv[2]);
 	for (int i = 0; i < 3 && rc >= 0; i++) {
-		int one = compare_files(argv[1], argv[2], file[i]);
+		int one = compare_files(argv[1], argv[2], argv[3], file[i]);
 		rc = one < 0 ? one : rc | one;
 	}
 	if (rc < 0) {
