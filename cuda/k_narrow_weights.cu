@@ -11,10 +11,13 @@
  * parts of the pixels each; their sums are added up at the end in a fixed order.
  *
  * Prediction, not measured: a product of 16 x 8 x 16 takes a tensor core of an H100 6.4 cycles, at
- * 62 % of the rate that wgmma reaches. A row of 5 x 5 taps is 25 of them, 40 cycles of four tensor
- * cores, and four ldmatrix.x4, 16 cycles of shared memory; 3 x 3 taps of 16 channels i are 29 and
- * 16 cycles. Beside that, 10 and 15 bytes a cycle come from L2. At 85 % of 570 TFLOP/s, tiramisu's
- * 'dense_8.1.conv' (2 x 224 x 768 x 1152, 634 GFLOP) takes 1.35 ms, where cuDNN takes 2.97. */
+ * 62 % of the rate that wgmma reaches: 560 TFLOP/s at 1.65 GHz. A row of 5 x 5 taps is 25 of them,
+ * 40 cycles of four tensor cores, and four ldmatrix.x4, 16 cycles of shared memory; 3 x 3 taps of
+ * 16 channels i are 29 and 16 cycles. Beside that 10 to 15 bytes a cycle come from L2, 2.5 TB/s in
+ * all. Three or four warps a scheduler hide each other's copies and latencies: 85 to 90 % of the
+ * rate are expected, less 10 us for the sums. So tiramisu's 26 nodes of a step of 2 samples would
+ * take 6.7 ms, where cuDNN and its copies of windows take 21.9; 'dense_8.1.conv' (2 x 224 x 768 x
+ * 1152, 634 GFLOP) 1.4 instead of 3.55, and cosmoflow's conv2 (464 GFLOP) 1.1 instead of 2.67. */
 #include "cuda/mma.cuh"
 #include "cuda/narrow_weights.h"
 
@@ -44,20 +47,20 @@ template <typename F> static cut cut_of(const k_narrow_weights &g)
 {
 	const int64_t weights = (int64_t)g.co * g.kernel[0] * F::K * F::K * g.ci;
 	const int64_t most = MOST_WORKSPACE / (weights * (int64_t)sizeof(float));
-	const int slots = g.processors * F::BLOCKS, start = 2 * F::K;
+	const int slots = g.processors * F::BLOCKS;
 	cut c = { (g.out[2] + SPAN - 1) / SPAN, (g.ci + F::CI - 1) / F::CI,
 		(g.co + F::CO - 1) / F::CO, 0, 1, 0 };
 	double least = 0;
 	c.tiles = c.chunks * c.groups * g.kernel[0];
 	c.rows = g.n * g.out[0] * c.across * g.out[1];
-	/* in some waves of blocks that are as long as possible; `start`: rows that a block loses */
+	/* some waves of blocks; what a block writes, which is read again, takes as long as 40 rows */
 	for (int waves = 1; waves <= 4; waves++) {
 		int parts = waves * slots / c.tiles;
 		parts = parts > most ? (int)most : parts;
 		parts = parts > c.rows ? c.rows : parts;
 		parts = parts < 1 ? 1 : parts;
 		const int taken = (parts * c.tiles + slots - 1) / slots;
-		const double cost = taken * ((double)c.rows / parts + start);
+		const double cost = taken * ((double)c.rows / parts + 40);
 		if (waves == 1 || cost < least) {
 			least = cost;
 			c.parts = parts;
