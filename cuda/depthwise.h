@@ -13,10 +13,10 @@ extern "C" {
 /* A convolution of each channel by itself, channels-last, with windows of 3 x 3: y (n, out, c) of x
  * (n, in, c) and w (c, 3, 3). s: stride, d: dilation, lo: padding before. type: of x, y and the
  * weights that are read. Rows of x and y are pixels, and may be windows of wider buffers. Less than
- * 2^31 pixels. */
+ * 2^31 pixels. matrices: whether the GPU multiplies matrices (compute capability 8.0). */
 struct k_depthwise {
 	int64_t n, c;
-	int type;
+	int type, matrices;
 	int in[2], out[2], s[2], d[2], lo[2];
 	struct k_rows x, y;
 };
@@ -26,6 +26,11 @@ int k_depthwise_grad_input(void *stream, const struct k_depthwise *g, const void
 /* w, of type `to`, from x and y, in a fixed order. ws: k_depthwise_workspace bytes. */
 int k_depthwise_grad_weight(void *stream, const struct k_depthwise *g, int to, void *w, void *ws);
 int64_t k_depthwise_workspace(const struct k_depthwise *g);
+
+/* By tensor cores (cuda/k_depthwise_tile.cu), what k_depthwise_tiles says that they take. */
+int k_depthwise_tiles(const struct k_depthwise *g);
+/* y; turned: with the window turned around. */
+int k_depthwise_tile(void *stream, const struct k_depthwise *g, int turned, const void *w);
 
 #ifdef __cplusplus
 }

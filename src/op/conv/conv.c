@@ -367,6 +367,10 @@ static const char *const conv_samples[] = {
 	"1x728x3x5 728x1x3x3! ; groups: 728, pad_lo: 1, pad_hi: 1",
 	"1x8x13x17 8x1x3x3! ; groups: 8, dilation: [3, 2], pad_lo: [3, 1], pad_hi: [2, 4]",
 	"1x8x7x9 8x1x3x3! ; groups: 8, stride: [1, 2], dilation: [2, 1]",
+	/* tiles of dlx's own kernels on a GPU: several, with edges */
+	"2x40x17x27 40x1x3x3! 40! ; groups: 40, pad_lo: 1, pad_hi: 1",
+	"1x104x9x19 104x1x3x3! ; groups: 104, dilation: [2, 3], pad_lo: [2, 1], pad_hi: [1, 4]",
+	"2x72x11x36 72x1x3x3! ; groups: 72, stride: 2, pad_lo: [1, 0], pad_hi: [0, 1]",
 	NULL
 };
 
@@ -396,6 +400,13 @@ static const char *const grad_input_samples[] = {
 	"1x8x12x18 8x1x3x3! ; groups: 8, dilation: [3, 2], pad_lo: [3, 1], pad_hi: [2, 4], "
 	"input_size: [13, 17]",
 	"1x8x3x4 8x1x3x3! ; groups: 8, stride: [1, 2], dilation: [2, 1], input_size: [7, 9]",
+	"2x40x17x27 40x1x3x3! ; groups: 40, pad_lo: 1, pad_hi: 1, input_size: [17, 27]",
+	"1x104x8x18 104x1x3x3! ; groups: 104, dilation: [2, 3], pad_lo: [2, 1], pad_hi: [1, 4], "
+	"input_size: [9, 19]",
+	"2x72x5x18 72x1x3x3! ; groups: 72, stride: 2, pad_lo: [1, 0], pad_hi: [0, 1], "
+	"input_size: [11, 36]",
+	"1x40x11x26 40x1x3x3! ; groups: 40, stride: 2, pad_lo: [1, 2], pad_hi: [1, 1], "
+	"input_size: [21, 51]",
 	NULL
 };
 
@@ -450,6 +461,10 @@ static const char *const grad_weight_samples[] = {
 	"1x24x11x9 1x40x11x9 ; pad_lo: 1, pad_hi: 1, kernel: 3",
 	"2x32x3x5x18 2x64x3x5x18 ; pad_lo: 1, pad_hi: 1, kernel: 3, bias: true",
 	"1x8x4x6x17 1x16x2x5x16 ; pad_lo: [1, 2, 1], pad_hi: [0, 1, 2], kernel: [4, 5, 5]",
+	"2x40x29x27 2x40x29x27 ; groups: 40, pad_lo: 1, pad_hi: 1, kernel: 3, bias: true",
+	"1x104x9x19 1x104x8x18 ; groups: 104, dilation: [2, 3], pad_lo: [2, 1], pad_hi: [1, 4], "
+	"kernel: 3",
+	"2x72x11x36 2x72x5x18 ; groups: 72, stride: 2, pad_lo: [1, 0], pad_hi: [0, 1], kernel: 3",
 	NULL
 };
 

@@ -41,7 +41,8 @@ static const void *make(const struct kplan *k, enum conv_kind kind, size_t *work
 	const enum dtype type = graph_t(k->g, k->n->in[0])->dtype;
 	d->kind = kind;
 	d->to = (int)t[1]->dtype;
-	d->at = (struct k_depthwise){ .n = c.n, .c = c.ci, .type = (int)type };
+	d->at = (struct k_depthwise){ .n = c.n, .c = c.ci, .type = (int)type,
+	                              .matrices = k->dev->arch >= 80 };
 	if (!is_taken(&c) || t[1]->view != NONE || t[0]->dtype != type || t[2]->dtype != type ||
 	    (kind != CONV_BACKWARD_WEIGHTS && t[1]->dtype != type) ||
 	    !conv_own_stride(t[0], &d->at.x.stride) || !conv_own_stride(t[2], &d->at.y.stride))

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Tiles of convolutions of each channel by itself, windows of 3 x 3, for 16-bit elements and tensor
+ * cores: cuda/k_depthwise_tile.cu and k_depthwise_weights.cu.
+ *
+ * A block copies a tile of pixels, with its border and of CHANNELS channels, to shared memory; all
+ * copies are under way at once, and pixels outside of the tensor become zeros, so that nothing
+ * after that asks where a border is. Some blocks share a multiprocessor: some of them wait for
+ * memory while others compute.
+ *
+ * On ordinary cores a result takes 9 multiply-adds and 4 to 9 conversions from 16 bits, which is as
+ * long as the memory takes. A product of matrices takes 16-bit elements as they are. Seven of eight
+ * parts of it are wasted here, with zeros or sums that are not read, and it still does 8
+ * multiply-adds of a lane with one instruction. */
+#ifndef DLX_CUDA_DEPTHWISE_TILE_CUH
+#define DLX_CUDA_DEPTHWISE_TILE_CUH
+
+#include "cuda/depthwise.h"
+#include "cuda/mma.cuh"
+#include "cuda/wide.cuh"
+
+constexpr int TAPS = 9, BLOCK = 128, WARPS = BLOCK / 32;
+constexpr int PACK = 8, PACKS = 8, CHANNELS = PACK * PACKS;   /* a pack: 16 bytes */
+
+/* Runs the statement with T the 16-bit type that `type` names. */
+#define HALF_TYPES(type, T, ...)                                                         \
+	switch (type) {                                                                  \
+	case K_TYPE_F16: { using T = __half; __VA_ARGS__; break; }                            \
+	case K_TYPE_BF16: { using T = __nv_bfloat16; __VA_ARGS__; break; }                    \
+	default: return cudaErrorInvalidValue;                                           \
+	}
+
+/* How results are dealt: tiles of rows by columns, d apart. groups: of 8 columns. */
+struct tile_deal {
+	int rows, groups, d[2], blocks[2], across;     /* across: blocks for all channels */
+};
+
+struct tile {
+	int64_t n, c;                                  /* the first channel */
+	int i, j;                                      /* the first result */
+};
+
+/* Pixels to copy: those from (i, j) on, d apart, of a tensor of height x width. */
+struct area {
+	int i, j, d[2], rows, columns, height, width;
+};
+
+/* How many groups across a tile, at most `most`, make for few columns beyond the edge and little
+ * border. */
+static int groups_for(int width, int most)
+{
+	int best = most, least = INT32_MAX;
+	for (int g = most; g > 0; g--) {
+		const int cost = (width + 8 * g - 1) / (8 * g) * (8 * g + 4);
+		if (cost < least) {
+			least = cost;
+			best = g;
+		}
+	}
+	return best;
+}
+
+/* groups: at most. */
+static tile_deal deal_tiles(const int *result, const int *d, int rows, int groups, int64_t c)
+{
+	tile_deal a = { rows, 0, { d[0], d[1] }, { 0, 0 }, (int)((c + CHANNELS - 1) / CHANNELS) };
+	a.groups = groups_for((result[1] + d[1] - 1) / d[1], groups);
+	const int size[2] = { a.rows, 8 * a.groups };
+	for (int b = 0; b < 2; b++)
+		a.blocks[b] = (result[b] + size[b] * d[b] - 1) / (size[b] * d[b]) * d[b];
+	return a;
+}
+
+/* Number `at` of the tiles of block number `channels` of channels. */
+static __device__ __forceinline__ tile tile_of(const tile_deal &a, unsigned at, unsigned channels)
+{
+	const unsigned across = (unsigned)a.blocks[1], down = (unsigned)a.blocks[0];
+	const unsigned bj = at % across, rest = at / across, bi = rest % down;
+	const unsigned d0 = (unsigned)a.d[0], d1 = (unsigned)a.d[1];
+	return { rest / down, (int64_t)channels * CHANNELS,
+	         (int)(bi / d0 * d0) * a.rows + (int)(bi % d0),
+	         (int)(bj / d1 * d1) * a.groups * 8 + (int)(bj % d1) };
+}
+
+/* The pixels of x under the windows of a tile of y, with stride S. */
+template <int S> static __device__ __forceinline__ area under(
+		const k_depthwise &g, const tile_deal &a, const tile &to)
+{
+	return { to.i * S - g.lo[0], to.j * S - g.lo[1], { a.d[0], a.d[1] }, (a.rows - 1) * S + 3,
+	         (a.groups * 8 - 1) * S + 3, g.in[0], g.in[1] };
+}
+
+/* Bytes of a plane, which has TOGETHER neighbouring packs of each pixel. The number of pixels is
+ * odd, so that the packs of a pixel, in several planes, have different banks. */
+template <int TOGETHER>
+static __host__ __device__ __forceinline__ int plane_of(int rows, int columns)
+{
+	return (rows * columns | 1) * 16 * TOGETHER;
+}
+
+/* Begins to copy: to[plane][pixel][TOGETHER packs]. */
+template <typename T, int TOGETHER> static __device__ __forceinline__ void copy_area(
+		char *to, const k_rows &x, const area &a, const tile &of, int64_t channels)
+{
+	const int pack = (int)threadIdx.x % PACKS, width = a.columns, pixels = a.rows * width;
+	const int64_t c = of.c + pack * PACK;
+	const bool present = c < channels;
+	const int stride = (int)x.stride;
+	const T *const from = (const T *)x.p + of.n * a.height * a.width * x.stride + (present ? c : 0);
+	int at = (int)threadIdx.x / PACKS, row = at / width, column = at % width;
+	to += pack / TOGETHER * plane_of<TOGETHER>(a.rows, width) + pack % TOGETHER * 16;
+	for (; at < pixels; at += BLOCK / PACKS) {
+		const int i = a.i + row * a.d[0], j = a.j + column * a.d[1];
+		const bool there = present && i >= 0 && i < a.height && j >= 0 && j < a.width;
+		const int64_t pixel = there ? (int64_t)(i * a.width + j) * stride : 0;
+		copy_async<16>(to + at * 16 * TOGETHER, from + pixel, there);
+		for (column += BLOCK / PACKS; column >= width; column -= width)
+			row++;
+	}
+}
+
+/* The copies of all threads have arrived, and what they stored before can be seen. */
+static __device__ __forceinline__ void copies_done()
+{
+	copies_commit();
+	copies_wait<0>();
+	__syncthreads();
+}
+
+#endif

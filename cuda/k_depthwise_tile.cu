@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Convolutions of each channel by itself and their gradient to the input, windows of 3 x 3, for
+ * 16-bit elements, by tensor cores and tiles (cuda/depthwise_tile.cuh).
+ *
+ * Matrix A is 8 pixels of two rows by 8 channels of two taps, B two diagonal matrices, the weights.
+ * Lane (g, t), of mma.cuh, has pixel g and 8 neighbouring channels, and product j takes pair j of
+ * each lane, so that no element moves to another lane, and loads and stores are of 16 bytes. A
+ * gradient to the input with stride 1 is a result with the window turned around.
+ *
+ * As products with zeros are added, a number that is not finite makes those of up to 8 channels of
+ * the same result NaN, not only its own.
+ *
+ * Prediction, not measured (H100, 3.0 TB/s; 8 x 48 x 72 pixels of 728 channels in bf16: 80 MB,
+ * which take 0.027 ms; without tiles 0.058 are measured): a block copies 33 KB and four are
+ * resident, so that 130 KB a multiprocessor are under way where 40 are needed. From L2 come 1.35
+ * reads of an element (10 x 26 pixels for 8 x 24), with the write 94 MB or 0.017 ms at 5.5 TB/s.
+ * Instructions of a lane for an element: 2.7 to copy, 5 for the products, with loads and stores,
+ * and 1.7 for the weights, in all 0.007 ms at full rate, and as long for the tensor cores. A block
+ * lives for 3.3 us when memory is idle, which would be 0.011 ms for all. So memory decides: 0.03 to
+ * 0.036 ms. With stride 2 the bound and a fifth are expected. */
+#include "cuda/depthwise_tile.cuh"
+
+constexpr int SLAB = 4;                  /* packs that a warp has, side by side */
+constexpr int WEIGHT_BYTES = CHANNELS * TAPS * 2;
+
+/* The weights of the block's channels, the window turned around if asked for. */
+static __device__ __forceinline__ void load_weights(const uint16_t *w, int64_t first,
+                                                    int64_t channels, int turned, uint16_t *to)
+{
+	for (int e = (int)threadIdx.x; e < CHANNELS * TAPS; e += BLOCK) {
+		const int tap = e % TAPS;
+		to[turned ? e - tap + TAPS - 1 - tap : e] =
+			first * TAPS + e < channels * TAPS ? w[first * TAPS + e] : (uint16_t)0;
+	}
+}
+
+/* Half a matrix B for each tap: diagonal, with the weights of pair j of four packs. */
+static __device__ __forceinline__ void load_diagonals(const uint16_t *w, uint32_t (&b)[TAPS][4])
+{
+	const int g = (int)threadIdx.x % 32 / 4, t = (int)threadIdx.x % 4;
+#pragma unroll
+	for (int j = 0; j < 4; j++)
+#pragma unroll
+		for (int tap = 0; tap < TAPS; tap++) {
+			const uint32_t v = w[(PACK * t + 2 * j + g % 2) * TAPS + tap];
+			b[tap][j] = g / 2 == t ? v << g % 2 * 16 : 0;
+		}
+}
+
+/* sum += what taps P and Q give. Of a tap: the packs of a pixel of two rows, and B. */
+template <typename T> static __device__ __forceinline__ void add_taps(
+		const uint32_t (&p0)[4], const uint32_t (&p1)[4], const uint32_t (&p)[4],
+		const uint32_t (&q0)[4], const uint32_t (&q1)[4], const uint32_t (&q)[4],
+		float (&sum)[4][4])
+{
+#pragma unroll
+	for (int j = 0; j < 4; j++) {
+		const uint32_t a[4] = { p0[j], p1[j], q0[j], q1[j] };
+		multiply_add<T>(sum[j], a, p[j], q[j]);
+	}
+}
+
+template <int ROWS, int COLUMNS> static __device__ __forceinline__ void load_packs(
+		const char *from, int pitch, uint32_t (&f)[ROWS][COLUMNS][4])
+{
+#pragma unroll
+	for (int row = 0; row < ROWS; row++)
+#pragma unroll
+		for (int column = 0; column < COLUMNS; column++)
+			load_word(&f[row][column], from + row * pitch + column * 16 * SLAB);
+}
+
+/* Row `half` of two. */
+template <typename T> static __device__ __forceinline__ void store_pack(
+		const k_rows &y, int64_t c, int64_t pixel, int half, const float (&sum)[4][4])
+{
+	float v[PACK];
+#pragma unroll
+	for (int j = 0; j < 4; j++) {
+		v[2 * j] = sum[j][2 * half];
+		v[2 * j + 1] = sum[j][2 * half + 1];
+	}
+	store_row<T, PACK>(y, c, pixel, v);
+}
+
+/* Two rows of 8 results. from: the first pixel of this lane. */
+template <typename T, int S> static __device__ __forceinline__ void add_windows(
+		const char *from, int pitch, const uint32_t (&b)[TAPS][4], float (&sum)[4][4])
+{
+	uint32_t f[S + 3][3][4];
+	const uint32_t none[4] = { 0 };
+	load_packs(from, pitch, f);
+#pragma unroll
+	for (int p = 0; p + 1 < TAPS; p += 2) {
+		const int q = p + 1;
+		add_taps<T>(f[p / 3][p % 3], f[p / 3 + S][p % 3], b[p], f[q / 3][q % 3],
+		            f[q / 3 + S][q % 3], b[q], sum);
+	}
+	add_taps<T>(f[2][2], f[2 + S][2], b[TAPS - 1], none, none, none, sum);
+}
+
+/* A tile of y. */
+template <typename T, int S> __global__ void __launch_bounds__(BLOCK, S == 1 ? 4 : 3)
+depthwise_tile(k_depthwise g, tile_deal a, int turned, const uint16_t *w)
+{
+	BEGIN_KERNEL();
+	SHARED_DYNAMIC(char, room);
+	const tile to = tile_of(a, blockIdx.x / (unsigned)a.across, blockIdx.x % (unsigned)a.across);
+	const area x = under<S>(g, a, to);
+	const int warp = (int)threadIdx.x / 32, slab = warp % 2, of_g = (int)threadIdx.x % 32 / 4,
+	          of_t = (int)threadIdx.x % 4, pitch = x.columns * 16 * SLAB;
+	const int64_t c = to.c + (slab * SLAB + of_t) * PACK;
+	const char *const from = room + WEIGHT_BYTES + slab * plane_of<SLAB>(x.rows, x.columns) +
+		of_g * S * 16 * SLAB + of_t * 16;
+	uint32_t b[TAPS][4];
+	copy_area<T, SLAB>(room + WEIGHT_BYTES, g.x, x, to, g.c);
+	load_weights(w, to.c, g.c, turned, (uint16_t *)room);
+	copies_done();
+	if (to.c + slab * SLAB * PACK >= g.c)
+		return;
+	load_diagonals((const uint16_t *)room + slab * SLAB * PACK * TAPS, b);
+	for (int row = warp / 2 * 2; row < a.rows; row += WARPS)
+		for (int group = 0; group < a.groups; group++) {
+			float sum[4][4] = { { 0 } };
+			const int j = to.j + (group * 8 + of_g) * a.d[1];
+			add_windows<T, S>(from + row * S * pitch + group * 8 * S * 16 * SLAB, pitch, b, sum);
+#pragma unroll
+			for (int half = 0; half < 2; half++) {
+				const int i = to.i + (row + half) * a.d[0];
+				if (c < g.c && i < g.out[0] && j < g.out[1])
+					store_pack<T>(g.y, c, (to.n * g.out[0] + i) * g.out[1] + j, half, sum);
+			}
+		}
+}
+
+int k_depthwise_tiles(const struct k_depthwise *g)
+{
+	const bool halves = g->type == K_TYPE_F16 || g->type == K_TYPE_BF16;
+	bool all = g->matrices && halves && g->s[0] == g->s[1] && g->c >= SLAB * PACK &&
+		side_by_side(g->c, 2, { g->x, g->y }) == PACK && g->x.stride <= INT32_MAX &&
+		g->y.stride <= INT32_MAX;
+	for (int a = 0; a < 2; a++)
+		all = all && (g->s[a] == 1 || (g->s[a] == 2 && g->d[a] == 1 && g->lo[a] >= 0));
+	return all;
+}
+
+template <typename T> static int make(void *stream, const k_depthwise &g, int turned,
+                                      const uint16_t *w)
+{
+	const bool two = g.s[0] == 2;
+	const tile_deal a = two ? deal_tiles(g.out, g.d, 4, 2, g.c) : deal_tiles(g.out, g.d, 8, 3, g.c);
+	const dim3 grid((unsigned)(g.n * a.blocks[0] * a.blocks[1] * a.across));
+	const int S = g.s[0], plane = plane_of<SLAB>((a.rows - 1) * S + 3, (8 * a.groups - 1) * S + 3);
+	const size_t shared = (size_t)(WEIGHT_BYTES + PACKS / SLAB * plane);
+	if (grid.x == 0)
+		return 0;
+	if (two)
+		LAUNCH((depthwise_tile<T, 2>), grid, dim3(BLOCK), shared, stream, g, a, turned, w);
+	else
+		LAUNCH((depthwise_tile<T, 1>), grid, dim3(BLOCK), shared, stream, g, a, turned, w);
+	return cudaGetLastError();
+}
+
+int k_depthwise_tile(void *stream, const struct k_depthwise *g, int turned, const void *w)
+{
+	HALF_TYPES(g->type, T, return make<T>(stream, *g, turned, (const uint16_t *)w))
+}
