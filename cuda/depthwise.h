@@ -31,6 +31,8 @@ int64_t k_depthwise_workspace(const struct k_depthwise *g);
 int k_depthwise_tiles(const struct k_depthwise *g);
 /* y; turned: with the window turned around. */
 int k_depthwise_tile(void *stream, const struct k_depthwise *g, int turned, const void *w);
+/* x from y and w, with stride 2. */
+int k_depthwise_spread(void *stream, const struct k_depthwise *g, const void *w);
 
 #ifdef __cplusplus
 }

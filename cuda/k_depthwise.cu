@@ -15,8 +15,8 @@
  * rows with the three rows of x under the window in registers, of which one is loaded for each row
  * of y. Threads, then parts, are added up in an order that follows from the shape.
  *
- * Most tensors of 16-bit elements are left to cuda/k_depthwise_tile.cu, but for the gradients to the
- * weights, and to the input with a stride.
+ * Most tensors of 16-bit elements are left to cuda/k_depthwise_tile.cu, but for the gradient to the
+ * weights.
  * Measured on an H100 before these were there, 3.0 TB/s: 8 x 48 x 72 pixels of 728 channels in bf16
  * moved at 1.4 TB/s for the result and the gradient to the input, and at 0.87 for that to the
  * weights. */
@@ -210,6 +210,8 @@ int k_depthwise_grad_input(void *stream, const struct k_depthwise *g, const void
 {
 	k_depthwise turned = *g;
 	const bool tiles = k_depthwise_tiles(g);
+	if (tiles && g->s[0] == 2)
+		return k_depthwise_spread(stream, g, w);
 	if (g->s[0] != 1 || g->s[1] != 1)
 		FLOAT_TYPES(g->type, T, return make<T>(stream, *g, 1, 0, w))
 	turned.x = g->y;

@@ -6,7 +6,8 @@
  * Matrix A is 8 pixels of two rows by 8 channels of two taps, B two diagonal matrices, the weights.
  * Lane (g, t), of mma.cuh, has pixel g and 8 neighbouring channels, and product j takes pair j of
  * each lane, so that no element moves to another lane, and loads and stores are of 16 bytes. A
- * gradient to the input with stride 1 is a result with the window turned around.
+ * gradient to the input with stride 1 is a result with the window turned around; with stride 2 a
+ * pixel of an even or odd row and column has 4, 2, 2 or 1 taps, which one tile of dy serves.
  *
  * As products with zeros are added, a number that is not finite makes those of up to 8 channels of
  * the same result NaN, not only its own.
@@ -18,7 +19,8 @@
  * Instructions of a lane for an element: 2.7 to copy, 5 for the products, with loads and stores,
  * and 1.7 for the weights, in all 0.007 ms at full rate, and as long for the tensor cores. A block
  * lives for 3.3 us when memory is idle, which would be 0.011 ms for all. So memory decides: 0.03 to
- * 0.036 ms. With stride 2 the bound and a fifth are expected. */
+ * 0.036 ms. With stride 2 the bound and a fifth are expected both ways: 0.23 ms for 128 channels of
+ * 384 x 576 pixels, where 0.246 for the result and 1.0 for the gradient were measured. */
 #include "cuda/depthwise_tile.cuh"
 
 constexpr int SLAB = 4;                  /* packs that a warp has, side by side */
@@ -134,6 +136,79 @@ depthwise_tile(k_depthwise g, tile_deal a, int turned, const uint16_t *w)
 		}
 }
 
+/* With stride 2 result i of the gradient to x has the place i + lo in the tensor with its border.
+ * Even places, 2q, have taps 0 and 2, which read dy at q and q - 1; odd ones, 2q + 1, have tap 1,
+ * which reads it at q. f: dy at q - 1, q and q + 1, by p - 1 and p. The places (2q + ODD_I, 2p +
+ * ODD_J) and those of the row behind. */
+template <typename T, int ODD_I, int ODD_J> static __device__ __forceinline__ void add_places(
+		const uint32_t (&f)[3][2][4], const uint32_t (&b)[TAPS][4], float (&sum)[4][4])
+{
+	constexpr int DOWN = ODD_I ? 1 : 2, ACROSS = ODD_J ? 1 : 2;
+	const uint32_t none[4] = { 0 };
+#pragma unroll
+	for (int p = 0; p < DOWN * ACROSS; p += 2) {
+		const int q = p + 1 < DOWN * ACROSS ? p + 1 : p;
+		const int row[2] = { p / ACROSS, q / ACROSS }, column[2] = { p % ACROSS, q % ACROSS };
+		const int tap[2] = { (ODD_I ? 1 : 2 * row[0]) * 3 + (ODD_J ? 1 : 2 * column[0]),
+		                     (ODD_I ? 1 : 2 * row[1]) * 3 + (ODD_J ? 1 : 2 * column[1]) };
+		if (q > p)
+			add_taps<T>(f[1 - row[0]][1 - column[0]], f[2 - row[0]][1 - column[0]], b[tap[0]],
+			            f[1 - row[1]][1 - column[1]], f[2 - row[1]][1 - column[1]], b[tap[1]], sum);
+		else
+			add_taps<T>(f[1 - row[0]][1 - column[0]], f[2 - row[0]][1 - column[0]], b[tap[0]], none,
+			            none, none, sum);
+	}
+}
+
+template <typename T, int ODD_I, int ODD_J> static __device__ __forceinline__ void store_places(
+		const k_depthwise &g, const uint32_t (&f)[3][2][4], const uint32_t (&b)[TAPS][4], int64_t n,
+		int64_t c, int i, int j)
+{
+	float sum[4][4] = { { 0 } };
+	add_places<T, ODD_I, ODD_J>(f, b, sum);
+	i += ODD_I;
+	j += ODD_J;
+#pragma unroll
+	for (int half = 0; half < 2; half++, i += 2)
+		if (c < g.c && i >= 0 && i < g.in[0] && j >= 0 && j < g.in[1])
+			store_pack<T>(g.x, c, (n * g.in[0] + i) * g.in[1] + j, half, sum);
+}
+
+/* A tile of x, each pixel of which is four places, with stride 2. */
+template <typename T> __global__ void __launch_bounds__(BLOCK, 4)
+depthwise_spread(k_depthwise g, tile_deal a, const uint16_t *w)
+{
+	BEGIN_KERNEL();
+	SHARED_DYNAMIC(char, room);
+	tile to = tile_of(a, blockIdx.x / (unsigned)a.across, blockIdx.x % (unsigned)a.across);
+	to.i += g.lo[0] / 2;
+	to.j += g.lo[1] / 2;
+	const area y = { to.i - 1, to.j - 1, { 1, 1 }, a.rows + 1, a.groups * 8 + 1, g.out[0],
+		g.out[1] };
+	const int warp = (int)threadIdx.x / 32, slab = warp % 2, of_g = (int)threadIdx.x % 32 / 4,
+	          of_t = (int)threadIdx.x % 4, pitch = y.columns * 16 * SLAB;
+	const int64_t c = to.c + (slab * SLAB + of_t) * PACK;
+	const char *const from = room + WEIGHT_BYTES + slab * plane_of<SLAB>(y.rows, y.columns) +
+		of_g * 16 * SLAB + of_t * 16;
+	uint32_t b[TAPS][4];
+	copy_area<T, SLAB>(room + WEIGHT_BYTES, g.y, y, to, g.c);
+	load_weights(w, to.c, g.c, 0, (uint16_t *)room);
+	copies_done();
+	if (to.c + slab * SLAB * PACK >= g.c)
+		return;
+	load_diagonals((const uint16_t *)room + slab * SLAB * PACK * TAPS, b);
+	for (int row = warp / 2 * 2; row < a.rows; row += WARPS)
+		for (int group = 0; group < a.groups; group++) {
+			uint32_t f[3][2][4];
+			const int i = 2 * (to.i + row) - g.lo[0], j = 2 * (to.j + group * 8 + of_g) - g.lo[1];
+			load_packs(from + row * pitch + group * 8 * 16 * SLAB, pitch, f);
+			store_places<T, 0, 0>(g, f, b, to.n, c, i, j);
+			store_places<T, 0, 1>(g, f, b, to.n, c, i, j);
+			store_places<T, 1, 0>(g, f, b, to.n, c, i, j);
+			store_places<T, 1, 1>(g, f, b, to.n, c, i, j);
+		}
+}
+
 int k_depthwise_tiles(const struct k_depthwise *g)
 {
 	const bool halves = g->type == K_TYPE_F16 || g->type == K_TYPE_BF16;
@@ -162,7 +237,26 @@ template <typename T> static int make(void *stream, const k_depthwise &g, int tu
 	return cudaGetLastError();
 }
 
+template <typename T> static int spread(void *stream, const k_depthwise &g, const uint16_t *w)
+{
+	int places[2];
+	for (int a = 0; a < 2; a++)
+		places[a] = g.in[a] ? (g.lo[a] + g.in[a] - 1) / 2 - g.lo[a] / 2 + 1 : 0;
+	const tile_deal a = deal_tiles(places, g.d, 8, 3, g.c);
+	const dim3 grid((unsigned)(g.n * a.blocks[0] * a.blocks[1] * a.across));
+	const int plane = plane_of<SLAB>(a.rows + 1, 8 * a.groups + 1);
+	if (grid.x)
+		LAUNCH((depthwise_spread<T>), grid, dim3(BLOCK),
+		       (size_t)(WEIGHT_BYTES + PACKS / SLAB * plane), stream, g, a, w);
+	return cudaGetLastError();
+}
+
 int k_depthwise_tile(void *stream, const struct k_depthwise *g, int turned, const void *w)
 {
 	HALF_TYPES(g->type, T, return make<T>(stream, *g, turned, (const uint16_t *)w))
+}
+
+int k_depthwise_spread(void *stream, const struct k_depthwise *g, const void *w)
+{
+	HALF_TYPES(g->type, T, return spread<T>(stream, *g, (const uint16_t *)w))
 }
