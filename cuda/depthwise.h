@@ -33,6 +33,9 @@ int k_depthwise_tiles(const struct k_depthwise *g);
 int k_depthwise_tile(void *stream, const struct k_depthwise *g, int turned, const void *w);
 /* x from y and w, with stride 2. */
 int k_depthwise_spread(void *stream, const struct k_depthwise *g, const void *w);
+/* Sums of the weights' gradient: part[k_depthwise_tile_parts][tap][channel]. */
+int k_depthwise_tile_gradient(void *stream, const struct k_depthwise *g, float *part);
+int64_t k_depthwise_tile_parts(const struct k_depthwise *g);
 
 #ifdef __cplusplus
 }

@@ -15,8 +15,7 @@
  * rows with the three rows of x under the window in registers, of which one is loaded for each row
  * of y. Threads, then parts, are added up in an order that follows from the shape.
  *
- * Most tensors of 16-bit elements are left to cuda/k_depthwise_tile.cu, but for the gradient to the
- * weights.
+ * Most tensors of 16-bit elements are left to cuda/k_depthwise_tile.cu and k_depthwise_weights.cu.
  * Measured on an H100 before these were there, 3.0 TB/s: 8 x 48 x 72 pixels of 728 channels in bf16
  * moved at 1.4 TB/s for the result and the gradient to the input, and at 0.87 for that to the
  * weights. */
@@ -258,7 +257,10 @@ static columns columns_of(const k_depthwise &g)
 
 int64_t k_depthwise_workspace(const struct k_depthwise *g)
 {
-	return columns_of(*g).parts * TAPS * g->c * (int64_t)sizeof(float);
+	int64_t parts = columns_of(*g).parts;
+	if (k_depthwise_tiles(g) && parts < k_depthwise_tile_parts(g))
+		parts = k_depthwise_tile_parts(g);     /* but if the tensors are where tiles cannot be */
+	return parts * TAPS * g->c * (int64_t)sizeof(float);
 }
 
 /* The three pixels of x under row `row` of the window at column j; there: whether they are. */
@@ -379,13 +381,19 @@ static int weigh(void *stream, const k_depthwise &g, const columns &a, float *pa
 int k_depthwise_grad_weight(void *stream, const struct k_depthwise *g, int to, void *w, void *ws)
 {
 	const columns a = columns_of(*g);
+	const bool tiles = k_depthwise_tiles(g);
+	const int64_t parts = tiles ? k_depthwise_tile_parts(g) : a.parts;
 	const dim3 block(8, THREADS / 8);
+	int failed = 0;
 	if (g->c == 0)
 		return 0;
-	if (a.parts)
-		FLOAT_TYPES(g->type, T, const int failed = weigh<T>(stream, *g, a, (float *)ws);
-		            if (failed) return failed)
-	LAUNCH(depthwise_join, blocks_for(TAPS * g->c, block.x), block, 0, stream, g->c, a.parts,
+	if (parts && tiles)
+		failed = k_depthwise_tile_gradient(stream, g, (float *)ws);
+	else if (parts)
+		FLOAT_TYPES(g->type, T, failed = weigh<T>(stream, *g, a, (float *)ws))
+	if (failed)
+		return failed;
+	LAUNCH(depthwise_join, blocks_for(TAPS * g->c, block.x), block, 0, stream, g->c, parts,
 	       (const float *)ws, to, w);
 	return cudaGetLastError();
 }
