@@ -13,6 +13,7 @@
 #include <cstring>
 #include <ctime>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -223,17 +224,39 @@ void count_launch(const char *name)
 	all.of[std::string(name, strcspn(name, "<)"))]++;
 }
 
+namespace {
+/* Bytes of shared memory whose size the launch gives, of kernels that have asked for more than all
+ * may have. */
+std::map<const void *, int> most_shared;
+std::mutex most_lock;
+} /* namespace */
+
+extern "C" cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute what,
+                                            int value)
+{
+	std::lock_guard<std::mutex> held(most_lock);
+	if (what == cudaFuncAttributePreferredSharedMemoryCarveout)
+		return value <= 100 ? cudaSuccess : fail(cudaErrorInvalidValue);
+	if (what != cudaFuncAttributeMaxDynamicSharedMemorySize || value > 227 << 10)
+		return fail(cudaErrorInvalidValue);
+	most_shared[kernel] = value;
+	return cudaSuccess;
+}
+
 /* As compute capability 9.0 has it. Any kernel's registers are there for 256 threads, for more than
  * that only where its code was compiled for it, which is not known here. */
-bool takes(dim3 grid, dim3 block, size_t shared, size_t parameters)
+bool takes(const void *kernel, dim3 grid, dim3 block, size_t shared, size_t parameters)
 {
+	std::lock_guard<std::mutex> held(most_lock);
+	const auto asked = most_shared.find(kernel);
+	const size_t most = asked == most_shared.end() ? 48 << 10 : (size_t)asked->second;
 	const size_t n = (size_t)block.x * block.y * block.z;
 	int driver = 0;
 	cudaDriverGetVersion(&driver);
 	if (n == 0 || n > 256 || block.z > 64 || grid.x == 0 || grid.y == 0 || grid.z == 0 ||
 	    grid.x > INT32_MAX || grid.y > 65535 || grid.z > 65535)
 		return fail(cudaErrorInvalidConfiguration) == cudaSuccess;
-	if (shared > 48 << 10 || parameters > (driver < 12010 ? 4096 : 32764))
+	if (shared > most || parameters > (driver < 12010 ? 4096 : 32764))
 		return fail(cudaErrorInvalidValue) == cudaSuccess;
 	return true;
 }

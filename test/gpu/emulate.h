@@ -50,7 +50,7 @@ void check_begun(const char *name);
 /* Whether this kernel may be given to the stream now: not for the first time where it records. */
 bool may_launch(const void *kernel, void *stream, const char *name);
 /* Whether a GPU takes a launch; else cudaGetLastError says why not. */
-bool takes(dim3 grid, dim3 block, size_t shared_bytes, size_t parameters);
+bool takes(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes, size_t parameters);
 /* The barrier of the block. */
 void sync_block();
 /* Every lane gives 8 bytes and reads those of another lane of its warp. */
@@ -166,7 +166,7 @@ typename... A> static void emulate_launch(const char *name, void (*kernel)(P...)
 {
 	emulate::count_launch(name);
 	if (emulate::may_launch((const void *)kernel, stream, name) &&
-	    emulate::takes(grid, block, shared, emulate_parameters<P...>()))
+	    emulate::takes((const void *)kernel, grid, block, shared, emulate_parameters<P...>()))
 		emulate::launch(grid, block, shared, stream, [=] {
 			emulate::begun = false;
 			kernel(argument...);
