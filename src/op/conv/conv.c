@@ -371,6 +371,13 @@ static const char *const conv_samples[] = {
 	"2x40x17x27 40x1x3x3! 40! ; groups: 40, pad_lo: 1, pad_hi: 1",
 	"1x104x9x19 104x1x3x3! ; groups: 104, dilation: [2, 3], pad_lo: [2, 1], pad_hi: [1, 4]",
 	"2x72x11x36 72x1x3x3! ; groups: 72, stride: 2, pad_lo: [1, 0], pad_hi: [0, 1]",
+	"2x24x9x35 32x24x3x3! 32! ; pad_lo: 1, pad_hi: 1",
+	"1x16x10x17 16x16x5x5! ; pad_lo: 2, pad_hi: 2",
+	"1x40x9x19 40x40x3x3! 40! ; pad_lo: [2, 0], pad_hi: [1, 2]",
+	"2x32x11x66 24x32x3x3! 24! ; pad_lo: 1, pad_hi: 1",
+	"1x16x12x20 64x16x5x5! 64! ; pad_lo: [2, 0], pad_hi: [2, 3]",
+	"1x16x3x4x5 64x16x3x3x3! 64! ; pad_lo: 1, pad_hi: 1",
+	"1x16x7x5 16x16x3x3! ; pad_lo: 1, pad_hi: 1",
 	NULL
 };
 
@@ -407,6 +414,9 @@ static const char *const grad_input_samples[] = {
 	"input_size: [11, 36]",
 	"1x40x11x26 40x1x3x3! ; groups: 40, stride: 2, pad_lo: [1, 2], pad_hi: [1, 1], "
 	"input_size: [21, 51]",
+	"2x32x6x35 32x40x5x5! ; pad_lo: 2, pad_hi: 2, input_size: [6, 35]",
+	"1x24x10x11 24x72x3x3! 72! ; pad_lo: [0, 1], pad_hi: [1, 2], input_size: [11, 10]",
+	"1x16x2x5x6 16x32x3x3x3! ; pad_lo: [0, 1, 1], pad_hi: 1, input_size: [3, 5, 6]",
 	NULL
 };
 

@@ -226,8 +226,8 @@ static int plan_library(struct kplan *k, enum conv_way way, const struct operand
 	return 0;
 }
 
-static const struct conv_own *const own[] = { &conv_depthwise_own, &conv_narrow_weights_own,
-	NULL };
+static const struct conv_own *const own[] = { &conv_depthwise_own, &conv_narrow_own,
+	&conv_narrow_weights_own, NULL };
 
 static int plan_ours(struct kplan *k, size_t *end)
 {
@@ -322,6 +322,11 @@ static int run_own(const struct kplan *k, const struct kargs *a)
 	const struct conv_cuda *ck = k->state;
 	const bool weights = ck->kind == CONV_BACKWARD_WEIGHTS, data = ck->kind == CONV_BACKWARD_DATA;
 	void *in = a->in[0], *other = a->in[1], *made = a->out[0];
+	if (ck->own->run_with && !weights) {
+		const struct k_epilogue bias = { .shift = k->n->nin > 2 ? a->in[2] : NULL,
+			.y = { made, ck->stride } };
+		return ck->own->run_with(k, ck->made, in, other, &bias);
+	}
 	TRY(ck->own->run(k, ck->made, data ? made : in, weights ? made : other,
 	                 weights ? other : data ? in : made, a->ws));
 	if (weights)

@@ -195,35 +195,45 @@ static const char *const relu_samples[] = {
 	"2x16x4x5 16x1x3x3! 16! 2x16x4x5; groups: 16, pad_lo: 1, pad_hi: 1",
 	"1x3x4x3x5 8x3x3x2x3! - 1x8x4x4x5; pad_lo: 1, pad_hi: 1, slope: 0.5",
 	"1x5x7 16x5x3! 16! ; stride: 2, pad_lo: 1, pad_hi: 1",
+	"1x24x6x7 32x24x3x3! 32! 1x32x6x7; pad_lo: 1, pad_hi: 1, slope: 0.5",
+	"1x16x5x19 16x16x5x5! - ; pad_lo: 2, pad_hi: 2",
 	NULL
 };
 static const char *const add_samples[] = {
 	"2x3x5x6 5x3x3x3! 5! 2x5x3x4", "1x16x4x3 48x16x1x1! - 1x48x4x3",
-	"2x16x4x5 16x1x3x3! - 2x16x4x5; groups: 16, pad_lo: 1, pad_hi: 1", NULL
+	"2x16x4x5 16x1x3x3! - 2x16x4x5; groups: 16, pad_lo: 1, pad_hi: 1",
+	"1x16x5x6 16x16x3x3! - 1x16x5x6; pad_lo: 1, pad_hi: 1", NULL
 };
 static const char *const norm_samples[] = {
 	"2x3x5x6 5x3x3x3! 5! 5 5 5 5:positive", "1x16x4x3 48x16x1x1! - 48 48 48 48:positive; eps: 0.01",
-	"2x16x4x5 16x1x3x3! - 16 16 16 16:positive; groups: 16, pad_lo: 1, pad_hi: 1", NULL
+	"2x16x4x5 16x1x3x3! - 16 16 16 16:positive; groups: 16, pad_lo: 1, pad_hi: 1",
+	"1x16x5x6 24x16x3x3! 24! 24 24 24 24:positive; pad_lo: 1, pad_hi: 1", NULL
 };
 static const char *const norm_relu_samples[] = {
 	"2x3x5x6 5x3x3x3! 5! 5 5 5 5:positive",
 	"2x3x7x6 5x3x3x3! - 5 5 5 5:positive 2x5x4x3; stride: 2, pad_lo: 1, pad_hi: 1, slope: 0.25",
 	"1x16x4x3 48x16x1x1! - 48 48 48 48:positive 1x48x4x3; eps: 0.01",
 	"2x16x4x5 16x1x3x3! - 16 16 16 16:positive 2x16x4x5; groups: 16, pad_lo: 1, pad_hi: 1",
-	"1x3x4x3x5 8x3x3x2x3! 8! 8 8 8 8:positive; pad_lo: 1, pad_hi: 1", NULL
+	"1x3x4x3x5 8x3x3x2x3! 8! 8 8 8 8:positive; pad_lo: 1, pad_hi: 1",
+	"1x16x4x6 16x16x3x3! - 16 16 16 16:positive 1x16x4x6; pad_lo: 1, pad_hi: 1", NULL
 };
 static const char *const sum_samples[] = {
 	"2x5x3x4 5x3x3x3! - 2x3x5x6; input_size: [5, 6]",
 	"1x48x4x3 48x16x1x1! - 1x16x4x3; input_size: [4, 3]",
 	"2x5x4x3 5x8x3x3! 8! 2x8x7x6; stride: 2, pad_lo: 1, pad_hi: 1, input_size: [7, 6]",
-	"2x16x4x5 16x1x3x3! - 2x16x4x5; groups: 16, pad_lo: 1, pad_hi: 1, input_size: [4, 5]", NULL
+	"2x16x4x5 16x1x3x3! - 2x16x4x5; groups: 16, pad_lo: 1, pad_hi: 1, input_size: [4, 5]",
+	"1x32x9x34 32x40x5x5! - 1x40x9x34; pad_lo: 2, pad_hi: 2, input_size: [9, 34]", NULL
 };
 static const char *const mask_samples[] = {
 	"2x5x3x4 5x3x3x3! - 2x3x5x6 2x3x5x6:away; input_size: [5, 6], slope: 0.25",
 	"1x48x4x3 48x16x1x1! - 1x16x4x3 1x16x4x3:away; input_size: [4, 3]",
 	"1x48x4x3 48x16x1x1! - - 1x16x4x3:zero; input_size: [4, 3]",
 	"2x5x4x3 5x8x3x3! - - 2x8x7x6:away; stride: 2, pad_lo: 1, pad_hi: 1, "
-	"input_size: [7, 6], slope: 0.5", NULL
+	"input_size: [7, 6], slope: 0.5",
+	"1x24x7x9 24x48x3x3! - 1x48x7x9 1x48x7x9:away; pad_lo: 1, pad_hi: 1, input_size: [7, 9], "
+	"slope: 0.25",
+	"1x16x3x6x5 16x32x3x3x3! - - 1x32x3x6x5:away; pad_lo: 1, pad_hi: 1, input_size: [3, 6, 5]",
+	NULL
 };
 
 /* --- records --- */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A convolution and what follows it on the GPU: one graph of cuDNN's, where it recommends an engine
- * for that; else, or where it is measured to be faster (conv_way.h), cuDNN's convolution and one
- * pass of ours over what it made. Which of the two is decided in the plan, whose implementation
- * says so.
+ * A convolution and what follows it on the GPU: one kernel of ours, for few channels
+ * (cuda/narrow.cuh); else one graph of cuDNN's, where it recommends an engine for that; else, or
+ * where it is measured to be faster (conv_way.h), cuDNN's convolution and one pass of ours over
+ * what it made. Which of these is decided in the plan, whose implementation says so.
  *
- * Ours it is always for groups, for which cuDNN has generic code only, for results in another type,
+ * That pass it is for groups, for which cuDNN has generic code only, for results in another type,
  * and where a tensor like the result is a view of a larger buffer that no engine takes: those are
  * read and written where they are. Forward, engines are asked for windows first, as in conv_cuda.c;
  * else an input that is a view is packed into the workspace. */
@@ -16,6 +16,7 @@
 #include "backend/plan_env.h"
 #include "base/err.h"
 #include "op/conv/conv_cuda.h"
+#include "op/conv/conv_own.h"
 #include "op/conv/conv_shape.h"
 #include "op/conv/conv_way.h"
 #include "op/lib/copy_cuda.h"
@@ -25,7 +26,8 @@
 
 struct fused_cuda {
 	const struct conv_places *at;
-	struct cudnn_plan *plan;
+	struct cudnn_plan *plan;     /* or NULL: */
+	const void *own;             /* what conv_narrow_own made */
 	bool whole;                  /* cuDNN does it all */
 	bool windows;                /* with views where they are */
 	enum dtype type;
@@ -123,12 +125,26 @@ static int plan_whole(struct kplan *k, struct fused_cuda *f, enum conv_way way,
 	return cudnn_conv_new(&f->plan, library, k->env->wisdom, &chain);
 }
 
+/* A kernel of ours, with all tensors where they are. */
+static int plan_own(const struct kplan *k, struct fused_cuda *f)
+{
+	size_t workspace;
+	const struct tensor *y = graph_t(k->g, k->n->out[0]), *addend = like(k, f->at->addend),
+	                    *mask = like(k, f->at->mask);
+	if (y->dtype != f->type || (addend && !conv_cuda_in_place(addend)) ||
+	    (mask && !conv_cuda_in_place(mask)))
+		return E_UNSUPPORTED;
+	f->own = conv_narrow_own.make(k, f->at->kind, &workspace);
+	f->whole = true;
+	return f->own ? 0 : E_UNSUPPORTED;
+}
+
 static int plan_engine(struct kplan *k, struct fused_cuda *f, enum conv_way way,
                        const struct cudnn_conv *c)
 {
 	struct cudnn *library;
 	if (way == CONV_OURS)
-		return E_UNSUPPORTED;
+		return plan_own(k, f);
 	TRY(cuda_cudnn(k->dev, &library));
 	return way == CONV_PARTS ? cudnn_conv_new(&f->plan, library, k->env->wisdom, c) :
 	       plan_whole(k, f, way, library, c);
@@ -152,10 +168,11 @@ static void place(struct kplan *k, struct fused_cuda *f)
 	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->out[0]);
 	size_t end = 0;
 	f->vectors = f->packed = f->made = NOWHERE;
-	reserve(&end, cudnn_plan_workspace(f->plan));
+	if (f->plan)
+		reserve(&end, cudnn_plan_workspace(f->plan));
 	if (f->at->gamma)
 		f->vectors = reserve(&end, 2 * sizeof(float) * vector_room(f));
-	if (is_window(x) && !f->windows)
+	if (is_window(x) && !f->windows && !f->own)
 		f->packed = reserve(&end, (size_t)shape_count(&x->shape) * dtype_size(f->type));
 	if (!f->whole && (is_window(y) || y->dtype != f->type))
 		f->made = reserve(&end, (size_t)(f->rows * f->channels) * dtype_size(f->type));
@@ -182,7 +199,8 @@ static int plan_way(struct kplan *k, enum conv_way way, const void *at_)
 		.tf32 = k->env->tf32, .deterministic = k->env->deterministic };
 	TRY(plan_engine(k, f, way, &c));
 	place(k, f);
-	k->impl = arena_printf(k->arena, "%s%s%s", cudnn_plan_name(f->plan),
+	k->impl = f->own ? conv_narrow_own.name :
+	          arena_printf(k->arena, "%s%s%s", cudnn_plan_name(f->plan),
 	                       f->whole ? ", whole" : ", then a kernel",
 	                       f->windows ? ", windows" : "");
 	return 0;
@@ -234,6 +252,7 @@ static int fold(const struct kplan *k, const struct kargs *a, float *scale, floa
 	return cuda_launched(k, k_fold_norm(cuda_stream(k->dev), &n));
 }
 
+/* made: NULL if a kernel of ours makes it, too. */
 static int follow(const struct kplan *k, const struct kargs *a, void *made, const float *scale,
                   const float *shift)
 {
@@ -248,7 +267,8 @@ static int follow(const struct kplan *k, const struct kargs *a, void *made, cons
 		.addend = rows_of(like(k, f->at->addend), argument(k, a, f->at->addend)),
 		.mask = rows_of(like(k, f->at->mask), argument(k, a, f->at->mask)),
 		.y = rows_of(y, a->out[0]) };
-	return cuda_launched(k, k_epilogue_run(cuda_stream(k->dev), &e));
+	return f->own ? conv_narrow_own.run_with(k, f->own, a->in[0], a->in[1], &e) :
+	       cuda_launched(k, k_epilogue_run(cuda_stream(k->dev), &e));
 }
 
 int conv_fused_cuda_run(const struct kplan *k, const struct kargs *a)
@@ -265,6 +285,8 @@ int conv_fused_cuda_run(const struct kplan *k, const struct kargs *a)
 		TRY(pack(k, a->in[0], in));
 	if (scale)
 		TRY(fold(k, a, scale, shift));
+	if (f->own)
+		return follow(k, a, NULL, scale, shift);
 	given[n++] = in;
 	given[n++] = a->in[1];
 	void *const more[] = { scale, shift, argument(k, a, f->at->addend),

@@ -8,13 +8,19 @@
 #include "backend/dnn/conv_geom.h"
 #include "graph/op.h"
 
+struct k_epilogue;
+
 struct conv_own {
 	const char *name;            /* as the plan's implementation */
 	/* What run needs, in k's arena, or NULL if these kernels do not take the node, whose tensors
-	 * are known to be channels-last. *workspace: bytes, 0 before. The bias is not theirs. */
+	 * are known to be channels-last. *workspace: bytes, 0 before. */
 	const void *(*make)(const struct kplan *k, enum conv_kind kind, size_t *workspace);
 	/* x or dx, w or dw, y or dy, all where they are: windows of wider buffers in their places. */
 	int (*run)(const struct kplan *k, const void *made, void *x, void *w, void *y, void *ws);
+	/* Forward, and to the input: the same of `from` and w, with what follows. Of it are rows, c and
+	 * made not set. NULL: these kernels do the convolution alone, and the bias is not theirs. */
+	int (*run_with)(const struct kplan *k, const void *made, void *from, void *w,
+	                const struct k_epilogue *follows);
 };
 
 /* The tensors of a node in the order x, w, y. */
@@ -22,6 +28,6 @@ void conv_own_tensors(const struct kplan *k, enum conv_kind kind, const struct t
 /* The distance of two pixels in elements. False: the tensor is not rows of channels. */
 bool conv_own_stride(const struct tensor *t, int64_t *stride);
 
-extern const struct conv_own conv_depthwise_own, conv_narrow_weights_own;
+extern const struct conv_own conv_depthwise_own, conv_narrow_own, conv_narrow_weights_own;
 
 #endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which convolutions the kernel of cuda/narrow.cuh takes on the GPU, and with what follows them:
+ * windows of 3 x 3 or 5 x 5 of any depth, of few channels, in 16 bits. Forward these are of the
+ * result; to the input they are of dy, and the kernel goes over blocks of dx's channels. cuDNN's
+ * engines are good where both are many, or the window is one pixel. */
+#include "op/conv/conv_own.h"
+
+#include "op/conv/conv_shape.h"
+#include "op/lib/cuda.h"
+
+#ifdef HAVE_CUDA
+
+#include "cuda/narrow.h"
+
+/* Fewer channels than LEAST would leave half of what is multiplied unused. */
+enum { LEAST = 16, MOST = 64, PACK = 8 };
+
+struct conv_narrow {
+	struct k_narrow at;          /* but for the pointers */
+};
+
+/* Axes are three in front of which the absent ones are put. */
+static bool place_axes(struct k_narrow *at, const struct conv_geom *c, bool turned)
+{
+	const int absent = CONV_NS - c->ns;
+	bool taken = true;
+	for (int a = 0; a < CONV_NS; a++) {
+		const int from = a - absent;
+		at->in[a] = at->out[a] = at->kernel[a] = 1;
+		at->lo[a] = 0;
+		if (from < 0)
+			continue;
+		taken = taken && c->stride[from] == 1 && c->dilation[from] == 1 &&
+		        c->kernel[from] <= INT16_MAX && c->in[from] <= INT32_MAX / 2 &&
+		        c->out[from] <= INT32_MAX / 2 && c->pad_lo[from] <= INT16_MAX;
+		at->in[a] = (int)(turned ? c->out[from] : c->in[from]);
+		at->out[a] = (int)(turned ? c->in[from] : c->out[from]);
+		at->kernel[a] = (int)c->kernel[from];
+		at->lo[a] = (int)(turned ? c->kernel[from] - 1 - c->pad_lo[from] : c->pad_lo[from]);
+	}
+	return taken;
+}
+
+static bool is_taken(const struct kplan *k, const struct conv_geom *c, enum conv_kind kind,
+                     const struct tensor *const t[3])
+{
+	const enum dtype type = t[1]->dtype;
+	return kind != CONV_BACKWARD_WEIGHTS && k->dev->arch >= 80 && c->groups == 1 &&
+	       dtype_is_16bit(type) && t[0]->dtype == type && t[2]->dtype == type &&
+	       t[1]->view == NONE && c->ci % PACK == 0 && c->co % PACK == 0 && c->ci >= LEAST &&
+	       c->co >= LEAST && c->co <= MOST && c->ci <= INT32_MAX;
+}
+
+/* A window of a buffer has its pixels' channels in multiples of 16 bytes. */
+static bool find_rows(const struct tensor *t, struct k_rows *rows)
+{
+	return conv_own_stride(t, &rows->stride) && rows->stride % PACK == 0 &&
+	       (t->view == NONE || t->view_at % PACK == 0);
+}
+
+static const void *make(const struct kplan *k, enum conv_kind kind, size_t *workspace)
+{
+	const struct conv_geom c = conv_geom_get(k->g, k->n, kind);
+	const bool turned = kind == CONV_BACKWARD_DATA;
+	struct conv_narrow *d = ARENA_NEW(k->arena, struct conv_narrow);
+	const struct tensor *t[3];
+	conv_own_tensors(k, kind, t);
+	d->at = (struct k_narrow){
+		.n = c.n, .ci = (int)(turned ? c.co : c.ci), .co = (int)(turned ? c.ci : c.co),
+		.type = (int)t[1]->dtype, .turned = turned,
+		.processors = cuda_multiprocessors(k->dev) };
+	*workspace = 0;
+	return is_taken(k, &c, kind, t) && place_axes(&d->at, &c, turned) &&
+	       find_rows(t[turned ? 2 : 0], &d->at.x) && find_rows(t[turned ? 0 : 2], &d->at.y) &&
+	       k_narrow_takes(&d->at) ? d : NULL;
+}
+
+static int run_with(const struct kplan *k, const void *made, void *from, void *w,
+                    const struct k_epilogue *follows)
+{
+	struct k_narrow at = ((const struct conv_narrow *)made)->at;
+	at.x.p = from;
+	at.y = follows->y;
+	at.addend = follows->addend;
+	at.mask = follows->mask;
+	at.scale = follows->scale;
+	at.shift = follows->shift;
+	at.act = follows->act;
+	at.slope = follows->slope;
+	return cuda_launched(k, k_narrow_run(cuda_stream(k->dev), &at, w));
+}
+
+const struct conv_own conv_narrow_own = { "narrow", make, NULL, run_with };
+
+#endif
