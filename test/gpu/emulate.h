@@ -146,6 +146,16 @@ static inline uint32_t __umulhi(uint32_t a, uint32_t b)
 	return (uint32_t)((uint64_t)a * b >> 32);
 }
 
+/* Byte i of the result is byte (selector >> 4 i) % 8 of b and a. */
+static inline uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t selector)
+{
+	const uint64_t of = (uint64_t)b << 32 | a;
+	uint32_t r = 0;
+	for (int i = 0; i < 4; i++)
+		r |= (uint32_t)(of >> 8 * (selector >> 4 * i & 7) & 0xff) << 8 * i;
+	return r;
+}
+
 static inline float __uint_as_float(uint32_t u) { float f; memcpy(&f, &u, 4); return f; }
 static inline uint32_t __float_as_uint(float f) { uint32_t u; memcpy(&u, &f, 4); return u; }
 static inline int __float_as_int(float f) { int u; memcpy(&u, &f, 4); return u; }

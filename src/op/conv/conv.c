@@ -378,6 +378,16 @@ static const char *const conv_samples[] = {
 	"1x16x12x20 64x16x5x5! 64! ; pad_lo: [2, 0], pad_hi: [2, 3]",
 	"1x16x3x4x5 64x16x3x3x3! 64! ; pad_lo: 1, pad_hi: 1",
 	"1x16x7x5 16x16x3x3! ; pad_lo: 1, pad_hi: 1",
+	"2x4x3x5x35 32x4x3x3x3! 32! ; pad_lo: 1, pad_hi: 1",
+	"1x3x15x37 64x3x7x7! ; stride: 2, pad_lo: 3, pad_hi: 3",
+	"1x2x5x40 8x2x3x3! 8! ; stride: [1, 2], pad_lo: [2, 1], pad_hi: [0, 1]",
+	"2x1x7x9 40x1x5x5! ; pad_lo: 2, pad_hi: 2",
+	"1x4x5x20 136x4x1x1! 136!",
+	"1x4x35 16x4x3! 16!",
+	"1x3x5x3x7 8x3x3x3x3! ; stride: [2, 1, 2], pad_lo: 1, pad_hi: 1",
+	"1x16x5x19 3x16x1x1! 3!",
+	"2x40x9x10 3x40x3x3! 3! ; pad_lo: 1, pad_hi: [1, 0]",
+	"1x24x4x6x5 1x24x3x3x3! ; pad_lo: 1, pad_hi: 1",
 	NULL
 };
 
@@ -417,6 +427,12 @@ static const char *const grad_input_samples[] = {
 	"2x32x6x35 32x40x5x5! ; pad_lo: 2, pad_hi: 2, input_size: [6, 35]",
 	"1x24x10x11 24x72x3x3! 72! ; pad_lo: [0, 1], pad_hi: [1, 2], input_size: [11, 10]",
 	"1x16x2x5x6 16x32x3x3x3! ; pad_lo: [0, 1, 1], pad_hi: 1, input_size: [3, 5, 6]",
+	"1x64x9x19 64x3x3x3! 3! ; stride: 2, pad_lo: 1, pad_hi: 1, input_size: [17, 38]",
+	"1x8x2x3x4 8x1x3x3x3! ; stride: 2, pad_lo: 1, input_size: [4, 6, 8]",
+	"1x40x9x10 40x2x2x3! ; stride: [2, 1], input_size: [18, 12]",
+	"2x3x5x20 3x72x1x1! 72! ; input_size: [5, 20]",
+	"1x2x5x21 2x16x3x3! ; pad_lo: [1, 0], pad_hi: [1, 2], input_size: [5, 21]",
+	"1x4x3x4x20 4x32x3x3x3! 32! ; pad_lo: 1, pad_hi: 1, input_size: [3, 4, 20]",
 	NULL
 };
 
@@ -475,6 +491,15 @@ static const char *const grad_weight_samples[] = {
 	"1x104x9x19 1x104x8x18 ; groups: 104, dilation: [2, 3], pad_lo: [2, 1], pad_hi: [1, 4], "
 	"kernel: 3",
 	"2x72x11x36 2x72x5x18 ; groups: 72, stride: 2, pad_lo: [1, 0], pad_hi: [0, 1], kernel: 3",
+	"1x4x4x9x35 1x32x4x9x35 ; pad_lo: 1, pad_hi: 1, kernel: 3, bias: true",
+	"1x3x23x37 1x64x12x19 ; stride: 2, pad_lo: 3, pad_hi: 3, kernel: 7, bias: true",
+	"2x2x11x40 2x8x11x20 ; stride: [1, 2], pad_lo: 1, pad_hi: 1, kernel: 3, bias: true",
+	"2x4x9x9 2x40x9x9 ; pad_lo: 2, pad_hi: 2, kernel: 5, bias: true",
+	"1x1x5x21 1x136x5x21 ; kernel: 1, bias: true",
+	"1x4x40 1x16x38 ; kernel: 3, bias: true",
+	"1x3x5x6x7 1x24x3x3x4 ; stride: 2, pad_lo: 1, pad_hi: 1, kernel: 3",
+	"2x40x10x12 2x3x10x12 ; pad_lo: 1, pad_hi: 1, kernel: 3, bias: true",
+	"1x72x9x19 1x3x9x19 ; kernel: 1, bias: true",
 	NULL
 };
 

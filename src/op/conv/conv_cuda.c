@@ -226,8 +226,8 @@ static int plan_library(struct kplan *k, enum conv_way way, const struct operand
 	return 0;
 }
 
-static const struct conv_own *const own[] = { &conv_depthwise_own, &conv_narrow_own,
-	&conv_narrow_weights_own, NULL };
+static const struct conv_own *const own[] = { &conv_few_own, &conv_depthwise_own,
+	&conv_narrow_own, &conv_narrow_weights_own, NULL };
 
 static int plan_ours(struct kplan *k, size_t *end)
 {
@@ -316,19 +316,28 @@ static int finish(const struct kplan *k, const struct kargs *a, void *made)
 	return t->view == NONE || ck->windows ? 0 : unpack(k, y, a->out[0]);
 }
 
+static void *optional_at(void *const *p, int n, int i)
+{
+	return i < n ? p[i] : NULL;
+}
+
 /* All tensors where they are. */
 static int run_own(const struct kplan *k, const struct kargs *a)
 {
 	const struct conv_cuda *ck = k->state;
 	const bool weights = ck->kind == CONV_BACKWARD_WEIGHTS, data = ck->kind == CONV_BACKWARD_DATA;
-	void *in = a->in[0], *other = a->in[1], *made = a->out[0];
+	void *in = a->in[0], *other = a->in[1], *made = a->out[0], *const x = data ? made : in,
+	     *const w = weights ? made : other, *const y = weights ? other : data ? in : made;
 	if (ck->own->run_with && !weights) {
-		const struct k_epilogue bias = { .shift = k->n->nin > 2 ? a->in[2] : NULL,
+		const struct k_epilogue bias = { .shift = optional_at(a->in, k->n->nin, 2),
 			.y = { made, ck->stride } };
 		return ck->own->run_with(k, ck->made, in, other, &bias);
 	}
-	TRY(ck->own->run(k, ck->made, data ? made : in, weights ? made : other,
-	                 weights ? other : data ? in : made, a->ws));
+	if (ck->own->biased && ck->own->biased(ck->made))
+		return ck->own->run_biased(k, ck->made, x, w, y,
+		                           weights ? optional_at(a->out, k->n->nout, 1) :
+		                           optional_at(a->in, k->n->nin, 2), a->ws);
+	TRY(ck->own->run(k, ck->made, x, w, y, a->ws));
 	if (weights)
 		return bias_gradient(k, a, other, ck->stride);
 	if (k->n->nin < 3 || !a->in[2])

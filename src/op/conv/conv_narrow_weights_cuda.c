@@ -85,6 +85,6 @@ static int run(const struct kplan *k, const void *made, void *x, void *w, void *
 	return cuda_launched(k, k_narrow_weights_run(cuda_stream(k->dev), &at, d->to, w, ws));
 }
 
-const struct conv_own conv_narrow_weights_own = { "few channels", make, run };
+const struct conv_own conv_narrow_weights_own = { "narrow", make, run };
 
 #endif

@@ -21,6 +21,11 @@ struct conv_own {
 	 * made not set. NULL: these kernels do the convolution alone, and the bias is not theirs. */
 	int (*run_with)(const struct kplan *k, const void *made, void *from, void *w,
 	                const struct k_epilogue *follows);
+	/* NULL, or whether run_biased does for what make gave as run does, and adds the bias, or makes
+	 * its gradient. What is not asked for is NULL. */
+	bool (*biased)(const void *made);
+	int (*run_biased)(const struct kplan *k, const void *made, void *x, void *w, void *y,
+	                  void *bias, void *ws);
 };
 
 /* The tensors of a node in the order x, w, y. */
@@ -28,6 +33,7 @@ void conv_own_tensors(const struct kplan *k, enum conv_kind kind, const struct t
 /* The distance of two pixels in elements. False: the tensor is not rows of channels. */
 bool conv_own_stride(const struct tensor *t, int64_t *stride);
 
-extern const struct conv_own conv_depthwise_own, conv_narrow_own, conv_narrow_weights_own;
+extern const struct conv_own conv_depthwise_own, conv_few_own, conv_narrow_own,
+	conv_narrow_weights_own;
 
 #endif

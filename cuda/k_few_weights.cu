@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Gradients to the weights between tensors of at most four channels and of many (few.h): a sum over
+ * all pixels, bound by the memory that y comes from, once.
+ *
+ * A warp has 32 channels of y, and of the window up to nine times four neighbouring taps of a row,
+ * and goes through strips of 16 pixels of a row of y. For each strip and four taps it multiplies 16
+ * rows (a tap's channel), 16 k (pixels) and 8 columns (channels of y). The pixels under the window
+ * are in shared memory (few.cuh), from where ldmatrix turns pairs of them around: these have to be
+ * aligned to 16 bytes, so pixels there are twice, one pixel apart, where the stride is 1; the two
+ * are 64 bytes apart modulo 128, so that banks do not conflict. y passes through registers alone: a
+ * lane loads 4 channels of 4 pixels, of DEPTH strips ahead, and pairs the pixels by permuting
+ * bytes. Beyond a row's last tap, or where a pixel has less than four channels, a row of the
+ * product is free: where the sum over y is wanted, ones in that row make it.
+ *
+ * Warps that share taps and channels, then blocks are added up in an order that follows from the
+ * shape.
+ *
+ * Prediction, not measured: conv1 of cosmoflow (16 samples of 128^3 pixels, 3 x 3 x 3, 4 and 32
+ * channels) reads 2.4 GB, 0.81 ms at 3.0 TB/s. Its 76 M products take 0.53 to 0.67 ms (6.4 to 8
+ * clocks of a quarter of a processor), matrices from shared memory 0.33 ms (36 clocks a strip), its
+ * instructions 0.25 ms. Eight warps a processor have 32 kB on their way; 1.1 ms are expected. conv1
+ * of resnet-50 (256 samples of 224^2, 7 x 7, stride 2, 3 and 64) reads 0.49 GB, 0.16 ms, and has 23
+ * M products, 0.16 to 0.2 ms; 0.35 ms are expected. */
+#include <type_traits>
+
+#include "cuda/few.cuh"
+
+constexpr int HALF = 1280, SECOND = 1288;   /* pixels; the second ones lie 64 bytes on */
+constexpr int ROOM = SECOND + HALF, DEPTH = 4;
+constexpr int STRIPS = 64;           /* of a tile, at most */
+
+/* How the taps and channels are dealt to warps. A role: `each` groups of four taps, and 32
+ * channels. Warp i of a block has role i % roles of the block's, and strip i / roles of as many. */
+struct few_roles {
+	int quads, taps4, each;      /* groups of four taps in a row, in all, of a role */
+	int across, all;             /* roles for one group of channels, in all */
+	int log, blocks;             /* of the roles in a block; blocks that have all */
+	int parts;                   /* blocks of each role */
+	int free;                    /* the row of the first product that is free, or -1 */
+};
+
+static few_room room_of(const k_few &g)
+{
+	return { 16, (g.kernel[2] + 3) / 4 * 4, 2, 0, g.stride[2] == 1 ? HALF : ROOM };
+}
+
+static int roles_each(int taps4)
+{
+	int best = 1, least = INT32_MAX;
+	for (int each = 1; each <= 9; each += 2) {
+		const int work = (taps4 + each - 1) / each * (each + 1);
+		if (work <= least) {
+			best = each;
+			least = work;
+		}
+	}
+	return best;
+}
+
+static few_roles roles_of(const k_few &g, const few_tile &a)
+{
+	few_roles r = {};
+	r.quads = (g.kernel[2] + 3) / 4;
+	r.taps4 = g.kernel[0] * g.kernel[1] * r.quads;
+	r.each = roles_each(r.taps4);
+	r.across = (r.taps4 + r.each - 1) / r.each;
+	r.all = r.across * ((g.many + GROUP - 1) / GROUP);
+	r.log = r.all > 2 ? 2 : r.all - 1;
+	r.blocks = (r.all + (1 << r.log) - 1) >> r.log;
+	const int most = FEW_BLOCKS / r.blocks > 1 ? FEW_BLOCKS / r.blocks : 1;
+	r.parts = a.all < most ? a.all : most;
+	r.free = g.kernel[2] < 4 ? 4 * g.kernel[2] : g.few < 4 ? 3 : -1;
+	return r;
+}
+
+/* The floats that a role leaves: 4 a lane for each of its products. */
+static __host__ __device__ __forceinline__ int role_floats(int each) { return each * 4 * 128; }
+
+int k_few_weights_takes(const struct k_few *g)
+{
+	return few_general(*g) && tile_of(*g, room_of(*g)).all;
+}
+
+int k_few_sums(const struct k_few *g)
+{
+	return g->kernel[2] < 4 || g->few < 4;
+}
+
+int64_t k_few_workspace(const struct k_few *g)
+{
+	const few_roles r = roles_of(*g, tile_of(*g, room_of(*g)));
+	return (int64_t)r.parts * r.all * role_floats(r.each) * (int64_t)sizeof(float);
+}
+
+/* The second pixels, too, where a pixel's neighbours are read from it. */
+template <typename T> static __device__ __forceinline__ void copy_both(
+		const k_few &g, const few_tile &a, const few_place &p, const few_walk &by,
+		const few_walk &mine, uint2 *to)
+{
+	if (g.stride[2] == 1)
+		copy_under<T, true>(g, a, p, by, mine, to, to + SECOND);
+	else
+		copy_under<T, false>(g, a, p, by, mine, to, NULL);
+}
+
+/* A tile, and its strips: how far the first pixel of y is from that of the tile, in 16 bytes, or -1
+ * where nothing of y is there; its column in the tile, times 65536, and the bytes to the pixels
+ * under it. */
+struct few_table {
+	few_place place;
+	int2 strip[STRIPS];
+};
+
+static __device__ __forceinline__ void make_table(const k_few &g, const few_tile &a, int u,
+                                                  few_table *to)
+{
+	const int i = threadIdx.x, log = a.log[2] - 4, line = i >> log,
+	          w = (i & ((1 << log) - 1)) * 16, h = line & ((1 << a.log[1]) - 1),
+	          d = line >> a.log[1];
+	if (i >= STRIPS)
+		return;
+	const few_place p = place_of(a, u);
+	const bool there = u < a.all && d < 1 << a.log[0] && p.at[0] + d < g.out[0] &&
+	                   p.at[1] + h < g.out[1] && p.at[2] + w < g.out[2];
+	to->strip[i] = { there ? ((d * g.out[1] + h) * g.out[2] + w) * (int)(g.y.stride / 8) : -1,
+		(d * g.stride[0] * a.plane + h * g.stride[1] * a.pitch + w * g.stride[2]) * 8 | w << 16 };
+	if (i == 0)
+		to->place = p;
+}
+
+/* What a lane loads of y in a tile: four channels from its pixel 2t on, of which there are `left`
+ * in the row (0 where the channels are not there). */
+struct few_source {
+	const char *y;
+	int left;
+};
+
+template <typename T> static __device__ __forceinline__ few_source source_of(
+		const k_few &g, const few_place &p, int channel)
+{
+	const int t2 = threadIdx.x % 4 * 2,
+	          pixel = ((p.n * g.out[0] + p.at[0]) * g.out[1] + p.at[1]) * g.out[2] + p.at[2] + t2;
+	return { (const char *)((const T *)g.y.p + pixel * g.y.stride + channel),
+		channel < g.many ? g.out[2] - p.at[2] - t2 : 0 };
+}
+
+/* Loads four channels of pixels 2t, 2t + 1, 2t + 8 and 2t + 9 of a strip, zeros outside. apart:
+ * bytes from pixel to pixel. Returns the bytes to what is under the strip, or -1. */
+static __device__ __forceinline__ int load_strip(const few_source &s, int2 strip, int apart,
+                                                 uint2 (&v)[4])
+{
+	const char *const y = s.y + (int64_t)strip.x * 16;
+	const int left = strip.x < 0 ? 0 : s.left - (strip.y >> 16);
+#pragma unroll
+	for (int k = 0; k < 4; k++) {
+		const int at = k % 2 + k / 2 * 8;
+		v[k] = { 0, 0 };
+		if (at < left)
+			load_word(&v[k], y + (unsigned)(at * apart));
+	}
+	return strip.x < 0 ? -1 : strip.y & 0xffff;
+}
+
+/* From pixels by channels to the second factor of four products, of which column c of number j is
+ * channel 4c + j. */
+static __device__ __forceinline__ void pair_pixels(const uint2 (&v)[4], uint32_t (&b)[4][2])
+{
+	constexpr unsigned LOW = 0x5410, HIGH = 0x7632;
+#pragma unroll
+	for (int k = 0; k < 2; k++) {
+		b[0][k] = __byte_perm(v[2 * k].x, v[2 * k + 1].x, LOW);
+		b[1][k] = __byte_perm(v[2 * k].x, v[2 * k + 1].x, HIGH);
+		b[2][k] = __byte_perm(v[2 * k].y, v[2 * k + 1].y, LOW);
+		b[3][k] = __byte_perm(v[2 * k].y, v[2 * k + 1].y, HIGH);
+	}
+}
+
+/* Adds up the sums of the warps of each role, and leaves them in part[role]. room: used by nothing
+ * else any more. */
+template <int EACH> static __device__ __forceinline__ void leave_sums(
+		const few_roles &r, const float (&sum)[EACH][4][4], float *room, float *part)
+{
+	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, mine = warp & ((1 << r.log) - 1),
+	          first = (int)(blockIdx.y << r.log), here = min(1 << r.log, r.all - first),
+	          alike = FEW_WARPS >> r.log;
+	float *const to = alike == 1 ? part + (int64_t)(first + mine) * role_floats(EACH) :
+	                  room + mine * role_floats(EACH);
+	for (int i = 0; i < alike; i++) {
+		__syncthreads();
+		if (warp >> r.log == i && mine < here)
+#pragma unroll
+			for (int e = 0; e < EACH * 16; e++)
+				to[e * 32 + lane] = sum[e / 16][e / 4 % 4][e % 4] +
+				                    (i ? to[e * 32 + lane] : 0.0f);
+	}
+	__syncthreads();
+	for (int i = threadIdx.x; i < (alike == 1 ? 0 : here * role_floats(EACH)); i += FEW_THREADS)
+		part[(int64_t)first * role_floats(EACH) + i] = room[i];
+}
+
+/* part[block][role][product][lane] */
+template <typename T, int EACH> __global__ void __launch_bounds__(FEW_THREADS, EACH > 5 ? 2 : 3)
+few_gradient(k_few g, few_tile a, few_roles r, int summed, float *part)
+{
+	BEGIN_KERNEL();
+	alignas(16) __shared__ uint2 room[2 * ROOM];
+	__shared__ few_table table[3];
+	constexpr uint32_t ONES = std::is_same<T, __half>::value ? 0x3c003c00 :
+	                          0x3f803f80;
+	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32,
+	          role = (int)(blockIdx.y << r.log) + (warp & ((1 << r.log) - 1)),
+	          subset = warp >> r.log, alike = FEW_WARPS >> r.log,
+	          channel = role / r.across * GROUP + lane / 4 * 4, first = role % r.across * EACH,
+	          strips = 1 << (a.log[0] + a.log[1] + a.log[2] - 4),
+	          apart = (int)(g.y.stride * sizeof(T)),
+	          rounds = (strips + alike * DEPTH - 1) / (alike * DEPTH) * DEPTH;
+	const few_walk mine = walk_from(a.under, threadIdx.x), by = walk_from(a.under, FEW_THREADS);
+	/* this lane's pixel and pair of taps */
+	const int pixel = (lane % 8 + lane / 16 * 8) * g.stride[2], tap = lane / 8 % 2 * 2,
+	          row = pixel % 2 ? SECOND + pixel - 1 + tap : pixel + tap;
+	const bool ones = summed && first == 0 && lane / 4 == r.free % 8,
+	           ones_low = ones && r.free < 8, ones_high = ones && r.free >= 8;
+	int place[EACH], under[DEPTH], now = 0;
+	float sum[EACH][4][4] = { { { 0 } } };
+	uint2 v[DEPTH][4];
+#pragma unroll
+	for (int m = 0; m < EACH; m++) {
+		const int i = min(first + m, r.taps4 - 1), line = i / r.quads;
+		place[m] = 8 * (row + line / g.kernel[1] * a.plane + line % g.kernel[1] * a.pitch +
+		                i % r.quads * 4);
+	}
+	make_table(g, a, blockIdx.x, &table[0]);
+	make_table(g, a, blockIdx.x + gridDim.x, &table[1]);
+	__syncthreads();
+	few_source y = source_of<T>(g, table[0].place, channel);
+#pragma unroll
+	for (int q = 0; q < DEPTH; q++)
+		under[q] = load_strip(y, table[0].strip[q * alike + subset], apart, v[q]);
+	copy_both<T>(g, a, table[0].place, by, mine, room);
+	for (int u = blockIdx.x; u < a.all; u += gridDim.x) {
+		const int next = now < 2 ? now + 1 : 0, side = u / gridDim.x % 2 * ROOM;
+		copies_commit();
+		copies_wait<0>();
+		__syncthreads();
+		make_table(g, a, u + 2 * gridDim.x, &table[next < 2 ? next + 1 : 0]);
+		if (u + (int)gridDim.x < a.all)
+			copy_both<T>(g, a, table[next].place, by, mine, room + (ROOM - side));
+		const char *const tile = (const char *)(room + side);
+		for (int i = 0; i < rounds; i += DEPTH) {
+			const bool more = i + DEPTH < rounds;
+			const int2 *strip = table[now].strip + (i + DEPTH) * alike + subset;
+			if (!more) {
+				y = source_of<T>(g, table[next].place, channel);
+				strip = table[next].strip + subset;
+			}
+#pragma unroll
+			for (int q = 0; q < DEPTH; q++) {
+				const char *const from = tile + under[q];
+				const bool there = under[q] >= 0;
+				uint32_t b[4][2], x[2][4];
+				pair_pixels(v[q], b);
+				under[q] = load_strip(y, strip[q * alike], apart, v[q]);
+				if (!there)
+					continue;
+				load_transposed(x[0], from + place[0]);
+#pragma unroll
+				for (int m = 0; m < EACH; m++) {
+					if (m + 1 < EACH)
+						load_transposed(x[(m + 1) % 2], from + place[m + 1]);
+					if (m == 0)
+#pragma unroll
+						for (int e = 0; e < 4; e++)
+							x[0][e] = (e % 2 ? ones_high : ones_low) ? ONES : x[0][e];
+#pragma unroll
+					for (int j = 0; j < 4; j++)
+						multiply_add<T>(sum[m][j], x[m % 2], b[j][0], b[j][1]);
+				}
+			}
+		}
+		now = next;
+	}
+	copies_wait<0>();
+	leave_sums<EACH>(r, sum, (float *)room,
+	                 part + (int64_t)blockIdx.x * r.all * role_floats(EACH));
+}
+
+/* A block for few weights, whose threads mostly go down the parts. */
+__global__ void few_join(k_few g, few_roles r, const float *part, int to, void *w, float *bias)
+{
+	BEGIN_KERNEL();
+	__shared__ double room[1][THREADS];
+	const int i = (int)first_channel<1>(), all = r.all * role_floats(r.each);
+	double s[1] = { 0 };
+#pragma unroll 4
+	for (int q = threadIdx.y; q < (i < all ? r.parts : 0); q += blockDim.y)
+		s[0] += part[(int64_t)q * all + i];
+	column_sums(s, room);
+	if (threadIdx.y || i >= all)
+		return;
+	const int lane = i % 32, e = i / 32 % 4, j = i / 128 % 4, product = i / 512,
+	          role = product / r.each, taps = role % r.across * r.each + product % r.each,
+	          row = lane / 4 + e / 2 * 8, tap = taps % r.quads * 4 + row / 4,
+	          channel = role / r.across * GROUP + 4 * (lane % 4 * 2 + e % 2) + j;
+	if (taps >= r.taps4 || channel >= g.many)
+		return;
+	if (tap < g.kernel[2] && row % 4 < g.few)
+		store_as(to, w, g.w_first + channel * g.w_many +
+		         (taps / r.quads * g.kernel[2] + tap) * g.w_tap + row % 4 * g.w_few, (float)s[0]);
+	else if (bias && taps == 0 && row == r.free)
+		bias[channel] = (float)s[0];
+}
+
+#define LAUNCH_EACH(each) \
+	LAUNCH((few_gradient<T, each>), grid, FEW_THREADS, 0, stream, g, a, r, summed, part)
+
+template <typename T>
+static int make(void *stream, const k_few &g, const few_tile &a, const few_roles &r, int summed,
+                float *part)
+{
+	const dim3 grid((unsigned)r.parts, (unsigned)r.blocks);
+	switch (r.each) {
+	case 1: LAUNCH_EACH(1); break;
+	case 3: LAUNCH_EACH(3); break;
+	case 5: LAUNCH_EACH(5); break;
+	case 7: LAUNCH_EACH(7); break;
+	default: LAUNCH_EACH(9);
+	}
+	return cudaGetLastError();
+}
+
+int k_few_weights(void *stream, const struct k_few *g, int to, void *w, float *bias, void *ws)
+{
+	if (!k_few_weights_takes(g) || (bias && !k_few_sums(g)))
+		return cudaErrorInvalidValue;
+	const few_tile a = tile_of(*g, room_of(*g));
+	const few_roles r = roles_of(*g, a);
+	const dim3 block(8, THREADS / 8);
+	HALF_TYPES(g->type, T,
+	           const int failed = make<T>(stream, *g, a, r, bias != NULL, (float *)ws);
+	           if (failed) return failed)
+	LAUNCH(few_join, blocks_for(r.all * role_floats(r.each), block.x), block, 0, stream, *g, r,
+	       (const float *)ws, to, w, bias);
+	return cudaGetLastError();
+}
