@@ -82,9 +82,57 @@ template <typename T> __global__ void normalize_input(k_samples s, const T *x, v
 	}
 }
 
+/* C channels, 3 or 4, to 16 bits: a thread writes two points side by side, 12 or 16 bytes, of which
+ * each channel's are read at once. With a thread for each element an H100 took 0.96 ms for
+ * cosmoflow's 0.8 GB (16 samples of 128^3), which has room for 0.27. */
+template <typename T, int C> __global__ void normalize_pairs(k_samples s, const T *x, uint32_t *y)
+{
+	BEGIN_KERNEL();
+	const int64_t pair = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, at = 2 * pair;
+	if (at >= s.n * s.points)
+		return;
+	const int64_t sample = at / s.points;
+	const T *mine = x + sample * C * s.points + (at - sample * s.points);
+	T v[C][2];
+#pragma unroll
+	for (int c = 0; c < C; c++)
+#pragma unroll
+		for (int i = 0; i < 2; i++)
+			v[c][i] = mine[c * s.points + i];
+	uint16_t made[2 * C];
+	uint32_t words[C];
+#pragma unroll
+	for (int i = 0; i < 2; i++) {
+		const bool valid = s.mask < 0 || number(mine[s.mask * s.points + i]) != 0;
+#pragma unroll
+		for (int c = 0; c < C; c++)
+			store_as(s.to, made, i * C + c, step_all(s, number(v[c][i]), valid, c));
+	}
+	memcpy(words, made, sizeof words);
+	if constexpr (C == 4)
+		*(uint4 *)(y + C * pair) = make_uint4(words[0], words[1], words[2], words[3]);
+	else
+#pragma unroll
+		for (int i = 0; i < C; i++)
+			y[C * pair + i] = words[i];
+}
+
+static bool in_pairs(const struct k_samples *s, const void *y)
+{
+	return (s->c == 3 || s->c == 4) && s->points % 2 == 0 && (uintptr_t)y % 16 == 0 &&
+	       (s->to == K_TYPE_F16 || s->to == K_TYPE_BF16);
+}
+
 template <typename T>
 static int run(void *stream, const struct k_samples *s, const void *x, void *y)
 {
+	const int pairs = blocks_for(s->n * s->points / 2, THREADS);
+	if (in_pairs(s, y) && s->c == 3)
+		LAUNCH((normalize_pairs<T, 3>), pairs, THREADS, 0, stream, *s, (const T *)x, (uint32_t *)y);
+	else if (in_pairs(s, y))
+		LAUNCH((normalize_pairs<T, 4>), pairs, THREADS, 0, stream, *s, (const T *)x, (uint32_t *)y);
+	if (in_pairs(s, y))
+		return cudaGetLastError();
 	LAUNCH(normalize_input<T>, blocks_for(s->n * s->points, TILE), THREADS, 0, stream, *s,
 	       (const T *)x, y);
 	return cudaGetLastError();
