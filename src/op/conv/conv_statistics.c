@@ -18,6 +18,7 @@
 #include "op/conv/conv_fused.h"
 #include "op/conv/conv_shape.h"
 #include "op/conv/conv_normed.h"
+#include "op/conv/conv_own.h"
 #include "op/conv/conv_reference.h"
 #include "op/conv/conv_way.h"
 #include "op/lib/copy_cuda.h"
@@ -82,6 +83,8 @@ static int reference(const struct kplan *k, const struct kargs *a)
 
 struct statistics_cuda {
 	struct cudnn_plan *plan;
+	const void *own;             /* or what kernels of ours for few channels made of the node; */
+	size_t own_ws;               /* and the workspace that they take */
 	bool whole, within;          /* the sums, and the norm before it, are cuDNN's */
 	bool windows;                /* x and y stay where they are */
 	struct layout_rows y;        /* where it is */
@@ -137,6 +140,16 @@ static int plan_whole(struct kplan *k, struct statistics_cuda *s, const struct c
 	return cudnn_conv_new(&s->plan, library, k->env->wisdom, with);
 }
 
+/* A first layer's convolution; cuDNN pads its channels. */
+static int plan_ours(struct kplan *k, struct statistics_cuda *s)
+{
+	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->out[0]);
+	if (conv_normed(k->n) || x->view != NONE || y->view != NONE || y->dtype != x->dtype)
+		return E_UNSUPPORTED;
+	s->own = conv_few_own.make(k, CONV_FORWARD, &s->own_ws);
+	return s->own ? 0 : E_UNSUPPORTED;
+}
+
 static int plan_engine(struct kplan *k, struct statistics_cuda *s, enum conv_way way,
                        const struct cudnn_conv *c)
 {
@@ -145,7 +158,7 @@ static int plan_engine(struct kplan *k, struct statistics_cuda *s, enum conv_way
 	TRY(cuda_cudnn(k->dev, &library));
 	with.statistics = with.best_only = true;
 	switch (way) {
-	case CONV_OURS: return E_UNSUPPORTED;
+	case CONV_OURS: return plan_ours(k, s);
 	case CONV_WINDOWS: return plan_windows(k, s, library, &with);
 	case CONV_WHOLE: return plan_whole(k, s, library, &with);
 	default: return cudnn_conv_new(&s->plan, library, k->env->wisdom, c);
@@ -169,7 +182,7 @@ static int plan_way(struct kplan *k, enum conv_way way, const void *user)
 	(void)user;
 	TRY(plan_engine(k, s, way, &c));
 	s->squares = aligned((size_t)s->y.c * sizeof(float));
-	s->after = aligned(cudnn_plan_workspace(s->plan));
+	s->after = aligned(s->own ? s->own_ws : cudnn_plan_workspace(s->plan));
 	size_t end = s->after + (s->whole ? 2 * s->squares :
 	                         aligned((size_t)k_norm_workspace(s->y.rows, s->y.c)));
 	s->vectors = end;
@@ -180,7 +193,8 @@ static int plan_way(struct kplan *k, enum conv_way way, const void *user)
 	s->made = (y->view == NONE || s->windows) && y->dtype == x->dtype ? NOWHERE : end;
 	end += s->made == NOWHERE ? 0 : dense_bytes(k, y);
 	k->ws_bytes = end;
-	k->impl = arena_printf(k->arena, "%s%s%s%s", cudnn_plan_name(s->plan),
+	k->impl = arena_printf(k->arena, "%s%s%s%s",
+	                       s->own ? conv_few_own.name : cudnn_plan_name(s->plan),
 	                       s->whole ? ", whole" : ", then a kernel",
 	                       s->windows ? ", windows" : "",
 	                       conv_normed(k->n) && !s->within ? ", after a kernel" : "");
@@ -232,7 +246,10 @@ static int cuda(const struct kplan *k, const struct kargs *a)
 	void *const plain[] = { in, a->in[1], made, sums, squares };
 	void *const normed[] = { in, a->in[1], scale, ws + s->vectors + conv_normed_cuda_room(k), made,
 		sums, squares };
-	TRYC(cudnn_plan_run(s->plan, s->within ? normed : plain, a->ws), "in '%s'", k->n->name);
+	if (s->own)
+		TRY(conv_few_own.run(k, s->own, in, a->in[1], made, a->ws));
+	else
+		TRYC(cudnn_plan_run(s->plan, s->within ? normed : plain, a->ws), "in '%s'", k->n->name);
 	if (s->made != NOWHERE)
 		TRY(deliver(k, made, a->out[0]));
 	return cuda_launched(k, s->whole ? k_norm_from_sums(cuda_stream(k->dev), &n, sums, squares)
@@ -250,7 +267,7 @@ static int cuda_plan(struct kplan *k)
 {
 	/* A norm before it is there only because cuDNN has an engine for both. */
 	const struct conv_ways ways = { plan_way, cuda, cuda_free, NULL,
-		.first = conv_normed(k->n) ? CONV_WHOLE : CONV_PARTS };
+		.parts = !conv_normed(k->n) };
 	return conv_way_plan(k, &ways);
 }
 #endif
@@ -262,6 +279,7 @@ static const char *const samples[] = {
 	"1x16x4x3 48x16x1x1!", "2x16x4x5 16x1x3x3! ; groups: 16, pad_lo: 1, pad_hi: 1",
 	"1x3x4x3x5 8x3x3x2x3! ; pad_lo: 1, pad_hi: 1",
 	"2x5x17 16x5x3! ; stride: 2, pad_lo: 1, pad_hi: 1",
+	"1x3x15x37 64x3x7x7! ; stride: 2, pad_lo: 3, pad_hi: 3",
 	"2x3x5x6 5x3x3x3! - 3 3 3 3:positive",
 	"2x8x7x6 16x8x3x3! - 8 8 8 8:positive; stride: 2, pad_lo: 1, pad_hi: 1",
 	"1x16x4x3 48x16x1x1! - 16 16 16 16:positive",

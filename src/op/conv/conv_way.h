@@ -9,7 +9,7 @@
 
 #include "op/lib/cuda.h"
 
-/* In the order of preference where nothing is measured, but for conv_ways.first. */
+/* In the order of preference where nothing is measured, but for conv_ways.parts. */
 enum conv_way {
 	CONV_OURS,       /* a kernel of ours */
 	CONV_WINDOWS,    /* one graph of cuDNN's, which reads and writes windows in their places */
@@ -25,7 +25,7 @@ struct conv_ways {
 	int (*run)(const struct kplan *k, const struct kargs *a);
 	void (*free)(struct kplan *k);
 	const void *user;
-	enum conv_way first;         /* the one that is tried before the others */
+	bool parts;                  /* those are preferred to one graph of cuDNN's */
 };
 
 /* Plans k in the way that wisdom names; if that is not known in the fastest one, which wisdom

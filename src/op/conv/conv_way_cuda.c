@@ -88,9 +88,7 @@ static bool make(struct kplan *k, const struct conv_ways *ways, enum conv_way wa
 static int take_first(struct kplan *k, const struct conv_ways *ways)
 {
 	int rc = 0;
-	if (make(k, ways, ways->first, &rc))
-		return 0;
-	for (int way = 0; way < CONV_PARTS && rc == 0; way++)
+	for (int way = 0; way < (ways->parts ? CONV_OURS + 1 : CONV_PARTS) && rc == 0; way++)
 		if (make(k, ways, (enum conv_way)way, &rc))
 			return 0;
 	return rc < 0 ? rc : ways->plan(k, CONV_PARTS, ways->user);
