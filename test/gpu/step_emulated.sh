@@ -73,10 +73,13 @@ for t in f32 ${halves##* }; do
 	windows wide "$t"
 	[ "$pieces" -eq "${in_f32:=$pieces}" ] || fail "$pieces pieces of concats in $t are windows, $in_f32 in f32"
 	windows undropped "$t"
+	[ "$t" = f32 ] || [ "$(grep -c ' narrow$' out)" -ge 16 ] || fail "few convolutions in $t are made by dlx's kernel"
+	DLX_DEBUG=$(debug way=windows)
+	windows undropped "$t"
 	[ "$windows" -ge 10 ] || fail "$windows convolutions in $t leave windows where they are"
 	DLX_DEBUG=$(debug chains=no)
 	windows undropped "$t"
-	DLX_DEBUG=$(debug chains=yes)
+	DLX_DEBUG=$(debug chains=yes,way=ours)
 	[ "$windows" -eq 0 ] || fail "$windows convolutions without chains leave windows where they are"
 done
 
