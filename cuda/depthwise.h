@@ -27,8 +27,9 @@ int k_depthwise_grad_input(void *stream, const struct k_depthwise *g, const void
 int k_depthwise_grad_weight(void *stream, const struct k_depthwise *g, int to, void *w, void *ws);
 int64_t k_depthwise_workspace(const struct k_depthwise *g);
 
-/* By tensor cores (cuda/k_depthwise_tile.cu), what k_depthwise_tiles says that they take. */
-int k_depthwise_tiles(const struct k_depthwise *g);
+/* By tensor cores (cuda/k_depthwise_tile.cu), what k_depthwise_tiles says that they take. w: NULL
+ * for the weights' gradient. */
+int k_depthwise_tiles(const struct k_depthwise *g, const void *w);
 /* y; turned: with the window turned around. */
 int k_depthwise_tile(void *stream, const struct k_depthwise *g, int turned, const void *w);
 /* x from y and w, with stride 2. */

@@ -98,24 +98,39 @@ static __host__ __device__ __forceinline__ int plane_of(int rows, int columns)
 	return (rows * columns | 1) * 16 * TOGETHER;
 }
 
-/* Begins to copy: to[plane][pixel][TOGETHER packs]. */
-template <typename T, int TOGETHER> static __device__ __forceinline__ void copy_area(
+/* Begins to copy: to[plane][pixel][TOGETHER packs]. A thread has a pack of the columns t, t + STEP,
+ * ..., STEPS of them, of all rows. What it asks of columns and rows is known before the copies, of
+ * which there are one for each result that the block makes, or two. */
+template <typename T, int TOGETHER, int STEPS> static __device__ __forceinline__ void copy_area(
 		char *to, const k_rows &x, const area &a, const tile &of, int64_t channels)
 {
-	const int pack = (int)threadIdx.x % PACKS, width = a.columns, pixels = a.rows * width;
-	const int64_t c = of.c + pack * PACK;
-	const bool present = c < channels;
-	const int stride = (int)x.stride;
-	const T *const from = (const T *)x.p + of.n * a.height * a.width * x.stride + (present ? c : 0);
-	int at = (int)threadIdx.x / PACKS, row = at / width, column = at % width;
-	to += pack / TOGETHER * plane_of<TOGETHER>(a.rows, width) + pack % TOGETHER * 16;
-	for (; at < pixels; at += BLOCK / PACKS) {
-		const int i = a.i + row * a.d[0], j = a.j + column * a.d[1];
-		const bool there = present && i >= 0 && i < a.height && j >= 0 && j < a.width;
-		const int64_t pixel = there ? (int64_t)(i * a.width + j) * stride : 0;
-		copy_async<16>(to + at * 16 * TOGETHER, from + pixel, there);
-		for (column += BLOCK / PACKS; column >= width; column -= width)
-			row++;
+	constexpr int STEP = BLOCK / PACKS;
+	const int pack = (int)threadIdx.x % PACKS, t = (int)threadIdx.x / PACKS;
+	const int64_t c = of.c + pack * PACK, pitch = x.stride * (int64_t)sizeof(T);
+	const unsigned height = c < channels ? (unsigned)a.height : 0;
+	const char *const from = (const char *)((const T *)x.p + (c < channels ? c : 0)) +
+		of.n * a.height * a.width * pitch;
+	bool there[STEPS];
+	int64_t offset[STEPS], at = (int64_t)a.i * a.width * pitch;
+#pragma unroll
+	for (int k = 0; k < STEPS; k++) {
+		const int j = a.j + (t + k * STEP) * a.d[1];
+		there[k] = j >= 0 && j < a.width;
+		offset[k] = there[k] ? j * pitch : 0;
+	}
+	to += pack / TOGETHER * plane_of<TOGETHER>(a.rows, a.columns) + pack % TOGETHER * 16 +
+		t * 16 * TOGETHER;
+#pragma unroll 2
+	for (int row = 0; row < a.rows; row++) {
+		const bool inside = (unsigned)(a.i + row * a.d[0]) < height;
+		const char *const of_row = from + (inside ? at : 0);
+#pragma unroll
+		for (int k = 0; k < STEPS; k++)
+			if (t + k * STEP < a.columns)
+				copy_async<16>(to + k * STEP * 16 * TOGETHER, of_row + offset[k],
+				               inside && there[k]);
+		to += a.columns * 16 * TOGETHER;
+		at += a.d[0] * a.width * pitch;
 	}
 }
 

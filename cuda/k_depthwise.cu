@@ -199,7 +199,7 @@ static int make(void *stream, const k_depthwise &g, int back, int turned, const 
 
 int k_depthwise_forward(void *stream, const struct k_depthwise *g, const void *w)
 {
-	if (k_depthwise_tiles(g))
+	if (k_depthwise_tiles(g, w))
 		return k_depthwise_tile(stream, g, 0, w);
 	FLOAT_TYPES(g->type, T, return make<T>(stream, *g, 0, 0, w))
 	return cudaErrorInvalidValue;
@@ -208,7 +208,7 @@ int k_depthwise_forward(void *stream, const struct k_depthwise *g, const void *w
 int k_depthwise_grad_input(void *stream, const struct k_depthwise *g, const void *w)
 {
 	k_depthwise turned = *g;
-	const bool tiles = k_depthwise_tiles(g);
+	const bool tiles = k_depthwise_tiles(g, w);
 	if (tiles && g->s[0] == 2)
 		return k_depthwise_spread(stream, g, w);
 	if (g->s[0] != 1 || g->s[1] != 1)
@@ -258,7 +258,7 @@ static columns columns_of(const k_depthwise &g)
 int64_t k_depthwise_workspace(const struct k_depthwise *g)
 {
 	int64_t parts = columns_of(*g).parts;
-	if (k_depthwise_tiles(g) && parts < k_depthwise_tile_parts(g))
+	if (k_depthwise_tiles(g, NULL) && parts < k_depthwise_tile_parts(g))
 		parts = k_depthwise_tile_parts(g);     /* but if the tensors are where tiles cannot be */
 	return parts * TAPS * g->c * (int64_t)sizeof(float);
 }
@@ -381,7 +381,7 @@ static int weigh(void *stream, const k_depthwise &g, const columns &a, float *pa
 int k_depthwise_grad_weight(void *stream, const struct k_depthwise *g, int to, void *w, void *ws)
 {
 	const columns a = columns_of(*g);
-	const bool tiles = k_depthwise_tiles(g);
+	const bool tiles = k_depthwise_tiles(g, NULL);
 	const int64_t parts = tiles ? k_depthwise_tile_parts(g) : a.parts;
 	const dim3 block(8, THREADS / 8);
 	int failed = 0;

@@ -16,38 +16,41 @@
  * which take 0.027 ms; without tiles 0.058 are measured): a block copies 33 KB and four are
  * resident, so that 130 KB a multiprocessor are under way where 40 are needed. From L2 come 1.35
  * reads of an element (10 x 26 pixels for 8 x 24), with the write 94 MB or 0.017 ms at 5.5 TB/s.
- * Instructions of a lane for an element: 2.7 to copy, 5 for the products, with loads and stores,
- * and 1.7 for the weights, in all 0.007 ms at full rate, and as long for the tensor cores. A block
- * lives for 3.3 us when memory is idle, which would be 0.011 ms for all. So memory decides: 0.03 to
- * 0.036 ms. With stride 2 the bound and a fifth are expected both ways: 0.23 ms for 128 channels of
- * 384 x 576 pixels, where 0.246 for the result and 1.0 for the gradient were measured. */
+ * Instructions of a lane for an element: 2.3 to copy, 4.5 for the products, with loads and stores,
+ * and 2 for weights and places, in all 0.006 ms at full rate, and as long for the tensor cores. A
+ * block lives for 3.3 us when memory is idle, which would be 0.011 ms for all. So memory decides:
+ * 0.03 to 0.036 ms. With stride 2 the bound and a fifth are expected both ways: 0.23 ms for 128
+ * channels of 384 x 576 pixels, where 0.246 and 1.0 were measured. */
 #include "cuda/depthwise_tile.cuh"
 
 constexpr int SLAB = 4;                  /* packs that a warp has, side by side */
 constexpr int WEIGHT_BYTES = CHANNELS * TAPS * 2;
 
-/* The weights of the block's channels, the window turned around if asked for. */
-static __device__ __forceinline__ void load_weights(const uint16_t *w, int64_t first,
-                                                    int64_t channels, int turned, uint16_t *to)
+/* Begins to copy the weights of the block's channels, of which TAPS pieces have a pack. */
+static __device__ __forceinline__ void copy_weights(const uint16_t *w, int64_t first,
+                                                    int64_t channels, char *to)
 {
-	for (int e = (int)threadIdx.x; e < CHANNELS * TAPS; e += BLOCK) {
-		const int tap = e % TAPS;
-		to[turned ? e - tap + TAPS - 1 - tap : e] =
-			first * TAPS + e < channels * TAPS ? w[first * TAPS + e] : (uint16_t)0;
+	const int piece = (int)threadIdx.x;
+	static_assert(TAPS * PACKS <= BLOCK, "a piece for a thread");
+	if (piece < TAPS * PACKS) {
+		const bool there = first + piece / TAPS * PACK < channels;
+		copy_async<16>(to + piece * 16, w + (there ? first * TAPS + piece * 8 : 0), there);
 	}
 }
 
-/* Half a matrix B for each tap: diagonal, with the weights of pair j of four packs. */
-static __device__ __forceinline__ void load_diagonals(const uint16_t *w, uint32_t (&b)[TAPS][4])
+/* Half a matrix B for each tap: diagonal, with the weights of pair j of four packs; the window is
+ * turned around if asked for. */
+static __device__ __forceinline__ void load_diagonals(const uint16_t *w, int turned,
+                                                      uint32_t (&b)[TAPS][4])
 {
 	const int g = (int)threadIdx.x % 32 / 4, t = (int)threadIdx.x % 4;
+	const uint32_t half = g / 2 == t ? 1u << g % 2 * 16 : 0;
+	w += (PACK * t + g % 2) * TAPS + (turned ? TAPS - 1 : 0);
 #pragma unroll
-	for (int j = 0; j < 4; j++)
+	for (int tap = 0; tap < TAPS; tap++, w += turned ? -1 : 1)
 #pragma unroll
-		for (int tap = 0; tap < TAPS; tap++) {
-			const uint32_t v = w[(PACK * t + 2 * j + g % 2) * TAPS + tap];
-			b[tap][j] = g / 2 == t ? v << g % 2 * 16 : 0;
-		}
+		for (int j = 0; j < 4; j++)
+			b[tap][j] = w[2 * j * TAPS] * half;
 }
 
 /* sum += what taps P and Q give. Of a tap: the packs of a pixel of two rows, and B. */
@@ -74,16 +77,18 @@ template <int ROWS, int COLUMNS> static __device__ __forceinline__ void load_pac
 }
 
 /* Row `half` of two. */
-template <typename T> static __device__ __forceinline__ void store_pack(
-		const k_rows &y, int64_t c, int64_t pixel, int half, const float (&sum)[4][4])
+template <typename T> static __device__ __forceinline__ void store_pack(T *to, int half,
+                                                                        const float (&sum)[4][4])
 {
-	float v[PACK];
+	several<T, PACK> v;
+	float of_row[PACK];
 #pragma unroll
 	for (int j = 0; j < 4; j++) {
-		v[2 * j] = sum[j][2 * half];
-		v[2 * j + 1] = sum[j][2 * half + 1];
+		of_row[2 * j] = sum[j][2 * half];
+		of_row[2 * j + 1] = sum[j][2 * half + 1];
 	}
-	store_row<T, PACK>(y, c, pixel, v);
+	v.put(of_row);
+	store_word(to, v);
 }
 
 /* Two rows of 8 results. from: the first pixel of this lane. */
@@ -116,23 +121,25 @@ depthwise_tile(k_depthwise g, tile_deal a, int turned, const uint16_t *w)
 	const char *const from = room + WEIGHT_BYTES + slab * plane_of<SLAB>(x.rows, x.columns) +
 		of_g * S * 16 * SLAB + of_t * 16;
 	uint32_t b[TAPS][4];
-	copy_area<T, SLAB>(room + WEIGHT_BYTES, g.x, x, to, g.c);
-	load_weights(w, to.c, g.c, turned, (uint16_t *)room);
+	copy_area<T, SLAB, S + 1>(room + WEIGHT_BYTES, g.x, x, to, g.c);
+	copy_weights(w, to.c, g.c, room);
 	copies_done();
 	if (to.c + slab * SLAB * PACK >= g.c)
 		return;
-	load_diagonals((const uint16_t *)room + slab * SLAB * PACK * TAPS, b);
+	load_diagonals((const uint16_t *)room + slab * SLAB * PACK * TAPS, turned, b);
+	const int down = a.d[0] * g.out[1];
+	T *const y = (T *)g.y.p + c + ((to.n * g.out[0] + to.i) * g.out[1] + to.j + of_g * a.d[1]) *
+		g.y.stride;
 	for (int row = warp / 2 * 2; row < a.rows; row += WARPS)
 		for (int group = 0; group < a.groups; group++) {
 			float sum[4][4] = { { 0 } };
 			const int j = to.j + (group * 8 + of_g) * a.d[1];
+			const int pixel = row * down + group * 8 * a.d[1];
 			add_windows<T, S>(from + row * S * pitch + group * 8 * S * 16 * SLAB, pitch, b, sum);
 #pragma unroll
-			for (int half = 0; half < 2; half++) {
-				const int i = to.i + (row + half) * a.d[0];
-				if (c < g.c && i < g.out[0] && j < g.out[1])
-					store_pack<T>(g.y, c, (to.n * g.out[0] + i) * g.out[1] + j, half, sum);
-			}
+			for (int half = 0; half < 2; half++)
+				if (c < g.c && to.i + (row + half) * a.d[0] < g.out[0] && j < g.out[1])
+					store_pack(y + (pixel + half * down) * g.y.stride, half, sum);
 		}
 }
 
@@ -171,7 +178,7 @@ template <typename T, int ODD_I, int ODD_J> static __device__ __forceinline__ vo
 #pragma unroll
 	for (int half = 0; half < 2; half++, i += 2)
 		if (c < g.c && i >= 0 && i < g.in[0] && j >= 0 && j < g.in[1])
-			store_pack<T>(g.x, c, (n * g.in[0] + i) * g.in[1] + j, half, sum);
+			store_pack((T *)g.x.p + c + ((n * g.in[0] + i) * g.in[1] + j) * g.x.stride, half, sum);
 }
 
 /* A tile of x, each pixel of which is four places, with stride 2. */
@@ -191,12 +198,12 @@ depthwise_spread(k_depthwise g, tile_deal a, const uint16_t *w)
 	const char *const from = room + WEIGHT_BYTES + slab * plane_of<SLAB>(y.rows, y.columns) +
 		of_g * 16 * SLAB + of_t * 16;
 	uint32_t b[TAPS][4];
-	copy_area<T, SLAB>(room + WEIGHT_BYTES, g.y, y, to, g.c);
-	load_weights(w, to.c, g.c, 0, (uint16_t *)room);
+	copy_area<T, SLAB, 2>(room + WEIGHT_BYTES, g.y, y, to, g.c);
+	copy_weights(w, to.c, g.c, room);
 	copies_done();
 	if (to.c + slab * SLAB * PACK >= g.c)
 		return;
-	load_diagonals((const uint16_t *)room + slab * SLAB * PACK * TAPS, b);
+	load_diagonals((const uint16_t *)room + slab * SLAB * PACK * TAPS, 0, b);
 	for (int row = warp / 2 * 2; row < a.rows; row += WARPS)
 		for (int group = 0; group < a.groups; group++) {
 			uint32_t f[3][2][4];
@@ -209,12 +216,11 @@ depthwise_spread(k_depthwise g, tile_deal a, const uint16_t *w)
 		}
 }
 
-int k_depthwise_tiles(const struct k_depthwise *g)
+int k_depthwise_tiles(const struct k_depthwise *g, const void *w)
 {
 	const bool halves = g->type == K_TYPE_F16 || g->type == K_TYPE_BF16;
 	bool all = g->matrices && halves && g->s[0] == g->s[1] && g->c >= SLAB * PACK &&
-		side_by_side(g->c, 2, { g->x, g->y }) == PACK && g->x.stride <= INT32_MAX &&
-		g->y.stride <= INT32_MAX;
+		side_by_side(g->c, 2, { g->x, g->y }) == PACK && (uintptr_t)w % 16 == 0;
 	for (int a = 0; a < 2; a++)
 		all = all && (g->s[a] == 1 || (g->s[a] == 2 && g->d[a] == 1 && g->lo[a] >= 0));
 	return all;

@@ -422,7 +422,7 @@ static const char *const grad_input_samples[] = {
 	"input_size: [9, 19]",
 	"2x72x5x18 72x1x3x3! ; groups: 72, stride: 2, pad_lo: [1, 0], pad_hi: [0, 1], "
 	"input_size: [11, 36]",
-	"1x40x11x26 40x1x3x3! ; groups: 40, stride: 2, pad_lo: [1, 2], pad_hi: [1, 1], "
+	"1x40x11x26 40x1x3x3! ; groups: 40, stride: 2, pad_lo: [2, 1], pad_hi: [1, 1], "
 	"input_size: [21, 51]",
 	"2x32x6x35 32x40x5x5! ; pad_lo: 2, pad_hi: 2, input_size: [6, 35]",
 	"1x24x10x11 24x72x3x3! 72! ; pad_lo: [0, 1], pad_hi: [1, 2], input_size: [11, 10]",
