@@ -12,10 +12,19 @@
 constexpr int FEW_THREADS = 128, FEW_WARPS = FEW_THREADS / 32;
 constexpr int GROUP = 32;            /* channels of y that a warp has */
 #ifdef DLX_CUDA_EMULATED
-constexpr int FEW_BLOCKS = 5, FEW_PIXELS = 64;   /* so that small tensors have several tiles */
+constexpr int PROCESSORS = 2, FEW_PIXELS = 64;   /* so that small tensors have several tiles */
 #else
-constexpr int FEW_BLOCKS = 528, FEW_PIXELS = 1024;       /* four a processor of an H100 */
+constexpr int PROCESSORS = 132, FEW_PIXELS = 1024;       /* as an H100 has */
 #endif
+
+/* Blocks that go through so many tiles, `each` of them on a processor at a time: as few as do it in
+ * as many rounds. `copies` times as many are launched. */
+static inline int blocks_through(int tiles, int each, int copies)
+{
+	const int fit = PROCESSORS * each / copies, most = fit > 1 ? fit : 1,
+	          rounds = (tiles + most - 1) / most;
+	return (tiles + rounds - 1) / rounds;
+}
 
 /* Runs the statement with T the 16-bit type that `type` names. */
 #define HALF_TYPES(type, T, ...)                                                         \

@@ -32,8 +32,8 @@ int k_few_weights_takes(const struct k_few *g);
 int k_few_forward(void *stream, const struct k_few *g, const void *w, const float *bias);
 /* x, of type `to` (that of y, or f32), from y; bias: few, or NULL. */
 int k_few_back(void *stream, const struct k_few *g, int to, const void *w, const float *bias);
-/* w, of type `to`, from x and y, in a fixed order; bias: the sum over y's pixels, many, or NULL;
- * not NULL only where k_few_sums. ws: k_few_workspace bytes. */
+/* w, of type `to` but rounded to that of y, from x and y, in a fixed order; bias: the sum over y's
+ * pixels, many, or NULL; not NULL only where k_few_sums. ws: k_few_workspace bytes. */
 int k_few_weights(void *stream, const struct k_few *g, int to, void *w, float *bias, void *ws);
 int k_few_sums(const struct k_few *g);
 int64_t k_few_workspace(const struct k_few *g);

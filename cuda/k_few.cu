@@ -22,6 +22,9 @@
 constexpr int ROOM = 2560;
 constexpr int TAPS_HELD = 52;        /* 13 steps of four taps */
 
+/* Blocks of a processor, whose registers are full then. */
+static constexpr int resident(int taps) { return taps > 28 ? 3 : 4; }
+
 /* Bits of the weights of one tap and the channel of y with number m. */
 template <typename T> static __device__ __forceinline__ uint2 load_tap(const k_few &g, const T *w,
                                                                        int m, int tap)
@@ -63,7 +66,7 @@ template <typename T, int STRIPS> static __device__ __forceinline__ void store_s
 
 /* across: the logarithm of the warps side by side along the channels. */
 template <typename T, int STEPS, int STRIPS, int STRIDE>
-__global__ void __launch_bounds__(FEW_THREADS, STEPS > 7 ? 3 : 4)
+__global__ void __launch_bounds__(FEW_THREADS, resident(4 * STEPS))
 few_to_many(k_few g, few_tile a, int across, const T *w, const float *bias)
 {
 	BEGIN_KERNEL();
@@ -154,9 +157,8 @@ static int make(void *stream, const k_few &g, const T *w, const float *bias)
 {
 	const few_tile a = tiles_of(g);
 	const int groups = (g.many + GROUP - 1) / GROUP, taps = taps_of(g),
-	          across = groups > 2 ? 2 : groups - 1, y = (groups + (1 << across) - 1) >> across,
-	          most = FEW_BLOCKS / y > 1 ? FEW_BLOCKS / y : 1;
-	const dim3 grid((unsigned)(a.all < most ? a.all : most), (unsigned)y);
+	          across = groups > 2 ? 2 : groups - 1, y = (groups + (1 << across) - 1) >> across;
+	const dim3 grid((unsigned)blocks_through(a.all, resident(taps), y), (unsigned)y);
 	if (taps <= 4)
 		LAUNCH((few_to_many<T, 1, 4, STRIDE>), grid, FEW_THREADS, 0, stream, g, a, across, w, bias);
 	else if (taps <= 12)

@@ -21,11 +21,7 @@
 constexpr int PIXELS = 256, PITCH = PIXELS + 8;      /* of y in a tile; a sum's row of them */
 constexpr int PART = 32, AHEAD_ROUNDS = 2;           /* channels of y in a round */
 constexpr int SHARED = 48 << 10;
-#ifdef DLX_CUDA_EMULATED
-constexpr int BACK_BLOCKS = 3;
-#else
-constexpr int BACK_BLOCKS = 264;     /* two a processor of an H100 */
-#endif
+constexpr int RESIDENT = 2;          /* blocks of a processor, whose registers are full then */
 
 /* Tiles of x, and of y under them: tile i begins at pixel i * size, and i * step + from. */
 struct back_tile {
@@ -201,7 +197,7 @@ static __device__ __forceinline__ void read_window(
 }
 
 template <typename T, int PRODUCTS>
-__global__ void __launch_bounds__(THREADS, 2)
+__global__ void __launch_bounds__(THREADS, RESIDENT)
 many_to_few(k_few g, back_tile a, int to, const T *w, const float *bias)
 {
 	BEGIN_KERNEL();
@@ -264,7 +260,7 @@ static int make(void *stream, const k_few &g, int to, const T *w, const float *b
 {
 	const back_tile a = back_tile_of(g);
 	const size_t shared = shared_of(a);
-	const int blocks = a.all < BACK_BLOCKS ? a.all : BACK_BLOCKS;
+	const int blocks = blocks_through(a.all, RESIDENT, 1);
 	if (products_of(a.columns) == 1)
 		LAUNCH((many_to_few<T, 1>), blocks, THREADS, shared, stream, g, a, to, w, bias);
 	else

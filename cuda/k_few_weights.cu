@@ -40,6 +40,9 @@ struct few_roles {
 	int free;                    /* the row of the first product that is free, or -1 */
 };
 
+/* Blocks of a processor, whose registers are full then. */
+static constexpr int resident(int each) { return each > 5 ? 2 : each > 1 ? 3 : 4; }
+
 static few_room room_of(const k_few &g)
 {
 	return { 16, (g.kernel[2] + 3) / 4 * 4, 2, 0, g.stride[2] == 1 ? HALF : ROOM };
@@ -68,8 +71,7 @@ static few_roles roles_of(const k_few &g, const few_tile &a)
 	r.all = r.across * ((g.many + GROUP - 1) / GROUP);
 	r.log = r.all > 2 ? 2 : r.all - 1;
 	r.blocks = (r.all + (1 << r.log) - 1) >> r.log;
-	const int most = FEW_BLOCKS / r.blocks > 1 ? FEW_BLOCKS / r.blocks : 1;
-	r.parts = a.all < most ? a.all : most;
+	r.parts = blocks_through(a.all, resident(r.each), r.blocks);
 	r.free = g.kernel[2] < 4 ? 4 * g.kernel[2] : g.few < 4 ? 3 : -1;
 	return r;
 }
@@ -200,7 +202,7 @@ template <int EACH> static __device__ __forceinline__ void leave_sums(
 }
 
 /* part[block][role][product][lane] */
-template <typename T, int EACH> __global__ void __launch_bounds__(FEW_THREADS, EACH > 5 ? 2 : 3)
+template <typename T, int EACH> __global__ void __launch_bounds__(FEW_THREADS, resident(EACH))
 few_gradient(k_few g, few_tile a, few_roles r, int summed, float *part)
 {
 	BEGIN_KERNEL();
@@ -285,6 +287,12 @@ few_gradient(k_few g, few_tile a, few_roles r, int summed, float *part)
 	                 part + (int64_t)blockIdx.x * r.all * role_floats(EACH));
 }
 
+static __device__ __forceinline__ float rounded_as(int type, float v)
+{
+	return type == K_TYPE_F16 ? as_float(from_float<__half>(v)) :
+	       as_float(from_float<__nv_bfloat16>(v));
+}
+
 /* A block for few weights, whose threads mostly go down the parts. */
 __global__ void few_join(k_few g, few_roles r, const float *part, int to, void *w, float *bias)
 {
@@ -306,7 +314,8 @@ __global__ void few_join(k_few g, few_roles r, const float *part, int to, void *
 		return;
 	if (tap < g.kernel[2] && row % 4 < g.few)
 		store_as(to, w, g.w_first + channel * g.w_many +
-		         (taps / r.quads * g.kernel[2] + tap) * g.w_tap + row % 4 * g.w_few, (float)s[0]);
+		         (taps / r.quads * g.kernel[2] + tap) * g.w_tap + row % 4 * g.w_few,
+		         rounded_as(g.type, (float)s[0]));
 	else if (bias && taps == 0 && row == r.free)
 		bias[channel] = (float)s[0];
 }

@@ -12,7 +12,7 @@ cat >net.yaml <<-'END'
 	model:
 	  family: layers
 	  input: {channels: 8, size: [12, 8]}
-	  classes: 3
+	  classes: 5
 	  layers:
 	    - conv2d: {filters: 8, kernel: 3, padding: same, name: first}
 	    - relu: {name: activated}
@@ -25,7 +25,7 @@ cat >net.yaml <<-'END'
 	    - batch_norm
 	    - relu
 	    - conv2d: {filters: 16, kernel: 3, padding: same, groups: 16, bias: false, name: depthwise}
-	    - conv2d: {filters: 3, kernel: 1, name: last}
+	    - conv2d: {filters: 5, kernel: 1, name: last}
 	data: {train: none.dlx, validation: none.dlx, transforms: []}
 	loss: softmax_cross_entropy
 	optimizer: {type: sgd, learning_rate: 0.05}
