@@ -7,11 +7,11 @@
 int k_narrow_takes(const struct k_narrow *g)
 {
 	int64_t pixels = g->n;
-	for (int a = 0; a < 3; a++)
+	for (int a = 0; a < 3 && pixels <= INT32_MAX; a++)
 		pixels *= g->in[a] > g->out[a] ? g->in[a] : g->out[a];
 	return (g->type == K_TYPE_BF16 || g->type == K_TYPE_F16) && g->kernel[1] == g->kernel[2] &&
 	       (g->kernel[1] == 3 || g->kernel[1] == 5) && g->ci % 8 == 0 && g->co % 8 == 0 &&
-	       pixels <= INT32_MAX;
+	       pixels <= INT32_MAX / 2 / (g->co / 16 + 1);
 }
 
 static bool aligned(const struct k_rows &r)

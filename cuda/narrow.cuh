@@ -368,7 +368,8 @@ narrow(k_narrow g, deal d, const T *w)
 			if (++step_ahead == d.steps) {
 				step_ahead = 0;
 				ahead += (int)gridDim.x;
-				next = place_of<N16, R>(g, d, ahead);
+				if (ahead < d.items)
+					next = place_of<N16, R>(g, d, ahead);
 			}
 			from = pieces_of<K, N16, TURNED>(g, next, step_ahead, d.chunks, ahead < d.items);
 			char *const at = shared + buffer * S::BYTES;

@@ -16,7 +16,8 @@ extern "C" {
  * to the input this is: x is its dy, y its dx. lo: padding before x, of this convolution. Axes are
  * three, the absent ones first, of extent 1. ci and co are in eights, and so are the strides of the
  * rows, which are pixels; pointers are aligned to 16 bytes. type: of all tensors, f16 or bf16, but
- * for scale and shift, float32. Less than 2^31 pixels. Compute capability 8.0 or later. */
+ * for scale and shift, float32. At most 2^30 pixels by packs of 16 outputs. Compute capability 8.0
+ * or later. */
 struct k_narrow {
 	int64_t n;
 	int ci, co, type, turned;
