@@ -17,7 +17,8 @@
  * is read and multiplied by itself for each SOME channels of dx: where there are more, cuDNN is as
  * fast (H100, bf16: tiramisu's 'dense_8.1.conv', 32 to 224 channels of 5 x 5, with its sum 2.19 ms
  * against 2.01; resnet-50's of 64 to 64 take twice as long), where not it is slower ('conv2' of
- * cosmoflow, 64 to 32: 1.44 against 2.10 ms). */
+ * cosmoflow, 64 to 32: 1.44 against 2.10 ms). Volumes are worth it with as few outputs ('conv2'
+ * forward, 32 to 64: 1.54 against 1.22). */
 enum { LEAST = 16, SOME = 32, MOST = 64, PACK = 8 };
 
 struct conv_narrow {
@@ -53,7 +54,8 @@ static bool is_taken(const struct kplan *k, const struct conv_geom *c, enum conv
 	return kind != CONV_BACKWARD_WEIGHTS && k->dev->arch >= 80 && c->groups == 1 &&
 	       dtype_is_16bit(type) && t[0]->dtype == type && t[2]->dtype == type &&
 	       t[1]->view == NONE && c->ci % PACK == 0 && c->co % PACK == 0 && c->ci >= LEAST &&
-	       c->co >= LEAST && c->co <= MOST && c->ci <= (kind == CONV_FORWARD ? INT32_MAX : SOME);
+	       c->co >= LEAST && c->co <= MOST && c->ci <= INT32_MAX &&
+	       (kind == CONV_FORWARD ? c->ns < 3 || c->co <= SOME : c->ci <= SOME);
 }
 
 /* A window of a buffer has its pixels' channels in multiples of 16 bytes. */
