@@ -474,13 +474,14 @@ __global__ void join_all(int64_t n, const double *part, float *out)
 		*out = (float)room[0];
 }
 
-/* ||a|| and ||b|| of each tensor of the table: a warp each. A thread each took 74 us on an H100, the
- * time of its hundreds of loads one after another. */
+/* ||a|| and ||b|| of each tensor of the table: a warp each. A thread each took 74 us on an H100,
+ * the time of its hundreds of loads one after another. */
 template <int N>
 __global__ void join_norms(rows<N> a, const double *part, float *first, float *second)
 {
 	BEGIN_KERNEL();
-	const int t = (int)((blockIdx.x * blockDim.x + threadIdx.x) / 32), lane = (int)threadIdx.x % 32;
+	const int t = (int)((blockIdx.x * blockDim.x + threadIdx.x) / 32);
+	const int lane = (int)threadIdx.x % 32;
 	double s = 0, q = 0;
 	if (t >= a.n)
 		return;

@@ -6,12 +6,12 @@
  *     compare_steps [-a] [-t TOLERANCE] A B [C]
  *
  * The distance of two tensors is the root mean square of their difference, as a share of the same
- * of the tensor in A, or of a
- * thousandth of the largest in its file: a gradient that is zero but for rounding has no digits to
- * compare. With -a all tensors of a file count as one, for steps in 16 bits, where single small
- * tensors are far off. Each file of B may also be 1.5 times as far from A as that of C is: a step of the same
- * network that is rounded elsewhere, which says how much its roundings grow. Prints the largest distance of each file; exits with 1 if one exceeds the
- * tolerance (1e-3), with 2 if the folders cannot be compared. */
+ * of the tensor in A, or of a thousandth of the largest in its file: a gradient that is zero but
+ * for rounding has no digits to compare. With -a all tensors of a file count as one, for steps in
+ * 16 bits, where single small tensors are far off. Each file of B may also be 1.5 times as far from
+ * A as that of C is: a step of the same network that is rounded elsewhere, which says how much its
+ * roundings grow. Prints the largest distance of each file; exits with 1 if one exceeds what is
+ * allowed (1e-3, unless TOLERANCE says otherwise), with 2 if the folders cannot be compared. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

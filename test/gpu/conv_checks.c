@@ -300,7 +300,8 @@ int main(int argc, char **argv)
 	env.deterministic = !other_bits;
 	const struct op *op = argc >= 4 ? op_find(argv[2]) : NULL;
 	if (!op || debug_read() < 0) {
-		fprintf(stderr, "usage: conv_checks [--wisdom=FILE] [--other-bits] f32|tf32|bf16|fp16 OP SAMPLE [MEAN]\n");
+		fprintf(stderr, "usage: conv_checks [--wisdom=FILE] [--other-bits] f32|tf32|bf16|fp16 "
+		        "OP SAMPLE [MEAN]\n");
 		err_print(stderr, "conv_checks");
 		return 64;
 	}

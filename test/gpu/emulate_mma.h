@@ -16,11 +16,15 @@ struct shown {
 	const char *row;
 	uint32_t a[4], b[2];
 };
+static inline unsigned this_thread()
+{
+	const uint3 t = at.thread;
+	return (t.z * at.block_size.y + t.y) * at.block_size.x + t.x;
+}
 static inline shown *of_warp()
 {
 	static shown room[1024];
-	const unsigned t = (at.thread.z * at.block_size.y + at.thread.y) * at.block_size.x + at.thread.x;
-	return room + t / 32 * 32;
+	return room + this_thread() / 32 * 32;
 }
 static inline void demand(bool ok, const char *what)
 {
@@ -39,7 +43,7 @@ struct copy {
 static inline std::vector<copy> &copies()
 {
 	static std::vector<copy> room[1024];
-	return room[(at.thread.z * at.block_size.y + at.thread.y) * at.block_size.x + at.thread.x];
+	return room[this_thread()];
 }
 }
 

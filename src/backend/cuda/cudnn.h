@@ -45,8 +45,8 @@ void cudnn_close(struct cudnn *c);                       /* NULL is fine */
  *   backward data     dy, w, scale, bias, addend, mask, dx
  *   backward weights  x, dy, dw
  * A forward one with nothing behind it can give the statistics of what it makes: two more results,
- * float32 sums for each channel of y and of its squares, which follow y; such engines, and those with
- * norm_sums, are there only where bits may differ.
+ * float32 sums for each channel of y and of its squares, which follow y; such engines, and those
+ * with norm_sums, are there only where bits may differ.
  *
  * Around batch norm and its ReLU, norm(x) = (x - mean) * rstd * gamma + beta:
  *   normalises   forward and to the weights: x is read as relu(x * scale + shift), whose vectors
@@ -78,8 +78,8 @@ const char *cudnn_known(const struct cudnn *c, const struct wisdom *w, const cha
 void cudnn_learn(const struct cudnn *c, struct wisdom *w, const char *problem, const char *choice,
                  double microseconds);
 bool cudnn_runs(const struct cudnn *c);
-/* The GPU is not there, and what would be measured on it is to be compiled and kept: with wisdom and
- * DLX_DEBUG=engines=measured. */
+/* The GPU is not there, and what would be measured on it is to be compiled and kept: with wisdom
+ * and DLX_DEBUG=engines=measured. */
 bool cudnn_prepares(const struct cudnn *c, const struct wisdom *w);
 
 const char *cudnn_plan_name(const struct cudnn_plan *p);         /* "cudnn:eng42" */

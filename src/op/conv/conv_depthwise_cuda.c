@@ -30,8 +30,8 @@ static bool is_taken(const struct conv_geom *c)
 	return taken && in <= INT32_MAX && out <= INT32_MAX;
 }
 
-/* cuDNN takes windows of other than 3 x 3, several channels a group, and results of another type than
- * what is read, but for the weights' gradient. */
+/* cuDNN takes windows of other than 3 x 3, several channels a group, and results of another type
+ * than what is read, but for the weights' gradient. */
 static const void *make(const struct kplan *k, enum conv_kind kind, size_t *workspace)
 {
 	const struct conv_geom c = conv_geom_get(k->g, k->n, kind);

@@ -13,10 +13,10 @@
 
 #include "cuda/narrow.h"
 
-/* Fewer channels than LEAST would leave half of what is multiplied unused. To the input, a tile of dy
- * is read and multiplied by itself for each SOME channels of dx: where there are more, cuDNN is as
- * fast (H100, bf16: tiramisu's 'dense_8.1.conv', 32 to 224 channels of 5 x 5, with its sum 2.19 ms
- * against 2.01; resnet-50's of 64 to 64 take twice as long), where not it is slower ('conv2' of
+/* Fewer channels than LEAST would leave half of what is multiplied unused. To the input, a tile of
+ * dy is read and multiplied by itself for each SOME channels of dx: where there are more, cuDNN is
+ * as fast (H100, bf16: tiramisu's 'dense_8.1.conv', 32 to 224 channels of 5 x 5, with its sum 2.19
+ * ms against 2.01; resnet-50's of 64 to 64 take twice as long), where not it is slower ('conv2' of
  * cosmoflow, 64 to 32: 1.44 against 2.10 ms). Volumes are worth it with as few outputs ('conv2'
  * forward, 32 to 64: 1.54 against 1.22). */
 enum { LEAST = 16, SOME = 32, MOST = 64, PACK = 8 };
