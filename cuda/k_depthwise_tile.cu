@@ -12,15 +12,18 @@
  * As products with zeros are added, a number that is not finite makes those of up to 8 channels of
  * the same result NaN, not only its own.
  *
- * Prediction, not measured (H100, 3.0 TB/s; 8 x 48 x 72 pixels of 728 channels in bf16: 80 MB,
- * which take 0.027 ms; without tiles 0.058 are measured): a block copies 33 KB and four are
- * resident, so that 130 KB a multiprocessor are under way where 40 are needed. From L2 come 1.35
- * reads of an element (10 x 26 pixels for 8 x 24), with the write 94 MB or 0.017 ms at 5.5 TB/s.
- * Instructions of a lane for an element: 2.3 to copy, 4.5 for the products, with loads and stores,
- * and 2 for weights and places, in all 0.006 ms at full rate, and as long for the tensor cores. A
- * block lives for 3.3 us when memory is idle, which would be 0.011 ms for all. So memory decides:
- * 0.03 to 0.036 ms. With stride 2 the bound and a fifth are expected both ways: 0.23 ms for 128
- * channels of 384 x 576 pixels, where 0.246 and 1.0 were measured. */
+ * Prediction (H100, 3.0 TB/s; 8 x 48 x 72 pixels of 728 channels in bf16: 80 MB, which take 0.027
+ * ms; without tiles 0.058 were measured): a block copies 33 KB and four are resident, so that 130
+ * KB a multiprocessor are under way where 40 are needed. From L2 come 1.35 reads of an element (10
+ * x 26 pixels for 8 x 24), with the write 94 MB or 0.017 ms at 5.5 TB/s. Instructions of a lane for
+ * an element: 2.3 to copy, 4.5 for the products, with loads and stores, and 2 for weights and
+ * places, in all 0.006 ms at full rate, and as long for the tensor cores. A block lives for 3.3 us
+ * when memory is idle, which would be 0.011 ms for all. So memory decides: 0.03 to 0.036 ms. With
+ * stride 2 the bound and a fifth are expected both ways: 0.23 ms for 128 channels of 384 x 576
+ * pixels, where 0.246 and 1.0 were measured. Measured: 0.055 there, which is not explained (pixels
+ * of 1,456 bytes, of which a block's 128 begin anywhere?), but 0.37 of 0.30 ms for 8 x 384 x 576
+ * pixels of 128 channels (0.54 before), 0.198 with stride 2, and 0.41 for the gradient to the input
+ * of that (1.00 before). */
 #include "cuda/depthwise_tile.cuh"
 
 constexpr int SLAB = 4;                  /* packs that a warp has, side by side */

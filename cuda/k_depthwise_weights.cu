@@ -8,12 +8,13 @@
  * registers while a block goes over its tiles, in the order of their numbers. cuda/k_depthwise.cu
  * joins the sums of blocks.
  *
- * Prediction, not measured (H100, 3.0 TB/s; 8 x 48 x 72 pixels of 728 channels in bf16: 80 MB,
- * which take 0.027 ms; without tiles 0.093 are measured): a block copies 45 KB, and four are
- * resident. From L2 come 2.45 reads of a pixel (8 x 26 and 6 x 24 for 6 x 24), 98 MB or 0.018 ms
- * at 5.5 TB/s. Instructions of a lane for an element: 4.3 to copy, 3 for the products: 0.006 ms at
- * full rate. Shared memory: 8 matrices of 128 bytes for 128 elements, 0.006 ms, and as long to fill
- * it. With the launch that joins, 0.003 ms, 0.033 to 0.04 ms are expected. */
+ * Prediction (H100, 3.0 TB/s; 8 x 48 x 72 pixels of 728 channels in bf16: 80 MB, which take 0.027
+ * ms; without tiles 0.093 were measured): a block copies 45 KB, and four are resident. From L2 come
+ * 2.45 reads of a pixel (8 x 26 and 6 x 24 for 6 x 24), 98 MB or 0.018 ms at 5.5 TB/s. Instructions
+ * of a lane for an element: 4.3 to copy, 3 for the products: 0.006 ms at full rate. Shared memory:
+ * 8 matrices of 128 bytes for 128 elements, 0.006 ms, and as long to fill it. With the launch that
+ * joins, 0.003 ms, 0.033 to 0.04 ms were expected. Measured: 0.063, and 0.61 ms for 8 x 384 x 576
+ * pixels of 128 channels, whose bound is 0.30 (0.85 before). */
 #include "cuda/depthwise_tile.cuh"
 
 #ifdef DLX_CUDA_EMULATED

@@ -6,23 +6,24 @@
  * taps, as planes of 8 channels: 16 bytes a pixel, so that ldmatrix has no bank conflicts, and a
  * tap is an offset.
  *
- * A block of 4 warps has 2 R rows of 32 pixels of y, and 16 or 32 outputs; a warp has R rows of
- * 16 pixels, each of them an A of 16 x 16. A row of x is loaded into registers once for a column
- * of the window, and multiplied by all taps of the column under which it is, for as many rows of
- * y: (R + K - 1) / (R K) of the loads that each tap by itself needs. So the tensor cores, not
- * shared memory, are the bound. A stage has 16 channels of x and their weights, as they are
- * stored: ldmatrix transposes them where the gradient to the input is made. The next stage is
- * copied meanwhile, a few copies at a time among the products; blocks stay and go on with the next
- * tile, whose first stage is under way while the last results are stored. Two blocks share a
+ * A block of 4 warps has 2 R rows of 32 pixels of y, and 16 or 32 outputs; a warp has R rows of 16
+ * pixels, each of them an A of 16 x 16. A row of x is loaded into registers once for a column of
+ * the window, and multiplied by all taps of the column under which it is, for as many rows of y: (R
+ * + K - 1) / (R K) of the loads that each tap by itself needs. So the tensor cores, not shared
+ * memory, are the bound. A stage has 16 channels of x and their weights, as they are stored:
+ * ldmatrix transposes them where the gradient to the input is made. The next stage is copied
+ * meanwhile, a few copies at a time among the products; blocks stay and go on with the next tile,
+ * whose first stage is under way while the last results are stored. Two blocks share a
  * multiprocessor.
  *
- * Prediction, not measured, for an H100, 5 x 5, 32 outputs, R = 8: mma.sync is said to have 0.62
- * of wgmma's 2,048 multiply-adds a cycle. A stage of a block has 3,200 products of 2,048: 5,160
- * cycles; it reads 225 KB of shared memory, 1,760 cycles, and writes 49 KB, 380. From L2 it has 49
- * KB, 270 flops a byte: 2 TB/s at the bound. That is 540 TFLOP/s at 1.6 GHz; with borders,
- * barriers and epilogues 430 are expected, 360 for 3 x 3 and for 64 channels of x. tiramisu's step
- * of two samples: forward 2.7 TFLOP, 14.2 -> 7.5 ms; to the input, 2.2 TFLOP with the addend read
- * by the epilogue, 9.1 -> 6.5 ms. */
+ * For an H100, 5 x 5, 32 outputs, R = 8: mma.sync has 0.62 of wgmma's 2,048 multiply-adds a cycle.
+ * A stage of a block has 3,200 products of 2,048: 5,160 cycles; it reads 225 KB of shared memory,
+ * 1,760 cycles, and writes 49 KB, 380. From L2 it has 49 KB, 270 flops a byte: 2 TB/s at the bound.
+ * That is 540 TFLOP/s at 1.6 GHz; with borders, barriers and epilogues 430 were predicted for 224
+ * channels of x, and 431 are measured. tiramisu's 26 forward nodes of two samples take 7.1 ms (382
+ * TFLOP/s; cuDNN 13). To the input, where dy has 32 channels and the epilogue reads an addend, it
+ * is 290 TFLOP/s: a tile has two stages only, behind which all wait for the epilogue, and cuDNN
+ * with a pass behind it is as fast (conv_narrow_cuda.c). */
 #ifndef DLX_CUDA_NARROW_CUH
 #define DLX_CUDA_NARROW_CUH
 

@@ -51,7 +51,7 @@ static const struct word words[] = {
 	  "cuDNN's convolution and kernels around it" },
 	{ WORD(launch, CHOICE), .values = { "plain", "overlapped" },
 	  .doc = "on a GPU of compute capability 9.0 and more, whether dlx's kernels may be launched "
-	  "before the one ahead of them has ended; default: plain, as no GPU has run the other yet" },
+	  "before the one ahead of them has ended; default: plain" },
 	{ .name = "narrow", .type = NO_YES, .at = offsetof(struct debug, no_narrow),
 	  .values = { "yes", "no" },
 	  .doc = "on a GPU, whether gradients that are made in 16 bits stay so until the update; "

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Convolutions on the GPU by cuDNN. All tensors are channels-last; weights are (O, kernel..., I). A
- * forward bias is part of cuDNN's graph where an engine takes it, otherwise our kernel adds it; the
- * gradient of the bias is a sum over rows. (cuBLASLt adds a bias to float32 results only.)
+ * Convolutions on the GPU by cuDNN, or by kernels of ours (conv_own.h). All tensors are
+ * channels-last; weights are (O, kernel..., I). A forward bias is part of cuDNN's graph where an
+ * engine takes it, otherwise our kernel adds it; the gradient of the bias is a sum over rows.
+ * (cuBLASLt adds a bias to float32 results only.)
  *
  * A view of a larger buffer is packed into the workspace before, or unpacked from it after the
  * convolution: cuDNN's precompiled engines want packed tensors. Those that it compiles for a
@@ -10,10 +11,8 @@
  * Prediction, not measured: about half of the 12.7 GB that tiramisu's step of two samples packs in
  * bf16 is of forward convolutions, 1.5 ms at 4.3 TB/s.
  *
- * Batches of 3 or 4 channels stay as they are. With a bias or sums the engines of forward
- * convolutions read them in place; for the gradient to the weights cuDNN pads them to 8 channels in
- * its workspace, 0.8 GB moved in cosmoflow's step of 16 samples, 0.2 ms. A batch that came with 8
- * would save that, and hold 0.3 GB more from forward to backward.
+ * Batches of 3 or 4 channels stay as they are, and kernels of ours read them (conv_few_cuda.c).
+ * cuDNN would pad them to 8 channels in its workspace.
  *
  * In 16 bits all three tensors have 16 bits, since cuDNN's single operations read and write one
  * type: 9.19 has no engine for gradients to weights in float32, compiled or not. Results that are
