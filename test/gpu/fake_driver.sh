@@ -17,9 +17,9 @@ cat >net.yaml <<-'END'
 	  input: {channels: 32, size: [24, 24]}
 	  classes: 4
 	  layers:
-	    - conv2d: {filters: 32, kernel: 3, padding: same, name: first}
+	    - conv2d: {filters: 96, kernel: 3, padding: same, name: first}
 	    - relu
-	    - conv2d: {filters: 32, kernel: 3, padding: same, groups: 32, bias: false, name: depthwise}
+	    - conv2d: {filters: 96, kernel: 3, padding: same, groups: 96, bias: false, name: depthwise}
 	    - conv2d: {filters: 4, kernel: 1, name: last}
 	data: {train: none.dlx, validation: none.dlx, transforms: []}
 	loss: softmax_cross_entropy
