@@ -237,6 +237,8 @@ grep '^conv-[a-z]*+' plain.wisdom && fail "a chain"
 optest=$DLX_BUILD/test/gpu/optest_emulated conv_checks=$DLX_BUILD/test/gpu/conv_checks_emulated
 unset DLX_FAKE_CUDNN_QUESTIONS
 export DLX_FAKE_CUDNN_PROPOSE=43,44
+# Kernels of dlx's are left out: to measure them takes the time of their emulation, more than there is for measuring.
+DLX_DEBUG=$(debug way=parts)
 # twice FILE PROGRAM ARGUMENT...
 twice() {
 	file=$1
