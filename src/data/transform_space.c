@@ -216,41 +216,102 @@ int pad_plan(struct chain_state *p, struct step *s)
 
 /* --- running --- */
 
-/* Copying runs of neighbours by one memcpy was tried: no faster for a roll, half as fast for a
- * flip. */
+/* Places of a row whose sources are neighbours. */
+struct run {
+	int64_t n;
+	int32_t from;                  /* of the first; -1: none, all are filled */
+	int step;                      /* from one to the next: 1; -1; or 0, the same one */
+};
+
+#define MOST_RUNS 8                /* of a roll, a flip, a window and edges that are repeated */
+
+/* The run that begins a map of n places. */
+static struct run run_of(const int32_t *map, int64_t n)
+{
+	struct run r = { 1, map[0] < 0 ? -1 : map[0], 0 };
+	if (n > 1 && map[0] >= 0 && map[1] >= 0 && (map[1] == map[0] + 1 || map[1] == map[0] - 1))
+		r.step = map[1] - map[0];
+	while (r.n < n && (r.from < 0) == (map[r.n] < 0) &&
+	       (r.from < 0 || map[r.n] == map[r.n - 1] + r.step))
+		r.n++;
+	return r;
+}
+
+/* How many runs a map has; 0: more than there is room for. */
+static int runs_of(const int32_t *map, int64_t n, struct run run[MOST_RUNS])
+{
+	int count = 0;
+	for (int64_t at = 0; at < n; at += run[count++].n) {
+		if (count == MOST_RUNS)
+			return 0;
+		run[count] = run_of(map + at, n - at);
+	}
+	return count;
+}
+
+static inline void copy_run(char *dst, const char *src, const struct run *r, const void *fill,
+                            size_t size)
+{
+	const char *from = r->from < 0 ? fill : src + (size_t)r->from * size;
+	if (r->step == 1) {
+		memcpy(dst, from, (size_t)r->n * size);
+		return;
+	}
+	for (int64_t i = 0; i < r->n; i++)
+		memcpy(dst + (size_t)i * size, r->step ? from - (size_t)i * size : from, size);
+}
+
 static inline void gather_row(char *dst, const char *src, const int32_t *map, int64_t n,
                               const void *fill, size_t size)
 {
 	for (int64_t i = 0; i < n; i++)
-		memcpy(dst + (size_t)i * size, map && map[i] >= 0 ? src + (size_t)map[i] * size : fill,
-		       size);
+		memcpy(dst + (size_t)i * size, map[i] >= 0 ? src + (size_t)map[i] * size : fill, size);
+}
+
+/* What the rows of a step have in common. */
+struct rows {
+	const int32_t *map;
+	const void *fill;
+	int64_t n;
+	int runs;                      /* 0: many, each place by itself */
+	struct run run[MOST_RUNS];
+};
+
+static inline void make_row(char *dst, const char *src, const struct rows *r, size_t size)
+{
+	if (r->runs == 0)
+		gather_row(dst, src, r->map, r->n, r->fill, size);
+	for (int i = 0; i < r->runs; dst += (size_t)r->run[i++].n * size)
+		copy_run(dst, src, &r->run[i], r->fill, size);
 }
 
 /* A size that is known when it is compiled is worth a loop of its own. */
-static void gather_row_of(size_t size, char *dst, const char *src, const int32_t *map, int64_t n,
-                          const void *fill)
+static void make_row_of(size_t size, char *dst, const char *src, const struct rows *r)
 {
 	switch (size) {
-	case 1: gather_row(dst, src, map, n, fill, 1); break;
-	case 2: gather_row(dst, src, map, n, fill, 2); break;
-	default: gather_row(dst, src, map, n, fill, 4); break;
+	case 1: make_row(dst, src, r, 1); break;
+	case 2: make_row(dst, src, r, 2); break;
+	default: make_row(dst, src, r, 4); break;
 	}
 }
 
 static void gather(void *out, const void *in, size_t size, int64_t channels, const int64_t from[3],
                    const int64_t to[3], int32_t *const map[3], const void *fill)
 {
+	const struct rows empty = { .fill = fill, .n = to[2], .runs = 1, .run = { { to[2], -1, 0 } } };
+	struct rows rows = { .map = map[2], .fill = fill, .n = to[2] };
 	const char *src = in;
 	char *dst = out;
+	rows.runs = runs_of(map[2], to[2], rows.run);
 	for (int64_t row = 0; row < channels * to[0] * to[1]; row++, dst += (size_t)to[2] * size) {
 		const int64_t c = row / (to[0] * to[1]);
 		const int32_t z = map[0][row / to[1] % to[0]], y = map[1][row % to[1]];
 
 		if (z < 0 || y < 0)
-			gather_row_of(size, dst, NULL, NULL, to[2], fill);
+			make_row_of(size, dst, NULL, &empty);
 		else
-			gather_row_of(size, dst, src + (size_t)(((c * from[0] + z) * from[1] + y) * from[2]) *
-			              size, map[2], to[2], fill);
+			make_row_of(size, dst, src + (size_t)(((c * from[0] + z) * from[1] + y) * from[2]) *
+			            size, &rows);
 	}
 }
 

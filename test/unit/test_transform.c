@@ -182,6 +182,27 @@ static void test_pad(void **state)
 	assert_int_equal(m.t[2 * 8 + 2], 1);
 }
 
+/* A row that is the field over and over has more runs of neighbours than are copied as runs. */
+static void test_pad_wraps_often(void **state)
+{
+	enum { OFTEN = 11 };
+	struct transform_chain *t;
+	float input[2 * POINTS], x[2 * POINTS * OFTEN];
+	int32_t y[POINTS * OFTEN];
+	uint8_t target[POINTS];
+	assert_int_equal(plan(&t, "[{pad: {multiple: [4, 66], mode: wrap}}]", true, DTYPE_I32), 0);
+	fixture_sample(1, input, target);
+	struct transform_scratch *s = transform_scratch_new(t);
+	assert_int_equal(transform_run(t, s, 0, 0, input, target, x, y), 0);
+	for (int i = 0; i < 2 * POINTS * OFTEN; i++)
+		near(x[i], input[i / (WIDTH * OFTEN) * WIDTH + i % WIDTH]);
+	for (int i = 0; i < POINTS * OFTEN; i++)
+		assert_int_equal(y[i], i % (WIDTH * OFTEN) / WIDTH == OFTEN / 2
+		                       ? target[i / (WIDTH * OFTEN) * WIDTH + i % WIDTH] : 255);
+	transform_scratch_free(s);
+	transform_chain_free(t);
+}
+
 static void test_field_targets(void **state)
 {
 	struct transform_chain *t;
@@ -325,6 +346,7 @@ int main(void)
 		cmocka_unit_test(test_flip),
 		cmocka_unit_test(test_crop),
 		cmocka_unit_test(test_pad),
+		cmocka_unit_test(test_pad_wraps_often),
 		cmocka_unit_test(test_field_targets),
 		cmocka_unit_test(test_volumes),
 		cmocka_unit_test(test_refusals),
