@@ -7,22 +7,34 @@
 #include "base/err.h"
 #include "data/dataset.h"
 
-/* The first element that is neither a class nor ignored, or n. */
-#define FIND(name, type)                                                                   \
+#define BLOCK 256                  /* labels that vectors look at before anything is decided */
+
+/* The first element that is neither a class nor ignored, or n. WIDE: an unsigned type that has room
+ * for a label. An ignored value that no label can have is replaced by a class, which all may. */
+#define FIND(name, type, wide)                                                             \
 	static int64_t name(const void *labels, int64_t n, int64_t classes, int64_t ignore)    \
 	{                                                                                      \
 		const type *v = labels;                                                            \
+		const wide most = classes < INT32_MAX ? (wide)classes : (wide)INT32_MAX;           \
+		const wide skip = (type)ignore == ignore ? (wide)(type)ignore : 0;                 \
 		int64_t i = 0;                                                                     \
-		while (i < n && ((uint64_t)(int64_t)v[i] < (uint64_t)classes || v[i] == ignore))   \
+		for (unsigned bad = 0; i + BLOCK <= n; i += BLOCK) {                               \
+			_Pragma("omp simd reduction(| : bad)")                                         \
+			for (int k = 0; k < BLOCK; k++)                                                \
+				bad |= ((wide)v[i + k] >= most) & ((wide)v[i + k] != skip);                \
+			if (bad)                                                                       \
+				break;                                                                     \
+		}                                                                                  \
+		while (i < n && ((wide)v[i] < most || (wide)v[i] == skip))                         \
 			i++;                                                                           \
 		return i;                                                                          \
 	}
-FIND(find_i8, int8_t)
-FIND(find_u8, uint8_t)
-FIND(find_i16, int16_t)
-FIND(find_u16, uint16_t)
-FIND(find_i32, int32_t)
-FIND(find_i64, int64_t)
+FIND(find_i8, int8_t, uint32_t)
+FIND(find_u8, uint8_t, uint32_t)
+FIND(find_i16, int16_t, uint32_t)
+FIND(find_u16, uint16_t, uint32_t)
+FIND(find_i32, int32_t, uint32_t)
+FIND(find_i64, int64_t, uint64_t)
 
 static int64_t (*const find[])(const void *labels, int64_t n, int64_t classes, int64_t ignore) = {
 	[DTYPE_I8] = find_i8, [DTYPE_U8] = find_u8, [DTYPE_I16] = find_i16,
