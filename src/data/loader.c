@@ -5,7 +5,10 @@
  * starts the batch after the last one in flight:
  *
  *        taken by the loop | decoded | being decoded | being decoded
- *        slot k              k + 1     k + 2           k + 3           (mod prefetch + 1) */
+ *        slot k              k + 1     k + 2           k + 3           (mod nslots)
+ *
+ * Of many slots several are given back before they are started together: to start one wakes a
+ * decode thread, which costs the loop 10 microseconds. */
 #include "data/loader_state.h"
 
 #include "base/io.h"
@@ -115,6 +118,7 @@ int loader_seek(struct loader *l, int64_t epoch, int64_t index)
 	l->epoch = epoch;
 	l->index = index;
 	l->head = 0;
+	l->behind = 0;
 	l->taken = false;
 	start_epoch(l);
 	for (int i = 0; i < l->nslots; i++)
@@ -122,18 +126,28 @@ int loader_seek(struct loader *l, int64_t epoch, int64_t index)
 	return 0;
 }
 
+/* The slot before head is the loader's again. */
+static void take_back(struct loader *l)
+{
+	if (++l->behind < l->refill)
+		return;
+	for (; l->behind > 0; l->behind--)
+		start_batch(l, &l->slot[(l->head + l->nslots - l->behind) % l->nslots]);
+}
+
 int loader_next(struct loader *l, const struct batch **b)
 {
-	const double start = io_seconds();
 	struct slot *s;
+	double start;
 	*b = NULL;
 	if (l->first_epoch < 0)
 		TRY(loader_seek(l, 0, 0));
 	s = &l->slot[l->head];
 	if (l->taken)
-		start_batch(l, &l->slot[(l->head + l->nslots - 1) % l->nslots]);
+		take_back(l);
 	l->taken = true;
 	l->head = (l->head + 1) % l->nslots;
+	start = io_seconds();
 	pthread_mutex_lock(&l->lock);
 	while (s->pending > 0)
 		pthread_cond_wait(&l->done, &l->lock);
@@ -157,17 +171,36 @@ int loader_next(struct loader *l, const struct batch **b)
 
 #define MOST_SAMPLES ((int64_t)1 << 32)
 
-static int check_sizes(struct loader *l)
+/* Steps on small batches are so short that a decode thread that is late once would stop them. */
+#define SMALL_AHEAD ((size_t)16 << 20)   /* bytes */
+#define LEAST_AHEAD 2
+#define MOST_AHEAD 16
+
+/* Batches of so many bytes to decode ahead. */
+static int64_t batches_ahead(const struct loader *l, int64_t prefetch, size_t bytes)
 {
-	size_t input, target;
+	const size_t fit = SMALL_AHEAD / (bytes + 1);
+	int64_t n = fit > MOST_AHEAD ? MOST_AHEAD : fit < LEAST_AHEAD ? LEAST_AHEAD : (int64_t)fit;
+	if (prefetch)
+		n = prefetch;
+	/* a validation begins anew at its end */
+	return l->training || n < l->order.batches ? n : l->order.batches;
+}
+
+static int check_sizes(struct loader *l, int64_t prefetch)
+{
+	size_t input, target, bytes;
 	const bool known = loader_ends_bytes(l->end, l->nends, l->batch_size, &input, &target);
 	if (l->order.batches == 0)
 		return ERR(E_CONFIG, NULL,
 		           "%lld samples%s do not fill a batch of %lld, and keep_short_batch is false",
 		           (long long)l->order.samples, l->nends > 1 ? " of several sizes" : "",
 		           (long long)(l->ranks * l->batch_size));
+	bytes = known ? input + (l->mixes ? 2 : 1) * target : 0;
+	l->nslots = (int)batches_ahead(l, prefetch, bytes) + 1;
+	l->refill = l->nslots < 8 ? 1 : l->nslots / 2;
 	if (l->batch_size > INT32_MAX / l->nslots || !known ||
-	    __builtin_mul_overflow(input + (l->mixes ? 2 : 1) * target, (size_t)l->nslots, &l->bytes))
+	    __builtin_mul_overflow(bytes, (size_t)l->nslots, &l->bytes))
 		return ERR(E_NOMEM, NULL, "a batch of %lld samples is larger than memory",
 		           (long long)l->batch_size);
 	return 0;
@@ -300,7 +333,7 @@ static int build(struct loader *l, const struct loader_options *o)
 	l->nends = loader_ends_new(&l->end, l->chain, l->nsizes, l->end_of);
 	set_batch(l, o);
 	set_order(l, o);
-	TRY(check_sizes(l));
+	TRY(check_sizes(l, o->config->prefetch));
 	TRY(set_draws(l, o));
 	TRY(make_slots(l));
 	loader_make_workers(l, decode_threads(o));
@@ -328,7 +361,6 @@ int loader_new(struct loader **out, struct dataset *d, const struct loader_optio
 	l->seed = o->seed;
 	l->rank = o->rank;
 	l->ranks = o->ranks ? o->ranks : 1;
-	l->nslots = (int)o->config->prefetch + 1;
 	rc = build(l, o);
 	if (rc < 0)
 		loader_free(l);

@@ -54,7 +54,7 @@ struct data_config {
 	struct ynode *shuffle;         /* NULL: false; see shuffle_parse */
 	bool keep_short_batch;         /* the last batch of an epoch may be short (default true) */
 	int64_t threads;               /* decode threads */
-	int64_t prefetch;              /* batches decoded ahead */
+	int64_t prefetch;              /* batches decoded ahead; 0: by their size */
 };
 extern const struct field data_fields[];
 

@@ -178,6 +178,33 @@ static void test_windows(void **state)
 	dataset_free(d);
 }
 
+/* Of small batches 16 are decoded ahead, in the same order; of a validation as many as it has. */
+static void test_ahead(void **state)
+{
+	struct dataset *d = fixture_open(files, 2);
+	struct loader *one = start_loader(d, NULL, true, 2, 2, 1);
+	struct loader *many = start_loader(d, NULL, true, 2, 2, 0);
+	struct loader *validation = start_loader(d, NULL, false, 2, 2, 0);
+	const struct batch *a, *b;
+	for (int i = 0; i < 60; i++) {
+		assert_int_equal(loader_next(one, &a), 0);
+		assert_int_equal(loader_next(many, &b), 0);
+		assert_int_equal(a->epoch, b->epoch);
+		assert_int_equal(a->index, b->index);
+		assert_true(a->n == b->n && batch_hash(a) == batch_hash(b));
+		if (i == 35) {
+			assert_int_equal(loader_seek(one, 3, 1), 0);
+			assert_int_equal(loader_seek(many, 3, 1), 0);
+		}
+	}
+	assert_int_equal(loader_memory(many), loader_memory(one) / 2 * 17);
+	assert_int_equal(loader_memory(validation), loader_memory(one) / 2 * (1 + (N + 1) / 2));
+	loader_free(validation);
+	loader_free(many);
+	loader_free(one);
+	dataset_free(d);
+}
+
 static const char *const sizes[] = { "test_loader_s.tmp.dlx", "test_loader_t.tmp.dlx",
 	"test_loader_u.tmp.dlx" };
 
@@ -750,6 +777,7 @@ int main(void)
 		cmocka_unit_test(test_glob_and_missing),
 		cmocka_unit_test(test_validation_order),
 		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_ahead),
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_training_order),
 		cmocka_unit_test(test_same_for_any_threads),
