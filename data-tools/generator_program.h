@@ -36,8 +36,8 @@ struct generator_options {
 	  .doc = "default: 1" },                                                                    \
 	{ "threads", 'j', OPTION_INT, GENERATOR_AT(threads), "N", .min = 1, .max = 1024,            \
 	  .doc = "made at a time; default: one for each processor" },                               \
-	{ "level", 'l', OPTION_INT, GENERATOR_AT(level), "N", .min = 1, .max = 19,                  \
-	  .doc = "zstd compression level; default: 3" },                                            \
+	{ "level", 'l', OPTION_INT, GENERATOR_AT(level), "N", .min = 0, .max = 19,                  \
+	  .doc = "zstd compression level; default: 3; 0: none" },                                   \
 	{ "quiet", 'q', OPTION_FLAG, GENERATOR_AT(quiet), .doc = "no summary at the end" },         \
 	{ "help", 'h', OPTION_FLAG, GENERATOR_AT(help), .doc = "this text" },                       \
 	{ "version", 0, OPTION_FLAG, GENERATOR_AT(version), .doc = "the version" },                 \

@@ -126,7 +126,7 @@ const char *record_info_fault(const struct record_info *i);
 struct record_writer;
 
 /* Starts a file under a temporary name. info: all but samples, sizes, statistics and counts;
- * copied. level: zstd's, 1 to 19. */
+ * copied. level: zstd's, 1 to 19; 0: all is stored as it is. */
 int record_create(struct record_writer **out, const char *path, const struct record_info *info,
                   int level);
 /* The same under the file's name and ".part", where what a killed writer left is kept for

@@ -242,11 +242,20 @@ static int rule_out(struct codec_writer *w, const uint8_t *raw, size_t n, size_t
 	return 0;
 }
 
+static const uint8_t *encode_plain(const uint8_t *raw, size_t n, struct record_chunk *c)
+{
+	c->codec = RECORD_RAW;
+	c->stored = n;
+	return raw;
+}
+
 const uint8_t *codec_encode(struct codec_writer *w, const uint8_t *raw, size_t n, size_t width,
                             struct record_chunk *c)
 {
 	struct ways ways = { .planes = width > 1, .whole = width == 1 || !w->set.planes_alone };
 	size_t planes = n;
+	if (w->set.level == 0)
+		return encode_plain(raw, n, c);
 	writer_reserve(w, n);
 	c->stored = n;
 	if (n >= SAMPLED && ways.planes && ways.whole && rule_out(w, raw, n, width, &ways) < 0)

@@ -21,7 +21,7 @@
 #define CODEC_MAX_EXPANSION 32768
 
 struct codec_settings {
-	int level, plane_level;          /* of zstd */
+	int level, plane_level;          /* of zstd; level 0: all is stored as it is */
 	int plane_match;                 /* least length of a match in a plane; 0: as zstd thinks */
 	int plane_hash;                  /* log2 of the places that matches in a plane are looked up
 	                                  * in; 0: as zstd thinks */

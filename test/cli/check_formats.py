@@ -2,6 +2,7 @@
 """check_formats.py DLX-CONVERT DIR: every source format and option of dlx-convert against NumPy. DIR holds what
 make_sources wrote; NumPy and IDX files are made here."""
 import gzip
+import os
 import struct
 import sys
 
@@ -126,3 +127,16 @@ for channels in 3, 300:
         same(source, convert("-i", source, "--input-layout", "first")[1], v)
         same(source, convert("-i", source, "--input-layout", "first", "--samples", "1")[1], v[1:])
     same("u4", convert("-i", "wide.npz:u4", "--input-layout", "first", "--dtype", "u8")[1], v[:, :1, :, :1000])
+
+# the same values at every level; level 0 compresses nothing
+smooth = np.round(np.sin(np.arange(2 * 3 * 512 * 512) / 999) * 100).reshape(2, 3, 512, 512)
+classes = (smooth[:, 0] > 0).astype("u1")
+np.savez(folder + "/levels.npz", x=smooth.astype("f4"), y=classes)
+size = {}
+for level in "0", "1", "3", "19":
+    text, a, b = convert("-i", "levels.npz:x", "-t", "levels.npz:y", "--input-layout", "first", "--level", level)
+    same("level " + level, a, smooth.astype("f4"))
+    same("labels of level " + level, b, classes)
+    size[level] = os.path.getsize(folder + "/out.dlx")
+if not size["0"] > smooth.size * 4 + classes.size > 4 * size["1"]:
+    sys.exit(f"bytes by level: {size}")

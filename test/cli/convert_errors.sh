@@ -45,10 +45,10 @@ expect 64 "unknown option '-x'" dlx-convert -x
 expect 64 "option '--samples' needs a value" dlx-convert --samples
 expect 64 "option '--help' takes no value" dlx-convert --help=3
 expect 64 "option '--output' has an empty value" dlx-convert $good --output=
-expect 64 "option '--level': '20' is no whole number from 1 to 19" dlx-convert $good -l20
+expect 64 "option '--level': '20' is no whole number from 0 to 19" dlx-convert $good -l20
 expect 64 "unexpected argument 'grid.h5'" dlx-convert $good grid.h5
 expect 64 "option '--level': 'best'" dlx-convert $good --level best
-expect 64 "1 to 19" dlx-convert $good --level 20
+expect 64 "0 to 19" dlx-convert $good --level 20
 expect 64 "there is no sample 4; the input has 4" dlx-convert $good --samples 1,4
 expect 64 "cannot read '1,,2'" dlx-convert $good --samples 1,,2
 expect 64 "cannot read '3-5'" dlx-convert $good --samples 3-5

@@ -447,6 +447,21 @@ static void test_fast_level(void **state)
 	mem_free(values);
 }
 
+/* At level 0 everything is stored as it is, even zeros. */
+static void test_no_compression(void **state)
+{
+	static const uint8_t zeros[4096];
+	struct record_chunk c = { .raw = sizeof zeros };
+	struct codec_writer w;
+	assert_int_equal(codec_writer_open(&w, 0), 0);
+	for (size_t width = 1; width <= 8; width *= 2) {
+		assert_ptr_equal(codec_encode(&w, zeros, sizeof zeros, width, &c), zeros);
+		assert_int_equal(c.codec, RECORD_RAW);
+		assert_int_equal(c.stored, sizeof zeros);
+	}
+	codec_writer_release(&w);
+}
+
 /* Of a chunk that is large enough for a sample, the way that a sample alone would not find: noise
  * that returns after a megabyte. The same bytes have the same code behind any other chunk. */
 static void test_sampled(void **state)
@@ -541,6 +556,7 @@ int main(void)
 		cmocka_unit_test(test_writer_refuses),
 		cmocka_unit_test(test_planes),
 		cmocka_unit_test(test_fast_level),
+		cmocka_unit_test(test_no_compression),
 		cmocka_unit_test(test_sampled),
 		cmocka_unit_test(test_false_planes),
 	};
