@@ -27,6 +27,7 @@ struct codec_settings {
 	                                  * in; 0: as zstd thinks */
 	size_t least_gain;               /* a frame has to save one of so many bytes */
 	bool fast;                       /* a plane that saves less than two of three is stored raw */
+	bool quick;                      /* what level 1 makes as small as `level` does is coded so */
 	bool planes_alone;               /* what has planes is not also tried as a whole, and a plane
 	                                  * that looks random not at all */
 };
@@ -35,7 +36,7 @@ struct codec_settings {
 
 struct codec_writer {
 	struct codec_settings set;
-	void *zstd, *zstd_plane;
+	void *zstd, *zstd_quick, *zstd_plane;
 	uint8_t *frame, *planes, *parts, *sample;
 	size_t room;                     /* raw bytes that they are large enough for */
 	uint32_t seen[CODEC_SEEN];       /* of windows of the chunk */
