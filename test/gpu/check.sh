@@ -28,6 +28,26 @@ expect 2 packed/check -t soon
 expect 77 packed/check -o results
 grep -q "device 'cuda'" out || fail "no word on why there is no GPU"
 
+# A library with code for several GPUs is carried with that for one.
+fat() { # KIND ARCH CODE; numbers in octal
+	printf "\\$1\\0\\0\\0\\040\\0\\0\\0\\010\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\$2\\0\\0\\0%s" "$3"
+}
+{
+	printf 'begin\120\355\125\272\001\0\020\0\240\0\0\0\0\0\0\0'
+	fat 2 120 code--80
+	fat 2 132 code--90
+	fat 1 132 text--90
+	fat 2 144 code-100
+	printf end
+} >libnccl.so.2
+expect 0 "$pack" -n libnccl.so.2:90 -b "$DLX_BUILD" packed
+[ "$(tr -d '\0' <packed/lib/libnccl.so.2 | grep -ao -e begin -e 'code-*[0-9]*' -e text -e end | tr '\n' ' ')" = 'begin code--90 end ' ] ||
+	fail "not the code for one GPU alone"
+[ "$(wc -c <packed/lib/libnccl.so.2)" -eq "$(wc -c <libnccl.so.2)" ] || fail "a library of another length"
+expect 1 "$pack" -n libnccl.so.2:70 -b "$DLX_BUILD" packed
+says err "has code for 80, 90, 100, not for 70"
+rm packed/lib/libnccl.so.2
+
 # Libraries inside the packages of a Python are found, and what of ours other programs have too is theirs.
 mkdir -p packages/nvidia/cudnn/lib python
 : >packages/nvidia/cudnn/lib/libcudnn.so.9
