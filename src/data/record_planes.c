@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The merge is on the way of every sample that is read, and the split of every one that is written.
- * Both use what every x86-64 has, and take 16 elements a step, at the rate of a copy. */
+ * The merge is loops that the compiler makes vectors of: with AVX-512 20 to 30 GB/s of four and two
+ * planes from memory, where SSE2's unpacking made 13 to 16. Of the split it makes slower ones than
+ * those here, which use what every x86-64 has and take 16 elements a step. */
 #include "data/record_planes.h"
+
+#include "base/simd.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>
-#endif
 
-/* The elements that the vectors leave. */
-static void merge_rest(uint8_t *raw, const uint8_t *const plane[PLANES_MOST], size_t from,
-                       size_t n, size_t width)
-{
-	for (size_t i = from; i < n; i++)
-		for (size_t k = 0; k < width; k++)
-			raw[i * width + k] = plane[k][i];
-}
-
-#ifdef __SSE2__
 static __m128i load(const uint8_t *p)
 {
 	return _mm_loadu_si128((const __m128i *)(const void *)p);
@@ -66,62 +59,6 @@ static size_t split_4(uint8_t *planes, const uint8_t *raw, size_t n)
 	}
 	return i;
 }
-
-static size_t merge_2(uint8_t *raw, const uint8_t *const plane[PLANES_MOST], size_t n)
-{
-	size_t i = 0;
-	for (; i + 16 <= n; i += 16) {
-		const __m128i a = load(plane[0] + i), b = load(plane[1] + i);
-
-		store(raw + 2 * i, _mm_unpacklo_epi8(a, b));
-		store(raw + 2 * i + 16, _mm_unpackhi_epi8(a, b));
-	}
-	return i;
-}
-
-/* Elements of 4 bytes, of planes k to k + 3, as four vectors. */
-static inline __attribute__((always_inline)) void
-merge_quarters(__m128i out[4], const uint8_t *const *plane, size_t i)
-{
-	const __m128i a = load(plane[0] + i), b = load(plane[1] + i), c = load(plane[2] + i),
-	              d = load(plane[3] + i);
-	const __m128i ab = _mm_unpacklo_epi8(a, b), cd = _mm_unpacklo_epi8(c, d),
-	              ab2 = _mm_unpackhi_epi8(a, b), cd2 = _mm_unpackhi_epi8(c, d);
-
-	out[0] = _mm_unpacklo_epi16(ab, cd);
-	out[1] = _mm_unpackhi_epi16(ab, cd);
-	out[2] = _mm_unpacklo_epi16(ab2, cd2);
-	out[3] = _mm_unpackhi_epi16(ab2, cd2);
-}
-
-static size_t merge_4(uint8_t *raw, const uint8_t *const plane[PLANES_MOST], size_t n)
-{
-	size_t i = 0;
-	for (; i + 16 <= n; i += 16) {
-		__m128i v[4];
-
-		merge_quarters(v, plane, i);
-		for (size_t k = 0; k < 4; k++)
-			store(raw + 4 * i + 16 * k, v[k]);
-	}
-	return i;
-}
-
-static size_t merge_8(uint8_t *raw, const uint8_t *const plane[PLANES_MOST], size_t n)
-{
-	size_t i = 0;
-	for (; i + 16 <= n; i += 16) {
-		__m128i low[4], high[4];
-
-		merge_quarters(low, plane, i);
-		merge_quarters(high, plane + 4, i);
-		for (size_t k = 0; k < 4; k++) {
-			store(raw + 8 * i + 32 * k, _mm_unpacklo_epi32(low[k], high[k]));
-			store(raw + 8 * i + 32 * k + 16, _mm_unpackhi_epi32(low[k], high[k]));
-		}
-	}
-	return i;
-}
 #endif
 
 void planes_split(uint8_t *planes, const uint8_t *raw, size_t n, size_t width)
@@ -136,13 +73,54 @@ void planes_split(uint8_t *planes, const uint8_t *raw, size_t n, size_t width)
 			planes[k * n + i] = raw[i * width + k];
 }
 
+/* Elements of a buffer that may be anything. */
+typedef uint16_t element_2 __attribute__((may_alias, aligned(1)));
+typedef uint32_t element_4 __attribute__((may_alias, aligned(1)));
+typedef uint64_t element_8 __attribute__((may_alias, aligned(1)));
+
+SIMD_CLONES static void merge_2(uint8_t *raw, const uint8_t *a, const uint8_t *b, size_t n)
+{
+	element_2 *to = (element_2 *)(void *)raw;
+	SIMD_LOOP
+	for (size_t i = 0; i < n; i++)
+		to[i] = (uint16_t)(a[i] | b[i] << 8);
+}
+
+SIMD_INLINE uint32_t quarters(const uint8_t *a, const uint8_t *b, const uint8_t *c,
+                              const uint8_t *d, size_t i)
+{
+	return a[i] | (uint32_t)b[i] << 8 | (uint32_t)c[i] << 16 | (uint32_t)d[i] << 24;
+}
+
+SIMD_CLONES static void merge_4(uint8_t *raw, const uint8_t *a, const uint8_t *b,
+                                const uint8_t *c, const uint8_t *d, size_t n)
+{
+	element_4 *to = (element_4 *)(void *)raw;
+	SIMD_LOOP
+	for (size_t i = 0; i < n; i++)
+		to[i] = quarters(a, b, c, d, i);
+}
+
+SIMD_CLONES static void merge_8(uint8_t *raw, const uint8_t *const plane[PLANES_MOST], size_t n)
+{
+	const uint8_t *a = plane[0], *b = plane[1], *c = plane[2], *d = plane[3],
+	              *e = plane[4], *f = plane[5], *g = plane[6], *h = plane[7];
+	element_8 *to = (element_8 *)(void *)raw;
+	SIMD_LOOP
+	for (size_t i = 0; i < n; i++)
+		to[i] = quarters(a, b, c, d, i) | (uint64_t)quarters(e, f, g, h, i) << 32;
+}
+
 void planes_merge(uint8_t *raw, const uint8_t *const plane[PLANES_MOST], size_t n, size_t width)
 {
-	size_t done = 0;
-
-#ifdef __SSE2__
-	done = width == 2 ? merge_2(raw, plane, n) : width == 4 ? merge_4(raw, plane, n)
-	       : width == 8 ? merge_8(raw, plane, n) : 0;
-#endif
-	merge_rest(raw, plane, done, n, width);
+	if (width == 2)
+		merge_2(raw, plane[0], plane[1], n);
+	else if (width == 4)
+		merge_4(raw, plane[0], plane[1], plane[2], plane[3], n);
+	else if (width == 8)
+		merge_8(raw, plane, n);
+	else
+		for (size_t i = 0; i < n; i++)
+			for (size_t k = 0; k < width; k++)
+				raw[i * width + k] = plane[k][i];
 }
