@@ -315,6 +315,10 @@ static const char *const grad_samples[] = {
 	"2x17x4x5; kernel: 3, stride: 2, pad_lo: 1, pad_hi: 1, input_size: [7, 9], count_padding: "
 	"false",
 	"1x3x3x4x3; kernel: [2, 3, 2], stride: [2, 1, 2], pad_hi: [1, 2, 0], input_size: [5, 4, 6]",
+	"2x24x4x4; kernel: 3, stride: 2, pad_lo: 1, pad_hi: 1, input_size: [8, 7], count_padding: "
+	"false",
+	"1x16x3x3x2; kernel: 3, stride: [1, 2, 2], input_size: [5, 7, 6]",
+	"1x16x3x5x6; kernel: 2, stride: 2, pad_lo: 1, input_size: [6, 9, 11]",
 	NULL
 };
 

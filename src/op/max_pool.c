@@ -463,6 +463,8 @@ static const char *const samples[] = {
 	"1x200x1x263:distinct; kernel: [1, 257], stride: 3",
 	"1x36x7x6:distinct; kernel: 3, stride: 2, pad_lo: 1, pad_hi: 1",
 	"1x8x5x6x7:distinct; kernel: 3, stride: 2, pad_lo: 1, pad_hi: 1",
+	"2x24x8x7:distinct; kernel: 3, stride: 2, pad_lo: 1, pad_hi: 1",
+	"1x16x4x7x6:distinct; kernel: 3, stride: [1, 2, 2]",
 	"1x728x3x4:distinct; kernel: 2",
 	NULL
 };
