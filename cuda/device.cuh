@@ -259,34 +259,45 @@ static inline dim3 rows_grid(int64_t rows, int64_t across, dim3 block)
 	return dim3((unsigned)x, (unsigned)(y < 1 ? 1 : y));
 }
 
-/* Adds K numbers of each thread up over the threads of a column (of equal threadIdx.x): those of a
- * warp by shuffles, the warps' sums in order. Calls take(k, sum) for each k, all of them in threads
- * of the column, so that what is done with the sums is shared among these. blockDim is of THREADS,
- * powers of two, and at most 32 wide. room: used once.
+/* Folds K numbers of each thread over the threads of a column (of equal threadIdx.x): those of a
+ * warp by shuffles, the results of the block's `warps` in order. Calls take(k, result) for each k,
+ * all of them in threads of the column, so that what is done with the results is shared among
+ * these. blockDim is of powers of two and at most 32 wide. room: used once.
  *
  * Two passes over shared memory and one barrier, where a tree over it has up to eight: at the end
  * of a chunk of rows these had cost as much as some ten of its rows. */
-template <typename T, int K, typename TAKE>
-static __device__ __forceinline__ void add_columns(T (&v)[K], T (*room)[THREADS], TAKE take)
+template <typename T, int K, int M, typename FOLD, typename TAKE>
+static __device__ __forceinline__ void fold_columns(T (&v)[K], T (*room)[M], int warps, FOLD fold,
+                                                    TAKE take)
 {
-	constexpr int WARPS = THREADS / 32;
 	const int t = (int)(threadIdx.y * blockDim.x + threadIdx.x), wide = (int)blockDim.x;
 	for (int by = wide; by < 32; by *= 2)
 #pragma unroll
 		for (int k = 0; k < K; k++)
-			v[k] += __shfl_xor_sync(0xffffffffu, v[k], by);
+			v[k] = fold(v[k], __shfl_xor_sync(0xffffffffu, v[k], by));
 	if (t % 32 < wide)
 #pragma unroll
 		for (int k = 0; k < K; k++)
 			room[k][t / 32 * wide + t % 32] = v[k];
 	__syncthreads();
 	for (int k = (int)threadIdx.y; k < K; k += (int)blockDim.y) {
-		T sum = room[k][threadIdx.x];
+		T all = room[k][threadIdx.x];
 #pragma unroll
-		for (int w = 1; w < WARPS; w++)
-			sum += room[k][w * wide + (int)threadIdx.x];
-		take(k, sum);
+		for (int w = 1; w < warps; w++)
+			all = fold(all, room[k][w * wide + (int)threadIdx.x]);
+		take(k, all);
 	}
+}
+
+struct plus {
+	template <typename T> __device__ __forceinline__ T operator()(T a, T b) const { return a + b; }
+};
+
+/* Sums, by a block of THREADS. */
+template <typename T, int K, typename TAKE>
+static __device__ __forceinline__ void add_columns(T (&v)[K], T (*room)[THREADS], TAKE take)
+{
+	fold_columns(v, room, THREADS / 32, plus(), take);
 }
 
 /* The same, for a thread that wants all K sums: valid for threadIdx.y 0. */

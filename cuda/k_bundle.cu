@@ -4,7 +4,7 @@
  * elements of one. Each thread has four elements under way at a time, which keeps enough bytes in
  * flight to come near the speed of a copy. Reductions give one number a block, which are added in
  * order. */
-#include "cuda/device.cuh"
+#include "cuda/join.cuh"
 
 constexpr int UNDER_WAY = 4;
 
@@ -456,22 +456,14 @@ __global__ void bundle_parts(rows<N> a, const float *scale, double *part)
 }
 
 /* All parts, by one block. */
-template <int KIND>
-__global__ void join_all(int64_t n, const double *part, float *out)
+template <int KIND> __global__ void __launch_bounds__(JOINERS, 1)
+join_all(int64_t n, const double *part, float *out)
 {
 	BEGIN_KERNEL();
-	__shared__ double room[THREADS];
-	double s = 0;
-	for (int64_t i = threadIdx.x; i < n; i += THREADS)
-		s = joined<KIND>(part[i], s);
-	room[threadIdx.x] = s;
-	for (int m = THREADS / 2; m > 0; m /= 2) {
-		__syncthreads();
-		if ((int)threadIdx.x < m)
-			room[threadIdx.x] = joined<KIND>(room[threadIdx.x], room[threadIdx.x + m]);
-	}
-	if (threadIdx.x == 0)
-		*out = (float)room[0];
+	const double all = joined_parts(0.0, column<double>{ part, n, 1 },
+	                                [](double a, double b) { return joined<KIND>(a, b); });
+	if (threadIdx.y == 0)
+		*out = (float)all;
 }
 
 /* ||a|| and ||b|| of each tensor of the table: a warp each. A thread each took 74 us on an H100,
@@ -525,9 +517,9 @@ int k_bundle_parts(void *stream, enum k_bundle_kind kind, const struct k_table *
 int k_bundle_join(void *stream, enum k_bundle_kind kind, int64_t n, const double *part, float *out)
 {
 	if (kind == K_MAX_ABS)
-		LAUNCH(join_all<K_MAX_ABS>, 1, THREADS, 0, stream, n, part, out);
+		LAUNCH_JOIN(join_all<K_MAX_ABS>, 1, n, stream, n, part, out);
 	else
-		LAUNCH(join_all<K_SQUARES>, 1, THREADS, 0, stream, n, part, out);
+		LAUNCH_JOIN(join_all<K_SQUARES>, 1, n, stream, n, part, out);
 	return cudaGetLastError();
 }
 

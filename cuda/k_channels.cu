@@ -3,7 +3,7 @@
  * Work per channel on channels-last tensors: rows of neighbouring channels. Sums over rows go in
  * two stages, chunks of rows first, then the chunks in their order, so that the bits depend on the
  * shape alone. */
-#include "cuda/device.cuh"
+#include "cuda/join.cuh"
 
 constexpr int BLOCKS = 1024;             /* about, of a first stage */
 constexpr int64_t CHUNKS = 256;          /* at most */
@@ -65,19 +65,14 @@ sum_chunks(int64_t rows, int64_t c, k_rows x, int64_t each, float *part)
 		part[blockIdx.y * c + j + i] = sum[i];
 }
 
-/* A block for few channels, whose threads mostly go down the chunks. */
-__global__ void sum_parts(int64_t chunks, int64_t c, const float *part, float *sum)
+__global__ void __launch_bounds__(JOINERS, 1)
+sum_parts(int64_t chunks, int64_t c, const float *part, float *sum)
 {
 	BEGIN_KERNEL();
-	__shared__ double room[1][THREADS];
 	const int64_t j = first_channel<1>();
-	double s[1] = { 0 };
-#pragma unroll 4
-	for (int64_t i = threadIdx.y; i < (j < c ? chunks : 0); i += blockDim.y)
-		s[0] += part[i * c + j];
-	column_sums(s, room);
+	const double s = sum_of_parts(column<float>{ part + j, j < c ? chunks : 0, c });
 	if (threadIdx.y == 0 && j < c)
-		sum[j] = (float)s[0];
+		sum[j] = (float)s;
 }
 
 template <typename T> static void sum_rows(void *stream, int64_t rows, int64_t c, const k_rows &x,
@@ -96,11 +91,10 @@ int k_channel_sum(void *stream, int type, int64_t rows, int64_t c, int64_t strid
 {
 	const chunking k = chunks_of(rows, c);
 	const k_rows from = { (void *)x, stride };
-	const dim3 block(8, THREADS / 8);
 	if (c == 0)
 		return 0;
 	if (rows)
 		FLOAT_TYPES(type, T, sum_rows<T>(stream, rows, c, from, k, (float *)ws))
-	LAUNCH(sum_parts, blocks_for(c, block.x), block, 0, stream, k.n, c, (const float *)ws, sum);
+	LAUNCH_JOIN(sum_parts, c, k.n, stream, k.n, c, (const float *)ws, sum);
 	return cudaGetLastError();
 }

@@ -20,6 +20,7 @@
  * moved at 1.4 TB/s for the result and the gradient to the input, and at 0.87 for that to the
  * weights. */
 #include "cuda/depthwise.h"
+#include "cuda/join.cuh"
 #include "cuda/wide.cuh"
 
 constexpr int TAPS = 9, RUN = 4;
@@ -347,19 +348,14 @@ depthwise_gradient(k_depthwise g, columns a, float *part)
 		part[((int64_t)blockIdx.y * TAPS + e / N) * g.c + c + e % N] = sum[e];
 }
 
-/* A block for few weights, whose threads mostly go down the parts. */
-__global__ void depthwise_join(int64_t c, int64_t parts, const float *part, int to, void *w)
+__global__ void __launch_bounds__(JOINERS, 1)
+depthwise_join(int64_t c, int64_t parts, const float *part, int to, void *w)
 {
 	BEGIN_KERNEL();
-	__shared__ double room[1][THREADS];
 	const int64_t j = first_channel<1>();
-	double s[1] = { 0 };
-#pragma unroll 4
-	for (int64_t i = threadIdx.y; i < (j < TAPS * c ? parts : 0); i += blockDim.y)
-		s[0] += part[i * TAPS * c + j];
-	column_sums(s, room);
+	const double s = sum_of_parts(column<float>{ part + j, j < TAPS * c ? parts : 0, TAPS * c });
 	if (threadIdx.y == 0 && j < TAPS * c)
-		store_as(to, w, j % c * TAPS + j / c, (float)s[0]);
+		store_as(to, w, j % c * TAPS + j / c, (float)s);
 }
 
 template <typename T>
@@ -383,7 +379,6 @@ int k_depthwise_grad_weight(void *stream, const struct k_depthwise *g, int to, v
 	const columns a = columns_of(*g);
 	const bool tiles = k_depthwise_tiles(g, NULL);
 	const int64_t parts = tiles ? k_depthwise_tile_parts(g) : a.parts;
-	const dim3 block(8, THREADS / 8);
 	int failed = 0;
 	if (g->c == 0)
 		return 0;
@@ -393,7 +388,6 @@ int k_depthwise_grad_weight(void *stream, const struct k_depthwise *g, int to, v
 		FLOAT_TYPES(g->type, T, failed = weigh<T>(stream, *g, a, (float *)ws))
 	if (failed)
 		return failed;
-	LAUNCH(depthwise_join, blocks_for(TAPS * g->c, block.x), block, 0, stream, g->c, parts,
-	       (const float *)ws, to, w);
+	LAUNCH_JOIN(depthwise_join, TAPS * g->c, parts, stream, g->c, parts, (const float *)ws, to, w);
 	return cudaGetLastError();
 }

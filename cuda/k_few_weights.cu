@@ -26,6 +26,7 @@
 #include <type_traits>
 
 #include "cuda/few.cuh"
+#include "cuda/join.cuh"
 
 constexpr int HALF = 1280, SECOND = 1288;   /* pixels; the second ones lie 64 bytes on */
 constexpr int ROOM = SECOND + HALF, DEPTH = 4;
@@ -294,17 +295,12 @@ static __device__ __forceinline__ float rounded_as(int type, float v)
 	       as_float(from_float<__nv_bfloat16>(v));
 }
 
-/* A block for few weights, whose threads mostly go down the parts. */
-__global__ void few_join(k_few g, few_roles r, const float *part, int to, void *w, float *bias)
+__global__ void __launch_bounds__(JOINERS, 1)
+few_join(k_few g, few_roles r, const float *part, int to, void *w, float *bias)
 {
 	BEGIN_KERNEL();
-	__shared__ double room[1][THREADS];
 	const int i = (int)first_channel<1>(), all = r.all * role_floats(r.each);
-	double s[1] = { 0 };
-#pragma unroll 4
-	for (int q = threadIdx.y; q < (i < all ? r.parts : 0); q += blockDim.y)
-		s[0] += part[(int64_t)q * all + i];
-	column_sums(s, room);
+	const float s = (float)sum_of_parts(column<float>{ part + i, i < all ? r.parts : 0, all });
 	if (threadIdx.y || i >= all)
 		return;
 	const int lane = i % 32, e = i / 32 % 4, j = i / 128 % 4, product = i / 512,
@@ -316,9 +312,9 @@ __global__ void few_join(k_few g, few_roles r, const float *part, int to, void *
 	if (tap < g.kernel[2] && row % 4 < g.few)
 		store_as(to, w, g.w_first + channel * g.w_many +
 		         (taps / r.quads * g.kernel[2] + tap) * g.w_tap + row % 4 * g.w_few,
-		         rounded_as(g.type, (float)s[0]));
+		         rounded_as(g.type, s));
 	else if (bias && taps == 0 && row == r.free)
-		bias[channel] = (float)s[0];
+		bias[channel] = s;
 }
 
 #define LAUNCH_EACH(each) \
@@ -345,11 +341,10 @@ int k_few_weights(void *stream, const struct k_few *g, int to, void *w, float *b
 		return cudaErrorInvalidValue;
 	const few_tile a = tile_of(*g, room_of(*g));
 	const few_roles r = roles_of(*g, a);
-	const dim3 block(8, THREADS / 8);
 	HALF_TYPES(g->type, T,
 	           const int failed = make<T>(stream, *g, a, r, bias != NULL, (float *)ws);
 	           if (failed) return failed)
-	LAUNCH(few_join, blocks_for(r.all * role_floats(r.each), block.x), block, 0, stream, *g, r,
-	       (const float *)ws, to, w, bias);
+	LAUNCH_JOIN(few_join, r.all * role_floats(r.each), r.parts, stream, *g, r, (const float *)ws,
+	            to, w, bias);
 	return cudaGetLastError();
 }

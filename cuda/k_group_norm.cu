@@ -4,7 +4,7 @@
  * for the mean, for the deviation and for the result; sums are in double, by a tree. The gradients
  * of gamma and beta are sums over rows, in two stages, so that the bits depend on the shape
  * alone. */
-#include "cuda/device.cuh"
+#include "cuda/join.cuh"
 
 /* The sum of v over the threads of the block, for all of them. */
 static __device__ double block_sum(double v, double *room)
@@ -110,22 +110,18 @@ template <typename T> __global__ void sum_channels(k_group_norm n, const T *x, c
 	part[((int64_t)blockIdx.y * 2 + 1) * n.c + j] = sum[1];
 }
 
-__global__ void join_channels(int64_t parts, int64_t c, const float *part, float *dgamma,
-                              float *dbeta)
+__global__ void __launch_bounds__(JOINERS, 1)
+join_channels(int64_t parts, int64_t c, const float *part, float *dgamma, float *dbeta)
 {
 	BEGIN_KERNEL();
-	__shared__ double room[1][THREADS];
 	const int64_t j = first_channel<1>();
-	double sum[1] = { 0 };
-	for (int64_t i = threadIdx.y; i < (j < 2 * c ? parts : 0); i += blockDim.y)
-		sum[0] += part[i * 2 * c + j];
-	column_sums(sum, room);
+	const float sum = (float)sum_of_parts(column<float>{ part + j, j < 2 * c ? parts : 0, 2 * c });
 	if (threadIdx.y || j >= 2 * c)
 		return;
 	if (j < c && dbeta)
-		dbeta[j] = (float)sum[0];
+		dbeta[j] = sum;
 	if (j >= c && dgamma)
-		dgamma[j - c] = (float)sum[0];
+		dgamma[j - c] = sum;
 }
 
 /* --- launchers --- */
@@ -166,15 +162,14 @@ int k_group_norm_backward(void *stream, const struct k_group_norm *n, const void
                           float *dgamma, float *dbeta, void *ws)
 {
 	const unsigned sets = (unsigned)(n->samples * n->across);
-	const dim3 block = channel_block(n->c), grid = sums_grid(n->samples * n->rows, n->c),
-	           join = channel_block(2 * n->c);
+	const dim3 block = channel_block(n->c), grid = sums_grid(n->samples * n->rows, n->c);
 	if (sets == 0)
 		return 0;
 	if (dgamma || dbeta) {
 		FLOAT_TYPES(n->type, T, LAUNCH(sum_channels<T>, grid, block, 0, stream, *n, (const T *)x,
 		                               (const T *)dy, mean, rstd, (float *)ws))
-		LAUNCH(join_channels, dim3((unsigned)((2 * n->c + join.x - 1) / join.x)), join, 0, stream,
-		       (int64_t)grid.y, n->c, (const float *)ws, dgamma, dbeta);
+		LAUNCH_JOIN(join_channels, 2 * n->c, grid.y, stream, (int64_t)grid.y, n->c,
+		            (const float *)ws, dgamma, dbeta);
 	}
 	FLOAT_TYPES(n->type, T, LAUNCH(gradient<T>, dim3(sets), dim3(threads_for(n->rows * n->width)),
 	                               0, stream, *n, (const T *)x, (const T *)dy, mean, rstd, gamma,

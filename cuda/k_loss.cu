@@ -4,6 +4,7 @@
  * work, many a warp's. Sums are taken by a number of blocks that follows from the shape, each in a
  * fixed order, then by one block over what they left. Labels that are no class are counted, and the
  * first of them is written where the host looks after the step. */
+#include "cuda/join.cuh"
 #include "cuda/loss.cuh"
 
 int64_t k_loss_workspace(void)
@@ -374,15 +375,12 @@ __global__ void error_parts(k_error c, const T *x, const float *t, double *parts
 		parts[blockIdx.x] = sum;
 }
 
-__global__ void join_error(int blocks, const double *parts, int64_t n, float *mean, float *weight)
+__global__ void __launch_bounds__(JOINERS, 1)
+join_error(int blocks, const double *parts, int64_t n, float *mean, float *weight)
 {
 	BEGIN_KERNEL();
-	__shared__ double room[THREADS];
-	double sum = 0;
-	for (int i = threadIdx.x; i < blocks; i += THREADS)
-		sum += parts[i];
-	sum = tree_sum(sum, room);
-	if (threadIdx.x)
+	const double sum = sum_of_parts(column<double>{ parts, blocks, 1 });
+	if (threadIdx.y)
 		return;
 	*mean = (float)(sum / (double)n);
 	if (weight)
@@ -395,7 +393,7 @@ int k_pointwise_error(void *stream, int type, const struct k_error *c, const voi
 	const int blocks = blocks_of(c->n, THREADS * 4);
 	FLOAT_TYPES(type, T, LAUNCH(error_parts<T>, blocks, THREADS, 0, stream, *c, (const T *)x, t,
 	                            (double *)ws))
-	LAUNCH(join_error, 1, THREADS, 0, stream, blocks, (const double *)ws, c->n, mean, weight);
+	LAUNCH_JOIN(join_error, 1, blocks, stream, blocks, (const double *)ws, c->n, mean, weight);
 	return cudaGetLastError();
 }
 

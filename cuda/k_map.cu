@@ -60,7 +60,6 @@ struct silu_back {
 struct elu_back { float a;
 	__device__ float operator()(float y, float dy) const { return y < 0 ? (y + a) * dy : dy; } };
 
-struct plus { __device__ float operator()(float x, float y) const { return x + y; } };
 struct minus { __device__ float operator()(float x, float y) const { return x - y; } };
 struct times { __device__ float operator()(float x, float y) const { return x * y; } };
 struct over { __device__ float operator()(float x, float y) const { return x / y; } };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Sums of metrics by channel. A block has a channel and some of its points, as many blocks as
- * follow from the shape; one block a channel then adds what they left, in order. Blocks of
+ * follow from the shape; another kernel then adds what they left, in order. Blocks of
  * neighbouring channels read the same lines of memory at about the same time. */
-#include "cuda/device.cuh"
+#include "cuda/join.cuh"
 
 constexpr int PIECES = 64;               /* blocks of a channel, at most */
 constexpr int ERRORS = 7, FLAGS = 4;
@@ -81,16 +81,16 @@ __global__ void channel_parts(k_channel_sums s, const T *x, const float *t, doub
 }
 
 /* n sums of each of the parts of a channel. */
-__global__ void join_parts(int64_t channels, int pieces, int n, const double *parts, double *out)
+__global__ void __launch_bounds__(JOINERS, 1)
+join_channels(int64_t channels, int pieces, int n, const double *parts, double *out)
 {
 	BEGIN_KERNEL();
-	const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-	if (i >= channels * n)
-		return;
-	double sum = 0;
-	for (int p = 0; p < pieces; p++)
-		sum += parts[(i / n * pieces + p) * n + i % n];
-	out[i] = sum;
+	const int64_t i = first_channel<1>();
+	const column<double> of = { parts + i / n * pieces * n + i % n,
+		i < channels * n ? pieces : 0, n };
+	const double sum = sum_of_parts(of);
+	if (threadIdx.y == 0 && i < channels * n)
+		out[i] = sum;
 }
 
 template <typename F> static int sums(void *stream, int type, const k_channel_sums *s,
@@ -100,8 +100,8 @@ template <typename F> static int sums(void *stream, int type, const k_channel_su
 	const dim3 grid((unsigned)s->channels, (unsigned)pieces);
 	FLOAT_TYPES(type, T, LAUNCH((channel_parts<T, F>), grid, THREADS, 0, stream, *s, (const T *)x,
 	                            t, (double *)ws))
-	LAUNCH(join_parts, blocks_for(s->channels * F::N, THREADS), THREADS, 0, stream, s->channels,
-	       pieces, F::N, (const double *)ws, out);
+	LAUNCH_JOIN(join_channels, s->channels * F::N, pieces, stream, s->channels, pieces, F::N,
+	            (const double *)ws, out);
 	return cudaGetLastError();
 }
 

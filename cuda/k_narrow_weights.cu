@@ -18,6 +18,7 @@
  * a step of 2 samples in bf16 6.8 ms, where cuDNN and its copies of windows take 21.9 (6.7 were
  * predicted); 'dense_8.1.conv' (2 x 224 x 768 x 1152, 634 GFLOP) 1.42 instead of 3.55, which is 446
  * TFLOP/s, and cosmoflow's conv2 (464 GFLOP) 1.39 instead of 2.67. */
+#include "cuda/join.cuh"
 #include "cuda/mma.cuh"
 #include "cuda/narrow_weights.h"
 
@@ -258,21 +259,19 @@ narrow_weights(k_narrow_weights g, cut c, float *part)
 }
 
 /* The sum over parts of n weights each, of which a thread has ABREAST. */
-__global__ void narrow_weights_join(int64_t n, int parts, const float *part, int to, void *w)
+__global__ void __launch_bounds__(JOINERS, 1)
+narrow_weights_join(int64_t n, int parts, const float *part, int to, void *w)
 {
 	BEGIN_KERNEL();
-	__shared__ float room[ABREAST][THREADS];
 	const int64_t j = first_channel<ABREAST>();
 	float sum[ABREAST] = { 0 };
-#pragma unroll 4
-	for (int p = (int)threadIdx.y; p < (j < n ? parts : 0); p += (int)blockDim.y) {
-		const float4 v = *(const float4 *)(part + p * n + j);
-		sum[0] += v.x;
-		sum[1] += v.y;
-		sum[2] += v.z;
-		sum[3] += v.w;
-	}
-	column_sums(sum, room);
+	const column<float4> all = { (const float4 *)(part + j), j < n ? parts : 0, n / ABREAST };
+	join_parts<1>(sum, all, plus(), [&](int64_t, const float4 (&v)[1]) {
+		sum[0] += v[0].x;
+		sum[1] += v[0].y;
+		sum[2] += v[0].z;
+		sum[3] += v[0].w;
+	});
 	if (threadIdx.y == 0 && j < n)
 #pragma unroll
 		for (int e = 0; e < ABREAST; e++)
@@ -329,7 +328,7 @@ int k_narrow_weights_run(void *stream, const struct k_narrow_weights *g, int to,
 			       (float *)ws);
 		return c.parts;
 	});
-	LAUNCH(narrow_weights_join, dim3(blocks_for(n, 32 * ABREAST)), dim3(32, THREADS / 32), 0,
-	       stream, n, parts, (const float *)ws, to, w);
+	LAUNCH_JOIN(narrow_weights_join, n / ABREAST, parts, stream, n, parts, (const float *)ws, to,
+	            w);
 	return cudaGetLastError();
 }

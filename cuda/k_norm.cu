@@ -96,23 +96,20 @@ static __device__ void tell(const statistics_out &o, int64_t j, double mean, dou
 /* Writes into message, where that is not NULL. The chunks' sums are moved to one shift, the first
  * chunk's, and added in float64: its mean is as near as a few rows of the tensor are to the mean of
  * all, which costs nothing in 53 bits, and the chunks are read once. */
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(JOINERS, 1)
 statistics_join(int64_t rows, int64_t c, chunking k, const float *part, statistics_out o,
                 const float *share, double *message)
 {
 	BEGIN_KERNEL();
-	__shared__ double room[2][THREADS];
 	const int64_t j = first_channel<1>();
 	double s[2] = { 0 };
 	const double origin = j < c ? part[j] : 0.0f;
-#pragma unroll 8
-	for (int64_t i = threadIdx.y; i < (j < c ? k.n : 0); i += blockDim.y) {
-		const float *p = part + i * 3 * c + j;
-		const double n = (double)rows_of(i, k), s1 = p[c], d = p[0] - origin;
+	const column<float> parts = { part + j, j < c ? k.n : 0, 3 * c, c };
+	join_parts<3>(s, parts, plus(), [&](int64_t i, const float (&p)[3]) {
+		const double n = (double)rows_of(i, k), s1 = p[1], d = p[0] - origin;
 		s[0] += s1 + n * d;
-		s[1] += p[2 * c] + d * (2 * s1 + n * d);
-	}
-	column_sums(s, room);
+		s[1] += p[2] + d * (2 * s1 + n * d);
+	});
 	if (threadIdx.y || j >= c)
 		return;
 	const double away = s[0] / (double)rows, mean = origin + away, m2 = s[1] - s[0] * away;
@@ -263,8 +260,8 @@ static int statistics(cudaStream_t stream, const k_norm *n, const float *share, 
 	float *part = (float *)ws + 4 * n->c;
 	FLOAT_TYPES(n->type, T, k = chunks_of(n->rows, n->c, sizeof(T));
 	            sum_chunks<T>(stream, n, k, part))
-	LAUNCH(statistics_join, across_grid(n->c, join_block()), join_block(), 0, stream, n->rows, n->c,
-	       k, (const float *)part, out_of(n, ws), share, message);
+	LAUNCH_JOIN(statistics_join, n->c, k.n, stream, n->rows, n->c, k, (const float *)part,
+	            out_of(n, ws), share, message);
 	return cudaGetLastError();
 }
 

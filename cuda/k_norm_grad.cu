@@ -181,20 +181,18 @@ static __device__ void corrections(const k_norm_grad &g, int64_t j, double s1, d
 
 /* dgamma and dbeta; and the corrections, or where message
  * is not NULL what they are made of, into that. */
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(JOINERS, 1)
 gradient_join(k_norm_grad g, int64_t chunks, const float *part, float *k1, float *k2,
               const float *share, double *message)
 {
 	BEGIN_KERNEL();
-	__shared__ double room[2][THREADS];
 	const int64_t j = first_channel<1>();
 	double s[2] = { 0 };
-#pragma unroll 8
-	for (int64_t i = threadIdx.y; i < (j < g.c ? chunks : 0); i += blockDim.y) {
-		s[0] += part[i * 2 * g.c + j];
-		s[1] += part[(i * 2 + 1) * g.c + j];
-	}
-	column_sums(s, room);
+	const column<float> parts = { part + j, j < g.c ? chunks : 0, 2 * g.c, g.c };
+	join_parts<2>(s, parts, plus(), [&](int64_t, const float (&p)[2]) {
+		s[0] += p[0];
+		s[1] += p[1];
+	});
 	if (threadIdx.y || j >= g.c)
 		return;
 	const double s1 = s[0], s2 = s[1];
@@ -308,8 +306,8 @@ static int gradient_sums(cudaStream_t stream, const k_norm_grad &g, const float 
 	float *k1 = (float *)ws, *k2 = k1 + g.c, *part = k1 + 4 * g.c;
 	FLOAT_TYPES(g.type, T, k = chunks_of(g.rows, g.c, sizeof(T));
 	            sum_gradient_chunks<T>(stream, g, k, part))
-	LAUNCH(gradient_join, across_grid(g.c, join_block()), join_block(), 0, stream, g, k.n,
-	       (const float *)part, k1, k2, share, message);
+	LAUNCH_JOIN(gradient_join, g.c, k.n, stream, g, k.n, (const float *)part, k1, k2, share,
+	            message);
 	return cudaGetLastError();
 }
 

@@ -9,7 +9,7 @@
  * Where what is summed is one level, as for gradients of biases, a thread has AHEAD packs on their
  * way. Prediction, not measured: deeplabv3+ sums 1.2 GB a step of two samples so, 0.3 ms at 4.3
  * TB/s; with one load of 2 bytes a thread it was thought to take 1.6 ms. */
-#include "cuda/device.cuh"
+#include "cuda/join.cuh"
 
 constexpr int BLOCKS = 1024;             /* about, of a first stage */
 constexpr int64_t PART = 2048;           /* elements of a column in a part, at least */
@@ -61,37 +61,37 @@ static __device__ __forceinline__ double larger(double a, double b)
 	return a > b || a != a ? a : b;
 }
 
-static __device__ __forceinline__ double fold(int max, double a, double b)
-{
-	return max ? larger(a, b) : a + b;
-}
+struct fold {
+	int max;
+	__device__ __forceinline__ double operator()(double a, double b) const
+	{
+		return max ? larger(a, b) : a + b;
+	}
+};
 
 template <typename T> __global__ void reduce_parts(k_reduce r, int64_t runs, int64_t parts,
                                                    const T *x, double *part, int to, void *y)
 {
 	BEGIN_KERNEL();
-	__shared__ double room[THREADS];
+	__shared__ double room[1][THREADS];
 	const int64_t task = blockIdx.x, p = blockIdx.y, run = task % runs;
 	const int64_t j = run * blockDim.x + threadIdx.x, lo = r.summed.count * p / parts,
 	              hi = r.summed.count * (p + 1) / parts;
 	int64_t kx, ky, sx, sy;
-	double acc = r.max ? -INFINITY : 0.0;
+	double acc[1] = { r.max ? -INFINITY : 0.0 };
+	const fold with = { r.max };
 	nest_at(r.kept, task / runs, &kx, &ky);
 	if (j < r.columns)
 		for (int64_t i = lo + threadIdx.y; i < hi; i += blockDim.y) {
 			nest_at(r.summed, i, &sx, &sy);
-			acc = fold(r.max, (double)as_float(x[kx + sx + j]), acc);
+			acc[0] = with((double)as_float(x[kx + sx + j]), acc[0]);
 		}
-	room[threadIdx.y * blockDim.x + threadIdx.x] = acc;
-	__syncthreads();
-	if (threadIdx.y || j >= r.columns)
-		return;
-	for (unsigned i = 1; i < blockDim.y; i++)
-		acc = fold(r.max, room[i * blockDim.x + threadIdx.x], acc);
-	if (part)
-		part[(p * r.kept.count + task / runs) * r.columns + j] = acc;
-	else
-		store_as(to, y, ky + j * r.column_y, (float)(acc * r.factor));
+	fold_columns(acc, room, THREADS / 32, with, [&](int, double all) {
+		if (j < r.columns && part)
+			part[(p * r.kept.count + task / runs) * r.columns + j] = all;
+		else if (j < r.columns)
+			store_as(to, y, ky + j * r.column_y, (float)(all * r.factor));
+	});
 }
 
 /* The same of one level, N columns a thread. */
@@ -106,6 +106,7 @@ template <typename T, int N> __global__ void reduce_rows(k_reduce r, int64_t run
 	int64_t kx, ky;
 	several<T, N> got[AHEAD];
 	double acc[N];
+	const fold with = { r.max };
 	nest_at(r.kept, task / runs, &kx, &ky);
 	const k_rows rows = { (void *)(x + kx), r.summed.n ? r.summed.x[0] : 0 };
 #pragma unroll
@@ -119,39 +120,29 @@ template <typename T, int N> __global__ void reduce_rows(k_reduce r, int64_t run
 				break;
 #pragma unroll
 			for (int k = 0; k < N; k++)
-				acc[k] = fold(r.max, (double)got[u].at(k), acc[k]);
+				acc[k] = with((double)got[u].at(k), acc[k]);
 		}
 	}
-#pragma unroll
-	for (int k = 0; k < N; k++)
-		room[k][threadIdx.y * blockDim.x + threadIdx.x] = acc[k];
-	__syncthreads();
-	if (threadIdx.y || j >= r.columns)
-		return;
-#pragma unroll
-	for (int k = 0; k < N; k++) {
-		for (unsigned i = 1; i < blockDim.y; i++)
-			acc[k] = fold(r.max, room[k][i * blockDim.x + threadIdx.x], acc[k]);
-		if (part)
-			part[(p * r.kept.count + task / runs) * r.columns + j + k] = acc[k];
-		else
-			store_as(to, y, ky + (j + k) * r.column_y, (float)(acc[k] * r.factor));
-	}
+	fold_columns(acc, room, THREADS / 32, with, [&](int k, double all) {
+		if (j < r.columns && part)
+			part[(p * r.kept.count + task / runs) * r.columns + j + k] = all;
+		else if (j < r.columns)
+			store_as(to, y, ky + (j + k) * r.column_y, (float)(all * r.factor));
+	});
 }
 
-__global__ void reduce_join(k_reduce r, int64_t parts, const double *part, int to, void *y)
+__global__ void __launch_bounds__(JOINERS, 1)
+reduce_join(k_reduce r, int64_t parts, const double *part, int to, void *y)
 {
 	BEGIN_KERNEL();
-	const int64_t n = r.kept.count * r.columns, i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+	const int64_t n = r.kept.count * r.columns, i = first_channel<1>();
 	int64_t kx, ky;
-	if (i >= n)
+	const column<double> of = { part + i, i < n ? parts : 0, n };
+	const double all = joined_parts(r.max ? -INFINITY : 0.0, of, fold{ r.max });
+	if (threadIdx.y || i >= n)
 		return;
-	double acc = part[i];
-#pragma unroll 8
-	for (int64_t p = 1; p < parts; p++)
-		acc = fold(r.max, part[p * n + i], acc);
 	nest_at(r.kept, i / r.columns, &kx, &ky);
-	store_as(to, y, ky + i % r.columns * r.column_y, (float)(acc * r.factor));
+	store_as(to, y, ky + i % r.columns * r.column_y, (float)(all * r.factor));
 }
 
 /* Whether packs of columns are aligned, wherever they are. */
@@ -187,8 +178,8 @@ int k_reduce_run(void *stream, int type, int to, const struct k_reduce *r, const
 		return 0;
 	FLOAT_TYPES(type, T, reduce_as<T>(stream, r, s, to, x, part, y))
 	if (part)
-		LAUNCH(reduce_join, blocks_for(r->kept.count * r->columns, THREADS), THREADS, 0, stream, *r,
-		       s.parts, (const double *)part, to, y);
+		LAUNCH_JOIN(reduce_join, r->kept.count * r->columns, s.parts, stream, *r, s.parts,
+		            (const double *)part, to, y);
 	return cudaGetLastError();
 }
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Shared by batch normalisation and its gradients: how rows are cut into chunks and the chunks'
- * sums joined, and the layout of a rank's message. */
+ * Shared by batch normalisation and its gradients: how rows are cut into chunks, and the layout of
+ * a rank's message. */
 #ifndef DLX_CUDA_NORM_CUH
 #define DLX_CUDA_NORM_CUH
 
 #include <type_traits>
 
+#include "cuda/join.cuh"
 #include "cuda/wide.cuh"
 
 #ifdef DLX_CUDA_EMULATED
@@ -129,13 +130,6 @@ static dim3 wave_grid(int64_t rows, int64_t across, dim3 block)
 static dim3 across_grid(int64_t across, dim3 block, int64_t rows = 1)
 {
 	return dim3((unsigned)((across + block.x - 1) / block.x), (unsigned)rows);
-}
-
-/* Chunks are joined by few blocks, whose threads mostly go down
- * the chunks; eight channels are a sector of memory. */
-static dim3 join_block()
-{
-	return dim3(8, THREADS / 8);
 }
 
 /* A rank's batch that does not count has this weight. */
