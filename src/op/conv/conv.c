@@ -249,35 +249,38 @@ static int64_t reach(const struct conv_geom *c, int64_t p, int64_t t)
 	return index;
 }
 
-/* Correlates one input channel with one output channel of one sample; `kind` says which of the
- * three receives the sum. */
-static void correlate_plane(const struct conv_geom *c, enum conv_kind kind, double *x, double *w,
-                            double *y)
+/* Correlates what one tap of the window reads at one place, where x, w and y point in their first
+ * planes, for all pairs of channels of all samples; `kind` says which of the three receives the
+ * sums. */
+static void correlate_tap(const struct conv_geom *c, enum conv_kind kind, double *x, double *w,
+                          double *y)
+{
+	const int64_t ig = c->ci / c->groups, og = c->co / c->groups;
+	const int64_t nx = volume(c->in), nw = volume(c->kernel), ny = volume(c->out);
+	for (int64_t s = 0; s < c->n; s++)
+		for (int64_t o = 0; o < c->co; o++) {
+			double *xs = x + (s * c->ci + o / og * ig) * nx, *ws = w + o * ig * nw,
+			       *yo = y + (s * c->co + o) * ny;
+			for (int64_t i = 0; i < ig; i++)
+				switch (kind) {
+				case CONV_FORWARD: *yo += xs[i * nx] * ws[i * nw]; break;
+				case CONV_BACKWARD_DATA: xs[i * nx] += *yo * ws[i * nw]; break;
+				case CONV_BACKWARD_WEIGHTS: ws[i * nw] += xs[i * nx] * *yo; break;
+				}
+		}
+}
+
+/* Channels are the inner loops, since `reach` costs as much as tens of products. */
+static void correlate(const struct conv_geom *c, enum conv_kind kind, double *x, double *w,
+                      double *y)
 {
 	const int64_t np = volume(c->out), nt = volume(c->kernel);
 	for (int64_t p = 0; p < np; p++)
 		for (int64_t t = 0; t < nt; t++) {
 			const int64_t q = reach(c, p, t);
-			if (q < 0)
-				continue;
-			switch (kind) {
-			case CONV_FORWARD: y[p] += x[q] * w[t]; break;
-			case CONV_BACKWARD_DATA: x[q] += y[p] * w[t]; break;
-			case CONV_BACKWARD_WEIGHTS: w[t] += x[q] * y[p]; break;
-			}
+			if (q >= 0)
+				correlate_tap(c, kind, x + q, w + t, y + p);
 		}
-}
-
-static void correlate(const struct conv_geom *c, enum conv_kind kind, double *x, double *w,
-		      double *y)
-{
-	const int64_t ig = c->ci / c->groups, og = c->co / c->groups;
-	const int64_t nx = volume(c->in), nw = volume(c->kernel), ny = volume(c->out);
-	for (int64_t s = 0; s < c->n; s++)
-		for (int64_t o = 0; o < c->co; o++)
-			for (int64_t i = 0; i < ig; i++)
-				correlate_plane(c, kind, x + (s * c->ci + o / og * ig + i) * nx,
-				                w + (o * ig + i) * nw, y + (s * c->co + o) * ny);
 }
 
 /* Every plane of a (n, channels, spatial) result starts at its channel's bias, or zero. */
