@@ -23,7 +23,8 @@ struct k_depthwise {
 int k_depthwise_forward(void *stream, const struct k_depthwise *g, const void *w);
 /* x from y and w. */
 int k_depthwise_grad_input(void *stream, const struct k_depthwise *g, const void *w);
-/* w, of type `to`, from x and y, in a fixed order. ws: k_depthwise_workspace bytes. */
+/* w, of type `to` but rounded to that of y, from x and y, in a fixed order. ws:
+ * k_depthwise_workspace bytes. */
 int k_depthwise_grad_weight(void *stream, const struct k_depthwise *g, int to, void *w, void *ws);
 int64_t k_depthwise_workspace(const struct k_depthwise *g);
 

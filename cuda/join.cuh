@@ -105,4 +105,12 @@ template <typename V> static __device__ __forceinline__ double sum_of_parts(cons
 	return joined_parts(0.0, c, plus());
 }
 
+/* Gradients to weights that are wanted in float32 have the bits of those of the convolution's
+ * `type` that are cast afterwards, whichever kernel makes them. */
+static __device__ __forceinline__ void store_rounded(int type, int to, void *p, int64_t i, float v)
+{
+	store_as(to, p, i, type == K_TYPE_F16 ? as_float(from_float<__half>(v)) :
+	                   type == K_TYPE_BF16 ? as_float(from_float<__nv_bfloat16>(v)) : v);
+}
+
 #endif

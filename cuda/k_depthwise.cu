@@ -349,13 +349,13 @@ depthwise_gradient(k_depthwise g, columns a, float *part)
 }
 
 __global__ void __launch_bounds__(JOINERS, 1)
-depthwise_join(int64_t c, int64_t parts, const float *part, int to, void *w)
+depthwise_join(int type, int64_t c, int64_t parts, const float *part, int to, void *w)
 {
 	BEGIN_KERNEL();
 	const int64_t j = first_channel<1>();
 	const double s = sum_of_parts(column<float>{ part + j, j < TAPS * c ? parts : 0, TAPS * c });
 	if (threadIdx.y == 0 && j < TAPS * c)
-		store_as(to, w, j % c * TAPS + j / c, (float)s);
+		store_rounded(type, to, w, j % c * TAPS + j / c, (float)s);
 }
 
 template <typename T>
@@ -388,6 +388,7 @@ int k_depthwise_grad_weight(void *stream, const struct k_depthwise *g, int to, v
 		FLOAT_TYPES(g->type, T, failed = weigh<T>(stream, *g, a, (float *)ws))
 	if (failed)
 		return failed;
-	LAUNCH_JOIN(depthwise_join, TAPS * g->c, parts, stream, g->c, parts, (const float *)ws, to, w);
+	LAUNCH_JOIN(depthwise_join, TAPS * g->c, parts, stream, g->type, g->c, parts, (const float *)ws,
+	            to, w);
 	return cudaGetLastError();
 }

@@ -289,12 +289,6 @@ few_gradient(k_few g, few_tile a, few_roles r, int summed, float *part)
 	                 part + (int64_t)blockIdx.x * r.all * role_floats(EACH));
 }
 
-static __device__ __forceinline__ float rounded_as(int type, float v)
-{
-	return type == K_TYPE_F16 ? as_float(from_float<__half>(v)) :
-	       as_float(from_float<__nv_bfloat16>(v));
-}
-
 __global__ void __launch_bounds__(JOINERS, 1)
 few_join(k_few g, few_roles r, const float *part, int to, void *w, float *bias)
 {
@@ -310,9 +304,8 @@ few_join(k_few g, few_roles r, const float *part, int to, void *w, float *bias)
 	if (taps >= r.taps4 || channel >= g.many)
 		return;
 	if (tap < g.kernel[2] && row % 4 < g.few)
-		store_as(to, w, g.w_first + channel * g.w_many +
-		         (taps / r.quads * g.kernel[2] + tap) * g.w_tap + row % 4 * g.w_few,
-		         rounded_as(g.type, s));
+		store_rounded(g.type, to, w, g.w_first + channel * g.w_many +
+		              (taps / r.quads * g.kernel[2] + tap) * g.w_tap + row % 4 * g.w_few, s);
 	else if (bias && taps == 0 && row == r.free)
 		bias[channel] = s;
 }

@@ -260,7 +260,7 @@ narrow_weights(k_narrow_weights g, cut c, float *part)
 
 /* The sum over parts of n weights each, of which a thread has ABREAST. */
 __global__ void __launch_bounds__(JOINERS, 1)
-narrow_weights_join(int64_t n, int parts, const float *part, int to, void *w)
+narrow_weights_join(int type, int64_t n, int parts, const float *part, int to, void *w)
 {
 	BEGIN_KERNEL();
 	const int64_t j = first_channel<ABREAST>();
@@ -275,7 +275,7 @@ narrow_weights_join(int64_t n, int parts, const float *part, int to, void *w)
 	if (threadIdx.y == 0 && j < n)
 #pragma unroll
 		for (int e = 0; e < ABREAST; e++)
-			store_as(to, w, j + e, sum[e]);
+			store_rounded(type, to, w, j + e, sum[e]);
 }
 
 /* --- launchers --- */
@@ -328,7 +328,7 @@ int k_narrow_weights_run(void *stream, const struct k_narrow_weights *g, int to,
 			       (float *)ws);
 		return c.parts;
 	});
-	LAUNCH_JOIN(narrow_weights_join, n / ABREAST, parts, stream, n, parts, (const float *)ws, to,
-	            w);
+	LAUNCH_JOIN(narrow_weights_join, n / ABREAST, parts, stream, g->type, n, parts,
+	            (const float *)ws, to, w);
 	return cudaGetLastError();
 }

@@ -21,8 +21,8 @@ struct k_narrow_weights {
 	int processors;              /* that the GPU has */
 	struct k_rows x, y;
 };
-/* w, of type `to`, in an order that follows from the shape and `processors`. ws:
- * k_narrow_weights_workspace bytes. */
+/* w, of type `to` but rounded to that of y, in an order that follows from the shape and
+ * `processors`. ws: k_narrow_weights_workspace bytes. */
 int k_narrow_weights_run(void *stream, const struct k_narrow_weights *g, int to, void *w, void *ws);
 int64_t k_narrow_weights_workspace(const struct k_narrow_weights *g);
 
