@@ -5,7 +5,17 @@
 . "${DLX_SOURCE:?}/test/lib.sh"
 [ -x "${DLX_BUILD:?}/test/gpu/optest_emulated" ] || skip "dlx was built without CUDA"
 # The references are small: threads would spin more than they compute.
-OMP_NUM_THREADS=1 "$DLX_BUILD/test/gpu/optest_emulated" --device=cuda "$@" || fail "GPU kernels differ from the reference"
-[ $# -gt 0 ] || DLX_DEBUG=$(debug depthwise=no) OMP_NUM_THREADS=1 "$DLX_BUILD/test/gpu/optest_emulated" --device=cuda \
-	conv conv_grad_input conv_grad_weight || fail "cuDNN's depthwise convolutions differ from the reference"
+export OMP_NUM_THREADS=1
+optest=$DLX_BUILD/test/gpu/optest_emulated conv_checks=$DLX_BUILD/test/gpu/conv_checks_emulated
+"$optest" --device=cuda "$@" || fail "GPU kernels differ from the reference"
+[ $# -eq 0 ] || pass
+
+# Where dlx has kernels cuDNN's convolutions, and depthwise ones with their bias in one graph of cuDNN's.
+DLX_DEBUG=$(debug way=parts) "$optest" --device=cuda conv conv_grad_input conv_grad_weight ||
+	fail "cuDNN's convolutions differ from the reference"
+export DLX_DEBUG=$(debug depthwise=no)
+for type in f32 bf16 fp16; do
+	"$conv_checks" $type conv '2x12x9x10 12x1x3x3! 12! ; groups: 12, stride: 2, pad_lo: 1, pad_hi: 1' ||
+		fail "cuDNN's depthwise convolution with a bias differs from the reference in $type"
+done
 pass
