@@ -35,10 +35,11 @@ struct fiber {
 	state now;
 	uint3 thread;
 	int index;
+	unsigned exchanges;                 /* in this block */
 };
 
 std::vector<fiber> fibers;
-std::vector<uint64_t> slot;         /* of the exchange, by thread */
+std::vector<uint64_t> slot[2];      /* of exchanges in turn, by thread */
 jmp_buf scheduler;
 fiber *running;
 const std::function<void()> *body;
@@ -86,6 +87,7 @@ void yield(state s)
 void start(fiber &f, int index)
 {
 	f.index = index;
+	f.exchanges = 0;
 	f.thread = { (unsigned)index % at.block_size.x,
 		(unsigned)index / at.block_size.x % at.block_size.y,
 		     (unsigned)index / (at.block_size.x * at.block_size.y) };
@@ -157,7 +159,8 @@ void run_grid(dim3 grid, dim3 block, size_t shared, const std::function<void()> 
 	std::vector<char> memory(shared + 16);
 	if (fibers.size() < n)
 		fibers.resize(n);
-	slot.assign(n, 0);
+	for (std::vector<uint64_t> &s : slot)
+		s.assign(n, 0);
 	body = &f;
 	at.block_size = block;
 	at.grid_size = grid;
@@ -185,15 +188,21 @@ void sync_block()
 	yield(AT_BARRIER);
 }
 
+int turn()
+{
+	return running->exchanges % 2;
+}
+
+/* A thread writes again where it wrote two exchanges ago: all have read that when they came to the
+ * exchange between. */
 uint64_t exchange(uint64_t mine, int from_lane)
 {
-	const int warp = running->index / 32 * 32;
-	slot[running->index] = mine;
+	const std::vector<uint64_t> &given = slot[turn()];
+	const int index = running->index, from = index / 32 * 32 + from_lane;
+	slot[turn()][index] = mine;
+	running->exchanges++;
 	yield(AT_EXCHANGE);
-	uint64_t theirs = slot[(size_t)(warp + from_lane) < slot.size() ? warp + from_lane :
-	                       running->index];
-	yield(AT_EXCHANGE);      /* no thread writes before all have read */
-	return theirs;
+	return given[(size_t)from < given.size() ? from : index];
 }
 
 uint64_t nanoseconds()

@@ -11,7 +11,8 @@
 #include <vector>
 
 namespace emulate {
-/* What the lanes of a warp show each other: one block runs at a time. */
+/* What the lanes of a warp show each other: one block runs at a time. It can be read until the
+ * lanes have met once more. */
 struct shown {
 	const char *row;
 	uint32_t a[4], b[2];
@@ -23,8 +24,8 @@ static inline unsigned this_thread()
 }
 static inline shown *of_warp()
 {
-	static shown room[1024];
-	return room + this_thread() / 32 * 32;
+	static shown room[2][1024];
+	return room[turn()] + this_thread() / 32 * 32;
 }
 static inline void demand(bool ok, const char *what)
 {
@@ -96,7 +97,6 @@ template <typename T> static inline void multiply_add(float (&d)[4], const uint3
 			       emulate_half<T>(w[4 * column + k % 8 / 2].b[k / 8], k % 2);
 		d[i] += sum;
 	}
-	__syncwarp();
 }
 
 template <int BYTES> static inline void copy_async(void *to, const void *from, bool there)
