@@ -151,7 +151,8 @@ void run_block(int n)
 	}
 }
 
-void run_grid(dim3 grid, dim3 block, size_t shared, const std::function<void()> &f)
+void run_grid(const std::string &name, dim3 grid, dim3 block, size_t shared,
+              const std::function<void()> &f)
 {
 	static unsigned launches;
 	const size_t n = (size_t)block.x * block.y * block.z, blocks = (size_t)grid.x * grid.y * grid.z;
@@ -171,7 +172,7 @@ void run_grid(dim3 grid, dim3 block, size_t shared, const std::function<void()> 
 			(unsigned)(b / grid.x / grid.y) };
 		falling = i % 2 != backwards;
 		memory.assign(memory.size(), (char)POISON);
-		poison_shared();
+		poison_shared(i ? name.c_str() : NULL);
 		run_block((int)n);
 	}
 }
@@ -212,6 +213,9 @@ uint64_t nanoseconds()
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+/* The kernel that this thread launches. */
+thread_local std::string launched;
+
 void count_launch(const char *name)
 {
 	struct counts {
@@ -230,7 +234,8 @@ void count_launch(const char *name)
 	static counts all;
 	if (name[0] == '(')              /* "(descend<KIND, N>)" */
 		name++;
-	all.of[std::string(name, strcspn(name, "<)"))]++;
+	launched.assign(name, strcspn(name, "<)"));
+	all.of[launched]++;
 }
 
 namespace {
@@ -287,8 +292,9 @@ void launch(dim3 grid, dim3 block, size_t shared, void *stream, std::function<vo
 	const char *us = getenv("DLX_EMULATE_KERNEL");
 	count_launch();
 	emulate_spend(us ? atof(us) : 0);
+	const std::string name = launched;
 	submit(stream, [=] {
-		run_grid(grid, block, shared, f);
+		run_grid(name, grid, block, shared, f);
 		return true;
 	});
 }

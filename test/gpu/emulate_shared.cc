@@ -20,6 +20,7 @@ namespace {
 struct variable {
 	char *at;
 	size_t bytes;
+	std::string function;        /* its name, mangled with what follows it */
 };
 
 /* Where the program stands, of whose objects the first is told. */
@@ -64,7 +65,8 @@ std::vector<variable> find_shared()
 		const char *names = image.data() + section[section[i].sh_link].sh_offset;
 		for (size_t s = 0; s < section[i].sh_size / sizeof *symbol; s++)
 			if (is_shared(symbol[s], names + symbol[s].st_name))
-				all.push_back({ (char *)base + symbol[s].st_value, symbol[s].st_size });
+				all.push_back({ (char *)base + symbol[s].st_value, symbol[s].st_size,
+				                names + symbol[s].st_name + 3 });
 	}
 	if (all.empty()) {
 		fprintf(stderr,
@@ -76,11 +78,13 @@ std::vector<variable> find_shared()
 
 } /* namespace */
 
-void poison_shared()
+void poison_shared(const char *kernel)
 {
 	static const std::vector<variable> all = find_shared();
+	const std::string mangled = kernel ? std::to_string(strlen(kernel)) + kernel : "";
 	for (const variable &v : all)
-		memset(v.at, POISON, v.bytes);
+		if (v.function.find(mangled) != std::string::npos)
+			memset(v.at, POISON, v.bytes);
 }
 
 } /* namespace emulate */

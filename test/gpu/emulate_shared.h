@@ -8,8 +8,9 @@
 namespace emulate {
 /* The content of unwritten memory: as floats NaN, as integers -1. */
 constexpr int POISON = 0xff;
-/* Overwrites the shared memory of all kernels. */
-void poison_shared();
+/* Overwrites the shared memory of the kernels with this name, or of all and of the functions that
+ * they call. All of it are megabytes, which is as much as most blocks compute. */
+void poison_shared(const char *kernel);
 }
 
 #endif

@@ -37,7 +37,7 @@ __global__ void sums_what_is_there(float *out)
 {
 	BEGIN_KERNEL();
 	__shared__ float room[N];
-	if (threadIdx.x % 2)
+	if ((threadIdx.x + blockIdx.x) % 2)
 		room[threadIdx.x] = 1;
 	__syncthreads();
 	out[blockIdx.x * N + threadIdx.x] = room[threadIdx.x];
@@ -168,10 +168,11 @@ void check_beginning()
 
 void check_shared()
 {
-	for (int i = 0; i < 2; i++) {        /* the second time there is what the first left */
+	/* the second time there is what the first left, and in a block what the one before it left */
+	for (int i = 0; i < 2; i++) {
 		LAUNCH(sums_what_is_there, 2, N, 0, stream, out);
 		cudaStreamSynchronize(stream);
-		check(out[0] != out[0] && out[N] != out[N] && out[1] == 1,
+		check(out[0] != out[0] && out[N + 1] != out[N + 1] && out[1] == 1 && out[N] == 1,
 		      "unwritten shared memory holds a number");
 	}
 }
