@@ -59,7 +59,7 @@ kept=128 # MiB of the Zarr array's chunks, of which 256 MiB at most are kept
 mkdir big
 "$DLX_BUILD/test/cli/make_sources" big "$n" || fail 'no large sources'
 "$python3" - "$n" <<'P' || fail 'no large sources'
-import gzip, json, numpy as np, os, shutil, struct, sys
+import gzip, json, numpy as np, os, shutil, struct, sys, zipfile
 n = int(sys.argv[1])
 v = np.lib.format.open_memmap("big/cube.npy", mode="w+", dtype=np.float32, shape=(1, n, n, n, 2))
 os.makedirs("big/cube.zarr")
@@ -73,7 +73,8 @@ for k in range(16):
     z.tofile("big/cube.zarr/0.0.%d.0.0" % k)
 np.savez("big/cube.npz", x=v)
 first = np.moveaxis(v, -1, 1)
-np.savez_compressed("big/packed.npz", x=np.ascontiguousarray(first))
+with zipfile.ZipFile("big/packed.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z, z.open("x.npy", "w", force_zip64=True) as f:
+    np.lib.format.write_array(f, np.ascontiguousarray(first))
 with open("big/cube.idx", "wb") as f, gzip.open("big/cube.idx.gz", "wb", 1) as z:
     for out in f, z:
         out.write(struct.pack(">BBBBIIIII", 0, 0, 13, 5, 1, 2, n, n, n))
