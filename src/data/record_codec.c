@@ -46,11 +46,9 @@ int codec_writer_open(struct codec_writer *w, int level)
 int codec_writer_open_with(struct codec_writer *w, const struct codec_settings *set)
 {
 	*w = (struct codec_writer){ .set = *set, .zstd = ZSTD_createCCtx(),
-		.zstd_quick = ZSTD_createCCtx(), .zstd_plane = ZSTD_createCCtx() };
-	if (!w->zstd || !w->zstd_quick || !w->zstd_plane)
+		.zstd_plane = ZSTD_createCCtx() };
+	if (!w->zstd || !w->zstd_plane)
 		return ERR(E_NOMEM, NULL, "no memory for the compressor");
-	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, set->level);
-	ZSTD_CCtx_setParameter(w->zstd_quick, ZSTD_c_compressionLevel, FAST_LEVEL);
 	ZSTD_CCtx_setParameter(w->zstd_plane, ZSTD_c_compressionLevel, set->plane_level);
 	if (set->plane_match)
 		ZSTD_CCtx_setParameter(w->zstd_plane, ZSTD_c_minMatch, set->plane_match);
@@ -62,7 +60,6 @@ int codec_writer_open_with(struct codec_writer *w, const struct codec_settings *
 void codec_writer_release(struct codec_writer *w)
 {
 	ZSTD_freeCCtx(w->zstd);
-	ZSTD_freeCCtx(w->zstd_quick);
 	ZSTD_freeCCtx(w->zstd_plane);
 	mem_free(w->frame);
 	mem_free(w->planes);
@@ -95,6 +92,13 @@ static size_t frame(struct codec_writer *w, ZSTD_CCtx *zstd, const uint8_t *from
 		return size;
 	ERR(E_BUG, NULL, "zstd: %s", ZSTD_getErrorName(size));
 	return 0;
+}
+
+/* The same of bytes that are no plane, at a level. */
+static size_t whole_frame(struct codec_writer *w, int level, const uint8_t *from, size_t n)
+{
+	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, level);
+	return frame(w, w->zstd, from, n);
 }
 
 /* What of n bytes is stored, where a frame of them has `size`: all where it saves too little. */
@@ -232,7 +236,7 @@ static size_t sample_planes(struct codec_writer *w, size_t n, size_t width, unsi
  * and takes 2.4 times as long. 0: zstd failed, or it is not. */
 static bool quick_is_enough(struct codec_writer *w, size_t n, size_t whole)
 {
-	const size_t quick = w->set.quick ? frame(w, w->zstd_quick, w->sample, n) : 0;
+	const size_t quick = w->set.quick ? whole_frame(w, FAST_LEVEL, w->sample, n) : 0;
 	return quick && !surely_less(whole, quick);
 }
 
@@ -245,7 +249,7 @@ static int rule_out(struct codec_writer *w, const uint8_t *raw, size_t n, size_t
 		return 0;
 	take_sample(w, raw, n, width);
 	const size_t planes = ways->planes ? sample_planes(w, size, width, &ways->plain) : size;
-	const size_t whole = planes ? frame(w, w->zstd, w->sample, size) : 0;
+	const size_t whole = planes ? whole_frame(w, w->set.level, w->sample, size) : 0;
 	if (whole == 0)
 		return -1;
 	if (ways->planes && (surely_plain(w, whole, size) || surely_less(planes, whole)))
@@ -277,7 +281,7 @@ const uint8_t *codec_encode(struct codec_writer *w, const uint8_t *raw, size_t n
 	if (ways.planes && ways.plain != (1U << width) - 1)
 		planes = try_planes(w, raw, n, width, ways.plain);
 	if (planes && ways.whole) {
-		c->stored = frame(w, ways.quick ? w->zstd_quick : w->zstd, raw, n);
+		c->stored = whole_frame(w, ways.quick ? FAST_LEVEL : w->set.level, raw, n);
 		c->stored = c->stored ? stored_whole(w, c->stored, n) : 0;
 	}
 	if (planes == 0 || c->stored == 0)

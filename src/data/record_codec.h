@@ -36,7 +36,7 @@ struct codec_settings {
 
 struct codec_writer {
 	struct codec_settings set;
-	void *zstd, *zstd_quick, *zstd_plane;
+	void *zstd, *zstd_plane;
 	uint8_t *frame, *planes, *parts, *sample;
 	size_t room;                     /* raw bytes that they are large enough for */
 	uint32_t seen[CODEC_SEEN];       /* of windows of the chunk */
