@@ -126,10 +126,12 @@ int loader_seek(struct loader *l, int64_t epoch, int64_t index)
 	return 0;
 }
 
-/* The slot before head is the loader's again. */
+/* The slot before head is the loader's again. In a ring of few slots it is started at once, in one
+ * of many when half of them are. */
 static void take_back(struct loader *l)
 {
-	if (++l->behind < l->refill)
+	const int together = l->nslots < 8 ? 1 : l->nslots / 2;
+	if (++l->behind < together)
 		return;
 	for (; l->behind > 0; l->behind--)
 		start_batch(l, &l->slot[(l->head + l->nslots - l->behind) % l->nslots]);
@@ -198,7 +200,6 @@ static int check_sizes(struct loader *l, int64_t prefetch)
 		           (long long)(l->ranks * l->batch_size));
 	bytes = known ? input + (l->mixes ? 2 : 1) * target : 0;
 	l->nslots = (int)batches_ahead(l, prefetch, bytes) + 1;
-	l->refill = l->nslots < 8 ? 1 : l->nslots / 2;
 	if (l->batch_size > INT32_MAX / l->nslots || !known ||
 	    __builtin_mul_overflow(bytes, (size_t)l->nslots, &l->bytes))
 		return ERR(E_NOMEM, NULL, "a batch of %lld samples is larger than memory",

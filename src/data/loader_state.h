@@ -84,8 +84,8 @@ struct loader {
 	int nslots, head;                      /* head: the slot loader_next takes */
 	struct slot *slot;
 	bool taken;                            /* the slot before head is the caller's */
-	int behind, refill;                    /* slots before those that were given back and not
-	                                        * started, and how many of them are started at once */
+	int behind;                            /* slots before it that the caller has given back and
+	                                        * that are not started yet */
 	void *memory;
 	size_t bytes;
 	double waited;
