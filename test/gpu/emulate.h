@@ -56,7 +56,7 @@ void sync_block();
 /* Every lane gives 8 bytes and reads those of another lane of its warp. */
 uint64_t exchange(uint64_t mine, int from_lane);
 int lane();
-/* 0 and 1 after each other from one exchange of the thread's warp to the next. */
+/* 0 or 1: it changes with each exchange of the thread's warp. */
 int turn();
 extern char *dynamic_shared;
 uint64_t nanoseconds();
