@@ -21,7 +21,9 @@ int gpu_failure_explain(int rc, const struct session *s, int64_t done, int64_t s
 {
 	if (!s->dev->driver || !s->dev->driver->failed(s->dev))
 		return rc;
-	if (submitted > done + 1)
+	if (submitted == done)
+		err_context(rc, "after step %" PRId64 "; the GPU's memory is lost", done);
+	else if (submitted > done + 1)
 		err_context(rc, "in step %" PRId64 " or %" PRId64 "; the GPU's memory is lost", done + 1,
 		            submitted);
 	else

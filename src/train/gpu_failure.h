@@ -13,8 +13,9 @@ struct resume_point {
 };
 void resume_point_set(struct resume_point *f, const char *id, int64_t step);
 
-/* If the device failed in a step, adds to its error the step (steps up to `done` succeeded, up to
- * `submitted` were launched), what is lost, how to resume and how to find the node. Returns rc. */
+/* If the device failed, adds to its error the step (steps up to `done` succeeded, up to `submitted`
+ * were launched; where both are the same it failed after a step, in a validation, say), what is
+ * lost, how to resume and how to find the node. Returns rc. */
 int gpu_failure_explain(int rc, const struct session *s, int64_t done, int64_t submitted,
                         const struct resume_point *f);
 

@@ -236,11 +236,13 @@ static int update_rates(struct loop *l, bool end)
 
 /* --- the loop --- */
 
-/* submitted: the last step launched, or attempted. */
+/* submitted: the last step launched, or attempted. What was explained is left as it is. */
 static int explain_failure(struct loop *l, int rc, int64_t submitted)
 {
-	return loop_note_durable(l) < 0 ? rc :
-	       gpu_failure_explain(rc, l->s, l->clock.step - l->nsubmitted, submitted, &l->durable);
+	if (l->explained || loop_note_durable(l) < 0)
+		return rc;
+	l->explained = true;
+	return gpu_failure_explain(rc, l->s, l->clock.step - l->nsubmitted, submitted, &l->durable);
 }
 
 static void measure_step(struct loop *l, const struct submitted *g)
@@ -396,6 +398,12 @@ static int finish_run(struct loop *l)
 	return update_rates(l, true);
 }
 
+/* A GPU may fail in a validation or while weights are read for a checkpoint, too. */
+static int explain_any(struct loop *l, int rc)
+{
+	return rc < 0 ? explain_failure(l, rc, l->clock.step) : rc;
+}
+
 /* Saves the state if the journal cannot be written or an evaluation cannot be planned. */
 static void rescue(struct loop *l)
 {
@@ -429,9 +437,9 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 	slow_watch_begin(&l.slow, s);
 	int rc = loop_prepare(&l, o);
 	if (rc == 0)
-		rc = run(&l);
+		rc = explain_any(&l, run(&l));
 	if (rc == 0)
-		rc = finish_run(&l);
+		rc = explain_any(&l, finish_run(&l));
 	else if (l.worth_saving)
 		rescue(&l);
 	if (rc == 0) {

@@ -70,6 +70,7 @@ struct loop {
 	/* Smoothed over about twenty steps. */
 	double step_seconds, wait_seconds;
 	bool worth_saving;             /* the failure is not one of training itself */
+	bool explained;                /* the GPU's failure */
 	struct batches prefetched;
 	struct rates rates;
 	struct slow_watch slow;

@@ -62,6 +62,10 @@ DLX_EMULATE_FAIL=3 expect 69 small cuda --set run.dir=runs/late --set checkpoint
 id=$(sed -n 's/.*learned since checkpoint \([^,]*\), of step [1-3]: continue from there with --resume.*/\1/p' err)
 [ -n "$id" ] && [ -f "runs/late/checkpoints/versions/$id.json" ] || fail "no checkpoint to go on from is named"
 expect 0 small cuda --set run.dir=runs/late --resume
+# In a validation, whose kernels are recorded as well, no step failed.
+DLX_EMULATE_FAIL=2 expect 69 small cuda --set run.dir=runs/validation --set data.validation=data/coads-validation.dlx \
+	--set train.validate.steps=1 --set train.steps=9
+says err 'after step 1; the GPU'
 # Node by node the one that fails is named, with its line.
 DLX_EMULATE_FAIL=kernel:400 CUDA_LAUNCH_BLOCKING=1 expect 69 small cuda --set run.dir=runs/node --set train.steps=99
 grep -q 'tiny.yaml:[0-9]*:[0-9]*: CUDA: .*an illegal memory access' err || fail "no line of the config"
