@@ -31,7 +31,7 @@ def mark():
 
 def peak(value):
     def read():
-        assert asked.count("reset") == 1, "trials of kernels are counted"
+        assert asked.count("reset") == 1 + ("compile" in asked), "trials of kernels are counted"
         return value
 
     return read

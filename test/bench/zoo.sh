@@ -62,27 +62,40 @@ gpu() {
 		--python "$PWD/fake" --build fakes --batch 1
 }
 expect 0 gpu -w batch
-says out '== demo-batch-eager'
-says out '== demo-batch-compiled'
+says out '== demo-batch-both'
 grep -q 'eager (channels-last) .*  *1  *2  *0.50 .*whole GPU 20 40' out || fail "no memory of the fake GPU"
+# Calls that take turns: nothing is timed while another has the lock, and what is in use on the whole GPU says nothing then.
+(flock 9 && touch taken && sleep 3 && touch released) 9>turns &
+until [ -e taken ]; do sleep 0.1; done
+expect 0 gpu -w one-sample --turns turns --limit 200
+[ -e released ] || fail "no turn was waited for"
+grep -q 'eager (channels-last)' out || fail "no steps of the fake GPU"
+grep -q 'whole GPU' out && fail "a GPU that others are on is told of"
 # A worker that is late where it is to choose kernels by time, and has its answer at once otherwise.
 cat >fake <<'END'
 #!/bin/sh
 case $2 in
 *'"about"'*) echo '{"version": "2.0", "compiles": true, "cuda": true}' ;;
-*max-autotune*) exec sleep 1000 ;;
-*) echo '{"samples_per_second": 1, "peak_memory": 2000000, "device_used": 40000000, "reserved": 3000000, "loss": 1,' \
-	'"steps": 3, "parameters": 303152, "first":' "$(date +%s.%N)}" ;;
+*'"mode": "max-autotune"'*'"turns": "/'*) kill -ALRM $$ ;;
+*'"mode": "max-autotune"'*) exec sleep 1000 ;;
+*) echo '{"kind": "compiled", "samples_per_second": 1, "peak_memory": 2000000, "device_used": 40000000, "reserved": 3000000, "loss": 1,' \
+	'"steps": 3, "parameters": 303152, "first": 3}' ;;
 esac
 END
 expect 0 gpu -w one-sample -m compiled --limit 10
 says out 'with max-autotune not done in 10 s'
 says out 'compiled (no autotune)'
+rm numbers/demo-one-sample-compiled.json
+expect 0 gpu -w one-sample -m compiled --limit 10 --turns turns
+says out 'with max-autotune not done in 10 s'
+expect 0 gpu -w batch -m compiled --no-autotune
+says out 'compiled (no autotune)'
 expect 0 gpu -w batch,summary
 grep -q '^== ' out && fail "what is there is measured again"
 says out 'single samples'
-says out 'geometric mean of 1, bf16, PyTorch'
+says out 'geometric mean of 2, bf16, PyTorch'
 expect 2 gpu -w nonsense
+expect 2 gpu -m nonsense
 if ! "$python" -c 'import sys, torch; sys.exit(not torch.cuda.is_available())'; then
 	expect 1 env DLX_PYTHON="$python" "$DLX_SOURCE/test/bench/gpu" -o none -w batch -m eager --networks demo --tiny
 	says err 'finds no GPU that it can use'

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One process of PyTorch for `zoo`: a network of its table, timed or compared with what dlx exported. Takes one argument of JSON
-and prints one line of it."""
+and prints a line of it for each thing asked for."""
 import contextlib
+import fcntl
+import gc
 import json
 import os
 import resource
+import signal
 import statistics
 import sys
 import time
@@ -44,14 +47,50 @@ def compiler_options(job):
     return {"mode": job.get("mode", "max-autotune")} if job["device"] == "cuda" else {}
 
 
+class Turn:
+    """What is timed by one process at a time: a lock on a file. Waiting for it takes none of the process's own time, of which
+    `limit` seconds are the end of it (SIGALRM). Without a file it is always this one's turn."""
+
+    def __init__(self, job):
+        self.file = open(job["turns"], "a") if job.get("turns") else None
+        self.taken, self.waited = False, 0
+        signal.setitimer(signal.ITIMER_REAL, job.get("limit") or 0)
+
+    def take(self, *_):
+        if self.taken or not self.file:
+            return
+        begin, left = time.time(), signal.setitimer(signal.ITIMER_REAL, 0)[0]
+        fcntl.flock(self.file, fcntl.LOCK_EX)
+        signal.setitimer(signal.ITIMER_REAL, left)
+        self.taken = True
+        self.waited += time.time() - begin
+
+    def take_when_compiled(self, torch):
+        """Compiling needs no GPU, and the backward step is compiled with the forward one."""
+        try:
+            from torch._dynamo.callback import callback_handler
+            from torch._functorch import config
+
+            config.force_non_lazy_backward_lowering = True
+            callback_handler.register_end_callback(self.take)
+        except (ImportError, AttributeError):
+            self.take()
+
+    def leave(self):
+        if self.taken:
+            fcntl.flock(self.file, fcntl.LOCK_UN)
+            self.taken = False
+
+
 def memory(torch, job):
     """Peaks of the process; on a GPU of its tensors, or of what the allocator took where a graph's pool belongs to it, too; and what
-    is in use on the GPU, with CUDA and its libraries."""
+    is in use on the GPU, with CUDA and its libraries, where no other process is on it."""
     if job["device"] != "cuda":
         return {"peak_memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
     free, total = torch.cuda.mem_get_info()
     peak = torch.cuda.max_memory_reserved if job["compiled"] else torch.cuda.max_memory_allocated
-    return {"peak_memory": peak(), "device_used": total - free, "reserved": torch.cuda.max_memory_reserved()}
+    return {"peak_memory": peak(), "reserved": torch.cuda.max_memory_reserved(),
+            **({} if job.get("turns") else {"device_used": total - free})}
 
 
 def be_fast(torch, job):
@@ -89,7 +128,8 @@ def memory_format(torch, job, network):
 
 
 def measure(job):
-    """Median step of as many as fit into the time, three at least, after some of warm-up."""
+    """Steps of one network in each of job["kinds"], eager or compiled, a line for each. In one process, since a compiled step takes the
+    engines that the eager one has chosen."""
     import torch
 
     torch.set_num_threads(job["threads"])
@@ -100,8 +140,26 @@ def measure(job):
     x = (torch.rand(network.shape()) - 0.5).contiguous(memory_format=layout).to(job["device"])
     target = target_like(torch, network, output_shape(network)).to(job["device"])
     model = network.module(network).to(memory_format=layout).to(job["device"])
-    scaler = torch.amp.GradScaler(job["device"]) if job["type"] == "fp16" else None
     update = network.optimizer(model.parameters(), **({"fused": True} if job["device"] == "cuda" else {}))
+    turn = Turn(job)
+    ready = time.time() - job["begin"]
+    for kind in job["kinds"]:
+        try:
+            r = measure_kind(torch, {**job, "compiled": kind == "compiled"}, network, model, update, x, target, turn)
+            r.update(first=ready + r["first"], parameters=sum(p.numel() for p in model.parameters()))
+        except Exception as e:
+            r = {"error": f"{type(e).__name__}: {e}"}
+        print(json.dumps({**r, "kind": kind}), flush=True)
+        update.zero_grad(set_to_none=True)
+        gc.collect()
+        if job["device"] == "cuda":
+            torch.cuda.empty_cache()
+        turn.leave()
+
+
+def measure_kind(torch, job, network, model, update, x, target, turn):
+    """Median step of as many as fit into the time, three at least, after some of warm-up; seconds to the end of the first."""
+    scaler = torch.amp.GradScaler(job["device"]) if job["type"] == "fp16" else None
 
     def forward(x, target):
         with precision(torch, job):
@@ -124,15 +182,21 @@ def measure(job):
             update.step()
         return value.detach()
 
+    begin, waited = time.time(), turn.waited
+    if job["compiled"]:
+        turn.take_when_compiled(torch)
+    else:
+        turn.take()
     loss = step().item()
-    first = time.time()
+    turn.take()
+    first = time.time() - begin - (turn.waited - waited)
     for i in range(WARM_UP):
         if i == WARM_UP - 1:
             forget_trials(torch, job)
         step().item()
     times = timed(torch, job, step)
-    return {"samples_per_second": network.batch / statistics.median(times), **memory(torch, job), "first": first,
-            "loss": loss, "steps": len(times), "parameters": sum(p.numel() for p in model.parameters())}
+    return {"samples_per_second": network.batch / statistics.median(times), **memory(torch, job), "first": first, "loss": loss,
+            "steps": len(times)}
 
 
 def compare(job):
@@ -167,4 +231,7 @@ def about(job):
 
 if __name__ == "__main__":
     job = json.loads(sys.argv[1])
-    print(json.dumps({"measure": measure, "compare": compare, "about": about}[job["task"]](job)))
+    if job["task"] == "measure":
+        measure(job)
+    else:
+        print(json.dumps({"compare": compare, "about": about}[job["task"]](job)))

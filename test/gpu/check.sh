@@ -143,7 +143,7 @@ if "$DLX_BUILD/test/gpu/train_emulated" --version | grep -q NCCL; then
 	[ -s results/ranks/alone.passed ] && [ -s results/ranks/late-bf16.passed ] || fail "the ranks did not pass"
 	says results/ranks/two.skipped 'ranks share a GPU with NCCL 2.30.3 or newer, and this is 2.28.9'
 	# Two ranks on one GPU, where NCCL takes them: its version is read in the library that would be loaded.
-	echo 'NCCL version 2.30.3+cuda13.0' >packages/nvidia/cudnn/lib/libnccl.so.2
+	printf 'NCCL version info only\nNCCL version 2.30.3+cuda13.0\n' >packages/nvidia/cudnn/lib/libnccl.so.2
 	DLX_CHECK_PATIENCE=3s DLX_PYTHON=$work/python/python3 DLX_FAKE_NCCL_VERSION=23003 DLX_EMULATE_GPUS=0 expect 0 packed/check -f -o results 'ranks/two*'
 	for i in two two-late two-lost; do
 		[ -s results/ranks/$i.passed ] || [ ! -r "$coads" ] || fail "ranks/$i: $(cat results/ranks/$i.*)"
