@@ -69,6 +69,7 @@ grep -q 'eager (channels-last) .*  *1  *2  *0.50 .*whole GPU 20 40' out || fail 
 until [ -e taken ]; do sleep 0.1; done
 expect 0 gpu -w one-sample --turns turns --limit 200
 [ -e released ] || fail "no turn was waited for"
+grep -q ' s  demo: PyTorch ends$' turns || fail "no word on turns: $(cat turns)"
 grep -q 'eager (channels-last)' out || fail "no steps of the fake GPU"
 grep -q 'whole GPU' out && fail "a GPU that others are on is told of"
 # A worker that is late where it is to choose kernels by time, and has its answer at once otherwise.

@@ -53,7 +53,7 @@ class Turn:
 
     def __init__(self, job):
         self.file = open(job["turns"], "a") if job.get("turns") else None
-        self.taken, self.waited = False, 0
+        self.what, self.taken, self.waited = f"{job['network']}: PyTorch", None, 0
         signal.setitimer(signal.ITIMER_REAL, job.get("limit") or 0)
 
     def take(self, *_):
@@ -62,8 +62,9 @@ class Turn:
         begin, left = time.time(), signal.setitimer(signal.ITIMER_REAL, 0)[0]
         fcntl.flock(self.file, fcntl.LOCK_EX)
         signal.setitimer(signal.ITIMER_REAL, left)
-        self.taken = True
-        self.waited += time.time() - begin
+        self.taken = time.time()
+        self.waited += self.taken - begin
+        self.tell("begins", 0)
 
     def take_when_compiled(self, torch):
         """Compiling needs no GPU, and the backward step is compiled with the forward one."""
@@ -78,8 +79,13 @@ class Turn:
 
     def leave(self):
         if self.taken:
+            self.tell("ends", time.time() - self.taken)
             fcntl.flock(self.file, fcntl.LOCK_UN)
-            self.taken = False
+            self.taken = None
+
+    def tell(self, event, seconds):
+        self.file.write(f"{seconds:7.1f} s  {self.what} {event}\n")
+        self.file.flush()
 
 
 def memory(torch, job):
@@ -97,6 +103,8 @@ def be_fast(torch, job):
     """On a GPU: engines of convolutions chosen by time. Both libraries may use TF32 in float32 products, as dlx is told to."""
     if job["device"] == "cuda":
         torch.backends.cudnn.benchmark = True
+        if job.get("trials"):
+            torch.backends.cudnn.benchmark_limit = job["trials"]
         torch.set_float32_matmul_precision("high")
 
 
