@@ -3,6 +3,7 @@
  * What an emulation cannot know of a convolution on a GPU, for test/gpu/check:
  *
  *     conv_checks [--wisdom=FILE] [--other-bits] TYPE OP SAMPLE [MEAN]
+ *     conv_checks --gpu
  *
  *     TYPE OP SAMPLE          against the reference, and the same bits when it is
  *                             launched eagerly, captured, and launched as a graph
@@ -14,12 +15,18 @@
  *
  * TYPE is f32, tf32, bf16 or fp16, SAMPLE as in graph/op.h, FILE as for dlx-train. Prints the
  * engine and a digest of all bits, which two processes must agree on. Exit status: 0 right, 1
- * not, 77 the device has no such type. */
+ * not, 77 the device has no such type.
+ *
+ * --gpu prints what cuDNN writes of the first GPU, and what dlx describes one of its name by. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef HAVE_CUDA
+#include "backend/cuda/cuda_described.h"
+#include "backend/cuda/cudnn_desc.h"
+#endif
 #include "backend/exec.h"
 #include "base/debug.h"
 #include "base/err.h"
@@ -287,8 +294,45 @@ static int check(struct trial *t, const struct op *op, const char *text, const s
 	       against_reference(t, text, env->compute, tolerance(env->compute, env->tf32));
 }
 
+#ifdef HAVE_CUDA
+/* What cuDNN has no words for is told as "{}". */
+static int tell_gpu(void)
+{
+	const int32_t first = 0;
+	struct cudnn_set s = { .status = CUDNN_STATUS_SUCCESS };
+	struct buf real = BUF_INIT;
+	char described[1024] = "{}", name[128] = "";
+	TRY(cudnn_load());
+	desc d = cudnn_make(&s, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+	cudnn_put(&s, d, CUDNN_ATTR_DEVICEPROP_DEVICE_ID, CUDNN_TYPE_INT32, 1, &first);
+	cudnn_finalize(&s, d);
+	const bool told = s.status == CUDNN_STATUS_SUCCESS &&
+	                  cudnn_get_text(d, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, &real);
+	if (told)
+		sscanf(real.data, "{\"deviceName\":\"%127[^\"]", name);
+	const struct gpu_model *m = gpu_model_find(name);
+	if (m)
+		gpu_model_json(m, described, sizeof described);
+	printf("%s\n%s\n", told ? real.data : "{}", described);
+	buf_release(&real);
+	cudnn_release(&s);
+	return 0;
+}
+#else
+static int tell_gpu(void)
+{
+	return ERR(E_UNAVAILABLE, NULL, "built without CUDA");
+}
+#endif
+
 int main(int argc, char **argv)
 {
+	if (argc == 2 && strcmp(argv[1], "--gpu") == 0) {
+		int rc = tell_gpu();
+		if (rc < 0)
+			err_print(stdout, "error");
+		return rc < 0;
+	}
 	struct plan_env env = plan_env_default;
 	struct trial t = { 0 };
 	const char *wisdom = argc > 1 && strncmp(argv[1], "--wisdom=", 9) == 0 ? argv[1] + 9 : NULL;
@@ -301,7 +345,7 @@ int main(int argc, char **argv)
 	const struct op *op = argc >= 4 ? op_find(argv[2]) : NULL;
 	if (!op || debug_read() < 0) {
 		fprintf(stderr, "usage: conv_checks [--wisdom=FILE] [--other-bits] f32|tf32|bf16|fp16 "
-		        "OP SAMPLE [MEAN]\n");
+		        "OP SAMPLE [MEAN]\n       conv_checks --gpu\n");
 		err_print(stderr, "conv_checks");
 		return 64;
 	}
