@@ -351,6 +351,35 @@ int k_widened(void *stream, int type, const struct k_table *a)
 	return cudaErrorInvalidValue;
 }
 
+/* --- running values --- */
+
+template <int N> __global__ void follow(rows<N> a, float keep, int finite)
+{
+	BEGIN_KERNEL();
+	const piece p = find_piece(a);
+	float *to = (float *)a.p[0][p.t], rv[UNDER_WAY], xv[UNDER_WAY];
+	const float *x = (const float *)a.p[1][p.t], take = a.factor[p.t];
+	each_element(p,
+		[&](int64_t i, int u) {
+			rv[u] = to[i];
+			xv[u] = x[i];
+		},
+		[&](int64_t i, int u) {
+			if (!finite || isfinite(xv[u]))
+				to[i] = keep * rv[u] + take * xv[u];
+		});
+}
+
+template <int N> static void follow_with(void *stream, const rows<N> &a, float keep, int finite)
+{
+	LAUNCH(follow<N>, a.first[a.n], THREADS, 0, stream, a, keep, finite);
+}
+
+int k_follow(void *stream, const struct k_table *a, float keep, int finite)
+{
+	return tabled(a, [&](const auto &table) { follow_with(stream, table, keep, finite); });
+}
+
 /* --- averages of weights --- */
 
 static __device__ double share_of(const k_averaging &h)

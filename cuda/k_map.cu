@@ -65,11 +65,6 @@ struct times { __device__ float operator()(float x, float y) const { return x * 
 struct over { __device__ float operator()(float x, float y) const { return x / y; } };
 struct relu_back { __device__ float operator()(float y, float dy) const { return y > 0 ? dy :
 	0.0f; } };
-struct mix { float a, b;
-	__device__ float operator()(float x, float y) const { return a * x + b * y; } };
-struct mix_finite { float a, b;
-	__device__ float operator()(float x, float y) const {
-		return isfinite(y) ? a * x + b * y : x; } };
 struct scaled_back { float a;
 	__device__ float operator()(float y, float dy) const { return y > 0 ? a * dy : 0.0f; } };
 struct leaky_back { float a;
@@ -258,15 +253,6 @@ int k_binary(void *stream, enum k_binary op, int type, const struct k_walk *w, f
 	case K_ELU_GRAD: return run2(stream, type, w, x, y, z, elu_back{ a });
 	}
 	return cudaErrorInvalidValue;
-}
-
-int k_mix(void *stream, int type, int64_t n, float a, float b, int finite, const void *x,
-          const void *y, void *z)
-{
-	const k_walk w = { n, 0, 0, 0, 0 };
-	if (finite)
-		return run2(stream, type, &w, x, y, z, mix_finite{ a, b });
-	return run2(stream, type, &w, x, y, z, mix{ a, b });
 }
 
 int k_scale_by(void *stream, int type, const struct k_walk *w, const void *x, const float *factor,

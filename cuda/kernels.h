@@ -19,11 +19,12 @@ enum { K_TYPE_F32, K_TYPE_F64, K_TYPE_F16, K_TYPE_BF16, K_TYPE_I8, K_TYPE_U8, K_
 
 /* From now on kernels of this process may be launched when the blocks of the one ahead of them in
  * their stream have ended, but not yet that kernel ("programmatic dependent launch"), for which
- * they wait inside (BEGIN_KERNEL); for GPUs of compute capability 9.0 and more. Predicted, not
- * measured: half a microsecond less for each kernel of dlx's directly behind another one, which is
- * 0.07 ms of a step of resnet-50 at batch 1: of its 403 nodes 242 are kernels of dlx's, 133 of them
- * behind one. On an H100 sixty steps had the bits of plain launches; until its time is measured
- * this is asked for by DLX_DEBUG=launch=overlapped alone. */
+ * they wait inside (BEGIN_KERNEL); for GPUs of compute capability 9.0 and more. On an H100 a step
+ * of one sample takes 1.968 ms instead of 1.993 for resnet-50 and 12.94 instead of 13.05 for
+ * deepcam (half a microsecond for each kernel of dlx's behind another one, 0.07 ms of resnet-50,
+ * was predicted), and sixty steps had the bits of plain launches. So little does not pay for what
+ * was not tried, sums of several ranks between the kernels: it is for DLX_DEBUG=launch=overlapped
+ * alone. */
 void k_overlap(void);
 
 /* --- element by element (k_map.cu); the result may be x or y --- */
@@ -49,9 +50,6 @@ enum k_binary { K_ADD, K_SUBTRACT, K_MULTIPLY, K_DIVIDE, K_RELU_GRAD, K_LEAKY_RE
 int k_binary(void *stream, enum k_binary op, int type, const struct k_walk *w, float a,
              const void *x, const void *y, void *z);
 
-/* z = a * x + b * y, all n elements side by side; finite: x where y is not finite. */
-int k_mix(void *stream, int type, int64_t n, float a, float b, int finite, const void *x,
-          const void *y, void *z);
 /* y = x * *factor, a float32 scalar on the device. */
 int k_scale_by(void *stream, int type, const struct k_walk *w, const void *x, const float *factor,
                void *y);
@@ -310,6 +308,10 @@ int k_scaled(void *stream, const struct k_table *a, float factor);
 /* The same, results of another float type; values of another float type to float32. */
 int k_scaled_to(void *stream, int type, const struct k_table *a, float factor);
 int k_widened(void *stream, int type, const struct k_table *a);
+
+/* p: running values r, new values x: r = keep r + factor x; r where x is not finite,
+ * if `finite`. */
+int k_follow(void *stream, const struct k_table *a, float keep, int finite);
 
 /* As op/update/weight_average.c has it. p: averages, weights. */
 enum k_warmup { K_WARMUP_BIAS, K_WARMUP_RAMP, K_WARMUP_NONE };

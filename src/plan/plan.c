@@ -20,6 +20,7 @@
 #include "pass/autodiff.h"
 #include "pass/copies.h"
 #include "pass/conv_statistics_pass.h"
+#include "pass/follow.h"
 #include "pass/pass.h"
 #include "pass/precision.h"
 #include "pass/prologue.h"
@@ -437,6 +438,7 @@ static const struct pass passes[] = {
 	  STAGE_BUILT },
 	{ "signs", "signs of activations kept for gradients that need no more", pass_signs,
 	  STAGE_BUILT },
+	{ "follow", "running statistics of all norms in one node", pass_follow, STAGE_BUILT },
 	{ "precision", "element types of the device", pass_precision, STAGE_BUILT },
 	{ "average", "averaged weights instead of the last ones", pass_average, STAGE_BUILT },
 	{ "preset", "layouts of values that are already in the store", pass_preset, STAGE_BUILT },

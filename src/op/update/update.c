@@ -11,8 +11,8 @@
  * on. With the last value all levels pass on what they have, up to the highest. A
  * rank that is absent has nothing to add: -0, which changes no sum, not even -0.
  *
- *   ema_update   r = (1 - momentum) r + momentum factor x; r, where x is not finite and that is
- *                asked for
+ *   ema_update   r = (1 - momentum) r + momentum factor x, of many tensors at once; r, where x is
+ *                not finite and that is asked for
  *
  * Both walk flat buffers, whatever the layout: padding is zero everywhere and stays so. */
 #include <limits.h>
@@ -30,7 +30,9 @@
 static const struct field ema_update_fields[] = {
 	FIELD_FLOAT(struct ema_update_attr, momentum, "0.1", 0, 1, "share of the new value"),
 	FIELD_FLOAT(struct ema_update_attr, factor, "1", 0, 1e6,
-	            "what the new value is multiplied by first"),
+	            "what the new values are multiplied by first"),
+	FIELD(struct ema_update_attr, factors, FT_FLOATS, .min = 0, .max = 1e6,
+	      .doc = "or a number for each group"),
 	FIELD_BOOL(struct ema_update_attr, finite, "false",
 	           "pass over new values that are not finite"),
 	FIELD_END
@@ -45,6 +47,8 @@ static const struct field accumulate_fields[] = {
 
 static const char *const sum_member[] = { "accumulator", "gradient" };
 static const struct bundle_form sum_form = { 1, 2, 1, sum_member, .gradient = 1 };
+static const char *const ema_member[] = { "running value", "new value" };
+static const struct bundle_form ema_form = { 0, 2, 1, ema_member };
 
 /* --- shape --- */
 
@@ -69,10 +73,15 @@ static int accumulate_shape(struct graph *g, struct node *n)
 
 static int ema_update_shape(struct graph *g, struct node *n)
 {
-	TRY(node_want_float(g, n, 0, "running value"));
-	TRY(node_want_float(g, n, 1, "new value"));
-	TRY(node_want_like(g, n, 1, 0, "new value"));
-	return graph_out_alias(g, n, 0, 0);
+	const struct ema_update_attr *at = n->attr;
+	const int groups = bundle_groups(n, ema_form);
+	TRY(bundle_check(g, n, ema_form));
+	if (at->factors.n && at->factors.n != groups)
+		return ERR(E_SHAPE, &g->cur_loc, "'factors' of '%s' has %d numbers for %d groups",
+		           n->op->name, at->factors.n, groups);
+	for (int i = 0; i < groups; i++)
+		TRY(graph_out_alias(g, n, i, 2 * i));
+	return 0;
 }
 
 /* --- cost --- */
@@ -85,7 +94,8 @@ static void accumulate_cost(const struct graph *g, const struct node *n, struct 
 
 static void ema_update_cost(const struct graph *g, const struct node *n, struct cost *c)
 {
-	c->flops += 3 * (double)shape_count(node_in_shape(g, n, 0));
+	for (int i = 0; i < n->nout; i++)
+		c->flops += 3 * (double)shape_count(node_out_shape(g, n, i));
 }
 
 /* --- layouts --- */
@@ -95,7 +105,18 @@ static int accumulate_choose(struct kplan *k, struct layout *in, struct layout *
 	return bundle_choose(k, sum_form, in, out);
 }
 
+static int ema_update_choose(struct kplan *k, struct layout *in, struct layout *out)
+{
+	return bundle_choose(k, ema_form, in, out);
+}
+
 /* --- kernels that exist in double and in float: one text for both --- */
+
+/* What the new value of group t counts. */
+static double ema_share(const struct ema_update_attr *at, int t)
+{
+	return at->momentum * (at->factors.n ? at->factors.v[t] : at->factor);
+}
 
 static int64_t whole(const struct kplan *k, const struct kargs *a, int i)
 {
@@ -147,15 +168,20 @@ static int accumulate_cpu(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
+static int ema_update_plan(struct kplan *k)
+{
+	return bundle_plan(k, ema_form);
+}
+
 static int ema_update_reference(const struct kplan *k, const struct kargs *a)
 {
-	walk_run(k, a, kplan_out_elements(k, 0), ema_update_range_reference);
+	bundle_run(k, a, ema_update_range_reference);
 	return 0;
 }
 
 static int ema_update_cpu(const struct kplan *k, const struct kargs *a)
 {
-	walk_run(k, a, kplan_out_elements(k, 0), ema_update_range_cpu);
+	bundle_run(k, a, ema_update_range_cpu);
 	return 0;
 }
 
@@ -195,13 +221,33 @@ static int accumulate_cuda(const struct kplan *k, const struct kargs *a)
 	return bundle_cuda_run(k, a, &(struct bundle_launch){ accumulate_fill, accumulate_launch });
 }
 
-static int ema_update_cuda(const struct kplan *k, const struct kargs *a)
+static int ema_update_cuda_plan(struct kplan *k)
+{
+	return bundle_cuda_plan(k, ema_form);
+}
+
+static void ema_update_fill(const struct kplan *k, const struct kargs *a, struct k_table *table,
+                            int row, int t)
+{
+	table->p[0][row] = a->out[t];
+	table->p[1][row] = a->in[2 * t + 1];
+	table->factor[row] = (float)ema_share(k->n->attr, t);
+}
+
+static int ema_update_launch(const struct kplan *k, const struct kargs *a,
+                             const struct k_table *table, int group, int64_t block)
 {
 	const struct ema_update_attr *at = k->n->attr;
-	return cuda_launched(k,
-	                     k_mix(cuda_stream(k->dev), cuda_out_type(k, 0), kplan_out_elements(k, 0),
-	                           (float)(1 - at->momentum), (float)(at->momentum * at->factor),
-	                           at->finite, a->in[0], a->in[1], a->out[0]));
+	(void)a;
+	(void)group;
+	(void)block;
+	return cuda_launched(k, k_follow(cuda_stream(k->dev), table, (float)(1 - at->momentum),
+	                                 at->finite));
+}
+
+static int ema_update_cuda(const struct kplan *k, const struct kargs *a)
+{
+	return bundle_cuda_run(k, a, &(struct bundle_launch){ ema_update_fill, ema_update_launch });
 }
 #endif
 
@@ -214,7 +260,8 @@ static const char *const accumulate_samples[] = {
 };
 static const char *const ema_update_samples[] = {
 	"5@ 5", "33@ 33; momentum: 0.3, factor: 1.25", "1@ 1; momentum: 1", "s@ s",
-	"33@ 33; finite: true", NULL
+	"33@ 33; finite: true", "7@ 7 2x3@ 2x3 s@ s; momentum: 0.3, factors: [1, 1.25, 2]",
+	"16400@ 16400 7@ 7; finite: true, factor: 1.5", NULL
 };
 
 /* --- records --- */
@@ -240,15 +287,19 @@ static const struct op op_accumulate = {
 
 static const struct op op_ema_update = {
 	.name = "ema_update",
-	.doc = "exponential moving average: (running, x) -> (1 - momentum) running + momentum factor x",
+	.doc = "exponential moving averages: ((running, x)...) -> "
+	       "(1 - momentum) running + momentum factor x, of each",
 	.flags = OP_UPDATE,
-	.min_in = 2, .max_in = 2, .nout = 1,
+	.min_in = 2, .max_in = INT_MAX, .nout = -1,
 	.attr_size = sizeof(struct ema_update_attr), .attrs = ema_update_fields,
 	.shape = ema_update_shape, .cost = ema_update_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ema_update_reference },
-		[BACKEND_CPU] = { .layouts = KL_SAME, .run = ema_update_cpu },
-		CUDA_KERNEL(.layouts = KL_SAME, .run = ema_update_cuda)
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = ema_update_plan,
+		                        .run = ema_update_reference },
+		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = ema_update_choose,
+		                  .plan = ema_update_plan, .run = ema_update_cpu },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = ema_update_choose,
+		            .plan = ema_update_cuda_plan, .run = ema_update_cuda)
 	},
 	.samples = ema_update_samples,
 };

@@ -41,8 +41,9 @@ struct rmsprop_attr {
 };
 struct ema_update_attr {
 	double momentum;             /* share of the new value */
-	double factor;               /* multiplies the new value: n / (n -
+	double factor;               /* multiplies the new values: n / (n -
 	                              * 1) for an unbiased variance */
+	struct floats factors;       /* or one for each group */
 	bool finite;                 /* passes over new values that are not finite */
 };
 /* The control input of `accumulate`, a vector of I64

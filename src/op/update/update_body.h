@@ -25,13 +25,12 @@ static void NAME(accumulate_range)(const struct kplan *k, const struct kargs *a,
 }
 
 CLONES
-static void NAME(ema_update_range)(const struct kplan *k, const struct kargs *a, int64_t lo,
+static void NAME(ema_update_range)(const struct kplan *k, const struct kargs *a, int t, int64_t lo,
                                    int64_t hi)
 {
 	const struct ema_update_attr *at = k->n->attr;
-	const real *x = a->in[1];
-	real *r = a->out[0], keep = (real)(1 - at->momentum);
-	real take = (real)(at->momentum * at->factor);
+	const real *x = a->in[2 * t + 1];
+	real *r = a->out[t], keep = (real)(1 - at->momentum), take = (real)ema_share(at, t);
 	for (int64_t i = lo; i < hi && at->finite; i++)
 		if (isfinite(x[i]))
 			r[i] = keep * r[i] + take * x[i];
