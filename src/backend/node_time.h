@@ -1,17 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The roofline of a node: its arithmetic at the rate of products, or its bytes at the rate of
- * memory, whichever takes longer. All predicted seconds begin here. */
+ * memory, whichever takes longer; and what nodes reach of that. All predicted seconds begin
+ * here. */
 #ifndef DLX_BACKEND_NODE_TIME_H
 #define DLX_BACKEND_NODE_TIME_H
 
 #include "backend/plan_env.h"
 
+/* What nodes of an op reach. */
+struct reach {
+	const char *op;              /* how its name begins */
+	double products, memory;     /* shares of a device's rates */
+	double narrow;               /* channels with which a product is half as fast; 0: it is no
+	                              * convolution */
+	double start;                /* seconds that the shortest node takes */
+};
+
 /* What a device does. */
 struct node_rates {
 	double f32, bits16;          /* flop/s of products; bits16: in bf16 and fp16 */
 	double bytes;                /* bytes/s through memory */
-	double start;                /* seconds that the shortest node takes */
+	const struct reach *reach;   /* of all ops, the last one for any; NULL: all of the rates */
 };
 
 /* The ceilings of d for plans of e: measured, or published for a GPU that is not there. All 0 where

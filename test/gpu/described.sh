@@ -61,4 +61,24 @@ head -n 1 out | grep -q '^does not fit  a step of 2 samples needs .* but the GPU
 says out 'for the whole run, MORE THAN the'
 expect 0 plan "$train" --gpu 513MiB --plan --set train.memory.aside=513MiB
 says out 'for the whole run, MORE THAN the'
+
+# Steps in bf16 that were timed on an H100: what the plan says is within a quarter.
+while read -r config batch milliseconds; do
+	expect 0 capped "$train" --gpu h100 --plan --set data.train=none.dlx --set data.validation=null --set data.transforms=[] \
+		--set train.accumulate=1 --set precision.compute=bf16 --set "train.batch_size=$batch" "$DLX_SOURCE/configs/$config.yaml"
+	sed -n 's/^predicted *\([0-9.e-]*\) s a step.*/\1/p' out | awk -v m="$milliseconds" '
+		{ ratio = 1000 * $1 / m }
+		END { exit !(ratio > 0.75 && ratio < 1.25) }' || fail "$config with $batch samples took $milliseconds ms: $(grep '^predicted' out)"
+done <<END
+resnet-50 256 36.35
+resnet-50 1 1.99
+deepcam-mlperf 8 69.40
+deepcam-mlperf 1 13.05
+tiramisu-sc18 2 29.95
+tiramisu-sc18 1 16.30
+cosmoflow-mlperf 16 11.81
+cosmoflow-mlperf 1 1.10
+deeplabv3+-sc18 2 59.91
+fcn-pool-avg 1 80.17
+END
 pass
