@@ -353,7 +353,7 @@ int k_widened(void *stream, int type, const struct k_table *a)
 
 /* --- running values --- */
 
-template <int N> __global__ void follow(rows<N> a, float keep, int finite)
+template <int N> __global__ void ema_update(rows<N> a, float keep, int finite)
 {
 	BEGIN_KERNEL();
 	const piece p = find_piece(a);
@@ -370,14 +370,14 @@ template <int N> __global__ void follow(rows<N> a, float keep, int finite)
 		});
 }
 
-template <int N> static void follow_with(void *stream, const rows<N> &a, float keep, int finite)
+template <int N> static void ema_update_with(void *stream, const rows<N> &a, float keep, int finite)
 {
-	LAUNCH(follow<N>, a.first[a.n], THREADS, 0, stream, a, keep, finite);
+	LAUNCH(ema_update<N>, a.first[a.n], THREADS, 0, stream, a, keep, finite);
 }
 
-int k_follow(void *stream, const struct k_table *a, float keep, int finite)
+int k_ema_update(void *stream, const struct k_table *a, float keep, int finite)
 {
-	return tabled(a, [&](const auto &table) { follow_with(stream, table, keep, finite); });
+	return tabled(a, [&](const auto &table) { ema_update_with(stream, table, keep, finite); });
 }
 
 /* --- averages of weights --- */

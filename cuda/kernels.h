@@ -311,7 +311,7 @@ int k_widened(void *stream, int type, const struct k_table *a);
 
 /* p: running values r, new values x: r = keep r + factor x; r where x is not finite,
  * if `finite`. */
-int k_follow(void *stream, const struct k_table *a, float keep, int finite);
+int k_ema_update(void *stream, const struct k_table *a, float keep, int finite);
 
 /* As op/update/weight_average.c has it. p: averages, weights. */
 enum k_warmup { K_WARMUP_BIAS, K_WARMUP_RAMP, K_WARMUP_NONE };

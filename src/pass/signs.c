@@ -36,7 +36,7 @@ static int become(struct rewrite *r, struct node *n, const char *form, const tid
 	for (int i = 0; i < n->nout; i++) {
 		graph_t(r->g, (*made)->out[i])->producer = NONE;
 		rewrite_take(r->g, *made, i, n->out[i]);
-		(*made)->out[i] = n->out[i];
+		(*made)->out[i] = n->out[i];     /* NONE, too */
 	}
 	return 0;
 }

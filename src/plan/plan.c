@@ -20,10 +20,10 @@
 #include "pass/autodiff.h"
 #include "pass/copies.h"
 #include "pass/conv_statistics_pass.h"
-#include "pass/follow.h"
 #include "pass/pass.h"
 #include "pass/precision.h"
 #include "pass/prologue.h"
+#include "pass/running_statistics.h"
 #include "pass/signs.h"
 #include "pass/sync_batch_norm.h"
 #include "plan/guard.h"
@@ -438,7 +438,8 @@ static const struct pass passes[] = {
 	  STAGE_BUILT },
 	{ "signs", "signs of activations kept for gradients that need no more", pass_signs,
 	  STAGE_BUILT },
-	{ "follow", "running statistics of all norms in one node", pass_follow, STAGE_BUILT },
+	{ "running_statistics", "running statistics of all norms in one node",
+	  pass_running_statistics, STAGE_BUILT },
 	{ "precision", "element types of the device", pass_precision, STAGE_BUILT },
 	{ "average", "averaged weights instead of the last ones", pass_average, STAGE_BUILT },
 	{ "preset", "layouts of values that are already in the store", pass_preset, STAGE_BUILT },

@@ -68,6 +68,8 @@ class Turn:
 
     def take_when_compiled(self, torch):
         """Compiling needs no GPU, and the backward step is compiled with the forward one."""
+        if not self.file:
+            return
         try:
             from torch._dynamo.callback import callback_handler
             from torch._functorch import config

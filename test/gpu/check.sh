@@ -22,7 +22,7 @@ if command -v mpiexec.hydra >/dev/null && "$train" --version | grep -q '^ranks: 
 	rm -r packed/mpi
 fi
 expect 2 packed/check -o results nonsense
-says err 'parts: smoke speed ops'
+says err 'parts: smoke ops'
 expect 2 packed/check -p "$work" -o results
 expect 2 packed/check -t soon
 expect 77 packed/check -o results
@@ -97,7 +97,7 @@ cp "$DLX_BUILD/test/gpu/conv_checks_emulated" packed/programs/conv_checks
 cp packed/programs/optest optest
 export DLX_CHECK_LIMIT=1000 DLX_CHECK_SIZE=[12,16] DLX_CHECK_CROP='[10, 14]' DLX_CHECK_JOBS=2 DLX_EMULATE_MEMORY=4G DLX_CHECK_BENCH_STEPS=1
 export DLX_CHECK_SMOKE='libraries kernel bias step graph profile described' DLX_CHECK_OPS='relu add' DLX_CHECK_STEPS='tiny windows'
-export DLX_CHECK_EXTENT=6 DLX_CHECK_ROWS=1x36x20x30 DLX_CHECK_SPEED=tiny:2 DLX_CHECK_MEASURED=tiny:1
+export DLX_CHECK_EXTENT=6 DLX_CHECK_ROWS=1x36x20x30 DLX_CHECK_MEASURED=tiny:1
 export DLX_CHECK_ENGINES='bf16:plain:12 bf16:dgrad:12 fp16:mask:16 bf16:rows8:36:whole fp16:rows0:36'
 export DLX_CHECK_TYPES='f32 bf16' DLX_CHECK_TRAIN=4 DLX_CHECK_CURVES=tiny:fp16 DLX_CHECK_CURVE=4 DLX_CHECK_MEMORY=tiny:2
 export DLX_CHECK_BENCH='tiny:2 tiny:1:chains tiny:1:overlapped' DLX_CHECK_GAPS=tiny:1 DLX_CHECK_PEER=tiny DLX_CHECK_SANITIZE=relu

@@ -77,15 +77,15 @@ expect 0 plan engines=measured --wisdom more
 [ "$(ls more.compiled | wc -l)" -gt "$(ls engines.compiled | wc -l)" ] || fail "$(ls more.compiled | wc -l) engines to be measured"
 
 # All of a list of networks, as test/gpu/pack carries them.
-DLX_CHECK_BENCH=' ' DLX_CHECK_MEMORY=' ' DLX_CHECK_SPEED=' ' DLX_CHECK_STEPS=resnet-18-small DLX_CHECK_TYPES=bf16 DLX_CHECK_SIZE='[32,32]' \
+DLX_CHECK_BENCH=' ' DLX_CHECK_MEMORY=' ' DLX_CHECK_STEPS=resnet-18-small DLX_CHECK_TYPES=bf16 DLX_CHECK_SIZE='[32,32]' \
 	expect 0 sh "$DLX_SOURCE/test/gpu/engines" -b "$DLX_BUILD" -j 1 packed
 says out "engines: $(ls packed/engines.wisdom.compiled | wc -l) engines for h200"
 [ "$(ls packed | tr '\n' ' ')" = 'engines.wisdom engines.wisdom.compiled ' ] || fail "more is packed: $(ls packed)"
 # A network that cannot be planned is said and left out; one that is not there ends it.
-DLX_CHECK_BENCH=deeplabv3+-sc18:1 DLX_CHECK_MEMORY=' ' DLX_CHECK_SPEED=' ' DLX_CHECK_STEPS=' ' \
+DLX_CHECK_BENCH=deeplabv3+-sc18:1 DLX_CHECK_MEMORY=' ' DLX_CHECK_STEPS=' ' \
 	expect 0 sh "$DLX_SOURCE/test/gpu/engines" -b "$DLX_BUILD" -j 1 packed
 says err "'deeplabv3+-sc18:1' cannot be planned"
 says out "engines: $(ls packed/engines.wisdom.compiled | wc -l) engines for h200"
-DLX_CHECK_BENCH=nothing:2 DLX_CHECK_MEMORY=' ' DLX_CHECK_SPEED=' ' DLX_CHECK_STEPS=' ' expect 1 sh "$DLX_SOURCE/test/gpu/engines" -b "$DLX_BUILD" -j 1 other
+DLX_CHECK_BENCH=nothing:2 DLX_CHECK_MEMORY=' ' DLX_CHECK_STEPS=' ' expect 1 sh "$DLX_SOURCE/test/gpu/engines" -b "$DLX_BUILD" -j 1 other
 says err "there is no config 'nothing'"
 pass

@@ -241,7 +241,7 @@ static int ema_update_launch(const struct kplan *k, const struct kargs *a,
 	(void)a;
 	(void)group;
 	(void)block;
-	return cuda_launched(k, k_follow(cuda_stream(k->dev), table, (float)(1 - at->momentum),
+	return cuda_launched(k, k_ema_update(cuda_stream(k->dev), table, (float)(1 - at->momentum),
 	                                 at->finite));
 }
 

@@ -5,7 +5,7 @@
  * which 106 are such nodes, 0.13 ms on an H100, of 2.0 ms with one sample and 36.3 with 256; in
  * deepcam 0.2 ms, of 13 and 69. One launch for all is predicted to take 4 us. The batch's
  * statistics live until then: a few vectors. */
-#include "pass/follow.h"
+#include "pass/running_statistics.h"
 
 #include "base/err.h"
 #include "op/update/update.h"
@@ -29,14 +29,6 @@ static int find_alike(const struct graph *g, int nnode, int first, const struct 
 	return n;
 }
 
-/* What was made stays where it is: only its producer is another. */
-static void take(struct graph *g, struct node *made, int i, tid t)
-{
-	graph_t(g, made->out[i])->producer = NONE;
-	rewrite_take(g, made, i, t);
-	made->out[i] = t;
-}
-
 static int join(struct rewrite *r, int n, const struct node *const *old)
 {
 	struct graph *g = r->g;
@@ -55,13 +47,13 @@ static int join(struct rewrite *r, int n, const struct node *const *old)
 	TRY(graph_emit(g, "ema_update", &at, 2 * n, in, n, out));
 	struct node *made = g->node[g->nnode - 1];
 	for (int i = 0; i < n; i++) {
-		take(g, made, i, old[i]->out[0]);
+		rewrite_take(g, made, i, old[i]->out[0]);
 		rewrite_drop(r, old[i]);
 	}
 	return 0;
 }
 
-int pass_follow(struct graph *g, struct pass_env *env)
+int pass_running_statistics(struct graph *g, struct pass_env *env)
 {
 	struct rewrite r;
 	int rc = 0;

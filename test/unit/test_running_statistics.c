@@ -6,7 +6,7 @@
 
 #include "graph/verify.h"
 #include "op/update/update.h"
-#include "pass/follow.h"
+#include "pass/running_statistics.h"
 
 #define NODES 6
 
@@ -45,7 +45,7 @@ static void test_joined(void **state)
 {
 	tid running[NODES], value[NODES], out[NODES];
 	struct graph *g = build(running, value, out);
-	assert_int_equal(pass_follow(g, &(struct pass_env){ .backend = BACKEND_CUDA }), 0);
+	assert_int_equal(pass_running_statistics(g, &(struct pass_env){ .backend = BACKEND_CUDA }), 0);
 	assert_int_equal(graph_verify(g, STAGE_BUILT), 0);
 	assert_int_equal(op_count(g, "ema_update"), 4);
 	for (int i = 0; i < NODES; i++) {
@@ -70,7 +70,7 @@ static void test_cpu(void **state)
 {
 	tid running[NODES], value[NODES], out[NODES];
 	struct graph *g = build(running, value, out);
-	assert_int_equal(pass_follow(g, &(struct pass_env){ .backend = BACKEND_CPU }), 0);
+	assert_int_equal(pass_running_statistics(g, &(struct pass_env){ .backend = BACKEND_CPU }), 0);
 	assert_int_equal(op_count(g, "ema_update"), NODES);
 	graph_free(g);
 }
