@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The gradients of y = z * w with z = relu(norm(x)), norm(x) = (x - mean) rstd gamma + beta, where
- * z has no memory (made by the pass `prologue`, for GPUs):
+ * The gradients to x of y = z * w with z = relu(norm(x)), norm(x) = (x - mean) rstd gamma + beta,
+ * where z has no memory (made by the pass `prologue`, for GPUs; op/conv/norm_conv.c has that to w):
  *
- *   norm_conv_grad_weight   dw = conv_grad_weight of z and dy
  *   conv_grad_input_norm    dz = conv_grad_input of dy and w, 0 where norm(x) is not above zero;
  *                           dbeta = sum dz, dgamma = sum dz (x - mean) rstd
  *   batch_norm_grad_rest    dx = gamma rstd (dz - dbeta / n - (x - mean) rstd dgamma / n) [+
  *                           addend]
  *
- * Where cuDNN recommends an engine for the whole of the first two, they are one kernel, unless
- * separate ones are measured to be faster (conv_way.h). */
+ * Where cuDNN recommends an engine for the whole of the first, it is one kernel, unless separate
+ * ones are measured to be faster (conv_way.h). */
 #include "backend/plan_env.h"
 #include "base/err.h"
 #include "op/conv/conv_cuda.h"
@@ -23,10 +22,6 @@
 #include "op/lib/cuda.h"
 #include "op/norm/norm.h"
 
-static const struct field weight_fields[] = {
-	CONV_FIELDS, FIELD_INTS(struct conv_attr, kernel, "1", 1, INT32_MAX,
-	                        "spatial size of the weights"), FIELD_END
-};
 static const struct field input_fields[] = {
 	CONV_FIELDS, FIELD_INTS(struct conv_attr, input_size, "1", 1, INT32_MAX,
 	                        "spatial size of the result"), FIELD_END
@@ -37,12 +32,6 @@ enum { AT_X = 3, AT_GAMMA, AT_BETA, AT_MEAN, AT_RSTD };
 enum { REST_DZ = 1, REST_GAMMA, REST_MEAN, REST_RSTD, REST_DGAMMA, REST_DBETA, REST_ADDEND };
 
 /* --- shape --- */
-
-static int weight_shape(struct graph *g, struct node *n)
-{
-	TRY(conv_shape_rule(g, n, CONV_BACKWARD_WEIGHTS));
-	return conv_normed_shape(g, n, 0, NORMED_GAMMA);
-}
 
 static int input_shape(struct graph *g, struct node *n)
 {
@@ -63,24 +52,12 @@ static int rest_shape(struct graph *g, struct node *n)
 
 /* --- cost --- */
 
-static void weight_cost(const struct graph *g, const struct node *n, struct cost *c)
-{
-	conv_count_flops(g, n, CONV_BACKWARD_WEIGHTS, c);
-}
-
 static void input_cost(const struct graph *g, const struct node *n, struct cost *c)
 {
 	conv_count_flops(g, n, CONV_BACKWARD_DATA, c);
 }
 
 /* --- reference kernels --- */
-
-static int weight_reference(const struct kplan *k, const struct kargs *a)
-{
-	void *in[] = { (void *)(uintptr_t)conv_normed_reference(k, a), a->in[1] };
-	const struct kargs of_z = { in, a->out, NULL };
-	return conv_grad_weight_reference(k, &of_z);
-}
 
 static int input_reference(const struct kplan *k, const struct kargs *a)
 {
@@ -127,116 +104,9 @@ static int rest_reference(const struct kplan *k, const struct kargs *a)
 
 #ifdef HAVE_CUDA
 
-struct grad_cuda {
-	struct cudnn_plan *plan;
-	bool whole;                  /* what belongs to the norm is cuDNN's too */
-	enum dtype type;             /* in which cuDNN computes */
-	struct layout_rows x;
-	size_t vectors, made, room;  /* in the workspace: vectors, or room for sums; the result, if it
-	                              * is of another type; z, which only the weights' gradient has */
-};
-
-static size_t reserve(size_t *end, size_t bytes)
-{
-	const size_t at = *end;
-	*end += (bytes + 255) / 256 * 256;
-	return at;
-}
-
-/* c: all but the types. x: the norm's input. */
-static int plan_engine(struct kplan *k, struct grad_cuda *s, enum conv_way way,
-                       struct cudnn_conv *c, const struct tensor *x)
-{
-	const struct tensor *a = graph_t(k->g, k->n->in[0]), *b = graph_t(k->g, k->n->in[1]),
-	                    *y = graph_t(k->g, k->n->out[0]);
-	struct cudnn *library;
-	s->type = c->type = a->dtype;
-	c->tf32 = k->env->tf32;
-	c->deterministic = k->env->deterministic;
-	if (b->dtype != s->type || x->dtype != s->type ||
-	    (y->dtype != s->type && y->dtype != DTYPE_F32) ||
-	    !layout_rows(&x->layout, &x->shape, &s->x))
-		return ERR(E_UNSUPPORTED, &k->n->loc,
-		           "'%s' on the GPU takes channels-last tensors of one type", k->n->op->name);
-	s->whole = way == CONV_WHOLE;
-	if (s->whole && x->view == NONE)
-		return conv_normed_cuda_engine(&s->plan, k->dev, k->env->wisdom, c);
-	if (way != CONV_PARTS)
-		return E_UNSUPPORTED;
-	TRY(cuda_cudnn(k->dev, &library));
-	return cudnn_conv_new(&s->plan, library, k->env->wisdom, c);
-}
-
-/* The bytes of a float32 vector over the channels. */
-static size_t aligned_vector(const struct grad_cuda *s)
-{
-	return ((size_t)s->x.c * sizeof(float) + 255) / 256 * 256;
-}
-
-static size_t dense_bytes(const struct grad_cuda *s, const struct shape *of)
-{
-	return (size_t)shape_count(of) * dtype_size(s->type);
-}
-
-static void name_plan(struct kplan *k, const char *without)
-{
-	const struct grad_cuda *s = k->state;
-	k->impl = arena_printf(k->arena, "%s%s", cudnn_plan_name(s->plan),
-	                       s->whole ? ", whole" : without);
-}
-
-static int weight_plan_way(struct kplan *k, enum conv_way way, const void *user)
-{
-	struct grad_cuda *s = k->state = ARENA_NEW(k->arena, struct grad_cuda);
-	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->in[1]),
-	                    *w = graph_t(k->g, k->n->out[0]);
-	const struct layout from = layout_native(&x->shape);
-	struct cudnn_conv c = {
-		.kind = CONV_BACKWARD_WEIGHTS, .geom = conv_geom_get(k->g, k->n, CONV_BACKWARD_WEIGHTS),
-		.x = &from, .w = &w->layout,
-		.y = &y->layout };
-	(void)user;
-	TRY(plan_engine(k, s, way, &c, x));
-	size_t end = 0;
-	reserve(&end, cudnn_plan_workspace(s->plan));
-	s->vectors = reserve(&end, 2 * conv_normed_cuda_room(k));
-	s->room = s->whole ? NOWHERE : reserve(&end, dense_bytes(s, &x->shape));
-	s->made = w->dtype == s->type ? NOWHERE : reserve(&end, dense_bytes(s, &w->shape));
-	k->ws_bytes = end;
-	name_plan(k, ", after a kernel");
-	return 0;
-}
-
-/* Converts cuDNN's result, in `made`, to the type of the node's result. */
-static int deliver(const struct kplan *k, void *made, void *to)
-{
-	const struct grad_cuda *s = k->state;
-	if (s->made == NOWHERE)
-		return 0;
-	return cuda_launched(k, k_cast(cuda_stream(k->dev), (int)s->type, cuda_out_type(k, 0),
-	                               shape_count(node_out_shape(k->g, k->n, 0)), made, to));
-}
-
-static int weight_run(const struct kplan *k, const struct kargs *a)
-{
-	const struct grad_cuda *s = k->state;
-	char *ws = a->ws;
-	void *scale = ws + s->vectors, *shift = ws + s->vectors + conv_normed_cuda_room(k);
-	void *made = s->made == NOWHERE ? a->out[0] : ws + s->made,
-	     *z = s->whole ? a->in[0] : ws + s->room;
-	if (s->whole)
-		TRY(conv_normed_cuda_vectors(k, a, s->type, scale, shift));
-	else
-		TRY(conv_normed_cuda_apply(k, a, z, scale));
-	void *const whole[] = { a->in[0], a->in[1], scale, shift, made },
-	*const plain[] = { z, a->in[1], made };
-	TRYC(cudnn_plan_run(s->plan, s->whole ? whole : plain, a->ws), "in '%s'", k->n->name);
-	return deliver(k, made, a->out[0]);
-}
-
 static int input_plan_way(struct kplan *k, enum conv_way way, const void *user)
 {
-	struct grad_cuda *s = k->state = ARENA_NEW(k->arena, struct grad_cuda);
+	struct conv_normed_cuda *s = k->state = ARENA_NEW(k->arena, struct conv_normed_cuda);
 	const struct tensor *y = graph_t(k->g, k->n->in[0]), *w = graph_t(k->g, k->n->in[1]),
 	                    *x = graph_t(k->g, k->n->in[AT_X]);
 	const struct layout to = layout_native(&x->shape);
@@ -245,15 +115,15 @@ static int input_plan_way(struct kplan *k, enum conv_way way, const void *user)
 		.w = &w->layout,
 		.y = &y->layout };
 	(void)user;
-	TRY(plan_engine(k, s, way, &c, x));
+	TRY(conv_normed_cuda_plan(k, s, way, &c, x));
 	size_t end = 0;
-	reserve(&end, cudnn_plan_workspace(s->plan));
-	s->vectors = reserve(&end, s->whole ? 5 * aligned_vector(s) :
+	conv_normed_reserve(&end, cudnn_plan_workspace(s->plan));
+	s->vectors = conv_normed_reserve(&end, s->whole ? 5 * conv_normed_cuda_vector(s) :
 	                     (size_t)k_norm_workspace(s->x.rows, s->x.c));
 	s->made = graph_t(k->g, k->n->out[0])->dtype == s->type ? NOWHERE :
-	          reserve(&end, dense_bytes(s, &x->shape));
+	          conv_normed_reserve(&end, conv_normed_cuda_dense(s, &x->shape));
 	k->ws_bytes = end;
-	name_plan(k, ", then a kernel");
+	conv_normed_cuda_name(k, ", then a kernel");
 	return 0;
 }
 
@@ -262,7 +132,7 @@ static int input_plan_way(struct kplan *k, enum conv_way way, const void *user)
 static int mask_and_sum(const struct kplan *k, const struct kargs *a, void *dz, float *dgamma,
                         float *dbeta)
 {
-	const struct grad_cuda *s = k->state;
+	const struct conv_normed_cuda *s = k->state;
 	const struct k_norm_grad g = {
 		.rows = s->x.rows, .c = s->x.c, .type = (int)s->type, .mask = K_NORM_FROM_X,
 		.x = { a->in[AT_X], s->x.stride },
@@ -274,9 +144,9 @@ static int mask_and_sum(const struct kplan *k, const struct kargs *a, void *dz, 
 
 static int input_run(const struct kplan *k, const struct kargs *a)
 {
-	const struct grad_cuda *s = k->state;
+	const struct conv_normed_cuda *s = k->state;
 	char *ws = a->ws, *vector = ws + s->vectors;
-	const size_t each = aligned_vector(s);
+	const size_t each = conv_normed_cuda_vector(s);
 	void *dz = s->made == NOWHERE ? a->out[0] : ws + s->made, *plain[] = { a->in[0], a->in[1], dz };
 	void *dgamma = a->out[1], *dbeta = a->out[2];
 	if (s->whole && !dgamma)
@@ -289,25 +159,12 @@ static int input_run(const struct kplan *k, const struct kargs *a)
 	TRYC(cudnn_plan_run(s->plan, s->whole ? whole : plain, a->ws), "in '%s'", k->n->name);
 	if (!s->whole)
 		TRY(mask_and_sum(k, a, dz, dgamma, dbeta));
-	return deliver(k, dz, a->out[0]);
-}
-
-static void grad_free(struct kplan *k)
-{
-	struct grad_cuda *s = k->state;
-	if (s)
-		cudnn_plan_free(s->plan);
-}
-
-static int weight_plan(struct kplan *k)
-{
-	const struct conv_ways ways = { weight_plan_way, weight_run, grad_free, NULL };
-	return conv_way_plan(k, &ways);
+	return conv_normed_cuda_deliver(k, dz, a->out[0]);
 }
 
 static int input_plan(struct kplan *k)
 {
-	const struct conv_ways ways = { input_plan_way, input_run, grad_free, NULL };
+	const struct conv_ways ways = { input_plan_way, input_run, conv_normed_cuda_free, NULL };
 	return conv_way_plan(k, &ways);
 }
 
@@ -339,14 +196,6 @@ static int rest_run(const struct kplan *k, const struct kargs *a)
 
 /* --- samples --- */
 
-static const char *const weight_samples[] = {
-	"2x3x5x6 2x5x3x4 - 3 3 3 3:positive; kernel: 3",
-	"2x8x7x6 2x16x4x3 - 8 8 8 8:positive; stride: 2, pad_lo: 1, pad_hi: 1, kernel: 3",
-	"1x16x4x3 1x48x4x3 - 16 16 16 16:positive; kernel: 1",
-	"1x8x4x3x5 1x8x4x4x5 - 8 8 8 8:positive; pad_lo: 1, pad_hi: 1, kernel: [3, 2, 3]",
-	"1x8x7 1x16x4 - 8 8 8 8:positive; stride: 2, pad_lo: 1, pad_hi: 1, kernel: 3",
-	"2x16x4x5 2x16x4x5 - 16 16 16 16:positive; groups: 16, pad_lo: 1, pad_hi: 1, kernel: 3", NULL
-};
 static const char *const input_samples[] = {
 	"2x5x3x4 5x3x3x3! - 2x3x5x6 3 3 3 3:positive; input_size: [5, 6]",
 	"2x16x4x3 16x8x3x3! - 2x8x7x6 8 8 8 8:positive; stride: 2, pad_lo: 1, "
@@ -365,23 +214,6 @@ static const char *const rest_samples[] = {
 
 /* --- records --- */
 
-static const struct op op_norm_conv_grad_weight = {
-	.name = "norm_conv_grad_weight",
-	.doc = "conv_grad_weight of the relu of x, normalised by gamma, beta, mean and 1 / deviation",
-	.flags = OP_ONCE | OP_COUNTED,
-	.min_in = 2, .max_in = NORMED_INPUTS, .nout = 1,
-	.attr_size = sizeof(struct conv_attr), .attrs = weight_fields,
-	.shape = weight_shape, .cost = weight_cost,
-	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = conv_normed_reference_plan,
-			.run = weight_reference },
-		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = weight_plan, .run = weight_run, .free = grad_free,
-		            .slice_in = 1, .makes_narrow = conv_makes_narrow,
-		            .bf16_in = 3, .bf16_out = 1, .bf16 = KB_FASTER)
-	},
-	.samples = weight_samples,
-};
-
 static const struct op op_conv_grad_input_norm = {
 	.name = "conv_grad_input_norm",
 	.doc = "conv_grad_input through the relu and the sums of the norm by gamma, beta, mean and 1 "
@@ -392,7 +224,8 @@ static const struct op op_conv_grad_input_norm = {
 	.shape = input_shape, .cost = input_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = input_reference },
-		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = input_plan, .run = input_run, .free = grad_free,
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = input_plan, .run = input_run,
+		            .free = conv_normed_cuda_free,
 		            .slice_in = 1u << AT_X,
 		            .bf16_in = 3 | 1u << AT_X, .bf16_out = 1, .bf16 = KB_FASTER)
 	},
@@ -417,5 +250,4 @@ static const struct op op_batch_norm_grad_rest = {
 	.samples = rest_samples,
 };
 
-OPSET(conv_norm_grad, &op_norm_conv_grad_weight, &op_conv_grad_input_norm,
-      &op_batch_norm_grad_rest);
+OPSET(conv_norm_grad, &op_conv_grad_input_norm, &op_batch_norm_grad_rest);

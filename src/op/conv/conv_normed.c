@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Shared by the convolution of a normalised tensor that is
- * not stored and the gradient to its weights. */
+ * not stored and its gradients. */
 #include "op/conv/conv_normed.h"
 
+#include "backend/plan_env.h"
 #include "base/err.h"
 #include "op/conv/conv_fused.h"
 #include "op/lib/check.h"
@@ -92,5 +93,68 @@ int conv_normed_cuda_apply(const struct kplan *k, const struct kargs *a, void *z
 		.gamma = a->in[NORMED_GAMMA], .beta = a->in[NORMED_BETA], .mean = a->in[NORMED_MEAN],
 		.rstd = a->in[NORMED_RSTD] };
 	return cuda_launched(k, k_norm_inference(cuda_stream(k->dev), &n, room));
+}
+
+size_t conv_normed_reserve(size_t *end, size_t bytes)
+{
+	const size_t at = *end;
+	*end += (bytes + 255) / 256 * 256;
+	return at;
+}
+
+int conv_normed_cuda_plan(struct kplan *k, struct conv_normed_cuda *s, enum conv_way way,
+                          struct cudnn_conv *c, const struct tensor *x)
+{
+	const struct tensor *a = graph_t(k->g, k->n->in[0]), *b = graph_t(k->g, k->n->in[1]),
+	                    *y = graph_t(k->g, k->n->out[0]);
+	struct cudnn *library;
+	s->type = c->type = a->dtype;
+	c->tf32 = k->env->tf32;
+	c->deterministic = k->env->deterministic;
+	if (b->dtype != s->type || x->dtype != s->type ||
+	    (y->dtype != s->type && y->dtype != DTYPE_F32) ||
+	    !layout_rows(&x->layout, &x->shape, &s->x))
+		return ERR(E_UNSUPPORTED, &k->n->loc,
+		           "'%s' on the GPU takes channels-last tensors of one type", k->n->op->name);
+	s->whole = way == CONV_WHOLE;
+	if (s->whole && x->view == NONE)
+		return conv_normed_cuda_engine(&s->plan, k->dev, k->env->wisdom, c);
+	if (way != CONV_PARTS)
+		return E_UNSUPPORTED;
+	TRY(cuda_cudnn(k->dev, &library));
+	return cudnn_conv_new(&s->plan, library, k->env->wisdom, c);
+}
+
+void conv_normed_cuda_free(struct kplan *k)
+{
+	struct conv_normed_cuda *s = k->state;
+	if (s)
+		cudnn_plan_free(s->plan);
+}
+
+void conv_normed_cuda_name(struct kplan *k, const char *without)
+{
+	const struct conv_normed_cuda *s = k->state;
+	k->impl = arena_printf(k->arena, "%s%s", cudnn_plan_name(s->plan),
+	                       s->whole ? ", whole" : without);
+}
+
+int conv_normed_cuda_deliver(const struct kplan *k, void *made, void *to)
+{
+	const struct conv_normed_cuda *s = k->state;
+	if (s->made == NOWHERE)
+		return 0;
+	return cuda_launched(k, k_cast(cuda_stream(k->dev), (int)s->type, cuda_out_type(k, 0),
+	                               shape_count(node_out_shape(k->g, k->n, 0)), made, to));
+}
+
+size_t conv_normed_cuda_vector(const struct conv_normed_cuda *s)
+{
+	return ((size_t)s->x.c * sizeof(float) + 255) / 256 * 256;
+}
+
+size_t conv_normed_cuda_dense(const struct conv_normed_cuda *s, const struct shape *of)
+{
+	return (size_t)shape_count(of) * dtype_size(s->type);
 }
 #endif

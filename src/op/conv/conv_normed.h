@@ -8,6 +8,7 @@
 
 #include "backend/cuda/cudnn.h"
 #include "graph/op.h"
+#include "op/conv/conv_way.h"
 
 enum { NORMED_GAMMA = 3, NORMED_BETA, NORMED_MEAN, NORMED_RSTD, NORMED_INPUTS };
 
@@ -22,6 +23,29 @@ int conv_normed_shape(struct graph *g, struct node *n, int x, int first);
 /* Reference kernels find relu(norm(x)) in the workspace, for which this books it. */
 int conv_normed_reference_plan(struct kplan *k);
 const double *conv_normed_reference(const struct kplan *k, const struct kargs *a);
+
+/* How a GPU makes a node, and its kernel's state: norm_conv.c, conv_norm_grad.c. */
+struct conv_normed_cuda {
+	struct cudnn_plan *plan;
+	bool whole;                  /* what belongs to the norm is cuDNN's too */
+	enum dtype type;             /* in which cuDNN computes */
+	struct layout_rows x;
+	size_t vectors, made, room;  /* in the workspace: vectors, or room for sums; the result, if it
+	                              * is of another type; z, which only the weights' gradient has */
+};
+/* Plans the engine of this way, or E_UNSUPPORTED. c: all but the types. x: the norm's input. */
+int conv_normed_cuda_plan(struct kplan *k, struct conv_normed_cuda *s, enum conv_way way,
+                          struct cudnn_conv *c, const struct tensor *x);
+void conv_normed_cuda_free(struct kplan *k);
+/* without: what the name says where not the whole is the engine's. */
+void conv_normed_cuda_name(struct kplan *k, const char *without);
+/* Converts the engine's result, in `made`, to the type of the node's result. */
+int conv_normed_cuda_deliver(const struct kplan *k, void *made, void *to);
+/* Room behind *end of the workspace: where it begins. */
+size_t conv_normed_reserve(size_t *end, size_t bytes);
+/* Bytes of a float32 vector over the channels, and of a packed tensor in the engine's type. */
+size_t conv_normed_cuda_vector(const struct conv_normed_cuda *s);
+size_t conv_normed_cuda_dense(const struct conv_normed_cuda *s, const struct shape *of);
 
 /* The convolution of `c`, which may have more around it already, with what the norm adds.
  * E_UNSUPPORTED: there is no engine that is recommended, or none is wanted
