@@ -134,6 +134,80 @@ template <typename T, int TOGETHER, int STEPS> static __device__ __forceinline__
 	}
 }
 
+/* f(norm(x)) of the channels of a pack, as norm_map of k_norm.cu makes it, to the last bit. */
+struct pack_norm {
+	float m[PACK], a[PACK], b[PACK], slope;
+
+	/* A true 0 with a slope of 0, whatever v is. */
+	__device__ __forceinline__ float below(float v) const { return slope != 0 ? slope * v : 0.0f; }
+
+	__device__ __forceinline__ void load(const k_depthwise_norm &v, int64_t c)
+	{
+		load_floats(v.mean + c, m);
+		load_floats(v.rstd + c, a);
+		load_floats(v.gamma + c, b);
+#pragma unroll
+		for (int i = 0; i < PACK; i++)
+			a[i] *= b[i];
+		load_floats(v.beta + c, b);
+		slope = v.slope;
+	}
+
+	template <typename T> __device__ __forceinline__ void apply(char *to) const
+	{
+		several<T, PACK> x;
+		float z[PACK];
+		load_word(&x, (const T *)(const void *)to);
+#pragma unroll
+		for (int i = 0; i < PACK; i++) {
+			z[i] = (x.at(i) - m[i]) * a[i] + b[i];
+			z[i] = z[i] < 0 ? below(z[i]) : z[i];
+		}
+		x.put(z);
+		store_word((T *)(void *)to, x);
+	}
+};
+
+/* Normalises what this thread has copied by copy_area, with the same arguments, and what has
+ * arrived. Pixels outside stay zeros. */
+template <typename T, int TOGETHER, int STEPS>
+static __device__ __forceinline__ void normalise_area(char *to, const area &a, const tile &of,
+                                                      int64_t channels,
+                                                      const k_depthwise_norm &norm)
+{
+	constexpr int STEP = BLOCK / PACKS;
+	const int pack = (int)threadIdx.x % PACKS, t = (int)threadIdx.x / PACKS;
+	const int64_t c = of.c + pack * PACK;
+	pack_norm v;
+	if (c >= channels)
+		return;
+	v.load(norm, c);
+	to += pack / TOGETHER * plane_of<TOGETHER>(a.rows, a.columns) + pack % TOGETHER * 16 +
+		t * 16 * TOGETHER;
+#pragma unroll 1
+	for (int row = 0; row < a.rows; row++, to += a.columns * 16 * TOGETHER) {
+		if ((unsigned)(a.i + row * a.d[0]) >= (unsigned)a.height)
+			continue;
+#pragma unroll
+		for (int k = 0; k < STEPS; k++)
+			if (t + k * STEP < a.columns &&
+			    (unsigned)(a.j + (t + k * STEP) * a.d[1]) < (unsigned)a.width)
+				v.apply<T>(to + k * STEP * 16 * TOGETHER);
+	}
+}
+
+/* Runs the statement with NORMED: whether g has a norm. */
+#define NORMED_OR_NOT(g, NORMED, ...)                                                    \
+	do {                                                                             \
+		if ((g).norm.gamma) {                                                    \
+			constexpr bool NORMED = true;                                    \
+			__VA_ARGS__;                                                     \
+		} else {                                                                 \
+			constexpr bool NORMED = false;                                   \
+			__VA_ARGS__;                                                     \
+		}                                                                        \
+	} while (0)
+
 /* The copies of all threads have arrived, and what they stored before can be seen. */
 static __device__ __forceinline__ void copies_done()
 {

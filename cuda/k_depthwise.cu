@@ -202,18 +202,15 @@ int k_depthwise_forward(void *stream, const struct k_depthwise *g, const void *w
 {
 	if (k_depthwise_tiles(g, w))
 		return k_depthwise_tile(stream, g, 0, w);
+	if (g->norm.gamma)
+		return cudaErrorInvalidValue;
 	FLOAT_TYPES(g->type, T, return make<T>(stream, *g, 0, 0, w))
 	return cudaErrorInvalidValue;
 }
 
-int k_depthwise_grad_input(void *stream, const struct k_depthwise *g, const void *w)
+struct k_depthwise k_depthwise_turned(const struct k_depthwise *g)
 {
 	k_depthwise turned = *g;
-	const bool tiles = k_depthwise_tiles(g, w);
-	if (tiles && g->s[0] == 2)
-		return k_depthwise_spread(stream, g, w);
-	if (g->s[0] != 1 || g->s[1] != 1)
-		FLOAT_TYPES(g->type, T, return make<T>(stream, *g, 1, 0, w))
 	turned.x = g->y;
 	turned.y = g->x;
 	for (int a = 0; a < 2; a++) {
@@ -221,6 +218,18 @@ int k_depthwise_grad_input(void *stream, const struct k_depthwise *g, const void
 		turned.out[a] = g->in[a];
 		turned.lo[a] = 2 * g->d[a] - g->lo[a];
 	}
+	turned.norm = {};
+	return turned;
+}
+
+int k_depthwise_grad_input(void *stream, const struct k_depthwise *g, const void *w)
+{
+	const bool tiles = k_depthwise_tiles(g, w);
+	if (tiles && g->s[0] == 2)
+		return k_depthwise_spread(stream, g, w);
+	if (g->s[0] != 1 || g->s[1] != 1)
+		FLOAT_TYPES(g->type, T, return make<T>(stream, *g, 1, 0, w))
+	const k_depthwise turned = k_depthwise_turned(g);
 	if (tiles)
 		return k_depthwise_tile(stream, &turned, 1, w);
 	FLOAT_TYPES(g->type, T, return make<T>(stream, turned, 0, 1, w))
@@ -382,6 +391,8 @@ int k_depthwise_grad_weight(void *stream, const struct k_depthwise *g, int to, v
 	int failed = 0;
 	if (g->c == 0)
 		return 0;
+	if (g->norm.gamma && !tiles)
+		return cudaErrorInvalidValue;
 	if (parts && tiles)
 		failed = k_depthwise_tile_gradient(stream, g, (float *)ws);
 	else if (parts)

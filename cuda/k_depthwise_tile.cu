@@ -9,6 +9,13 @@
  * gradient to the input with stride 1 is a result with the window turned around; with stride 2 a
  * pixel of an even or odd row and column has 4, 2, 2 or 1 taps, which one tile of dy serves.
  *
+ * A block may normalise its tile before it computes (depthwise_tile.cuh), or multiply results by
+ * the slope of what followed a norm and add them up, for the norm's gradients: a lane loads the
+ * norm's input of two pixels before their products, and 16 sums stay in registers (168 of them, so
+ * that three blocks are resident and not four). Prediction: 5 instructions an element and its
+ * border for the first, 0.008 ms in the example below at full rate, beside memory; for the second a
+ * half more bytes, and the join of the tiles' sums, 3 to 11 us.
+ *
  * As products with zeros are added, a number that is not finite makes those of up to 8 channels of
  * the same result NaN, not only its own.
  *
@@ -25,6 +32,7 @@
  * pixels of 128 channels (0.54 before), 0.198 with stride 2, and 0.41 for the gradient to the input
  * of that (1.00 before). */
 #include "cuda/depthwise_tile.cuh"
+#include "cuda/join.cuh"
 
 constexpr int SLAB = 4;                  /* packs that a warp has, side by side */
 constexpr int WEIGHT_BYTES = CHANNELS * TAPS * 2;
@@ -80,8 +88,8 @@ template <int ROWS, int COLUMNS> static __device__ __forceinline__ void load_pac
 }
 
 /* Row `half` of two. */
-template <typename T> static __device__ __forceinline__ void store_pack(T *to, int half,
-                                                                        const float (&sum)[4][4])
+template <typename T> static __device__ __forceinline__ several<T, PACK> pack_of(
+		int half, const float (&sum)[4][4])
 {
 	several<T, PACK> v;
 	float of_row[PACK];
@@ -91,8 +99,98 @@ template <typename T> static __device__ __forceinline__ void store_pack(T *to, i
 		of_row[2 * j + 1] = sum[j][2 * half + 1];
 	}
 	v.put(of_row);
-	store_word(to, v);
+	return v;
 }
+
+/* --- what becomes of results --- */
+
+/* They are stored. A lane has channels c to c + 7 of them. */
+template <typename T> struct stored {
+	static constexpr bool SUMS = false;
+	k_rows y;
+	struct lane {
+		__device__ __forceinline__ lane(const stored &, int64_t, bool) {}
+		__device__ __forceinline__ void look(const stored &, const int64_t (&)[2],
+		                                     const bool (&)[2], int64_t) {}
+		__device__ __forceinline__ void put(const stored &o, int64_t pixel, int half, int64_t c,
+		                                    const float (&sum)[4][4])
+		{
+			store_word((T *)o.y.p + pixel * o.y.stride + c, pack_of<T>(half, sum));
+		}
+		__device__ __forceinline__ void end(const stored &, int64_t, int64_t, int) {}
+	};
+};
+
+/* They are multiplied by the slope where norm(of) is not above zero, and part[block] has the sums
+ * of them and of them times of - mean, channels each. */
+template <typename T> struct masked {
+	static constexpr bool SUMS = true;
+	k_rows y, of;
+	k_depthwise_norm norm;
+	float *part;
+	struct lane {
+		pack_norm v;
+		several<T, PACK> x[2];
+		float sum[2 * PACK];
+
+		__device__ __forceinline__ lane(const masked &o, int64_t c, bool there)
+		{
+			if (there)
+				v.load(o.norm, c);
+#pragma unroll
+			for (int i = 0; i < 2 * PACK; i++)
+				sum[i] = 0;
+		}
+		/* Begins to load what says the signs: products are made meanwhile. */
+		__device__ __forceinline__ void look(const masked &o, const int64_t (&pixel)[2],
+		                                     const bool (&there)[2], int64_t c)
+		{
+#pragma unroll
+			for (int half = 0; half < 2; half++)
+				if (there[half])
+					load_word(&x[half], (const T *)o.of.p + pixel[half] * o.of.stride + c);
+		}
+		__device__ __forceinline__ void put(const masked &o, int64_t pixel, int half, int64_t c,
+		                                    const float (&made)[4][4])
+		{
+			several<T, PACK> z = pack_of<T>(half, made);
+			float e[PACK];
+#pragma unroll
+			for (int i = 0; i < PACK; i++) {
+				const float d = x[half].at(i) - v.m[i];
+				const float all = z.at(i);
+				e[i] = d * v.a[i] + v.b[i] > 0 ? all : v.below(all);
+				sum[i] += e[i];
+				sum[PACK + i] += e[i] * d;
+			}
+			z.put(e);
+			store_word((T *)o.y.p + pixel * o.y.stride + c, z);
+		}
+		/* Lanes of a pack of channels are 4 apart, and the other two warps have the same packs. */
+		__device__ __forceinline__ void end(const masked &o, int64_t c, int64_t channels, int tile)
+		{
+			__shared__ float other[2 * SLAB][2 * PACK];
+			const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32,
+			          pack = warp % 2 * SLAB + lane % SLAB;
+#pragma unroll
+			for (int i = 0; i < 2 * PACK; i++)
+				for (int by = SLAB; by < 32; by *= 2)
+					sum[i] += __shfl_xor_sync(0xffffffffu, sum[i], by);
+			if (warp / 2 && lane < SLAB)
+#pragma unroll
+				for (int i = 0; i < 2 * PACK; i++)
+					other[pack][i] = sum[i];
+			__syncthreads();
+			float *const to = o.part + (int64_t)tile * 2 * channels + c;
+			if (warp / 2 == 0 && lane < SLAB && c < channels)
+#pragma unroll
+				for (int i = 0; i < 2 * PACK; i++)
+					to[i / PACK * channels + i % PACK] = sum[i] + other[pack][i];
+		}
+	};
+};
+
+/* --- the result, and with stride 1 the gradient to the input --- */
 
 /* Two rows of 8 results. from: the first pixel of this lane. */
 template <typename T, int S> static __device__ __forceinline__ void add_windows(
@@ -111,12 +209,14 @@ template <typename T, int S> static __device__ __forceinline__ void add_windows(
 }
 
 /* A tile of y. */
-template <typename T, int S> __global__ void __launch_bounds__(BLOCK, S == 1 ? 4 : 3)
-depthwise_tile(k_depthwise g, tile_deal a, int turned, const uint16_t *w)
+template <typename T, int S, bool NORMED, typename OUT>
+__global__ void __launch_bounds__(BLOCK, S == 1 && !OUT::SUMS ? 4 : 3)
+depthwise_tile(k_depthwise g, tile_deal a, int turned, const uint16_t *w, OUT out)
 {
 	BEGIN_KERNEL();
 	SHARED_DYNAMIC(char, room);
-	const tile to = tile_of(a, blockIdx.x / (unsigned)a.across, blockIdx.x % (unsigned)a.across);
+	const int number = (int)(blockIdx.x / (unsigned)a.across);
+	const tile to = tile_of(a, (unsigned)number, blockIdx.x % (unsigned)a.across);
 	const area x = under<S>(g, a, to);
 	const int warp = (int)threadIdx.x / 32, slab = warp % 2, of_g = (int)threadIdx.x % 32 / 4,
 	          of_t = (int)threadIdx.x % 4, pitch = x.columns * 16 * SLAB;
@@ -126,25 +226,35 @@ depthwise_tile(k_depthwise g, tile_deal a, int turned, const uint16_t *w)
 	uint32_t b[TAPS][4];
 	copy_area<T, SLAB, S + 1>(room + WEIGHT_BYTES, g.x, x, to, g.c);
 	copy_weights(w, to.c, g.c, room);
+	if (NORMED) {
+		copies_commit();
+		copies_wait<0>();
+		normalise_area<T, SLAB, S + 1>(room + WEIGHT_BYTES, x, to, g.c, g.norm);
+	}
 	copies_done();
-	if (to.c + slab * SLAB * PACK >= g.c)
-		return;
 	load_diagonals((const uint16_t *)room + slab * SLAB * PACK * TAPS, turned, b);
+	typename OUT::lane lane(out, c, c < g.c);
 	const int down = a.d[0] * g.out[1];
-	T *const y = (T *)g.y.p + c + ((to.n * g.out[0] + to.i) * g.out[1] + to.j + of_g * a.d[1]) *
-		g.y.stride;
-	for (int row = warp / 2 * 2; row < a.rows; row += WARPS)
+	const int64_t first = ((int64_t)to.n * g.out[0] + to.i) * g.out[1] + to.j + of_g * a.d[1];
+	const int rows = to.c + slab * SLAB * PACK < g.c ? a.rows : 0;
+	for (int row = warp / 2 * 2; row < rows; row += WARPS)
 		for (int group = 0; group < a.groups; group++) {
 			float sum[4][4] = { { 0 } };
-			const int j = to.j + (group * 8 + of_g) * a.d[1];
-			const int pixel = row * down + group * 8 * a.d[1];
+			const bool across = c < g.c && to.j + (group * 8 + of_g) * a.d[1] < g.out[1];
+			const int64_t at = first + row * down + group * 8 * a.d[1], pixel[] = { at, at + down };
+			const bool there[] = { across && to.i + row * a.d[0] < g.out[0],
+				across && to.i + (row + 1) * a.d[0] < g.out[0] };
+			lane.look(out, pixel, there, c);
 			add_windows<T, S>(from + row * S * pitch + group * 8 * S * 16 * SLAB, pitch, b, sum);
 #pragma unroll
 			for (int half = 0; half < 2; half++)
-				if (c < g.c && to.i + (row + half) * a.d[0] < g.out[0] && j < g.out[1])
-					store_pack(y + (pixel + half * down) * g.y.stride, half, sum);
+				if (there[half])
+					lane.put(out, pixel[half], half, c, sum);
 		}
+	lane.end(out, c, g.c, number);
 }
+
+/* --- the gradient to the input with stride 2 --- */
 
 /* With stride 2 result i of the gradient to x has the place i + lo in the tensor with its border.
  * Even places, 2q, have taps 0 and 2, which read dy at q and q - 1; odd ones, 2q + 1, have tap 1,
@@ -170,27 +280,33 @@ template <typename T, int ODD_I, int ODD_J> static __device__ __forceinline__ vo
 	}
 }
 
-template <typename T, int ODD_I, int ODD_J> static __device__ __forceinline__ void store_places(
+template <typename T, int ODD_I, int ODD_J, typename OUT>
+static __device__ __forceinline__ void store_places(
 		const k_depthwise &g, const uint32_t (&f)[3][2][4], const uint32_t (&b)[TAPS][4], int64_t n,
-		int64_t c, int i, int j)
+		int64_t c, int i, int j, const OUT &out, typename OUT::lane &lane)
 {
 	float sum[4][4] = { { 0 } };
-	add_places<T, ODD_I, ODD_J>(f, b, sum);
 	i += ODD_I;
 	j += ODD_J;
+	const int64_t at = (n * g.in[0] + i) * g.in[1] + j, pixel[] = { at, at + 2 * g.in[1] };
+	const bool across = c < g.c && j >= 0 && j < g.in[1],
+	           there[] = { across && i >= 0 && i < g.in[0], across && i + 2 < g.in[0] && i >= -2 };
+	lane.look(out, pixel, there, c);
+	add_places<T, ODD_I, ODD_J>(f, b, sum);
 #pragma unroll
-	for (int half = 0; half < 2; half++, i += 2)
-		if (c < g.c && i >= 0 && i < g.in[0] && j >= 0 && j < g.in[1])
-			store_pack((T *)g.x.p + c + ((n * g.in[0] + i) * g.in[1] + j) * g.x.stride, half, sum);
+	for (int half = 0; half < 2; half++)
+		if (there[half])
+			lane.put(out, pixel[half], half, c, sum);
 }
 
 /* A tile of x, each pixel of which is four places, with stride 2. */
-template <typename T> __global__ void __launch_bounds__(BLOCK, 4)
-depthwise_spread(k_depthwise g, tile_deal a, const uint16_t *w)
+template <typename T, typename OUT> __global__ void __launch_bounds__(BLOCK, OUT::SUMS ? 3 : 4)
+depthwise_spread(k_depthwise g, tile_deal a, const uint16_t *w, OUT out)
 {
 	BEGIN_KERNEL();
 	SHARED_DYNAMIC(char, room);
-	tile to = tile_of(a, blockIdx.x / (unsigned)a.across, blockIdx.x % (unsigned)a.across);
+	const int number = (int)(blockIdx.x / (unsigned)a.across);
+	tile to = tile_of(a, (unsigned)number, blockIdx.x % (unsigned)a.across);
 	to.i += g.lo[0] / 2;
 	to.j += g.lo[1] / 2;
 	const area y = { to.i - 1, to.j - 1, { 1, 1 }, a.rows + 1, a.groups * 8 + 1, g.out[0],
@@ -204,20 +320,23 @@ depthwise_spread(k_depthwise g, tile_deal a, const uint16_t *w)
 	copy_area<T, SLAB, 2>(room + WEIGHT_BYTES, g.y, y, to, g.c);
 	copy_weights(w, to.c, g.c, room);
 	copies_done();
-	if (to.c + slab * SLAB * PACK >= g.c)
-		return;
 	load_diagonals((const uint16_t *)room + slab * SLAB * PACK * TAPS, 0, b);
-	for (int row = warp / 2 * 2; row < a.rows; row += WARPS)
+	typename OUT::lane lane(out, c, c < g.c);
+	const int rows = to.c + slab * SLAB * PACK < g.c ? a.rows : 0;
+	for (int row = warp / 2 * 2; row < rows; row += WARPS)
 		for (int group = 0; group < a.groups; group++) {
 			uint32_t f[3][2][4];
 			const int i = 2 * (to.i + row) - g.lo[0], j = 2 * (to.j + group * 8 + of_g) - g.lo[1];
 			load_packs(from + row * pitch + group * 8 * 16 * SLAB, pitch, f);
-			store_places<T, 0, 0>(g, f, b, to.n, c, i, j);
-			store_places<T, 0, 1>(g, f, b, to.n, c, i, j);
-			store_places<T, 1, 0>(g, f, b, to.n, c, i, j);
-			store_places<T, 1, 1>(g, f, b, to.n, c, i, j);
+			store_places<T, 0, 0>(g, f, b, to.n, c, i, j, out, lane);
+			store_places<T, 0, 1>(g, f, b, to.n, c, i, j, out, lane);
+			store_places<T, 1, 0>(g, f, b, to.n, c, i, j, out, lane);
+			store_places<T, 1, 1>(g, f, b, to.n, c, i, j, out, lane);
 		}
+	lane.end(out, c, g.c, number);
 }
+
+/* --- launches --- */
 
 int k_depthwise_tiles(const struct k_depthwise *g, const void *w)
 {
@@ -229,43 +348,123 @@ int k_depthwise_tiles(const struct k_depthwise *g, const void *w)
 	return all;
 }
 
-template <typename T> static int make(void *stream, const k_depthwise &g, int turned,
-                                      const uint16_t *w)
+static tile_deal result_deal(const k_depthwise &g)
 {
-	const bool two = g.s[0] == 2;
-	const tile_deal a = two ? deal_tiles(g.out, g.d, 4, 2, g.c) : deal_tiles(g.out, g.d, 8, 3, g.c);
-	const dim3 grid((unsigned)(g.n * a.blocks[0] * a.blocks[1] * a.across));
-	const int S = g.s[0], plane = plane_of<SLAB>((a.rows - 1) * S + 3, (8 * a.groups - 1) * S + 3);
-	const size_t shared = (size_t)(WEIGHT_BYTES + PACKS / SLAB * plane);
-	if (grid.x == 0)
-		return 0;
-	if (two)
-		LAUNCH((depthwise_tile<T, 2>), grid, dim3(BLOCK), shared, stream, g, a, turned, w);
-	else
-		LAUNCH((depthwise_tile<T, 1>), grid, dim3(BLOCK), shared, stream, g, a, turned, w);
-	return cudaGetLastError();
+	return g.s[0] == 2 ? deal_tiles(g.out, g.d, 4, 2, g.c) : deal_tiles(g.out, g.d, 8, 3, g.c);
 }
 
-template <typename T> static int spread(void *stream, const k_depthwise &g, const uint16_t *w)
+/* How the gradient to the input with stride 2 is dealt: by places of dy. */
+static tile_deal spread_deal(const k_depthwise &g)
 {
 	int places[2];
 	for (int a = 0; a < 2; a++)
 		places[a] = g.in[a] ? (g.lo[a] + g.in[a] - 1) / 2 - g.lo[a] / 2 + 1 : 0;
-	const tile_deal a = deal_tiles(places, g.d, 8, 3, g.c);
-	const dim3 grid((unsigned)(g.n * a.blocks[0] * a.blocks[1] * a.across));
+	return deal_tiles(places, g.d, 8, 3, g.c);
+}
+
+static int64_t tiles_of(const k_depthwise &g, const tile_deal &a)
+{
+	return g.n * a.blocks[0] * a.blocks[1];
+}
+
+template <typename T, typename OUT> static int make(void *stream, const k_depthwise &g, int turned,
+                                                    const uint16_t *w, const OUT &out)
+{
+	const tile_deal a = result_deal(g);
+	const dim3 grid((unsigned)(tiles_of(g, a) * a.across));
+	const int S = g.s[0], plane = plane_of<SLAB>((a.rows - 1) * S + 3, (8 * a.groups - 1) * S + 3);
+	const size_t shared = (size_t)(WEIGHT_BYTES + PACKS / SLAB * plane);
+	if (grid.x == 0)
+		return 0;
+	if constexpr (OUT::SUMS)                 /* a gradient, with stride 1 */
+		LAUNCH((depthwise_tile<T, 1, false, OUT>), grid, dim3(BLOCK), shared, stream, g, a, turned,
+		       w, out);
+	else if (S == 2)
+		NORMED_OR_NOT(g, NORMED, LAUNCH((depthwise_tile<T, 2, NORMED, OUT>), grid, dim3(BLOCK),
+		                                shared, stream, g, a, turned, w, out));
+	else
+		NORMED_OR_NOT(g, NORMED, LAUNCH((depthwise_tile<T, 1, NORMED, OUT>), grid, dim3(BLOCK),
+		                                shared, stream, g, a, turned, w, out));
+	return cudaGetLastError();
+}
+
+template <typename T, typename OUT> static int spread(void *stream, const k_depthwise &g,
+                                                      const uint16_t *w, const OUT &out)
+{
+	const tile_deal a = spread_deal(g);
+	const dim3 grid((unsigned)(tiles_of(g, a) * a.across));
 	const int plane = plane_of<SLAB>(a.rows + 1, 8 * a.groups + 1);
 	if (grid.x)
-		LAUNCH((depthwise_spread<T>), grid, dim3(BLOCK),
-		       (size_t)(WEIGHT_BYTES + PACKS / SLAB * plane), stream, g, a, w);
+		LAUNCH((depthwise_spread<T, OUT>), grid, dim3(BLOCK),
+		       (size_t)(WEIGHT_BYTES + PACKS / SLAB * plane), stream, g, a, w, out);
 	return cudaGetLastError();
 }
 
 int k_depthwise_tile(void *stream, const struct k_depthwise *g, int turned, const void *w)
 {
-	HALF_TYPES(g->type, T, return make<T>(stream, *g, turned, (const uint16_t *)w))
+	const auto weights = (const uint16_t *)w;
+	HALF_TYPES(g->type, T, return make<T>(stream, *g, turned, weights, stored<T>{ g->y }))
 }
 
 int k_depthwise_spread(void *stream, const struct k_depthwise *g, const void *w)
 {
-	HALF_TYPES(g->type, T, return spread<T>(stream, *g, (const uint16_t *)w))
+	const auto weights = (const uint16_t *)w;
+	HALF_TYPES(g->type, T, return spread<T>(stream, *g, weights, stored<T>{ g->x }))
+}
+
+/* --- the gradient to the input of a norm's result --- */
+
+static int64_t masked_parts(const k_depthwise *g)
+{
+	return g->s[0] == 2 ? tiles_of(*g, spread_deal(*g)) :
+	       tiles_of(*g, result_deal(k_depthwise_turned(g)));
+}
+
+int64_t k_depthwise_masked_workspace(const struct k_depthwise *g)
+{
+	return masked_parts(g) * 2 * g->c * (int64_t)sizeof(float);
+}
+
+__global__ void __launch_bounds__(JOINERS, 1)
+masked_join(int64_t c, int64_t parts, const float *part, const float *rstd, float *dgamma,
+            float *dbeta)
+{
+	BEGIN_KERNEL();
+	const int64_t j = first_channel<1>();
+	double s[2] = { 0 };
+	join_parts<2>(s, column<float>{ part + j, j < c ? parts : 0, 2 * c, c }, plus(),
+		[&](int64_t, const float (&p)[2]) {
+			s[0] += p[0];
+			s[1] += p[1];
+		});
+	if (threadIdx.y || j >= c)
+		return;
+	if (dbeta)
+		dbeta[j] = (float)s[0];
+	if (dgamma)
+		dgamma[j] = (float)(s[1] * rstd[j]);
+}
+
+template <typename T> static int mask(void *stream, const k_depthwise &g, const uint16_t *w,
+                                      const k_depthwise_masked &m, float *part)
+{
+	const masked<T> out = { g.x, m.of, g.norm, part };
+	return g.s[0] == 2 ? spread<T>(stream, g, w, out) :
+	       make<T>(stream, k_depthwise_turned(&g), 1, w, out);
+}
+
+int k_depthwise_grad_input_masked(void *stream, const struct k_depthwise *g, const void *w,
+                                  const struct k_depthwise_masked *m, void *ws)
+{
+	const k_rows of = m->of;
+	int failed = cudaErrorInvalidValue;
+	if (!k_depthwise_tiles(g, w) || side_by_side(g->c, 2, { of }) != PACK)
+		return failed;
+	HALF_TYPES(g->type, T, failed = mask<T>(stream, *g, (const uint16_t *)w, *m, (float *)ws))
+	if (failed)
+		return failed;
+	const int64_t parts = masked_parts(g);
+	LAUNCH_JOIN(masked_join, g->c, parts, stream, g->c, parts, (const float *)ws, g->norm.rstd,
+	            m->dgamma, m->dbeta);
+	return cudaGetLastError();
 }

@@ -140,7 +140,7 @@ static __device__ __forceinline__ void store_part(const float (&sum)[2][PAIRS][4
 }
 
 /* part[p][tap][channel], of tiles p, p + parts, ... A warp has two packs of channels. */
-template <typename T, int S> __global__ void __launch_bounds__(BLOCK, 4)
+template <typename T, int S, bool NORMED> __global__ void __launch_bounds__(BLOCK, 4)
 depthwise_tile_gradient(k_depthwise g, tile_deal a, int tiles, float *part)
 {
 	BEGIN_KERNEL();
@@ -152,9 +152,17 @@ depthwise_tile_gradient(k_depthwise g, tile_deal a, int tiles, float *part)
 	float sum[2][PAIRS][4] = { { { 0 } } };
 	for (int u = (int)blockIdx.y; u < tiles; u += (int)gridDim.y) {
 		const tile at = tile_of(a, (unsigned)u, blockIdx.x);
-		copy_area<T, 1, S + 1>(room, g.x, under<S>(g, a, at), at, g.c);
+		const area x = under<S>(g, a, at);
+		copy_area<T, 1, S + 1>(room, g.x, x, at, g.c);
+		if (NORMED)
+			copies_commit();
 		copy_area<T, 1, 2>(of_y, g.y, { at.i, at.j, { a.d[0], a.d[1] }, a.rows, columns, g.out[0],
 		                             g.out[1] }, at, g.c);
+		if (NORMED) {
+			copies_commit();
+			copies_wait<1>();                /* x is there, y may be under way */
+			normalise_area<T, 1, S + 1>(room, x, at, g.c, g.norm);
+		}
 		copies_done();
 		sums<T, S>::add(room + pack * x_plane, of_y + pack * y_plane, a, sum);
 		__syncthreads();
@@ -188,11 +196,11 @@ template <typename T> static int weigh(void *stream, const k_depthwise &g, float
 	          y = plane_of<1>(a.rows, 8 * a.groups);
 	const size_t shared = (size_t)(PACKS * (x + y));
 	if (S == 2)
-		LAUNCH((depthwise_tile_gradient<T, 2>), grid, dim3(BLOCK), shared, stream, g, a, tiles,
-		       part);
+		NORMED_OR_NOT(g, NORMED, LAUNCH((depthwise_tile_gradient<T, 2, NORMED>), grid, dim3(BLOCK),
+		                                shared, stream, g, a, tiles, part));
 	else
-		LAUNCH((depthwise_tile_gradient<T, 1>), grid, dim3(BLOCK), shared, stream, g, a, tiles,
-		       part);
+		NORMED_OR_NOT(g, NORMED, LAUNCH((depthwise_tile_gradient<T, 1, NORMED>), grid, dim3(BLOCK),
+		                                shared, stream, g, a, tiles, part));
 	return cudaGetLastError();
 }
 

@@ -1,31 +1,41 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Fused BN-ReLU prologue: where only convolutions and the gradients to their weights read
- * relu(norm(x)), these nodes read x and normalise it on the fly (op/conv/conv_normed.h), and the
- * normalised tensor is never stored. The convolution that computes the gradient to the norm's
- * result also applies ReLU's gradient and computes the norm's sums (op/conv/conv_norm_grad.c), if
- * there is one; the rest of the norm's gradient is one pass over memory:
+ * f(norm(x)), f being ReLU, these nodes read x and normalise it on the fly
+ * (op/conv/conv_normed.h), and the normalised tensor is never stored. The convolution that computes
+ * the gradient to the norm's result also applies ReLU's gradient and computes the norm's sums
+ * (op/conv/conv_norm_grad.c), if there is one; the rest of the norm's gradient is one pass over
+ * memory:
  *
  *   batch_norm_apply, conv_statistics, conv_grad_weight        conv_statistics of x and the norm,
  *                                                              norm_conv_grad_weight
+ *   batch_norm_apply, conv, conv_grad_weight                   norm_conv, norm_conv_grad_weight
  *   conv_grad_input, batch_norm_grad                           conv_grad_input_norm,
  *                                                              batch_norm_grad_rest
  *
- * This applies only where cuDNN has engines for the whole chain: normalising into the workspace
+ * This applies only where there are engines for the whole chain: normalising into the workspace
  * would cost what is gained. x is the output of conv_statistics, so neither concatenated channels
  * nor biased convolutions qualify.
  *
- * With cuDNN 9.19 that is so in fp16 for both inner norms of all sixteen blocks of ResNet-50:
- * engine 3 (compiled at run time) forward, 2 for the weights, 1 for the input (precompiled), with
- * 0.05 to 1 MB of workspace. The engines want packed channels in eights and ReLU without slope. 7 x
- * 7 windows have no engine to the weights, windows dilated by 12 none to either, and a view of
- * concatenated channels has one forward alone. In bf16 a gradient to the weights needs the
- * normalised tensor in memory, so the fusion would only move work to the backward part. Vectors are
- * float32 forward and to the input, fp16 to the weights; the value between scale and bias is
- * rounded to fp16, which costs digits where a channel's mean is several times its deviation.
+ * Depthwise convolutions have kernels of ours for it (cuda/depthwise_tile.cuh) in both 16-bit
+ * types, with any slope of f below zero and without f. Forward and the gradient to the weights have
+ * the bits that they have with the normalised tensor in memory. Of deepcam's 76 norms 42 are
+ * followed by such a convolution alone: 3.2 GB with 8 samples in bf16, which are not kept.
+ * Prediction (H100, not measured): forward saves two passes over them, backward one, 2.8 ms of 67
+ * ms a step by backend/node_time.c.
  *
- * DLX_DEBUG=chains=no keeps norms as they are, and so does a described GPU without a driver, which
- * cannot say what cuDNN would compile. */
+ * With cuDNN 9.19 there are engines in fp16 for both inner norms of all sixteen blocks of
+ * ResNet-50: engine 3 (compiled at run time) forward, 2 for the weights, 1 for the input
+ * (precompiled), with 0.05 to 1 MB of workspace. The engines want packed channels in eights and
+ * ReLU without slope. 7 x 7 windows have no engine to the weights, windows dilated by 12 none to
+ * either, and a view of concatenated channels has one forward alone. In bf16 a gradient to the
+ * weights needs the normalised tensor in memory, so the fusion would only move work to the backward
+ * part. Vectors are float32 forward and to the input, fp16 to the weights; the value between scale
+ * and bias is rounded to fp16, which costs digits where a channel's mean is several times its
+ * deviation.
+ *
+ * DLX_DEBUG=chains=no keeps norms as they are, and a described GPU without a driver, which cannot
+ * say what cuDNN would compile, has those before depthwise convolutions fused alone. */
 #include "pass/prologue.h"
 
 #include <string.h>
@@ -54,9 +64,9 @@ struct site {
 	struct node *data, *grad;    /* NULL: none */
 };
 
-static bool is_relu(const struct node *n)
+static double slope_of(const struct node *norm)
 {
-	return ((const struct norm_attr *)n->attr)->slope == 0;
+	return ((const struct norm_attr *)norm->attr)->slope;
 }
 
 static bool absent(const struct node *n, int from)
@@ -67,10 +77,15 @@ static bool absent(const struct node *n, int from)
 	return true;
 }
 
+static bool is_forward(const struct node *n)
+{
+	return rewrite_is(n, "conv_statistics") || rewrite_is(n, "conv");
+}
+
 static bool reads_plainly(const struct node *n)
 {
 	const bool weights = rewrite_is(n, "conv_grad_weight") && (n->nout < 2 || n->out[1] == NONE);
-	return absent(n, 2) && (weights || rewrite_is(n, "conv_statistics"));
+	return absent(n, 2) && (weights || is_forward(n));
 }
 
 /* All readers of y; false if one of them needs it in memory. */
@@ -82,7 +97,7 @@ static bool find_readers(const struct walk *w, struct site *s)
 	for (int i = 0; i < n; i++) {
 		if (i == MOST || u[i].in != 0 || u[i].n->in[1] == y || !reads_plainly(u[i].n))
 			return false;
-		s->forward += rewrite_is(u[i].n, "conv_statistics");
+		s->forward += is_forward(u[i].n);
 		s->reader[s->readers++] = u[i].n;
 	}
 	return s->forward > 0;
@@ -91,7 +106,7 @@ static bool find_readers(const struct walk *w, struct site *s)
 static bool suits(const struct walk *w, const struct node *norm)
 {
 	const struct graph *g = w->g;
-	if (!rewrite_is(norm, "batch_norm_apply") || !absent(norm, 5) || !is_relu(norm) ||
+	if (!rewrite_is(norm, "batch_norm_apply") || !absent(norm, 5) ||
 	    graph_t(g, norm->out[0])->output)
 		return false;
 	const tid x = norm->in[0];
@@ -101,17 +116,23 @@ static bool suits(const struct walk *w, const struct node *norm)
 	return rewrite_made_by(g, x, "conv_statistics") != NULL;
 }
 
-static bool has(const struct walk *w, const struct node *n, enum conv_kind kind)
+static bool has(const struct walk *w, const struct site *s, const struct node *n,
+                enum conv_kind kind)
 {
 	const struct conv_geom c = conv_geom_get(w->g, n, kind);
-	return c.groups == 1 && w->engines->has(w->engines->user, kind, &c);
+	if (c.groups == 1 && slope_of(s->norm) != 0)
+		return false;
+	/* Kernels of ours give no statistics, and cuDNN is asked where those are wanted. */
+	if (kind == CONV_FORWARD && rewrite_is(n, "conv") != (c.groups > 1))
+		return false;
+	return w->engines->has(w->engines->user, kind, &c);
 }
 
 static bool readers_have_engines(const struct walk *w, const struct site *s)
 {
 	for (int i = 0; i < s->readers; i++)
-		if (!has(w, s->reader[i], rewrite_is(s->reader[i], "conv_statistics") ? CONV_FORWARD :
-		         CONV_BACKWARD_WEIGHTS))
+		if (!has(w, s, s->reader[i],
+		         is_forward(s->reader[i]) ? CONV_FORWARD : CONV_BACKWARD_WEIGHTS))
 			return false;
 	return true;
 }
@@ -119,8 +140,8 @@ static bool readers_have_engines(const struct walk *w, const struct site *s)
 /* Whether n is the gradient of this norm. */
 static bool is_gradient(const struct node *n, int in, const struct node *norm)
 {
-	return rewrite_is(n, "batch_norm_grad") && in == 0 && is_relu(n) && absent(n, 7) &&
-	       n->in[3] == norm->in[3] && n->in[4] == norm->in[4];
+	return rewrite_is(n, "batch_norm_grad") && in == 0 && slope_of(n) == slope_of(norm) &&
+	       absent(n, 7) && n->in[3] == norm->in[3] && n->in[4] == norm->in[4];
 }
 
 /* Finds the norm's gradient, and the convolution that makes its input for it alone. */
@@ -134,7 +155,7 @@ static void find_gradient(const struct walk *w, struct site *s)
 		const tid dy = u[i].n->in[1];
 		struct node *by = rewrite_made_by(w->g, dy, "conv_grad_input");
 		if (!by || graph_t(w->g, dy)->output || readers_count(&w->readers, dy) != 1 ||
-		    !absent(by, 2) || !has(w, by, CONV_BACKWARD_DATA))
+		    !absent(by, 2) || !has(w, s, by, CONV_BACKWARD_DATA))
 			continue;
 		s->data = by;
 		s->grad = u[i].n;
@@ -146,21 +167,23 @@ static void find_gradient(const struct walk *w, struct site *s)
 static int fold_reader(struct rewrite *r, const struct node *norm, struct node *old)
 {
 	const tid *m = norm->in, in[] = { m[0], old->in[1], NONE, m[1], m[2], m[3], m[4] };
-	const bool forward = rewrite_is(old, "conv_statistics");
+	const bool statistics = rewrite_is(old, "conv_statistics");
+	const char *name = statistics ? "conv_statistics" : rewrite_is(old, "conv") ? "norm_conv" :
+	                   "norm_conv_grad_weight";
 	struct node *made;
-	TRY(rewrite_replace(r, old, forward ? "conv_statistics" : "norm_conv_grad_weight", NULL,
-	                    NORMED_INPUTS, in, &made));
+	TRY(rewrite_replace(r, old, name, statistics ? NULL : norm, NORMED_INPUTS, in, &made));
 	for (int i = 0; i < made->nout && i < old->nout; i++)
 		rewrite_take(r->g, made, i, old->out[i]);
 	return 0;
 }
 
-static int fold_gradient(struct rewrite *r, struct node *data, struct node *grad)
+static int fold_gradient(struct rewrite *r, const struct node *norm, struct node *data,
+                         struct node *grad)
 {
-	const tid *b = grad->in, in[] = { data->in[0], data->in[1], NONE, b[0], b[2], b[5],
+	const tid *b = grad->in, in[] = { data->in[0], data->in[1], NONE, b[0], b[2], norm->in[2],
 		b[3], b[4] };
 	struct node *sums, *made;
-	TRY(rewrite_replace(r, data, "conv_grad_input_norm", NULL, 8, in, &sums));
+	TRY(rewrite_replace(r, data, "conv_grad_input_norm", norm, 8, in, &sums));
 	for (int i = 1; i < 3; i++)
 		rewrite_take(r->g, sums, i, grad->out[i]);
 	const tid *t = sums->out, rest[] = { b[0], t[0], b[2], b[3], b[4], t[1], t[2],
@@ -175,7 +198,7 @@ static int fold(struct rewrite *r, const struct site *s)
 	for (int i = 0; i < s->readers; i++)
 		TRY(fold_reader(r, s->norm, s->reader[i]));
 	rewrite_drop(r, s->norm);
-	return s->data ? fold_gradient(r, s->data, s->grad) : 0;
+	return s->data ? fold_gradient(r, s->norm, s->data, s->grad) : 0;
 }
 
 /* Folds norm n if it can be. */
@@ -206,7 +229,7 @@ int prologue_fold(struct graph *g, const struct prologue_engines *engines)
 	return rc;
 }
 
-/* --- with cuDNN --- */
+/* --- on a GPU --- */
 
 #ifdef HAVE_CUDA
 
@@ -239,9 +262,8 @@ static bool ask(struct questions *q, enum conv_kind kind, const struct conv_geom
 	return rc == 0;
 }
 
-static bool cudnn_has(void *user, enum conv_kind kind, const struct conv_geom *geom)
+static bool cudnn_has(struct questions *q, enum conv_kind kind, const struct conv_geom *geom)
 {
-	struct questions *q = user;
 	for (int i = 0; i < q->n; i++)
 		if (q->a[i].kind == kind && memcmp(&q->a[i].geom, geom, sizeof *geom) == 0)
 			return q->a[i].has;
@@ -252,12 +274,20 @@ static bool cudnn_has(void *user, enum conv_kind kind, const struct conv_geom *g
 	return q->a[q->n++].has;
 }
 
+static bool engines_have(void *user, enum conv_kind kind, const struct conv_geom *geom)
+{
+	struct questions *q = user;
+	if (geom->groups > 1)
+		return conv_depthwise_normed(q->env->dev, geom);
+	return q->env->plan->compute == DTYPE_F16 && cudnn_has(q, kind, geom);
+}
+
 int pass_prologue(struct graph *g, struct pass_env *env)
 {
 	struct questions q = { .env = env };
-	if (env->backend != BACKEND_CUDA || env->plan->compute != DTYPE_F16)
+	if (env->backend != BACKEND_CUDA || !dtype_is_16bit(env->plan->compute))
 		return 0;
-	int rc = prologue_fold(g, &(struct prologue_engines){ cudnn_has, &q });
+	int rc = prologue_fold(g, &(struct prologue_engines){ engines_have, &q });
 	mem_free(q.a);
 	return rc < 0 ? rc : q.rc;
 }

@@ -7,16 +7,17 @@
 #include "backend/dnn/conv_geom.h"
 #include "pass/pass.h"
 
-/* Whether cuDNN has an engine for a whole chain: forward with statistics of its result, to the
- * weights, or to the data with ReLU's gradient and the norm's sums. */
+/* Whether there is an engine for a whole chain: forward (with statistics of its result, unless the
+ * convolution has groups), to the weights, or to the data with ReLU's gradient and the norm's
+ * sums. */
 struct prologue_engines {
 	bool (*has)(void *user, enum conv_kind kind, const struct conv_geom *c);
 	void *user;
 };
 int prologue_fold(struct graph *g, const struct prologue_engines *engines);
 
-/* For GPUs that compute in fp16, with the engines that
- * cuDNN recommends. Runs after pass `conv_statistics`. */
+/* For GPUs that compute in 16 bits, with kernels of ours for depthwise convolutions, and in fp16
+ * with the engines that cuDNN recommends. Runs after pass `conv_statistics`. */
 int pass_prologue(struct graph *g, struct pass_env *env);
 
 #endif

@@ -165,6 +165,50 @@ DLX_DEBUG=$(debug chains=yes)
 "$compare" -a -t 5e-2 norms-cuda-fp16 norms-folded || fail "norms that are not stored make another step"
 "$compare" -a -t 1e-6 norms-cuda-fp16 norms-folded >/dev/null && fail "norms are stored"
 
+# Depthwise convolutions by dlx's kernels read norms that are not stored, with whatever follows the norm. The outputs are the same to the
+# last bit, and each gradient is near the one that is made with norms stored.
+cat >apart.yaml <<-'END'
+	run: {name: apart, seed: 3}
+	model:
+	  family: layers
+	  layers:
+	    - conv2d: {filters: 40, kernel: 3, padding: same, bias: false}
+	    - batch_norm
+	    - relu
+	    - conv2d: {filters: 40, kernel: 3, groups: 40, padding: same, bias: false}
+	    - conv2d: {filters: 72, kernel: 1, bias: false}
+	    - batch_norm
+	    - conv2d: {filters: 72, kernel: 3, groups: 72, stride: 2, padding: same, bias: false}
+	    - conv2d: {filters: 48, kernel: 1, bias: false}
+	    - batch_norm
+	    - leaky_relu: 0.2
+	    - conv2d: {filters: 48, kernel: 3, groups: 48, dilation: 2, padding: same, bias: false}
+	    - conv2d: {filters: 8, kernel: 1}
+	data: {train: none.dlx, validation: none.dlx}
+	loss: mse
+	optimizer: {type: sgd, learning_rate: 0.05}
+	train: {steps: 1, batch_size: 2}
+END
+apart() {
+	expect 0 "$emulated" --device=cuda --plan --set precision.compute="$1" --set "model.input=$norms" --set model.classes=8 \
+		--set train.batch_size=2 --set data.validation=null apart.yaml
+	n=$(awk '$3 ~ /^norm_conv/ || $3 == "conv_grad_input_norm" { n += /3x3 depthwise, whole/ } END { print n + 0 }' out)
+	[ "$n" -eq "$2" ] || fail "$n nodes around norms before depthwise convolutions in $1, expected $2"
+}
+apart f32 0
+for t in $halves; do
+	apart "$t" 9
+	step apart "$norms" 8 "$t"
+	mv "apart-cuda-$t" apart-folded
+	DLX_DEBUG=$(debug chains=no)
+	apart "$t" 0
+	dump cuda "$t" apart "$norms" 8
+	DLX_DEBUG=$(debug chains=yes)
+	"$compare" -a -t 1e-2 "apart-cuda-$t" apart-folded || fail "norms before depthwise convolutions that are not stored make another step"
+	cmp "apart-cuda-$t/outputs.safetensors" apart-folded/outputs.safetensors || fail "the outputs in $t are other ones"
+	rm -r apart-folded
+done
+
 # An update of hundreds of tensors is a few launches, and writes the weights in 16 bits too; under a limit of memory they are cast in the
 # step, to the same bits.
 launches() { awk -v name="$2" '$1 == name { n = $2 } END { print n + 0 }' "$1"; }

@@ -531,6 +531,7 @@ static const char *const gpu_only[][2] = {
 	{ "conv_statistics", "the same" },
 	{ "conv_grad_input_sum", "the same; the CPU has conv_grad_input_add" },
 	{ "conv_grad_input_relu", "the same" },
+	{ "norm_conv", "the same" },
 	{ "norm_conv_grad_weight", "the same" },
 	{ "conv_grad_input_norm", "the same" },
 	{ "batch_norm_grad_rest", "belongs to that" },

@@ -107,6 +107,37 @@ static tid build_groups(struct net *n)
 	return norm(n, conv_in_groups(n, normed(n, conv(n, n->x)), 8));
 }
 
+/* Kernels of ours, which take convolutions with groups, take any slope, and give no statistics. */
+static tid build_groups_alone(struct net *n)
+{
+	return EMIT(n, "tanh", conv_in_groups(n, normed(n, conv(n, n->x)), 8));
+}
+
+static tid build_groups_linear(struct net *n)
+{
+	return norm(n, conv(n, conv_in_groups(n, norm(n, conv(n, n->x)), 8)));
+}
+
+static tid build_groups_leaky(struct net *n)
+{
+	const tid y = norm(n, conv(n, n->x));
+	return norm(n, conv_in_groups(n, op_emit(n->g, "leaky_relu", &(struct leaky_relu_attr){ 0.3 },
+	                                         1, &y), 8));
+}
+
+static tid build_groups_and_other_reader(struct net *n)
+{
+	const tid y = normed(n, conv(n, n->x));
+	return EMIT(n, "add", norm(n, conv_in_groups(n, y, 8)), EMIT(n, "tanh", y));
+}
+
+/* The gradient of what both read is a sum. */
+static tid build_groups_and_conv(struct net *n)
+{
+	const tid y = normed(n, conv(n, n->x));
+	return EMIT(n, "add", norm(n, conv_in_groups(n, y, 8)), norm(n, conv(n, y)));
+}
+
 enum { ALL = 7, FORWARD = 1 << CONV_FORWARD, DATA = 1 << CONV_BACKWARD_DATA,
 	WEIGHTS = 1 << CONV_BACKWARD_WEIGHTS };
 
@@ -129,7 +160,14 @@ static const struct {
 	{ build_residual, ALL, 0, 0 },
 	{ build_no_norm_behind, ALL, 0, 0 },
 	{ build_no_conv_before, ALL, 0, 0 },
-	{ build_groups, ALL, 0, 0 },
+	{ build_groups, ALL, 1, 1 },
+	{ build_groups, FORWARD | WEIGHTS, 1, 0 },
+	{ build_groups, FORWARD | DATA, 0, 0 },
+	{ build_groups_alone, ALL, 1, 1 },
+	{ build_groups_linear, ALL, 1, 1 },
+	{ build_groups_leaky, ALL, 1, 1 },
+	{ build_groups_and_other_reader, ALL, 0, 0 },
+	{ build_groups_and_conv, ALL, 1, 0 },
 };
 #define NNETS ((int)(sizeof nets / sizeof *nets))
 

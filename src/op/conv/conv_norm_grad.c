@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The gradients to x of y = z * w with z = relu(norm(x)), norm(x) = (x - mean) rstd gamma + beta,
- * where z has no memory (made by the pass `prologue`, for GPUs; op/conv/norm_conv.c has that to w):
+ * The gradients to x of y = z * w with z = f(norm(x)), norm(x) = (x - mean) rstd gamma + beta, f(v)
+ * being v above zero and slope * v below, where z has no memory (made by the pass `prologue`, for
+ * GPUs; op/conv/norm_conv.c has that to w):
  *
- *   conv_grad_input_norm    dz = conv_grad_input of dy and w, 0 where norm(x) is not above zero;
- *                           dbeta = sum dz, dgamma = sum dz (x - mean) rstd
+ *   conv_grad_input_norm    dz = conv_grad_input of dy and w, times the slope where norm(x) is
+ *                           not above zero; dbeta = sum dz, dgamma = sum dz (x -
+ *                           mean) rstd
  *   batch_norm_grad_rest    dx = gamma rstd (dz - dbeta / n - (x - mean) rstd dgamma / n) [+
  *                           addend]
  *
- * Where cuDNN recommends an engine for the whole of the first, it is one kernel, unless separate
- * ones are measured to be faster (conv_way.h). */
-#include "backend/plan_env.h"
+ * The first is one kernel where kernels of ours take it (depthwise convolutions) or cuDNN
+ * recommends an engine for the whole of it, unless separate ones are measured to be faster
+ * (conv_way.h). */
 #include "base/err.h"
 #include "op/conv/conv_cuda.h"
 #include "op/conv/conv_fused.h"
@@ -24,7 +26,7 @@
 
 static const struct field input_fields[] = {
 	CONV_FIELDS, FIELD_INTS(struct conv_attr, input_size, "1", 1, INT32_MAX,
-	                        "spatial size of the result"), FIELD_END
+	                        "spatial size of the result"), NORMED_SLOPE, FIELD_END
 };
 
 /* of conv_grad_input_norm; 2, a bias, is absent */
@@ -65,6 +67,7 @@ static int input_reference(const struct kplan *k, const struct kargs *a)
 	const int64_t n = shape_count(s), channels = s->d[1], size = n / (s->d[0] * channels);
 	const double *x = a->in[AT_X], *gamma = a->in[AT_GAMMA], *beta = a->in[AT_BETA],
 	             *mean = a->in[AT_MEAN], *rstd = a->in[AT_RSTD];
+	const double slope = conv_normed_slope(k->n);
 	double *dz = a->out[0], *dgamma = a->out[1], *dbeta = a->out[2];
 	void *in[] = { a->in[0], a->in[1], NULL };
 	const struct kargs plain = { in, a->out, NULL };
@@ -74,7 +77,7 @@ static int input_reference(const struct kplan *k, const struct kargs *a)
 	for (int64_t i = 0; i < n; i++) {
 		const int64_t c = i / size % channels;
 		const double xhat = (x[i] - mean[c]) * rstd[c];
-		dz[i] = xhat * gamma[c] + beta[c] > 0 ? dz[i] : 0;
+		dz[i] = xhat * gamma[c] + beta[c] > 0 ? dz[i] : slope * dz[i];
 		dgamma[c] += dz[i] * xhat;
 		dbeta[c] += dz[i];
 	}
@@ -117,10 +120,11 @@ static int input_plan_way(struct kplan *k, enum conv_way way, const void *user)
 	(void)user;
 	TRY(conv_normed_cuda_plan(k, s, way, &c, x));
 	size_t end = 0;
-	conv_normed_reserve(&end, cudnn_plan_workspace(s->plan));
-	s->vectors = conv_normed_reserve(&end, s->whole ? 5 * conv_normed_cuda_vector(s) :
-	                     (size_t)k_norm_workspace(s->x.rows, s->x.c));
-	s->made = graph_t(k->g, k->n->out[0])->dtype == s->type ? NOWHERE :
+	conv_normed_reserve(&end, s->own ? s->own_ws : cudnn_plan_workspace(s->plan));
+	s->vectors = s->own ? NOWHERE :
+	             conv_normed_reserve(&end, s->whole ? 5 * conv_normed_cuda_vector(s) :
+	                                 (size_t)k_norm_workspace(s->x.rows, s->x.c));
+	s->made = s->own || graph_t(k->g, k->n->out[0])->dtype == s->type ? NOWHERE :
 	          conv_normed_reserve(&end, conv_normed_cuda_dense(s, &x->shape));
 	k->ws_bytes = end;
 	conv_normed_cuda_name(k, ", then a kernel");
@@ -135,6 +139,7 @@ static int mask_and_sum(const struct kplan *k, const struct kargs *a, void *dz, 
 	const struct conv_normed_cuda *s = k->state;
 	const struct k_norm_grad g = {
 		.rows = s->x.rows, .c = s->x.c, .type = (int)s->type, .mask = K_NORM_FROM_X,
+		.slope = (float)conv_normed_slope(k->n),
 		.x = { a->in[AT_X], s->x.stride },
 		.dy = { dz, s->x.c }, .masked = { dz, s->x.c }, .gamma = a->in[AT_GAMMA],
 		.beta = a->in[AT_BETA], .mean = a->in[AT_MEAN], .rstd = a->in[AT_RSTD], .dgamma = dgamma,
@@ -142,9 +147,22 @@ static int mask_and_sum(const struct kplan *k, const struct kargs *a, void *dz, 
 	return cuda_launched(k, k_norm_backward(cuda_stream(k->dev), &g, (char *)a->ws + s->vectors));
 }
 
+static int run_own(const struct kplan *k, const struct kargs *a)
+{
+	const struct conv_normed_cuda *s = k->state;
+	const struct conv_normed_args all = {
+		.x = a->out[0], .w = a->in[1], .y = a->in[0], .ws = a->ws, .of = a->in[AT_X],
+		.of_stride = s->x.stride, .gamma = a->in[AT_GAMMA], .beta = a->in[AT_BETA],
+		.mean = a->in[AT_MEAN], .rstd = a->in[AT_RSTD], .slope = conv_normed_slope(k->n),
+		.dgamma = a->out[1], .dbeta = a->out[2] };
+	return conv_depthwise_run_normed(k, s->own, &all);
+}
+
 static int input_run(const struct kplan *k, const struct kargs *a)
 {
 	const struct conv_normed_cuda *s = k->state;
+	if (s->own)
+		return run_own(k, a);
 	char *ws = a->ws, *vector = ws + s->vectors;
 	const size_t each = conv_normed_cuda_vector(s);
 	void *dz = s->made == NOWHERE ? a->out[0] : ws + s->made, *plain[] = { a->in[0], a->in[1], dz };
@@ -205,7 +223,13 @@ static const char *const input_samples[] = {
 	"1, input_size: [4, 3, 5]",
 	"1x16x4 16x8x3! - 1x8x7 8 8 8 8:positive; stride: 2, pad_lo: 1, pad_hi: 1, input_size: 7",
 	"2x16x4x5 16x1x3x3! - 2x16x4x5 16 16 16 16:positive; groups: 16, pad_lo: 1, "
-	"pad_hi: 1, input_size: [4, 5]", NULL
+	"pad_hi: 1, input_size: [4, 5]",
+	"2x40x11x27 40x1x3x3! - 2x40x11x27 40 40 40 40:positive; groups: 40, pad_lo: 1, pad_hi: 1, "
+	"input_size: [11, 27], slope: 0.3",
+	"1x40x12x9 40x1x3x3! - 1x40x23x17 40 40 40 40:positive; groups: 40, stride: 2, pad_lo: 1, "
+	"pad_hi: 1, input_size: [23, 17], slope: 1",
+	"1x72x17x19 72x1x3x3! - 1x72x17x19 72 72 72 72:positive; groups: 72, pad_lo: 2, pad_hi: 2, "
+	"dilation: 2, input_size: [17, 19]", NULL
 };
 static const char *const rest_samples[] = {
 	"2x3x5x7 2x3x5x7 3 3 3:positive 3 3",
@@ -216,11 +240,11 @@ static const char *const rest_samples[] = {
 
 static const struct op op_conv_grad_input_norm = {
 	.name = "conv_grad_input_norm",
-	.doc = "conv_grad_input through the relu and the sums of the norm by gamma, beta, mean and 1 "
+	.doc = "conv_grad_input through the slope and the sums of the norm by gamma, beta, mean and 1 "
 	       "/ deviation of the third",
 	.flags = OP_ONCE | OP_COUNTED,
 	.min_in = 2, .max_in = 8, .nout = 3,
-	.attr_size = sizeof(struct conv_attr), .attrs = input_fields,
+	.attr_size = sizeof(struct conv_fused), .attrs = input_fields,
 	.shape = input_shape, .cost = input_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = input_reference },

@@ -7,6 +7,7 @@
 #include "backend/plan_env.h"
 #include "base/err.h"
 #include "op/conv/conv_fused.h"
+#include "op/conv/conv_own.h"
 #include "op/lib/check.h"
 #include "op/lib/cuda.h"
 
@@ -38,11 +39,12 @@ const double *conv_normed_reference(const struct kplan *k, const struct kargs *a
 	const int64_t n = shape_count(s), size = n / (s->d[0] * s->d[1]);
 	const double *x = a->in[0], *gamma = a->in[NORMED_GAMMA], *beta = a->in[NORMED_BETA],
 	             *mean = a->in[NORMED_MEAN], *rstd = a->in[NORMED_RSTD];
+	const double slope = conv_normed_slope(k->n);
 	double *z = a->ws;
 	for (int64_t i = 0; i < n; i++) {
 		const int64_t c = i / size % s->d[1];
 		const double v = (x[i] - mean[c]) * rstd[c] * gamma[c] + beta[c];
-		z[i] = v > 0 ? v : 0;
+		z[i] = v > 0 ? v : slope * v;
 	}
 	return z;
 }
@@ -88,7 +90,8 @@ int conv_normed_cuda_apply(const struct kplan *k, const struct kargs *a, void *z
 		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes channels-last tensors",
 		           k->n->op->name);
 	const struct k_norm n = {
-		.rows = rows.rows, .c = rows.c, .type = (int)x->dtype, .act = true,
+		.rows = rows.rows, .c = rows.c, .type = (int)x->dtype, .act = conv_normed_slope(k->n) != 1,
+		.slope = (float)conv_normed_slope(k->n),
 		.x = { a->in[0], rows.stride }, .y = { z, rows.c },
 		.gamma = a->in[NORMED_GAMMA], .beta = a->in[NORMED_BETA], .mean = a->in[NORMED_MEAN],
 		.rstd = a->in[NORMED_RSTD] };
@@ -117,7 +120,11 @@ int conv_normed_cuda_plan(struct kplan *k, struct conv_normed_cuda *s, enum conv
 		return ERR(E_UNSUPPORTED, &k->n->loc,
 		           "'%s' on the GPU takes channels-last tensors of one type", k->n->op->name);
 	s->whole = way == CONV_WHOLE;
-	if (s->whole && x->view == NONE)
+	if (way == CONV_OURS) {
+		s->own = conv_depthwise_make_normed(k, c->kind, &s->own_ws);
+		return s->own ? 0 : E_UNSUPPORTED;
+	}
+	if (s->whole && x->view == NONE && conv_normed_slope(k->n) == 0)
 		return conv_normed_cuda_engine(&s->plan, k->dev, k->env->wisdom, c);
 	if (way != CONV_PARTS)
 		return E_UNSUPPORTED;
@@ -135,7 +142,8 @@ void conv_normed_cuda_free(struct kplan *k)
 void conv_normed_cuda_name(struct kplan *k, const char *without)
 {
 	const struct conv_normed_cuda *s = k->state;
-	k->impl = arena_printf(k->arena, "%s%s", cudnn_plan_name(s->plan),
+	k->impl = s->own ? arena_printf(k->arena, "%s, whole", conv_depthwise_own.name) :
+	          arena_printf(k->arena, "%s%s", cudnn_plan_name(s->plan),
 	                       s->whole ? ", whole" : without);
 }
 
