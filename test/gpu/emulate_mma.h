@@ -15,7 +15,7 @@ namespace emulate {
  * lanes have met once more. */
 struct shown {
 	const char *row;
-	uint32_t a[4], b[2];
+	float a[8], b[4];            /* element `half` of register i: 2 i + half */
 };
 static inline unsigned this_thread()
 {
@@ -73,11 +73,14 @@ static inline void load_transposed(uint32_t (&r)[4], const void *row)
 	emulate_matrices(r, row, true);
 }
 
-template <typename T> static inline float emulate_half(uint32_t pair, int which)
+template <typename T> static inline void emulate_halves(float *to, const uint32_t *pairs, int n)
 {
-	T v;
-	memcpy(&v, (const char *)&pair + 2 * which, 2);
-	return as_float(v);
+	T v[2];
+	for (int i = 0; i < n; i++) {
+		memcpy(v, &pairs[i], sizeof v);
+		to[2 * i] = as_float(v[0]);
+		to[2 * i + 1] = as_float(v[1]);
+	}
 }
 
 template <typename T> static inline void multiply_add(float (&d)[4], const uint32_t (&a)[4],
@@ -85,18 +88,19 @@ template <typename T> static inline void multiply_add(float (&d)[4], const uint3
 {
 	emulate::shown *w = emulate::of_warp(), *mine = w + emulate::lane();
 	const int g = emulate::lane() / 4, t = emulate::lane() % 4;
-	memcpy(mine->a, a, sizeof mine->a);
-	mine->b[0] = b0;
-	mine->b[1] = b1;
+	const uint32_t b[2] = { b0, b1 };
+	emulate_halves<T>(mine->a, a, 4);
+	emulate_halves<T>(mine->b, b, 2);
 	__syncwarp();
-	for (int i = 0; i < 4; i++) {
-		const int low = i / 2, column = 2 * t + i % 2;
-		float sum = 0;
-		for (int k = 0; k < 16; k++)
-			sum += emulate_half<T>(w[4 * g + k % 8 / 2].a[low + k / 8 * 2], k % 2) *
-			       emulate_half<T>(w[4 * column + k % 8 / 2].b[k / 8], k % 2);
-		d[i] += sum;
+	float sum[4] = { 0 };
+	for (int k = 0; k < 16; k++) {
+		const float *const of_a = w[4 * g + k % 8 / 2].a + k / 8 * 4 + k % 2;
+		const emulate::shown *const of_b = w + 8 * t + k % 8 / 2;
+		for (int i = 0; i < 4; i++)
+			sum[i] += of_a[i / 2 * 2] * of_b[i % 2 * 4].b[k / 8 * 2 + k % 2];
 	}
+	for (int i = 0; i < 4; i++)
+		d[i] += sum[i];
 }
 
 template <int BYTES> static inline void copy_async(void *to, const void *from, bool there)
