@@ -176,8 +176,10 @@ struct loader_options {
 	int processors;                /* no more decode threads than these; 0:
 	                                * as many as the config says */
 	enum dtype target_dtype;       /* DTYPE_I32 for class labels, DTYPE_F32 for fields */
-	bool stored_input, stored_target;   /* batches as they are stored where that pays: see
-	                                     * transform.h */
+	/* Batches as they are stored where that pays, or rounded: see transform.h. With mixup inputs
+	 * are float32. */
+	bool stored_input, stored_target;
+	enum dtype rounded;
 	int64_t classes, ignore;       /* of labels, which are checked; classes 0: they are not */
 	/* Whose statistics the transforms use, unless data.statistics says each set's own; NULL: the
 	 * loader's own set. What a network was trained with must also be what it is validated with: the
@@ -203,7 +205,7 @@ struct batch {
 	const void *other;             /* likewise, of the samples that these are blended with; NULL:
 	                                * with none (mixup.h) */
 	double share;                  /* of the first sample in a blend */
-	enum dtype input_dtype, target_dtype;   /* float32 and the loader's, or as stored */
+	enum dtype input_dtype, target_dtype;   /* float32 or rounded, and the loader's; or as stored */
 };
 
 /* Where rank's share of a batch of `all` samples begins; it ends where the next rank's does. */

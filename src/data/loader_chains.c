@@ -36,12 +36,15 @@ int loader_chains_new(struct transform_chain ***out, struct dataset *d,
 {
 	const bool own = o->config->statistics == STATISTICS_DATA;
 	const int n = dataset_sizes(d), first = o->only_size ? o->only_size - 1 : 0;
+	/* Samples are blended in float32. */
+	const bool blends = o->training && mixup_wanted(&o->config->mixup);
 	struct transform_options t = {
 		.data = d, .statistics = own ? NULL : o->statistics,
 		.no_statistics = o->no_statistics && !own, .training = o->training,
 		.seed = o->seed, .target_dtype = o->target_dtype,
-		.stored_input = o->stored_input && !(o->training && mixup_wanted(&o->config->mixup)),
+		.stored_input = o->stored_input && !blends,
 		.stored_target = o->stored_target,
+		.rounded = blends ? DTYPE_F32 : o->rounded,
 	};
 	struct transform_chain **chain = *out = mem_calloc((size_t)n, sizeof *chain);
 	transform_choose_list(&t, o->config);

@@ -72,8 +72,9 @@ struct transform_chain {
 	struct arena *a;
 	const struct dataset *data;
 	enum dtype input_dtype, stored_target;
+	enum dtype moved;                /* the input's type between its steps */
 	struct transform_rest rest;
-	struct intake intake;
+	struct intake intake, outlet;    /* the outlet rounds where `moved` is not the batch's type */
 	int64_t stored_input_count, stored_target_count;
 	uint64_t seed;
 	int64_t windows;
@@ -375,9 +376,26 @@ static void leave_values(struct transform_chain *t, const struct chain_state *p,
 	t->rest = (struct transform_rest){ .input = DTYPE_F32, .target = o->target_dtype, .mask = -1 };
 	if (o->stored_target)
 		stored_target_plan(t->step, t->n, p->info, &t->target, &t->rest);
-	if (o->stored_input &&
-	    stored_input_plan(t->a, t->step, t->n, p->g.c, p->info->input_dtype, &t->rest))
+	struct transform_rest left = t->rest;
+	if (o->stored_input)
+		stored_input_plan(t->a, t->step, t->n, p->g.c, t->input_dtype, &left);
+	if (dtype_is_16bit(o->rounded) && dtype_size(left.input) > dtype_size(o->rounded)) {
+		t->rest.input = o->rounded;
+	} else if (left.values) {
+		t->rest = left;
 		t->n = stored_keep_places(t->step, t->n);
+	}
+}
+
+/* Values that are only moved from there on are rounded at once: half the bytes are moved then. */
+static void plan_types(struct transform_chain *t)
+{
+	const int scaled = intake_scales(t->step, t->n);
+	const bool rounds = !t->rest.values && t->rest.input != DTYPE_F32;
+	t->moved = rounds && !stored_only_moves(t->step + scaled, t->n - scaled) ? DTYPE_F32 :
+	           t->rest.input;
+	t->intake = intake_plan(t->input_dtype, t->moved, t->step, t->n, t->stored_input_count);
+	t->outlet = intake_plan(t->moved, t->rest.input, NULL, 0, shape_count(&t->input));
 }
 
 int transform_chain_new(struct transform_chain **out, const struct transform_options *o)
@@ -408,7 +426,7 @@ int transform_chain_new(struct transform_chain **out, const struct transform_opt
 	t->input = input_shape(&p.g);
 	t->target = target_shape(&p.g, &p.info->target);
 	leave_values(t, &p, o);
-	t->intake = intake_plan(t->input_dtype, t->rest.input, t->step, t->n, t->stored_input_count);
+	plan_types(t);
 	*out = t;
 	return 0;
 }
@@ -452,7 +470,7 @@ struct transform_scratch *transform_scratch_new(const struct transform_chain *t)
 
 	char *p;
 
-	s->f.size = dtype_size(t->rest.input);
+	s->f.size = dtype_size(t->moved);
 	s->f.target_size = dtype_size(t->rest.target);
 	s->bytes = (size_t)(2 * t->max_input + 2 * t->max_target + 2 * extent) * 4 +
 	           (size_t)doubles * sizeof(double);
@@ -515,12 +533,18 @@ static bool end_in(const void *now, const void *begun, void *out, size_t bytes)
 	return now != begun;
 }
 
+static void begin_input(const struct transform_chain *t, const struct transform_scratch *s,
+                        void *out, void **now, void **spare)
+{
+	const bool room = t->max_input == shape_count(&t->input) && t->moved == t->rest.input;
+	begin_in(now, spare, s->x, out, room, s->swapped_x);
+}
+
 void *transform_begin(const struct transform_chain *t, struct transform_scratch *s,
                       void *out_input)
 {
-	const int64_t inputs = t->last.c * points(&t->last);
 	void *now, *spare;
-	begin_in(&now, &spare, s->x, out_input, t->max_input == inputs, s->swapped_x);
+	begin_input(t, s, out_input, &now, &spare);
 	return now;
 }
 
@@ -542,7 +566,7 @@ int transform_run(const struct transform_chain *t, struct transform_scratch *s, 
 	struct frame *f = &s->f;
 	const struct transform_rest *r = &t->rest;
 	const int64_t inputs = t->last.c * points(&t->last), targets = target_count(&t->last);
-	begin_in(&f->x, &f->spare_x, s->x, out_input, t->max_input == inputs, s->swapped_x);
+	begin_input(t, s, out_input, &f->x, &f->spare_x);
 	begin_in(&f->t, &f->spare_t, s->t, out_target, t->max_target == targets, s->swapped_t);
 	const void *x = f->x, *y = f->t;
 	f->seed = t->seed;
@@ -552,7 +576,10 @@ int transform_run(const struct transform_chain *t, struct transform_scratch *s, 
 		intake_take(&t->intake, f->x, 0, input, t->stored_input_count);
 	dtype_convert(r->target, f->t, t->stored_target, target, t->stored_target_count);
 	TRY(run_steps(t, f));
-	s->swapped_x = end_in(f->x, x, out_input, (size_t)inputs * f->size);
+	if (t->moved == r->input)
+		s->swapped_x = end_in(f->x, x, out_input, (size_t)inputs * f->size);
+	else
+		intake_take(&t->outlet, out_input, 0, f->x, inputs);
 	s->swapped_t = end_in(f->t, y, out_target, (size_t)targets * f->target_size);
 	return 0;
 }

@@ -6,12 +6,12 @@
  * scratch of its own.
  *
  * Inputs are float32 from the start, unless their values are left to a device (struct
- * transform_rest). Value transforms (cast, normalize, normalize_sample, log1p, sqrt, noise,
- * brightness, contrast) change the input only, and so does the choice of channels. Spatial ones
- * (roll, flip, symmetry, rotate90, rotate, zoom, elastic, crop, pad) move the input's last axes
- * and, if the target ends in the same extents, the target with them; any other target (a label, a
- * vector) stays. Random ones act in training only; a random crop becomes a centre crop, or is
- * left out (`crop: {validation: ...}`).
+ * transform_rest), and may be rounded to 16 bits at the end. Value transforms (cast, normalize,
+ * normalize_sample, log1p, sqrt, noise, brightness, contrast) change the input only, and so does
+ * the choice of channels. Spatial ones (roll, flip, symmetry, rotate90, rotate, zoom, elastic,
+ * crop, pad) move the input's last axes and, if the target ends in the same extents, the target
+ * with them; any other target (a label, a vector) stays. Random ones act in training only; a random
+ * crop becomes a centre crop, or is left out (`crop: {validation: ...}`).
  *
  * Statistics are those of the stored data and are carried through the transforms before: after
  * {cast: 255}, `normalize` knows the divided mean. Through log1p and sqrt only minimum and
@@ -62,6 +62,9 @@ struct transform_options {
 	/* Leave inputs (targets) as they are stored, and what changes their values to others, where
 	 * that gives the same values and makes the batch no larger. */
 	bool stored_input, stored_target;
+	/* BF16 or F16, which is all that is read of inputs: those that would have more bytes are
+	 * rounded to it behind the last transform, as a GPU rounds. F32: they are not. */
+	enum dtype rounded;
 };
 
 /* Sets o's list to that of the config for o->training, or for evaluation and prediction. */

@@ -69,8 +69,8 @@ struct step {
 /* One sample on its way. Two buffers of each array; steps that move data go from one to the
  * other. */
 struct frame {
-	void *x, *spare_x;               /* (C, D, H, W), float, or as stored if
-	                                  * values are left to others */
+	void *x, *spare_x;               /* (C, D, H, W), float; or as stored if values are left to
+	                                  * others; or rounded if nothing but moves is to come */
 	void *t, *spare_t;               /* int32_t or float, or as stored */
 	size_t size, target_size;        /* bytes of an element */
 	int32_t *map[3], *target_map[3]; /* per axis: source index of each output index, or -1 */
@@ -241,7 +241,10 @@ struct intake {
 	const struct step *scale;        /* affine_run's that is done on the way; NULL: none is */
 	bool large;                      /* the array is larger than what caches keep of it */
 };
-/* Of the input of a chain of these steps. */
+/* Whether the first of these steps is done on the way into float32 or a rounded type. */
+bool intake_scales(const struct step *step, int n);
+/* Of the input of a chain of these steps. Where `to` is of 16 bits and not what is stored, or there
+ * is something to scale, values are rounded to it, as a GPU does: NaNs become one. */
 struct intake intake_plan(enum dtype from, enum dtype to, const struct step *step, int n,
                           int64_t count);
 bool intake_changes(const struct intake *i);
@@ -252,6 +255,8 @@ void intake_take(const struct intake *i, void *begin, int64_t first, const void 
 /* Whether the values of these steps can be left to the device, in `rest`. */
 bool stored_input_plan(struct arena *a, const struct step *step, int n, int64_t channels,
                        enum dtype stored, struct transform_rest *rest);
+/* Whether none of these steps changes or interpolates values. */
+bool stored_only_moves(const struct step *step, int n);
 /* Drops the steps that were left; returns how many there are now. */
 int stored_keep_places(struct step *step, int n);
 /* Makes rest->target, which is the type wanted, the stored

@@ -184,6 +184,14 @@ bool stored_input_plan(struct arena *a, const struct step *planned, int n, int64
 	return true;
 }
 
+bool stored_only_moves(const struct step *step, int n)
+{
+	int i = 0;
+	while (i < n && !is_value_step(&step[i]) && !step[i].op->place)
+		i++;
+	return i == n;
+}
+
 int stored_keep_places(struct step *step, int n)
 {
 	int kept = 0;

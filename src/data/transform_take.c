@@ -2,12 +2,18 @@
  *
  * How a chain of transforms begins: stored values become those of the batch piece by piece, as they
  * are decoded, while a piece is in the processor's cache. A first step that scales is done on the
- * way, which saves a pass over memory.
+ * way, which saves a pass over memory, and so is rounding to 16 bits. A chain whose last step makes
+ * float32 ends in the same way.
+ *
+ * What a GPU's network would round anyway is rounded here: half the bytes travel to it. A network
+ * is to see the same bits either way, and all conversions round to nearest even; but of a NaN
+ * base/half.h keeps sign and upper bits, where NVIDIA's make one NaN of all.
  *
  * Large arrays are written past the caches: a line that is only written need not be read before,
  * and what would be pushed out are the pieces. */
 #include <string.h>
 
+#include "base/half.h"
 #include "base/simd.h"
 #include "data/transform_step.h"
 
@@ -18,14 +24,19 @@
 #define BLOCK 2048                     /* values that are converted at a time */
 #define LARGE ((size_t)4 << 20)        /* bytes of an array, of which a core's share of caches is no
                                         * more */
+#define ONE_NAN 0x7FFF                 /* of NVIDIA's conversions to either type of 16 bits */
 
 /* The mask of a step that has one may be in a chunk that is decoded later. */
 struct intake intake_plan(enum dtype from, enum dtype to, const struct step *step, int n,
                           int64_t count)
 {
-	const bool scales = n > 0 && step->op->run == affine_run && step->mask < 0;
-	return (struct intake){ from, to, scales && to == DTYPE_F32 ? step : NULL,
+	return (struct intake){ from, to, intake_scales(step, n) ? step : NULL,
 		(size_t)count * dtype_size(to) >= LARGE };
+}
+
+bool intake_scales(const struct step *step, int n)
+{
+	return n > 0 && step->op->run == affine_run && step->mask < 0;
 }
 
 bool intake_changes(const struct intake *i)
@@ -125,7 +136,43 @@ static void convert(const struct intake *i, float *out, const char *values, int6
 	}
 }
 
-static void take_floats(const struct intake *i, float *begin, int64_t first, const char *values,
+SIMD_CLONES static void join_nans(uint16_t *x, int64_t n, uint16_t infinity)
+{
+	SIMD_LOOP
+	for (int64_t i = 0; i < n; i++)
+		x[i] = (x[i] & 0x7FFF) > infinity ? ONE_NAN : x[i];
+}
+
+static void round_floats(enum dtype to, uint16_t *out, const float *x, int64_t n)
+{
+	if (to == DTYPE_BF16)
+		bfloat_from_floats(out, x, n);
+	else
+		half_from_floats(out, x, n);
+	join_nans(out, n, to == DTYPE_BF16 ? 0x7F80 : 0x7C00);
+}
+
+/* Values of one channel, in 16 bits. */
+static void convert_rounded(const struct intake *i, uint16_t *out, const char *values, int64_t n,
+                            int64_t channel)
+{
+	const struct step *s = i->scale && i->scale->active[channel] ? i->scale : NULL;
+	float block[BLOCK];
+	uint16_t rounded[BLOCK];
+	for (int64_t at = 0; at < n; at += BLOCK) {
+		const int64_t m = n - at < BLOCK ? n - at : BLOCK;
+		uint16_t *to = i->large ? rounded : out + at;
+
+		dtype_convert(DTYPE_F32, block, i->from, values + (size_t)at * dtype_size(i->from), m);
+		if (s)
+			scale(block, block, m, s->centre[channel], s->scale[channel]);
+		round_floats(i->to, to, block, m);
+		if (i->large)
+			copy_past(out + at, rounded, (size_t)m * sizeof *rounded);
+	}
+}
+
+static void take_values(const struct intake *i, char *begin, int64_t first, const char *values,
                         int64_t n)
 {
 	const struct geometry *g = i->scale ? &i->scale->before : NULL;
@@ -134,15 +181,20 @@ static void take_floats(const struct intake *i, float *begin, int64_t first, con
 		const int64_t channel = (first + at) / points, left = points - (first + at) % points;
 
 		m = left < n - at ? left : n - at;
-		convert(i, begin + first + at, values + (size_t)at * dtype_size(i->from), m, channel);
+		const char *x = values + (size_t)at * dtype_size(i->from);
+		char *out = begin + (size_t)(first + at) * dtype_size(i->to);
+		if (i->to == DTYPE_F32)
+			convert(i, (float *)(void *)out, x, m, channel);
+		else
+			convert_rounded(i, (uint16_t *)(void *)out, x, m, channel);
 	}
 }
 
 void intake_take(const struct intake *i, void *begin, int64_t first, const void *values, int64_t n)
 {
 	const size_t size = dtype_size(i->to);
-	if (i->to == DTYPE_F32)
-		take_floats(i, begin, first, values, n);
+	if (i->to == DTYPE_F32 || i->to != i->from || i->scale)
+		take_values(i, begin, first, values, n);
 	else
 		copy(i, (char *)begin + (size_t)first * size, values, (size_t)n * size);
 	if (i->large)
