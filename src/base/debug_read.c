@@ -69,7 +69,8 @@ static const struct word words[] = {
 	{ WORD(compile_seconds, SECONDS), .form = "SECONDS",
 	  .doc = "how long cuDNN may compile one engine before the run ends; default: 300" },
 	{ WORD(input, CHOICE), .values = { "stored", "host" },
-	  .doc = "batches for a GPU as they are stored, or made float32 by the host; default: stored" },
+	  .doc = "batches for a GPU as they are stored, or rounded where no more is read of them; or "
+	  "made float32 by the host; default: stored" },
 	{ WORD(fault, FAULT), .values = { "alloc", "append", "arena", "read", "write" },
 	  .form = "KIND:N[+]",
 	  .doc = "the Nth call of a kind fails (+: and all behind it; arena: the Nth is "

@@ -23,6 +23,7 @@
 #include "pass/pass.h"
 #include "pass/precision.h"
 #include "pass/prologue.h"
+#include "pass/rounded_input.h"
 #include "pass/running_statistics.h"
 #include "pass/signs.h"
 #include "pass/sync_batch_norm.h"
@@ -135,7 +136,8 @@ static int pass_build(struct graph *g, struct pass_env *env)
 	struct shape input = batched(c->field ? &c->field->input : &r->data->input, r->batch);
 	const struct transform_rest *rest = r->data->rest[p->mode];
 	tid values;
-	TRY(batch_input(g, r, "input", rest ? rest->input : DTYPE_F32, &input, &p->input));
+	TRY(batch_input(g, r, "input", rest && rest->values ? rest->input : DTYPE_F32, &input,
+	                &p->input));
 	TRY(stored_batch_input(g, r, p->input, &values));
 	if (c->field)
 		TRY(emit_zeros(g, c, &values));
@@ -366,6 +368,15 @@ static int pass_update(struct graph *g, struct pass_env *env)
 	return ranks->lag ? buckets_emit_lagged(g, b, p->buckets, ranks, summands(c->r)) : 0;
 }
 
+static int pass_rounded_input(struct graph *g, struct pass_env *env)
+{
+	const struct compilation *c = env->user;
+	const struct transform_rest *rest = c->r->data->rest[c->p->mode];
+	if (!rest || rest->values || rest->input == DTYPE_F32)
+		return 0;
+	return rounded_input_set(g, c->p->input, rest->input);
+}
+
 /* Networks that are not trained take the averages that training keeps, where the store has them. */
 static int pass_average(struct graph *g, struct pass_env *env)
 {
@@ -441,6 +452,8 @@ static const struct pass passes[] = {
 	{ "running_statistics", "running statistics of all norms in one node",
 	  pass_running_statistics, STAGE_BUILT },
 	{ "precision", "element types of the device", pass_precision, STAGE_BUILT },
+	{ "rounded_input", "the batch in 16 bits where no more is read of it", pass_rounded_input,
+	  STAGE_BUILT },
 	{ "average", "averaged weights instead of the last ones", pass_average, STAGE_BUILT },
 	{ "preset", "layouts of values that are already in the store", pass_preset, STAGE_BUILT },
 	{ "layout", "physical layouts and reorders", pass_layout, STAGE_LAID_OUT },
@@ -476,8 +489,8 @@ static struct plan_env request_env(const struct plan_request *r)
 	return env;
 }
 
-/* The first npass passes. */
-static int compile(struct plan **out, const struct plan_request *r, int npass)
+static int compile(struct plan **out, const struct plan_request *r, const struct pass *table,
+                   int npass)
 {
 	struct plan *p = mem_calloc(1, sizeof *p);
 	p->mode = r->mode;
@@ -492,7 +505,7 @@ static int compile(struct plan **out, const struct plan_request *r, int npass)
 		whole ? &r->data->field : NULL, NONE };
 	struct pass_env env = { .backend = r->dev->backend, .dev = r->dev, .plan = &c.env,
 		.dump = r->dump, .dump_dot = r->dump_dot, .dump_to = stdout, .user = &c };
-	int rc = pass_run(p->g, passes, npass, &env);
+	int rc = pass_run(p->g, table, npass, &env);
 	if (rc < 0)
 		plan_free(p);
 	else
@@ -504,7 +517,7 @@ static int make_plan(struct plan **out, const struct plan_request *r)
 {
 	const struct plan_env env = request_env(r);
 	struct plan *p;
-	TRY(compile(&p, r, NPASSES));
+	TRY(compile(&p, r, passes, NPASSES));
 	int rc = p->exec ? 0 : exec_new(&p->exec, p->g, r->dev, &env);
 	if (rc < 0) {
 		plan_free(p);
@@ -540,7 +553,7 @@ int plan_new(struct plan **out, const struct plan_request *r)
 
 int plan_outline(struct plan **out, const struct plan_request *r)
 {
-	return compile(out, r, 1);
+	return compile(out, r, passes, 1);
 }
 
 int plan_check(const struct plan_request *r)
@@ -549,6 +562,24 @@ int plan_check(const struct plan_request *r)
 	TRY(plan_outline(&p, r));
 	plan_free(p);
 	return 0;
+}
+
+/* The passes up to the types, without `prologue`: it asks cuDNN about kernels, which takes longer
+ * than all others, and it fuses norms, which read more of an input than 16 bits. */
+bool plan_rounds_input(const struct plan_request *r)
+{
+	const struct plan_env env = request_env(r);
+	struct pass table[NPASSES];
+	struct plan *p;
+	int n = 0;
+	for (int i = 0; passes[i].run != pass_rounded_input; i++)
+		if (passes[i].run != pass_prologue)
+			table[n++] = passes[i];
+	if (compile(&p, r, table, n) < 0)
+		return false;
+	const bool rounds = rounded_input_suffices(p->g, p->input, env.compute);
+	plan_free(p);
+	return rounds;
 }
 
 void plan_free(struct plan *p)

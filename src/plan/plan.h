@@ -32,8 +32,9 @@ struct plan_data {
 	const int64_t *class_counts;     /* of the training set; NULL if no class weights need them */
 	const struct target_scaling *scaling;   /* of targets for the loss (plan/scaled_target.h); NULL:
 	                                         * they are as they are stored */
-	const struct transform_rest *rest[PLAN_MODES];   /* by mode: how batches come; NULL: float32,
-	                                                  * nothing left to do */
+	/* By mode: how batches come; NULL: float32, nothing left to do. Inputs that are rounded must be
+	 * those of a plan that does so (plan_rounds_input). */
+	const struct transform_rest *rest[PLAN_MODES];
 };
 
 /* Everything that a plan depends on. Types, and what kernels are chosen by, follow from config and
@@ -99,6 +100,10 @@ int plan_new(struct plan **out, const struct plan_request *r);
 int plan_outline(struct plan **out, const struct plan_request *r);
 /* Builds the graph only, in a fraction of plan_new's time, to find the mistakes in a config. */
 int plan_check(const struct plan_request *r);
+/* Whether all that such a plan reads of its batch's input is rounded to the 16-bit type that it
+ * computes in, so that the batch may come in it (transform_rest). False after a mistake too, which
+ * is recorded. Takes about as long as plan_check. */
+bool plan_rounds_input(const struct plan_request *r);
 void plan_free(struct plan *p);      /* NULL is fine */
 
 /* The inputs of a step besides its batch. */

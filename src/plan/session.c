@@ -3,6 +3,8 @@
  * This file makes the request that every plan of a run, kept or only tried, begins with. */
 #include "plan/session.h"
 
+#include "model/model.h"
+
 struct plan_request session_request(const struct session *s, enum plan_mode mode, int64_t batch)
 {
 	return (struct plan_request){ .config = s->config, .dev = s->dev, .wisdom = s->engines,
@@ -27,6 +29,16 @@ struct plan_data session_train_data(const struct session *s, int k)
 struct plan *const *session_train_plans(const struct session *s, int k)
 {
 	return k ? s->train_size[k - 1].plan : s->train_plan;
+}
+
+int64_t session_classes(const struct session *s, const struct shape *target)
+{
+	const struct model_common *m = s->config->model.data;
+	if (m->classes)
+		return m->classes;
+	if (loss_wants_labels(&s->config->loss))
+		return session_data(s)->nclasses;
+	return target->nd ? target->d[0] : 1;
 }
 
 const struct dataset_info *session_data(const struct session *s)

@@ -94,6 +94,9 @@ struct plan_request session_request(const struct session *s, enum plan_mode mode
 struct plan_data session_train_data(const struct session *s, int k);
 /* Those plans, as train_plan. */
 struct plan *const *session_train_plans(const struct session *s, int k);
+/* How many classes, or channels of the target, the network has by the config and the data, where
+ * samples have targets of this shape; 0: neither says. */
+int64_t session_classes(const struct session *s, const struct shape *target);
 /* What the training set is like; where it is not known, the other one. */
 const struct dataset_info *session_data(const struct session *s);
 

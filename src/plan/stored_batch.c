@@ -2,7 +2,10 @@
  *
  * A device's own memory is where bytes cost: the way there is slow, and the batch is held twice. So
  * the loader of a GPU leaves what is stored as it is, and one node casts, normalises and turns it,
- * another one widens labels. In the host's memory the loader's threads do it beside the step. */
+ * another one widens labels. In the host's memory the loader's threads do it beside the step.
+ *
+ * What is stored in more than 16 bits, of which the network reads 16 (pass/rounded_input.h), the
+ * loader rounds: a sample of cosmoflow, 128^3 with 4 channels, is 16.8 MB instead of 33.6. */
 #include "plan/stored_batch.h"
 
 #include <string.h>
@@ -73,11 +76,13 @@ void stored_batch_describe(const struct plan *p, struct buf *out)
 	enum dtype input = graph_t(p->g, p->input)->dtype,
 	           target = p->target == NONE ? DTYPE_I32 : graph_t(p->g, p->target)->dtype;
 	bool short_target = dtype_size(target) < sizeof(int32_t);
-	if (!made && !short_target)
+	if (!made && !short_target && input == DTYPE_F32)
 		return;
 	buf_printf(out, "              travels as %s", dtype_name(input));
 	if (made)
 		describe_made(p, made, input, out);
+	else if (input != DTYPE_F32)
+		buf_puts(out, ", rounded by the host");
 	if (short_target)
 		buf_printf(out, "; targets as %s", dtype_name(target));
 	buf_putc(out, '\n');

@@ -86,15 +86,23 @@ bool whole_differs(const struct session *s)
 	return s->data.field.input.nd > 0;
 }
 
+int whole_field(const struct session *s, const struct shape *input, const struct shape *target,
+                struct plan_field *f)
+{
+	*f = (struct plan_field){ 0 };
+	if (shape_equal(input, &s->data.input))
+		return 0;
+	f->input = *input;
+	f->target = *target;
+	return whole_pad(s, f);
+}
+
 static int settle(const struct session *s, const struct loader *l, struct plan_field *f)
 {
 	char text[SHAPE_TEXT];
-	*f = (struct plan_field){ 0 };
-	if (shape_equal(loader_input_shape(l), &s->data.input))
+	TRY(whole_field(s, loader_input_shape(l), loader_target_shape(l), f));
+	if (f->input.nd == 0)
 		return 0;
-	f->input = *loader_input_shape(l);
-	f->target = *loader_target_shape(l);
-	TRY(whole_pad(s, f));
 	TRYC(check_network(s, f), "for whole samples of %s; '- crop: {size: ..., validation: centre}' "
 	     "validates and predicts windows", shape_text(&f->input, text));
 	return 0;

@@ -15,6 +15,10 @@ int whole_settle(struct session *s);
 /* Whether training can take samples of each of several sizes; E_SHAPE, with what would make them
  * fit. */
 int whole_check_training(const struct session *s);
+/* Sets *f to what is seen of samples of these shapes, with the same zeros; if they are those of
+ * training nothing else is seen, and f->input.nd is 0. */
+int whole_field(const struct session *s, const struct shape *input, const struct shape *target,
+                struct plan_field *f);
 /* Sets the zeros that the network gets behind f's inputs. */
 int whole_pad(const struct session *s, struct plan_field *f);
 /* Whether evaluations see another size than training. */

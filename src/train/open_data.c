@@ -23,6 +23,7 @@
 #include "plan/stored_batch.h"
 #include "plan/tile_size.h"
 #include "plan/whole.h"
+#include "train/rounded_batch.h"
 #include "train/trained_on.h"
 
 /* With SESSION_NO_DATA: data that is not there is done
@@ -133,6 +134,13 @@ static void read_all(struct loader_options *o)
 	o->stored_input = false;
 }
 
+static int make_loader(struct session *s, struct loader **out, struct dataset *set,
+                       struct loader_options *o)
+{
+	o->rounded = rounded_batch_type(s, set, o);
+	return loader_new(out, set, o);
+}
+
 /* Whole samples of several sizes: *out reads those of the first. */
 static int open_sizes(struct session *s, struct loader **out, struct dataset *set,
                       struct loader_options *o)
@@ -144,10 +152,10 @@ static int open_sizes(struct session *s, struct loader **out, struct dataset *se
 		           "{size: ..., validation: centre}' validates windows", n, 1 + SESSION_MOST_SIZES);
 	s->size = ARENA_ARRAY(s->config->arena, struct session_size, n);
 	o->only_size = 1;
-	TRY(loader_new(out, set, o));
+	TRY(make_loader(s, out, set, o));
 	for (int k = 1; k < n; k++) {
 		o->only_size = k + 1;
-		TRY(loader_new(&s->size[k - 1].loader, set, o));
+		TRY(make_loader(s, &s->size[k - 1].loader, set, o));
 		s->nsize = k;
 	}
 	return 0;
@@ -163,7 +171,7 @@ static int open_one_size(struct session *s, struct loader_options *l,
 		           "samples of all sizes");
 	*o->sizes = dataset_sizes(s->validation_set);
 	s->only_size = l->only_size = o->size + 1;
-	return loader_new(&s->validation, s->validation_set, l);
+	return make_loader(s, &s->validation, s->validation_set, l);
 }
 
 /* Ranks are counted host by host, so that each host's have neighbouring places of a batch. */
@@ -218,7 +226,7 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 	if (predict && options->sizes)
 		*options->sizes = 1;
 	if (!several)
-		return loader_new(out, set, &o);
+		return make_loader(s, out, set, &o);
 	if (predict)
 		return open_one_size(s, &o, options);
 	return open_sizes(s, out, set, &o);
@@ -287,17 +295,6 @@ static int check_input(const struct session *s)
 		return 0;
 	return ERR(E_SHAPE, &s->config->model.loc, "'model.input' does not fit the data, whose samples "
 	           "are %s after the transforms", shape_text(x, text));
-}
-
-static int64_t count_classes(const struct session *s)
-{
-	const struct model_common *m = s->config->model.data;
-	const struct dataset_info *info = session_data(s);
-	if (m->classes)
-		return m->classes;
-	if (loss_wants_labels(&s->config->loss))
-		return info->nclasses;
-	return s->data.target.nd ? s->data.target.d[0] : 1;
 }
 
 /* Describes the data by the config alone. */
@@ -413,7 +410,7 @@ static int learn_data(struct session *s)
 	s->data.rest[PLAN_TRAIN] = s->train ? loader_rest(s->train) : NULL;
 	s->data.rest[PLAN_EVALUATE] = s->data.rest[PLAN_PREDICT] = second ? loader_rest(second) : NULL;
 	s->data.ignore = info->target_ignore;
-	s->data.classes = count_classes(s);
+	s->data.classes = session_classes(s, &s->data.target);
 	TRY(check_input(s));
 	if (s->data.classes < 1)
 		return ERR(E_CONFIG, &c->model.loc,
