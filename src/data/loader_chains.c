@@ -4,6 +4,8 @@
  * training has; or the loader reads those of one size. */
 #include "data/loader_chains.h"
 
+#include <string.h>
+
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -31,11 +33,38 @@ static int several_sizes(const struct transform_chain *a, const struct transform
 	           shape_text(transform_input_shape(b), other));
 }
 
+static int make_chains(struct transform_chain **chain, struct transform_options *t, int first,
+                       int end)
+{
+	for (t->size = first; t->size < end; t->size++) {
+		TRY(transform_chain_new(&chain[t->size], t));
+		if (!t->training && !end_alike(chain[t->size], chain[first]))
+			return several_sizes(chain[first], chain[t->size]);
+	}
+	return 0;
+}
+
+/* Whether those that end in the same shapes make batches of the same kind. */
+static bool ends_agree(struct transform_chain *const *chain, int first, int end)
+{
+	bool agree = true;
+	for (int k = first + 1; k < end && agree; k++) {
+		int i = first;
+		while (i < k && !end_alike(chain[i], chain[k]))
+			i++;
+		agree = i == k || batch_alike(chain[i], chain[k]);
+	}
+	return agree;
+}
+
+/* Which samples are in one batch depends on their shapes, on no device. What could be left to it of
+ * some of them alone, of those that need no pad perhaps, is left of none. */
 int loader_chains_new(struct transform_chain ***out, struct dataset *d,
                       const struct loader_options *o)
 {
 	const bool own = o->config->statistics == STATISTICS_DATA;
-	const int n = dataset_sizes(d), first = o->only_size ? o->only_size - 1 : 0;
+	const int n = dataset_sizes(d), first = o->only_size ? o->only_size - 1 : 0,
+	          end = o->only_size ? first + 1 : n;
 	/* Samples are blended in float32. */
 	const bool blends = o->training && mixup_wanted(&o->config->mixup);
 	struct transform_options t = {
@@ -46,14 +75,16 @@ int loader_chains_new(struct transform_chain ***out, struct dataset *d,
 		.stored_target = o->stored_target,
 		.rounded = blends ? DTYPE_F32 : o->rounded,
 	};
-	struct transform_chain **chain = *out = mem_calloc((size_t)n, sizeof *chain);
+	*out = mem_calloc((size_t)n, sizeof **out);
 	transform_choose_list(&t, o->config);
-	for (t.size = first; t.size < (o->only_size ? first + 1 : n); t.size++) {
-		TRY(transform_chain_new(&chain[t.size], &t));
-		if (!o->training && !end_alike(chain[t.size], chain[first]))
-			return several_sizes(chain[first], chain[t.size]);
-	}
-	return 0;
+	TRY(make_chains(*out, &t, first, end));
+	if (ends_agree(*out, first, end))
+		return 0;
+	for (int k = first; k < end; k++)
+		transform_chain_free((*out)[k]);
+	memset(*out, 0, (size_t)n * sizeof **out);
+	t.stored_input = t.stored_target = false;
+	return make_chains(*out, &t, first, end);
 }
 
 static bool larger(const struct transform_chain *a, const struct transform_chain *b)

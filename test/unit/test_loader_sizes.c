@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Training samples of several sizes: every sample once an epoch, in batches and steps of one size
- * each, in the same order on any number of ranks, after a seek, and beside a mixup. */
+ * each, in the same order on any number of ranks, after a seek, and beside a mixup. And samples
+ * that are padded to one size, in batches of all. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "data/transform.h"
 #include "data_fixture.h"
 
 static struct ynode shuffled = { .kind = Y_SCALAR, .text = "true" };
@@ -195,12 +197,54 @@ static int stop(void **state)
 	return 0;
 }
 
+/* A loader that may leave transforms to a device, of which only one size allows it, gives what one
+ * gives that may not. */
+static void same_batches(struct dataset *d, struct loader_options *o)
+{
+	struct loader *l[2];
+	for (int i = 0; i < 2; i++) {
+		o->stored_input = i;
+		assert_int_equal(loader_new(&l[i], d, o), 0);
+		assert_int_equal(loader_seek(l[i], 0, 0), 0);
+		assert_int_equal(loader_sizes(l[i]), 1);
+		assert_false(loader_rest(l[i])->values);
+	}
+	for (int k = 0; k < (MIXED + 4) / 5; k++) {
+		const struct batch *x, *y;
+
+		assert_int_equal(loader_next(l[0], &x), 0);
+		assert_int_equal(loader_next(l[1], &y), 0);
+		assert_int_equal(y->n, x->n);
+		assert_memory_equal(y->input, x->input, (size_t)x->n * 9 * 12 * sizeof(float));
+	}
+	loader_free(l[0]);
+	loader_free(l[1]);
+}
+
+static void test_alike(void **state)
+{
+	struct arena *a = arena_new();
+	struct ynode *list;
+	assert_int_equal(ytree_parse(a, "t.yaml", "[{normalize: {method: standard, mean: 5, std: 2, "
+	                             "mask: null}}, {pad: [9, 12]}]", &list), 0);
+	const struct data_config c = { .transforms = list, .shuffle = &shuffled,
+		.keep_short_batch = true, .threads = 2, .prefetch = 2 };
+	struct loader_options o = { .config = &c, .batch_size = 5, .target_dtype = DTYPE_F32 };
+	struct dataset *d = open_mixed();
+	same_batches(d, &o);
+	o.training = true;
+	same_batches(d, &o);
+	dataset_free(d);
+	arena_free(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_apart),
 		cmocka_unit_test(test_apart_resumed),
 		cmocka_unit_test(test_apart_blended),
+		cmocka_unit_test(test_alike),
 	};
 	return cmocka_run_group_tests(tests, NULL, stop);
 }
