@@ -161,12 +161,15 @@ static void convert_rounded(const struct intake *i, uint16_t *out, const char *v
 	uint16_t rounded[BLOCK];
 	for (int64_t at = 0; at < n; at += BLOCK) {
 		const int64_t m = n - at < BLOCK ? n - at : BLOCK;
+		const char *from = values + (size_t)at * dtype_size(i->from);
+		const float *x = i->from == DTYPE_F32 ? (const float *)(const void *)from : block;
 		uint16_t *to = i->large ? rounded : out + at;
 
-		dtype_convert(DTYPE_F32, block, i->from, values + (size_t)at * dtype_size(i->from), m);
+		if (x == block)
+			dtype_convert(DTYPE_F32, block, i->from, from, m);
 		if (s)
-			scale(block, block, m, s->centre[channel], s->scale[channel]);
-		round_floats(i->to, to, block, m);
+			scale(block, x, m, s->centre[channel], s->scale[channel]);
+		round_floats(i->to, to, s ? block : x, m);
 		if (i->large)
 			copy_past(out + at, rounded, (size_t)m * sizeof *rounded);
 	}
