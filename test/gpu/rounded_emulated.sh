@@ -175,6 +175,10 @@ for side in 020 030; do
 done
 both sizes net --set 'data.train=[s020.dlx, s030.dlx]' --set 'data.validation=[s020.dlx, s030.dlx]' --set 'data.transforms=[{normalize: standard}]' \
 	--set train.batch_size=2 --set train.steps=9
+for way in stored host; do
+	DLX_DEBUG=$(debug input=$way) expect 0 capped "$emulated" --device=cuda --predict s020.dlx s030.dlx -o $way-sizes runs/sizes
+done
+diff -r stored-sizes host-sizes || fail "other predictions of samples of several sizes"
 gpu net none --check --set 'data.train=[s020.dlx, s030.dlx]' --set data.validation=null --set data.transforms=null
 says out 'travels as bf16, rounded by the host'
 
