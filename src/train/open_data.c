@@ -402,6 +402,7 @@ static int learn_data(struct session *s)
 {
 	if (!s->train_set && !s->validation_set) {
 		imagine_data(s);
+		rounded_batch_imagine(s);
 		return scaled_target_settle(s);
 	}
 	const struct run_config *c = s->config;

@@ -9,15 +9,22 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "data/loader_chains.h"
+#include "data/transform.h"
+#include "plan/stored_batch.h"
 #include "plan/whole.h"
+
+static bool is_needed(const struct session *s, enum plan_mode mode)
+{
+	static const unsigned need[] = { [PLAN_TRAIN] = SESSION_TRAIN,
+		[PLAN_EVALUATE] = SESSION_EVALUATE, [PLAN_PREDICT] = SESSION_PREDICT };
+	return s->need & need[mode];
+}
 
 /* Whether there are plans of this mode over batches of the loader; without a validation set,
  * evaluations are planned for those of training. */
 static bool serves(const struct session *s, const struct loader_options *o, enum plan_mode mode)
 {
-	static const unsigned need[] = { [PLAN_TRAIN] = SESSION_TRAIN,
-		[PLAN_EVALUATE] = SESSION_EVALUATE, [PLAN_PREDICT] = SESSION_PREDICT };
-	if (!(s->need & need[mode]))
+	if (!is_needed(s, mode))
 		return false;
 	return mode == PLAN_TRAIN ? o->training : !o->training || !s->validation_set;
 }
@@ -93,4 +100,27 @@ enum dtype rounded_batch_type(const struct session *s, struct dataset *set,
 	loader_chains_free(chain, dataset_sizes(set));
 	err_truncate(mark);
 	return rounds ? type : DTYPE_F32;
+}
+
+/* A dump is of what the network reads. */
+void rounded_batch_imagine(struct session *s)
+{
+	const enum dtype type = config_compute(s->config);
+	const int mark = err_count();
+	if (!stored_batch_wanted(s->dev) || !dtype_is_16bit(type) || s->need & SESSION_DUMP)
+		return;
+	for (int mode = 0; mode < PLAN_MODES; mode++) {
+		struct plan_request r =
+		    session_request(s, (enum plan_mode)mode, s->config->train.batch_size);
+		struct plan_data data = s->data;
+		r.data = &data;
+		r.trial = data.further = true;
+		if (!is_needed(s, (enum plan_mode)mode) || !plan_rounds_input(&r))
+			continue;
+		struct transform_rest *rest = ARENA_NEW(s->config->arena, struct transform_rest);
+		*rest = (struct transform_rest){ .input = type, .mask = -1,
+			.target = loss_wants_labels(&s->config->loss) ? DTYPE_I32 : DTYPE_F32 };
+		s->data.rest[mode] = rest;
+	}
+	err_truncate(mark);
 }

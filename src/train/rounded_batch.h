@@ -10,5 +10,7 @@
  * that of all plans over its batches; or F32. s->data.input is known but for the first loader. */
 enum dtype rounded_batch_type(const struct session *s, struct dataset *set,
                               const struct loader_options *o);
+/* Where there is no data, or it is made up: s->data.rest is what float32 data would have. */
+void rounded_batch_imagine(struct session *s);
 
 #endif

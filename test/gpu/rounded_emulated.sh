@@ -195,6 +195,24 @@ expect 0 capped "$emulated" --device=cuda --predict values.dlx -o rounded-values
 DLX_DEBUG=$(debug input=host) expect 0 capped "$emulated" --device=cuda --predict values.dlx -o host-values.npy runs/sizes
 cmp rounded-values.npy host-values.npy || fail "other predictions of what is not finite"
 
+# Without data, and with data that is made up, batches come as those of float32 data; a step that is dumped read float32.
+nothing() {
+	expect 0 capped "$emulated" --device=cuda --set data.train=none.dlx --set data.validation=null --set data.transforms=[] \
+		--set 'model.input={channels: 2, size: [12, 16]}' --set model.classes=3 --set train.batch_size=2 \
+		--set precision.allow_emulation=true "$@" tiny.yaml
+}
+cp "$DLX_SOURCE/test/train/tiny.yaml" .
+for type in bf16 fp16; do
+	nothing --plan --dump=sched --set precision.compute=$type
+	grep ' cast{.*(%0 input ' out && fail "a made-up batch in $type is cast"
+	grep -q ' reorder{} (%0 input ' out || fail "a made-up batch in $type is not read"
+	nothing --synthetic --bench=2 --set precision.compute=$type
+done
+nothing --check --set precision.compute=bf16
+says out 'travels as bf16, rounded by the host'
+nothing --check
+grep 'travels' out && fail "a batch of float32 is rounded"
+
 # Ranks that are to show in no bit cut batches into leaves.
 if "$emulated" --version | grep -q NCCL && "$train" --version | grep -q '^ranks: MPICH' && command -v mpiexec >/dev/null; then
 	for n in 1 2; do
