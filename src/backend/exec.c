@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "backend/inputs.h"
 #include "backend/transfer.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -37,16 +38,12 @@ struct exec {
 	struct step *step;            /* nodes that run */
 	int nstep;
 	void **pointer;               /* by tensor id, after bind */
-	void **own;                   /* inputs and constants: exec's own memory, by tensor id */
-	void **staged;                /* a device's inputs: the host's copy, by tensor id; else NULL */
-	void **prefetched;            /* where their next values travel to, by tensor id; else NULL */
+	struct inputs *inputs;        /* their memory and that of constants; NULL before bind */
 	void *captured[1 << PHASE_COUNT];    /* the captured graphs, by mask of phases */
 	bool walked[1 << PHASE_COUNT];       /* before that */
 	struct store *store;
 	bool setup, updates;          /* whether there are nodes for EXEC_SETUP; that write params */
 	uint64_t seen;                /* of the store: up to then, copies of params are right */
-	void *fed;                    /* the event behind which the staged inputs are free again */
-	bool feeding;                 /* it is set, and was not reached since */
 	double *seconds;              /* by node id */
 	bool profiling, watched;
 	const struct step *first_update;     /* that writes a kept value; NULL: none */
@@ -82,41 +79,9 @@ static int plan_memory(struct exec *e)
 	return graph_verify(e->g, STAGE_PLANNED);
 }
 
-static bool owned(const struct tensor *t)
-{
-	return t->alias == NONE && (t->role == ROLE_INPUT || t->role == ROLE_CONSTANT);
-}
-
 static size_t tensor_bytes(const struct tensor *t)
 {
 	return (size_t)layout_elements(&t->layout) * dtype_size(t->dtype);
-}
-
-/* Memory for inputs and constants; constants get their value. */
-static int make_own(struct exec *e)
-{
-	e->own = ARENA_ARRAY(e->arena, void *, e->g->ntensor);
-	e->staged = ARENA_ARRAY(e->arena, void *, e->g->ntensor);
-	e->prefetched = ARENA_ARRAY(e->arena, void *, e->g->ntensor);
-	for (tid t = 0; t < e->g->ntensor; t++) {
-		const struct tensor *x = graph_t(e->g, t);
-		if (!owned(x))
-			continue;
-		e->own[t] = device_alloc(e->dev, tensor_bytes(x));
-		if (e->own[t] && e->dev->driver && x->role == ROLE_INPUT)
-			e->staged[t] = e->dev->driver->alloc_host(e->dev, tensor_bytes(x));
-		if (x->prefetched)
-			e->prefetched[t] = device_alloc(e->dev, tensor_bytes(x));
-		if (!e->own[t] || (e->dev->driver && x->role == ROLE_INPUT && !e->staged[t]) ||
-		    (x->prefetched && !e->prefetched[t]))
-			return ERR(E_NOMEM, &x->loc, "no memory for '%s' (%zu bytes)", x->name,
-			           tensor_bytes(x));
-		if (x->role == ROLE_CONSTANT)
-			TRY(transfer_write(e->dev,
-			                   &(struct transfer){ &x->layout, &x->shape, x->dtype, e->own[t] },
-			                   x->dtype, x->value));
-	}
-	return 0;
 }
 
 /* Captured graphs contain pointers, so they are destroyed when values move. */
@@ -126,19 +91,6 @@ static void destroy_captured(struct exec *e)
 		if (e->captured[i])
 			e->dev->driver->graph_destroy(e->dev, e->captured[i]);
 		e->captured[i] = NULL;
-	}
-}
-
-static void free_own(struct exec *e)
-{
-	for (tid t = 0; e->own && t < e->g->ntensor; t++) {
-		size_t bytes = e->own[t] ? tensor_bytes(graph_t(e->g, t)) : 0;
-		if (e->own[t])
-			device_free(e->dev, e->own[t], bytes);
-		if (e->prefetched[t])
-			device_free(e->dev, e->prefetched[t], bytes);
-		if (e->staged[t])
-			e->dev->driver->free_host(e->dev, e->staged[t], bytes);
 	}
 }
 
@@ -172,12 +124,10 @@ void exec_free(struct exec *e)
 	if (!e)
 		return;
 	destroy_captured(e);
-	if (e->fed)
-		e->dev->driver->event_free(e->dev, e->fed);
 	for (int i = 0; i < e->g->nnode; i++)
 		if (e->plan[i].n && kernel_of(e, e->plan[i].n)->free)
 			kernel_of(e, e->plan[i].n)->free(&e->plan[i]);
-	free_own(e);
+	inputs_free(e->inputs);
 	arena_free(e->arena);
 	mem_free(e);
 }
@@ -193,8 +143,8 @@ static void *locate(const struct exec *e, const struct store *store, char *arena
 	const struct tensor *x = graph_t(e->g, root);
 	if (x->role == ROLE_PARAM || x->role == ROLE_STATE)
 		return store_find(store, x->name)->data;
-	if (e->own[root])
-		return e->own[root];
+	if (inputs_place(e->inputs, root))
+		return inputs_place(e->inputs, root);
 	return x->offset < 0 ? NULL : arena + graph_t(e->g, t)->offset;
 }
 
@@ -227,8 +177,8 @@ int exec_bind(struct exec *e, struct store *store, void *arena, const struct ran
 	e->store = store;
 	e->seen = 0;
 	destroy_captured(e);
-	if (!e->own)
-		TRY(make_own(e));
+	if (!e->inputs)
+		TRY(inputs_new(&e->inputs, e->g, e->dev));
 	for (tid t = 0; t < e->g->ntensor; t++)
 		e->pointer[t] = locate(e, store, arena, t);
 	e->nstep = 0;
@@ -263,15 +213,15 @@ static int explain(int rc, const struct node *n)
 int exec_trial_begin(struct exec *e)
 {
 	TRY(plan_memory(e));
-	if (!e->own)
-		TRY(make_own(e));
+	if (!e->inputs)
+		TRY(inputs_new(&e->inputs, e->g, e->dev));
 	return device_prepare(e->dev);
 }
 
 void exec_trial_end(struct exec *e)
 {
-	free_own(e);
-	e->own = NULL;
+	inputs_free(e->inputs);
+	e->inputs = NULL;
 }
 
 /* The buffers of a node, one after the other. */
@@ -300,8 +250,8 @@ static void *trial_place(struct trial *t, tid x)
 	const struct graph *g = t->e->g;
 	tid root = x == NONE ? NONE : graph_root(g, x);
 	int i = 0;
-	if (x == NONE || t->e->own[root])
-		return x == NONE ? NULL : t->e->own[root];
+	if (x == NONE || inputs_place(t->e->inputs, root))
+		return x == NONE ? NULL : inputs_place(t->e->inputs, root);
 	while (i < t->n && !in_one_place(g, t->root[i], root))
 		i++;
 	if (i == t->n) {
@@ -449,8 +399,7 @@ static int run_phases(struct exec *e, unsigned phases, bool captured)
 		return run_each(e, phases);
 	if (!e->dev->driver)
 		return launch_eagerly(e, phases);
-	TRY(e->dev->driver->event_record(e->dev, &e->fed));
-	e->feeding = true;
+	TRY(inputs_run(e->inputs));
 	return captured ? run_captured(e, phases) : launch_eagerly(e, phases);
 }
 
@@ -489,38 +438,25 @@ int exec_run_looking(struct exec *e, unsigned phases, const struct exec_look *lo
 int exec_write(struct exec *e, tid t, enum dtype type, const void *plain)
 {
 	const struct tensor *x = graph_t(e->g, t);
-	if (e->prefetched[t]) {
-		TRY(exec_prefetch_begin(e));
-		TRY(exec_prefetch(e, t, type, plain));
-		return exec_take(e, t);
-	}
-	if (!e->staged[t])
-		return transfer_write(e->dev,
-		                      &(struct transfer){ &x->layout, &x->shape, x->dtype, e->pointer[t] },
-		                      type, plain);
-	if (e->feeding)                       /* it may still be copying from there */
-		TRY(e->dev->driver->event_wait(e->dev, e->fed));
-	e->feeding = false;
-	layout_pack(&x->layout, &x->shape, x->dtype, e->staged[t], type, plain);
-	return e->dev->driver->put_later(e->dev, e->pointer[t], e->staged[t], tensor_bytes(x));
+	if (inputs_place(e->inputs, t))
+		return inputs_write(e->inputs, t, type, plain);
+	return transfer_write(e->dev, &(struct transfer){ &x->layout, &x->shape, x->dtype,
+		e->pointer[t] }, type, plain);
 }
 
 int exec_prefetch_begin(struct exec *e)
 {
-	return e->dev->driver->prefetch_ready(e->dev);
+	return inputs_prefetch_begin(e->inputs);
 }
 
 int exec_prefetch(struct exec *e, tid t, enum dtype type, const void *plain)
 {
-	const struct tensor *x = graph_t(e->g, t);
-	layout_pack(&x->layout, &x->shape, x->dtype, e->staged[t], type, plain);
-	return e->dev->driver->prefetch_put(e->dev, e->prefetched[t], e->staged[t], tensor_bytes(x));
+	return inputs_prefetch(e->inputs, t, type, plain);
 }
 
 int exec_take(struct exec *e, tid t)
 {
-	return e->dev->driver->prefetch_take(e->dev, e->pointer[t], e->prefetched[t],
-	                                     tensor_bytes(graph_t(e->g, t)));
+	return inputs_take(e->inputs, t);
 }
 
 int exec_read(const struct exec *e, tid t, enum dtype type, void *plain)
