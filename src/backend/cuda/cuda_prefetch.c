@@ -8,7 +8,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "backend/cuda/cuda.h"
+#include "backend/cuda/cuda_state.h"
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -51,28 +51,28 @@ void cuda_prefetch_close(struct cuda_prefetch *a)
 	mem_free(a);
 }
 
+/* Waiting for an event that was never recorded returns at once. */
 int cuda_prefetch_ready(const struct device *d)
 {
 	struct cuda_prefetch *a;
 	TRY(open_once(d, &a));
-	return cuda_check(cudaStreamSynchronize(a->stream), "copying a batch to the GPU");
+	return cuda_wait_event(d, a->arrived);
 }
 
-/* Waiting for an event that was never recorded returns at once. */
 int cuda_prefetch_put(const struct device *d, void *to, const void *host, size_t bytes)
 {
 	struct cuda_prefetch *a;
 	TRY(open_once(d, &a));
 	TRY(cuda_check(cudaStreamWaitEvent(a->stream, a->taken, 0), "copying a batch to the GPU"));
-	return cuda_check(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, a->stream),
-	                  "copying a batch to the GPU");
+	TRY(cuda_check(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, a->stream),
+	               "copying a batch to the GPU"));
+	return cuda_check(cudaEventRecord(a->arrived, a->stream), "copying a batch to the GPU");
 }
 
 int cuda_prefetch_take(const struct device *d, void *to, const void *from, size_t bytes)
 {
 	struct cuda_prefetch *a;
 	TRY(open_once(d, &a));
-	TRY(cuda_check(cudaEventRecord(a->arrived, a->stream), "copying a batch to the GPU"));
 	TRY(cuda_check(cudaStreamWaitEvent(cuda_stream(d), a->arrived, 0), "waiting for a batch"));
 	TRY(cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, cuda_stream(d)),
 	               "taking a batch"));

@@ -49,5 +49,7 @@ void cuda_event_free(const struct device *d, void *event);
 /* Drains the compute stream and polls the registered watchers
  * meanwhile. Does not look at records of invalid data. */
 int cuda_wait(const struct device *d);
+/* The same until the work before an event, of whatever stream, is done. */
+int cuda_wait_event(const struct device *d, void *event);
 
 #endif

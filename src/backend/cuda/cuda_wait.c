@@ -123,6 +123,11 @@ int cuda_wait(const struct device *d)
 	return wait_for(cuda_of(d), NULL);
 }
 
+int cuda_wait_event(const struct device *d, void *event)
+{
+	return wait_for(cuda_of(d), event);
+}
+
 int cuda_finish(const struct device *d)
 {
 	TRY(wait_for(cuda_of(d), NULL));
