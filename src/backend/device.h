@@ -43,12 +43,16 @@ struct device_driver {
 	/* waits until the work enqueued before the event is done; errors as in finish */
 	int (*event_wait)(const struct device *d, void *event);
 	void (*event_free)(const struct device *d, void *event);   /* waits for all */
-	/* Beside the kernels, for what they are to read next: copies from alloc_host memory to a
-	 * place of their own, and from there, in order with the kernels, to where it is read.
-	 * prefetch_ready waits until the host memory may be written again. */
+	/* Beside the kernels, for what they are to read next: prefetch_put copies from alloc_host
+	 * memory, and begins when all is done that was enqueued before prefetch_taken was called last.
+	 * What is enqueued behind prefetch_await waits for the copies so far; prefetch_copy is part of
+	 * it, a copy within the device's memory. prefetch_ready waits until the host memory may be
+	 * written again. */
 	int (*prefetch_ready)(const struct device *d);
 	int (*prefetch_put)(const struct device *d, void *to, const void *host, size_t bytes);
-	int (*prefetch_take)(const struct device *d, void *to, const void *from, size_t bytes);
+	int (*prefetch_await)(const struct device *d);
+	int (*prefetch_copy)(const struct device *d, void *to, const void *from, size_t bytes);
+	int (*prefetch_taken)(const struct device *d);
 	/* Beside the kernels, of what they are to overwrite: a copy to alloc_host memory, in order
 	 * with the kernels before it. copy_fence: kernels from here on wait for the copies so far;
 	 * if they are captured, each of their launches for those made before it. copy_wait: the

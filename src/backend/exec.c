@@ -37,6 +37,8 @@ struct exec {
 	int64_t *ws_offset;           /* by node id */
 	struct step *step;            /* nodes that run */
 	int nstep;
+	int intake;                   /* the first of them, which are in no captured graph: those that
+	                               * read inputs to whose place the next batch then travels */
 	void **pointer;               /* by tensor id, after bind */
 	struct inputs *inputs;        /* their memory and that of constants; NULL before bind */
 	void *captured[1 << PHASE_COUNT];    /* the captured graphs, by mask of phases */
@@ -181,7 +183,7 @@ int exec_bind(struct exec *e, struct store *store, void *arena, const struct ran
 		TRY(inputs_new(&e->inputs, e->g, e->dev));
 	for (tid t = 0; t < e->g->ntensor; t++)
 		e->pointer[t] = locate(e, store, arena, t);
-	e->nstep = 0;
+	e->nstep = e->intake = 0;
 	e->first_update = NULL;
 	for (int i = 0; i < e->g->nnode; i++) {
 		struct node *n = e->g->node[i];
@@ -192,6 +194,8 @@ int exec_bind(struct exec *e, struct store *store, void *arena, const struct ran
 			.run = kernel_of(e, n)->run, .k = &e->plan[i],
 			.phase_bit = n->op->flags & OP_SETUP ? SETUP : 1u << n->phase,
 			.args = { pointers(e, n->in, n->nin), pointers(e, n->out, n->nout), ws, sums } };
+		if (node_reads_first(e->g, n))
+			e->intake = e->nstep;
 		if (!e->first_update && n->phase == PHASE_UPDATE && writes(e->g, n, true))
 			e->first_update = &e->step[e->nstep - 1];
 		e->setup |= (n->op->flags & OP_SETUP) != 0;
@@ -354,9 +358,10 @@ static int run_each(struct exec *e, unsigned phases)
 	return 0;
 }
 
-static int launch_eagerly(struct exec *e, unsigned phases)
+/* From step `first` on, up to `end`. */
+static int launch(struct exec *e, unsigned phases, int first, int end)
 {
-	for (const struct step *s = e->step; s < e->step + e->nstep; s++) {
+	for (const struct step *s = e->step + first; s < e->step + end; s++) {
 		int rc;
 		if (s == e->first_update)
 			TRY(meet_update(e, phases));
@@ -368,11 +373,33 @@ static int launch_eagerly(struct exec *e, unsigned phases)
 	return 0;
 }
 
+/* What comes behind is not waited for by the next batch. */
+static int launch_intake(struct exec *e, unsigned phases)
+{
+	if (e->intake == 0)
+		return 0;
+	TRY(launch(e, phases, 0, e->intake));
+	return e->dev->driver->prefetch_taken(e->dev);
+}
+
+static int launch_eagerly(struct exec *e, unsigned phases)
+{
+	TRY(launch_intake(e, phases));
+	return launch(e, phases, e->intake, e->nstep);
+}
+
+/* The steps that a captured graph begins with: a profiler is shown all of them, as no batch travels
+ * meanwhile. */
+static int first_captured(const struct exec *e)
+{
+	return e->watched ? 0 : e->intake;
+}
+
 static int capture(struct exec *e, unsigned phases)
 {
 	const struct device_driver *driver = e->dev->driver;
 	TRY(driver->capture_begin(e->dev));
-	int rc = launch_eagerly(e, phases), mark = err_count();
+	int rc = launch(e, phases, first_captured(e), e->nstep), mark = err_count();
 	int ended = driver->capture_end(e->dev, &e->captured[phases]);
 	if (rc < 0)
 		err_truncate(mark);      /* a capture that ended so is not reported */
@@ -381,13 +408,15 @@ static int capture(struct exec *e, unsigned phases)
 
 /* The first run launches kernels one by one: libraries load the code of a kernel, and allocate
  * memory for it, when it first runs, which is not allowed during capture. The second run is
- * captured, and later ones launch the captured graph. */
+ * captured, but for the intake, and later ones launch the captured graph. */
 static int run_captured(struct exec *e, unsigned phases)
 {
 	if (!e->walked[phases]) {
 		e->walked[phases] = true;
 		return launch_eagerly(e, phases);
 	}
+	if (first_captured(e) > 0)
+		TRY(launch_intake(e, phases));
 	if (!e->captured[phases])
 		TRY(capture(e, phases));
 	return e->dev->driver->graph_launch(e->dev, e->captured[phases]);
@@ -408,7 +437,7 @@ static int run(struct exec *e, unsigned phases, bool captured)
 {
 	phases &= (1u << PHASE_COUNT) - 1;
 	if (e->setup && e->seen != store_changes(e->store)) {
-		TRY(launch_eagerly(e, SETUP));
+		TRY(launch(e, SETUP, 0, e->nstep));
 		e->seen = store_changes(e->store);
 	}
 	TRY(run_phases(e, phases, captured));

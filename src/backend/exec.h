@@ -27,11 +27,12 @@ size_t exec_arena_bytes(const struct exec *e);
  * borrowed; NULL: one rank. */
 int exec_bind(struct exec *e, struct store *store, void *arena, const struct rank_sums *sums);
 
-/* Runs the nodes whose phase is in the mask (bit = 1 << phase), in order; on a
- * GPU the first run of a mask launches them one by one, the second captures them
- * and all later ones launch the graph. Before them, where values in the store
- * were changed by anything but this plan, it runs those of ops flagged OP_SETUP,
- * which belong to no step. On failure the context names node, layer and place. */
+/* Runs the nodes whose phase is in the mask (bit = 1 << phase), in order; on a GPU the first run of
+ * a mask launches them one by one, the second captures them and all later ones launch the graph:
+ * but for the nodes up to the last one that reads an input that is read_first, which are always
+ * launched one by one. Before them, where values in the store were changed by anything but this
+ * plan, it runs those of ops flagged OP_SETUP, which belong to no step. On failure the context
+ * names node, layer and place. */
 int exec_run(struct exec *e, unsigned phases);
 #define EXEC_MICRO ((1u << PHASE_FORWARD) | (1u << PHASE_BACKWARD))
 #define EXEC_UPDATE (1u << PHASE_UPDATE)
@@ -50,9 +51,10 @@ int exec_run_looking(struct exec *e, unsigned phases, const struct exec_look *lo
 /* Host values into an input / out of any tensor that still holds its value, plain layout, converted
  * to/from dtype t. Only a device with a memory of its own can fail. */
 int exec_write(struct exec *e, tid t, enum dtype type, const void *plain);
-/* For prefetched inputs (`ahead`), on a device with memory of its own: their next values are copied
- * while a run goes on (exec_prefetch, after exec_prefetch_begin for all of them, which waits for
- * those before), and are there for the run that follows exec_take, which replaces exec_write. */
+/* For prefetched inputs, on a device with memory of its own: their next values are copied while a
+ * run goes on (exec_prefetch, after exec_prefetch_begin for all of them, which waits for those
+ * before), and are there for the run that follows exec_take, which replaces exec_write. Inputs that
+ * are read_first cannot be read any more behind exec_prefetch. */
 int exec_prefetch_begin(struct exec *e);
 int exec_prefetch(struct exec *e, tid t, enum dtype type, const void *plain);
 int exec_take(struct exec *e, tid t);

@@ -12,7 +12,7 @@ struct place {
 	void *own;                   /* in the device's memory; NULL: the tensor is no input or
 	                              * constant */
 	void *staged;                /* an input of a device: the host's copy; else NULL */
-	void *ahead;                 /* where its next value travels to; else NULL */
+	void *ahead;                 /* where its next value travels to, if not to `own`; else NULL */
 };
 
 struct inputs {
@@ -43,14 +43,15 @@ static struct transfer own_of(const struct inputs *a, tid t)
 static int make_place(const struct inputs *a, const struct tensor *x)
 {
 	const bool staged = a->dev->driver && x->role == ROLE_INPUT;
+	const bool twice = x->prefetched && !x->read_first;
 	const size_t bytes = bytes_of(a, x->id);
 	struct place *p = &a->place[x->id];
 	p->own = device_alloc(a->dev, bytes);
 	if (p->own && staged)
 		p->staged = a->dev->driver->alloc_host(a->dev, bytes);
-	if (p->own && x->prefetched)
+	if (p->own && twice)
 		p->ahead = device_alloc(a->dev, bytes);
-	if (!p->own || (staged && !p->staged) || (x->prefetched && !p->ahead))
+	if (!p->own || (staged && !p->staged) || (twice && !p->ahead))
 		return ERR(E_NOMEM, &x->loc, "no memory for '%s' (%zu bytes)", x->name, bytes);
 	if (x->role == ROLE_INPUT)
 		return 0;
@@ -110,7 +111,7 @@ static void stage(const struct inputs *a, tid t, enum dtype type, const void *pl
 int inputs_write(struct inputs *a, tid t, enum dtype type, const void *plain)
 {
 	const struct place *p = &a->place[t];
-	if (p->ahead) {
+	if (graph_t(a->g, t)->prefetched) {
 		TRY(inputs_prefetch_begin(a));
 		TRY(inputs_prefetch(a, t, type, plain));
 		return inputs_take(a, t);
@@ -135,11 +136,16 @@ int inputs_prefetch(struct inputs *a, tid t, enum dtype type, const void *plain)
 {
 	const struct place *p = &a->place[t];
 	stage(a, t, type, plain);
-	return a->dev->driver->prefetch_put(a->dev, p->ahead, p->staged, bytes_of(a, t));
+	return a->dev->driver->prefetch_put(a->dev, p->ahead ? p->ahead : p->own, p->staged,
+	                                    bytes_of(a, t));
 }
 
 int inputs_take(struct inputs *a, tid t)
 {
 	const struct place *p = &a->place[t];
-	return a->dev->driver->prefetch_take(a->dev, p->own, p->ahead, bytes_of(a, t));
+	TRY(a->dev->driver->prefetch_await(a->dev));
+	if (!p->ahead)
+		return 0;
+	TRY(a->dev->driver->prefetch_copy(a->dev, p->own, p->ahead, bytes_of(a, t)));
+	return a->dev->driver->prefetch_taken(a->dev);
 }

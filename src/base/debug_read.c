@@ -60,6 +60,10 @@ static const struct word words[] = {
 	  .values = { "yes", "no" },
 	  .doc = "on a GPU, whether gradients of batch norms behind additions read the signs of "
 	  "activations as bits; default: yes" },
+	{ .name = "intake", .type = NO_YES, .at = offsetof(struct debug, no_intake),
+	  .values = { "yes", "no" },
+	  .doc = "on a GPU, whether the next batch travels to where the first nodes of a step have "
+	  "read this one, or to a place of its own, from where it is copied; default: yes" },
 	{ WORD(engines, CHOICE), .values = { "precompiled", "first", "measured" },
 	  .doc = "on a GPU, which engines a convolution may take: none that cuDNN compiles; the first "
 	  "proposed; or by --wisdom the fastest. Default: measured, and precompiled with --gpu, where "

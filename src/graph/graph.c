@@ -219,6 +219,14 @@ tid graph_root(const struct graph *g, tid t)
 	return g->tensor[t]->view == NONE ? t : g->tensor[t]->view;
 }
 
+bool node_reads_first(const struct graph *g, const struct node *n)
+{
+	for (int i = 0; i < n->nin; i++)
+		if (n->in[i] != NONE && graph_t(g, graph_root(g, n->in[i]))->read_first)
+			return true;
+	return false;
+}
+
 /* --- nodes --- */
 
 static const struct op *find_op(struct graph *g, const char *name)

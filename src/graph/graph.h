@@ -75,8 +75,10 @@ struct tensor {
 	enum dtype dtype;
 	enum role role;
 	bool requires_grad;          /* a param, or depends on one */
-	bool prefetched;             /* an input with room for its next value,
-	                              * which is prefetched to the device */
+	bool prefetched;             /* an input whose next value travels to the device while this one
+	                              * is read: to a place of its own, but for */
+	bool read_first;             /* one that none but the first nodes of a step read, behind which
+	                              * its next value may come (pass/intake.h) */
 	bool output;                 /* read by the host after a step: storage stays untouched */
 	tid alias;                   /* shares the storage of this tensor, or NONE */
 	tid grad_of;                 /* the gradient of this param: takes its layout; or NONE */
@@ -160,6 +162,8 @@ int graph_emit1(struct graph *g, const char *op, const void *attr, int nin, cons
 static inline struct tensor *graph_t(const struct graph *g, tid t) { return g->tensor[t]; }
 /* The tensor whose storage t uses, wholly or in part: follows aliases and views. */
 tid graph_root(const struct graph *g, tid t);
+/* Whether n reads the storage of an input that is read_first. */
+bool node_reads_first(const struct graph *g, const struct node *n);
 
 /* --- used by shape rules --- */
 

@@ -33,6 +33,12 @@ int64_t tensor_buffer_bytes(const struct graph *g, tid t)
 	return layout_elements(&g->tensor[t]->layout) * (int64_t)dtype_size(g->tensor[t]->dtype);
 }
 
+int64_t tensor_kept_bytes(const struct graph *g, tid t)
+{
+	const struct tensor *x = graph_t(g, t);
+	return tensor_buffer_bytes(g, t) * (x->prefetched && !x->read_first ? 2 : 1);
+}
+
 static bool in_arena(const struct graph *g, tid t)
 {
 	const struct tensor *x = g->tensor[graph_root(g, t)];

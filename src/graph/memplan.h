@@ -8,6 +8,9 @@
 
 /* Bytes of t's buffer: what its layout holds, padding included. */
 int64_t tensor_buffer_bytes(const struct graph *g, tid t);
+/* Bytes of all that the device has for t, which is in no arena: two buffers of an input whose next
+ * value travels to a place of its own, else one. */
+int64_t tensor_kept_bytes(const struct graph *g, tid t);
 
 /* Workspace of each node, as booked when its kernel was planned. */
 struct memplan_workspace {

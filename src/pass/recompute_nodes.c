@@ -117,10 +117,12 @@ static void touch(struct recompute_nodes *a)
 	}
 }
 
-/* Whether n can be recomputed to make buffer b. */
+/* Whether n can be recomputed to make buffer b. A batch that the first nodes alone read may have
+ * given way to the next one by then. */
 static bool repeatable(const struct recompute_nodes *a, const struct node *n, tid b)
 {
-	if (n->phase != PHASE_FORWARD || n->op->flags & (OP_UPDATE | OP_NODCE))
+	if (n->phase != PHASE_FORWARD || n->op->flags & (OP_UPDATE | OP_NODCE) ||
+	    node_reads_first(a->g, n))
 		return false;
 	if (node_meets(n) && (!n->op->recompute || n->out[0] == NONE || a->root[n->out[0]] != b))
 		return false;

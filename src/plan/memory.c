@@ -21,7 +21,7 @@ static int64_t fixed_bytes(const struct graph *g, bool inputs)
 		const struct tensor *x = graph_t(g, t);
 		const bool value = x->role == ROLE_PARAM || x->role == ROLE_STATE;
 		if (x->alias == NONE && (value || (inputs && x->role != ROLE_ACTIVATION)))
-			sum += tensor_buffer_bytes(g, t) * (x->prefetched ? 2 : 1);
+			sum += tensor_kept_bytes(g, t);
 	}
 	return sum;
 }

@@ -84,12 +84,9 @@ static int64_t own_bytes_of(const struct plan *p, int64_t n)
 {
 	const tid batch[] = { p->input, p->target, p->other };
 	int64_t sum = plan_memory_inputs(p, NULL);
-	for (size_t i = 0; i < sizeof batch / sizeof *batch; i++) {
-		const struct tensor *x = batch[i] == NONE ? NULL : graph_t(p->g, batch[i]);
-		if (x)
-			sum -= tensor_buffer_bytes(p->g, batch[i]) * (x->prefetched ? 2 : 1) / p->batch *
-			       (p->batch - n);
-	}
+	for (size_t i = 0; i < sizeof batch / sizeof *batch; i++)
+		if (batch[i] != NONE)
+			sum -= tensor_kept_bytes(p->g, batch[i]) / p->batch * (p->batch - n);
 	return sum;
 }
 

@@ -36,7 +36,7 @@ static double inputs_bytes(const struct graph *g)
 	double sum = 0;
 	for (tid t = 0; t < g->ntensor; t++)
 		if (graph_t(g, t)->role == ROLE_INPUT)
-			sum += (double)tensor_buffer_bytes(g, t) * (graph_t(g, t)->prefetched ? 2 : 1);
+			sum += (double)tensor_kept_bytes(g, t);
 	return sum;
 }
 

@@ -20,6 +20,7 @@
 #include "pass/autodiff.h"
 #include "pass/copies.h"
 #include "pass/conv_statistics_pass.h"
+#include "pass/intake.h"
 #include "pass/pass.h"
 #include "pass/precision.h"
 #include "pass/prologue.h"
@@ -59,8 +60,7 @@ static struct shape target_shape(const struct graph *g, const struct compilation
 	return s;
 }
 
-/* In training on a device with memory of its own the input is
- * double-buffered: the next batch is copied while a step runs. */
+/* In training on a device with memory of its own the next batch travels while a step runs. */
 static int batch_input(struct graph *g, const struct plan_request *r, const char *name,
                        enum dtype dtype, const struct shape *shape, tid *out)
 {
@@ -461,6 +461,7 @@ static const struct pass passes[] = {
 	{ "views", "concatenated and sliced channels as views of one buffer", pass_views,
 	  STAGE_LAID_OUT },
 	{ "sched", "the order of execution", pass_sched, STAGE_LAID_OUT },
+	{ "intake", "batches that the first nodes alone read", pass_intake, STAGE_LAID_OUT },
 	{ "recompute", "activations recomputed to respect a memory limit", pass_recompute,
 	  STAGE_LAID_OUT },
 };

@@ -49,8 +49,8 @@ void plan_memory(const struct plan *p, struct plan_memory *m)
 		const struct tensor *x = graph_t(g, t);
 		m->parameters += is_entry(x, ROLE_PARAM) ? x->bytes : 0;
 		m->optimizer += is_entry(x, ROLE_STATE) ? x->bytes : 0;
-		m->inputs += is_entry(x, ROLE_INPUT) || is_entry(x, ROLE_CONSTANT) ? x->bytes *
-		             (x->prefetched ? 2 : 1) : 0;
+		m->inputs += is_entry(x, ROLE_INPUT) || is_entry(x, ROLE_CONSTANT) ?
+		             tensor_kept_bytes(g, t) : 0;
 		if (x->grad_of != NONE && x->role == ROLE_ACTIVATION && x->alias == NONE && alive &&
 		    alive[t])
 			m->gradients += x->bytes;
@@ -80,7 +80,7 @@ int64_t plan_memory_inputs(const struct plan *p, int64_t *staged)
 		const struct tensor *x = graph_t(p->g, t);
 		if (!is_entry(x, ROLE_INPUT) && !is_entry(x, ROLE_CONSTANT))
 			continue;
-		sum += tensor_buffer_bytes(p->g, t) * (x->prefetched ? 2 : 1);
+		sum += tensor_kept_bytes(p->g, t);
 		if (staged && x->role == ROLE_INPUT)
 			*staged += tensor_buffer_bytes(p->g, t);
 	}

@@ -36,7 +36,7 @@ DLX_EMULATE_LATE=700M expect 0 small --bench=5
 [ "$(number device_later)" = $((700 << 20)) ] && [ "$(number device_aside)" = 65536 ] || { cat out; fail "the line lacks what came later"; }
 
 # A step that does not fit: refused with a table, before anything of the run is there.
-room=$((planned * 8 / 10 + 65536))
+room=$((planned * 85 / 100 + 65536))
 DLX_EMULATE_MEMORY=$room expect 71 small --set run.dir=runs/none
 says err 'a step of 4 samples needs'
 says err 'but the GPU offers'

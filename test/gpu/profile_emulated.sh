@@ -44,6 +44,8 @@ for k in p["kernels"]:
     assert (k["name"] == "library") <= op.startswith("conv"), (op, k["name"])
     assert op not in own or own[op] in k["name"], (op, k["name"])
 assert {"conv", "conv_grad_weight", "batch_norm", *own} <= met
+# What reads the batch runs before the graph of a step, and is in the one that is watched.
+assert nodes[p["kernels"][0]["node"]]["op"] in ("cast", "reorder")
 for n, s in seconds.items():
     assert abs(nodes[n]["seconds"] - s) < 1e-9
 assert 0 < p["busy"] <= p["step"] and abs(p["step"] - p["busy"] - p["between_nodes"]) < 1e-6

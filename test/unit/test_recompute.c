@@ -204,12 +204,38 @@ static void test_twice(void **state)
 	graph_free(g);
 }
 
+static int readers(const struct graph *g, tid t)
+{
+	int n = 0;
+	for (int i = 0; i < g->nnode; i++)
+		for (int k = 0; k < g->node[i]->nin; k++)
+			n += g->node[i]->in[k] == t;
+	return n;
+}
+
+/* What the first nodes make of a batch is kept: its place may be the next one's by then. */
+static void test_read_first(void **state)
+{
+	for (int first = 0; first < 2; first++) {
+		tid out;
+		struct graph *g = chain(12, false, &out);
+		tid x = graph_find(g, "x");
+		int before = readers(g, x);
+		struct recompute_choice c;
+		graph_t(g, x)->read_first = first;
+		fit(g, 0, &c);
+		assert_true(c.copies > 0);
+		assert_true(first ? readers(g, x) == before : readers(g, x) > before);
+		graph_free(g);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_limits), cmocka_unit_test(test_least),
 		cmocka_unit_test(test_no_trace), cmocka_unit_test(test_kept),
-		cmocka_unit_test(test_twice),
+		cmocka_unit_test(test_twice), cmocka_unit_test(test_read_first),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

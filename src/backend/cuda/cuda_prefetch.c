@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copies of the next batch that overlap the kernels of this one: first over the bus in a stream of
- * their own, then within the GPU's memory in the compute stream, which takes a hundredth of the
- * time. Two events order them: kernels wait until a batch has arrived, and the next batch waits
- * until this one was taken. */
+ * Copies of the next batch that overlap the kernels of this one: over the bus in a stream of their
+ * own, to where the first kernels of a step have read this one (pass/intake.h); or to a place from
+ * where they are copied within the GPU's memory in the compute stream, at 3 TB/s on an H100 where
+ * the bus has 0.05. Two events order the streams: kernels wait until a batch has arrived, and the
+ * next batch waits until this one was taken. */
 #include "backend/cuda/cuda_prefetch.h"
 
 #include <cuda_runtime_api.h>
@@ -69,12 +70,22 @@ int cuda_prefetch_put(const struct device *d, void *to, const void *host, size_t
 	return cuda_check(cudaEventRecord(a->arrived, a->stream), "copying a batch to the GPU");
 }
 
-int cuda_prefetch_take(const struct device *d, void *to, const void *from, size_t bytes)
+int cuda_prefetch_await(const struct device *d)
 {
 	struct cuda_prefetch *a;
 	TRY(open_once(d, &a));
-	TRY(cuda_check(cudaStreamWaitEvent(cuda_stream(d), a->arrived, 0), "waiting for a batch"));
-	TRY(cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, cuda_stream(d)),
-	               "taking a batch"));
+	return cuda_check(cudaStreamWaitEvent(cuda_stream(d), a->arrived, 0), "waiting for a batch");
+}
+
+int cuda_prefetch_copy(const struct device *d, void *to, const void *from, size_t bytes)
+{
+	return cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, cuda_stream(d)),
+	                  "taking a batch");
+}
+
+int cuda_prefetch_taken(const struct device *d)
+{
+	struct cuda_prefetch *a;
+	TRY(open_once(d, &a));
 	return cuda_check(cudaEventRecord(a->taken, cuda_stream(d)), "taking a batch");
 }

@@ -10,7 +10,9 @@ struct cuda_prefetch;
 
 int cuda_prefetch_ready(const struct device *d);
 int cuda_prefetch_put(const struct device *d, void *to, const void *host, size_t bytes);
-int cuda_prefetch_take(const struct device *d, void *to, const void *from, size_t bytes);
+int cuda_prefetch_await(const struct device *d);
+int cuda_prefetch_copy(const struct device *d, void *to, const void *from, size_t bytes);
+int cuda_prefetch_taken(const struct device *d);
 
 /* The place where the device keeps its prefetch stream; NULL in there: not used yet. */
 struct cuda_prefetch **cuda_prefetch_of(const struct device *d);

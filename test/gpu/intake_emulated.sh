@@ -1,0 +1,115 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The next batch travels to where the first nodes of a step have read this one: losses, metrics and weights are those of runs that keep two
+# places for a batch (DLX_DEBUG=intake=no), in every order that streams and events leave open, and the plan has one batch less.
+. "${DLX_SOURCE:?}/test/lib.sh"
+. "$DLX_SOURCE/test/gpu/lib.sh"
+coads_data
+cp "$DLX_SOURCE/test/train/tiny.yaml" .
+crop='data.transforms=[{crop: {size: [10, 14], validation: centre}}]'
+
+# small DIR OPTION...: eight samples an epoch; a later --set goes before an earlier one.
+small() {
+	dir=$1
+	shift
+	expect 0 capped "$emulated" --device=cuda --set "$crop" --set train.batch_size=2 \
+		--set train.steps=6 --set precision.allow_emulation=true --set run.dir="runs/$dir" "$@" tiny.yaml
+}
+# alike NAME OPTION...: both ways, the first one in several orders too; leaves the runs' folders.
+alike() {
+	name=$1
+	shift
+	DLX_DEBUG=$(debug intake=no)
+	small "$name-two" "$@"
+	DLX_DEBUG=$(debug intake=yes)
+	small "$name" "$@"
+	same_run "runs/$name-two" "runs/$name"
+	for order in early 1 $(form "" "2 3 4 5"); do
+		DLX_EMULATE_ORDER=$order small "$name-$order" "$@"
+		same_run "runs/$name-two" "runs/$name-$order"
+	done
+}
+number() {
+	sed -n "s/.*\"$1\": \([0-9]*\).*/\1/p" out | head -n 1
+}
+
+alike plain
+for host in slow fast; do
+	DLX_EMULATE_HOST=$host DLX_EMULATE_ORDER=early small "plain-$host"
+	same_run runs/plain-two "runs/plain-$host"
+done
+# Node by node, as with an error that is looked for, and with the spans of a trace.
+CUDA_LAUNCH_BLOCKING=1 small plain-waits
+same_run runs/plain-two runs/plain-waits
+small plain-trace --trace trace.json
+same_run runs/plain-two runs/plain-trace
+
+# Copies of weights, which are made again behind a checkpoint that is loaded, come before the intake and are no part of it.
+alike bf16 --set precision.compute=bf16 --set train.validate.steps=2 --set checkpoint.every.steps=2
+small bf16-stopped --set precision.compute=bf16 --set train.validate.steps=2 --set checkpoint.every.steps=2 --set train.steps=3
+small bf16-stopped --set precision.compute=bf16 --set train.validate.steps=2 --set checkpoint.every.steps=2 --resume
+[ "$(newest_state runs/bf16-two)" = "$(newest_state runs/bf16-stopped)" ] || fail "stopped and resumed: other bits"
+# Micro-batches: forward and backward are a graph of their own. Of three samples in a batch the last of an epoch is short, with a plan and
+# a place of its own.
+alike micro --set train.accumulate=2 --set data.mixup=0.4
+alike short --set train.batch_size=3 --set train.steps=7
+# Under a limit what the intake makes is kept, since the batch is gone when it would be made again.
+alike limit --set train.memory.limit=220KiB
+# Steps that are looked into go back to batches that were there before.
+alike skip --set train.on_nonfinite=skip --set optimizer.learning_rate=1000000 --set model.batch_norm=none
+
+# plan WORD: the bytes of inputs and of the whole run, with the word of DLX_DEBUG.
+plan() {
+	DLX_DEBUG=$(debug "$1") small none --plan=json
+	inputs=$(number inputs) all=$(number run)
+}
+plan intake=no
+two=$inputs two_all=$all
+plan intake=yes
+batch=$((2 * 5 * 10 * 14 * 4))
+[ $((two - inputs)) = $batch ] || fail "inputs have $inputs bytes, and $two with two places for a batch of $batch"
+# The plan of a short batch, too.
+[ $((two_all - all)) -ge $batch ] || fail "the run has $all bytes, and $two_all with two places for batches"
+small counted
+DLX_EMULATE_COUNT=$PWD/count small counted-more
+[ "$(sed -n 's/most //p' count)" = "$all" ] || fail "planned $all bytes, took $(cat count)"
+says count 'late 0'
+
+# A batch that the network reads as it is, is read by the gradients too: it has two places.
+cat >direct.yaml <<'YAML'
+run: {name: direct, seed: 3}
+model:
+  family: layers
+  layers:
+    - flatten
+    - dense: 4
+data: {train: none.dlx, validation: null}
+loss: softmax_cross_entropy
+optimizer: {type: sgd, learning_rate: 0.05}
+train: {steps: 1, batch_size: 2}
+YAML
+for how in yes no; do
+	DLX_DEBUG=$(debug intake=$how) expect 0 "$emulated" --device=cuda --plan=json --set 'model.input={channels: 3, size: [8, 8]}' \
+		--set model.classes=4 direct.yaml
+	[ "$(number inputs)" = "${direct:=$(number inputs)}" ] || fail "a batch that is read late has one place"
+done
+
+# Ranks, whose sums are in the captured step, and that show in no bit.
+if "$emulated" --version | grep -q NCCL && "$train" --version | grep -q '^ranks: MPICH' && command -v mpiexec >/dev/null; then
+	ranks() {
+		expect 0 on_ranks 2 sh -c 'export DLX_EMULATE_GPUS=$PMI_RANK; exec "$@"' sh "$emulated" --quiet --device=cuda \
+			--set "$crop" --set train.batch_size=1 --set train.steps=5 "$@" tiny.yaml
+	}
+	for how in no yes; do
+		DLX_DEBUG=$(debug intake=$how)
+		for order in late early; do
+			export DLX_EMULATE_ORDER=$order
+			ranks --set run.dir=runs/ranks-$how-$order
+			ranks --set run.dir=runs/tree-$how-$order --set parallel.reproducible=true --set train.accumulate=2
+			same_run runs/ranks-no-late runs/ranks-$how-$order
+			same_run runs/tree-no-late runs/tree-$how-$order
+		done
+	done
+fi
+pass
