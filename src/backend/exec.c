@@ -11,7 +11,6 @@
 
 #include <string.h>
 
-#include "backend/inputs.h"
 #include "backend/transfer.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -478,9 +477,9 @@ int exec_prefetch_begin(struct exec *e)
 	return inputs_prefetch_begin(e->inputs);
 }
 
-int exec_prefetch(struct exec *e, tid t, enum dtype type, const void *plain)
+int exec_prefetch(struct exec *e, tid t, const struct host_values *v)
 {
-	return inputs_prefetch(e->inputs, t, type, plain);
+	return inputs_prefetch(e->inputs, t, v);
 }
 
 int exec_take(struct exec *e, tid t)

@@ -10,6 +10,7 @@
 #ifndef DLX_BACKEND_EXEC_H
 #define DLX_BACKEND_EXEC_H
 
+#include "backend/inputs.h"
 #include "backend/plan_env.h"
 #include "backend/store.h"
 
@@ -48,15 +49,16 @@ struct exec_look {
 };
 int exec_run_looking(struct exec *e, unsigned phases, const struct exec_look *look);
 
-/* Host values into an input / out of any tensor that still holds its value, plain layout, converted
- * to/from dtype t. Only a device with a memory of its own can fail. */
+/* Host values into an input that is not prefetched / out of any tensor that still holds its value,
+ * plain layout, converted to/from dtype t. Only a device with a memory of its own can fail. */
 int exec_write(struct exec *e, tid t, enum dtype type, const void *plain);
 /* For prefetched inputs, on a device with memory of its own: their next values are copied while a
  * run goes on (exec_prefetch, after exec_prefetch_begin for all of them, which waits for those
- * before), and are there for the run that follows exec_take, which replaces exec_write. Inputs that
- * are read_first cannot be read any more behind exec_prefetch. */
+ * before), and are there for the run that follows exec_take. What they are copied from must not
+ * change before the next exec_prefetch_begin, where it is pinned memory, and inputs that are
+ * read_first cannot be read any more. */
 int exec_prefetch_begin(struct exec *e);
-int exec_prefetch(struct exec *e, tid t, enum dtype type, const void *plain);
+int exec_prefetch(struct exec *e, tid t, const struct host_values *v);
 int exec_take(struct exec *e, tid t);
 int exec_read(const struct exec *e, tid t, enum dtype type, void *plain);
 void *exec_pointer(const struct exec *e, tid t);      /* in the device's memory */

@@ -75,6 +75,8 @@ static void start_batch(struct loader *l, struct slot *s)
 	s->batch.input = s->input;
 	s->batch.target = s->target;
 	s->batch.other = s->other;
+	s->batch.memory = l->from.alloc ? l->memory : NULL;
+	s->batch.memory_bytes = l->bytes;
 	s->batch.share = l->mixes ? mixup_share(&l->mixup, l->seed, l->epoch, l->index) : 1;
 	s->batch.input_dtype = transform_rest(l->end[b.size].chain)->input;
 	s->batch.target_dtype = transform_rest(l->end[b.size].chain)->target;
@@ -207,15 +209,23 @@ static int check_sizes(struct loader *l, int64_t prefetch)
 	return 0;
 }
 
+static void free_memory(struct loader *l)
+{
+	if (!l->from.alloc)
+		mem_unmap(l->memory, l->bytes);
+	else if (l->memory)
+		l->from.free(l->from.of, l->memory, l->bytes);
+}
+
 static int make_slots(struct loader *l)
 {
-	char *p = l->memory = mem_map(l->bytes);
+	char *p = l->memory = l->from.alloc ? l->from.alloc(l->from.of, l->bytes) : mem_map(l->bytes);
 	size_t input, target;
 	loader_ends_bytes(l->end, l->nends, l->batch_size, &input, &target);
 	if (!p)
-		return ERR(E_NOMEM, NULL, "no memory for %d batches of %lld samples (%zu bytes); "
-		           "make 'train.batch_size' or 'data.prefetch' smaller", l->nslots,
-		           (long long)l->batch_size, l->bytes);
+		return ERR(E_NOMEM, NULL, "no %smemory for %d batches of %lld samples (%zu bytes); "
+		           "make 'train.batch_size' or 'data.prefetch' smaller",
+		           l->from.alloc ? "pinned " : "", l->nslots, (long long)l->batch_size, l->bytes);
 	l->slot = mem_calloc((size_t)l->nslots, sizeof(*l->slot));
 	for (int i = 0; i < l->nslots; i++) {
 		struct slot *s = &l->slot[i];
@@ -355,6 +365,7 @@ int loader_new(struct loader **out, struct dataset *d, const struct loader_optio
 	pthread_cond_init(&l->decoded, NULL);
 	l->first_epoch = -1;
 	l->d = d;
+	l->from = o->memory;
 	l->training = o->training;
 	l->mixup = o->config->mixup;
 	l->mixes = o->training && mixup_wanted(&l->mixup);
@@ -386,7 +397,7 @@ void loader_free(struct loader *l)
 	mem_free(l->walk);
 	mem_free(l->end);
 	mem_free(l->end_of);
-	mem_unmap(l->memory, l->bytes);
+	free_memory(l);
 	loader_chains_free(l->chain, l->nsizes);
 	pthread_cond_destroy(&l->done);
 	pthread_cond_destroy(&l->decoded);

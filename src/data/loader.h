@@ -157,8 +157,17 @@ const struct record_array *dataset_target(const struct dataset *d);
 struct loader;
 struct transform_rest;               /* transform.h */
 
+/* Where batches are kept if not in ordinary memory: alloc gives what is aligned to 64 bytes, or
+ * NULL. Both are called in the loop's thread. */
+struct batch_memory {
+	void *(*alloc)(const void *of, size_t bytes);
+	void (*free)(const void *of, void *p, size_t bytes);
+	const void *of;
+};
+
 struct loader_options {
 	const struct data_config *config;
+	struct batch_memory memory;    /* alloc NULL: ordinary memory */
 	bool training;                 /* shuffle and random transforms */
 	uint64_t seed;
 	int64_t batch_size;            /* of one rank, whatever the size of the samples */
@@ -205,6 +214,9 @@ struct batch {
 	const void *other;             /* likewise, of the samples that these are blended with; NULL:
 	                                * with none (mixup.h) */
 	double share;                  /* of the first sample in a blend */
+	/* What batch_memory gave, in which these arrays are; NULL: they are in ordinary memory. */
+	const void *memory;
+	size_t memory_bytes;
 	enum dtype input_dtype, target_dtype;   /* float32 or rounded, and the loader's; or as stored */
 };
 

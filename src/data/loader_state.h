@@ -86,6 +86,7 @@ struct loader {
 	bool taken;                            /* the slot before head is the caller's */
 	int behind;                            /* slots before it that the caller has given back and
 	                                        * that are not started yet */
+	struct batch_memory from;
 	void *memory;
 	size_t bytes;
 	double waited;

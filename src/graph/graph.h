@@ -79,6 +79,8 @@ struct tensor {
 	                              * is read: to a place of its own, but for */
 	bool read_first;             /* one that none but the first nodes of a step read, behind which
 	                              * its next value may come (pass/intake.h) */
+	bool pinned;                 /* an input whose values, plain and of its type, come in memory
+	                              * from which the device copies them */
 	bool output;                 /* read by the host after a step: storage stays untouched */
 	tid alias;                   /* shares the storage of this tensor, or NONE */
 	tid grad_of;                 /* the gradient of this param: takes its layout; or NONE */

@@ -39,6 +39,12 @@ int64_t tensor_kept_bytes(const struct graph *g, tid t)
 	return tensor_buffer_bytes(g, t) * (x->prefetched && !x->read_first ? 2 : 1);
 }
 
+int64_t tensor_staged_bytes(const struct graph *g, tid t)
+{
+	const struct tensor *x = graph_t(g, t);
+	return x->pinned && layout_is_plain(&x->layout, &x->shape) ? 0 : tensor_buffer_bytes(g, t);
+}
+
 static bool in_arena(const struct graph *g, tid t)
 {
 	const struct tensor *x = g->tensor[graph_root(g, t)];

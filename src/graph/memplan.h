@@ -11,6 +11,9 @@ int64_t tensor_buffer_bytes(const struct graph *g, tid t);
 /* Bytes of all that the device has for t, which is in no arena: two buffers of an input whose next
  * value travels to a place of its own, else one. */
 int64_t tensor_kept_bytes(const struct graph *g, tid t);
+/* Bytes of the host's copy of t, an input of a device with memory of its own, from where it travels
+ * as the device has it; 0: it travels from where it is. */
+int64_t tensor_staged_bytes(const struct graph *g, tid t);
 
 /* Workspace of each node, as booked when its kernel was planned. */
 struct memplan_workspace {

@@ -200,13 +200,14 @@ int64_t memory_budget_host(const struct session *s)
 
 /* --- judging --- */
 
-/* Batches are in host memory already, what follows comes on top. */
+/* What batches travel from: the loader's memory, and copies where they travel in another form. */
 static int check_host(const struct session *s, const struct plan *p)
 {
 	const char *by;
 	int64_t have = share_of(s, host_memory_whole(&by)), staged = 0;
 	double mib = 1 << 20;
 	plan_memory_inputs(p, &staged);
+	staged += s->data.pinned ? loader_memory(s->train) : 0;
 	if (!s->dev->driver || s->dev->imagined || have == 0 || staged <= have)
 		return 0;
 	return ERR(E_TOO_LARGE, config_place(s->config, "train", "batch_size"),

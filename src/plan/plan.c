@@ -68,6 +68,7 @@ static int batch_input(struct graph *g, const struct plan_request *r, const char
 	if (rc < 0)
 		return err_locate(rc, config_place(r->config, "train", "batch_size"));
 	graph_t(g, *out)->prefetched = r->mode == PLAN_TRAIN && r->dev->driver;
+	graph_t(g, *out)->pinned = graph_t(g, *out)->prefetched && r->data->pinned;
 	return 0;
 }
 

@@ -26,6 +26,8 @@ struct plan_data {
 	struct plan_field field;         /* what evaluation and prediction see instead */
 	bool further;                    /* these are of a further size of training samples: what is
 	                                  * told of a training plan was told of the first */
+	bool pinned;                     /* training batches come in memory from which the device copies
+	                                  * them as they are */
 	bool target_unknown;             /* planning without data: the target is as the output asks */
 	int64_t classes;                 /* output channels */
 	int64_t ignore;                  /* label that means none; INT64_MIN: no such */
@@ -125,7 +127,8 @@ struct plan_step {
 int plan_feed(struct plan *p, const struct run_config *c, const struct batch *b,
               const struct plan_step *step);
 /* While a training step runs: sends the batch that the next plan_feed will be given (of p, which is
- * the plan for its size) to a device with a memory of its own. */
+ * the plan for its size) to a device with a memory of its own. Until device_driver.prefetch_ready
+ * has returned it is read. */
 int plan_prefetch(struct plan *p, const struct batch *b);
 
 /* The results of all batches of a step, on all ranks. */

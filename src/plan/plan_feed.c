@@ -71,9 +71,12 @@ int plan_result(const struct plan *p, struct plan_result *r)
 int plan_prefetch(struct plan *p, const struct batch *b)
 {
 	p->prefetched = b;
+	const struct host_values
+		input = { b->input_dtype, b->input, b->memory, b->memory_bytes },
+		target = { b->target_dtype, b->target, b->memory, b->memory_bytes };
 	TRY(exec_prefetch_begin(p->exec));
-	TRY(exec_prefetch(p->exec, p->input, b->input_dtype, b->input));
-	return exec_prefetch(p->exec, p->target, b->target_dtype, b->target);
+	TRY(exec_prefetch(p->exec, p->input, &input));
+	return exec_prefetch(p->exec, p->target, &target);
 }
 
 static int take(struct plan *p)
@@ -83,8 +86,13 @@ static int take(struct plan *p)
 	return exec_take(p->exec, p->target);
 }
 
+/* A batch for training that was not ahead takes the same way. */
 static int feed_batch(struct plan *p, const struct batch *b)
 {
+	if (graph_t(p->g, p->input)->prefetched) {
+		TRY(plan_prefetch(p, b));
+		return take(p);
+	}
 	TRY(exec_write(p->exec, p->input, b->input_dtype, b->input));
 	return p->target == NONE ? 0 : exec_write(p->exec, p->target, b->target_dtype, b->target);
 }

@@ -82,7 +82,7 @@ int64_t plan_memory_inputs(const struct plan *p, int64_t *staged)
 			continue;
 		sum += tensor_kept_bytes(p->g, t);
 		if (staged && x->role == ROLE_INPUT)
-			*staged += tensor_buffer_bytes(p->g, t);
+			*staged += tensor_staged_bytes(p->g, t);
 	}
 	return sum;
 }

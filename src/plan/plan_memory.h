@@ -15,8 +15,8 @@ struct plan_memory {
 void plan_memory(const struct plan *p, struct plan_memory *m);
 /* Params and states that the plan adds to the store. */
 int64_t plan_memory_values(const struct plan *p, const struct store *store);
-/* Inputs and constants, which exec_bind makes room for; staged: NULL, or a sum to which those in
- * pinned host memory are added. */
+/* Inputs and constants, which exec_bind makes room for; staged: NULL, or a sum to which the host's
+ * copies of them are added. */
 int64_t plan_memory_inputs(const struct plan *p, int64_t *staged);
 
 #endif

@@ -8,18 +8,30 @@
 #include "base/round.h"
 #include "train/opening.h"
 
+int batches_settle(const struct device *dev)
+{
+	return dev->driver ? dev->driver->prefetch_ready(dev) : 0;
+}
+
+static int load(const struct batches *a, const struct batch **out)
+{
+	if (a->dev)
+		TRY(batches_settle(a->dev));
+	return loader_next(a->loader, out);
+}
+
 static int next(struct batches *a, const struct batch **out)
 {
 	*out = a->batch;
 	a->batch = NULL;
-	return *out ? 0 : loader_next(a->loader, out);
+	return *out ? 0 : load(a, out);
 }
 
 int batches_prefetch(struct batches *a, struct session *s)
 {
-	if (!s->dev->driver)
+	if (!a->dev->driver)
 		return 0;
-	TRY(loader_next(a->loader, &a->batch));
+	TRY(load(a, &a->batch));
 	return plan_prefetch(session_plan_of(s, a->batch), a->batch);
 }
 

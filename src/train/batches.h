@@ -9,9 +9,14 @@
 
 struct batches {
 	struct loader *loader;
+	const struct device *dev;        /* to which they may travel from the loader's memory; NULL:
+	                                  * none do */
 	const struct batch *batch;       /* taken from the loader already; NULL: none */
 };
 
+/* Waits until no batch is on its way to the device: before the loader is asked for the next one or
+ * sent elsewhere, since its threads then write to where batches travel from. */
+int batches_settle(const struct device *dev);
 /* On a device with memory of its own: prefetches the next training batch while the launched work
  * runs. Elsewhere does nothing. */
 int batches_prefetch(struct batches *a, struct session *s);

@@ -423,7 +423,7 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 	struct loop l = { .s = s, .c = s->config, .comm = s->comm, .first = comm_first(s->comm),
 		.start = io_seconds(), .saved_at = io_seconds(), .saved_local_at = io_seconds(),
 		.saved_step = -1, .saved_local_step = -1, .evaluated_step = -1, .watched_step = -1,
-		.result = r, .job_end.at = INFINITY, .prefetched.loader = s->train,
+		.result = r, .job_end.at = INFINITY, .prefetched = { .loader = s->train, .dev = s->dev },
 		.trace = o->trace, .trace_steps = o->trace_steps,
 		.clock.metric = NAN };
 	memset(r, 0, sizeof *r);

@@ -232,7 +232,7 @@ static int walk_written(struct store *s, double *v, bool back, int64_t *n)
 
 static int go_to(struct loop *l, const struct clock *at)
 {
-	rerun_forget_prefetched(l->s);
+	TRY(rerun_forget_prefetched(l->s));
 	l->prefetched.batch = NULL;
 	return loader_seek(l->s->train, at->epoch, at->batch);
 }

@@ -192,6 +192,26 @@ static int apart_by_host(const struct session *s, struct loader_options *o)
 	return 0;
 }
 
+static void *alloc_pinned(const void *device, size_t bytes)
+{
+	const struct device *d = device;
+	return d->driver->alloc_host(d, bytes);
+}
+
+static void free_pinned(const void *device, void *p, size_t bytes)
+{
+	const struct device *d = device;
+	d->driver->free_host(d, p, bytes);
+}
+
+/* A device copies batches of a training that runs from where the loader has put them. */
+static struct batch_memory memory_of(const struct session *s, bool training)
+{
+	const bool pinned = training && (s->need & SESSION_RUN) && s->dev->driver;
+	return pinned ? (struct batch_memory){ alloc_pinned, free_pinned, s->dev } :
+	       (struct batch_memory){ 0 };
+}
+
 static int open_loader(struct session *s, struct loader **out, struct dataset *set, bool training,
                        const struct session_options *options)
 {
@@ -204,6 +224,7 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 	/* A dump is of what the network reads. */
 	bool stored = stored_batch_wanted(s->dev) && !(s->need & SESSION_DUMP);
 	struct loader_options o = { .config = &s->config->data, .training = training,
+		.memory = memory_of(s, training),
 		.stored_input = stored,
 		.stored_target = stored && !predict,
 		.seed = (uint64_t)s->config->run.seed,
@@ -408,6 +429,7 @@ static int learn_data(struct session *s)
 	const struct run_config *c = s->config;
 	const struct dataset_info *info = session_data(s);
 	const struct loader *second = s->validation ? s->validation : s->train;
+	s->data.pinned = s->train && s->dev->driver;
 	s->data.rest[PLAN_TRAIN] = s->train ? loader_rest(s->train) : NULL;
 	s->data.rest[PLAN_EVALUATE] = s->data.rest[PLAN_PREDICT] = second ? loader_rest(second) : NULL;
 	s->data.ignore = info->target_ignore;

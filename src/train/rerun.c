@@ -42,22 +42,24 @@ static int load(struct rerun *r, const char *which)
 	                   "the sums of the checkpoint");
 }
 
-void rerun_forget_prefetched(struct session *s)
+int rerun_forget_prefetched(struct session *s)
 {
 	for (int k = 0; k <= s->ntrain_size; k++)
 		for (int i = 0; i < 2; i++)
 			if (session_train_plans(s, k)[i])
 				session_train_plans(s, k)[i]->prefetched = NULL;
+	return batches_settle(s->dev);
 }
 
 int rerun_begin(struct rerun *r, struct session *s, const char *which, int64_t last)
 {
 	*r = (struct rerun){ .l = { .s = s, .c = s->config, .comm = s->comm, .last = last,
-		.saved_at = io_seconds(), .prefetched.loader = s->train, .clock.metric = NAN } };
+		.saved_at = io_seconds(), .prefetched = { .loader = s->train, .dev = s->dev },
+		.clock.metric = NAN } };
 	struct loop *l = &r->l;
 	validations_begin(&l->clock.validations);
-	rerun_forget_prefetched(s);
-	TRY(ranks_agree(s->comm, loop_plan_length(l), "the length of the run"));
+	int rc = rerun_forget_prefetched(s);
+	TRY(ranks_agree(s->comm, rc < 0 ? rc : loop_plan_length(l), "the length of the run"));
 	TRY(which ? load(r, which) : begin_weights(s));
 	l->schedule.reductions = l->clock.validations.plateau.reductions;
 	return ranks_agree(s->comm, loader_seek(s->train, l->clock.epoch, l->clock.batch),

@@ -23,7 +23,7 @@ int rerun_begin(struct rerun *r, struct session *s, const char *which, int64_t l
 int rerun_step(struct rerun *r, struct plan_result *out);
 /* A batch that was on its way to the device is not the one to come, where the loader is sent
  * elsewhere. */
-void rerun_forget_prefetched(struct session *s);
+int rerun_forget_prefetched(struct session *s);
 /* What a run does before it saves: the store is as the checkpoint's. */
 int rerun_settle(struct rerun *r);
 

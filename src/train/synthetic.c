@@ -70,7 +70,7 @@ int session_feed_first(struct session *s, const struct plan_step *step, struct p
 {
 	const struct batch *b;
 	struct plan_step at = *step;
-	struct batches from = { .loader = s->train };
+	struct batches from = { .loader = s->train, .dev = s->dev };
 	struct micros m;
 	at.all_micros = comm_count(s->comm);
 	if (s->train) {

@@ -10,6 +10,7 @@
  *   DLX_EMULATE_ARCH=70       its compute capability in place of 90
  *   DLX_EMULATE_MEMORY=A[/B]  it has A bytes (K, M and G are understood; 4G), of which others left
  *                             B
+ *   DLX_EMULATE_PINNED=A      the host gives A bytes of pinned memory and no more
  *   DLX_EMULATE_LATE=A        when a recording has run, libraries and others have A bytes more
  *   DLX_EMULATE_FAIL=N        kernels of the Nth run of a recording go wrong, which stays;
  *                             kernel:N: the Nth launch does
@@ -36,7 +37,7 @@ struct account {
 	std::mutex lock;
 	std::map<void *, block> block_at;
 	size_t now[2], most[2], allocations, late, replays, launches, fail_at, fail_launch;
-	size_t total, left;              /* bytes; left: by others */
+	size_t total, left, pinned;      /* bytes; left: by others; pinned: of the host, at most */
 };
 
 size_t bytes_of(const char *text, const char **end)
@@ -56,10 +57,12 @@ account &the_account()
 	static account *a;
 	if (a)
 		return *a;
-	const char *memory = getenv("DLX_EMULATE_MEMORY"), *fail = getenv("DLX_EMULATE_FAIL"), *end;
+	const char *memory = getenv("DLX_EMULATE_MEMORY"), *fail = getenv("DLX_EMULATE_FAIL"), *end,
+	           *pinned = getenv("DLX_EMULATE_PINNED");
 	a = new account{};
 	a->total = bytes_of(memory ? memory : "4G", &end);
 	a->left = *end == '/' ? bytes_of(end + 1, &end) : a->total;
+	a->pinned = bytes_of(pinned ? pinned : "1024G", &end);
 	if (fail && strncmp(fail, "kernel:", 7) == 0)
 		a->fail_launch = strtoull(fail + 7, nullptr, 10);
 	else if (fail)
@@ -106,7 +109,8 @@ bool take(void *p, size_t n, memory kind)
 {
 	account &a = the_account();
 	std::lock_guard<std::mutex> held(a.lock);
-	if (kind == ON_DEVICE && (a.now[kind] > a.left || n > a.left - a.now[kind]))
+	const size_t most = kind == ON_DEVICE ? a.left : a.pinned;
+	if (a.now[kind] > most || n > most - a.now[kind])
 		return false;
 	a.block_at[p] = { n, kind };
 	a.now[kind] += n;

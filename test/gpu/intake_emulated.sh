@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The next batch travels to where the first nodes of a step have read this one: losses, metrics and weights are those of runs that keep two
-# places for a batch (DLX_DEBUG=intake=no), in every order that streams and events leave open, and the plan has one batch less.
+# The next batch travels from where the loader has put it to where the first nodes of a step have read this one: losses, metrics and weights
+# are those of runs that keep two places for a batch (DLX_DEBUG=intake=no), in every order that streams and events leave open, and the plan
+# has one batch less.
 . "${DLX_SOURCE:?}/test/lib.sh"
 . "$DLX_SOURCE/test/gpu/lib.sh"
 coads_data
@@ -35,6 +36,8 @@ number() {
 }
 
 alike plain
+# Where one batch is ahead, its place is decoded to as soon as the loop asks for the next.
+alike ahead --set data.prefetch=1
 for host in slow fast; do
 	DLX_EMULATE_HOST=$host DLX_EMULATE_ORDER=early small "plain-$host"
 	same_run runs/plain-two "runs/plain-$host"
@@ -75,6 +78,27 @@ small counted
 DLX_EMULATE_COUNT=$PWD/count small counted-more
 [ "$(sed -n 's/most //p' count)" = "$all" ] || fail "planned $all bytes, took $(cat count)"
 says count 'late 0'
+
+# The loader's batches are in pinned memory, which is less than one batch more in all, and which the loader of a network that is only planned
+# does without.
+pinned() {
+	small pinned --set 'data.transforms=[{crop: {size: [40, 60]}}]' --set data.validation=null --set data.keep_short_batch=false \
+		--set data.prefetch=2 "$@"
+}
+batch=$((2 * (5 + 1) * 40 * 60 * 4))
+for n in 2 3; do
+	DLX_EMULATE_COUNT=$PWD/count pinned --set data.prefetch=$n --set "run.dir=runs/pinned-$n"
+	[ $n = 2 ] || before=$host
+	host=$(sed -n 's/host //p' count)
+done
+[ $((host - before)) = $batch ] || fail "a batch ahead has $((host - before)) bytes of pinned memory, and not $batch"
+[ "$host" -ge $((4 * batch)) ] && [ "$host" -lt $((5 * batch)) ] || fail "$host bytes of pinned memory for 4 batches of $batch"
+pinned --plan=json
+[ "$(number host)" -ge $((3 * batch)) ] || fail "planned $(number host) bytes of the host for 3 batches of $batch"
+DLX_EMULATE_PINNED=$((2 * batch)) pinned --plan=json
+DLX_EMULATE_PINNED=$((2 * batch)) expect 69 capped "$emulated" --device=cuda --set "$crop" --set data.prefetch=64 --set run.dir=runs/none tiny.yaml
+says err 'no pinned memory for 65 batches of '
+says err "make 'train.batch_size' or 'data.prefetch' smaller"
 
 # A batch that the network reads as it is, is read by the gradients too: it has two places.
 cat >direct.yaml <<'YAML'

@@ -163,6 +163,7 @@ static void *alloc_host(const struct device *d, size_t bytes)
 static void free_host(const struct device *d, void *p, size_t bytes)
 {
 	(void)bytes;
+	cuda_prefetch_rest(cuda_of(d)->prefetched);
 	cudaStreamSynchronize(cuda_of(d)->stream);
 	cudaFreeHost(p);
 }

@@ -39,6 +39,12 @@ static int open_once(const struct device *d, struct cuda_prefetch **out)
 	return 0;
 }
 
+void cuda_prefetch_rest(const struct cuda_prefetch *a)
+{
+	if (a)
+		cudaStreamSynchronize(a->stream);
+}
+
 void cuda_prefetch_close(struct cuda_prefetch *a)
 {
 	if (!a)

@@ -16,6 +16,8 @@ int cuda_prefetch_taken(const struct device *d);
 
 /* The place where the device keeps its prefetch stream; NULL in there: not used yet. */
 struct cuda_prefetch **cuda_prefetch_of(const struct device *d);
-void cuda_prefetch_close(struct cuda_prefetch *a); /* NULL is fine */
+/* Waits for all copies. */
+void cuda_prefetch_rest(const struct cuda_prefetch *a);   /* NULL is fine */
+void cuda_prefetch_close(struct cuda_prefetch *a);        /* NULL is fine */
 
 #endif
