@@ -56,12 +56,12 @@ reads 0
 [ ! -s err ] || [ "$(wc -l <err)" -eq 1 ] || { cat err; fail "more is said than bytes"; }
 same_run runs/whole runs/b
 
-# A byte of the copy: found by its chunk's hash and read anew, once.
+# A byte of the copy: found by its chunk's hash and read anew, once, or twice where two threads find it at the same time.
 train_copy=$(ls -S cache/dlx-stage-* | head -n 1)
 flip "$train_copy" $((base + 300000))
 expect 0 stage damaged --set data.stage=cache
 says err "coads-train.dlx': the copy in 'cache' is damaged at byte "
-[ "$(count repaired)" -gt 0 ] && [ "$(count read)" -lt 200000 ] || { cat err; fail "not the damage alone was read"; }
+[ "$(count repaired)" -gt 0 ] && [ "$(count read)" -lt 300000 ] || { cat err; fail "not the damage alone was read"; }
 same_run runs/whole runs/damaged
 expect 0 stage mended --set data.stage=cache
 reads 0
