@@ -16,8 +16,15 @@ expect 0 "$pack" -z -b "$DLX_BUILD" packed
 tar tzf packed.tar.gz | grep -q '^packed/parts$' || fail "the archive lacks something"
 if command -v mpiexec.hydra >/dev/null && "$train" --version | grep -q '^ranks: MPICH'; then
 	expect 0 "$pack" -m -b "$DLX_BUILD" packed
-	# shellcheck disable=SC2016
-	expect 0 packed/mpi/mpiexec -n 2 sh -c 'echo "rank $PMI_RANK"' </dev/null # or it may write to a rank that has ended
+	# Without </dev/null it may write to a rank that has ended; its own messages may come too late for ranks as short as these, which is
+	# the end of it by SIGPIPE.
+	for try in 1 2 3 4 5; do
+		status=0
+		# shellcheck disable=SC2016
+		packed/mpi/mpiexec -n 2 sh -c 'echo "rank $PMI_RANK"' >out 2>err </dev/null || status=$?
+		[ $status -eq 141 ] || break
+	done
+	[ $status -eq 0 ] || { cat err; fail "mpiexec, try $try: exit status $status"; }
 	says out 'rank 1'
 	rm -r packed/mpi
 fi
