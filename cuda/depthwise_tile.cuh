@@ -138,9 +138,6 @@ template <typename T, int TOGETHER, int STEPS> static __device__ __forceinline__
 struct pack_norm {
 	float m[PACK], a[PACK], b[PACK], slope;
 
-	/* A true 0 with a slope of 0, whatever v is. */
-	__device__ __forceinline__ float below(float v) const { return slope != 0 ? slope * v : 0.0f; }
-
 	__device__ __forceinline__ void load(const k_depthwise_norm &v, int64_t c)
 	{
 		load_floats(v.mean + c, m);
@@ -161,7 +158,7 @@ struct pack_norm {
 #pragma unroll
 		for (int i = 0; i < PACK; i++) {
 			z[i] = (x.at(i) - m[i]) * a[i] + b[i];
-			z[i] = z[i] < 0 ? below(z[i]) : z[i];
+			z[i] = z[i] < 0 ? below(z[i], slope) : z[i];
 		}
 		x.put(z);
 		store_word((T *)(void *)to, x);

@@ -159,7 +159,7 @@ template <typename T> struct masked {
 			for (int i = 0; i < PACK; i++) {
 				const float d = x[half].at(i) - v.m[i];
 				const float all = z.at(i);
-				e[i] = d * v.a[i] + v.b[i] > 0 ? all : v.below(all);
+				e[i] = d * v.a[i] + v.b[i] > 0 ? all : below(all, v.slope);
 				sum[i] += e[i];
 				sum[PACK + i] += e[i] * d;
 			}

@@ -153,9 +153,4 @@ static __global__ void given_variance(int64_t c, const float *variance, double e
 	scale[j] = (float)(gamma[j] * r);
 }
 
-static __device__ __forceinline__ float below(float z, float slope)
-{
-	return slope != 0 ? slope * z : 0.0f;    /* a true 0, whatever z is */
-}
-
 #endif

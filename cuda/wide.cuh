@@ -47,6 +47,12 @@ static inline int side_by_side(int64_t c, size_t size, std::initializer_list<k_r
 		}                                                                        \
 	} while (0)
 
+/* What an activation with a slope below zero makes of z there. */
+static __device__ __forceinline__ float below(float z, float slope)
+{
+	return slope != 0 ? slope * z : 0.0f;    /* a true 0, whatever z is */
+}
+
 /* Elements side by side that are moved EACH at a time, where all of them are not aligned. */
 template <int EACH, typename T, int N> static __device__ __forceinline__ void load_pieces(
 		several<T, N> *to, const T *from)

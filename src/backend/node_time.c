@@ -17,7 +17,8 @@ static const struct reach of_processor = { "", 1, 1, 0, 4e-6 };
  * bf16 on an H100 (the networks of test/bench/zoo_table.py, one sample and more). Their sums are
  * met within 20 %, those of a kind of nodes in one network within 30. A convolution may be several
  * kernels, and its product is slower the narrower it is: with `narrow` channels half as fast as
- * with many. Norms read their inputs twice. */
+ * with many. Norms read their inputs twice. norm_conv and batch_norm_grad_rest were not among those
+ * nodes, and have the rows of their like. */
 static const struct reach of_gpu[] = {
 	{ "conv_grad_input_sum", 0.8, 0.6, 32, 4e-6 },
 	{ "conv_grad_weight", 0.7, 0.8, 12, 6e-6 },

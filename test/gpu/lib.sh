@@ -31,3 +31,15 @@ lost_rank() {
 	cat out err
 	fail "$fault: the ranks end before it"
 }
+
+# records TYPE NAME OPTION...: data/NAME-train.dlx and -validation.dlx, of four fields of the ocean and classes of its temperature.
+records() {
+	type=$1
+	name=$2
+	shift 2
+	for set in train validation; do
+		[ $set = train ] && samples='!1,4,7,10' || samples='1,4'
+		expect 0 "$convert" --input "$coads:WSPD,UWND,VWND,SLP" "$@" --dtype "$type" --target "$coads:SST" \
+			--classes 10,20,27 --ignore 255 --samples "$samples" -o "data/$name-$set.dlx"
+	done
+}

@@ -8,17 +8,6 @@
 [ -r "$coads" ] || skip "no COADS climatology (package ferret-datasets)"
 mkdir data
 
-# records TYPE NAME OPTION...: data/NAME-train.dlx and -validation.dlx
-records() {
-	type=$1
-	name=$2
-	shift 2
-	for set in train validation; do
-		[ $set = train ] && samples='!1,4,7,10' || samples='1,4'
-		expect 0 "$convert" --input "$coads:WSPD,UWND,VWND,SLP" "$@" --dtype "$type" --target "$coads:SST" \
-			--classes 10,20,27 --ignore 255 --samples "$samples" -o "data/$name-$set.dlx"
-	done
-}
 records f32 f32 --validity-mask
 records i16 i16 --validity-mask
 # The whole fields of validation, 90 by 180, are padded for the pool.

@@ -8,14 +8,6 @@
 [ -r "$coads" ] || skip "no COADS climatology (package ferret-datasets)"
 mkdir data
 
-# records TYPE: data/TYPE-train.dlx and -validation.dlx
-records() {
-	for set in train validation; do
-		[ $set = train ] && samples='!1,4,7,10' || samples='1,4'
-		expect 0 "$convert" --input "$coads:WSPD,UWND,VWND,SLP" --validity-mask --dtype "$1" --target "$coads:SST" \
-			--classes 10,20,27 --ignore 255 --samples "$samples" -o "data/$1-$set.dlx"
-	done
-}
 cat >net.yaml <<'END'
 run: {name: net, dir: runs/net, seed: 4}
 model:
@@ -52,7 +44,7 @@ number() {
 }
 
 for stored in f32 i16 f16; do
-	records $stored
+	records $stored $stored --validity-mask
 	for compute in f32 bf16 fp16; do
 		case $stored-$compute in f16-f32 | f32-fp16 | i16-fp16) continue ;; esac
 		gpu $stored "runs/$stored-$compute" --set precision.compute=$compute

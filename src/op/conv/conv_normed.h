@@ -3,7 +3,8 @@
  * Convolutions that read z = f(norm(x)) where x alone is in memory, and the gradient to their
  * weights (made by the pass `prologue`): inputs 3 to 6 are the norm's gamma, beta, mean and 1 /
  * deviation, for each channel of x, which is input 0. Input 2, a convolution's bias, is absent. f
- * multiplies what is below zero by the attribute `slope` (0: relu, 1: none). */
+ * multiplies what is below zero by the attribute `slope` (0: relu, 1: none); conv_statistics has
+ * relu alone. */
 #ifndef DLX_OP_CONV_CONV_NORMED_H
 #define DLX_OP_CONV_CONV_NORMED_H
 
