@@ -91,13 +91,6 @@ bool conv_depthwise_normed(const struct device *dev, const struct conv_geom *c)
 	return k_depthwise_tiles(&d, NULL);
 }
 
-/* Whether tiles can read or write it: each pixel begins at a multiple of 16 bytes. */
-static bool in_packs(const struct tensor *t, int64_t stride)
-{
-	const int64_t pack = 16 / (int64_t)dtype_size(t->dtype);
-	return stride % pack == 0 && (t->view == NONE || t->view_at % pack == 0);
-}
-
 const void *conv_depthwise_make_normed(const struct kplan *k, enum conv_kind kind,
                                        size_t *workspace)
 {
@@ -107,9 +100,7 @@ const void *conv_depthwise_make_normed(const struct kplan *k, enum conv_kind kin
 	if (!conv_depthwise_normed(k->dev, &c) || !dtype_is_16bit(t[0]->dtype))
 		return NULL;
 	const struct conv_depthwise *d = make(k, kind, workspace);
-	if (!d || !in_packs(t[0], d->at.x.stride) || !in_packs(t[2], d->at.y.stride))
-		return NULL;
-	if (kind == CONV_BACKWARD_DATA)
+	if (d && kind == CONV_BACKWARD_DATA)
 		*workspace = (size_t)k_depthwise_masked_workspace(&d->at);
 	return d;
 }
@@ -124,7 +115,7 @@ int conv_depthwise_run_normed(const struct kplan *k, const void *made,
 	at.x.p = a->x;
 	at.y.p = a->y;
 	at.norm = (struct k_depthwise_norm){ a->gamma, a->beta, a->mean, a->rstd,
-	                                           (float)a->slope };
+	                                     (float)a->slope };
 	switch (d->kind) {
 	case CONV_FORWARD: return cuda_launched(k, k_depthwise_forward(stream, &at, a->w));
 	case CONV_BACKWARD_DATA:

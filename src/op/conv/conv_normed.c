@@ -120,11 +120,14 @@ int conv_normed_cuda_plan(struct kplan *k, struct conv_normed_cuda *s, enum conv
 		return ERR(E_UNSUPPORTED, &k->n->loc,
 		           "'%s' on the GPU takes channels-last tensors of one type", k->n->op->name);
 	s->whole = way == CONV_WHOLE;
+	/* x is the one tensor of these nodes that may be a window, and that is for kernels apart. */
+	if (way != CONV_PARTS && x->view != NONE)
+		return E_UNSUPPORTED;
 	if (way == CONV_OURS) {
 		s->own = conv_depthwise_make_normed(k, c->kind, &s->own_ws);
 		return s->own ? 0 : E_UNSUPPORTED;
 	}
-	if (s->whole && x->view == NONE && conv_normed_slope(k->n) == 0)
+	if (s->whole && conv_normed_slope(k->n) == 0)
 		return conv_normed_cuda_engine(&s->plan, k->dev, k->env->wisdom, c);
 	if (way != CONV_PARTS)
 		return E_UNSUPPORTED;
