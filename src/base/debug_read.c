@@ -60,6 +60,10 @@ static const struct word words[] = {
 	  .values = { "yes", "no" },
 	  .doc = "on a GPU, whether gradients of batch norms behind additions read the signs of "
 	  "activations as bits; default: yes" },
+	{ .name = "masks", .type = NO_YES, .at = offsetof(struct debug, no_masks),
+	  .values = { "yes", "no" },
+	  .doc = "whether the gradient of a ReLU reads what the ReLU has read, where that is kept, "
+	  "instead of what it has made; default: yes" },
 	{ .name = "intake", .type = NO_YES, .at = offsetof(struct debug, no_intake),
 	  .values = { "yes", "no" },
 	  .doc = "on a GPU, whether the next batch travels to where the first nodes of a step have "

@@ -21,6 +21,7 @@
 #include "pass/copies.h"
 #include "pass/conv_statistics_pass.h"
 #include "pass/intake.h"
+#include "pass/masks.h"
 #include "pass/pass.h"
 #include "pass/precision.h"
 #include "pass/prologue.h"
@@ -462,6 +463,7 @@ static const struct pass passes[] = {
 	{ "views", "concatenated and sliced channels as views of one buffer", pass_views,
 	  STAGE_LAID_OUT },
 	{ "sched", "the order of execution", pass_sched, STAGE_LAID_OUT },
+	{ "masks", "masks of ReLU from its input, where that is kept", pass_masks, STAGE_LAID_OUT },
 	{ "intake", "batches that the first nodes alone read", pass_intake, STAGE_LAID_OUT },
 	{ "recompute", "activations recomputed to respect a memory limit", pass_recompute,
 	  STAGE_LAID_OUT },
