@@ -25,8 +25,8 @@ struct debug {
 	uint64_t crash_time;         /* crash_at's #N, or 1 */
 	int64_t ranks_per_host;
 	double join_timeout, measure_seconds, compile_seconds;
-	int64_t stage_extent, read_share;
-	bool no_chains, no_depthwise, no_narrow, no_signs, no_masks, no_intake, nccl_alone,
+	int64_t stage_extent, read_share, band_pixels;
+	bool no_chains, no_depthwise, no_narrow, no_signs, no_masks, no_sums, no_intake, nccl_alone,
 	     no_locks, strict, slow, stage_counts;
 	struct debug_fault fault[DEBUG_FAULTS];
 };

@@ -64,6 +64,13 @@ static const struct word words[] = {
 	  .values = { "yes", "no" },
 	  .doc = "whether the gradient of a ReLU reads what the ReLU has read, where that is kept, "
 	  "instead of what it has made; default: yes" },
+	{ .name = "sums", .type = NO_YES, .at = offsetof(struct debug, no_sums),
+	  .values = { "yes", "no" },
+	  .doc = "on a GPU, whether sums of gradients are stored where one of the two is, if a step "
+	  "needs less memory then; default: yes" },
+	{ WORD(band_pixels, COUNT), .form = "PIXELS",
+	  .doc = "on a GPU, how many pixels a band of a gradient to an input has at least, in place of "
+	  "131072" },
 	{ .name = "intake", .type = NO_YES, .at = offsetof(struct debug, no_intake),
 	  .values = { "yes", "no" },
 	  .doc = "on a GPU, whether the next batch travels to where the first nodes of a step have "

@@ -92,6 +92,9 @@ struct kernel {
 	 * channels of a larger channels-last buffer too (layout_slice); the kernel goes by layout_rows
 	 * of its tensors. The views pass makes use of it; every other tensor is as `layouts` says. */
 	unsigned slice_in, slice_out;
+	/* Bit i: out[0], a sum with in[i], may be stored where in[i] is, a slice of the channels of a
+	 * larger buffer (pass/in_place.h): each element there is read before its sum is written. */
+	unsigned sums_into;
 	/* The same for KL_CHOOSE, where it depends on the node: whether in[i] (out[i]) may become a
 	 * slice after all; asked when layouts are chosen, before plan(). NULL: never. */
 	bool (*takes_slice)(const struct kplan *k, bool output, int i);

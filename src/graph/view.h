@@ -4,7 +4,8 @@
  * the root's channels (tensor.view, tensor.view_at). The root is channels-last,
  * the view has the same pixels, its layout is layout_slice with the root's
  * channels as the distance. A root is no view itself. Concatenating tensors that are
- * views of the result, and slicing a view out of a tensor, moves nothing. */
+ * views of the result, and slicing a view out of a tensor, moves nothing; a sum may be where one of
+ * its operands is (kernel.sums_into). */
 #ifndef DLX_GRAPH_VIEW_H
 #define DLX_GRAPH_VIEW_H
 

@@ -76,8 +76,14 @@ static bool intact(const struct replay *r, tid t)
 	                      (size_t)(w.to - w.from) * sizeof *has) == 0;
 }
 
+/* Whether out[0] may overwrite in[k]. */
+static bool overwrites_input(const struct graph *g, const struct node *n, int k)
+{
+	return k < 32 && ((n->op->inplace | n->op->kernel[g->backend].sums_into) >> k & 1);
+}
+
 /* The node's kernel writes [from, to) of the root as part of t, while it reads its inputs there:
- * only an element-wise op may, the element it has just read. */
+ * only an element-wise op may, the element it has just read, and a sum that is made so. */
 static int write_range(struct replay *r, const struct node *n, tid t, int64_t from, int64_t to)
 {
 	struct view w = view_of(r->g, t);
@@ -89,7 +95,7 @@ static int write_range(struct replay *r, const struct node *n, tid t, int64_t fr
 		in = view_of(r->g, version_of(r->g, n->in[k]));
 		if (in.root != w.root || in.from >= to || in.to <= from)
 			continue;
-		if (parts || t != n->out[0] || k >= 32 || !(n->op->inplace >> k & 1) ||
+		if (parts || t != n->out[0] || !overwrites_input(r->g, n, k) ||
 		    in.from != w.from || in.to != w.to)
 			return bad(r->g->tensor[t], "overwrites what its node reads");
 	}

@@ -20,6 +20,7 @@
 #include "pass/autodiff.h"
 #include "pass/copies.h"
 #include "pass/conv_statistics_pass.h"
+#include "pass/in_place.h"
 #include "pass/intake.h"
 #include "pass/masks.h"
 #include "pass/pass.h"
@@ -464,6 +465,7 @@ static const struct pass passes[] = {
 	  STAGE_LAID_OUT },
 	{ "sched", "the order of execution", pass_sched, STAGE_LAID_OUT },
 	{ "masks", "masks of ReLU from its input, where that is kept", pass_masks, STAGE_LAID_OUT },
+	{ "in_place", "sums where one of their operands is", pass_in_place, STAGE_LAID_OUT },
 	{ "intake", "batches that the first nodes alone read", pass_intake, STAGE_LAID_OUT },
 	{ "recompute", "activations recomputed to respect a memory limit", pass_recompute,
 	  STAGE_LAID_OUT },

@@ -370,13 +370,40 @@ static const struct op toy_reorder = {
 	TOY_CHOOSE(lazy_choose)
 };
 
+/* --- channels: first_half, a slice; sum_into, (x, addend) -> x + addend, which may be there --- */
+
+static int half_shape(struct graph *g, struct node *n)
+{
+	struct shape s = *node_in_shape(g, n, 0);
+	s.d[1] /= 2;
+	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &s);
+}
+static bool half_piece(const struct graph *g, const struct node *n, int i, int64_t *first)
+{
+	*first = 0;
+	return true;
+}
+#define TOY_SLICES(in, out, into)                                                                  \
+	.kernel = { [BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = toy_run },                     \
+	            [BACKEND_CPU] = { .layouts = KL_NATIVE, .run = toy_run, .slice_in = (in),          \
+	                              .slice_out = (out), .sums_into = (into) } }
+static const struct op toy_first_half = {
+	.name = "first_half", .flags = OP_SLICE, .min_in = 1, .max_in = 1, .nout = 1,
+	.shape = half_shape, .piece = half_piece, TOY_SLICES(1, 1, 0)
+};
+static const struct op toy_sum_into = {
+	.name = "sum_into", .min_in = 2, .max_in = 2, .nout = 1, .shape = toy_same,
+	TOY_SLICES(3, 1, 2)
+};
+
 static const struct op *const toy_ops[] = {
 	&toy_add,       &toy_multiply,    &toy_relu,        &toy_relu_grad,    &toy_hard,
 	&toy_metric,    &toy_any,         &toy_any_inplace, &toy_any_native,   &toy_keep,
 	&toy_no_kernel, &toy_spread,      &toy_sum,         &toy_two,          &toy_saved,
 	&toy_many,      &toy_scale_op,    &toy_fill_op,     &toy_reshape,      &toy_broadcast,
 	&toy_transpose, &toy_sgd,         &toy_accumulate,  &toy_plain_update, &toy_double_update,
-	&toy_conv,      &toy_conv_grad_w, &toy_flip, &toy_lazy,        &toy_reorder,      NULL
+	&toy_conv,      &toy_conv_grad_w, &toy_flip, &toy_lazy,        &toy_reorder,
+	&toy_first_half, &toy_sum_into,   NULL
 };
 
 const struct op *op_at(int i)

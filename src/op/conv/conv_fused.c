@@ -238,42 +238,43 @@ static const char *const mask_samples[] = {
 
 /* --- records --- */
 
-/* f: inputs that are like the result. */
-#define FUSED_CUDA(plan_, f)                                                            \
+/* f: inputs that are like the result; to: that to which it may be added in place. */
+#define FUSED_CUDA(plan_, f, to)                                                        \
 	CUDA_KERNEL(.layouts = KL_NATIVE, .plan = plan_, .run = conv_fused_cuda_run,        \
 	            .free = conv_fused_cuda_free,                                           \
-	            .slice_in = 1 | (f), .slice_out = 1, .bf16_in = 3 | (f), .bf16_out = 1, \
-	            .bf16 = KB_FASTER)
+	            .slice_in = 1 | (f), .slice_out = 1, .sums_into = (to),                 \
+	            .bf16_in = 3 | (f), .bf16_out = 1, .bf16 = KB_FASTER)
 
-#define RECORD(id, text, most, size, fields_, shape_, cost_, reference_, f, plan_, samples_)       \
+#define RECORD(id, text, most, size, fields_, shape_, cost_, reference_, f, to, plan_, samples_)   \
 	static const struct op op_##id = {                                                             \
 		.name = #id, .doc = text, .flags = OP_ONCE | OP_COUNTED,                                   \
 		.min_in = 2, .max_in = most, .nout = 1, .attr_size = size, .attrs = fields_,               \
 		.shape = shape_, .cost = cost_,                                                            \
 		.kernel = {                                                                                \
 			[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reference_ },                      \
-			FUSED_CUDA(plan_, f)                                                                   \
+			FUSED_CUDA(plan_, f, to)                                                               \
 		},                                                                                         \
 		.samples = samples_,                                                                       \
 	}
 
 RECORD(conv_relu, "conv, perhaps plus the fourth input, then relu or leaky_relu", 4,
-       sizeof(struct conv_fused), relu_fields, relu_shape, forward_cost, relu_reference, 1u << 3,
+       sizeof(struct conv_fused), relu_fields, relu_shape, forward_cost, relu_reference, 1u << 3, 0,
        relu_cuda_plan, relu_samples);
 RECORD(conv_add, "conv plus the fourth input", 4, sizeof(struct conv_attr), add_fields, add_shape,
-       forward_cost, add_reference, 1u << 3, add_cuda_plan, add_samples);
+       forward_cost, add_reference, 1u << 3, 0, add_cuda_plan, add_samples);
 RECORD(conv_norm, "conv, then batch_norm_inference by gamma, beta, mean and variance", 7,
-       sizeof(struct conv_fused), norm_fields, norm_shape_of, forward_cost, norm_reference, 0,
+       sizeof(struct conv_fused), norm_fields, norm_shape_of, forward_cost, norm_reference, 0, 0,
        norm_cuda_plan_of, norm_samples);
 RECORD(conv_norm_relu, "conv_norm, perhaps plus the eighth input, then relu or leaky_relu", 8,
        sizeof(struct conv_fused), norm_relu_fields, norm_relu_shape, forward_cost,
-       norm_relu_reference, 1u << 7, norm_relu_cuda_plan, norm_relu_samples);
+       norm_relu_reference, 1u << 7, 0, norm_relu_cuda_plan, norm_relu_samples);
 RECORD(conv_grad_input_sum, "conv_grad_input plus the fourth input", 4, sizeof(struct conv_attr),
-       sum_fields, sum_shape, grad_cost, sum_reference, 1u << 3, sum_cuda_plan, sum_samples);
+       sum_fields, sum_shape, grad_cost, sum_reference, 1u << 3, 1u << 3, sum_cuda_plan,
+       sum_samples);
 RECORD(conv_grad_input_relu,
        "conv_grad_input, perhaps plus the fourth input, through the relu that made the fifth", 5,
        sizeof(struct conv_fused), mask_fields, mask_shape, grad_cost, mask_reference, 3u << 3,
-       mask_cuda_plan, mask_samples);
+       1u << 3, mask_cuda_plan, mask_samples);
 
 OPSET(conv_fused, &op_conv_relu, &op_conv_add, &op_conv_norm, &op_conv_norm_relu,
       &op_conv_grad_input_sum, &op_conv_grad_input_relu);

@@ -7,14 +7,18 @@
  *
  * That pass it is for groups, for which cuDNN has generic code only, for results in another type,
  * and where a tensor like the result is a view of a larger buffer that no engine takes: those are
- * read and written where they are. Forward, engines are asked for windows first, as in conv_cuda.c;
- * else an input that is a view is packed into the workspace. */
+ * read and written where they are, the result even where the addend is. To the input, what cuDNN
+ * makes for such a result is made in bands (conv_bands.h), so that there is less of it. Forward,
+ * engines are asked for windows first, as in conv_cuda.c; else an input that is a view is packed
+ * into the workspace. */
 #include "op/conv/conv_fused.h"
 
 #include <string.h>
 
 #include "backend/plan_env.h"
+#include "base/debug.h"
 #include "base/err.h"
+#include "op/conv/conv_bands.h"
 #include "op/conv/conv_cuda.h"
 #include "op/conv/conv_own.h"
 #include "op/conv/conv_shape.h"
@@ -32,6 +36,7 @@ struct fused_cuda {
 	bool windows;                /* with views where they are */
 	enum dtype type;
 	int64_t rows, channels;      /* of the result */
+	struct conv_bands bands;     /* of the gradient to the input, as they are made */
 	size_t vectors, packed, made;        /* in the workspace, or NOWHERE: scale and shift; the
 	                                      * input; what cuDNN makes */
 };
@@ -150,6 +155,26 @@ static int plan_engine(struct kplan *k, struct fused_cuda *f, enum conv_way way,
 	       plan_whole(k, f, way, library, c);
 }
 
+/* In how many bands a result is made elsewhere, and the least pixels of one: some four waves of
+ * tiles of 256 pixels on a large GPU. */
+enum { BANDS = 4, BAND_PIXELS = 1 << 17 };
+
+static bool made_elsewhere(const struct tensor *y, const struct fused_cuda *f)
+{
+	return !f->whole && (is_window(y) || y->dtype != f->type);
+}
+
+/* For CONV_PARTS. Engines want tensors that begin at multiples of 16 bytes. */
+static void choose_bands(const struct kplan *k, struct fused_cuda *f, const struct conv_geom *g)
+{
+	const int64_t fit = f->rows / (debug.band_pixels ? debug.band_pixels : BAND_PIXELS);
+	const bool splits = f->at->kind == CONV_BACKWARD_DATA && fit > 1 &&
+	                    made_elsewhere(graph_t(k->g, k->n->out[0]), f);
+	conv_bands_init(&f->bands, g, !splits ? 1 : fit < BANDS ? (int)fit : BANDS);
+	if ((size_t)(f->bands.dy_row * g->co) * dtype_size(f->type) % 16 != 0)
+		conv_bands_init(&f->bands, g, 1);
+}
+
 static size_t reserve(size_t *end, size_t bytes)
 {
 	const size_t at = *end;
@@ -174,8 +199,9 @@ static void place(struct kplan *k, struct fused_cuda *f)
 		f->vectors = reserve(&end, 2 * sizeof(float) * vector_room(f));
 	if (is_window(x) && !f->windows && !f->own)
 		f->packed = reserve(&end, (size_t)shape_count(&x->shape) * dtype_size(f->type));
-	if (!f->whole && (is_window(y) || y->dtype != f->type))
-		f->made = reserve(&end, (size_t)(f->rows * f->channels) * dtype_size(f->type));
+	const int64_t made = f->at->kind == CONV_FORWARD ? f->rows : f->bands.made;
+	if (made_elsewhere(y, f))
+		f->made = reserve(&end, (size_t)(made * f->channels) * dtype_size(f->type));
 	k->ws_bytes = end;
 }
 
@@ -184,23 +210,27 @@ static int plan_way(struct kplan *k, enum conv_way way, const void *at_)
 {
 	const struct conv_places *at = at_;
 	struct fused_cuda *f = k->state = ARENA_NEW(k->arena, struct fused_cuda);
-	const struct tensor *x = graph_t(k->g, k->n->in[0]), *w = graph_t(k->g, k->n->in[1]),
-	                    *y = graph_t(k->g, k->n->out[0]);
-	const struct layout from = layout_native(&x->shape), to = layout_native(&y->shape);
-	const bool forward = at->kind == CONV_FORWARD;
+	const struct conv_geom g = conv_geom_get(k->g, k->n, at->kind);
+	const struct tensor *w = graph_t(k->g, k->n->in[1]), *result = graph_t(k->g, k->n->out[0]);
 	TRY(check_types(k, at));
 	f->at = at;
-	f->type = x->dtype;
-	f->channels = y->shape.d[1];
-	f->rows = shape_count(&y->shape) / f->channels;
+	f->type = graph_t(k->g, k->n->in[0])->dtype;
+	f->channels = result->shape.d[1];
+	f->rows = shape_count(&result->shape) / f->channels;
+	conv_bands_init(&f->bands, &g, 1);
+	if (way == CONV_PARTS)
+		choose_bands(k, f, &g);
+	const struct shape xs = conv_x_shape(&f->bands.geom), ys = conv_y_shape(&f->bands.geom);
+	const struct layout x = layout_native(&xs), y = layout_native(&ys);
 	const struct cudnn_conv c = {
-		.kind = at->kind, .geom = conv_geom_get(k->g, k->n, at->kind), .type = f->type,
-		.x = forward ? &from : &to, .w = &w->layout, .y = forward ? &to : &from,
+		.kind = at->kind, .geom = f->bands.geom, .type = f->type,
+		.x = &x, .w = &w->layout, .y = &y,
 		.tf32 = k->env->tf32, .deterministic = k->env->deterministic };
 	TRY(plan_engine(k, f, way, &c));
 	place(k, f);
 	k->impl = f->own ? conv_narrow_own.name :
-	          arena_printf(k->arena, "%s%s%s", cudnn_plan_name(f->plan),
+	          arena_printf(k->arena, "%s%s%s%s", cudnn_plan_name(f->plan),
+	                       f->bands.count > 1 ? " in bands" : "",
 	                       f->whole ? ", whole" : ", then a kernel",
 	                       f->windows ? ", windows" : "");
 	return 0;
@@ -226,12 +256,14 @@ static void *argument(const struct kplan *k, const struct kargs *a, int i)
 	return conv_fused_input(k->n, i) == NONE ? NULL : a->in[i];
 }
 
-static struct k_rows rows_of(const struct tensor *t, void *p)
+/* From this pixel on. */
+static struct k_rows rows_of(const struct tensor *t, void *p, int64_t pixel)
 {
 	struct layout_rows rows;
 	if (!t || !layout_rows(&t->layout, &t->shape, &rows))
 		return (struct k_rows){ 0 };
-	return (struct k_rows){ p, rows.stride };
+	return (struct k_rows){ (char *)p + (size_t)(pixel * rows.stride) * dtype_size(t->dtype),
+		rows.stride };
 }
 
 static int pack(const struct kplan *k, const void *from, void *to)
@@ -252,51 +284,72 @@ static int fold(const struct kplan *k, const struct kargs *a, float *scale, floa
 	return cuda_launched(k, k_fold_norm(cuda_stream(k->dev), &n));
 }
 
-/* made: NULL if a kernel of ours makes it, too. */
+/* What is done with pixels of what a convolution has made. made: NULL if a kernel of ours makes
+ * it, too, which is of all pixels. */
 static int follow(const struct kplan *k, const struct kargs *a, void *made, const float *scale,
-                  const float *shift)
+                  const float *shift, const struct conv_band *b)
 {
 	const struct fused_cuda *f = k->state;
 	const struct tensor *y = graph_t(k->g, k->n->out[0]);
 	const struct k_epilogue e = {
-		.rows = f->rows, .c = f->channels, .from = (int)f->type, .to = (int)y->dtype,
+		.rows = b->count, .c = f->channels, .from = (int)f->type, .to = (int)y->dtype,
 		.act = f->at->mask ? K_ACT_MASK : f->at->relu ? K_ACT_RELU : K_ACT_NONE,
 		.slope = f->at->mask || f->at->relu ?
 		(float)((const struct conv_fused *)k->n->attr)->slope : 0,
 		.scale = scale, .shift = shift, .made = { made, f->channels },
-		.addend = rows_of(like(k, f->at->addend), argument(k, a, f->at->addend)),
-		.mask = rows_of(like(k, f->at->mask), argument(k, a, f->at->mask)),
-		.y = rows_of(y, a->out[0]) };
+		.addend = rows_of(like(k, f->at->addend), argument(k, a, f->at->addend), b->dx),
+		.mask = rows_of(like(k, f->at->mask), argument(k, a, f->at->mask), b->dx),
+		.y = rows_of(y, a->out[0], b->dx) };
 	return f->own ? conv_narrow_own.run_with(k, f->own, a->in[0], a->in[1], &e) :
 	       cuda_launched(k, k_epilogue_run(cuda_stream(k->dev), &e));
 }
 
-int conv_fused_cuda_run(const struct kplan *k, const struct kargs *a)
+static void *behind(const struct fused_cuda *f, void *p, int64_t elements)
+{
+	return (char *)p + (size_t)elements * dtype_size(f->type);
+}
+
+/* cuDNN's part, and what follows it, of the pixels of a band, or of all. */
+static int run_band(const struct kplan *k, const struct kargs *a, void *in, const float *scale,
+                    const float *shift, const struct conv_band *b)
 {
 	const struct fused_cuda *f = k->state;
-	char *ws = a->ws;
-	float *scale = f->vectors == NOWHERE ? NULL : (float *)(ws + f->vectors);
-	float *shift = scale ? scale + vector_room(f) : argument(k, a, CONV_BIAS_AT);
-	void *in = f->packed == NOWHERE ? a->in[0] : ws + f->packed,
-	     *made = f->made == NOWHERE ? a->out[0] : ws + f->made;
+	void *const made = f->made == NOWHERE ? a->out[0] : (char *)a->ws + f->made;
+	void *const more[] = { (void *)scale, (void *)shift, argument(k, a, f->at->addend),
+		argument(k, a, f->at->mask) };
 	void *given[CUDNN_ARGUMENTS];
 	int n = 0;
-	if (f->packed != NOWHERE)
-		TRY(pack(k, a->in[0], in));
-	if (scale)
-		TRY(fold(k, a, scale, shift));
-	if (f->own)
-		return follow(k, a, NULL, scale, shift);
-	given[n++] = in;
+	given[n++] = behind(f, in, b->dy * node_in_shape(k->g, k->n, 0)->d[1]);
 	given[n++] = a->in[1];
-	void *const more[] = { scale, shift, argument(k, a, f->at->addend),
-		argument(k, a, f->at->mask) };
 	for (int i = 0; i < 4 && f->whole; i++)
 		if (more[i])
 			given[n++] = more[i];
 	given[n++] = made;
 	TRYC(cudnn_plan_run(f->plan, given, a->ws), "in '%s'", k->n->name);
-	return f->whole ? 0 : follow(k, a, made, scale, shift);
+	return f->whole ? 0 :
+	       follow(k, a, behind(f, made, b->skipped * f->channels), scale, shift, b);
+}
+
+int conv_fused_cuda_run(const struct kplan *k, const struct kargs *a)
+{
+	const struct fused_cuda *f = k->state;
+	const struct conv_band all = { .count = f->rows };
+	char *ws = a->ws;
+	float *scale = f->vectors == NOWHERE ? NULL : (float *)(ws + f->vectors);
+	float *shift = scale ? scale + vector_room(f) : argument(k, a, CONV_BIAS_AT);
+	void *in = f->packed == NOWHERE ? a->in[0] : ws + f->packed;
+	int rc = 0;
+	if (f->packed != NOWHERE)
+		TRY(pack(k, a->in[0], in));
+	if (scale)
+		TRY(fold(k, a, scale, shift));
+	if (f->own)
+		return follow(k, a, NULL, scale, shift, &all);
+	for (int i = 0; i < f->bands.count && rc == 0; i++) {
+		const struct conv_band b = f->bands.count > 1 ? conv_band_at(&f->bands, i) : all;
+		rc = run_band(k, a, in, scale, shift, &b);
+	}
+	return rc;
 }
 
 #endif
