@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # dlx-convert's threads and its memory: the same bytes with any number of threads, from every kind of reader; a large sample in a
-# small part of its size. The long form has samples of 1 GiB.
+# small part of its size. The long form has samples of 1 GiB, and converts them on one thread, too.
 . "${DLX_SOURCE:?}/test/lib.sh"
 find_numpy
 export PYTHONPATH="$DLX_SOURCE/test/cli"
@@ -55,6 +55,7 @@ alike npz -i all.npz:x -t all.npz:y --input-layout first
 n=$(form 256 512)
 mib=$((n * n * n / 131072))
 most=$(form 128 600)
+counts=$(form 2 '1 2')
 kept=128 # MiB of the Zarr array's chunks, of which 256 MiB at most are kept
 mkdir big
 "$DLX_BUILD/test/cli/make_sources" big "$n" || fail 'no large sources'
@@ -101,18 +102,18 @@ for source in cube.npy=last 'cube.[h]5=last' 'packed.[h]5=last' cube.nc=first cu
 	"cube.tfrecord:x[f32,$n,$n,$n,2]=last" "packed.tfrecord:x[f32,$n,$n,$n,2]=last"; do
 	path=big/${source%=*} layout=${source##*=} limit=$most
 	case $path in *.zarr) limit=$(form $((most + kept)) 600) ;; esac
-	for threads in 1 2; do
+	for threads in $counts; do
 		peak $threads -i "$path" --input-layout "$layout"
 		[ "$peak" -lt "$limit" ] || fail "a sample of $mib MiB in $path took $peak MiB, not less than $limit, on $threads threads"
 		echo "$path: $mib MiB a sample, $threads threads, $peak MiB resident"
 		mv big.dlx "big-$threads.dlx"
 	done
-	cmp big-1.dlx big-2.dlx || fail "$path depends on threads"
-	"$inspect" --json big-1.dlx >text || fail "$path: no record"
+	[ ! -e big-1.dlx ] || cmp big-1.dlx big-2.dlx || fail "$path depends on threads"
+	"$inspect" --json big-2.dlx >text || fail "$path: no record"
 	"$python3" - "$n" <<'P' || fail "$path: other values"
 import dlxrecord, numpy as np, sys
 n = int(sys.argv[1])
-text, x, _ = dlxrecord.read("big-1.dlx")
+text, x, _ = dlxrecord.read("big-2.dlx")
 assert text["sizes"][0]["rows"][0] > 0 and x.shape == (1, 2, n, n, n), (text["sizes"], x.shape)
 i = (np.arange(n * n * n) % 8191).astype(np.float32).reshape(n, n, n)
 assert (x[0, 0] == i).all() and (x[0, 1] == i + 10000).all()
@@ -134,14 +135,14 @@ for source in rows.png=last opaque.png=last ${tiff:+pages.tif=stack pages.tif=fi
 	path=big/${source%=*} layout=${source##*=} limit=$(form 200 600)
 	case $path in *.lmdb:*) limit=$most ;; esac
 	case $path in *tiles.tif) dtype=f32 ;; *) dtype='' ;; esac # the others as they are: numbers of 64 bits are no input
-	for threads in 1 2; do
+	for threads in $counts; do
 		peak $threads -i "$path" --input-layout "$layout" ${dtype:+--dtype "$dtype"}
 		[ "$peak" -lt "$limit" ] || fail "a sample in $path took $peak MiB, not less than $limit, on $threads threads"
 		echo "$path, $layout: $threads threads, $peak MiB resident"
 		mv big.dlx "big-$threads.dlx"
 	done
-	cmp big-1.dlx big-2.dlx || fail "$path depends on threads"
-	"$python3" "$DLX_SOURCE/test/cli/large_samples.py" --check big-1.dlx "$path" "$layout" "$n" || fail "$path, $layout: other values"
+	[ ! -e big-1.dlx ] || cmp big-1.dlx big-2.dlx || fail "$path depends on threads"
+	"$python3" "$DLX_SOURCE/test/cli/large_samples.py" --check big-2.dlx "$path" "$layout" "$n" || fail "$path, $layout: other values"
 done
 # an interlaced picture, whose rows have no order; columns, for which rows are decoded twice; transparency at the last point alone
 for source in interlaced.png=stack wide.png=first seen.png=last; do
