@@ -73,7 +73,7 @@ static int emit_matmul(struct graph *g, tid a, bool ta, tid b, bool tb, tid *out
 }
 
 /* With c = op(a) op(b): d op(a) = dc op(b)^T, d op(b) = op(a)^T dc; a transposed operand has the
- * transposed gradient. */
+ * transposed gradient. That of b, which is the weights, comes first: behind it a may be gone. */
 static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	const struct matmul_attr at = transposed(n);
@@ -81,13 +81,15 @@ static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 	const tid a = n->in[0], b = n->in[1];
 	for (int i = 0; i < n->nin; i++)
 		dx[i] = NONE;
-	if (grad_wanted(g, n, 0))
-		TRY(ta ? emit_matmul(g, b, tb, dy[0], true, &dx[0])
-		       : emit_matmul(g, dy[0], false, b, !tb, &dx[0]));
 	if (grad_wanted(g, n, 1))
 		TRY(tb ? emit_matmul(g, dy[0], true, a, ta, &dx[1])
 		       : emit_matmul(g, a, !ta, dy[0], false, &dx[1]));
-	return grad_wanted(g, n, 2) ? emit_sum(g, dy[0], 1u, false, &dx[2]) : 0;
+	if (grad_wanted(g, n, 2))
+		TRY(emit_sum(g, dy[0], 1u, false, &dx[2]));
+	if (!grad_wanted(g, n, 0))
+		return 0;
+	return ta ? emit_matmul(g, b, tb, dy[0], true, &dx[0])
+	          : emit_matmul(g, dy[0], false, b, !tb, &dx[0]);
 }
 
 /* --- cost --- */

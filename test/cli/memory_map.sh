@@ -83,7 +83,7 @@ plan --plan=svg --set 'run.name="a<b> & \"c\""'
 says out 'a&lt;b&gt; &amp; &quot;c&quot;'
 says out 'fullest at node'
 says out 'node of the schedule'
-says out 'offset in the arena (MiB)'
+says out 'offset in the arena ('
 [ "$(grep -c '<rect .*<title>' out)" -eq "$places" ] || fail "the picture has other places than the table"
 ! grep -qi 'nan\|inf[^o]' out || fail "something in the picture goes nowhere"
 ! command -v xmllint >/dev/null || xmllint --noout out || fail "the picture is no XML"

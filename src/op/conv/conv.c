@@ -139,17 +139,19 @@ static int emit_grad_weight(struct graph *g, const struct conv_attr *at, tid x, 
 	return 0;
 }
 
+/* The gradients to the weights and the bias come first: behind them x may be gone, before there is
+ * a gradient to x, and ranks may begin to sum them. */
 static int conv_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	const tid x = n->in[0], w = n->in[1];
 	const bool bias = grad_wanted(g, n, 2);
 	for (int i = 0; i < n->nin; i++)
 		dx[i] = NONE;
-	if (grad_wanted(g, n, 0))
-		TRY(emit_grad_input(g, n->attr, dy[0], w, x, &dx[0]));
 	if (grad_wanted(g, n, 1))
-		return emit_grad_weight(g, n->attr, x, dy[0], w, &dx[1], bias ? &dx[2] : NULL);
-	return bias ? emit_channel_sum(g, dy[0], &dx[2]) : 0;
+		TRY(emit_grad_weight(g, n->attr, x, dy[0], w, &dx[1], bias ? &dx[2] : NULL));
+	else if (bias)
+		TRY(emit_channel_sum(g, dy[0], &dx[2]));
+	return grad_wanted(g, n, 0) ? emit_grad_input(g, n->attr, dy[0], w, x, &dx[0]) : 0;
 }
 
 /* z = conv_grad_input(v, w, b), and dz given. */
@@ -158,11 +160,11 @@ static int grad_input_grad(struct graph *g, const struct node *n, const tid *dz,
 	const tid v = n->in[0], w = n->in[1];
 	for (int i = 0; i < n->nin; i++)
 		dx[i] = NONE;
-	if (grad_wanted(g, n, 0))
-		TRY(emit_conv(g, n->attr, dz[0], w, NONE, &dx[0]));
 	if (grad_wanted(g, n, 1))
 		TRY(emit_grad_weight(g, n->attr, dz[0], v, w, &dx[1], NULL));
-	return grad_wanted(g, n, 2) ? emit_channel_sum(g, dz[0], &dx[2]) : 0;
+	if (grad_wanted(g, n, 2))
+		TRY(emit_channel_sum(g, dz[0], &dx[2]));
+	return grad_wanted(g, n, 0) ? emit_conv(g, n->attr, dz[0], w, NONE, &dx[0]) : 0;
 }
 
 static int grad_input_add_grad(struct graph *g, const struct node *n, const tid *dz, tid *dx)
