@@ -26,6 +26,26 @@ bool overwrites(const struct graph *g, const struct node *n, int i)
 	       !(n->op->flags & OP_VIEW);
 }
 
+nid *graph_last_use(const struct graph *g)
+{
+	nid *last = mem_alloc(((size_t)g->ntensor + 1) * sizeof *last);
+	for (tid t = 0; t < g->ntensor; t++)
+		last[t] = NONE;
+	for (nid i = 0; i < g->nnode; i++) {
+		const struct node *n = g->node[i];
+		for (int k = 0; k < n->nout; k++)
+			if (n->out[k] != NONE)
+				last[graph_root(g, n->out[k])] = i;
+		for (int k = 0; k < n->nin; k++)
+			if (n->in[k] != NONE)
+				last[graph_root(g, n->in[k])] = i;
+	}
+	for (tid t = 0; t < g->ntensor; t++)
+		if (g->tensor[t]->output)
+			last[graph_root(g, t)] = g->nnode;
+	return last;
+}
+
 /* Readers of each version: reader[first[t]] .. in order of the nodes. */
 struct readers {
 	int *first, *reader;

@@ -21,6 +21,10 @@ tid version_of(const struct graph *g, tid t);
 /* Whether output i of n overwrites the storage of a tensor that was there before. */
 bool overwrites(const struct graph *g, const struct node *n, int i);
 
+/* By root tensor (graph_root): the last node that touches it or what shares its buffer; nnode if
+ * the host reads it after the step, NONE if no node does. The caller frees it with mem_free. */
+nid *graph_last_use(const struct graph *g);
+
 /* A binary heap of (key, id), smallest first; ties by id. */
 struct heap {
 	int64_t *key;

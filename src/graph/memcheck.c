@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "graph/deps.h"
 #include "graph/memplan.h"
 #include "graph/view.h"
 
@@ -23,7 +24,7 @@ struct span {
 struct replay {
 	const struct graph *g;
 	const struct memplan_workspace *ws;
-	nid *last;                   /* by root: last node that reads it; nnode if the host does */
+	nid *last;                   /* graph_last_use */
 	bool *made;                  /* by root: alive, or was; views come before what they are in */
 	struct span *live;           /* by rising offset */
 	int nlive;
@@ -40,23 +41,6 @@ static int bad(const struct graph *g, nid i, tid a, tid b, const char *rule)
 static bool in_arena(const struct graph *g, tid t)
 {
 	return g->tensor[graph_root(g, t)]->role == ROLE_ACTIVATION;
-}
-
-static void find_last(struct replay *r)
-{
-	const struct graph *g = r->g;
-	for (int i = 0; i < g->nnode; i++) {
-		const struct node *n = g->node[i];
-		for (int k = 0; k < n->nout; k++)
-			if (n->out[k] != NONE)
-				r->last[graph_root(g, n->out[k])] = i;
-		for (int k = 0; k < n->nin; k++)
-			if (n->in[k] != NONE)
-				r->last[graph_root(g, n->in[k])] = i;
-	}
-	for (int t = 0; t < g->ntensor; t++)
-		if (g->tensor[t]->output)
-			r->last[graph_root(g, t)] = g->nnode;
 }
 
 /* The first of the living that ends behind `from`. */
@@ -193,10 +177,9 @@ int memcheck(const struct graph *g, const struct memplan_workspace *ws)
 {
 	struct replay r = { .g = g, .ws = ws };
 	int rc = check_tensors(g);
-	r.last = mem_alloc(((size_t)g->ntensor + 1) * sizeof *r.last);
+	r.last = graph_last_use(g);
 	r.made = mem_calloc((size_t)g->ntensor + 1, sizeof *r.made);
 	r.live = mem_alloc(((size_t)g->ntensor + 2) * sizeof *r.live);
-	find_last(&r);
 	for (int i = 0; rc == 0 && i < g->nnode; i++)
 		rc = check_node(&r, g->node[i]);
 	mem_free(r.last);

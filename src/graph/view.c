@@ -12,6 +12,15 @@ struct view view_of(const struct graph *g, tid t)
 	return (struct view){ x->view, x->view_at, x->view_at + c };
 }
 
+void view_place(struct graph *g, tid t, tid root, int64_t at)
+{
+	struct tensor *x = g->tensor[t];
+	x->view = root == t ? NONE : root;
+	x->view_at = at;
+	x->layout = root == t ? layout_native(&x->shape) :
+	            layout_slice(&x->shape, g->tensor[root]->shape.d[1]);
+}
+
 int64_t view_offset(const struct graph *g, tid t)
 {
 	const struct tensor *x = g->tensor[t];

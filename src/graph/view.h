@@ -17,6 +17,9 @@ struct view {
 	int64_t from, to;
 };
 struct view view_of(const struct graph *g, tid t);
+/* Makes t the channels of root's buffer from `at` on, or, where root is t itself, gives it a dense
+ * channels-last buffer of its own. Views of t do not follow. */
+void view_place(struct graph *g, tid t, tid root, int64_t at);
 /* Bytes from the start of the root's buffer. */
 int64_t view_offset(const struct graph *g, tid t);
 /* For an OP_CONCAT (OP_SLICE): whether in[i] (out[0], i is 0) is already in its place within the

@@ -20,7 +20,6 @@
 #include "pass/in_place.h"
 
 #include "base/debug.h"
-#include "base/mem.h"
 #include "graph/layout_rule.h"
 #include "graph/memplan.h"
 #include "graph/view.h"
@@ -31,6 +30,7 @@ struct in_place {
 	struct arena *scratch;
 	struct readers readers;
 	int64_t *live;               /* by node: bytes */
+	bool *moves;                 /* by tensor: is tried elsewhere, as a sum or a view of it */
 };
 
 /* --- what may be moved --- */
@@ -100,33 +100,15 @@ static bool may_move(const struct in_place *p, const struct node *n, int k)
 
 /* --- moving it --- */
 
-/* t, and the views of it, become views of w's buffer. */
-static void move(struct graph *g, tid t, struct view w)
+/* out, and the views of it, become views of w's buffer; or of out, as they were. */
+static void move(struct in_place *p, tid out, struct view w, bool back)
 {
-	for (tid i = 0; i < g->ntensor; i++) {
-		struct tensor *x = graph_t(g, i);
-		if (i != t && x->view != t)
-			continue;
-		x->view_at = w.from + (i == t ? 0 : x->view_at);
-		x->view = w.root;
-		x->layout = layout_slice(&x->shape, graph_t(g, w.root)->shape.d[1]);
+	struct graph *g = p->g;
+	for (tid t = 0; t < g->ntensor; t++) {
+		const int64_t at = graph_t(g, t)->view_at;
+		if (p->moves[t])
+			view_place(g, t, back ? out : w.root, back ? at - w.from : at + w.from);
 	}
-}
-
-static void move_back(struct graph *g, tid t, struct view w, const bool *moved)
-{
-	for (tid i = 0; i < g->ntensor; i++) {
-		struct tensor *x = graph_t(g, i);
-		if (!moved[i])
-			continue;
-		x->view_at -= w.from;
-		x->view = t;
-		x->layout = layout_slice(&x->shape, graph_t(g, t)->shape.d[1]);
-	}
-	struct tensor *x = graph_t(g, t);
-	x->view = NONE;
-	x->view_at = 0;
-	x->layout = layout_native(&x->shape);
 }
 
 /* Bytes of the fullest node. */
@@ -142,20 +124,19 @@ static int64_t peak(const struct in_place *p)
 /* Moves out[0] of n, if less memory than *least is needed then. */
 static bool try_move(struct in_place *p, const struct node *n, int k, int64_t *least)
 {
-	struct graph *g = p->g;
+	const struct graph *g = p->g;
+	const tid out = n->out[0];
 	const struct view w = view_of(g, n->in[k]);
-	bool *moved = mem_calloc((size_t)g->ntensor + 1, sizeof *moved);
-	for (tid i = 0; i < g->ntensor; i++)
-		moved[i] = graph_t(g, i)->view == n->out[0];
-	move(g, n->out[0], w);
+	for (tid t = 0; t < g->ntensor; t++)
+		p->moves[t] = t == out || graph_t(g, t)->view == out;
+	move(p, out, w, false);
 	const int64_t now = peak(p);
-	const bool less = now < *least;
-	if (less)
-		*least = now;
-	else
-		move_back(g, n->out[0], w, moved);
-	mem_free(moved);
-	return less;
+	if (now >= *least) {
+		move(p, out, w, true);
+		return false;
+	}
+	*least = now;
+	return true;
 }
 
 static bool move_any(struct in_place *p, int64_t *least)
@@ -177,6 +158,7 @@ int pass_in_place(struct graph *g, struct pass_env *env)
 	if (!debug.no_sums) {
 		p.readers = rewrite_readers(g, p.scratch);
 		p.live = ARENA_ARRAY(p.scratch, int64_t, g->nnode + 1);
+		p.moves = ARENA_ARRAY(p.scratch, bool, g->ntensor + 1);
 		for (int64_t least = peak(&p); move_any(&p, &least);)
 			continue;
 	}

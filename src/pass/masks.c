@@ -11,10 +11,9 @@
  * nothing that runs later reads y's. DLX_DEBUG=masks=no leaves all as it is. */
 #include "pass/masks.h"
 
-#include <limits.h>
-
 #include "base/debug.h"
 #include "base/mem.h"
+#include "graph/deps.h"
 #include "graph/layout_rule.h"
 #include "pass/rewrite.h"
 
@@ -34,22 +33,6 @@ static const struct node *find_relu(const struct graph *g, tid y)
 	return rewrite_is(n, "relu") || rewrite_is(n, "leaky_relu") ? n : NULL;
 }
 
-/* By root tensor: the last node that reads it or a view of it. */
-static nid *find_last(const struct graph *g)
-{
-	nid *last = mem_alloc(((size_t)g->ntensor + 1) * sizeof *last);
-	for (tid t = 0; t < g->ntensor; t++)
-		last[t] = NONE;
-	for (nid i = 0; i < g->nnode; i++)
-		for (int k = 0; k < g->node[i]->nin; k++)
-			if (g->node[i]->in[k] != NONE)
-				last[graph_root(g, g->node[i]->in[k])] = i;
-	for (tid t = 0; t < g->ntensor; t++)
-		if (graph_t(g, t)->output)
-			last[graph_root(g, t)] = INT_MAX;
-	return last;
-}
-
 /* Whether n's kernel reads x as well as y there. */
 static bool suits(const struct graph *g, const struct node *n, int at, tid x, tid y)
 {
@@ -62,7 +45,7 @@ static bool suits(const struct graph *g, const struct node *n, int at, tid x, ti
 
 int pass_masks(struct graph *g, struct pass_env *env)
 {
-	nid *last = find_last(g);
+	nid *last = graph_last_use(g);
 	(void)env;
 	for (nid i = 0; i < g->nnode && !debug.no_masks; i++) {
 		struct node *n = g->node[i];

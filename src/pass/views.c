@@ -93,10 +93,7 @@ static bool can_move(const struct views *v, tid t)
 
 static void place(struct views *v, tid t, tid root, int64_t at)
 {
-	struct tensor *x = v->g->tensor[t];
-	x->view = root;
-	x->view_at = at;
-	x->layout = layout_slice(&x->shape, v->g->tensor[root]->shape.d[1]);
+	view_place(v->g, t, root, at);
 	v->root[root] = true;
 }
 

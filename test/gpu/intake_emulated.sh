@@ -58,7 +58,15 @@ small bf16-stopped --set precision.compute=bf16 --set train.validate.steps=2 --s
 alike micro --set train.accumulate=2 --set data.mixup=0.4
 alike short --set train.batch_size=3 --set train.steps=7
 # Under a limit what the intake makes is kept, since the batch is gone when it would be made again.
-alike limit --set train.memory.limit=220KiB
+(small none --plan --set train.memory.limit=1KiB) >/dev/null
+limit=$(least_limit)
+alike limit --set train.memory.limit="$limit"
+# planned_nodes LIMIT
+planned_nodes() {
+	small none --plan --set train.memory.limit="$1"
+	sed -n 's/^plan  *\([0-9]*\) nodes.*/\1/p' out
+}
+[ "$(planned_nodes "$limit")" -gt "$(planned_nodes null)" ] || fail "the limit of $limit has nothing run again"
 # Steps that are looked into go back to batches that were there before.
 alike skip --set train.on_nonfinite=skip --set optimizer.learning_rate=1000000 --set model.batch_norm=none
 

@@ -12,10 +12,6 @@ small() {
 	capped $ranks "$emulated" --device=cuda --quiet --set 'data.transforms=[{crop: {size: [10, 14]}}]' \
 		--set data.validation=null --set train.batch_size=1 --set precision.compute=bf16 --set train.steps=4 "$@" tiny.yaml
 }
-# state RUN: hash of the state that it left.
-state() {
-	sed -n '/^  "tensors"/,/^  ]/p' "runs/$1/checkpoints/versions/"*-*.json | sha256sum
-}
 # casts FILE: kernels that cast one tensor.
 casts() {
 	awk '/^\(?cast/ { n += $2 } END { print n + 0 }' "$1"
@@ -26,7 +22,7 @@ narrow() {
 	shift
 	DLX_DEBUG=$(debug narrow=no) DLX_EMULATE_LAUNCHES=$PWD/$name.wide expect 0 small --set run.dir="runs/$name-wide" "$@"
 	DLX_EMULATE_LAUNCHES=$PWD/$name.narrow expect 0 small --set run.dir="runs/$name" "$@"
-	[ "$(state "$name")" = "$(state "$name-wide")" ] || fail "$name: other bits"
+	[ "$(newest_state "runs/$name")" = "$(newest_state "runs/$name-wide")" ] || fail "$name: other bits"
 	fewer=$(($(casts "$name.wide") - $(casts "$name.narrow")))
 }
 # It has two convolutions; the first run of a plan launches kernels, the second is recorded, which launches them, too.

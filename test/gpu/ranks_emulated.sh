@@ -86,12 +86,23 @@ lost() {
 lost die:6
 lost hang:6 "' (group 3 of 3, sum 6) is not complete after SECONDS" 'all ranks have begun it'
 lost error:6 "NCCL reports 'remote process exited or there was a network error'"
-# In steps that are replayed. Whether the rank that is stopped has said that it begins the sum depends on how far its host is ahead.
-lost stop:14 ' is not complete after SECONDS' ', stopped) has '
+# Which ranks have begun the sum. The one that is stopped may have said so, or not: that depends on how far its host is ahead.
+stopped() {
+	if grep -qF ', stopped) has begun it, but does not go on; ' err; then
+		says err 'ranks 0-1 of host '
+	else
+		says err ', stopped) has not begun it, the last it began was '
+		says err '; rank 0 of host '
+	fi
+}
+# In steps that are replayed.
+lost stop:14 ' is not complete after SECONDS'
+stopped
 if big; then
 	lost hang:12 "' (group 3 of 3, sum 12) is not complete after SECONDS" 'all ranks have begun it'
 	grep -q '^dlx-train: rank [01] (host .*): the sum of' err || fail "the GPU did not come to rest: $(cat err)"
-	lost stop:6 ' is not complete after SECONDS' ', stopped) has '
+	lost stop:6 ' is not complete after SECONDS'
+	stopped
 	lost error:13 "NCCL reports 'remote process exited or there was a network error'"
 fi
 lost join:0 'NCCL does not connect the GPUs of the ranks within SECONDS s'

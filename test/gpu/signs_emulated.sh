@@ -51,10 +51,6 @@ ranks=
 small() {
 	capped $ranks "$emulated" --device=cuda "$@"
 }
-# state RUN: hash of the state that it left.
-state() {
-	sed -n '/^  "tensors"/,/^  ]/p' "runs/$1/checkpoints/versions/"*-*.json | sha256sum
-}
 # nodes OP: how many of them are in the plan.
 nodes() {
 	awk -v op="$1" '$3 == op { n++ } END { print n + 0 }' out
@@ -72,7 +68,7 @@ signs() {
 		[ "$found" = "$expected" ] || { cat out; fail "$name, signs=$bits: nodes $found, expected $expected"; }
 		expect 0 small --quiet --set run.dir="runs/$name-$bits" "$@"
 	done
-	[ "$(state "$name-yes")" = "$(state "$name-no")" ] || fail "$name: other bits"
+	[ "$(newest_state "runs/$name-yes")" = "$(newest_state "runs/$name-no")" ] || fail "$name: other bits"
 }
 
 # A pack of 16 bytes, of 8 and of 2 (4 in float32) is what a thread reads at once of windows at these offsets.
@@ -92,7 +88,7 @@ signs tiny 2 1 --set precision.compute=fp16 tiny.yaml
 sed 's/size: \[10, 14\]/size: [40, 56]/' at-8.yaml >large.yaml
 signs large 2 1 --set precision.compute=bf16 large.yaml
 signs limit 3 1 --set precision.compute=bf16 --set train.memory.limit=1500KiB large.yaml
-[ "$(state limit-yes)" = "$(state large-yes)" ] || fail "made again, other bits"
+[ "$(newest_state "runs/limit-yes")" = "$(newest_state "runs/large-yes")" ] || fail "made again, other bits"
 
 # By the statistics of two ranks all norms are whole.
 several_ranks

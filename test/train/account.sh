@@ -21,8 +21,8 @@ accounted() {
 	}' || { head -n 1 "$1/metrics.jsonl"; fail "$1: not what was planned"; }
 }
 n=0
-limit=4MiB
-"$train" --check --set train.memory.limit=$limit "$config" >out 2>err || limit=$(least_limit)
+expect 78 "$train" --check --set train.memory.limit=1KiB "$config"
+limit=$(least_limit)
 for how in train.steps=4 train.steps=6 train.memory.limit=$limit 'optimizer.average=0.9' train.accumulate=2; do
 	n=$((n + 1))
 	set -- --set "$how"

@@ -4,7 +4,6 @@
 #include "toy_passes.h"
 
 #include "base/debug.h"
-#include "graph/verify.h"
 #include "graph/view.h"
 #include "pass/in_place.h"
 

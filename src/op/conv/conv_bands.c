@@ -23,10 +23,10 @@ static int64_t clamp(int64_t v, int64_t lo, int64_t hi)
 
 static void split_samples(struct conv_bands *b, const struct conv_geom *g, int want)
 {
-	b->of = g->n;
-	b->valid = ceil_div(g->n, want);
-	b->count = (int)ceil_div(g->n, b->valid);
-	b->geom.n = b->valid;
+	b->total = g->n;
+	b->each = ceil_div(g->n, want);
+	b->count = (int)ceil_div(g->n, b->each);
+	b->geom.n = b->each;
 	b->dx_row = b->dx_sample;
 	b->dy_row = b->dy_sample;
 }
@@ -36,15 +36,15 @@ static bool split_rows(struct conv_bands *b, const struct conv_geom *g, int want
 {
 	const int64_t reach = g->dilation[0] * (g->kernel[0] - 1);
 	const int64_t top = reach - g->pad_lo[0], bottom = reach - g->pad_hi[0];
-	const int64_t valid = ceil_div(g->in[0], want), high = valid + top + bottom;
+	const int64_t each = ceil_div(g->in[0], want), high = each + top + bottom;
 	if (want < 2 || g->stride[0] != 1 || top < 0 || bottom < 0 || high >= g->in[0] ||
 	    high + g->pad_lo[0] + g->pad_hi[0] <= reach)
 		return false;
 	b->rows = true;
-	b->of = g->in[0];
-	b->valid = valid;
+	b->total = g->in[0];
+	b->each = each;
 	b->top = top;
-	b->per_sample = (int)ceil_div(g->in[0], valid);
+	b->per_sample = (int)ceil_div(g->in[0], each);
 	b->count = (int)g->n * b->per_sample;
 	b->geom.n = 1;
 	b->geom.in[0] = high;
@@ -67,8 +67,8 @@ struct conv_band conv_band_at(const struct conv_bands *b, int i)
 {
 	const int64_t sample = b->rows ? i / b->per_sample : 0, band = i - sample * b->per_sample;
 	const int64_t high = b->rows ? b->geom.in[0] : b->geom.n;
-	const int64_t first = band * b->valid, last = clamp(first + b->valid, 0, b->of),
-	              start = clamp(first - b->top, 0, b->of - high);
+	const int64_t first = band * b->each, last = clamp(first + b->each, 0, b->total),
+	              start = clamp(first - b->top, 0, b->total - high);
 	return (struct conv_band){
 		.dy = sample * b->dy_sample + start * b->dy_row,
 		.skipped = (first - start) * b->dx_row,

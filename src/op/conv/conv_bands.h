@@ -16,9 +16,9 @@ struct conv_bands {
 	struct conv_geom geom;       /* of a band */
 	int count;
 	bool rows;                   /* of a sample; else samples */
-	int per_sample;              /* bands, if of rows */
-	int64_t of, valid, top;      /* samples, or rows of a sample; those that a band is for; those
-	                              * above them that it computes */
+	int per_sample;              /* bands of a sample; 1 where a band is samples */
+	int64_t total, each, top;    /* samples, or rows of a sample: all; those that a band is for;
+	                              * rows above these that it computes, too */
 	int64_t dx_row, dy_row;      /* pixels of a row; of a sample where a band is samples */
 	int64_t dx_sample, dy_sample;        /* pixels of a sample */
 	int64_t made;                /* pixels of dx that are made with a band */
@@ -30,8 +30,8 @@ void conv_bands_init(struct conv_bands *b, const struct conv_geom *g, int want);
 /* Where band i is, in pixels. */
 struct conv_band {
 	int64_t dy;                  /* the first of dy that it reads */
-	int64_t skipped;             /* the first of those that it makes that it is for */
-	int64_t dx, count;           /* where these are in dx, and how many they are */
+	int64_t skipped;             /* how many it makes before those that it is for */
+	int64_t dx, count;           /* where those are in dx, and how many they are */
 };
 struct conv_band conv_band_at(const struct conv_bands *b, int i);
 

@@ -284,8 +284,8 @@ static int fold(const struct kplan *k, const struct kargs *a, float *scale, floa
 	return cuda_launched(k, k_fold_norm(cuda_stream(k->dev), &n));
 }
 
-/* What is done with pixels of what a convolution has made. made: NULL if a kernel of ours makes
- * it, too, which is of all pixels. */
+/* Our kernel's part, of the pixels of a band, or of all. made: what cuDNN has made of these; NULL:
+ * the kernel makes it, too, of all pixels. */
 static int follow(const struct kplan *k, const struct kargs *a, void *made, const float *scale,
                   const float *shift, const struct conv_band *b)
 {
