@@ -3,7 +3,9 @@
  * Batch normalisation on channels-last tensors. Sums over rows go in two stages: chunks of rows sum
  * in float32 around a shift of their own (the mean of their first rows, which bounds the
  * cancellation), then chunks are joined in order in float64, as in Chan, Golub and LeVeque (1983).
- * How rows are cut depends on the shape alone, so the bits do too.
+ * How rows are cut depends on the shape alone, so the bits do too. Few rows are one chunk of one
+ * launch: of resnet-50's 53 statistics with one sample, 4.6 us each on an H100 in two launches, 42
+ * are expected to take 2.7.
  *
  * Where several ranks normalise as one, the sums of each stop between the join and what is made of
  * it, in a message of float64 that the ranks sum.
@@ -122,6 +124,40 @@ statistics_join(int64_t rows, int64_t c, chunking k, const float *part, statisti
 		message[0] = n;
 	message[1 + j] = n * mean;
 	message[1 + c + j] = weight * m2 + n * mean * mean;
+}
+
+/* Of few rows. */
+template <typename T, int N> __global__ void __launch_bounds__(FEW_MOST, 1)
+statistics_few(int64_t rows, int64_t c, k_rows x, statistics_out o)
+{
+	BEGIN_KERNEL();
+	__shared__ float room[2 * N][FEW_ROOM], shifts[N][FEW_ACROSS];
+	const int64_t j = first_channel<N>();
+	const int step = (int)blockDim.y, column = (int)threadIdx.x;
+	float shift[N] = { 0 }, s[2 * N] = { 0 };
+	if (j < c) {
+		several<T, N> got[AHEAD];
+		fetch<false, N>(x, j, threadIdx.y, step, rows, got);
+		take_shift<T, N>(x, j, 0, rows, shift);
+#pragma unroll
+		for (int u = 0; u < AHEAD; u++)
+			if ((int)threadIdx.y + u * step < rows)
+#pragma unroll
+				for (int i = 0; i < N; i++) {
+					const float d = got[u].at(i) - shift[i];
+					s[i] += d;
+					s[N + i] += d * d;
+				}
+	}
+	if (threadIdx.y == 0)
+#pragma unroll
+		for (int i = 0; i < N; i++)
+			shifts[i][column] = shift[i];
+	add_few(s, room);
+	for (int i = (int)threadIdx.y; i < N && j < c; i += step) {
+		const double s1 = room[i][column], away = s1 / (double)rows;
+		tell(o, j + i, shifts[i][column] + away, room[N + i][column] - s1 * away, (double)rows, 1);
+	}
 }
 
 static __device__ double unbiased(double n)
@@ -253,11 +289,24 @@ static void sum_chunks(cudaStream_t stream, const k_norm *n, const chunking &k, 
 	                                   block, 0, stream, n->rows, n->c, n->x, k, part));
 }
 
+template <typename T>
+static void take_few(cudaStream_t stream, const k_norm *n, const statistics_out &o)
+{
+	const int abreast = side_by_side(n->c, sizeof(T), { n->x });
+	const dim3 block = few_block(n->rows), grid = across_grid(n->c / abreast, block);
+	SIDE_BY_SIDE(abreast, T, N, LAUNCH((statistics_few<T, N>), grid, block, 0, stream, n->rows,
+	                                   n->c, n->x, o));
+}
+
 static int statistics(cudaStream_t stream, const k_norm *n, const float *share, double *message,
                       void *ws)
 {
 	chunking k;
 	float *part = (float *)ws + 4 * n->c;
+	if (!message && are_few(n->rows)) {
+		FLOAT_TYPES(n->type, T, take_few<T>(stream, n, out_of(n, ws)))
+		return cudaGetLastError();
+	}
 	FLOAT_TYPES(n->type, T, k = chunks_of(n->rows, n->c, sizeof(T));
 	            sum_chunks<T>(stream, n, k, part))
 	LAUNCH_JOIN(statistics_join, n->c, k.n, stream, n->rows, n->c, k, (const float *)part,

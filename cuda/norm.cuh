@@ -117,6 +117,44 @@ template <int ROWS, typename B> static __device__ __forceinline__ void each_of_g
 		body(r, std::false_type());
 }
 
+/* Tensors of few rows: a block has all rows of its channels, a thread AHEAD of them or less, which
+ * it loads at once and keeps. So one launch does what takes two or three elsewhere, where a first
+ * stage, its join and the map of a gradient are 2 to 3 us each however few the rows are. Two packs
+ * of 16 bytes side by side are a sector of memory. */
+#ifdef DLX_CUDA_EMULATED
+constexpr int FEW_DOWN = 32;
+#else
+constexpr int FEW_DOWN = 256;
+#endif
+constexpr int FEW_ACROSS = 2, FEW_MOST = FEW_ACROSS * FEW_DOWN;
+constexpr int FEW_ROOM = FEW_MOST / 32 * FEW_ACROSS;     /* a number of each column of each warp */
+
+static bool are_few(int64_t rows)
+{
+#ifdef DLX_CUDA_EMULATED
+	if (rows % 2)                    /* so that small tensors are tried both ways */
+		return false;
+#endif
+	return rows > 0 && rows <= AHEAD * FEW_DOWN;
+}
+
+static dim3 few_block(int64_t rows)
+{
+	unsigned y = 32 / FEW_ACROSS;
+	while (y * AHEAD < rows)
+		y *= 2;
+	return dim3(FEW_ACROSS, y);
+}
+
+/* room[k][threadIdx.x] = the sum of v[k] over the threads of this one's column. */
+template <int K>
+static __device__ __forceinline__ void add_few(float (&v)[K], float (&room)[K][FEW_ROOM])
+{
+	fold_columns(v, room, (int)(blockDim.x * blockDim.y / 32), plus(),
+		[&](int k, float sum) { room[k][threadIdx.x] = sum; });
+	__syncthreads();
+}
+
 /* A grid of blocks whose threads stay with their channels, `across` of them or of packs of them,
  * and go down the rows: 16 of them or more, as what a thread has of its channels is as much as some
  * rows. */

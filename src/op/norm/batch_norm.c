@@ -223,7 +223,9 @@ static int grad_cuda(const struct kplan *k, const struct kargs *a)
 static const char *const samples[] = {
 	"2x3x5x7 3:positive 3", "3x17x3x5 17 17; eps: 0.001", "2x1x4x3x5 1 1", "7x5 5 5:positive",
 	"2x48x21x23 48:positive 48", "2x36x3x5 36:positive 36", "1x728x2x3 728:positive 728",
+	"1x8x33x37 8:positive 8",
 	/* activated */
+	"1x12x33x37 12 12:positive; slope: 0.3",
 	"2x3x5x7 3:positive 3; slope: 0", "3x17x3x5 17 17; eps: 0.001, slope: 0.3",
 	"2x1x4x3x5 1 1; slope: 0", "7x5 5 5:positive; slope: 0.01",
 	"2x48x21x23 48:positive 48; slope: 0", "2x3x5x7 3:positive 3 2x3x5x7; slope: 0",
@@ -257,6 +259,12 @@ static const char *const grad_samples[] = {
 	"3x12x7x5 3x12x7x5 12 12 12:positive - 3x12x7x5 3x12x7x5 3x12x7x5; slope: 0.3",
 	"2x36x5x7 2x36x5x7 36 36 36:positive - - 2x36x5x7 2x36x5x7; slope: 0",
 	"1x728x3x5 1x728x3x5 728 728 728:positive - - 1x728x3x5 1x728x3x5; slope: 0",
+	/* of few rows, by one kernel, and of many */
+	"1x16x6x7 1x16x6x7 16 16 16:positive 16 1x16x6x7; slope: 0",
+	"2x24x5x7 2x24x5x7 24 24 24:positive - 2x24x5x7 2x24x5x7 2x24x5x7; slope: 0.3",
+	"1x12x33x37 1x12x33x37 12 12 12:positive",
+	"1x8x33x37 1x8x33x37 8 8 8:positive 8 1x8x33x37; slope: 0",
+	"1x8x33x37 1x8x33x37 8 8 8:positive - - 1x8x33x37 1x8x33x37; slope: 0",
 	/* with a group */
 	"2x3x5x7 2x3x5x7 3 3 3:positive - - - - s:one; group: 0",
 	"2x17x3x3x5 2x17x3x3x5 17 17 17:positive - - - - s:zero; group: 0",
@@ -283,6 +291,8 @@ static const char *const grad_signs_samples[] = {
 	"2x48x21x23 2x48x21x23 48 48 48:positive - - 2x6x21x23:u8 2x48x21x23; slope: 0",
 	"3x40x7x5 3x40x7x5 40 40 40:positive - 3x40x7x5 3x5x7x5:u8 3x40x7x5; slope: 0.3",
 	"1x728x3x5 1x728x3x5 728 728 728:positive - - 1x91x3x5:u8; slope: 0",
+	"2x40x5x7 2x40x5x7 40 40 40:positive - 2x40x5x7 2x5x5x7:u8 2x40x5x7; slope: 0.3",
+	"1x8x33x37 1x8x33x37 8 8 8:positive - 1x8x33x37 1x1x33x37:u8; slope: 0",
 	"2x48x21x23 2x48x21x23 48 48 48:positive - - 2x6x21x23:u8 2x48x21x23 s:one; slope: 0, group: 0",
 	NULL
 };
