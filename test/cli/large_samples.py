@@ -28,7 +28,7 @@ def values(name, n, first=0, rows=None):
     row = int(np.prod(shape[1:]))
     rows = shape[0] - first if rows is None else rows
     period = 251 if code == "u1" else 8191
-    v = np.resize(np.roll(np.arange(period), -(first * row % period)).astype(code), (rows, *shape[1:])).astype(code)
+    v = np.resize(np.roll(np.arange(period).astype(code), -(first * row % period)), (rows, *shape[1:])).astype(code, copy=False)
     if name == "seen.png":
         v[..., 3] = 255
         if first + rows == shape[0]:
