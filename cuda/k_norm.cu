@@ -37,6 +37,18 @@ template <typename T, int N> static __device__ __forceinline__ void take_shift(
 	}
 }
 
+/* s += x - shift, (x - shift)^2, N each. */
+template <typename T, int N> static __device__ __forceinline__ void add_deviations(
+		const several<T, N> &x, const float (&shift)[N], float (&s)[2 * N])
+{
+#pragma unroll
+	for (int i = 0; i < N; i++) {
+		const float d = x.at(i) - shift[i];
+		s[i] += d;
+		s[N + i] += d * d;
+	}
+}
+
 /* part[chunk]: shift, sum (x - shift), sum (x - shift)^2, c each. */
 template <typename T, int N> __global__ void __launch_bounds__(THREADS, 4)
 statistics_chunks(int64_t rows, int64_t c, k_rows x, chunking k, float *part)
@@ -54,12 +66,7 @@ statistics_chunks(int64_t rows, int64_t c, k_rows x, chunking k, float *part)
 			for (int u = 0; u < AHEAD; u++) {
 				if (!all.value && r + u * (int)blockDim.y >= rows)
 					break;
-#pragma unroll
-				for (int i = 0; i < N; i++) {
-					const float d = got[u].at(i) - shift[i];
-					s[i] += d;
-					s[N + i] += d * d;
-				}
+				add_deviations(got[u], shift, s);
 			}
 		});
 		if (threadIdx.y == 0)
@@ -126,7 +133,7 @@ statistics_join(int64_t rows, int64_t c, chunking k, const float *part, statisti
 	message[1 + c + j] = weight * m2 + n * mean * mean;
 }
 
-/* Of few rows. */
+/* The statistics of few rows: a block stores those of its channels. */
 template <typename T, int N> __global__ void __launch_bounds__(FEW_MOST, 1)
 statistics_few(int64_t rows, int64_t c, k_rows x, statistics_out o)
 {
@@ -142,12 +149,7 @@ statistics_few(int64_t rows, int64_t c, k_rows x, statistics_out o)
 #pragma unroll
 		for (int u = 0; u < AHEAD; u++)
 			if ((int)threadIdx.y + u * step < rows)
-#pragma unroll
-				for (int i = 0; i < N; i++) {
-					const float d = got[u].at(i) - shift[i];
-					s[i] += d;
-					s[N + i] += d * d;
-				}
+				add_deviations(got[u], shift, s);
 	}
 	if (threadIdx.y == 0)
 #pragma unroll
@@ -290,7 +292,7 @@ static void sum_chunks(cudaStream_t stream, const k_norm *n, const chunking &k, 
 }
 
 template <typename T>
-static void take_few(cudaStream_t stream, const k_norm *n, const statistics_out &o)
+static void few_statistics(cudaStream_t stream, const k_norm *n, const statistics_out &o)
 {
 	const int abreast = side_by_side(n->c, sizeof(T), { n->x });
 	const dim3 block = few_block(n->rows), grid = across_grid(n->c / abreast, block);
@@ -304,7 +306,7 @@ static int statistics(cudaStream_t stream, const k_norm *n, const float *share, 
 	chunking k;
 	float *part = (float *)ws + 4 * n->c;
 	if (!message && are_few(n->rows)) {
-		FLOAT_TYPES(n->type, T, take_few<T>(stream, n, out_of(n, ws)))
+		FLOAT_TYPES(n->type, T, few_statistics<T>(stream, n, out_of(n, ws)))
 		return cudaGetLastError();
 	}
 	FLOAT_TYPES(n->type, T, k = chunks_of(n->rows, n->c, sizeof(T));

@@ -184,6 +184,7 @@ static __device__ void corrections(const k_norm_grad &g, int64_t j, double s1, d
 	*k2 = g.variance ? 0.0f : (float)(s * r * dg / n);
 }
 
+/* dbeta and dgamma, where they are wanted. */
 static __device__ void store_vectors(const k_norm_grad &g, int64_t j, double s1, double s2)
 {
 	if (g.dbeta)
@@ -285,8 +286,8 @@ gradient_few(k_norm_grad g)
 			break;
 #pragma unroll
 		for (int i = 0; i < N; i++) {
-			d[i] = (at.x[u].at(i) - c.m[i]) * p2[i][column] + p1[i][column];
-			e[u][i] = e[u][i] * c.a[i] - d[i];
+			const float away = at.x[u].at(i) - c.m[i];
+			e[u][i] = e[u][i] * c.a[i] - (away * p2[i][column] + p1[i][column]);
 			if (g.addend.p)
 				e[u][i] += addend[u].at(i);
 		}
