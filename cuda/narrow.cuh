@@ -22,8 +22,9 @@
  * That is 540 TFLOP/s at 1.6 GHz; with borders, barriers and epilogues 430 were predicted for 224
  * channels of x, and 431 are measured. tiramisu's 26 forward nodes of two samples take 7.1 ms (382
  * TFLOP/s; cuDNN 13). To the input, where dy has 32 channels and the epilogue reads an addend, it
- * is 290 TFLOP/s: a tile has two stages only, behind which all wait for the epilogue, and cuDNN
- * with a pass behind it is as fast (conv_narrow_cuda.c). */
+ * was 290 TFLOP/s: a tile has two stages only, and behind them an epilogue of 7,300 cycles, in
+ * which four loads were waited for in turn; cuDNN with a pass behind it is as fast
+ * (conv_narrow_cuda.c). With the next rows' addend under way, 330 are predicted. */
 #ifndef DLX_CUDA_NARROW_CUH
 #define DLX_CUDA_NARROW_CUH
 
@@ -254,40 +255,62 @@ template <typename T> static __device__ __forceinline__ uint32_t finish_pair(
 	return made;
 }
 
-/* Where a lane's 16 bytes are of each row of the warp's part of y: a pixel, a channel. */
+/* Where a lane's 16 bytes are of each row of a part of y: a pixel, a channel; how many rows of the
+ * tensor are there from the part's first, none if the pixel is not. */
 struct granule {
 	int64_t pixel;
-	int channel;
-	bool there;
+	int channel, down;
 };
 
-/* 16 bytes of SOME rows of a tensor that may be absent, as pairs of lanes (as those of sums). */
-template <typename T, int SOME> static __device__ __forceinline__ void load_like(
-		const k_rows &from, const granule &at, int width, int down, uint32_t none,
-		uint32_t (&v)[SOME][4])
+constexpr uint32_t ZEROS = 0, POSITIVE = 0x3c003c00;     /* pairs, of either type */
+
+/* 16 bytes of each of SOME rows of an addend and a mask, each of which may be absent. */
+template <int SOME> struct beside {
+	uint32_t addend[SOME][4], mask[SOME][4];
+};
+
+template <typename T, int SOME> static __device__ __forceinline__ void load_rows(
+		const k_rows &from, const granule &at, int width, uint32_t none, uint32_t (&v)[SOME][4])
 {
 #pragma unroll
 	for (int k = 0; k < SOME; k++) {
 		uint4 a = { none, none, none, none };
-		if (from.p && at.there && k < down)
+		if (from.p && k < at.down)
 			a = *(const uint4 *)((const T *)from.p + (at.pixel + (int64_t)k * width) * from.stride +
 			                     at.channel);
 		memcpy(v[k], &a, sizeof a);
 	}
 }
 
-constexpr uint32_t ZEROS = 0, POSITIVE = 0x3c003c00;     /* pairs, of either type */
+template <typename T, bool LIKE, int SOME> static __device__ __forceinline__ void load_beside(
+		const k_narrow &g, const granule &at, beside<SOME> &v)
+{
+	const k_rows absent = { NULL, 0 };
+	load_rows<T>(LIKE ? g.addend : absent, at, g.out[2], ZEROS, v.addend);
+	load_rows<T>(LIKE ? g.mask : absent, at, g.out[2], POSITIVE, v.mask);
+}
 
 /* The warp's part of y. A lane has pairs of channels of pixels g and g + 8 (cuda/mma.cuh); four
  * lanes exchange them, so that each has 16 bytes of a pixel. LIKE: there is an addend or a mask,
- * which are loaded in the same way. */
+ * which come in the same way. Those of the next two rows are loaded before these are stored: y may
+ * be the addend, so the compiler cannot move a load over a store, and each would be waited for. */
 template <typename T, int N16, int R, bool LIKE> static __device__ __forceinline__ void finish(
 		const k_narrow &g, const place &p, int row, int col, const float (&sum)[R][2 * N16][4])
 {
-	constexpr int N8 = 2 * N16, SOME = R < 4 ? R : 4;
+	constexpr int N8 = 2 * N16, SOME = 2, PARTS = R / SOME * N16;
 	const int lane = (int)threadIdx.x % LANES, t = lane % 4;
 	const int64_t pixel = (((int64_t)p.n * g.out[0] + p.slice) * g.out[1] + row) * g.out[2] + col;
 	const after f = { g.act == K_ACT_RELU ? 0.0f : -INFINITY, g.slope, g.slope != 0 };
+	const auto granule_of = [&](int part) {
+		const int i = part / N16 * SOME, m = part % N16 * 4 + t;
+		const int along = lane / 4 + m / N8 * 8, channel = p.c + m % N8 * 8;
+		const bool there = col + along < g.out[2] && channel < g.co;
+		return granule{ pixel + (int64_t)i * g.out[2] + along, channel,
+			there ? g.out[1] - row - i : 0 };
+	};
+	granule at = granule_of(0), next = at;
+	beside<SOME> has, coming;
+	load_beside<T, LIKE>(g, at, has);
 	float scale[N8][2], shift[N8][2];
 #pragma unroll
 	for (int j = 0; j < 2 * N8; j++) {
@@ -296,33 +319,28 @@ template <typename T, int N16, int R, bool LIKE> static __device__ __forceinline
 		shift[j / 2][j % 2] = g.shift && c < g.co ? g.shift[c] : 0.0f;
 	}
 #pragma unroll
-	for (int b = 0; b < R / SOME * N16; b++) {
-		const int i = b / N16 * SOME, u = b % N16 * 4, m = u + t;
-		const int along = lane / 4 + m / N8 * 8, channel = p.c + m % N8 * 8;
-		const granule at = { pixel + (int64_t)i * g.out[2] + along, channel,
-			col + along < g.out[2] && channel < g.co };
-		uint32_t addend[SOME][4], mask[SOME][4];
-		load_like<T>(LIKE ? g.addend : k_rows{ NULL, 0 }, at, g.out[2], g.out[1] - row - i, ZEROS,
-		             addend);
-		load_like<T>(LIKE ? g.mask : k_rows{ NULL, 0 }, at, g.out[2], g.out[1] - row - i, POSITIVE,
-		             mask);
+	for (int b = 0; b < PARTS; b++, at = next, has = coming) {
+		if (b + 1 < PARTS) {
+			next = granule_of(b + 1);
+			load_beside<T, LIKE>(g, next, coming);
+		}
 #pragma unroll
 		for (int k = 0; k < SOME; k++) {
 			uint32_t made[4];
-			if (LIKE) {
-				transpose(addend[k]);
-				transpose(mask[k]);
-			}
+			if (LIKE && g.addend.p)
+				transpose(has.addend[k]);
+			if (LIKE && g.mask.p)
+				transpose(has.mask[k]);
 #pragma unroll
 			for (int e = 0; e < 4; e++) {
-				const int h = (u + e) / N8, j = (u + e) % N8;
-				made[e] = finish_pair<T>(f, &sum[i + k][j][2 * h], scale[j], shift[j],
-				                         addend[k][e], mask[k][e]);
+				const int u = b % N16 * 4 + e, h = u / N8, j = u % N8;
+				made[e] = finish_pair<T>(f, &sum[b / N16 * SOME + k][j][2 * h], scale[j], shift[j],
+				                         has.addend[k][e], has.mask[k][e]);
 			}
 			transpose(made);
-			if (at.there && row + i + k < g.out[1]) {
+			if (k < at.down) {
 				const int64_t to = (at.pixel + (int64_t)k * g.out[2]) * g.y.stride;
-				store_word((T *)g.y.p + to + channel, made);
+				store_word((T *)g.y.p + to + at.channel, made);
 			}
 		}
 	}
