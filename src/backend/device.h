@@ -60,6 +60,14 @@ struct device_driver {
 	int (*copy_beside)(const struct device *d, void *host, const void *from, size_t bytes);
 	int (*copy_fence)(const struct device *d);
 	int (*copy_wait)(const struct device *d);
+	/* A second stream of kernels. What is enqueued from second_begin to second_end runs on it,
+	 * behind all kernels that were enqueued before. second_end makes point `at` its end so far (of
+	 * a few hundred, from 0; an older one moves), also where what is between has failed; kernels
+	 * enqueued from second_await on wait for the point. Whoever captures or ends a step has waited
+	 * for the last one. */
+	int (*second_begin)(const struct device *d);
+	int (*second_end)(const struct device *d, int at);
+	int (*second_await)(const struct device *d, int at);
 	/* waits for all; errors of kernels appear here at the latest */
 	int (*finish)(const struct device *d);
 	/* Graph capture: kernels captured once and launched as one graph. */

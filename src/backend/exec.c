@@ -25,6 +25,8 @@ struct step {
 	struct kplan *k;
 	struct kargs args;
 	unsigned phase_bit;
+	int aside;                   /* its number on the second stream, from 1; 0: it is in line */
+	int awaits;                  /* those of the second stream, up to this one */
 };
 
 struct exec {
@@ -35,7 +37,7 @@ struct exec {
 	struct kplan *plan;           /* by node id */
 	int64_t *ws_offset;           /* by node id */
 	struct step *step;            /* nodes that run */
-	int nstep;
+	int nstep, naside;            /* all; those on the second stream */
 	int intake;                   /* the first of them, which are in no captured graph: those that
 	                               * read inputs to whose place the next batch then travels */
 	void **pointer;               /* by tensor id, after bind */
@@ -172,6 +174,20 @@ static bool writes(const struct graph *g, const struct node *n, bool states)
 /* The bit of a node that is run only when params were changed by others. */
 #define SETUP (1u << PHASE_COUNT)
 
+/* What is on the second stream, and which steps wait for it. */
+static void number_aside(struct exec *e)
+{
+	const struct step *aside = e->step;  /* the next that a step has to wait for */
+	e->naside = 0;
+	for (int i = 0, awaited = 0; i < e->nstep; i++) {
+		struct step *s = &e->step[i];
+		for (; aside < s && (!aside->aside || aside->k->n->join <= s->k->n->id); aside++)
+			awaited = aside->aside ? aside->aside : awaited;
+		s->awaits = awaited;
+		s->aside = s->k->n->join == NONE ? 0 : ++e->naside;
+	}
+}
+
 int exec_bind(struct exec *e, struct store *store, void *arena, const struct rank_sums *sums)
 {
 	TRY(store_add(store, e->g));
@@ -200,6 +216,7 @@ int exec_bind(struct exec *e, struct store *store, void *arena, const struct ran
 		e->setup |= (n->op->flags & OP_SETUP) != 0;
 		e->updates |= (n->op->flags & OP_UPDATE) && writes(e->g, n, false);
 	}
+	number_aside(e);
 	return device_prepare(e->dev);
 }
 
@@ -357,19 +374,59 @@ static int run_each(struct exec *e, unsigned phases)
 	return 0;
 }
 
-/* From step `first` on, up to `end`. */
-static int launch(struct exec *e, unsigned phases, int first, int end)
+/* What the second stream was given in this walk, of which not all phases need be part: by number,
+ * and the last number, to which others wait for it. */
+struct second {
+	bool *given;
+	int last, awaited;
+};
+
+static int await_second(struct exec *e, struct second *of, int number)
 {
-	for (const struct step *s = e->step + first; s < e->step + end; s++) {
-		int rc;
+	int i = number < of->last ? number : of->last;
+	while (i > of->awaited && !of->given[i])
+		i--;
+	if (i <= of->awaited)
+		return 0;
+	of->awaited = i;
+	return e->dev->driver->second_await(e->dev, i);
+}
+
+static int run_aside(struct exec *e, const struct step *s, struct second *of)
+{
+	of->last = s->aside;
+	of->given[s->aside] = true;
+	TRY(e->dev->driver->second_begin(e->dev));
+	int rc = s->run(s->k, &s->args);
+	int ended = e->dev->driver->second_end(e->dev, s->aside);
+	return rc < 0 ? rc : ended;
+}
+
+static int launch_steps(struct exec *e, unsigned phases, const struct step *first,
+                        const struct step *end, struct second *second)
+{
+	for (const struct step *s = first; s < end; s++) {
 		if (s == e->first_update)
 			TRY(meet_update(e, phases));
 		if (e->watched)
 			e->dev->driver->watch_node(e->dev, s->k->n->id);
-		if ((s->phase_bit & phases) && (rc = s->run(s->k, &s->args)) < 0)
+		if (!(s->phase_bit & phases))
+			continue;
+		TRY(await_second(e, second, s->awaits));
+		int rc = s->aside && !e->watched ? run_aside(e, s, second) : s->run(s->k, &s->args);
+		if (rc < 0)
 			return explain(rc, s->k->n);
 	}
-	return 0;
+	return await_second(e, second, second->last);
+}
+
+/* From step `first` on, up to `end`. A profiler is shown kernels one after the other. */
+static int launch(struct exec *e, unsigned phases, int first, int end)
+{
+	struct second second = { .given = mem_calloc((size_t)e->naside + 1, sizeof(bool)) };
+	int rc = launch_steps(e, phases, e->step + first, e->step + end, &second);
+	mem_free(second.given);
+	return rc;
 }
 
 /* What comes behind is not waited for by the next batch. */

@@ -75,6 +75,10 @@ static const struct word words[] = {
 	  .values = { "yes", "no" },
 	  .doc = "on a GPU, whether the next batch travels to where the first nodes of a step have "
 	  "read this one, or to a place of its own, from where it is copied; default: yes" },
+	{ .name = "second_stream", .type = NO_YES, .at = offsetof(struct debug, no_second_stream),
+	  .values = { "yes", "no" },
+	  .doc = "on a GPU, whether gradients to weights and updates of a small step run beside its "
+	  "other kernels; default: yes" },
 	{ WORD(engines, CHOICE), .values = { "precompiled", "first", "measured" },
 	  .doc = "on a GPU, which engines a convolution may take: none that cuDNN compiles; the first "
 	  "proposed; or by --wisdom the fastest. Default: measured, and precompiled with --gpu, where "

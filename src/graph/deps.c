@@ -26,6 +26,13 @@ bool overwrites(const struct graph *g, const struct node *n, int i)
 	       !(n->op->flags & OP_VIEW);
 }
 
+static void use(const struct graph *g, const struct node *n, tid t, nid *last)
+{
+	const tid root = t == NONE ? NONE : graph_root(g, t);
+	if (root != NONE && last[root] < node_last(n))
+		last[root] = node_last(n);
+}
+
 nid *graph_last_use(const struct graph *g)
 {
 	nid *last = mem_alloc(((size_t)g->ntensor + 1) * sizeof *last);
@@ -34,11 +41,9 @@ nid *graph_last_use(const struct graph *g)
 	for (nid i = 0; i < g->nnode; i++) {
 		const struct node *n = g->node[i];
 		for (int k = 0; k < n->nout; k++)
-			if (n->out[k] != NONE)
-				last[graph_root(g, n->out[k])] = i;
+			use(g, n, n->out[k], last);
 		for (int k = 0; k < n->nin; k++)
-			if (n->in[k] != NONE)
-				last[graph_root(g, n->in[k])] = i;
+			use(g, n, n->in[k], last);
 	}
 	for (tid t = 0; t < g->ntensor; t++)
 		if (g->tensor[t]->output)

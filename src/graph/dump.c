@@ -4,7 +4,9 @@
  * tests: stable, and without anything that depends on the machine.
  *
  *   12 backward conv_grad_weight{stride: [2, 2]} (%3 x 4x8x9x9 f32 native, %20 ...)
- *      -> %21 8x8x3x3 f32 ABcd16b16a @64  stem/conv [c.yaml:12:5]               (on one line) */
+ *      -> %21 8x8x3x3 f32 ABcd16b16a @64  stem/conv [c.yaml:12:5]               (on one line)
+ *
+ * A node of the second stream says "aside until" and which node waits for it. */
 #include <inttypes.h>
 
 #include "base/buf.h"
@@ -57,6 +59,8 @@ static void dump_node(const struct graph *g, const struct node *n, struct buf *o
 	dump_list(g, n->nin, n->in, out);
 	buf_puts(out, ") -> ");
 	dump_list(g, n->nout, n->out, out);
+	if (n->join != NONE)
+		buf_printf(out, "  aside until %d", n->join);
 	if (*n->name)
 		buf_printf(out, "  %s", n->name);
 	if (n->loc.file)

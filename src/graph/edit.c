@@ -33,8 +33,10 @@ void graph_reorder(struct graph *g, struct node **order, int n)
 		old[i]->id = NONE;
 	memmove(g->node, order, (size_t)n * sizeof *order);
 	g->nnode = n;
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n; i++) {
 		g->node[i]->id = i;
+		g->node[i]->join = NONE;
+	}
 	for (int kept = 0; kept < 2; kept++)     /* a kept node may have taken a dropped one's output */
 		for (int i = 0; i < nold; i++)
 			for (int k = 0; (old[i]->id != NONE) == kept && k < old[i]->nout; k++)

@@ -349,6 +349,7 @@ static struct node *node_new(struct graph *g, const struct op *op, int nin, cons
 	n->name = current_name(g);
 	n->phase = g->cur_phase;
 	n->loc = g->cur_loc;
+	n->join = NONE;
 	return n;
 }
 
@@ -390,6 +391,7 @@ struct node *graph_copy(struct graph *g, const struct node *like, const tid *in)
 {
 	struct node *n = arena_copy(g->arena, like, sizeof *like);
 	n->id = g->nnode;
+	n->join = NONE;
 	n->phase = g->cur_phase;
 	n->in = arena_copy(g->arena, in, (size_t)like->nin * sizeof *in);
 	n->out = arena_copy(g->arena, like->out, (size_t)like->nout * sizeof *in);

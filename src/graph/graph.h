@@ -108,7 +108,16 @@ struct node {
 	const char *name;            /* of the layer it stems from: "dense1/conv2" */
 	enum phase phase;
 	struct loc loc;              /* the YAML line that caused it; passes inherit it */
+	nid join;                    /* a node that runs on the device's second stream: the node that
+	                              * waits for it, nnode: the end of the step. NONE: it is in line.
+	                              * A new order of the nodes sets it back */
 };
+
+/* The last node during which n's operands and workspace are in use. */
+static inline nid node_last(const struct node *n)
+{
+	return n->join == NONE ? n->id : n->join - 1;
+}
 
 struct graph {
 	struct arena *arena;

@@ -2,8 +2,8 @@
  *
  * Replays the step: at each node the outputs and the workspace come alive among what is alive
  * already, kept sorted by offset so that only neighbours need a look; then what was used for the
- * last time dies. An output that takes over the buffer of a dying input is the one overlap allowed.
- */
+ * last time dies, which for a node on the second stream is when another waits for it. An output
+ * that takes over the buffer of a dying input is the one overlap allowed. */
 #include "graph/memcheck.h"
 
 #include <string.h>
@@ -28,6 +28,8 @@ struct replay {
 	bool *made;                  /* by root: alive, or was; views come before what they are in */
 	struct span *live;           /* by rising offset */
 	int nlive;
+	const struct node **aside;   /* on the second stream */
+	int naside;
 };
 
 static int bad(const struct graph *g, nid i, tid a, tid b, const char *rule)
@@ -66,7 +68,7 @@ static void take_out(struct replay *r, int at)
 /* The root of t, if n is the last to use it. */
 static void remove_used(struct replay *r, const struct node *n, tid t)
 {
-	if (t == NONE || r->last[t = graph_root(r->g, t)] > n->id)
+	if (t == NONE || r->last[t = graph_root(r->g, t)] > node_last(n))
 		return;
 	int at = find_live(r, r->g->tensor[t]->offset);
 	if (at < r->nlive && r->live[at].t == t)
@@ -86,12 +88,26 @@ static void remove_dead(struct replay *r, const struct node *n)
 		take_out(r, at);
 }
 
+static bool is_used_aside(const struct replay *r, tid root)
+{
+	for (int i = 0; i < r->naside; i++) {
+		const struct node *n = r->aside[i];
+		for (int k = 0; k < n->nin + n->nout; k++) {
+			const tid t = k < n->nin ? n->in[k] : n->out[k - n->nin];
+			if (t != NONE && graph_root(r->g, t) == root)
+				return true;
+		}
+	}
+	return false;
+}
+
 /* Whether out, made by n, may be exactly where `on`, alive until n, is. */
 static bool takes_over(const struct replay *r, const struct node *n, tid out, tid on)
 {
 	const struct graph *g = r->g;
 	bool input = false;
-	if (out == NONE || on == NONE || out != n->out[0] || r->last[on] != n->id)
+	if (out == NONE || on == NONE || out != n->out[0] || r->last[on] != n->id ||
+	    is_used_aside(r, on))
 		return false;
 	if (g->tensor[out]->offset != g->tensor[on]->offset ||
 	    g->tensor[out]->bytes != g->tensor[on]->bytes)
@@ -132,6 +148,16 @@ static int check_range(struct replay *r, const struct node *n, struct span s)
 	return add(r, n, s);
 }
 
+/* Those that are on the second stream until node i. */
+static void remove_joined(struct replay *r, nid i)
+{
+	for (int k = 0; k < r->naside; k++)
+		if (node_last(r->aside[k]) == i) {
+			remove_dead(r, r->aside[k]);
+			r->aside[k--] = r->aside[--r->naside];
+		}
+}
+
 static int check_node(struct replay *r, const struct node *n)
 {
 	const struct graph *g = r->g;
@@ -150,7 +176,11 @@ static int check_node(struct replay *r, const struct node *n)
 		TRY(check_range(r, n,
 		                (struct span){ at, at + (int64_t)r->ws->bytes[n->id], NONE }));
 	}
-	remove_dead(r, n);
+	if (node_last(n) > n->id)
+		r->aside[r->naside++] = n;
+	else
+		remove_dead(r, n);
+	remove_joined(r, n->id);
 	return 0;
 }
 
@@ -179,11 +209,13 @@ int memcheck(const struct graph *g, const struct memplan_workspace *ws)
 	int rc = check_tensors(g);
 	r.last = graph_last_use(g);
 	r.made = mem_calloc((size_t)g->ntensor + 1, sizeof *r.made);
-	r.live = mem_alloc(((size_t)g->ntensor + 2) * sizeof *r.live);
+	r.live = mem_alloc(((size_t)g->ntensor + (size_t)g->nnode + 2) * sizeof *r.live);
+	r.aside = mem_alloc(((size_t)g->nnode + 1) * sizeof(const struct node *));
 	for (int i = 0; rc == 0 && i < g->nnode; i++)
 		rc = check_node(&r, g->node[i]);
 	mem_free(r.last);
 	mem_free(r.made);
 	mem_free(r.live);
+	mem_free(r.aside);
 	return rc;
 }

@@ -3,8 +3,9 @@
  * Which buffer each tensor gets. Params, states, constants and inputs are stored elsewhere (offset
  * -1), and so is what aliases them. All else lives in the step arena from the node that makes it to
  * the last one that reads it or a view of it. Where an op allows it, its output takes over the
- * buffer of an input that dies there. A node's workspace is a buffer that lives for that node.
- * memplace.c then packs them.
+ * buffer of an input that dies there. A node's workspace is a buffer that lives for that node. What
+ * a node on the second stream uses is alive until that stream is waited for. memplace.c then packs
+ * them.
  *
  * With gradient accumulation forward and backward run several times before the update. A tensor
  * made there and read in the update is written anew each time, so the linear order of one pass is
@@ -25,6 +26,8 @@ struct life {
 	int *first;                  /* by buffer: first node that writes to it: a view may be made
 	                                before the tensor it is a view of */
 	int *last;                   /* by buffer: last node that touches it */
+	int *joined;                 /* by buffer: the node that waits for those of the second stream
+	                              * that use it; NONE: there are none */
 	bool *kept;                  /* by buffer: read by the host after the step */
 };
 
@@ -51,6 +54,20 @@ static bool in_arena(const struct graph *g, tid t)
 	return x->role == ROLE_ACTIVATION && x->producer != NONE;
 }
 
+/* By n, which reads or writes t. */
+static void life_extend(struct life *l, const struct node *n, tid t)
+{
+	const tid b = t == NONE ? NONE : l->buffer[t];
+	if (b == NONE)
+		return;
+	if (l->last[b] < node_last(n))
+		l->last[b] = node_last(n);
+	if (l->joined[b] < n->join)
+		l->joined[b] = n->join;
+	if (n->id < l->first[b])
+		l->first[b] = n->id;
+}
+
 static void life_init(struct life *l, struct graph *g)
 {
 	size_t n = (size_t)g->ntensor + 1;
@@ -58,26 +75,21 @@ static void life_init(struct life *l, struct graph *g)
 	l->buffer = mem_alloc(n * sizeof *l->buffer);
 	l->first = mem_alloc(n * sizeof *l->first);
 	l->last = mem_alloc(n * sizeof *l->last);
+	l->joined = mem_alloc(n * sizeof *l->joined);
 	l->kept = mem_calloc(n, sizeof *l->kept);
 	for (int t = 0; t < g->ntensor; t++) {
 		struct tensor *x = g->tensor[t];
 		l->buffer[t] = graph_root(g, t);
 		l->first[t] = l->last[t] = x->producer;
+		l->joined[t] = NONE;
 		x->bytes = x->layout.set ? tensor_buffer_bytes(g, t) : 0;
 	}
 	for (int i = 0; i < g->nnode; i++) {
 		const struct node *n = g->node[i];
 		for (int k = 0; k < n->nin; k++)
-			if (n->in[k] != NONE)
-				l->last[l->buffer[n->in[k]]] = i;
-		for (int k = 0; k < n->nout; k++) {
-			tid b = n->out[k] == NONE ? NONE : l->buffer[n->out[k]];
-			if (b == NONE)
-				continue;
-			l->last[b] = i;
-			if (i < l->first[b])
-				l->first[b] = i;
-		}
+			life_extend(l, n, n->in[k]);
+		for (int k = 0; k < n->nout; k++)
+			life_extend(l, n, n->out[k]);
 	}
 	for (int t = 0; t < g->ntensor; t++) {
 		if (!g->tensor[t]->output)
@@ -92,6 +104,7 @@ static void life_release(struct life *l)
 	mem_free(l->buffer);
 	mem_free(l->first);
 	mem_free(l->last);
+	mem_free(l->joined);
 	mem_free(l->kept);
 }
 
@@ -112,7 +125,7 @@ static bool may_reuse(const struct life *l, const struct node *n, int i)
 		return false;
 	in = g->tensor[n->in[i]];
 	buffer = l->buffer[in->id];
-	if (l->last[buffer] != n->id || l->kept[buffer])
+	if (l->last[buffer] != n->id || l->joined[buffer] > n->id || l->kept[buffer])
 		return false;
 	if (in->bytes != out->bytes || g->tensor[buffer]->bytes != out->bytes ||
 	    in->dtype != out->dtype)
@@ -147,6 +160,7 @@ static void plan_inplace(struct life *l)
 				continue;
 			b = l->buffer[n->in[k]];
 			l->last[b] = l->last[out];
+			l->joined[b] = l->joined[out];
 			l->kept[b] |= l->kept[out];
 			l->buffer[out] = b;
 			break;
@@ -181,7 +195,8 @@ static int collect(const struct life *l, const struct memplan_workspace *ws, str
 	for (int i = 0; ws && ws->bytes && i < g->nnode; i++) {
 		if (!ws->bytes[i])
 			continue;
-		item[n] = (struct memitem){ i, i, memplan_aligned(g, (int64_t)ws->bytes[i]), -1 };
+		item[n] = (struct memitem){ i, node_last(g->node[i]),
+			memplan_aligned(g, (int64_t)ws->bytes[i]), -1 };
 		owner[n++] = g->ntensor + i;
 	}
 	return n;
@@ -217,24 +232,26 @@ static void assign(const struct life *l, const struct memplan_workspace *ws,
 			g->tensor[t]->offset = g->tensor[l->buffer[t]]->offset + view_offset(g, t);
 }
 
+static void live_during(const struct graph *g, int64_t *live, int first, int last, int64_t bytes)
+{
+	live[first] += memplan_aligned(g, bytes);
+	if (last + 1 < g->nnode)
+		live[last + 1] -= memplan_aligned(g, bytes);
+}
+
 void memplan_profile(struct graph *g, const size_t *ws, int64_t *live)
 {
 	struct life l;
-	int64_t sum = 0;
 	life_init(&l, g);
 	plan_inplace(&l);
 	memset(live, 0, (size_t)g->nnode * sizeof *live);
-	for (int t = 0; t < g->ntensor; t++) {
-		if (l.buffer[t] != t || !in_arena(g, t))
-			continue;
-		live[l.first[t]] += memplan_aligned(g, g->tensor[t]->bytes);
-		if (l.last[t] + 1 < g->nnode)
-			live[l.last[t] + 1] -= memplan_aligned(g, g->tensor[t]->bytes);
-	}
-	for (int i = 0; i < g->nnode; i++) {
-		sum += live[i];
-		live[i] = sum + (ws ? memplan_aligned(g, (int64_t)ws[i]) : 0);
-	}
+	for (int t = 0; t < g->ntensor; t++)
+		if (l.buffer[t] == t && in_arena(g, t))
+			live_during(g, live, l.first[t], l.last[t], g->tensor[t]->bytes);
+	for (int i = 0; ws && i < g->nnode; i++)
+		live_during(g, live, i, node_last(g->node[i]), (int64_t)ws[i]);
+	for (int i = 1; i < g->nnode; i++)
+		live[i] += live[i - 1];
 	life_release(&l);
 }
 

@@ -141,8 +141,10 @@ enum {
 	OP_SLICE = 512,     /* its out[0] is a slice of in[0] */
 	OP_MEET = 1024,     /* may wait for other ranks (node_meets in graph/attr.h): such nodes keep
 	                     * their order, and recomputation does not repeat them */
-	OP_SETUP = 2048     /* no part of a step: runs after anything but
+	OP_SETUP = 2048,    /* no part of a step: runs after anything but
 	                     * the plan's own update changed params */
+	OP_ASIDE = 4096     /* a GPU may run it on its second stream (pass/second_stream.h): its kernel
+	                     * shares no memory with others but operands and workspace */
 };
 
 struct op {

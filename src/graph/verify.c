@@ -374,6 +374,46 @@ static int check_layouts(const struct graph *g)
 	return 0;
 }
 
+static bool uses_root(const struct graph *g, const struct node *n, tid root, bool writes)
+{
+	for (int k = writes ? n->nin : 0; k < n->nin + n->nout; k++) {
+		const tid t = k < n->nin ? n->in[k] : n->out[k - n->nin];
+		if (t != NONE && graph_root(g, t) == root)
+			return true;
+	}
+	return false;
+}
+
+/* Whether a may run beside b, which comes behind it: neither writes what the other one uses. */
+static bool are_apart(const struct graph *g, const struct node *a, const struct node *b)
+{
+	for (int k = 0; k < a->nin + a->nout; k++) {
+		const tid t = k < a->nin ? a->in[k] : a->out[k - a->nin];
+		if (t != NONE && uses_root(g, b, graph_root(g, t), k < a->nin))
+			return false;
+	}
+	return true;
+}
+
+/* Nodes on the second stream keep their order, and those in line theirs. */
+static int check_joins(const struct graph *g)
+{
+	nid joined = 0;
+	for (nid i = 0; i < g->nnode; i++) {
+		const struct node *n = g->node[i];
+		if (n->join == NONE)
+			continue;
+		if (n->join <= i || n->join > g->nnode || n->join < joined)
+			BAD_NODE(n, "nothing behind it waits for it");
+		joined = n->join;
+		for (nid j = i + 1; j < n->join; j++)
+			if (g->node[j]->join == NONE && !are_apart(g, n, g->node[j]))
+				return err_context(bad_node(n, __FILE__, __LINE__, "not waited for"), "by node %d",
+				                   j);
+	}
+	return 0;
+}
+
 int graph_verify(const struct graph *g, enum stage stage)
 {
 	for (int i = 0; i < g->ntensor; i++)
@@ -384,6 +424,7 @@ int graph_verify(const struct graph *g, enum stage stage)
 	if (stage >= STAGE_LAID_OUT) {
 		TRY(check_layouts(g));
 		TRY(view_check(g));
+		TRY(check_joins(g));
 	}
 	if (stage >= STAGE_PLANNED)
 		TRY(memcheck(g, NULL));

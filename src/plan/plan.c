@@ -28,6 +28,7 @@
 #include "pass/prologue.h"
 #include "pass/rounded_input.h"
 #include "pass/running_statistics.h"
+#include "pass/second_stream.h"
 #include "pass/signs.h"
 #include "pass/sync_batch_norm.h"
 #include "plan/guard.h"
@@ -422,6 +423,13 @@ static int pass_copies(struct graph *g, struct pass_env *env)
 	return c->p->mode == PLAN_TRAIN ? copies_make(g, env->dev, c->r->limit == INT64_MIN) : 0;
 }
 
+/* What runs aside lives longer, so nothing does under a memory limit. */
+static int pass_aside(struct graph *g, struct pass_env *env)
+{
+	const struct compilation *c = env->user;
+	return c->p->mode == PLAN_TRAIN && c->r->limit == INT64_MIN ? pass_second_stream(g, env) : 0;
+}
+
 /* Kernels are planned first, since their workspace counts. */
 static int pass_recompute(struct graph *g, struct pass_env *env)
 {
@@ -467,6 +475,8 @@ static const struct pass passes[] = {
 	{ "masks", "masks of ReLU from its input, where that is kept", pass_masks, STAGE_LAID_OUT },
 	{ "in_place", "sums where one of their operands is", pass_in_place, STAGE_LAID_OUT },
 	{ "intake", "batches that the first nodes alone read", pass_intake, STAGE_LAID_OUT },
+	{ "second_stream", "gradients to weights and updates beside the others in a small step",
+	  pass_aside, STAGE_LAID_OUT },
 	{ "recompute", "activations recomputed to respect a memory limit", pass_recompute,
 	  STAGE_LAID_OUT },
 };

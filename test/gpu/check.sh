@@ -107,7 +107,7 @@ export DLX_CHECK_SMOKE='libraries kernel bias step graph profile described' DLX_
 export DLX_CHECK_EXTENT=6 DLX_CHECK_ROWS=1x36x20x30 DLX_CHECK_MEASURED=tiny:1
 export DLX_CHECK_ENGINES='bf16:plain:12 bf16:dgrad:12 fp16:mask:16 bf16:rows8:36:whole fp16:rows0:36'
 export DLX_CHECK_TYPES='f32 bf16' DLX_CHECK_TRAIN=4 DLX_CHECK_CURVES=tiny:fp16 DLX_CHECK_CURVE=4 DLX_CHECK_MEMORY=tiny:2
-export DLX_CHECK_BENCH='tiny:2 tiny:1:chains tiny:1:overlapped' DLX_CHECK_GAPS=tiny:1 DLX_CHECK_PEER=tiny DLX_CHECK_SANITIZE=relu
+export DLX_CHECK_BENCH='tiny:2 tiny:1:chains tiny:1:overlapped tiny:1:in-line' DLX_CHECK_GAPS=tiny:1 DLX_CHECK_PEER=tiny DLX_CHECK_SANITIZE=relu
 grep -q 'avx512_bf16' /proc/cpuinfo || export DLX_CHECK_TYPES=f32
 
 # passed PART N: so many of its items passed; others were skipped.
@@ -134,7 +134,7 @@ says out 'ops: 0 items to do'
 expect 0 packed/check -f -o results ops/relu
 says out 'ops: 1 items to do'
 PATH=$work/tools:$PATH expect 1 packed/check -o results bench measured curves gaps sanitize peer
-passed bench 3
+passed bench 4
 passed measured 1
 [ -s results/engines.wisdom ] || fail "engines were not measured into the file of all parts"
 grep -q 'kernels a step, busy .* of no node 0.0 %' results/bench/tiny:2.log || fail "no kernels in the bench"

@@ -16,6 +16,7 @@
 #include "graph/memplan.h"
 #include "graph/verify.h"
 #include "pass/pass.h"
+#include "pass/second_stream.h"
 
 static uint64_t rng_at;
 static int dice(int n)
@@ -137,15 +138,22 @@ struct buffer {
 	tid t;
 };
 
+/* The last node that runs before or beside the end of node i. */
+static int end_of(const struct graph *g, int i)
+{
+	return g->node[i]->join == NONE ? i : g->node[i]->join - 1;
+}
+
 static void lives(const struct graph *g, tid t, struct buffer *b)
 {
+	const int producer = graph_t(g, t)->producer;
 	*b = (struct buffer){ graph_t(g, t)->offset, graph_t(g, t)->offset + graph_t(g, t)->bytes,
-		              graph_t(g, t)->producer, graph_t(g, t)->producer, t };
+		              producer, end_of(g, producer), t };
 	for (int i = 0; i < g->nnode; i++)
 		for (int k = 0; k < g->node[i]->nin; k++)
 			if (g->node[i]->in[k] != NONE && graph_root(g, g->node[i]->in[k]) == t &&
-			    i > b->end)
-				b->end = i;
+			    end_of(g, i) > b->end)
+				b->end = end_of(g, i);
 	for (int s = 0; s < g->ntensor; s++)
 		if (graph_t(g, s)->output && graph_root(g, s) == t)
 			b->end = g->nnode;
@@ -189,7 +197,7 @@ static int check_pairs(const struct graph *g, const struct memplan_workspace *ws
 			continue;
 		assert_true(ws->offset[i] % 64 == 0);
 		b[n++] = (struct buffer){ ws->offset[i], ws->offset[i] + (int64_t)ws->bytes[i], i,
-			                  i, NONE };
+			                  end_of(g, i), NONE };
 		assert_true(b[n - 1].to <= g->arena_bytes);
 	}
 	for (int i = 0; i < n; i++)
@@ -236,7 +244,7 @@ static void check_stamp(const struct memory *m, tid t)
 static void replay_node(struct memory *m, const struct node *n)
 {
 	if (m->ws && m->ws->bytes[n->id])
-		stamp(m, m->ws->offset[n->id], (int64_t)m->ws->bytes[n->id], SCRIBBLE);
+		stamp(m, m->ws->offset[n->id], (int64_t)m->ws->bytes[n->id], SCRIBBLE - n->id);
 	for (int k = 0; k < n->nin; k++)
 		if (n->in[k] != NONE)
 			check_stamp(m, n->in[k]);
@@ -246,14 +254,33 @@ static void replay_node(struct memory *m, const struct node *n)
 			      graph_root(m->g, n->out[k]));
 }
 
+/* Node n is on the second stream still: all that it uses is as it was. */
+static void check_aside(const struct memory *m, const struct node *n)
+{
+	for (int k = 0; k < n->nin; k++)
+		if (n->in[k] != NONE)
+			check_stamp(m, n->in[k]);
+	for (int k = 0; k < n->nout; k++)
+		if (n->out[k] != NONE)
+			check_stamp(m, n->out[k]);
+	const size_t bytes = m->ws ? m->ws->bytes[n->id] : 0;
+	for (int64_t k = 0; k < ((int64_t)bytes + 63) / 64; k++)
+		if (m->owner[m->ws->offset[n->id] / 64 + k] != SCRIBBLE - n->id)
+			fail_msg("the workspace of node %d was overwritten", n->id);
+}
+
 /* Three steps: forward and backward `micros` times, the last time together with the update. */
 static void replay(const struct graph *g, const struct memplan_workspace *ws, int micros)
 {
 	struct memory m = { g, ws, mem_calloc((size_t)g->arena_bytes / 64 + 1, sizeof(tid)) };
 	for (int run = 0; run < 3 * micros; run++)
 		for (int i = 0; i < g->nnode; i++)
-			if (g->node[i]->phase != PHASE_UPDATE || run % micros == micros - 1)
+			if (g->node[i]->phase != PHASE_UPDATE || run % micros == micros - 1) {
 				replay_node(&m, g->node[i]);
+				for (int j = 0; j < i; j++)
+					if (g->node[j]->join != NONE && end_of(g, j) >= i)
+						check_aside(&m, g->node[j]);
+			}
 	for (int t = 0; t < g->ntensor; t++)
 		if (graph_t(g, t)->output)
 			check_stamp(&m, t);
@@ -267,6 +294,19 @@ static void lay_out(struct graph *g, enum backend backend)
 	assert_int_equal(pass_sched(g, &env), 0);
 	if (graph_verify(g, STAGE_LAID_OUT) < 0)
 		fail_msg("%s", toy_error());
+}
+
+/* As for a GPU; returns how many nodes are aside. */
+static int put_aside(struct graph *g)
+{
+	struct pass_env env = { .backend = BACKEND_CUDA };
+	int n = 0;
+	assert_int_equal(pass_second_stream(g, &env), 0);
+	if (graph_verify(g, STAGE_LAID_OUT) < 0)
+		fail_msg("%s", toy_error());
+	for (int i = 0; i < g->nnode; i++)
+		n += g->node[i]->join != NONE;
+	return n;
 }
 
 static void report(const char *what, double *ratio, int n, int inplace)
@@ -288,10 +328,11 @@ static void report(const char *what, double *ratio, int n, int inplace)
 static void test_random(void **state)
 {
 	double ratio[RUNS];
-	int inplace = 0;
+	int inplace = 0, aside = 0;
 	for (int run = 0; run < RUNS; run++) {
 		struct graph *g = random_graph(5 + run);
 		lay_out(g, run % 2 ? BACKEND_CPU : BACKEND_REFERENCE);
+		aside += run % 3 ? 0 : put_aside(g);
 		size_t *bytes = mem_calloc((size_t)g->nnode, sizeof *bytes);
 		int64_t *offset = mem_calloc((size_t)g->nnode, sizeof *offset);
 		struct memplan_workspace ws = { bytes, offset };
@@ -321,7 +362,7 @@ static void test_random(void **state)
 		graph_free(g);
 	}
 	report("random", ratio, RUNS, inplace);
-	assert_true(inplace > RUNS);
+	assert_true(inplace > RUNS && aside > RUNS);
 }
 
 static void test_training(void **state)

@@ -97,7 +97,7 @@ static int any_shape(struct graph *g, struct node *n)
 	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, node_in_shape(g, n, 0));
 }
 static const struct op toy_any = {
-	.name = "any", .min_in = 1, .max_in = 4, .nout = 1, .shape = any_shape,
+	.name = "any", .flags = OP_ASIDE, .min_in = 1, .max_in = 4, .nout = 1, .shape = any_shape,
 	TOY_KERNELS(KL_PLAIN)
 };
 static const struct op toy_any_inplace = {
@@ -259,7 +259,7 @@ static int update_shape(struct graph *g, struct node *n)
 }
 /* (w@, g) -> w' */
 static const struct op toy_sgd = {
-	.name = "sgd", .flags = OP_UPDATE, .min_in = 2, .max_in = 3, .nout = 1,
+	.name = "sgd", .flags = OP_UPDATE | OP_ASIDE, .min_in = 2, .max_in = 3, .nout = 1,
 	.shape = update_shape, TOY_KERNELS(KL_SAME)
 };
 /* (acc@, g) -> acc' */

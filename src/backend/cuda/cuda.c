@@ -22,6 +22,7 @@
 #include "backend/cuda/cuda_prefetch.h"
 #include "backend/cuda/cuda_described.h"
 #include "backend/cuda/cuda_find.h"
+#include "backend/cuda/cuda_second.h"
 #include "backend/cuda/cuda_state.h"
 #include "backend/cuda/cudnn.h"
 #include "backend/cuda/cupti.h"
@@ -50,7 +51,7 @@ struct kept {
 
 void *cuda_stream(const struct device *d)
 {
-	return cuda_of(d)->stream;
+	return cuda_of(d)->now;
 }
 
 int cuda_multiprocessors(const struct device *d)
@@ -275,6 +276,7 @@ static void close_device(struct device *d)
 	struct cuda *c = cuda_of(d);
 	cuda_prefetch_close(c->prefetched);
 	cuda_copies_close(c->copies);
+	cuda_second_close(c->second);
 	cudnn_close(c->cudnn);
 	cublas_close(c->cublas);
 	while (c->kept) {
@@ -302,6 +304,8 @@ static const struct device_driver driver = {
 	.prefetch_await = cuda_prefetch_await, .prefetch_copy = cuda_prefetch_copy,
 	.prefetch_taken = cuda_prefetch_taken, .copy_beside = cuda_copy_beside,
 	.copy_fence = cuda_copy_fence, .copy_wait = cuda_copy_wait,
+	.second_begin = cuda_second_begin, .second_end = cuda_second_end,
+	.second_await = cuda_second_await,
 	.capture_begin = capture_begin, .capture_end = capture_end, .graph_launch = graph_launch,
 	.graph_destroy = graph_destroy, .watch_begin = cupti_begin, .watch_node = cupti_node,
 	.watch_end = cupti_end, .planned = planned, .close = close_device,
@@ -443,16 +447,21 @@ int cuda_describe(struct device *d, const char *gpu)
 
 /* --- a GPU that is there --- */
 
+/* The stream of computation is before the second one, and behind that of sums over ranks. */
 static int start(struct cuda *c)
 {
+	int least, greatest;
 	TRY(cuda_bind_thread(c->ordinal));
 	TRY(cuda_check(cudaGetDeviceProperties(&c->properties, c->ordinal),
 	               "asking for the GPU's properties"));
 	TRY(cuda_find_code(c->properties.name, c->properties.major * 10 + c->properties.minor));
 	if (debug.launch && strcmp(debug.launch, "overlapped") == 0 && c->properties.major >= 9)
 		k_overlap();
-	TRY(cuda_check(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking),
+	TRY(cuda_check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking for priorities"));
+	TRY(cuda_check(cudaStreamCreateWithPriority(&c->stream, cudaStreamNonBlocking,
+	                                            greatest < least ? least - 1 : least),
 	               "making a stream"));
+	c->now = c->stream;
 	TRY(cuda_copies_open(&c->copies));
 	TRY(cuda_check(cudaHostAlloc(&c->landing, LANDING, cudaHostAllocDefault), "pinned memory"));
 	return cuda_check(cudaEventCreateWithFlags(&c->begin, cudaEventDisableTiming),

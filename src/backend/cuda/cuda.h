@@ -22,7 +22,8 @@ int cuda_open(struct device *d, int local_rank);
  * by a '?' at the end of kplan.impl. */
 int cuda_describe(struct device *d, const char *gpu);
 
-/* The stream kernels run on (a cudaStream_t). */
+/* The stream that kernels are enqueued on (a cudaStream_t): of computation, or the second one
+ * (backend/cuda/cuda_second.h). */
 void *cuda_stream(const struct device *d);
 int cuda_multiprocessors(const struct device *d);
 size_t cuda_memory(const struct device *d);       /* bytes that the GPU has */

@@ -17,7 +17,9 @@ struct watched;
 struct cuda {
 	int ordinal;
 	struct cudaDeviceProp properties;
-	cudaStream_t stream;
+	cudaStream_t stream;         /* of computation */
+	cudaStream_t now;            /* that kernels are enqueued on: it, or the second one */
+	struct cuda_second *second;
 	cudaEvent_t begin;           /* of what is being captured */
 	bool capturing;
 	struct {

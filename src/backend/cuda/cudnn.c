@@ -65,6 +65,11 @@ void cudnn_leave_unknown(struct cudnn *c)
 	c->leave_unknown = true;
 }
 
+int cudnn_use_stream(struct cudnn *c, void *stream)
+{
+	return cudnn_enter(c->handle, stream);
+}
+
 bool cudnn_runs(const struct cudnn *c)
 {
 	return c->handle != NULL;

@@ -28,6 +28,8 @@ void cudnn_open_absent(struct cudnn **out);
  * or without a driver. A single convolution without another engine
  * still gets a plan, "cudnn:?", whose workspace is not known (0). */
 void cudnn_leave_unknown(struct cudnn *c);
+/* What is run from now on is enqueued on this stream. */
+int cudnn_use_stream(struct cudnn *c, void *stream);
 /* Engines that no plan has go. Until then they wait for another plan that asks for them: to make
  * one may take a second. */
 void cudnn_trim(struct cudnn *c);

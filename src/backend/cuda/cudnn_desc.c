@@ -72,11 +72,16 @@ size_t cudnn_version(void)
 	return lib.cudnnGetVersion();
 }
 
+int cudnn_enter(cudnnHandle_t h, void *stream)
+{
+	return cudnn_check(lib.cudnnSetStream(h, stream), "cannot use the stream");
+}
+
 int cudnn_start(cudnnHandle_t *out, void *stream)
 {
 	cudnnHandle_t h = NULL;
 	TRY(cudnn_check(lib.cudnnCreate(&h), "cannot start"));
-	int rc = cudnn_check(lib.cudnnSetStream(h, stream), "cannot use the stream");
+	int rc = cudnn_enter(h, stream);
 	if (rc < 0)
 		lib.cudnnDestroy(h);
 	else

@@ -35,6 +35,7 @@ struct cudnn_set {
 
 int cudnn_load(void);
 int cudnn_start(cudnnHandle_t *out, void *stream);
+int cudnn_enter(cudnnHandle_t h, void *stream);
 void cudnn_stop(cudnnHandle_t h);                /* NULL is fine */
 int cudnn_check(cudnnStatus_t status, const char *what);
 const char *cudnn_status(cudnnStatus_t status);  /* its name */

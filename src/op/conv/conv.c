@@ -558,7 +558,7 @@ static const struct op conv_grad_input_add = {
 static const struct op conv_grad_weight = {
 	.name = "conv_grad_weight",
 	.doc = "gradients of conv to its weights and, if asked for, its bias",
-	.flags = OP_COUNTED,
+	.flags = OP_COUNTED | OP_ASIDE,
 	.min_in = 2, .max_in = 2, .nout = -1,
 	.diff_out = 2,            /* the bias's gradient */
 	.attr_size = sizeof(struct conv_attr), .attrs = grad_weight_fields,

@@ -201,7 +201,7 @@ static const struct op op_norm_conv = {
 static const struct op op_norm_conv_grad_weight = {
 	.name = "norm_conv_grad_weight",
 	.doc = "conv_grad_weight of what norm_conv reads",
-	.flags = OP_ONCE | OP_COUNTED,
+	.flags = OP_ONCE | OP_COUNTED | OP_ASIDE,
 	.min_in = 2, .max_in = NORMED_INPUTS, .nout = 1,
 	.attr_size = sizeof(struct conv_fused), .attrs = weight_fields,
 	.shape = weight_shape, .cost = weight_cost,

@@ -370,7 +370,7 @@ static const struct op op_sgd = {
 	.name = "sgd",
 	.doc = "stochastic gradient descent: (lr, -, grad_scale?, apply?, trust?, (w, g, v?)...) -> "
 	       "(w', v'?)...",
-	.flags = OP_UPDATE,
+	.flags = OP_UPDATE | OP_ASIDE,
 	.min_in = 1, .max_in = INT_MAX, .nout = -1,
 	.attr_size = sizeof(struct sgd_attr), .attrs = sgd_fields,
 	.shape = sgd_shape, .cost = sgd_cost,
@@ -388,7 +388,7 @@ static const struct op op_adam = {
 	.name = "adam",
 	.doc = "Adam and AdamW: (lr, step, grad_scale?, apply?, trust?, (w, g, m, v)...) -> "
 	       "(w', m', v')...",
-	.flags = OP_UPDATE,
+	.flags = OP_UPDATE | OP_ASIDE,
 	.min_in = 1, .max_in = INT_MAX, .nout = -1,
 	.attr_size = sizeof(struct adam_attr), .attrs = adam_fields,
 	.shape = adam_shape, .cost = adam_cost,
@@ -405,7 +405,7 @@ static const struct op op_adam = {
 static const struct op op_rmsprop = {
 	.name = "rmsprop",
 	.doc = "RMSProp: (lr, -, grad_scale?, apply?, trust?, (w, g, v, b?)...) -> (w', v', b'?)...",
-	.flags = OP_UPDATE,
+	.flags = OP_UPDATE | OP_ASIDE,
 	.min_in = 1, .max_in = INT_MAX, .nout = -1,
 	.attr_size = sizeof(struct rmsprop_attr), .attrs = rmsprop_fields,
 	.shape = rmsprop_shape, .cost = rmsprop_cost,
