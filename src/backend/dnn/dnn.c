@@ -97,6 +97,18 @@ struct conv_dims {
 	dnnl_dims_t x, w, y, bias, stride, dilate, lo, hi;
 };
 
+/* oneDNN 2.6 has wrong sums in bf16 for gradients to the input of windows of one pixel where an odd
+ * number of channels is summed, if it takes 30 pixels at a time, as for 5 x 6 (its kernel needs all
+ * registers then, and a mask of the last channel loses its own). */
+static bool is_wrong(dnnl_primitive_desc_t pd, enum conv_kind kind, const struct conv_dims *c)
+{
+	static const char name[] = "jit_bf16_1x1";
+	const char *impl = "";
+	return kind == CONV_BACKWARD_DATA && c->w[c->wd - c->nd] % 2 == 1 &&
+	       dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &impl) == dnnl_success &&
+	       strncmp(impl, name, sizeof name - 1) == 0;
+}
+
 /* --- what differs: a memory descriptor is a struct in v2 and a handle in v3 --- */
 #if DNNL_VERSION_MAJOR < 3
 
@@ -172,7 +184,18 @@ static dnnl_status_t pd_conv(dnnl_primitive_desc_t *pd, enum conv_kind kind,
 			c->lo, c->hi);
 	if (st != dnnl_success)
 		return st;
-	return dnnl_primitive_desc_create(pd, &d, lib.attr, lib.engine, NULL);
+	dnnl_primitive_desc_iterator_t it = NULL;
+	st = dnnl_primitive_desc_iterator_create(&it, &d, lib.attr, lib.engine, NULL);
+	while (st == dnnl_success) {
+		*pd = dnnl_primitive_desc_iterator_fetch(it);
+		if (*pd && !is_wrong(*pd, kind, c))
+			break;
+		dnnl_primitive_desc_destroy(*pd);
+		*pd = NULL;
+		st = dnnl_primitive_desc_iterator_next(it);
+	}
+	dnnl_primitive_desc_iterator_destroy(it);
+	return st == dnnl_iterator_ends ? dnnl_unimplemented : st;
 }
 
 static dnnl_status_t pd_matmul(dnnl_primitive_desc_t *pd, const struct md *a, const struct md *b,
@@ -283,10 +306,14 @@ static dnnl_status_t pd_conv(dnnl_primitive_desc_t *pd, enum conv_kind kind,
 		return dnnl_convolution_forward_primitive_desc_create(
 			pd, lib.engine, dnnl_forward_training, dnnl_convolution_direct, MD(x),
 			MD(w), b, MD(y), c->stride, c->dilate, c->lo, c->hi, lib.attr);
-	if (kind == CONV_BACKWARD_DATA)
-		return dnnl_convolution_backward_data_primitive_desc_create(
+	if (kind == CONV_BACKWARD_DATA) {
+		dnnl_status_t st = dnnl_convolution_backward_data_primitive_desc_create(
 			pd, lib.engine, dnnl_convolution_direct, MD(x), MD(w), MD(y), c->stride,
 			c->dilate, c->lo, c->hi, NULL, lib.attr);
+		while (st == dnnl_success && is_wrong(*pd, kind, c))
+			st = dnnl_primitive_desc_next_impl(*pd);
+		return st == dnnl_last_impl_reached ? dnnl_unimplemented : st;
+	}
 	return dnnl_convolution_backward_weights_primitive_desc_create(
 		pd, lib.engine, dnnl_convolution_direct, MD(x), MD(w), b, MD(y), c->stride,
 		c->dilate, c->lo, c->hi, NULL, lib.attr);
