@@ -68,7 +68,8 @@ struct relu_back { __device__ float operator()(float y, float dy) const { return
 struct scaled_back { float a;
 	__device__ float operator()(float y, float dy) const { return y > 0 ? a * dy : 0.0f; } };
 struct leaky_back { float a;
-	__device__ float operator()(float y, float dy) const { return y < 0 ? a * dy : dy; } };
+	__device__ float operator()(float y, float dy) const { return y > 0 ? dy :
+	a * dy; } };
 
 /* --- kernels --- */
 
