@@ -29,8 +29,9 @@ static void put_origin(const struct finding *f, struct buf *b)
 		           f->layer);
 		break;
 	case FOUND_DATA:
-		buf_printf(b, "the data have values that are not finite, in '%s', which '%s' of layer '%s' "
-		           "reads first", f->tensor, f->op, f->layer);
+		buf_printf(b, "the data have values that are not finite%s%s, in '%s', which '%s' of layer "
+		           "'%s' reads first", *f->rounded ? " once the host has rounded them to " : "",
+		           f->rounded, f->tensor, f->op, f->layer);
 		break;
 	case FOUND_STORED:
 		buf_printf(b, "'%s' was not finite before the step, when '%s' of layer '%s' read it",
@@ -108,6 +109,8 @@ void finding_json(const struct finding *f, struct buf *b)
 	put_text(b, "phase", phase_names[f->phase]);
 	if (f->of != FOUND_OUTPUT)
 		put_text(b, "tensor", f->tensor);
+	if (*f->rounded)
+		put_text(b, "rounded", f->rounded);
 	buf_printf(b, ", \"rank\": %d, \"micro_batch\": %" PRId64 ", \"shape\": ", f->rank, f->micro);
 	buf_putc(b, '[');
 	for (int k = 0; k < f->shape.nd; k++)

@@ -32,6 +32,8 @@ struct finding {
 	char op[32], layer[160], place[256];   /* place: FILE:LINE:COLUMN of the layer, or "" */
 	enum phase phase;
 	char tensor[160];              /* FOUND_DATA, FOUND_STORED: its name */
+	char rounded[8];               /* FOUND_DATA: the type that the host has rounded the batch to;
+	                                * "": to none */
 	struct shape shape;            /* of the tensor that has them, */
 	int64_t count;                 /* so many */
 	int nvalue;                    /* of them that are kept, the first ones */

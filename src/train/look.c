@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "data/transform.h"
 #include "op/update/all_reduce.h"
 
 void look_begin(struct look *k, const struct session *s)
@@ -168,6 +169,13 @@ static bool written(const struct graph *g, const struct node *n, tid t)
 	return false;
 }
 
+/* Whether the batch travels as 16 bits of what were float32. */
+static bool is_rounded(const struct look *k)
+{
+	const struct transform_rest *rest = k->s->data.rest[PLAN_TRAIN];
+	return rest && !rest->values && dtype_is_16bit(rest->input);
+}
+
 /* What n reads that no node of the step has made: the batch, params and states. */
 static bool came_in(struct look *k, const struct node *n, struct finding *f)
 {
@@ -184,6 +192,8 @@ static bool came_in(struct look *k, const struct node *n, struct finding *f)
 		*f = mine;
 		f->of = x->role == ROLE_INPUT ? FOUND_DATA : FOUND_STORED;
 		snprintf(f->tensor, sizeof f->tensor, "%s", x->name);
+		if (x->id == k->plan->input && is_rounded(k))
+			snprintf(f->rounded, sizeof f->rounded, "%s", dtype_name(x->dtype));
 		return true;
 	}
 	return false;

@@ -137,6 +137,7 @@ static void read_all(struct loader_options *o)
 static int make_loader(struct session *s, struct loader **out, struct dataset *set,
                        struct loader_options *o)
 {
+	o->rounded = DTYPE_F32;
 	o->rounded = rounded_batch_type(s, set, o);
 	return loader_new(out, set, o);
 }

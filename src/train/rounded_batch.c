@@ -115,6 +115,8 @@ void rounded_batch_imagine(struct session *s)
 		struct plan_data data = s->data;
 		r.data = &data;
 		r.trial = data.further = true;
+		if (mode == PLAN_TRAIN && mixup_wanted(&s->config->data.mixup))
+			continue;
 		if (!is_needed(s, (enum plan_mode)mode) || !plan_rounds_input(&r))
 			continue;
 		struct transform_rest *rest = ARENA_NEW(s->config->arena, struct transform_rest);

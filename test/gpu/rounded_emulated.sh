@@ -184,6 +184,12 @@ expect 0 capped "$emulated" --device=cuda --predict values.dlx -o rounded-values
 DLX_DEBUG=$(debug input=host) expect 0 capped "$emulated" --device=cuda --predict values.dlx -o host-values.npy runs/sizes
 cmp rounded-values.npy host-values.npy || fail "other predictions of what is not finite"
 
+# What is finite in float32 and not in fp16 is laid to the rounding.
+expect 76 capped "$emulated" --device=cuda --quiet --set run.dir=runs/beyond --set precision.compute=fp16 \
+	--set 'data.transforms=[{cast: 1.0e-6}, {crop: {size: [64, 68]}}]' net.yaml
+says err "the data have values that are not finite once the host has rounded them to f16, in 'input'"
+grep -q '"rounded": "f16"' runs/beyond/metrics.jsonl || fail "not in the evidence"
+
 # Without data, and with data that is made up, batches come as those of float32 data; a step that is dumped read float32.
 nothing() {
 	expect 0 capped "$emulated" --device=cuda --set data.train=none.dlx --set data.validation=null --set data.transforms=[] \
@@ -197,6 +203,8 @@ for type in bf16 fp16; do
 	grep -q ' reorder{} (%0 input ' out || fail "a made-up batch in $type is not read"
 	nothing --synthetic --bench=2 --set precision.compute=$type
 done
+nothing --plan --dump=sched --set precision.compute=bf16 --set data.mixup=0.3
+grep -q ' cast{.*(%0 input ' out || fail "a made-up batch that is blended is taken for rounded"
 nothing --check --set precision.compute=bf16
 says out 'travels as bf16, rounded by the host'
 nothing --check
