@@ -58,6 +58,7 @@ static int refuse(const struct recompute_choice *least, int64_t arena, const str
                   const struct memory_limit *w, int64_t fixed)
 {
 	double mib = 1 << 20;
+	*w->least = fixed + arena;
 	return ERR(E_CONFIG, w->loc, "a step of %lld samples cannot do with %.3g MiB: however much is "
 	           "computed again, it needs about %.0f MiB (%.0f for parameters, optimizer and "
 	           "inputs), most of it at node '%s' (%s); make 'train.memory.limit' larger, or "

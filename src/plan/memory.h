@@ -16,6 +16,7 @@ struct memory_limit {
 	                                  * went beside training */
 	const struct loc *loc;           /* where it is asked */
 	int64_t batch;                   /* for messages */
+	int64_t *least;                  /* filled where it is refused: bytes that would do */
 };
 
 /* The result of memory_fit. */

@@ -42,6 +42,8 @@ struct compilation {
 	struct plan *p;
 	const struct plan_field *field;  /* what is seen in place of a training sample, or NULL */
 	tid truth;                       /* the target as metrics read it, in its own units */
+	bool apart;                      /* no sum is stored where one of its operands is */
+	int64_t least;                   /* bytes of a step whose limit was refused; else 0 */
 };
 
 static struct shape batched(const struct shape *s, int64_t batch)
@@ -168,8 +170,10 @@ static void collect_params(struct graph *g, struct plan *p)
 
 /* Published networks have layers whose output has no
  * reader. Their params exist but are not trained. */
-static void drop_dead_params(struct graph *g, struct plan *p, const struct plan_request *r)
+static void drop_dead_params(struct graph *g, const struct compilation *c)
 {
+	const struct plan_request *r = c->r;
+	struct plan *p = c->p;
 	struct buf names = BUF_INIT;
 	int n = 0, all = p->nparam;
 	for (int i = 0; i < all; i++)
@@ -180,8 +184,8 @@ static void drop_dead_params(struct graph *g, struct plan *p, const struct plan_
 			p->grad[n++] = p->grad[i];
 		}
 	p->nparam = n;
-	/* once: the plans of a short batch and of further sizes do not repeat it */
-	if (n < all && p->batch == r->config->train.batch_size && !r->data->further)
+	/* once: further tries, the plans of a short batch and of further sizes do not repeat it */
+	if (n < all && !c->apart && p->batch == r->config->train.batch_size && !r->data->further)
 		note("not trained, since the loss does not depend on them: %s", names.data);
 	buf_release(&names);
 }
@@ -242,7 +246,7 @@ static int pass_autodiff(struct graph *g, struct pass_env *env)
 		TRY(emit_seed(g, c, &seed));
 	TRY(autodiff(g, 1, &p->loss, seed == NONE ? NULL : &seed, p->nparam, p->param, p->grad));
 	const bool frozen = p->nparam < all;
-	drop_dead_params(g, p, c->r);
+	drop_dead_params(g, c);
 	return p->nparam || frozen ? 0 : ERR(E_CONFIG, &graph_t(g, p->output)->loc,
 	                                     "the loss depends on no parameter of the model");
 }
@@ -423,6 +427,12 @@ static int pass_copies(struct graph *g, struct pass_env *env)
 	return c->p->mode == PLAN_TRAIN ? copies_make(g, env->dev, c->r->limit == INT64_MIN) : 0;
 }
 
+static int pass_sums(struct graph *g, struct pass_env *env)
+{
+	const struct compilation *c = env->user;
+	return c->apart ? 0 : pass_in_place(g, env);
+}
+
 /* What runs aside lives longer, so nothing does under a memory limit. */
 static int pass_aside(struct graph *g, struct pass_env *env)
 {
@@ -435,7 +445,8 @@ static int pass_recompute(struct graph *g, struct pass_env *env)
 {
 	struct compilation *c = env->user;
 	const struct memory_limit limit = { c->r->limit, c->r->fixed, c->p->mode != PLAN_TRAIN,
-		config_place(c->r->config, "train", "memory"), c->p->batch };
+		config_place(c->r->config, "train", "memory"), c->p->batch,
+		&c->least };
 	TRY(exec_new(&c->p->exec, g, c->r->dev, &c->env));
 	if (c->r->sweep)
 		memory_sweep(&c->p->sweep, c->p->exec, g);
@@ -473,7 +484,7 @@ static const struct pass passes[] = {
 	  STAGE_LAID_OUT },
 	{ "sched", "the order of execution", pass_sched, STAGE_LAID_OUT },
 	{ "masks", "masks of ReLU from its input, where that is kept", pass_masks, STAGE_LAID_OUT },
-	{ "in_place", "sums where one of their operands is", pass_in_place, STAGE_LAID_OUT },
+	{ "in_place", "sums where one of their operands is", pass_sums, STAGE_LAID_OUT },
 	{ "intake", "batches that the first nodes alone read", pass_intake, STAGE_LAID_OUT },
 	{ "second_stream", "gradients to weights and updates beside the others in a small step",
 	  pass_aside, STAGE_LAID_OUT },
@@ -505,8 +516,9 @@ static struct plan_env request_env(const struct plan_request *r)
 	return env;
 }
 
-static int compile(struct plan **out, const struct plan_request *r, const struct pass *table,
-                   int npass)
+/* apart, *least: as in struct compilation. */
+static int compile_as(struct plan **out, const struct plan_request *r, const struct pass *table,
+                      int npass, bool apart, int64_t *least)
 {
 	struct plan *p = mem_calloc(1, sizeof *p);
 	p->mode = r->mode;
@@ -518,10 +530,11 @@ static int compile(struct plan **out, const struct plan_request *r, const struct
 	p->g = graph_new();
 	bool whole = r->mode != PLAN_TRAIN && r->data->field.input.nd > 0;
 	struct compilation c = { r, request_env(r), p,
-		whole ? &r->data->field : NULL, NONE };
+		whole ? &r->data->field : NULL, NONE, apart, 0 };
 	struct pass_env env = { .backend = r->dev->backend, .dev = r->dev, .plan = &c.env,
 		.dump = r->dump, .dump_dot = r->dump_dot, .dump_to = stdout, .user = &c };
 	int rc = pass_run(p->g, table, npass, &env);
+	*least = c.least;
 	if (rc < 0)
 		plan_free(p);
 	else
@@ -529,11 +542,36 @@ static int compile(struct plan **out, const struct plan_request *r, const struct
 	return rc;
 }
 
+static int compile(struct plan **out, const struct plan_request *r, const struct pass *table,
+                   int npass)
+{
+	int64_t least;
+	return compile_as(out, r, table, npass, false, &least);
+}
+
+/* A sum where one of its operands is keeps a buffer that could be computed again. So where a limit
+ * is too low with these it is tried without; if it is too low for both, the lower least is
+ * reported. */
+static int compile_step(struct plan **out, const struct plan_request *r)
+{
+	const int mark = err_count();
+	int64_t least, apart;
+	int rc = compile_as(out, r, passes, NPASSES, false, &least);
+	if (rc == 0 || least == 0 || r->dev->backend != BACKEND_CUDA)
+		return rc;
+	err_truncate(mark);
+	rc = compile_as(out, r, passes, NPASSES, true, &apart);
+	if (rc == 0 || apart <= least)
+		return rc;
+	err_truncate(mark);
+	return compile_as(out, r, passes, NPASSES, false, &least);
+}
+
 static int make_plan(struct plan **out, const struct plan_request *r)
 {
 	const struct plan_env env = request_env(r);
 	struct plan *p;
-	TRY(compile(&p, r, passes, NPASSES));
+	TRY(compile_step(&p, r));
 	int rc = p->exec ? 0 : exec_new(&p->exec, p->g, r->dev, &env);
 	if (rc < 0) {
 		plan_free(p);
@@ -555,12 +593,50 @@ static int make_plan(struct plan **out, const struct plan_request *r)
 	return 0;
 }
 
+/* Whether it was measured until now. */
+static bool stop_measuring(const struct plan_request *r)
+{
+	const bool measures = r->wisdom && r->wisdom->measure;
+	if (measures)
+		r->wisdom->measure = false;
+	return measures;
+}
+
+/* The plan of a request whose sums are apart; NULL: there is none. */
+static struct plan *compile_apart(const struct plan_request *r)
+{
+	const struct plan_env env = request_env(r);
+	const int mark = err_count();
+	struct plan *p = NULL;
+	int64_t unused;
+	if (compile_as(&p, r, passes, NPASSES, true, &unused) == 0 && !p->exec &&
+	    exec_new(&p->exec, p->g, r->dev, &env) < 0) {
+		plan_free(p);
+		p = NULL;
+	}
+	err_truncate(mark);
+	return p;
+}
+
+int plan_least(const struct plan *p, const struct plan_request *r, int64_t *arena)
+{
+	const bool measures = stop_measuring(r);
+	struct plan *apart = r->dev->backend == BACKEND_CUDA ? compile_apart(r) : NULL;
+	int64_t other = INT64_MAX;
+	int rc = memory_least(p->exec, p->g, arena);
+	if (rc == 0 && apart)
+		rc = memory_least(apart->exec, apart->g, &other);
+	*arena = other < *arena ? other : *arena;
+	plan_free(apart);
+	if (measures)
+		r->wisdom->measure = true;
+	return rc;
+}
+
 /* A trial takes the engines that are known; what it compiles is kept for the plan that is run. */
 int plan_new(struct plan **out, const struct plan_request *r)
 {
-	const bool measures = r->trial && r->wisdom && r->wisdom->measure;
-	if (measures)
-		r->wisdom->measure = false;
+	const bool measures = r->trial && stop_measuring(r);
 	const int rc = make_plan(out, r);
 	if (measures)
 		r->wisdom->measure = true;

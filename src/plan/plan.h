@@ -98,6 +98,9 @@ struct plan {
 /* What a config has kernels chosen by; wisdom as in a request. */
 struct plan_env plan_env_of(const struct run_config *c, struct wisdom *wisdom);
 int plan_new(struct plan **out, const struct plan_request *r);
+/* The bytes of an arena that are enough for some plan of the request that p is made for, if as much
+ * as possible is computed again; no engine is measured. Afterwards p cannot be run. */
+int plan_least(const struct plan *p, const struct plan_request *r, int64_t *arena);
 /* A plan of which only the graph is made, as it is built: for printing. */
 int plan_outline(struct plan **out, const struct plan_request *r);
 /* Builds the graph only, in a fraction of plan_new's time, to find the mistakes in a config. */

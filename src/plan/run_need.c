@@ -63,7 +63,7 @@ static int count(struct trial *t, const struct plan_request *r, struct plan *p)
 		o->again = percent_again(p);
 	TRY(store_note(t->store, p->g));
 	if (t->least)
-		TRY(memory_least(p->exec, p->g, &o->plan[k].least));
+		TRY(plan_least(p, r, &o->plan[k].least));
 	o->arena = larger(o->arena, o->plan[k].arena);
 	o->least = larger(o->least, o->plan[k].least);
 	return 0;
