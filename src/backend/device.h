@@ -63,7 +63,7 @@ struct device_driver {
 	/* A second stream of kernels. What is enqueued from second_begin to second_end runs on it,
 	 * behind all kernels that were enqueued before. second_end makes point `at` its end so far (of
 	 * a few hundred, from 0; an older one moves), also where what is between has failed; kernels
-	 * enqueued from second_await on wait for the point. Whoever captures or ends a step has waited
+	 * enqueued from second_await on wait for the point. A step, captured or not, ends with a wait
 	 * for the last one. */
 	int (*second_begin)(const struct device *d);
 	int (*second_end)(const struct device *d, int at);

@@ -19,7 +19,6 @@
 
 #include "base/debug.h"
 #include "base/mem.h"
-#include "graph/attr.h"
 #include "graph/cost.h"
 #include "graph/view.h"
 

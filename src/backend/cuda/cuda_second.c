@@ -2,7 +2,8 @@
  *
  * While it has work enqueued on it, the second stream is the one that kernels ask for
  * (cuda_stream), and cuDNN's. Its kernels give way to those of the first, which others wait for; in
- * a captured step, too, whose nodes have the priority of the stream that they were captured from. */
+ * a captured step, too, whose nodes have the priority of the stream that they were captured
+ * from. */
 #include "backend/cuda/cuda_second.h"
 
 #include <string.h>
