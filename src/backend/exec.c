@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "backend/second.h"
 #include "backend/transfer.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -374,34 +375,6 @@ static int run_each(struct exec *e, unsigned phases)
 	return 0;
 }
 
-/* What the second stream was given in this walk, of which not all phases need be part: by number,
- * and the last number, to which others wait for it. */
-struct second {
-	bool *given;
-	int last, awaited;
-};
-
-static int await_second(struct exec *e, struct second *of, int number)
-{
-	int i = number < of->last ? number : of->last;
-	while (i > of->awaited && !of->given[i])
-		i--;
-	if (i <= of->awaited)
-		return 0;
-	of->awaited = i;
-	return e->dev->driver->second_await(e->dev, i);
-}
-
-static int run_aside(struct exec *e, const struct step *s, struct second *of)
-{
-	of->last = s->aside;
-	of->given[s->aside] = true;
-	TRY(e->dev->driver->second_begin(e->dev));
-	int rc = s->run(s->k, &s->args);
-	int ended = e->dev->driver->second_end(e->dev, s->aside);
-	return rc < 0 ? rc : ended;
-}
-
 static int launch_steps(struct exec *e, unsigned phases, const struct step *first,
                         const struct step *end, struct second *second)
 {
@@ -412,20 +385,24 @@ static int launch_steps(struct exec *e, unsigned phases, const struct step *firs
 			e->dev->driver->watch_node(e->dev, s->k->n->id);
 		if (!(s->phase_bit & phases))
 			continue;
-		TRY(await_second(e, second, s->awaits));
-		int rc = s->aside && !e->watched ? run_aside(e, s, second) : s->run(s->k, &s->args);
+		const int aside = e->watched ? 0 : s->aside;
+		TRY(second_await(second, s->awaits));
+		TRY(second_begin(second, aside));
+		int rc = s->run(s->k, &s->args), ended = second_end(second, aside);
 		if (rc < 0)
 			return explain(rc, s->k->n);
+		TRY(ended);
 	}
-	return await_second(e, second, second->last);
+	return second_await(second, e->naside);
 }
 
 /* From step `first` on, up to `end`. A profiler is shown kernels one after the other. */
 static int launch(struct exec *e, unsigned phases, int first, int end)
 {
-	struct second second = { .given = mem_calloc((size_t)e->naside + 1, sizeof(bool)) };
+	struct second second;
+	second_start(&second, e->dev, e->naside);
 	int rc = launch_steps(e, phases, e->step + first, e->step + end, &second);
-	mem_free(second.given);
+	second_stop(&second);
 	return rc;
 }
 

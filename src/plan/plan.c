@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The compilation of one graph: the table of passes, and the three passes that know the config:
- * build, gradients, update. */
+ * The compilation of one graph: the table of passes, and two passes that know the config: build and
+ * gradients. The third one is in plan_update.c. */
 #include "plan/plan.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "backend/wisdom.h"
@@ -14,7 +13,6 @@
 #include "base/mem.h"
 #include "data/transform.h"
 #include "model/model.h"
-#include "op/lib/emit.h"
 #include "op/lib/random.h"
 #include "op/update/update.h"
 #include "pass/autodiff.h"
@@ -31,20 +29,10 @@
 #include "pass/second_stream.h"
 #include "pass/signs.h"
 #include "pass/sync_batch_norm.h"
-#include "plan/guard.h"
+#include "plan/compilation.h"
 #include "plan/mixed_loss.h"
 #include "plan/scaled_target.h"
 #include "plan/stored_batch.h"
-
-struct compilation {
-	const struct plan_request *r;
-	struct plan_env env;
-	struct plan *p;
-	const struct plan_field *field;  /* what is seen in place of a training sample, or NULL */
-	tid truth;                       /* the target as metrics read it, in its own units */
-	bool apart;                      /* no sum is stored where one of its operands is */
-	int64_t least;                   /* bytes of a step whose limit was refused; else 0 */
-};
 
 static struct shape batched(const struct shape *s, int64_t batch)
 {
@@ -204,18 +192,6 @@ static int emit_loss_scale(struct graph *g, struct compilation *c)
 	return loss_scaling_emit(g, v, c->p->step, &c->p->scaling);
 }
 
-/* True if gradients are all-reduced; also on one rank with gradient_lag. */
-static bool reduced(const struct plan_request *r)
-{
-	return r->ranks.summed || r->ranks.lag;
-}
-
-/* Whether a step is made of more than one batch, or of what a sum says. */
-static bool many_batches(const struct plan_request *r)
-{
-	return reduced(r) || r->config->train.accumulate > 1 || r->config->micros.all > 1;
-}
-
 /* Elements of a sample's target, or of its output: what a mean without class weights is taken over,
  * but for one over samples. */
 static int emit_seed(struct graph *g, struct compilation *c, tid *seed)
@@ -242,138 +218,13 @@ static int pass_autodiff(struct graph *g, struct pass_env *env)
 	TRY(optim_drop_frozen(g, &c->r->config->optimizer, &p->nparam, p->param));
 	TRY(emit_loss_scale(g, c));
 	tid seed = p->scaling.scale;
-	if (many_batches(c->r))
+	if (plan_has_batches(c->r))
 		TRY(emit_seed(g, c, &seed));
 	TRY(autodiff(g, 1, &p->loss, seed == NONE ? NULL : &seed, p->nparam, p->param, p->grad));
 	const bool frozen = p->nparam < all;
 	drop_dead_params(g, c);
 	return p->nparam || frozen ? 0 : ERR(E_CONFIG, &graph_t(g, p->output)->loc,
 	                                     "the loss depends on no parameter of the model");
-}
-
-/* Sums micro-batch gradients in states. */
-static int emit_accumulation(struct graph *g, struct plan *p, const struct train_section *train,
-                             struct bundles *b)
-{
-	struct shape scalar = { 0 };
-	if (p->micro_sums.levels)
-		return micro_sums_gradients(g, &p->micro_sums, b);
-	if (train->accumulate == 1)
-		return 0;
-	TRY(graph_input(g, "micro_batch", DTYPE_I64, &scalar, &p->micro));
-	return accumulate_emit(g, b, p->micro);
-}
-
-/* The divisor of all-reduced values on their way, so that 16 bits do not overflow. With
- * parallel.reproducible they have 32 bits, and are as they would be on one rank. */
-static double summands(const struct plan_request *r)
-{
-	return r->config->micros.all ? 1 : (double)r->ranks.ranks * (double)r->config->train.accumulate;
-}
-
-/* The all-reduce, and the factor that makes one mean of all batches. */
-static int emit_mean(struct graph *g, struct compilation *c, struct bundles *b)
-{
-	const struct ranks_plan *r = &c->r->ranks;
-	struct plan *p = c->p;
-	double divided = reduced(c->r) ? summands(c->r) : 1;
-	if (!many_batches(c->r))
-		return 0;
-	g->cur_name = "loss";
-	g->cur_phase = PHASE_FORWARD;
-	TRY(mean_emit_terms(g, &p->mean, p->loss, p->loss_weight, p->micro));
-	if (p->micro_sums.levels)
-		TRY(micro_sums_terms(g, &p->micro_sums, &p->mean.terms));
-	if (reduced(c->r)) {
-		p->buckets = buckets_solve(g, b, r);
-		TRY(buckets_emit(g, b, p->buckets, &p->mean, r, divided));
-	}
-	if (p->micro_sums.levels)
-		TRY(micro_sums_statistics(g, &p->micro_sums, p->buckets));
-	g->cur_phase = PHASE_UPDATE;
-	return mean_emit_factor(g, &p->mean, divided, p->scaling.inverse);
-}
-
-/* Gradients that can be read after the step are those of the step's loss itself. */
-static int keep_gradients(struct graph *g, struct compilation *c, const struct bundles *b)
-{
-	struct plan *p = c->p;
-	tid factor = many_batches(c->r) ? p->mean.factor : p->scaling.inverse;
-	g->cur_phase = factor == p->scaling.inverse ? PHASE_BACKWARD : PHASE_UPDATE;
-	for (int i = 0; i < p->nparam && c->r->keep_results; i++) {
-		for (int j = 0; j < p->nparam; j++)
-			if (b->param[j] == p->param[i])
-				p->grad[i] = b->grad[j];
-		if (factor != NONE)
-			TRY(graph_emit1(g, "scale_by", NULL, 2, (tid[]){ p->grad[i], factor }, &p->grad[i]));
-		graph_t(g, p->grad[i])->output = true;
-	}
-	return 0;
-}
-
-/* The factor on gradients in the updates, and whether updates
- * are made: detects that the loss scale was too large. */
-static int emit_unscaling(struct graph *g, struct plan *p, const struct run_config *config,
-                          struct bundles *b, struct optim_input *in)
-{
-	in->grad_scale = p->mean.factor != NONE ? p->mean.factor : p->scaling.inverse;
-	if (p->scaling.state == NONE)
-		return 0;
-	g->cur_phase = PHASE_UPDATE;
-	g->cur_name = "loss_scale";
-	g->cur_loc = config->precision.loss_scale.loc;
-	in->step = p->scaling.step;
-	return loss_scaling_update(g, &config->precision.loss_scale, b, &p->scaling, &in->apply);
-}
-
-/* With gradient_lag, uses the previous step's scale and count; skips the first update. */
-static int emit_lag(struct graph *g, struct plan *p, struct optim_input *in)
-{
-	struct shape s = { 1, { 2 } };
-	tid state, out[4];
-	g->cur_name = "gradient_lag";
-	g->cur_phase = PHASE_UPDATE;
-	TRY(graph_state(g, "gradient_lag", DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 0 }, &state));
-	TRY(graph_emit(g, "mean_lag", NULL, 3, (tid[]){ state, in->grad_scale, in->step }, 4, out));
-	in->grad_scale = out[1];
-	in->step = out[3];
-	if (in->apply == NONE)
-		in->apply = out[2];
-	else
-		TRY(emit_mul(g, in->apply, out[2], &in->apply));
-	return 0;
-}
-
-static int pass_update(struct graph *g, struct pass_env *env)
-{
-	struct compilation *c = env->user;
-	const struct run_config *config = c->r->config;
-	const struct ranks_plan *ranks = &c->r->ranks;
-	struct plan *p = c->p;
-	struct shape scalar = { 0 };
-	if (p->mode != PLAN_TRAIN)
-		return 0;
-	struct bundles *b = bundles_new(g, &config->optimizer, p->nparam, p->param, p->grad,
-	                                env->backend == BACKEND_CUDA ? BUNDLE_LAUNCHED : BUNDLE_CACHED);
-	if (config->micros.all > 1)
-		TRY(micro_sums_begin(g, config->micros.each, &p->micro_sums));
-	TRY(emit_accumulation(g, p, &config->train, b));
-	TRY(emit_mean(g, c, b));
-	TRY(graph_input(g, "learning_rate", DTYPE_F32, &scalar, &p->learning_rate));
-	struct optim_input in = { p->learning_rate, p->step, NONE, NONE };
-	TRY(keep_gradients(g, c, b));
-	TRY(emit_unscaling(g, p, config, b, &in));
-	if (ranks->lag)
-		TRY(emit_lag(g, p, &in));
-	if (guard_wanted(config))
-		TRY(guard_emit(g, config, p, b, &in, &p->guard));
-	if (!isnan(config->train.clip_norm))
-		TRY(clip_emit(g, config->train.clip_norm, b, in.grad_scale, &in.grad_scale));
-	g->cur_phase = PHASE_UPDATE;
-	g->cur_name = "optimizer";
-	g->cur_loc = config->optimizer.loc;
-	TRY(optim_emit(g, &config->optimizer, b, &in));
-	return ranks->lag ? buckets_emit_lagged(g, b, p->buckets, ranks, summands(c->r)) : 0;
 }
 
 static int pass_rounded_input(struct graph *g, struct pass_env *env)
@@ -457,7 +308,7 @@ static const struct pass passes[] = {
 	{ "build", "the model, the loss and the metrics", pass_build, STAGE_BUILT },
 	{ "commute", "ReLU after the max-pool that follows it", pass_commute, STAGE_BUILT },
 	{ "autodiff", "gradients of the parameters", pass_autodiff, STAGE_BUILT },
-	{ "update", "accumulation, clipping and the optimizer", pass_update, STAGE_BUILT },
+	{ "update", "accumulation, clipping and the optimizer", plan_pass_update, STAGE_BUILT },
 	{ "fold", "algebraic identities", pass_fold, STAGE_BUILT },
 	{ "dce", "dead code", pass_dce, STAGE_BUILT },
 	{ "slice_adds", "adds of slices as slices of one add", pass_slice_adds, STAGE_BUILT },

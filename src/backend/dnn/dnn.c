@@ -15,6 +15,7 @@
 
 #include "backend/dnn/dnn_code.h"
 #include "backend/dnn/dnn_deeper.h"
+#include "backend/dnn/dnn_known.h"
 #include "base/err.h"
 
 static struct {
@@ -97,18 +98,6 @@ struct conv_dims {
 	dnnl_dims_t x, w, y, bias, stride, dilate, lo, hi;
 };
 
-/* oneDNN 2.6 has wrong sums in bf16 for gradients to the input of windows of one pixel where an odd
- * number of channels is summed, if it takes 30 pixels at a time, as for 5 x 6 (its kernel needs all
- * registers then, and a mask of the last channel loses its own). */
-static bool is_wrong(dnnl_primitive_desc_t pd, enum conv_kind kind, const struct conv_dims *c)
-{
-	static const char name[] = "jit_bf16_1x1";
-	const char *impl = "";
-	return kind == CONV_BACKWARD_DATA && c->w[c->wd - c->nd] % 2 == 1 &&
-	       dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &impl) == dnnl_success &&
-	       strncmp(impl, name, sizeof name - 1) == 0;
-}
-
 /* --- what differs: a memory descriptor is a struct in v2 and a handle in v3 --- */
 #if DNNL_VERSION_MAJOR < 3
 
@@ -184,18 +173,7 @@ static dnnl_status_t pd_conv(dnnl_primitive_desc_t *pd, enum conv_kind kind,
 			c->lo, c->hi);
 	if (st != dnnl_success)
 		return st;
-	dnnl_primitive_desc_iterator_t it = NULL;
-	st = dnnl_primitive_desc_iterator_create(&it, &d, lib.attr, lib.engine, NULL);
-	while (st == dnnl_success) {
-		*pd = dnnl_primitive_desc_iterator_fetch(it);
-		if (*pd && !is_wrong(*pd, kind, c))
-			break;
-		dnnl_primitive_desc_destroy(*pd);
-		*pd = NULL;
-		st = dnnl_primitive_desc_iterator_next(it);
-	}
-	dnnl_primitive_desc_iterator_destroy(it);
-	return st == dnnl_iterator_ends ? dnnl_unimplemented : st;
+	return dnn_find_right(pd, &d, lib.attr, lib.engine, kind, c->w[c->wd - c->nd]);
 }
 
 static dnnl_status_t pd_matmul(dnnl_primitive_desc_t *pd, const struct md *a, const struct md *b,
@@ -310,9 +288,7 @@ static dnnl_status_t pd_conv(dnnl_primitive_desc_t *pd, enum conv_kind kind,
 		dnnl_status_t st = dnnl_convolution_backward_data_primitive_desc_create(
 			pd, lib.engine, dnnl_convolution_direct, MD(x), MD(w), MD(y), c->stride,
 			c->dilate, c->lo, c->hi, NULL, lib.attr);
-		while (st == dnnl_success && is_wrong(*pd, kind, c))
-			st = dnnl_primitive_desc_next_impl(*pd);
-		return st == dnnl_last_impl_reached ? dnnl_unimplemented : st;
+		return st == dnnl_success ? dnn_go_to_right(*pd, kind, c->w[c->wd - c->nd]) : st;
 	}
 	return dnnl_convolution_backward_weights_primitive_desc_create(
 		pd, lib.engine, dnnl_convolution_direct, MD(x), MD(w), b, MD(y), c->stride,
@@ -513,20 +489,11 @@ static int conv_new(struct dnn_prim **out, const struct dnn_conv *c)
 	return 0;
 }
 
-/* Whether the order of oneDNN's sums depends on the extent of y. Its AVX2 code for the gradient of
- * the input adds up the products of 8 channels before it adds them to the others; if y has fewer
- * than 40 or 15 columns, and not three axes, of 16 or 32 channels. */
-static bool order_varies(const struct dnn_prim *p, const struct dnn_conv *c)
-{
-	return c->kind == CONV_BACKWARD_DATA && c->geom.ns < CONV_NS
-	       && strcmp(dnn_prim_impl(p), "jit:avx2") == 0;
-}
-
 int dnn_conv_new(struct dnn_prim **out, const struct dnn_conv *c)
 {
 	struct dnn_deeper d;
 	TRY(conv_new(out, c));
-	if (!c->any_extent || !order_varies(*out, c))
+	if (!c->any_extent || !dnn_order_varies(*out, c))
 		return 0;
 	dnn_prim_free(*out);
 	dnn_deepen(&d, c);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the passes of a plan share that know the config: pass_env.user of those in plan.c and
+ * plan_update.c. */
+#ifndef DLX_PLAN_COMPILATION_H
+#define DLX_PLAN_COMPILATION_H
+
+#include "pass/pass.h"
+#include "plan/plan.h"
+
+struct compilation {
+	const struct plan_request *r;
+	struct plan_env env;
+	struct plan *p;
+	const struct plan_field *field;  /* what is seen in place of a training sample, or NULL */
+	tid truth;                       /* the target as metrics read it, in its own units */
+	bool apart;                      /* no sum is stored where one of its operands is */
+	int64_t least;                   /* bytes of a step whose limit was refused; else 0 */
+};
+
+/* Whether a step is made of more than one batch, or of what a sum says. */
+bool plan_has_batches(const struct plan_request *r);
+/* Accumulation, the all-reduce, clipping and the optimizer. */
+int plan_pass_update(struct graph *g, struct pass_env *env);
+
+#endif
