@@ -38,7 +38,8 @@ struct exec {
 	struct kplan *plan;           /* by node id */
 	int64_t *ws_offset;           /* by node id */
 	struct step *step;            /* nodes that run */
-	int nstep, naside;            /* all; those on the second stream */
+	int nstep;
+	struct second second;         /* what is on the second stream */
 	int intake;                   /* the first of them, which are in no captured graph: those that
 	                               * read inputs to whose place the next batch then travels */
 	void **pointer;               /* by tensor id, after bind */
@@ -179,14 +180,15 @@ static bool writes(const struct graph *g, const struct node *n, bool states)
 static void number_aside(struct exec *e)
 {
 	const struct step *aside = e->step;  /* the next that a step has to wait for */
-	e->naside = 0;
+	int n = 0;
 	for (int i = 0, awaited = 0; i < e->nstep; i++) {
 		struct step *s = &e->step[i];
 		for (; aside < s && (!aside->aside || aside->k->n->join <= s->k->n->id); aside++)
 			awaited = aside->aside ? aside->aside : awaited;
 		s->awaits = awaited;
-		s->aside = s->k->n->join == NONE ? 0 : ++e->naside;
+		s->aside = s->k->n->join == NONE ? 0 : ++n;
 	}
+	second_init(&e->second, e->dev, n, e->arena);
 }
 
 int exec_bind(struct exec *e, struct store *store, void *arena, const struct rank_sums *sums)
@@ -375,35 +377,26 @@ static int run_each(struct exec *e, unsigned phases)
 	return 0;
 }
 
-static int launch_steps(struct exec *e, unsigned phases, const struct step *first,
-                        const struct step *end, struct second *second)
+/* From step `first` on, up to `end`. A profiler is shown kernels one after the other. */
+static int launch(struct exec *e, unsigned phases, int first, int end)
 {
-	for (const struct step *s = first; s < end; s++) {
+	second_start(&e->second);
+	for (const struct step *s = e->step + first; s < e->step + end; s++) {
+		const int aside = e->watched ? 0 : s->aside;
 		if (s == e->first_update)
 			TRY(meet_update(e, phases));
 		if (e->watched)
 			e->dev->driver->watch_node(e->dev, s->k->n->id);
 		if (!(s->phase_bit & phases))
 			continue;
-		const int aside = e->watched ? 0 : s->aside;
-		TRY(second_await(second, s->awaits));
-		TRY(second_begin(second, aside));
-		int rc = s->run(s->k, &s->args), ended = second_end(second, aside);
+		TRY(second_await(&e->second, s->awaits));
+		TRY(second_begin(&e->second, aside));
+		int rc = s->run(s->k, &s->args), ended = second_end(&e->second, aside);
 		if (rc < 0)
 			return explain(rc, s->k->n);
 		TRY(ended);
 	}
-	return second_await(second, e->naside);
-}
-
-/* From step `first` on, up to `end`. A profiler is shown kernels one after the other. */
-static int launch(struct exec *e, unsigned phases, int first, int end)
-{
-	struct second second;
-	second_start(&second, e->dev, e->naside);
-	int rc = launch_steps(e, phases, e->step + first, e->step + end, &second);
-	second_stop(&second);
-	return rc;
+	return second_await(&e->second, e->second.n);
 }
 
 /* What comes behind is not waited for by the next batch. */

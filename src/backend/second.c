@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "backend/second.h"
 
-#include "base/err.h"
-#include "base/mem.h"
+#include <string.h>
 
-void second_start(struct second *s, const struct device *d, int n)
+void second_init(struct second *s, const struct device *d, int n, struct arena *a)
 {
-	*s = (struct second){ .dev = d, .given = mem_calloc((size_t)n + 1, sizeof *s->given) };
+	*s = (struct second){ .dev = d, .n = n, .given = ARENA_ARRAY(a, bool, n + 1) };
 }
 
-void second_stop(struct second *s)
+void second_start(struct second *s)
 {
-	mem_free(s->given);
+	s->last = s->awaited = 0;
+	memset(s->given, 0, ((size_t)s->n + 1) * sizeof *s->given);
 }
 
 int second_begin(struct second *s, int number)

@@ -10,13 +10,15 @@
 
 struct second {
 	const struct device *dev;
+	int n;                       /* the highest number */
 	bool *given;                 /* by number */
 	int last, awaited;           /* the last that was given; that is waited for */
 };
 
-/* n: the highest number. */
-void second_start(struct second *s, const struct device *d, int n);
-void second_stop(struct second *s);
+/* Its memory is the arena's. */
+void second_init(struct second *s, const struct device *d, int n, struct arena *a);
+/* A walk begins. */
+void second_start(struct second *s);
 /* Around the work of a node. */
 int second_begin(struct second *s, int number);
 int second_end(struct second *s, int number);

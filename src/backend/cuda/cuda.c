@@ -246,7 +246,9 @@ static int capture_end(const struct device *d, void **out)
 	*out = NULL;
 	cuda_of(d)->capturing = false;
 	TRY(cuda_check(cudaStreamEndCapture(cuda_of(d)->stream, &graph), "recording the step"));
-	int rc = cuda_check(cudaGraphInstantiate(&exec, graph, 0), "preparing the captured step");
+	/* each kernel with the priority of the stream that it was captured from */
+	int rc = cuda_check(cudaGraphInstantiate(&exec, graph, cudaGraphInstantiateFlagUseNodePriority),
+	                    "preparing the captured step");
 	cudaGraphDestroy(graph);
 	*out = exec;
 	return rc;
