@@ -119,6 +119,12 @@ static inline nid node_last(const struct node *n)
 	return n->join == NONE ? n->id : n->join - 1;
 }
 
+/* Operand k of n: its inputs, then its outputs; NONE for one that is absent. */
+static inline tid node_operand(const struct node *n, int k)
+{
+	return k < n->nin ? n->in[k] : n->out[k - n->nin];
+}
+
 struct graph {
 	struct arena *arena;
 	struct node **node;          /* execution order; node[i]->id == i */

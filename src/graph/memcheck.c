@@ -93,7 +93,7 @@ static bool is_used_aside(const struct replay *r, tid root)
 	for (int i = 0; i < r->naside; i++) {
 		const struct node *n = r->aside[i];
 		for (int k = 0; k < n->nin + n->nout; k++) {
-			const tid t = k < n->nin ? n->in[k] : n->out[k - n->nin];
+			const tid t = node_operand(n, k);
 			if (t != NONE && graph_root(r->g, t) == root)
 				return true;
 		}

@@ -377,7 +377,7 @@ static int check_layouts(const struct graph *g)
 static bool uses_root(const struct graph *g, const struct node *n, tid root, bool writes)
 {
 	for (int k = writes ? n->nin : 0; k < n->nin + n->nout; k++) {
-		const tid t = k < n->nin ? n->in[k] : n->out[k - n->nin];
+		const tid t = node_operand(n, k);
 		if (t != NONE && graph_root(g, t) == root)
 			return true;
 	}
@@ -388,7 +388,7 @@ static bool uses_root(const struct graph *g, const struct node *n, tid root, boo
 static bool are_apart(const struct graph *g, const struct node *a, const struct node *b)
 {
 	for (int k = 0; k < a->nin + a->nout; k++) {
-		const tid t = k < a->nin ? a->in[k] : a->out[k - a->nin];
+		const tid t = node_operand(a, k);
 		if (t != NONE && uses_root(g, b, graph_root(g, t), k < a->nin))
 			return false;
 	}

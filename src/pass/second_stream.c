@@ -61,10 +61,11 @@ static void join(struct uses *u, nid last, nid i)
 		u->g->node[u->aside[u->joined++]]->join = i;
 }
 
-static void note(struct uses *u, const struct node *n)
+/* To the second stream. */
+static void give(struct uses *u, const struct node *n)
 {
 	for (int k = 0; k < n->nin + n->nout; k++) {
-		const tid t = k < n->nin ? n->in[k] : n->out[k - n->nin];
+		const tid t = node_operand(n, k);
 		const tid root = t == NONE ? NONE : graph_root(u->g, t);
 		if (root == NONE)
 			continue;
@@ -80,7 +81,7 @@ static nid conflict(const struct uses *u, const struct node *n)
 {
 	nid last = NONE;
 	for (int k = 0; k < n->nin + n->nout; k++) {
-		const tid t = k < n->nin ? n->in[k] : n->out[k - n->nin];
+		const tid t = node_operand(n, k);
 		const tid root = t == NONE ? NONE : graph_root(u->g, t);
 		const nid by = root == NONE ? NONE : k < n->nin ? u->written[root] : u->touched[root];
 		last = by > last ? by : last;
@@ -101,7 +102,7 @@ static void choose(struct graph *g, struct uses *u)
 			join(u, update, i);
 			update = i;
 		}
-		note(u, n);
+		give(u, n);
 	}
 	join(u, g->nnode, g->nnode);
 }

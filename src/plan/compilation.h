@@ -15,7 +15,6 @@ struct compilation {
 	const struct plan_field *field;  /* what is seen in place of a training sample, or NULL */
 	tid truth;                       /* the target as metrics read it, in its own units */
 	bool apart;                      /* no sum is stored where one of its operands is */
-	int64_t least;                   /* bytes of a step whose limit was refused; else 0 */
 };
 
 /* Whether a step is made of more than one batch, or of what a sum says. */

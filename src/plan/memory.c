@@ -58,7 +58,6 @@ static int refuse(const struct recompute_choice *least, int64_t arena, const str
                   const struct memory_limit *w, int64_t fixed)
 {
 	double mib = 1 << 20;
-	*w->least = fixed + arena;
 	return ERR(E_CONFIG, w->loc, "a step of %lld samples cannot do with %.3g MiB: however much is "
 	           "computed again, it needs about %.0f MiB (%.0f for parameters, optimizer and "
 	           "inputs), most of it at node '%s' (%s); make 'train.memory.limit' larger, or "
@@ -117,8 +116,10 @@ int memory_fit(struct exec **e, struct graph *g, const struct memory_limit *w,
 	exec_free(*e);
 	*e = NULL;
 	int rc = search(r, budget, &out->choice, &arena);
-	if (rc == 0 && arena > budget)
+	if (rc == 0 && arena > budget) {
+		out->least = fixed + arena;
 		rc = refuse(&out->choice, arena, g, w, fixed);
+	}
 	if (rc == 0)
 		recompute_commit(r);
 	recompute_free(r);

@@ -16,7 +16,6 @@ struct memory_limit {
 	                                  * went beside training */
 	const struct loc *loc;           /* where it is asked */
 	int64_t batch;                   /* for messages */
-	int64_t *least;                  /* filled where it is refused: bytes that would do */
 };
 
 /* The result of memory_fit. */
@@ -24,6 +23,8 @@ struct memory_fit {
 	int64_t fixed;                   /* bytes of parameters, states, inputs and constants */
 	int64_t kept;                    /* bytes of the arena if nothing is recomputed */
 	struct recompute_choice choice;  /* buffers 0: nothing is */
+	int64_t least;                   /* of a limit that is refused: bytes of a step that would do;
+	                                  * else 0 */
 };
 
 /* Memory against time: how large the arena is for several amounts of recomputation. */

@@ -296,8 +296,7 @@ static int pass_recompute(struct graph *g, struct pass_env *env)
 {
 	struct compilation *c = env->user;
 	const struct memory_limit limit = { c->r->limit, c->r->fixed, c->p->mode != PLAN_TRAIN,
-		config_place(c->r->config, "train", "memory"), c->p->batch,
-		&c->least };
+		config_place(c->r->config, "train", "memory"), c->p->batch };
 	TRY(exec_new(&c->p->exec, g, c->r->dev, &c->env));
 	if (c->r->sweep)
 		memory_sweep(&c->p->sweep, c->p->exec, g);
@@ -367,7 +366,7 @@ static struct plan_env request_env(const struct plan_request *r)
 	return env;
 }
 
-/* apart, *least: as in struct compilation. */
+/* apart: as in struct compilation; *least: as in struct memory_fit, also after a mistake. */
 static int compile_as(struct plan **out, const struct plan_request *r, const struct pass *table,
                       int npass, bool apart, int64_t *least)
 {
@@ -381,11 +380,11 @@ static int compile_as(struct plan **out, const struct plan_request *r, const str
 	p->g = graph_new();
 	bool whole = r->mode != PLAN_TRAIN && r->data->field.input.nd > 0;
 	struct compilation c = { r, request_env(r), p,
-		whole ? &r->data->field : NULL, NONE, apart, 0 };
+		whole ? &r->data->field : NULL, NONE, apart };
 	struct pass_env env = { .backend = r->dev->backend, .dev = r->dev, .plan = &c.env,
 		.dump = r->dump, .dump_dot = r->dump_dot, .dump_to = stdout, .user = &c };
 	int rc = pass_run(p->g, table, npass, &env);
-	*least = c.least;
+	*least = p->memory.least;
 	if (rc < 0)
 		plan_free(p);
 	else

@@ -6,6 +6,17 @@ emulated=$DLX_BUILD/test/gpu/train_emulated
 # What is not emulated is small: threads would spin more than they compute.
 export OMP_NUM_THREADS=1
 
+# four_steps OPTION...: of tiny.yaml in bf16, one small sample each, behind four_steps_data; on $ranks, "mpiexec -n 2" for two.
+ranks=
+four_steps_data() {
+	coads_data
+	cp "$DLX_SOURCE/test/train/tiny.yaml" .
+}
+four_steps() {
+	capped $ranks "$emulated" --device=cuda --quiet --set 'data.transforms=[{crop: {size: [10, 14]}}]' \
+		--set data.validation=null --set train.batch_size=1 --set precision.compute=bf16 --set train.steps=4 "$@" tiny.yaml
+}
+
 # Several ranks, with an emulated GPU each.
 several_ranks() {
 	"$emulated" --version | grep -q 'NCCL' || skip "dlx was built without NCCL"

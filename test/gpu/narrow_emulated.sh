@@ -5,13 +5,7 @@
 # micro-batches, the largest magnitude. The run has the bits of one that casts each of them; over ranks, which add float32, they are cast.
 . "${DLX_SOURCE:?}/test/lib.sh"
 . "$DLX_SOURCE/test/gpu/lib.sh"
-coads_data
-cp "$DLX_SOURCE/test/train/tiny.yaml" .
-ranks=
-small() {
-	capped $ranks "$emulated" --device=cuda --quiet --set 'data.transforms=[{crop: {size: [10, 14]}}]' \
-		--set data.validation=null --set train.batch_size=1 --set precision.compute=bf16 --set train.steps=4 "$@" tiny.yaml
-}
+four_steps_data
 # casts FILE: kernels that cast one tensor.
 casts() {
 	awk '/^\(?cast/ { n += $2 } END { print n + 0 }' "$1"
@@ -20,8 +14,8 @@ casts() {
 narrow() {
 	name=$1
 	shift
-	DLX_DEBUG=$(debug narrow=no) DLX_EMULATE_LAUNCHES=$PWD/$name.wide expect 0 small --set run.dir="runs/$name-wide" "$@"
-	DLX_EMULATE_LAUNCHES=$PWD/$name.narrow expect 0 small --set run.dir="runs/$name" "$@"
+	DLX_DEBUG=$(debug narrow=no) DLX_EMULATE_LAUNCHES=$PWD/$name.wide expect 0 four_steps --set run.dir="runs/$name-wide" "$@"
+	DLX_EMULATE_LAUNCHES=$PWD/$name.narrow expect 0 four_steps --set run.dir="runs/$name" "$@"
 	[ "$(newest_state "runs/$name")" = "$(newest_state "runs/$name-wide")" ] || fail "$name: other bits"
 	fewer=$(($(casts "$name.wide") - $(casts "$name.narrow")))
 }

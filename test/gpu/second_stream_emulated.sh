@@ -1,22 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Gradients to weights and updates of a small step run on a second stream, beside the other kernels: whatever the order in which streams
+# Gradients to weights and updates of a four_steps step run on a second stream, beside the other kernels: whatever the order in which streams
 # do what nothing orders, the run has the bits of one with all kernels in line.
 . "${DLX_SOURCE:?}/test/lib.sh"
 . "$DLX_SOURCE/test/gpu/lib.sh"
-coads_data
-cp "$DLX_SOURCE/test/train/tiny.yaml" .
-ranks=
-small() {
-	capped $ranks "$emulated" --device=cuda --quiet --set 'data.transforms=[{crop: {size: [10, 14]}}]' \
-		--set data.validation=null --set train.batch_size=1 --set precision.compute=bf16 --set train.steps=4 "$@" tiny.yaml
-}
+four_steps_data
 # planned LEAST MOST OPTION...: how many nodes of a step are aside.
 planned() {
 	least=$1 most=$2
 	shift 2
-	expect 0 small --plan --dump=second_stream "$@"
+	expect 0 four_steps --plan --dump=second_stream "$@"
 	n=$(grep -c ' aside until ' out)
 	[ "$n" -ge "$least" ] && [ "$n" -le "$most" ] || fail "$n nodes are aside with $*, not $least to $most"
 }
@@ -24,9 +18,9 @@ planned() {
 alike() {
 	name=$1
 	shift
-	DLX_DEBUG=$(debug second_stream=no) expect 0 small --set run.dir="runs/$name" "$@"
+	DLX_DEBUG=$(debug second_stream=no) expect 0 four_steps --set run.dir="runs/$name" "$@"
 	for order in late early 7; do
-		DLX_EMULATE_ORDER=$order expect 0 small --set run.dir="runs/$name-$order" "$@"
+		DLX_EMULATE_ORDER=$order expect 0 four_steps --set run.dir="runs/$name-$order" "$@"
 		same_run "runs/$name" "runs/$name-$order"
 	done
 }

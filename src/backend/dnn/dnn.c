@@ -15,7 +15,7 @@
 
 #include "backend/dnn/dnn_code.h"
 #include "backend/dnn/dnn_deeper.h"
-#include "backend/dnn/dnn_known.h"
+#include "backend/dnn/dnn_quirks.h"
 #include "base/err.h"
 
 static struct {
@@ -173,7 +173,7 @@ static dnnl_status_t pd_conv(dnnl_primitive_desc_t *pd, enum conv_kind kind,
 			c->lo, c->hi);
 	if (st != dnnl_success)
 		return st;
-	return dnn_find_right(pd, &d, lib.attr, lib.engine, kind, c->w[c->wd - c->nd]);
+	return dnn_first_correct(pd, &d, lib.attr, lib.engine, kind, c->w[c->wd - c->nd]);
 }
 
 static dnnl_status_t pd_matmul(dnnl_primitive_desc_t *pd, const struct md *a, const struct md *b,
@@ -288,7 +288,7 @@ static dnnl_status_t pd_conv(dnnl_primitive_desc_t *pd, enum conv_kind kind,
 		dnnl_status_t st = dnnl_convolution_backward_data_primitive_desc_create(
 			pd, lib.engine, dnnl_convolution_direct, MD(x), MD(w), MD(y), c->stride,
 			c->dilate, c->lo, c->hi, NULL, lib.attr);
-		return st == dnnl_success ? dnn_go_to_right(*pd, kind, c->w[c->wd - c->nd]) : st;
+		return st == dnnl_success ? dnn_next_correct(*pd, kind, c->w[c->wd - c->nd]) : st;
 	}
 	return dnnl_convolution_backward_weights_primitive_desc_create(
 		pd, lib.engine, dnnl_convolution_direct, MD(x), MD(w), b, MD(y), c->stride,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What is known of single implementations of oneDNN, by their names. */
-#ifndef DLX_BACKEND_DNN_DNN_KNOWN_H
-#define DLX_BACKEND_DNN_DNN_KNOWN_H
+#ifndef DLX_BACKEND_DNN_DNN_QUIRKS_H
+#define DLX_BACKEND_DNN_DNN_QUIRKS_H
 
 #include <dnnl.h>
 
@@ -11,12 +11,12 @@
 /* The first implementation of a convolution whose sums are right. summed: the channels of y of a
  * group. */
 #if DNNL_VERSION_MAJOR < 3
-dnnl_status_t dnn_find_right(dnnl_primitive_desc_t *pd, const_dnnl_op_desc_t d,
+dnnl_status_t dnn_first_correct(dnnl_primitive_desc_t *pd, const_dnnl_op_desc_t d,
                              const_dnnl_primitive_attr_t attr, dnnl_engine_t engine,
                              enum conv_kind kind, int64_t summed);
 #else
 /* pd has the first one of all. */
-dnnl_status_t dnn_go_to_right(dnnl_primitive_desc_t pd, enum conv_kind kind, int64_t summed);
+dnnl_status_t dnn_next_correct(dnnl_primitive_desc_t pd, enum conv_kind kind, int64_t summed);
 #endif
 /* Whether the order of oneDNN's sums depends on the extent of y. */
 bool dnn_order_varies(const struct dnn_prim *p, const struct dnn_conv *c);

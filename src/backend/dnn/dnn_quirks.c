@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "backend/dnn/dnn_known.h"
+#include "backend/dnn/dnn_quirks.h"
 
 #include <string.h>
 
@@ -17,7 +17,7 @@ static bool is_wrong(dnnl_primitive_desc_t pd, enum conv_kind kind, int64_t summ
 
 #if DNNL_VERSION_MAJOR < 3
 
-dnnl_status_t dnn_find_right(dnnl_primitive_desc_t *pd, const_dnnl_op_desc_t d,
+dnnl_status_t dnn_first_correct(dnnl_primitive_desc_t *pd, const_dnnl_op_desc_t d,
                              const_dnnl_primitive_attr_t attr, dnnl_engine_t engine,
                              enum conv_kind kind, int64_t summed)
 {
@@ -37,7 +37,7 @@ dnnl_status_t dnn_find_right(dnnl_primitive_desc_t *pd, const_dnnl_op_desc_t d,
 
 #else
 
-dnnl_status_t dnn_go_to_right(dnnl_primitive_desc_t pd, enum conv_kind kind, int64_t summed)
+dnnl_status_t dnn_next_correct(dnnl_primitive_desc_t pd, enum conv_kind kind, int64_t summed)
 {
 	dnnl_status_t st = dnnl_success;
 	while (st == dnnl_success && is_wrong(pd, kind, summed))
