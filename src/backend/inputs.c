@@ -3,7 +3,7 @@
  * A device with memory of its own copies an input from pinned host memory, in order with its
  * kernels and without the host waiting; an event says when that memory may be written again.
  *
- * A training batch is copied from where the loader has put it. For one of 0.5 to 1 GiB the copy to
+ * A batch of a loader is copied from where that has put it. For one of 0.5 to 1 GiB the copy to
  * pinned memory before, by the one thread of the loop, is predicted to take 50 to 100 ms, beside
  * steps of 12 to 80 ms on an H100 and 10 to 40 ms over its bus (25 to 50 GB/s): that copy would
  * decide how long a step takes. */

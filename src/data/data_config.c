@@ -39,8 +39,8 @@ const struct field data_fields[] = {
 	          "background threads that decode samples, large ones together; no more than the rank "
 	          "has processors"),
 	FIELD_INT(struct data_config, prefetch, "0", 0, 64,
-	          "batches decoded ahead, for training on a GPU in pinned memory; 0: 2, and of small "
-	          "batches as many as 16 MiB hold, at most 16"),
+	          "batches decoded ahead, for training and validation on a GPU in pinned memory; 0: 2, "
+	          "and of small batches as many as 16 MiB hold, at most 16"),
 	FIELD_SECTION(struct data_config, stage, staging_fields,
 	              "training and validation samples are read from the file system that hosts share "
 	              "once, each by one rank, and kept by the hosts; false: they are not; see "

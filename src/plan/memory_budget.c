@@ -180,16 +180,21 @@ int64_t memory_budget_run(const struct session *s)
 	return p.values + p.inputs + p.arena + p.sums + p.tables;
 }
 
+static int64_t all_loaders(const struct session *s)
+{
+	int64_t sum = loader_memory(s->train) + loader_memory(s->validation);
+	for (int i = 0; i < s->nsize; i++)
+		sum += loader_memory(s->size[i].loader);
+	return sum;
+}
+
 int64_t memory_budget_host(const struct session *s)
 {
 	const struct plan *all[PLANS];
-	int64_t sum = 0, state = 0;
+	int64_t sum = all_loaders(s), state = 0;
 	int n = list_plans(s, all);
 	for (int i = 0; i < n; i++)
 		plan_memory_inputs(all[i], &sum);
-	sum += loader_memory(s->train) + loader_memory(s->validation);
-	for (int i = 0; i < s->nsize; i++)
-		sum += loader_memory(s->size[i].loader);
 	for (tid t = 0; s->train_plan[0] && t < s->train_plan[0]->g->ntensor; t++) {
 		const struct tensor *x = graph_t(s->train_plan[0]->g, t);
 		if (is_stored(x) && state_is_kept(x->use))
@@ -207,7 +212,7 @@ static int check_host(const struct session *s, const struct plan *p)
 	int64_t have = share_of(s, host_memory_whole(&by)), staged = 0;
 	double mib = 1 << 20;
 	plan_memory_inputs(p, &staged);
-	staged += s->data.pinned ? loader_memory(s->train) : 0;
+	staged += s->data.pinned ? all_loaders(s) : 0;
 	if (!s->dev->driver || s->dev->imagined || have == 0 || staged <= have)
 		return 0;
 	return ERR(E_TOO_LARGE, config_place(s->config, "train", "batch_size"),

@@ -53,14 +53,15 @@ static struct shape target_shape(const struct graph *g, const struct compilation
 	return s;
 }
 
-/* In training on a device with memory of its own the next batch travels while a step runs. */
+/* On a device with memory of its own the next batch travels while this one is trained on, or
+ * evaluated. */
 static int batch_input(struct graph *g, const struct plan_request *r, const char *name,
                        enum dtype dtype, const struct shape *shape, tid *out)
 {
 	int rc = graph_input(g, name, dtype, shape, out);
 	if (rc < 0)
 		return err_locate(rc, config_place(r->config, "train", "batch_size"));
-	graph_t(g, *out)->prefetched = r->mode == PLAN_TRAIN && r->dev->driver;
+	graph_t(g, *out)->prefetched = r->mode != PLAN_PREDICT && r->dev->driver;
 	graph_t(g, *out)->pinned = graph_t(g, *out)->prefetched && r->data->pinned;
 	return 0;
 }

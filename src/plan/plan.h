@@ -26,8 +26,8 @@ struct plan_data {
 	struct plan_field field;         /* what evaluation and prediction see instead */
 	bool further;                    /* these are of a further size of training samples: what is
 	                                  * told of a training plan was told of the first */
-	bool pinned;                     /* training batches come in memory from which the device copies
-	                                  * them as they are */
+	bool pinned;                     /* batches come in memory from which the device copies them as
+	                                  * they are */
 	bool target_unknown;             /* planning without data: the target is as the output asks */
 	int64_t classes;                 /* output channels */
 	int64_t ignore;                  /* label that means none; INT64_MIN: no such */

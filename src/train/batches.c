@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A staged batch must be consumed, so nothing is prefetched past the last batch of a run. With
- * parallel.reproducible a rank reads its share of a step as one batch and cuts it here. */
+ * A batch that was taken must be consumed, so none is taken past the last of a run or of a
+ * validation. With parallel.reproducible a rank reads its share of a step as one batch and cuts it
+ * here. */
 #include "train/batches.h"
 
 #include "base/err.h"
@@ -15,24 +16,28 @@ int batches_settle(const struct device *dev)
 
 static int load(const struct batches *a, const struct batch **out)
 {
-	if (a->dev)
-		TRY(batches_settle(a->dev));
+	TRY(batches_settle(a->dev));
 	return loader_next(a->loader, out);
 }
 
-static int next(struct batches *a, const struct batch **out)
+int batches_next(struct batches *a, const struct batch **out)
 {
 	*out = a->batch;
 	a->batch = NULL;
 	return *out ? 0 : load(a, out);
 }
 
-int batches_prefetch(struct batches *a, struct session *s)
+int batches_take_ahead(struct batches *a)
 {
-	if (!a->dev->driver)
-		return 0;
-	TRY(load(a, &a->batch));
-	return plan_prefetch(session_plan_of(s, a->batch), a->batch);
+	return a->dev->driver ? load(a, &a->batch) : 0;
+}
+
+int batches_forget(const struct device *dev, struct plan *const plan[2])
+{
+	for (int i = 0; i < 2; i++)
+		if (plan[i])
+			plan[i]->prefetched = NULL;
+	return batches_settle(dev);
 }
 
 /* --- micro-batches --- */
@@ -51,7 +56,7 @@ int micros_begin(struct micros *m, const struct run_config *c, struct batches *f
 	m->size = loader_batch_size(from->loader);
 	m->input = shape_count(loader_input_shape(from->loader));
 	m->target = shape_count(loader_target_shape(from->loader));
-	TRY(next(from, &m->whole));
+	TRY(batches_next(from, &m->whole));
 	m->n = micro_count(m->whole->n, m->size);
 	m->all = micro_count(m->whole->all, m->size);
 	m->samples = m->whole->all;
@@ -61,7 +66,7 @@ int micros_begin(struct micros *m, const struct run_config *c, struct batches *f
 int micros_next(struct micros *m, const struct batch **b)
 {
 	if (!m->whole) {
-		TRY(next(m->from, b));
+		TRY(batches_next(m->from, b));
 		m->samples += (*b)->all;
 		return 0;
 	}

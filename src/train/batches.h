@@ -9,17 +9,20 @@
 
 struct batches {
 	struct loader *loader;
-	const struct device *dev;        /* to which they may travel from the loader's memory; NULL:
-	                                  * none do */
+	const struct device *dev;        /* to which they may travel from the loader's memory */
 	const struct batch *batch;       /* taken from the loader already; NULL: none */
 };
 
 /* Waits until no batch is on its way to the device: before the loader is asked for the next one or
  * sent elsewhere, since its threads then write to where batches travel from. */
 int batches_settle(const struct device *dev);
-/* On a device with memory of its own: prefetches the next training batch while the launched work
- * runs. Elsewhere does nothing. */
-int batches_prefetch(struct batches *a, struct session *s);
+/* The batch that was taken already, or else the loader's next. Borrowed until another is taken. */
+int batches_next(struct batches *a, const struct batch **out);
+/* On a device with memory of its own: takes the next batch, which plan_prefetch may send while the
+ * launched work runs. Elsewhere does nothing. */
+int batches_take_ahead(struct batches *a);
+/* Forgets what is on its way for two plans (either may be NULL), and waits until it has arrived. */
+int batches_forget(const struct device *dev, struct plan *const plan[2]);
 
 /* The micro-batches of a step that are this rank's, reproducible or not. */
 struct micros {

@@ -90,7 +90,9 @@ static int forward_backward(struct loop *l, const struct batch *b, int64_t micro
 	l->submitted[l->nsubmitted].size = b->size;
 	if (m->whole || (last && loop_finished(l, next)))
 		return 0;
-	return batches_prefetch(&l->prefetched, l->s);
+	TRY(batches_take_ahead(&l->prefetched));
+	b = l->prefetched.batch;
+	return b ? plan_prefetch(session_plan_of(l->s, b), b) : 0;
 }
 
 int loop_submit(struct loop *l, int64_t number)

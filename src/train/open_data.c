@@ -205,12 +205,17 @@ static void free_pinned(const void *device, void *p, size_t bytes)
 	d->driver->free_host(d, p, bytes);
 }
 
-/* A device copies batches of a training that runs from where the loader has put them. */
-static struct batch_memory memory_of(const struct session *s, bool training)
+/* Whether a device copies batches from where loaders have put them. */
+static bool is_pinned(const struct session *s)
 {
-	const bool pinned = training && (s->need & SESSION_RUN) && s->dev->driver;
-	return pinned ? (struct batch_memory){ alloc_pinned, free_pinned, s->dev } :
-	       (struct batch_memory){ 0 };
+	return s->dev->driver && !(s->need & SESSION_PREDICT);
+}
+
+static struct batch_memory memory_of(const struct session *s)
+{
+	if (!is_pinned(s) || !(s->need & SESSION_RUN))
+		return (struct batch_memory){ 0 };
+	return (struct batch_memory){ alloc_pinned, free_pinned, s->dev };
 }
 
 static int open_loader(struct session *s, struct loader **out, struct dataset *set, bool training,
@@ -225,7 +230,7 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 	/* A dump is of what the network reads. */
 	bool stored = stored_batch_wanted(s->dev) && !(s->need & SESSION_DUMP);
 	struct loader_options o = { .config = &s->config->data, .training = training,
-		.memory = memory_of(s, training),
+		.memory = memory_of(s),
 		.stored_input = stored,
 		.stored_target = stored && !predict,
 		.seed = (uint64_t)s->config->run.seed,
@@ -430,7 +435,7 @@ static int learn_data(struct session *s)
 	const struct run_config *c = s->config;
 	const struct dataset_info *info = session_data(s);
 	const struct loader *second = s->validation ? s->validation : s->train;
-	s->data.pinned = s->train && s->dev->driver;
+	s->data.pinned = is_pinned(s);
 	s->data.rest[PLAN_TRAIN] = s->train ? loader_rest(s->train) : NULL;
 	s->data.rest[PLAN_EVALUATE] = s->data.rest[PLAN_PREDICT] = second ? loader_rest(second) : NULL;
 	s->data.ignore = info->target_ignore;

@@ -45,10 +45,8 @@ static int load(struct rerun *r, const char *which)
 int rerun_forget_prefetched(struct session *s)
 {
 	for (int k = 0; k <= s->ntrain_size; k++)
-		for (int i = 0; i < 2; i++)
-			if (session_train_plans(s, k)[i])
-				session_train_plans(s, k)[i]->prefetched = NULL;
-	return batches_settle(s->dev);
+		TRY(batches_forget(s->dev, session_train_plans(s, k)));
+	return 0;
 }
 
 int rerun_begin(struct rerun *r, struct session *s, const char *which, int64_t last)

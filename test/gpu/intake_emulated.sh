@@ -57,6 +57,10 @@ small bf16-stopped --set precision.compute=bf16 --set train.validate.steps=2 --s
 # a place of its own.
 alike micro --set train.accumulate=2 --set data.mixup=0.4
 alike short --set train.batch_size=3 --set train.steps=7
+# Batches of validation take the same way, while the next one of training is on its way.
+alike validated --set train.validate.steps=2 --set data.prefetch=1
+alike validated-short --set train.batch_size=3 --set train.validate.steps=3
+grep -q '"type": "validation"' runs/validated/metrics.jsonl || fail "no validation"
 # Under a limit what the intake makes is kept, since the batch is gone when it would be made again.
 (small none --plan --set train.memory.limit=1KiB) >/dev/null
 limit=$(least_limit)
@@ -101,6 +105,11 @@ for n in 2 3; do
 done
 [ $((host - before)) = $batch ] || fail "a batch ahead has $((host - before)) bytes of pinned memory, and not $batch"
 [ "$host" -ge $((4 * batch)) ] && [ "$host" -lt $((5 * batch)) ] || fail "$host bytes of pinned memory for 4 batches of $batch"
+# Those of validation are in such memory, too, with no copy beside them.
+DLX_EMULATE_COUNT=$PWD/count pinned --set 'data.transforms=[{crop: {size: [40, 60], validation: centre}}]' --set run.dir=runs/pinned-both \
+	--set data.validation=data/coads-validation.dlx --set train.validate.steps=3
+more=$(($(sed -n 's/host //p' count) - before))
+[ $more -ge $((3 * batch)) ] && [ $more -lt $((4 * batch)) ] || fail "$more bytes of pinned memory for validation, and not 3 batches of $batch"
 pinned --plan=json
 [ "$(number host)" -ge $((3 * batch)) ] || fail "planned $(number host) bytes of the host for 3 batches of $batch"
 DLX_EMULATE_PINNED=$((2 * batch)) pinned --plan=json
