@@ -79,6 +79,10 @@ static const struct word words[] = {
 	  .values = { "yes", "no" },
 	  .doc = "on a GPU, whether gradients to weights and updates of a small step run beside its "
 	  "other kernels; default: yes" },
+	{ .name = "trials", .type = NO_YES, .at = offsetof(struct debug, no_trials),
+	  .values = { "yes", "no" },
+	  .doc = "on the CPU, whether --plan runs kernels for up to two seconds to predict a step, or "
+	  "goes by rates alone; default: yes" },
 	{ WORD(engines, CHOICE), .values = { "precompiled", "first", "measured" },
 	  .doc = "on a GPU, which engines a convolution may take: none that cuDNN compiles; the first "
 	  "proposed; or by --wisdom the fastest. Default: measured, and precompiled with --gpu, where "

@@ -35,6 +35,7 @@ if "$train" --version | grep -q '^backends:.*cuda'; then
 fi
 plan --set train.memory.limit=1GiB --set optimizer.average.decay=0.9 --set train.accumulate=3 "$config"
 plan --set 'data.transforms=[{normalize: {method: standard, mask: validity}}]' "$config"
+DLX_DEBUG=$(debug trials=no)
 plan --set data.train=none.dlx "$DLX_SOURCE/configs/resnet-50.yaml"
 for config_of in cosmoflow-mlperf deepcam-mlperf; do
 	plan "$DLX_SOURCE/configs/$config_of.yaml"

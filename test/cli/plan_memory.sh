@@ -3,6 +3,7 @@
 #
 # What --plan says about memory: the trade between memory and time, the largest batches, and that they are what a limit makes true.
 . "${DLX_SOURCE:?}/test/lib.sh"
+DLX_DEBUG=$(debug trials=no) # none of it is about time
 config=$DLX_SOURCE/configs/tiramisu-fc-densenet56.yaml
 
 plan() {
