@@ -210,13 +210,25 @@ says out 'travels as bf16, rounded by the host'
 nothing --check
 grep 'travels' out && fail "a batch of float32 is rounded"
 
-# Ranks that are to show in no bit cut batches into leaves.
+# Ranks that are to show in no bit cut batches into leaves; others have batches of their own, of which two sums have one order.
 if "$emulated" --version | grep -q NCCL && "$train" --version | grep -q '^ranks: MPICH' && command -v mpiexec >/dev/null; then
+	# ranks N NAME OPTION...
+	ranks() {
+		n=$1
+		name=$2
+		shift 2
+		expect 0 on_ranks $n sh -c 'export DLX_EMULATE_GPUS=$PMI_RANK; exec "$@"' sh "$emulated" --quiet --device=cuda \
+			--set run.dir="runs/$name" "$@" net.yaml
+	}
 	for n in 1 2; do
-		expect 0 on_ranks $n sh -c 'export DLX_EMULATE_GPUS=$PMI_RANK; exec "$@"' sh "$emulated" --quiet \
-			--device=cuda --set parallel.reproducible=true --set run.dir=runs/ranks-$n --set train.steps=2 \
-			--set train.batch_size=1 --set train.accumulate=$((4 / n)) net.yaml
+		ranks $n ranks-$n --set parallel.reproducible=true --set train.steps=2 --set train.batch_size=1 \
+			--set train.accumulate=$((4 / n))
 	done
 	same_run runs/ranks-1 runs/ranks-2
+	for way in stored host; do
+		DLX_DEBUG=$(debug input=$way)
+		ranks 2 ranks-$way --set train.batch_size=2 --set parallel.sync_batch_norm=true
+	done
+	same_run runs/ranks-host runs/ranks-stored
 fi
 pass
