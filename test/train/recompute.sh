@@ -4,6 +4,7 @@
 # Steps of the zoo at small sizes under limits of memory: loss and gradients are those of a step without a limit, bit for bit, and the
 # limit is kept. A limit that cannot be met is refused with one that can.
 . "${DLX_SOURCE:?}/test/lib.sh"
+DLX_DEBUG=$(debug trials=no) # none of it is about time
 
 # Bytes of the step in ./plan.
 peak() {
