@@ -152,18 +152,18 @@ static int md_layout(const dnnl_memory_desc_t *d, struct layout *out)
 	return view_to_layout(&v, out);
 }
 
-static dnnl_status_t pd_conv(dnnl_primitive_desc_t *pd, enum conv_kind kind,
+static dnnl_status_t pd_conv(dnnl_primitive_desc_t *pd, const struct dnn_conv *conv,
                              const struct conv_dims *c, const struct md *x, const struct md *w,
                              const struct md *bias, const struct md *y)
 {
 	const dnnl_memory_desc_t *b = bias ? MD(bias) : NULL;
 	dnnl_convolution_desc_t d;
 	dnnl_status_t st;
-	if (kind == CONV_FORWARD)
+	if (conv->kind == CONV_FORWARD)
 		st = dnnl_dilated_convolution_forward_desc_init(
 			&d, dnnl_forward_training, dnnl_convolution_direct, MD(x), MD(w), b, MD(y),
 			c->stride, c->dilate, c->lo, c->hi);
-	else if (kind == CONV_BACKWARD_DATA)
+	else if (conv->kind == CONV_BACKWARD_DATA)
 		st = dnnl_dilated_convolution_backward_data_desc_init(
 			&d, dnnl_convolution_direct, MD(x), MD(w), MD(y), c->stride, c->dilate,
 			c->lo, c->hi);
@@ -173,7 +173,7 @@ static dnnl_status_t pd_conv(dnnl_primitive_desc_t *pd, enum conv_kind kind,
 			c->lo, c->hi);
 	if (st != dnnl_success)
 		return st;
-	return dnn_first_correct(pd, &d, lib.attr, lib.engine, kind, c->w[c->wd - c->nd]);
+	return dnn_first_correct(pd, &d, lib.attr, lib.engine, conv);
 }
 
 static dnnl_status_t pd_matmul(dnnl_primitive_desc_t *pd, const struct md *a, const struct md *b,
@@ -275,24 +275,25 @@ static dnnl_status_t md_blocked(struct md *m, const struct layout *l, dnnl_data_
 	return dnnl_unimplemented;
 }
 
-static dnnl_status_t pd_conv(dnnl_primitive_desc_t *pd, enum conv_kind kind,
+static dnnl_status_t pd_conv(dnnl_primitive_desc_t *pd, const struct dnn_conv *conv,
                              const struct conv_dims *c, const struct md *x, const struct md *w,
                              const struct md *bias, const struct md *y)
 {
 	const_dnnl_memory_desc_t b = bias ? MD(bias) : NULL;
-	if (kind == CONV_FORWARD)
-		return dnnl_convolution_forward_primitive_desc_create(
+	dnnl_status_t st;
+	if (conv->kind == CONV_FORWARD)
+		st = dnnl_convolution_forward_primitive_desc_create(
 			pd, lib.engine, dnnl_forward_training, dnnl_convolution_direct, MD(x),
 			MD(w), b, MD(y), c->stride, c->dilate, c->lo, c->hi, lib.attr);
-	if (kind == CONV_BACKWARD_DATA) {
-		dnnl_status_t st = dnnl_convolution_backward_data_primitive_desc_create(
+	else if (conv->kind == CONV_BACKWARD_DATA)
+		st = dnnl_convolution_backward_data_primitive_desc_create(
 			pd, lib.engine, dnnl_convolution_direct, MD(x), MD(w), MD(y), c->stride,
 			c->dilate, c->lo, c->hi, NULL, lib.attr);
-		return st == dnnl_success ? dnn_next_correct(*pd, kind, c->w[c->wd - c->nd]) : st;
-	}
-	return dnnl_convolution_backward_weights_primitive_desc_create(
-		pd, lib.engine, dnnl_convolution_direct, MD(x), MD(w), b, MD(y), c->stride,
-		c->dilate, c->lo, c->hi, NULL, lib.attr);
+	else
+		st = dnnl_convolution_backward_weights_primitive_desc_create(
+			pd, lib.engine, dnnl_convolution_direct, MD(x), MD(w), b, MD(y), c->stride,
+			c->dilate, c->lo, c->hi, NULL, lib.attr);
+	return st == dnnl_success ? dnn_next_correct(*pd, conv) : st;
 }
 
 static dnnl_status_t pd_matmul(dnnl_primitive_desc_t *pd, const struct md *a, const struct md *b,
@@ -423,7 +424,7 @@ static dnnl_status_t conv_pd(const void *question, dnnl_primitive_desc_t *pd)
 	if (st == dnnl_success)
 		st = md_dense(&bias, cd.bias[0]);
 	if (st == dnnl_success)
-		st = pd_conv(pd, c->kind, &cd, &x, &w, c->bias ? &bias : NULL, &y);
+		st = pd_conv(pd, c, &cd, &x, &w, c->bias ? &bias : NULL, &y);
 	md_release(&x);
 	md_release(&w);
 	md_release(&y);

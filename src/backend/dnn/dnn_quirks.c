@@ -3,29 +3,62 @@
 
 #include <string.h>
 
+static bool is_named(dnnl_primitive_desc_t pd, const char *start)
+{
+	const char *impl = "";
+	return dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &impl) == dnnl_success &&
+	       strncmp(impl, start, strlen(start)) == 0;
+}
+
+/* Whether a window that begins less than a step behind the start of x can reach over its end. */
+static bool is_short(const struct conv_geom *g, int axis)
+{
+	return g->in[axis] < (g->kernel[axis] - 1) * g->dilation[axis] + g->stride[axis];
+}
+
+/* oneDNN 2.6 has wrong sums for gradients to the weights, and reads outside of x, which may end the
+ * process: with three axes in float32 where windows that leave the padding before a short depth
+ * reach over its end, in bf16 also where the height is as short; and in bf16 where a row is shorter
+ * than the step of the windows in it. */
+static bool is_wrong_weights(dnnl_primitive_desc_t pd, const struct dnn_conv *c)
+{
+	const struct conv_geom *g = &c->geom;
+	const bool half = c->x_type != DTYPE_F32;
+	if (!(half && g->in[g->ns - 1] < g->stride[g->ns - 1]) &&
+	    !(g->ns == 3 && (half || g->stride[0] > 1) && is_short(g, 0)) &&
+	    !(g->ns == 3 && half && is_short(g, 1)))
+		return false;
+	return is_named(pd, half ? "jit_bf16:" : "jit:");
+}
+
 /* oneDNN 2.6 has wrong sums in bf16 for gradients to the input of windows of one pixel where an odd
  * number of channels is summed, if it takes 30 pixels at a time, as for 5 x 6 (its kernel needs all
  * registers then, and a mask of the last channel loses its own). */
-static bool is_wrong(dnnl_primitive_desc_t pd, enum conv_kind kind, int64_t summed)
+static bool is_wrong_input(dnnl_primitive_desc_t pd, const struct dnn_conv *c)
 {
-	static const char name[] = "jit_bf16_1x1";
-	const char *impl = "";
-	return kind == CONV_BACKWARD_DATA && summed % 2 == 1 &&
-	       dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &impl) == dnnl_success &&
-	       strncmp(impl, name, sizeof name - 1) == 0;
+	return c->geom.co / c->geom.groups % 2 == 1 && is_named(pd, "jit_bf16_1x1");
+}
+
+static bool is_wrong(dnnl_primitive_desc_t pd, const struct dnn_conv *c)
+{
+	switch (c->kind) {
+	case CONV_BACKWARD_DATA: return is_wrong_input(pd, c);
+	case CONV_BACKWARD_WEIGHTS: return is_wrong_weights(pd, c);
+	default: return false;
+	}
 }
 
 #if DNNL_VERSION_MAJOR < 3
 
 dnnl_status_t dnn_first_correct(dnnl_primitive_desc_t *pd, const_dnnl_op_desc_t d,
                              const_dnnl_primitive_attr_t attr, dnnl_engine_t engine,
-                             enum conv_kind kind, int64_t summed)
+                             const struct dnn_conv *c)
 {
 	dnnl_primitive_desc_iterator_t it = NULL;
 	dnnl_status_t st = dnnl_primitive_desc_iterator_create(&it, d, attr, engine, NULL);
 	while (st == dnnl_success) {
 		*pd = dnnl_primitive_desc_iterator_fetch(it);
-		if (*pd && !is_wrong(*pd, kind, summed))
+		if (*pd && !is_wrong(*pd, c))
 			break;
 		dnnl_primitive_desc_destroy(*pd);
 		*pd = NULL;
@@ -37,10 +70,10 @@ dnnl_status_t dnn_first_correct(dnnl_primitive_desc_t *pd, const_dnnl_op_desc_t 
 
 #else
 
-dnnl_status_t dnn_next_correct(dnnl_primitive_desc_t pd, enum conv_kind kind, int64_t summed)
+dnnl_status_t dnn_next_correct(dnnl_primitive_desc_t pd, const struct dnn_conv *c)
 {
 	dnnl_status_t st = dnnl_success;
-	while (st == dnnl_success && is_wrong(pd, kind, summed))
+	while (st == dnnl_success && is_wrong(pd, c))
 		st = dnnl_primitive_desc_next_impl(pd);
 	return st == dnnl_last_impl_reached ? dnnl_unimplemented : st;
 }

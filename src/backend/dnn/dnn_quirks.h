@@ -8,15 +8,14 @@
 
 #include "backend/dnn/dnn.h"
 
-/* The first implementation of a convolution whose sums are right. summed: the channels of y of a
- * group. */
+/* The first implementation of a convolution whose sums are right. */
 #if DNNL_VERSION_MAJOR < 3
 dnnl_status_t dnn_first_correct(dnnl_primitive_desc_t *pd, const_dnnl_op_desc_t d,
                              const_dnnl_primitive_attr_t attr, dnnl_engine_t engine,
-                             enum conv_kind kind, int64_t summed);
+                             const struct dnn_conv *c);
 #else
 /* pd has the first one of all. */
-dnnl_status_t dnn_next_correct(dnnl_primitive_desc_t pd, enum conv_kind kind, int64_t summed);
+dnnl_status_t dnn_next_correct(dnnl_primitive_desc_t pd, const struct dnn_conv *c);
 #endif
 /* Whether the order of oneDNN's sums depends on the extent of y. */
 bool dnn_order_varies(const struct dnn_prim *p, const struct dnn_conv *c);

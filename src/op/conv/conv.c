@@ -481,6 +481,10 @@ static const char *const grad_weight_samples[] = {
 	"2x35x7x6 2x35x4x3 ; groups: 35, stride: 2, dilation: 2, pad_lo: 2, pad_hi: 2, kernel: 3, "
 	"bias: true",
 	"2x16x4x6x4 2x16x2x3x2 ; stride: 2, kernel: 2",
+	"1x16x4x4x4 1x16x3x3x2 ; stride: 2, pad_lo: [3, 2, 1], pad_hi: [1, 2, 2], kernel: 4",
+	"2x40x4x6x8 2x24x2x3x4 ; stride: 2, pad_lo: 1, pad_hi: 1, kernel: 4",
+	"1x14x4x1x4 1x2x3x1x3 ; groups: 2, pad_lo: [1, 2, 0], pad_hi: [0, 2, 1], kernel: [3, 5, 3]",
+	"2x3x7x1 2x65x7x1 ; stride: [1, 2], pad_lo: 1, pad_hi: 1, kernel: 3",
 	"2x1x6x7 2x1x6x7 ; pad_lo: 1, pad_hi: 1, kernel: 3",
 	"3x36x29x13 3x36x29x13 ; groups: 36, pad_lo: 1, pad_hi: 1, kernel: 3, bias: true",
 	"2x12x35x10 2x12x18x5 ; groups: 12, stride: 2, pad_lo: 1, pad_hi: 1, kernel: 3",
