@@ -26,6 +26,7 @@ bool element_find(struct element *out, const char *text)
 			return false;
 		out->dtype = types[i].dtype;
 		out->wide = strcmp(types[i].name, "uint32") == 0;
+		out->unsigned64 = strcmp(types[i].name, "uint64") == 0;
 		out->size = out->wide ? 4 : dtype_size(out->dtype);
 		out->big_endian = *text == '>';
 		return true;

@@ -12,6 +12,7 @@ struct element {
 	size_t size;                 /* bytes in the file */
 	bool big_endian;
 	bool wide;                   /* unsigned of 32 bits, widened to i64, the next that holds it */
+	bool unsigned64;             /* as i64 */
 };
 
 /* False for any other text. */

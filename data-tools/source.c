@@ -215,12 +215,14 @@ int source_read(struct source *s, int64_t first, int64_t n, void *out)
 {
 	if (s->shape.nd < 1 || first < 0 || n < 1 || first > s->shape.d[0] - n)
 		return source_bad(s, "no such rows");
-	return s->format->read(s, first, n, out);
+	TRY(s->format->read(s, first, n, out));
+	return source_check(s, out, n * (shape_count(&s->shape) / s->shape.d[0]));
 }
 
 int source_read_all(struct source *s, void *out)
 {
-	return s->format->read(s, -1, 0, out);
+	TRY(s->format->read(s, -1, 0, out));
+	return source_check(s, out, shape_count(&s->shape));
 }
 
 struct axis source_axis(struct source *s, int i, struct arena *a)
@@ -292,6 +294,28 @@ void source_take_stem(struct source *s)
 		*dot = '\0';
 	s->name = stem;
 	s->stem = true;
+}
+
+static bool is_missing(const struct source *s, double v)
+{
+	for (int i = 0; i < s->nmissing; i++)
+		if (s->missing[i] == v)
+			return true;
+	return false;
+}
+
+int source_check(const struct source *s, const void *values, int64_t n)
+{
+	const int64_t *v = values;
+	char text[96];
+	for (int64_t i = 0; s->unsigned64 && i < n; i++) {
+		if (v[i] >= 0 || is_missing(s, (double)v[i]))
+			continue;
+		snprintf(text, sizeof text, "the value %llu is too large for i64, in which they are read",
+		         (unsigned long long)v[i]);
+		return source_bad(s, text);
+	}
+	return 0;
 }
 
 void source_swap(void *p, size_t size, int64_t n)

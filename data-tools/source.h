@@ -17,6 +17,7 @@ struct source {
 	char *name;                          /* of the variable; the file's stem if it has none */
 	bool stem;                           /* it is the stem */
 	enum dtype dtype;                    /* of the values as read */
+	bool unsigned64;                     /* as i64: the upper half of its values is refused */
 	struct shape shape;                  /* all axes */
 	char *axis[MAXD];                    /* their names where the file has some, else NULL */
 	char kind[MAXD];                     /* X, Y, Z or T where it says what they are, else 0 */
@@ -88,6 +89,9 @@ void source_add_missing(struct source *s, double v);
 int source_take_samples(struct source *s, int64_t n, const struct shape *sample);
 /* Takes the file's name without folder and extensions for that of the variable. */
 void source_take_stem(struct source *s);
+/* n values as read: E_DATA where one is unsigned and above the range of i64, unless the file says
+ * that it is missing. */
+int source_check(const struct source *s, const void *values, int64_t n);
 /* n elements of `size` bytes from big to little endian, in place. */
 void source_swap(void *p, size_t size, int64_t n);
 /* A box as runs of values that lie one behind the other: n of the array, from value `from` on. */

@@ -61,8 +61,14 @@ int source_read_box(struct source *s, const int64_t *start, const int64_t *count
 		return source_read_all(s, out);
 	if (is_full(s, count, 1))
 		return source_read(s, start[0], count[0], out);
-	if (s->format->read_box)
-		return s->format->read_box(s, start, count, out);
+	if (s->format->read_box) {
+		int64_t n = 1;
+
+		for (int i = 0; i < s->shape.nd; i++)
+			n *= count[i];
+		TRY(s->format->read_box(s, start, count, out));
+		return source_check(s, out, n);
+	}
 	TRY(keep_rows(s, start[0], count[0]));
 	copy_box(s, 0, start, count, s->whole, out);
 	return 0;

@@ -48,6 +48,7 @@ static int read_descr(struct source *s, const char *header)
 		h->element = (size_t)(types[i].code[1] - '0');
 		h->big_endian = p[1] == '>';
 		h->u32 = strcmp(types[i].code, "u4") == 0;
+		s->unsigned64 = strcmp(types[i].code, "u8") == 0;
 		return 0;
 	}
 	return ERR(E_DATA, NULL, "'%s': element type %.6s is not supported", s->path, p);

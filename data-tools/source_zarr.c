@@ -197,6 +197,7 @@ static int open_in(struct source *s, struct handle *h, const char *folder)
 		h->parent[slash == folder ? 1 : slash - folder] = '\0';
 	m = zarr_meta(h->array);
 	s->dtype = m->element.dtype;
+	s->unsigned64 = m->element.unsigned64;
 	s->shape = m->shape;
 	take_attributes(s, m);
 	name_axes(s, h, m);

@@ -32,6 +32,10 @@ cp text.txt text.npz
 head -c 2000 grid.h5 >short.h5
 head -c 300 grid.nc >short.nc
 printf '\223NUMPY\001\000\106\000{"descr": 1}' >short.npy
+{
+	printf '\223NUMPY\001\000\106\000%-69s\n' "{'descr': '<u8', 'fortran_order': False, 'shape': (2, 1), }"
+	printf '\001\000\000\000\000\000\000\000\000\000\000\000\000\000\000\200'
+} >large.npy
 printf '\000\000\010\001\377\377\377\377abc' >short.idx
 printf 'PK\003\004 and nothing else that a zip has' >short.npz
 
@@ -93,6 +97,7 @@ expect 65 "'short.nc'" dlx-convert -i short.nc:wind -t grid.nc:kind -o out.dlx
 expect 65 "not an HDF5 file" dlx-convert -i text.h5:wind -t grid.nc:kind -o out.dlx
 expect 65 "have 2147483648 channels, more than the 1048576 of a record" dlx-convert -i vast.h5:vast --input-layout first -t grid.nc:kind -o out.dlx
 expect 65 "'short.h5'" dlx-convert -i short.h5:wind -t grid.nc:kind -o out.dlx
+expect 65 "'large': the value 9223372036854775808 is too large for i64" dlx-convert -i large.npy -o out.dlx
 expect 65 "damaged .npy header" dlx-convert -i short.npy -t grid.nc:kind -o out.dlx
 expect 65 "promises more values" dlx-convert -i short.idx -t grid.nc:kind -o out.dlx
 expect 65 "not a zip archive" dlx-convert -i text.npz:a -t grid.nc:kind -o out.dlx
