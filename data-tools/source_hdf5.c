@@ -6,6 +6,7 @@
  * later versions still offer under this name. */
 #define H5_USE_110_API
 #include <hdf5.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -14,7 +15,6 @@
 
 struct handle {
 	hid_t file, data, memory_type;
-	hid_t own_type;            /* to be closed; -1: none */
 };
 
 /* The names of all datasets, for messages and for the choice of the only one. */
@@ -57,7 +57,7 @@ static int dtype_of(hid_t type, hid_t *memory)
 		          : size <= 4 ? H5T_NATIVE_INT32 : H5T_NATIVE_INT64;
 		return size == 1 ? DTYPE_I8 : size == 2 ? DTYPE_I16 : size <= 4 ? DTYPE_I32 : DTYPE_I64;
 	}
-	*memory = size == 1 ? H5T_NATIVE_UINT8 : size == 2 ? H5T_NATIVE_UINT16 : H5T_NATIVE_INT64;
+	*memory = size == 1 ? H5T_NATIVE_UINT8 : size == 2 ? H5T_NATIVE_UINT16 : H5T_NATIVE_UINT64;
 	return size == 1 ? DTYPE_U8 : size == 2 ? DTYPE_U16 : DTYPE_I64;
 }
 
@@ -296,17 +296,16 @@ static int open_hdf5(struct source *s, const char *variable)
 		return source_bad(s, "hdf5: damaged, or not an HDF5 file");
 	s->handle = h = mem_calloc(1, sizeof(*h));
 	h->file = file;
-	h->data = h->own_type = -1;
+	h->data = -1;
 	TRY(find_dataset(s, h, variable));
 	TRY(read_shape(s, h->data));
 	type = H5Dget_type(h->data);
-	/* h5py stores booleans as an enumeration */
+	/* h5py stores booleans as an enumeration, which the library converts to numbers */
 	base = H5Tget_class(type) == H5T_ENUM ? H5Tget_super(type) : H5Tcopy(type);
 	t = dtype_of(base, &h->memory_type);
-	if (H5Tget_class(type) == H5T_ENUM)
-		h->memory_type = type;
-	h->own_type = type;
+	s->unsigned64 = t == DTYPE_I64 && H5Tget_sign(base) == H5T_SGN_NONE;
 	H5Tclose(base);
+	H5Tclose(type);
 	if (t < 0)
 		return source_bad(s, "neither floats nor integers");
 	s->dtype = (enum dtype)t;
@@ -315,11 +314,33 @@ static int open_hdf5(struct source *s, const char *variable)
 	return 0;
 }
 
+/* h5py and others write filters that the library has as a plugin only. */
+static int unreadable(struct source *s, hid_t data)
+{
+	const hid_t how = H5Dget_create_plist(data);
+	const int n = H5Pget_nfilters(how);
+	char text[256] = "hdf5: cannot read the values", name[64];
+	for (int i = 0; i < n; i++) {
+		size_t nvalues = 0;
+		unsigned flags, config;
+		const H5Z_filter_t f = H5Pget_filter2(how, (unsigned)i, &flags, &nvalues, NULL,
+		                                      sizeof name, name, &config);
+
+		if (f >= 0 && H5Zfilter_avail(f) <= 0)
+			snprintf(text, sizeof text, "hdf5: cannot read the values: the library has no filter "
+			         "%d ('%s'); write them with gzip, or set HDF5_PLUGIN_PATH", (int)f, name);
+	}
+	H5Pclose(how);
+	return source_bad(s, text);
+}
+
 static int read_selected(struct source *s, hid_t memory_space, hid_t file_space, void *out)
 {
 	const struct handle *h = s->handle;
+	/* each thread has a setting of its own */
+	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 	if (H5Dread(h->data, h->memory_type, memory_space, file_space, H5P_DEFAULT, out) < 0)
-		return source_bad(s, "hdf5: cannot read the values");
+		return unreadable(s, h->data);
 	return 0;
 }
 
@@ -353,8 +374,6 @@ static int read_hdf5(struct source *s, int64_t first, int64_t n, void *out)
 static void close_hdf5(struct source *s)
 {
 	const struct handle *h = s->handle;
-	if (h->own_type >= 0)
-		H5Tclose(h->own_type);
 	if (h->data >= 0)
 		H5Dclose(h->data);
 	H5Fclose(h->file);

@@ -44,6 +44,9 @@ text, a, b = convert("-i", "grid.h5:fields/temp,fields/wind", "-m", "-999", "-v"
 same("hdf5", a, with_mask)
 same("hdf5 labels", b, kind)
 assert text["target"]["class_names"] == ["a", "b", "c"] and text["target"]["dtype"] == "u8"
+text, a, b = convert("-i", "grid.h5:fields/wind", "-t", "grid.h5:kinds")
+same("hdf5 enumeration", b, kind)
+assert text["target"]["dtype"] == "i16"
 text, a, b = convert("-i", "grid.h5:cube", "--input-layout", "last", "-t", "grid.h5:cube", "--samples=1:3",
                      "--target-layout", "first")
 same("channels last", a, np.stack([value, 1000 + value], axis=1)[1:3])

@@ -78,7 +78,7 @@ expect 64 "labels need an integer type" dlx-convert $good --target-dtype f32
 expect 64 "unknown type 'f31'" dlx-convert $good --dtype f31
 expect 64 "did you mean 'first'" dlx-convert $good --input-layout frist
 expect 64 "did you mean 'netcdf'" dlx-convert $good --format netdcf
-expect 64 "has 4 variables; name those wanted" dlx-convert -i grid.h5 -t grid.nc:kind -o out.dlx
+expect 64 "has 5 variables; name those wanted" dlx-convert -i grid.h5 -t grid.nc:kind -o out.dlx
 expect 64 "cannot be chosen" dlx-convert -i short.idx:x -t grid.nc:kind -o out.dlx
 
 # files and variables that are not there: 66

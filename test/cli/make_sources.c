@@ -89,6 +89,23 @@ static void put(hid_t f, const char *name, hid_t type, int nd, const hsize_t *d,
 	H5Sclose(space);
 }
 
+/* An enumeration of the other byte order than this machine's. */
+static void put_kinds(hid_t f, const hsize_t *d)
+{
+	const hid_t type = H5Tenum_create(H5T_STD_I16BE);
+	static uint8_t kinds[T * Y * X][2];
+	for (uint8_t k = 0; k < 3; k++) {
+		const uint8_t value[2] = { 0, k };
+		const char name[2] = { (char)('a' + k), '\0' };
+
+		check(H5Tenum_insert(type, name, value) >= 0, "H5Tenum_insert");
+	}
+	for (int i = 0; i < T * Y * X; i++)
+		kinds[i][1] = labels[i];
+	put(f, "kinds", type, 3, d, kinds);
+	H5Tclose(type);
+}
+
 static void write_hdf5(const char *path)
 {
 	const hsize_t d[] = { T, Y, X, 2 };
@@ -98,6 +115,7 @@ static void write_hdf5(const char *path)
 	put(f, "fields/wind", H5T_NATIVE_DOUBLE, 3, d, wind);
 	put(f, "cube", H5T_NATIVE_FLOAT, 4, d, cube);
 	put(f, "labels", H5T_NATIVE_UCHAR, 3, d, labels);
+	put_kinds(f, d);
 	H5Gclose(group);
 	check(H5Fclose(f) >= 0, "H5Fclose");
 }
