@@ -65,9 +65,10 @@ static void warn_of_values(const struct run *r)
 	const struct piece_counts *n = &r->counts;
 	if (!c)
 		return;
+	/* A network's channels are as they are, and its statistics those of its training set. */
 	if (n->filled_input && !c->validity_mask && !isnan(c->fill))
-		warn("%lld missing input values became %g and count in the statistics; --validity-mask "
-		     "keeps them apart", (long long)n->filled_input, c->fill);
+		warn("%lld missing input values became %g%s", (long long)n->filled_input, c->fill,
+		     c->like_file ? "" : " and count in the statistics; --validity-mask keeps them apart");
 	if (n->rounded)
 		warn("%lld values were rounded to whole numbers", (long long)n->rounded);
 	if (c->labels && !c->nedges && !c->class_names && c->ignore == RECORD_NO_IGNORE)

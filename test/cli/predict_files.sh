@@ -159,6 +159,7 @@ rm big.npy
 # Missing values are filled as dlx-convert fills them, and said.
 expect 0 "$train" --predict nan.npy -o got.npy grey.yaml
 says err 'missing input values became 0'
+if grep -q validity-mask err; then fail 'an option that dlx-train does not have'; fi
 
 # refuses STATUS TEXT ARGUMENT...
 refuses() {
