@@ -7,7 +7,10 @@
  *   num / den *= s,   lo -= p num / den,   hi += (d (k - 1) - p) num / den
  *
  * with num / den as before, and a transposed convolution, whose output o reads its input from
- * (o + p - d (k - 1)) / s to (o + p) / s, likewise. The steps are fractions, so that no rounding
+ * (o + p - d (k - 1)) / s to (o + p) / s, likewise. An output between inputs may read none of them
+ * and be the bias; but those that a part of the input from a to b makes begin at s a and end at
+ * s b + d (k - 1) - p - q, with q the padding at the end, and others are taken for zeros there. So
+ * the interval is wide enough to make each output. The steps are fractions, so that no rounding
  * adds up; lo and hi are sums of their products with small integers. */
 #include "pass/receptive_field.h"
 
@@ -100,9 +103,11 @@ static void conv_transpose_rule(const struct search *s, const struct node *n, st
 	const struct conv_geom c = conv_geom_get(s->g, n, CONV_BACKWARD_DATA);
 	for (int k = 0; k < s->axes; k++) {
 		struct receptive_axis *x = &f->axis[k];
+		const int64_t reach = c.dilation[k] * (c.kernel[k] - 1), between = c.stride[k] - 1,
+		              lo = c.pad_lo[k] - reach, hi = lo + c.pad_hi[k] + between;
 		multiply(x, 1, c.stride[k]);
-		x->lo += (double)(c.pad_lo[k] - c.dilation[k] * (c.kernel[k] - 1)) * step_of(x);
-		x->hi += (double)c.pad_lo[k] * step_of(x);
+		x->lo += (double)(lo < -between ? lo : -between) * step_of(x);
+		x->hi += (double)(hi > c.pad_lo[k] ? hi : c.pad_lo[k]) * step_of(x);
 	}
 }
 

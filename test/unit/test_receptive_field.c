@@ -164,6 +164,27 @@ static void test_ups(void **state)
 	      "{resize: {size: [96, 144]}}", 2, 1, 1, false);
 }
 
+/* Outputs that read no input are the bias, and need a part of the input that makes them. Here input
+ * i makes outputs 4 i and 4 i + 1, and with the one behind it those between. */
+static void test_between(void **state)
+{
+	struct net n;
+	struct receptive_field r;
+	build(&n, "{family: layers, layers: [{conv_transpose2d: {filters: 1, kernel: [2, 1], stride: "
+	      "[4, 3], padding: 0}}]}", 1, (struct shape){ 4, { 1, 1, H, W } });
+	receptive_field_find(n.g, n.in, n.out, &r);
+	assert_true(r.finite);
+	for (int64_t o = 0; o < r.axis[0].extent; o++) {
+		assert_true(receptive_first(&r, 0, o) <= o / 4);
+		assert_int_equal(receptive_last(&r, 0, o), o % 4 < 2 ? o / 4 : o / 4 + 1);
+	}
+	for (int64_t o = 0; o < r.axis[1].extent; o++) {
+		assert_true(receptive_first(&r, 1, o) <= o / 3);
+		assert_int_equal(receptive_last(&r, 1, o), (o + 2) / 3);
+	}
+	release(&n);
+}
+
 /* A U-Net of two levels, whose joined branches see different distances. */
 static void test_branches(void **state)
 {
@@ -247,6 +268,7 @@ int main(void)
 		cmocka_unit_test(test_convolutions),
 		cmocka_unit_test(test_pools),
 		cmocka_unit_test(test_ups),
+		cmocka_unit_test(test_between),
 		cmocka_unit_test(test_branches),
 		cmocka_unit_test(test_infinite),
 		cmocka_unit_test(test_layers),
