@@ -200,6 +200,8 @@ CASES = {
                        lambda p: RMSProp(p, 0.002, alpha=0.9, eps=0.01, inside=True, momentum=0.9)),
     "lars": ("{type: sgd, learning_rate: 0.1, momentum: 0.9, weight_decay: 0.01, trust: {type: lars, eta: 0.02}}",
              lambda p: SGD(p, 0.1, 0.01, momentum=0.9, trust=lars)),
+    "lars-plain": ("{type: sgd, learning_rate: 0.1, weight_decay: 0.01, trust: {type: lars, eta: 0.02}}",
+                   lambda p: SGD(p, 0.1, 0.01, trust=lars)),
     "larc-apex": ("{type: sgd, learning_rate: 0.05, momentum: 0.9, weight_decay: 0.01, trust: {type: larc, variant: apex}}",
                   lambda p: SGD(p, 0.05, 0.01, momentum=0.9, trust=apex)),
     "larc-sc18": ("{type: adam, learning_rate: 0.01, eps: 1e-3, exempt: none, weight_decay: 0.01, "

@@ -332,6 +332,7 @@ static const char *const sgd_samples[] = {
 	"s:positive - - s:zero - 3x5! 3x5 7! 7",
 	"s:positive - - - 2:positive 97x141! 97x141 97x141@ 33! 33 33@; momentum: 0.9, "
 	"rate_inside: true, nesterov: true, weight_decay: 0.01",
+	"s:positive - - - 2:positive 3x5! 3x5 7! 7; rate_inside: true, weight_decay: 0.01",
 	"s:positive - s:positive - - 3x5 3x5 3x5@ 4 4 4@; momentum: 0.9, direction: true, "
 	"weight_decay: [0.1, 0], decoupled: true",
 	"s:positive - - - - 97x141! 97x141 97x141@ 7! 7 7@ 97x141@ 7@; momentum: 0.9, copy_of: [0, 1]",

@@ -60,7 +60,8 @@ static void NAME(sgd_range)(const struct kplan *k, const struct kargs *a, int t,
 	void *const *in = a->in + DESCENT_HEAD + t * (2 + v), *const *out = a->out + t * (1 + v);
 	real m = (real)at->momentum, ahead = at->nesterov ? m : 1, now = at->nesterov ? 1 : 0;
 	real inside = 1;
-	if (at->rate_inside) {
+	/* Without momentum the rate may be in either place, and that loop has it in its usual one. */
+	if (at->rate_inside && v) {
 		inside = c.rate;
 		c.rate = 1;
 	}
