@@ -288,11 +288,14 @@ done
 
 [ -r "$coads" ] || pass
 coads_data
+trained() {
+	"$emulated" --device=cuda --set 'data.transforms=[{crop: {size: [10, 14]}}]' --set train.batch_size=2 --set train.accumulate=2 \
+		--set train.clip_norm=1.0 "$@" tiny.yaml
+}
 run() {
 	dir=$1
 	shift
-	expect 0 "$emulated" --device=cuda --set run.dir="$dir" --set 'data.transforms=[{crop: {size: [10, 14]}}]' \
-		--set train.batch_size=2 --set train.accumulate=2 --set train.clip_norm=1.0 "$@" tiny.yaml
+	expect 0 trained --set run.dir="$dir" "$@"
 }
 run whole --set train.steps=3
 run stop --set train.steps=1
@@ -306,4 +309,12 @@ half() {
 half half
 half anew --set train.memory.limit=64GiB
 [ "$(newest_state half)" = "$(newest_state anew)" ] || fail "weights in fp16 that updates write give other bits"
+# Batch norms in fp16 that are computed again.
+set -- --set precision.compute=fp16 --set train.steps=3
+run plain "$@"
+expect 78 trained "$@" --set train.memory.limit=1KiB
+limit=$(least_limit)
+[ "$limit" ] || { cat err; fail "no limit is offered in fp16"; }
+run again "$@" --set train.memory.limit="$limit"
+same_run plain again
 pass

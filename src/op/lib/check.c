@@ -21,7 +21,7 @@ int check_dtype(struct graph *g, const struct node *n, int i, enum dtype t)
 
 int check_float(struct graph *g, const struct node *n, int i)
 {
-	return graph_t(g, n->in[i])->dtype == DTYPE_BF16 ? 0 : check_dtype(g, n, i, DTYPE_F32);
+	return dtype_is_16bit(graph_t(g, n->in[i])->dtype) ? 0 : check_dtype(g, n, i, DTYPE_F32);
 }
 
 int check_one_type(const struct graph *g, const struct node *n)

@@ -9,7 +9,7 @@
 
 const char *check_layer(const struct node *n); /* the layer's name for messages; never NULL */
 int check_dtype(struct graph *g, const struct node *n, int i, enum dtype t);
-int check_float(struct graph *g, const struct node *n, int i); /* f32 or bf16 */
+int check_float(struct graph *g, const struct node *n, int i); /* f32, or 16 bits */
 /* all inputs: floats of one type */
 int check_one_type(const struct graph *g, const struct node *n);
 int check_rank(struct graph *g, const struct node *n, int i, int lo, int hi);
