@@ -248,7 +248,9 @@ static tid resolve(struct recompute_nodes *a, tid t, tid b, nid at)
 		o->reach[r] = at;
 		return t;
 	}
-	if (!a->droppable[r] || !make(a, r, at))
+	/* A buffer that is being made here is needed for a part of itself, as where two blocks of
+	 * channels are written by turns, each from the other. */
+	if (!a->droppable[r] || o->copied[r] == at || !make(a, r, at))
 		return NONE;
 	return o->copy[t];
 }

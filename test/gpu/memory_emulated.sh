@@ -75,4 +75,34 @@ mkdir -p host/proc
 printf 'MemTotal: 1 kB\nMemAvailable: 1 kB\n' >host/proc/meminfo
 DLX_DEBUG=$(debug "host_root=$PWD/host") expect 71 small --set run.dir=runs/none
 says err 'pinned memory'
+# Dense blocks without batch norm in them: what a block has seen and what it adds are written by turns, each from the other, so that neither
+# is computed again as a whole.
+cat >turns.yaml <<-'END'
+	run: {name: turns, seed: 3}
+	model:
+	  family: fcn
+	  growth: 8
+	  kernel: 1
+	  poolings: 2
+	  layers_per_block: [2, 1, 2, 2, 2]
+	  transition_up_kernel: 1
+	  dropout: 0
+	  input: {channels: 1, size: [16, 16]}
+	  classes: 2
+	data: {train: none.dlx, validation: null}
+	loss: mse
+	optimizer: {type: sgd, learning_rate: 0.01}
+	train: {steps: 1, batch_size: 3}
+END
+turns() {
+	dumped=$1
+	shift
+	capped "$emulated" --device=cuda --synthetic --dump-step="$dumped" "$@" turns.yaml
+}
+expect 0 turns plain
+expect 78 turns refused --set train.memory.limit=1KiB
+limit=$(least_limit)
+[ "$limit" ] || { cat err; fail "no limit is offered for blocks that are written by turns"; }
+expect 0 turns again --set train.memory.limit="$limit"
+diff -r plain again || fail "not the same bits in $limit"
 pass
