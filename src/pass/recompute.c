@@ -335,6 +335,9 @@ void recompute_choose(struct recompute *r, int64_t limit, bool cheap, struct rec
 {
 	int64_t kept = 0;
 	r->cheap = cheap;
+	/* What was found not to go with the sets of another limit does not count here, or the least
+	 * limit that is offered would be refused by a search that has tried that limit first. */
+	memset(r->banned, 0, (size_t)r->a->ntensor * sizeof *r->banned);
 	clear(r);
 	attempt(r, limit, out, true);
 	for (tid b = 0; b < r->a->ntensor; b++)
