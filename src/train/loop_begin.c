@@ -17,9 +17,11 @@
 #include "plan/describe_sources.h"
 #include "plan/reduction.h"
 #include "train/changes.h"
+#include "train/exchange.h"
 #include "train/levels.h"
 #include "train/loop_state.h"
 #include "train/ranks.h"
+#include "train/replicas.h"
 
 int64_t loop_global_batch(const struct loop *l)
 {
@@ -48,6 +50,17 @@ static int go_on_from(struct loop *l, const struct state_resumed *r)
 	return reduction_resume(&l->s->reduction, l->s->store, l->s->train_plan[0]);
 }
 
+/* The weights of `model.init_from`, which a run that resumes has not been given before. */
+static int begin_from(struct loop *l)
+{
+	const struct model_common *m = l->c->model.data;
+	if (!m->init_from.file)
+		return 0;
+	TRY(ranks_agree(l->comm, l->first ? exchange_init_from(l->s, &m->init_from) : 0,
+	                "model.init_from"));
+	return replicas_begin(l->comm, l->s->store);
+}
+
 /* r: the checkpoint that the run goes on from, its id "" if none. */
 static int resume_or_start(struct loop *l, const struct train_options *o, const char *dir,
                            struct state_resumed *r)
@@ -61,6 +74,7 @@ static int resume_or_start(struct loop *l, const struct train_options *o, const 
 		if (r->found)
 			return go_on_from(l, r);
 		progress_say(l->progress, "no checkpoint in '%s' yet: starting from the beginning", dir);
+		TRY(begin_from(l));
 		return state_begin_averages(l->s->store);
 	}
 	levels_look(&levels, l->comm, l->local_folder, NULL, NULL);

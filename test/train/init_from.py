@@ -105,6 +105,10 @@ def loads(first, w):
     same("bfloat16", w, export("net", "--set", "model.init_from=w.safetensors")[0])
     status, _ = train("net", "--set", "model.init_from=w.safetensors", "--set", "run.dir=runs/trained")
     check("a training run starts from it", status == 0)
+    status, said = train("net", "--resume", "--set", "model.init_from=w.safetensors", "--set", "run.dir=runs/resumed")
+    check("so does one with --resume that has no checkpoint yet", status == 0, said)
+    of = [export("net", "--set", f"run.dir=runs/{name}")[0] for name in ("trained", "resumed")]
+    same("weights of a run with --resume", *of)
 
 
 def spoil(w):
