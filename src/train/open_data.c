@@ -536,6 +536,13 @@ static int locate_batch(const struct session *s, int rc)
 	       err_locate(rc, config_place(s->config, "train", "batch_size")) : rc;
 }
 
+/* And of the files that the config names for validation, where they have a mistake. */
+static int locate_set(const struct session *s, const struct session_options *o, int rc)
+{
+	return rc == E_DATA && !o->data ? err_locate(rc, &s->config->data.validation.loc[0]) :
+	                                  locate_batch(s, rc);
+}
+
 int session_open_loaders(struct session *s, const struct session_options *o)
 {
 	if (s->config->data.statistics == STATISTICS_DATA)
@@ -546,7 +553,7 @@ int session_open_loaders(struct session *s, const struct session_options *o)
 	TRY(settle_train_sizes(s));
 	TRY(learn_shapes(s));
 	if (s->validation_set)
-		TRY(locate_batch(s, open_loader(s, &s->validation, s->validation_set, false, o)));
+		TRY(locate_set(s, o, open_loader(s, &s->validation, s->validation_set, false, o)));
 	if (s->validation && !s->data.input.nd)
 		take_shapes(s, s->validation);
 	if (s->validation_set)

@@ -141,7 +141,7 @@ tiny() { "$train" --set data.train=side16.dlx --set data.transforms=[] --set tra
 # A second set whose samples are of another size is evaluated in that size; one with other axes is not.
 expect 0 tiny --set data.validation=side8.dlx --set run.dir=runs/sizes
 expect 65 tiny --set data.validation=line.dlx
-says err "'line.dlx' has 8 input channels, the training set has 1"
+says err "--set:4:17: 'line.dlx' has 8 input channels, the training set has 1"
 expect 0 tiny --set data.validation=side16.dlx --set run.dir=runs/zeros
 expect 65 tiny --set run.dir=runs/zeros --set data.validation=null --predict line.dlx -o out.npy
 says err "'line.dlx' has 8 input channels, the training set has 1"
