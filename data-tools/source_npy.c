@@ -51,7 +51,8 @@ static int read_descr(struct source *s, const char *header)
 		s->unsigned64 = strcmp(types[i].code, "u8") == 0;
 		return 0;
 	}
-	return ERR(E_DATA, NULL, "'%s': element type %.6s is not supported", s->path, p);
+	return ERR(E_DATA, NULL, "'%s': element type %.*s is not supported", s->path,
+	           (int)strcspn(p, ",}"), p);
 }
 
 static int read_shape(struct source *s, const char *header)
