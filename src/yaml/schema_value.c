@@ -55,9 +55,12 @@ static const char *number(struct arena *a, double v)
 	return s;
 }
 
+/* Limits beyond which no value makes sense are not worth a word until one is there. */
+#define VAST 0x1p62
+
 const char *value_range(struct arena *a, const struct field *f)
 {
-	bool below = f->min > -0x1p62 && isfinite(f->min), above = f->max < 0x1p62 && isfinite(f->max);
+	bool below = f->min > -VAST && isfinite(f->min), above = f->max < VAST && isfinite(f->max);
 	if (!has_limits(f) || (!below && !above))
 		return "";
 	if (below && above)
@@ -82,8 +85,12 @@ static int wrong_type(struct arena *a, const struct field *f, const struct ynode
 static int out_of_range(struct arena *a, const struct field *f, const struct ynode *n,
                         const char *wanted)
 {
+	const char *range = value_range(a, f);
+	double v;
+	if (y_float(n, &v) && v > f->max && f->max >= VAST)
+		range = arena_printf(a, " of at most %s", number(a, f->max));
 	return ERR(E_CONFIG, &n->loc, "'%s' is out of range: %s, must be %s%s", f->name,
-	           value_excerpt(a, n->text), wanted, value_range(a, f));
+	           value_excerpt(a, n->text), wanted, range);
 }
 
 static bool within(const struct field *f, double v)
