@@ -2,6 +2,7 @@
  *
  * Variables of NetCDF files, classic or NetCDF-4, by the netCDF library. "GROUP/NAME" reaches
  * into groups. */
+#include <hdf5.h>
 #include <netcdf.h>
 #include <string.h>
 
@@ -165,10 +166,19 @@ static void read_attributes(struct source *s, const struct handle *h)
 		s->offset = v;
 }
 
+/* The traces of the library below say nothing to a user; each thread has a setting of its own,
+ * and the netCDF library sets that of one alone. */
+static void hush(void)
+{
+	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
 static int open_netcdf(struct source *s, const char *variable)
 {
 	struct handle *h = mem_calloc(1, sizeof(*h));
-	int rc = nc_open(s->path, NC_NOWRITE, &h->file), t;
+	int rc, t;
+	hush();
+	rc = nc_open(s->path, NC_NOWRITE, &h->file);
 	if (rc != NC_NOERR) {
 		mem_free(h);
 		return nc_fail(s, rc);
@@ -193,6 +203,7 @@ static int read_box(struct source *s, const int64_t *start, const int64_t *count
 		from[i] = (size_t)start[i];
 		n[i] = (size_t)count[i];
 	}
+	hush();
 	if (s->dtype == DTYPE_I64)
 		NC(nc_get_vara_longlong(h->group, h->var, from, n, out));
 	else
