@@ -276,6 +276,24 @@ void source_add_missing(struct source *s, double v)
 		s->missing[s->nmissing++] = v;
 }
 
+void source_take_unsigned(struct source *s)
+{
+	const double range = s->dtype == DTYPE_I8 ? 0x1p8 : s->dtype == DTYPE_I16 ? 0x1p16 : 0x1p32;
+	switch (s->dtype) {
+	case DTYPE_I8: s->dtype = DTYPE_U8; break;
+	case DTYPE_I16: s->dtype = DTYPE_U16; break;
+	case DTYPE_I32:
+		s->dtype = DTYPE_I64;
+		s->unsigned32 = true;
+		break;
+	case DTYPE_I64: s->unsigned64 = true; return;
+	default: return;
+	}
+	for (int i = 0; i < s->nmissing; i++)
+		if (s->missing[i] < 0)
+			s->missing[i] += range;
+}
+
 int source_take_samples(struct source *s, int64_t n, const struct shape *sample)
 {
 	if (sample->nd == MAXD)
@@ -304,10 +322,12 @@ static bool is_missing(const struct source *s, double v)
 	return false;
 }
 
-int source_check(const struct source *s, const void *values, int64_t n)
+int source_check(const struct source *s, void *values, int64_t n)
 {
-	const int64_t *v = values;
+	int64_t *v = values;
 	char text[96];
+	for (int64_t i = 0; s->unsigned32 && i < n; i++)
+		v[i] &= UINT32_MAX;
 	for (int64_t i = 0; s->unsigned64 && i < n; i++) {
 		if (v[i] >= 0 || is_missing(s, (double)v[i]))
 			continue;

@@ -17,6 +17,7 @@ struct source {
 	char *name;                          /* of the variable; the file's stem if it has none */
 	bool stem;                           /* it is the stem */
 	enum dtype dtype;                    /* of the values as read */
+	bool unsigned32;                     /* as i64, in which values above 2^31 are negative */
 	bool unsigned64;                     /* as i64: the upper half of its values is refused */
 	struct shape shape;                  /* all axes */
 	char *axis[MAXD];                    /* their names where the file has some, else NULL */
@@ -85,13 +86,16 @@ int source_npz_names(const char *path, char ***names, int *n);
 int source_no_variable(const char *path, const char *wanted, const char *const *names, int n);
 int source_bad(const struct source *s, const char *what);      /* E_DATA, names file and variable */
 void source_add_missing(struct source *s, double v);
+/* The integers with a sign that dtype says are none: changes it and the missing values. A format
+ * reads those of 32 bits as i64 then (unsigned32), whatever is in the upper half. */
+void source_take_unsigned(struct source *s);
 /* Takes the shape of n samples, whose axis comes first. */
 int source_take_samples(struct source *s, int64_t n, const struct shape *sample);
 /* Takes the file's name without folder and extensions for that of the variable. */
 void source_take_stem(struct source *s);
-/* n values as read: E_DATA where one is unsigned and above the range of i64, unless the file says
- * that it is missing. */
-int source_check(const struct source *s, const void *values, int64_t n);
+/* n values as read, made unsigned where 32 bits are: E_DATA where one is unsigned and above the
+ * range of i64, unless the file says that it is missing. */
+int source_check(const struct source *s, void *values, int64_t n);
 /* n elements of `size` bytes from big to little endian, in place. */
 void source_swap(void *p, size_t size, int64_t n);
 /* A box as runs of values that lie one behind the other: n of the array, from value `from` on. */

@@ -8,6 +8,7 @@
 #include <hdf5.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -81,6 +82,32 @@ static bool attribute(hid_t data, const char *name, double *v)
 	return ok;
 }
 
+/* Of files that the netCDF library has written. */
+static bool says_unsigned(hid_t data)
+{
+	char fixed[16] = "", *string = NULL;
+	hid_t a, type, memory;
+	bool yes = false;
+	if (H5Aexists(data, "_Unsigned") <= 0)
+		return false;
+	a = H5Aopen(data, "_Unsigned", H5P_DEFAULT);
+	type = H5Aget_type(a);
+	memory = H5Tcopy(H5T_C_S1);
+	H5Tset_cset(memory, H5Tget_cset(type));
+	if (H5Tis_variable_str(type) > 0) {
+		H5Tset_size(memory, H5T_VARIABLE);
+		yes = H5Aread(a, memory, &string) >= 0 && string && strcasecmp(string, "true") == 0;
+		H5free_memory(string);
+	} else if (H5Tget_class(type) == H5T_STRING && H5Aget_storage_size(a) < sizeof fixed) {
+		H5Tset_size(memory, sizeof fixed);
+		yes = H5Aread(a, memory, fixed) >= 0 && strcasecmp(fixed, "true") == 0;
+	}
+	H5Tclose(memory);
+	H5Tclose(type);
+	H5Aclose(a);
+	return yes;
+}
+
 static void read_attributes(struct source *s, hid_t data)
 {
 	double v;
@@ -92,6 +119,8 @@ static void read_attributes(struct source *s, hid_t data)
 		s->scale = v;
 	if (attribute(data, "add_offset", &v))
 		s->offset = v;
+	if (says_unsigned(data))
+		source_take_unsigned(s);
 }
 
 static int find_dataset(struct source *s, struct handle *h, const char *variable)
@@ -310,6 +339,8 @@ static int open_hdf5(struct source *s, const char *variable)
 		return source_bad(s, "neither floats nor integers");
 	s->dtype = (enum dtype)t;
 	read_attributes(s, h->data);
+	if (s->unsigned32)
+		h->memory_type = H5T_NATIVE_INT64;
 	name_axes(s, h->data);
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <hdf5.h>
 #include <netcdf.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -153,17 +154,52 @@ static bool attribute(const struct handle *h, const char *name, double *v)
 	return true;
 }
 
+/* NetCDF's own attribute for unsigned integers, of which the classic format has no types. */
+static bool says_unsigned(const struct handle *h)
+{
+	nc_type t;
+	size_t n;
+	char text[8] = "", *string = NULL;
+	bool yes;
+	if (nc_inq_att(h->group, h->var, "_Unsigned", &t, &n))
+		return false;
+	if (t == NC_CHAR && n < sizeof text)
+		return !nc_get_att_text(h->group, h->var, "_Unsigned", text) &&
+		       strcasecmp(text, "true") == 0;
+	if (t != NC_STRING || n != 1 || nc_get_att_string(h->group, h->var, "_Unsigned", &string))
+		return false;
+	yes = string && strcasecmp(string, "true") == 0;
+	nc_free_string(1, &string);
+	return yes;
+}
+
+/* What the library has put where a program that wrote floats has written nothing. */
+static void take_default_fill(struct source *s, const struct handle *h)
+{
+	int none = 0;
+	float f;
+	double d;
+	if (h->type == NC_FLOAT && !nc_inq_var_fill(h->group, h->var, &none, &f) && !none)
+		source_add_missing(s, f);
+	if (h->type == NC_DOUBLE && !nc_inq_var_fill(h->group, h->var, &none, &d) && !none)
+		source_add_missing(s, d);
+}
+
 static void read_attributes(struct source *s, const struct handle *h)
 {
 	double v;
 	if (attribute(h, "_FillValue", &v))
 		source_add_missing(s, v);
+	else
+		take_default_fill(s, h);
 	if (attribute(h, "missing_value", &v))
 		source_add_missing(s, v);
 	if (attribute(h, "scale_factor", &v))
 		s->scale = v;
 	if (attribute(h, "add_offset", &v))
 		s->offset = v;
+	if (says_unsigned(h))
+		source_take_unsigned(s);
 }
 
 /* The traces of the library below say nothing to a user; each thread has a setting of its own,

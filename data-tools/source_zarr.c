@@ -130,13 +130,23 @@ static int find_array(struct source *s, const char *variable, char **out)
 
 /* --- opening --- */
 
+static void add_missing(struct source *s, const struct zarr_meta *m, const char *attribute)
+{
+	const size_t size = m->element.size;
+	double v;
+	if (!zarr_attribute(m, attribute, &v))
+		return;
+	/* what is above the range of i64 stays negative there */
+	if (m->made_unsigned && v < 0 && size < sizeof(int64_t))
+		v += (double)((int64_t)1 << 8 * size);
+	source_add_missing(s, v);
+}
+
 static void take_attributes(struct source *s, const struct zarr_meta *m)
 {
 	double v;
-	if (zarr_attribute(m, "_FillValue", &v))
-		source_add_missing(s, v);
-	if (zarr_attribute(m, "missing_value", &v))
-		source_add_missing(s, v);
+	add_missing(s, m, "_FillValue");
+	add_missing(s, m, "missing_value");
 	if (zarr_attribute(m, "scale_factor", &v))
 		s->scale = v;
 	if (zarr_attribute(m, "add_offset", &v))

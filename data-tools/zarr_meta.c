@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -444,10 +445,33 @@ static int read_3(struct zarr_meta *m, struct arena *a, const char *folder)
 	return read_axes(&t, member(t.root, "dimension_names"), m);
 }
 
+/* xarray keeps what NetCDF says of integers whose sign is none. */
+static void take_unsigned(struct zarr_meta *m)
+{
+	struct element *e = &m->element;
+	const char *text = string_of(member(m->attributes, "_Unsigned"))
+	                           ? member(m->attributes, "_Unsigned")->text : "";
+	if (strcasecmp(text, "true") != 0 || e->wide || e->unsigned64)
+		return;
+	m->made_unsigned = true;
+	switch (e->dtype) {
+	case DTYPE_I8: e->dtype = DTYPE_U8; break;
+	case DTYPE_I16: e->dtype = DTYPE_U16; break;
+	case DTYPE_I32:
+		e->dtype = DTYPE_I64;
+		e->wide = true;
+		break;
+	case DTYPE_I64: e->unsigned64 = true; break;
+	default: m->made_unsigned = false;
+	}
+}
+
 int zarr_meta_read(struct zarr_meta *m, struct arena *a, const char *folder)
 {
 	*m = (struct zarr_meta){ 0 };
-	return has_file(folder, ".zarray") ? read_2(m, a, folder) : read_3(m, a, folder);
+	TRY(has_file(folder, ".zarray") ? read_2(m, a, folder) : read_3(m, a, folder));
+	take_unsigned(m);
+	return 0;
 }
 
 /* --- attributes --- */

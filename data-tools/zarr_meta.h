@@ -17,6 +17,7 @@ struct zarr_meta {
 	int version;
 	struct shape shape, chunk;
 	struct element element;
+	bool made_unsigned;          /* of integers with a sign, by the attribute _Unsigned */
 	int order[MAXD];             /* the axes as a chunk's values run, the last fastest */
 	bool has_fill;
 	uint8_t fill[8];             /* what the values of a missing chunk are, little endian */

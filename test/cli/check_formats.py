@@ -41,6 +41,16 @@ for source in ("grid.nc", "grid4.nc"):
     same("field target", b, np.where(present, value, -1)[[1, 3], None])
     assert text["target"]["statistics"][0]["count"] == 30
 
+# integers without a sign by NetCDF's attribute, with a missing value; floats that nothing has written
+shutil.copy(folder + "/unsigned4.nc", folder + "/unsigned.h5")
+count = np.arange(20).reshape(4, 5)
+for source in "unsigned.nc", "unsigned4.nc", "unsigned.h5":
+    for name, times, dtype in ("b", 1, "u1"), ("s", 257, "u2"), ("i", 0x1010101, "i8"):
+        text, a, b = convert("-i", f"{source}:{name}", "--fill", "3", "--input-layout", "first")
+        same(f"{source} {name}", a, np.where(count == 19, 3, count * 13 * times))
+        assert a.dtype == dtype
+for source in "unsigned.nc", "unsigned4.nc":
+    same("not written", convert("-i", source + ":f", "--fill", "-1")[1], np.where(count % 5 == 4, -1, count))
 # several files say nothing on the library's own, whatever thread opens them
 for i in range(3):
     shutil.copy(folder + "/grid4.nc", f"{folder}/part{i}.nc")

@@ -44,6 +44,17 @@ for version, fill in ((2, "NaN"), (3, "NaN"), (3, "0x7fc00000"), (3, "-Infinity"
     _, a, _ = convert("-i", "v.zarr", "--fill", "nan")
     same(f"fill value {fill}", a, values)
 
+# integers without a sign by an attribute, as xarray writes what NetCDF has
+for version in (2, 3):
+    for dtype in "|i1", "<i2", "<i4":
+        shutil.rmtree(folder + "/v.zarr")
+        values = np.array([[1, -2, 3], [-100, 5, -1]], dtype)
+        array(folder + "/v.zarr", values, (1, 3), version, fill=0, attributes={"_Unsigned": "true", "_FillValue": -1})
+        _, a, _ = convert("-i", "v.zarr", "--fill", "7")
+        want = values.astype("i8") % 2 ** (8 * values.itemsize)
+        want[1, 2] = 7
+        same(f"version {version} {dtype} unsigned", a.astype("i8"), want)
+
 # groups: variables by path, coordinates and attributes of axes, packed values, missing ones
 x = rng.normal(size=(6, 4, 5)).astype("f4")
 packed = rng.integers(1, 100, (6, 4, 5)).astype("<i2")

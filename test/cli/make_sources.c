@@ -80,6 +80,43 @@ static void write_netcdf(const char *path, int flags)
 	check(!nc_close(f), "nc_close");
 }
 
+/* b, s, i (t, x): 13 (5 t + x) times 1, 257 and 16843009, without a sign by the attribute
+ * _Unsigned; the last value is missing (-1). f: 5 t + x, of which the last x is not written. */
+static void write_unsigned(const char *path, int flags)
+{
+	static const size_t extent[] = { T, X }, start[] = { 0, 0 }, some[] = { T, X - 1 };
+	static const int none = -1;
+	static signed char b[T * X];
+	static short s[T * X];
+	static int n[T * X];
+	static float floats[T * (X - 1)];
+	int f, dim[2], v[4];
+	for (int i = 0; i < T * X; i++) {
+		b[i] = (signed char)(i < T * X - 1 ? 13 * i : none);
+		s[i] = (short)(i < T * X - 1 ? 257 * 13 * i : none);
+		n[i] = (int)(i < T * X - 1 ? 0x1010101U * 13U * (unsigned)i : (unsigned)none);
+		if (i % X < X - 1)
+			floats[i / X * (X - 1) + i % X] = (float)i;
+	}
+	check(!nc_create(path, NC_CLOBBER | flags, &f), "nc_create");
+	for (int i = 0; i < 2; i++)
+		check(!nc_def_dim(f, i ? "x" : "t", extent[i], &dim[i]), "nc_def_dim");
+	check(!nc_def_var(f, "b", NC_BYTE, 2, dim, &v[0]), "nc_def_var");
+	check(!nc_def_var(f, "s", NC_SHORT, 2, dim, &v[1]), "nc_def_var");
+	check(!nc_def_var(f, "i", NC_INT, 2, dim, &v[2]), "nc_def_var");
+	check(!nc_def_var(f, "f", NC_FLOAT, 2, dim, &v[3]), "nc_def_var");
+	for (int k = 0; k < 3; k++) {
+		const nc_type type = k == 0 ? NC_BYTE : k == 1 ? NC_SHORT : NC_INT;
+		check(!nc_put_att_text(f, v[k], "_Unsigned", 4, "true"), "nc_put_att_text");
+		check(!nc_put_att_int(f, v[k], "_FillValue", type, 1, &none), "nc_put_att_int");
+	}
+	check(!nc_enddef(f), "nc_enddef");
+	check(!nc_put_var_schar(f, v[0], b) && !nc_put_var_short(f, v[1], s) &&
+	      !nc_put_var_int(f, v[2], n) && !nc_put_vara_float(f, v[3], start, some, floats),
+	      "nc_put_var");
+	check(!nc_close(f), "nc_close");
+}
+
 static void put(hid_t f, const char *name, hid_t type, int nd, const hsize_t *d, const void *data)
 {
 	const hid_t space = H5Screate_simple(nd, d, NULL);
@@ -382,6 +419,10 @@ int main(int argc, char **argv)
 	write_netcdf(path, 0);
 	snprintf(path, sizeof(path), "%s/grid4.nc", argv[1]);
 	write_netcdf(path, NC_NETCDF4);
+	snprintf(path, sizeof(path), "%s/unsigned.nc", argv[1]);
+	write_unsigned(path, 0);
+	snprintf(path, sizeof(path), "%s/unsigned4.nc", argv[1]);
+	write_unsigned(path, NC_NETCDF4);
 	snprintf(path, sizeof(path), "%s/grid.h5", argv[1]);
 	write_hdf5(path);
 	snprintf(path, sizeof(path), "%s/vast.h5", argv[1]);
