@@ -359,6 +359,7 @@ static int save_best(struct loop *l)
 
 static int run(struct loop *l)
 {
+	l->result->target_reached = l->clock.reached;
 	TRY(repeat_validation(l));
 	TRY(save_best(l));
 	l->best = false;

@@ -19,6 +19,7 @@
 #include "train/ranks.h"
 #include "train/replicas.h"
 #include "train/shared_read.h"
+#include "train/target.h"
 #include "train/trained_on.h"
 
 /* Samples of all ranks in a micro-batch; what positions count. */
@@ -376,6 +377,7 @@ static int restore(struct session *s, const struct ckpt_version *v, struct clock
 	c->step = ckpt_version_state(v)->step;
 	c->epoch = ckpt_version_state(v)->epoch;
 	c->metric = ckpt_version_state(v)->metric;
+	c->reached = target_reached_in(s->config, v);
 	return 0;
 }
 

@@ -16,6 +16,7 @@ struct clock {
 	int64_t batch;             /* batches (of all ranks together) of the current epoch used */
 	struct validations validations; /* of validations so far */
 	double metric;             /* state_load: of the validation at this step; NaN: none was made */
+	bool reached;              /* state_load: that validation had reached train.target */
 	double seconds;            /* of training so far, over all its runs */
 };
 

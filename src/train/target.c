@@ -4,6 +4,7 @@
 #include "train/target.h"
 
 #include <math.h>
+#include <string.h>
 
 const char *target_metric(const struct run_config *c)
 {
@@ -17,12 +18,24 @@ const char *target_metric(const struct run_config *c)
 	return "loss";
 }
 
+static bool reached(const struct target_section *t, double v)
+{
+	return isnan(t->at_least) ? v <= t->at_most : v >= t->at_least;
+}
+
 bool target_reached(const struct run_config *c, const struct evaluation *e)
 {
 	const struct target_section *t = &c->train.target;
 	bool larger;
-	if (!t->metric)
-		return false;
-	double v = evaluation_find(e, t->metric, &larger);
-	return isnan(t->at_least) ? v <= t->at_most : v >= t->at_least;
+	return t->metric && reached(t, evaluation_find(e, t->metric, &larger));
+}
+
+bool target_reached_in(const struct run_config *c, const struct ckpt_version *v)
+{
+	const struct target_section *t = &c->train.target;
+	const struct ckpt_state *s = ckpt_version_state(v);
+	for (int i = 0; t->metric && i < s->nmetrics; i++)
+		if (strcmp(s->metrics[i].name, t->metric) == 0)
+			return reached(t, s->metrics[i].value);
+	return false;
 }

@@ -119,6 +119,17 @@ patient runs/patient --resume
 run runs/patient --resume --set train.patience=4 --set train.epochs=30
 [ "$(steps_of runs/patient)" -gt "$end" ] || fail "with more patience a run did not go on"
 
+# A run that has reached its target goes no further either, until the target is another one.
+run runs/target --set 'train.target={metric: accuracy, at_least: 0.3}'
+says out 'target reached'
+end=$(steps_of runs/target)
+[ "$end" -lt 27 ] || fail "the target was not reached before the end"
+run runs/target --set 'train.target={metric: accuracy, at_least: 0.3}' --resume
+says out 'target reached'
+[ "$(steps_of runs/target)" = "$end" ] || fail "resumed, a run that had reached its target went on"
+run runs/target --set 'train.target={metric: accuracy, at_least: 1.1}' --resume
+[ "$(steps_of runs/target)" = 27 ] || fail "resumed with another target, a run did not go on"
+
 # A run at its end, resumed, validates again, which is not counted twice.
 run runs/stop4 --resume --set train.patience=$((9 - step / 3 + 1))
 grep -q "ended by 'train.patience'" out && { cat out; fail "a validation was counted twice"; }
