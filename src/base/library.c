@@ -26,3 +26,13 @@ void library_keep(const char *file)
 {
 	dlopen(file, RTLD_NOW | RTLD_LOCAL);
 }
+
+void *library_find(const char *file, const char *name)
+{
+	void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD), *found;
+	if (!library)
+		return NULL;
+	found = dlsym(library, name);
+	dlclose(library);
+	return found;
+}

@@ -21,6 +21,9 @@ int library_open(const char *file, const char *what, const struct library_functi
 /* Opens a library, if it is there, and keeps it open, for callers that would open and close it
  * again and again. */
 void library_keep(const char *file);
+/* A function of a library that is open, or of one that it depends on; file NULL: of any that the
+ * program was linked with. NULL: there is none. */
+void *library_find(const char *file, const char *name);
 
 /* For a file that speaks to one library: `lib`, pointers to the functions that FUNCTIONS(X) lists
  * as X(name), of the types their header gives them, and load(), which opens it the first time. */

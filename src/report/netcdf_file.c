@@ -22,8 +22,10 @@
 	X(nc_put_vara_float) X(nc_put_vara_int) X(nc_strerror)
 
 #ifdef DLX_NETCDF_LIBRARY
+#define OPENED DLX_NETCDF_LIBRARY
 LIBRARY_LATE(FUNCTIONS, DLX_NETCDF_LIBRARY, "netCDF")
 #else
+#define OPENED NULL
 static const struct {
 #define X(name) __typeof__(name) *name;
 	FUNCTIONS(X)
@@ -198,9 +200,21 @@ static int define(struct netcdf_file *f, const struct netcdf_array *a)
 	return status == NC_NOERR ? write_coordinates(f, a) : status;
 }
 
+/* A file that HDF5 could not write stays open for it, and what HDF5 does when the program exits
+ * then crashes; closed files need nothing of it. Does something before HDF5's first use alone. */
+static void skip_exit_of_hdf5(void)
+{
+	void *found = library_find(OPENED, "H5dont_atexit");
+	int (*dont_atexit)(void);
+	memcpy(&dont_atexit, &found, sizeof dont_atexit);
+	if (found)
+		dont_atexit();
+}
+
 int netcdf_create(struct netcdf_file **out, const char *path, const struct netcdf_array *a)
 {
 	TRY(load());
+	skip_exit_of_hdf5();
 	struct netcdf_file *f = mem_calloc(1, sizeof *f);
 	f->path = mem_strdup(path);
 	f->shape = *a->shape;
