@@ -22,6 +22,7 @@
 #include <unistd.h>
 #include <fcntl.h>
 
+#include "base/log.h"
 #include "base/signals.h"
 
 #define PATIENCE 5             /* seconds to wait for a scheduler's answer */
@@ -238,7 +239,11 @@ static double until(const char *name)
 double launcher_time_left(void)
 {
 	const struct scheduler *s = scheduler();
+	const char *said = getenv("DLX_JOB_END");
 	double left = until("DLX_JOB_END");
+	if (left < 0 && said && *said)
+		warn("DLX_JOB_END is '%s', not the seconds since 1970 at which the job ends: it does not "
+		     "count", said);
 	if (left < 0 && s)
 		left = until(s->end);
 	return left >= 0 ? left : s ? asked(s) : INFINITY;

@@ -116,6 +116,10 @@ printf '#!/bin/sh\nsed -n "s/^Sig[BI][a-z]*:.*/&/p" /proc/self/status >"$MASK"\n
 SLURM_JOB_ID=9 DLX_JOB_END= MASK=$PWD/mask PATH=$PWD/bin:$PATH expect 0 "$train" --set run.dir=runs/asks --set train.steps=2 "$config"
 [ "$(grep -c '^SigBlk:.0*$' mask)" -eq 1 ] || { cat mask; fail "a child has signals blocked"; }
 
+# A time that is none is told: the run would be ended without a checkpoint.
+DLX_JOB_END='in an hour' expect 0 "$train" --quiet --set run.dir=runs/soon --set train.steps=2 "$config"
+says err "DLX_JOB_END is 'in an hour', not the seconds since 1970"
+
 # A validation is not waited for, but made up for.
 validation=data/coads-validation.dlx
 many=$validation
