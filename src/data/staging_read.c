@@ -139,19 +139,13 @@ int staging_settle(struct staging_file *f, int64_t k)
 	return rc;
 }
 
-/* A copy that cannot be read is none. */
-static int read_own(struct staging_file *f, int64_t k, uint64_t at, void *p, size_t n)
-{
-	TRY(staging_settle(f, k));
-	if (atomic_load(&f->state[k]) == EXTENT_KEPT) {
-		if (staging_cache_read(&f->cache, at, p, n) == 0)
-			return 0;
-		set_state(f, k, EXTENT_LOOSE);
-	}
-	return read_source(f, at, p, n);
-}
-
 /* --- damage --- */
+
+static void say_damaged(const struct staging_file *f, uint64_t at)
+{
+	warn("'%s': the copy in '%s' is damaged at byte %llu or behind it; it is read anew",
+	     record_path(f->r), f->s->config.dir, (unsigned long long)at);
+}
 
 static void repair(struct staging_file *f, int64_t k, uint64_t at, const void *p, size_t n)
 {
@@ -164,6 +158,24 @@ static int read_fresh(struct staging_file *f, int64_t k, uint64_t at, void *p, s
 	TRY(read_source(f, at, p, n));
 	repair(f, k, at, p, n);
 	return 0;
+}
+
+/* A copy that has become shorter is mended; one that cannot be read is none. */
+static int read_own(struct staging_file *f, int64_t k, uint64_t at, void *p, size_t n)
+{
+	int why;
+	TRY(staging_settle(f, k));
+	if (atomic_load(&f->state[k]) != EXTENT_KEPT)
+		return read_source(f, at, p, n);
+	why = staging_cache_read(&f->cache, at, p, n);
+	if (why == 0)
+		return 0;
+	if (why == ENODATA) {
+		say_damaged(f, at);
+		return read_fresh(f, k, at, p, n);
+	}
+	set_state(f, k, EXTENT_LOOSE);
+	return read_source(f, at, p, n);
 }
 
 /* --- other ranks --- */
@@ -210,8 +222,7 @@ int staging_read(void *file, uint64_t at, void *p, size_t n, bool fresh)
 	const int owner = staging_owner(f->s, f->first + k);
 	const bool mine = owner == staging_me(f->s);
 	if (fresh)
-		warn("'%s': the copy in '%s' is damaged at byte %llu or behind it; it is read anew",
-		     record_path(f->r), f->s->config.dir, (unsigned long long)at);
+		say_damaged(f, at);
 	if (!fresh && !mine && staging_kept(f, k) && staging_cache_read(&f->cache, at, p, n) == 0)
 		return 0;
 	if (mine)

@@ -67,6 +67,16 @@ expect 0 stage mended --set data.stage=cache
 reads 0
 [ "$(count repaired)" -eq 0 ] || fail "the damage is still there"
 
+# So of a copy that has become shorter, as a crash of the machine may leave it.
+size=$(stat -c %s "$train_copy")
+truncate -s $((size - 100000)) "$train_copy"
+expect 0 stage shorter --set data.stage=cache
+says err "coads-train.dlx': the copy in 'cache' is damaged at byte "
+[ "$(count repaired)" -gt 0 ] && [ "$(count read)" -lt 300000 ] || { cat err; fail "not the end alone was read"; }
+same_run runs/whole runs/shorter
+expect 0 stage longer --set data.stage=cache
+reads 0
+
 # Of a copy whose head is damaged nothing is taken for whole.
 flip "$train_copy" 10
 expect 0 stage head --set data.stage=cache
