@@ -323,6 +323,15 @@ static int ref_grad_run(const struct kplan *k, const struct kargs *a)
 
 /* --- cpu kernels --- */
 
+/* The table is row-major, also where it happens to have the logits' shape. */
+static int choose(struct kplan *k, struct layout *in, struct layout *out)
+{
+	TRY(labels_choose(k, in, out));
+	if (k->n->out[2] != NONE)
+		out[2] = layout_plain(node_out_shape(k->g, k->n, 2));
+	return 0;
+}
+
 static int cpu_run(const struct kplan *k, const struct kargs *a)
 {
 	const struct dice_plan *s = k->state;
@@ -365,6 +374,7 @@ static const char *const samples[] = {
 	"2x40x5x7 2x5x7:index40 -; cross_entropy: 1, smooth_numerator: 1, smooth_denominator: 1",
 	"2x4x33x65 2x33x65:labels4 4:positive; ignore: 255, per_batch: true, cross_entropy: 1, "
 	"squared: true",
+	"2x3x3 2x3:labels3; ignore: 255",
 	NULL
 };
 static const char *const grad_samples[] = {
@@ -386,9 +396,8 @@ static const struct op op_dice_loss = {
 	.shape = shape, .grad = grad, .cost = cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = plan, .run = ref_run },
-		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = labels_choose, .plan = plan,
-		                  .run = cpu_run },
-		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = labels_choose, .plan = dice_cuda_plan,
+		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = choose, .plan = plan, .run = cpu_run },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = choose, .plan = dice_cuda_plan,
 		            .run = dice_cuda, .free = labels_cuda_free, .bf16_in = 1)
 	},
 	.samples = samples,
