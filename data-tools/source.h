@@ -9,7 +9,7 @@
 #include "base/types.h"
 #include "data/axes.h"
 
-#define SOURCE_MISSING 4
+#define SOURCE_MISSING 16
 
 struct source {
 	const struct source_format *format;
@@ -23,7 +23,7 @@ struct source {
 	char *axis[MAXD];                    /* their names where the file has some, else NULL */
 	char kind[MAXD];                     /* X, Y, Z or T where it says what they are, else 0 */
 	int nmissing;
-	double missing[SOURCE_MISSING];      /* the file's own: _FillValue, missing_value */
+	double missing[SOURCE_MISSING];      /* the file's own: _FillValue, all of missing_value */
 	double scale, offset;                /* value = stored * scale + offset; else 1 and 0 */
 	bool ranges;                         /* a row is found without reading those before it */
 	void *handle;                        /* the format's */

@@ -14,6 +14,8 @@
 #include "base/mem.h"
 #include "source.h"
 
+#define ATTRIBUTE_MOST 12    /* values */
+
 struct handle {
 	hid_t file, data, memory_type;
 };
@@ -62,24 +64,32 @@ static int dtype_of(hid_t type, hid_t *memory)
 	return size == 1 ? DTYPE_U8 : size == 2 ? DTYPE_U16 : DTYPE_I64;
 }
 
-static bool attribute(hid_t data, const char *name, double *v)
+/* The values of a numeric attribute; how many, 0 if there is none. */
+static int attributes(hid_t data, const char *name, double v[ATTRIBUTE_MOST])
 {
-	double values[8];
 	hid_t a, space;
-	bool ok = false;
+	hssize_t n;
 	if (H5Aexists(data, name) <= 0)
-		return false;
+		return 0;
 	a = H5Aopen(data, name, H5P_DEFAULT);
 	if (a < 0)
-		return false;
+		return 0;
 	space = H5Aget_space(a);
-	if (H5Sget_simple_extent_npoints(space) >= 1 && H5Sget_simple_extent_npoints(space) <= 8)
-		ok = H5Aread(a, H5T_NATIVE_DOUBLE, values) >= 0;
+	n = H5Sget_simple_extent_npoints(space);
+	if (n < 1 || n > ATTRIBUTE_MOST || H5Aread(a, H5T_NATIVE_DOUBLE, v) < 0)
+		n = 0;
 	H5Sclose(space);
 	H5Aclose(a);
-	if (ok)
-		*v = values[0];
-	return ok;
+	return (int)n;
+}
+
+static bool attribute(hid_t data, const char *name, double *v)
+{
+	double values[ATTRIBUTE_MOST];
+	if (attributes(data, name, values) < 1)
+		return false;
+	*v = values[0];
+	return true;
 }
 
 /* Of files that the netCDF library has written. */
@@ -110,11 +120,12 @@ static bool says_unsigned(hid_t data)
 
 static void read_attributes(struct source *s, hid_t data)
 {
-	double v;
+	double v, missing[ATTRIBUTE_MOST];
+	const int n = attributes(data, "missing_value", missing);
 	if (attribute(data, "_FillValue", &v))
 		source_add_missing(s, v);
-	if (attribute(data, "missing_value", &v))
-		source_add_missing(s, v);
+	for (int i = 0; i < n; i++)
+		source_add_missing(s, missing[i]);
 	if (attribute(data, "scale_factor", &v))
 		s->scale = v;
 	if (attribute(data, "add_offset", &v))

@@ -11,6 +11,8 @@
 #include "base/mem.h"
 #include "source.h"
 
+#define ATTRIBUTE_MOST 12    /* values */
+
 struct handle {
 	int file, group, var;
 	nc_type type;
@@ -138,17 +140,21 @@ static int read_shape(struct source *s, const struct handle *h)
 	return 0;
 }
 
-/* The first value of a numeric attribute; false if there is none. */
-static bool attribute(const struct handle *h, const char *name, double *v)
+/* The values of a numeric attribute; how many, 0 if there is none. */
+static size_t attributes(const struct handle *h, const char *name, double v[ATTRIBUTE_MOST])
 {
 	nc_type t;
 	size_t n;
-	double values[8];
+	if (nc_inq_att(h->group, h->var, name, &t, &n) || n > ATTRIBUTE_MOST || t == NC_CHAR ||
+	    t == NC_STRING || nc_get_att_double(h->group, h->var, name, v))
+		return 0;
+	return n;
+}
 
-	if (nc_inq_att(h->group, h->var, name, &t, &n) || n < 1 || n > 8 || t == NC_CHAR ||
-	    t == NC_STRING)
-		return false;
-	if (nc_get_att_double(h->group, h->var, name, values))
+static bool attribute(const struct handle *h, const char *name, double *v)
+{
+	double values[ATTRIBUTE_MOST];
+	if (attributes(h, name, values) < 1)
 		return false;
 	*v = values[0];
 	return true;
@@ -187,13 +193,14 @@ static void take_default_fill(struct source *s, const struct handle *h)
 
 static void read_attributes(struct source *s, const struct handle *h)
 {
-	double v;
+	double v, missing[ATTRIBUTE_MOST];
+	const size_t n = attributes(h, "missing_value", missing);
 	if (attribute(h, "_FillValue", &v))
 		source_add_missing(s, v);
 	else
 		take_default_fill(s, h);
-	if (attribute(h, "missing_value", &v))
-		source_add_missing(s, v);
+	for (size_t i = 0; i < n; i++)
+		source_add_missing(s, missing[i]);
 	if (attribute(h, "scale_factor", &v))
 		s->scale = v;
 	if (attribute(h, "add_offset", &v))

@@ -134,12 +134,12 @@ static void add_missing(struct source *s, const struct zarr_meta *m, const char 
 {
 	const size_t size = m->element.size;
 	double v;
-	if (!zarr_attribute(m, attribute, &v))
-		return;
-	/* what is above the range of i64 stays negative there */
-	if (m->made_unsigned && v < 0 && size < sizeof(int64_t))
-		v += (double)((int64_t)1 << 8 * size);
-	source_add_missing(s, v);
+	for (int i = 0; zarr_attribute(m, attribute, i, &v); i++) {
+		/* what is above the range of i64 stays negative there */
+		if (m->made_unsigned && v < 0 && size < sizeof(int64_t))
+			v += (double)((int64_t)1 << 8 * size);
+		source_add_missing(s, v);
+	}
 }
 
 static void take_attributes(struct source *s, const struct zarr_meta *m)
@@ -147,9 +147,9 @@ static void take_attributes(struct source *s, const struct zarr_meta *m)
 	double v;
 	add_missing(s, m, "_FillValue");
 	add_missing(s, m, "missing_value");
-	if (zarr_attribute(m, "scale_factor", &v))
+	if (zarr_attribute(m, "scale_factor", 0, &v))
 		s->scale = v;
-	if (zarr_attribute(m, "add_offset", &v))
+	if (zarr_attribute(m, "add_offset", 0, &v))
 		s->offset = v;
 	/* xarray keeps _FillValue there */
 	if (m->version == 2 && m->has_fill && m->attributes &&

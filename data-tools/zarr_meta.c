@@ -501,11 +501,13 @@ static bool base64_number(const char *text, double *out)
 	return true;
 }
 
-bool zarr_attribute(const struct zarr_meta *m, const char *name, double *out)
+bool zarr_attribute(const struct zarr_meta *m, const char *name, int i, double *out)
 {
 	const struct json *v = member(m->attributes, name);
-	if (v && v->kind == JSON_ARRAY && v->n == 1)
-		v = v->item[0];
+	if (v && v->kind == JSON_ARRAY && i < v->n)
+		v = v->item[i];
+	else if (i > 0)
+		return false;
 	if (string_of(v))
 		return special_number(v->text, out) || base64_number(v->text, out);
 	return v && json_double(v, out);

@@ -36,8 +36,9 @@ int zarr_node(const char *folder, enum zarr_node *out);
 /* Of the array in a folder; texts in a. E_DATA with file and byte, also for what Zarr has and this
  * reader has not; E_UNAVAILABLE for what this build lacks; E_NOINPUT, E_IO. */
 int zarr_meta_read(struct zarr_meta *m, struct arena *a, const char *folder);
-/* The number that an attribute has, or whose text stands for it; false if there is none. */
-bool zarr_attribute(const struct zarr_meta *m, const char *name, double *out);
+/* The number that an attribute has, or whose text stands for it, of several number i; false if
+ * there is none. */
+bool zarr_attribute(const struct zarr_meta *m, const char *name, int i, double *out);
 /* The bytes of a chunk's values; those of the whole array. */
 uint64_t zarr_chunk_bytes(const struct zarr_meta *m);
 uint64_t zarr_bytes(const struct zarr_meta *m);

@@ -66,12 +66,12 @@ for version in (2, 3):
     array(g + "/t", x, (2, 4, 5), version, axes=axes, fill="NaN" if version == 2 else 0.0, attributes=None if version == 2 else
           {"_FillValue": "AAAAAAAA+H8="})
     array(g + "/deep/p", packed, (6, 2, 2), version, axes=axes, fill=None if version == 2 else 0,
-          attributes={"scale_factor": 0.5, "add_offset": 10, "missing_value": [7], "text": "a \"NaN\" \\ in it"})
+          attributes={"scale_factor": 0.5, "add_offset": 10, "missing_value": [7, 9], "text": "a \"NaN\" \\ in it"})
     array(g + "/time", np.arange(6.0), (4,), version, axes=["time"], attributes={"units": "days since 2000-01-01", "axis": "T"})
     array(g + "/lat", np.array([10, 5, 0, -5], "<i4"), (4,), version, axes=["lat"], attributes={"units": "degrees_north", "odd": [1, 2]})
     put(g + "/deep/notes.txt", b"not an array")
     text, a, _ = convert("-i", g.split("/")[-1] + ":t,deep/p", "--fill", "-1")
-    want = np.where(packed == 7, -1, packed * 0.5 + 10)
+    want = np.where((packed == 7) | (packed == 9), -1, packed * 0.5 + 10)
     same("group", a, np.stack([x, want], axis=1).astype("f4"))
     assert text["input"]["channels"] == ["t", "deep/p"]
     time, lat, lon = text["axes"]

@@ -81,7 +81,8 @@ static void write_netcdf(const char *path, int flags)
 }
 
 /* b, s, i (t, x): 13 (5 t + x) times 1, 257 and 16843009, without a sign by the attribute
- * _Unsigned; the last value is missing (-1). f: 5 t + x, of which the last x is not written. */
+ * _Unsigned; the last value is missing (-1). f: 5 t + x, of which the last x is not written;
+ * 6 and 2 are missing. */
 static void write_unsigned(const char *path, int flags)
 {
 	static const size_t extent[] = { T, X }, start[] = { 0, 0 }, some[] = { T, X - 1 };
@@ -105,6 +106,8 @@ static void write_unsigned(const char *path, int flags)
 	check(!nc_def_var(f, "s", NC_SHORT, 2, dim, &v[1]), "nc_def_var");
 	check(!nc_def_var(f, "i", NC_INT, 2, dim, &v[2]), "nc_def_var");
 	check(!nc_def_var(f, "f", NC_FLOAT, 2, dim, &v[3]), "nc_def_var");
+	check(!nc_put_att_int(f, v[3], "missing_value", NC_FLOAT, 2, (const int[]){ 6, 2 }),
+	      "nc_put_att_int");
 	for (int k = 0; k < 3; k++) {
 		const nc_type type = k == 0 ? NC_BYTE : k == 1 ? NC_SHORT : NC_INT;
 		check(!nc_put_att_text(f, v[k], "_Unsigned", 4, "true"), "nc_put_att_text");
