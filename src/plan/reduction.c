@@ -235,7 +235,12 @@ int reduction_flush(struct reduction *r, const struct store *store, const struct
 		TRY(reducer_wait(sums, (int)all_reduce_begins(n)->group));
 		TRY(convert_bucket(sums, r->dev, store, p->g, n, false));
 	}
-	return reducer_keep(sums);
+	return 0;
+}
+
+int reduction_keep(const struct reduction *r)
+{
+	return r->sums.gradients ? reducer_keep(r->sums.gradients) : 0;
 }
 
 int reduction_resume(struct reduction *r, const struct store *store, const struct plan *p)

@@ -42,6 +42,10 @@ int64_t reduction_block(const struct reduction *r, const struct plan *p);
 /* Waits for sums that are still under way, and brings them into p's states, which a checkpoint of
  * a lagging run has to. Collective in that all ranks began them. */
 int reduction_flush(struct reduction *r, const struct store *store, const struct plan *p);
+/* Behind reduction_flush, when the states have been copied and before another step: a GPU adds
+ * lagged sums up once more, for which those of all ranks but one become nothing, also in p's
+ * states. */
+int reduction_keep(const struct reduction *r);
 /* Seconds that this rank has waited for sums of steps so far. */
 double reduction_waited(const struct reduction *r);
 /* After p's states came from a checkpoint: what a lagging

@@ -187,8 +187,7 @@ static bool store_is_busy(struct loop *l)
 	return busy;
 }
 
-/* What a save does to the state depends on the step alone, also where it writes nothing. */
-int loop_save(struct loop *l, bool only_local)
+static int save_between(struct loop *l, bool only_local)
 {
 	const double start = io_seconds();
 	int mark = err_count();
@@ -207,6 +206,14 @@ int loop_save(struct loop *l, bool only_local)
 		warn_unsaved(mark);
 	l->stall = io_seconds() - start;
 	return 0;
+}
+
+/* What a save does to the state depends on the step alone, also where it writes nothing. All ranks
+ * have copied the same lagged sums before those of all but one are taken away. */
+int loop_save(struct loop *l, bool only_local)
+{
+	TRY(save_between(l, only_local));
+	return reduction_keep(&l->s->reduction);
 }
 
 /* Behind the last version in the run's store those on hosts' disks are not needed. */

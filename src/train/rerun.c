@@ -106,6 +106,7 @@ int rerun_settle(struct rerun *r)
 {
 	struct session *s = r->l.s;
 	TRY(reduction_flush(&s->reduction, s->store, s->train_plan[0]));
+	TRY(reduction_keep(&s->reduction));        /* rank 0, which compares, has them still */
 	TRY(replicas_compare(s->comm, s->store));
 	return replicas_average(s->comm, s->store, s->config->parallel.average_statistics);
 }

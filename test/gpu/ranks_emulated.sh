@@ -60,6 +60,10 @@ for wire in $(form bf16 "f32 bf16"); do
 	done
 done
 
+# Each rank writes its part of a checkpoint, sums that the next step waits for too.
+run 2 cuda runs/late-parts --set parallel.gradient_lag=1 --set checkpoint.every.steps=1
+grep -F 'has not written its part' err && fail "rank 0 waits for what another rank has not got"
+
 # Of the five samples that end an epoch one rank has a full share and the other has not: their plans differ, so all ranks
 # launch this step eagerly.
 coads_convert '1,4,7' data/more.dlx
