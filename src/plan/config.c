@@ -158,7 +158,8 @@ static const struct field parallel_fields[] = {
 	      .doc = "how long a rank waits for others before the run is ended with a report"),
 	FIELD_BOOL(struct parallel_section, average_statistics, "false",
 	           "use the mean of all ranks' running statistics of batch normalisation in "
-	           "validations and checkpoints; false: rank 0's"),
+	           "validations and checkpoints (one more, as that of a run that is stopped, "
+	           "changes their last bits); false: rank 0's"),
 	FIELD_NODE(struct parallel_section, sync_batch_norm, "false",
 	           "ranks whose batches batch normalisation computes its statistics over: false: each "
 	           "rank its own; true: all "
