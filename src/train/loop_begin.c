@@ -141,7 +141,9 @@ static void find_run(struct loop *l, const char *run)
 
 static int open_local(struct loop *l, const struct state_resumed *r, const char *job)
 {
-	TRY(levels_open(&l->local, l->comm, &l->c->checkpoint, l->local_folder, l->run, job));
+	int rc = levels_open(&l->local, l->comm, &l->c->checkpoint, l->local_folder, l->run, job);
+	if (rc < 0)
+		return err_locate(rc, config_place(l->c, "checkpoint", "local"));
 	if (l->local && r->rank >= 0 && (!l->comm || l->comm->local_rank == 0))
 		ckpt_resumed(l->local, r->id);
 	return 0;
