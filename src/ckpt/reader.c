@@ -51,6 +51,7 @@ struct store {
 	struct run_link link;
 	struct version_list list;
 	enum extent extent;
+	bool before;                   /* not the version named is meant, but what it comes from */
 	const struct ckpt_helper *helper;  /* or NULL */
 };
 
@@ -334,8 +335,20 @@ static int load_best(struct ckpt_version **out, struct store *s)
 	           s->dir);
 }
 
+/* *out: NULL if there is none before it. */
+static int load_before(struct ckpt_version **out, const struct store *s, const char *id)
+{
+	int i;
+	const int found = find(&s->list, id, &i);
+	if (found < 1 || i <= s->list.first)
+		return found < 0 ? found : 0;
+	return load_at(out, s, parent_of(&s->list, i));
+}
+
 static int load_which(struct ckpt_version **out, struct store *s, const char *which)
 {
+	if (s->before)
+		return load_before(out, s, which);
 	if (strcmp(which, "auto") == 0)
 		return load_newest(out, s, true);
 	if (strcmp(which, "last") == 0) {
@@ -376,6 +389,12 @@ int ckpt_load(struct ckpt_version **out, const char *dir, const char *which)
 int ckpt_look(struct ckpt_version **out, const char *dir, const char *which)
 {
 	return open_and_load(out, (struct store){ .disk = disk_system(), .dir = dir }, which);
+}
+
+int ckpt_look_before(struct ckpt_version **out, const char *dir, const char *id)
+{
+	const struct store s = { .disk = disk_system(), .dir = dir, .before = true };
+	return open_and_load(out, s, id);
 }
 
 int ckpt_load_helped(struct ckpt_version **out, const char *dir, const char *which,

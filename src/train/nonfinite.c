@@ -27,10 +27,8 @@ static void find_before(const struct loop *l, int64_t step, char id[64])
 	struct ckpt_version *v = NULL, *parent = NULL;
 	const bool up = *id != '\0';
 	bool good = ckpt_look(&v, dir, up ? id : "auto") == 0 && v;
-	if (good && (up || ckpt_version_state(v)->step >= step)) {
-		const char *name = ckpt_version_parent(v);
-		good = name && *name && ckpt_look(&parent, dir, name) == 0 && parent;
-	}
+	if (good && (up || ckpt_version_state(v)->step >= step))
+		good = ckpt_look_before(&parent, dir, ckpt_version_id(v)) == 0 && parent;
 	const struct ckpt_version *found = parent ? parent : v;
 	good = good && ckpt_version_state(found)->step < step;
 	snprintf(id, 64, "%s", good ? ckpt_version_id(found) : "");

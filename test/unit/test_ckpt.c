@@ -117,6 +117,15 @@ static void test_keep(void **state)
 	assert_int_equal(strncmp(id[3], "000000000009-", 13), 0);
 	load_as(*state, "best", 5);
 	load_as(*state, "last", 9);
+	/* The parent; where it was dropped what is before; before the first nothing. */
+	assert_int_equal(ckpt_look_before(&v, *state, id[3]), 0);
+	assert_string_equal(ckpt_version_id(v), id[2]);
+	ckpt_version_free(v);
+	assert_int_equal(ckpt_look_before(&v, *state, id[1]), 0);
+	assert_string_equal(ckpt_version_id(v), id[0]);
+	ckpt_version_free(v);
+	assert_int_equal(ckpt_look_before(&v, *state, id[0]), 0);
+	assert_null(v);
 	assert_int_equal(ckpt_look(&v, *state, "best"), 0);
 	assert_int_equal(ckpt_version_state(v)->step, 5);
 	assert_int_equal(ckpt_version_state(v)->ntensors, 0);
