@@ -333,10 +333,14 @@ static int step(struct loop *l, int64_t number)
  * it the run would not know that it reached its target. */
 static int repeat_validation(struct loop *l)
 {
-	if (l->clock.step == 0 || !isnan(l->clock.metric) || !loop_validation_due(l))
+	if (l->clock.step == 0 || l->watched_step == l->clock.step || !loop_validation_due(l))
 		return 0;
+	const int64_t saved = l->saved_step;
 	l->saved_step = -1; /* worth a checkpoint that knows its metric */
-	return validate(l);
+	TRY(validate(l));
+	if (l->stop)
+		l->saved_step = saved;
+	return 0;
 }
 
 /* The trace is written as soon as its steps are done. */
@@ -357,10 +361,19 @@ static int save_best(struct loop *l)
 	return l->best && l->c->checkpoint.keep.best ? loop_save(l, false) : 0;
 }
 
+static int end_stopped(struct loop *l)
+{
+	l->result->stopped = true;
+	l->result->time_up = signals_pending() == SIGALRM;
+	return 0;
+}
+
 static int run(struct loop *l)
 {
 	l->result->target_reached = l->clock.reached;
 	TRY(repeat_validation(l));
+	if (l->stop)         /* before any step, so that the resumed run repeats it once more */
+		return end_stopped(l);
 	TRY(save_best(l));
 	l->best = false;
 	for (int64_t done = 1; !loop_finished(l, &l->clock) && !l->result->target_reached &&
@@ -370,7 +383,7 @@ static int run(struct loop *l)
 		TRY(step(l, done));
 		if (done == 1 && l->first)
 			say_job_end(l);
-		if (loop_validation_due(l))
+		if (loop_validation_due(l) || (l->s->validation && loop_finished(l, &l->clock)))
 			TRY(validate(l));
 		if (l->save)
 			TRY(loop_save(l, false));
@@ -381,14 +394,14 @@ static int run(struct loop *l)
 		l->best = false;
 		TRY(loop_note_durable(l));
 		TRY(write_trace(l, done));
-		if (l->stop) {
-			l->result->stopped = true;
-			l->result->time_up = signals_pending() == SIGALRM;
-			return 0;
-		}
+		if (l->stop)
+			return end_stopped(l);
 	}
-	if (l->s->validation && l->evaluated_step != l->clock.step)
+	if (l->s->validation && l->evaluated_step != l->clock.step) {
+		if (l->watched_step != l->clock.step)
+			l->saved_step = -1;
 		TRY(validate(l));
+	}
 	l->result->stopped = l->s->validation && l->evaluated_step != l->clock.step;
 	return 0;
 }

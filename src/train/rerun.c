@@ -49,21 +49,6 @@ int rerun_forget_prefetched(struct session *s)
 	return 0;
 }
 
-int rerun_begin(struct rerun *r, struct session *s, const char *which, int64_t last)
-{
-	*r = (struct rerun){ .l = { .s = s, .c = s->config, .comm = s->comm, .last = last,
-		.saved_at = io_seconds(), .prefetched = { .loader = s->train, .dev = s->dev },
-		.clock.metric = NAN } };
-	struct loop *l = &r->l;
-	validations_begin(&l->clock.validations);
-	int rc = rerun_forget_prefetched(s);
-	TRY(ranks_agree(s->comm, rc < 0 ? rc : loop_plan_length(l), "the length of the run"));
-	TRY(which ? load(r, which) : begin_weights(s));
-	l->schedule.reductions = l->clock.validations.plateau.reductions;
-	return ranks_agree(s->comm, loader_seek(s->train, l->clock.epoch, l->clock.batch),
-	                   "reading the data");
-}
-
 /* A rate that falls by validations needs them. */
 static int validate(struct loop *l)
 {
@@ -75,6 +60,32 @@ static int validate(struct loop *l)
 	validations_add(&l->clock.validations, l->c, l->clock.step, larger ? v : -v, true, &reduced);
 	l->schedule.reductions = l->clock.validations.plateau.reductions;
 	return 0;
+}
+
+/* The run that went on from a checkpoint repeated a validation that was cut short. */
+static int repeat_validation(struct loop *l)
+{
+	const struct clock *c = &l->clock;
+	if (c->step == 0 || !isnan(c->metric) || c->validations.step == c->step ||
+	    !loop_validation_due(l) || !schedule_watches(&l->c->schedule))
+		return 0;
+	return validate(l);
+}
+
+int rerun_begin(struct rerun *r, struct session *s, const char *which, int64_t last)
+{
+	*r = (struct rerun){ .l = { .s = s, .c = s->config, .comm = s->comm, .last = last,
+		.saved_at = io_seconds(), .prefetched = { .loader = s->train, .dev = s->dev },
+		.clock.metric = NAN } };
+	struct loop *l = &r->l;
+	validations_begin(&l->clock.validations);
+	int rc = rerun_forget_prefetched(s);
+	TRY(ranks_agree(s->comm, rc < 0 ? rc : loop_plan_length(l), "the length of the run"));
+	TRY(which ? load(r, which) : begin_weights(s));
+	l->schedule.reductions = l->clock.validations.plateau.reductions;
+	TRY(ranks_agree(s->comm, loader_seek(s->train, l->clock.epoch, l->clock.batch),
+	                "reading the data"));
+	return repeat_validation(l);
 }
 
 static int between(struct loop *l)

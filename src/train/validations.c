@@ -21,7 +21,7 @@
 void validations_begin(struct validations *w)
 {
 	*w = (struct validations){ .best = NAN, .best_step = -1, .due_best = NAN,
-		.plateau.best = NAN };
+		.step = -1, .plateau.best = NAN };
 }
 
 static bool better(double metric, double than)
@@ -33,6 +33,7 @@ bool validations_add(struct validations *w, const struct run_config *c, int64_t 
                      double metric, bool due, bool *reduced)
 {
 	bool is = better(metric, w->best);
+	w->step = step;
 	if (is) {
 		w->best = metric;
 		w->best_step = step;
@@ -65,8 +66,9 @@ void validations_write(const struct validations *w, const struct run_config *c, 
 	const struct plateau *p = &w->plateau;
 	out[0] = (struct ckpt_scalar){ BEST, arena_printf(a, "%a", w->best) };
 	out[1] = (struct ckpt_scalar){ METRIC, target_metric(c) };
-	out[2] = (struct ckpt_scalar){ PATIENCE, arena_printf(a, "%" PRId64 " %a %" PRId64,
-	                                                      w->best_step, w->due_best, w->stale) };
+	out[2] = (struct ckpt_scalar){ PATIENCE, arena_printf(a, "%" PRId64 " %a %" PRId64 " %" PRId64,
+	                                                      w->best_step, w->due_best, w->stale,
+	                                                      w->step) };
 	out[3] = (struct ckpt_scalar){ PLATEAU, arena_printf(a, "%a %" PRId64 " %" PRId64 " %" PRId64,
 	                                                     p->best, p->stale, p->cooldown,
 	                                                     p->reductions) };
@@ -91,8 +93,9 @@ int validations_read(struct validations *w, const struct run_config *c,
 		metric = ckpt_version_state(v)->metric_name;
 	if (sscanf(best, "%la", &w->best) != 1)
 		return bad(v, BEST);
-	if (patience && (sscanf(patience, "%" SCNd64 " %la %" SCNd64, &w->best_step, &w->due_best,
-	                        &w->stale) != 3 || w->stale < 0))
+	/* earlier ones have no step */
+	if (patience && (sscanf(patience, "%" SCNd64 " %la %" SCNd64 " %" SCNd64, &w->best_step,
+	                        &w->due_best, &w->stale, &w->step) < 3 || w->stale < 0))
 		return bad(v, PATIENCE);
 	if (plateau && (sscanf(plateau, "%la %" SCNd64 " %" SCNd64 " %" SCNd64, &p->best, &p->stale,
 	                       &p->cooldown, &p->reductions) != 4 ||

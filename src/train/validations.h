@@ -19,6 +19,7 @@ struct validations {
 	 * to end there is not among those of a longer run. */
 	double due_best;
 	int64_t stale;               /* in a row without a better one */
+	int64_t step;                /* of the last one that counts here; -1: none, or not known */
 	struct plateau plateau;
 };
 

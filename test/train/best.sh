@@ -130,6 +130,35 @@ says out 'target reached'
 run runs/target --set 'train.target={metric: accuracy, at_least: 1.1}' --resume
 [ "$(steps_of runs/target)" = 27 ] || fail "resumed with another target, a run did not go on"
 
+# A validation whose loss is not finite counts, and once, wherever a run was stopped.
+"$python3" - <<'END' || fail "no vast values"
+import struct
+
+data = open("floats.npy", "rb").read()
+begin = 10 + struct.unpack("<H", data[8:10])[0]
+open("vast.npy", "wb").write(data[:begin] + struct.pack("<f", 3e38) * ((len(data) - begin) // 4))
+END
+for name in floats vast; do
+	expect 0 "$convert" -q -i $name.npy -t y.npy -o $name.dlx
+done
+vast() {
+	run "$@" --set data.train=floats.dlx --set data.validation=vast.dlx --set 'data.transforms=[]' --set train.patience=4 \
+		--set optimizer.learning_rate=0.001
+}
+vast runs/vast
+grep -q '"type": "validation".*"loss": null' runs/vast/metrics.jsonl || fail "the loss of a validation is finite"
+end=$(steps_of runs/vast)
+[ "$end" -lt 27 ] || fail "validations whose loss is not finite do not count"
+vast runs/vast-stop --set train.steps=6
+vast runs/vast-stop --set train.steps=6 --resume
+vast runs/vast-stop --resume
+[ "$(steps_of runs/vast-stop)" = "$end" ] || fail "resumed, a validation whose loss is not finite counted twice"
+[ "$(newest_state runs/vast)" = "$(newest_state runs/vast-stop)" ] || fail "validations that are not finite: other bits"
+
+# The version of the end knows the validation that is made there alone.
+run runs/late --set checkpoint.every.steps=5 --set train.validate.steps=4 --set train.steps=10
+grep -q '"metric": null' "$(version_of runs/late)" && fail "the version of the last step has no metric"
+
 # A run at its end, resumed, validates again, which is not counted twice.
 run runs/stop4 --resume --set train.patience=$((9 - step / 3 + 1))
 grep -q "ended by 'train.patience'" out && { cat out; fail "a validation was counted twice"; }

@@ -136,6 +136,15 @@ kill -s TERM $pid
 wait $pid
 [ $? -eq 75 ] || { cat out err; fail "SIGTERM while validating: not 75"; }
 grep -q '"validation"' runs/validate/metrics.jsonl && fail "SIGTERM waited for the validation"
+# Stopped again in the validation that is made up for, it makes no step.
+"$train" --device reference --set run.dir=runs/validate --set train.steps=2 --set train.validate.steps=1 \
+	--set "data.validation=[$many]" --resume "$config" >out 2>err &
+pid=$!
+reached out 'resuming from checkpoint' $pid
+kill -s TERM $pid
+wait $pid
+[ $? -eq 75 ] || { cat out err; fail "SIGTERM in the validation that is made up for: not 75"; }
+grep -q '"type": "step", "step": 2,' runs/validate/metrics.jsonl && fail "a step before the validation was made up for"
 expect 0 "$train" --device reference --set run.dir=runs/validate --set train.steps=2 --set train.validate.steps=1 \
 	--resume "$config"
 grep -q '"validation", "step": 1,' runs/validate/metrics.jsonl || fail "the validation of step 1 was not made up for"
