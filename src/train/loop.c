@@ -454,7 +454,7 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 		rc = explain_any(&l, run(&l));
 	if (rc == 0)
 		rc = explain_any(&l, finish_run(&l));
-	else if (l.worth_saving)
+	if (rc < 0 && l.worth_saving)
 		rescue(&l);
 	if (rc == 0) {
 		account_warn_later(s);

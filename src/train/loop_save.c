@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/io.h"
@@ -168,10 +169,24 @@ static void wait_for_own_saves(struct loop *l, int mark)
 		warn_unsaved(mark);
 }
 
+/* Collective. Where one rank writes for all, the others would wait in the next collective call for
+ * as long as that takes, and its deadline (parallel.timeout) is for ranks that are lost. */
+static void await_saves(struct loop *l)
+{
+	double busy = comm_many(l->comm);
+	while (busy > 0) {
+		busy = (l->local && !ckpt_idle(l->local)) || (l->ckpt && !ckpt_idle(l->ckpt));
+		comm_max(l->comm, &busy, 1, "the checkpoint before");
+		if (busy > 0)
+			usleep(10000);
+	}
+}
+
 /* Those of all ranks: no rank begins a save while another still removes what the one before has
  * left (ckpt_save). Collective. */
 static void wait_for_saves(struct loop *l, int mark)
 {
+	await_saves(l);
 	wait_for_own_saves(l, mark);
 	if (comm_many(l->comm))
 		comm_barrier(l->comm, "the checkpoint before");
@@ -220,11 +235,12 @@ int loop_save(struct loop *l, bool only_local)
 static int drop_local(struct loop *l, int rc)
 {
 	const int mark = err_count();
-	if (!l->local_folder)
+	/* A rank that fails alone ends all: the others are not in this. */
+	if (rc < 0 || !l->local_folder)
 		return rc;
 	if (l->local && ckpt_wait(l->local) < 0)
 		warn_unsaved(mark);
-	TRY(ranks_agree(l->comm, rc, "the last checkpoint"));
+	TRY(ranks_agree(l->comm, 0, "the last checkpoint"));
 	if (l->local && (!l->comm || l->comm->local_rank == 0))
 		ckpt_discard(l->local);
 	return 0;
@@ -247,6 +263,7 @@ static int save_last(struct loop *l)
 		if (l->ckpt)
 			TRY(save(l, &common, &to));
 	}
+	await_saves(l);
 	if (!l->ckpt)
 		return 0;
 	int rc = ckpt_wait(l->ckpt);

@@ -63,4 +63,16 @@ while [ $n -le 5 ]; do
 	[ "$(newest_state runs/c$n)" = "$whole" ] || fail "line $n failing, resumed: other bits"
 	n=$((n + 1))
 done
+# So does the line of a checkpoint before, while the end is saved.
+n=4
+while [ $n -le 8 ]; do
+	DLX_DEBUG=$(debug fault=append:$n) "$train" --set run.dir=runs/d$n --set train.steps=4 --set report.tensorboard=false \
+		--set checkpoint.every.steps=3 "$config" >out 2>err
+	status=$?
+	[ $status -eq 74 ] || { cat out err; fail "line $n failing: exit status $status instead of 74"; }
+	made=$(grep -c '"type": "step"' runs/d$n/metrics.jsonl)
+	[ "$(ls runs/d$n/checkpoints/versions | sed -n 's/^0*\([0-9]*\)-.*/\1/p' | sort -n | tail -n 1)" -ge "$made" ] ||
+		fail "line $n failing: step $made is not saved"
+	n=$((n + 1))
+done
 pass
