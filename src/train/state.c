@@ -377,6 +377,10 @@ static int restore(struct session *s, const struct ckpt_version *v, struct clock
 	c->step = ckpt_version_state(v)->step;
 	c->epoch = ckpt_version_state(v)->epoch;
 	c->metric = ckpt_version_state(v)->metric;
+	if (c->batch == loader_batches(s->train)) {   /* what is left fills no batch of these ranks */
+		c->batch = 0;
+		c->epoch++;
+	}
 	c->reached = target_reached_in(s->config, v);
 	return 0;
 }

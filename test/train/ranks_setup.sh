@@ -79,6 +79,12 @@ says out '"exposed": '
 # Ranks of one host behave as if on two.
 expect 0 on_ranks 3 env DLX_DEBUG="$(debug ranks_per_host=2)" "$train" --set run.dir=runs/hosts "$config"
 
+# More ranks go on where what is left of an epoch fills none of their batches: with the next epoch.
+expect 0 "$train" --set run.dir=runs/rest --set train.batch_size=2 --set data.keep_short_batch=false --set train.steps=3 "$config"
+expect 0 on_ranks 3 "$train" --set run.dir=runs/rest --set train.batch_size=2 --set data.keep_short_batch=false --set train.steps=5 \
+	--resume "$config"
+[ "$(grep -c '"type": "step"' runs/rest/metrics.jsonl)" -eq 5 ] || fail "more ranks did not go on with the next epoch"
+
 # One core does for many ranks, although each waits for all the others.
 export OMP_NUM_THREADS=1
 steps=$(form 4 10)
