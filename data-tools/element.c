@@ -33,3 +33,19 @@ bool element_find(struct element *out, const char *text)
 	}
 	return false;
 }
+
+bool element_take_unsigned(struct element *e)
+{
+	if (e->wide || e->unsigned64)
+		return false;
+	switch (e->dtype) {
+	case DTYPE_I8: e->dtype = DTYPE_U8; return true;
+	case DTYPE_I16: e->dtype = DTYPE_U16; return true;
+	case DTYPE_I32:
+		e->dtype = DTYPE_I64;
+		e->wide = true;
+		return true;
+	case DTYPE_I64: e->unsigned64 = true; return true;
+	default: return false;
+	}
+}

@@ -15,6 +15,9 @@ struct element {
 	bool unsigned64;             /* as i64 */
 };
 
+/* Makes an integer with a sign one without; false, and nothing done, for all others. */
+bool element_take_unsigned(struct element *e);
+
 /* False for any other text. */
 bool element_find(struct element *out, const char *text);
 

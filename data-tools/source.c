@@ -2,6 +2,7 @@
  *
  * Chooses the format of a source file and holds what the formats share. */
 #include "base/io.h"
+#include "element.h"
 #include "source.h"
 #include "source_lmdb.h"
 #include "source_tfrecord.h"
@@ -276,22 +277,23 @@ void source_add_missing(struct source *s, double v)
 		s->missing[s->nmissing++] = v;
 }
 
+void source_make_missing_unsigned(struct source *s, size_t size)
+{
+	/* what is above the range of i64 stays negative there */
+	for (int i = 0; i < s->nmissing && size < sizeof(int64_t); i++)
+		if (s->missing[i] < 0)
+			s->missing[i] += (double)((int64_t)1 << 8 * size);
+}
+
 void source_take_unsigned(struct source *s)
 {
-	const double range = s->dtype == DTYPE_I8 ? 0x1p8 : s->dtype == DTYPE_I16 ? 0x1p16 : 0x1p32;
-	switch (s->dtype) {
-	case DTYPE_I8: s->dtype = DTYPE_U8; break;
-	case DTYPE_I16: s->dtype = DTYPE_U16; break;
-	case DTYPE_I32:
-		s->dtype = DTYPE_I64;
-		s->unsigned32 = true;
-		break;
-	case DTYPE_I64: s->unsigned64 = true; return;
-	default: return;
-	}
-	for (int i = 0; i < s->nmissing; i++)
-		if (s->missing[i] < 0)
-			s->missing[i] += range;
+	struct element e = { .dtype = s->dtype, .size = dtype_size(s->dtype) };
+	if (!element_take_unsigned(&e))
+		return;
+	s->dtype = e.dtype;
+	s->unsigned32 = e.wide;
+	s->unsigned64 = e.unsigned64;
+	source_make_missing_unsigned(s, e.size);
 }
 
 int source_take_samples(struct source *s, int64_t n, const struct shape *sample)

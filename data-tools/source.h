@@ -10,6 +10,7 @@
 #include "data/axes.h"
 
 #define SOURCE_MISSING 16
+#define SOURCE_ATTRIBUTE 12  /* values of an attribute that are read */
 
 struct source {
 	const struct source_format *format;
@@ -89,6 +90,8 @@ void source_add_missing(struct source *s, double v);
 /* The integers with a sign that dtype says are none: changes it and the missing values. A format
  * reads those of 32 bits as i64 then (unsigned32), whatever is in the upper half. */
 void source_take_unsigned(struct source *s);
+/* The missing values alone, of integers of so many bytes in the file. */
+void source_make_missing_unsigned(struct source *s, size_t size);
 /* Takes the shape of n samples, whose axis comes first. */
 int source_take_samples(struct source *s, int64_t n, const struct shape *sample);
 /* Takes the file's name without folder and extensions for that of the variable. */

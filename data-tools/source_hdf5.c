@@ -14,8 +14,6 @@
 #include "base/mem.h"
 #include "source.h"
 
-#define ATTRIBUTE_MOST 12    /* values */
-
 struct handle {
 	hid_t file, data, memory_type;
 };
@@ -65,7 +63,7 @@ static int dtype_of(hid_t type, hid_t *memory)
 }
 
 /* The values of a numeric attribute; how many, 0 if there is none. */
-static int attributes(hid_t data, const char *name, double v[ATTRIBUTE_MOST])
+static int attributes(hid_t data, const char *name, double v[SOURCE_ATTRIBUTE])
 {
 	hid_t a, space;
 	hssize_t n;
@@ -76,7 +74,7 @@ static int attributes(hid_t data, const char *name, double v[ATTRIBUTE_MOST])
 		return 0;
 	space = H5Aget_space(a);
 	n = H5Sget_simple_extent_npoints(space);
-	if (n < 1 || n > ATTRIBUTE_MOST || H5Aread(a, H5T_NATIVE_DOUBLE, v) < 0)
+	if (n < 1 || n > SOURCE_ATTRIBUTE || H5Aread(a, H5T_NATIVE_DOUBLE, v) < 0)
 		n = 0;
 	H5Sclose(space);
 	H5Aclose(a);
@@ -85,7 +83,7 @@ static int attributes(hid_t data, const char *name, double v[ATTRIBUTE_MOST])
 
 static bool attribute(hid_t data, const char *name, double *v)
 {
-	double values[ATTRIBUTE_MOST];
+	double values[SOURCE_ATTRIBUTE];
 	if (attributes(data, name, values) < 1)
 		return false;
 	*v = values[0];
@@ -120,7 +118,7 @@ static bool says_unsigned(hid_t data)
 
 static void read_attributes(struct source *s, hid_t data)
 {
-	double v, missing[ATTRIBUTE_MOST];
+	double v, missing[SOURCE_ATTRIBUTE];
 	const int n = attributes(data, "missing_value", missing);
 	if (attribute(data, "_FillValue", &v))
 		source_add_missing(s, v);

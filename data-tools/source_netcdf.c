@@ -11,8 +11,6 @@
 #include "base/mem.h"
 #include "source.h"
 
-#define ATTRIBUTE_MOST 12    /* values */
-
 struct handle {
 	int file, group, var;
 	nc_type type;
@@ -141,11 +139,11 @@ static int read_shape(struct source *s, const struct handle *h)
 }
 
 /* The values of a numeric attribute; how many, 0 if there is none. */
-static size_t attributes(const struct handle *h, const char *name, double v[ATTRIBUTE_MOST])
+static size_t attributes(const struct handle *h, const char *name, double v[SOURCE_ATTRIBUTE])
 {
 	nc_type t;
 	size_t n;
-	if (nc_inq_att(h->group, h->var, name, &t, &n) || n > ATTRIBUTE_MOST || t == NC_CHAR ||
+	if (nc_inq_att(h->group, h->var, name, &t, &n) || n > SOURCE_ATTRIBUTE || t == NC_CHAR ||
 	    t == NC_STRING || nc_get_att_double(h->group, h->var, name, v))
 		return 0;
 	return n;
@@ -153,7 +151,7 @@ static size_t attributes(const struct handle *h, const char *name, double v[ATTR
 
 static bool attribute(const struct handle *h, const char *name, double *v)
 {
-	double values[ATTRIBUTE_MOST];
+	double values[SOURCE_ATTRIBUTE];
 	if (attributes(h, name, values) < 1)
 		return false;
 	*v = values[0];
@@ -193,7 +191,7 @@ static void take_default_fill(struct source *s, const struct handle *h)
 
 static void read_attributes(struct source *s, const struct handle *h)
 {
-	double v, missing[ATTRIBUTE_MOST];
+	double v, missing[SOURCE_ATTRIBUTE];
 	const size_t n = attributes(h, "missing_value", missing);
 	if (attribute(h, "_FillValue", &v))
 		source_add_missing(s, v);

@@ -132,14 +132,9 @@ static int find_array(struct source *s, const char *variable, char **out)
 
 static void add_missing(struct source *s, const struct zarr_meta *m, const char *attribute)
 {
-	const size_t size = m->element.size;
 	double v;
-	for (int i = 0; zarr_attribute(m, attribute, i, &v); i++) {
-		/* what is above the range of i64 stays negative there */
-		if (m->made_unsigned && v < 0 && size < sizeof(int64_t))
-			v += (double)((int64_t)1 << 8 * size);
+	for (int i = 0; zarr_attribute(m, attribute, i, &v); i++)
 		source_add_missing(s, v);
-	}
 }
 
 static void take_attributes(struct source *s, const struct zarr_meta *m)
@@ -147,6 +142,8 @@ static void take_attributes(struct source *s, const struct zarr_meta *m)
 	double v;
 	add_missing(s, m, "_FillValue");
 	add_missing(s, m, "missing_value");
+	if (m->made_unsigned)
+		source_make_missing_unsigned(s, m->element.size);
 	if (zarr_attribute(m, "scale_factor", 0, &v))
 		s->scale = v;
 	if (zarr_attribute(m, "add_offset", 0, &v))

@@ -448,22 +448,9 @@ static int read_3(struct zarr_meta *m, struct arena *a, const char *folder)
 /* xarray keeps what NetCDF says of integers whose sign is none. */
 static void take_unsigned(struct zarr_meta *m)
 {
-	struct element *e = &m->element;
-	const char *text = string_of(member(m->attributes, "_Unsigned"))
-	                           ? member(m->attributes, "_Unsigned")->text : "";
-	if (strcasecmp(text, "true") != 0 || e->wide || e->unsigned64)
-		return;
-	m->made_unsigned = true;
-	switch (e->dtype) {
-	case DTYPE_I8: e->dtype = DTYPE_U8; break;
-	case DTYPE_I16: e->dtype = DTYPE_U16; break;
-	case DTYPE_I32:
-		e->dtype = DTYPE_I64;
-		e->wide = true;
-		break;
-	case DTYPE_I64: e->unsigned64 = true; break;
-	default: m->made_unsigned = false;
-	}
+	const struct json *text = member(m->attributes, "_Unsigned");
+	m->made_unsigned = string_of(text) && strcasecmp(text->text, "true") == 0 &&
+	                   element_take_unsigned(&m->element);
 }
 
 int zarr_meta_read(struct zarr_meta *m, struct arena *a, const char *folder)
