@@ -333,7 +333,7 @@ static int step(struct loop *l, int64_t number)
  * it the run would not know that it reached its target. */
 static int repeat_validation(struct loop *l)
 {
-	if (l->clock.step == 0 || l->watched_step == l->clock.step || !loop_validation_due(l))
+	if (!loop_validation_missing(l))
 		return 0;
 	const int64_t saved = l->saved_step;
 	l->saved_step = -1; /* worth a checkpoint that knows its metric */

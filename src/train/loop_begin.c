@@ -262,8 +262,7 @@ int loop_prepare(struct loop *l, const struct train_options *o)
 	TRY(ranks_agree(l->comm, left_out_read(l->s, l->guard), "the steps left out so far"));
 	l->seconds_before = l->clock.seconds;
 	l->schedule.reductions = l->clock.validations.plateau.reductions;
-	/* One that is not finite has no metric, and counts. */
-	if (!isnan(l->clock.metric) || l->clock.validations.step == l->clock.step)
+	if (loop_validation_counted(l))
 		l->watched_step = l->clock.step;
 	count_flops(l);
 	if (l->first)

@@ -104,6 +104,10 @@ bool loop_save_due(const struct loop *l, const struct clock *c);
 bool loop_save_local_due(const struct loop *l, const struct clock *c);
 bool loop_finished(const struct loop *l, const struct clock *c);
 bool loop_validation_due(const struct loop *l);
+/* Of the step that the run goes on from: it was made and counts in clock.validations; one was due
+ * there and was cut short. */
+bool loop_validation_counted(const struct loop *l);
+bool loop_validation_missing(const struct loop *l);
 bool loop_stop_wanted(void);
 
 /* --- saving (loop_save.c) --- */

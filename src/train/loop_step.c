@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * One step given to the device, which training and steps that are made again have in common. */
+#include <math.h>
+
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -129,4 +131,15 @@ bool loop_validation_due(const struct loop *l)
 		return false;
 	return (v->epochs && l->clock.batch == 0 && l->clock.epoch % v->epochs == 0) ||
 	       (v->steps && l->clock.step % v->steps == 0);
+}
+
+/* One whose metric is not finite has no metric in its version, and counts. */
+bool loop_validation_counted(const struct loop *l)
+{
+	return !isnan(l->clock.metric) || l->clock.validations.step == l->clock.step;
+}
+
+bool loop_validation_missing(const struct loop *l)
+{
+	return l->clock.step > 0 && !loop_validation_counted(l) && loop_validation_due(l);
 }

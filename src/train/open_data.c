@@ -536,7 +536,8 @@ static int locate_batch(const struct session *s, int rc)
 	       err_locate(rc, config_place(s->config, "train", "batch_size")) : rc;
 }
 
-/* And of the files that the config names for validation, where they have a mistake. */
+/* What the validation loader says without a place is of the files that the config names for it,
+ * where these have a mistake. */
 static int locate_set(const struct session *s, const struct session_options *o, int rc)
 {
 	return rc == E_DATA && !o->data ? err_locate(rc, &s->config->data.validation.loc[0]) :

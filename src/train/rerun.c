@@ -65,11 +65,7 @@ static int validate(struct loop *l)
 /* The run that went on from a checkpoint repeated a validation that was cut short. */
 static int repeat_validation(struct loop *l)
 {
-	const struct clock *c = &l->clock;
-	if (c->step == 0 || !isnan(c->metric) || c->validations.step == c->step ||
-	    !loop_validation_due(l) || !schedule_watches(&l->c->schedule))
-		return 0;
-	return validate(l);
+	return loop_validation_missing(l) && schedule_watches(&l->c->schedule) ? validate(l) : 0;
 }
 
 int rerun_begin(struct rerun *r, struct session *s, const char *which, int64_t last)
