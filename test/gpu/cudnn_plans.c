@@ -42,7 +42,7 @@ static const struct problem {
 	{ 2, 2, 32, 32, 40, 3, 1, 1, 1, 32 },
 	{ 3, 2, 4, 16, 32, 3, 1, 1, 1, 1 }, { 3, 1, 32, 32, 16, 2, 2, 1, 0, 1 },
 	{ 3, 1, 16, 32, 24, 5, 1, 1, 2, 1 },
-	{ 1, 2, 8, 12, 40, 3, 1, 1, 1, 1 },
+	{ 1, 2, 8, 12, 40, 3, 1, 1, 1, 1 }, { 3, 1, 14, 2, 1, 5, 1, 1, 2, 2 },
 };
 
 static bool verbose, driver;
@@ -88,6 +88,10 @@ static void check(const struct cudnn *c, const struct cudnn_conv *v, const struc
 	int rc = cudnn_conv_new(&plan, c, NULL, v);
 	if (rc == 0) {
 		made++;
+		if (v->kind == CONV_BACKWARD_WEIGHTS && strcmp(cudnn_plan_name(plan), "cudnn:eng1") == 0) {
+			failed++;
+			printf("not ok - %s: an engine whose sums are wrong\n", what);
+		}
 		if (verbose)
 			printf("%-80s %-16s %zu bytes\n", what, cudnn_plan_name(plan),
 			       cudnn_plan_workspace(plan));

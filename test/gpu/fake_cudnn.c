@@ -54,7 +54,7 @@ static const struct {
 	{ 44, -1, 7, false },
 	{ 45, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS, 1, false },
 	{ 46, -1, 6, false }, { 47, -1, 5, false },
-	{ 1, -1, 90, true },
+	{ 0, -1, 90, true },
 };
 
 bool lists(const char *list, int index, const char **rest)

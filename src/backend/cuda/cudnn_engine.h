@@ -22,6 +22,7 @@ struct cudnn_engine {
 struct cudnn_demand {
 	bool deterministic, exact;   /* exact: no rounding of float32 to TF32 */
 	bool best_only;              /* of mode A */
+	int64_t wrong;               /* cuDNN's number of an engine whose results are wrong; -1: none */
 	const char *problem;         /* a text that two problems share only if they are the same */
 	/* To measure one that was built: its arguments are filled and freed by the caller.
 	 * Microseconds, or a negative error; much: as of cuda_time. NULL: nothing is measured. */

@@ -92,8 +92,8 @@ bool cudnn_list_look(const struct cudnn_list *l, const struct cudnn *c,
 	out->compiled = is_compiled(&s, engine);
 	int64_t n = cudnn_get(&s, engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
 	                      MAXNOTE, note);
-	bool ok = s.status == CUDNN_STATUS_SUCCESS && allowed(want, note, n) &&
-	          (compiles(c) || !out->compiled);
+	bool ok = s.status == CUDNN_STATUS_SUCCESS && out->index != want->wrong &&
+	          allowed(want, note, n) && (compiles(c) || !out->compiled);
 	cudnn_release(&s);
 	return ok;
 }
