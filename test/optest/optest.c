@@ -9,12 +9,13 @@
  *   bf16, fp16  the same with the device computing in 16 bits, for ops that take part in it
  *   twice       the same bits again from a differently poisoned arena
  *
- * Usage: optest [--device=cpu|cuda] [--kernels] [--shard=K/N] [--wisdom=FILE] [OP...]: the device
- * compared with the reference is the CPU unless another is named; every op must have a kernel
- * there, and on a GPU one that takes 16 bits, but for those of a list (f32_only). --kernels
- * leaves out the check of gradient rules, which is slow and the same for all kernels. --shard
- * takes every Nth sample from the Kth on, so that N processes share the work. --wisdom is
- * dlx-train's: engines that the file or its folder has are neither measured nor compiled again.
+ * Usage: optest [--device=cpu|cuda] [--kernels] [--shard=K/N] [--sample=TEXT] [--wisdom=FILE]
+ * [OP...]: the device compared with the reference is the CPU unless another is named; every op must
+ * have a kernel there, and on a GPU one that takes 16 bits, but for those of a list (f32_only).
+ * --kernels leaves out the check of gradient rules, which is slow and the same for all kernels.
+ * --shard takes every Nth sample from the Kth on, so that N processes share the work; --sample only
+ * this one, which need not be one of the op's. --wisdom is dlx-train's: engines that the file or
+ * its folder has are neither measured nor compiled again.
  * Prints a line for each failure and "N passed, N failed" at the end. */
 #include <math.h>
 #include <stdio.h>
@@ -48,6 +49,7 @@ static int passed, failed;
 static bool kernels_only;
 static int shard = 1, shards = 1, samples;
 static const char *wisdom_path;         /* NULL: none */
+static const char *given_sample;        /* NULL: those of the ops */
 static const char *cur_op, *cur_text, *cur_what;
 
 static void fail(const char *fmt, ...)
@@ -595,7 +597,9 @@ static void check_op(const struct op *op, struct device *ref, struct device *cpu
 	if (!gradient && !(op->flags & (OP_NOGRAD | OP_UPDATE | OP_ONCE)) && op->max_in > 0)
 		fail("has no gradient rule and is not flagged OP_NOGRAD, OP_UPDATE or OP_ONCE");
 	const bool complete = has_kernel(op, cpu) && has_half(op, cpu);
-	for (const char *const *text = op->samples; complete && text && *text; text++) {
+	const char *const given[] = { given_sample, NULL };
+	for (const char *const *text = given_sample ? given : op->samples; complete && text && *text;
+	     text++) {
 		cur_text = *text;
 		if (samples++ % shards != shard - 1)
 			continue;
@@ -625,6 +629,8 @@ static bool option(const char *text, const char **device)
 		kernels_only = true;
 	else if (strncmp(text, "--wisdom=", 9) == 0 && text[9])
 		wisdom_path = text + 9;
+	else if (strncmp(text, "--sample=", 9) == 0)
+		given_sample = text + 9;
 	else
 		return sscanf(text, "--shard=%d/%d", &shard, &shards) == 2 && shard >= 1 && shard <= shards;
 	return true;
@@ -641,6 +647,11 @@ int main(int argc, char **argv)
 	for (argc--, argv++; argc && strncmp(argv[0], "--", 2) == 0; argc--, argv++)
 		if (!option(argv[0], &name)) {
 			fprintf(stderr, "optest: cannot use '%s'\n", argv[0]);
+			return 64;
+		}
+	for (int i = 0; i < argc; i++)
+		if (!op_find(argv[i])) {
+			fprintf(stderr, "optest: there is no op '%s'\n", argv[i]);
 			return 64;
 		}
 	if (debug_read() < 0 || device_open(&ref, "reference") < 0 || device_open(&cpu, name) < 0 ||
