@@ -28,7 +28,7 @@
 #ifndef DLX_CUDA_NARROW_CUH
 #define DLX_CUDA_NARROW_CUH
 
-#include "cuda/mma.cuh"
+#include "cuda/fragment.cuh"
 #include "cuda/narrow.h"
 
 constexpr int WARPS = 4, LANES = 32, BLOCK = WARPS * LANES;
@@ -36,10 +36,6 @@ constexpr int COLUMNS = 32;          /* of a tile: two warps abreast */
 constexpr int CHUNK = 16;            /* channels of x that a stage has, in two halves of 16 bytes */
 constexpr int MATRICES = 512;        /* bytes of the weights of a tap: CHUNK by 16 outputs */
 constexpr int RESIDENT = 2;          /* blocks of a multiprocessor */
-
-template <typename T> struct pair_of;
-template <> struct pair_of<__half> { typedef __half2 type; };
-template <> struct pair_of<__nv_bfloat16> { typedef __nv_bfloat162 type; };
 
 /* A stage of the pipeline in shared memory: of x two planes of pixels, 16 bytes each; weights as
  * MATRICES [tap][16 outputs]. Planes begin at other banks, as a warp writes to both. */
@@ -206,63 +202,12 @@ static __device__ __forceinline__ void add_stage(const char *x, const char *w,
 	}
 }
 
-/* Word j of lane t of four neighbours becomes word t of lane j. */
-static __device__ __forceinline__ void transpose(uint32_t (&v)[4])
-{
-	const int t = (int)threadIdx.x % 4;
-#pragma unroll
-	for (int step = 1; step <= 2; step *= 2)
-#pragma unroll
-		for (int i = 0; i < 4; i++) {
-			if (i & step)
-				continue;
-			const bool high = t & step;
-			const uint32_t got = __shfl_xor_sync(~0u, high ? v[i] : v[i + step], step);
-			v[i] = high ? got : v[i];
-			v[i + step] = high ? v[i + step] : got;
-		}
-}
-
-template <typename T> static __device__ __forceinline__ float half_of(uint32_t v, int which)
-{
-	typename pair_of<T>::type both;
-	memcpy(&both, &v, sizeof both);
-	return which ? high_half(both) : low_half(both);
-}
-
-/* What follows the products, of pairs of channels: ReLU's limit is -infinity where there is none,
- * and masks are positive; low: 0, where what is below is 0 whatever it was. */
-struct after {
-	float limit, slope;
-	bool low;
-};
-
-template <typename T> static __device__ __forceinline__ uint32_t finish_pair(
-		const after &f, const float *sum, const float (&scale)[2], const float (&shift)[2],
-		uint32_t addend, uint32_t mask)
-{
-	typename pair_of<T>::type both;
-	uint32_t made;
-	float v[2];
-#pragma unroll
-	for (int q = 0; q < 2; q++) {
-		v[q] = fmaf(sum[q], scale[q], shift[q]) + half_of<T>(addend, q);
-		if (v[q] < f.limit || !(half_of<T>(mask, q) > 0))
-			v[q] = f.low ? f.slope * v[q] : 0.0f;
-	}
-	put_halves(&both, v[0], v[1]);
-	memcpy(&made, &both, sizeof made);
-	return made;
-}
-
 /* Where a lane's 16 bytes are of each row of a part of y: a pixel, a channel; how many rows of the
  * tensor are there from the part's first, none if the pixel is not. */
 struct granule {
 	int64_t pixel;
 	int channel, down;
 };
-
-constexpr uint32_t ZEROS = 0, POSITIVE = 0x3c003c00;     /* pairs, of either type */
 
 /* 16 bytes of each of SOME rows of an addend and a mask, each of which may be absent. */
 template <int SOME> struct beside {

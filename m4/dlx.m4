@@ -107,11 +107,16 @@ use_nccl=no
 AS_IF([test "$have_cuda" != no && test "$have_cudnn" != no], [
 	use_cuda=yes
 	dlx_gencode=
+	dlx_hopper=
 	for a in `echo "$CUDA_ARCH" | tr , ' '`; do
 		dlx_gencode="$dlx_gencode -gencode arch=compute_$a,code=sm_$a"
 		dlx_last=$a
+		AS_CASE([$a], [90|90a], [dlx_hopper="-DDLX_HOPPER -gencode arch=compute_90a,code=sm_90a"])
 	done
-	NVCCFLAGS="-O3 -std=c++17 -Xcompiler -fno-threadsafe-statics -ccbin ${CXX:-g++} $dlx_gencode -gencode arch=compute_$dlx_last,code=compute_$dlx_last"
+	dlx_nvcc="-O3 -std=c++17 -Xcompiler -fno-threadsafe-statics -ccbin ${CXX:-g++}"
+	NVCCFLAGS="$dlx_nvcc $dlx_gencode -gencode arch=compute_$dlx_last,code=compute_$dlx_last"
+	# For kernels of which only compute capability 9.0 has the instructions.
+	NVCCFLAGS_HOPPER="$dlx_nvcc $dlx_hopper"
 	CUDA_CPPFLAGS="-DHAVE_CUDA -isystem $CUDA_HOME/include"
 	AS_IF([test "$have_nccl" != no], [
 		use_nccl=yes
@@ -129,6 +134,7 @@ AS_IF([test "$have_cuda" != no && test "$have_cudnn" != no], [
 	rm -f conftest.cu conftest.o
 ])
 AC_SUBST([NVCCFLAGS])
+AC_SUBST([NVCCFLAGS_HOPPER])
 AC_SUBST([CUDA_CPPFLAGS])
 AC_SUBST([CUDA_LIBS])
 AM_CONDITIONAL([HAVE_CUDA], [test "$use_cuda" = yes])

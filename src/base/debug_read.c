@@ -52,6 +52,9 @@ static const struct word words[] = {
 	{ WORD(launch, CHOICE), .values = { "plain", "overlapped" },
 	  .doc = "on a GPU of compute capability 9.0 and more, whether dlx's kernels may be launched "
 	  "before the one ahead of them has ended; default: plain" },
+	{ WORD(broad, YES_NO), .values = { "yes", "no" },
+	  .doc = "on a GPU of compute capability 9.0, whether dlx's kernel for gradients from few "
+	  "channels to many, which no GPU has run, takes its convolutions; default: no" },
 	{ .name = "narrow", .type = NO_YES, .at = offsetof(struct debug, no_narrow),
 	  .values = { "yes", "no" },
 	  .doc = "on a GPU, whether gradients that are made in 16 bits stay so until the update; "

@@ -31,7 +31,8 @@
 struct fused_cuda {
 	const struct conv_places *at;
 	struct cudnn_plan *plan;     /* or NULL: */
-	const void *own;             /* what conv_narrow_own made */
+	const struct conv_own *own;          /* kernels of ours, or NULL */
+	const void *own_made;        /* what they made of the node */
 	bool whole;                  /* cuDNN does it all */
 	bool windows;                /* with views where they are */
 	enum dtype type;
@@ -139,7 +140,11 @@ static int plan_own(const struct kplan *k, struct fused_cuda *f)
 	if (y->dtype != f->type || (addend && !conv_cuda_in_place(addend)) ||
 	    (mask && !conv_cuda_in_place(mask)))
 		return E_UNSUPPORTED;
-	f->own = conv_narrow_own.make(k, f->at->kind, &workspace);
+	static const struct conv_own *const own[] = { &conv_broad_own, &conv_narrow_own };
+	for (size_t i = 0; i < sizeof own / sizeof *own && !f->own; i++) {
+		f->own_made = own[i]->make(k, f->at->kind, &workspace);
+		f->own = f->own_made ? own[i] : NULL;
+	}
 	f->whole = true;
 	return f->own ? 0 : E_UNSUPPORTED;
 }
@@ -228,7 +233,7 @@ static int plan_way(struct kplan *k, enum conv_way way, const void *at_)
 		.tf32 = k->env->tf32, .deterministic = k->env->deterministic };
 	TRY(plan_engine(k, f, way, &c));
 	place(k, f);
-	k->impl = f->own ? conv_narrow_own.name :
+	k->impl = f->own ? f->own->name :
 	          arena_printf(k->arena, "%s%s%s%s", cudnn_plan_name(f->plan),
 	                       f->bands.count > 1 ? " in bands" : "",
 	                       f->whole ? ", whole" : ", then a kernel",
@@ -300,7 +305,7 @@ static int follow(const struct kplan *k, const struct kargs *a, void *made, cons
 		.addend = rows_of(like(k, f->at->addend), argument(k, a, f->at->addend), b->dx),
 		.mask = rows_of(like(k, f->at->mask), argument(k, a, f->at->mask), b->dx),
 		.y = rows_of(y, a->out[0], b->dx) };
-	return f->own ? conv_narrow_own.run_with(k, f->own, a->in[0], a->in[1], &e) :
+	return f->own ? f->own->run_with(k, f->own_made, a->in[0], a->in[1], &e) :
 	       cuda_launched(k, k_epilogue_run(cuda_stream(k->dev), &e));
 }
 

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which convolutions the kernel of cuda/narrow.cuh takes on the GPU, and with what follows them:
- * windows of 3 x 3 or 5 x 5 of any depth, of few channels, in 16 bits. Forward these are of the
- * result; to the input they are of dy, and the kernel goes over blocks of dx's channels. cuDNN's
- * engines are good where both are many, or the window is one pixel. */
+ * Which convolutions the kernels of cuda/narrow.cuh and cuda/k_broad.cu take on the GPU, and with
+ * what follows them: windows of 3 x 3 or 5 x 5, of few channels, in 16 bits. Forward these are of
+ * the result; to the input they are of dy, and the kernel goes over blocks of dx's channels.
+ * cuDNN's engines are good where both are many, or the window is one pixel. */
 #include "op/conv/conv_own.h"
 
+#include "base/debug.h"
 #include "op/conv/conv_shape.h"
 #include "op/lib/cuda.h"
 
 #ifdef HAVE_CUDA
 
+#include "cuda/broad.h"
 #include "cuda/narrow.h"
 
 /* Fewer channels than LEAST would leave half of what is multiplied unused. To the input, a tile of
@@ -47,15 +49,13 @@ static bool place_axes(struct k_narrow *at, const struct conv_geom *c, bool turn
 	return taken;
 }
 
-static bool is_taken(const struct kplan *k, const struct conv_geom *c, enum conv_kind kind,
-                     const struct tensor *const t[3])
+static bool has_types(const struct kplan *k, const struct conv_geom *c,
+                      const struct tensor *const t[3])
 {
 	const enum dtype type = t[1]->dtype;
-	return kind != CONV_BACKWARD_WEIGHTS && k->dev->arch >= 80 && c->groups == 1 &&
-	       dtype_is_16bit(type) && t[0]->dtype == type && t[2]->dtype == type &&
-	       t[1]->view == NONE && c->ci % PACK == 0 && c->co % PACK == 0 && c->ci >= LEAST &&
-	       c->co >= LEAST && c->co <= MOST && c->ci <= INT32_MAX &&
-	       (kind == CONV_FORWARD ? c->ns < 3 || c->co <= SOME : c->ci <= SOME);
+	return k->dev->arch >= 80 && c->groups == 1 && dtype_is_16bit(type) && t[0]->dtype == type &&
+	       t[2]->dtype == type && t[1]->view == NONE && c->ci % PACK == 0 && c->co % PACK == 0 &&
+	       c->ci >= LEAST && c->ci <= INT32_MAX && c->co >= LEAST && c->co <= MOST;
 }
 
 /* A window of a buffer has its pixels' channels in multiples of 16 bytes. */
@@ -65,25 +65,46 @@ static bool find_rows(const struct tensor *t, struct k_rows *rows)
 	       (t->view == NONE || t->view_at % PACK == 0);
 }
 
-static const void *make(const struct kplan *k, enum conv_kind kind, size_t *workspace)
+/* What both kernels are given, or NULL. */
+static struct conv_narrow *place(const struct kplan *k, const struct conv_geom *c,
+                                 enum conv_kind kind)
 {
-	const struct conv_geom c = conv_geom_get(k->g, k->n, kind);
 	const bool turned = kind == CONV_BACKWARD_DATA;
 	struct conv_narrow *d = ARENA_NEW(k->arena, struct conv_narrow);
 	const struct tensor *t[3];
+	if (kind == CONV_BACKWARD_WEIGHTS)
+		return NULL;
 	conv_own_tensors(k, kind, t);
 	d->at = (struct k_narrow){
-		.n = c.n, .ci = (int)(turned ? c.co : c.ci), .co = (int)(turned ? c.ci : c.co),
+		.n = c->n, .ci = (int)(turned ? c->co : c->ci), .co = (int)(turned ? c->ci : c->co),
 		.type = (int)t[1]->dtype, .turned = turned,
 		.processors = cuda_multiprocessors(k->dev) };
-	*workspace = 0;
-	return is_taken(k, &c, kind, t) && place_axes(&d->at, &c, turned) &&
-	       find_rows(t[turned ? 2 : 0], &d->at.x) && find_rows(t[turned ? 0 : 2], &d->at.y) &&
-	       k_narrow_takes(&d->at) ? d : NULL;
+	return has_types(k, c, t) && place_axes(&d->at, c, turned) &&
+	       find_rows(t[turned ? 2 : 0], &d->at.x) && find_rows(t[turned ? 0 : 2], &d->at.y) ? d :
+	       NULL;
 }
 
-static int run_with(const struct kplan *k, const void *made, void *from, void *w,
-                    const struct k_epilogue *follows)
+static const void *make_narrow(const struct kplan *k, enum conv_kind kind, size_t *workspace)
+{
+	const struct conv_geom c = conv_geom_get(k->g, k->n, kind);
+	const bool wanted = kind == CONV_FORWARD ? c.ns < 3 || c.co <= SOME : c.ci <= SOME;
+	struct conv_narrow *d = wanted ? place(k, &c, kind) : NULL;
+	*workspace = 0;
+	return d && k_narrow_takes(&d->at) ? d : NULL;
+}
+
+/* No GPU has run it yet: only where DLX_DEBUG asks for it. */
+static const void *make_broad(const struct kplan *k, enum conv_kind kind, size_t *workspace)
+{
+	const struct conv_geom c = conv_geom_get(k->g, k->n, kind);
+	const bool wanted = debug.broad && k->dev->arch == 90 && kind == CONV_BACKWARD_DATA;
+	struct conv_narrow *d = wanted ? place(k, &c, kind) : NULL;
+	*workspace = 0;
+	return d && k_broad_takes(&d->at) ? d : NULL;
+}
+
+/* made, with the pointers. */
+static struct k_narrow whole_of(const void *made, void *from, const struct k_epilogue *follows)
 {
 	struct k_narrow at = ((const struct conv_narrow *)made)->at;
 	at.x.p = from;
@@ -94,9 +115,24 @@ static int run_with(const struct kplan *k, const void *made, void *from, void *w
 	at.shift = follows->shift;
 	at.act = follows->act;
 	at.slope = follows->slope;
+	return at;
+}
+
+static int run_narrow(const struct kplan *k, const void *made, void *from, void *w,
+                      const struct k_epilogue *follows)
+{
+	const struct k_narrow at = whole_of(made, from, follows);
 	return cuda_launched(k, k_narrow_run(cuda_stream(k->dev), &at, w));
 }
 
-const struct conv_own conv_narrow_own = { "narrow", make, NULL, run_with };
+static int run_broad(const struct kplan *k, const void *made, void *from, void *w,
+                     const struct k_epilogue *follows)
+{
+	const struct k_narrow at = whole_of(made, from, follows);
+	return cuda_launched(k, k_broad_run(cuda_stream(k->dev), &at, w));
+}
+
+const struct conv_own conv_narrow_own = { "narrow", make_narrow, NULL, run_narrow };
+const struct conv_own conv_broad_own = { "broad", make_broad, NULL, run_broad };
 
 #endif
