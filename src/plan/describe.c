@@ -97,6 +97,13 @@ static int parameter_tensors(const struct plan *p, int64_t *elements, int64_t *t
 	return p->nparam;
 }
 
+int64_t describe_parameters(const struct plan *p)
+{
+	int64_t elements, trained;
+	parameter_tensors(p, &elements, &trained);
+	return elements;
+}
+
 /* --- text --- */
 
 /* "12,345"; buf of 32 bytes, like those of all *_text. */

@@ -9,7 +9,8 @@
 
 /* Flops of one sample as publications count them: convolutions and dense layers, forward. */
 double describe_forward_flops(const struct plan *p);
-
+/* Values of the network's parameters, frozen ones included. */
+int64_t describe_parameters(const struct plan *p);
 
 void describe_check(const struct session *s, struct buf *out);      /* one screen */
 void describe_text(const struct session *s, struct buf *out);       /* the whole plan */

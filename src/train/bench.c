@@ -91,10 +91,12 @@ static void print_line(const struct plan *p, int64_t samples, struct times *t, i
 	double step = median(t->steps, steps), flops = 3 * describe_forward_flops(p) * (double)samples;
 	buf_printf(out, "{\"samples_per_second\": %.4f, \"tflops\": %.4f, \"step_median\": %.6f, "
 	           "\"step_min\": %.6f, \"step_max\": %.6f, \"steps\": %" PRId64 ", \"batch\": %" PRId64
-	           ", \"peak_memory\": %" PRIu64 ", \"first_step\": %.4f, \"phases\": "
-	           "{\"forward\": %.4f, \"backward\": %.4f, \"update\": %.4f}",
+	           ", \"parameters\": %" PRId64 ", \"peak_memory\": %" PRIu64
+	           ", \"first_step\": %.4f, \"phases\": {\"forward\": %.4f, \"backward\": %.4f, "
+	           "\"update\": %.4f}",
 	           (double)samples / step, flops / step / 1e12, step, t->steps[0],
-	           t->steps[steps - 1], steps, samples, mem_peak_resident(), t->first,
+	           t->steps[steps - 1], steps, samples, describe_parameters(p), mem_peak_resident(),
+	           t->first,
 	           f->phase[PHASE_FORWARD] / f->nodes, f->phase[PHASE_BACKWARD] / f->nodes,
 	           f->phase[PHASE_UPDATE] / f->nodes);
 }

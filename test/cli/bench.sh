@@ -29,6 +29,7 @@ for kind in labels fields; do
 		says out "\"$key\": "
 	done
 	says out '"batch": 2'
+	says out '"parameters": 112,'           # 4 filters of 27 weights and a bias
 done
 
 # The profile: tables on standard error, and in the line.
