@@ -69,7 +69,7 @@ grep -q 'eager (channels-last) .*  *1  *2  *0.50 .*whole GPU 20 40' out || fail 
 until [ -e taken ]; do sleep 0.1; done
 expect 0 gpu -w one-sample --turns turns --limit 200
 [ -e released ] || fail "no turn was waited for"
-grep -q ' s  demo: PyTorch ends$' turns || fail "no word on turns: $(cat turns)"
+grep -q ' s  demo: PyTorch eager ends$' turns || fail "no word on turns: $(cat turns)"
 grep -q 'eager (channels-last)' out || fail "no steps of the fake GPU"
 grep -q 'whole GPU' out && fail "a GPU that others are on is told of"
 # A worker that is late where it is to choose kernels by time, and has its answer at once otherwise.
@@ -95,6 +95,32 @@ expect 0 gpu -w batch,summary
 grep -q '^== ' out && fail "what is there is measured again"
 says out 'single samples'
 says out 'geometric mean of 2, bf16, PyTorch'
+# Of those that wait for a turn the lowest rank comes first, not the one that waits longest.
+"$python" - "$DLX_SOURCE/test/bench" <<'END' || fail "turns are not in order"
+import os
+import sys
+import time
+
+sys.path.insert(0, sys.argv[1])
+from zoo_turns import Turns
+
+first = Turns("ranked")
+first.take(3)
+for rank in (2, 1, 0):
+    if os.fork() == 0:
+        turns = Turns("ranked")
+        turns.take(rank)
+        time.sleep(0.2)
+        turns.tell(str(rank))
+        turns.leave()
+        os._exit(0)
+    while not first.waited_for(rank):
+        time.sleep(0.01)
+first.leave()
+for _ in range(3):
+    os.wait()
+assert open("ranked").read().split() == ["0", "1", "2"], open("ranked").read()
+END
 expect 2 gpu -w nonsense
 expect 2 gpu -m nonsense
 if ! "$python" -c 'import sys, torch; sys.exit(not torch.cuda.is_available())'; then

@@ -2,7 +2,6 @@
 """One process of PyTorch for `zoo`: a network of its table, timed or compared with what dlx exported. Takes one argument of JSON
 and prints a line of it for each thing asked for."""
 import contextlib
-import fcntl
 import gc
 import json
 import os
@@ -15,6 +14,7 @@ import time
 TEST = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [os.path.join(TEST, "train")]
 from zoo_table import NETWORKS, labels  # noqa: E402
+from zoo_turns import Turns  # noqa: E402
 
 WARM_UP = 3
 
@@ -52,15 +52,15 @@ class Turn:
     `limit` seconds are the end of it (SIGALRM). Without a file it is always this one's turn."""
 
     def __init__(self, job):
-        self.file = open(job["turns"], "a") if job.get("turns") else None
-        self.what, self.taken, self.waited = f"{job['network']}: PyTorch", None, 0
+        self.turns = Turns(job["turns"]) if job.get("turns") else None
+        self.what, self.rank, self.taken, self.waited = None, None, None, 0
         signal.setitimer(signal.ITIMER_REAL, job.get("limit") or 0)
 
     def take(self, *_):
-        if self.taken or not self.file:
+        if self.taken or not self.turns:
             return
         begin, left = time.time(), signal.setitimer(signal.ITIMER_REAL, 0)[0]
-        fcntl.flock(self.file, fcntl.LOCK_EX)
+        self.turns.take(self.rank)
         signal.setitimer(signal.ITIMER_REAL, left)
         self.taken = time.time()
         self.waited += self.taken - begin
@@ -68,7 +68,7 @@ class Turn:
 
     def take_when_compiled(self, torch):
         """Compiling needs no GPU, and the backward step is compiled with the forward one."""
-        if not self.file:
+        if not self.turns:
             return
         try:
             from torch._dynamo.callback import callback_handler
@@ -82,12 +82,11 @@ class Turn:
     def leave(self):
         if self.taken:
             self.tell("ends", time.time() - self.taken)
-            fcntl.flock(self.file, fcntl.LOCK_UN)
+            self.turns.leave()
             self.taken = None
 
     def tell(self, event, seconds):
-        self.file.write(f"{seconds:7.1f} s  {self.what} {event}\n")
-        self.file.flush()
+        self.turns.tell(f"{seconds:7.1f} s  {self.what} {event}")
 
 
 def memory(torch, job):
@@ -154,6 +153,7 @@ def measure(job):
     turn = Turn(job)
     ready = time.time() - job["begin"]
     for kind in job["kinds"]:
+        turn.what, turn.rank = f"{job['network']}: PyTorch {kind}", job["ranks"][kind]
         try:
             r = measure_kind(torch, {**job, "compiled": kind == "compiled"}, network, model, update, x, target, turn)
             r.update(first=ready + r["first"], parameters=sum(p.numel() for p in model.parameters()))
