@@ -46,13 +46,14 @@ fi
 printf '#!/bin/sh\ncase $1 in *zoo_worker.py) set -- "%s" "$@" ;; esac\nexec "%s" "$@"\n' "$DLX_SOURCE/test/bench/fake_gpu.py" \
 	"$python" >fake
 mkdir fakes
-cat >fakes/dlx-train <<'END'
+# dlx is run for its steps alone, and with the engines that are known.
+cat >fakes/dlx-train <<END
 #!/bin/sh
-case "$*" in
-*--plan=json*) echo '{"model": {"parameters": 303152}}' ;;
+echo "\$*" >>"$PWD/fake-runs"
+case "\$*" in
 *--bench*--wisdom*engines.wisdom* | *--wisdom*engines.wisdom*--bench*)
-	echo '{"samples_per_second": 1e6, "step_median": 1e-6, "first_step": 2, "peak_memory": 7, "device_memory": 1000000, "device_used": 20000000}' ;;
-*--check*) ;;
+	echo '{"samples_per_second": 1e6, "step_median": 1e-6, "first_step": 2, "parameters": 303152, "peak_memory": 7,' \\
+		'"device_memory": 1000000, "device_used": 20000000}' ;;
 *) exit 3 ;;
 esac
 END
@@ -63,6 +64,7 @@ gpu() {
 }
 expect 0 gpu -w batch
 says out '== demo-batch-both'
+[ "$(wc -l <fake-runs)" = 1 ] || fail "dlx runs more than once: $(cat fake-runs)"
 grep -q 'eager (channels-last) .*  *1  *2  *0.50 .*whole GPU 20 40' out || fail "no memory of the fake GPU"
 # Calls that take turns: nothing is timed while another has the lock, and what is in use on the whole GPU says nothing then.
 (flock 9 && touch taken && sleep 3 && touch released) 9>turns &
@@ -95,6 +97,11 @@ expect 0 gpu -w batch,summary
 grep -q '^== ' out && fail "what is there is measured again"
 says out 'single samples'
 says out 'geometric mean of 2, bf16, PyTorch'
+# Where dlx does not compute in the type.
+rm -r numbers
+printf '#!/bin/sh\necho "dlx-train: cannot compute in bf16: too old" >&2\nexit 69\n' >fakes/dlx-train
+expect 0 gpu -w batch
+says out 'skipped: dlx-train: cannot compute in bf16: too old'
 # Of those that wait for a turn the lowest rank comes first, not the one that waits longest.
 "$python" - "$DLX_SOURCE/test/bench" <<'END' || fail "turns are not in order"
 import os
