@@ -30,8 +30,17 @@ rows = [r for r in result["rows"] if r["type"] == "float32"]
 assert [r["network"] for r in rows] == os.environ["TIMED"].split(",")
 for r in rows:
     assert r["samples_ratio"] > 0 and r["memory_ratio"] > 0 and r["first_ratio"] > 0
-    assert len(r["dlx_runs"]) == len(r["peer_runs"]) == 1 and r["layout"] in ("channels-last", "contiguous")
+    assert r["layout"] in ("channels-last", "contiguous")
+assert result["measured"][0]["program"] == "dlx" and all(len(m["runs"]) == 1 for m in result["measured"])
 END
+# With --go-on only what is missing is measured.
+cp zoo.json before.json
+expect 0 zoo --networks demo --repetitions 1 --seconds 0 --modes channels-last --json zoo.json --go-on
+[ ! -s out ] && cmp zoo.json before.json || fail "what is there is measured again"
+expect 0 zoo --networks demo --repetitions 2 --seconds 0 --modes channels-last --json zoo.json --go-on
+[ "$(grep -c '^# demo, float32: ' out)" = 2 ] || { cat out; fail "not one process of each"; }
+expect 0 zoo --networks demo --repetitions 1 --seconds 0 --modes channels-last --json zoo.json
+[ "$(grep -c '^# demo, float32: ' out)" = 2 ] || fail "a call without --go-on leaves something out"
 # What dlx alone reaches of the ceilings, by op; on a GPU that is emulated, too.
 expect 0 zoo --roofline --networks demo --json roofline.json
 says out 'of the matrix peak'
@@ -63,7 +72,6 @@ gpu() {
 		--python "$PWD/fake" --build fakes --batch 1
 }
 expect 0 gpu -w batch
-says out '== demo-batch-both'
 [ "$(wc -l <fake-runs)" = 1 ] || fail "dlx runs more than once: $(cat fake-runs)"
 grep -q 'eager (channels-last) .*  *1  *2  *0.50 .*whole GPU 20 40' out || fail "no memory of the fake GPU"
 # Calls that take turns: nothing is timed while another has the lock, and what is in use on the whole GPU says nothing then.
@@ -85,19 +93,81 @@ case $2 in
 	'"steps": 3, "parameters": 303152, "first": 3}' ;;
 esac
 END
+rm -r numbers
 expect 0 gpu -w one-sample -m compiled --limit 10
 says out 'with max-autotune not done in 10 s'
 says out 'compiled (no autotune)'
-rm numbers/demo-one-sample-compiled.json
+rm numbers/demo:one-sample.json
 expect 0 gpu -w one-sample -m compiled --limit 10 --turns turns
 says out 'with max-autotune not done in 10 s'
 expect 0 gpu -w batch -m compiled --no-autotune
 says out 'compiled (no autotune)'
-expect 0 gpu -w batch,summary
-grep -q '^== ' out && fail "what is there is measured again"
+expect 0 gpu -m compiled -w batch,summary
+grep -q '^# ' out && fail "what is there is measured again"
 says out 'single samples'
 says out 'geometric mean of 2, bf16, PyTorch'
-# Where dlx does not compute in the type.
+# A worker that has eager steps at once, and whose compiled ones crash or never come where they follow those.
+cat >fake <<END
+#!/bin/sh
+steps() {
+	echo '{"kind": "'\$1'", "samples_per_second": 1, "peak_memory": 2000000, "loss": 1, "steps": 3, "parameters": 303152, "first": 3}'
+}
+case \$2 in
+*'"about"'*) echo '{"version": "2.0", "compiles": true, "cuda": true, "gpu": "none"}' ;;
+*'"kinds": ["eager", "compiled"]'*)
+	steps eager
+	[ ! -e "$PWD/crash" ] || exit 1
+	echo \$\$ >"$PWD/worker"
+	exec sleep 1000
+	;;
+*'"kinds": ["compiled"]'*) steps compiled ;;
+*) exit 3 ;;
+esac
+END
+# What a call has measured before it is killed is there for the next: dlx's run too, but not on another machine.
+for how in TERM KILL elsewhere; do
+	rm -rf numbers fake-runs worker
+	gpu -w batch --turns turns >killed 2>&1 &
+	for tenth in $(seq 600); do
+		[ -s worker ] && [ -s numbers/demo:batch.json ] && grep -q eager numbers/demo:batch.json && break
+		sleep 0.1
+	done
+	worker=$(cat worker)
+	comparison=$(ps -o ppid= -p "$worker")
+	if [ $how = TERM ]; then
+		kill -TERM $comparison
+		wait
+		kill -0 "$worker" 2>/dev/null && fail "PyTorch still runs"
+	else
+		kill -KILL $comparison "$worker"
+		wait
+	fi
+	expect 0 gpu -w summary
+	says out 'geometric mean of 1, bf16, PyTorch 2.0 eager'
+	grep -q compiled out && fail "$how: a comparison that was not made"
+	[ $how != elsewhere ] || sed -i 's/"machine": "[^"]*"/"machine": "elsewhere"/' numbers/demo:batch.json
+	expect 0 gpu -w batch,summary
+	grep -q '^# demo, bf16: PyTorch 2.0 eager' out && fail "$how: eager steps are measured again"
+	says out 'geometric mean of 1, bf16, PyTorch 2.0 eager'
+	says out 'geometric mean of 1, bf16, PyTorch 2.0 compiled'
+	[ "$(wc -l <fake-runs)" = "$([ $how = elsewhere ] && echo 2 || echo 1)" ] || fail "$how: $(wc -l <fake-runs) runs of dlx"
+done
+rm -r numbers
+touch crash
+expect 0 gpu -w batch
+says out 'PyTorch 2.0 compiled is left out: '
+says out 'geometric mean of 1, bf16, PyTorch 2.0 eager'
+# Where dlx alone was measured, and where it does not compute in the type.
+"$python" - numbers/demo:batch.json <<'END'
+import json
+import sys
+
+result = json.load(open(sys.argv[1]))
+result.update(measured=result["measured"][:1], rows=[], means=[])
+json.dump(result, open(sys.argv[1], "w"))
+END
+expect 0 gpu -w summary
+says out 'demo, bf16, batch 1: dlx 1000000.000 samples/s, against nothing yet'
 rm -r numbers
 printf '#!/bin/sh\necho "dlx-train: cannot compute in bf16: too old" >&2\nexit 69\n' >fakes/dlx-train
 expect 0 gpu -w batch

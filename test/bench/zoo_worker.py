@@ -236,7 +236,9 @@ def compare(job):
 def about(job):
     import torch
 
-    return {"version": torch.__version__.split("+")[0], "compiles": hasattr(torch, "compile"), "cuda": torch.cuda.is_available()}
+    cuda = torch.cuda.is_available()
+    return {"version": torch.__version__.split("+")[0], "compiles": hasattr(torch, "compile"), "cuda": cuda,
+            "gpu": torch.cuda.get_device_name() if cuda else None}
 
 
 if __name__ == "__main__":
