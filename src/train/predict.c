@@ -206,14 +206,6 @@ static struct shape output_shape(const struct session *s)
 	return shape_of(whole->nd - 1, whole->d + 1);
 }
 
-static int predict_batch(struct session *s, const struct batch *b, float *output)
-{
-	struct plan *p = session_plan(s->predict_plan, b->n);
-	TRY(plan_feed(p, s->config, b, NULL));
-	TRY(exec_run(p->exec, ~0u));
-	return exec_read(p->exec, p->output, DTYPE_F32, output);
-}
-
 /* The n samples of a rank, from `first` on in the file. */
 static int write_samples(struct writer *w, int64_t first, int64_t n, float *output,
                          const char *target)
@@ -278,30 +270,66 @@ static int write_shares(struct writer *w, const struct batch *b, float *output, 
 	return 0;
 }
 
-static int run_batch(struct writer *w, const struct batch *b, float *output, struct share *room)
+/* A batch that has run: its samples, and what of them is in memory of ours. */
+struct ran {
+	struct batch batch;
+	struct share share;
+};
+
+static int begin_batch(struct session *s, const struct batch *b)
 {
-	if (!b->absent)
-		TRY(predict_batch(w->s, b, output));
-	if (comm_many(w->s->comm))
-		return write_shares(w, b, output, room);
-	return write_samples(w, b->first, b->n, output, b->target);
+	struct plan *p = session_plan(s->predict_plan, b->n);
+	TRY(plan_feed(p, s->config, b, NULL));
+	return exec_run(p->exec, ~0u);
 }
 
+/* Waits for the batch that was begun. Its targets are copied: they are the loader's until it is
+ * asked for another batch. */
+static int end_batch(struct session *s, const struct batch *b, struct ran *ran)
+{
+	const size_t target = 4 * (size_t)shape_count(loader_target_shape(s->validation));
+	ran->batch = *b;
+	if (b->absent)
+		return 0;
+	if (target)
+		memcpy(ran->share.target, b->target, (size_t)b->n * target);
+	ran->batch.target = ran->share.target;
+	const struct plan *p = session_plan(s->predict_plan, b->n);
+	return exec_read(p->exec, p->output, DTYPE_F32, ran->share.output);
+}
+
+static int write_batch(struct writer *w, const struct ran *ran, struct share *room,
+                       int64_t *written)
+{
+	const struct batch *b = &ran->batch;
+	TRY(comm_many(w->s->comm) ? write_shares(w, b, ran->share.output, room) :
+	    write_samples(w, b->first, b->n, ran->share.output, b->target));
+	*written += b->all;
+	return 0;
+}
+
+/* A batch is written while a GPU runs the next one. */
 static int run_all(struct writer *w, int64_t *written)
 {
 	struct session *s = w->s;
-	struct share mine = make_share(s), theirs = make_share(s);
+	const int64_t n = loader_batches(s->validation);
+	struct ran ran = { .share = make_share(s) };
+	struct share theirs = make_share(s);
 	int rc = loader_seek(s->validation, 0, 0);
 	*written = 0;
-	for (int64_t i = 0; i < loader_batches(s->validation) && rc == 0; i++) {
+	for (int64_t i = 0; i < n && rc == 0; i++) {
 		const struct batch *b;
 		rc = loader_next(s->validation, &b);
+		if (rc == 0 && !b->absent)
+			rc = begin_batch(s, b);
+		if (rc == 0 && i > 0)
+			rc = write_batch(w, &ran, &theirs, written);
 		if (rc == 0)
-			rc = run_batch(w, b, mine.output, &theirs);
-		if (rc == 0)
-			*written += b->all;
+			rc = end_batch(s, b, &ran);
 	}
-	free_share(&mine);
+	if (rc == 0 && n > 0)
+		rc = write_batch(w, &ran, &theirs, written);
+	free_share(&ran.share);
 	free_share(&theirs);
 	return rc;
 }
