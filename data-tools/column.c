@@ -74,6 +74,9 @@ static int open_file(struct column *c, int f)
 	const int rc = source_open(&c->source, c->file[f], c->format, c->variable);
 	guard_end();
 	TRY(rc);
+	if (c->source->more_missing && c->nmissing < 0)
+		return source_bad(c->source, "it has more missing values than are read; say which of "
+		                  "them count, as in --missing=-999,1e20");
 	return c->name ? check_like_first(c, f) : 0;
 }
 

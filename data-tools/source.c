@@ -275,6 +275,8 @@ void source_add_missing(struct source *s, double v)
 			return;
 	if (s->nmissing < SOURCE_MISSING)
 		s->missing[s->nmissing++] = v;
+	else
+		s->more_missing = true;
 }
 
 void source_make_missing_unsigned(struct source *s, size_t size)

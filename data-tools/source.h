@@ -25,6 +25,7 @@ struct source {
 	char kind[MAXD];                     /* X, Y, Z or T where it says what they are, else 0 */
 	int nmissing;
 	double missing[SOURCE_MISSING];      /* the file's own: _FillValue, all of missing_value */
+	bool more_missing;                   /* than there is room for */
 	double scale, offset;                /* value = stored * scale + offset; else 1 and 0 */
 	bool ranges;                         /* a row is found without reading those before it */
 	void *handle;                        /* the format's */

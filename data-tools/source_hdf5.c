@@ -63,7 +63,8 @@ static int dtype_of(hid_t type, hid_t *memory)
 }
 
 /* The values of a numeric attribute; how many, 0 if there is none. */
-static int attributes(hid_t data, const char *name, double v[SOURCE_ATTRIBUTE])
+/* How many numbers it has; more than SOURCE_ATTRIBUTE are not read. */
+static int64_t attributes(hid_t data, const char *name, double v[SOURCE_ATTRIBUTE])
 {
 	hid_t a, space;
 	hssize_t n;
@@ -74,17 +75,18 @@ static int attributes(hid_t data, const char *name, double v[SOURCE_ATTRIBUTE])
 		return 0;
 	space = H5Aget_space(a);
 	n = H5Sget_simple_extent_npoints(space);
-	if (n < 1 || n > SOURCE_ATTRIBUTE || H5Aread(a, H5T_NATIVE_DOUBLE, v) < 0)
+	if (n < 1 || (n <= SOURCE_ATTRIBUTE && H5Aread(a, H5T_NATIVE_DOUBLE, v) < 0))
 		n = 0;
 	H5Sclose(space);
 	H5Aclose(a);
-	return (int)n;
+	return n;
 }
 
 static bool attribute(hid_t data, const char *name, double *v)
 {
 	double values[SOURCE_ATTRIBUTE];
-	if (attributes(data, name, values) < 1)
+	const int64_t n = attributes(data, name, values);
+	if (n < 1 || n > SOURCE_ATTRIBUTE)
 		return false;
 	*v = values[0];
 	return true;
@@ -119,10 +121,11 @@ static bool says_unsigned(hid_t data)
 static void read_attributes(struct source *s, hid_t data)
 {
 	double v, missing[SOURCE_ATTRIBUTE];
-	const int n = attributes(data, "missing_value", missing);
+	const int64_t n = attributes(data, "missing_value", missing);
 	if (attribute(data, "_FillValue", &v))
 		source_add_missing(s, v);
-	for (int i = 0; i < n; i++)
+	s->more_missing = n > SOURCE_ATTRIBUTE;
+	for (int64_t i = 0; i < n && !s->more_missing; i++)
 		source_add_missing(s, missing[i]);
 	if (attribute(data, "scale_factor", &v))
 		s->scale = v;

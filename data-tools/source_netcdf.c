@@ -139,12 +139,13 @@ static int read_shape(struct source *s, const struct handle *h)
 }
 
 /* The values of a numeric attribute; how many, 0 if there is none. */
+/* How many numbers it has; more than SOURCE_ATTRIBUTE are not read. */
 static size_t attributes(const struct handle *h, const char *name, double v[SOURCE_ATTRIBUTE])
 {
 	nc_type t;
 	size_t n;
-	if (nc_inq_att(h->group, h->var, name, &t, &n) || n > SOURCE_ATTRIBUTE || t == NC_CHAR ||
-	    t == NC_STRING || nc_get_att_double(h->group, h->var, name, v))
+	if (nc_inq_att(h->group, h->var, name, &t, &n) || t == NC_CHAR || t == NC_STRING ||
+	    (n <= SOURCE_ATTRIBUTE && nc_get_att_double(h->group, h->var, name, v)))
 		return 0;
 	return n;
 }
@@ -152,7 +153,8 @@ static size_t attributes(const struct handle *h, const char *name, double v[SOUR
 static bool attribute(const struct handle *h, const char *name, double *v)
 {
 	double values[SOURCE_ATTRIBUTE];
-	if (attributes(h, name, values) < 1)
+	const size_t n = attributes(h, name, values);
+	if (n < 1 || n > SOURCE_ATTRIBUTE)
 		return false;
 	*v = values[0];
 	return true;
@@ -197,7 +199,8 @@ static void read_attributes(struct source *s, const struct handle *h)
 		source_add_missing(s, v);
 	else
 		take_default_fill(s, h);
-	for (size_t i = 0; i < n; i++)
+	s->more_missing = n > SOURCE_ATTRIBUTE;
+	for (size_t i = 0; i < n && !s->more_missing; i++)
 		source_add_missing(s, missing[i]);
 	if (attribute(h, "scale_factor", &v))
 		s->scale = v;

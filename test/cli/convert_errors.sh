@@ -111,6 +111,12 @@ expect 65 "a sample of 'temp' is 3x5, of 'cube' 3x5x2" \
 	dlx-convert -i grid.nc:temp -i grid.h5:cube -t grid.nc:kind -o out.dlx --input-layout stack
 expect 65 "5 missing values; say what label" \
 	dlx-convert -i grid.nc:wind -t grid.nc:temp --classes 5 --samples 0,1 --missing=-999,1,101,2 -o out.dlx
+for many in many.nc many.h5; do
+	expect 65 "'$many', 'v': it has more missing values than are read; say which of them count, as in --missing=-999,1e20" \
+		dlx-convert -i $many -o out.dlx
+	expect 0 "samples, " dlx-convert -i $many --missing=13 -o out.dlx
+	rm -f out.dlx
+done
 expect 65 "has the label 2 at (2, 0), which is no class 0..1" dlx-convert $good --class-names a,b
 expect 65 "sample 0 of the input has a value -1 at (0, 0, 1), which does not fit u8" \
 	dlx-convert -i grid.nc:wind -t grid.nc:kind -o out.dlx --dtype u8

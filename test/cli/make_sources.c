@@ -120,6 +120,29 @@ static void write_unsigned(const char *path, int flags)
 	check(!nc_close(f), "nc_close");
 }
 
+/* More missing values than are read. */
+static void write_many_missing(const char *netcdf, const char *hdf5)
+{
+	static const double value[T * X], missing[13] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 };
+	const hsize_t extent[] = { T, X }, many = 13;
+	int f, dim[2], v;
+	check(!nc_create(netcdf, NC_CLOBBER, &f), "nc_create");
+	for (int i = 0; i < 2; i++)
+		check(!nc_def_dim(f, i ? "x" : "t", extent[i], &dim[i]), "nc_def_dim");
+	check(!nc_def_var(f, "v", NC_DOUBLE, 2, dim, &v) &&
+	      !nc_put_att_double(f, v, "missing_value", NC_DOUBLE, many, missing), "nc_def_var");
+	check(!nc_enddef(f) && !nc_put_var_double(f, v, value) && !nc_close(f), "nc_put_var");
+	const hid_t file = H5Fcreate(hdf5, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+	            space = H5Screate_simple(2, extent, NULL), row = H5Screate_simple(1, &many, NULL),
+	            data = H5Dcreate2(file, "v", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT,
+	                              H5P_DEFAULT),
+	            a = H5Acreate2(data, "missing_value", H5T_NATIVE_DOUBLE, row, H5P_DEFAULT,
+	                           H5P_DEFAULT);
+	check(H5Dwrite(data, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, value) >= 0 &&
+	      H5Awrite(a, H5T_NATIVE_DOUBLE, missing) >= 0, "H5Awrite");
+	check(H5Aclose(a) >= 0 && H5Dclose(data) >= 0 && H5Fclose(file) >= 0, "H5Fclose");
+}
+
 static void put(hid_t f, const char *name, hid_t type, int nd, const hsize_t *d, const void *data)
 {
 	const hid_t space = H5Screate_simple(nd, d, NULL);
@@ -413,7 +436,7 @@ static int write_cubes(const char *folder, size_t n)
 
 int main(int argc, char **argv)
 {
-	char path[4096];
+	char path[4096], other[4096];
 	if (argc == 3)
 		return write_cubes(argv[1], strtoul(argv[2], NULL, 10));
 	check(argc == 2, "the command line: make_sources DIR");
@@ -426,6 +449,9 @@ int main(int argc, char **argv)
 	write_unsigned(path, 0);
 	snprintf(path, sizeof(path), "%s/unsigned4.nc", argv[1]);
 	write_unsigned(path, NC_NETCDF4);
+	snprintf(path, sizeof(path), "%s/many.nc", argv[1]);
+	snprintf(other, sizeof(other), "%s/many.h5", argv[1]);
+	write_many_missing(path, other);
 	snprintf(path, sizeof(path), "%s/grid.h5", argv[1]);
 	write_hdf5(path);
 	snprintf(path, sizeof(path), "%s/vast.h5", argv[1]);
