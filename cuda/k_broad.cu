@@ -293,8 +293,8 @@ static int make(void *stream, const k_narrow &g, const T *w)
 	return cudaGetLastError();
 }
 
-/* Channels of a block: of the widths that find room, the one with the least waste. What a tile costs
- * besides the products is taken for that of 8 channels. */
+/* Channels of a block: of the widths that find room, the one with the least waste. What a tile
+ * costs besides the products is taken for that of 8 channels. */
 template <int K> static int width_of(const k_narrow &g)
 {
 	int best = 0, least = 0;

@@ -67,10 +67,16 @@ static __device__ __forceinline__ void products_commit()
 	FROM_SM_90A(asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"));
 }
 
+/* Until all but the LEFT groups that were committed last are made. */
+template <int LEFT> static __device__ __forceinline__ void products_wait_but()
+{
+	FROM_SM_90A(asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(LEFT) : "memory"));
+}
+
 /* Until they are in d, which nothing else may touch before. */
 template <int M> static __device__ __forceinline__ void products_wait(float (&d)[M])
 {
-	FROM_SM_90A(asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"));
+	products_wait_but<0>();
 #pragma unroll
 	for (int i = 0; i < M; i++)
 		asm volatile("" : "+f"(d[i]) :: "memory");
@@ -82,14 +88,16 @@ template <typename T, int N> struct products;
 #define FLOATS_8(i) \
 	"+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), \
 	"+f"(d[i + 6]), "+f"(d[i + 7])
-#define FLOATS_32 FLOATS_8(0), FLOATS_8(8), FLOATS_8(16), FLOATS_8(24)
+#define FLOATS_16 FLOATS_8(0), FLOATS_8(8)
+#define FLOATS_32 FLOATS_16, FLOATS_8(16), FLOATS_8(24)
 #define FLOATS_40 FLOATS_32, FLOATS_8(32)
 #define FLOATS_48 FLOATS_40, FLOATS_8(40)
 #define FLOATS_56 FLOATS_48, FLOATS_8(48)
 #define FLOATS_64 FLOATS_56, FLOATS_8(56)
-#define NAMES_32 \
-	"%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-	"%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define NAMES_16 \
+	"%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
+#define NAMES_32 NAMES_16 \
+	", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
 #define NAMES_40 NAMES_32 \
 	", %32, %33, %34, %35, %36, %37, %38, %39"
 #define NAMES_48 NAMES_40 \
@@ -114,6 +122,26 @@ template <typename T, int N> struct products;
 #define PRODUCTS_OF(n, m, a, b)                                                          \
 	PRODUCTS(__half, "f16", n, m, a, b);                                             \
 	PRODUCTS(__nv_bfloat16, "bf16", n, m, a, b)
+
+/* Begins d += a b, of 64 x 16 elements in registers, as cuda/mma.cuh has them for each warp, and 16
+ * x 32. The registers stay as they are until it is waited for. */
+template <typename T> struct products_from;
+#define PRODUCTS_FROM(T, type)                                                           \
+	template <> struct products_from<T> {                                            \
+		static __device__ __forceinline__ void add(float (&d)[16], const uint32_t (&a)[4], \
+		                                           operand b)                    \
+		{                                                                        \
+			FROM_SM_90A(asm volatile(                                        \
+				"{\n.reg .pred p;\nsetp.ne.b32 p, 1, 0;\n"              \
+				"wgmma.mma_async.sync.aligned.m64n32k16.f32." type "." type \
+				" {" NAMES_16 "}, {%16, %17, %18, %19}, %20, p, 1, 1, 0;\n}\n" \
+				: FLOATS_16 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), \
+				"l"(b) : "memory"));                                     \
+		}                                                                        \
+	}
+PRODUCTS_FROM(__half, "f16");
+PRODUCTS_FROM(__nv_bfloat16, "bf16");
+PRODUCTS_OF(32, 16, "%16", "%17");
 PRODUCTS_OF(64, 32, "%32", "%33");
 PRODUCTS_OF(80, 40, "%40", "%41");
 PRODUCTS_OF(96, 48, "%48", "%49");

@@ -49,12 +49,12 @@ static const struct word words[] = {
 	  .doc = "on a GPU, how a convolution and what belongs to it are made, where that way is "
 	  "there: by kernels of dlx, one graph of cuDNN's in windows of larger buffers or packed, or "
 	  "cuDNN's convolution and kernels around it" },
+	{ WORD(warpgroups, YES_NO), .values = { "yes", "no" },
+	  .doc = "on a GPU of compute capability 9.0, whether dlx's kernels by products of warpgroups, "
+	  "which no GPU has run, take convolutions of few channels; default: no" },
 	{ WORD(launch, CHOICE), .values = { "plain", "overlapped" },
 	  .doc = "on a GPU of compute capability 9.0 and more, whether dlx's kernels may be launched "
 	  "before the one ahead of them has ended; default: plain" },
-	{ WORD(broad, YES_NO), .values = { "yes", "no" },
-	  .doc = "on a GPU of compute capability 9.0, whether dlx's kernel for gradients from few "
-	  "channels to many, which no GPU has run, takes its convolutions; default: no" },
 	{ .name = "narrow", .type = NO_YES, .at = offsetof(struct debug, no_narrow),
 	  .values = { "yes", "no" },
 	  .doc = "on a GPU, whether gradients that are made in 16 bits stay so until the update; "

@@ -5,6 +5,8 @@
 #ifndef DLX_TEST_GPU_EMULATE_WARPGROUP_H
 #define DLX_TEST_GPU_EMULATE_WARPGROUP_H
 
+#include <map>
+
 struct operand {
 	const char *at;
 	int halves, eights;
@@ -13,14 +15,17 @@ struct operand {
 namespace emulate {
 struct product {
 	operand a, b;
+	float pixel[2][16];          /* in place of a: this thread's two rows */
+	float *d;
+	int n;                       /* numbers of d */
+	bool last;                   /* of its group */
 	void (*run)(const product &p, float *d);
 };
-/* What a thread has begun since it waited last. */
+/* What a thread has begun and not waited for; what sums held before, by their place. */
 struct product_list {
 	std::vector<product> begun;
-	float *d;
 	bool open;
-	std::vector<float> before;   /* what d held when the first one began */
+	std::map<float *, std::vector<float>> before;
 };
 static inline product_list &products_begun()
 {
@@ -59,17 +64,54 @@ static inline void products_begin()
 
 static inline void products_commit()
 {
-	emulate::products_begun().open = false;
+	emulate::product_list &l = emulate::products_begun();
+	emulate::demand(l.open && !l.begun.empty(), "a group of no products");
+	l.begun.back().last = true;
+	l.open = false;
 }
 
-template <int M> static inline void products_wait(float (&d)[M])
+namespace emulate {
+/* Sums are NaNs from the first product that adds to them until all are made. */
+static inline void begin_product(product p)
 {
-	emulate::product_list &l = emulate::products_begun();
-	emulate::demand(!l.open && l.d == d, "products are waited for that are not committed");
-	memcpy(d, l.before.data(), sizeof d);
-	for (const emulate::product &p : l.begun)
-		p.run(p, d);
-	l.begun.clear();
+	product_list &l = products_begun();
+	demand(l.open, "a product outside of products_begin and products_commit");
+	if (!l.before.count(p.d)) {
+		l.before[p.d].assign(p.d, p.d + p.n);
+		memset(p.d, 0xff, sizeof *p.d * (size_t)p.n);
+	}
+	l.begun.push_back(p);
+}
+static inline void finish_products(int left)
+{
+	product_list &l = products_begun();
+	int groups = 0;
+	size_t done = 0;
+	demand(!l.open, "products are waited for that are not committed");
+	for (const product &p : l.begun)
+		groups += p.last;
+	for (; groups > left; done++) {
+		const product &p = l.begun[done];
+		p.run(p, l.before[p.d].data());
+		groups -= p.last;
+	}
+	l.begun.erase(l.begun.begin(), l.begun.begin() + (ptrdiff_t)done);
+	if (!l.begun.empty())
+		return;
+	for (const auto &b : l.before)
+		memcpy(b.first, b.second.data(), sizeof *b.first * b.second.size());
+	l.before.clear();
+}
+}
+
+template <int LEFT> static inline void products_wait_but()
+{
+	emulate::finish_products(LEFT);
+}
+
+template <int M> static inline void products_wait(float (&)[M])
+{
+	emulate::finish_products(0);
 }
 
 template <typename T> static inline float emulate_element(operand o, int row, int k)
@@ -79,6 +121,23 @@ template <typename T> static inline float emulate_element(operand o, int row, in
 	return as_float(v);
 }
 
+/* d += two rows of a times b, of this thread's columns. */
+template <typename T> static inline void emulate_rows(const float (&a)[2][16], operand b, int n,
+                                                      float *d)
+{
+	for (int j = 0; j < n / 8; j++)
+		for (int q = 0; q < 2; q++) {
+			float sum[2] = { 0 };
+			for (int k = 0; k < 16; k++) {
+				const float v = emulate_element<T>(b, 8 * j + emulate::lane() % 4 * 2 + q, k);
+				sum[0] += a[0][k] * v;
+				sum[1] += a[1][k] * v;
+			}
+			d[4 * j + q] += sum[0];
+			d[4 * j + 2 + q] += sum[1];
+		}
+}
+
 template <typename T, int N> struct products {
 	static void run(const emulate::product &p, float *d)
 	{
@@ -86,29 +145,32 @@ template <typename T, int N> struct products {
 		float a[2][16];
 		for (int i = 0; i < 32; i++)
 			a[i / 16][i % 16] = emulate_element<T>(p.a, row + i / 16 * 8, i % 16);
-		for (int j = 0; j < N / 8; j++)
-			for (int q = 0; q < 2; q++) {
-				float sum[2] = { 0 };
-				for (int k = 0; k < 16; k++) {
-					const float b = emulate_element<T>(p.b, 8 * j + t % 4 * 2 + q, k);
-					sum[0] += a[0][k] * b;
-					sum[1] += a[1][k] * b;
-				}
-				d[4 * j + q] += sum[0];
-				d[4 * j + 2 + q] += sum[1];
-			}
+		emulate_rows<T>(a, p.b, N, d);
 	}
 
 	static void add(float (&d)[N / 2], operand a, operand b)
 	{
-		emulate::product_list &l = emulate::products_begun();
-		emulate::demand(l.open, "a product outside of products_begin and products_commit");
-		if (l.begun.empty()) {
-			l.d = d;
-			l.before.assign(d, d + N / 2);
-			memset(d, 0xff, sizeof d);
-		}
-		l.begun.push_back({ a, b, run });
+		emulate::begin_product({ a, b, { { 0 } }, d, N / 2, false, run });
+	}
+};
+
+template <typename T> struct products_from {
+	static void run(const emulate::product &p, float *d)
+	{
+		emulate_rows<T>(p.pixel, p.b, 32, d);
+	}
+
+	static void add(float (&d)[16], const uint32_t (&a)[4], operand b)
+	{
+		emulate::product p = { b, b, { { 0 } }, d, 16, false, run };
+		emulate::shown *w = emulate::of_warp();
+		emulate_halves<T>(w[emulate::lane()].a, a, 4);
+		__syncwarp();
+		for (int k = 0; k < 16; k++)
+			for (int h = 0; h < 2; h++)
+				p.pixel[h][k] = w[emulate::lane() / 4 * 4 + k % 8 / 2].a[k / 8 * 4 + 2 * h + k % 2];
+		emulate::begin_product(p);
+		__syncwarp();
 	}
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which convolutions the kernels of cuda/narrow.cuh and cuda/k_broad.cu take on the GPU, and with
- * what follows them: windows of 3 x 3 or 5 x 5, of few channels, in 16 bits. Forward these are of
- * the result; to the input they are of dy, and the kernel goes over blocks of dx's channels.
+ * Which convolutions the kernels of cuda/narrow.cuh, k_broad.cu and k_stacked.cu take on the GPU,
+ * and with what follows them: windows of 3 x 3 or 5 x 5, of few channels, in 16 bits. Forward these
+ * are of the result; to the input they are of dy, and the kernel goes over blocks of dx's channels.
  * cuDNN's engines are good where both are many, or the window is one pixel. */
 #include "op/conv/conv_own.h"
 
@@ -93,14 +93,25 @@ static const void *make_narrow(const struct kplan *k, enum conv_kind kind, size_
 	return d && k_narrow_takes(&d->at) ? d : NULL;
 }
 
-/* No GPU has run it yet: only where DLX_DEBUG asks for it. */
-static const void *make_broad(const struct kplan *k, enum conv_kind kind, size_t *workspace)
+/* No GPU has run them yet: only where DLX_DEBUG asks for it. */
+static struct conv_narrow *make_by_warpgroups(const struct kplan *k, enum conv_kind kind)
 {
 	const struct conv_geom c = conv_geom_get(k->g, k->n, kind);
-	const bool wanted = debug.broad && k->dev->arch == 90 && kind == CONV_BACKWARD_DATA;
-	struct conv_narrow *d = wanted ? place(k, &c, kind) : NULL;
+	return debug.warpgroups && k->dev->arch == 90 ? place(k, &c, kind) : NULL;
+}
+
+static const void *make_broad(const struct kplan *k, enum conv_kind kind, size_t *workspace)
+{
+	struct conv_narrow *d = make_by_warpgroups(k, kind);
 	*workspace = 0;
 	return d && k_broad_takes(&d->at) ? d : NULL;
+}
+
+static const void *make_stacked(const struct kplan *k, enum conv_kind kind, size_t *workspace)
+{
+	struct conv_narrow *d = make_by_warpgroups(k, kind);
+	*workspace = 0;
+	return d && k_stacked_takes(&d->at) ? d : NULL;
 }
 
 /* made, with the pointers. */
@@ -132,7 +143,15 @@ static int run_broad(const struct kplan *k, const void *made, void *from, void *
 	return cuda_launched(k, k_broad_run(cuda_stream(k->dev), &at, w));
 }
 
+static int run_stacked(const struct kplan *k, const void *made, void *from, void *w,
+                       const struct k_epilogue *follows)
+{
+	const struct k_narrow at = whole_of(made, from, follows);
+	return cuda_launched(k, k_stacked_run(cuda_stream(k->dev), &at, w));
+}
+
 const struct conv_own conv_narrow_own = { "narrow", make_narrow, NULL, run_narrow };
 const struct conv_own conv_broad_own = { "broad", make_broad, NULL, run_broad };
+const struct conv_own conv_stacked_own = { "stacked", make_stacked, NULL, run_stacked };
 
 #endif
