@@ -185,7 +185,7 @@ int side_size(struct side *s, int64_t i, struct shape *out)
 		struct shape sample, rest;
 
 		TRY(column_shape(c, i, &sample));
-		if (side_split_shape((enum layout)c->layout, &sample, &rest) != c->channels)
+		if (side_split_shape(s, (enum layout)c->layout, &sample, &rest) != c->channels)
 			return size_fault(s, c, i, &sample, &c->sample);
 		if (k == 0)
 			places = rest;

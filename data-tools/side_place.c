@@ -35,7 +35,17 @@ static int column_fault(const struct side *s, const struct column *c, const char
 	           what, shape_text(&c->sample, text), s->o->role);
 }
 
-int64_t side_split_shape(enum layout l, const struct shape *sample, struct shape *rest)
+/* Whether labels of this shape have an axis of one channel, as (n, 1) or (n, 1, H, W) have: not
+ * where they have as many axes as the input's places, the first of which has one extent then. */
+static bool has_one_channel(const struct side *s, const struct shape *sample)
+{
+	const int nd = sample->nd, places = s->hints.other.nd;
+	return nd > 0 && sample->d[0] == 1 &&
+	       (nd == 1 || nd == places + 1 || (nd >= 3 && nd != places));
+}
+
+int64_t side_split_shape(const struct side *s, enum layout l, const struct shape *sample,
+                         struct shape *rest)
 {
 	const int nd = sample->nd;
 	*rest = *sample;
@@ -47,8 +57,8 @@ int64_t side_split_shape(enum layout l, const struct shape *sample, struct shape
 		*rest = shape_of(nd - 1, sample->d);
 		return sample->d[nd - 1];
 	}
-	if (l == LAYOUT_NONE && (nd == 1 || nd >= 3) && sample->d[0] == 1)
-		*rest = shape_of(nd - 1, sample->d + 1);   /* labels as (n, 1) or (n, 1, H, W) */
+	if (l == LAYOUT_NONE && has_one_channel(s, sample))
+		*rest = shape_of(nd - 1, sample->d + 1);
 	return 1;
 }
 
@@ -63,7 +73,7 @@ static int place_column(struct side *s, struct column *c, struct shape *rest)
 		return column_fault(s, c, "not enough axes for channels");
 	if (l == LAYOUT_NONE && s->n > 1)
 		return column_fault(s, c, "several variables need a channel axis");
-	c->channels = side_split_shape(l, &c->sample, rest);
+	c->channels = side_split_shape(s, l, &c->sample, rest);
 	c->transpose = l == LAYOUT_LAST;
 	c->layout = (int)l;
 	if (l != LAYOUT_NONE && rest->nd > 3)

@@ -47,7 +47,7 @@ static int axis_of(const struct side *s, const struct column *c, int axis)
 {
 	struct shape rest;
 	const int place = axis - has_channels(s);
-	side_split_shape((enum layout)c->layout, &c->sample, &rest);
+	side_split_shape(s, (enum layout)c->layout, &c->sample, &rest);
 	return axis < 0 ? -1 : c->layout == LAYOUT_LAST ? place : c->sample.nd - rest.nd + place;
 }
 

@@ -26,7 +26,8 @@ struct side {
 /* The first column that is no field for all samples, or the last. */
 struct column *side_first_moving(const struct side *s);
 /* The channels of a column's sample of this shape, and the rest of it. */
-int64_t side_split_shape(enum layout l, const struct shape *sample, struct shape *rest);
+int64_t side_split_shape(const struct side *s, enum layout l, const struct shape *sample,
+                         struct shape *rest);
 /* The shape of a sample with these places. */
 struct shape side_with_channels(const struct side *s, const struct shape *places);
 

@@ -60,6 +60,15 @@ text = run(0, "-i", "first.npy", "-t", "last.npy")
 assert "target 'last': 3 channels (the last axis) of 32 x 30, by the input's shape" in text, text
 assert "input 'first'" in text, text
 
+# An axis of one extent is places where the input has it, and one channel of labels where it has not.
+for inputs, labels, want in (((2, 1, 5, 6), (1, 5, 6), (1, 5, 6)), ((2, 5, 6), (1, 5, 6), (5, 6)), ((2, 9), (1, 9), (9,)),
+                             ((2, 1, 1, 1), (1, 1, 1), (1, 1, 1)), ((2, 1, 9), (1, 9), (1, 9)), ((2, 9), (1,), ())):
+    array("thin", 4, *inputs)
+    thin = array("thin-labels", 4, *labels, labels=True)
+    run(0, "-i", "thin.npy", "--input-layout", "first", "-t", "thin-labels.npy")
+    _, _, have = dlxrecord.read(folder + "/out.dlx")
+    assert have.shape == (4, *want) and np.array_equal(have, thin.reshape(4, *want)), (inputs, labels, have.shape)
+
 # What is left open is asked for, with the readings and the options.
 asked("-i", "cube.npy", "-t", "one.npy",
       says=["a sample is 8x12x10", "8 channels (the first axis) of 12 x 10 (--input-layout first)",
