@@ -274,6 +274,8 @@ static int open_tfrecord(struct source *s, const char *variable)
 /* n values of record i from value `first` on. */
 static int read_values(struct source *s, int64_t i, int64_t first, int64_t n, void *out)
 {
+	static const char *const kinds[] = { [FEATURE_NONE] = "values", [FEATURE_BYTES] = "bytes",
+		[FEATURE_FLOATS] = "floats", [FEATURE_INTS] = "integers" };
 	struct handle *h = s->handle;
 	const struct feature *f = &h->found;
 	const uint64_t unit = h->kind == FEATURE_BYTES ? dtype_size(s->dtype) : 1;
@@ -281,8 +283,8 @@ static int read_values(struct source *s, int64_t i, int64_t first, int64_t n, vo
 	TRY(find_feature(s, h, i));
 	if (f->kind != h->kind || f->count != h->count)
 		return ERR(E_DATA, NULL, "'%s': the feature '%s' of record %" PRId64 " has %" PRIu64 " %s "
-		           "(byte %" PRIu64 "), that of record 0 %" PRIu64, s->path, s->name, i, f->count,
-		           f->kind == FEATURE_BYTES ? "bytes" : "values", h->place[i].at, h->count);
+		           "(byte %" PRIu64 "), that of record 0 %" PRIu64 " %s", s->path, s->name, i,
+		           f->count, kinds[f->kind], h->place[i].at, h->count, kinds[h->kind]);
 	TRY(feature_read(&h->message, f, (uint64_t)first * unit, (uint64_t)n * unit, out));
 	if (h->as.big_endian)
 		source_swap(out, dtype_size(s->dtype), n);

@@ -55,12 +55,14 @@ data[len(data) // 2 + 100] ^= 4
 open("flipped", "wb").write(data)
 good = example({"v": [1.0, 2.0, 3.0]})
 open("longer", "wb").write(frame(good) + frame(example({"v": [1.0, 2.0]})))
+open("integers", "wb").write(frame(good) + frame(example({"v": [1, 2, 3]})))
 open("none", "wb").write(frame(good) + frame(example({"w": [1.0]})))
 open("other", "wb").write(frame(good) + frame(good[:-1] + b"\xff"))
 open("cut", "wb").write(frame(good) + frame(good[:-5]))
 END
 convert_refuses 65 "record 3: its bytes do not have their checksum (byte " -i 'flipped:x[i16,8,8,8,4]' --input-layout last
-convert_refuses 65 "the feature 'v' of record 1 has 2 values" -i longer
+convert_refuses 65 "the feature 'v' of record 1 has 2 floats" -i longer
+convert_refuses 65 "the feature 'v' of record 1 has 3 integers (byte 53), that of record 0 3 floats" -i integers
 convert_refuses 65 "record 1 has no feature 'v'" -i none
 convert_refuses 65 "record 1: a field that is cut off, where a tf.train.Example was expected" -i cut
 expect 0 "$convert" -q -o out.dlx -i other
