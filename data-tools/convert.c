@@ -275,6 +275,16 @@ static int check_samples(const struct conversion *c)
 	return 0;
 }
 
+/* Names tell the columns of a table and the lines of a report apart. */
+static int check_unlike(const char *option, const char *const *names, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		for (int64_t j = 0; j < i; j++)
+			if (strcmp(names[i], names[j]) == 0)
+				return ERR(E_USAGE, NULL, "--%s: '%s' is there twice", option, names[i]);
+	return 0;
+}
+
 static int plan_input(struct conversion *c, struct arena *a)
 {
 	struct record_array *in = &c->info.input;
@@ -290,13 +300,10 @@ static int plan_input(struct conversion *c, struct arena *a)
 		for (int64_t i = 0; i < n && given_n == n; i++)
 			names[i] = arena_strdup(a, given[i]);
 		mem_free(given);
-		for (int64_t i = 0; i < n && given_n == n; i++)
-			for (int64_t j = 0; j < i; j++)
-				if (strcmp(names[i], names[j]) == 0)
-					return ERR(E_USAGE, NULL, "--channel-names: '%s' is there twice", names[i]);
 		if (given_n != n)
 			return ERR(E_USAGE, NULL, "--channel-names: %d names for %lld channels", given_n,
 			           (long long)n);
+		TRY(check_unlike("channel-names", names, n));
 	}
 	c->info.mask = -1;
 	if (c->validity_mask) {
@@ -357,6 +364,7 @@ static int plan_classes(struct conversion *c, struct arena *a)
 	mem_free(given);
 	if (n < 1 || (c->nedges && n != c->nedges + 1))
 		return ERR(E_USAGE, NULL, "--class-names: %d names for %d classes", n, c->nedges + 1);
+	TRY(check_unlike("class-names", names, n));
 	c->info.nclasses = n;
 	c->info.classes = names;
 	return 0;

@@ -62,6 +62,7 @@ expect 64 "edges must rise" dlx-convert $good --classes 3,2
 expect 64 "an edge must be a number" dlx-convert $good --classes 1,nan
 expect 64 "'warm' is no number" dlx-convert $good --classes warm
 expect 64 "2 names for 3 classes" dlx-convert $good --classes 1,2 --class-names a,b
+expect 64 "--class-names: 'a' is there twice" dlx-convert $good --classes 1,2 --class-names a,b,a
 expect 64 "4 names for 1 channels" dlx-convert $good --channel-names a,b,c,d
 expect 64 "'a' is there twice" dlx-convert -i grid.nc:wind,temp -t grid.nc:kind -o out.dlx --channel-names a,a
 cp grid.nc same.nc
