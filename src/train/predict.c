@@ -45,6 +45,7 @@ struct writer {
 	struct buf pixels, large;        /* pictures: a pixel a point, and enlarged */
 	struct predict_table table;      /* .csv */
 	enum predict_as as;
+	struct predict_bad bad;
 	const struct texts *names;       /* of pictures, or none */
 	bool labels, truth;              /* pictures: of classes; below the
 	                                  * prediction, the file's target */
@@ -216,6 +217,8 @@ static int write_samples(struct writer *w, int64_t first, int64_t n, float *outp
 	for (int64_t i = 0; i < n; i++) {
 		const int64_t index = w->sample ? w->sample[first + i] : first + i;
 		struct result r = { index, &one, output + i * each, target + 4 * i * target_each };
+
+		predict_bad_look(&w->bad, index, r.output, each);
 		TRY(w->write(w, &r));
 	}
 	return 0;
@@ -536,6 +539,8 @@ int predict(struct session *s, const char *out, enum predict_as as, const struct
 	if (rc == 0)
 		rc = s->only_size ? run_size(&w, written) : run_all(&w, written);
 	rc = close_output(&w, rc);
+	if (rc == 0)
+		predict_bad_warn(&w.bad, out);
 	mem_free(w.sample);
 	buf_release(&w.pixels);
 	buf_release(&w.large);

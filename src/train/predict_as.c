@@ -4,8 +4,11 @@
  * ranks. */
 #include "train/predict_as.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
+
+#include "base/log.h"
 
 const char *const predict_as_names[] = {
 	[PREDICT_DEFAULT] = "default", [PREDICT_LOGITS] = "logits",
@@ -78,4 +81,24 @@ void predict_as_change(enum predict_as as, float *output, int64_t channels, int6
 			memcpy(output + i, &n, sizeof n);
 		}
 	}
+}
+
+void predict_bad_look(struct predict_bad *b, int64_t sample, const float *output, int64_t n)
+{
+	int64_t i = 0;
+	if (b->n && b->last == sample)
+		return;
+	while (i < n && isfinite(output[i]))
+		i++;
+	if (i == n)
+		return;
+	b->last = sample;
+	b->first = b->n++ ? b->first : sample;
+}
+
+void predict_bad_warn(const struct predict_bad *b, const char *out)
+{
+	if (b->n)
+		warn("'%s': %" PRId64 " sample%s, the first of which is %" PRId64 ", with outputs of the "
+		     "network that are not finite", out, b->n, b->n == 1 ? "" : "s", b->first);
 }

@@ -26,4 +26,13 @@ bool predict_flag(float logit);
 /* The number of the largest of so many values, `step` elements apart; of equal ones the first. */
 int64_t predict_largest(const float *v, int64_t channels, int64_t step);
 
+/* Samples whose outputs are not all finite. All 0 at first. */
+struct predict_bad {
+	int64_t n, first, last;
+};
+/* Looks at n more outputs of a sample. */
+void predict_bad_look(struct predict_bad *b, int64_t sample, const float *output, int64_t n);
+/* Says how many there are, if there are any: predict_largest has no answer for them. */
+void predict_bad_warn(const struct predict_bad *b, const char *out);
+
 #endif

@@ -34,6 +34,7 @@ struct tiles {
 	float *packed;                   /* rows on their way to the file */
 	struct slabs *file;
 	enum predict_as as;
+	struct predict_bad bad;
 };
 
 /* --- set-up --- */
@@ -243,6 +244,7 @@ static int flush(struct tiles *t, int64_t sample, int64_t end)
 		memmove(t->weight, t->weight + n * plane, (size_t)(kept * plane) * sizeof *t->weight);
 		memset(t->weight + kept * plane, 0, (size_t)(n * plane) * sizeof *t->weight);
 	}
+	predict_bad_look(&t->bad, sample, t->packed, t->out_channels * n * plane);
 	predict_as_change(t->as, t->packed, t->out_channels, n * plane);
 	TRY(slabs_write(t->file, sample, t->first, n, t->packed));
 	t->first = end;
@@ -287,6 +289,8 @@ int predict_tiles(struct session *s, const char *out, enum predict_as as, int64_
 	if (rc == 0)
 		rc = run_all(&t, written);
 	rc = slabs_close(t.file, rc);
+	if (rc == 0)
+		predict_bad_warn(&t.bad, out);
 	tear_down(&t);
 	return rc;
 }

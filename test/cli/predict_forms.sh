@@ -112,4 +112,26 @@ expect 64 "$train" --predict field.dlx -o x.npy --as=classes fields.yaml
 says err "'--as=classes' is for networks of classes; with the loss 'mse' the output is a field"
 expect 64 "$train" --predict field.dlx -o x.csv fields.yaml
 says err "an output of shape 2x6x6 for each sample is no line of a table"
+
+# Outputs that are not finite are told of, whole or in tiles.
+PYTHONPATH=$DLX_SOURCE/test/train "$python3" - <<'END' || fail "no sources"
+from npy_read import read
+
+shape, values = read("scaled.npy")
+data = bytearray(open("scaled.npy", "rb").read())
+each = 4 * len(values) // shape[0]
+for sample in 2, 7:
+    at = len(data) - (shape[0] - sample) * each
+    data[at:at + 4] = b"\0\0\xc0\x7f"
+open("nan.npy", "wb").write(data)
+END
+expect 0 "$convert" -q --fill nan --like field.dlx -i nan.npy -o nan.dlx
+for tile in 6 5; do
+	expect 0 "$train" --quiet --predict nan.dlx -o x.npy --tile $tile fields.yaml
+	says err "warning: 'x.npy': 2 samples, the first of which is 2, with outputs of the network that are not finite"
+done
+expect 0 "$train" --quiet --predict nan.dlx -o x.npy fields.yaml
+says err "warning: 'x.npy': 2 samples, the first of which is 2, with outputs of the network that are not finite"
+expect 0 "$train" --quiet --predict field.dlx -o x.npy fields.yaml
+[ ! -s err ] || fail "a warning about outputs that are finite"
 pass
