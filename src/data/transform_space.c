@@ -79,7 +79,8 @@ static int find(const char *s, const char *const *names)
 static int choose_axes(const struct chain_state *p, struct step *s, const struct strings *axes)
 {
 	const int first = 3 - p->g.nspatial;
-	int rc = 0;
+	int rc = axes->n ? 0 : ERR(E_CONFIG, &s->loc, "'axis' names no axis; expected depth, height or "
+	                           "width");
 	for (int i = 0; i < axes->n; i++) {
 		const struct loc *loc = axes->loc ? &axes->loc[i] : &s->loc;
 		const char *name = axes->v[i], *guess = did_you_mean(name, axis_names);

@@ -297,6 +297,8 @@ static void test_refusals(void **state)
 	refuse("[{roll: widht}]", E_CONFIG, "did you mean 'width'", 9);
 	refuse("[{roll: depth}]", E_SHAPE, "no axis 'depth'", 9);
 	refuse("[{roll: [width, width]}]", E_CONFIG, "twice", 17);
+	refuse("[{roll: []}]", E_CONFIG, "'axis' names no axis", 3);
+	refuse("[{flip: {axis: []}}]", E_CONFIG, "'axis' names no axis", 3);
 	refuse("[{crop: [5, 3]}]", E_SHAPE, "height 5 does not fit into 4", 3);
 	refuse("[{crop: [1, 2, 3]}]", E_SHAPE, "3 numbers", 3);
 	refuse("[{pad: {multiple: 4, mode: reflect}}]", E_CONFIG, "unknown mode 'reflect'", 28);
