@@ -268,6 +268,13 @@ int source_bad(const struct source *s, const char *what)
 	           s->name ? s->name : "", s->name ? "'" : "", what);
 }
 
+int source_no_number(const struct source *s, const char *attribute)
+{
+	char why[64];
+	snprintf(why, sizeof why, "its attribute '%s' is no single number", attribute);
+	return source_bad(s, why);
+}
+
 void source_add_missing(struct source *s, double v)
 {
 	for (int i = 0; i < s->nmissing; i++)

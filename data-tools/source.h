@@ -87,6 +87,8 @@ int source_npz_names(const char *path, char ***names, int *n);
  * (wanted NULL). */
 int source_no_variable(const char *path, const char *wanted, const char *const *names, int n);
 int source_bad(const struct source *s, const char *what);      /* E_DATA, names file and variable */
+/* The error for scale_factor or add_offset that is no single number: values would stay packed. */
+int source_no_number(const struct source *s, const char *attribute);
 void source_add_missing(struct source *s, double v);
 /* The integers with a sign that dtype says are none: changes it and the missing values. A format
  * reads those of 32 bits as i64 then (unsigned32), whatever is in the upper half. */

@@ -118,7 +118,17 @@ static bool says_unsigned(hid_t data)
 	return yes;
 }
 
-static void read_attributes(struct source *s, hid_t data)
+/* Changes *out where the attribute is there. */
+static int take_number(const struct source *s, hid_t data, const char *name, double *out)
+{
+	double v[SOURCE_ATTRIBUTE];
+	const int64_t n = attributes(data, name, v);
+	if (n == 1)
+		*out = v[0];
+	return n == 1 || H5Aexists(data, name) <= 0 ? 0 : source_no_number(s, name);
+}
+
+static int read_attributes(struct source *s, hid_t data)
 {
 	double v, missing[SOURCE_ATTRIBUTE];
 	const int64_t n = attributes(data, "missing_value", missing);
@@ -127,12 +137,11 @@ static void read_attributes(struct source *s, hid_t data)
 	s->more_missing = n > SOURCE_ATTRIBUTE;
 	for (int64_t i = 0; i < n && !s->more_missing; i++)
 		source_add_missing(s, missing[i]);
-	if (attribute(data, "scale_factor", &v))
-		s->scale = v;
-	if (attribute(data, "add_offset", &v))
-		s->offset = v;
+	TRY(take_number(s, data, "scale_factor", &s->scale));
+	TRY(take_number(s, data, "add_offset", &s->offset));
 	if (says_unsigned(data))
 		source_take_unsigned(s);
+	return 0;
 }
 
 static int find_dataset(struct source *s, struct handle *h, const char *variable)
@@ -350,7 +359,7 @@ static int open_hdf5(struct source *s, const char *variable)
 	if (t < 0)
 		return source_bad(s, "neither floats nor integers");
 	s->dtype = (enum dtype)t;
-	read_attributes(s, h->data);
+	TRY(read_attributes(s, h->data));
 	if (s->unsigned32)
 		h->memory_type = H5T_NATIVE_INT64;
 	name_axes(s, h->data);

@@ -191,7 +191,19 @@ static void take_default_fill(struct source *s, const struct handle *h)
 		source_add_missing(s, d);
 }
 
-static void read_attributes(struct source *s, const struct handle *h)
+/* Changes *out where the attribute is there. */
+static int take_number(const struct source *s, const struct handle *h, const char *name,
+                       double *out)
+{
+	double v[SOURCE_ATTRIBUTE];
+	int id;
+	const size_t n = attributes(h, name, v);
+	if (n == 1)
+		*out = v[0];
+	return n == 1 || nc_inq_attid(h->group, h->var, name, &id) ? 0 : source_no_number(s, name);
+}
+
+static int read_attributes(struct source *s, const struct handle *h)
 {
 	double v, missing[SOURCE_ATTRIBUTE];
 	const size_t n = attributes(h, "missing_value", missing);
@@ -202,12 +214,11 @@ static void read_attributes(struct source *s, const struct handle *h)
 	s->more_missing = n > SOURCE_ATTRIBUTE;
 	for (size_t i = 0; i < n && !s->more_missing; i++)
 		source_add_missing(s, missing[i]);
-	if (attribute(h, "scale_factor", &v))
-		s->scale = v;
-	if (attribute(h, "add_offset", &v))
-		s->offset = v;
+	TRY(take_number(s, h, "scale_factor", &s->scale));
+	TRY(take_number(s, h, "add_offset", &s->offset));
 	if (says_unsigned(h))
 		source_take_unsigned(s);
+	return 0;
 }
 
 /* The traces of the library below say nothing to a user; each thread has a setting of its own,
@@ -235,8 +246,7 @@ static int open_netcdf(struct source *s, const char *variable)
 	if (t < 0)
 		return source_bad(s, "neither floats nor integers");
 	s->dtype = (enum dtype)t;
-	read_attributes(s, h);
-	return 0;
+	return read_attributes(s, h);
 }
 
 static int read_box(struct source *s, const int64_t *start, const int64_t *count, void *out)

@@ -137,17 +137,25 @@ static void add_missing(struct source *s, const struct zarr_meta *m, const char 
 		source_add_missing(s, v);
 }
 
-static void take_attributes(struct source *s, const struct zarr_meta *m)
+/* Changes *out where the attribute is there. */
+static int take_number(const struct source *s, const struct zarr_meta *m, const char *name,
+                       double *out)
 {
-	double v;
+	double more;
+	if (!m->attributes || !json_find(m->attributes, name))
+		return 0;
+	return zarr_attribute(m, name, 0, out) && !zarr_attribute(m, name, 1, &more)
+	       ? 0 : source_no_number(s, name);
+}
+
+static int take_attributes(struct source *s, const struct zarr_meta *m)
+{
 	add_missing(s, m, "_FillValue");
 	add_missing(s, m, "missing_value");
 	if (m->made_unsigned)
 		source_make_missing_unsigned(s, m->element.size);
-	if (zarr_attribute(m, "scale_factor", 0, &v))
-		s->scale = v;
-	if (zarr_attribute(m, "add_offset", 0, &v))
-		s->offset = v;
+	TRY(take_number(s, m, "scale_factor", &s->scale));
+	TRY(take_number(s, m, "add_offset", &s->offset));
 	/* xarray keeps _FillValue there */
 	if (m->version == 2 && m->has_fill && m->attributes &&
 	    json_find(m->attributes, "_ARRAY_DIMENSIONS")) {
@@ -160,6 +168,7 @@ static void take_attributes(struct source *s, const struct zarr_meta *m)
 			source_add_missing(s, dtype_get(m->element.dtype, m->fill, 0));
 		}
 	}
+	return 0;
 }
 
 /* The array beside this one that has the coordinates of an axis, or NULL; zarr_close. */
@@ -206,7 +215,7 @@ static int open_in(struct source *s, struct handle *h, const char *folder)
 	s->dtype = m->element.dtype;
 	s->unsigned64 = m->element.unsigned64;
 	s->shape = m->shape;
-	take_attributes(s, m);
+	TRY(take_attributes(s, m));
 	name_axes(s, h, m);
 	return 0;
 }

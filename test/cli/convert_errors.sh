@@ -95,6 +95,10 @@ expect 66 "no variable 'fields/tmp' (did you mean 'fields/temp'?)" \
 # data that is damaged, foreign or does not fit: 65
 expect 65 "netcdf" dlx-convert -i text.nc:wind -t grid.nc:kind -o out.dlx
 expect 65 "'short.nc'" dlx-convert -i short.nc:wind -t grid.nc:kind -o out.dlx
+for format in netcdf hdf5; do
+	expect 65 "'text': its attribute 'scale_factor' is no single number" dlx-convert -f $format -i unscaled.nc:text -o out.dlx
+	expect 65 "'two': its attribute 'add_offset' is no single number" dlx-convert -f $format -i unscaled.nc:two -o out.dlx
+done
 expect 65 "not an HDF5 file" dlx-convert -i text.h5:wind -t grid.nc:kind -o out.dlx
 expect 65 "have 2147483648 channels, more than the 1048576 of a record" dlx-convert -i vast.h5:vast --input-layout first -t grid.nc:kind -o out.dlx
 expect 65 "'short.h5'" dlx-convert -i short.h5:wind -t grid.nc:kind -o out.dlx

@@ -33,6 +33,10 @@ edit zarr.json '"regular"' '"rectilinear"'
 convert_refuses 65 "'chunk_grid': not regular" -i bad.zarr
 edit zarr.json '"fill_value": 0' '"fill_value": "zero"'
 convert_refuses 65 "'fill_value': no value of the array's type" -i bad.zarr
+for scale in '"half"' '[0.5, 2]' null; do
+	edit zarr.json '"attributes": {}' "\"attributes\": {\"scale_factor\": $scale}"
+	convert_refuses 65 "its attribute 'scale_factor' is no single number" -i bad.zarr
+done
 edit zarr.json '{' '['
 convert_refuses 65 "bad.zarr/zarr.json" -i bad.zarr
 edit .zarray '"filters": null' '"filters": [{"id": "delta"}]'

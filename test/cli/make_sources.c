@@ -80,6 +80,24 @@ static void write_netcdf(const char *path, int flags)
 	check(!nc_close(f), "nc_close");
 }
 
+/* Values that nothing can unpack: a scale that is text, and an offset that is two numbers. */
+static void write_unscaled(const char *path)
+{
+	static const double two[] = { 1, 2 };
+	static const short values[] = { 1, 2, 3, 4 };
+	int f, dim, v[2];
+	check(!nc_create(path, NC_CLOBBER | NC_NETCDF4, &f), "nc_create");
+	check(!nc_def_dim(f, "n", 4, &dim), "nc_def_dim");
+	check(!nc_def_var(f, "text", NC_SHORT, 1, &dim, &v[0]), "nc_def_var");
+	check(!nc_def_var(f, "two", NC_SHORT, 1, &dim, &v[1]), "nc_def_var");
+	check(!nc_put_att_text(f, v[0], "scale_factor", 3, "0.5"), "nc_put_att");
+	check(!nc_put_att_double(f, v[1], "add_offset", NC_DOUBLE, 2, two), "nc_put_att");
+	check(!nc_enddef(f), "nc_enddef");
+	check(!nc_put_var_short(f, v[0], values), "nc_put_var");
+	check(!nc_put_var_short(f, v[1], values), "nc_put_var");
+	check(!nc_close(f), "nc_close");
+}
+
 /* b, s, i (t, x): 13 (5 t + x) times 1, 257 and 16843009, without a sign by the attribute
  * _Unsigned; the last value is missing (-1). f: 5 t + x, of which the last x is not written;
  * 6 and 2 are missing. */
@@ -452,6 +470,8 @@ int main(int argc, char **argv)
 	snprintf(path, sizeof(path), "%s/many.nc", argv[1]);
 	snprintf(other, sizeof(other), "%s/many.h5", argv[1]);
 	write_many_missing(path, other);
+	snprintf(path, sizeof(path), "%s/unscaled.nc", argv[1]);
+	write_unscaled(path);
 	snprintf(path, sizeof(path), "%s/grid.h5", argv[1]);
 	write_hdf5(path);
 	snprintf(path, sizeof(path), "%s/vast.h5", argv[1]);
