@@ -7,10 +7,13 @@
 #define H5_USE_110_API
 #include <hdf5.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/err.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "source.h"
 
@@ -162,6 +165,58 @@ static int find_dataset(struct source *s, struct handle *h, const char *variable
 	if (rc == 0 && h->data < 0)
 		rc = source_bad(s, "hdf5: cannot open the dataset");
 	names_release(&names);
+	return rc;
+}
+
+/* --- datasets whose values are in other files --- */
+
+static bool is_in(const char *path, const char *part)
+{
+	const char *end = strrchr(path, '/');
+	char *folder = mem_strdup(end ? path : "."), *name;
+	bool there;
+	if (end)
+		folder[end == path ? 1 : end - path] = '\0';
+	name = io_join(folder, part);
+	there = access(name, F_OK) == 0;
+	mem_free(name);
+	mem_free(folder);
+	return there;
+}
+
+/* Whether the library finds this file: as it is named, or in the folder of the file at `path`,
+ * which may be a link, with its folders or without. Patterns of names are not looked at. */
+static bool is_there(const char *path, const char *part)
+{
+	const char *slash = strrchr(part, '/'), *last = slash ? slash + 1 : part;
+	char *real;
+	bool there;
+	if (strcmp(part, ".") == 0 || strchr(part, '%') || getenv("HDF5_VDS_PREFIX"))
+		return true;
+	if (access(part, F_OK) == 0 || is_in(path, part) || is_in(path, last))
+		return true;
+	real = realpath(path, NULL);
+	there = real && (is_in(real, part) || is_in(real, last));
+	free(real);
+	return there;
+}
+
+/* The library reads the fill value where the file with a part of a virtual dataset is missing. */
+static int check_parts(const struct source *s, hid_t data)
+{
+	const hid_t how = H5Dget_create_plist(data);
+	size_t n = 0;
+	int rc = 0;
+	if (H5Pget_layout(how) != H5D_VIRTUAL || H5Pget_virtual_count(how, &n) < 0)
+		n = 0;
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		char part[4096] = ".";
+
+		if (H5Pget_virtual_filename(how, i, part, sizeof part) > 0 && !is_there(s->path, part))
+			rc = ERR(E_NOINPUT, NULL, "'%s', '%s': the file '%s', which has a part of its values, "
+			         "is missing", s->path, s->name, part);
+	}
+	H5Pclose(how);
 	return rc;
 }
 
@@ -348,6 +403,7 @@ static int open_hdf5(struct source *s, const char *variable)
 	h->file = file;
 	h->data = -1;
 	TRY(find_dataset(s, h, variable));
+	TRY(check_parts(s, h->data));
 	TRY(read_shape(s, h->data));
 	type = H5Dget_type(h->data);
 	/* h5py stores booleans as an enumeration, which the library converts to numbers */

@@ -69,6 +69,7 @@ assert text["target"]["class_names"] == ["a", "b", "c"] and text["target"]["dtyp
 text, a, b = convert("-i", "grid.h5:fields/wind", "-t", "grid.h5:kinds")
 same("hdf5 enumeration", b, kind)
 assert text["target"]["dtype"] == "i16"
+same("virtual", convert("-i", "virtual.h5:cube", "--input-layout", "last")[1], convert("-i", "grid.h5:cube", "--input-layout", "last")[1])
 text, a, b = convert("-i", "grid.h5:cube", "--input-layout", "last", "-t", "grid.h5:cube", "--samples=1:3",
                      "--target-layout", "first")
 same("channels last", a, np.stack([value, 1000 + value], axis=1)[1:3])

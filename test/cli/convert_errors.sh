@@ -92,6 +92,9 @@ expect 66 "no variable 'wint' (did you mean 'wind'?); it has: temp, wind, kind, 
 expect 66 "no variable 'fields/tmp' (did you mean 'fields/temp'?)" \
 	dlx-convert -i grid.h5:fields/tmp -t grid.nc:kind -o out.dlx
 
+# the library would read zeros
+expect 66 "the file 'away/grid-0.h5', which has a part of its values, is missing" dlx-convert -i partless.h5 --input-layout last -o out.dlx
+
 # data that is damaged, foreign or does not fit: 65
 expect 65 "netcdf" dlx-convert -i text.nc:wind -t grid.nc:kind -o out.dlx
 expect 65 "'short.nc'" dlx-convert -i short.nc:wind -t grid.nc:kind -o out.dlx

@@ -201,6 +201,22 @@ static void write_hdf5(const char *path)
 	check(H5Fclose(f) >= 0, "H5Fclose");
 }
 
+/* The cube of another file under another name. */
+static void write_virtual(const char *path, const char *source)
+{
+	const hsize_t d[] = { T, Y, X, 2 };
+	const hid_t f = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+	const hid_t how = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(4, d, NULL);
+	hid_t data;
+	check(H5Pset_virtual(how, space, source, "cube", space) >= 0, "H5Pset_virtual");
+	data = H5Dcreate2(f, "cube", H5T_NATIVE_FLOAT, space, H5P_DEFAULT, how, H5P_DEFAULT);
+	check(data >= 0, "H5Dcreate2");
+	H5Dclose(data);
+	H5Sclose(space);
+	H5Pclose(how);
+	check(H5Fclose(f) >= 0, "H5Fclose");
+}
+
 /* One sample a file, as simulations write them. */
 static void write_sample(const char *path, int t)
 {
@@ -474,6 +490,10 @@ int main(int argc, char **argv)
 	write_unscaled(path);
 	snprintf(path, sizeof(path), "%s/grid.h5", argv[1]);
 	write_hdf5(path);
+	snprintf(path, sizeof(path), "%s/virtual.h5", argv[1]);
+	write_virtual(path, "grid.h5");
+	snprintf(path, sizeof(path), "%s/partless.h5", argv[1]);
+	write_virtual(path, "away/grid-0.h5");
 	snprintf(path, sizeof(path), "%s/vast.h5", argv[1]);
 	write_vast(path);
 	for (int t = 0; t < T; t++) {
