@@ -6,6 +6,7 @@
 #define DLX_CUDA_FRAGMENT_CUH
 
 #include "cuda/mma.cuh"
+#include "cuda/narrow.h"
 
 template <typename T> struct pair_of;
 template <> struct pair_of<__half> { typedef __half2 type; };
@@ -61,5 +62,17 @@ template <typename T> static __device__ __forceinline__ uint32_t finish_pair(
 }
 
 constexpr uint32_t ZEROS = 0, POSITIVE = 0x3c003c00;     /* pairs, of either type */
+
+static inline bool is_aligned(const k_rows &r)
+{
+	return (uintptr_t)r.p % 16 == 0 && r.stride % 8 == 0;
+}
+
+/* Whether 16 bytes of each tensor can be read and written at once. */
+static inline bool are_aligned(const k_narrow &g, const void *w)
+{
+	return is_aligned(g.x) && is_aligned(g.y) && is_aligned(g.addend) && is_aligned(g.mask) &&
+	       (uintptr_t)w % 16 == 0;
+}
 
 #endif

@@ -20,7 +20,6 @@
  * multiprocessor, 2.2 TB/s at 1.65 GHz. Predicted for tiramisu's 'dense_8.1.conv' of two samples:
  * 0.75 ms at the bound of the products, 1.0 with what is not overlapped, where cuDNN and the pass
  * take 1.89; for its 25 sums 5.5 ms, which are 9.5. No GPU has run it. */
-#include "cuda/broad.h"
 #include "cuda/fragment.cuh"
 #include "cuda/warpgroup.cuh"
 
@@ -136,9 +135,9 @@ static __device__ __forceinline__ void begin_tile(const deal &d, const char *x, 
 	} while (--left);
 }
 
-/* What a lane has of a tile: of two pixels, one below the other, 16 bytes for each of PARTS
- * fourths of N channels. Part b has the channels from 8 m % N on of pixel 8 m / N, with m = 4 b + c
- * for lane c of four. */
+/* What a lane has of a tile, two pixels, one below the other; behind an exchange of four lanes that
+ * is PARTS pieces of 16 bytes. Piece b of lane c of the four has, with m = 4 b + c, the 8 channels
+ * from 8 m % N on of pixel 8 m / N. */
 template <int N> struct lane_part {
 	static constexpr int PARTS = N / 16;
 	int64_t at[2];               /* pixels */
@@ -185,7 +184,7 @@ template <typename T, int N> static __device__ __forceinline__ void load_part(
 	}
 }
 
-/* v of channel c, which two lanes' pairs begin with; none where there is no such vector. */
+/* v[c] and v[c + 1]; none, twice, where there is no vector or no such channel. */
 static __device__ __forceinline__ void load_pair(const float *v, int c, int end, float none,
                                                  float (&to)[2])
 {
@@ -354,15 +353,9 @@ int k_broad_takes(const struct k_narrow *g)
 	       (g->kernel[1] == 5 ? width_of<5>(*g) : width_of<3>(*g));
 }
 
-static bool aligned(const struct k_rows &r)
-{
-	return (uintptr_t)r.p % 16 == 0 && r.stride % 8 == 0;
-}
-
 int k_broad_run(void *stream, const struct k_narrow *g, const void *w)
 {
-	if (!k_broad_takes(g) || !aligned(g->x) || !aligned(g->y) || !aligned(g->addend) ||
-	    !aligned(g->mask) || (uintptr_t)w % 16 != 0)
+	if (!k_broad_takes(g) || !are_aligned(*g, w))
 		return cudaErrorInvalidValue;
 	if (g->n * g->out[1] * g->out[2] == 0)
 		return 0;

@@ -14,15 +14,9 @@ int k_narrow_takes(const struct k_narrow *g)
 	       pixels <= INT32_MAX / 2 / (g->co / 16 + 1);
 }
 
-static bool aligned(const struct k_rows &r)
-{
-	return (uintptr_t)r.p % 16 == 0 && r.stride % 8 == 0;
-}
-
 int k_narrow_run(void *stream, const struct k_narrow *g, const void *w)
 {
-	if (!k_narrow_takes(g) || !aligned(g->x) || !aligned(g->y) || !aligned(g->addend) ||
-	    !aligned(g->mask) || !aligned({ (void *)w, 0 }))
+	if (!k_narrow_takes(g) || !are_aligned(*g, w))
 		return cudaErrorInvalidValue;
 	if (g->n * g->co * g->out[0] * g->out[1] * g->out[2] == 0)
 		return 0;

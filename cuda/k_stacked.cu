@@ -17,7 +17,6 @@
  * are lost between stages. Predicted: 600 TFLOP/s for 224 channels of x, where narrow.cuh has 455,
  * and for tiramisu's 26 forward nodes of two samples 4.8 ms, which are 7.0; images that are no
  * multiples of 64 wide have less. No GPU has run it. */
-#include "cuda/broad.h"
 #include "cuda/fragment.cuh"
 #include "cuda/warpgroup.cuh"
 
@@ -259,15 +258,9 @@ int k_stacked_takes(const struct k_narrow *g)
 #endif
 }
 
-static bool aligned(const struct k_rows &r)
-{
-	return (uintptr_t)r.p % 16 == 0 && r.stride % 8 == 0;
-}
-
 int k_stacked_run(void *stream, const struct k_narrow *g, const void *w)
 {
-	if (!k_stacked_takes(g) || !aligned(g->x) || !aligned(g->y) || !aligned(g->addend) ||
-	    !aligned(g->mask) || (uintptr_t)w % 16 != 0)
+	if (!k_stacked_takes(g) || !are_aligned(*g, w))
 		return cudaErrorInvalidValue;
 	if (g->n * g->co * g->out[1] * g->out[2] == 0)
 		return 0;

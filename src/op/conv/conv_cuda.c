@@ -226,7 +226,7 @@ static int plan_library(struct kplan *k, enum conv_way way, const struct operand
 }
 
 static const struct conv_own *const own[] = { &conv_few_own, &conv_depthwise_own,
-	&conv_broad_own, &conv_stacked_own, &conv_narrow_own, &conv_narrow_weights_own, NULL };
+	&conv_warpgroups_own, &conv_narrow_own, &conv_narrow_weights_own, NULL };
 
 static int plan_ours(struct kplan *k, size_t *end)
 {

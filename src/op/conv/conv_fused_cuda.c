@@ -140,8 +140,7 @@ static int plan_own(const struct kplan *k, struct fused_cuda *f)
 	if (y->dtype != f->type || (addend && !conv_cuda_in_place(addend)) ||
 	    (mask && !conv_cuda_in_place(mask)))
 		return E_UNSUPPORTED;
-	static const struct conv_own *const own[] = { &conv_broad_own, &conv_stacked_own,
-		&conv_narrow_own };
+	static const struct conv_own *const own[] = { &conv_warpgroups_own, &conv_narrow_own };
 	for (size_t i = 0; i < sizeof own / sizeof *own && !f->own; i++) {
 		f->own_made = own[i]->make(k, f->at->kind, &workspace);
 		f->own = f->own_made ? own[i] : NULL;

@@ -12,7 +12,6 @@
 
 #ifdef HAVE_CUDA
 
-#include "cuda/broad.h"
 #include "cuda/narrow.h"
 
 /* Fewer channels than LEAST would leave half of what is multiplied unused. To the input, a tile of
@@ -25,6 +24,7 @@ enum { LEAST = 16, SOME = 32, MOST = 64, PACK = 8 };
 
 struct conv_narrow {
 	struct k_narrow at;          /* but for the pointers */
+	int (*run)(void *stream, const struct k_narrow *g, const void *w);
 };
 
 /* Axes are three in front of which the absent ones are put. */
@@ -65,7 +65,7 @@ static bool find_rows(const struct tensor *t, struct k_rows *rows)
 	       (t->view == NONE || t->view_at % PACK == 0);
 }
 
-/* What both kernels are given, or NULL. */
+/* What the kernels are given, or NULL. */
 static struct conv_narrow *place(const struct kplan *k, const struct conv_geom *c,
                                  enum conv_kind kind)
 {
@@ -90,34 +90,32 @@ static const void *make_narrow(const struct kplan *k, enum conv_kind kind, size_
 	const bool wanted = kind == CONV_FORWARD ? c.ns < 3 || c.co <= SOME : c.ci <= SOME;
 	struct conv_narrow *d = wanted ? place(k, &c, kind) : NULL;
 	*workspace = 0;
-	return d && k_narrow_takes(&d->at) ? d : NULL;
+	if (!d || !k_narrow_takes(&d->at))
+		return NULL;
+	d->run = k_narrow_run;
+	return d;
 }
 
-/* No GPU has run them yet: only where DLX_DEBUG asks for it. */
-static struct conv_narrow *make_by_warpgroups(const struct kplan *k, enum conv_kind kind)
+/* No GPU has run these yet: only where DLX_DEBUG asks for it. */
+static const void *make_by_warpgroups(const struct kplan *k, enum conv_kind kind, size_t *workspace)
 {
 	const struct conv_geom c = conv_geom_get(k->g, k->n, kind);
-	return debug.warpgroups && k->dev->arch == 90 ? place(k, &c, kind) : NULL;
-}
-
-static const void *make_broad(const struct kplan *k, enum conv_kind kind, size_t *workspace)
-{
-	struct conv_narrow *d = make_by_warpgroups(k, kind);
+	struct conv_narrow *d = debug.warpgroups && k->dev->arch == 90 ? place(k, &c, kind) : NULL;
 	*workspace = 0;
-	return d && k_broad_takes(&d->at) ? d : NULL;
+	if (d && k_broad_takes(&d->at))
+		d->run = k_broad_run;
+	else if (d && k_stacked_takes(&d->at))
+		d->run = k_stacked_run;
+	else
+		return NULL;
+	return d;
 }
 
-static const void *make_stacked(const struct kplan *k, enum conv_kind kind, size_t *workspace)
+static int run_with(const struct kplan *k, const void *made, void *from, void *w,
+                    const struct k_epilogue *follows)
 {
-	struct conv_narrow *d = make_by_warpgroups(k, kind);
-	*workspace = 0;
-	return d && k_stacked_takes(&d->at) ? d : NULL;
-}
-
-/* made, with the pointers. */
-static struct k_narrow whole_of(const void *made, void *from, const struct k_epilogue *follows)
-{
-	struct k_narrow at = ((const struct conv_narrow *)made)->at;
+	const struct conv_narrow *d = made;
+	struct k_narrow at = d->at;
 	at.x.p = from;
 	at.y = follows->y;
 	at.addend = follows->addend;
@@ -126,32 +124,10 @@ static struct k_narrow whole_of(const void *made, void *from, const struct k_epi
 	at.shift = follows->shift;
 	at.act = follows->act;
 	at.slope = follows->slope;
-	return at;
+	return cuda_launched(k, d->run(cuda_stream(k->dev), &at, w));
 }
 
-static int run_narrow(const struct kplan *k, const void *made, void *from, void *w,
-                      const struct k_epilogue *follows)
-{
-	const struct k_narrow at = whole_of(made, from, follows);
-	return cuda_launched(k, k_narrow_run(cuda_stream(k->dev), &at, w));
-}
-
-static int run_broad(const struct kplan *k, const void *made, void *from, void *w,
-                     const struct k_epilogue *follows)
-{
-	const struct k_narrow at = whole_of(made, from, follows);
-	return cuda_launched(k, k_broad_run(cuda_stream(k->dev), &at, w));
-}
-
-static int run_stacked(const struct kplan *k, const void *made, void *from, void *w,
-                       const struct k_epilogue *follows)
-{
-	const struct k_narrow at = whole_of(made, from, follows);
-	return cuda_launched(k, k_stacked_run(cuda_stream(k->dev), &at, w));
-}
-
-const struct conv_own conv_narrow_own = { "narrow", make_narrow, NULL, run_narrow };
-const struct conv_own conv_broad_own = { "broad", make_broad, NULL, run_broad };
-const struct conv_own conv_stacked_own = { "stacked", make_stacked, NULL, run_stacked };
+const struct conv_own conv_narrow_own = { "narrow", make_narrow, NULL, run_with };
+const struct conv_own conv_warpgroups_own = { "warpgroups", make_by_warpgroups, NULL, run_with };
 
 #endif

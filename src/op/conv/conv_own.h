@@ -33,7 +33,7 @@ void conv_own_tensors(const struct kplan *k, enum conv_kind kind, const struct t
 /* The distance of two pixels in elements. False: the tensor is not rows of channels. */
 bool conv_own_stride(const struct tensor *t, int64_t *stride);
 
-extern const struct conv_own conv_broad_own, conv_depthwise_own, conv_few_own,
-	conv_narrow_own, conv_narrow_weights_own, conv_stacked_own;
+extern const struct conv_own conv_depthwise_own, conv_few_own, conv_narrow_own,
+	conv_narrow_weights_own, conv_warpgroups_own;
 
 #endif
