@@ -98,6 +98,11 @@ static __host__ __device__ __forceinline__ int plane_of(int rows, int columns)
 	return (rows * columns | 1) * 16 * TOGETHER;
 }
 
+static __device__ __forceinline__ bool within(int i, int end)
+{
+	return (unsigned)i < (unsigned)end;
+}
+
 /* Begins to copy: to[plane][pixel][TOGETHER packs]. A thread has a pack of the columns t, t + STEP,
  * ..., STEPS of them, of all rows. What it asks of columns and rows is known before the copies, of
  * which there are one for each result that the block makes, or two. */
@@ -107,30 +112,36 @@ template <typename T, int TOGETHER, int STEPS> static __device__ __forceinline__
 	constexpr int STEP = BLOCK / PACKS;
 	const int pack = (int)threadIdx.x % PACKS, t = (int)threadIdx.x / PACKS;
 	const int64_t c = of.c + pack * PACK, pitch = x.stride * (int64_t)sizeof(T);
-	const unsigned height = c < channels ? (unsigned)a.height : 0;
+	int height = c < channels ? a.height : 0, step = a.columns * 16 * TOGETHER, down = a.d[0];
 	const char *const from = (const char *)((const T *)x.p + (c < channels ? c : 0)) +
 		of.n * a.height * a.width * pitch;
-	bool there[STEPS];
-	int64_t offset[STEPS], at = (int64_t)a.i * a.width * pitch;
+	int64_t at_step = down * a.width * pitch, at = a.i * (a.width * pitch);
+	const char *column[STEPS];
+	int rows[STEPS];
+	to += pack / TOGETHER * plane_of<TOGETHER>(a.rows, a.columns) + pack % TOGETHER * 16 +
+		t * 16 * TOGETHER;
 #pragma unroll
 	for (int k = 0; k < STEPS; k++) {
 		const int j = a.j + (t + k * STEP) * a.d[1];
-		there[k] = j >= 0 && j < a.width;
-		offset[k] = there[k] ? j * pitch : 0;
+		const bool there = j >= 0 && j < a.width;
+		column[k] = from + (there ? j * pitch : 0);
+		rows[k] = there ? height : 0;
+		keep(column[k]);
+		keep(rows[k]);
 	}
-	to += pack / TOGETHER * plane_of<TOGETHER>(a.rows, a.columns) + pack % TOGETHER * 16 +
-		t * 16 * TOGETHER;
-#pragma unroll 2
-	for (int row = 0; row < a.rows; row++) {
-		const bool inside = (unsigned)(a.i + row * a.d[0]) < height;
-		const char *const of_row = from + (inside ? at : 0);
+	keep(height);
+	keep(step);
+	keep(down);
+	keep(at_step);
+	int i = a.i;
+#pragma unroll 1
+	for (int row = 0; row < a.rows; row++, i += down, to += step, at += at_step) {
+		const int64_t of_row = within(i, height) ? at : 0;
 #pragma unroll
 		for (int k = 0; k < STEPS; k++)
 			if (t + k * STEP < a.columns)
-				copy_async<16>(to + k * STEP * 16 * TOGETHER, of_row + offset[k],
-				               inside && there[k]);
-		to += a.columns * 16 * TOGETHER;
-		at += a.d[0] * a.width * pitch;
+				copy_async<16>(to + k * STEP * 16 * TOGETHER, column[k] + of_row,
+				               within(i, rows[k]));
 	}
 }
 
@@ -150,7 +161,8 @@ struct pack_norm {
 		slope = v.slope;
 	}
 
-	template <typename T> __device__ __forceinline__ void apply(char *to) const
+	/* RELU: the slope is 0. */
+	template <typename T, bool RELU> __device__ __forceinline__ void apply(char *to) const
 	{
 		several<T, PACK> x;
 		float z[PACK];
@@ -158,39 +170,65 @@ struct pack_norm {
 #pragma unroll
 		for (int i = 0; i < PACK; i++) {
 			z[i] = (x.at(i) - m[i]) * a[i] + b[i];
-			z[i] = z[i] < 0 ? below(z[i], slope) : z[i];
+			if (!RELU)
+				z[i] = z[i] < 0 ? below(z[i], slope) : z[i];
 		}
-		x.put(z);
+		if (RELU)
+			put_above(&x, z);
+		else
+			x.put(z);
 		store_word((T *)(void *)to, x);
 	}
 };
 
-/* Normalises what this thread has copied by copy_area, with the same arguments, and what has
- * arrived. Pixels outside stay zeros. */
-template <typename T, int TOGETHER, int STEPS>
-static __device__ __forceinline__ void normalise_area(char *to, const area &a, const tile &of,
-                                                      int64_t channels,
-                                                      const k_depthwise_norm &norm)
+template <typename T, int TOGETHER, int STEPS, bool RELU>
+static __device__ __forceinline__ void apply_to_area(char *to, const area &a, int t,
+                                                     const pack_norm &v)
 {
 	constexpr int STEP = BLOCK / PACKS;
-	const int pack = (int)threadIdx.x % PACKS, t = (int)threadIdx.x / PACKS;
-	const int64_t c = of.c + pack * PACK;
-	pack_norm v;
-	if (c >= channels)
-		return;
-	v.load(norm, c);
-	to += pack / TOGETHER * plane_of<TOGETHER>(a.rows, a.columns) + pack % TOGETHER * 16 +
-		t * 16 * TOGETHER;
+	const int step = a.columns * 16 * TOGETHER;
+	bool there[STEPS];
+	unsigned i = (unsigned)a.i;
+#pragma unroll
+	for (int k = 0; k < STEPS; k++)
+		there[k] = t + k * STEP < a.columns &&
+			(unsigned)(a.j + (t + k * STEP) * a.d[1]) < (unsigned)a.width;
 #pragma unroll 1
-	for (int row = 0; row < a.rows; row++, to += a.columns * 16 * TOGETHER) {
-		if ((unsigned)(a.i + row * a.d[0]) >= (unsigned)a.height)
+	for (int row = 0; row < a.rows; row++, i += (unsigned)a.d[0], to += step) {
+		if (i >= (unsigned)a.height)
 			continue;
 #pragma unroll
 		for (int k = 0; k < STEPS; k++)
-			if (t + k * STEP < a.columns &&
-			    (unsigned)(a.j + (t + k * STEP) * a.d[1]) < (unsigned)a.width)
-				v.apply<T>(to + k * STEP * 16 * TOGETHER);
+			if (there[k])
+				v.apply<T, RELU>(to + k * STEP * 16 * TOGETHER);
 	}
+}
+
+/* Normalises what this thread has copied by copy_area, with the same arguments, and what has
+ * arrived. Pixels outside stay zeros. v: loaded, where this thread has channels. */
+template <typename T, int TOGETHER, int STEPS>
+static __device__ __forceinline__ void normalise_area(char *to, const area &a, const tile &of,
+                                                      int64_t channels, const pack_norm &v)
+{
+	const int pack = (int)threadIdx.x % PACKS, t = (int)threadIdx.x / PACKS;
+	if (of.c + pack * PACK >= channels)
+		return;
+	to += pack / TOGETHER * plane_of<TOGETHER>(a.rows, a.columns) + pack % TOGETHER * 16 +
+		t * 16 * TOGETHER;
+	if (v.slope == 0)
+		apply_to_area<T, TOGETHER, STEPS, true>(to, a, t, v);
+	else
+		apply_to_area<T, TOGETHER, STEPS, false>(to, a, t, v);
+}
+
+/* What normalise_area takes: loads that are waited for there, which should begin before the copies
+ * are waited for. */
+static __device__ __forceinline__ void load_norm(pack_norm *v, const k_depthwise_norm &norm,
+                                                 int64_t first, int64_t channels)
+{
+	const int64_t c = first + (int)threadIdx.x % PACKS * PACK;
+	if (c < channels)
+		v->load(norm, c);
 }
 
 /* Runs the statement with NORMED: whether g has a norm. */

@@ -141,8 +141,26 @@ template <typename T, int N> struct alignas(sizeof(T) * N) several {
 
 static __device__ __forceinline__ float low_half(__half2 v) { return __low2float(v); }
 static __device__ __forceinline__ float high_half(__half2 v) { return __high2float(v); }
-static __device__ __forceinline__ float low_half(__nv_bfloat162 v) { return __low2float(v); }
-static __device__ __forceinline__ float high_half(__nv_bfloat162 v) { return __high2float(v); }
+/* A bfloat16 is the upper half of a float: one instruction each, where the headers' functions take
+ * the element out of the pair before they widen it. */
+static __device__ __forceinline__ float upper_half(uint32_t bits)
+{
+	float f;
+	memcpy(&f, &bits, sizeof f);
+	return f;
+}
+static __device__ __forceinline__ float low_half(__nv_bfloat162 v)
+{
+	uint32_t pair;
+	memcpy(&pair, &v, sizeof pair);
+	return upper_half(pair << 16);
+}
+static __device__ __forceinline__ float high_half(__nv_bfloat162 v)
+{
+	uint32_t pair;
+	memcpy(&pair, &v, sizeof pair);
+	return upper_half(pair & 0xffff0000u);
+}
 
 static __device__ __forceinline__ void put_halves(__half2 *v, float a, float b)
 {

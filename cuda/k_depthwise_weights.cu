@@ -14,13 +14,19 @@
  * of a lane for an element: 4.3 to copy, 3 for the products: 0.006 ms at full rate. Shared memory:
  * 8 matrices of 128 bytes for 128 elements, 0.006 ms, and as long to fill it. With the launch that
  * joins, 0.003 ms, 0.033 to 0.04 ms were expected. Measured: 0.063, and 0.61 ms for 8 x 384 x 576
- * pixels of 128 channels, whose bound is 0.30 (0.85 before). */
+ * pixels of 128 channels, whose bound is 0.30 (0.85 before); with a norm before it 0.068 and 0.63.
+ *
+ * The machine code says why: for a tile a warp had 2,350 instructions, and issued one in 8 cycles,
+ * as four of them take turns and wait for each other's results. 1,090 normalised, 420 copied. They
+ * are 550 and 350 now, loads of the norm begin before the copies are waited for, and five blocks
+ * are resident: with a norm 0.048 and 0.42 ms are predicted. */
 #include "cuda/depthwise_tile.cuh"
 
 #ifdef DLX_CUDA_EMULATED
-constexpr int GRADIENT_BLOCKS = 12;      /* so that small tensors have tiles left */
+static int64_t gradient_blocks(int) { return 12; }    /* so that small tensors have tiles left */
 #else
-constexpr int GRADIENT_BLOCKS = 528;
+/* As many as are resident on an H100, and with stride 1 twice as many as on an A100. */
+static int64_t gradient_blocks(int stride) { return stride == 1 ? 648 : 528; }
 #endif
 
 /* A walk down the rows of a column of 8 pixels, two rows at a time, with stride 1: lanes' addresses
@@ -140,7 +146,8 @@ static __device__ __forceinline__ void store_part(const float (&sum)[2][PAIRS][4
 }
 
 /* part[p][tap][channel], of tiles p, p + parts, ... A warp has two packs of channels. */
-template <typename T, int S, bool NORMED> __global__ void __launch_bounds__(BLOCK, 4)
+template <typename T, int S, bool NORMED>
+__global__ void __launch_bounds__(BLOCK, S == 1 ? 5 : 4)
 depthwise_tile_gradient(k_depthwise g, tile_deal a, int tiles, float *part)
 {
 	BEGIN_KERNEL();
@@ -150,6 +157,7 @@ depthwise_tile_gradient(k_depthwise g, tile_deal a, int tiles, float *part)
 	          y_plane = plane_of<1>(a.rows, columns);
 	char *const of_y = room + PACKS * x_plane;
 	float sum[2][PAIRS][4] = { { { 0 } } };
+	pack_norm norm;
 	for (int u = (int)blockIdx.y; u < tiles; u += (int)gridDim.y) {
 		const tile at = tile_of(a, (unsigned)u, blockIdx.x);
 		const area x = under<S>(g, a, at);
@@ -159,9 +167,10 @@ depthwise_tile_gradient(k_depthwise g, tile_deal a, int tiles, float *part)
 		copy_area<T, 1, 2>(of_y, g.y, { at.i, at.j, { a.d[0], a.d[1] }, a.rows, columns, g.out[0],
 		                             g.out[1] }, at, g.c);
 		if (NORMED) {
+			load_norm(&norm, g.norm, at.c, g.c);
 			copies_commit();
 			copies_wait<1>();                /* x is there, y may be under way */
-			normalise_area<T, 1, S + 1>(room, x, at, g.c, g.norm);
+			normalise_area<T, 1, S + 1>(room, x, at, g.c, norm);
 		}
 		copies_done();
 		sums<T, S>::add(room + pack * x_plane, of_y + pack * y_plane, a, sum);
@@ -182,7 +191,8 @@ static tile_deal gradient_deal(const k_depthwise &g)
 int64_t k_depthwise_tile_parts(const struct k_depthwise *g)
 {
 	const tile_deal a = gradient_deal(*g);
-	const int64_t tiles = g->n * a.blocks[0] * a.blocks[1], most = GRADIENT_BLOCKS / a.across;
+	const int64_t tiles = g->n * a.blocks[0] * a.blocks[1];
+	const int64_t most = gradient_blocks(g->s[0]) / a.across;
 	const int64_t each = tiles / (most ? most : 1) + (tiles % (most ? most : 1) > 0);
 	return each ? (tiles + each - 1) / each : 0;
 }
@@ -195,12 +205,19 @@ template <typename T> static int weigh(void *stream, const k_depthwise &g, float
 	const int x = plane_of<1>((a.rows - 1) * S + 3, (8 * a.groups - 1) * S + 3),
 	          y = plane_of<1>(a.rows, 8 * a.groups);
 	const size_t shared = (size_t)(PACKS * (x + y));
-	if (S == 2)
+	if (S == 2) {
 		NORMED_OR_NOT(g, NORMED, LAUNCH((depthwise_tile_gradient<T, 2, NORMED>), grid, dim3(BLOCK),
 		                                shared, stream, g, a, tiles, part));
-	else
-		NORMED_OR_NOT(g, NORMED, LAUNCH((depthwise_tile_gradient<T, 1, NORMED>), grid, dim3(BLOCK),
-		                                shared, stream, g, a, tiles, part));
+		return cudaGetLastError();
+	}
+	NORMED_OR_NOT(g, NORMED,
+		const cudaError_t e = cudaFuncSetAttribute(      /* five blocks are to find room */
+			(const void *)depthwise_tile_gradient<T, 1, NORMED>,
+			cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
+		if (e != cudaSuccess)
+			return e;
+		LAUNCH((depthwise_tile_gradient<T, 1, NORMED>), grid, dim3(BLOCK), shared, stream, g, a,
+		       tiles, part));
 	return cudaGetLastError();
 }
 

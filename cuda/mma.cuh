@@ -98,6 +98,12 @@ template <int LEFT> static __device__ __forceinline__ void copies_wait()
 	FROM_SM_80(asm volatile("cp.async.wait_group %0;" :: "n"(LEFT) : "memory"));
 }
 
+/* The value is computed here and stays in a register: a compiler moves what one branch of a loop
+ * uses into that branch, and computes it there each time. */
+static __device__ __forceinline__ void keep(const char *&v) { asm volatile("" : "+l"(v)); }
+static __device__ __forceinline__ void keep(int64_t &v) { asm volatile("" : "+l"(v)); }
+static __device__ __forceinline__ void keep(int &v) { asm volatile("" : "+r"(v)); }
+
 /* Asks for the 32 bytes at a place, so that they are in L2 when they are loaded. */
 static __device__ __forceinline__ void prefetch(const void *at)
 {

@@ -23,6 +23,35 @@ template <typename PAIR> struct alignas(16) eight_halves {
 template <> struct alignas(16) several<__half, 8> : eight_halves<__half2> {};
 template <> struct alignas(16) several<__nv_bfloat16, 8> : eight_halves<__nv_bfloat162> {};
 
+/* What is above zero, and zeros: f(z) = z < 0 ? 0 : z as it is rounded, and NaN stays NaN. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+static __device__ __forceinline__ void put_above(__half2 *v, float a, float b)
+{
+	uint32_t pair;
+	asm("cvt.rn.relu.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(b), "f"(a));
+	memcpy(v, &pair, sizeof pair);
+}
+static __device__ __forceinline__ void put_above(__nv_bfloat162 *v, float a, float b)
+{
+	uint32_t pair;
+	asm("cvt.rn.relu.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(b), "f"(a));
+	memcpy(v, &pair, sizeof pair);
+}
+#else
+template <typename PAIR> static __device__ __forceinline__ void put_above(PAIR *v, float a, float b)
+{
+	put_halves(v, a < 0 ? 0.0f : a, b < 0 ? 0.0f : b);
+}
+#endif
+
+template <typename PAIR> static __device__ __forceinline__ void put_above(
+		eight_halves<PAIR> *to, const float *from)
+{
+#pragma unroll
+	for (int i = 0; i < 4; i++)
+		put_above(&to->v[i], from[2 * i], from[2 * i + 1]);
+}
+
 template <> struct word<1> { typedef uint8_t type; };
 
 /* How many of c neighbouring channels of `size` bytes a thread can move as one: 16 bytes of them,

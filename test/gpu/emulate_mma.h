@@ -138,6 +138,8 @@ template <int LEFT> static inline void copies_wait()
 	c.erase(c.begin(), c.begin() + (ptrdiff_t)done);
 }
 
+template <typename V> static inline void keep(V &) {}
+
 static inline void prefetch(const void *at)
 {
 	emulate::demand(emulate::is_in(at, 1, emulate::ON_DEVICE), "a prefetch of no memory");
