@@ -48,6 +48,7 @@ typedef struct {
 
 typedef struct {
 	size_t workspace;
+	uint32_t reductions;         /* 0: not said, which the library takes for any */
 	uint32_t alignment[4];       /* of A, B, C, D; 0: not said, which the library takes for 256 */
 } preference;
 
@@ -170,6 +171,8 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t d
 	switch ((int)name) {
 	case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES:
 		return store(&p->workspace, sizeof p->workspace, value, bytes);
+	case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK:
+		return store(&p->reductions, sizeof p->reductions, value, bytes);
 	case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES:
 		return store(&p->alignment[0], sizeof *p->alignment, value, bytes);
 	case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES:
@@ -222,6 +225,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t h, cublasLtMatmul
 	for (int i = 0; i < 4; i++)
 		if (w->alignment[i] == 0 || w->alignment[i] > ALIGNMENT)
 			return refuse("operand %d need not be aligned by %u", i, w->alignment[i]);
+	if (w->reductions != CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE)
+		return refuse("sums may be added up in the result's type");
 	if (w->workspace < WORKSPACE ||
 	    !taken((const product *)(const void *)desc, (const matrix *)(const void *)a,
 	           (const matrix *)(const void *)b, (const matrix *)(const void *)d))

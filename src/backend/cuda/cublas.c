@@ -133,13 +133,18 @@ static cublasStatus_t propose(const struct cublas_plan *p, size_t ws_limit,
 	static const cublasLtMatmulPreferenceAttributes_t aligned[] = {
 		CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
 		CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES };
-	const uint32_t alignment = ALIGNMENT;
+	/* A sum that is split is added up in float32, not in the result's type. */
+	const uint32_t alignment = ALIGNMENT,
+	               sums = CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 	const int most = *n;
 	cublasLtMatmulPreference_t want = NULL;
 	cublasStatus_t s = lib.cublasLtMatmulPreferenceCreate(&want);
 	if (s == CUBLAS_STATUS_SUCCESS)
 		s = lib.cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
 		                                             &ws_limit, sizeof ws_limit);
+	if (s == CUBLAS_STATUS_SUCCESS)
+		s = lib.cublasLtMatmulPreferenceSetAttribute(
+			want, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &sums, sizeof sums);
 	for (size_t i = 0; i < sizeof aligned / sizeof *aligned && s == CUBLAS_STATUS_SUCCESS; i++)
 		s = lib.cublasLtMatmulPreferenceSetAttribute(want, aligned[i], &alignment,
 		                                             sizeof alignment);
