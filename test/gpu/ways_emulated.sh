@@ -49,6 +49,9 @@ made() {
 	grep -c "cudnn:.*, $1" plan
 }
 
+# Matrix products are slow until the end.
+export DLX_FAKE_CUBLAS_TIMES=100000
+
 # A chain of cuDNN's is as fast as the convolution alone, and each kernel of dlx's takes time.
 export DLX_EMULATE_KERNEL=3
 plan
@@ -59,12 +62,12 @@ grep -q '3x3 depthwise' plan || fail "no kernel of dlx's for the depthwise convo
 plan --wisdom fast
 # Statistics are in parts where nothing is measured.
 [ "$(made whole)" = $((whole + 1)) ] || fail "$(made whole) chains instead of $((whole + 1))"
-[ "$(ways fast)" = 'ours whole windows ' ] || fail "other ways are chosen: $(ways fast)"
+[ "$(ways fast)" = 'ours parts whole windows ' ] || fail "other ways are chosen: $(ways fast)"
 cp fast before
 plan --wisdom fast
 cmp before fast || fail "a second run measures"
 [ ! -e compiled ] || fail "a second run compiles"
-cut -f 2,3 fast | sed 1d | sort -u >keys
+sed 1d fast | grep -v '^product ' | cut -f 2,3 | sort -u >keys
 [ "$(wc -l <keys)" = 1 ] || { cat keys; fail "ways are kept for another device or library than engines"; }
 
 # Engines of chains that lose more than the pass that they save: the parts are taken, and by the next run too.
@@ -91,6 +94,28 @@ grep -q '3x3 depthwise' plan && fail "dlx's own kernel, which is slower"
 grep '^way conv_grad_weight ' depthwise | grep -q '	parts	' || fail "not the engine for depthwise gradients"
 DLX_EMULATE_KERNEL=1 plan --wisdom depthwise.fast
 [ "$(grep -c '3x3 depthwise' plan)" = "$(grep -c '3x3 depthwise' first)" ] || fail "not dlx's own kernel, which is faster"
+
+# Convolutions of single pixels as matrix products, where these are faster: with statistics, and all three kinds with windows in their places.
+unset DLX_FAKE_CUBLAS_TIMES
+DLX_FAKE_CUDNN_CHAINS=60 plan --wisdom products
+[ "$(ways products)" = 'ours parts product ' ] || fail "no products, which are faster: $(ways products)"
+for op in conv_statistics conv_grad_weight conv_grad_input; do
+	grep "^way $op " products | grep -q '	product	' || { grep '^way ' products; fail "no product is a '$op'"; }
+done
+[ "$(grep -c 'cublaslt:.*, then a kernel' plan)" -gt 0 ] || { cat plan; fail "no product is followed by a kernel"; }
+cp plan with
+plan --wisdom products
+cmp plan with || fail "a second run takes other products"
+
+# A step by them is the same, up to rounding: windows are read and written where they are.
+sed 's/^    - .*name: last}/    - conv2d: {filters: 8, kernel: 1, name: point}\n    - concat: {inputs: [depthwise, point]}\n&/' net.yaml >windows.yaml
+step() {
+	DLX_DEBUG=$(debug "way=$1") expect 0 capped "$emulated" --device=cuda --quiet --synthetic --set precision.compute=bf16 \
+		--dump-step "step-$1" windows.yaml
+}
+step parts
+step product
+"$DLX_BUILD/test/gpu/compare_steps" -a -t 2e-2 step-parts step-product >out || { cat out; fail "a step by products differs"; }
 
 # No time: the first ones, and no line.
 DLX_DEBUG=$(debug measure_seconds=0.000001) DLX_FAKE_CUDNN_CHAINS=60 plan --wisdom none

@@ -11,6 +11,9 @@
  * Prediction, not measured: about half of the 12.7 GB that tiramisu's step of two samples packs in
  * bf16 is of forward convolutions, 1.5 ms at 4.3 TB/s.
  *
+ * Convolutions of single pixels may be matrix products of cuBLASLt's (conv_product_cuda.c), which
+ * take windows where they are.
+ *
  * Batches of 3 or 4 channels stay as they are, and kernels of ours read them (conv_few_cuda.c).
  * cuDNN would pad them to 8 channels in its workspace.
  *
@@ -20,11 +23,13 @@
  * another reader than the update wants them so (pass/precision.c). */
 #include "op/conv/conv_cuda.h"
 
+#include "backend/cuda/cublas.h"
 #include "backend/cuda/cudnn.h"
 #include "backend/plan_env.h"
 #include "base/err.h"
 #include "op/conv/conv_fused.h"
 #include "op/conv/conv_own.h"
+#include "op/conv/conv_product.h"
 #include "op/conv/conv_shape.h"
 #include "op/conv/conv_way.h"
 #include "op/lib/copy_cuda.h"
@@ -35,6 +40,7 @@ enum { ARGUMENTS = 3 };              /* in[0], in[1], out[0] */
 
 struct conv_cuda {
 	struct cudnn_plan *plan;
+	struct conv_product product;         /* instead, or without a plan */
 	const struct conv_own *own;  /* instead, or NULL; */
 	const void *made;            /* and what it made */
 	enum conv_kind kind;
@@ -104,7 +110,8 @@ static size_t place_packed(const struct kplan *k, struct conv_cuda *ck, size_t a
 	for (int i = 0; i < ARGUMENTS; i++) {
 		const struct tensor *t = graph_t(k->g, argument(k->n, i));
 		const bool other = t->dtype != ck->type;
-		ck->packed[i] = (t->view == NONE && !other) || ck->windows ? NOWHERE : at;
+		const bool stays = t->view == NONE || ck->windows || ck->product.plan;
+		ck->packed[i] = stays && !other ? NOWHERE : at;
 		if (ck->packed[i] == NOWHERE)
 			continue;
 		at += dense_bytes(t, ck->type);
@@ -121,14 +128,6 @@ static struct layout packed_layout(const struct kplan *k, tid t)
 {
 	const struct tensor *x = graph_t(k->g, t);
 	return x->view == NONE ? x->layout : layout_native(&x->shape);
-}
-
-bool conv_cuda_in_place(const struct tensor *t)
-{
-	struct layout_rows rows;
-	const int64_t pack = 16 / (int64_t)dtype_size(t->dtype);
-	return t->view == NONE || (layout_rows(&t->layout, &t->shape, &rows) &&
-	                           rows.stride % pack == 0 && t->view_at % pack == 0);
 }
 
 bool conv_makes_narrow(const struct node *n, int i)
@@ -174,7 +173,7 @@ static int plan_windows(struct kplan *k, const struct cudnn *library, const stru
 	saved += y->view == NONE ? 0 : dense_bytes(y, ck->type);
 	if (saved == 0 || !may_add_bias(k, c) || !conv_fused_cuda_wanted(c) ||
 	    graph_t(k->g, k->n->in[1])->view != NONE ||
-	    !conv_cuda_in_place(x) || !conv_cuda_in_place(y))
+	    !conv_own_in_place(x) || !conv_own_in_place(y))
 		return E_UNSUPPORTED;
 	fused.bias = true;
 	fused.x = &x->layout;
@@ -225,6 +224,24 @@ static int plan_library(struct kplan *k, enum conv_way way, const struct operand
 	return 0;
 }
 
+/* As a matrix product, of tensors where they are, or of what is packed for another type. */
+static int plan_product(struct kplan *k, const struct operands o, size_t *end)
+{
+	struct conv_cuda *ck = k->state;
+	const tid of[] = { o.x, o.y };
+	int64_t stride[2];
+	for (int i = 0; i < 2; i++) {
+		const struct tensor *t = graph_t(k->g, of[i]);
+		if (t->dtype != ck->type)
+			stride[i] = t->shape.d[1];
+		else if (!conv_own_stride(t, &stride[i]))
+			return E_UNSUPPORTED;
+	}
+	TRY(conv_product_plan(&ck->product, k, ck->kind, stride[0], stride[1], end));
+	k->impl = cublas_plan_name(ck->product.plan);
+	return 0;
+}
+
 static const struct conv_own *const own[] = { &conv_few_own, &conv_depthwise_own,
 	&conv_warpgroups_own, &conv_narrow_own, &conv_narrow_weights_own, NULL };
 
@@ -252,7 +269,8 @@ static int plan_way(struct kplan *k, enum conv_way way, const void *kind_)
 	k->state = ck;
 	ck->kind = kind;
 	ck->type = graph_t(k->g, k->n->in[0])->dtype;
-	TRY(way == CONV_OURS ? plan_ours(k, &end) : plan_library(k, way, o, &end));
+	TRY(way == CONV_OURS ? plan_ours(k, &end) : way == CONV_PRODUCT ? plan_product(k, o, &end) :
+	    plan_library(k, way, o, &end));
 	const struct tensor *biased = graph_t(k->g, kind == CONV_BACKWARD_DATA ? o.x : o.y);
 	if (!layout_rows(&biased->layout, &biased->shape, &rows))
 		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU works channels-last",
@@ -295,7 +313,13 @@ static int bias_gradient(const struct kplan *k, const struct kargs *a, const voi
 	                                      (char *)a->ws + ck->cudnn_ws));
 }
 
-/* Turns cuDNN's result, in `made`, into the node's result:
+/* From pixel to pixel of argument i, as the library finds or leaves it. */
+static int64_t stride_of(const struct conv_cuda *ck, int i)
+{
+	return ck->packed[i] == NOWHERE ? ck->stride : ck->channels;
+}
+
+/* Turns the library's result, in `made`, into the node's result:
  * casts it, adds the bias, and stores it. */
 static int finish(const struct kplan *k, const struct kargs *a, void *made)
 {
@@ -310,9 +334,9 @@ static int finish(const struct kplan *k, const struct kargs *a, void *made)
 		                            made, y)));
 	}
 	if (bias)
-		TRY(cuda_launched(k, k_add_bias(stream, (int)t->dtype, ck->rows, ck->channels, ck->channels,
-		                                bias, y)));
-	return t->view == NONE || ck->windows ? 0 : unpack(k, y, a->out[0]);
+		TRY(cuda_launched(k, k_add_bias(stream, (int)t->dtype, ck->rows, ck->channels,
+		                                stride_of(ck, 2), bias, y)));
+	return t->view == NONE || ck->packed[2] == NOWHERE ? 0 : unpack(k, y, a->out[0]);
 }
 
 static void *optional_at(void *const *p, int n, int i)
@@ -359,17 +383,22 @@ int conv_cuda_run(const struct kplan *k, const struct kargs *a)
 			TRY(pack(k, a, i, arg[i]));
 	}
 	void *const with_bias[] = { arg[0], arg[1], a->in[k->n->nin > 2 ? 2 : 0], arg[2] };
-	TRYC(cudnn_plan_run(ck->plan, ck->biased ? with_bias : arg, a->ws), "in '%s'", k->n->name);
+	if (ck->product.plan)
+		TRYC(conv_product_run(&ck->product, arg, a->ws), "in '%s'", k->n->name);
+	else
+		TRYC(cudnn_plan_run(ck->plan, ck->biased ? with_bias : arg, a->ws), "in '%s'", k->n->name);
 	if (ck->kind == CONV_BACKWARD_WEIGHTS)
-		TRY(bias_gradient(k, a, arg[1], ck->channels));
+		TRY(bias_gradient(k, a, arg[1], stride_of(ck, 1)));
 	return finish(k, a, arg[2]);
 }
 
 void conv_cuda_free(struct kplan *k)
 {
 	struct conv_cuda *ck = k->state;
-	if (ck)
-		cudnn_plan_free(ck->plan);
+	if (!ck)
+		return;
+	cudnn_plan_free(ck->plan);
+	cublas_plan_free(ck->product.plan);
 }
 
 static int plan(struct kplan *k, enum conv_kind kind)

@@ -22,9 +22,6 @@ void conv_cuda_free(struct kplan *k);
  * up in float32. */
 bool conv_makes_narrow(const struct node *n, int i);
 
-/* Whether an engine that cuDNN compiles can read or write a tensor where it is: a window of a wider
- * buffer has to begin at a multiple of 16 bytes in each pixel. */
-bool conv_cuda_in_place(const struct tensor *t);
 /* A forward convolution and what follows it, of tensors in their places, by an engine that cuDNN
  * recommends. *out stays NULL where there is none, or one that takes as much workspace as the
  * copies of `saved` bytes that it is to save: cuDNN's precompiled engines make them themselves. */

@@ -2,8 +2,9 @@
  *
  * A convolution and what follows it on the GPU: one kernel of ours, for few channels
  * (cuda/narrow.cuh); else one graph of cuDNN's, where it recommends an engine for that; else, or
- * where it is measured to be faster (conv_way.h), cuDNN's convolution and one pass of ours over
- * what it made. Which of these is decided in the plan, whose implementation says so.
+ * where it is measured to be faster (conv_way.h), cuDNN's convolution, or a matrix product of
+ * cuBLASLt's, and one pass of ours over what it made. Which of these is decided in the plan, whose
+ * implementation says so.
  *
  * That pass it is for groups, for which cuDNN has generic code only, for results in another type,
  * and where a tensor like the result is a view of a larger buffer that no engine takes: those are
@@ -15,12 +16,14 @@
 
 #include <string.h>
 
+#include "backend/cuda/cublas.h"
 #include "backend/plan_env.h"
 #include "base/debug.h"
 #include "base/err.h"
 #include "op/conv/conv_bands.h"
 #include "op/conv/conv_cuda.h"
 #include "op/conv/conv_own.h"
+#include "op/conv/conv_product.h"
 #include "op/conv/conv_shape.h"
 #include "op/conv/conv_way.h"
 #include "op/lib/copy_cuda.h"
@@ -31,6 +34,8 @@
 struct fused_cuda {
 	const struct conv_places *at;
 	struct cudnn_plan *plan;     /* or NULL: */
+	struct conv_product product;
+	size_t product_ws;
 	const struct conv_own *own;          /* kernels of ours, or NULL */
 	const void *own_made;        /* what they made of the node */
 	bool whole;                  /* cuDNN does it all */
@@ -80,7 +85,7 @@ static size_t dense_bytes(const struct tensor *t)
 /* cuDNN is told one layout for the result and for what is added to it. */
 static bool as_result(const struct tensor *t, const struct tensor *y)
 {
-	return !t || (layout_equal(&t->layout, &y->layout) && conv_cuda_in_place(t));
+	return !t || (layout_equal(&t->layout, &y->layout) && conv_own_in_place(t));
 }
 
 /* The chain as cuDNN is asked for it, of packed tensors. */
@@ -105,7 +110,7 @@ static int plan_windows(struct kplan *k, struct fused_cuda *f, const struct cudn
 {
 	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->out[0]);
 	const size_t saved = dense_bytes(x) + dense_bytes(y);
-	if (saved == 0 || v.kind != CONV_FORWARD || !conv_cuda_in_place(x) || !conv_cuda_in_place(y) ||
+	if (saved == 0 || v.kind != CONV_FORWARD || !conv_own_in_place(x) || !conv_own_in_place(y) ||
 	    !as_result(like(k, f->at->addend), y) || !as_result(like(k, f->at->mask), y))
 		return E_UNSUPPORTED;
 	v.x = &x->layout;
@@ -137,8 +142,8 @@ static int plan_own(const struct kplan *k, struct fused_cuda *f)
 	size_t workspace;
 	const struct tensor *y = graph_t(k->g, k->n->out[0]), *addend = like(k, f->at->addend),
 	                    *mask = like(k, f->at->mask);
-	if (y->dtype != f->type || (addend && !conv_cuda_in_place(addend)) ||
-	    (mask && !conv_cuda_in_place(mask)))
+	if (y->dtype != f->type || (addend && !conv_own_in_place(addend)) ||
+	    (mask && !conv_own_in_place(mask)))
 		return E_UNSUPPORTED;
 	static const struct conv_own *const own[] = { &conv_warpgroups_own, &conv_narrow_own };
 	for (size_t i = 0; i < sizeof own / sizeof *own && !f->own; i++) {
@@ -149,12 +154,26 @@ static int plan_own(const struct kplan *k, struct fused_cuda *f)
 	return f->own ? 0 : E_UNSUPPORTED;
 }
 
+/* A matrix product of an input where it is. */
+static int plan_product(struct kplan *k, struct fused_cuda *f)
+{
+	const struct tensor *in = graph_t(k->g, k->n->in[0]);
+	int64_t from;
+	if (!conv_own_stride(in, &from))
+		return E_UNSUPPORTED;
+	const bool data = f->at->kind == CONV_BACKWARD_DATA;
+	return conv_product_plan(&f->product, k, f->at->kind, data ? f->channels : from,
+	                         data ? from : f->channels, &f->product_ws);
+}
+
 static int plan_engine(struct kplan *k, struct fused_cuda *f, enum conv_way way,
                        const struct cudnn_conv *c)
 {
 	struct cudnn *library;
 	if (way == CONV_OURS)
 		return plan_own(k, f);
+	if (way == CONV_PRODUCT)
+		return plan_product(k, f);
 	TRY(cuda_cudnn(k->dev, &library));
 	return way == CONV_PARTS ? cudnn_conv_new(&f->plan, library, k->env->wisdom, c) :
 	       plan_whole(k, f, way, library, c);
@@ -200,9 +219,10 @@ static void place(struct kplan *k, struct fused_cuda *f)
 	f->vectors = f->packed = f->made = NOWHERE;
 	if (f->plan)
 		reserve(&end, cudnn_plan_workspace(f->plan));
+	reserve(&end, f->product_ws);
 	if (f->at->gamma)
 		f->vectors = reserve(&end, 2 * sizeof(float) * vector_room(f));
-	if (is_window(x) && !f->windows && !f->own)
+	if (is_window(x) && !f->windows && !f->own && !f->product.plan)
 		f->packed = reserve(&end, (size_t)shape_count(&x->shape) * dtype_size(f->type));
 	const int64_t made = f->at->kind == CONV_FORWARD ? f->rows : f->bands.made;
 	if (made_elsewhere(y, f))
@@ -233,8 +253,10 @@ static int plan_way(struct kplan *k, enum conv_way way, const void *at_)
 		.tf32 = k->env->tf32, .deterministic = k->env->deterministic };
 	TRY(plan_engine(k, f, way, &c));
 	place(k, f);
-	k->impl = f->own ? f->own->name :
-	          arena_printf(k->arena, "%s%s%s%s", cudnn_plan_name(f->plan),
+	const char *name = f->own ? f->own->name : f->product.plan ?
+	                   cublas_plan_name(f->product.plan) : cudnn_plan_name(f->plan);
+	k->impl = f->own ? name :
+	          arena_printf(k->arena, "%s%s%s%s", name,
 	                       f->bands.count > 1 ? " in bands" : "",
 	                       f->whole ? ", whole" : ", then a kernel",
 	                       f->windows ? ", windows" : "");
@@ -250,8 +272,10 @@ int conv_fused_cuda_plan(struct kplan *k, const struct conv_places *at)
 void conv_fused_cuda_free(struct kplan *k)
 {
 	struct fused_cuda *f = k->state;
-	if (f)
-		cudnn_plan_free(f->plan);
+	if (!f)
+		return;
+	cudnn_plan_free(f->plan);
+	cublas_plan_free(f->product.plan);
 }
 
 /* --- running --- */
@@ -330,7 +354,10 @@ static int run_band(const struct kplan *k, const struct kargs *a, void *in, cons
 		if (more[i])
 			given[n++] = more[i];
 	given[n++] = made;
-	TRYC(cudnn_plan_run(f->plan, given, a->ws), "in '%s'", k->n->name);
+	if (f->product.plan)
+		TRYC(conv_product_run(&f->product, given, a->ws), "in '%s'", k->n->name);
+	else
+		TRYC(cudnn_plan_run(f->plan, given, a->ws), "in '%s'", k->n->name);
 	return f->whole ? 0 :
 	       follow(k, a, behind(f, made, b->skipped * f->channels), scale, shift, b);
 }

@@ -32,6 +32,9 @@ struct conv_own {
 void conv_own_tensors(const struct kplan *k, enum conv_kind kind, const struct tensor *t[3]);
 /* The distance of two pixels in elements. False: the tensor is not rows of channels. */
 bool conv_own_stride(const struct tensor *t, int64_t *stride);
+/* Whether an engine that cuDNN compiles, or a matrix product, can read or write a tensor where it
+ * is: a window of a wider buffer has to begin at a multiple of 16 bytes in each pixel. */
+bool conv_own_in_place(const struct tensor *t);
 
 extern const struct conv_own conv_depthwise_own, conv_few_own, conv_narrow_own,
 	conv_narrow_weights_own, conv_warpgroups_own;

@@ -26,4 +26,12 @@ bool conv_own_stride(const struct tensor *t, int64_t *stride)
 	return true;
 }
 
+bool conv_own_in_place(const struct tensor *t)
+{
+	const int64_t pack = 16 / (int64_t)dtype_size(t->dtype);
+	int64_t stride;
+	return t->view == NONE ||
+	       (conv_own_stride(t, &stride) && stride % pack == 0 && t->view_at % pack == 0);
+}
+
 #endif

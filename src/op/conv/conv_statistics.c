@@ -7,12 +7,14 @@
  * A kernel of ours reads y for them, as that of batch_norm would. Where bits may differ and it is
  * measured to be faster (conv_way.h), an engine of cuDNN's sums while it writes. It seldom is: on
  * an H100 the 53 of resnet-50 (256 samples, bf16, cuDNN 9.19) took 18.7 ms, most of them code for
- * compute capability 8.0; convolutions and passes of ours take 8.1. With a norm of its own before
+ * compute capability 8.0; convolutions and passes of ours take 8.1. The convolution may be a matrix
+ * product of cuBLASLt's instead of cuDNN's engine. With a norm of its own before
  * it (made by the pass `prologue`) x is read as relu(norm(x)): by that engine, or a kernel of ours
  * puts it into the workspace. The engine is asked for windows of larger buffers in their places
  * first. */
 #include <math.h>
 
+#include "backend/cuda/cublas.h"
 #include "backend/plan_env.h"
 #include "base/err.h"
 #include "op/conv/conv_cuda.h"
@@ -20,6 +22,7 @@
 #include "op/conv/conv_shape.h"
 #include "op/conv/conv_normed.h"
 #include "op/conv/conv_own.h"
+#include "op/conv/conv_product.h"
 #include "op/conv/conv_reference.h"
 #include "op/conv/conv_way.h"
 #include "op/lib/copy_cuda.h"
@@ -84,6 +87,8 @@ static int reference(const struct kplan *k, const struct kargs *a)
 
 struct statistics_cuda {
 	struct cudnn_plan *plan;
+	struct conv_product product;         /* or one with a plan; */
+	size_t product_ws;
 	const void *own;             /* or what kernels of ours for few channels made of the node; */
 	size_t own_ws;               /* and the workspace that they take */
 	bool whole, within;          /* the sums, and the norm before it, are cuDNN's */
@@ -116,7 +121,7 @@ static int plan_windows(struct kplan *k, struct statistics_cuda *s, const struct
 	const size_t saved = (x->view == NONE ? 0 : dense_bytes(k, x)) +
 	                     (y->view == NONE ? 0 : dense_bytes(k, y));
 	if (saved == 0 || conv_normed(k->n) || !conv_fused_cuda_wanted(v) || y->dtype != x->dtype ||
-	    !conv_cuda_in_place(x) || !conv_cuda_in_place(y))
+	    !conv_own_in_place(x) || !conv_own_in_place(y))
 		return E_UNSUPPORTED;
 	with.x = &x->layout;
 	with.y = &y->layout;
@@ -151,6 +156,17 @@ static int plan_ours(struct kplan *k, struct statistics_cuda *s)
 	return s->own ? 0 : E_UNSUPPORTED;
 }
 
+/* A matrix product, of tensors where they are. */
+static int plan_product(struct kplan *k, struct statistics_cuda *s)
+{
+	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->out[0]);
+	int64_t stride;
+	if (conv_normed(k->n) || !conv_own_stride(x, &stride))
+		return E_UNSUPPORTED;
+	return conv_product_plan(&s->product, k, CONV_FORWARD, stride,
+	                         y->dtype == x->dtype ? s->y.stride : s->y.c, &s->product_ws);
+}
+
 static int plan_engine(struct kplan *k, struct statistics_cuda *s, enum conv_way way,
                        const struct cudnn_conv *c)
 {
@@ -160,6 +176,7 @@ static int plan_engine(struct kplan *k, struct statistics_cuda *s, enum conv_way
 	with.statistics = with.best_only = true;
 	switch (way) {
 	case CONV_OURS: return plan_ours(k, s);
+	case CONV_PRODUCT: return plan_product(k, s);
 	case CONV_WINDOWS: return plan_windows(k, s, library, &with);
 	case CONV_WHOLE: return plan_whole(k, s, library, &with);
 	default: return cudnn_conv_new(&s->plan, library, k->env->wisdom, c);
@@ -183,20 +200,21 @@ static int plan_way(struct kplan *k, enum conv_way way, const void *user)
 	(void)user;
 	TRY(plan_engine(k, s, way, &c));
 	s->squares = aligned((size_t)s->y.c * sizeof(float));
-	s->after = aligned(s->own ? s->own_ws : cudnn_plan_workspace(s->plan));
+	s->after = aligned(s->own ? s->own_ws : s->product.plan ? s->product_ws :
+	                   cudnn_plan_workspace(s->plan));
 	size_t end = s->after + (s->whole ? 2 * s->squares :
 	                         aligned((size_t)k_norm_workspace(s->y.rows, s->y.c)));
 	s->vectors = end;
 	end += conv_normed(k->n) ? 2 * conv_normed_cuda_room(k) : 0;
-	const bool reads = x->view == NONE || s->windows;
+	const bool in_place = s->windows || s->product.plan, reads = x->view == NONE || in_place;
 	s->packed = (conv_normed(k->n) ? s->within : reads) ? NOWHERE : end;
 	end += s->packed == NOWHERE ? 0 : dense_bytes(k, x);
-	s->made = (y->view == NONE || s->windows) && y->dtype == x->dtype ? NOWHERE : end;
+	s->made = (y->view == NONE || in_place) && y->dtype == x->dtype ? NOWHERE : end;
 	end += s->made == NOWHERE ? 0 : dense_bytes(k, y);
 	k->ws_bytes = end;
-	k->impl = arena_printf(k->arena, "%s%s%s%s",
-	                       s->own ? conv_few_own.name : cudnn_plan_name(s->plan),
-	                       s->whole ? ", whole" : ", then a kernel",
+	const char *name = s->own ? conv_few_own.name : s->product.plan ?
+	                   cublas_plan_name(s->product.plan) : cudnn_plan_name(s->plan);
+	k->impl = arena_printf(k->arena, "%s%s%s%s", name, s->whole ? ", whole" : ", then a kernel",
 	                       s->windows ? ", windows" : "",
 	                       conv_normed(k->n) && !s->within ? ", after a kernel" : "");
 	return 0;
@@ -242,13 +260,16 @@ static int cuda(const struct kplan *k, const struct kargs *a)
 	const struct k_norm n = {
 		.rows = s->y.rows, .c = s->y.c, .type = cuda_in_type(k, 0),
 		.eps = ((const struct conv_fused *)k->n->attr)->eps,
-		.x = { made, s->y.c }, .mean = a->out[1], .rstd = a->out[2], .variance = a->out[3] };
+		.x = { made, s->made == NOWHERE ? s->y.stride : s->y.c },
+		.mean = a->out[1], .rstd = a->out[2], .variance = a->out[3] };
 	TRY(make_input(k, a, &in));
 	void *const plain[] = { in, a->in[1], made, sums, squares };
 	void *const normed[] = { in, a->in[1], scale, ws + s->vectors + conv_normed_cuda_room(k), made,
 		sums, squares };
 	if (s->own)
 		TRY(conv_few_own.run(k, s->own, in, a->in[1], made, a->ws));
+	else if (s->product.plan)
+		TRYC(conv_product_run(&s->product, plain, a->ws), "in '%s'", k->n->name);
 	else
 		TRYC(cudnn_plan_run(s->plan, s->within ? normed : plain, a->ws), "in '%s'", k->n->name);
 	if (s->made != NOWHERE)
@@ -260,8 +281,10 @@ static int cuda(const struct kplan *k, const struct kargs *a)
 static void cuda_free(struct kplan *k)
 {
 	struct statistics_cuda *s = k->state;
-	if (s)
-		cudnn_plan_free(s->plan);
+	if (!s)
+		return;
+	cudnn_plan_free(s->plan);
+	cublas_plan_free(s->product.plan);
 }
 
 static int cuda_plan(struct kplan *k)

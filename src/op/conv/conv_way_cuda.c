@@ -21,7 +21,7 @@
 
 static const char *const names[] = {
 	[CONV_OURS] = "ours", [CONV_WINDOWS] = "windows", [CONV_WHOLE] = "whole",
-	[CONV_PARTS] = "parts"
+	[CONV_PARTS] = "parts", [CONV_PRODUCT] = "product"
 };
 
 /* --- the problem --- */
@@ -167,7 +167,9 @@ static enum conv_way choose(struct kplan *made, const bool *there, const struct 
                             const struct cudnn *library, const char *problem)
 {
 	struct wisdom *w = made->env->wisdom;
-	double us[CONV_WAYS] = { -1, -1, -1, -1 };
+	double us[CONV_WAYS];
+	for (int i = 0; i < CONV_WAYS; i++)
+		us[i] = -1;
 	if (!wisdom_may_measure(w)) {
 		wisdom_left(w);
 		return fastest(there, us);
