@@ -2,7 +2,9 @@
  *
  * What k_few.cu and k_few_weights.cu share: tiles of y, and the pixels of x under their windows,
  * which a block copies to shared memory, each pixel padded to four channels (8 bytes). Blocks stay
- * and go through tiles; while they compute with one, the next one's pixels are on their way. */
+ * and go through tiles; while they compute with one, the next one's pixels are on their way. Those
+ * of less than four channels are loaded into registers, TOGETHER at once, and arrive before the
+ * block goes on. */
 #ifndef DLX_CUDA_FEW_CUH
 #define DLX_CUDA_FEW_CUH
 
@@ -11,6 +13,7 @@
 
 constexpr int FEW_THREADS = 128, FEW_WARPS = FEW_THREADS / 32;
 constexpr int GROUP = 32;            /* channels of y that a warp has */
+constexpr int TOGETHER = 4;          /* pixels of x that a thread loads at once */
 #ifdef DLX_CUDA_EMULATED
 constexpr int PROCESSORS = 2, FEW_PIXELS = 64;   /* so that small tensors have several tiles */
 #else
@@ -34,12 +37,24 @@ static inline int blocks_through(int tiles, int each, int copies)
 	default: return cudaErrorInvalidValue;                                           \
 	}
 
+/* With dynamic shared memory for the places under a tile; returns from the function on errors. */
+#define LAUNCH_FEW(kernel, grid, tile, stream, ...)                                      \
+	do {                                                                             \
+		const int bytes_ = (tile).places * (int)sizeof(int);                     \
+		const cudaError_t e_ = cudaFuncSetAttribute(                             \
+			(const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes_); \
+		if (e_ != cudaSuccess)                                                   \
+			return e_;                                                       \
+		LAUNCH(kernel, grid, FEW_THREADS, bytes_, stream, __VA_ARGS__);          \
+	} while (0)
+
 /* Tiles of y, and where the pixels under one lie in shared memory. */
 struct few_tile {
 	int log[3];                  /* of its pixels along each axis */
 	int tiles[3];
 	int under[3];                /* pixels of x, of which those of a row are copied */
 	int pitch, plane;            /* from row to row, and from plane to plane */
+	int places;                  /* in shared memory, those between rows included */
 	int whole;                   /* a pixel of x is 8 aligned bytes */
 	int all;                     /* tiles; 0: no tile has room */
 };
@@ -66,6 +81,7 @@ static inline void lay_out(const k_few &g, const few_room &r, few_tile *a)
 	}
 	a->pitch = rounded(a->under[2], r);
 	a->plane = rounded(a->under[1] * a->pitch, r);
+	a->places = a->under[0] * a->plane;
 }
 
 /* The tiles for which the least is to be done. Copying a pixel is taken to be a quarter of the work
@@ -82,7 +98,7 @@ static inline few_tile tile_of(const k_few &g, const few_room &r)
 			for (a.log[2] = narrowest; a.log[2] <= 10; a.log[2]++) {
 				const int pixels = 1 << (a.log[0] + a.log[1] + a.log[2]);
 				lay_out(g, r, &a);
-				const int copied = a.under[0] * a.plane;
+				const int copied = a.places;
 				const double tiles = (double)g.n * a.tiles[0] * a.tiles[1] * a.tiles[2],
 				             work = tiles * (pixels + 0.25 * copied + 50);
 				if (pixels > (FEW_PIXELS > r.unit ? FEW_PIXELS : r.unit) || copied > r.pixels ||
@@ -121,94 +137,92 @@ static __device__ __forceinline__ few_place place_of(const few_tile &a, int u)
 	return p;
 }
 
-/* The pixels of a box with the given sizes, dealt to threads: number i, i + threads, ... */
-struct few_walk {
-	int d, h, w;
+/* Where each place of shared memory under a tile is from the tile's first pixel: depth, row and
+ * column in 5, 8 and 12 bits, or NOWHERE between the rows. It is the same for all tiles, so a block
+ * makes it once: a pixel takes a thread 29 instructions to copy, and 57 where it counted on. */
+constexpr int NOWHERE = -1;
+static __device__ __forceinline__ void find_places(const few_tile &a, int *place)
+{
+	for (int i = threadIdx.x; i < a.places; i += FEW_THREADS) {
+		const int d = i / a.plane, rest = i - d * a.plane, h = rest / a.pitch,
+		          w = rest - h * a.pitch;
+		place[i] = h < a.under[1] && w < a.under[2] ? d << 20 | h << 12 | w : NOWHERE;
+	}
+}
+
+/* The first pixel of x under a tile, there or not: where it would be along each axis, and which of
+ * all it would be. */
+struct few_origin {
+	int at[3], pixel;
 };
 
-static __device__ __forceinline__ few_walk walk_from(const int *size, int i)
+static __device__ __forceinline__ few_origin origin_of(const k_few &g, const few_place &p)
 {
-	const int row = i / size[2];
-	return { row / size[1], row % size[1], i % size[2] };
-}
-
-/* by: walk_from threads. */
-static __device__ __forceinline__ void walk_on(const int *size, const few_walk &by, few_walk *e)
-{
-	e->w += by.w;
-	e->h += by.h;
-	e->d += by.d;
-	if (e->w >= size[2]) {
-		e->w -= size[2];
-		e->h++;
+	few_origin o;
+	o.pixel = p.n;
+	for (int i = 0; i < 3; i++) {
+		o.at[i] = p.at[i] * g.stride[i] - g.lo[i];
+		o.pixel = o.pixel * g.in[i] + o.at[i];
 	}
-	if (e->h >= size[1]) {
-		e->h -= size[1];
-		e->d++;
-	}
+	return o;
 }
 
-/* Of the pixel of x at e in the tile at p; NULL outside. */
-template <typename T> static __device__ __forceinline__ const T *pixel_under(
-		const k_few &g, const few_place &p, const few_walk &e)
+/* Whether there is a pixel of x at a place; *from: it, or the first one of all. */
+template <typename T> static __device__ __forceinline__ bool pixel_at(
+		const k_few &g, const few_origin &o, int place, const T **from)
 {
-	const int z = p.at[0] * g.stride[0] - g.lo[0] + e.d, y = p.at[1] * g.stride[1] - g.lo[1] + e.h,
-	          x = p.at[2] * g.stride[2] - g.lo[2] + e.w;
-	if ((unsigned)z >= (unsigned)g.in[0] || (unsigned)y >= (unsigned)g.in[1] ||
-	    (unsigned)x >= (unsigned)g.in[2])
-		return NULL;
-	return (const T *)g.x.p + (int64_t)(((p.n * g.in[0] + z) * g.in[1] + y) * g.in[2] + x) *
-	       g.x.stride;
-}
-
-/* Four channels, zeros for those that are not there. */
-static __device__ __forceinline__ uint2 load_few(const void *from, int few)
-{
-	const uint16_t *const p = (const uint16_t *)from;
-	uint2 v = { p[0], 0 };
-	if (few > 1)
-		v.x |= (uint32_t)p[1] << 16;
-	if (few > 2)
-		v.y = p[2];
-	if (few > 3)
-		v.y |= (uint32_t)p[3] << 16;
-	return v;
+	const int d = place >> 20, h = place >> 12 & 255, w = place & 4095;
+	const bool there = place >= 0 && (unsigned)(o.at[0] + d) < (unsigned)g.in[0] &&
+	                   (unsigned)(o.at[1] + h) < (unsigned)g.in[1] &&
+	                   (unsigned)(o.at[2] + w) < (unsigned)g.in[2];
+	const unsigned pixel = there ? o.pixel + (d * g.in[1] + h) * g.in[2] + w : 0,
+	               apart = (unsigned)g.x.stride * (unsigned)sizeof(T);
+	*from = (const T *)((const char *)g.x.p + (uint64_t)pixel * apart);
+	return there;
 }
 
 /* Copies what is under the tile at p to shared memory; SHIFTED: twice, to `second` one pixel
- * earlier. What is whole arrives when this thread waits for its copies. */
+ * earlier. place: of find_places. What is whole arrives when this thread waits for its copies. */
 template <typename T, bool SHIFTED> static __device__ __forceinline__ void copy_under(
-		const k_few &g, const few_tile &a, const few_place &p, const few_walk &by, few_walk e,
-		uint2 *to, uint2 *second)
+		const k_few &g, const few_tile &a, const few_place &p, const int *place, uint2 *to,
+		uint2 *second)
 {
+	const few_origin o = origin_of(g, p);
+	const int first = threadIdx.x;
 	if (a.whole) {
-		while (e.d < a.under[0]) {
-			const T *const from = pixel_under<T>(g, p, e);
-			const int at = e.d * a.plane + e.h * a.pitch + e.w;
-			copy_async<8>(to + at, from ? from : (const T *)g.x.p, from);
+#pragma unroll 2
+		for (int i = first; i < a.places; i += FEW_THREADS) {
+			const T *from;
+			const bool there = pixel_at<T>(g, o, place[i], &from);
+			copy_async<8>(to + i, from, there);
 			if (SHIFTED)
-				copy_async<8>(second + at - 1, from ? from : (const T *)g.x.p, from);
-			walk_on(a.under, by, &e);
+				copy_async<8>(second + i - 1, from, there);
 		}
 		return;
 	}
-	while (e.d < a.under[0]) {
-		uint2 v[4];
-		int at[4];
+	for (int i = first; i < a.places; i += TOGETHER * FEW_THREADS) {
+		uint32_t v[TOGETHER][K_FEW];         /* all are loaded before one is used */
+		bool there[TOGETHER];
 #pragma unroll
-		for (int q = 0; q < 4; q++) {
-			const T *const from = e.d < a.under[0] ? pixel_under<T>(g, p, e) : NULL;
-			at[q] = e.d < a.under[0] ? e.d * a.plane + e.h * a.pitch + e.w : -1;
-			v[q] = from ? load_few(from, g.few) : uint2{ 0, 0 };
-			walk_on(a.under, by, &e);
+		for (int q = 0; q < TOGETHER; q++) {
+			const int at = i + q * FEW_THREADS;
+			const T *from;
+			there[q] = pixel_at<T>(g, o, at < a.places ? place[at] : NOWHERE, &from);
+#pragma unroll
+			for (int c = 0; c < K_FEW; c++)
+				v[q][c] = c < g.few ? ((const uint16_t *)from)[c] : 0;
 		}
 #pragma unroll
-		for (int q = 0; q < 4; q++)
-			if (at[q] >= 0) {
-				to[at[q]] = v[q];
-				if (SHIFTED)
-					second[at[q] - 1] = v[q];
-			}
+		for (int q = 0; q < TOGETHER; q++) {
+			const int at = i + q * FEW_THREADS;
+			const uint2 pixel = { there[q] ? v[q][0] | v[q][1] << 16 : 0,
+				there[q] ? v[q][2] | v[q][3] << 16 : 0 };
+			if (at >= a.places)
+				break;
+			to[at] = pixel;
+			if (SHIFTED)
+				second[at - 1] = pixel;
+		}
 	}
 }
 

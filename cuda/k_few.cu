@@ -16,8 +16,8 @@
  * clocks for 16 pixels), its instructions 0.25 ms; these overlap, 0.95 ms were expected, 1.07 are
  * measured (cuDNN: 3.54). conv1 of resnet-50 (256 samples of 224^2, 7 x 7, stride 2, 3 to 64) moves
  * 0.49 GB, 0.16 ms, and has 21 M products, 0.15 to 0.18 ms; 0.3 ms were expected, because pixels of
- * 6 bytes are loaded by halves and arrive before the block goes on; with the statistics 0.83 are
- * measured. */
+ * 6 bytes are loaded by halves and arrive before the block goes on; 0.49 are measured, and 0.33
+ * predicted since four pixels are loaded at once (few.cuh). */
 #include "cuda/few.cuh"
 
 constexpr int ROOM = 2560;
@@ -72,12 +72,12 @@ few_to_many(k_few g, few_tile a, int across, const T *w, const float *bias)
 {
 	BEGIN_KERNEL();
 	__shared__ uint2 room[2 * ROOM];
+	SHARED_DYNAMIC(int, places);
 	constexpr int WIDE = 8 * STRIPS;
 	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, row = lane / 4, t = lane % 4,
 	          group = (int)(blockIdx.y << across) + (warp & ((1 << across) - 1)),
 	          channel = group * GROUP + 4 * row,
 	          log = a.log[2] - (STRIPS == 4 ? 5 : 4), strips = 1 << (a.log[0] + a.log[1] + log);
-	const few_walk mine = walk_from(a.under, threadIdx.x), by = walk_from(a.under, FEW_THREADS);
 	uint32_t weight[STEPS][2][4];
 	int place[STEPS];
 	float start[4];
@@ -96,14 +96,16 @@ few_to_many(k_few g, few_tile a, int across, const T *w, const float *bias)
 		start[c] = bias && channel < g.many ? bias[channel + c] : 0.0f;
 	int side = 0;
 	few_place p = place_of(a, blockIdx.x);
-	copy_under<T, false>(g, a, p, by, mine, room, NULL);
+	find_places(a, places);
+	__syncthreads();
+	copy_under<T, false>(g, a, p, places, room, NULL);
 	for (int u = blockIdx.x; u < a.all; u += gridDim.x) {
 		const few_place next = place_of(a, u + gridDim.x);
 		copies_commit();
 		copies_wait<0>();
 		__syncthreads();
 		if (u + (int)gridDim.x < a.all)
-			copy_under<T, false>(g, a, next, by, mine, room + (ROOM - side), NULL);
+			copy_under<T, false>(g, a, next, places, room + (ROOM - side), NULL);
 		for (int i = warp >> across; i < strips; i += FEW_WARPS >> across) {
 			const int col = (i & ((1 << log) - 1)) * WIDE, line = i >> log,
 			          h = line & ((1 << a.log[1]) - 1), d = line >> a.log[1],
@@ -161,14 +163,13 @@ static int make(void *stream, const k_few &g, const T *w, const float *bias)
 	          across = groups > 2 ? 2 : groups - 1, y = (groups + (1 << across) - 1) >> across;
 	const dim3 grid((unsigned)blocks_through(a.all, resident(taps), y), (unsigned)y);
 	if (taps <= 4)
-		LAUNCH((few_to_many<T, 1, 4, STRIDE>), grid, FEW_THREADS, 0, stream, g, a, across, w, bias);
+		LAUNCH_FEW((few_to_many<T, 1, 4, STRIDE>), grid, a, stream, g, a, across, w, bias);
 	else if (taps <= 12)
-		LAUNCH((few_to_many<T, 3, 4, STRIDE>), grid, FEW_THREADS, 0, stream, g, a, across, w, bias);
+		LAUNCH_FEW((few_to_many<T, 3, 4, STRIDE>), grid, a, stream, g, a, across, w, bias);
 	else if (taps <= 28)
-		LAUNCH((few_to_many<T, 7, 4, STRIDE>), grid, FEW_THREADS, 0, stream, g, a, across, w, bias);
+		LAUNCH_FEW((few_to_many<T, 7, 4, STRIDE>), grid, a, stream, g, a, across, w, bias);
 	else
-		LAUNCH((few_to_many<T, 13, 2, STRIDE>), grid, FEW_THREADS, 0, stream, g, a, across, w,
-		       bias);
+		LAUNCH_FEW((few_to_many<T, 13, 2, STRIDE>), grid, a, stream, g, a, across, w, bias);
 	return cudaGetLastError();
 }
 

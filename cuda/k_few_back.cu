@@ -99,6 +99,33 @@ int k_few_back_takes(const struct k_few *g)
 	return a.all && shared_of(a) <= SHARED;
 }
 
+/* The pixels of a box with the given sizes, dealt to threads: number i, i + threads, ... */
+struct few_walk {
+	int d, h, w;
+};
+
+static __device__ __forceinline__ few_walk walk_from(const int *size, int i)
+{
+	const int row = i / size[2];
+	return { row / size[1], row % size[1], i % size[2] };
+}
+
+/* by: walk_from threads. */
+static __device__ __forceinline__ void walk_on(const int *size, const few_walk &by, few_walk *e)
+{
+	e->w += by.w;
+	e->h += by.h;
+	e->d += by.d;
+	if (e->w >= size[2]) {
+		e->w -= size[2];
+		e->h++;
+	}
+	if (e->h >= size[1]) {
+		e->h -= size[1];
+		e->d++;
+	}
+}
+
 /* weight[round][product][step][lane][8]: what ldmatrix would give of 16 columns and of 16 channels,
  * of which lane t of four has 8t + 4 step to 8t + 4 step + 3. */
 template <typename T> static __device__ __forceinline__ void load_columns(

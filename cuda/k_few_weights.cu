@@ -22,7 +22,9 @@
  * instructions 0.25 ms. Eight warps a processor have 32 kB on their way; 1.1 ms were expected, 1.49
  * are measured (cuDNN and the bias: 7.77). conv1 of resnet-50 (256 samples of 224^2, 7 x 7, stride
  * 2, 3 and 64) reads 0.49 GB, 0.16 ms, and has 23 M products, 0.16 to 0.2 ms; 0.35 ms were
- * expected, 0.63 are measured (cuDNN: 1.18). */
+ * expected, 0.63 are measured (cuDNN: 1.18). The machine code says why: of pixels of three channels
+ * each was waited for before the next one was loaded, and those of four took a quarter of all
+ * instructions. Since that was mended, 1.3 and 0.4 ms are predicted. */
 #include <type_traits>
 
 #include "cuda/few.cuh"
@@ -99,13 +101,12 @@ int64_t k_few_workspace(const struct k_few *g)
 
 /* The second pixels, too, where a pixel's neighbours are read from it. */
 template <typename T> static __device__ __forceinline__ void copy_both(
-		const k_few &g, const few_tile &a, const few_place &p, const few_walk &by,
-		const few_walk &mine, uint2 *to)
+		const k_few &g, const few_tile &a, const few_place &p, const int *place, uint2 *to)
 {
 	if (g.stride[2] == 1)
-		copy_under<T, true>(g, a, p, by, mine, to, to + SECOND);
+		copy_under<T, true>(g, a, p, place, to, to + SECOND);
 	else
-		copy_under<T, false>(g, a, p, by, mine, to, NULL);
+		copy_under<T, false>(g, a, p, place, to, NULL);
 }
 
 /* A tile, and its strips: how far the first pixel of y is from that of the tile, in 16 bytes, or -1
@@ -210,6 +211,7 @@ few_gradient(k_few g, few_tile a, few_roles r, int summed, float *part)
 	BEGIN_KERNEL();
 	alignas(16) __shared__ uint2 room[2 * ROOM];
 	__shared__ few_table table[3];
+	SHARED_DYNAMIC(int, places);
 	constexpr uint32_t ONES = std::is_same<T, __half>::value ? 0x3c003c00 :
 	                          0x3f803f80;
 	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32,
@@ -219,7 +221,6 @@ few_gradient(k_few g, few_tile a, few_roles r, int summed, float *part)
 	          strips = 1 << (a.log[0] + a.log[1] + a.log[2] - 4),
 	          apart = (int)(g.y.stride * sizeof(T)),
 	          rounds = (strips + alike * DEPTH - 1) / (alike * DEPTH) * DEPTH;
-	const few_walk mine = walk_from(a.under, threadIdx.x), by = walk_from(a.under, FEW_THREADS);
 	/* this lane's pixel and pair of taps */
 	const int pixel = (lane % 8 + lane / 16 * 8) * g.stride[2], tap = lane / 8 % 2 * 2,
 	          row = pixel % 2 ? SECOND + pixel - 1 + tap : pixel + tap;
@@ -234,6 +235,7 @@ few_gradient(k_few g, few_tile a, few_roles r, int summed, float *part)
 		place[m] = 8 * (row + line / g.kernel[1] * a.plane + line % g.kernel[1] * a.pitch +
 		                i % r.quads * 4);
 	}
+	find_places(a, places);
 	make_table(g, a, blockIdx.x, &table[0]);
 	make_table(g, a, blockIdx.x + gridDim.x, &table[1]);
 	__syncthreads();
@@ -241,7 +243,7 @@ few_gradient(k_few g, few_tile a, few_roles r, int summed, float *part)
 #pragma unroll
 	for (int q = 0; q < DEPTH; q++)
 		under[q] = load_strip(y, table[0].strip[q * alike + subset], apart, v[q]);
-	copy_both<T>(g, a, table[0].place, by, mine, room);
+	copy_both<T>(g, a, table[0].place, places, room);
 	for (int u = blockIdx.x; u < a.all; u += gridDim.x) {
 		const int next = now < 2 ? now + 1 : 0, side = u / gridDim.x % 2 * ROOM;
 		copies_commit();
@@ -249,7 +251,7 @@ few_gradient(k_few g, few_tile a, few_roles r, int summed, float *part)
 		__syncthreads();
 		make_table(g, a, u + 2 * gridDim.x, &table[next < 2 ? next + 1 : 0]);
 		if (u + (int)gridDim.x < a.all)
-			copy_both<T>(g, a, table[next].place, by, mine, room + (ROOM - side));
+			copy_both<T>(g, a, table[next].place, places, room + (ROOM - side));
 		const char *const tile = (const char *)(room + side);
 		for (int i = 0; i < rounds; i += DEPTH) {
 			const bool more = i + DEPTH < rounds;
@@ -311,7 +313,7 @@ few_join(k_few g, few_roles r, const float *part, int to, void *w, float *bias)
 }
 
 #define LAUNCH_EACH(each) \
-	LAUNCH((few_gradient<T, each>), grid, FEW_THREADS, 0, stream, g, a, r, summed, part)
+	LAUNCH_FEW((few_gradient<T, each>), grid, a, stream, g, a, r, summed, part)
 
 template <typename T>
 static int make(void *stream, const k_few &g, const few_tile &a, const few_roles &r, int summed,
