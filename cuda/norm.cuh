@@ -5,27 +5,8 @@
 #ifndef DLX_CUDA_NORM_CUH
 #define DLX_CUDA_NORM_CUH
 
-#include <type_traits>
-
 #include "cuda/join.cuh"
 #include "cuda/wide.cuh"
-
-#ifdef DLX_CUDA_EMULATED
-constexpr int WAVE = 3;                  /* so that small tensors have chunks of several groups */
-#else
-constexpr int WAVE = 264;                /* blocks, two for each multiprocessor of an H100 */
-#endif
-
-/* Blocks that share `work` of each column of them, where `wide` blocks lie side by side: one wave,
- * or two or four where each has `each` of it then. So no wave is mostly idle, the last one of four
- * evens out what multiprocessors differ by, and what a block does before its first rows and after
- * its last ones is little beside them. */
-static int64_t in_waves(int64_t work, int64_t wide, int64_t each)
-{
-	const int64_t one = wide < WAVE ? WAVE / wide : 1, has = work / one,
-	              n = has >= 4 * each ? 4 * one : has >= 2 * each ? 2 * one : one;
-	return n < work ? n : work;
-}
 
 /* The chunks of a first stage: chunk i has groups i, i + n, i + 2 n, ... of `group` rows, so that
  * all blocks together go through a tensor from its first row to its last, and what comes from the
@@ -75,20 +56,6 @@ static __device__ __forceinline__ int64_t rows_of(int64_t chunk, const chunking 
 	return k.each + (chunk < k.more ? k.group : 0) - (chunk == k.last ? k.missing : 0);
 }
 
-/* Channels j to j + N - 1 of rows r, r + step, ..., of all if ALL, else of those before end, EACH
- * channels at a time. */
-template <bool ALL, int EACH, typename T, int N, int ROWS>
-static __device__ __forceinline__ void fetch(const k_rows &x, int64_t j, int64_t r, int64_t step,
-                                             int64_t end, several<T, N> (&to)[ROWS])
-{
-	const T *p = (const T *)x.p + r * x.stride + j;
-	const int64_t down = step * x.stride;
-#pragma unroll
-	for (int u = 0; u < ROWS; u++)
-		if (ALL || r + u * step < end)
-			load_pieces<EACH>(&to[u], p + u * down);
-}
-
 /* Calls body(r, all) for the rows of this block's chunk: of r, r + blockDim.y, ..., ROWS of them,
  * this thread has all if all.value, else those that there are. */
 template <int ROWS, typename B> static __device__ __forceinline__ void each_of_chunk(
@@ -104,17 +71,6 @@ template <int ROWS, typename B> static __device__ __forceinline__ void each_of_c
 			else if (r < rows)
 				body(r, std::false_type());
 		}
-}
-
-/* The same for the rows of a grid whose blocks go down them side by side, `step` apart. */
-template <int ROWS, typename B> static __device__ __forceinline__ void each_of_grid(
-		int64_t rows, int64_t step, B body)
-{
-	int64_t r = (int64_t)blockIdx.y * blockDim.y + threadIdx.y;
-	for (; r + (ROWS - 1) * step < rows; r += ROWS * step)
-		body(r, std::true_type());
-	if (r < rows)
-		body(r, std::false_type());
 }
 
 /* Tensors of few rows: a block has all rows of its channels, a thread AHEAD of them or less, which
@@ -153,15 +109,6 @@ static __device__ __forceinline__ void add_few(float (&v)[K], float (&room)[K][F
 	fold_columns(v, room, (int)(blockDim.x * blockDim.y / 32), plus(),
 		[&](int k, float sum) { room[k][threadIdx.x] = sum; });
 	__syncthreads();
-}
-
-/* A grid of blocks whose threads stay with their channels, `across` of them or of packs of them,
- * and go down the rows: 16 of them or more, as what a thread has of its channels is as much as some
- * rows. */
-static dim3 wave_grid(int64_t rows, int64_t across, dim3 block)
-{
-	const int64_t x = (across + block.x - 1) / block.x, y = (rows + block.y - 1) / block.y;
-	return dim3((unsigned)x, (unsigned)in_waves(y < 1 ? 1 : y, x, 16));
 }
 
 /* A block whose threads are adjacent along `across` channels, or packs of them. */
