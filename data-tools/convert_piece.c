@@ -66,9 +66,10 @@ void piece_release(struct piece *p)
 static int check_sizes(const struct conversion *c, const struct shape shape[2], int64_t sample)
 {
 	const struct record_info *i = &c->info;
-	const bool maps = record_target_is_map(&i->input.shape, &i->target.shape);
+	const enum dtype type = i->target.dtype;
+	const bool maps = record_target_is_map(&i->input.shape, &i->target.shape, type);
 	char got[SHAPE_TEXT], want[SHAPE_TEXT];
-	if (!c->target || (maps ? record_target_is_map(&shape[0], &shape[1])
+	if (!c->target || (maps ? record_target_is_map(&shape[0], &shape[1], type)
 	                        : shape_equal(&shape[1], &i->target.shape)))
 		return 0;
 	return ERR(E_DATA, NULL, "sample %lld: the target '%s' is %s, but %s %s", (long long)sample,

@@ -68,8 +68,8 @@ static bool same_target(const struct record_info *a, int size, const struct reco
 	const int lead = s->nd - (a->input.shape.nd - 1);
 	if (a->target.dtype != b->target.dtype || s->nd != t->nd)
 		return false;
-	if (!record_target_is_map(record_shape(a, size, 0), s) ||
-	    !record_target_is_map(&b->input.shape, t))
+	if (!record_target_is_map(record_shape(a, size, 0), s, a->target.dtype) ||
+	    !record_target_is_map(&b->input.shape, t, b->target.dtype))
 		return shape_equal(s, t);
 	for (int k = 0; k < lead; k++)
 		if (s->d[k] != t->d[k])

@@ -19,9 +19,11 @@ bool record_has_target(const struct record_info *i)
 	return shape_count(&i->target.shape) > 0;
 }
 
-bool record_target_is_map(const struct shape *input, const struct shape *target)
+bool record_target_is_map(const struct shape *input, const struct shape *target, enum dtype type)
 {
 	const int n = input->nd - 1, lead = target->nd - n;
+	if (target->nd == 1 && dtype_is_float(type))
+		return false;
 	for (int k = 0; k < n && lead >= 0; k++)
 		if (target->d[lead + k] != input->d[1 + k])
 			return false;

@@ -94,9 +94,10 @@ struct record_info {
 /* What `target` is where samples have none, as in data to predict: no values. */
 struct record_array record_no_target(void);
 bool record_has_target(const struct record_info *i);
-/* Whether a target of this shape has a value for each point of the input: its last axes are those
- * of the input behind the channels. */
-bool record_target_is_map(const struct shape *input, const struct shape *target);
+/* Whether a target of this shape and type has a value for each point of the input: its last axes
+ * are those of the input behind the channels. The one axis of a vector of floats is its channels,
+ * however long it is; that of integers is places, as labels have no channels. */
+bool record_target_is_map(const struct shape *input, const struct shape *target, enum dtype type);
 /* How many arrays, array k, what it is called, and its shape in samples of a size. */
 int record_arrays(const struct record_info *i);
 const struct record_array *record_array_get(const struct record_info *i, int k);

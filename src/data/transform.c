@@ -137,9 +137,7 @@ static struct geometry geometry_of(const struct dataset_info *i)
 	const int lead = i->target.nd - g.nspatial;   /* axes of the target before the spatial ones */
 	for (int k = 0; k < g.nspatial; k++)
 		g.d[3 - g.nspatial + k] = i->input.d[1 + k];
-	g.paired = g.nspatial > 0 && (lead == 0 || lead == 1);
-	for (int k = 0; g.paired && k < g.nspatial; k++)
-		g.paired = i->target.d[lead + k] == i->input.d[1 + k];
+	g.paired = lead <= 1 && record_target_is_map(&i->input, &i->target, i->target_dtype);
 	if (g.paired)
 		g.tc = lead == 1 ? i->target.d[0] : 1;
 	else

@@ -5,6 +5,7 @@
 #include "plan/whole.h"
 
 #include "base/err.h"
+#include "data/record.h"
 
 static int outline(const struct session *s, const struct shape *input, struct plan **out)
 {
@@ -114,24 +115,22 @@ static int settle(const struct session *s, const struct loader *l, struct plan_f
 #define MOST_MULTIPLE 1024
 
 /* Makes the extents of places multiples of m, in a target that is a map too. */
-static void round_up_places(struct plan_data *d, int64_t m)
+static void round_up_places(struct plan_data *d, enum dtype target, int64_t m)
 {
-	const struct shape x = d->input;
-	for (int k = 1; k < x.nd; k++)
-		d->input.d[k] = (x.d[k] + m - 1) / m * m;
-	int places = x.nd - 1, first = d->target.nd - places;
-	bool map = places > 0 && first >= 0;
-	for (int k = 0; k < places && map; k++)
-		map = d->target.d[first + k] == x.d[1 + k];
-	for (int k = 0; k < places && map; k++)
-		d->target.d[first + k] = d->input.d[1 + k];
+	const bool map = record_target_is_map(&d->input, &d->target, target);
+	const int places = d->input.nd - 1, first = d->target.nd - places;
+	for (int k = 0; k < places; k++) {
+		d->input.d[1 + k] = (d->input.d[1 + k] + m - 1) / m * m;
+		if (map)
+			d->target.d[first + k] = d->input.d[1 + k];
+	}
 }
 
 static int check_size(const struct session *s, int k, int64_t multiple)
 {
 	struct plan_data data = session_train_data(s, k);
 	struct plan_request r = session_request(s, PLAN_TRAIN, s->config->train.batch_size);
-	round_up_places(&data, multiple);
+	round_up_places(&data, dataset_info(s->train_set)->target_dtype, multiple);
 	r.data = &data;
 	return plan_check(&r);
 }

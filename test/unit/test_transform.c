@@ -291,6 +291,77 @@ static void test_volumes(void **state)
 	unlink(file);
 }
 
+#define LINE 6
+
+/* A set of one line (1, 6) with element x and a target of as many numbers, 10 + x. */
+static struct dataset *line_set(const char *file, enum dtype type)
+{
+	const struct record_info info = {
+		.input = { .dtype = DTYPE_F32, .shape = { 2, { 1, LINE } } },
+		.target = { .dtype = type, .shape = { 1, { LINE } } },
+		.mask = -1, .ignore = RECORD_NO_IGNORE, .nclasses = type == DTYPE_U8 ? 20 : 0,
+	};
+	struct record_writer *w;
+	const float input[] = { 0, 1, 2, 3, 4, 5 }, values[] = { 10, 11, 12, 13, 14, 15 };
+	const uint8_t labels[] = { 10, 11, 12, 13, 14, 15 };
+	io_input_forget(file);
+	assert_int_equal(record_create(&w, file, &info, 1), 0);
+	assert_int_equal(record_append(w, input, type == DTYPE_U8 ? (const void *)labels : values), 0);
+	assert_int_equal(record_commit(w), 0);
+	return fixture_open(&file, 1);
+}
+
+/* Runs a chain on the sample of a set of lines; returns how many numbers its target has then. */
+static int64_t run_line(enum dtype type, const char *yaml, bool training, float *x, float *t)
+{
+	static const char *const file = "test_line.tmp.dlx";
+	struct dataset *d = line_set(file, type);
+	struct transform_options o = { .data = d, .training = training,
+		.target_dtype = type == DTYPE_U8 ? DTYPE_I32 : DTYPE_F32 };
+	struct transform_chain *c;
+	struct transform_scratch *s;
+	struct ynode *root;
+	float input[LINE], target[LINE];
+	int32_t labels[LINE];
+	assert_int_equal(ytree_parse(arena, "t.yaml", yaml, &root), 0);
+	o.list = root;
+	assert_int_equal(transform_chain_new(&c, &o), 0);
+	assert_int_equal(dataset_read(d, 0, input, target), 0);
+	s = transform_scratch_new(c);
+	assert_int_equal(transform_run(c, s, 0, 0, input, target, x,
+	                               type == DTYPE_U8 ? (void *)labels : t), 0);
+	const int64_t n = transform_target_shape(c)->d[0];
+	for (int i = 0; i < n && type == DTYPE_U8; i++)
+		t[i] = (float)labels[i];
+	transform_scratch_free(s);
+	transform_chain_free(c);
+	dataset_free(d);
+	unlink(file);
+	return n;
+}
+
+/* As many values as a line has points are a vector, which stays; as many labels are the points'. */
+static void test_lines(void **state)
+{
+	static const char flip[] = "[{flip: {axis: width, probability: 1}}]";
+	float x[LINE], t[LINE];
+	assert_int_equal(run_line(DTYPE_F32, flip, true, x, t), LINE);
+	near(x[0], 5);
+	near(t[0], 10);
+	near(t[5], 15);
+	assert_int_equal(run_line(DTYPE_U8, flip, true, x, t), LINE);
+	near(x[0], 5);
+	near(t[0], 15);
+	near(t[5], 10);
+	assert_int_equal(run_line(DTYPE_F32, "[{crop: 2}]", true, x, t), LINE);
+	assert_int_equal(run_line(DTYPE_U8, "[{crop: 2}]", true, x, t), 2);
+	near(t[0], x[0] + 10);
+	assert_int_equal(run_line(DTYPE_F32, "[{crop: 2}]", false, x, t), LINE);
+	near(x[0], 2);
+	near(t[0], 10);
+	assert_int_equal(run_line(DTYPE_U8, "[{crop: 2}]", false, x, t), LINE);
+}
+
 static void test_refusals(void **state)
 {
 	refuse("[{rol: width}]", E_CONFIG, "did you mean 'roll'", 3);
@@ -351,6 +422,7 @@ int main(void)
 		cmocka_unit_test(test_pad_wraps_often),
 		cmocka_unit_test(test_field_targets),
 		cmocka_unit_test(test_volumes),
+		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_all_mistakes_at_once),
 	};
