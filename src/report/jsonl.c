@@ -17,12 +17,27 @@ struct jsonl {
 	int fd;
 	char *path;
 	struct buf line;
+	int64_t resumed;       /* the step that the run went on from, of which a validation may be there
+	                        * already; JSONL_FRESH: none */
 };
 
 /* --- resuming --- */
 
-/* Whether a whole line, given without its newline, is of a later step. */
-static bool later(const char *line, size_t n, int64_t step)
+static bool later(const struct json *line, int64_t at, int64_t step)
+{
+	return at > step;
+}
+
+static bool validates(const struct json *line, int64_t at, int64_t step)
+{
+	const struct json *type = json_find(line, "type");
+	return at == step && type && type->kind == JSON_STRING && strcmp(type->text, "validation") == 0;
+}
+
+typedef bool repeats(const struct json *line, int64_t at, int64_t step);
+
+/* Whether a whole line, given without its newline, is of a step and goes. */
+static bool goes(const char *line, size_t n, repeats *which, int64_t step)
 {
 	struct arena *a = arena_new();
 	const struct json *v;
@@ -31,29 +46,31 @@ static bool later(const char *line, size_t n, int64_t step)
 	int mark = err_count();
 	bool is = false;
 	if (json_parse(&root, a, "line", 0, line, n) == 0 && (v = json_find(root, "step")))
-		is = json_int(v, &at) && at > step;
+		is = json_int(v, &at) && which(root, at, step);
 	err_truncate(mark);
 	arena_free(a);
 	return is;
 }
 
-static void keep_lines(struct buf *out, const struct buf *in, int64_t step)
+static void keep_lines(struct buf *out, const struct buf *in, repeats *which, int64_t step)
 {
 	const char *p = in->data, *end = in->data + in->len, *newline;
 	while ((newline = memchr(p, '\n', (size_t)(end - p)))) {
-		if (!later(p, (size_t)(newline - p), step))
+		if (!goes(p, (size_t)(newline - p), which, step))
 			buf_add(out, p, (size_t)(newline - p) + 1);
 		p = newline + 1;
 	}
 }
 
-static int cut(const char *path, int64_t step)
+/* last: a line that comes behind those that stay, or empty. */
+static int cut(const char *path, repeats *which, int64_t step, const struct buf *last)
 {
 	struct buf old = BUF_INIT, kept = BUF_INIT;
 	int rc = io_read_file(path, &old);
 	if (rc == 0) {
-		keep_lines(&kept, &old, step);
-		if (kept.len != old.len)
+		keep_lines(&kept, &old, which, step);
+		buf_add(&kept, last->data, last->len);
+		if (kept.len != old.len || last->len)
 			rc = io_write_file(path, kept.data, kept.len);
 	}
 	buf_release(&old);
@@ -64,16 +81,18 @@ static int cut(const char *path, int64_t step)
 int jsonl_open(struct jsonl **out, const char *path, int64_t resume_step)
 {
 	const bool fresh = resume_step == JSONL_FRESH;
+	const struct buf none = BUF_INIT;
 	struct jsonl *j;
 	int fd;
 	*out = NULL;
 	if (!fresh && io_exists(path))
-		TRY(cut(path, resume_step));
+		TRY(cut(path, later, resume_step, &none));
 	fd = io_open_log(path, fresh);
 	TRY(fd);
 	j = mem_calloc(1, sizeof *j);
 	j->fd = fd;
 	j->path = mem_strdup(path);
+	j->resumed = resume_step;
 	buf_init(&j->line);
 	*out = j;
 	return 0;
@@ -111,6 +130,19 @@ static int end(struct jsonl *j)
 {
 	buf_puts(&j->line, "}\n");
 	return io_append(j->fd, j->path, j->line.data, j->line.len);
+}
+
+/* The same where the line takes the place of another: at no time is neither of them there. */
+static int end_anew(struct jsonl *j, repeats *which, int64_t step)
+{
+	int fd;
+	buf_puts(&j->line, "}\n");
+	TRY(cut(j->path, which, step, &j->line));
+	fd = io_open_log(j->path, false);
+	TRY(fd);
+	close(j->fd);
+	j->fd = fd;
+	return 0;
 }
 
 static void put_text(struct jsonl *j, const char *key, const char *v)
@@ -216,7 +248,7 @@ int jsonl_validation(struct jsonl *j, const struct jsonl_validation *v)
 		jsonl_put_metric(&j->line, &metric[i]);
 	}
 	buf_putc(&j->line, '}');
-	return end(j);
+	return v->step == j->resumed ? end_anew(j, validates, v->step) : end(j);
 }
 
 int jsonl_rates(struct jsonl *j, const struct jsonl_rates *r)

@@ -16,7 +16,8 @@ struct jsonl;
 #define JSONL_FRESH (-1)   /* resume_step of a run that starts at its beginning: an empty file */
 
 /* Opens path for appending, made if missing. A resumed run cuts off what it is going to do again:
- * the lines of steps after resume_step, and an unfinished last line; lines without a step stay.
+ * the lines of steps after resume_step, and an unfinished last line; lines without a step stay. A
+ * validation of resume_step itself takes the place of the one that is there, if the run repeats it.
  * The file is replaced whole or not at all. E_CANTCREATE, E_IO. */
 int jsonl_open(struct jsonl **out, const char *path, int64_t resume_step);
 void jsonl_close(struct jsonl *j);   /* NULL is fine */

@@ -27,6 +27,11 @@ for stop in 1 3 4 7; do
 		fail "stopped after step $stop: the resumed run's checkpoint does not name its parent"
 done
 
+# A resumed run that is at its end validates once more, and its journal has each validation once.
+run runs/again --resume
+[ "$(grep -o '"type": "validation", "step": [0-9]*' runs/again/metrics.jsonl | tr -dc '0-9\n' | tr '\n' ' ')" = '3 6 9 ' ] ||
+	{ cat runs/again/metrics.jsonl; fail "the validations of a run that was resumed at its end are not each there once"; }
+
 # The number of threads: of the checkpoint, and another one is said, but where it does not matter.
 run_with() {
 	threads=$1

@@ -134,6 +134,32 @@ static void test_resume(void **state)
 	assert_content(path, "");
 }
 
+/* A process that is killed behind a validation, before the checkpoint that has its metric, repeats
+ * it. */
+static void test_repeated_validation(void **state)
+{
+	const char *path = ((struct place *)*state)->path;
+	const char before[] = "{\"type\": \"validation\", \"step\": 3}\n"
+	                      "{\"type\": \"step\", \"step\": 6}\n"
+	                      "{\"type\": \"validation\", \"step\": 6, \"loss\": 2}\n"
+	                      "{\"type\": \"checkpoint\", \"step\": 6}\n";
+#define VALIDATION(step, loss) "{\"type\": \"validation\", \"step\": " step ", \"epoch\": 2, "  \
+	"\"seconds\": 4, \"samples\": 48, \"loss\": " loss ", \"metrics\": {}}\n"
+	struct jsonl_validation v = { 6, 2, 48, 4, 0.5, NULL, 0 };
+	struct jsonl *j;
+	assert_int_equal(io_write_file(path, before, strlen(before)), 0);
+	assert_int_equal(jsonl_open(&j, path, 6), 0);
+	assert_content(path, before);
+	assert_int_equal(jsonl_validation(j, &v), 0);
+	v.step = 9;
+	assert_int_equal(jsonl_validation(j, &v), 0);
+	jsonl_close(j);
+	assert_content(path, "{\"type\": \"validation\", \"step\": 3}\n"
+	               "{\"type\": \"step\", \"step\": 6}\n"
+	               "{\"type\": \"checkpoint\", \"step\": 6}\n"
+	               VALIDATION("6", "0.5") VALIDATION("9", "0.5"));
+}
+
 static void test_errors(void **state)
 {
 	const char *path = ((struct place *)*state)->path;
@@ -173,6 +199,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_lines, setup, place_free),
 		cmocka_unit_test_setup_teardown(test_start, setup, place_free),
 		cmocka_unit_test_setup_teardown(test_resume, setup, place_free),
+		cmocka_unit_test_setup_teardown(test_repeated_validation, setup, place_free),
 		cmocka_unit_test_setup_teardown(test_errors, setup, place_free),
 		cmocka_unit_test_setup_teardown(test_allocates_nothing, setup, place_free),
 	};
