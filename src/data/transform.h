@@ -59,6 +59,8 @@ struct transform_options {
 	bool training;
 	uint64_t seed;
 	enum dtype target_dtype;
+	int64_t classes, ignore;            /* of labels that the loss counts, as of struct
+	                                     * loader_options; classes 0: labels are not checked */
 	/* Leave inputs (targets) as they are stored, and what changes their values to others, where
 	 * that gives the same values and makes the batch no larger. */
 	bool stored_input, stored_target;

@@ -68,6 +68,16 @@ int step_check_spatial(const struct chain_state *p, const struct step *s)
 	return 0;
 }
 
+int step_check_label(const struct chain_state *p, const struct step *s, int64_t label,
+                     const char *what)
+{
+	const int64_t classes = p->o->classes;
+	if (classes == 0 || label == p->o->ignore || (label >= 0 && label < classes))
+		return 0;
+	return ERR(E_CONFIG, &s->loc, "%s %lld is no class label: the classes are 0..%lld, and the "
+	           "loss does not ignore it", what, (long long)label, (long long)classes - 1);
+}
+
 static int find(const char *s, const char *const *names)
 {
 	for (int i = 0; names[i]; i++)
@@ -192,7 +202,7 @@ static int pad_target(struct chain_state *p, struct step *s)
 		return ERR(E_CONFIG, &s->loc, "the ignore value %lld of the data does not fit 32 bits",
 		           (long long)p->info->target_ignore);
 	s->target_fill = (uint32_t)(int32_t)p->info->target_ignore;
-	return 0;
+	return step_check_label(p, s, p->info->target_ignore, "the ignore value of the data,");
 }
 
 int pad_plan(struct chain_state *p, struct step *s)

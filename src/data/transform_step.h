@@ -283,6 +283,11 @@ void frame_swap_target(struct frame *f);
 /* That the inputs have spatial axes, of extents that maps can hold. */
 int step_check_spatial(const struct chain_state *p, const struct step *s);
 
+/* That labels which a step makes up have a value that the loss takes: a class, or the one that does
+ * not count. what: where it comes from. */
+int step_check_label(const struct chain_state *p, const struct step *s, int64_t label,
+                     const char *what);
+
 /* That an option gives one number, or a range. */
 int range_check(const struct floats *v, const char *key, const struct loc *loc);
 

@@ -71,7 +71,7 @@ static int label_outside(const struct chain_state *p, const struct step *s, enum
 		if (number != floor(number) || fabs(number) > INT32_MAX)
 			return ERR(E_CONFIG, &s->loc, "'target: %g' is no class label", number);
 		*out = (int32_t)number;
-		return 0;
+		return step_check_label(p, s, *out, "'target':");
 	}
 	if (ignore == RECORD_NO_IGNORE)
 		return ERR(E_CONFIG, &s->loc, "class labels outside the field need an ignore value, and "
@@ -81,7 +81,7 @@ static int label_outside(const struct chain_state *p, const struct step *s, enum
 		return ERR(E_CONFIG, &s->loc, "the ignore value %lld of the data does not fit 32 bits",
 		           (long long)ignore);
 	*out = (int32_t)ignore;
-	return 0;
+	return step_check_label(p, s, ignore, "the ignore value of the data,");
 }
 
 static int plan_target(const struct chain_state *p, struct step *s)

@@ -537,6 +537,34 @@ static void test_stored(void **state)
 	transform_chain_free(c);
 }
 
+/* Labels that the loss would not take: the data's ignore value is 255, the loss ignores 9. */
+static void test_foreign_labels(void **state)
+{
+	struct transform_options o = { .data = set, .training = true, .target_dtype = DTYPE_I32,
+	                              .classes = 4, .ignore = 9 };
+	static const char *const taken[] = { "[{rotate: {degrees: 15, target: 3}}]",
+		"[{zoom: {scale: 2, target: 9}}]",
+		"[{rotate: {degrees: 5, outside: edge, target: same}}]" };
+	static const char *const refused[] = { "[{rotate: {degrees: 15, target: 4}}]",
+		"[{elastic: {magnitude: 1, target: -1}}]", "[{rotate: 15}]", "[{pad: 8}]" };
+	struct transform_chain *c;
+	struct ynode *root;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(ytree_parse(arena, "t.yaml", taken[i], &root), 0);
+		o.list = root;
+		assert_int_equal(transform_chain_new(&c, &o), 0);
+		transform_chain_free(c);
+	}
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(ytree_parse(arena, "t.yaml", refused[i], &root), 0);
+		o.list = root;
+		assert_int_equal(transform_chain_new(&c, &o), E_CONFIG);
+		assert_non_null(strstr(err_get(0)->text, "the classes are 0..3"));
+		assert_int_equal(err_get(0)->loc.col, 3);
+		err_clear();
+	}
+}
+
 static void refuse(const char *yaml, int code, const char *part, int column)
 {
 	struct field_set *s = field_new(2, DTYPE_U8, RECORD_NO_IGNORE);
@@ -584,6 +612,7 @@ int main(void)
 		cmocka_unit_test(test_mask), cmocka_unit_test(test_noise),
 		cmocka_unit_test(test_brightness), cmocka_unit_test(test_contrast),
 		cmocka_unit_test(test_statistics), cmocka_unit_test(test_stored),
+		cmocka_unit_test(test_foreign_labels),
 		cmocka_unit_test(test_refusals),
 	};
 	return cmocka_run_group_tests(tests, transform_start, transform_stop);
