@@ -2,10 +2,10 @@
  *
  * PNG pictures by libpng: (height, width) of grey ones, (height, width, 3) of coloured ones, 8 or
  * 16 bits. Fewer bits of grey become 8 and a palette its colours; "FILE.png:index" is the numbers
- * in the palette, as masks have them. A channel of transparency that is opaque everywhere is left
- * out. The rows are decoded in their order: an earlier one needs all before it again. Of an
- * interlaced picture each row is complete with the last byte of the file, so that its rows are kept
- * in memory. */
+ * in the palette, as masks have them. A colour that is declared transparent (tRNS) makes a channel
+ * of transparency, as colours of a palette do; one that is opaque everywhere is left out. The rows
+ * are decoded in their order: an earlier one needs all before it again. Of an interlaced picture
+ * each row is complete with the last byte of the file, so that its rows are kept in memory. */
 #include <png.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ static void set_values(struct handle *h)
 		png_set_palette_to_rgb(h->png);
 	else if (colour == PNG_COLOR_TYPE_GRAY)
 		png_set_expand_gray_1_2_4_to_8(h->png);
-	if (colour == PNG_COLOR_TYPE_PALETTE && !index && png_get_valid(h->png, h->info, PNG_INFO_tRNS))
+	if (!index && png_get_valid(h->png, h->info, PNG_INFO_tRNS))
 		png_set_tRNS_to_alpha(h->png);
 	if (png_get_bit_depth(h->png, h->info) == 16)
 		png_set_swap(h->png);

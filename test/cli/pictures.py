@@ -11,8 +11,9 @@ def _chunk(kind, data):
 PASSES = ((0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2), (0, 1, 2, 2), (1, 0, 2, 1))     # of Adam7
 
 
-def png(path, width, height, values, channels=1, bits=8, palette=None, interlaced=False):
-    """values: row-major, a number for each channel of a pixel; palette: a list of (r, g, b)."""
+def png(path, width, height, values, channels=1, bits=8, palette=None, interlaced=False, clear=None):
+    """values: row-major, a number for each channel of a pixel; palette: a list of (r, g, b); clear: the colour, a number for each
+    channel, that is transparent; of a palette the opacity of each colour."""
     colour = 3 if palette else {1: 0, 2: 4, 3: 2, 4: 6}[channels]
     code = {8: "B", 16: "H"}[bits]
     rows = []
@@ -24,6 +25,8 @@ def png(path, width, height, values, channels=1, bits=8, palette=None, interlace
     out = b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, bits, colour, 0, 0, interlaced))
     if palette:
         out += _chunk(b"PLTE", bytes(v for c in palette for v in c))
+    if clear:
+        out += _chunk(b"tRNS", bytes(clear) if palette else struct.pack(f">{len(clear)}H", *clear))
     out += _chunk(b"IDAT", zlib.compress(raw)) + _chunk(b"IEND", b"")
     with open(path, "wb") as f:
         f.write(out)
