@@ -77,6 +77,8 @@ static int open_file(struct column *c, int f)
 	if (c->source->more_missing && c->nmissing < 0)
 		return source_bad(c->source, "it has more missing values than are read; say which of "
 		                  "them count, as in --missing=-999,1e20");
+	if (c->source->text_missing && c->nmissing < 0)
+		return source_no_missing(c->source);
 	return c->name ? check_like_first(c, f) : 0;
 }
 

@@ -275,6 +275,14 @@ int source_no_number(const struct source *s, const char *attribute)
 	return source_bad(s, why);
 }
 
+int source_no_missing(const struct source *s)
+{
+	char why[128];
+	snprintf(why, sizeof why, "its attribute '%s' is no number; say which values are missing, as "
+	         "in --missing=-999,1e20", s->text_missing);
+	return source_bad(s, why);
+}
+
 void source_add_missing(struct source *s, double v)
 {
 	for (int i = 0; i < s->nmissing; i++)

@@ -26,6 +26,7 @@ struct source {
 	int nmissing;
 	double missing[SOURCE_MISSING];      /* the file's own: _FillValue, all of missing_value */
 	bool more_missing;                   /* than there is room for */
+	const char *text_missing;            /* one of these attributes that is no number, or NULL */
 	double scale, offset;                /* value = stored * scale + offset; else 1 and 0 */
 	bool ranges;                         /* a row is found without reading those before it */
 	void *handle;                        /* the format's */
@@ -89,6 +90,8 @@ int source_no_variable(const char *path, const char *wanted, const char *const *
 int source_bad(const struct source *s, const char *what);      /* E_DATA, names file and variable */
 /* The error for scale_factor or add_offset that is no single number: values would stay packed. */
 int source_no_number(const struct source *s, const char *attribute);
+/* The error for text_missing: missing values would be taken for others. */
+int source_no_missing(const struct source *s);
 void source_add_missing(struct source *s, double v);
 /* The integers with a sign that dtype says are none: changes it and the missing values. A format
  * reads those of 32 bits as i64 then (unsigned32), whatever is in the upper half. */

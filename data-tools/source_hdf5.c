@@ -65,8 +65,8 @@ static int dtype_of(hid_t type, hid_t *memory)
 	return size == 1 ? DTYPE_U8 : size == 2 ? DTYPE_U16 : DTYPE_I64;
 }
 
-/* The values of a numeric attribute; how many, 0 if there is none. */
-/* How many numbers it has; more than SOURCE_ATTRIBUTE are not read. */
+/* How many numbers an attribute has: 0 if there is none, -1 if it is something else; more than
+ * SOURCE_ATTRIBUTE are not read. */
 static int64_t attributes(hid_t data, const char *name, double v[SOURCE_ATTRIBUTE])
 {
 	hid_t a, space;
@@ -78,21 +78,23 @@ static int64_t attributes(hid_t data, const char *name, double v[SOURCE_ATTRIBUT
 		return 0;
 	space = H5Aget_space(a);
 	n = H5Sget_simple_extent_npoints(space);
-	if (n < 1 || (n <= SOURCE_ATTRIBUTE && H5Aread(a, H5T_NATIVE_DOUBLE, v) < 0))
-		n = 0;
+	if (n > 0 && n <= SOURCE_ATTRIBUTE && H5Aread(a, H5T_NATIVE_DOUBLE, v) < 0)
+		n = -1;
 	H5Sclose(space);
 	H5Aclose(a);
 	return n;
 }
 
-static bool attribute(hid_t data, const char *name, double *v)
+/* most: as many of them count. */
+static void take_missing(struct source *s, hid_t data, const char *name, int64_t most)
 {
-	double values[SOURCE_ATTRIBUTE];
-	const int64_t n = attributes(data, name, values);
-	if (n < 1 || n > SOURCE_ATTRIBUTE)
-		return false;
-	*v = values[0];
-	return true;
+	double v[SOURCE_ATTRIBUTE];
+	const int64_t n = attributes(data, name, v);
+	if (n < 0)
+		s->text_missing = name;
+	s->more_missing |= n > SOURCE_ATTRIBUTE;
+	for (int64_t i = 0; i < n && i < most && n <= SOURCE_ATTRIBUTE; i++)
+		source_add_missing(s, v[i]);
 }
 
 /* Of files that the netCDF library has written. */
@@ -133,13 +135,8 @@ static int take_number(const struct source *s, hid_t data, const char *name, dou
 
 static int read_attributes(struct source *s, hid_t data)
 {
-	double v, missing[SOURCE_ATTRIBUTE];
-	const int64_t n = attributes(data, "missing_value", missing);
-	if (attribute(data, "_FillValue", &v))
-		source_add_missing(s, v);
-	s->more_missing = n > SOURCE_ATTRIBUTE;
-	for (int64_t i = 0; i < n && !s->more_missing; i++)
-		source_add_missing(s, missing[i]);
+	take_missing(s, data, "_FillValue", 1);
+	take_missing(s, data, "missing_value", SOURCE_ATTRIBUTE);
 	TRY(take_number(s, data, "scale_factor", &s->scale));
 	TRY(take_number(s, data, "add_offset", &s->offset));
 	if (says_unsigned(data))

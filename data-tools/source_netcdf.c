@@ -138,26 +138,31 @@ static int read_shape(struct source *s, const struct handle *h)
 	return 0;
 }
 
-/* The values of a numeric attribute; how many, 0 if there is none. */
-/* How many numbers it has; more than SOURCE_ATTRIBUTE are not read. */
-static size_t attributes(const struct handle *h, const char *name, double v[SOURCE_ATTRIBUTE])
+/* How many numbers an attribute has: 0 if there is none, -1 if it is something else; more than
+ * SOURCE_ATTRIBUTE are not read. */
+static int64_t attributes(const struct handle *h, const char *name, double v[SOURCE_ATTRIBUTE])
 {
 	nc_type t;
 	size_t n;
-	if (nc_inq_att(h->group, h->var, name, &t, &n) || t == NC_CHAR || t == NC_STRING ||
-	    (n <= SOURCE_ATTRIBUTE && nc_get_att_double(h->group, h->var, name, v)))
+	if (nc_inq_att(h->group, h->var, name, &t, &n) || n == 0)
 		return 0;
-	return n;
+	if (t == NC_CHAR || t == NC_STRING ||
+	    (n <= SOURCE_ATTRIBUTE && nc_get_att_double(h->group, h->var, name, v)))
+		return -1;
+	return (int64_t)n;
 }
 
-static bool attribute(const struct handle *h, const char *name, double *v)
+/* Returns whether there is one. */
+static bool take_missing(struct source *s, const struct handle *h, const char *name)
 {
-	double values[SOURCE_ATTRIBUTE];
-	const size_t n = attributes(h, name, values);
-	if (n < 1 || n > SOURCE_ATTRIBUTE)
-		return false;
-	*v = values[0];
-	return true;
+	double v[SOURCE_ATTRIBUTE];
+	const int64_t n = attributes(h, name, v);
+	if (n < 0)
+		s->text_missing = name;
+	s->more_missing |= n > SOURCE_ATTRIBUTE;
+	for (int64_t i = 0; i < n && n <= SOURCE_ATTRIBUTE; i++)
+		source_add_missing(s, v[i]);
+	return n != 0;
 }
 
 /* NetCDF's own attribute for unsigned integers, of which the classic format has no types. */
@@ -197,7 +202,7 @@ static int take_number(const struct source *s, const struct handle *h, const cha
 {
 	double v[SOURCE_ATTRIBUTE];
 	int id;
-	const size_t n = attributes(h, name, v);
+	const int64_t n = attributes(h, name, v);
 	if (n == 1)
 		*out = v[0];
 	return n == 1 || nc_inq_attid(h->group, h->var, name, &id) ? 0 : source_no_number(s, name);
@@ -205,15 +210,9 @@ static int take_number(const struct source *s, const struct handle *h, const cha
 
 static int read_attributes(struct source *s, const struct handle *h)
 {
-	double v, missing[SOURCE_ATTRIBUTE];
-	const size_t n = attributes(h, "missing_value", missing);
-	if (attribute(h, "_FillValue", &v))
-		source_add_missing(s, v);
-	else
+	if (!take_missing(s, h, "_FillValue"))
 		take_default_fill(s, h);
-	s->more_missing = n > SOURCE_ATTRIBUTE;
-	for (size_t i = 0; i < n && !s->more_missing; i++)
-		source_add_missing(s, missing[i]);
+	take_missing(s, h, "missing_value");
 	TRY(take_number(s, h, "scale_factor", &s->scale));
 	TRY(take_number(s, h, "add_offset", &s->offset));
 	if (says_unsigned(h))

@@ -130,11 +130,22 @@ static int find_array(struct source *s, const char *variable, char **out)
 
 /* --- opening --- */
 
+/* How many values an attribute has; 0 if there is none. */
+static int values_of(const struct zarr_meta *m, const char *attribute)
+{
+	const struct json *v = m->attributes ? json_find(m->attributes, attribute) : NULL;
+	return !v || v->kind == JSON_NULL ? 0 : v->kind == JSON_ARRAY ? v->n : 1;
+}
+
 static void add_missing(struct source *s, const struct zarr_meta *m, const char *attribute)
 {
+	const int n = values_of(m, attribute);
 	double v;
-	for (int i = 0; zarr_attribute(m, attribute, i, &v); i++)
-		source_add_missing(s, v);
+	for (int i = 0; i < n; i++)
+		if (zarr_attribute(m, attribute, i, &v))
+			source_add_missing(s, v);
+		else
+			s->text_missing = attribute;
 }
 
 /* Changes *out where the attribute is there. */

@@ -101,6 +101,10 @@ expect 65 "'short.nc'" dlx-convert -i short.nc:wind -t grid.nc:kind -o out.dlx
 for format in netcdf hdf5; do
 	expect 65 "'text': its attribute 'scale_factor' is no single number" dlx-convert -f $format -i unscaled.nc:text -o out.dlx
 	expect 65 "'two': its attribute 'add_offset' is no single number" dlx-convert -f $format -i unscaled.nc:two -o out.dlx
+	expect 65 "'gap': its attribute 'missing_value' is no number; say which values are missing, as in --missing=-999,1e20" \
+		dlx-convert -f $format -i unscaled.nc:gap -o out.dlx
+	expect 0 "samples, " dlx-convert -f $format -i unscaled.nc:gap --missing=-9 -o out.dlx
+	rm -f out.dlx
 done
 expect 65 "not an HDF5 file" dlx-convert -i text.h5:wind -t grid.nc:kind -o out.dlx
 expect 65 "have 2147483648 channels, more than the 1048576 of a record" dlx-convert -i vast.h5:vast --input-layout first -t grid.nc:kind -o out.dlx

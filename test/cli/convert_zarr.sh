@@ -37,6 +37,10 @@ for scale in '"half"' '[0.5, 2]' null; do
 	edit zarr.json '"attributes": {}' "\"attributes\": {\"scale_factor\": $scale}"
 	convert_refuses 65 "its attribute 'scale_factor' is no single number" -i bad.zarr
 done
+for missing in '"none"' '[7, "none"]' true; do
+	edit zarr.json '"attributes": {}' "\"attributes\": {\"missing_value\": $missing}"
+	convert_refuses 65 "its attribute 'missing_value' is no number; say which values are missing" -i bad.zarr
+done
 edit zarr.json '{' '['
 convert_refuses 65 "bad.zarr/zarr.json" -i bad.zarr
 edit .zarray '"filters": null' '"filters": [{"id": "delta"}]'

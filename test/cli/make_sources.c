@@ -80,21 +80,25 @@ static void write_netcdf(const char *path, int flags)
 	check(!nc_close(f), "nc_close");
 }
 
-/* Values that nothing can unpack: a scale that is text, and an offset that is two numbers. */
+/* Values that nothing can unpack: a scale that is text, and an offset that is two numbers; and some
+ * of which text says which are missing. */
 static void write_unscaled(const char *path)
 {
 	static const double two[] = { 1, 2 };
 	static const short values[] = { 1, 2, 3, 4 };
-	int f, dim, v[2];
+	int f, dim, v[3];
 	check(!nc_create(path, NC_CLOBBER | NC_NETCDF4, &f), "nc_create");
 	check(!nc_def_dim(f, "n", 4, &dim), "nc_def_dim");
 	check(!nc_def_var(f, "text", NC_SHORT, 1, &dim, &v[0]), "nc_def_var");
 	check(!nc_def_var(f, "two", NC_SHORT, 1, &dim, &v[1]), "nc_def_var");
+	check(!nc_def_var(f, "gap", NC_SHORT, 1, &dim, &v[2]), "nc_def_var");
+	check(!nc_put_att_text(f, v[2], "missing_value", 2, "-9"), "nc_put_att");
 	check(!nc_put_att_text(f, v[0], "scale_factor", 3, "0.5"), "nc_put_att");
 	check(!nc_put_att_double(f, v[1], "add_offset", NC_DOUBLE, 2, two), "nc_put_att");
 	check(!nc_enddef(f), "nc_enddef");
 	check(!nc_put_var_short(f, v[0], values), "nc_put_var");
 	check(!nc_put_var_short(f, v[1], values), "nc_put_var");
+	check(!nc_put_var_short(f, v[2], values), "nc_put_var");
 	check(!nc_close(f), "nc_close");
 }
 
