@@ -80,6 +80,9 @@ void step_begin_values(struct chain_state *p, struct step *s, int mask)
 int step_choose_channels(const struct chain_state *p, struct step *s, const struct strings *names)
 {
 	int n = 0, rc = 0;
+	if (names->n == 0 && names->loc)               /* a list that is there and empty */
+		return ERR(E_CONFIG, &s->loc, "'channels' names no channel; without it they are all%s",
+		           p->of_target ? "" : " but the mask");
 	for (int64_t c = 0; names->n == 0 && c < p->g.c; c++)
 		s->active[c] = c != s->mask;
 	for (int i = 0; i < names->n; i++) {

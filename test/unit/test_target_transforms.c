@@ -117,6 +117,7 @@ static void test_refused(void **state)
 	expect_error(scale(&s, d, "[{log1p: rain}, {normalize: standard}]"), E_CONFIG,
 	             "mean and deviation of channel 2 'rain' are not known after log1p");
 	expect_error(scale(&s, d, "[{log1p: snow}]"), E_CONFIG, "no target channel 'snow'");
+	expect_error(scale(&s, d, "[{log1p: []}]"), E_CONFIG, "'channels' names no channel");
 	expect_error(scale(&s, NULL, "[{normalize: standard}]"), E_CONFIG, "are not known");
 	assert_int_equal(scale(&s, NULL, "[{normalize: {method: standard, mean: 1, std: 2}}]"), 0);
 	expect_text(s, 2, "(x - 1) / 2");

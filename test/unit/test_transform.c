@@ -392,6 +392,10 @@ static void test_refusals(void **state)
 	refuse("[{channels: [wint, valid]}]", E_CONFIG, "did you mean 'wind'", 14);
 	refuse("[{channels: []}]", E_CONFIG, "names no channel", 3);
 	refuse("[channels]", E_CONFIG, "'keep'", 2);
+	refuse("[{log1p: []}]", E_CONFIG, "'channels' names no channel", 3);
+	refuse("[{normalize: {method: standard, channels: []}}]", E_CONFIG, "all but the mask", 3);
+	refuse("[{normalize_sample: {method: mean, channels: []}}]", E_CONFIG, "names no channel", 3);
+	refuse("[{noise: {deviation: 1, channels: []}}]", E_CONFIG, "names no channel", 3);
 	refuse("[{channels: wind}, {log1p: valid}]", E_CONFIG, "there are 1: wind", 28);
 	refuse("[{log1p: 5}]", E_CONFIG, "no input channel '5'", 10);
 	refuse("roll", E_CONFIG, "must be a list", 1);
