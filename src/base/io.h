@@ -97,7 +97,8 @@ int io_finish(struct io_file *f);
 int io_commit(struct io_file *f);
 /* Removes the temporary file and frees f. NULL is fine. */
 void io_discard(struct io_file *f);
-/* For a program that a signal is about to end: removes the temporary files of all threads. */
+/* For a program that a signal, or another rank's failure, is about to end: removes the temporary
+ * files of all threads. */
 void io_abandon(void);
 
 /* p, n as the whole content of path, by io_create .. io_commit. */

@@ -30,6 +30,7 @@ static bool begun;
 static atomic_bool watching;
 static atomic_bool ending;
 static atomic_int pending;
+static atomic_int linger;          /* milliseconds */
 
 void signals_block(void)
 {
@@ -46,6 +47,12 @@ static bool ignored(int sig)
 	return sigaction(sig, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
+static void leave_time(void)
+{
+	const int ms = atomic_load(&linger);
+	nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL);
+}
+
 /* The default action of a signal that no thread waits for: it ends the process, unless ignored. */
 static void by_default(int sig)
 {
@@ -54,6 +61,8 @@ static void by_default(int sig)
 		return;
 	atomic_store(&ending, true);
 	io_abandon();
+	if (!atomic_load(&watching))
+		leave_time();
 	sigemptyset(&one);
 	sigaddset(&one, sig);
 	pthread_kill(pthread_self(), sig);
@@ -117,6 +126,11 @@ void signals_watch(void)
 	signal(SIGPIPE, SIG_IGN);
 	atomic_store(&pending, 0);
 	atomic_store(&watching, true);
+}
+
+void signals_linger(int milliseconds)
+{
+	atomic_store(&linger, milliseconds);
 }
 
 int signals_pending(void)

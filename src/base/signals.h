@@ -31,6 +31,10 @@ int signals_begin(void);
  * began (nohup) stays so. A closed pipe (SIGPIPE) becomes an error of writing. Does nothing where
  * signals_begin was not called. */
 void signals_watch(void);
+/* One of several processes, which a launcher ends as soon as one of them has ended: a signal that
+ * is to end this one removes its files first, as ever, and then leaves the others so long to remove
+ * theirs. Not behind signals_watch, whose programs have answered a first request. */
+void signals_linger(int milliseconds);
 int signals_pending(void);         /* the signal that came, or 0 */
 /* For a caller whose child has failed, perhaps because a signal is ending this process, or is about
  * to (likely), as all processes of a terminal get one: does not return if so, or after a second. */

@@ -87,6 +87,7 @@ int main(int argc, char **argv)
 	rc = open_ranks(&c, &o, rc);
 	if (rc == 0)
 		rc = command_run(&o, c, &status);
+	signals_await_end(false);      /* which has removed what is being written */
 	io_scratch_remove();
 	if (rc == 0)
 		rc = flush_output();

@@ -17,6 +17,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/signals.h"
 #include "comm/launched.h"
 #include "comm/ranks_text.h"
 #include "comm/siblings.h"
@@ -26,6 +27,7 @@
 #define JOIN_MOST 300
 #define GRACE 2                /* seconds for the rank that prints, before the others end it */
 #define FORWARD 200000000      /* nanoseconds in which the launcher passes on what was printed */
+#define LINGER 1000            /* milliseconds in which all ranks that a signal ends remove files */
 
 /* --- opening --- */
 
@@ -61,6 +63,7 @@ static int join(struct comm *c, const struct launched *by)
 		           "srun started %d tasks without an interface by which they could meet; "
 		           "add '--mpi=pmi2', or start them by mpiexec", by->size);
 	TRY(world_join(c, by));
+	signals_linger(LINGER);
 	return c->state->world ? open_liveness(c) : 0;
 }
 
@@ -144,6 +147,7 @@ bool comm_told(const struct comm *c)
 _Noreturn void comm_abort(struct comm *c, int status)
 {
 	fflush(NULL);
+	io_abandon();
 	if (!c->state->world)
 		exit(status);
 	nanosleep(&(struct timespec){ comm_prints(c) ? 0 : GRACE, FORWARD }, NULL);

@@ -153,6 +153,29 @@ for _ in 1 2 3 4 5 6 7 8; do
 	[ $? -eq 143 ] || fail "not ended by the signal"
 	await sh -c '[ -z "$(ls "$TMPDIR")" ]'
 done
+# The launcher gives a signal to all ranks, and kills those that are left when the first of them has ended. A rank that waits for
+# one that stands still ends all.
+"$train" --version | grep -q MPICH && command -v mpiexec >/dev/null && {
+	# on_two: two ranks in the background, which have begun to read; their numbers in rank.*
+	on_two() {
+		rm -f rank.*
+		capped mpiexec -n 2 sh -c 'echo $$ >rank.$PMI_RANK; exec "$@"' sh "$train" --predict big.npy -o big-got.npy \
+			--set parallel.timeout=3 colour.yaml >out 2>err </dev/null &
+		pid=$!
+		await sh -c 'ls "$TMPDIR"/dlx-*/samples-*'
+	}
+	for sig in TERM TERM TERM TERM INT INT INT INT; do
+		on_two
+		kill -s $sig $(cat rank.0 rank.1)
+		wait $pid
+		[ -z "$(ls "$TMPDIR")" ] || fail "SIG$sig, and two ranks left $(ls "$TMPDIR")"
+	done
+	on_two
+	kill -s STOP "$(cat rank.1)"
+	wait $pid
+	says err 'stopped) is missing'
+	[ -z "$(ls "$TMPDIR")" ] || fail "a rank that waited for another left $(ls "$TMPDIR")"
+}
 [ ! -e big-got.npy ] || fail "an output in spite of a signal"
 rm big.npy
 
