@@ -49,8 +49,6 @@ struct conv_cuda {
 	bool windows;                /* views stay where they are */
 	size_t cudnn_ws;             /* or ours: the bias gradient's workspace follows it */
 	size_t packed[ARGUMENTS];    /* where in the workspace; NOWHERE: in its own place */
-	size_t cast;                 /* where a window's result is in its own
-	                              * type; NOWHERE: not needed */
 	int64_t rows, channels, stride;      /* of the tensor that a bias belongs to */
 };
 
@@ -106,19 +104,13 @@ static size_t dense_bytes(const struct tensor *t, enum dtype type)
 /* Views, and results of another type, find room behind `at` in the workspace; returns its end. */
 static size_t place_packed(const struct kplan *k, struct conv_cuda *ck, size_t at)
 {
-	ck->cast = NOWHERE;
 	for (int i = 0; i < ARGUMENTS; i++) {
 		const struct tensor *t = graph_t(k->g, argument(k->n, i));
 		const bool other = t->dtype != ck->type;
 		const bool stays = t->view == NONE || ck->windows || ck->product.plan;
 		ck->packed[i] = stays && !other ? NOWHERE : at;
-		if (ck->packed[i] == NOWHERE)
-			continue;
-		at += dense_bytes(t, ck->type);
-		if (t->view == NONE || !other)
-			continue;
-		ck->cast = at;
-		at += dense_bytes(t, t->dtype);
+		if (ck->packed[i] != NOWHERE)
+			at += dense_bytes(t, ck->type);
 	}
 	return at;
 }
@@ -294,14 +286,6 @@ static int pack(const struct kplan *k, const struct kargs *a, int i, void *to)
 	                 a->in[i], to);
 }
 
-static int unpack(const struct kplan *k, const void *from, void *window)
-{
-	const struct tensor *t = graph_t(k->g, k->n->out[0]);
-	const struct layout packed = layout_native(&t->shape);
-	return cuda_copy(k, &t->shape, packed.stride, t->layout.stride, dtype_size(t->dtype), from,
-	                 window);
-}
-
 static int bias_gradient(const struct kplan *k, const struct kargs *a, const void *dy,
                          int64_t stride)
 {
@@ -319,24 +303,24 @@ static int64_t stride_of(const struct conv_cuda *ck, int i)
 	return ck->packed[i] == NOWHERE ? ck->stride : ck->channels;
 }
 
-/* Turns the library's result, in `made`, into the node's result:
- * casts it, adds the bias, and stores it. */
+/* Turns the library's result, in `made`, into the node's result: casts it, adds the bias, and
+ * stores it, in one pass. */
 static int finish(const struct kplan *k, const struct kargs *a, void *made)
 {
 	const struct conv_cuda *ck = k->state;
 	const struct tensor *t = graph_t(k->g, k->n->out[0]);
-	const void *bias = ck->kind != CONV_BACKWARD_WEIGHTS && !ck->biased && k->n->nin > 2 ?
-	                   a->in[2] : NULL;
-	void *stream = cuda_stream(k->dev), *y = made;
-	if (t->dtype != ck->type) {
-		y = ck->cast == NOWHERE ? a->out[0] : (char *)a->ws + ck->cast;
-		TRY(cuda_launched(k, k_cast(stream, (int)ck->type, (int)t->dtype, shape_count(&t->shape),
-		                            made, y)));
-	}
-	if (bias)
-		TRY(cuda_launched(k, k_add_bias(stream, (int)t->dtype, ck->rows, ck->channels,
-		                                stride_of(ck, 2), bias, y)));
-	return t->view == NONE || ck->packed[2] == NOWHERE ? 0 : unpack(k, y, a->out[0]);
+	const bool weights = ck->kind == CONV_BACKWARD_WEIGHTS;
+	const void *bias = weights || ck->biased || k->n->nin < 3 ? NULL : a->in[2];
+	void *stream = cuda_stream(k->dev);
+	if (ck->packed[2] == NOWHERE && !bias)
+		return 0;
+	if (weights)
+		return cuda_launched(k, k_cast(stream, (int)ck->type, (int)t->dtype, shape_count(&t->shape),
+		                               made, a->out[0]));
+	const struct k_epilogue e = {
+		.rows = ck->rows, .c = ck->channels, .from = (int)ck->type, .to = (int)t->dtype,
+		.shift = bias, .made = { made, stride_of(ck, 2) }, .y = { a->out[0], ck->stride } };
+	return cuda_launched(k, k_epilogue_run(stream, &e));
 }
 
 static void *optional_at(void *const *p, int n, int i)
