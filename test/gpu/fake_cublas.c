@@ -222,8 +222,11 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t h, cublasLtMatmul
 {
 	const preference *w = (const preference *)(const void *)want;
 	*n = 0;
-	if (!h || c != d || most < 1)
-		return refuse("heuristics are asked without a handle, or for two results");
+	const matrix *mc = (const matrix *)(const void *)c, *md = (const matrix *)(const void *)d;
+	if (!h || most < 1)
+		return refuse("heuristics are asked without a handle");
+	if (mc->type != md->type || mc->rows != md->rows || mc->columns != md->columns)
+		return refuse("what is added is not like the result");
 	for (int i = 0; i < 4; i++)
 		if (w->alignment[i] == 0 || w->alignment[i] > ALIGNMENT)
 			return refuse("operand %d need not be aligned by %u", i, w->alignment[i]);
@@ -257,8 +260,8 @@ cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t *
 
 struct job {
 	product p;
-	matrix a, b, d;
-	const void *pa, *pb;
+	matrix a, b, c, d;
+	const void *pa, *pb, *pc;    /* pc: what is added, or NULL */
 	void *pd, *ws;
 };
 
@@ -291,6 +294,8 @@ static int multiply(void *argument)
 	for (int64_t column = 0; column < j->d.columns; column++)
 		for (int64_t row = 0; row < j->d.rows; row++) {
 			double sum = biased ? j->p.bias[row] : 0;
+			if (j->pc)
+				sum += dtype_get(type, j->pc, column * j->c.ld + row);
 			for (int64_t i = 0; i < inner; i++)
 				sum += a[row * inner + i] * b[column * inner + i];
 			dtype_convert(type, (char *)j->pd + dtype_size(type) * (size_t)(column * j->d.ld + row),
@@ -316,14 +321,18 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDesc_t desc, con
 {
 	struct job *j = mem_alloc(sizeof *j);
 	*j = (struct job){ *(const product *)(const void *)desc, *(const matrix *)(const void *)la,
-		*(const matrix *)(const void *)lb, *(const matrix *)(const void *)ld, a, b, d, ws };
+		*(const matrix *)(const void *)lb, *(const matrix *)(const void *)lc,
+		*(const matrix *)(const void *)ld, a, b, *(const float *)beta == 0 ? NULL : c, d, ws };
 	const char *end = (char *)d + dtype_size(dtype_of(j->d.type)) *
 	                  (size_t)((j->d.columns - 1) * j->d.ld + j->d.rows);
 	const bool biased = j->p.epilogue == CUBLASLT_EPILOGUE_BIAS;
-	if (!h || c != d || lc != ld || *(const float *)alpha != 1 || *(const float *)beta != 0)
-		return refuse("a product that is not d = a b");
-	if (unaligned(a, ALIGNMENT) || unaligned(b, ALIGNMENT) || unaligned(d, ALIGNMENT) ||
-	    (biased && !j->p.bias))
+	const float share = *(const float *)beta;
+	if (!h || *(const float *)alpha != 1 || (share != 0 && share != 1))
+		return refuse("a product that is neither d = a b nor d = a b + c");
+	if (c == d && j->c.ld != j->d.ld)
+		return refuse("what is added lies in the result with other distances");
+	if (unaligned(a, ALIGNMENT) || unaligned(b, ALIGNMENT) || unaligned(c, ALIGNMENT) ||
+	    unaligned(d, ALIGNMENT) || (biased && !j->p.bias))
 		return refuse("a product without an operand, or with one that is not aligned");
 	if (unaligned(ws, WORKSPACE_ALIGNMENT) || ws_bytes < WORKSPACE)
 		return refuse("a product without workspace, or with one that is not aligned by 256");

@@ -113,6 +113,9 @@ step() {
 	DLX_DEBUG=$(debug "way=$1") expect 0 capped "$emulated" --device=cuda --quiet --synthetic --set precision.compute=bf16 \
 		--dump-step "step-$1" windows.yaml
 }
+# a sum of gradients is made by the product
+DLX_DEBUG=$(debug way=product) expect 0 capped "$emulated" --device=cuda --plan windows.yaml
+grep -q 'conv_grad_input_sum  *point .* cublaslt:[a-z0-9]*, whole$' out || { cat out; fail "the sum of a product is a pass of its own"; }
 step parts
 step product
 "$DLX_BUILD/test/gpu/compare_steps" -a -t 2e-2 step-parts step-product >out || { cat out; fail "a step by products differs"; }

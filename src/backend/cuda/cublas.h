@@ -13,14 +13,16 @@ struct wisdom;
 int cublas_open(void **handle);
 void cublas_close(void *handle);                         /* NULL is fine */
 
-/* c (m, n) = a (m, k) * b (k, n) [+ bias (n)], element strides in rows and columns, one of which
- * must be 1 for a and b; c is row-major. type: of a and b; c_type: of c, the same or float32; sums
- * are float32, and so is c with a bias. */
+/* c (m, n) = a (m, k) * b (k, n) [+ bias (n)] [+ addend (m, n)], element strides in rows and
+ * columns, one of which must be 1 for a and b; c and the addend are row-major. type: of a and b;
+ * c_type: of c and the addend, the same or float32; sums are float32, and so is c with a bias.
+ * addend: the distance of its rows, or 0: there is none. */
 struct cublas_matmul {
 	int64_t m, n, k;
 	int64_t a_stride[2], b_stride[2], c_stride[2];
 	enum dtype type, c_type;
 	bool bias, tf32;
+	int64_t addend;
 };
 /* Uses the first algorithm that the library proposes, or, with wisdom (NULL: none), the fastest.
  * E_UNSUPPORTED with the reason. ws_limit: bytes of workspace that may be asked for. For a
@@ -30,8 +32,9 @@ int cublas_matmul_new(struct cublas_plan **out, const struct device *d, struct w
 size_t cublas_plan_workspace(const struct cublas_plan *p);
 /* "cublaslt:algo66", as long as p */
 const char *cublas_plan_name(const struct cublas_plan *p);
+/* bias and addend: where the plan has them; the addend may be c, with rows as far apart. */
 int cublas_plan_run(const struct cublas_plan *p, const void *a, const void *b, const void *bias,
-                    void *c, void *ws);
+                    const void *addend, void *c, void *ws);
 void cublas_plan_free(struct cublas_plan *p);            /* NULL is fine */
 
 #endif

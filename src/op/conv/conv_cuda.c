@@ -229,7 +229,7 @@ static int plan_product(struct kplan *k, const struct operands o, size_t *end)
 		else if (!conv_own_stride(t, &stride[i]))
 			return E_UNSUPPORTED;
 	}
-	TRY(conv_product_plan(&ck->product, k, ck->kind, stride[0], stride[1], end));
+	TRY(conv_product_plan(&ck->product, k, ck->kind, stride[0], stride[1], 0, end));
 	k->impl = cublas_plan_name(ck->product.plan);
 	return 0;
 }
@@ -368,7 +368,7 @@ int conv_cuda_run(const struct kplan *k, const struct kargs *a)
 	}
 	void *const with_bias[] = { arg[0], arg[1], a->in[k->n->nin > 2 ? 2 : 0], arg[2] };
 	if (ck->product.plan)
-		TRYC(conv_product_run(&ck->product, arg, a->ws), "in '%s'", k->n->name);
+		TRYC(conv_product_run(&ck->product, arg, NULL, a->ws), "in '%s'", k->n->name);
 	else
 		TRYC(cudnn_plan_run(ck->plan, ck->biased ? with_bias : arg, a->ws), "in '%s'", k->n->name);
 	if (ck->kind == CONV_BACKWARD_WEIGHTS)

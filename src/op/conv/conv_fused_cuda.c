@@ -154,16 +154,28 @@ static int plan_own(const struct kplan *k, struct fused_cuda *f)
 	return f->own ? 0 : E_UNSUPPORTED;
 }
 
+/* Whether nothing but an addend belongs to the convolution, which a matrix product can add. */
+static bool is_sum(const struct kplan *k, const struct fused_cuda *f)
+{
+	const struct conv_places *at = f->at;
+	const struct tensor *addend = like(k, at->addend);
+	return addend && !at->gamma && !like(k, CONV_BIAS_AT) && !at->relu && !at->mask &&
+	       graph_t(k->g, k->n->out[0])->dtype == f->type && conv_own_in_place(addend);
+}
+
 /* A matrix product of an input where it is. */
 static int plan_product(struct kplan *k, struct fused_cuda *f)
 {
 	const struct tensor *in = graph_t(k->g, k->n->in[0]);
-	int64_t from;
-	if (!conv_own_stride(in, &from))
-		return E_UNSUPPORTED;
 	const bool data = f->at->kind == CONV_BACKWARD_DATA;
-	return conv_product_plan(&f->product, k, f->at->kind, data ? f->channels : from,
-	                         data ? from : f->channels, &f->product_ws);
+	int64_t from, to = f->channels, addend = 0;
+	f->whole = is_sum(k, f);
+	if (!conv_own_stride(in, &from) ||
+	    (f->whole && (!conv_own_stride(graph_t(k->g, k->n->out[0]), &to) ||
+	                  !conv_own_stride(like(k, f->at->addend), &addend))))
+		return E_UNSUPPORTED;
+	return conv_product_plan(&f->product, k, f->at->kind, data ? to : from, data ? from : to,
+	                         addend, &f->product_ws);
 }
 
 static int plan_engine(struct kplan *k, struct fused_cuda *f, enum conv_way way,
@@ -350,14 +362,15 @@ static int run_band(const struct kplan *k, const struct kargs *a, void *in, cons
 	int n = 0;
 	given[n++] = behind(f, in, b->dy * node_in_shape(k->g, k->n, 0)->d[1]);
 	given[n++] = a->in[1];
-	for (int i = 0; i < 4 && f->whole; i++)
+	for (int i = 0; i < 4 && f->whole && f->plan; i++)
 		if (more[i])
 			given[n++] = more[i];
 	given[n++] = made;
-	if (f->product.plan)
-		TRYC(conv_product_run(&f->product, given, a->ws), "in '%s'", k->n->name);
-	else
+	if (f->plan)
 		TRYC(cudnn_plan_run(f->plan, given, a->ws), "in '%s'", k->n->name);
+	else
+		TRYC(conv_product_run(&f->product, given, f->whole ? argument(k, a, f->at->addend) : NULL,
+		                      a->ws), "in '%s'", k->n->name);
 	return f->whole ? 0 :
 	       follow(k, a, behind(f, made, b->skipped * f->channels), scale, shift, b);
 }

@@ -15,12 +15,14 @@ struct conv_product {
 	bool swapped;                /* the node's second input is the product's first */
 };
 
-/* The strides are those from pixel to pixel, in elements; all tensors are of the type of k's first
- * input. Adds what it needs to *workspace. E_UNSUPPORTED with or without a reason: the node is no
+/* The strides are those from pixel to pixel, in elements, of x, of y, and of what is added to the
+ * result, 0 for nothing; all tensors are of the type of k's first input. Adds what it needs to
+ * *workspace. E_UNSUPPORTED with or without a reason: the node is no
  * such product. cublas_plan_free frees the plan. */
 int conv_product_plan(struct conv_product *p, struct kplan *k, enum conv_kind kind,
-                      int64_t x_stride, int64_t y_stride, size_t *workspace);
-/* arg: k's two inputs and its result. */
-int conv_product_run(const struct conv_product *p, void *const *arg, void *ws);
+                      int64_t x_stride, int64_t y_stride, int64_t addend_stride,
+                      size_t *workspace);
+/* arg: k's two inputs and its result, which may be the addend. */
+int conv_product_run(const struct conv_product *p, void *const *arg, const void *addend, void *ws);
 
 #endif

@@ -164,7 +164,7 @@ static int plan_product(struct kplan *k, struct statistics_cuda *s)
 	if (conv_normed(k->n) || !conv_own_stride(x, &stride))
 		return E_UNSUPPORTED;
 	return conv_product_plan(&s->product, k, CONV_FORWARD, stride,
-	                         y->dtype == x->dtype ? s->y.stride : s->y.c, &s->product_ws);
+	                         y->dtype == x->dtype ? s->y.stride : s->y.c, 0, &s->product_ws);
 }
 
 static int plan_engine(struct kplan *k, struct statistics_cuda *s, enum conv_way way,
@@ -269,7 +269,7 @@ static int cuda(const struct kplan *k, const struct kargs *a)
 	if (s->own)
 		TRY(conv_few_own.run(k, s->own, in, a->in[1], made, a->ws));
 	else if (s->product.plan)
-		TRYC(conv_product_run(&s->product, plain, a->ws), "in '%s'", k->n->name);
+		TRYC(conv_product_run(&s->product, plain, NULL, a->ws), "in '%s'", k->n->name);
 	else
 		TRYC(cudnn_plan_run(s->plan, s->within ? normed : plain, a->ws), "in '%s'", k->n->name);
 	if (s->made != NOWHERE)
