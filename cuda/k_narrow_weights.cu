@@ -8,7 +8,9 @@
  * of x is multiplied by the last K rows of dy, which the warp keeps: so for K x K products it loads
  * K matrices of x, one for each shift to the side, and one of dy. Warps of a block share the rows
  * in shared memory, where copies arrive some stages of K rows ahead. Of a part of dw, blocks have
- * parts of the pixels each; their sums are added up at the end in a fixed order.
+ * parts of the pixels each; their sums are added up at the end in a fixed order. Where the gradient
+ * to the bias is wanted, the warps of the first channels i multiply rows of dy by ones, too: of an
+ * image each row comes once.
  *
  * A product of 16 x 8 x 16 takes a tensor core of an H100 6.4 cycles, at 62 % of the rate that
  * wgmma reaches: 560 TFLOP/s at 1.65 GHz. A row of 5 x 5 taps is 25 of them, 40 cycles of four
@@ -18,6 +20,8 @@
  * a step of 2 samples in bf16 6.8 ms, where cuDNN and its copies of windows take 21.9 (6.7 were
  * predicted); 'dense_8.1.conv' (2 x 224 x 768 x 1152, 634 GFLOP) 1.42 instead of 3.55, which is 446
  * TFLOP/s, and cosmoflow's conv2 (464 GFLOP) 1.39 instead of 2.67. */
+#include <type_traits>
+
 #include "cuda/join.cuh"
 #include "cuda/mma.cuh"
 #include "cuda/narrow_weights.h"
@@ -177,15 +181,20 @@ template <typename T, typename F, int Q> static __device__ __forceinline__ void 
 	}
 }
 
-/* Row Q and those after it; dy[r]: of the last K rows, that with number r modulo K in its stage. */
+/* Row Q and those after it; dy[r]: of the last K rows, that with number r modulo K in its stage.
+ * of_dy: each row of it is the sum over the new rows' pixels, if it is wanted. */
 template <typename T, typename F, int Q = 0> static __device__ __forceinline__ void add_rows(
-		const T *x, const T *y, int first, int end, uint32_t (&dy)[F::K][4], sums<F> &sum)
+		const T *x, const T *y, int first, int end, uint32_t (&dy)[F::K][4], sums<F> &sum,
+		bool wanted, float (&of_dy)[4])
 {
+	constexpr uint32_t ONES = std::is_same<T, __half>::value ? 0x3c003c00 : 0x3f803f80;
 	load_transposed(dy[Q], y + Q * SPAN * F::YP);
+	if (wanted)
+		multiply_add<T>(of_dy, dy[Q], ONES, ONES);
 	if (Q >= first && Q < end)
 		add_row<T, F, Q>(x, dy, sum);
 	if constexpr (Q + 1 < F::K)
-		add_rows<T, F, Q + 1>(x, y, first, end, dy, sum);
+		add_rows<T, F, Q + 1>(x, y, first, end, dy, sum, wanted, of_dy);
 }
 
 /* part[o][tap][i] */
@@ -207,9 +216,14 @@ template <typename F> static __device__ __forceinline__ void put_sums(
 			}
 }
 
-/* part[p][o][tap][i] */
+static __host__ __device__ int64_t weights_of(const k_narrow_weights &g)
+{
+	return (int64_t)g.co * g.kernel[0] * g.kernel[1] * g.kernel[2] * g.ci;
+}
+
+/* part[p]: [o][tap][i], and behind it the sums over dy, [o], if they are wanted */
 template <typename T, typename F> __global__ void __launch_bounds__(F::SIZE, F::BLOCKS)
-narrow_weights(k_narrow_weights g, cut c, float *part)
+narrow_weights(k_narrow_weights g, cut c, int biased, float *part)
 {
 	BEGIN_KERNEL();
 	SHARED_DYNAMIC(T, room);
@@ -225,7 +239,9 @@ narrow_weights(k_narrow_weights g, cut c, float *part)
 	const int ofx = (lane % 8 + m % 2 * 8 + (F::NI == 1 ? m / 2 : 0)) * F::XP + wi +
 	                (F::NI == 2 ? m / 2 * 8 : 0);
 	const int ofy = F::XS + (lane % 8 + m / 2 * 8) * F::YP + m % 2 * 8 + wo;
+	const bool wanted = biased && ci + wi == 0;
 	sums<F> sum = {};
+	float of_dy[4] = { 0 };
 	uint32_t dy[F::K][4] = {};
 	walk ahead = begin(g, c, plane, first, end), now = ahead;
 	int slot = STAGES - 1, at = 0;       /* where to copy to, where to read */
@@ -249,18 +265,25 @@ narrow_weights(k_narrow_weights g, cut c, float *part)
 				dy[e / 4][e % 4] = 0;
 		const T *stage = room + at * F::STAGE;
 		add_rows<T, F>(stage + ofx, stage + ofy, g.lo[1] - now.row,
-		               min(g.in[1] + g.lo[1], now.stop + F::K - 1) - now.row, dy, sum);
+		               min(g.in[1] + g.lo[1], now.stop + F::K - 1) - now.row, dy, sum, wanted,
+		               of_dy);
 		go_on<F::K>(g, c, plane, end, &now);
 		slot = at;
 		at = at + 1 == STAGES ? 0 : at + 1;
 	}
-	put_sums<F>(g, plane, ci + wi, co + wo, sum, part + (int64_t)p * g.co * g.kernel[0] * F::K *
-	                                             F::K * g.ci);
+	part += p * (weights_of(g) + (biased ? g.co : 0));
+	put_sums<F>(g, plane, ci + wi, co + wo, sum, part);
+	for (int half = 0; half < 2; half++) {
+		const int o = co + wo + lane / 4 + 8 * half;
+		if (wanted && lane % 4 == 0 && o < g.co)
+			part[weights_of(g) + o] = of_dy[2 * half];
+	}
 }
 
-/* The sum over parts of n weights each, of which a thread has ABREAST. */
+/* The sum over parts of n numbers each, of which a thread has ABREAST; `weights` of them are w. */
 __global__ void __launch_bounds__(JOINERS, 1)
-narrow_weights_join(int type, int64_t n, int parts, const float *part, int to, void *w)
+narrow_weights_join(int type, int64_t weights, int64_t n, int parts, const float *part, int to,
+                    void *w, float *bias)
 {
 	BEGIN_KERNEL();
 	const int64_t j = first_channel<ABREAST>();
@@ -275,7 +298,10 @@ narrow_weights_join(int type, int64_t n, int parts, const float *part, int to, v
 	if (threadIdx.y == 0 && j < n)
 #pragma unroll
 		for (int e = 0; e < ABREAST; e++)
-			store_rounded(type, to, w, j + e, sum[e]);
+			if (j < weights)
+				store_rounded(type, to, w, j + e, sum[e]);
+			else
+				bias[j - weights + e] = sum[e];
 }
 
 /* --- launchers --- */
@@ -307,14 +333,19 @@ static bool is_taken(const k_narrow_weights &g)
 int64_t k_narrow_weights_workspace(const struct k_narrow_weights *g)
 {
 	const int parts = formed(*g, [g](auto f) { return cut_of<decltype(f)>(*g).parts; });
-	return (int64_t)parts * g->co * g->kernel[0] * g->kernel[1] * g->kernel[2] * g->ci *
-	       (int64_t)sizeof(float);
+	return parts * (weights_of(*g) + g->co) * (int64_t)sizeof(float);
 }
 
-int k_narrow_weights_run(void *stream, const struct k_narrow_weights *g, int to, void *w, void *ws)
+int k_narrow_weights_sums(const struct k_narrow_weights *g)
 {
-	const int64_t n = (int64_t)g->co * g->kernel[0] * g->kernel[1] * g->kernel[2] * g->ci;
-	if (!is_taken(*g))
+	return g->kernel[0] == 1 && g->lo[0] == 0 && g->in[0] == g->out[0];
+}
+
+int k_narrow_weights_run(void *stream, const struct k_narrow_weights *g, int to, void *w,
+                         float *bias, void *ws)
+{
+	const int64_t weights = weights_of(*g), n = weights + (bias ? g->co : 0);
+	if (!is_taken(*g) || (bias && !k_narrow_weights_sums(g)))
 		return cudaErrorInvalidValue;
 	const int parts = formed(*g, [=](auto f) {
 		using F = decltype(f);
@@ -322,13 +353,13 @@ int k_narrow_weights_run(void *stream, const struct k_narrow_weights *g, int to,
 		const dim3 grid((unsigned)(c.tiles * c.parts));
 		if (g->type == K_TYPE_BF16)
 			LAUNCH((narrow_weights<__nv_bfloat16, F>), grid, dim3(F::SIZE), F::SHARED, stream, *g,
-			       c, (float *)ws);
+			       c, bias != NULL, (float *)ws);
 		else
 			LAUNCH((narrow_weights<__half, F>), grid, dim3(F::SIZE), F::SHARED, stream, *g, c,
-			       (float *)ws);
+			       bias != NULL, (float *)ws);
 		return c.parts;
 	});
-	LAUNCH_JOIN(narrow_weights_join, n / ABREAST, parts, stream, g->type, n, parts,
-	            (const float *)ws, to, w);
+	LAUNCH_JOIN(narrow_weights_join, n / ABREAST, parts, stream, g->type, weights, n, parts,
+	            (const float *)ws, to, w, bias);
 	return cudaGetLastError();
 }

@@ -22,8 +22,11 @@ struct k_narrow_weights {
 	struct k_rows x, y;
 };
 /* w, of type `to` but rounded to that of y, in an order that follows from the shape and
- * `processors`. ws: k_narrow_weights_workspace bytes. */
-int k_narrow_weights_run(void *stream, const struct k_narrow_weights *g, int to, void *w, void *ws);
+ * `processors`. bias: the sum over y's pixels, co, or NULL; not NULL only where
+ * k_narrow_weights_sums. ws: k_narrow_weights_workspace bytes. */
+int k_narrow_weights_run(void *stream, const struct k_narrow_weights *g, int to, void *w,
+                         float *bias, void *ws);
+int k_narrow_weights_sums(const struct k_narrow_weights *g);
 int64_t k_narrow_weights_workspace(const struct k_narrow_weights *g);
 
 #ifdef __cplusplus

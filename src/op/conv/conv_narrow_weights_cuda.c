@@ -76,15 +76,27 @@ static const void *make(const struct kplan *k, enum conv_kind kind, size_t *work
 	return d;
 }
 
-static int run(const struct kplan *k, const void *made, void *x, void *w, void *y, void *ws)
+static bool biased(const void *made)
+{
+	return k_narrow_weights_sums(&((const struct conv_narrow_weights *)made)->at);
+}
+
+static int run_biased(const struct kplan *k, const void *made, void *x, void *w, void *y,
+                      void *bias, void *ws)
 {
 	const struct conv_narrow_weights *d = made;
 	struct k_narrow_weights at = d->at;
 	at.x.p = x;
 	at.y.p = y;
-	return cuda_launched(k, k_narrow_weights_run(cuda_stream(k->dev), &at, d->to, w, ws));
+	return cuda_launched(k, k_narrow_weights_run(cuda_stream(k->dev), &at, d->to, w, bias, ws));
 }
 
-const struct conv_own conv_narrow_weights_own = { "narrow", make, run };
+static int run(const struct kplan *k, const void *made, void *x, void *w, void *y, void *ws)
+{
+	return run_biased(k, made, x, w, y, NULL, ws);
+}
+
+const struct conv_own conv_narrow_weights_own = { "narrow", make, run, .biased = biased,
+	.run_biased = run_biased };
 
 #endif
