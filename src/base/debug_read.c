@@ -45,10 +45,11 @@ static const struct word words[] = {
 	  .values = { "yes", "no" },
 	  .doc = "on a GPU, whether dlx's own kernels take depthwise convolutions, or cuDNN; "
 	  "default: yes" },
-	{ WORD(way, CHOICE), .values = { "ours", "windows", "whole", "parts", "product" },
+	{ WORD(way, CHOICE), .values = { "ours", "windows", "whole", "parts", "product", "phases" },
 	  .doc = "on a GPU, how a convolution and what belongs to it are made, where that way is "
 	  "there: by kernels of dlx, one graph of cuDNN's in windows of larger buffers or packed, "
-	  "cuDNN's convolution and kernels around it, or a matrix product instead of that" },
+	  "cuDNN's convolution and kernels around it, or instead of that convolution a matrix product "
+	  "(windows of single pixels) or a dense one (dilated windows)" },
 	{ WORD(warpgroups, YES_NO), .values = { "yes", "no" },
 	  .doc = "on a GPU of compute capability 9.0, whether dlx's kernels by products of warpgroups, "
 	  "which no GPU has run, take convolutions of few channels; default: no" },

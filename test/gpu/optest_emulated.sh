@@ -13,9 +13,12 @@ optest=$DLX_BUILD/test/gpu/optest_emulated conv_checks=$DLX_BUILD/test/gpu/conv_
 # Where dlx has kernels cuDNN's convolutions, and depthwise ones with their bias in one graph of cuDNN's.
 DLX_DEBUG=$(debug way=parts) "$optest" --device=cuda conv conv_grad_input conv_grad_weight ||
 	fail "cuDNN's convolutions differ from the reference"
-# Windows of single pixels as matrix products.
-DLX_DEBUG=$(debug way=product) "$optest" --device=cuda conv conv_relu conv_add conv_statistics conv_grad_input conv_grad_input_sum \
-	conv_grad_input_relu conv_grad_weight || fail "matrix products differ from the reference"
+# Windows of single pixels as matrix products, dilated ones as dense ones.
+for way in product phases; do
+	DLX_EMULATE_LAUNCHES=$PWD/launches DLX_DEBUG=$(debug way=$way) "$optest" --device=cuda conv conv_relu conv_add conv_statistics conv_grad_input conv_grad_input_sum \
+		conv_grad_input_relu conv_grad_weight || fail "convolutions by way=$way differ from the reference"
+done
+grep -q '^(\?phases' launches || fail "no dilated convolution is made of its phases"
 export DLX_DEBUG=$(debug depthwise=no)
 for type in f32 bf16 fp16; do
 	"$conv_checks" $type conv '2x12x9x10 12x1x3x3! 12! ; groups: 12, stride: 2, pad_lo: 1, pad_hi: 1' ||

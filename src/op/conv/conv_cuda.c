@@ -11,8 +11,7 @@
  * Prediction, not measured: about half of the 12.7 GB that tiramisu's step of two samples packs in
  * bf16 is of forward convolutions, 1.5 ms at 4.3 TB/s.
  *
- * Convolutions of single pixels may be matrix products of cuBLASLt's (conv_product_cuda.c), which
- * take windows where they are.
+ * Some may be made in other ways (conv_other.h), which take windows where they are.
  *
  * Batches of 3 or 4 channels stay as they are, and kernels of ours read them (conv_few_cuda.c).
  * cuDNN would pad them to 8 channels in its workspace.
@@ -23,13 +22,12 @@
  * another reader than the update wants them so (pass/precision.c). */
 #include "op/conv/conv_cuda.h"
 
-#include "backend/cuda/cublas.h"
 #include "backend/cuda/cudnn.h"
 #include "backend/plan_env.h"
 #include "base/err.h"
 #include "op/conv/conv_fused.h"
+#include "op/conv/conv_other.h"
 #include "op/conv/conv_own.h"
-#include "op/conv/conv_product.h"
 #include "op/conv/conv_shape.h"
 #include "op/conv/conv_way.h"
 #include "op/lib/copy_cuda.h"
@@ -40,7 +38,7 @@ enum { ARGUMENTS = 3 };              /* in[0], in[1], out[0] */
 
 struct conv_cuda {
 	struct cudnn_plan *plan;
-	struct conv_product product;         /* instead, or without a plan */
+	struct conv_other other;     /* instead, or without a name */
 	const struct conv_own *own;  /* instead, or NULL; */
 	const void *made;            /* and what it made */
 	enum conv_kind kind;
@@ -107,7 +105,7 @@ static size_t place_packed(const struct kplan *k, struct conv_cuda *ck, size_t a
 	for (int i = 0; i < ARGUMENTS; i++) {
 		const struct tensor *t = graph_t(k->g, argument(k->n, i));
 		const bool other = t->dtype != ck->type;
-		const bool stays = t->view == NONE || ck->windows || ck->product.plan;
+		const bool stays = t->view == NONE || ck->windows || ck->other.name;
 		ck->packed[i] = stays && !other ? NOWHERE : at;
 		if (ck->packed[i] != NOWHERE)
 			at += dense_bytes(t, ck->type);
@@ -216,8 +214,8 @@ static int plan_library(struct kplan *k, enum conv_way way, const struct operand
 	return 0;
 }
 
-/* As a matrix product, of tensors where they are, or of what is packed for another type. */
-static int plan_product(struct kplan *k, const struct operands o, size_t *end)
+/* In another way, of tensors where they are, or of what is packed for another type. */
+static int plan_other(struct kplan *k, enum conv_way way, const struct operands o, size_t *end)
 {
 	struct conv_cuda *ck = k->state;
 	const tid of[] = { o.x, o.y };
@@ -229,8 +227,9 @@ static int plan_product(struct kplan *k, const struct operands o, size_t *end)
 		else if (!conv_own_stride(t, &stride[i]))
 			return E_UNSUPPORTED;
 	}
-	TRY(conv_product_plan(&ck->product, k, ck->kind, stride[0], stride[1], 0, end));
-	k->impl = cublas_plan_name(ck->product.plan);
+	const struct conv_strides s = { stride[0], stride[1], 0 };
+	TRY(conv_other_plan(&ck->other, k, way, ck->kind, &s, end));
+	k->impl = ck->other.name;
 	return 0;
 }
 
@@ -261,8 +260,8 @@ static int plan_way(struct kplan *k, enum conv_way way, const void *kind_)
 	k->state = ck;
 	ck->kind = kind;
 	ck->type = graph_t(k->g, k->n->in[0])->dtype;
-	TRY(way == CONV_OURS ? plan_ours(k, &end) : way == CONV_PRODUCT ? plan_product(k, o, &end) :
-	    plan_library(k, way, o, &end));
+	TRY(way == CONV_OURS ? plan_ours(k, &end) : conv_way_is_other(way) ?
+	    plan_other(k, way, o, &end) : plan_library(k, way, o, &end));
 	const struct tensor *biased = graph_t(k->g, kind == CONV_BACKWARD_DATA ? o.x : o.y);
 	if (!layout_rows(&biased->layout, &biased->shape, &rows))
 		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU works channels-last",
@@ -367,8 +366,8 @@ int conv_cuda_run(const struct kplan *k, const struct kargs *a)
 			TRY(pack(k, a, i, arg[i]));
 	}
 	void *const with_bias[] = { arg[0], arg[1], a->in[k->n->nin > 2 ? 2 : 0], arg[2] };
-	if (ck->product.plan)
-		TRYC(conv_product_run(&ck->product, arg, NULL, a->ws), "in '%s'", k->n->name);
+	if (ck->other.name)
+		TRYC(conv_other_run(&ck->other, k, arg, NULL, a->ws), "in '%s'", k->n->name);
 	else
 		TRYC(cudnn_plan_run(ck->plan, ck->biased ? with_bias : arg, a->ws), "in '%s'", k->n->name);
 	if (ck->kind == CONV_BACKWARD_WEIGHTS)
@@ -382,7 +381,7 @@ void conv_cuda_free(struct kplan *k)
 	if (!ck)
 		return;
 	cudnn_plan_free(ck->plan);
-	cublas_plan_free(ck->product.plan);
+	conv_other_free(&ck->other);
 }
 
 static int plan(struct kplan *k, enum conv_kind kind)

@@ -202,7 +202,8 @@ static const char *const relu_samples[] = {
 static const char *const add_samples[] = {
 	"2x3x5x6 5x3x3x3! 5! 2x5x3x4", "1x16x4x3 48x16x1x1! - 1x48x4x3",
 	"2x16x4x5 16x1x3x3! - 2x16x4x5; groups: 16, pad_lo: 1, pad_hi: 1",
-	"1x16x5x6 16x16x3x3! - 1x16x5x6; pad_lo: 1, pad_hi: 1", NULL
+	"1x16x5x6 16x16x3x3! - 1x16x5x6; pad_lo: 1, pad_hi: 1",
+	"1x16x5x6 16x16x3x3! - 1x16x5x6; dilation: 3, pad_lo: 3, pad_hi: 3", NULL
 };
 static const char *const norm_samples[] = {
 	"2x3x5x6 5x3x3x3! 5! 5 5 5 5:positive", "1x16x4x3 48x16x1x1! - 48 48 48 48:positive; eps: 0.01",
@@ -222,7 +223,8 @@ static const char *const sum_samples[] = {
 	"1x48x4x3 48x16x1x1! - 1x16x4x3; input_size: [4, 3]",
 	"2x5x4x3 5x8x3x3! 8! 2x8x7x6; stride: 2, pad_lo: 1, pad_hi: 1, input_size: [7, 6]",
 	"2x16x4x5 16x1x3x3! - 2x16x4x5; groups: 16, pad_lo: 1, pad_hi: 1, input_size: [4, 5]",
-	"1x32x9x34 32x40x5x5! - 1x40x9x34; pad_lo: 2, pad_hi: 2, input_size: [9, 34]", NULL
+	"1x32x9x34 32x40x5x5! - 1x40x9x34; pad_lo: 2, pad_hi: 2, input_size: [9, 34]",
+	"1x16x5x6 16x8x3x3! - 1x8x5x6; dilation: 3, pad_lo: 3, pad_hi: 3, input_size: [5, 6]", NULL
 };
 static const char *const mask_samples[] = {
 	"2x5x3x4 5x3x3x3! - 2x3x5x6 2x3x5x6:away; input_size: [5, 6], slope: 0.25",

@@ -2,9 +2,9 @@
  *
  * A convolution and what follows it on the GPU: one kernel of ours, for few channels
  * (cuda/narrow.cuh); else one graph of cuDNN's, where it recommends an engine for that; else, or
- * where it is measured to be faster (conv_way.h), cuDNN's convolution, or a matrix product of
- * cuBLASLt's, and one pass of ours over what it made. Which of these is decided in the plan, whose
- * implementation says so.
+ * where it is measured to be faster (conv_way.h), cuDNN's convolution, or one that is made in
+ * another way (conv_other.h), and one pass of ours over what it made. Which of these is decided in
+ * the plan, whose implementation says so.
  *
  * That pass it is for groups, for which cuDNN has generic code only, for results in another type,
  * and where a tensor like the result is a view of a larger buffer that no engine takes: those are
@@ -16,14 +16,13 @@
 
 #include <string.h>
 
-#include "backend/cuda/cublas.h"
 #include "backend/plan_env.h"
 #include "base/debug.h"
 #include "base/err.h"
 #include "op/conv/conv_bands.h"
 #include "op/conv/conv_cuda.h"
+#include "op/conv/conv_other.h"
 #include "op/conv/conv_own.h"
-#include "op/conv/conv_product.h"
 #include "op/conv/conv_shape.h"
 #include "op/conv/conv_way.h"
 #include "op/lib/copy_cuda.h"
@@ -34,8 +33,8 @@
 struct fused_cuda {
 	const struct conv_places *at;
 	struct cudnn_plan *plan;     /* or NULL: */
-	struct conv_product product;
-	size_t product_ws;
+	struct conv_other other;     /* or without a name */
+	size_t other_ws;
 	const struct conv_own *own;          /* kernels of ours, or NULL */
 	const void *own_made;        /* what they made of the node */
 	bool whole;                  /* cuDNN does it all */
@@ -163,19 +162,19 @@ static bool is_sum(const struct kplan *k, const struct fused_cuda *f)
 	       graph_t(k->g, k->n->out[0])->dtype == f->type && conv_own_in_place(addend);
 }
 
-/* A matrix product of an input where it is. */
-static int plan_product(struct kplan *k, struct fused_cuda *f)
+/* In another way, of an input where it is. */
+static int plan_other(struct kplan *k, struct fused_cuda *f, enum conv_way way)
 {
 	const struct tensor *in = graph_t(k->g, k->n->in[0]);
 	const bool data = f->at->kind == CONV_BACKWARD_DATA;
 	int64_t from, to = f->channels, addend = 0;
-	f->whole = is_sum(k, f);
+	f->whole = way == CONV_PRODUCT && is_sum(k, f);
 	if (!conv_own_stride(in, &from) ||
 	    (f->whole && (!conv_own_stride(graph_t(k->g, k->n->out[0]), &to) ||
 	                  !conv_own_stride(like(k, f->at->addend), &addend))))
 		return E_UNSUPPORTED;
-	return conv_product_plan(&f->product, k, f->at->kind, data ? to : from, data ? from : to,
-	                         addend, &f->product_ws);
+	const struct conv_strides s = { data ? to : from, data ? from : to, addend };
+	return conv_other_plan(&f->other, k, way, f->at->kind, &s, &f->other_ws);
 }
 
 static int plan_engine(struct kplan *k, struct fused_cuda *f, enum conv_way way,
@@ -184,8 +183,8 @@ static int plan_engine(struct kplan *k, struct fused_cuda *f, enum conv_way way,
 	struct cudnn *library;
 	if (way == CONV_OURS)
 		return plan_own(k, f);
-	if (way == CONV_PRODUCT)
-		return plan_product(k, f);
+	if (conv_way_is_other(way))
+		return plan_other(k, f, way);
 	TRY(cuda_cudnn(k->dev, &library));
 	return way == CONV_PARTS ? cudnn_conv_new(&f->plan, library, k->env->wisdom, c) :
 	       plan_whole(k, f, way, library, c);
@@ -231,10 +230,10 @@ static void place(struct kplan *k, struct fused_cuda *f)
 	f->vectors = f->packed = f->made = NOWHERE;
 	if (f->plan)
 		reserve(&end, cudnn_plan_workspace(f->plan));
-	reserve(&end, f->product_ws);
+	reserve(&end, f->other_ws);
 	if (f->at->gamma)
 		f->vectors = reserve(&end, 2 * sizeof(float) * vector_room(f));
-	if (is_window(x) && !f->windows && !f->own && !f->product.plan)
+	if (is_window(x) && !f->windows && !f->own && !f->other.name)
 		f->packed = reserve(&end, (size_t)shape_count(&x->shape) * dtype_size(f->type));
 	const int64_t made = f->at->kind == CONV_FORWARD ? f->rows : f->bands.made;
 	if (made_elsewhere(y, f))
@@ -265,8 +264,8 @@ static int plan_way(struct kplan *k, enum conv_way way, const void *at_)
 		.tf32 = k->env->tf32, .deterministic = k->env->deterministic };
 	TRY(plan_engine(k, f, way, &c));
 	place(k, f);
-	const char *name = f->own ? f->own->name : f->product.plan ?
-	                   cublas_plan_name(f->product.plan) : cudnn_plan_name(f->plan);
+	const char *name = f->own ? f->own->name : f->other.name ? f->other.name :
+	                   cudnn_plan_name(f->plan);
 	k->impl = f->own ? name :
 	          arena_printf(k->arena, "%s%s%s%s", name,
 	                       f->bands.count > 1 ? " in bands" : "",
@@ -287,7 +286,7 @@ void conv_fused_cuda_free(struct kplan *k)
 	if (!f)
 		return;
 	cudnn_plan_free(f->plan);
-	cublas_plan_free(f->product.plan);
+	conv_other_free(&f->other);
 }
 
 /* --- running --- */
@@ -369,8 +368,8 @@ static int run_band(const struct kplan *k, const struct kargs *a, void *in, cons
 	if (f->plan)
 		TRYC(cudnn_plan_run(f->plan, given, a->ws), "in '%s'", k->n->name);
 	else
-		TRYC(conv_product_run(&f->product, given, f->whole ? argument(k, a, f->at->addend) : NULL,
-		                      a->ws), "in '%s'", k->n->name);
+		TRYC(conv_other_run(&f->other, k, given, f->whole ? argument(k, a, f->at->addend) : NULL,
+		                    a->ws), "in '%s'", k->n->name);
 	return f->whole ? 0 :
 	       follow(k, a, behind(f, made, b->skipped * f->channels), scale, shift, b);
 }

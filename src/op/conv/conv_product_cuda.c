@@ -16,7 +16,7 @@
  * 27,648 pixels take 0.070 ms each, 422 TFLOP/s (bf16, cuDNN 9.19), 0.036 ms being the bound; 0.05
  * ms are predicted of a product whose sum is split. No GPU has measured it: it is taken only where
  * it is measured to be faster. */
-#include "op/conv/conv_product.h"
+#include "op/conv/conv_other.h"
 
 #include "backend/cuda/cublas.h"
 #include "backend/plan_env.h"
@@ -48,9 +48,8 @@ static bool in_place(const struct kplan *k, enum conv_kind kind)
 	return all;
 }
 
-int conv_product_plan(struct conv_product *p, struct kplan *k, enum conv_kind kind,
-                      int64_t x_stride, int64_t y_stride, int64_t addend_stride,
-                      size_t *workspace)
+int conv_product_plan(struct conv_other *o, struct kplan *k, enum conv_kind kind,
+                      const struct conv_strides *s, size_t *workspace)
 {
 	const struct conv_geom c = conv_geom_get(k->g, k->n, kind);
 	const enum dtype type = graph_t(k->g, k->n->in[0])->dtype;
@@ -58,26 +57,25 @@ int conv_product_plan(struct conv_product *p, struct kplan *k, enum conv_kind ki
 	for (int a = 0; a < c.ns; a++)
 		pixels *= c.in[a];
 	const struct cublas_matmul of_kind[] = {
-		[CONV_FORWARD] = { pixels, c.co, c.ci, { x_stride, 1 }, { 1, c.ci }, { y_stride, 1 } },
-		[CONV_BACKWARD_DATA] = { pixels, c.ci, c.co, { y_stride, 1 }, { c.ci, 1 },
-		                         { x_stride, 1 } },
-		[CONV_BACKWARD_WEIGHTS] = { c.co, c.ci, pixels, { 1, y_stride }, { x_stride, 1 },
-		                            { c.ci, 1 } } };
+		[CONV_FORWARD] = { pixels, c.co, c.ci, { s->x, 1 }, { 1, c.ci }, { s->y, 1 } },
+		[CONV_BACKWARD_DATA] = { pixels, c.ci, c.co, { s->y, 1 }, { c.ci, 1 }, { s->x, 1 } },
+		[CONV_BACKWARD_WEIGHTS] = { c.co, c.ci, pixels, { 1, s->y }, { s->x, 1 }, { c.ci, 1 } } };
 	struct cublas_matmul m = of_kind[kind];
 	if (!is_product(&c) || !in_place(k, kind))
 		return E_UNSUPPORTED;
 	m.type = m.c_type = type;
 	m.tf32 = k->env->tf32;
-	m.addend = addend_stride;
-	p->swapped = kind == CONV_BACKWARD_WEIGHTS;
-	TRY(cublas_matmul_new(&p->plan, k->dev, k->env->wisdom, &m, WORKSPACE_LIMIT));
-	*workspace += cublas_plan_workspace(p->plan);
+	m.addend = s->addend;
+	o->swapped = kind == CONV_BACKWARD_WEIGHTS;
+	TRY(cublas_matmul_new(&o->product, k->dev, k->env->wisdom, &m, WORKSPACE_LIMIT));
+	o->name = cublas_plan_name(o->product);
+	*workspace += cublas_plan_workspace(o->product);
 	return 0;
 }
 
-int conv_product_run(const struct conv_product *p, void *const *arg, const void *addend, void *ws)
+int conv_product_run(const struct conv_other *o, void *const *arg, const void *addend, void *ws)
 {
-	return cublas_plan_run(p->plan, arg[p->swapped], arg[!p->swapped], NULL, addend, arg[2], ws);
+	return cublas_plan_run(o->product, arg[o->swapped], arg[!o->swapped], NULL, addend, arg[2], ws);
 }
 
 #endif

@@ -7,22 +7,21 @@
  * A kernel of ours reads y for them, as that of batch_norm would. Where bits may differ and it is
  * measured to be faster (conv_way.h), an engine of cuDNN's sums while it writes. It seldom is: on
  * an H100 the 53 of resnet-50 (256 samples, bf16, cuDNN 9.19) took 18.7 ms, most of them code for
- * compute capability 8.0; convolutions and passes of ours take 8.1. The convolution may be a matrix
- * product of cuBLASLt's instead of cuDNN's engine. With a norm of its own before
+ * compute capability 8.0; convolutions and passes of ours take 8.1. The convolution may be
+ * made in another way (conv_other.h). With a norm of its own before
  * it (made by the pass `prologue`) x is read as relu(norm(x)): by that engine, or a kernel of ours
  * puts it into the workspace. The engine is asked for windows of larger buffers in their places
  * first. */
 #include <math.h>
 
-#include "backend/cuda/cublas.h"
 #include "backend/plan_env.h"
 #include "base/err.h"
 #include "op/conv/conv_cuda.h"
 #include "op/conv/conv_fused.h"
 #include "op/conv/conv_shape.h"
 #include "op/conv/conv_normed.h"
+#include "op/conv/conv_other.h"
 #include "op/conv/conv_own.h"
-#include "op/conv/conv_product.h"
 #include "op/conv/conv_reference.h"
 #include "op/conv/conv_way.h"
 #include "op/lib/copy_cuda.h"
@@ -87,8 +86,8 @@ static int reference(const struct kplan *k, const struct kargs *a)
 
 struct statistics_cuda {
 	struct cudnn_plan *plan;
-	struct conv_product product;         /* or one with a plan; */
-	size_t product_ws;
+	struct conv_other other;     /* or one with a name; */
+	size_t other_ws;
 	const void *own;             /* or what kernels of ours for few channels made of the node; */
 	size_t own_ws;               /* and the workspace that they take */
 	bool whole, within;          /* the sums, and the norm before it, are cuDNN's */
@@ -156,15 +155,14 @@ static int plan_ours(struct kplan *k, struct statistics_cuda *s)
 	return s->own ? 0 : E_UNSUPPORTED;
 }
 
-/* A matrix product, of tensors where they are. */
-static int plan_product(struct kplan *k, struct statistics_cuda *s)
+/* In another way, of tensors where they are. */
+static int plan_other(struct kplan *k, struct statistics_cuda *s, enum conv_way way)
 {
 	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->out[0]);
-	int64_t stride;
-	if (conv_normed(k->n) || !conv_own_stride(x, &stride))
+	struct conv_strides of = { .y = y->dtype == x->dtype ? s->y.stride : s->y.c };
+	if (conv_normed(k->n) || !conv_own_stride(x, &of.x))
 		return E_UNSUPPORTED;
-	return conv_product_plan(&s->product, k, CONV_FORWARD, stride,
-	                         y->dtype == x->dtype ? s->y.stride : s->y.c, 0, &s->product_ws);
+	return conv_other_plan(&s->other, k, way, CONV_FORWARD, &of, &s->other_ws);
 }
 
 static int plan_engine(struct kplan *k, struct statistics_cuda *s, enum conv_way way,
@@ -176,7 +174,7 @@ static int plan_engine(struct kplan *k, struct statistics_cuda *s, enum conv_way
 	with.statistics = with.best_only = true;
 	switch (way) {
 	case CONV_OURS: return plan_ours(k, s);
-	case CONV_PRODUCT: return plan_product(k, s);
+	case CONV_PRODUCT: case CONV_PHASES: return plan_other(k, s, way);
 	case CONV_WINDOWS: return plan_windows(k, s, library, &with);
 	case CONV_WHOLE: return plan_whole(k, s, library, &with);
 	default: return cudnn_conv_new(&s->plan, library, k->env->wisdom, c);
@@ -200,20 +198,20 @@ static int plan_way(struct kplan *k, enum conv_way way, const void *user)
 	(void)user;
 	TRY(plan_engine(k, s, way, &c));
 	s->squares = aligned((size_t)s->y.c * sizeof(float));
-	s->after = aligned(s->own ? s->own_ws : s->product.plan ? s->product_ws :
+	s->after = aligned(s->own ? s->own_ws : s->other.name ? s->other_ws :
 	                   cudnn_plan_workspace(s->plan));
 	size_t end = s->after + (s->whole ? 2 * s->squares :
 	                         aligned((size_t)k_norm_workspace(s->y.rows, s->y.c)));
 	s->vectors = end;
 	end += conv_normed(k->n) ? 2 * conv_normed_cuda_room(k) : 0;
-	const bool in_place = s->windows || s->product.plan, reads = x->view == NONE || in_place;
+	const bool in_place = s->windows || s->other.name, reads = x->view == NONE || in_place;
 	s->packed = (conv_normed(k->n) ? s->within : reads) ? NOWHERE : end;
 	end += s->packed == NOWHERE ? 0 : dense_bytes(k, x);
 	s->made = (y->view == NONE || in_place) && y->dtype == x->dtype ? NOWHERE : end;
 	end += s->made == NOWHERE ? 0 : dense_bytes(k, y);
 	k->ws_bytes = end;
-	const char *name = s->own ? conv_few_own.name : s->product.plan ?
-	                   cublas_plan_name(s->product.plan) : cudnn_plan_name(s->plan);
+	const char *name = s->own ? conv_few_own.name : s->other.name ? s->other.name :
+	                   cudnn_plan_name(s->plan);
 	k->impl = arena_printf(k->arena, "%s%s%s%s", name, s->whole ? ", whole" : ", then a kernel",
 	                       s->windows ? ", windows" : "",
 	                       conv_normed(k->n) && !s->within ? ", after a kernel" : "");
@@ -268,8 +266,8 @@ static int cuda(const struct kplan *k, const struct kargs *a)
 		sums, squares };
 	if (s->own)
 		TRY(conv_few_own.run(k, s->own, in, a->in[1], made, a->ws));
-	else if (s->product.plan)
-		TRYC(conv_product_run(&s->product, plain, NULL, a->ws), "in '%s'", k->n->name);
+	else if (s->other.name)
+		TRYC(conv_other_run(&s->other, k, plain, NULL, a->ws), "in '%s'", k->n->name);
 	else
 		TRYC(cudnn_plan_run(s->plan, s->within ? normed : plain, a->ws), "in '%s'", k->n->name);
 	if (s->made != NOWHERE)
@@ -284,7 +282,7 @@ static void cuda_free(struct kplan *k)
 	if (!s)
 		return;
 	cudnn_plan_free(s->plan);
-	cublas_plan_free(s->product.plan);
+	conv_other_free(&s->other);
 }
 
 static int cuda_plan(struct kplan *k)
@@ -300,7 +298,8 @@ static int cuda_plan(struct kplan *k)
 
 static const char *const samples[] = {
 	"2x3x5x6 5x3x3x3!", "2x3x7x6 5x3x3x3! ; stride: 2, pad_lo: 1, pad_hi: 1, eps: 0.01",
-	"1x16x4x3 48x16x1x1!", "2x16x4x5 16x1x3x3! ; groups: 16, pad_lo: 1, pad_hi: 1",
+	"1x16x4x3 48x16x1x1!", "1x16x5x6 16x16x3x3! ; dilation: 3, pad_lo: 3, pad_hi: 3",
+	"2x16x4x5 16x1x3x3! ; groups: 16, pad_lo: 1, pad_hi: 1",
 	"1x3x4x3x5 8x3x3x2x3! ; pad_lo: 1, pad_hi: 1",
 	"2x5x17 16x5x3! ; stride: 2, pad_lo: 1, pad_hi: 1",
 	"1x3x15x37 64x3x7x7! ; stride: 2, pad_lo: 3, pad_hi: 3",

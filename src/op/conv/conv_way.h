@@ -15,7 +15,9 @@ enum conv_way {
 	CONV_WINDOWS,    /* one graph of cuDNN's, which reads and writes windows in their places */
 	CONV_WHOLE,      /* one graph of cuDNN's, of packed tensors */
 	CONV_PARTS,      /* cuDNN's convolution, and kernels of ours before and behind it */
-	CONV_PRODUCT,    /* the same by a matrix product (conv_product.h); only where it is measured */
+	/* The same in other ways (conv_other.h), only where they are measured: */
+	CONV_PRODUCT,    /* by a matrix product */
+	CONV_PHASES,     /* a dilated one as a dense one */
 	CONV_WAYS
 };
 
