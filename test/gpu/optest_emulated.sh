@@ -13,8 +13,13 @@ optest=$DLX_BUILD/test/gpu/optest_emulated conv_checks=$DLX_BUILD/test/gpu/conv_
 # Where dlx has kernels cuDNN's convolutions, and depthwise ones with their bias in one graph of cuDNN's.
 DLX_DEBUG=$(debug way=parts) "$optest" --device=cuda conv conv_grad_input conv_grad_weight ||
 	fail "cuDNN's convolutions differ from the reference"
+# Depthwise ones are dlx's own where something follows them, too.
+rm -f launches
+DLX_EMULATE_LAUNCHES=$PWD/launches "$optest" --device=cuda conv_add conv_grad_input_sum || fail "depthwise convolutions with a sum differ"
+grep -q depthwise launches || { cat launches; fail "cuDNN makes a depthwise convolution with a sum"; }
 # Windows of single pixels as matrix products, dilated ones as dense ones.
 for way in product phases; do
+	rm -f launches
 	DLX_EMULATE_LAUNCHES=$PWD/launches DLX_DEBUG=$(debug way=$way) "$optest" --device=cuda conv conv_relu conv_add conv_statistics conv_grad_input conv_grad_input_sum \
 		conv_grad_input_relu conv_grad_weight || fail "convolutions by way=$way differ from the reference"
 done

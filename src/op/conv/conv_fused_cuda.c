@@ -135,22 +135,25 @@ static int plan_whole(struct kplan *k, struct fused_cuda *f, enum conv_way way,
 	return cudnn_conv_new(&f->plan, library, k->env->wisdom, &chain);
 }
 
-/* A kernel of ours, with all tensors where they are. */
+/* A kernel of ours, with all tensors where they are; for depthwise convolutions before the pass
+ * that follows, which then reads the result where that goes. */
 static int plan_own(const struct kplan *k, struct fused_cuda *f)
 {
-	size_t workspace;
+	size_t workspace = 0;
 	const struct tensor *y = graph_t(k->g, k->n->out[0]), *addend = like(k, f->at->addend),
 	                    *mask = like(k, f->at->mask);
 	if (y->dtype != f->type || (addend && !conv_own_in_place(addend)) ||
 	    (mask && !conv_own_in_place(mask)))
 		return E_UNSUPPORTED;
-	static const struct conv_own *const own[] = { &conv_warpgroups_own, &conv_narrow_own };
-	for (size_t i = 0; i < sizeof own / sizeof *own && !f->own; i++) {
+	static const struct conv_own *const own[] = { &conv_warpgroups_own, &conv_narrow_own,
+		&conv_depthwise_own };
+	const size_t n = sizeof own / sizeof *own - is_window(y);
+	for (size_t i = 0; i < n && !f->own; i++) {
 		f->own_made = own[i]->make(k, f->at->kind, &workspace);
 		f->own = f->own_made ? own[i] : NULL;
 	}
 	f->whole = true;
-	return f->own ? 0 : E_UNSUPPORTED;
+	return f->own && workspace == 0 ? 0 : E_UNSUPPORTED;
 }
 
 /* Whether nothing but an addend belongs to the convolution, which a matrix product can add. */
@@ -266,10 +269,10 @@ static int plan_way(struct kplan *k, enum conv_way way, const void *at_)
 	place(k, f);
 	const char *name = f->own ? f->own->name : f->other.name ? f->other.name :
 	                   cudnn_plan_name(f->plan);
-	k->impl = f->own ? name :
+	k->impl = f->own && f->own->run_with ? name :
 	          arena_printf(k->arena, "%s%s%s%s", name,
 	                       f->bands.count > 1 ? " in bands" : "",
-	                       f->whole ? ", whole" : ", then a kernel",
+	                       f->whole && !f->own ? ", whole" : ", then a kernel",
 	                       f->windows ? ", windows" : "");
 	return 0;
 }
@@ -324,7 +327,7 @@ static int fold(const struct kplan *k, const struct kargs *a, float *scale, floa
 	return cuda_launched(k, k_fold_norm(cuda_stream(k->dev), &n));
 }
 
-/* Our kernel's part, of the pixels of a band, or of all. made: what cuDNN has made of these; NULL:
+/* Our kernel's part, of the pixels of a band, or of all. made: what was made of these before; NULL:
  * the kernel makes it, too, of all pixels. */
 static int follow(const struct kplan *k, const struct kargs *a, void *made, const float *scale,
                   const float *shift, const struct conv_band *b)
@@ -340,8 +343,21 @@ static int follow(const struct kplan *k, const struct kargs *a, void *made, cons
 		.addend = rows_of(like(k, f->at->addend), argument(k, a, f->at->addend), b->dx),
 		.mask = rows_of(like(k, f->at->mask), argument(k, a, f->at->mask), b->dx),
 		.y = rows_of(y, a->out[0], b->dx) };
-	return f->own ? f->own->run_with(k, f->own_made, a->in[0], a->in[1], &e) :
+	return !made ? f->own->run_with(k, f->own_made, a->in[0], a->in[1], &e) :
 	       cuda_launched(k, k_epilogue_run(cuda_stream(k->dev), &e));
+}
+
+static int run_own(const struct kplan *k, const struct kargs *a, const float *scale,
+                   const float *shift)
+{
+	const struct fused_cuda *f = k->state;
+	const struct conv_band all = { .count = f->rows };
+	const bool data = f->at->kind == CONV_BACKWARD_DATA;
+	if (f->own->run_with)
+		return follow(k, a, NULL, scale, shift, &all);
+	TRY(f->own->run(k, f->own_made, data ? a->out[0] : a->in[0], a->in[1],
+	                data ? a->in[0] : a->out[0], a->ws));
+	return follow(k, a, a->out[0], scale, shift, &all);
 }
 
 static void *behind(const struct fused_cuda *f, void *p, int64_t elements)
@@ -388,7 +404,7 @@ int conv_fused_cuda_run(const struct kplan *k, const struct kargs *a)
 	if (scale)
 		TRY(fold(k, a, scale, shift));
 	if (f->own)
-		return follow(k, a, NULL, scale, shift, &all);
+		return run_own(k, a, scale, shift);
 	for (int i = 0; i < f->bands.count && rc == 0; i++) {
 		const struct conv_band b = f->bands.count > 1 ? conv_band_at(&f->bands, i) : all;
 		rc = run_band(k, a, in, scale, shift, &b);
