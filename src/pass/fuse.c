@@ -4,10 +4,10 @@
  * fuse_rules.c.
  *
  * The last term of `from` is looked for; the others are found as producers of what is known by
- * then. A tensor that `to` does not make must have no reader but the nodes replaced. Attributes
- * carry over by their names, and those of one name must agree in `given` and `from`. The operands
- * of add may be swapped: the one made later is tried first, so that of two that fit the sum is made
- * where its last summand is.
+ * then. A tensor that `to` does not make must have no reader but the nodes replaced, and must not
+ * be read by `to`: the sum of a tensor with itself stays. Attributes carry over by their names, and
+ * those of one name must agree in `given` and `from`. The operands of add may be swapped: the one
+ * made later is tried first, so that of two that fit the sum is made where its last summand is.
  *
  * Replaced nodes are of one phase. In a row that goes `across` phases they need not be; then the
  * new node is of that of the first.
@@ -144,6 +144,14 @@ static bool has_letter(const int *list, int n, int letter)
 	return false;
 }
 
+static bool is_read_by_new(const struct match *m, tid t)
+{
+	for (int i = 0; i < m->p->to->nin; i++)
+		if (m->bind[m->p->to->in[i]] == t)
+			return true;
+	return false;
+}
+
 /* Whether tensors that will no longer be made have no other reader. */
 static bool is_private(const struct fuse *f, const struct match *m)
 {
@@ -157,7 +165,7 @@ static bool is_private(const struct fuse *f, const struct match *m)
 			for (int r = 0; r < p->nfrom; r++)
 				for (int q = 0; q < m->node[r]->nin; q++)
 					inside += m->node[r]->in[q] == t;
-			if (f->g->tensor[t]->output || f->uses[t] != inside)
+			if (f->g->tensor[t]->output || f->uses[t] != inside || is_read_by_new(m, t))
 				return false;
 		}
 	return true;

@@ -114,6 +114,19 @@ static tid build_conv_read(struct net *n)
 	return conv(n, EMIT(n, "tanh", conv(n, s, "u")), "v");
 }
 
+/* What is added is the tensor itself, forward and in the gradient. */
+static tid build_norm_doubled(struct net *n)
+{
+	tid y = norm(n, n->x);
+	return EMIT(n, "relu", EMIT(n, "add", y, y));
+}
+
+static tid build_conv_doubled(struct net *n)
+{
+	tid s = EMIT(n, "tanh", n->x);
+	return conv(n, EMIT(n, "add", s, s), "u");
+}
+
 static tid build_inference(struct net *n) { return EMIT(n, "relu", inference(n, n->x)); }
 static tid build_inference_leaky(struct net *n) { return leaky(n, inference(n, n->x)); }
 
@@ -275,6 +288,9 @@ static const struct {
 	{ build_conv_and_other, true, "conv_grad_input_add add", "conv_grad_input" },
 	{ build_two_convs, true, "conv_grad_input conv_grad_input_add", "add" },
 	{ build_conv_read, true, "conv_grad_input", "conv_grad_input_add" },
+	{ build_norm_doubled, true, "batch_norm/1 add relu", "batch_norm/a" },
+	{ build_conv_doubled, true, "conv_grad_input add", "conv_grad_input_add" },
+	{ build_conv_doubled, true, "conv_grad_input add", "conv_grad_input_sum", BACKEND_CUDA },
 	{ build_inference, false, "batch_norm_inference/a", "relu batch_norm_inference/1" },
 	{ build_inference_leaky, false, "batch_norm_inference/a",
 	  "leaky_relu batch_norm_inference/1" },
