@@ -58,7 +58,7 @@ struct silu_back {
 	}
 };
 struct elu_back { float a;
-	__device__ float operator()(float y, float dy) const { return y < 0 ? (y + a) * dy : dy; } };
+	__device__ float operator()(float y, float dy) const { return y > 0 ? dy : (y + a) * dy; } };
 
 struct minus { __device__ float operator()(float x, float y) const { return x - y; } };
 struct times { __device__ float operator()(float x, float y) const { return x * y; } };

@@ -8,7 +8,7 @@
  *          dx = dy (P(x) + x e^(-x^2/2) / sqrt(2 pi)), or
  *          dx = dy/2 (1 + tanh u + x (1 - tanh^2 u) du/dx)
  *   silu   x s, s = 1 / (1 + e^-x)        dx = dy s (1 + x (1 - s))
- *   elu    x, alpha (e^x - 1) below 0     dx = dy, (y + alpha) dy where y < 0
+ *   elu    x, alpha (e^x - 1) below 0     dx = dy, (y + alpha) dy where y <= 0
  *
  * All keep zero, and their gradients are zero where dy is. */
 #include <math.h>
@@ -169,15 +169,16 @@ SIMD_INLINE float elu_float(float x, float a)
 	return simd_select(x < 0, a * simd_expm1(x), x);
 }
 
-/* Of the output y. */
+/* Of the output y, which is 0 for all x below 0 where alpha is 0. The slope at 0 is alpha, as
+ * PyTorch has it. */
 static double elu_slope_double(double y, double a)
 {
-	return y < 0 ? y + a : 1;
+	return y > 0 ? 1 : y + a;
 }
 
 SIMD_INLINE float elu_slope_float(float y, float a)
 {
-	return simd_select(y < 0, y + a, 1);
+	return simd_select(y > 0, 1, y + a);
 }
 
 /* --- kernels --- */
@@ -288,7 +289,8 @@ static const char *const gelu_grad_samples[] = { "2x3x4x5 2x3x4x5", "7 7; approx
 static const char *const silu_samples[] = { "2x3x4x5", "7", "s", "1x3x5x2x3", "3x37", NULL };
 static const char *const silu_grad_samples[] = { "2x3x4x5 2x3x4x5", "7 7", "3x37 3x37", NULL };
 static const char *const elu_samples[] = { "2x3x4x5:away", "9:away; alpha: 0.3",
-	                                       "s:away; alpha: 0", "5x33:away; alpha: 1.5", NULL };
+	                                       "s:away; alpha: 0", "9:away; alpha: 0",
+	                                       "5x33:away; alpha: 1.5", NULL };
 static const char *const elu_grad_samples[] = { "2x3x4x5:away 2x3x4x5",
 	                                            "9:away 9; alpha: 0.3",
 	                                            "5x33:away 5x33; alpha: 1.5", NULL };
