@@ -80,8 +80,8 @@ __global__ void join_loss(k_loss c, int n, const block_part *parts, const int32_
 		return;
 	if (c.reduction == K_LOSS_SUM)
 		sum.weight = (double)c.samples;
-	else if (sum.weight != 0)
-		sum.loss /= sum.weight;
+	else
+		sum.loss = sum.weight != 0 ? sum.loss / sum.weight : 0;
 	*out.loss = (float)(sum.loss * c.scale);
 	if (out.weight)
 		*out.weight = (float)sum.weight;

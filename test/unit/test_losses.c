@@ -72,6 +72,9 @@ static const struct entropy entropies[] = {
 	  { -1.0 / 3, 0, 0, 1.0 / 6, 1.0 / 6, 0, 0, 1.0 / 6, 1.0 / 6, 0, 0, -1.0 / 3 } },
 	/* every element ignored: no NaN */
 	{ "2x3 2:index3; ignore: 255", { 1, 2, 3, 4, 5, 6 }, { 255, 255 }, { 0 }, 0, 0, { 0 } },
+	/* or of weight 0: no part of what smoothing spreads either */
+	{ "2x3 2:index3 3; ignore: 255, smoothing: 0.1", { 1, 2, 3, 4, 5, 6 }, { 1, 255 }, { 1, 0, 3 },
+	  0, 0, { 0 } },
 	/* logits at which exp overflows */
 	{ "2x3 2:index3",
 	  { 1000, 0, -1000, -500, -500, -501 },

@@ -28,8 +28,8 @@
  * softmax_cross_entropy_with_grad (made by the pass `fuse`). There dloss is the scale that is
  * given, or, with a share, what mean_seed (mean.c) makes of W, share and scale.
  *
- * Where W is 0 (every element ignored) loss and gradient are 0. A label that is neither a class nor
- * ignored stops the run.
+ * Where W is 0 (every element ignored or of weight 0) loss and gradient are 0, with smoothing too.
+ * A label that is neither a class nor ignored stops the run.
  *
  * CPU: a row of elements at a time, one double sum a row, added in order. Few classes: exp runs
  * over elements and classes alike. */
@@ -181,8 +181,8 @@ static int join(const struct kplan *k, const struct loss_part *part, struct loss
 	}
 	if (config(k)->reduction == LOSS_SUM)
 		sum->weight = (double)l->shape.d[0];
-	else if (sum->weight != 0)
-		sum->loss /= sum->weight;
+	else
+		sum->loss = sum->weight != 0 ? sum->loss / sum->weight : 0;
 	sum->loss *= config(k)->scale;
 	return bad_labels_report(&sum->bad, k, l);
 }
