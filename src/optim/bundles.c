@@ -81,6 +81,7 @@ struct bundles *bundles_new(struct graph *g, const struct variant_value *optimiz
 	b->param = ARENA_ARRAY(g->arena, tid, n);
 	b->grad = ARENA_ARRAY(g->arena, tid, n);
 	b->first = ARENA_ARRAY(g->arena, int, n + 1);
+	b->frozen = ARENA_ARRAY(g->arena, bool, n);
 	for (int i = 0; i < n; i++) {
 		nid at = graph_t(g, grad[i])->producer;
 		r[i] = (struct ready){ at, at, i, i };
@@ -90,6 +91,7 @@ struct bundles *bundles_new(struct graph *g, const struct variant_value *optimiz
 	for (int i = 0; i < n; i++) {
 		b->param[i] = param[r[i].i];
 		b->grad[i] = grad[r[i].i];
+		b->frozen[i] = optimizer && optim_freezes(optimizer, graph_t(g, b->param[i]));
 	}
 	cut(b, g, r, most);
 	mem_free(r);
@@ -119,6 +121,21 @@ int bundles_states(struct graph *g, const struct bundles *b, int n, const char *
 	for (int i = 0; i < b->nparam; i++)
 		for (int m = 0; m < n; m++)
 			TRY(bundles_state(g, b->network[i], leaf[m], &unused));
+	return 0;
+}
+
+int bundles_squares(struct graph *g, const struct bundles *b, tid *out, int *n)
+{
+	*n = 0;
+	for (int k = 0; k < b->n; k++) {
+		tid *grad = ARENA_ARRAY(g->arena, tid, b->first[k + 1] - b->first[k]);
+		int moving = 0;
+		for (int i = b->first[k]; i < b->first[k + 1]; i++)
+			if (!b->frozen[i])
+				grad[moving++] = b->grad[i];
+		if (moving)
+			TRY(graph_emit1(g, "sum_squares", NULL, moving, grad, &out[(*n)++]));
+	}
 	return 0;
 }
 

@@ -109,6 +109,7 @@ struct bundles {
 	int *first;
 	tid *param, *grad;
 	const tid *network;  /* the params in the order they were given in */
+	bool *frozen;        /* whether the param stays as it is */
 };
 /* Sorts n parameters by when their gradients are ready, and cuts them into bundles of `most` bytes,
  * none of which parts what the optimizer (NULL: any) must see together. In the graph's arena. */
@@ -123,6 +124,8 @@ void bundles_enter(struct graph *g, const struct bundles *b, int k, const char *
 int bundles_state(struct graph *g, tid p, const char *leaf, tid *out);
 /* All of them, in the network's order, which is that of checkpoints. */
 int bundles_states(struct graph *g, const struct bundles *b, int n, const char *const *leaf);
+/* The sum of squares of each bundle's gradients but those of frozen parameters; *n: how many. */
+int bundles_squares(struct graph *g, const struct bundles *b, tid *out, int *n);
 /* Sums over micro-batches, in states; b->grad becomes the
  * sums. micro: I64 scalar, which one it is. */
 int accumulate_emit(struct graph *g, struct bundles *b, tid micro);
@@ -164,10 +167,12 @@ size_t optim_prefix(const struct variant_value *optimizer, const char *name);
 /* Whether it keeps moving averages of the parameters, as states "PARAM.average". */
 #define AVERAGE_LEAF "average"
 bool optim_averages(const struct variant_value *optimizer);
+/* Whether its groups freeze the parameter. */
+bool optim_freezes(const struct variant_value *optimizer, const struct tensor *param);
 /* The base rate for the schedule. */
 double optim_learning_rate(const struct variant_value *optimizer);
-/* Emits scale * min(1, max_norm / norm) as an F32 scalar, norm that of all gradients times scale;
- * scale may be NONE. Without gradients *factor is scale. */
+/* Emits scale * min(1, max_norm / norm) as an F32 scalar, norm that of all gradients times scale,
+ * but for those of frozen parameters; scale may be NONE. Without gradients *factor is scale. */
 int clip_emit(struct graph *g, double max_norm, const struct bundles *b, tid scale, tid *factor);
 
 #endif

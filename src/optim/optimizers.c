@@ -354,6 +354,11 @@ static int emit_bundle(const struct job *j, const struct average *average)
 	return isnan(average->decay) ? 0 : emit_average(j, average, w);
 }
 
+bool optim_freezes(const struct variant_value *o, const struct tensor *param)
+{
+	return settings_of(common(o), param).rate_factor == 0;
+}
+
 int optim_drop_frozen(struct graph *g, const struct variant_value *o, int *n, tid *param)
 {
 	int left = 0;
@@ -361,7 +366,7 @@ int optim_drop_frozen(struct graph *g, const struct variant_value *o, int *n, ti
 	if (rule_of(g, o).trust || optim_averages(o))
 		return 0;
 	for (int i = 0; i < *n; i++)
-		if (settings_of(common(o), graph_t(g, param[i])).rate_factor != 0)
+		if (!optim_freezes(o, graph_t(g, param[i])))
 			param[left++] = param[i];
 	*n = left;
 	return 0;

@@ -23,10 +23,10 @@ static void guard_statistics(struct graph *g)
 }
 
 /* One value for each bundle of gradients. */
-static int emit_each(struct graph *g, const char *op, const struct bundles *b, tid *out)
+static int emit_maxima(struct graph *g, const struct bundles *b, tid *out)
 {
 	for (int k = 0; k < b->n; k++)
-		TRY(graph_emit1(g, op, NULL, b->first[k + 1] - b->first[k], b->grad + b->first[k],
+		TRY(graph_emit1(g, "max_abs", NULL, b->first[k + 1] - b->first[k], b->grad + b->first[k],
 		                &out[k]));
 	return 0;
 }
@@ -40,20 +40,20 @@ static int emit(struct graph *g, const struct run_config *c, const struct plan *
 	struct step_guard_attr at = { .finite = c->train.on_nonfinite == NONFINITE_SKIP,
 		.sum = p->mean.sum, .loss = o->loss, .gradient = o->gradient };
 	tid *arg = ARENA_ARRAY(g->arena, tid, 5 + 2 * b->n), out[3];
-	int n = 5;
+	int n = 5, squares;
 	TRY(graph_state(g, GUARD_STATE, DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 0 }, &arg[0]));
 	arg[1] = in->step;
 	arg[2] = p->mean.terms != NONE ? p->mean.terms : p->loss;
 	arg[3] = in->apply;
 	arg[4] = in->grad_scale;
 	if (at.finite && in->apply == NONE) {    /* else loss scaling looks at the gradients */
-		TRY(emit_each(g, "max_abs", b, arg + n));
+		TRY(emit_maxima(g, b, arg + n));
 		at.maxima = b->n;
 		n += b->n;
 	}
 	if (window) {
-		TRY(emit_each(g, "sum_squares", b, arg + n));
-		n += b->n;
+		TRY(bundles_squares(g, b, arg + n, &squares));
+		n += squares;
 	}
 	TRY(graph_emit(g, "step_guard", &at, n, arg, 3, out));
 	*state = out[0];
