@@ -99,6 +99,27 @@ int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode
 	return 0;
 }
 
+/* Whether a training comes to the last batch of an epoch. */
+static bool ends_epoch(const struct session *s)
+{
+	const int64_t steps = s->config->train.steps;
+	return steps ? steps >= loader_steps(s->train) : s->config->train.epochs > 0;
+}
+
+/* Finds errors of a training's short batch now, even if its plan is not made, or later. */
+static int check_short_batch(const struct session *s, int64_t batch)
+{
+	struct plan_request r = request(s, PLAN_TRAIN, batch);
+	if (!s->train || !ends_epoch(s))
+		return 0;
+	r.dump = NULL;
+	int rc = plan_check(&r);
+	if (rc < 0)
+		err_context(rc, "for the last batch of an epoch, of %lld; "
+		            "'data: {keep_short_batch: false}' leaves it out", (long long)batch);
+	return rc;
+}
+
 /* Where nothing is run, a short batch, which needs less than the full one, is left out. */
 static int plan_batches(struct session *s, const struct run_set *set)
 {
@@ -107,6 +128,8 @@ static int plan_batches(struct session *s, const struct run_set *set)
 	const bool whole = run_batches(s, s->config, set, batch);
 	if (batch[0])
 		TRY(session_plan_batch(s, &plans[0], set->mode, batch[0]));
+	if (batch[1] && set->mode == PLAN_TRAIN)
+		TRY(check_short_batch(s, batch[1]));
 	if (batch[1] == 0 || !(s->need & SESSION_RUN) ||
 	    (whole && set->mode == PLAN_TRAIN && deferred_wanted(s)))
 		return 0;

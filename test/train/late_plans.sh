@@ -26,6 +26,13 @@ refused 78 "accuracy" --set 'metrics=[accuracy, mae]'
 # Under a limit evaluations are planned at once, since they have to fit too.
 refused 78 "train.memory" --set train.memory.limit=1MiB
 
+# A last batch of one sample and one point has no variance, which matters if the run comes to it.
+points='model={family: layers, layers: [{conv2d: {filters: 4, kernel: 1}}, batch_norm, {conv2d: {filters: 4, kernel: 1}}]}'
+set -- --set "$points" --set 'data.transforms=[{crop: {size: 1, validation: centre}}]' --set train.batch_size=7
+refused 78 "for the last batch of an epoch, of 1; 'data: {keep_short_batch: false}' leaves it out" "$@"
+expect 0 "$train" --quiet "$@" --set run.dir=runs/one --set train.steps=1 "$config"
+expect 0 "$train" --quiet "$@" --set run.dir=runs/full --set data.keep_short_batch=false "$config"
+
 expect 0 "$train" --check "$config"
 says out 'arena of an evaluation'
 expect 0 "$train" --plan=json "$config"
