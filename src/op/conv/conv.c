@@ -475,6 +475,7 @@ static const char *const grad_weight_samples[] = {
 	"1x5x7 1x16x4 ; stride: 2, pad_lo: 1, pad_hi: 1, kernel: 3, bias: true",
 	"3x20x10x9 3x37x10x9 ; pad_lo: 1, pad_hi: 1, kernel: 3, bias: true",
 	"1x19x20x23 1x5x20x23 ; kernel: 1, bias: true",
+	"1x5x14x14 1x2x7x7 ; stride: 2, kernel: 1", "3x5x12x11 3x2x4x11 ; stride: [3, 1], kernel: 1",
 	"2x37x15x10 2x41x15x10 ; kernel: 1",
 	"1x70x13x5 1x3x13x5 ; kernel: 1, bias: true",
 	"2x3x23x21 2x18x12x11 ; stride: 2, pad_lo: 3, pad_hi: [3, 3], kernel: 7, bias: true",
