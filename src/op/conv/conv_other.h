@@ -22,8 +22,8 @@ struct conv_other {
 	bool swapped;                /* the node's second input is the product's first */
 };
 
-/* What a tensor of a node is to be: the distances from pixel to pixel, in elements, of x, of y, and
- * of what is added to the result, 0: nothing. */
+/* The distances from pixel to pixel, in elements: of x, of y, and of what is added to the result,
+ * where 0 means nothing. */
 struct conv_strides {
 	int64_t x, y, addend;
 };
