@@ -87,6 +87,10 @@ plan --wisdom edited
 sed '/^way /s/	parts	/	nonsense	/' slow >edited
 plan --wisdom edited
 [ "$(made whole)" -gt 0 ] || fail "a line that names no way is not measured again"
+sed '/^way /s/, [0-9]* ways	/, 4 ways	/; /^way /s/	parts	/	nonsense	/' slow >edited
+cp edited older
+plan --wisdom edited
+[ "$(grep -c '^way ' edited)" = $((2 * $(grep -c '^way ' older))) ] || fail "what was chosen from fewer ways is not measured again"
 
 # A kernel of dlx's that is slower than cuDNN's engine.
 DLX_EMULATE_KERNEL=100 plan --wisdom depthwise

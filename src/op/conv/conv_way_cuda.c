@@ -21,8 +21,7 @@
 
 static const char *const names[] = {
 	[CONV_OURS] = "ours", [CONV_WINDOWS] = "windows", [CONV_WHOLE] = "whole",
-	[CONV_PARTS] = "parts", [CONV_PRODUCT] = "product",
-	[CONV_PHASES] = "phases"
+	[CONV_PARTS] = "parts", [CONV_PRODUCT] = "product", [CONV_PHASES] = "phases"
 };
 
 /* --- the problem --- */
@@ -40,7 +39,8 @@ static void name_tensor(struct buf *b, const struct graph *g, tid id)
 		buf_printf(b, " at %lld", (long long)t->view_at);
 }
 
-/* All that a way and its time may depend on. */
+/* All that a way and its time may depend on, and how many ways there are to choose from: what was
+ * measured before there were more is measured again. */
 static void name_problem(struct buf *b, const struct kplan *k)
 {
 	const struct node *n = k->n;
@@ -52,8 +52,8 @@ static void name_problem(struct buf *b, const struct kplan *k)
 	buf_puts(b, " to");
 	for (int i = 0; i < n->nout; i++)
 		name_tensor(b, k->g, n->out[i]);
-	buf_printf(b, "%s%s", k->env->deterministic ? " deterministic" : "",
-	           k->env->tf32 ? " tf32" : "");
+	buf_printf(b, "%s%s, %d ways", k->env->deterministic ? " deterministic" : "",
+	           k->env->tf32 ? " tf32" : "", CONV_WAYS);
 }
 
 static enum conv_way way_named(const char *name)
