@@ -98,11 +98,6 @@ static __host__ __device__ __forceinline__ int plane_of(int rows, int columns)
 	return (rows * columns | 1) * 16 * TOGETHER;
 }
 
-static __device__ __forceinline__ bool within(int i, int end)
-{
-	return (unsigned)i < (unsigned)end;
-}
-
 /* Begins to copy: to[plane][pixel][TOGETHER packs]. A thread has a pack of the columns t, t + STEP,
  * ..., STEPS of them, of all rows. What it asks of columns and rows is known before the copies, of
  * which there are one for each result that the block makes, or two. */
@@ -188,14 +183,13 @@ static __device__ __forceinline__ void apply_to_area(char *to, const area &a, in
 	constexpr int STEP = BLOCK / PACKS;
 	const int step = a.columns * 16 * TOGETHER;
 	bool there[STEPS];
-	unsigned i = (unsigned)a.i;
+	int i = a.i;
 #pragma unroll
 	for (int k = 0; k < STEPS; k++)
-		there[k] = t + k * STEP < a.columns &&
-			(unsigned)(a.j + (t + k * STEP) * a.d[1]) < (unsigned)a.width;
+		there[k] = t + k * STEP < a.columns && within(a.j + (t + k * STEP) * a.d[1], a.width);
 #pragma unroll 1
-	for (int row = 0; row < a.rows; row++, i += (unsigned)a.d[0], to += step) {
-		if (i >= (unsigned)a.height)
+	for (int row = 0; row < a.rows; row++, i += a.d[0], to += step) {
+		if (!within(i, a.height))
 			continue;
 #pragma unroll
 		for (int k = 0; k < STEPS; k++)

@@ -138,8 +138,9 @@ static __device__ __forceinline__ few_place place_of(const few_tile &a, int u)
 }
 
 /* Where each place of shared memory under a tile is from the tile's first pixel: depth, row and
- * column in 5, 8 and 12 bits, or NOWHERE between the rows. It is the same for all tiles, so a block
- * makes it once: a pixel takes a thread 29 instructions to copy, and 57 where it counted on. */
+ * column in 5, 8 and 12 bits, which is room for the largest tiles that tile_of gives, or NOWHERE
+ * between the rows. It is the same for all tiles, so a block makes it once: a pixel takes a thread
+ * 29 instructions to copy, and 57 where it counted on. */
 constexpr int NOWHERE = -1;
 static __device__ __forceinline__ void find_places(const few_tile &a, int *place)
 {
@@ -172,9 +173,8 @@ template <typename T> static __device__ __forceinline__ bool pixel_at(
 		const k_few &g, const few_origin &o, int place, const T **from)
 {
 	const int d = place >> 20, h = place >> 12 & 255, w = place & 4095;
-	const bool there = place >= 0 && (unsigned)(o.at[0] + d) < (unsigned)g.in[0] &&
-	                   (unsigned)(o.at[1] + h) < (unsigned)g.in[1] &&
-	                   (unsigned)(o.at[2] + w) < (unsigned)g.in[2];
+	const bool there = place >= 0 && within(o.at[0] + d, g.in[0]) && within(o.at[1] + h, g.in[1]) &&
+	                   within(o.at[2] + w, g.in[2]);
 	const unsigned pixel = there ? o.pixel + (d * g.in[1] + h) * g.in[2] + w : 0,
 	               apart = (unsigned)g.x.stride * (unsigned)sizeof(T);
 	*from = (const T *)((const char *)g.x.p + (uint64_t)pixel * apart);

@@ -103,8 +103,8 @@ static __device__ __forceinline__ void copy_tile(const k_narrow &g, const deal &
 	for (int i = t; i < S::PIXELS * planes; i += WARPGROUP) {
 		const int plane = i % planes, pixel = i / planes;
 		const int row = p.row - g.lo[1] + pixel / S::WIDE, col = p.col - g.lo[2] + pixel % S::WIDE;
-		const bool there = some && (unsigned)row < (unsigned)g.in[1] &&
-		                   (unsigned)col < (unsigned)g.in[2] && plane * 8 < g.ci;
+		const bool there = some && within(row, g.in[1]) && within(col, g.in[2]) &&
+		                   plane * 8 < g.ci;
 		const int64_t from = ((int64_t)p.n * g.in[1] + row) * g.in[2] + col;
 		const int64_t at = from * g.x.stride + plane * 8;
 		copy_async<16>(to + plane * S::PLANE + pixel * 16, (const T *)g.x.p + (there ? at : 0),

@@ -157,7 +157,6 @@ depthwise_tile_gradient(k_depthwise g, tile_deal a, int tiles, float *part)
 	          y_plane = plane_of<1>(a.rows, columns);
 	char *const of_y = room + PACKS * x_plane;
 	float sum[2][PAIRS][4] = { { { 0 } } };
-	pack_norm norm;
 	for (int u = (int)blockIdx.y; u < tiles; u += (int)gridDim.y) {
 		const tile at = tile_of(a, (unsigned)u, blockIdx.x);
 		const area x = under<S>(g, a, at);
@@ -167,6 +166,7 @@ depthwise_tile_gradient(k_depthwise g, tile_deal a, int tiles, float *part)
 		copy_area<T, 1, 2>(of_y, g.y, { at.i, at.j, { a.d[0], a.d[1] }, a.rows, columns, g.out[0],
 		                             g.out[1] }, at, g.c);
 		if (NORMED) {
+			pack_norm norm;
 			load_norm(&norm, g.norm, at.c, g.c);
 			copies_commit();
 			copies_wait<1>();                /* x is there, y may be under way */

@@ -138,8 +138,7 @@ template <typename T, typename F> static __device__ __forceinline__ void fetch(
 	for (unsigned e0 = 0; e0 < XN; e0 += F::SIZE) {
 		const unsigned e = e0 + threadIdx.x, at = e / XU, c = e % XU * 8;
 		const int row = w.row + (int)(at / F::WIDE) - g.lo[1], px = (int)(at % F::WIDE);
-		const bool there = (unsigned)row < (unsigned)g.in[1] &&
-		                   (unsigned)(w.j + px - g.lo[2]) < (unsigned)g.in[2] &&
+		const bool there = within(row, g.in[1]) && within(w.j + px - g.lo[2], g.in[2]) &&
 		                   ci + (int)c < g.ci;
 		if (e0 + F::SIZE <= XN || e < XN)        /* all threads know the former */
 			copy_pixel(stage + at * F::XP + c, g.x, w.x + row * g.in[2] + px, ci + c, there);

@@ -62,8 +62,7 @@ static __device__ __forceinline__ void copy_pixels(const k_narrow &g, const plac
 	to += half * S::PLANE;
 	for (int i = t / 2; i < S::PIXELS; i += WARPGROUP / 2) {
 		const int r = row - g.lo[1] + i / S::WIDE, col = p.col - g.lo[2] + i % S::WIDE;
-		const bool there = some && (unsigned)r < (unsigned)g.in[1] &&
-		                   (unsigned)col < (unsigned)g.in[2] && channel < g.ci;
+		const bool there = some && within(r, g.in[1]) && within(col, g.in[2]) && channel < g.ci;
 		const int64_t at = (((int64_t)p.n * g.in[1] + r) * g.in[2] + col) * g.x.stride + channel;
 		copy_async<16>(to + i * 16, (const T *)g.x.p + (there ? at : 0), there);
 	}

@@ -15,6 +15,12 @@
 
 #include "cuda/device.cuh"
 
+/* Whether there is element i of `end`. */
+static __device__ __forceinline__ bool within(int i, int end)
+{
+	return (unsigned)i < (unsigned)end;
+}
+
 #ifdef DLX_CUDA_EMULATED
 #include "test/gpu/emulate_mma.h"
 #else

@@ -71,11 +71,6 @@ static __device__ __forceinline__ place place_of(const k_narrow &g, const deal &
 	return p;
 }
 
-static __device__ __forceinline__ bool within(int i, int end)
-{
-	return (unsigned)i < (unsigned)end;
-}
-
 /* What this thread copies of a stage: elements before its first pieces of x and w, its pixel there
  * (rows: of the slice, 0 if nothing is to be read), whether its weights are there. */
 struct pieces {

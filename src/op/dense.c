@@ -173,8 +173,6 @@ static void cpu_free(struct kplan *k)
 /* --- cuda kernel --- */
 
 #ifdef HAVE_CUDA
-#define WORKSPACE_LIMIT ((size_t)32 << 20)      /* what NVIDIA advises for Hopper */
-
 struct cuda_state {
 	struct cublas_plan *plan;
 	int64_t rows, columns;       /* where the bias is added afterwards: cuBLASLt adds float32 to
@@ -193,7 +191,7 @@ static int cuda_plan(struct kplan *k)
 		s->rows = p.m;
 		s->columns = p.n;
 	}
-	TRY(cublas_matmul_new(&s->plan, k->dev, k->env->wisdom, &m, WORKSPACE_LIMIT));
+	TRY(cublas_matmul_new(&s->plan, k->dev, k->env->wisdom, &m, CUBLAS_WORKSPACE));
 	k->ws_bytes = cublas_plan_workspace(s->plan);
 	k->impl = cublas_plan_name(s->plan);
 	return 0;

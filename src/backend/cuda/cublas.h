@@ -24,6 +24,7 @@ struct cublas_matmul {
 	bool bias, tf32;
 	int64_t addend;
 };
+#define CUBLAS_WORKSPACE ((size_t)32 << 20)     /* bytes that NVIDIA advises for Hopper */
 /* Uses the first algorithm that the library proposes, or, with wisdom (NULL: none), the fastest.
  * E_UNSUPPORTED with the reason. ws_limit: bytes of workspace that may be asked for. For a
  * described GPU the algorithm is not known, and the workspace is the limit. */

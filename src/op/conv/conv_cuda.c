@@ -11,7 +11,7 @@
  * Prediction, not measured: about half of the 12.7 GB that tiramisu's step of two samples packs in
  * bf16 is of forward convolutions, 1.5 ms at 4.3 TB/s.
  *
- * Some may be made in other ways (conv_other.h), which take windows where they are.
+ * Some convolutions may be made in other ways (conv_other.h), which take windows where they are.
  *
  * Batches of 3 or 4 channels stay as they are, and kernels of ours read them (conv_few_cuda.c).
  * cuDNN would pad them to 8 channels in its workspace.

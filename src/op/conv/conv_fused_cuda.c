@@ -37,7 +37,7 @@ struct fused_cuda {
 	size_t other_ws;
 	const struct conv_own *own;          /* kernels of ours, or NULL */
 	const void *own_made;        /* what they made of the node */
-	bool whole;                  /* cuDNN does it all */
+	bool whole;                  /* no pass of ours follows */
 	bool windows;                /* with views where they are */
 	enum dtype type;
 	int64_t rows, channels;      /* of the result */
@@ -135,25 +135,26 @@ static int plan_whole(struct kplan *k, struct fused_cuda *f, enum conv_way way,
 	return cudnn_conv_new(&f->plan, library, k->env->wisdom, &chain);
 }
 
-/* A kernel of ours, with all tensors where they are; for depthwise convolutions before the pass
- * that follows, which then reads the result where that goes. */
+/* A kernel of ours, with all tensors where they are. One that cannot do what follows leaves the
+ * convolution in the place of the result, where the pass that follows finds it: not in a window,
+ * which may be where the addend is. */
 static int plan_own(const struct kplan *k, struct fused_cuda *f)
 {
-	size_t workspace = 0;
+	size_t workspace;            /* none of these takes any */
 	const struct tensor *y = graph_t(k->g, k->n->out[0]), *addend = like(k, f->at->addend),
 	                    *mask = like(k, f->at->mask);
 	if (y->dtype != f->type || (addend && !conv_own_in_place(addend)) ||
 	    (mask && !conv_own_in_place(mask)))
 		return E_UNSUPPORTED;
+	/* in the order of preference */
 	static const struct conv_own *const own[] = { &conv_warpgroups_own, &conv_narrow_own,
 		&conv_depthwise_own };
-	const size_t n = sizeof own / sizeof *own - is_window(y);
-	for (size_t i = 0; i < n && !f->own; i++) {
-		f->own_made = own[i]->make(k, f->at->kind, &workspace);
+	for (size_t i = 0; i < sizeof own / sizeof *own && !f->own; i++) {
+		f->whole = own[i]->run_with != NULL;
+		f->own_made = f->whole || !is_window(y) ? own[i]->make(k, f->at->kind, &workspace) : NULL;
 		f->own = f->own_made ? own[i] : NULL;
 	}
-	f->whole = true;
-	return f->own && workspace == 0 ? 0 : E_UNSUPPORTED;
+	return f->own ? 0 : E_UNSUPPORTED;
 }
 
 /* Whether nothing but an addend belongs to the convolution, which a matrix product can add. */
@@ -213,13 +214,6 @@ static void choose_bands(const struct kplan *k, struct fused_cuda *f, const stru
 		conv_bands_init(&f->bands, g, 1);
 }
 
-static size_t reserve(size_t *end, size_t bytes)
-{
-	const size_t at = *end;
-	*end += (bytes + 255) / 256 * 256;
-	return at;
-}
-
 /* Floats from scale to shift: cuDNN wants 16 bytes aligned. */
 static size_t vector_room(const struct fused_cuda *f)
 {
@@ -232,15 +226,15 @@ static void place(struct kplan *k, struct fused_cuda *f)
 	size_t end = 0;
 	f->vectors = f->packed = f->made = NOWHERE;
 	if (f->plan)
-		reserve(&end, cudnn_plan_workspace(f->plan));
-	reserve(&end, f->other_ws);
+		conv_own_reserve(&end, cudnn_plan_workspace(f->plan));
+	conv_own_reserve(&end, f->other_ws);
 	if (f->at->gamma)
-		f->vectors = reserve(&end, 2 * sizeof(float) * vector_room(f));
+		f->vectors = conv_own_reserve(&end, 2 * sizeof(float) * vector_room(f));
 	if (is_window(x) && !f->windows && !f->own && !f->other.name)
-		f->packed = reserve(&end, (size_t)shape_count(&x->shape) * dtype_size(f->type));
+		f->packed = conv_own_reserve(&end, (size_t)shape_count(&x->shape) * dtype_size(f->type));
 	const int64_t made = f->at->kind == CONV_FORWARD ? f->rows : f->bands.made;
 	if (made_elsewhere(y, f))
-		f->made = reserve(&end, (size_t)(made * f->channels) * dtype_size(f->type));
+		f->made = conv_own_reserve(&end, (size_t)(made * f->channels) * dtype_size(f->type));
 	k->ws_bytes = end;
 }
 
@@ -269,10 +263,10 @@ static int plan_way(struct kplan *k, enum conv_way way, const void *at_)
 	place(k, f);
 	const char *name = f->own ? f->own->name : f->other.name ? f->other.name :
 	                   cudnn_plan_name(f->plan);
-	k->impl = f->own && f->own->run_with ? name :
+	k->impl = f->own && f->whole ? name :
 	          arena_printf(k->arena, "%s%s%s%s", name,
 	                       f->bands.count > 1 ? " in bands" : "",
-	                       f->whole && !f->own ? ", whole" : ", then a kernel",
+	                       f->whole ? ", whole" : ", then a kernel",
 	                       f->windows ? ", windows" : "");
 	return 0;
 }
@@ -353,7 +347,7 @@ static int run_own(const struct kplan *k, const struct kargs *a, const float *sc
 	const struct fused_cuda *f = k->state;
 	const struct conv_band all = { .count = f->rows };
 	const bool data = f->at->kind == CONV_BACKWARD_DATA;
-	if (f->own->run_with)
+	if (f->whole)
 		return follow(k, a, NULL, scale, shift, &all);
 	TRY(f->own->run(k, f->own_made, data ? a->out[0] : a->in[0], a->in[1],
 	                data ? a->in[0] : a->out[0], a->ws));

@@ -18,6 +18,7 @@
 #include "op/conv/conv_fused.h"
 #include "op/conv/conv_shape.h"
 #include "op/conv/conv_normed.h"
+#include "op/conv/conv_own.h"
 #include "op/conv/conv_reference.h"
 #include "op/conv/conv_way.h"
 #include "op/lib/check.h"
@@ -120,12 +121,12 @@ static int input_plan_way(struct kplan *k, enum conv_way way, const void *user)
 	(void)user;
 	TRY(conv_normed_cuda_plan(k, s, way, &c, x));
 	size_t end = 0;
-	conv_normed_reserve(&end, s->own ? s->own_ws : cudnn_plan_workspace(s->plan));
+	conv_own_reserve(&end, s->own ? s->own_ws : cudnn_plan_workspace(s->plan));
 	s->vectors = s->own ? NOWHERE :
-	             conv_normed_reserve(&end, s->whole ? 5 * conv_normed_cuda_vector(s) :
+	             conv_own_reserve(&end, s->whole ? 5 * conv_normed_cuda_vector(s) :
 	                                 (size_t)k_norm_workspace(s->x.rows, s->x.c));
 	s->made = s->own || graph_t(k->g, k->n->out[0])->dtype == s->type ? NOWHERE :
-	          conv_normed_reserve(&end, conv_normed_cuda_dense(s, &x->shape));
+	          conv_own_reserve(&end, conv_normed_cuda_dense(s, &x->shape));
 	k->ws_bytes = end;
 	conv_normed_cuda_name(k, ", then a kernel");
 	return 0;

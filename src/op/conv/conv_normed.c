@@ -98,13 +98,6 @@ int conv_normed_cuda_apply(const struct kplan *k, const struct kargs *a, void *z
 	return cuda_launched(k, k_norm_inference(cuda_stream(k->dev), &n, room));
 }
 
-size_t conv_normed_reserve(size_t *end, size_t bytes)
-{
-	const size_t at = *end;
-	*end += (bytes + 255) / 256 * 256;
-	return at;
-}
-
 int conv_normed_cuda_plan(struct kplan *k, struct conv_normed_cuda *s, enum conv_way way,
                           struct cudnn_conv *c, const struct tensor *x)
 {

@@ -72,8 +72,6 @@ void conv_normed_cuda_free(struct kplan *k);
 void conv_normed_cuda_name(struct kplan *k, const char *without);
 /* Converts the engine's result, in `made`, to the type of the node's result. */
 int conv_normed_cuda_deliver(const struct kplan *k, void *made, void *to);
-/* Room behind *end of the workspace: where it begins. */
-size_t conv_normed_reserve(size_t *end, size_t bytes);
 /* Bytes of a float32 vector over the channels, and of a packed tensor in the engine's type. */
 size_t conv_normed_cuda_vector(const struct conv_normed_cuda *s);
 size_t conv_normed_cuda_dense(const struct conv_normed_cuda *s, const struct shape *of);

@@ -28,8 +28,8 @@ struct conv_strides {
 	int64_t x, y, addend;
 };
 
-/* All tensors are of the type of k's first input. Adds what it needs to *workspace, of whose first
- * bytes it is. E_UNSUPPORTED with or without a reason: the node is no such convolution. */
+/* All tensors are of the type of k's first input. *workspace: 0 before, the bytes that it needs
+ * behind. E_UNSUPPORTED with or without a reason: the node is no such convolution. */
 int conv_other_plan(struct conv_other *o, struct kplan *k, enum conv_way way, enum conv_kind kind,
                     const struct conv_strides *s, size_t *workspace);
 /* arg: k's two inputs and its result, which may be the addend. */

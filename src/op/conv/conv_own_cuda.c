@@ -34,4 +34,11 @@ bool conv_own_in_place(const struct tensor *t)
 	       (conv_own_stride(t, &stride) && stride % pack == 0 && t->view_at % pack == 0);
 }
 
+size_t conv_own_reserve(size_t *end, size_t bytes)
+{
+	const size_t at = *end;
+	*end += (bytes + 255) / 256 * 256;
+	return at;
+}
+
 #endif

@@ -68,13 +68,6 @@ static bool place(struct k_phases *p, const struct conv_geom *c, const struct co
 	return p->bytes % 16 == 0 && p->stride % 16 == 0;
 }
 
-static size_t reserve(size_t *end, const struct k_phases *p)
-{
-	const size_t at = *end;
-	*end += ((size_t)k_phases_bytes(p) + 255) / 256 * 256;
-	return at;
-}
-
 int conv_phases_plan(struct conv_other *o, struct kplan *k, enum conv_kind kind,
                      const struct conv_strides *s, size_t *workspace)
 {
@@ -95,11 +88,10 @@ int conv_phases_plan(struct conv_other *o, struct kplan *k, enum conv_kind kind,
 		.tf32 = k->env->tf32, .deterministic = k->env->deterministic };
 	TRY(cuda_cudnn(k->dev, &library));
 	TRY(cudnn_conv_new(&p->plan, library, k->env->wisdom, &conv));
-	size_t end = (cudnn_plan_workspace(p->plan) + 255) / 256 * 256;
 	p->kind = kind;
-	p->x_at = reserve(&end, &p->x);
-	p->y_at = reserve(&end, &p->y);
-	*workspace += end;
+	conv_own_reserve(workspace, cudnn_plan_workspace(p->plan));
+	p->x_at = conv_own_reserve(workspace, (size_t)k_phases_bytes(&p->x));
+	p->y_at = conv_own_reserve(workspace, (size_t)k_phases_bytes(&p->y));
 	o->phases = p;
 	o->name = arena_printf(k->arena, "%s in phases", cudnn_plan_name(p->plan));
 	return 0;

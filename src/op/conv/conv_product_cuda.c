@@ -26,8 +26,6 @@
 
 #ifdef HAVE_CUDA
 
-#define WORKSPACE_LIMIT ((size_t)32 << 20)      /* as that of dense layers */
-
 static bool is_product(const struct conv_geom *c)
 {
 	bool all = c->groups == 1;
@@ -67,9 +65,9 @@ int conv_product_plan(struct conv_other *o, struct kplan *k, enum conv_kind kind
 	m.tf32 = k->env->tf32;
 	m.addend = s->addend;
 	o->swapped = kind == CONV_BACKWARD_WEIGHTS;
-	TRY(cublas_matmul_new(&o->product, k->dev, k->env->wisdom, &m, WORKSPACE_LIMIT));
+	TRY(cublas_matmul_new(&o->product, k->dev, k->env->wisdom, &m, CUBLAS_WORKSPACE));
 	o->name = cublas_plan_name(o->product);
-	*workspace += cublas_plan_workspace(o->product);
+	*workspace = cublas_plan_workspace(o->product);
 	return 0;
 }
 

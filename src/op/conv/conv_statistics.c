@@ -7,11 +7,10 @@
  * A kernel of ours reads y for them, as that of batch_norm would. Where bits may differ and it is
  * measured to be faster (conv_way.h), an engine of cuDNN's sums while it writes. It seldom is: on
  * an H100 the 53 of resnet-50 (256 samples, bf16, cuDNN 9.19) took 18.7 ms, most of them code for
- * compute capability 8.0; convolutions and passes of ours take 8.1. The convolution may be
- * made in another way (conv_other.h). With a norm of its own before
- * it (made by the pass `prologue`) x is read as relu(norm(x)): by that engine, or a kernel of ours
- * puts it into the workspace. The engine is asked for windows of larger buffers in their places
- * first. */
+ * compute capability 8.0; convolutions and passes of ours take 8.1. The convolution may be made in
+ * another way (conv_other.h). With a norm of its own before it (made by the pass `prologue`) x is
+ * read as relu(norm(x)): by that engine, or a kernel of ours puts it into the workspace. The engine
+ * is asked for windows of larger buffers in their places first. */
 #include <math.h>
 
 #include "backend/plan_env.h"

@@ -15,6 +15,7 @@
 #include "op/conv/conv_cuda.h"
 #include "op/conv/conv_shape.h"
 #include "op/conv/conv_normed.h"
+#include "op/conv/conv_own.h"
 #include "op/conv/conv_reference.h"
 #include "op/conv/conv_way.h"
 #include "op/lib/cuda.h"
@@ -84,12 +85,12 @@ static int plan_way(struct kplan *k, enum conv_way way, const void *kind_)
 		.w = weights ? &out->layout : &in->layout, .y = weights ? &in->layout : &out->layout };
 	TRY(conv_normed_cuda_plan(k, s, way, &c, x));
 	size_t end = 0;
-	conv_normed_reserve(&end, s->own ? s->own_ws : cudnn_plan_workspace(s->plan));
-	s->vectors = s->own ? NOWHERE : conv_normed_reserve(&end, 2 * conv_normed_cuda_room(k));
+	conv_own_reserve(&end, s->own ? s->own_ws : cudnn_plan_workspace(s->plan));
+	s->vectors = s->own ? NOWHERE : conv_own_reserve(&end, 2 * conv_normed_cuda_room(k));
 	s->room = s->whole || s->own ? NOWHERE :
-	          conv_normed_reserve(&end, conv_normed_cuda_dense(s, &x->shape));
+	          conv_own_reserve(&end, conv_normed_cuda_dense(s, &x->shape));
 	s->made = out->dtype == s->type || s->own ? NOWHERE :
-	          conv_normed_reserve(&end, conv_normed_cuda_dense(s, &out->shape));
+	          conv_own_reserve(&end, conv_normed_cuda_dense(s, &out->shape));
 	k->ws_bytes = end;
 	conv_normed_cuda_name(k, ", after a kernel");
 	return 0;
