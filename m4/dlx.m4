@@ -42,6 +42,7 @@ AS_CASE([$with_$1], [no|auto], [], [AC_MSG_ERROR([--with-$1=$with_$1 was given, 
 AC_DEFUN([DLX_CUDA], [
 DLX_WITH([cuda], [the CUDA toolkit; default: taken if it is there])
 AC_ARG_VAR([NVCC], [the CUDA compiler])
+AC_ARG_VAR([NVCCFLAGS], [flags for it])
 have_cuda=no
 AS_CASE([$with_cuda],
 	[no], [NVCC=],
@@ -113,7 +114,7 @@ AS_IF([test "$have_cuda" != no && test "$have_cudnn" != no], [
 		dlx_last=$a
 		AS_CASE([$a], [90|90a], [dlx_hopper="-DDLX_HOPPER -gencode arch=compute_90a,code=sm_90a"])
 	done
-	dlx_nvcc="-O3 -std=c++17 -Xcompiler -fno-threadsafe-statics -ccbin ${CXX:-g++}"
+	dlx_nvcc="-O3 -std=c++17 -Xcompiler -fno-threadsafe-statics -ccbin ${CXX:-g++} $NVCCFLAGS"
 	NVCCFLAGS="$dlx_nvcc $dlx_gencode -gencode arch=compute_$dlx_last,code=compute_$dlx_last"
 	# For kernels of which only compute capability 9.0 has the instructions.
 	NVCCFLAGS_HOPPER="$dlx_nvcc $dlx_hopper"
@@ -133,7 +134,6 @@ AS_IF([test "$have_cuda" != no && test "$have_cudnn" != no], [
 		AC_MSG_ERROR([nvcc cannot generate code for --with-cuda-arch=$CUDA_ARCH (see config.log)])])
 	rm -f conftest.cu conftest.o
 ])
-AC_SUBST([NVCCFLAGS])
 AC_SUBST([NVCCFLAGS_HOPPER])
 AC_SUBST([CUDA_CPPFLAGS])
 AC_SUBST([CUDA_LIBS])
