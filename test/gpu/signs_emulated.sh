@@ -71,13 +71,14 @@ signs() {
 	[ "$(newest_state "runs/$name-yes")" = "$(newest_state "runs/$name-no")" ] || fail "$name: other bits"
 }
 
-# A pack of 16 bytes, of 8 and of 2 (4 in float32) is what a thread reads at once of windows at these offsets.
+# A pack of 16 bytes, of 8 and of 2 (4 in float32) is what a thread reads at once of windows at these offsets; fp16 is as large as bf16.
 for offset in 8 12 13; do
 	network at-$offset $offset
-	for t in f32 bf16 fp16; do
+	for t in f32 bf16; do
 		signs $t-at-$offset 2 1 --set precision.compute=$t at-$offset.yaml
 	done
 done
+signs fp16-at-8 2 1 --set precision.compute=fp16 at-8.yaml
 
 # What is stored as 0 in fp16 is not above zero, though it was before it was rounded. Norms of it do not divide by next to nothing.
 network under 8 1e-8

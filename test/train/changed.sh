@@ -6,7 +6,7 @@
 . "${DLX_SOURCE:?}/test/lib.sh"
 coads_data
 config=$DLX_SOURCE/test/train/tiny.yaml
-set -- --set checkpoint.every.steps=3 --set train.steps=60
+set -- --set checkpoint.every.steps=3 --set train.steps=15
 expect 0 "$train" --set run.dir=runs/whole "$@" "$config"
 want=$(newest_state runs/whole)
 mkdir kept
@@ -47,9 +47,9 @@ for how in cut_off shorten overwrite; do
 	cp kept/coads-train.dlx data/coads-train.dlx
 	step=$(sed -n 's/.*"type": "step", "step": \([0-9]*\),.*/\1/p' runs/$how/metrics.jsonl | tail -n 1)
 	# What was saved is what any run has at that step.
-	expect 0 "$train" --set run.dir=runs/$how --set checkpoint.every.steps=3 --set train.steps=$((step + 60)) --resume "$config"
+	expect 0 "$train" --set run.dir=runs/$how --set checkpoint.every.steps=3 --set train.steps=$((step + 15)) --resume "$config"
 	says out 'resuming from checkpoint'
-	expect 0 "$train" --set run.dir=runs/$how-whole --set checkpoint.every.steps=1000000 --set train.steps=$((step + 60)) "$config"
+	expect 0 "$train" --set run.dir=runs/$how-whole --set checkpoint.every.steps=1000000 --set train.steps=$((step + 15)) "$config"
 	[ "$(newest_state runs/$how)" = "$(newest_state runs/$how-whole)" ] || fail "$how: other bits than the whole run"
 done
 
