@@ -53,6 +53,7 @@ static __device__ __forceinline__ void begin_kernel()
 #endif
 }
 #define BEGIN_KERNEL() begin_kernel()
+#define NOTE_WORD(size) ((void)0)        /* of a load or a store: for the emulation */
 
 /* Shared memory whose size the launch gives. */
 #define SHARED_DYNAMIC(type, name)                                                       \
@@ -196,6 +197,7 @@ template <typename V> static __device__ __forceinline__ void load_word(V *to, co
 {
 	const auto w = *reinterpret_cast<const typename word<sizeof(V)>::type *>(from);
 	memcpy(to, &w, sizeof w);
+	NOTE_WORD(sizeof w);
 }
 
 template <typename V> static __device__ __forceinline__ void store_word(void *to, const V &v)
@@ -203,6 +205,7 @@ template <typename V> static __device__ __forceinline__ void store_word(void *to
 	typename word<sizeof(V)>::type w;
 	memcpy(&w, &v, sizeof w);
 	*reinterpret_cast<decltype(w) *>(to) = w;
+	NOTE_WORD(sizeof w);
 }
 
 /* Whether c channels of `size` bytes can be read and written ABREAST. */

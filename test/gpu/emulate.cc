@@ -297,7 +297,7 @@ uint64_t nanoseconds()
 /* The kernel that this thread launches. */
 thread_local std::string launched;
 
-void count_launch(const char *name)
+void count_launch(const char *name, bool overlapped)
 {
 	struct counts {
 		std::map<std::string, long> of;
@@ -317,6 +317,8 @@ void count_launch(const char *name)
 		name++;
 	launched.assign(name, strcspn(name, "<)"));
 	all.of[launched]++;
+	if (overlapped)
+		all.of["overlapped"]++;
 }
 
 namespace {
@@ -357,6 +359,32 @@ bool takes(const void *kernel, dim3 grid, dim3 block, size_t shared, size_t para
 }
 
 bool begun;
+static moved before;                     /* of what runs on the host */
+moved *moves = &before;
+
+void begin(const char *declaration)
+{
+	struct kernels {
+		std::map<std::string, moved> of;
+		~kernels()
+		{
+			const char *path = getenv("DLX_EMULATE_MOVED");
+			FILE *f = path ? fopen(path, "w") : NULL;
+			for (const auto &k : of)
+				if (f)
+					fprintf(f, "%llu %llu %s\n", (unsigned long long)k.second.words,
+					        (unsigned long long)k.second.bytes, k.first.c_str());
+			if (f)
+				fclose(f);
+		}
+	};
+	static kernels all;
+	static const char *last;
+	begun = true;
+	if (declaration != last)
+		moves = &all.of[declaration];
+	last = declaration;
+}
 
 /* Threads run one after another, each up to a barrier first: the flag is that of a kernel's code,
  * which all of its threads have. */

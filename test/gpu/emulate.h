@@ -38,14 +38,22 @@ extern place at;
 typedef std::function<bool()> work;
 /* To be done in the order of the stream, once, or, if the stream records, at every replay. */
 void submit(void *stream, work run);
-/* With DLX_EMULATE_LAUNCHES=FILE, a line "NAME COUNT" for
- * each kernel is written there when the process ends. */
-void count_launch(const char *name);
+/* With DLX_EMULATE_LAUNCHES=FILE, a line "NAME COUNT" for each kernel is written there when the
+ * process ends, and one for "overlapped", those that may begin before the one ahead has ended. */
+void count_launch(const char *name, bool overlapped);
 /* Runs body for every thread of the grid. With DLX_EMULATE_KERNEL=7.5 that takes so many
  * microseconds by the clock of events, else none. */
 void launch(dim3 grid, dim3 block, size_t shared_bytes, void *stream, std::function<void()> body);
 /* Whether the thread that runs, or one before it in this kernel, has begun as kernels have to. */
 extern bool begun;
+/* What they begin with, and what they move. With DLX_EMULATE_MOVED=FILE, a line "WORDS BYTES
+ * KERNEL" for each kernel that has run is written there when the process ends: how often its
+ * threads loaded or stored packs, how many bytes in all, and its declaration. */
+void begin(const char *declaration);
+struct moved {
+	uint64_t words, bytes;
+};
+extern moved *moves;
 void check_begun(const char *name);
 /* Whether this kernel may be given to the stream now: not for the first time where it records. */
 bool may_launch(const void *kernel, void *stream, const char *name);
@@ -174,10 +182,11 @@ template <typename... P> constexpr size_t emulate_parameters()
 
 /* Arguments are taken by value when the launch is made, as on a GPU. */
 template <typename... P,
-typename... A> static void emulate_launch(const char *name, void (*kernel)(P...), dim3 grid,
-                                          dim3 block, size_t shared, void *stream, A... argument)
+typename... A> static void emulate_launch(const char *name, bool overlapped, void (*kernel)(P...),
+                                          dim3 grid, dim3 block, size_t shared, void *stream,
+                                          A... argument)
 {
-	emulate::count_launch(name);
+	emulate::count_launch(name, overlapped);
 	if (emulate::may_launch((const void *)kernel, stream, name) &&
 	    emulate::takes((const void *)kernel, grid, block, shared, emulate_parameters<P...>()))
 		emulate::launch(grid, block, shared, stream, [=] {
@@ -187,9 +196,11 @@ typename... A> static void emulate_launch(const char *name, void (*kernel)(P...)
 		});
 }
 #define LAUNCH(kernel, grid, block, shared, stream, ...) \
-	emulate_launch(#kernel, (kernel), (grid), (block), (shared), (void *)(stream), __VA_ARGS__)
+	emulate_launch(#kernel, k_overlapped, (kernel), (grid), (block), (shared), (void *)(stream), \
+	               __VA_ARGS__)
 /* A kernel that does not begin so would not wait for the one before it, where launches overlap. */
-#define BEGIN_KERNEL() (emulate::begun = true)
+#define BEGIN_KERNEL() emulate::begin(__PRETTY_FUNCTION__)
+#define NOTE_WORD(size) (emulate::moves->words++, emulate::moves->bytes += (size))
 /* Memory whose size the launch gives. */
 #define SHARED_DYNAMIC(type, name) type *name = (type *)emulate::dynamic_shared
 
