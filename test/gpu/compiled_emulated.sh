@@ -31,10 +31,9 @@ state=$(newest_state first)
 run second --wisdom engines
 [ "$(count)" = 0 ] || fail "$(count) engines are compiled again"
 [ "$(newest_state second)" = "$state" ] || fail "other bits with what was read"
-
-# Damaged: a byte, the end, all of it; and what cuDNN does not take.
+# Damaged: a byte that cuDNN does not look at, the end, all of it.
 set -- engines.compiled/*
-printf 'x' | dd of="$1" bs=1 seek=400 conv=notrunc 2>dd.log
+printf 'x' | dd of="$1" bs=1 seek=$(($(wc -c <"$1") - 2)) conv=notrunc 2>dd.log
 head -c 300 "$2" >short && cp short "$2"
 : >"$3"
 run third --wisdom engines
@@ -42,6 +41,15 @@ run third --wisdom engines
 [ "$(newest_state third)" = "$state" ] || fail "other bits"
 run fourth --wisdom engines
 [ "$(count)" = 0 ] || fail "what was damaged is not kept anew"
+
+# Those of another version of cuDNN, and for another GPU, are compiled for themselves and kept beside these.
+cp engines others
+cp -R engines.compiled others.compiled
+DLX_FAKE_CUDNN_VERSION=92100 run newer --wisdom others
+[ "$(count)" -ge "$all" ] || fail "$(count) of $all engines are compiled by another version of cuDNN"
+DLX_EMULATE_NAME='another GPU' run elsewhere --wisdom others
+[ "$(count)" -ge "$all" ] || fail "$(count) of $all engines are compiled for another GPU"
+[ "$(ls others.compiled | wc -l)" = $((3 * all)) ] || fail "$(ls others.compiled | wc -l) engines are kept instead of three times $all"
 
 # Without the folder, which a file stands in for.
 rm -r engines.compiled
