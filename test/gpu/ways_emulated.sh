@@ -112,7 +112,9 @@ plan --wisdom products
 cmp plan with || fail "a second run takes other products"
 
 # A step by them is the same, up to rounding: windows are read and written where they are.
-sed 's/^    - .*name: last}/    - conv2d: {filters: 8, kernel: 1, name: point}\n    - concat: {inputs: [depthwise, point]}\n&/' net.yaml >windows.yaml
+sed 's/^    - .*name: counted}/    - conv2d: {filters: 16, kernel: 1, bias: false, inputs: activated, name: beside}\n    - batch_norm: {name: besides}\n&/
+s/name: counted}/inputs: joined, name: counted}/
+s/^    - .*name: last}/    - conv2d: {filters: 8, kernel: 1, name: point}\n    - concat: {inputs: [depthwise, besides, point]}\n&/' net.yaml >windows.yaml
 step() {
 	DLX_DEBUG=$(debug "way=$1") expect 0 capped "$emulated" --device=cuda --quiet --synthetic --set precision.compute=bf16 \
 		--dump-step "step-$1" windows.yaml
@@ -120,7 +122,14 @@ step() {
 # a sum of gradients is made by the product
 DLX_DEBUG=$(debug way=product) expect 0 capped "$emulated" --device=cuda --plan windows.yaml
 grep -q 'conv_grad_input_sum  *point .* cublaslt:[a-z0-9]*, whole$' out || { cat out; fail "the sum of a product is a pass of its own"; }
+# cuDNN's graphs leave windows where they are, too: behind a ReLU, a bias, and statistics
+DLX_DEBUG=$(debug way=windows) expect 0 capped "$emulated" --device=cuda --plan windows.yaml
+for node in 'conv_relu  *first' 'conv  *window' 'conv_statistics  *beside'; do
+	grep -q " $node .*, windows\$" out || { cat out; fail "a window is packed: $node"; }
+done
 step parts
+step windows
+"$DLX_BUILD/test/gpu/compare_steps" -a -t 2e-2 step-parts step-windows >out || { cat out; fail "a step with windows where they are differs"; }
 step product
 "$DLX_BUILD/test/gpu/compare_steps" -a -t 2e-2 step-parts step-product >out || { cat out; fail "a step by products differs"; }
 
