@@ -222,6 +222,36 @@ DLX_FAKE_CUDNN_PROPOSE=43,44,46,47 DLX_DEBUG=$(debug engines=first) run --wisdom
 [ "$(sort -u used)" = 43 ] || fail "wisdom decides"
 cmp several switch || fail "wisdom is changed"
 
+# Matrix products go by the same switch and the same budget.
+cat >dense.yaml <<-'END'
+	run: {name: dense, seed: 3}
+	model:
+	  family: layers
+	  layers:
+	    - flatten
+	    - dense: 16
+	    - relu
+	    - dense: 4
+	data: {train: none.dlx, validation: none.dlx}
+	loss: softmax_cross_entropy
+	optimizer: {type: sgd, learning_rate: 0.05}
+	train: {steps: 1, batch_size: 2}
+END
+# products WORD...: how many are known then; in a budget for none the first is still measured.
+products() {
+	rm -f products
+	DLX_DEBUG=$(debug "$@") expect 0 capped "$emulated" --device=cuda --synthetic --bench=1 --wisdom products \
+		--set 'model.input={channels: 3, size: [8, 8]}' --set model.classes=4 dense.yaml
+	known=$(lines products '^product')
+}
+products engines=measured
+[ "$known" -gt 2 ] || fail "$known products are known"
+products engines=first
+[ "$known" = 0 ] || fail "with the first engines $known products are measured"
+products measure_seconds=0.000001
+[ "$known" = 1 ] || fail "without time $known products are measured"
+says err 'problems take the first engine'
+
 # Nothing but convolutions alone.
 export DLX_FAKE_CUDNN_PROPOSE=43 DLX_FAKE_CUDNN_QUESTIONS=asked
 run
