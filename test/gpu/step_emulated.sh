@@ -219,10 +219,15 @@ for limit in null 64GiB; do
 	mv deepcam-mlperf-small-cuda-fp16 "deepcam-$limit"
 	n=$(launches launches descend)
 	[ "$n" -ge 1 ] && [ "$n" -le 4 ] || fail "$n launches for an update"
-	n=$("$emulated" --device=cuda --plan --dump=sched --set "train.memory.limit=$limit" --set precision.compute=fp16 \
+	"$emulated" --device=cuda --plan --dump=sched --set "train.memory.limit=$limit" --set precision.compute=fp16 \
 		--set "model.input=$small" --set model.classes=3 --set train.batch_size=2 --set data.train=none.dlx \
-		--set data.validation=null --set 'data.transforms=[]' deepcam-mlperf-small.yaml | grep -c ' weight_copy{}')
+		--set data.validation=null --set 'data.transforms=[]' deepcam-mlperf-small.yaml >sched
+	n=$(grep -c ' weight_copy{}' sched)
 	if [ "$limit" = null ]; then [ "$n" -gt 40 ]; else [ "$n" -eq 0 ]; fi || fail "limit $limit: $n weights that the update casts"
+	# Weights have the layout that is read, and in 16 bits none is cast or reordered in a step.
+	n=$(grep -c -E ' reorder\{[^}]*\} \(%[0-9]+ [^ ]*\.weight ' sched) casts=$(grep -c -E ' cast\{[^}]*\} \(%[0-9]+ [^ ]*\.weight ' sched)
+	[ "$n" -eq 0 ] || fail "limit $limit: $n weights are reordered in a step"
+	if [ "$limit" = null ]; then [ "$casts" -eq 0 ]; else [ "$casts" -gt 40 ]; fi || fail "limit $limit: $casts weights are cast in a step"
 done
 "$compare" -t 0 deepcam-null deepcam-64GiB || fail "weights that the update casts are other ones"
 
