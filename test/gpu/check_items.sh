@@ -114,6 +114,17 @@ check measured
 asks dlx-train '^dlx-train\|\|.*--wisdom engines.wisdom .*--profile' 5
 check bench/resnet-50:1
 asks dlx-train '^dlx-train\|engines=first\|.*--profile'
+# Three calls have each part once, what must work for all else first, and time nothing before steps are right.
+rm -rf results
+export DLX_CHECK_OPS=relu DLX_CHECK_STEPS=tiny DLX_CHECK_TYPES=f32 DLX_CHECK_ENGINES=bf16:plain DLX_CHECK_TOOLS=memcheck
+for call in 1 2 3; do
+	capped packed/check call $call -o results -a home --restore home/logs.tar.gz >out 2>err </dev/null
+	sed -n 's/^\([a-z]*\): [0-9]* items to do, .*/\1/p' out
+done >parts
+[ "$(head -n 1 parts)" = smoke ] || fail "the calls begin with $(head -n 1 parts)"
+[ "$(sort parts | tr '\n' ' ')" = 'bench curves engines errors gaps measured memory ops peer ranks sanitize smoke steps train ' ] ||
+	fail "the calls have other parts: $(tr '\n' ' ' <parts)"
+[ "$(grep -x -e steps -e bench -e measured -e peer -e gaps parts | head -n 1)" = steps ] || fail "something is timed before steps are right"
 # A library that is missing is said before anything else goes wrong.
 printf '#!/bin/sh\necho "libnvrtc.so.13     not found"\n' >packed/libraries
 check smoke/libraries
