@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # What the emulated GPU counts of kernels that large tensors go through: they move 16 bytes of neighbouring channels at once where these are
-# aligned, sums of rows 8; a norm takes as few launches, and its gradient as few passes over memory, as cuda/k_norm_grad.cu says; and kernels
-# overlap where that is asked for and the GPU can.
+# aligned, sums of rows 8; a norm takes as few launches, and its gradient as few passes over memory, as cuda/k_norm_grad.cu says; kernels of
+# dlx's are taken, and overlap where that is asked for and the GPU can.
 . "${DLX_SOURCE:?}/test/lib.sh"
 . "$DLX_SOURCE/test/gpu/lib.sh"
 optest=$DLX_BUILD/test/gpu/optest_emulated
@@ -83,6 +83,26 @@ runs conv_grad_weight '2x48x9x9 2x48x9x9; pad_lo: 1, pad_hi: 1, kernel: 3, bias:
 packs 8 sum_chunks
 runs sum '2x48x37x61; axes: [0, 2, 3]'
 packs 8 reduce_rows
+
+# Kernels of dlx's, in 16 bits alone: of a batch of 4 channels, which are not padded to 8; of few channels to few; and of tiles of depthwise
+# convolutions. launched COUNT KERNEL...: so often, in two types, of which each has four runs.
+DLX_DEBUG=$(debug way=ours)
+launched() {
+	count=$1
+	shift
+	for kernel; do
+		n=$(sed 's/^(//' launches | awk -v kernel="$kernel" '$1 == kernel { n = $2 } END { print n + 0 }')
+		[ "$n" = "$count" ] || { cat launches; fail "$kernel is launched $n times instead of $count"; }
+	done
+}
+runs conv '2x4x9x9 64x4x3x3! ; pad_lo: 1, pad_hi: 1'
+launched 8 few_to_many few_gradient
+runs conv '2x16x9x9 16x16x5x5! ; pad_lo: 2, pad_hi: 2'
+launched 16 narrow
+launched 8 narrow_weights
+runs conv '2x64x9x9 64x1x3x3! ; groups: 64, pad_lo: 1, pad_hi: 1'
+launched 16 depthwise_tile
+launched 8 depthwise_tile_gradient
 
 # Launches that overlap.
 coads_data
