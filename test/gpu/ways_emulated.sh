@@ -137,6 +137,11 @@ step product
 DLX_DEBUG=$(debug measure_seconds=0.000001) DLX_FAKE_CUDNN_CHAINS=60 plan --wisdom none
 [ "$(made whole)" = "$whole" ] || fail "$(made whole) chains instead of $whole without time"
 [ ! -e none ] || [ -z "$(ways none)" ] || fail "a way without time: $(ways none)"
+# ... and the first one alone where the engines of all of them are known, so that only ways are measured.
+grep -v '^way ' fast >known
+grep '^way ' fast >of-fast
+DLX_DEBUG=$(debug measure_seconds=0.000001) plan --wisdom known
+[ "$(grep -c '^way ' known)" = 1 ] || fail "in no time $(grep -c '^way ' known) of $(grep -c . of-fast) ways are measured"
 # ... whatever is proposed
 DLX_DEBUG=$(debug engines=first) DLX_FAKE_CUDNN_CHAINS=60 plan --wisdom none
 [ "$(made whole)" = "$whole" ] || fail "$(made whole) chains instead of $whole with the first engines"
