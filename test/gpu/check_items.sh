@@ -14,6 +14,10 @@ done
 cat >>packed/bin/dlx-train <<'END'
 case $* in
 *--list-ops*) printf 'conv\nrelu\n' ;;
+*run.dir=*)
+	to=$(echo "$*" | sed 's/.*run.dir=\([^ ]*\).*/\1/')/checkpoints/versions
+	mkdir -p "$to" && echo '{}' >"$to/1.json"
+	;;
 *--dump-step=*) mkdir -p "$(echo "$*" | sed 's/.*--dump-step=\([^ ]*\).*/\1/')" ;;
 *--bench=*) echo '{"busy": 0.5, "kernels": [' && printf '{"node": 1, "name": "x", "start": 0, "seconds": 0.5}\n' ;;
 esac
@@ -84,6 +88,17 @@ for type in f32 bf16 fp16 tf32; do
 		asks compare_steps "-t 0 steps/$n:$type-gpu steps/$n:$type-twice\$"
 		asks compare_steps "steps/$n:$type-cpu-f32 steps/$n:$type-gpu"
 		asks compare_steps "steps/$n:$type-cpu-f32 steps/$n:$type-plain"
+	done
+done
+
+# Training: stopped and resumed, with launches that overlap, two places for a batch, and all kernels in line.
+mkdir packed/data
+: >packed/data/coads-train.dlx
+check train
+for type in f32 bf16 fp16; do
+	asks dlx-train "run.dir=train/runs-$type/stop .*--resume"
+	for how in 'overlapped launch=overlapped' 'two-places intake=no' 'in-line second_stream=no'; do
+		grep "|engines=first,${how#* }|" asked | grep -q "run.dir=train/runs-$type/${how% *} " || fail "no training in $type with ${how#* }"
 	done
 done
 
