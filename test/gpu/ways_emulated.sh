@@ -70,6 +70,18 @@ cmp before fast || fail "a second run measures"
 sed 1d fast | grep -v '^product ' | cut -f 2,3 | sort -u >keys
 [ "$(wc -l <keys)" = 1 ] || { cat keys; fail "ways are kept for another device or library than engines"; }
 
+# One run after the first shows that a way is slow, where the one before it was measured.
+trials() {
+	grep -v '^way ' fast >known
+	rm -f used
+	DLX_FAKE_CUDNN_CHAINS=$1 DLX_FAKE_CUDNN_LOG=used plan --wisdom known
+	trials=$(grep -c . used)
+}
+trials 3
+all=$trials
+trials 1000
+[ "$trials" -gt 0 ] && [ "$trials" -lt "$all" ] || fail "slow ways are tried $trials times, others $all times"
+
 # Engines of chains that lose more than the pass that they save: the parts are taken, and by the next run too.
 export DLX_FAKE_CUDNN_CHAINS=60
 plan --wisdom slow
