@@ -209,16 +209,18 @@ for t in $halves; do
 	rm -r apart-folded
 done
 
-# An update of hundreds of tensors is a few launches, and writes the weights in 16 bits too; under a limit of memory they are cast in the
-# step, to the same bits.
+# An update of hundreds of tensors is a few launches, as that of all running statistics is, and writes the weights in 16 bits too; under a
+# limit of memory they are cast in the step, to the same bits.
 launches() { awk -v name="$2" '$1 == name { n = $2 } END { print n + 0 }' "$1"; }
 small='{channels: 4, size: [32, 32]}'
 for limit in null 64GiB; do
 	DLX_EMULATE_LAUNCHES=$PWD/launches dump cuda fp16 deepcam-mlperf-small "$small" 3 --set "train.memory.limit=$limit"
 	rm -rf "deepcam-$limit"
 	mv deepcam-mlperf-small-cuda-fp16 "deepcam-$limit"
-	n=$(launches launches descend)
-	[ "$n" -ge 1 ] && [ "$n" -le 4 ] || fail "$n launches for an update"
+	for kernel in descend ema_update; do
+		n=$(launches launches $kernel)
+		[ "$n" -ge 1 ] && [ "$n" -le 4 ] || fail "$n launches of '$kernel'"
+	done
 	"$emulated" --device=cuda --plan --dump=sched --set "train.memory.limit=$limit" --set precision.compute=fp16 \
 		--set "model.input=$small" --set model.classes=3 --set train.batch_size=2 --set data.train=none.dlx \
 		--set data.validation=null --set 'data.transforms=[]' deepcam-mlperf-small.yaml >sched
