@@ -107,7 +107,7 @@ one_place 'cublas.*[.]h' 'backend/cuda/cublas[.]c'
 one_place 'cudnn.*[.]h' 'backend/cuda/cudnn_desc[.]h'
 one_place 'cupti.*[.]h' 'backend/cuda/cupti[.]c'
 one_place 'nccl.*[.]h' 'comm/nccl_library[.]h'
-one_place 'cuda(_.*)?[.]h' 'backend/cuda/cuda[_a-z]*[.][ch]'
+one_place '(cuda(_.*)?|(driver|library|vector)_types)[.]h' 'backend/cuda/cuda[_a-z]*[.][ch]'
 
 # A vendor's header that this machine lacks, or has in a place of its own, says nothing about ours.
 lacks_vendor_header()

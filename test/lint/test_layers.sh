@@ -42,6 +42,10 @@ echo '#include <oneapi/dnnl/dnnl.h>' >"$tree/src/comm/m.c"
 expect '<oneapi/dnnl/dnnl.h> belongs to backend op, not to comm'
 echo '#include <nccl.h>' >"$tree/src/comm/reducer.c"
 expect 'src/comm/reducer.c: <nccl.*[.]h> belongs to src/comm/nccl_library[.]h alone'
+for header in cuda_runtime_api driver_types library_types; do
+	echo "#include <$header.h>" >"$tree/src/comm/reducer.c"
+	expect 'src/comm/reducer.c: <(cuda(_.*)?|(driver|library|vector)_types)[.]h> belongs to src/backend/cuda/cuda[_a-z]*[.][ch] alone'
+done
 echo '#include "a.h"' >"$tree/src/base/b.c"
 expect '"a.h" must be included as "folder/a.h"'
 echo '#include "elsewhere/a.h"' >"$tree/src/base/b.c"
