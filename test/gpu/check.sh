@@ -105,7 +105,7 @@ cp packed/programs/optest optest
 export DLX_CHECK_LIMIT=1000 DLX_CHECK_SIZE=[12,16] DLX_CHECK_CROP='[10, 14]' DLX_CHECK_JOBS=2 DLX_EMULATE_MEMORY=4G DLX_CHECK_BENCH_STEPS=1
 export DLX_CHECK_SMOKE='libraries kernel bias step graph profile' DLX_CHECK_OPS='relu add' DLX_CHECK_STEPS='tiny windows'
 export DLX_CHECK_EXTENT=6 DLX_CHECK_ROWS=1x36x20x30 DLX_CHECK_MEASURED=tiny:1
-export DLX_CHECK_ENGINES='described bf16:plain:12 bf16:dgrad:12 fp16:mask:16 bf16:rows8:36:whole fp16:rows0:36'
+export DLX_CHECK_ENGINES='described bf16:plain:12 bf16:dgrad:12 fp16:mask:16 bf16:rows8:36:whole fp16:rows0:36 f32:rows3000:36'
 export DLX_CHECK_TYPES='f32 bf16' DLX_CHECK_TRAIN=4 DLX_CHECK_CURVES=tiny:fp16 DLX_CHECK_CURVE=4 DLX_CHECK_MEMORY=tiny:2
 export DLX_CHECK_BENCH='tiny:2 tiny:1:chains tiny:1:overlapped tiny:1:in-line' DLX_CHECK_GAPS=tiny:1 DLX_CHECK_PEER=tiny DLX_CHECK_SANITIZE=relu
 grep -q 'avx512_bf16' /proc/cpuinfo || export DLX_CHECK_TYPES=f32
@@ -117,7 +117,7 @@ passed() {
 expect 0 packed/check -o results -a home -t 6000 smoke ops engines steps errors memory train
 passed smoke 6
 passed ops 2
-passed engines 5
+passed engines 6
 says results/engines/described.skipped '--gpu has no name for this GPU'
 grep -q 'by cudnn:eng' results/engines/bf16:dgrad:12.log || fail "no word on the engine"
 grep -q 'the mean is off by' results/engines/bf16:rows8:36:whole.log || fail "no word on the statistics"

@@ -40,8 +40,9 @@ asks() {
 # processes with the same bits, each of which has the same in four runs.
 check engines
 grep -q 'engines  *passed' out || { cat out; fail "an item of engines is not there"; }
-for mean in 0 8 100; do
-	for type in bf16 fp16; do
+for mean in 0 8 100 3000; do
+	[ $mean = 3000 ] && types=f32 || types='bf16 fp16'
+	for type in $types; do
 		grep -E "^conv_checks\|.* $type conv_statistics .* $mean\$" asked | sed 's/.* conv_statistics \([0-9x]*\) .*/\1/' |
 			awk -F x '{ rows = $1 * $3 * $4 } rows >= 1700000 { n++ } END { exit n < 2 }' || fail "no statistics of many rows of mean $mean in $type"
 	done

@@ -17,6 +17,8 @@ DLX_DEBUG=$(debug way=parts) "$optest" --device=cuda conv conv_grad_input conv_g
 rm -f launches
 DLX_EMULATE_LAUNCHES=$PWD/launches "$optest" --device=cuda conv_add conv_grad_input_sum || fail "depthwise convolutions with a sum differ"
 grep -q depthwise launches || { cat launches; fail "cuDNN makes a depthwise convolution with a sum"; }
+# Statistics of a mean of 3000 deviations, which float32 sums of squares from zero do not have.
+"$conv_checks" f32 conv_statistics '2x36x20x30 36x36x1x1!' 3000 || fail "statistics far from zero differ from those in float64"
 # Windows of single pixels as matrix products, dilated ones as dense ones. All other samples are made as they were above.
 # by WAY HAVING OP...
 by() {
