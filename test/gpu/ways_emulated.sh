@@ -129,7 +129,7 @@ s/name: counted}/inputs: joined, name: counted}/
 s/^    - .*name: last}/    - conv2d: {filters: 8, kernel: 1, name: point}\n    - concat: {inputs: [depthwise, besides, point]}\n&/' net.yaml >windows.yaml
 step() {
 	DLX_DEBUG=$(debug "way=$1") expect 0 capped "$emulated" --device=cuda --quiet --synthetic --set precision.compute=bf16 \
-		--dump-step "step-$1" windows.yaml
+		--dump-step "step-$1" "${2:-windows}.yaml"
 }
 # a sum of gradients is made by the product
 DLX_DEBUG=$(debug way=product) expect 0 capped "$emulated" --device=cuda --plan windows.yaml
@@ -142,6 +142,14 @@ done
 step parts
 step windows
 "$DLX_BUILD/test/gpu/compare_steps" -a -t 2e-2 step-parts step-windows >out || { cat out; fail "a step with windows where they are differs"; }
+# ... but where one begins at no multiple of 16 bytes, which cuDNN would refuse
+sed '/name: joined}/,/groups: 16/d; s/^    - .*name: window}/    - conv2d: {filters: 4, kernel: 3, padding: same, name: small}\
+    - conv2d: {filters: 8, kernel: 3, padding: same, inputs: activated, name: window}\
+    - conv2d: {filters: 4, kernel: 3, padding: same, inputs: activated, name: other}\
+    - concat: {inputs: [small, window, other]}/' net.yaml >anywhere.yaml
+DLX_DEBUG=$(debug way=windows) expect 0 capped "$emulated" --device=cuda --plan anywhere.yaml
+grep ' conv  *window .* slice ' out | grep -q ' cudnn:[a-z0-9]*$' || { cat out; fail "a window that is not aligned"; }
+step windows anywhere
 step product
 "$DLX_BUILD/test/gpu/compare_steps" -a -t 2e-2 step-parts step-product >out || { cat out; fail "a step by products differs"; }
 
