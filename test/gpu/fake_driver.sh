@@ -72,9 +72,12 @@ says out 'with what it compiles at run time'
 grep 'conv_relu ' out | grep -q 'cudnn:eng[0-9]*, whole' || fail "the ReLU is not in the convolution"
 [ "$(engine conv_grad_weight depthwise)" != "$plain" ] || fail "depthwise convolutions take engine '$plain' still"
 
-# What would be measured there is compiled and kept, too, by every way.
+# What would be measured there is compiled and kept, too, by every way: that of statistics which is taken only where it is measured.
 expect 0 plan engines=measured --wisdom more
 [ "$(ls more.compiled | wc -l)" -gt "$(ls engines.compiled | wc -l)" ] || fail "$(ls more.compiled | wc -l) engines to be measured"
+sed -i 's/name: first}/bias: false, name: first}\n    - batch_norm/; /- relu/d; /depthwise/d' net.yaml
+expect 0 plan engines=measured --wisdom ways --set precision.deterministic=false
+head -qn 1 ways.compiled/* | cut -f 2 | grep -q '+statistics ' || fail "no engine for statistics"
 
 # All of a list of networks, as test/gpu/pack carries them.
 DLX_CHECK_BENCH=' ' DLX_CHECK_MEMORY=' ' DLX_CHECK_STEPS=resnet-18-small DLX_CHECK_TYPES=bf16 DLX_CHECK_SIZE='[32,32]' \
