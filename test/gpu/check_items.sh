@@ -9,6 +9,7 @@ mkdir -p packed/bin packed/programs packed/lib packed/configs
 cp "$DLX_SOURCE/test/gpu/check" "$DLX_SOURCE/test/gpu/parts" packed/
 printf '#!/bin/sh\nexit 0\n' >packed/libraries
 for p in dlx-train optest compare_steps conv_checks; do
+	# shellcheck disable=SC2016
 	printf '#!/bin/sh\necho "%s|${DLX_DEBUG-}|$*" >>%s\n' "$p" "$work/asked" >packed/bin/$p
 done
 cat >>packed/bin/dlx-train <<'END'
@@ -105,6 +106,7 @@ done
 
 # Two ranks on one GPU: a step against the CPU's, steps that are recorded, and sums that arrive a step later, in either type.
 mkdir packed/mpi
+# shellcheck disable=SC2016
 printf '#!/bin/sh\necho "mpiexec|${NCCL_MULTI_RANK_GPU_ENABLE-}|$*" >>%s\nshift 2\nexec "$@"\n' "$work/asked" >packed/mpi/mpiexec
 chmod 755 packed/mpi/mpiexec
 DLX_CHECK_NCCL=23002 check 'ranks/two*'
@@ -141,6 +143,31 @@ done >parts
 [ "$(sort parts | tr '\n' ' ')" = 'bench curves engines errors gaps measured memory ops peer ranks sanitize smoke steps train ' ] ||
 	fail "the calls have other parts: $(tr '\n' ' ' <parts)"
 [ "$(grep -x -e steps -e bench -e measured -e peer -e gaps parts | head -n 1)" = steps ] || fail "something is timed before steps are right"
+# What a part has done is at home before the next one ends, but for what is large; on the machine where it was done what is newer stays.
+rm -rf results out
+mkdir -p results/ops
+head -c 3000000 /dev/zero >results/ops/large.log
+mv packed/bin/conv_checks conv_checks
+printf '#!/bin/sh\nuntil [ -e %s ]; do sleep 0.05; done\n' "$work/go" >packed/bin/conv_checks
+chmod 755 packed/bin/conv_checks
+capped packed/check -o results -a lost ops engines >out 2>err </dev/null &
+running=$!
+reached out 'engines: 1 items to do' $running
+[ -e lost/logs.tar.gz ] && tar tzf lost/logs.tar.gz >brought || : >brought
+: >go
+wait $running
+for f in relu.passed relu.log items; do
+	grep -q -x "./ops/$f" brought || fail "ops/$f is lost with the machine"
+done
+grep large.log brought && fail "what is large is brought home"
+mv conv_checks packed/bin/conv_checks
+echo newer >results/ops/relu.log
+capped packed/check -o results --restore lost/logs.tar.gz ops >out 2>err </dev/null
+says out 'ops: 0 items to do'
+says results/ops/relu.log newer
+capped packed/check -o another --restore lost/logs.tar.gz ops >out 2>err </dev/null
+says out 'restored: '
+says out 'ops: 0 items to do'
 # A library that is missing is said before anything else goes wrong.
 printf '#!/bin/sh\necho "libnvrtc.so.13     not found"\n' >packed/libraries
 check smoke/libraries
