@@ -25,6 +25,7 @@ packs() {
 	shift
 	for kernel; do
 		for type in __half __nv_bfloat16; do
+			# shellcheck disable=SC2046
 			set -- $(bytes "$kernel" $type)
 			[ "$2" -gt 0 ] && [ "$1" -ge $((least * $2)) ] || { cat moved; fail "$kernel moves $1 bytes of $type in $2 pieces"; }
 		done
