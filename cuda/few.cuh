@@ -37,15 +37,18 @@ static inline int blocks_through(int tiles, int each, int copies)
 	default: return cudaErrorInvalidValue;                                           \
 	}
 
-/* With dynamic shared memory for the places under a tile; returns from the function on errors. */
+/* With dynamic shared memory for the places under a tile; returns from the function on errors. The
+ * limit is the kernel's, and is that of the largest tile, ROOM places: one that followed this
+ * launch's tile would be too low for launches that were recorded before. */
 #define LAUNCH_FEW(kernel, grid, tile, stream, ...)                                      \
 	do {                                                                             \
-		const int bytes_ = (tile).places * (int)sizeof(int);                     \
 		const cudaError_t e_ = cudaFuncSetAttribute(                             \
-			(const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes_); \
+			(const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, \
+			ROOM * (int)sizeof(int));                                        \
 		if (e_ != cudaSuccess)                                                   \
 			return e_;                                                       \
-		LAUNCH(kernel, grid, FEW_THREADS, bytes_, stream, __VA_ARGS__);          \
+		LAUNCH(kernel, grid, FEW_THREADS, (tile).places * sizeof(int), stream,   \
+		       __VA_ARGS__);                                                     \
 	} while (0)
 
 /* Tiles of y, and where the pixels under one lie in shared memory. */

@@ -285,7 +285,7 @@ static int make(void *stream, const k_narrow &g, const T *w)
 	const deal d = deal_of<K>(g, N);
 	const cudaError_t e = cudaFuncSetAttribute((const void *)broad<T, K, N, MASKED>,
 	                                           cudaFuncAttributeMaxDynamicSharedMemorySize,
-	                                           shared_bytes(d));
+	                                           MOST_SHARED);     /* of all launches of it */
 	if (e != cudaSuccess)
 		return e;
 	LAUNCH((broad<T, K, N, MASKED>), d.blocks * d.workers, BLOCK, shared_bytes(d), stream, g, d, w);

@@ -323,7 +323,8 @@ void count_launch(const char *name, bool overlapped)
 
 namespace {
 /* Bytes of shared memory whose size the launch gives, of kernels that have asked for more than all
- * may have. */
+ * may have. A kernel may not ask for less again, which launches that were recorded before, or that
+ * another thread makes, may need. */
 std::map<const void *, int> most_shared;
 std::mutex most_lock;
 } /* namespace */
@@ -334,9 +335,10 @@ extern "C" cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAtt
 	std::lock_guard<std::mutex> held(most_lock);
 	if (what == cudaFuncAttributePreferredSharedMemoryCarveout)
 		return value <= 100 ? cudaSuccess : fail(cudaErrorInvalidValue);
-	if (what != cudaFuncAttributeMaxDynamicSharedMemorySize || value > 227 << 10)
+	int &most = most_shared[kernel];
+	if (what != cudaFuncAttributeMaxDynamicSharedMemorySize || value > 227 << 10 || value < most)
 		return fail(cudaErrorInvalidValue);
-	most_shared[kernel] = value;
+	most = value;
 	return cudaSuccess;
 }
 
