@@ -68,6 +68,14 @@ static __device__ __forceinline__ void begin_kernel()
 
 #include "cuda/kernels.h"
 
+/* Lets a kernel have dynamic shared memory up to `most` bytes, which is not what this launch needs
+ * but what any of the kernel's launches does: the limit is the kernel's own, and one that falls is
+ * too low for launches that were recorded before. */
+static inline cudaError_t allow_shared(const void *kernel, size_t most)
+{
+	return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)most);
+}
+
 __device__ __forceinline__ float as_float(float v) { return v; }
 __device__ __forceinline__ float as_float(__half v) { return __half2float(v); }
 __device__ __forceinline__ float as_float(__nv_bfloat16 v) { return __bfloat162float(v); }

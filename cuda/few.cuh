@@ -37,14 +37,11 @@ static inline int blocks_through(int tiles, int each, int copies)
 	default: return cudaErrorInvalidValue;                                           \
 	}
 
-/* With dynamic shared memory for the places under a tile; returns from the function on errors. The
- * limit is the kernel's, and is that of the largest tile, ROOM places: one that followed this
- * launch's tile would be too low for launches that were recorded before. */
+/* With dynamic shared memory for the places under a tile: at most ROOM, a constant of the file that
+ * launches. Returns from the function on errors. */
 #define LAUNCH_FEW(kernel, grid, tile, stream, ...)                                      \
 	do {                                                                             \
-		const cudaError_t e_ = cudaFuncSetAttribute(                             \
-			(const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, \
-			ROOM * (int)sizeof(int));                                        \
+		const cudaError_t e_ = allow_shared((const void *)kernel, ROOM * sizeof(int)); \
 		if (e_ != cudaSuccess)                                                   \
 			return e_;                                                       \
 		LAUNCH(kernel, grid, FEW_THREADS, (tile).places * sizeof(int), stream,   \

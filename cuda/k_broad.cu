@@ -283,9 +283,7 @@ template <typename T, int K, int N, bool MASKED>
 static int make(void *stream, const k_narrow &g, const T *w)
 {
 	const deal d = deal_of<K>(g, N);
-	const cudaError_t e = cudaFuncSetAttribute((const void *)broad<T, K, N, MASKED>,
-	                                           cudaFuncAttributeMaxDynamicSharedMemorySize,
-	                                           MOST_SHARED);     /* of all launches of it */
+	const cudaError_t e = allow_shared((const void *)broad<T, K, N, MASKED>, MOST_SHARED);
 	if (e != cudaSuccess)
 		return e;
 	LAUNCH((broad<T, K, N, MASKED>), d.blocks * d.workers, BLOCK, shared_bytes(d), stream, g, d, w);

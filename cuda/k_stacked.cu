@@ -233,8 +233,7 @@ template <typename T, int K> static int make(void *stream, const k_narrow &g, co
 {
 	const deal d = deal_of(g);
 	const int bytes = 2 * stage<K>::BYTES, blocks = d.items < g.processors ? d.items : g.processors;
-	const cudaError_t e = cudaFuncSetAttribute((const void *)stacked<T, K>,
-	                                           cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+	const cudaError_t e = allow_shared((const void *)stacked<T, K>, bytes);
 	if (e != cudaSuccess)
 		return e;
 	LAUNCH((stacked<T, K>), blocks, BLOCK, bytes, stream, g, d, (const T *)w);

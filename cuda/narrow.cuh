@@ -377,8 +377,7 @@ static int make(void *stream, const k_narrow &g, const void *w)
 	const deal d = deal_of<N16, R>(g);
 	const int bytes = 2 * stage<K, N16, R>::BYTES, most = RESIDENT * g.processors;
 	const void *const kernel = (const void *)narrow<T, K, N16, R, TURNED>;
-	cudaError_t e = cudaFuncSetAttribute(
-		kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+	cudaError_t e = allow_shared(kernel, bytes);
 	if (e == cudaSuccess)            /* both blocks are to find room */
 		e = cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
 		                         cudaSharedmemCarveoutMaxShared);
