@@ -34,8 +34,8 @@ struct fused_cuda {
 	const struct conv_places *at;
 	struct cudnn_plan *plan;     /* or NULL: */
 	struct conv_other other;     /* or without a name */
-	size_t other_ws;
 	const struct conv_own *own;          /* kernels of ours, or NULL */
+	size_t other_ws;             /* bytes of workspace, of either */
 	const void *own_made;        /* what they made of the node */
 	bool whole;                  /* no pass of ours follows */
 	bool windows;                /* with views where they are */
@@ -140,7 +140,6 @@ static int plan_whole(struct kplan *k, struct fused_cuda *f, enum conv_way way,
  * which may be where the addend is. */
 static int plan_own(const struct kplan *k, struct fused_cuda *f)
 {
-	size_t workspace;            /* none of these takes any */
 	const struct tensor *y = graph_t(k->g, k->n->out[0]), *addend = like(k, f->at->addend),
 	                    *mask = like(k, f->at->mask);
 	if (y->dtype != f->type || (addend && !conv_own_in_place(addend)) ||
@@ -151,7 +150,7 @@ static int plan_own(const struct kplan *k, struct fused_cuda *f)
 		&conv_depthwise_own };
 	for (size_t i = 0; i < sizeof own / sizeof *own && !f->own; i++) {
 		f->whole = own[i]->run_with != NULL;
-		f->own_made = f->whole || !is_window(y) ? own[i]->make(k, f->at->kind, &workspace) : NULL;
+		f->own_made = f->whole || !is_window(y) ? own[i]->make(k, f->at->kind, &f->other_ws) : NULL;
 		f->own = f->own_made ? own[i] : NULL;
 	}
 	return f->own ? 0 : E_UNSUPPORTED;
