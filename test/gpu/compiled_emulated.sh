@@ -31,6 +31,7 @@ state=$(newest_state first)
 run second --wisdom engines
 [ "$(count)" = 0 ] || fail "$(count) engines are compiled again"
 [ "$(newest_state second)" = "$state" ] || fail "other bits with what was read"
+
 # Damaged: a byte that cuDNN does not look at, the end, all of it.
 set -- engines.compiled/*
 printf 'x' | dd of="$1" bs=1 seek=$(($(wc -c <"$1") - 2)) conv=notrunc 2>dd.log

@@ -46,14 +46,14 @@ void count_launch(const char *name, bool overlapped);
 void launch(dim3 grid, dim3 block, size_t shared_bytes, void *stream, std::function<void()> body);
 /* Whether the thread that runs, or one before it in this kernel, has begun as kernels have to. */
 extern bool begun;
-/* What they begin with, and what they move. With DLX_EMULATE_MOVED=FILE, a line "WORDS BYTES
+/* The first statement of each thread of a kernel. With DLX_EMULATE_MOVED=FILE, a line "WORDS BYTES
  * KERNEL" for each kernel that has run is written there when the process ends: how often its
  * threads loaded or stored packs, how many bytes in all, and its declaration. */
 void begin(const char *declaration);
 struct moved {
 	uint64_t words, bytes;
 };
-extern moved *moves;
+extern moved *moves;         /* of the kernel that runs */
 void check_begun(const char *name);
 /* Whether this kernel may be given to the stream now: not for the first time where it records. */
 bool may_launch(const void *kernel, void *stream, const char *name);
