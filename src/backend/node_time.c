@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "backend/cuda/cuda_described.h"
+#include "base/isa.h"
 #include "graph/view.h"
 
 static const struct reach of_processor = { "", 1, 1, 0, 4e-6 };
@@ -77,11 +78,7 @@ static const struct node_rates unknown_gpu = { 20e12, 100e12, 1e12, NULL };
 
 static double vector_floats(void)
 {
-#if defined(__x86_64__) && defined(__GNUC__)
-	return __builtin_cpu_supports("avx512f") ? 16 : __builtin_cpu_supports("avx2") ? 8 : 4;
-#else
-	return 4;
-#endif
+	return isa_has(ISA_AVX512) ? 16 : isa_has(ISA_AVX2) ? 8 : 4;
 }
 
 struct node_rates node_rates_nominal(const struct device *d, const struct plan_env *e)

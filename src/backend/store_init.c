@@ -31,8 +31,8 @@ static bool zero(const struct init *i)
 }
 
 /* v[i] = a (v[i] + b), in float too. */
-SIMD_CLONES
-static void scale(double *restrict v, int64_t n, double a, double b, float *restrict f)
+SIMD_CLONES(void, scale, (double *restrict v, int64_t n, double a, double b, float *restrict f),
+            (v, n, a, b, f))
 {
 	SIMD_LOOP
 	for (int64_t i = 0; i < n; i++) {

@@ -83,6 +83,9 @@ static const struct word words[] = {
 	  .values = { "yes", "no" },
 	  .doc = "on a GPU, whether gradients to weights and updates of a small step run beside its "
 	  "other kernels; default: yes" },
+	{ WORD(isa, CHOICE), .values = { "avx2", "avx512", "avx512_bf16", "amx" },
+	  .doc = "on the CPU, the most of the instruction set that dlx's own kernels and oneDNN's "
+	  "use" },
 	{ .name = "trials", .type = NO_YES, .at = offsetof(struct debug, no_trials),
 	  .values = { "yes", "no" },
 	  .doc = "on the CPU, whether --plan runs kernels for up to two seconds to predict a step, or "

@@ -57,8 +57,8 @@ uint16_t bfloat_from_float(float f)
 }
 
 /* Through integers of the same size, which loops vectorise where memcpy of a float would not. */
-SIMD_CLONES
-void bfloat_to_floats(float *dst, const uint16_t *src, int64_t n)
+SIMD_CLONES_OF(extern, void, bfloat_to_floats, (float *dst, const uint16_t *src, int64_t n),
+               (dst, src, n))
 {
 	SIMD_LOOP
 	for (int64_t i = 0; i < n; i++) {
@@ -67,8 +67,8 @@ void bfloat_to_floats(float *dst, const uint16_t *src, int64_t n)
 	}
 }
 
-SIMD_CLONES
-void bfloat_from_floats(uint16_t *dst, const float *src, int64_t n)
+SIMD_CLONES_OF(extern, void, bfloat_from_floats, (uint16_t *dst, const float *src, int64_t n),
+               (dst, src, n))
 {
 	SIMD_LOOP
 	for (int64_t i = 0; i < n; i++) {
@@ -80,8 +80,8 @@ void bfloat_from_floats(uint16_t *dst, const float *src, int64_t n)
 }
 
 /* As half_to_float, all three cases at once. */
-SIMD_CLONES
-void half_to_floats(float *dst, const uint16_t *src, int64_t n)
+SIMD_CLONES_OF(extern, void, half_to_floats, (float *dst, const uint16_t *src, int64_t n),
+               (dst, src, n))
 {
 	SIMD_LOOP
 	for (int64_t i = 0; i < n; i++) {
@@ -97,8 +97,8 @@ void half_to_floats(float *dst, const uint16_t *src, int64_t n)
 
 /* As half_from_float. The last bit of numbers about a half is 2^-24, the unit of subnormals: adding
  * a half rounds to it. */
-SIMD_CLONES
-void half_from_floats(uint16_t *dst, const float *src, int64_t n)
+SIMD_CLONES_OF(extern, void, half_from_floats, (uint16_t *dst, const float *src, int64_t n),
+               (dst, src, n))
 {
 	SIMD_LOOP
 	for (int64_t i = 0; i < n; i++) {

@@ -58,8 +58,8 @@ void rng_block(uint64_t seed, uint64_t stream, uint64_t step, uint64_t block, ui
 }
 
 /* rng_philox for LANES counters (block + lane, step), one vector lane each. */
-SIMD_CLONES
-static void philox_lanes(uint64_t key, uint64_t block, uint64_t step, uint32_t *out)
+SIMD_CLONES(void, philox_lanes, (uint64_t key, uint64_t block, uint64_t step, uint32_t *out),
+            (key, block, step, out))
 {
 	uint32_t c0[LANES], c1[LANES], c2[LANES], c3[LANES];
 	uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
@@ -210,8 +210,9 @@ double rng_normal(uint64_t seed, uint64_t stream, uint64_t step, uint64_t index)
 /* The same as philox_lanes, as the two halves of each block, which is what the values below are
  * made from: a lane is as wide as a product, so that nothing is moved between lanes. What their
  * upper halves hold in between does not matter. */
-SIMD_CLONES static void philox_halves(uint64_t key, uint64_t block, uint64_t step,
-                                      uint64_t *restrict first, uint64_t *restrict second)
+SIMD_CLONES(void, philox_halves,
+            (uint64_t key, uint64_t block, uint64_t step, uint64_t *restrict first,
+             uint64_t *restrict second), (key, block, step, first, second))
 {
 	const uint64_t low = 0xFFFFFFFF;
 	SIMD_LOOP
@@ -234,8 +235,9 @@ SIMD_CLONES static void philox_halves(uint64_t key, uint64_t block, uint64_t ste
 }
 
 /* The pairs of LANES blocks. */
-SIMD_CLONES static void normals(const uint64_t *restrict first, const uint64_t *restrict second,
-                                double *restrict out)
+SIMD_CLONES(void, normals,
+            (const uint64_t *restrict first, const uint64_t *restrict second,
+             double *restrict out), (first, second, out))
 {
 	double even[LANES], odd[LANES];
 	SIMD_LOOP
@@ -247,8 +249,9 @@ SIMD_CLONES static void normals(const uint64_t *restrict first, const uint64_t *
 	}
 }
 
-SIMD_CLONES static void uniforms(const uint64_t *restrict first, const uint64_t *restrict second,
-                                 double *restrict out)
+SIMD_CLONES(void, uniforms,
+            (const uint64_t *restrict first, const uint64_t *restrict second,
+             double *restrict out), (first, second, out))
 {
 	double even[LANES], odd[LANES];
 	SIMD_LOOP

@@ -1,25 +1,51 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Vectors without intrinsics: SIMD_CLONES compiles a function for AVX-512, AVX2 and the baseline
- * and picks at load time, so that one binary is fast everywhere. */
+ * Vectors without intrinsics: SIMD_CLONES compiles a function for AVX-512, AVX2 and the baseline,
+ * and a call takes the one that isa_level() says, so that one binary is fast everywhere and one
+ * switch caps all kernels. */
 #ifndef DLX_BASE_SIMD_H
 #define DLX_BASE_SIMD_H
 
 #include <stdint.h>
 #include <string.h>
 
-/* Conversions of 16-bit elements need more than the first set of AVX-512: that is the level v4,
- * which compilers before GCC 12 cannot ask the processor for. Sanitizers instrument the resolver
- * that picks the clone, which runs before they are set up. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__) && \
+#include "base/isa.h"
+
+/* SIMD_CLONES(type, name, (parameters), (their names)) { body } defines a static function;
+ * SIMD_CLONES_OF has the linkage as its first argument. Trees with sanitizers have one copy of each
+ * loop, since these are compiled in a third of the time. */
+#define SIMD_CLONES(type, name, params, args) SIMD_CLONES_OF(static, type, name, params, args)
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && \
 	!defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/* Conversions of 16-bit elements need more than the first set of AVX-512. */
 #if __GNUC__ >= 12
-#define SIMD_CLONES __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
+#define SIMD_TARGET_AVX512 "arch=x86-64-v4"
 #else
-#define SIMD_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#define SIMD_TARGET_AVX512 "avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
 #endif
+#define SIMD_CLONES_OF(linkage, type, name, params, args)                                      \
+	SIMD_INLINE type name##_body params;                                                       \
+	__attribute__((target(SIMD_TARGET_AVX512))) static type name##_avx512 params               \
+	{                                                                                          \
+		return name##_body args;                                                               \
+	}                                                                                          \
+	__attribute__((target("avx2"))) static type name##_avx2 params                             \
+	{                                                                                          \
+		return name##_body args;                                                               \
+	}                                                                                          \
+	__attribute__((noinline)) static type name##_base params                                   \
+	{                                                                                          \
+		return name##_body args;                                                               \
+	}                                                                                          \
+	linkage type name params                                                                   \
+	{                                                                                          \
+		const enum isa level = isa_level();                                                    \
+		return level >= ISA_AVX512 ? name##_avx512 args :                                      \
+		       level == ISA_AVX2 ? name##_avx2 args : name##_base args;                        \
+	}                                                                                          \
+	SIMD_INLINE type name##_body params
 #else
-#define SIMD_CLONES
+#define SIMD_CLONES_OF(linkage, type, name, params, args) linkage type name params
 #endif
 
 /* Before a loop without dependences between turns. Clang vectorises by itself, and warns where

@@ -156,8 +156,9 @@ void dtype_set(enum dtype t, void *p, int64_t i, double v)
 	}                                                                   \
 	return true
 
-SIMD_CLONES
-static bool convert_small(enum dtype td, void *dst, enum dtype ts, const void *src, int64_t n)
+SIMD_CLONES(bool, convert_small,
+            (enum dtype td, void *dst, enum dtype ts, const void *src, int64_t n),
+            (td, dst, ts, src, n))
 {
 	if (td == DTYPE_I32 && ts == DTYPE_U8) {
 		DIRECT(int32_t, uint8_t);

@@ -543,6 +543,8 @@ static int run_version(const struct options *o, struct comm *c, int *status)
 #else
 	const char *gpus = "";
 #endif
+	printf("instructions: oneDNN %s, dlx's kernels %s\n", isa_name(dnn_isa()),
+	       isa_name(isa_level()));
 	printf("ranks: %s%s\n", comm_library() ? comm_library() : "no MPI", gpus);
 	return 0;
 }

@@ -14,8 +14,7 @@
 #define CHUNK 1024             /* elements */
 #define LEVELS 32              /* of the tree over the sources, whose number is an int */
 
-SIMD_CLONES
-static void both_f32(float *restrict a, float *restrict b, int64_t n)
+SIMD_CLONES(void, both_f32, (float *restrict a, float *restrict b, int64_t n), (a, b, n))
 {
 	SIMD_LOOP
 	for (int64_t i = 0; i < n; i++) {
@@ -25,16 +24,15 @@ static void both_f32(float *restrict a, float *restrict b, int64_t n)
 	}
 }
 
-SIMD_CLONES
-static void add_f32(float *restrict sum, const float *restrict a, int64_t n)
+SIMD_CLONES(void, add_f32, (float *restrict sum, const float *restrict a, int64_t n), (sum, a, n))
 {
 	SIMD_LOOP
 	for (int64_t i = 0; i < n; i++)
 		sum[i] += a[i];
 }
 
-SIMD_CLONES
-static void add_f64(double *restrict sum, const double *restrict a, int64_t n)
+SIMD_CLONES(void, add_f64, (double *restrict sum, const double *restrict a, int64_t n),
+            (sum, a, n))
 {
 	SIMD_LOOP
 	for (int64_t i = 0; i < n; i++)

@@ -78,8 +78,7 @@ static double all_lanes(const double *of)
 }
 
 /* n values, a multiple of LANES. Two passes: sum, then squared deviations. */
-SIMD_CLONES
-static struct moments moments_of(const double *v, int64_t n)
+SIMD_CLONES(struct moments, moments_of, (const double *v, int64_t n), (v, n))
 {
 	struct moments s = { .min = INFINITY, .max = -INFINITY };
 	double sum[LANES] = { 0 }, m2[LANES] = { 0 }, count[LANES] = { 0 }, min[LANES], max[LANES];

@@ -78,7 +78,8 @@ typedef uint16_t element_2 __attribute__((may_alias, aligned(1)));
 typedef uint32_t element_4 __attribute__((may_alias, aligned(1)));
 typedef uint64_t element_8 __attribute__((may_alias, aligned(1)));
 
-SIMD_CLONES static void merge_2(uint8_t *raw, const uint8_t *a, const uint8_t *b, size_t n)
+SIMD_CLONES(void, merge_2, (uint8_t *raw, const uint8_t *a, const uint8_t *b, size_t n),
+            (raw, a, b, n))
 {
 	element_2 *to = (element_2 *)(void *)raw;
 	SIMD_LOOP
@@ -92,8 +93,9 @@ SIMD_INLINE uint32_t quarters(const uint8_t *a, const uint8_t *b, const uint8_t 
 	return a[i] | (uint32_t)b[i] << 8 | (uint32_t)c[i] << 16 | (uint32_t)d[i] << 24;
 }
 
-SIMD_CLONES static void merge_4(uint8_t *raw, const uint8_t *a, const uint8_t *b,
-                                const uint8_t *c, const uint8_t *d, size_t n)
+SIMD_CLONES(void, merge_4,
+            (uint8_t *raw, const uint8_t *a, const uint8_t *b, const uint8_t *c, const uint8_t *d,
+             size_t n), (raw, a, b, c, d, n))
 {
 	element_4 *to = (element_4 *)(void *)raw;
 	SIMD_LOOP
@@ -101,7 +103,8 @@ SIMD_CLONES static void merge_4(uint8_t *raw, const uint8_t *a, const uint8_t *b
 		to[i] = quarters(a, b, c, d, i);
 }
 
-SIMD_CLONES static void merge_8(uint8_t *raw, const uint8_t *const plane[PLANES_MOST], size_t n)
+SIMD_CLONES(void, merge_8, (uint8_t *raw, const uint8_t *const plane[PLANES_MOST], size_t n),
+            (raw, plane, n))
 {
 	const uint8_t *a = plane[0], *b = plane[1], *c = plane[2], *d = plane[3],
 	              *e = plane[4], *f = plane[5], *g = plane[6], *h = plane[7];

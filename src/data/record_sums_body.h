@@ -2,8 +2,7 @@
  *
  * Sums of record_measure.c over elements of type ELEMENT, in vectors: of at most BLOCK of them the
  * sum fits SUM, and that of squares SQUARES. NAME is the function's. */
-SIMD_CLONES
-static void NAME(const void *p, int64_t n, struct sums *out)
+SIMD_CLONES(void, NAME, (const void *p, int64_t n, struct sums *out), (p, n, out))
 {
 	const ELEMENT *v = p;
 	SUM sum = 0;

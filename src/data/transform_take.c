@@ -44,7 +44,8 @@ bool intake_changes(const struct intake *i)
 	return i->scale || i->from != i->to || i->large;
 }
 
-SIMD_CLONES static void scale(float *out, const float *x, int64_t n, float centre, float by)
+SIMD_CLONES(void, scale, (float *out, const float *x, int64_t n, float centre, float by),
+            (out, x, n, centre, by))
 {
 	SIMD_LOOP
 	for (int64_t i = 0; i < n; i++)
@@ -136,7 +137,7 @@ static void convert(const struct intake *i, float *out, const char *values, int6
 	}
 }
 
-SIMD_CLONES static void join_nans(uint16_t *x, int64_t n, uint16_t infinity)
+SIMD_CLONES(void, join_nans, (uint16_t *x, int64_t n, uint16_t infinity), (x, n, infinity))
 {
 	SIMD_LOOP
 	for (int64_t i = 0; i < n; i++)

@@ -70,8 +70,9 @@ struct placed {
 
 #define WORD 8                   /* of meets[], looked at together */
 
-SIMD_CLONES static void mark_meeting(const int *restrict start, const int *restrict end, int n,
-                                     int from, int to, uint8_t *restrict meets)
+SIMD_CLONES(void, mark_meeting,
+            (const int *restrict start, const int *restrict end, int n, int from, int to,
+             uint8_t *restrict meets), (start, end, n, from, to, meets))
 {
 	SIMD_LOOP
 	for (int i = 0; i < n; i++)

@@ -183,45 +183,46 @@ SIMD_INLINE float elu_slope_float(float y, float a)
 
 /* --- kernels --- */
 
-#define FUNCTION(name, parameter)                                                                  \
-	static int name##_reference(const struct kplan *k, const struct kargs *a)                      \
-	{                                                                                              \
-		const double *x = a->in[0], p = parameter;                                                 \
-		double *y = a->out[0];                                                                     \
-		for (int64_t i = 0; i < kplan_out_elements(k, 0); i++)                                     \
-			y[i] = name##_double(x[i], p);                                                         \
-		return 0;                                                                                  \
-	}                                                                                              \
-	SIMD_CLONES                                                                                    \
-	static void name##_range(const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi) \
-	{                                                                                              \
-		const float *x = a->in[0], p = (float)parameter;                                           \
-		float *y = a->out[0];                                                                      \
-		(void)k;                                                                                   \
-		SIMD_LOOP                                                                                  \
-		for (int64_t i = lo; i < hi; i++)                                                          \
-			y[i] = name##_float(x[i], p);                                                          \
+#define FUNCTION(name, parameter)                                                       \
+	static int name##_reference(const struct kplan *k, const struct kargs *a)           \
+	{                                                                                   \
+		const double *x = a->in[0], p = parameter;                                      \
+		double *y = a->out[0];                                                          \
+		for (int64_t i = 0; i < kplan_out_elements(k, 0); i++)                          \
+			y[i] = name##_double(x[i], p);                                              \
+		return 0;                                                                       \
+	}                                                                                   \
+	SIMD_CLONES(void, name##_range,                                                     \
+	            (const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi), \
+	            (k, a, lo, hi))                                                         \
+	{                                                                                   \
+		const float *x = a->in[0], p = (float)parameter;                                \
+		float *y = a->out[0];                                                           \
+		(void)k;                                                                        \
+		SIMD_LOOP                                                                       \
+		for (int64_t i = lo; i < hi; i++)                                               \
+			y[i] = name##_float(x[i], p);                                               \
 	}
 
-#define GRADIENT(name, parameter)                                                                  \
-	static int name##_grad_reference(const struct kplan *k, const struct kargs *a)                 \
-	{                                                                                              \
-		const double *x = a->in[0], *dy = a->in[1], p = parameter;                                 \
-		double *dx = a->out[0];                                                                    \
-		for (int64_t i = 0; i < kplan_out_elements(k, 0); i++)                                     \
-			dx[i] = name##_slope_double(x[i], p) * dy[i];                                          \
-		return 0;                                                                                  \
-	}                                                                                              \
-	SIMD_CLONES                                                                                    \
-	static void name##_grad_range(const struct kplan *k, const struct kargs *a, int64_t lo,        \
-	                              int64_t hi)                                                      \
-	{                                                                                              \
-		const float *x = a->in[0], *dy = a->in[1], p = (float)parameter;                           \
-		float *dx = a->out[0];                                                                     \
-		(void)k;                                                                                   \
-		SIMD_LOOP                                                                                  \
-		for (int64_t i = lo; i < hi; i++)                                                          \
-			dx[i] = name##_slope_float(x[i], p) * dy[i];                                           \
+#define GRADIENT(name, parameter)                                                       \
+	static int name##_grad_reference(const struct kplan *k, const struct kargs *a)      \
+	{                                                                                   \
+		const double *x = a->in[0], *dy = a->in[1], p = parameter;                      \
+		double *dx = a->out[0];                                                         \
+		for (int64_t i = 0; i < kplan_out_elements(k, 0); i++)                          \
+			dx[i] = name##_slope_double(x[i], p) * dy[i];                               \
+		return 0;                                                                       \
+	}                                                                                   \
+	SIMD_CLONES(void, name##_grad_range,                                                \
+	            (const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi), \
+	            (k, a, lo, hi))                                                         \
+	{                                                                                   \
+		const float *x = a->in[0], *dy = a->in[1], p = (float)parameter;                \
+		float *dx = a->out[0];                                                          \
+		(void)k;                                                                        \
+		SIMD_LOOP                                                                       \
+		for (int64_t i = lo; i < hi; i++)                                               \
+			dx[i] = name##_slope_float(x[i], p) * dy[i];                                \
 	}
 
 #define BOTH(name, parameter)  \

@@ -196,16 +196,18 @@ SIMD_INLINE void spread_widths(const void *dy, const int bf16, int64_t c, struct
 		spread_windows(dy, bf16, c, r, f, dx);
 }
 
-#define RUNS(type, bf16)                                                                        \
-	SIMD_CLONES static void add_run##type(const void *x, int64_t c, struct run r,               \
-	                                      bool fresh, float f, float *y)                        \
-	{                                                                                           \
-		add_taps(x, bf16, c, r, fresh, f, y);                                                   \
-	}                                                                                           \
-	SIMD_CLONES static void spread_run##type(const void *dy, int64_t c, struct run r,           \
-	                                         float f, float *dx)                                \
-	{                                                                                           \
-		spread_widths(dy, bf16, c, r, f, dx);                                                   \
+#define RUNS(type, bf16)                                                                 \
+	SIMD_CLONES(void, add_run##type,                                                     \
+	            (const void *x, int64_t c, struct run r, bool fresh, float f, float *y), \
+	            (x, c, r, fresh, f, y))                                                  \
+	{                                                                                    \
+		add_taps(x, bf16, c, r, fresh, f, y);                                            \
+	}                                                                                    \
+	SIMD_CLONES(void, spread_run##type,                                                  \
+	            (const void *dy, int64_t c, struct run r, float f, float *dx),           \
+	            (dy, c, r, f, dx))                                                       \
+	{                                                                                    \
+		spread_widths(dy, bf16, c, r, f, dx);                                            \
 	}
 
 RUNS(, 0)

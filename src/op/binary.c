@@ -50,29 +50,30 @@ static int divide_grad(struct graph *g, const struct node *n, const tid *dy, tid
 
 /* --- kernels --- */
 
-#define BINARY(name, op)                                                                           \
-	static int name##_reference(const struct kplan *k, const struct kargs *a)                      \
-	{                                                                                              \
-		const double *p = a->in[0], *q = a->in[1];                                                 \
-		double *y = a->out[0];                                                                     \
-		int64_t n = kplan_out_elements(k, 0);                                                      \
-		for (int64_t i = 0; i < n; i++)                                                            \
-			y[i] = p[i] op q[i];                                                                   \
-		return 0;                                                                                  \
-	}                                                                                              \
-	SIMD_CLONES                                                                                    \
-	static void name##_range(const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi) \
-	{                                                                                              \
-		const float *p = a->in[0], *q = a->in[1];                                                  \
-		float *y = a->out[0];                                                                      \
-		SIMD_LOOP                                                                                  \
-		for (int64_t i = lo; i < hi; i++)                                                          \
-			y[i] = p[i] op q[i];                                                                   \
-	}                                                                                              \
-	static int name##_cpu(const struct kplan *k, const struct kargs *a)                            \
-	{                                                                                              \
-		walk_views(k, a, name##_range);                                                            \
-		return 0;                                                                                  \
+#define BINARY(name, op)                                                                \
+	static int name##_reference(const struct kplan *k, const struct kargs *a)           \
+	{                                                                                   \
+		const double *p = a->in[0], *q = a->in[1];                                      \
+		double *y = a->out[0];                                                          \
+		int64_t n = kplan_out_elements(k, 0);                                           \
+		for (int64_t i = 0; i < n; i++)                                                 \
+			y[i] = p[i] op q[i];                                                        \
+		return 0;                                                                       \
+	}                                                                                   \
+	SIMD_CLONES(void, name##_range,                                                     \
+	            (const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi), \
+	            (k, a, lo, hi))                                                         \
+	{                                                                                   \
+		const float *p = a->in[0], *q = a->in[1];                                       \
+		float *y = a->out[0];                                                           \
+		SIMD_LOOP                                                                       \
+		for (int64_t i = lo; i < hi; i++)                                               \
+			y[i] = p[i] op q[i];                                                        \
+	}                                                                                   \
+	static int name##_cpu(const struct kplan *k, const struct kargs *a)                 \
+	{                                                                                   \
+		walk_views(k, a, name##_range);                                                 \
+		return 0;                                                                       \
 	}
 
 BINARY(add, +)

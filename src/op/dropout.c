@@ -240,8 +240,9 @@ static const float *fetch(const float *p, int64_t c, int64_t stride, int64_t i, 
 
 /* Dropped values may be infinite. The lower half of a word is the first of its two elements; the
  * first `skip` belong to others. */
-SIMD_CLONES static void apply(const struct mask *m, const uint32_t *word, int skip, const float *x,
-                              float *y, int n)
+SIMD_CLONES(void, apply,
+            (const struct mask *m, const uint32_t *word, int skip, const float *x, float *y,
+             int n), (m, word, skip, x, y, n))
 {
 	const uint32_t drop = m->drop;
 	const float scale = (float)m->scale;
@@ -256,16 +257,15 @@ SIMD_CLONES static void apply(const struct mask *m, const uint32_t *word, int sk
 		y[i] = simd_select(bits[skip + i] < drop, 0, scale * x[i]);
 }
 
-SIMD_CLONES
-static void positive(const float *x, float *z, int n)
+SIMD_CLONES(void, positive, (const float *x, float *z, int n), (x, z, n))
 {
 	SIMD_LOOP
 	for (int i = 0; i < n; i++)
 		z[i] = simd_select(x[i] < 0, 0, x[i]);
 }
 
-SIMD_CLONES
-static void scale_positive(float scale, const float *y, const float *dy, float *dx, int n)
+SIMD_CLONES(void, scale_positive, (float scale, const float *y, const float *dy, float *dx, int n),
+            (scale, y, dy, dx, n))
 {
 	SIMD_LOOP
 	for (int i = 0; i < n; i++)

@@ -108,12 +108,14 @@ SIMD_INLINE void sum_rows(const void *x, const int bf16, int64_t rows, int64_t c
 			sum[j] += simd_get(x, bf16, r * c + j);
 }
 
-SIMD_CLONES static void add_rows(const void *x, int64_t rows, int64_t c, float *sum)
+SIMD_CLONES(void, add_rows, (const void *x, int64_t rows, int64_t c, float *sum),
+            (x, rows, c, sum))
 {
 	sum_rows(x, 0, rows, c, sum);
 }
 
-SIMD_CLONES static void add_rows_bf16(const void *x, int64_t rows, int64_t c, float *sum)
+SIMD_CLONES(void, add_rows_bf16, (const void *x, int64_t rows, int64_t c, float *sum),
+            (x, rows, c, sum))
 {
 	sum_rows(x, 1, rows, c, sum);
 }

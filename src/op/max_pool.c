@@ -237,14 +237,15 @@ SIMD_INLINE void max_widths(struct pixels x, const int bf16, int64_t tile, struc
 		max_places(x, bf16, tile, r, two, place, fresh, to);
 }
 
-#define MAX_SOME(name, bf16, two)                                                               \
-	SIMD_CLONES static void name(struct pixels x, int64_t tile, struct run r, int32_t place, \
-	                             bool fresh, struct maxima to)                              \
-	{                                                                                       \
-		if (fresh)                                                                      \
-			max_widths(x, bf16, tile, r, two, place, true, to);                     \
-		else                                                                            \
-			max_widths(x, bf16, tile, r, two, place, false, to);                    \
+#define MAX_SOME(name, bf16, two)                                                        \
+	SIMD_CLONES(void, name,                                                              \
+	            (struct pixels x, int64_t tile, struct run r, int32_t place, bool fresh, \
+	             struct maxima to), (x, tile, r, place, fresh, to))                      \
+	{                                                                                    \
+		if (fresh)                                                                       \
+			max_widths(x, bf16, tile, r, two, place, true, to);                          \
+		else                                                                             \
+			max_widths(x, bf16, tile, r, two, place, false, to);                         \
 	}
 
 MAX_SOME(max_two, 0, true)
@@ -266,7 +267,7 @@ static void max_run(struct pixels x, bool bf16, int64_t tile, struct run r, int3
 	}
 }
 
-SIMD_CLONES static void narrow(const int32_t *best, int64_t n, uint8_t *out)
+SIMD_CLONES(void, narrow, (const int32_t *best, int64_t n, uint8_t *out), (best, n, out))
 {
 #pragma omp simd
 	for (int64_t j = 0; j < n; j++)
@@ -355,18 +356,19 @@ SIMD_INLINE void give_windows(const void *dy, const int bf16, const void *index,
 	}
 }
 
-#define GIVE_RUN(name, bf16)                                                                    \
-	SIMD_CLONES static void name(const void *dy, const void *index, bool wide, int64_t c,   \
-	                             struct run r, int32_t place, float *dx)                    \
-	{                                                                                       \
+#define GIVE_RUN(name, bf16)                                                            \
+	SIMD_CLONES(void, name,                                                             \
+	            (const void *dy, const void *index, bool wide, int64_t c, struct run r, \
+	             int32_t place, float *dx), (dy, index, wide, c, r, place, dx))         \
+	{                                                                                   \
 		if (wide)                                                                       \
-			give_windows(dy, bf16, index, true, c, r, place, dx);                   \
+			give_windows(dy, bf16, index, true, c, r, place, dx);                       \
 		else if (c == 16)                                                               \
-			give_windows(dy, bf16, index, false, 16, r, place, dx);                 \
+			give_windows(dy, bf16, index, false, 16, r, place, dx);                     \
 		else if (c == 32)                                                               \
-			give_windows(dy, bf16, index, false, 32, r, place, dx);                 \
+			give_windows(dy, bf16, index, false, 32, r, place, dx);                     \
 		else                                                                            \
-			give_windows(dy, bf16, index, false, c, r, place, dx);                  \
+			give_windows(dy, bf16, index, false, c, r, place, dx);                      \
 	}
 
 GIVE_RUN(give_run, 0)

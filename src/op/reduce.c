@@ -274,14 +274,16 @@ SIMD_INLINE void fold_columns(double *acc, const void *x, const int bf16, int64_
 		sum_rows(acc, x, bf16, stride, rows, columns);
 }
 
-SIMD_CLONES static void fold_sum(double *acc, const void *x, int64_t stride, int64_t rows,
-                                 int columns)
+SIMD_CLONES(void, fold_sum,
+            (double *acc, const void *x, int64_t stride, int64_t rows, int columns),
+            (acc, x, stride, rows, columns))
 {
 	fold_columns(acc, x, 0, stride, rows, columns);
 }
 
-SIMD_CLONES static void fold_sum_bf16(double *acc, const void *x, int64_t stride, int64_t rows,
-                                      int columns)
+SIMD_CLONES(void, fold_sum_bf16,
+            (double *acc, const void *x, int64_t stride, int64_t rows, int columns),
+            (acc, x, stride, rows, columns))
 {
 	fold_columns(acc, x, 1, stride, rows, columns);
 }

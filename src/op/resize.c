@@ -372,17 +372,18 @@ SIMD_INLINE void blend_one(const void *x, const int bf16, float weight, const st
 	}
 }
 
-#define BLEND(type, bf16)                                                                       \
-	SIMD_CLONES static void blend_pair##type(struct pair r, const struct axis_map *m,       \
-	                                         int64_t n, int64_t c, bool keep, float *y)     \
-	{                                                                                       \
-		blend_two(r, bf16, m, n, c, keep, y);                                           \
-	}                                                                                       \
-	SIMD_CLONES static void blend_row##type(const void *x, float weight,                    \
-	                                        const struct axis_map *m, int64_t n, int64_t c, \
-	                                        bool keep, float *y)                            \
-	{                                                                                       \
-		blend_one(x, bf16, weight, m, n, c, keep, y);                                   \
+#define BLEND(type, bf16)                                                                     \
+	SIMD_CLONES(void, blend_pair##type,                                                       \
+	            (struct pair r, const struct axis_map *m, int64_t n, int64_t c, bool keep,    \
+	             float *y), (r, m, n, c, keep, y))                                            \
+	{                                                                                         \
+		blend_two(r, bf16, m, n, c, keep, y);                                                 \
+	}                                                                                         \
+	SIMD_CLONES(void, blend_row##type,                                                        \
+	            (const void *x, float weight, const struct axis_map *m, int64_t n, int64_t c, \
+	             bool keep, float *y), (x, weight, m, n, c, keep, y))                         \
+	{                                                                                         \
+		blend_one(x, bf16, weight, m, n, c, keep, y);                                         \
 	}
 
 BLEND(, 0)

@@ -130,8 +130,8 @@ static int fill_reference(const struct kplan *k, const struct kargs *a)
 
 /* --- cpu kernels --- */
 
-SIMD_CLONES
-static void scale_range(const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi)
+SIMD_CLONES(void, scale_range,
+            (const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi), (k, a, lo, hi))
 {
 	const struct scale_attr *at = k->n->attr;
 	const float *x = a->in[0];
@@ -149,8 +149,8 @@ static int scale_cpu(const struct kplan *k, const struct kargs *a)
 
 /* s is read once a piece: it is never the buffer y, which has another shape or, for scalars, one
  * piece. */
-SIMD_CLONES
-static void scale_by_range(const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi)
+SIMD_CLONES(void, scale_by_range,
+            (const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi), (k, a, lo, hi))
 {
 	const float *x = a->in[0], s = *(const float *)a->in[1];
 	float *y = a->out[0];

@@ -86,7 +86,7 @@ static int grad_reference(const struct kplan *k, const struct kargs *a)
 /* --- cpu kernels: rows of channels --- */
 
 /* A NaN makes the sum one, whatever becomes of the maximum. */
-SIMD_CLONES static void softmax_row(const float *x, int64_t c, float *y)
+SIMD_CLONES(void, softmax_row, (const float *x, int64_t c, float *y), (x, c, y))
 {
 	float most = x[0], sum = 0;
 	MAX_LOOP
@@ -104,7 +104,8 @@ SIMD_CLONES static void softmax_row(const float *x, int64_t c, float *y)
 		y[j] *= share;
 }
 
-SIMD_CLONES static void grad_row(const float *y, const float *dy, int64_t c, float *dx)
+SIMD_CLONES(void, grad_row, (const float *y, const float *dy, int64_t c, float *dx),
+            (y, dy, c, dx))
 {
 	float sum = 0;
 #pragma omp simd reduction(+ : sum)

@@ -130,33 +130,34 @@ static int expm1_grad(struct graph *g, const struct node *n, const tid *dy, tid 
 
 /* --- kernels: one expression in v = x[i] for the reference and one for the CPU --- */
 
-#define UNARY(name, reference, cpu)                                                                \
-	static int name##_reference(const struct kplan *k, const struct kargs *a)                      \
-	{                                                                                              \
-		const double *x = a->in[0];                                                                \
-		double *y = a->out[0];                                                                     \
-		int64_t n = kplan_out_elements(k, 0);                                                      \
-		for (int64_t i = 0; i < n; i++) {                                                          \
-			double v = x[i];                                                                       \
-			y[i] = reference;                                                                      \
-		}                                                                                          \
-		return 0;                                                                                  \
-	}                                                                                              \
-	SIMD_CLONES                                                                                    \
-	static void name##_range(const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi) \
-	{                                                                                              \
-		const float *x = a->in[0];                                                                 \
-		float *y = a->out[0];                                                                      \
-		SIMD_LOOP                                                                                  \
-		for (int64_t i = lo; i < hi; i++) {                                                        \
-			float v = x[i];                                                                        \
-			y[i] = cpu;                                                                            \
-		}                                                                                          \
-	}                                                                                              \
-	static int name##_cpu(const struct kplan *k, const struct kargs *a)                            \
-	{                                                                                              \
-		walk_views(k, a, name##_range);                                                            \
-		return 0;                                                                                  \
+#define UNARY(name, reference, cpu)                                                     \
+	static int name##_reference(const struct kplan *k, const struct kargs *a)           \
+	{                                                                                   \
+		const double *x = a->in[0];                                                     \
+		double *y = a->out[0];                                                          \
+		int64_t n = kplan_out_elements(k, 0);                                           \
+		for (int64_t i = 0; i < n; i++) {                                               \
+			double v = x[i];                                                            \
+			y[i] = reference;                                                           \
+		}                                                                               \
+		return 0;                                                                       \
+	}                                                                                   \
+	SIMD_CLONES(void, name##_range,                                                     \
+	            (const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi), \
+	            (k, a, lo, hi))                                                         \
+	{                                                                                   \
+		const float *x = a->in[0];                                                      \
+		float *y = a->out[0];                                                           \
+		SIMD_LOOP                                                                       \
+		for (int64_t i = lo; i < hi; i++) {                                             \
+			float v = x[i];                                                             \
+			y[i] = cpu;                                                                 \
+		}                                                                               \
+	}                                                                                   \
+	static int name##_cpu(const struct kplan *k, const struct kargs *a)                 \
+	{                                                                                   \
+		walk_views(k, a, name##_range);                                                 \
+		return 0;                                                                       \
 	}
 
 UNARY(relu, v < 0 ? 0 : v, v < 0 ? 0 : v)
@@ -185,8 +186,8 @@ static int leaky_relu_reference(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
-SIMD_CLONES
-static void leaky_relu_range(const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi)
+SIMD_CLONES(void, leaky_relu_range,
+            (const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi), (k, a, lo, hi))
 {
 	const float *x = a->in[0];
 	float *y = a->out[0], slope = (float)slope_of(k);
@@ -214,8 +215,8 @@ static int relu_grad_reference(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
-SIMD_CLONES
-static void relu_grad_range(const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi)
+SIMD_CLONES(void, relu_grad_range,
+            (const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi), (k, a, lo, hi))
 {
 	const float *y = a->in[0], *dy = a->in[1];
 	float *dx = a->out[0];
@@ -240,9 +241,8 @@ static int leaky_relu_grad_reference(const struct kplan *k, const struct kargs *
 	return 0;
 }
 
-SIMD_CLONES
-static void leaky_relu_grad_range(const struct kplan *k, const struct kargs *a, int64_t lo,
-                                  int64_t hi)
+SIMD_CLONES(void, leaky_relu_grad_range,
+            (const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi), (k, a, lo, hi))
 {
 	const float *y = a->in[0], *dy = a->in[1];
 	float *dx = a->out[0], slope = (float)slope_of(k);

@@ -18,6 +18,7 @@ refused "unknown word 'conw'; did you mean 'conv'?; see dlx-train --help-debug" 
 refused "unknown word ''" strict=yes,
 refused "'strict' needs a value" strict
 refused "'conv=winogard': expected dnn|direct|winograd|depthwise|product; did you mean 'winograd'?" conv=winogard
+refused "'isa=avx3': expected avx2|avx512|avx512_bf16|amx; did you mean 'avx2'?" isa=avx3
 refused "'strict=1': expected yes|no" strict=1
 refused "'chains=': expected yes|no" chains=
 refused "'input=disk': expected stored|host" input=disk
@@ -43,6 +44,10 @@ for value in '' conv=direct,chains=no,input=host,fault=write:300+,fault=append:3
 		DLX_DEBUG=$value expect 0 "$program" --version
 	done
 done
+
+# One switch caps oneDNN and dlx's own kernels.
+DLX_DEBUG=isa=avx2 expect 0 "$train" --version
+grep -qE "^instructions: oneDNN (avx2|base), dlx's kernels (avx2|base)$" out || { cat out; fail "isa=avx2 does not cap both"; }
 
 # The table is printed whatever the variable says, and all of its words are in the man page.
 DLX_DEBUG=none=such expect 0 "$train" --help-debug

@@ -31,8 +31,7 @@ static void fill_normal(double *v, int64_t n, uint64_t stream)
 
 /* --- simd.h --- */
 
-SIMD_CLONES
-static void run_simd(int which, const float *x, float *y, int n)
+SIMD_CLONES(void, run_simd, (int which, const float *x, float *y, int n), (which, x, y, n))
 {
 	if (which == 0) {
 		SIMD_LOOP

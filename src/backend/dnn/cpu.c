@@ -11,6 +11,7 @@
 #endif
 
 #include "base/io.h"
+#include "base/isa.h"
 #include "base/mem.h"
 
 #define TRIAD (8 << 20)       /* floats in each array: 32 MiB */
@@ -106,7 +107,7 @@ static int all_dot_products(float *sum)
 double cpu_measure_peak_bf16(void)
 {
 	double best = 0;
-	if (!__builtin_cpu_supports("avx512bf16"))
+	if (!isa_has(ISA_AVX512_BF16))
 		return 0;
 	for (int i = 0; i < 10; i++) {
 		float sum;

@@ -308,6 +308,7 @@ static dnnl_status_t pd_matmul(dnnl_primitive_desc_t *pd, const struct md *a, co
 
 static void lib_open(void)
 {
+	dnn_isa();
 	lib.status = dnnl_engine_create(&lib.engine, dnnl_cpu, 0);
 	if (lib.status == dnnl_success)
 		lib.status = dnnl_stream_create(&lib.stream, lib.engine, dnnl_stream_default_flags);
@@ -322,29 +323,6 @@ static int lib_get(void)
 {
 	pthread_once(&lib.once, lib_open);
 	return dnn_fail(lib.status, "cannot start");
-}
-
-const char *dnn_describe(char *buf, size_t n)
-{
-	const dnnl_version_t *v = dnnl_version();
-	const char *isa = dnnl_cpu_isa2str(dnnl_get_effective_cpu_isa());
-	const char *prefix = "cpu_isa_";
-	if (strncmp(isa, prefix, strlen(prefix)) == 0)
-		isa += strlen(prefix);
-	snprintf(buf, n, "oneDNN %d.%d.%d %s", v->major, v->minor, v->patch, isa);
-	return buf;
-}
-
-static bool has_isa(dnnl_cpu_isa_t isa)
-{
-	return ((unsigned)dnnl_get_effective_cpu_isa() & (unsigned)isa) == (unsigned)isa;
-}
-
-enum dnn_bf16 dnn_bf16_support(void)
-{
-	if (has_isa(dnnl_cpu_isa_avx512_core_bf16))
-		return DNN_BF16_NATIVE;
-	return has_isa(dnnl_cpu_isa_avx512_core) ? DNN_BF16_EMULATED : DNN_BF16_NONE;
 }
 
 static dnnl_status_t md_init(struct md *m, int nd, const dnnl_dim_t *dims, enum dtype t,

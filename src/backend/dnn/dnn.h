@@ -18,6 +18,7 @@
 #define DLX_BACKEND_DNN_DNN_H
 
 #include "backend/dnn/conv_geom.h"
+#include "base/isa.h"
 #include "graph/layout.h"
 
 struct dnn_prim;
@@ -72,6 +73,10 @@ int dnn_generate(void);
 /* arg: one pointer per argument, 64-byte aligned; ws: dnn_prim_workspace bytes. */
 int dnn_prim_run(struct dnn_prim *p, void *const *arg, void *ws);
 void dnn_prim_free(struct dnn_prim *p);                   /* NULL is fine */
+
+/* What of the processor's instruction set oneDNN uses, which isa_cap() caps: of the levels of
+ * base/isa.h the highest that it has all of. */
+enum isa dnn_isa(void);
 
 /* How far this processor goes with bf16: not at all, by
  * taking float32 instructions, or by its own. */

@@ -170,13 +170,15 @@ static void sum_block(struct block *b, const struct direct_unit *u, float *sum)
 	}
 }
 
-SIMD_CLONES static void add_pixel(const float *restrict y, int64_t n, float *restrict sum)
+SIMD_CLONES(void, add_pixel, (const float *restrict y, int64_t n, float *restrict sum),
+            (y, n, sum))
 {
 	for (int64_t k = 0; k < n; k++)
 		sum[k] += y[k];
 }
 
-SIMD_CLONES static void add_pixel_bf16(const uint16_t *restrict y, int64_t n, float *restrict sum)
+SIMD_CLONES(void, add_pixel_bf16, (const uint16_t *restrict y, int64_t n, float *restrict sum),
+            (y, n, sum))
 {
 	for (int64_t k = 0; k < n; k++) {
 		const union {

@@ -30,13 +30,14 @@ void conv_sum_init(struct conv_sum *s, const struct conv_task *t)
 	}
 }
 
-#define ADD(name, bf16, bf16_sum)                                                              \
-	SIMD_CLONES static void name(const void *made, const void *sum, void *out, int64_t at,  \
-	                             int64_t sum_at, int64_t n)                                 \
-	{                                                                                       \
-		for (int64_t i = 0; i < n; i++)                                                 \
-			simd_put(out, bf16, at + i, simd_get(made, bf16, at + i) +              \
-			                            simd_get(sum, bf16_sum, sum_at + i));       \
+#define ADD(name, bf16, bf16_sum)                                                          \
+	SIMD_CLONES(void, name,                                                                \
+	            (const void *made, const void *sum, void *out, int64_t at, int64_t sum_at, \
+	             int64_t n), (made, sum, out, at, sum_at, n))                              \
+	{                                                                                      \
+		for (int64_t i = 0; i < n; i++)                                                    \
+			simd_put(out, bf16, at + i, simd_get(made, bf16, at + i) +                     \
+			                            simd_get(sum, bf16_sum, sum_at + i));              \
 	}
 ADD(add_floats, 0, 0)
 ADD(add_bf16, 1, 1)

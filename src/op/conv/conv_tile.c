@@ -3,6 +3,7 @@
  * Tiles of every size, each compiled with its loops unrolled, so that the sums are registers. 28 of
  * the 32 registers hold sums; a step of a 14 x 2 tile is 2 loads, 14 broadcasts and 28
  * multiply-adds, of which a core does 2 a cycle, as it does of loads. */
+#include "base/isa.h"
 #include "op/conv/conv_tile_simd.h"
 
 int tile_rows(int v)
@@ -14,7 +15,7 @@ int tile_rows(int v)
 
 bool tile_supported(void)
 {
-	return __builtin_cpu_supports("avx512f") != 0;
+	return isa_has(ISA_AVX512);
 }
 
 /* One vector of the wide side; the last one of a tile may be partial. */

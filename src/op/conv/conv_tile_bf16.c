@@ -28,14 +28,14 @@
  *   size, until both had algorithms of their own. An odd `workspace` or `parameters` in
  *   --plan is worth a look. */
 #define TILE_TARGET "avx512f,avx512bw,avx512vl,avx512bf16"
+#include "base/isa.h"
 #include "op/conv/conv_tile_simd.h"
 
 #if SIMD_AVX512
 
 bool tile_bf16_supported(void)
 {
-	return __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512bw") &&
-	       __builtin_cpu_supports("avx512vl");
+	return isa_has(ISA_AVX512_BF16);
 }
 
 TILE_INLINE __m512i load(const uint16_t *p, bool last, __mmask16 mask)

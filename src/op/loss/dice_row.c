@@ -11,7 +11,8 @@
 #define TOGETHER DICE_CLASSES            /* floats that are done together */
 
 /* Softmax q of n points with c classes, and log sum exp x of each. */
-SIMD_CLONES static void softmax(const float *x, int64_t n, int64_t c, float *q, float *lse)
+SIMD_CLONES(void, softmax, (const float *x, int64_t n, int64_t c, float *q, float *lse),
+            (x, n, c, q, lse))
 {
 	float max[TOGETHER];
 	shifted_exp(x, n, c, max, q);

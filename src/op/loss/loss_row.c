@@ -36,8 +36,8 @@ double loss_share(const struct loss_attr *c, double w)
 }
 
 /* max and log sum exp(x - max) of n elements with few classes. */
-SIMD_CLONES static void narrow_sums(const float *x, int64_t n, int64_t c, float *max,
-                                    float *log_sum)
+SIMD_CLONES(void, narrow_sums, (const float *x, int64_t n, int64_t c, float *max, float *log_sum),
+            (x, n, c, max, log_sum))
 {
 	float e[TOGETHER];
 	shifted_exp(x, n, c, max, e);
@@ -50,7 +50,8 @@ SIMD_CLONES static void narrow_sums(const float *x, int64_t n, int64_t c, float 
 }
 
 /* The same for one element with many classes. */
-SIMD_CLONES static void wide_sums(const float *x, int64_t c, float *max, float *log_sum)
+SIMD_CLONES(void, wide_sums, (const float *x, int64_t c, float *max, float *log_sum),
+            (x, c, max, log_sum))
 {
 	float m = x[0], s = 0;
 	for (int64_t j = 1; j < c; j++)
@@ -112,7 +113,8 @@ void loss_row(const struct labels *l, const struct loss_attr *c, const float *x,
 }
 
 /* dx = exp(x - lse) for n elements. */
-SIMD_CLONES static void softmax(const float *x, const float *lse, int64_t n, int64_t c, float *dx)
+SIMD_CLONES(void, softmax, (const float *x, const float *lse, int64_t n, int64_t c, float *dx),
+            (x, lse, n, c, dx))
 {
 	for (int64_t p = 0; p < n; p++)
 		for (int64_t j = 0; j < c; j++)

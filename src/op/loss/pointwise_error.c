@@ -45,7 +45,7 @@ size_t pointwise_error_workspace(int64_t n)
 	return sizeof(double) * (size_t)((n + PIECE - 1) / PIECE);
 }
 
-SIMD_CLONES static double absolute(const float *x, const float *t, int64_t n)
+SIMD_CLONES(double, absolute, (const float *x, const float *t, int64_t n), (x, t, n))
 {
 	double sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -54,7 +54,7 @@ SIMD_CLONES static double absolute(const float *x, const float *t, int64_t n)
 	return sum;
 }
 
-SIMD_CLONES static double square(const float *x, const float *t, int64_t n)
+SIMD_CLONES(double, square, (const float *x, const float *t, int64_t n), (x, t, n))
 {
 	double sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -66,7 +66,8 @@ SIMD_CLONES static double square(const float *x, const float *t, int64_t n)
 }
 
 /* With m = min(|d|, delta) both branches are m (|d| - m / 2). */
-SIMD_CLONES static double huber(float delta, const float *x, const float *t, int64_t n)
+SIMD_CLONES(double, huber, (float delta, const float *x, const float *t, int64_t n),
+            (delta, x, t, n))
 {
 	double sum = 0;
 #pragma omp simd reduction(+ : sum)

@@ -178,8 +178,9 @@ static int cpu_huber_run(const struct kplan *k, const struct kargs *a)
 }
 
 /* dx = f * (d cut to [-delta, delta]) */
-SIMD_CLONES static void huber_piece(const float *x, const float *t, float f, float delta, int64_t n,
-                                    float *dx)
+SIMD_CLONES(void, huber_piece,
+            (const float *x, const float *t, float f, float delta, int64_t n, float *dx),
+            (x, t, f, delta, n, dx))
 {
 #pragma omp simd
 	for (int64_t i = 0; i < n; i++) {
@@ -190,7 +191,8 @@ SIMD_CLONES static void huber_piece(const float *x, const float *t, float f, flo
 }
 
 /* dx = f * sign(d) */
-SIMD_CLONES static void l1_piece(const float *x, const float *t, float f, int64_t n, float *dx)
+SIMD_CLONES(void, l1_piece, (const float *x, const float *t, float f, int64_t n, float *dx),
+            (x, t, f, n, dx))
 {
 #pragma omp simd
 	for (int64_t i = 0; i < n; i++) {

@@ -113,8 +113,9 @@ static float *vector_of(const struct work *w, int64_t sample, int i)
 
 /* --- forward, a row at a time --- */
 
-SIMD_CLONES static void norm_row(const float *x, int64_t c, double eps, const float *gamma,
-                                 const float *beta, float *mean, float *rstd, float *y)
+SIMD_CLONES(void, norm_row,
+            (const float *x, int64_t c, double eps, const float *gamma, const float *beta,
+             float *mean, float *rstd, float *y), (x, c, eps, gamma, beta, mean, rstd, y))
 {
 	float sum = 0, m2 = 0;
 #pragma omp simd reduction(+ : sum)
@@ -150,7 +151,8 @@ static void forward_rows(const struct work *w)
 /* --- forward, blocks of rows --- */
 
 /* part: shift, sum of x - shift, sum of its square, for each channel. */
-SIMD_CLONES static void sum_block(const float *x, int64_t rows, int64_t c, float *part)
+SIMD_CLONES(void, sum_block, (const float *x, int64_t rows, int64_t c, float *part),
+            (x, rows, c, part))
 {
 	float *shift = part, *s1 = part + c, *s2 = part + 2 * c;
 	const int64_t head = rows < SHIFT_ROWS ? rows : SHIFT_ROWS;
@@ -213,8 +215,9 @@ static void join_sample(const struct work *w, int64_t sample)
 	}
 }
 
-SIMD_CLONES static void apply_block(const float *x, int64_t rows, int64_t c, const float *shift,
-                                    const float *factor, const float *beta, float *y)
+SIMD_CLONES(void, apply_block,
+            (const float *x, int64_t rows, int64_t c, const float *shift, const float *factor,
+             const float *beta, float *y), (x, rows, c, shift, factor, beta, y))
 {
 	for (int64_t r = 0; r < rows; r++)
 		SIMD_LOOP
@@ -259,8 +262,9 @@ int group_norm_cpu(const struct kplan *k, const struct kargs *a)
 /* --- gradient, a row at a time --- */
 
 /* Adds dy and dy xhat of the row to part. dx may be x or dy. */
-SIMD_CLONES static void grad_row(const float *x, const float *dy, int64_t c, float mean, float rstd,
-                                 const float *gamma, float *part, float *dx)
+SIMD_CLONES(void, grad_row,
+            (const float *x, const float *dy, int64_t c, float mean, float rstd,
+             const float *gamma, float *part, float *dx), (x, dy, c, mean, rstd, gamma, part, dx))
 {
 	float s1 = 0, s2 = 0;
 #pragma omp simd reduction(+ : s1, s2)
@@ -298,8 +302,9 @@ static void grad_rows(const struct work *w)
 /* --- gradient, blocks of rows --- */
 
 /* part: sums of dy and of dy xhat for each channel. */
-SIMD_CLONES static void grad_sum_block(const float *x, const float *dy, int64_t rows, int64_t c,
-                                       const float *shift, const float *rstd, float *part)
+SIMD_CLONES(void, grad_sum_block,
+            (const float *x, const float *dy, int64_t rows, int64_t c, const float *shift,
+             const float *rstd, float *part), (x, dy, rows, c, shift, rstd, part))
 {
 	float *db = part, *dg = part + c;
 	memset(part, 0, sizeof *part * (size_t)(PART * c));
@@ -349,8 +354,9 @@ static void grad_join_sample(const struct work *w, int64_t sample)
 	}
 }
 
-SIMD_CLONES static void grad_apply_block(const float *x, const float *dy, int64_t rows, int64_t c,
-                                         const float *vector, const float *gamma, float *dx)
+SIMD_CLONES(void, grad_apply_block,
+            (const float *x, const float *dy, int64_t rows, int64_t c, const float *vector,
+             const float *gamma, float *dx), (x, dy, rows, c, vector, gamma, dx))
 {
 	const float *shift = vector, *rstd = vector + c, *k1 = vector + 2 * c, *k2 = vector + 3 * c;
 	for (int64_t r = 0; r < rows; r++)

@@ -122,14 +122,16 @@ SIMD_INLINE void sum_rows(struct norm_source x, bool bf16, int64_t lo, int64_t r
 		}
 }
 
-SIMD_CLONES static void sum_rows_full(struct norm_source x, int64_t lo, int64_t rows, int64_t c,
-                                      float *part)
+SIMD_CLONES(void, sum_rows_full,
+            (struct norm_source x, int64_t lo, int64_t rows, int64_t c, float *part),
+            (x, lo, rows, c, part))
 {
 	sum_rows(x, false, lo, rows, c, part);
 }
 
-SIMD_CLONES static void sum_rows_bf16(struct norm_source x, int64_t lo, int64_t rows, int64_t c,
-                                      float *part)
+SIMD_CLONES(void, sum_rows_bf16,
+            (struct norm_source x, int64_t lo, int64_t rows, int64_t c, float *part),
+            (x, lo, rows, c, part))
 {
 	sum_rows(x, true, lo, rows, c, part);
 }
@@ -143,16 +145,18 @@ static void sum_block(const void *arg, int64_t i)
 	                                          norm_part(b, s->ws, i));
 }
 
-SIMD_CLONES static void add_means(const float *part, int64_t c, double rows, int64_t lo, int64_t hi,
-                                  double *mean)
+SIMD_CLONES(void, add_means,
+            (const float *part, int64_t c, double rows, int64_t lo, int64_t hi, double *mean),
+            (part, c, rows, lo, hi, mean))
 {
 	SIMD_LOOP
 	for (int64_t j = lo; j < hi; j++)
 		mean[j] += rows * (double)part[j] + (double)part[c + j];
 }
 
-SIMD_CLONES static void add_squares(const float *part, int64_t c, double rows, int64_t lo,
-                                    int64_t hi, const double *mean, double *m2)
+SIMD_CLONES(void, add_squares,
+            (const float *part, int64_t c, double rows, int64_t lo, int64_t hi, const double *mean,
+             double *m2), (part, c, rows, lo, hi, mean, m2))
 {
 	SIMD_LOOP
 	for (int64_t j = lo; j < hi; j++) {
@@ -208,14 +212,16 @@ SIMD_INLINE void map_rows(const struct norm_map *m, bool bf16, bool f, bool resi
 	}
 }
 
-#define MAP(name, f, residual)                                                               \
-	SIMD_CLONES static void name##_full(const struct norm_map *m, int64_t lo, int64_t hi)      \
-	{                                                                                    \
-		map_rows(m, false, f, residual, lo, hi);                                     \
-	}                                                                                    \
-	SIMD_CLONES static void name##_bf16(const struct norm_map *m, int64_t lo, int64_t hi)      \
-	{                                                                                    \
-		map_rows(m, true, f, residual, lo, hi);                                      \
+#define MAP(name, f, residual)                                                         \
+	SIMD_CLONES(void, name##_full, (const struct norm_map *m, int64_t lo, int64_t hi), \
+	            (m, lo, hi))                                                           \
+	{                                                                                  \
+		map_rows(m, false, f, residual, lo, hi);                                       \
+	}                                                                                  \
+	SIMD_CLONES(void, name##_bf16, (const struct norm_map *m, int64_t lo, int64_t hi), \
+	            (m, lo, hi))                                                           \
+	{                                                                                  \
+		map_rows(m, true, f, residual, lo, hi);                                        \
 	}
 MAP(map_plain, false, false)
 MAP(map_activated, true, false)

@@ -98,16 +98,18 @@ SIMD_INLINE void sum_gradient_rows(const struct gradient *g, bool bf16, enum nor
 
 typedef void sum_gradient(const struct gradient *g, int64_t lo, int64_t hi, float *part);
 
-#define SUM_GRADIENT(name, mask, second, making)                                                  \
-	SIMD_CLONES static void name##_full(const struct gradient *g, int64_t lo, int64_t hi,         \
-	                                    float *part)                                              \
-	{                                                                                             \
-		sum_gradient_rows(g, false, mask, second, making, lo, hi, part);                          \
-	}                                                                                             \
-	SIMD_CLONES static void name##_bf16(const struct gradient *g, int64_t lo, int64_t hi,         \
-	                                    float *part)                                              \
-	{                                                                                             \
-		sum_gradient_rows(g, true, mask, second, making, lo, hi, part);                           \
+#define SUM_GRADIENT(name, mask, second, making)                                 \
+	SIMD_CLONES(void, name##_full,                                               \
+	            (const struct gradient *g, int64_t lo, int64_t hi, float *part), \
+	            (g, lo, hi, part))                                               \
+	{                                                                            \
+		sum_gradient_rows(g, false, mask, second, making, lo, hi, part);         \
+	}                                                                            \
+	SIMD_CLONES(void, name##_bf16,                                               \
+	            (const struct gradient *g, int64_t lo, int64_t hi, float *part), \
+	            (g, lo, hi, part))                                               \
+	{                                                                            \
+		sum_gradient_rows(g, true, mask, second, making, lo, hi, part);          \
 	}
 SUM_GRADIENT(sum_all, NORM_ALL, false, NOTHING)
 SUM_GRADIENT(sum_from_x, NORM_FROM_X, false, NOTHING)
@@ -137,7 +139,8 @@ static void sum_gradient_block(const void *arg, int64_t i)
 	                               norm_part(g->b, g->ws, i));
 }
 
-SIMD_CLONES static void add_sums(const float *part, int64_t c, int64_t lo, int64_t hi, double *sum)
+SIMD_CLONES(void, add_sums, (const float *part, int64_t c, int64_t lo, int64_t hi, double *sum),
+            (part, c, lo, hi, sum))
 {
 	SIMD_LOOP
 	for (int64_t j = lo; j < hi; j++) {
@@ -192,10 +195,10 @@ SIMD_INLINE void input_gradient_rows(const struct gradient *g, bool bf16, bool f
 
 typedef void input_gradient(const struct gradient *g, int64_t lo, int64_t hi);
 
-#define INPUT_GRADIENT(name, bf16, from_x, addend)                                     \
-	SIMD_CLONES static void name(const struct gradient *g, int64_t lo, int64_t hi) \
-	{                                                                              \
-		input_gradient_rows(g, bf16, from_x, addend, lo, hi);                  \
+#define INPUT_GRADIENT(name, bf16, from_x, addend)                                           \
+	SIMD_CLONES(void, name, (const struct gradient *g, int64_t lo, int64_t hi), (g, lo, hi)) \
+	{                                                                                        \
+		input_gradient_rows(g, bf16, from_x, addend, lo, hi);                                \
 	}
 INPUT_GRADIENT(input_all, false, false, false)
 INPUT_GRADIENT(input_all_added, false, false, true)

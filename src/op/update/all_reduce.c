@@ -110,8 +110,9 @@ static uint16_t *on_wire(const struct kplan *k, const struct kargs *a,
 	return (uint16_t *)(void *)at;
 }
 
-SIMD_CLONES
-static void scale_range(float *restrict x, const float *restrict g, float factor, int64_t n)
+SIMD_CLONES(void, scale_range,
+            (float *restrict x, const float *restrict g, float factor, int64_t n),
+            (x, g, factor, n))
 {
 	SIMD_LOOP
 	for (int64_t i = 0; i < n; i++)

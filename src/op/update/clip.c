@@ -97,7 +97,7 @@ static int sum_squares_plan(struct kplan *k)
 	return 0;
 }
 
-SIMD_CLONES static double squares(const float *x, int64_t n)
+SIMD_CLONES(double, squares, (const float *x, int64_t n), (x, n))
 {
 	double sum = 0;
 

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/isa.h"
 #include "op/lib/simd.h"
 
 #if SIMD_AVX512
@@ -157,21 +158,16 @@ TARGET static void columns_float_avx512(const struct copier_block *b, void *to)
 		put((float *)to + b->to_at[j], v[j]);
 }
 
-static bool have_avx512(void)
-{
-	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-	       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-}
 #endif
 
 copier_block_fn *copier_block_of(enum copier_form form, bool bf16)
 {
 #if SIMD_AVX512
-	if (have_avx512() && form == COPIER_PAIRS && bf16)
+	if (isa_has(ISA_AVX512) && form == COPIER_PAIRS && bf16)
 		return pairs_bf16_avx512;
-	if (have_avx512() && form == COPIER_TRANSPOSED && bf16)
+	if (isa_has(ISA_AVX512) && form == COPIER_TRANSPOSED && bf16)
 		return transposed_bf16_avx512;
-	if (have_avx512() && form == COPIER_COLUMNS && !bf16)
+	if (isa_has(ISA_AVX512) && form == COPIER_COLUMNS && !bf16)
 		return columns_float_avx512;
 #endif
 	switch (form) {

@@ -290,7 +290,7 @@ static bool applies(const struct kplan *k, const struct kargs *a)
 #define real double
 #define NAME(kernel) kernel##_reference
 #define ROOT sqrt
-#define CLONES
+#define CLONES(type, name, params, args) static type name params
 #include "op/update/descent_body.h"
 
 #define real float

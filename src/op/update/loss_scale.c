@@ -117,7 +117,7 @@ static int max_abs_plan(struct kplan *k)
 
 /* Compared as integers without the sign, floats are in
  * order, infinity above all numbers and NaN above it. */
-SIMD_CLONES static uint32_t largest_bits(const float *x, int64_t n)
+SIMD_CLONES(uint32_t, largest_bits, (const float *x, int64_t n), (x, n))
 {
 	uint32_t most = 0;
 

@@ -149,7 +149,7 @@ static bool same_layer(const struct trust_ratio_attr *at, int i, int t)
 
 #define real double
 #define NAME(kernel) kernel##_reference
-#define CLONES
+#define CLONES(type, name, params, args) static type name params
 #include "op/update/trust_body.h"
 
 #define real float

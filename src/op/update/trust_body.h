@@ -2,9 +2,8 @@
  *
  * Kernels of trust.c in the type `real`: NAME(x) is x with the suffix of the backend, CLONES what
  * gcc compiles the loop over elements for. */
-CLONES
-static struct sums NAME(sums)(const real *a, const real *b, real scale, real decay,
-                              int64_t n)
+CLONES(struct sums, NAME(sums), (const real *a, const real *b, real scale, real decay, int64_t n),
+       (a, b, scale, decay, n))
 {
 	double sa = 0, sb = 0;
 #pragma omp simd reduction(+ : sa, sb)

@@ -143,7 +143,7 @@ static enum sum_how how_to_sum(const struct kplan *k, const struct kargs *a)
 
 #define real double
 #define NAME(kernel) kernel##_reference
-#define CLONES
+#define CLONES(type, name, params, args) static type name params
 #include "op/update/update_body.h"
 
 #define real float

@@ -3,9 +3,9 @@
  * Kernels of update.c in the type `real`: NAME(x) is x with the suffix of the backend, CLONES what
  * gcc compiles the loops over elements for. */
 
-CLONES
-static void NAME(accumulate_range)(const struct kplan *k, const struct kargs *a, int t, int64_t lo,
-                                   int64_t hi)
+CLONES(void, NAME(accumulate_range),
+       (const struct kplan *k, const struct kargs *a, int t, int64_t lo, int64_t hi),
+       (k, a, t, lo, hi))
 {
 	const real *g = a->in[2 + 2 * t];
 	real *acc = a->out[t];
@@ -24,9 +24,9 @@ static void NAME(accumulate_range)(const struct kplan *k, const struct kargs *a,
 	}
 }
 
-CLONES
-static void NAME(ema_update_range)(const struct kplan *k, const struct kargs *a, int t, int64_t lo,
-                                   int64_t hi)
+CLONES(void, NAME(ema_update_range),
+       (const struct kplan *k, const struct kargs *a, int t, int64_t lo, int64_t hi),
+       (k, a, t, lo, hi))
 {
 	const struct ema_update_attr *at = k->n->attr;
 	const real *x = a->in[2 * t + 1];

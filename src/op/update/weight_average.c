@@ -104,7 +104,7 @@ static bool applies(const struct kplan *k, const struct kargs *a)
 
 #define real double
 #define NAME(kernel) kernel##_reference
-#define CLONES
+#define CLONES(type, name, params, args) static type name params
 #include "op/update/weight_average_body.h"
 
 #define real float

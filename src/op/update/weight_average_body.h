@@ -4,8 +4,9 @@
  * CLONES what gcc compiles the loop over elements for. */
 
 /* A share of 1 copies: a + (w - a) would only be close. */
-CLONES
-static void NAME(range)(const struct kplan *k, const struct kargs *x, int t, int64_t lo, int64_t hi)
+CLONES(void, NAME(range),
+       (const struct kplan *k, const struct kargs *x, int t, int64_t lo, int64_t hi),
+       (k, x, t, lo, hi))
 {
 	const real *w = x->in[HEAD + 2 * t + W];
 	real *a = x->out[t], c = (real)*(const double *)x->ws;

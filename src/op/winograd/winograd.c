@@ -3,15 +3,14 @@
  * Winograd convolution: blocks, offsets, workspace; places of the tiles. */
 #include "op/winograd/winograd.h"
 
+#include "base/isa.h"
 #include "base/round.h"
 
 #if defined(__x86_64__)
 
 bool wino_has_cpu(void)
 {
-	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-	       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-	       __builtin_cpu_supports("fma");
+	return isa_has(ISA_AVX512);
 }
 
 const struct wino_form *wino_form_find(const struct conv_geom *c)
