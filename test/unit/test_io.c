@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cache_dir.h"
 #include "base/debug.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -382,6 +383,40 @@ static void messages(void **state)
 	unlink(in_dir("log"));
 }
 
+/* expected: the end of the folder's path, or NULL where there is none. */
+static void assert_cache(const char *xdg, const char *home, const char *expected)
+{
+	struct buf b = BUF_INIT;
+	xdg ? setenv("XDG_CACHE_HOME", xdg, 1) : unsetenv("XDG_CACHE_HOME");
+	home ? setenv("HOME", home, 1) : unsetenv("HOME");
+	buf_puts(&b, "in ");
+	int rc = cache_dir(&b);
+	if (expected) {
+		assert_int_equal(rc, 0);
+		assert_string_equal(b.data + 3, in_dir(expected));
+		assert_true(io_is_folder(b.data + 3));
+	} else {
+		assert_error(rc, E_UNAVAILABLE, "no folder for a cache");
+		assert_string_equal(b.data, "in ");
+	}
+	buf_release(&b);
+}
+
+static void cache_folder(void **state)
+{
+	char at[256];
+	snprintf(at, sizeof at, "%s", in_dir("user"));
+	assert_cache(NULL, at, "user/.cache/dlx");
+	assert_cache("", at, "user/.cache/dlx");
+	assert_cache("not/absolute", at, "user/.cache/dlx");
+	assert_cache(at, NULL, "user/dlx");
+	assert_cache(at, "/nowhere", "user/dlx");
+	assert_cache(NULL, NULL, NULL);
+	assert_int_equal(io_write_file(in_dir("plain"), "x", 1), 0);
+	snprintf(at, sizeof at, "%s", in_dir("plain"));
+	assert_cache(at, NULL, NULL);                   /* also as root, which may write anywhere */
+}
+
 static void clock_runs(void **state)
 {
 	double t = io_seconds();
@@ -398,7 +433,8 @@ int main(void)
 		cmocka_unit_test(cannot_create), cmocka_unit_test(full_disk),
 		cmocka_unit_test(a_fault_hits_its_call_only),
 		cmocka_unit_test(short_writes), cmocka_unit_test(folders), cmocka_unit_test(crash_points),
-		cmocka_unit_test(messages), cmocka_unit_test(clock_runs),
+		cmocka_unit_test(messages), cmocka_unit_test(cache_folder),
+		cmocka_unit_test(clock_runs),
 	};
 	return cmocka_run_group_tests(tests, start, end);
 }
