@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "backend/dnn/dnn.h"
+#include "backend/dnn/dnn_code.h"
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -234,6 +235,30 @@ static void equal_questions_share_code(void **state)
 	drop(a, 9), drop(b, 9), drop(c[0], 9), drop(c[1], 9), drop(ws, nws);
 }
 
+/* A window of one tap is dense whatever its dilation says, also for oneDNN, which is wrong for some
+ * of those that are said to be dilated. */
+static void single_taps_are_dense(void **state)
+{
+	struct dnn_prim *p[3];
+	for (int i = 0; i < 3; i++) {
+		struct dnn_conv c = some_conv(CONV_BACKWARD_WEIGHTS, 1);
+		c.geom.kernel[0] = 1;
+		c.geom.out[0] = c.geom.in[0];
+		c.geom.pad_lo[0] = c.geom.pad_hi[0] = 0;
+		c.geom.dilation[0] = 1 + 3 * i;
+		if (i == 2) {
+			c.geom.dilation[0] = 1;
+			c.geom.dilation[1] = 2;
+			c.geom.pad_lo[1] = c.geom.pad_hi[1] = 2;
+		}
+		assert_int_equal(dnn_conv_new(&p[i], &c), 0);
+	}
+	assert_ptr_equal(p[0]->code, p[1]->code);
+	assert_ptr_not_equal(p[0]->code, p[2]->code);
+	for (int i = 0; i < 3; i++)
+		dnn_prim_free(p[i]);
+}
+
 static void describes_itself(void **state)
 {
 	char text[64], small[8];
@@ -250,6 +275,7 @@ int main(void)
 		cmocka_unit_test(products),
 		cmocka_unit_test(refusals_say_why),
 		cmocka_unit_test(equal_questions_share_code),
+		cmocka_unit_test(single_taps_are_dense),
 		cmocka_unit_test(describes_itself),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -360,7 +360,7 @@ static void conv_dims_init(struct conv_dims *c, const struct conv_geom *g)
 		c->y[i + 2] = g->out[i];
 		c->w[wd++] = g->kernel[i];
 		c->stride[i] = g->stride[i];
-		c->dilate[i] = g->dilation[i] - 1;
+		c->dilate[i] = g->kernel[i] > 1 ? g->dilation[i] - 1 : 0;
 		c->lo[i] = g->pad_lo[i];
 		c->hi[i] = g->pad_hi[i];
 	}
@@ -380,6 +380,9 @@ static void conv_key_init(struct conv_key *k, const struct dnn_conv *c)
 	k->what = KEY_CONV;
 	memcpy(&k->c, c, sizeof *c);
 	k->c.x = k->c.w = k->c.y = NULL;
+	for (int i = 0; i < c->geom.ns; i++)
+		if (c->geom.kernel[i] == 1)
+			k->c.geom.dilation[i] = 1;
 	if (c->x)
 		memcpy(&k->x, c->x, sizeof k->x);
 	if (c->w)

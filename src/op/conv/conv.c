@@ -518,6 +518,7 @@ static const char *const grad_weight_samples[] = {
 	"1x3x5x6x7 1x24x3x3x4 ; stride: 2, pad_lo: 1, pad_hi: 1, kernel: 3",
 	"2x40x10x12 2x3x10x12 ; pad_lo: 1, pad_hi: 1, kernel: 3, bias: true",
 	"1x72x9x19 1x3x9x19 ; kernel: 1, bias: true",
+	"1x5x7x8 1x32x7x8 ; dilation: [3, 1], pad_lo: [0, 1], pad_hi: [0, 1], kernel: [1, 3]",
 	NULL
 };
 
