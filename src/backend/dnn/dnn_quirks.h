@@ -8,7 +8,13 @@
 
 #include "backend/dnn/dnn.h"
 
-/* The first implementation of a convolution whose sums are right. */
+/* Why implementation `impl` (oneDNN's name for it) of the oneDNN library of major version `major`
+ * must not be used for this convolution with this many threads: a short text ("the gradient of the
+ * weights is wrong for rows shorter than a step"), or NULL if nothing is known against it. Pure:
+ * depends on its arguments alone. */
+const char *dnn_known_fault(int major, const char *impl, const struct dnn_conv *c, int threads);
+
+/* The first implementation of a convolution that has no known fault. */
 #if DNNL_VERSION_MAJOR < 3
 dnnl_status_t dnn_first_correct(dnnl_primitive_desc_t *pd, const_dnnl_op_desc_t d,
                              const_dnnl_primitive_attr_t attr, dnnl_engine_t engine,
