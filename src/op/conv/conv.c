@@ -396,7 +396,7 @@ static const char *const conv_samples[] = {
 	"1x32x1x9 32x32x2x3! ; dilation: [2, 1], pad_lo: 1, pad_hi: 1",
 	"1x16x5x6 16x16x3x3! ; pad_lo: [3, 1], pad_hi: [3, 1]",
 	"1x16x5x6 16x16x3x3! ; pad_lo: [1, 3], pad_hi: [1, 3]", "1x17x4x1x10 32x17x1x1x1!",
-	"1x33x5x6 40x33x1x1!", "1x32x3x9 32x32x1x1!",
+	"1x33x5x6 40x33x1x1!", "1x16x1x5 160x16x1x1!", "1x32x3x9 32x32x1x1!",
 	NULL
 };
 
@@ -448,7 +448,7 @@ static const char *const grad_input_samples[] = {
 	/* shapes that one or another code of oneDNN gets wrong */
 	"1x32x1x9 32x16x2x3! ; dilation: [2, 1], pad_lo: 1, pad_hi: 1, input_size: [1, 9]",
 	"1x16x9x6 16x32x3x3! ; pad_lo: [3, 1], pad_hi: [3, 1], input_size: [5, 6]",
-	"1x33x5x6 33x40x1x1! ; input_size: [5, 6]",
+	"1x33x5x6 33x40x1x1! ; input_size: [5, 6]", "1x16x1x5 16x160x1x1! ; input_size: [1, 5]",
 	NULL
 };
 
