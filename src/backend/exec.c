@@ -361,6 +361,8 @@ static int run_each(struct exec *e, unsigned phases)
 			continue;
 		if (s == e->first_update)
 			TRY(meet_update(e, phases));
+		if (e->look)
+			e->look->before(e->look->user, s->k->n);
 		double t0 = io_seconds();
 		int rc = s->run(s->k, &s->args);
 		if (rc == 0)

@@ -41,9 +41,10 @@ int exec_run(struct exec *e, unsigned phases);
  * captured on all ranks or on none, and launched by all together. */
 int exec_run_eager(struct exec *e, unsigned phases);
 
-/* The same, node by node; `behind` is called behind each, when its outputs are there: those of
- * several ranks' sums that it begins are not. */
+/* The same, node by node; `before` is called before each, `behind` behind it, when its outputs are
+ * there: those of several ranks' sums that it begins are not. */
 struct exec_look {
+	void (*before)(void *user, const struct node *n);
 	void (*behind)(void *user, const struct node *n);
 	void *user;
 };

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* Whether call number n of this kind ("alloc", "write", "append", "read") is to fail; "arena": is
- * to be larger than planned. */
+ * to be larger than planned; "kernel": node n of a plan is to make a NaN. */
 bool fault_hits(const char *kind, uint64_t n);
 /* The same of the next "write", which all ways of writing count together. */
 bool fault_writes(void);

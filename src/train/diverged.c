@@ -14,13 +14,13 @@
 
 #define IN_VAIN 50
 
-static int check_loss(double loss, int64_t step)
+static int check_loss(struct diverged *d, double loss, int64_t step)
 {
 	if (isfinite(loss))
 		return 0;
-	return ERR(E_DIVERGED, NULL,
-	           "the loss is not finite (%g) at step %" PRId64 "; a smaller learning rate, a "
-	           "warm-up or 'train.clip_norm' may help, or the data has such values", loss, step);
+	d->advice = "a smaller learning rate, a warm-up or 'train.clip_norm' may help, or the data has "
+	            "such values";
+	return ERR(E_DIVERGED, NULL, "the loss is not finite (%g) at step %" PRId64, loss, step);
 }
 
 static int check_guard(const double *guard, int64_t step)
@@ -35,7 +35,7 @@ static int check_guard(const double *guard, int64_t step)
 int diverged_check(struct diverged *d, const struct diverged_step *s)
 {
 	double scale = s->scaling[LOSS_SCALE_NOW], skipped = s->scaling[LOSS_SCALE_SKIPPED];
-	TRY(check_loss(s->loss, s->step));
+	TRY(check_loss(d, s->loss, s->step));
 	TRY(check_guard(s->guard, s->step));
 	if (skipped > d->skipped && scale == d->scale)
 		d->in_vain++;
@@ -45,8 +45,8 @@ int diverged_check(struct diverged *d, const struct diverged_step *s)
 	d->skipped = skipped;
 	if (d->in_vain < IN_VAIN)
 		return 0;
+	d->advice = "a smaller learning rate, or a smaller 'least' or 'scale' in "
+	            "'precision.loss_scale', may help";
 	return ERR(E_DIVERGED, NULL, "gradients are not finite in each of %d steps up to step %" PRId64
-	           ", at a loss scale of %g that falls no further; a smaller learning rate, or a "
-	           "smaller 'least' or 'scale' in 'precision.loss_scale', may help", d->in_vain,
-	           s->step, scale);
+	           ", at a loss scale of %g that falls no further", d->in_vain, s->step, scale);
 }

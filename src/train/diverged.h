@@ -8,6 +8,8 @@
 
 struct diverged {
 	double scale, skipped;       /* of the loss, and steps left out, after the step before */
+	const char *advice;          /* where the cause is the rate or the data: what may help; NULL:
+	                              * nothing is known that would */
 	int in_vain;                 /* steps left out in a row of which the scale did not change */
 };
 

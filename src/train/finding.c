@@ -79,15 +79,41 @@ static void put_samples(const struct finding *f, struct buf *b)
 		buf_printf(b, ", on rank %d (host %s)", f->rank, f->host);
 }
 
+static void put_kernel(const struct finding *f, struct buf *b)
+{
+	const struct finding_kernel *k = &f->kernel;
+	buf_printf(b, "a wrong kernel made them, neither the rate nor the data: in float64 the same "
+	           "inputs, which are of moderate size, give %.4g at ", k->right);
+	put_index(f, k->at, b);
+	buf_printf(b, "; it is '%s' in %s on %s", k->impl, k->type, k->device);
+}
+
+static void put_remedy(const struct finding *f, struct buf *b)
+{
+	buf_printf(b, "%splease report this with the sample: %s %s",
+	           f->kernel.on_cpu ? "DLX_DEBUG=isa=avx2 takes other kernels; " : "", f->op,
+	           f->kernel.sample);
+}
+
+static void put_unchecked(const struct finding *f, struct buf *b)
+{
+	buf_printf(b, "whether '%s' is at fault was not checked: it would take minutes in float64",
+	           f->op);
+}
+
 const char *finding_line(const struct finding *f, int i, struct buf *b)
 {
-	static void (*const put[])(const struct finding *, struct buf *) = {
-		put_origin, put_values, put_samples
+	static void (*const put[][6])(const struct finding *, struct buf *) = {
+		[KERNEL_UNCHECKED] = { put_origin, put_values, put_samples },
+		[KERNEL_TOO_LARGE] = { put_origin, put_values, put_samples, put_unchecked },
+		[KERNEL_UNKNOWN] = { put_origin, put_values, put_samples },
+		[KERNEL_RIGHT] = { put_origin, put_values, put_samples },
+		[KERNEL_WRONG] = { put_origin, put_values, put_samples, put_kernel, put_remedy }
 	};
-	if (i >= (int)(sizeof put / sizeof *put))
+	if (!put[f->kernel.verdict][i])
 		return NULL;
 	buf_clear(b);
-	put[i](f, b);
+	put[f->kernel.verdict][i](f, b);
 	return b->data;
 }
 
@@ -97,6 +123,22 @@ static void put_text(struct buf *b, const char *key, const char *v)
 {
 	buf_printf(b, ", \"%s\": ", key);
 	buf_json_string(b, v);
+}
+
+static void put_verdict(const struct finding *f, struct buf *b)
+{
+	static const char *const verdict[] = { "", "unchecked", "unchecked", "right", "wrong" };
+	const struct finding_kernel *k = &f->kernel;
+	if (k->verdict == KERNEL_UNCHECKED)
+		return;
+	put_text(b, "kernel", verdict[k->verdict]);
+	if (*k->impl)
+		put_text(b, "implementation", k->impl);
+	if (k->verdict != KERNEL_WRONG)
+		return;
+	buf_json_member(b, "float64", k->right);
+	put_text(b, "device", k->device);
+	put_text(b, "op_sample", k->sample);
 }
 
 void finding_json(const struct finding *f, struct buf *b)
@@ -126,6 +168,7 @@ void finding_json(const struct finding *f, struct buf *b)
 		buf_json_member(b, "largest_input", f->largest);
 	if (f->of == FOUND_OUTPUT && f->largest >= 0 && f->largest_sample >= 0)
 		buf_printf(b, ", \"largest_sample\": %" PRId64, f->largest_sample);
+	put_verdict(f, b);
 	buf_printf(b, ", \"attributed\": %s, \"samples\": [", f->attributed ? "true" : "false");
 	for (int i = 0; i < f->nsample; i++) {
 		const struct finding_sample *s = &f->sample[i];

@@ -23,6 +23,25 @@ struct finding_sample {
 	char key[64];                  /* "": it has none */
 };
 
+/* Of the kernel of a node whose output is not finite while its inputs are: see
+ * train/kernel_check.h. */
+enum kernel_verdict {
+	KERNEL_UNCHECKED,
+	KERNEL_TOO_LARGE,              /* to be made again in float64 in a minute or two */
+	KERNEL_UNKNOWN,                /* that failed, or inputs are so large that float32 may, too */
+	KERNEL_RIGHT,                  /* in float64 the values are too large for the type, or nearly */
+	KERNEL_WRONG
+};
+
+struct finding_kernel {
+	enum kernel_verdict verdict;
+	char impl[64], type[8];        /* "brgconv:avx512_core"; of its first input */
+	char device[160], sample[320]; /* its description; the node as optest takes it */
+	bool on_cpu;
+	int64_t at;                    /* KERNEL_WRONG: the place of a value, row-major, */
+	double right;                  /* and what it should be */
+};
+
 struct finding {
 	nid node;                      /* of the plan; NONE: nothing was found */
 	int64_t micro;                 /* micro-batch of the rank's */
@@ -42,6 +61,7 @@ struct finding {
 	 * which sample of the set it is, -1: not known. */
 	double largest;
 	int64_t largest_sample;
+	struct finding_kernel kernel;  /* FOUND_OUTPUT */
 	bool attributed;               /* the samples are those with such values, not all of the
 	                                * batch */
 	int64_t samples;               /* so many */

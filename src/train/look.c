@@ -22,7 +22,9 @@ void look_begin(struct look *k, const struct session *s)
 void look_end(struct look *k)
 {
 	mem_free(k->from_target);
+	mem_free(k->before.v);
 	k->from_target = NULL;
+	k->before.v = NULL;
 }
 
 static bool is_target(const struct plan *p, tid t)
@@ -238,6 +240,27 @@ static void measure_inputs(const struct look *k, const struct node *n, struct fi
 			measure_input(k, n->in[i], f);
 }
 
+/* An input that n writes over is needed to check its kernel. */
+static void look_before(void *user, const struct node *n)
+{
+	struct look *k = user;
+	const struct graph *g = k->plan->g;
+	mem_free(k->before.v);
+	k->before.v = NULL;
+	if (k->found.node != NONE || !kernel_is_checked(n))
+		return;
+	for (int i = 0; i < n->nin && !k->before.v; i++) {
+		if (n->in[i] == NONE || !readable(k, n->in[i]) || !replaced(k, n, n->in[i]))
+			continue;
+		const int mark = err_count();
+		k->before.in = i;
+		k->before.v = mem_alloc((size_t)shape_count(&graph_t(g, n->in[i])->shape) * sizeof(double));
+		if (exec_read(k->plan->exec, n->in[i], DTYPE_F64, k->before.v) < 0)
+			k->before.v[0] = NAN;
+		err_truncate(mark);
+	}
+}
+
 static void look_behind(void *user, const struct node *n)
 {
 	struct look *k = user;
@@ -247,8 +270,10 @@ static void look_behind(void *user, const struct node *n)
 		struct finding f = { .of = FOUND_OUTPUT };
 		if (n->out[i] == NONE || !look_at(k, n->out[i], &f))
 			continue;
-		if (!came_in(k, n, &f))
+		if (!came_in(k, n, &f)) {
 			measure_inputs(k, n, &f);
+			kernel_check(k->plan, k->s->dev, n, i, &k->before, &f);
+		}
 		describe(k, n, &f);
 		k->found = f;
 		return;
@@ -257,7 +282,7 @@ static void look_behind(void *user, const struct node *n)
 
 int look_run(struct look *k, const struct plan *p, unsigned phases)
 {
-	return exec_run_looking(p->exec, phases, &(struct exec_look){ look_behind, k });
+	return exec_run_looking(p->exec, phases, &(struct exec_look){ look_before, look_behind, k });
 }
 
 /* --- all ranks --- */

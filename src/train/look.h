@@ -7,12 +7,14 @@
 
 #include "plan/session.h"
 #include "train/finding.h"
+#include "train/kernel_check.h"
 
 struct look {
 	const struct session *s;
 	const struct plan *plan;       /* of the micro-batch at hand, and */
 	const struct batch *batch;
 	int64_t micro;
+	struct overwritten before;     /* of the node that runs */
 	bool *from_target;             /* by tensor of the plan: made of the target alone */
 	struct finding found;
 };

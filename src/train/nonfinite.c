@@ -173,7 +173,8 @@ static int settle(struct loop *l)
 	return 0;
 }
 
-static int explain(struct loop *l, int rc, int64_t seen)
+/* *machine: neither the rate nor the data are to blame. */
+static int explain(struct loop *l, int rc, int64_t seen, bool *machine)
 {
 	char id[64] = "";
 	int64_t step;
@@ -193,12 +194,16 @@ static int explain(struct loop *l, int rc, int64_t seen)
 	}
 	tell(&found, rc, step, seen, id);
 	note_down(l, &found, step, seen, id);
+	*machine = found.node == NONE || found.kernel.verdict == KERNEL_WRONG;
 	return rc;
 }
 
 int nonfinite_explain(struct loop *l, int rc, int64_t step)
 {
-	return l->s->dev->driver && l->s->dev->driver->failed(l->s->dev) ? rc : explain(l, rc, step);
+	bool machine = false;
+	if (!l->s->dev->driver || !l->s->dev->driver->failed(l->s->dev))
+		explain(l, rc, step, &machine);
+	return l->diverged.advice && !machine ? err_context(rc, "%s", l->diverged.advice) : rc;
 }
 
 /* --- a step that was left out --- */

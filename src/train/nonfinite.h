@@ -9,7 +9,8 @@
 #include "train/loop_state.h"
 
 /* rc: E_DIVERGED, raised on all ranks; returned with what was found as its context, which
- * metrics.jsonl gets too. step: whose loss is not finite, or after which too many were in vain; the
+ * metrics.jsonl gets too, and with l->diverged.advice unless a wrong kernel or the machine is to
+ * blame. step: whose loss is not finite, or after which too many were in vain; the
  * oldest in flight. The run cannot go on after it. Collective. */
 int nonfinite_explain(struct loop *l, int rc, int64_t step);
 

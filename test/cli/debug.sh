@@ -22,7 +22,7 @@ refused "'isa=avx3': expected avx2|avx512|avx512_bf16|amx; did you mean 'avx2'?"
 refused "'strict=1': expected yes|no" strict=1
 refused "'chains=': expected yes|no" chains=
 refused "'input=disk': expected stored|host" input=disk
-refused "'fault=wriet:1': expected KIND:N[+], KIND: alloc|append|arena|read|write; did you mean 'write'?" fault=wriet:1
+refused "'fault=wriet:1': expected KIND:N[+], KIND: alloc|append|arena|kernel|read|write; did you mean 'write'?" fault=wriet:1
 refused "'fault=write:0': expected" fault=write:0
 refused "'fault=write:2-': expected" fault=write:2-
 refused "'fault=write': expected" fault=write

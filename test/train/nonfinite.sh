@@ -17,6 +17,7 @@ for k in range(12):
     y = r.standard_normal((1, 6, 7)).astype(np.float32)
     np.save("good-%02d.npy" % k, x)
     np.save("huge-%02d.npy" % k, x * np.float32(1e34))
+    np.save("vast-%02d.npy" % k, np.sign(x) * np.float32(3e38))
     np.save("zero-%02d.npy" % k, 0 * y)
     if k == 7:
         x[1, 2, 3] = 3e38
@@ -30,6 +31,7 @@ for k in range(12):
 P
 expect 0 "$convert" -q -i 'x-*.npy' -t 'y-*.npy' --input-layout first -o bad.dlx
 expect 0 "$convert" -q -i 'good-*.npy' -t 'y-*.npy' --input-layout first -o good.dlx
+expect 0 "$convert" -q -i 'vast-*.npy' -t 'y-*.npy' --input-layout first -o vast.dlx
 expect 0 "$convert" -q -i 'good-*.npy' -t 'field-*.npy' --fill nan --input-layout first --target-layout first -o field.dlx
 expect 0 "$convert" -q -i 'gaps-*.npy' -t 'y-*.npy' --fill nan --input-layout first -o gaps.dlx
 expect 0 "$convert" -q -i 'good-*.npy' -t 'field-*.npy' --fill inf --input-layout first --target-layout first -o infinite.dlx
@@ -73,6 +75,7 @@ says err "made by 'batch_norm' of layer 'middle' (net.yaml:6:7) in the forward p
 says err "7 'x-07.npy'"
 says err 'the largest magnitude of what it read is'
 says err ', of sample 7'
+says err "a smaller learning rate, a warm-up or 'train.clip_norm' may help, or the data has such values"
 has runs/net '"step": 3, "seen": 3, "from": "000000000002-' '"found": true' '"place": "net.yaml:6:7"' '"largest_sample": 7' \
 	'{"index": 7, "window": 0, "key": "x-07.npy"}' '"value": "nan"'
 whole runs/net
@@ -111,6 +114,43 @@ says err 'it began at step 1'
 says err "the first values that are not finite are made by 'sgd' of layer"
 has runs/huge '"step": 1, "seen": 2, "from": null' '"of": "output"' '"phase": "update"' '"attributed": false'
 
+# A kernel that is wrong: it is named with what its inputs give in float64, also where it writes over one of them, and there is no
+# advice for rate and data.
+cat >res.yaml <<'E'
+run: {name: res, dir: runs/res, seed: 3}
+model:
+  family: layers
+  layers:
+    - conv2d: {filters: 4, kernel: 3, padding: same, name: first}
+    - relu: {name: one}
+    - conv2d: {filters: 4, kernel: 3, padding: same, name: second}
+    - relu: {name: two}
+    - add: {inputs: [one, two], name: sum}
+    - conv2d: {filters: 3, kernel: 1, name: last}
+data: {train: good.dlx}
+loss: softmax_cross_entropy
+optimizer: {type: sgd, learning_rate: 0.05}
+train: {steps: 9, batch_size: 2}
+report: {progress: lines, every: 1}
+E
+for op in conv_grad_weight conv_grad_input_add; do
+	expect 0 env DLX_DEBUG="$(debug conv=dnn)" "$train" --plan res.yaml
+	node=$(sed -n "s/^ *\([0-9]*\)  backward  *$op .*/\1/p" out | head -1)
+	expect 76 env DLX_DEBUG="$(debug conv=dnn,fault=kernel:"$node")" "$train" --set run.dir=runs/$op res.yaml
+	says err "made by '$op' of layer"
+	says err 'a wrong kernel made them, neither the rate nor the data'
+	says err 'DLX_DEBUG=isa=avx2 takes other kernels; please report this with the sample: '"$op"' 2x'
+	has runs/$op '"kernel": "wrong", "implementation": "' '"op_sample": "2x'
+	whole runs/$op
+	grep -q 'may help' err && { cat err; fail "$op: advice for a wrong kernel"; }
+done
+
+# Sums of a convolution that are too large for float32 are no fault of its kernel.
+expect 76 "$train" --set run.dir=runs/vast --set data.train=vast.dlx net.yaml
+says err "made by 'conv' of layer 'first'"
+says err 'may help, or the data has such values'
+has runs/vast '"kernel": "right"'
+
 # The data have it: an input that is NaN, and a target that is infinite. Targets that are NaN, which the loss leaves out, are no
 # finding.
 expect 76 "$train" --set run.dir=runs/input --set data.train=gaps.dlx net.yaml
@@ -123,6 +163,7 @@ has runs/target '"of": "data"' '"tensor": "target"' '"index": 7' '"at": [' ', 0,
 expect 76 "$train" --set run.dir=runs/both --set data.train=field.dlx "$@" --set optimizer.learning_rate=1e6 \
 	--set train.steps=200 field.yaml
 has runs/both '"of": "output"'
+says err 'may help, or the data has such values'
 expect 0 "$train" --set run.dir=runs/gaps --set data.train=field.dlx "$@" field.yaml
 
 # Two ranks: the one that has the sample is named, whichever it is, and the error is printed once.
