@@ -249,7 +249,7 @@ static double measure_peak(struct device *d, enum dtype type, bool tf32)
 		return d->driver->measure_peak(d, type, tf32);
 	if (d->backend != BACKEND_CPU)
 		return 0;
-	return type == DTYPE_F32 ? cpu_measure_peak() : cpu_measure_peak_bf16();
+	return type == DTYPE_F32 ? cpu_measure_peak() : cpu_measure_peak_bf16(d->threads);
 }
 
 /* Processors have no TF32. */
@@ -259,20 +259,24 @@ static double *peak_of(struct device *d, bool tf32)
 }
 
 /* A GPU multiplies both kinds of 16 bits alike. */
+static bool is_half(const struct device *d, enum dtype type)
+{
+	return type == DTYPE_BF16 || (type == DTYPE_F16 && d->driver);
+}
+
 double device_measure_peak(struct device *d, enum dtype type, bool tf32)
 {
-	bool half = type == DTYPE_BF16 || (type == DTYPE_F16 && d->driver);
 	double *wide = peak_of(d, tf32);
 	if (*wide == 0)
 		*wide = measure_peak(d, DTYPE_F32, tf32);
-	if (half && d->peak_bf16 == 0)
+	if (is_half(d, type) && d->peak_bf16 == 0)
 		d->peak_bf16 = measure_peak(d, DTYPE_BF16, tf32);
-	return half && d->peak_bf16 > 0 ? d->peak_bf16 : *wide;
+	return is_half(d, type) && d->peak_bf16 > 0 ? d->peak_bf16 : *wide;
 }
 
-double device_reached_peak(struct device *d, bool tf32, double flops)
+double device_reached_peak(struct device *d, enum dtype type, bool tf32, double flops)
 {
-	double *peak = peak_of(d, tf32);
+	double *peak = is_half(d, type) && d->peak_bf16 > 0 ? &d->peak_bf16 : peak_of(d, tf32);
 	if (*peak > 0 && flops > *peak)
 		*peak = flops;
 	return *peak;

@@ -159,9 +159,9 @@ int device_finish(const struct device *d);
  * DTYPE_BF16 (and on a GPU DTYPE_F16) of that type's own instructions, or float32's where there are
  * none. */
 double device_measure_peak(struct device *d, enum dtype type, bool tf32);
-/* The peak in float32 if it was measured, else 0, after a step that did so many flop/s: a peak that
- * was measured on a busy machine may be too low, and rises to what a step reached. */
-double device_reached_peak(struct device *d, bool tf32, double flops);
+/* That peak if it was measured, else 0, after a step that did so many flop/s: a peak that was
+ * measured on a busy machine may be too low, and rises to what a step reached. */
+double device_reached_peak(struct device *d, enum dtype type, bool tf32, double flops);
 /* Memory bandwidth in bytes/s, measured once (about 50 ms). */
 double device_measure_bandwidth(struct device *d);
 /* The element type a tensor of this dtype has on this device: F64 for floats on the reference. */

@@ -108,7 +108,8 @@ int journal_start(struct journal *j)
 		.precision = dtype_name(config_compute(s->config)), .batch = b->batch,
 		.samples = b->samples,
 		.sample_flops = b->sample_flops,
-		.peak_flops = device_measure_peak(d, DTYPE_F32, s->config->precision.tf32),
+		.peak_flops = device_measure_peak(d, config_compute(s->config),
+		                                  s->config->precision.tf32),
 		.scheduler = job.scheduler, .job = job.id, .element = job.element,
 		.restarts = job.restarts };
 	describe_network(s, &line, input, plan, &memory);

@@ -187,7 +187,7 @@ static void show_progress(struct loop *l, const struct submitted *g, double loss
 		.work_median = spread->median, .work_most = spread->most, .exposed = spread->exposed,
 		.ranks = spread->ranks,
 		.slowest = spread->slowest, .slowest_host = spread->host };
-	p.peak_flops = device_reached_peak(l->s->dev, l->c->precision.tf32,
+	p.peak_flops = device_reached_peak(l->s->dev, config_compute(l->c), l->c->precision.tf32,
 	                                   p.flops_per_second / ranks) * ranks;
 	if (g->number >= 3)
 		p.seconds_left = l->step_seconds * (double)(l->schedule.total_steps - g->clock.step);

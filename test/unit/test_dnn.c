@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend/dnn/cpu.h"
 #include "backend/dnn/dnn.h"
 #include "backend/dnn/dnn_code.h"
 #include "base/err.h"
@@ -266,6 +267,16 @@ static void describes_itself(void **state)
 	assert_int_equal(strlen(dnn_describe(small, sizeof small)), 7);
 }
 
+/* The processor's bf16 is measured only where it is its own. */
+static void rates_are_measured(void **state)
+{
+	assert_true(cpu_measure_core(DTYPE_F32) > 0);
+	if (dnn_bf16_support() != DNN_BF16_NONE)
+		assert_true(cpu_measure_core(DTYPE_BF16) > 0);
+	assert_int_equal(cpu_measure_peak_bf16(2) > 0, dnn_bf16_support() == DNN_BF16_NATIVE);
+	assert_int_equal(err_count(), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -277,6 +288,7 @@ int main(void)
 		cmocka_unit_test(equal_questions_share_code),
 		cmocka_unit_test(single_taps_are_dense),
 		cmocka_unit_test(describes_itself),
+		cmocka_unit_test(rates_are_measured),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
