@@ -14,6 +14,7 @@
 #include "backend/cuda/cuda.h"
 #include "backend/dnn/cpu.h"
 #include "backend/dnn/dnn.h"
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/host.h"
 #include "base/io.h"
@@ -243,12 +244,19 @@ int device_get(const struct device *d, void *host, const void *from, size_t byte
 	return 0;
 }
 
+bool device_rates_described(const struct device *d)
+{
+	return d->backend == BACKEND_CPU && debug.rates.f32 > 0;
+}
+
 static double measure_peak(struct device *d, enum dtype type, bool tf32)
 {
 	if (d->driver)
 		return d->driver->measure_peak(d, type, tf32);
 	if (d->backend != BACKEND_CPU)
 		return 0;
+	if (device_rates_described(d))
+		return type == DTYPE_F32 ? debug.rates.f32 : debug.rates.bf16;
 	return type == DTYPE_F32 ? cpu_measure_peak() : cpu_measure_peak_bf16(d->threads);
 }
 
@@ -287,7 +295,7 @@ double device_measure_bandwidth(struct device *d)
 	if (d->bandwidth == 0 && d->driver)
 		d->bandwidth = d->driver->measure_bandwidth(d);
 	else if (d->bandwidth == 0 && d->backend == BACKEND_CPU)
-		d->bandwidth = cpu_measure_bandwidth();
+		d->bandwidth = device_rates_described(d) ? debug.rates.bytes : cpu_measure_bandwidth();
 	return d->bandwidth;
 }
 

@@ -164,6 +164,9 @@ double device_measure_peak(struct device *d, enum dtype type, bool tf32);
 double device_reached_peak(struct device *d, enum dtype type, bool tf32, double flops);
 /* Memory bandwidth in bytes/s, measured once (about 50 ms). */
 double device_measure_bandwidth(struct device *d);
+/* Whether these are of a processor that DLX_DEBUG=rates=... describes, where nothing is measured
+ * and bfloat16 counts as native. */
+bool device_rates_described(const struct device *d);
 /* The element type a tensor of this dtype has on this device: F64 for floats on the reference. */
 enum dtype device_dtype(const struct device *d, enum dtype t);
 

@@ -27,6 +27,8 @@ struct plan_env {
 /* What a config asks for that has none of these keys. */
 extern const struct plan_env plan_env_default;
 
+/* Whether the device has instructions for bfloat16. */
+bool plan_env_has_bf16(const struct device *d);
 /* Whether the device can compute in e->compute; E_UNAVAILABLE with the reason if it cannot.
  * emulate: slower than F32 will do. The reference device takes all types and stays with F64. */
 int plan_env_check(const struct plan_env *e, const struct device *d, bool emulate);

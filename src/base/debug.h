@@ -18,6 +18,11 @@ struct debug_fault {
 	bool on;                     /* and all behind it */
 };
 
+/* What a processor that is described reaches: flop/s of products in two types, bytes/s. */
+struct debug_rates {
+	double f32, bf16, bytes;
+};
+
 /* A member for each word of the table, where --help-debug says what it does. NULL and 0: not
  * given. */
 struct debug {
@@ -28,6 +33,7 @@ struct debug {
 	int64_t stage_extent, read_share, band_pixels;
 	bool warpgroups, no_chains, no_depthwise, no_narrow, no_signs, no_masks, no_sums, no_intake,
 	     no_second_stream, no_trials, nccl_alone, no_locks, strict, slow, stage_counts;
+	struct debug_rates rates;
 	struct debug_fault fault[DEBUG_FAULTS];
 };
 

@@ -18,6 +18,7 @@ enum type {
 	NO_YES,                      /* bool: true for no */
 	COUNT,                       /* int64_t, 0 or more */
 	SECONDS,                     /* double, more than 0 */
+	RATES,                       /* struct debug_rates: three numbers, each more than 0 */
 	FOLDER,                      /* const char * */
 	POINT,                       /* const char * and crash_time: one of the values, and #N */
 	FAULT,                       /* a row of fault: one of the values, and :N or :N+ */
@@ -90,6 +91,9 @@ static const struct word words[] = {
 	  .values = { "yes", "no" },
 	  .doc = "on the CPU, whether --plan runs kernels for up to two seconds to predict a step, or "
 	  "goes by rates alone; default: yes" },
+	{ WORD(rates, RATES), .form = "F32:BF16:BYTES",
+	  .doc = "on the CPU, what is taken for measured: flop/s of products in float32 and bfloat16, "
+	  "and bytes a second, as in 371e9:2600e9:20e9; bfloat16 then counts as native" },
 	{ WORD(engines, CHOICE), .values = { "precompiled", "first", "measured" },
 	  .doc = "on a GPU, which engines a convolution may take: none that cuDNN compiles; the first "
 	  "proposed; or by --wisdom the fastest. Default: measured, and precompiled with --gpu, where "
@@ -220,11 +224,30 @@ static bool set_point(const struct word *w, const char *value)
 	return true;
 }
 
+/* A number above 0, up to the character `end`; *rest: what follows it, NULL after a mistake. */
+static double positive(const char *text, char end, const char **rest)
+{
+	char *after;
+	const double v = strtod(text, &after);
+	const bool good = after > text && *after == end && isfinite(v) && v > 0;
+	*rest = !good ? NULL : end ? after + 1 : after;
+	return v;
+}
+
 static bool set_seconds(double *out, const char *value)
 {
-	char *rest;
-	*out = strtod(value, &rest);
-	return *value && !*rest && isfinite(*out) && *out > 0;
+	const char *rest;
+	*out = positive(value, '\0', &rest);
+	return rest != NULL;
+}
+
+static bool set_rates(struct debug_rates *out, const char *value)
+{
+	const char *rest;
+	out->f32 = positive(value, ':', &rest);
+	out->bf16 = rest ? positive(rest, ':', &rest) : 0;
+	out->bytes = rest ? positive(rest, '\0', &rest) : 0;
+	return rest != NULL;
 }
 
 static int set(const struct word *w, const char *value)
@@ -245,6 +268,9 @@ static int set(const struct word *w, const char *value)
 		break;
 	case SECONDS:
 		good = set_seconds(at, value);
+		break;
+	case RATES:
+		good = set_rates(at, value);
 		break;
 	case FOLDER:
 		*(const char **)at = value;

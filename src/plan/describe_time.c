@@ -20,6 +20,11 @@ static double run_hours(const struct session *s, const struct step_time *t)
 
 /* --- text --- */
 
+static const char *source(const struct device *d)
+{
+	return d->imagined ? "published" : device_rates_described(d) ? "described" : "measured";
+}
+
 static void basis(const struct session *s, const struct step_time *t, struct buf *out)
 {
 	const struct node_rates *r = &t->ceilings;
@@ -30,8 +35,9 @@ static void basis(const struct session *s, const struct step_time *t, struct buf
 		progress_put_flops(out, r->bits16);
 		buf_printf(out, " in %s", dtype_name(config_compute(s->config)));
 	}
-	buf_printf(out, " and %.4g GB/s, %s", r->bytes / 1e9,
-	           s->dev->imagined ? "as published" : "measured just now");
+	const bool measured = !s->dev->imagined && !device_rates_described(s->dev);
+	buf_printf(out, " and %.4g GB/s, %s%s%s", r->bytes / 1e9, measured ? "" : "as ",
+	           source(s->dev), measured ? " just now" : "");
 	if (t->trials.kinds)
 		buf_printf(out,
 		           ";\n              of %d kinds of nodes the %d with %.0f %% of the time were run",
@@ -103,7 +109,7 @@ void describe_time_json(const struct session *s, const struct step_time *t, stru
 	buf_json_member(out, "half", t->ceilings.bits16);
 	buf_json_member(out, "bytes", t->ceilings.bytes);
 	buf_printf(out, ", \"source\": \"%s\"}, \"kinds\": %d, \"kinds_run\": %d",
-	           s->dev->imagined ? "published" : "measured", t->trials.kinds, t->trials.tried);
+	           source(s->dev), t->trials.kinds, t->trials.tried);
 	buf_json_member(out, "share_run", t->trials.share);
 	buf_puts(out, "},\n");
 }

@@ -19,8 +19,9 @@ struct trials {
 	double share;                /* of the predicted seconds, that of nodes that were run */
 };
 
-/* seconds[i]: the predicted time of node i. Where the device has a memory of its own, is not there,
- * or has no scratch memory, or with DLX_DEBUG=trials=no, it follows from rooflines alone. */
+/* seconds[i]: the predicted time of node i. Where the device has a memory of its own, is not there
+ * or only described, or has no scratch memory, or with DLX_DEBUG=trials=no, it follows from
+ * rooflines alone. */
 int trials_run(struct trials *t, const struct plan *p, const struct device *d,
                const struct node_rates *r, double *seconds);
 
