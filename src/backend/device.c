@@ -58,8 +58,10 @@ static int open_cpu(struct device *d, int local_rank)
 	char cpu[64], library[48];
 	(void)local_rank;
 	cpu_name(cpu, sizeof cpu);
+	dnn_describe(library, sizeof library);
 	snprintf(d->description, sizeof d->description, "%s, %d thread%s, %s", cpu, d->threads,
-	         d->threads == 1 ? "" : "s", dnn_describe(library, sizeof library));
+	         d->threads == 1 ? "" : "s", library);
+	snprintf(d->processor, sizeof d->processor, "%s, %s", cpu, library);
 	return 0;
 }
 

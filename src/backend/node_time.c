@@ -84,7 +84,7 @@ static double vector_floats(void)
 struct node_rates node_rates_nominal(const struct device *d, const struct plan_env *e)
 {
 	double f32 = d->threads * vector_floats() * 4 * CYCLES;
-	struct node_rates r = { f32, 2 * f32, d->threads * MEMORY, NULL };
+	struct node_rates r = { f32, fmax(2, e->bf16_ratio) * f32, d->threads * MEMORY, NULL };
 	const struct gpu_model *m = d->model;
 	if (d->driver && !m)
 		r = unknown_gpu;

@@ -20,6 +20,8 @@ struct plan_env {
 	                              * split by threads run on one */
 	bool any_extent;             /* a value has the same bits whatever the extents of the field
 	                              * around it: tiles have those of the whole */
+	double bf16_ratio;           /* of a processor, how much faster it multiplies in bfloat16 than
+	                              * in float32, as a class (backend/bf16_ratio.h); 0: not known */
 	struct wisdom *wisdom;       /* which engines are fastest, and measured engines are added to it;
 	                              * NULL: the libraries' first choice */
 };

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/bf16_ratio.h"
 #include "backend/exec.h"
 #include "backend/node_time.h"
 #include "base/err.h"
@@ -56,7 +57,9 @@ static int choose_type(struct plan_env *e, const struct device *d, const char *n
 		return ERR(E_USAGE, NULL, "'--compute=%s': expected f32 or bf16", name);
 	*e = plan_env_default;
 	e->compute = (enum dtype)type;
-	return plan_env_check(e, d, true);
+	TRY(plan_env_check(e, d, true));
+	e->bf16_ratio = type == DTYPE_BF16 ? bf16_ratio_find(d).class : 0;
+	return 0;
 }
 
 /* --- the op, ready to run --- */

@@ -2,20 +2,25 @@
  *
  * dnn.h: what oneDNN chooses can be said as a struct layout and given back, matrix products and
  * reorders compute what loops do, padding comes out zero also from dirty buffers, and running
- * allocates nothing of ours. */
+ * allocates nothing of ours. bf16_ratio.h: a processor's rates are measured once and kept. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "backend/bf16_ratio.h"
 #include "backend/dnn/cpu.h"
 #include "backend/dnn/dnn.h"
 #include "backend/dnn/dnn_code.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "base/mem.h"
 
 static int64_t batch = 2;
@@ -267,6 +272,80 @@ static void describes_itself(void **state)
 	assert_int_equal(strlen(dnn_describe(small, sizeof small)), 7);
 }
 
+static void classes(void **state)
+{
+	assert_true(bf16_ratio_class(371e9, 2600e9) == 8);
+	assert_true(bf16_ratio_class(371e9, 232e9) == 0.5);
+	assert_true(bf16_ratio_class(100, 141) == 1 && bf16_ratio_class(100, 142) == 2);
+	assert_true(bf16_ratio_class(1, 1e6) == 8 && bf16_ratio_class(1e6, 1) == 0.5);
+	assert_true(bf16_ratio_class(0, 1) == 0 && bf16_ratio_class(1, 0) == 0);
+}
+
+static int measured;
+static double bf16_is;
+
+static double measure(enum dtype type)
+{
+	measured++;
+	return type == DTYPE_F32 ? 100 : bf16_is;
+}
+
+/* The class of a processor, and whether it was measured for that. */
+static void assert_ratio(const char *processor, double class, bool anew)
+{
+	measured = 0;
+	const struct bf16_ratio r = bf16_ratio_keep(processor, measure);
+	assert_true(r.class == class && r.core);
+	assert_int_equal(measured > 0, anew);
+	assert_int_equal(err_count(), 0);
+}
+
+/* Writes text over the one file in the folder. */
+static void overwrite(const char *folder, const char *text)
+{
+	DIR *d = opendir(folder);
+	assert_non_null(d);
+	for (struct dirent *e; (e = readdir(d)) != NULL;) {
+		char *path = io_join(folder, e->d_name);
+		if (e->d_name[0] != '.')
+			assert_int_equal(io_write_file(path, text, strlen(text)), 0);
+		mem_free(path);
+	}
+	closedir(d);
+}
+
+static void rates_are_kept(void **state)
+{
+	char dir[] = "/tmp/dlx-test-ratio-XXXXXX", cache[64];
+	assert_non_null(mkdtemp(dir));
+	snprintf(cache, sizeof cache, "%s/dlx", dir);
+	setenv("XDG_CACHE_HOME", dir, 1);
+	bf16_is = 400;
+	assert_ratio("A, oneDNN 1 x", 4, true);
+	bf16_is = 200;
+	assert_ratio("A, oneDNN 1 x", 4, false);
+	overwrite(cache, "A, oneDNN 1 x\nf32 100 bf16 790\n");
+	assert_ratio("A, oneDNN 1 x", 8, false);
+	/* Of another processor, cut, or no numbers: measured, and kept again. */
+	const char *damaged[] = { "B, oneDNN 1 x\nf32 100 bf16 790\n", "A, oneDNN", "",
+		"A, oneDNN 1 x\nf32 100 bf16 -1\n", "A, oneDNN 1 x\nf32 nan bf16 1\n" };
+	for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+		overwrite(cache, damaged[i]);
+		assert_ratio("A, oneDNN 1 x", 2, true);
+		assert_ratio("A, oneDNN 1 x", 2, false);
+	}
+	assert_ratio("A, oneDNN 2 x", 2, true);
+	bf16_is = 0;                     /* what failed is not kept */
+	assert_ratio("C", 0, true);
+	assert_ratio("C", 0, true);
+	bf16_is = 400;
+	unsetenv("XDG_CACHE_HOME");
+	setenv("HOME", "/dev/null", 1);
+	assert_ratio("A, oneDNN 1 x", 4, true);
+	assert_ratio("A, oneDNN 1 x", 4, true);
+	assert_int_equal(io_remove_tree(dir), 0);
+}
+
 /* The processor's bf16 is measured only where it is its own. */
 static void rates_are_measured(void **state)
 {
@@ -288,6 +367,8 @@ int main(void)
 		cmocka_unit_test(equal_questions_share_code),
 		cmocka_unit_test(single_taps_are_dense),
 		cmocka_unit_test(describes_itself),
+		cmocka_unit_test(classes),
+		cmocka_unit_test(rates_are_kept),
 		cmocka_unit_test(rates_are_measured),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,6 +114,9 @@ static int choose(struct conv_task *t)
 	return takes(t, &f);
 }
 
+/* of dot products where there is a matrix unit, in place of CONV_DOT_RATIO */
+#define DOT_BESIDE_UNIT 0.6
+
 static double seconds(const struct conv_task *t)
 {
 	struct conv_frame f;
@@ -121,7 +124,7 @@ static double seconds(const struct conv_task *t)
 	if (!takes(t, &f))
 		return INFINITY;
 	conv_split_make(&s, &f, t->dtype == DTYPE_BF16);
-	return s.seconds;
+	return s.seconds * (conv_has_matrix_unit(t) ? CONV_DOT_RATIO / DOT_BESIDE_UNIT : 1);
 }
 
 static int plan(struct kplan *k, const struct conv_task *t)

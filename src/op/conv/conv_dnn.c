@@ -13,6 +13,7 @@
  *   48 -> 4, 3x3, 90x180    0.51 / 0.12 / 0.74        0.60 / 0.48 / 0.54    reference code, > 40
  *   48 -> 48, 3x3, 90x180   1.39 / 1.48 / 2.03        1.42 / 1.42 / 1.74    reference code
  *   3 -> 48, 7x7 / 2        0.10 / 0.58 / 0.19        0.11 / 0.58 / 0.13    reference code, > 40 */
+#include <math.h>
 #include <string.h>
 
 #include "backend/plan_env.h"
@@ -159,9 +160,40 @@ static bool is_slice(const struct layout *l, const struct shape *s)
 	return layout_rows(l, s, &rows) && rows.stride != rows.c;
 }
 
-/* The rate of oneDNN 2.6 for the gradient of the weights, in multiply-adds a second. */
-static double weights_rate(const struct conv_geom *g, bool bf16)
+/* The rates in bf16 below are those of dot products (CONV_DOT_RATIO). How much faster than these a
+ * matrix unit (AMX) is: on two cores with it, in class 8, forward convolutions and gradients of
+ * inputs reach 1,670 to 3,690 GFLOP/s (2.6.3 and 3.7.2), 3x3 in float32 about a seventh. It
+ * takes channels 32 at a time, of which few ones are a part. */
+#define UNIT_CHANNELS 32.0
+
+static double unit_factor(const struct conv_task *t)
 {
+	const struct conv_geom *g = &t->geom;
+	const int64_t channels = (t->kind == CONV_FORWARD ? g->ci : g->co) / g->groups;
+	return !conv_has_matrix_unit(t) ? 1 :
+	       fmax(1, t->env->bf16_ratio / CONV_DOT_RATIO * fmin(channels / UNIT_CHANNELS, 1));
+}
+
+/* Gradients of the weights reach 850 to 1,630 GFLOP/s there with 2.6.3 and 1,330 to 2,470 with
+ * 3.7.2, float32 about 300; and 480 and 1,150 in rows of 12 pixels, 300 and 690 in rows of 6: the
+ * unit takes pixels of a row 32 at a time. */
+#define WEIGHTS_PART 0.7
+#define FULL_ROW 20.0
+#define UNIT_ROWS 16           /* channels that it takes at a time there */
+
+static double unit_factor_weights(const struct conv_task *t)
+{
+	const double row = (double)t->geom.out[t->geom.ns - 1];
+	return !conv_has_matrix_unit(t) ? 1 :
+	       t->env->bf16_ratio / CONV_DOT_RATIO * WEIGHTS_PART * fmin(row / FULL_ROW, 1);
+}
+
+/* The rate of oneDNN 2.6 for the gradient of the weights, in multiply-adds a second. */
+static double weights_rate(const struct conv_task *t)
+{
+	const struct conv_geom *g = &t->geom;
+	const bool bf16 = t->dtype == DTYPE_BF16;
+	const int64_t few = conv_has_matrix_unit(t) ? UNIT_ROWS : 32;
 	const int64_t least = g->ci < g->co ? g->ci : g->co;
 	bool point = true, strided = false, dilated = false;
 	for (int i = 0; i < g->ns; i++) {
@@ -172,7 +204,7 @@ static double weights_rate(const struct conv_geom *g, bool bf16)
 	if (bf16 && dilated)
 		return 190e9;      /* by im2col, in as much memory as that takes */
 	if (bf16)
-		return least < 32 ? 180e9 : point ? 270e9 : 330e9;
+		return least < few ? 180e9 : point ? 270e9 : 330e9;
 	if (point)
 		return least < 64 ? 40e9 : least < 256 ? 150e9 : 195e9;
 	if (strided)
@@ -199,9 +231,10 @@ static double rate(const struct conv_task *t)
 	if (g->groups > 1 && g->groups == g->ci && g->ci == g->co)
 		return depthwise_rate(t);
 	if (t->kind == CONV_BACKWARD_WEIGHTS)
-		return weights_rate(g, bf16);
+		return weights_rate(t) * unit_factor_weights(t);
 	if (bf16)
-		return g->ci < 32 || g->co < 32 ? 340e9 : t->kind == CONV_FORWARD ? 430e9 : 390e9;
+		return (g->ci < 32 || g->co < 32 ? 340e9 : t->kind == CONV_FORWARD ? 430e9 : 390e9) *
+		       unit_factor(t);
 	return t->kind == CONV_FORWARD ? 215e9 : 185e9;
 }
 
