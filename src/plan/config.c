@@ -26,8 +26,9 @@
 #define MAX_NAME 200
 
 const char *const device_names[] = { "auto", "cuda", "cpu", "reference", NULL };
-static const char *const precision_names[] = { "f32", "bf16", "fp16", NULL };
+static const char *const precision_names[] = { "f32", "bf16", "fp16", "auto", NULL };
 static const enum dtype precision_types[] = { DTYPE_F32, DTYPE_BF16, DTYPE_F16 };
+#define PRECISION_AUTO ((int)(sizeof precision_types / sizeof *precision_types))
 
 static const struct field run_fields[] = {
 	FIELD_STRING(struct run_section, name, "run",
@@ -123,7 +124,8 @@ static const struct field train_fields[] = {
 static const struct field precision_fields[] = {
 	FIELD_ENUM(struct precision_section, compute, "f32", precision_names,
 	           "element type of activations, their gradients and matrix products; weights, sums, "
-	           "statistics, losses and updates are f32; bf16 on a GPU takes an A100 or newer"),
+	           "statistics, losses and updates are f32; bf16 on a GPU takes an A100 or newer; "
+	           "auto: the faster one of f32 and bf16; see PRECISION"),
 	FIELD_BOOL(struct precision_section, allow_emulation, "false",
 	           "also compute in a type that the CPU has no instructions for: slower "
 	           "than f32, for comparisons"),
@@ -209,7 +211,12 @@ const struct field config_fields[] = {
 
 enum dtype config_compute(const struct run_config *c)
 {
-	return precision_types[c->precision.compute];
+	return config_computes_auto(c) ? c->chosen.type : precision_types[c->precision.compute];
+}
+
+bool config_computes_auto(const struct run_config *c)
+{
+	return c->precision.compute == PRECISION_AUTO;
 }
 
 int config_compute_index(enum dtype t)

@@ -53,7 +53,7 @@ struct train_section {
 
 struct precision_section {
 	struct variant_value loss_scale;
-	int compute;                     /* see config_compute */
+	int compute;                     /* see config_compute, config_computes_auto */
 	bool allow_emulation;
 	bool winograd;
 	bool tf32, deterministic;        /* of a GPU */
@@ -72,6 +72,15 @@ struct parallel_section {
 /* Micro-batches of a step, if they are summed as a tree; set by config_share_batch. */
 struct micro_counts {
 	int64_t all, each;               /* of all ranks; of one; 0: not so */
+};
+
+/* How the run computes, where the config leaves that to the device; set by compute_settle
+ * (train/compute.h) once there is one. */
+struct compute_choice {
+	enum dtype type;                 /* that 'auto' stands for */
+	double ratio;                    /* class of products in bf16 (backend/bf16_ratio.h), that of
+	                                  * all ranks; 0: not known */
+	const char *why;                 /* this type, for people; NULL: the config says so */
 };
 
 struct report_section {
@@ -96,6 +105,7 @@ struct run_config {
 	struct report_section report;
 	/* not keys: */
 	struct micro_counts micros;
+	struct compute_choice chosen;
 	const char *file;
 	struct arena *arena;
 	struct ynode *tree;              /* as written, with --set applied */
@@ -120,7 +130,8 @@ int64_t config_rank_batch(const struct run_config *c);
 int64_t config_step_batches(const struct run_config *c);
 /* The place of the value of a dotted key, or the beginning of the file. */
 const struct loc *config_place(const struct run_config *c, const char *section, const char *key);
-enum dtype config_compute(const struct run_config *c);   /* F32, BF16 or F16 */
+enum dtype config_compute(const struct run_config *c);   /* F32, BF16 or F16; of 'auto' c->chosen */
+bool config_computes_auto(const struct run_config *c);
 int config_compute_index(enum dtype t);            /* the value of precision.compute for it */
 void config_free(struct run_config *c);            /* NULL is fine */
 /* The effective config: every key with the value it has. */

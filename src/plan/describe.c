@@ -149,6 +149,31 @@ static void describe_imagined(const struct session *s, const struct plan *p, str
 		           "9.8 or a driver, and not counted\n", convolutions);
 }
 
+/* Nothing where the config alone says how to compute. */
+static void describe_compute(const struct run_config *c, struct buf *out)
+{
+	if (!c->chosen.why && c->chosen.ratio == 0)
+		return;
+	buf_printf(out, "compute       %s%s%s\n", dtype_name(config_compute(c)),
+	           c->chosen.why ? ", " : "", c->chosen.why ? c->chosen.why : "");
+	if (c->chosen.ratio > 0)
+		buf_printf(out, "              kernels are chosen for products %g times as fast as in "
+		           "f32\n", c->chosen.ratio);
+}
+
+static void describe_compute_json(const struct run_config *c, struct buf *out)
+{
+	buf_printf(out, " \"compute\": {\"type\": \"%s\", \"ratio\": ",
+	           dtype_name(config_compute(c)));
+	buf_printf(out, c->chosen.ratio > 0 ? "%g" : "null", c->chosen.ratio);
+	buf_puts(out, ", \"why\": ");
+	if (c->chosen.why)
+		buf_json_string(out, c->chosen.why);
+	else
+		buf_puts(out, "null");
+	buf_puts(out, "},\n");
+}
+
 static void describe_model(const struct session *s, const struct plan *p, struct buf *out)
 {
 	char a[SHAPE_TEXT], b[SHAPE_TEXT], n[32], f[32], t[32];
@@ -159,6 +184,7 @@ static void describe_model(const struct session *s, const struct plan *p, struct
 	if (s->dev->why)
 		buf_printf(out, "              %s\n", s->dev->why);
 	describe_imagined(s, p, out);
+	describe_compute(s->config, out);
 	buf_printf(out, "model         %s: %s parameters in %d tensors", s->config->model.v->name,
 	           count_text(trained, n), tensors);
 	if (trained < elements)
@@ -424,6 +450,7 @@ void describe_json(const struct session *s, struct buf *out)
 	buf_json_string(out, s->config->model.v->name);
 	buf_printf(out, ", \"parameters\": %" PRId64 ", \"trainable_parameters\": %" PRId64
 	           ", \"tensors\": %d},\n", elements, trained, tensors);
+	describe_compute_json(s->config, out);
 	describe_flops_json(p, out);
 	buf_printf(out, " \"memory\": {\"parameters\": %" PRId64 ", \"gradients\": %" PRId64
 	           ", \"optimizer\": %" PRId64 ", \"activations\": %" PRId64 ", \"workspace\": %" PRId64

@@ -356,7 +356,7 @@ struct plan_env plan_env_of(const struct run_config *c, struct wisdom *wisdom)
 	return (struct plan_env){ .compute = config_compute(c), .tf32 = p->tf32,
 		.winograd = p->winograd,
 		.deterministic = p->deterministic, .any_threads = c->parallel.reproducible,
-		.wisdom = wisdom };
+		.bf16_ratio = c->chosen.ratio, .wisdom = wisdom };
 }
 
 static struct plan_env request_env(const struct plan_request *r)

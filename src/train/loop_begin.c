@@ -200,6 +200,9 @@ static void say_place(const struct loop *l)
 	struct buf text = BUF_INIT;
 	if (l->s->dev->why)
 		progress_say(l->progress, "%s (%s)", l->s->dev->why, l->s->dev->description);
+	if (l->c->chosen.why)
+		progress_say(l->progress, "computing in %s, %s", dtype_name(config_compute(l->c)),
+		             l->c->chosen.why);
 	rank_grid_text(&l->s->grid, &text);
 	if (comm_many(l->comm))
 		progress_say(l->progress, "%s", text.data);

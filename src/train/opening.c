@@ -23,6 +23,7 @@
 #include "plan/sync_group.h"
 #include "plan/whole.h"
 #include "train/account.h"
+#include "train/compute.h"
 #include "train/engines.h"
 #include "train/deferred_plans.h"
 #include "train/open_data.h"
@@ -280,9 +281,7 @@ static int open_device(struct session *s, const struct session_options *o)
 	TRY(engines_open(&s->engines, s->comm, o->wisdom));
 	TRY(micro_tree_check_ranks(c, s->dev, s->reduction.comm));
 	s->store = store_new(s->dev, (uint64_t)c->run.seed);
-	const struct plan_env env = plan_env_of(c, s->engines);
-	int rc = plan_env_check(&env, s->dev, c->precision.allow_emulation);
-	return rc < 0 ? err_locate(rc, config_place(c, "precision", "compute")) : 0;
+	return 0;
 }
 
 typedef int open_set(struct session *s, const struct session_options *o);
@@ -350,6 +349,7 @@ static int open_all(struct session *s, const struct session_options *o)
 	trace_mark(TRACE_RUN, "data", start);
 	host_share(sharing(c, o));
 	TRY(ranks_agree(c, open_device(s, o), "opening the device"));
+	TRY(compute_settle(s, o->weights ? o->weights : o->resume));
 	if (o->need & SESSION_TRAIN)
 		TRY(ranks_agree(c, reduction_meet(&s->reduction), "connecting the GPUs"));
 	TRY(ranks_agree(c, session_open_stage(s, o), "opening the folder of 'data.stage'"));

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "plan/describe_sources.h"
 #include "plan/guard.h"
+#include "train/compute.h"
 #include "train/levels.h"
 #include "train/opening.h"
 #include "train/ranks.h"
@@ -60,6 +61,8 @@ int state_save(struct session *s, const struct state_stores *to, struct snapshot
 		{ "order", order.data },
 		{ "device", s->dev->name },
 		{ "threads", s->threads },
+		{ COMPUTE_TYPE, dtype_name(config_compute(s->config)) },
+		{ COMPUTE_RATIO, arena_printf(a, "%g", s->config->chosen.ratio) },
 		{ TRAINED_ON_SET, on.set },
 		{ TRAINED_ON_TRANSFORMS, on.transforms },
 		{ TRAINED_ON_TARGET_TRANSFORMS, on.target_transforms },
@@ -369,6 +372,7 @@ static int restore(struct session *s, const struct ckpt_version *v, struct clock
 	TRY(restore_position(s, v, &c->batch));
 	TRY(refuse_foreign(v, s->store));
 	compare_threads(s, v);
+	compute_compare(s, v);
 	for (int i = 0; i < store_count(s->store); i++)
 		if (state_is_kept(store_at(s->store, i)->use))
 			TRY(restore_kept(v, s->store, store_at(s->store, i)));
