@@ -533,6 +533,11 @@ const char *exec_impl(const struct exec *e, nid n)
 	return e->plan[n].impl;
 }
 
+const struct kplan *exec_kernel(const struct exec *e, nid n)
+{
+	return &e->plan[n];
+}
+
 double exec_work(const struct exec *e, nid n)
 {
 	return e->plan[n].work;

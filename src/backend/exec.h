@@ -75,6 +75,7 @@ void exec_trial_end(struct exec *e);
 
 /* What kernel a node got ("jit:avx512", ...), for --plan. */
 const char *exec_impl(const struct exec *e, nid n);
+const struct kplan *exec_kernel(const struct exec *e, nid n);   /* as planned */
 double exec_work(const struct exec *e, nid n);         /* struct kplan's */
 size_t exec_workspace(const struct exec *e, nid n);   /* bytes */
 int64_t exec_workspace_offset(const struct exec *e, nid n);   /* in the arena; -1 if it has none */

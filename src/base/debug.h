@@ -26,10 +26,10 @@ struct debug_rates {
 /* A member for each word of the table, where --help-debug says what it does. NULL and 0: not
  * given. */
 struct debug {
-	const char *conv, *way, *launch, *engines, *input, *isa, *crash_at, *host_root;
+	const char *conv, *way, *launch, *engines, *input, *isa, *proof, *spoil, *crash_at, *host_root;
 	uint64_t crash_time;         /* crash_at's #N, or 1 */
 	int64_t ranks_per_host;
-	double join_timeout, measure_seconds, compile_seconds;
+	double join_timeout, measure_seconds, compile_seconds, proof_seconds;
 	int64_t stage_extent, read_share, band_pixels;
 	bool warpgroups, no_chains, no_depthwise, no_narrow, no_signs, no_masks, no_sums, no_intake,
 	     no_second_stream, no_trials, nccl_alone, no_locks, strict, slow, stage_counts;

@@ -4,6 +4,9 @@
 #include "base/isa.h"
 
 #include <string.h>
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <cpuid.h>
+#endif
 
 #include "base/debug.h"
 
@@ -43,12 +46,32 @@ static enum isa of_processor(void)
 		return ISA_AVX2;
 	return __builtin_cpu_supports("avx512bf16") ? ISA_AVX512_BF16 : ISA_AVX512;
 }
+
+/* AMX_BF16 and AMX_TILE of leaf 7, which not all compilers know by name. */
+static bool has_amx(void)
+{
+	const unsigned both = 1u << 22 | 1u << 24;
+	unsigned a, b, c, d;
+	return of_processor() == ISA_AVX512_BF16 && __get_cpuid_count(7, 0, &a, &b, &c, &d) &&
+	       (d & both) == both;
+}
 #else
+static bool has_amx(void)
+{
+	return false;
+}
+
 static enum isa of_processor(void)
 {
 	return ISA_BASE;
 }
 #endif
+
+enum isa isa_of_machine(void)
+{
+	const enum isa have = has_amx() ? ISA_AMX : of_processor();
+	return have < isa_cap() ? have : isa_cap();
+}
 
 enum isa isa_find(void)
 {

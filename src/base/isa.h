@@ -20,6 +20,9 @@ enum isa isa_cap(void);
  * any kernel is chosen. */
 void isa_lower(enum isa i);
 
+/* What this machine could use, AMX too, within the cap: what ranks compare. */
+enum isa isa_of_machine(void);
+
 extern atomic_int isa_found;            /* isa_level's answer; -1: not asked for yet */
 enum isa isa_find(void);
 

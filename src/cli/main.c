@@ -4,8 +4,10 @@
  * that prints an error and chooses the status. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "backend/proof/proof.h"
 #include "base/debug.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -71,6 +73,13 @@ static int open_ranks(struct comm **c, const struct options *o, int rc)
 	return ranks_same_command(*c, options_text(o, command));
 }
 
+/* What this program is started for by itself (backend/proof/proof.h). */
+static int prove(const char *first)
+{
+	const int rc = debug_read();
+	return rc < 0 ? err_exit_status(rc) : proof_main(atoi(first));
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = { 0 };
@@ -78,6 +87,9 @@ int main(int argc, char **argv)
 	int status = 0;
 	signals_block();
 	limit_spinning(argv);
+	if (argc == 3 && strcmp(argv[1], PROOF_OPTION) == 0)
+		return prove(argv[2]);
+	proof_enable();
 	log_init("dlx-train", 0, 1);
 	int rc = signals_begin();
 	if (rc == 0)

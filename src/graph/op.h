@@ -11,6 +11,7 @@
 #define DLX_GRAPH_OP_H
 
 #include "graph/graph.h"
+#include "graph/picks.h"
 #include "yaml/schema.h"
 
 struct device;
@@ -20,6 +21,13 @@ struct rank_sums;
 enum backend { BACKEND_REFERENCE, BACKEND_CPU, BACKEND_CUDA, BACKEND_COUNT };
 
 /* --- kernels: plan, run, free --- */
+
+/* An implementation that was chosen by what the machine has, and so is proven there before it is
+ * used (backend/proof/proof.h). */
+struct kernel_choice {
+	const char *impl;            /* its name among those for the problem; NULL: none was made */
+	uint64_t problem;            /* what is computed, whatever the layouts: a hash */
+};
 
 /* One node prepared for one device. Kernels fill state, ws_bytes and impl in plan(). */
 struct kplan {
@@ -31,6 +39,7 @@ struct kplan {
 	void *state;                 /* the kernel's own */
 	size_t ws_bytes;             /* workspace booked; arrives in run, 64-byte aligned */
 	const char *impl;            /* for --plan: "brgconv:avx512"; NULL: the name says it */
+	struct kernel_choice choice;
 	double work;                 /* what the kernel's own estimate says, in float32 flops that would
 	                              * take as long; 0: none */
 };
@@ -174,6 +183,10 @@ struct op {
 	/* OP_CONCAT, OP_SLICE: whether in[i] (out[0], i is 0) is a range of channels of the whole, and
 	 * which is its first. The kernel copies those that are not in place (view_in_place). */
 	bool (*piece)(const struct graph *g, const struct node *n, int i, int64_t *first);
+	/* Optional, of ops whose kernels make a kernel_choice: picked elements of out[o] of node n,
+	 * from in[], which are laid out as the tensors of g are. */
+	int (*expect)(const struct graph *g, const struct node *n, void *const *in, int o,
+	              const struct picks *p, struct expected *e);
 	/* Adds to c->flops; c->bytes is preset to the bytes of all inputs and outputs. NULL: no
 	 * arithmetic worth counting. */
 	void (*cost)(const struct graph *g, const struct node *n, struct cost *c);

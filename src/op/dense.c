@@ -10,6 +10,7 @@
 #include "op/lib/cuda.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "backend/cuda/cublas.h"
 #include "backend/dnn/dnn.h"
@@ -134,6 +135,36 @@ static int reference(const struct kplan *k, const struct kargs *args)
 	return 0;
 }
 
+/* --- expected values --- */
+
+static double element(const struct graph *g, tid t, const void *p, int64_t at)
+{
+	return dtype_get(graph_t(g, t)->dtype, p, at);
+}
+
+static int expect(const struct graph *g, const struct node *n, void *const *in, int o,
+                  const struct picks *picks, struct expected *e)
+{
+	const struct dnn_matmul p = product(g, n);
+	const int64_t count = picks_count(picks);
+#pragma omp parallel for schedule(dynamic)
+	for (int64_t i = 0; i < count; i++) {
+		int64_t at[MAXD];
+		picks_index(picks, i, at);
+		e[i].rounded = 0;
+		e[i].value = p.bias ? element(g, n->in[2], in[2], at[1]) : 0;
+		e[i].size = fabs(e[i].value);
+		for (int64_t l = 0; l < p.k; l++) {
+			const int64_t a = at[0] * p.a_stride[0] + l * p.a_stride[1],
+			              b = l * p.b_stride[0] + at[1] * p.b_stride[1];
+			const double term = element(g, n->in[0], in[0], a) * element(g, n->in[1], in[1], b);
+			e[i].value += term;
+			e[i].size += fabs(term);
+		}
+	}
+	return 0;
+}
+
 /* --- cpu kernel --- */
 
 static int cpu_plan(struct kplan *k)
@@ -152,6 +183,7 @@ static int cpu_plan(struct kplan *k)
 	TRY(dnn_prim_prepare(prim));
 	k->ws_bytes = dnn_prim_workspace(prim);
 	k->impl = arena_strdup(k->arena, dnn_prim_impl(prim));
+	k->choice = dnn_prim_choice(prim);
 	return 0;
 }
 
@@ -256,7 +288,7 @@ static const struct op dense = {
 	.doc = "product of x (N, I) with weights (O, I), plus an optional bias (O)",
 	.flags = OP_COUNTED,
 	.min_in = 2, .max_in = 3, .nout = 1,
-	.shape = shape, .grad = grad, .cost = cost,
+	.shape = shape, .grad = grad, .expect = expect, .cost = cost,
 	.kernel = KERNELS,
 	.samples = dense_samples,
 };
@@ -267,7 +299,7 @@ static const struct op matmul = {
 	.flags = OP_COUNTED,
 	.min_in = 2, .max_in = 2, .nout = 1,
 	.attr_size = sizeof(struct matmul_attr), .attrs = matmul_fields,
-	.shape = shape, .grad = grad, .cost = cost,
+	.shape = shape, .grad = grad, .expect = expect, .cost = cost,
 	.kernel = KERNELS,
 	.samples = matmul_samples,
 };

@@ -6,6 +6,7 @@
  *   cast      another element type, rounding to nearest; integers saturate */
 #include "op/reorder.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "backend/device.h"
@@ -157,6 +158,7 @@ static int reorder_plan(struct kplan *k)
 	TRY(dnn_prim_prepare(p->prim));
 	k->ws_bytes = dnn_prim_workspace(p->prim);
 	k->impl = arena_strdup(k->arena, dnn_prim_impl(p->prim));
+	k->choice = dnn_prim_choice(p->prim);
 	return 0;
 }
 
@@ -214,6 +216,23 @@ static void reorder_free(struct kplan *k)
 	const struct reorder_plan *p = k->state;
 	if (p)
 		dnn_prim_free(p->prim);
+}
+
+/* Of both ops: the value itself. */
+static int reorder_expect(const struct graph *g, const struct node *n, void *const *in, int o,
+                          const struct picks *p, struct expected *e)
+{
+	const struct tensor *x = graph_t(g, n->in[0]);
+	const int64_t count = picks_count(p);
+	for (int64_t i = 0; i < count; i++) {
+		int64_t index[MAXD], flat = 0;
+		picks_index(p, i, index);
+		for (int d = 0; d < p->nd; d++)
+			flat = flat * x->shape.d[d] + index[d];
+		e[i].value = dtype_get(x->dtype, in[0], layout_offset(&x->layout, flat));
+		e[i].size = fabs(e[i].value);
+	}
+	return 0;
 }
 
 /* --- cast --- */
@@ -335,6 +354,7 @@ static int cast_plan(struct kplan *k)
 	TRY(dnn_prim_prepare(p->prim));
 	k->ws_bytes = dnn_prim_workspace(p->prim);
 	k->impl = arena_strdup(k->arena, dnn_prim_impl(p->prim));
+	k->choice = dnn_prim_choice(p->prim);
 	return 0;
 }
 
@@ -448,7 +468,7 @@ static const struct op reorder = {
 	.name = "reorder",
 	.doc = "the same values in another physical layout",
 	.min_in = 1, .max_in = 1, .nout = 1,
-	.shape = reorder_shape, .grad = reorder_grad,
+	.shape = reorder_shape, .grad = reorder_grad, .expect = reorder_expect,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reorder_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = reorder_choose, .plan = reorder_plan,
@@ -465,7 +485,7 @@ static const struct op cast = {
 	.doc = "the same values as another element type",
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.attr_size = sizeof(struct cast_attr), .attrs = cast_fields,
-	.shape = cast_shape, .grad = cast_grad,
+	.shape = cast_shape, .grad = cast_grad, .expect = reorder_expect,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_SAME, .run = cast_run },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = cast_choose, .plan = cast_plan,

@@ -19,6 +19,7 @@
 #include "plan/describe_time.h"
 #include "plan/memory_map.h"
 #include "plan/plan_memory.h"
+#include "plan/proofs.h"
 #include "plan/scaled_target.h"
 #include "plan/memory_budget.h"
 #include "plan/sizes.h"
@@ -185,6 +186,7 @@ static void describe_model(const struct session *s, const struct plan *p, struct
 		buf_printf(out, "              %s\n", s->dev->why);
 	describe_imagined(s, p, out);
 	describe_compute(s->config, out);
+	proofs_describe(s->proofs, p, out);
 	buf_printf(out, "model         %s: %s parameters in %d tensors", s->config->model.v->name,
 	           count_text(trained, n), tensors);
 	if (trained < elements)
@@ -468,6 +470,7 @@ void describe_json(const struct session *s, struct buf *out)
 	scaled_target_json(s, out);
 	describe_time_json(s, &t, out);
 	describe_ranks_json(s, p, &t, out);
+	proofs_json(s->proofs, p, out);
 	step_time_release(&t);
 	buf_puts(out, ",\n \"memory_map\": ");
 	memory_map_json(p, out);

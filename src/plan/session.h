@@ -10,6 +10,7 @@
 #include "plan/reduction.h"
 
 struct tile_plan;                                    /* plan/tile_size.h */
+struct proofs;                                       /* plan/proofs.h */
 
 struct session {
 	struct run_config *config;
@@ -29,6 +30,8 @@ struct session {
 	struct rank_grid grid;                           /* where these ranks are */
 	const char *threads;                             /* that compute on each rank (ranks_threads);
 	                                                  * set when training begins */
+	const char *kernels;                             /* what training plans choose kernels by beside
+	                                                  * the config (proofs_state); NULL: nothing */
 	struct reduction reduction;                      /* makes its all-reduces */
 	struct sync_reducer *sync;                       /* NULL: each rank normalises its own batch */
 	/* Plans by batch size: the full one, or the short one of a set smaller than that; then that
@@ -53,6 +56,7 @@ struct session {
 	int ntrain_size;
 	struct wisdom *engines;                          /* for plan requests
 	                                                  * (train/engines.h); NULL: none */
+	struct proofs *proofs;                           /* of kernels (plan/proofs.h); NULL: none */
 	struct tile_plan *tiles;                         /* predictions are made of these; NULL: of
 	                                                  * whole samples */
 	bool tiles_agree;                                /* predictions have the same

@@ -19,6 +19,7 @@
 #include "plan/reduction.h"
 #include "plan/memory_advice.h"
 #include "plan/memory_budget.h"
+#include "plan/proofs.h"
 #include "plan/sync_reducer.h"
 #include "plan/sync_group.h"
 #include "plan/whole.h"
@@ -70,18 +71,37 @@ static int check_room(const struct session *s, const struct plan *p)
 	return rc;
 }
 
+/* Makes a plan, and again for as long as proofs find kernels that are to be passed over. */
+static int make_plan(struct session *s, struct plan **out, const struct plan_request *r)
+{
+	bool again = true;
+	int rc = 0;
+	while (again) {
+		*out = NULL;
+		engines_await(s->engines, s->comm);
+		rc = plan_new(out, r);
+		const int shared = engines_share(s->engines, s->comm, s->wisdom);
+		if (rc == E_CONFIG)
+			memory_advice_limit(s, rc);
+		rc = rc == 0 ? shared : rc;
+		if (!s->proofs || !(s->need & SESSION_RUN) || run_is_export(s))
+			break;
+		rc = ranks_agree(s->comm, rc, "planning");
+		again = rc == 0 && proofs_make(s->proofs, *out, s->comm);
+		if (again)
+			plan_free(*out);
+	}
+	return rc;
+}
+
 int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode, int64_t batch)
 {
 	struct plan_request r = request(s, mode, batch);
 	r.any_extent = mode == PLAN_PREDICT && s->tiles_agree;
 	double start = io_seconds();
-	engines_await(s->engines, s->comm);
 	size_t before = s->dev->memory->used;
-	int rc = plan_new(out, &r), shared = engines_share(s->engines, s->comm, s->wisdom);
-	if (rc == E_CONFIG)
-		memory_advice_limit(s, rc);
-	TRY(rc);
-	TRY(shared);
+	TRY(make_plan(s, out, &r));
+	proofs_say(s->proofs);
 	s->table_bytes += s->dev->memory->used - before;
 	trace_mark(TRACE_RUN, "plan", start);
 	if (!s->ranks.given && (*out)->buckets)
@@ -193,9 +213,14 @@ static int plan_train_sizes(struct session *s)
 
 static int plan_training(struct session *s)
 {
+	struct buf kernels = BUF_INIT;
 	if (!(s->need & SESSION_TRAIN))
 		return 0;
-	return ranks_agree(s->comm, plan_train_sizes(s), "planning");
+	TRY(ranks_agree(s->comm, plan_train_sizes(s), "planning"));
+	proofs_state(s->proofs, &kernels);
+	s->kernels = kernels.len ? arena_strdup(s->config->arena, kernels.data) : NULL;
+	buf_release(&kernels);
+	return 0;
 }
 
 /* Finds errors of evaluations now, even if their plans are deferred. */
@@ -348,8 +373,10 @@ static int open_all(struct session *s, const struct session_options *o)
 		TRY(trained_on_adopt(s, o->resume));
 	trace_mark(TRACE_RUN, "data", start);
 	host_share(sharing(c, o));
+	ranks_share_isa(c);
 	TRY(ranks_agree(c, open_device(s, o), "opening the device"));
 	TRY(compute_settle(s, o->weights ? o->weights : o->resume));
+	proofs_open(&s->proofs, s->dev, c);
 	if (o->need & SESSION_TRAIN)
 		TRY(ranks_agree(c, reduction_meet(&s->reduction), "connecting the GPUs"));
 	TRY(ranks_agree(c, session_open_stage(s, o), "opening the folder of 'data.stage'"));
@@ -413,6 +440,7 @@ void session_close(struct session *s)
 	if (!s->set_borrowed)
 		dataset_free(s->validation_set);
 	store_free(s->store);
+	proofs_free(s->proofs);
 	if (s->dev && !failed_alone(s)) {
 		sync_reducer_close(s->sync, &s->reduction);
 		reduction_close(&s->reduction);

@@ -14,6 +14,8 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/io.h"
+#include "base/isa.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "graph/cost.h"
 
@@ -85,6 +87,25 @@ const char *ranks_threads(struct comm *c, int threads, struct arena *a)
 	const char *kept = arena_strdup(a, text.data);
 	buf_release(&text);
 	return kept;
+}
+
+void ranks_share_isa(struct comm *c)
+{
+	int mine = (int)isa_of_machine(), least = 0;
+	bool differ = false;
+	if (!comm_many(c))
+		return;
+	int *all = mem_calloc((size_t)c->size, sizeof *all);
+	comm_all_gather(c, &mine, sizeof mine, all, "the instruction sets of the ranks");
+	for (int r = 1; r < c->size; r++) {
+		differ |= all[r] != all[0];
+		least = all[r] < all[least] ? r : least;
+	}
+	if (differ) {
+		isa_lower((enum isa)all[least]);
+		note("all ranks use the instruction set %s, which rank %d has", isa_name(isa_cap()), least);
+	}
+	mem_free(all);
 }
 
 /* Hosts have clocks of their own, but one time of day. */

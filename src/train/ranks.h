@@ -24,6 +24,10 @@ enum ranks_failure ranks_failure(void);
  * may run on the same cores. Collective. */
 int ranks_sharing(struct comm *c);
 
+/* All ranks use the instruction set of the least of them, so that their plans agree. Before a
+ * device is opened. Collective. */
+void ranks_share_isa(struct comm *c);
+
 /* The threads that each rank computes with, in the order of the ranks: "2", or "2(x3),1" for 2,
  * 2, 2 and 1; in a. Collective. */
 const char *ranks_threads(struct comm *c, int threads, struct arena *a);

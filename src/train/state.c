@@ -63,6 +63,7 @@ int state_save(struct session *s, const struct state_stores *to, struct snapshot
 		{ "threads", s->threads },
 		{ COMPUTE_TYPE, dtype_name(config_compute(s->config)) },
 		{ COMPUTE_RATIO, arena_printf(a, "%g", s->config->chosen.ratio) },
+		{ "kernels", s->kernels ? s->kernels : "" },
 		{ TRAINED_ON_SET, on.set },
 		{ TRAINED_ON_TRANSFORMS, on.transforms },
 		{ TRAINED_ON_TARGET_TRANSFORMS, on.target_transforms },
@@ -366,6 +367,16 @@ static void compare_threads(const struct session *s, const struct ckpt_version *
 	     "it not matter", ckpt_version_id(v), was, s->threads);
 }
 
+/* The instruction set, and implementations that are passed over, decide which kernels there are. */
+static void compare_kernels(const struct session *s, const struct ckpt_version *v)
+{
+	const char *was = ckpt_version_scalar(v, "kernels");
+	if (!was || !*was || !s->kernels || strcmp(was, s->kernels) == 0)
+		return;
+	warn("checkpoint '%s' was made with other kernels (%s; now %s): the bits will not be those of "
+	     "a run that never stopped", ckpt_version_id(v), was, s->kernels);
+}
+
 static int restore(struct session *s, const struct ckpt_version *v, struct clock *c)
 {
 	TRY(check_scalars(s, v));
@@ -373,6 +384,7 @@ static int restore(struct session *s, const struct ckpt_version *v, struct clock
 	TRY(refuse_foreign(v, s->store));
 	compare_threads(s, v);
 	compute_compare(s, v);
+	compare_kernels(s, v);
 	for (int i = 0; i < store_count(s->store); i++)
 		if (state_is_kept(store_at(s->store, i)->use))
 			TRY(restore_kept(v, s->store, store_at(s->store, i)));

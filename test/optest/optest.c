@@ -8,6 +8,8 @@
  *               channels-last, step arena filled with NaN before
  *   bf16, fp16  the same with the device computing in 16 bits, for ops that take part in it
  *   twice       the same bits again from a differently poisoned arena
+ *   proof       on the CPU, kernels that the machine's own instructions are chosen for pass the
+ *               proof that a run makes of them (backend/proof/proof.h)
  *
  * Usage: optest [--device=cpu|cuda] [--kernels] [--shard=K/N] [--sample=TEXT] [--having=TEXT]
  * [--wisdom=FILE] [OP...]: the device compared with the reference is the CPU unless another is
@@ -24,6 +26,7 @@
 #include <string.h>
 
 #include "backend/exec.h"
+#include "backend/proof/proof.h"
 #include "base/debug.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -416,6 +419,8 @@ static int check_input_gradient(struct trial *t, int w)
 	return rc;
 }
 
+static double largest;           /* error of a proof */
+
 static bool has_float_input(const struct trial *t)
 {
 	for (int i = 0; i < t->s.nin; i++)
@@ -487,6 +492,30 @@ static void check_twice(struct trial *t)
 	buf_release(&second);
 }
 
+/* In this process. */
+static void check_proofs(struct trial *t)
+{
+	static struct proof_bench *bench;
+	const int threads = t->dev->threads;
+	if (!bench)
+		bench = proof_bench_new();
+	for (int i = 0; i < t->s.g->nnode; i++) {
+		struct proof_case c;
+		struct proof_verdict v;
+		if (!exec_kernel(t->exec, i)->choice.impl)
+			continue;
+		if (!proof_case_of(&c, exec_kernel(t->exec, i)))
+			fail("no proof is for '%s'", t->s.g->node[i]->op->name);
+		else if (proof_bench_run(bench, t->dev, &c, &v) < 0)
+			fail("the proof of %s fails", c.op);
+		else if (v.fault != PROOF_NONE)
+			fail("the proof of %s by %s says: %s, %lld of %lld, worst %g", c.op, c.impl,
+			     proof_fault_text(v.fault), (long long)v.wrong, (long long)v.of, v.worst);
+		largest = v.worst > largest ? v.worst : largest;
+	}
+	t->dev->threads = threads;
+}
+
 static void check_cpu(const struct op *op, const char *text, struct device *ref, struct device *cpu,
                       const struct plan_env *env, bool gradient, bool native)
 {
@@ -509,6 +538,8 @@ static void check_cpu(const struct op *op, const char *text, struct device *ref,
 			if (a.dx[i] != NONE)
 				compare(&a, &b, a.dx[i], b.dx[i], "gradient of input", a.wrt_in[i]);
 		check_twice(&b);
+		if (cpu->backend == BACKEND_CPU)
+			check_proofs(&b);
 	}
 	passed += failed == before;
 	trial_release(&a);
@@ -678,6 +709,8 @@ int main(int argc, char **argv)
 	engines_close(single.wisdom, wisdom_path);
 	device_close(ref);
 	device_close(cpu);
+	if (largest > 0)
+		printf("# the largest error of a proof is %.2g of its tolerance\n", largest);
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed != 0;
 }

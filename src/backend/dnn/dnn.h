@@ -20,6 +20,7 @@
 #include "backend/dnn/conv_geom.h"
 #include "base/isa.h"
 #include "graph/layout.h"
+#include "graph/op.h"
 
 struct dnn_prim;
 
@@ -61,6 +62,11 @@ int dnn_reorder_new(struct dnn_prim **out, enum dtype from_type, const struct la
 
 /* The name of the implementation ("brgconv:avx512_core"); lives as long as p. */
 const char *dnn_prim_impl(const struct dnn_prim *p);
+/* The implementation as a choice for this problem, its name as dnn_prim_impl's; that of reference
+ * code needs no proof. */
+struct kernel_choice dnn_prim_choice(const struct dnn_prim *p);
+/* What c computes, as backend/proof/passed.h names it: of any implementation, oneDNN's or not. */
+uint64_t dnn_conv_problem(const struct dnn_conv *c);
 /* True if oneDNN has only its reference code for this: correct, about a thousand times slower. */
 bool dnn_prim_is_reference(const struct dnn_prim *p);
 /* Layout of argument i; E_UNSUPPORTED if struct layout cannot say it. */

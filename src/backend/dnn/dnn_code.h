@@ -46,6 +46,7 @@ struct dnn_prim {
 	int narg, nexec;
 	size_t ws_bytes;
 	bool one_thread;                           /* runs on one, as it was planned for */
+	uint64_t problem;                          /* as passed_over knows it */
 	int added;                                 /* spatial axes of extent 1 that only oneDNN sees,
 	                                            * before the others */
 };

@@ -55,6 +55,12 @@ const char *dnn_prim_impl(const struct dnn_prim *p)
 	return impl;
 }
 
+struct kernel_choice dnn_prim_choice(const struct dnn_prim *p)
+{
+	return (struct kernel_choice){ dnn_prim_is_reference(p) ? NULL : dnn_prim_impl(p),
+		p->problem };
+}
+
 bool dnn_prim_is_reference(const struct dnn_prim *p)
 {
 	return strstr(dnn_prim_impl(p), "ref") != NULL;

@@ -13,6 +13,8 @@
 #include <omp.h>
 #endif
 
+#include "backend/proof/passed.h"
+
 /* --- shapes --- */
 
 /* From the first tap of a window to the last. */
@@ -323,24 +325,25 @@ static int threads_now(void)
 #endif
 }
 
-static bool is_wrong(dnnl_primitive_desc_t pd, const struct dnn_conv *c)
+bool dnn_is_allowed(dnnl_primitive_desc_t pd, const struct dnn_conv *c, uint64_t problem)
 {
 	const char *impl = "";
-	return dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &impl) == dnnl_success &&
-	       dnn_known_fault(DNNL_VERSION_MAJOR, impl, c, threads_now());
+	dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &impl);
+	return !(c && dnn_known_fault(DNNL_VERSION_MAJOR, impl, c, threads_now())) &&
+	       !passed_over(problem, impl);
 }
 
 #if DNNL_VERSION_MAJOR < 3
 
-dnnl_status_t dnn_first_correct(dnnl_primitive_desc_t *pd, const_dnnl_op_desc_t d,
-                             const_dnnl_primitive_attr_t attr, dnnl_engine_t engine,
-                             const struct dnn_conv *c)
+dnnl_status_t dnn_first_allowed(dnnl_primitive_desc_t *pd, const_dnnl_op_desc_t d,
+                                const_dnnl_primitive_attr_t attr, dnnl_engine_t engine,
+                                const struct dnn_conv *c, uint64_t problem)
 {
 	dnnl_primitive_desc_iterator_t it = NULL;
 	dnnl_status_t st = dnnl_primitive_desc_iterator_create(&it, d, attr, engine, NULL);
 	while (st == dnnl_success) {
 		*pd = dnnl_primitive_desc_iterator_fetch(it);
-		if (*pd && !is_wrong(*pd, c))
+		if (*pd && dnn_is_allowed(*pd, c, problem))
 			break;
 		dnnl_primitive_desc_destroy(*pd);
 		*pd = NULL;
@@ -352,10 +355,11 @@ dnnl_status_t dnn_first_correct(dnnl_primitive_desc_t *pd, const_dnnl_op_desc_t 
 
 #else
 
-dnnl_status_t dnn_next_correct(dnnl_primitive_desc_t pd, const struct dnn_conv *c)
+dnnl_status_t dnn_next_allowed(dnnl_primitive_desc_t pd, const struct dnn_conv *c,
+                               uint64_t problem)
 {
 	dnnl_status_t st = dnnl_success;
-	while (st == dnnl_success && is_wrong(pd, c))
+	while (st == dnnl_success && !dnn_is_allowed(pd, c, problem))
 		st = dnnl_primitive_desc_next_impl(pd);
 	return st == dnnl_last_impl_reached ? dnnl_unimplemented : st;
 }

@@ -14,14 +14,18 @@
  * depends on its arguments alone. */
 const char *dnn_known_fault(int major, const char *impl, const struct dnn_conv *c, int threads);
 
-/* The first implementation of a convolution that has no known fault. */
+/* Whether an implementation may be used: nothing is known against it for c (NULL: it is of no
+ * convolution), and it is not passed over for the problem. */
+bool dnn_is_allowed(dnnl_primitive_desc_t pd, const struct dnn_conv *c, uint64_t problem);
+/* The first of all implementations that may be used. */
 #if DNNL_VERSION_MAJOR < 3
-dnnl_status_t dnn_first_correct(dnnl_primitive_desc_t *pd, const_dnnl_op_desc_t d,
-                             const_dnnl_primitive_attr_t attr, dnnl_engine_t engine,
-                             const struct dnn_conv *c);
+dnnl_status_t dnn_first_allowed(dnnl_primitive_desc_t *pd, const_dnnl_op_desc_t d,
+                                const_dnnl_primitive_attr_t attr, dnnl_engine_t engine,
+                                const struct dnn_conv *c, uint64_t problem);
 #else
 /* pd has the first one of all. */
-dnnl_status_t dnn_next_correct(dnnl_primitive_desc_t pd, const struct dnn_conv *c);
+dnnl_status_t dnn_next_allowed(dnnl_primitive_desc_t pd, const struct dnn_conv *c,
+                               uint64_t problem);
 #endif
 /* Whether the order of oneDNN's sums depends on the extent of y. */
 bool dnn_order_varies(const struct dnn_prim *p, const struct dnn_conv *c);

@@ -57,6 +57,9 @@ struct conv_algorithm {
 	bool slices;             /* x and y may be slices of the channels of larger buffers */
 };
 
+/* What t computes, as backend/proof/passed.h names it. */
+uint64_t conv_problem(const struct conv_task *t);
+
 struct conv_kernel {
 	const struct conv_algorithm *algorithm;
 	enum conv_kind kind;

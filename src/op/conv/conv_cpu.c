@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend/proof/passed.h"
 #include "base/buf.h"
 #include "base/debug.h"
 #include "base/err.h"
@@ -50,8 +51,16 @@ static int unsupported(const struct conv_task *t)
 	return rc;
 }
 
+/* What oneDNN has is passed over where it is asked for. */
+static bool is_allowed(const struct conv_algorithm *c, const struct conv_task *t)
+{
+	return c == &conv_dnn || passed_count() == 0 || !passed_over(conv_problem(t), c->name);
+}
+
 static double seconds(const struct conv_algorithm *c, const struct conv_task *t)
 {
+	if (!is_allowed(c, t))
+		return INFINITY;
 	const double s = c->seconds(t);
 	return debug.conv && strcmp(debug.conv, c->name) == 0 && s < INFINITY ? 0 : s;
 }
@@ -194,7 +203,11 @@ static int plan_task(struct kplan *k, const struct conv_task *t)
 			if (!tried[i] && (best < 0 || time[i] < time[best]))
 				best = i;
 		tried[best] = true;
+		if (!is_allowed(algorithms[best], t))
+			continue;
 		int rc = algorithms[best]->plan(k, t);
+		if (rc > 0 && !k->choice.impl && algorithms[best] != &conv_dnn)
+			k->choice = (struct kernel_choice){ algorithms[best]->name, conv_problem(t) };
 		k->work = algorithms[best]->seconds(t) * MODEL_FLOPS;
 		if (rc != 0)
 			return rc < 0 ? rc : 0;

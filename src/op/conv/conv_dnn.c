@@ -107,6 +107,12 @@ static struct dnn_conv conv_of(const struct conv_task *t)
 	return c;
 }
 
+uint64_t conv_problem(const struct conv_task *t)
+{
+	const struct dnn_conv c = conv_of(t);
+	return dnn_conv_problem(&c);
+}
+
 /* 1 if oneDNN has good code for this candidate (t's layouts are filled then), 0 if not, or an
  * error. */
 static int try_candidate(const struct candidate *cand, struct conv_task *t)
@@ -360,6 +366,7 @@ static int plan(struct kplan *k, const struct conv_task *t)
 		k->ws_bytes = ck->made + ck->sum.bytes;
 	}
 	k->impl = arena_strdup(k->arena, dnn_prim_impl(ck->prim));
+	k->choice = dnn_prim_choice(ck->prim);
 	return 1;
 }
 

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Elements of convolutions by the formulas of conv.c, in double precision, straight from tensors in
+ * whatever layout a kernel reads: so that a few of them cost little beside the whole result. The
+ * offset of an element is the sum of one term for each axis, which tables hold. */
+#include "op/conv/conv_expect.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/simd.h"
+#include "op/conv/conv_args.h"
+#include "op/conv/conv_shape.h"
+
+/* --- reading tensors --- */
+
+struct source {
+	const void *p;
+	bool bf16;
+	int nd;
+	int64_t *at[MAXD];           /* terms of offsets, by axis and index */
+};
+
+static void source_release(struct source *s)
+{
+	for (int d = 0; d < s->nd; d++)
+		mem_free(s->at[d]);
+}
+
+/* Weights of groups have a layout over (groups, O/groups, ...), for shapes that begin with O. */
+static int source_init(struct source *s, const struct graph *g, tid t, const void *p)
+{
+	const struct tensor *x = graph_t(g, t);
+	const struct layout *l = &x->layout;
+	const int split = l->nd - x->shape.nd;
+	*s = (struct source){ .p = p, .bf16 = x->dtype == DTYPE_BF16 };
+	if (!l->set || split < 0 || split > 1 || (x->dtype != DTYPE_F32 && x->dtype != DTYPE_BF16))
+		return ERR(E_UNSUPPORTED, NULL, "'%s' cannot be read", x->name);
+	s->nd = x->shape.nd;
+	for (int d = 0; d < s->nd; d++) {
+		s->at[d] = mem_alloc(sizeof(int64_t) * (size_t)x->shape.d[d]);
+		for (int64_t i = 0; i < x->shape.d[d]; i++)
+			s->at[d][i] = d > 0 || !split ? layout_axis_offset(l, d + split, i) :
+			              layout_axis_offset(l, 0, i / l->dims[1]) +
+			              layout_axis_offset(l, 1, i % l->dims[1]);
+	}
+	return 0;
+}
+
+static double get(const struct source *s, int64_t at)
+{
+	return s->bf16 ? simd_float((uint32_t)((const uint16_t *)s->p)[at] << 16) :
+	       ((const float *)s->p)[at];
+}
+
+static void add(struct expected *e, double term)
+{
+	e->value += term;
+	e->size += fabs(term);
+}
+
+/* To what a kernel may have rounded. */
+static void add_after(struct expected *e, double term)
+{
+	e->rounded += fabs(e->value);
+	add(e, term);
+}
+
+/* --- geometry --- */
+
+struct conv_case {
+	struct conv_geom g;
+	struct source x, w, y;       /* two of them: the third is made */
+	int64_t ci, co;              /* channels of a group */
+};
+
+static int case_init(struct conv_case *c, const struct graph *g, const struct node *n,
+                     enum conv_kind kind, void *const *in)
+{
+	const struct conv_slots s = conv_slots_of(kind, n);
+	memset(c, 0, sizeof *c);
+	c->g = conv_geom_get(g, n, kind);
+	c->ci = c->g.ci / c->g.groups;
+	c->co = c->g.co / c->g.groups;
+	if (kind != CONV_BACKWARD_DATA)
+		TRY(source_init(&c->x, g, n->in[s.x], in[s.x]));
+	if (kind != CONV_BACKWARD_WEIGHTS)
+		TRY(source_init(&c->w, g, n->in[s.w], in[s.w]));
+	if (kind != CONV_FORWARD)
+		TRY(source_init(&c->y, g, n->in[s.y], in[s.y]));
+	return 0;
+}
+
+static void case_release(struct conv_case *c)
+{
+	source_release(&c->x);
+	source_release(&c->w);
+	source_release(&c->y);
+}
+
+/* The index of v's combination of places along the axes of extents `extent`, as one number. */
+static void unravel(const struct conv_geom *g, const int64_t *extent, int64_t v, int64_t *out)
+{
+	for (int a = g->ns - 1; a >= 0; a--) {
+		out[a] = v % extent[a];
+		v /= extent[a];
+	}
+}
+
+static int64_t volume(const struct conv_geom *g, const int64_t *extent)
+{
+	int64_t v = 1;
+	for (int a = 0; a < g->ns; a++)
+		v *= extent[a];
+	return v;
+}
+
+/* Adds the offsets of spatial places to *at. */
+static void add_places(const struct conv_geom *g, const struct source *s, const int64_t *place,
+                       int64_t *at)
+{
+	for (int a = 0; a < g->ns; a++)
+		*at += s->at[2 + a][place[a]];
+}
+
+/* What tap `tap` of the window of `out` reads of x; false: padding. */
+static bool place_in_x(const struct conv_geom *g, const int64_t *out, const int64_t *tap,
+                       int64_t *x)
+{
+	for (int a = 0; a < g->ns; a++) {
+		x[a] = out[a] * g->stride[a] + tap[a] * g->dilation[a] - g->pad_lo[a];
+		if (x[a] < 0 || x[a] >= g->in[a])
+			return false;
+	}
+	return true;
+}
+
+/* The element of y whose tap `tap` reads place `x`; false: there is none. */
+static bool place_in_y(const struct conv_geom *g, const int64_t *x, const int64_t *tap,
+                       int64_t *out)
+{
+	for (int a = 0; a < g->ns; a++) {
+		const int64_t v = x[a] + g->pad_lo[a] - tap[a] * g->dilation[a];
+		out[a] = v / g->stride[a];
+		if (v < 0 || v % g->stride[a] || out[a] >= g->out[a])
+			return false;
+	}
+	return true;
+}
+
+/* --- the three of them, of one element --- */
+
+static struct expected forward(const struct conv_case *c, const int64_t *index)
+{
+	const struct conv_geom *g = &c->g;
+	const int64_t first = index[1] / c->co * c->ci, taps = volume(g, g->kernel);
+	struct expected e = { 0 };
+	for (int64_t t = 0; t < taps; t++) {
+		int64_t tap[CONV_NS], place[CONV_NS], x = c->x.at[0][index[0]], w = c->w.at[0][index[1]];
+		unravel(g, g->kernel, t, tap);
+		if (!place_in_x(g, index + 2, tap, place))
+			continue;
+		add_places(g, &c->x, place, &x);
+		add_places(g, &c->w, tap, &w);
+		for (int64_t i = 0; i < c->ci; i++)
+			add(&e, get(&c->x, x + c->x.at[1][first + i]) * get(&c->w, w + c->w.at[1][i]));
+	}
+	return e;
+}
+
+static struct expected backward(const struct conv_case *c, const int64_t *index)
+{
+	const struct conv_geom *g = &c->g;
+	const int64_t first = index[1] / c->ci * c->co, taps = volume(g, g->kernel);
+	struct expected e = { 0 };
+	for (int64_t t = 0; t < taps; t++) {
+		int64_t tap[CONV_NS], place[CONV_NS], y = c->y.at[0][index[0]],
+		        w = c->w.at[1][index[1] % c->ci];
+		unravel(g, g->kernel, t, tap);
+		if (!place_in_y(g, index + 2, tap, place))
+			continue;
+		add_places(g, &c->y, place, &y);
+		add_places(g, &c->w, tap, &w);
+		for (int64_t o = first; o < first + c->co; o++)
+			add(&e, get(&c->y, y + c->y.at[1][o]) * get(&c->w, w + c->w.at[0][o]));
+	}
+	return e;
+}
+
+static struct expected bias_gradient(const struct conv_case *c, int64_t channel)
+{
+	const struct conv_geom *g = &c->g;
+	const int64_t pixels = volume(g, g->out);
+	struct expected e = { 0 };
+	for (int64_t i = 0; i < g->n * pixels; i++) {
+		int64_t place[CONV_NS], y = c->y.at[0][i / pixels] + c->y.at[1][channel];
+		unravel(g, g->out, i % pixels, place);
+		add_places(g, &c->y, place, &y);
+		add(&e, get(&c->y, y));
+	}
+	return e;
+}
+
+/* The picked channels of one tap at once: x and y are read once for all of them. e: of the first
+ * pair, those of next pairs after `step` elements each. */
+static void weight_tap(const struct conv_case *c, const struct picks *p, const int64_t *tap,
+                       struct expected *e, int64_t step)
+{
+	const struct conv_geom *g = &c->g;
+	const int64_t pixels = volume(g, g->out);
+	for (int64_t s = 0; s < g->n * pixels; s++) {
+		int64_t out[CONV_NS], place[CONV_NS], x = c->x.at[0][s / pixels],
+		        y = c->y.at[0][s / pixels];
+		unravel(g, g->out, s % pixels, out);
+		if (!place_in_x(g, out, tap, place))
+			continue;
+		add_places(g, &c->x, place, &x);
+		add_places(g, &c->y, out, &y);
+		for (int o = 0; o < p->n[0]; o++) {
+			const double v = get(&c->y, y + c->y.at[1][p->at[0][o]]);
+			const int64_t *from = c->x.at[1] + p->at[0][o] / c->co * c->ci;
+			struct expected *to = e + o * p->n[1] * step;
+			for (int i = 0; i < p->n[1]; i++)
+				add(to + i * step, v * get(&c->x, x + from[p->at[1][i]]));
+		}
+	}
+}
+
+/* --- picked elements --- */
+
+typedef struct expected of_element(const struct conv_case *c, const int64_t *index);
+
+static void each(const struct conv_case *c, of_element *f, const struct picks *p,
+                 struct expected *e)
+{
+	const int64_t n = picks_count(p);
+#pragma omp parallel for schedule(dynamic)
+	for (int64_t i = 0; i < n; i++) {
+		int64_t index[MAXD];
+		picks_index(p, i, index);
+		e[i] = f(c, index);
+	}
+}
+
+int conv_expect(const struct graph *g, const struct node *n, void *const *in, int o,
+                const struct picks *p, struct expected *e)
+{
+	struct conv_case c;
+	int rc = case_init(&c, g, n, CONV_FORWARD, in);
+	const int64_t count = picks_count(p);
+	if (rc == 0)
+		each(&c, forward, p, e);
+	for (int64_t i = 0; i < count && rc == 0 && conv_has_bias(n, CONV_FORWARD); i++) {
+		int64_t index[MAXD];
+		picks_index(p, i, index);
+		add(&e[i], ((const float *)in[2])[index[1]]);
+	}
+	case_release(&c);
+	return rc;
+}
+
+int conv_grad_input_expect(const struct graph *g, const struct node *n, void *const *in, int o,
+                           const struct picks *p, struct expected *e)
+{
+	const bool bias = conv_has_bias(n, CONV_BACKWARD_DATA),
+	           sum = conv_has_sum(n, CONV_BACKWARD_DATA);
+	struct conv_case c;
+	int rc = case_init(&c, g, n, CONV_BACKWARD_DATA, in);
+	if (rc == 0 && sum)
+		rc = source_init(&c.x, g, n->in[CONV_SUM], in[CONV_SUM]);
+	if (rc == 0)
+		each(&c, backward, p, e);
+	for (int64_t i = 0; i < picks_count(p) && rc == 0; i++) {
+		int64_t index[MAXD], at = 0;
+		picks_index(p, i, index);
+		for (int d = 0; d < p->nd && sum; d++)
+			at += c.x.at[d][index[d]];
+		if (bias)
+			add_after(&e[i], ((const float *)in[2])[index[1]]);
+		if (sum)
+			add_after(&e[i], get(&c.x, at));
+	}
+	case_release(&c);
+	return rc;
+}
+
+int conv_grad_weight_expect(const struct graph *g, const struct node *n, void *const *in, int o,
+                            const struct picks *p, struct expected *e)
+{
+	struct conv_case c;
+	int rc = case_init(&c, g, n, CONV_BACKWARD_WEIGHTS, in);
+	const int64_t count = picks_count(p), pairs = o == 0 ? p->n[0] * p->n[1] : 1,
+	              taps = count / pairs;
+	memset(e, 0, sizeof *e * (size_t)count);
+#pragma omp parallel for schedule(dynamic)
+	for (int64_t i = 0; i < taps; i++) {
+		int64_t index[MAXD];
+		picks_index(p, i, index);     /* the last axes are the taps' */
+		if (rc == 0 && o == 0)
+			weight_tap(&c, p, index + 2, e + i, taps);
+		else if (rc == 0)
+			e[i] = bias_gradient(&c, index[0]);
+	}
+	case_release(&c);
+	return rc;
+}

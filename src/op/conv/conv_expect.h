@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What elements of a convolution's result should be (struct op's `expect`). */
+#ifndef DLX_OP_CONV_CONV_EXPECT_H
+#define DLX_OP_CONV_CONV_EXPECT_H
+
+#include "graph/op.h"
+
+int conv_expect(const struct graph *g, const struct node *n, void *const *in, int o,
+                const struct picks *p, struct expected *e);
+/* Of conv_grad_input, and of conv_grad_input_add. */
+int conv_grad_input_expect(const struct graph *g, const struct node *n, void *const *in, int o,
+                           const struct picks *p, struct expected *e);
+int conv_grad_weight_expect(const struct graph *g, const struct node *n, void *const *in, int o,
+                            const struct picks *p, struct expected *e);
+
+#endif
