@@ -12,11 +12,11 @@
 #include "base/shown.h"
 #include "ckpt.h"
 #include "ckpt/safetensors.h"
+#include "ckpt/training_texts.h"
 #include "ckpt/version_id.h"
 #include "ckpt_origin.h"
 #include "report/npy_file.h"
 #include "report/zip_file.h"
-#include "train/trained_on.h"
 
 struct exporter {
 	struct ckpt_tool *t;
@@ -57,11 +57,10 @@ static int put_meta(struct exporter *e, const char **meta)
 	meta[n++] = "format";
 	meta[n++] = "pt";
 	for (int i = 0; i < e->m.nscalars; i++)
-		for (int k = 0; trained_on_kept[k]; k++)
-			if (strcmp(e->m.scalar[i].name, trained_on_kept[k]) == 0 && *e->m.scalar[i].value) {
-				meta[n++] = trained_on_kept[k];
-				meta[n++] = e->m.scalar[i].value;
-			}
+		if (training_text_is(e->m.scalar[i].name) && *e->m.scalar[i].value) {
+			meta[n++] = e->m.scalar[i].name;
+			meta[n++] = e->m.scalar[i].value;
+		}
 	if (e->origin) {
 		meta[n++] = ORIGIN_KEY;
 		meta[n++] = e->origin;

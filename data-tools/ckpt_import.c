@@ -14,11 +14,11 @@
 #include "ckpt.h"
 #include "ckpt/fork.h"
 #include "ckpt/safetensors.h"
+#include "ckpt/training_texts.h"
 #include "ckpt/version_id.h"
 #include "ckpt_origin.h"
 #include "config.h"
 #include "source.h"
-#include "train/trained_on.h"
 
 #define LEVEL 1                        /* of zstd: the default of checkpoint.compression */
 
@@ -66,10 +66,9 @@ static int take_meta(struct importer *m, const struct st_file *f)
 			return take_origin(m, f->meta[2 * i + 1], strlen(f->meta[2 * i + 1]));
 	out->scalar = scalar;
 	for (int i = 0; i < f->nmeta; i++)
-		for (int k = 0; trained_on_kept[k]; k++)
-			if (strcmp(f->meta[2 * i], trained_on_kept[k]) == 0)
-				scalar[out->nscalars++] = (struct ckpt_scalar){ trained_on_kept[k],
-					f->meta[2 * i + 1] };
+		if (training_text_is(f->meta[2 * i]))
+			scalar[out->nscalars++] = (struct ckpt_scalar){ f->meta[2 * i],
+				f->meta[2 * i + 1] };
 	return 0;
 }
 

@@ -64,10 +64,10 @@ int state_save(struct session *s, const struct state_stores *to, struct snapshot
 		{ COMPUTE_TYPE, dtype_name(config_compute(s->config)) },
 		{ COMPUTE_RATIO, arena_printf(a, "%g", s->config->chosen.ratio) },
 		{ "kernels", s->kernels ? s->kernels : "" },
-		{ TRAINED_ON_SET, on.set },
-		{ TRAINED_ON_TRANSFORMS, on.transforms },
-		{ TRAINED_ON_TARGET_TRANSFORMS, on.target_transforms },
-		{ TRAINED_ON_UNSCALING, on.unscaling },
+		{ TRAINING_SET, on.set },
+		{ TRAINING_TRANSFORMS, on.transforms },
+		{ TRAINING_TARGET_TRANSFORMS, on.target_transforms },
+		{ TRAINING_UNSCALING, on.unscaling },
 	};
 	validations_write(&c->validations, s->config, a, scalars);
 	const char *meta[TRAINED_ON_META];

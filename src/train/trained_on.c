@@ -60,21 +60,22 @@ struct trained_on trained_on_write(const struct session *s, struct arena *a)
 	return t;
 }
 
-const char *const trained_on_kept[] = { TRAINED_ON_SET, TRAINED_ON_TRANSFORMS,
-	TRAINED_ON_TARGET_TRANSFORMS, TRAINED_ON_UNSCALING, NULL };
-
 int trained_on_meta(const struct session *s, struct arena *a, const char *meta[TRAINED_ON_META])
 {
 	const struct trained_on t = trained_on_write(s, a);
-	const char *const text[] = { t.set, t.transforms, t.unscaling ? t.target_transforms : NULL,
-		t.unscaling };
+	const char *const text[TRAINING_TEXTS][2] = {
+		{ TRAINING_SET, t.set },
+		{ TRAINING_TRANSFORMS, t.transforms },
+		{ TRAINING_TARGET_TRANSFORMS, t.unscaling ? t.target_transforms : NULL },
+		{ TRAINING_UNSCALING, t.unscaling },
+	};
 	int n = 0;
 	meta[n++] = "format";
 	meta[n++] = "pt";
-	for (int i = 0; trained_on_kept[i]; i++)
-		if (text[i]) {
-			meta[n++] = trained_on_kept[i];
-			meta[n++] = text[i];
+	for (int i = 0; i < TRAINING_TEXTS; i++)
+		if (text[i][1]) {
+			meta[n++] = text[i][0];
+			meta[n++] = text[i][1];
 		}
 	return n / 2;
 }
@@ -102,9 +103,9 @@ static int look_in_run(const struct session *s, const char *which, struct source
 	if (rc < 0 || !v)
 		return rc;
 	out->name = arena_printf(out->a, "checkpoint %s", ckpt_version_id(v));
-	out->t.set = copy(out->a, ckpt_version_scalar(v, TRAINED_ON_SET));
-	out->t.transforms = copy(out->a, ckpt_version_scalar(v, TRAINED_ON_TRANSFORMS));
-	out->t.target_transforms = copy(out->a, ckpt_version_scalar(v, TRAINED_ON_TARGET_TRANSFORMS));
+	out->t.set = copy(out->a, ckpt_version_scalar(v, TRAINING_SET));
+	out->t.transforms = copy(out->a, ckpt_version_scalar(v, TRAINING_TRANSFORMS));
+	out->t.target_transforms = copy(out->a, ckpt_version_scalar(v, TRAINING_TARGET_TRANSFORMS));
 	ckpt_version_free(v);
 	return 0;
 }
@@ -149,9 +150,9 @@ static int look_in_file(const char *file, struct source *out)
 	rc = st_parse(&f, out->a, file, image.data, image.size);
 	if (rc == 0) {
 		out->name = arena_printf(out->a, "'%s'", file);
-		out->t.set = meta(out->a, &f, TRAINED_ON_SET);
-		out->t.transforms = meta(out->a, &f, TRAINED_ON_TRANSFORMS);
-		out->t.target_transforms = meta(out->a, &f, TRAINED_ON_TARGET_TRANSFORMS);
+		out->t.set = meta(out->a, &f, TRAINING_SET);
+		out->t.transforms = meta(out->a, &f, TRAINING_TRANSFORMS);
+		out->t.target_transforms = meta(out->a, &f, TRAINING_TARGET_TRANSFORMS);
 	}
 	io_image_release(&image);
 	return rc;
@@ -242,8 +243,8 @@ void trained_on_compare(const struct session *s, const char *name, const struct 
 {
 	struct arena *a = arena_new();
 	const struct source from = { .a = a, .name = arena_printf(a, "'%s'", name) };
-	const char *text = meta(a, f, TRAINED_ON_SET);
-	const char *targets = meta(a, f, TRAINED_ON_TARGET_TRANSFORMS);
+	const char *text = meta(a, f, TRAINING_SET);
+	const char *targets = meta(a, f, TRAINING_TARGET_TRANSFORMS);
 	struct dataset *was;
 	int mark = err_count();
 	if (text && s->train_set && dataset_from_description(&was, name, text) == 0) {

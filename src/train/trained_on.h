@@ -3,15 +3,11 @@
  * What a model keeps of the data that it was trained on: a description of the training set, with
  * the statistics that its transforms use, and the lists of transforms. They are texts, which travel
  * with checkpoints and exports; with them a network is evaluated, run and exported where its
- * training data is gone. */
+ * training data is gone. ckpt/training_texts.h has their names there. */
 #ifndef DLX_TRAIN_TRAINED_ON_H
 #define DLX_TRAIN_TRAINED_ON_H
 
-/* Their names among a checkpoint's scalars and in an export's metadata. */
-#define TRAINED_ON_SET "training_set"
-#define TRAINED_ON_TRANSFORMS "transforms"
-#define TRAINED_ON_TARGET_TRANSFORMS "target_transforms"
-#define TRAINED_ON_UNSCALING "output_unscaling"
+#include "ckpt/training_texts.h"
 
 struct arena;
 struct session;
@@ -26,10 +22,8 @@ struct trained_on {
 /* Of what s was opened with; in a. */
 struct trained_on trained_on_write(const struct session *s, struct arena *a);
 
-/* The names of those texts, in this order, NULL at the end. */
-extern const char *const trained_on_kept[];
 /* What an export has as its metadata, in a: pairs, of which it returns the number. */
-#define TRAINED_ON_META 10
+#define TRAINED_ON_META (2 + 2 * TRAINING_TEXTS)
 int trained_on_meta(const struct session *s, struct arena *a, const char *meta[TRAINED_ON_META]);
 
 /* For a command that trains nothing: makes s->train_set of what is kept with the checkpoint
