@@ -87,6 +87,23 @@ library()
 	ar rc "$tree/libdlx.a" "$tree/a.o" "$tree/b.o" "$tree/c.o" || failed=1
 }
 
+# programs TRAIN TOOL: dlx-train and dlx-tool of these statements, linked with a library of a file of ops and another one.
+programs()
+{
+	fresh
+	mkdir "$tree/src/op"
+	echo 'int op_at(void); int op_find(void); int op_at(void) { return 1; } int op_find(void) { return 2; }' >"$tree/src/op/table.c"
+	echo 'int a_get(void); int a_get(void) { return 0; }' >"$tree/src/base/a.c"
+	for f in src/op/table src/base/a; do
+		$CC -c -o "$tree/${f##*/}.o" "$tree/$f.c" || failed=1
+	done
+	ar rc "$tree/libdlx.a" "$tree/table.o" "$tree/a.o" || failed=1
+	for p in "train:$1" "tool:$2"; do
+		echo "int a_get(void), op_at(void), op_find(void); int main(void) { ${p#*:} }" >"$tree/main.c"
+		$CC -o "$tree/dlx-${p%%:*}" "$tree/main.c" "$tree/libdlx.a" || failed=1
+	done
+}
+
 if command -v nm >/dev/null && command -v ar >/dev/null; then
 	library a:b b:c
 	expect circles
@@ -94,5 +111,14 @@ if command -v nm >/dev/null && command -v ar >/dev/null; then
 	expect circles
 	library a:b b:c c:a
 	expect circles 'a circle of files:'
+	programs 'return a_get() + op_find() + op_at();' 'return a_get();'
+	expect programs
+	programs 'return a_get() + op_find() + op_at();' 'return a_get(); } int op_at(void) { return 3;'      # a function of its own
+	expect programs
+	programs 'return a_get() + op_find() + op_at();' 'return a_get() + op_find();'
+	expect programs 'src/op/table.c op_'
+	expect programs 'dlx-tool runs no network, but contains:'
+	programs 'return a_get();' 'return a_get();'
+	expect programs 'dlx-train contains no table of ops'
 fi
 exit $failed
