@@ -114,7 +114,11 @@ AS_IF([test "$have_cuda" != no && test "$have_cudnn" != no], [
 		dlx_last=$a
 		AS_CASE([$a], [90|90a], [dlx_hopper="-DDLX_HOPPER -gencode arch=compute_90a,code=sm_90a"])
 	done
-	dlx_nvcc="-O3 -std=c++17 -Xcompiler -fno-threadsafe-statics -ccbin ${CXX:-g++} $NVCCFLAGS"
+	# By itself nvcc compresses PTX alone. The smallest code takes drivers of CUDA 12.4 or newer, which with CUDA 13 are needed anyway.
+	AS_CASE([$have_cuda],
+		[[1[3-9].*|[2-9]*]], [dlx_compress=--compress-mode=size],
+		[dlx_compress='-Xfatbin -compress-all'])
+	dlx_nvcc="-O3 -std=c++17 $dlx_compress -Xcompiler -fno-threadsafe-statics -ccbin ${CXX:-g++} $NVCCFLAGS"
 	NVCCFLAGS="$dlx_nvcc $dlx_gencode -gencode arch=compute_$dlx_last,code=compute_$dlx_last"
 	# For kernels of which only compute capability 9.0 has the instructions.
 	NVCCFLAGS_HOPPER="$dlx_nvcc $dlx_hopper"
