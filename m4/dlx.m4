@@ -233,6 +233,16 @@ AC_COMPILE_IFELSE([AC_LANG_PROGRAM()], [AC_MSG_RESULT([yes]); $1="$$1 $2"], [AC_
 CFLAGS=$dlx_save_cflags
 ])
 
+# DLX_LINK_FLAG(VARIABLE, FLAG): adds FLAG if programs are linked with it without a word. VARIABLE is substituted.
+AC_DEFUN([DLX_LINK_FLAG], [
+AC_MSG_CHECKING([whether $CC links with $2])
+dlx_save_ldflags=$LDFLAGS
+LDFLAGS="$LDFLAGS -Werror $2"
+AC_LINK_IFELSE([AC_LANG_PROGRAM()], [AC_MSG_RESULT([yes]); $1="$$1 $2"], [AC_MSG_RESULT([no])])
+LDFLAGS=$dlx_save_ldflags
+AC_SUBST([$1])
+])
+
 # DLX_NETCDF_LATE: the file of the netCDF library, which dlx-train opens when it writes such a file: with what it depends on, it
 # takes longer to load than all others together. Sets NETCDF_NOW, what is linked where that file cannot be told.
 AC_DEFUN([DLX_NETCDF_LATE], [
