@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Sourced by the test scripts. The runner sets DLX_BUILD and DLX_SOURCE; each script works in a folder of its own that is
-# removed if it passes (DLX_WORK, where one script runs several times at once). fail TEXT ends the test; skip TEXT ends it as skipped.
+# Sourced by the test scripts. `make check` sets DLX_BUILD and DLX_SOURCE; each script works in a folder of its own that is
+# removed if it passes (DLX_WORK, where one script runs several times at once). fail TEXT ends the test; skip TEXT ends it as skipped,
+# for want of hardware, of rights, or of what configure was told to do without; for want of a package `lacks` ends it as failed.
 #
-# No test asks how long something takes. capped and await end what hangs, after ten minutes; a machine that has ten times as
-# much to do as it can needs a tenth of that.
+# No test asks how long something takes. What waits (capped, await, reached, ends, stop) has four fifths of the time that the test has
+# (test/run), and says then what does not come.
 
+# A script that is called by hand has the same rules.
+[ "${DLX_TEST_STATE:-}" ] || exec "${DLX_SOURCE:?}/test/run" "$0" "$@"
 set -u
+may_wait=$((DLX_LIMIT * 4 / 5))
 name=$(basename "$0" .sh)
 work=${DLX_WORK:-${DLX_BUILD:?}/test-work/$name}
 rm -rf "$work"
@@ -44,6 +48,21 @@ skip() {
 	exit 77
 }
 
+# lacks PACKAGE: Debian's, of the lists in ./bootstrap.
+lacks() {
+	fail "package '$1' is missing; ./bootstrap check installs it"
+}
+
+# declined FEATURE: whether configure was told to do without it.
+declined() {
+	"$DLX_BUILD/config.status" --config | grep -q -E -e "--(without-$1|with-$1=no)( |'|$)"
+}
+
+# built_with LIBRARY PACKAGE: whether configure found the library, which it takes where it is.
+built_with() {
+	grep -q "^#define HAVE_$1 1" "$DLX_BUILD/config.h" || lacks "$2"
+}
+
 # big: whether this is the long form of the test, which `make bigcheck` runs.
 big() {
 	[ "${DLX_TIER:-check}" = big ]
@@ -56,7 +75,8 @@ form() {
 
 # capped COMMAND...: runs it, and ends it if it hangs, with status 124.
 capped() {
-	timeout 600 "$@"
+	command -v "$1" >/dev/null || { command_not_found_handle "$1"; return; }
+	timeout "$may_wait" "$@"
 }
 
 # on_ranks N COMMAND...: as N ranks.
@@ -68,20 +88,63 @@ on_ranks() {
 
 # await COMMAND...: asks until it succeeds.
 await() {
-	asked=0
+	asked_until=$(($(date +%s) + may_wait))
 	until "$@" >/dev/null 2>&1; do
-		asked=$((asked + 1))
-		[ "$asked" -lt 12000 ] || fail "in ten minutes never so: $*"
-		sleep 0.05
+		[ "$(date +%s)" -lt "$asked_until" ] || fail "in $may_wait s never so: $*"
+		sleep 0.02
+	done
+}
+
+# alive PID: whether the process runs or stands still: it has not ended.
+alive() {
+	case $1 in
+	'' | *[!0-9]*) fail "'$1' is no process" ;;
+	esac
+	grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status"
+}
+
+# awaits PID COMMAND...: asks until it succeeds, which process PID brings about; its output is in ./out and ./err.
+awaits() {
+	asked_of=$1 asked_until=$(($(date +%s) + may_wait))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		alive "$asked_of" || { "$@" >/dev/null 2>&1 && return; cat out err; fail "ended before: $*"; }
+		[ "$(date +%s)" -lt "$asked_until" ] || { cat out err; fail "in $may_wait s never so: $*"; }
+		sleep 0.02
 	done
 }
 
 # reached FILE TEXT PID: waits until FILE has the text, which process PID writes.
 reached() {
-	until grep -qF -e "$2" "$1" 2>/dev/null; do
-		kill -0 "$3" 2>/dev/null || { cat out err; fail "ended before $2"; }
+	awaits "$3" grep -qF -e "$2" "$1"
+}
+
+# send SIGNAL PID...: fails if an id is none, as where a file was empty, or a process has ended.
+send() {
+	sent=$1
+	shift
+	[ $# -gt 0 ] || fail "SIG$sent to no process"
+	for sent_to in "$@"; do
+		alive "$sent_to" || fail "SIG$sent to process $sent_to, which has ended"
+		kill -s "$sent" "$sent_to"
+	done
+}
+
+# ends PID: waits for the end of a process that this script has started; $status is its exit status.
+ends() {
+	ends_until=$(($(date +%s) + may_wait))
+	while alive "$1"; do
+		[ "$(date +%s)" -lt "$ends_until" ] || { cat out err; fail "in $may_wait s process $1 has not ended"; }
 		sleep 0.02
 	done
+	wait "$1"
+	status=$?
+}
+
+# stop PID [SIGNAL]: sends it (TERM) and waits for the end, of a process as for ends.
+stop() {
+	send "${2:-TERM}" "$1"
+	ends "$1"
 }
 
 # expect STATUS COMMAND...: runs it with its output in ./out and ./err and checks the exit status.
@@ -122,9 +185,14 @@ convert_refuses() {
 	[ ! -e out.dlx ] || fail "a record is left: $*"
 }
 
+# $coads has to be there.
+find_coads() {
+	[ -r "$coads" ] || lacks ferret-datasets
+}
+
 # Makes data/coads-train.dlx and data/coads-validation.dlx from the COADS climatology.
 coads_data() {
-	[ -f "$coads" ] || skip "no COADS climatology (package ferret-datasets)"
+	find_coads
 	mkdir -p data
 	coads_convert() {
 		"$convert" --input "$coads:WSPD,UWND,VWND,SLP" --validity-mask --target "$coads:SST" --classes 10,20,27 \
@@ -143,7 +211,7 @@ find_python() {
 	for python in ${PYTHON:-} /usr/bin/python3 python3; do
 		"$python" -c 'import numpy, torch' 2>/dev/null && return
 	done
-	skip "no Python with torch and numpy (packages python3-torch, python3-numpy)"
+	lacks python3-torch
 }
 
 # compute_bf16 CONFIG: the options with which the CPU computes in bf16, by emulation if need be; none where it cannot, as without
@@ -160,10 +228,16 @@ least_limit() {
 	sed -n "s/.*'train.memory: {limit: \([0-9]*[KM]iB\)}' is the least .*/\1/p" err
 }
 
-# Skips where nothing starts ranks of this dlx-train.
+# has_ranks: whether something starts ranks of this dlx-train; if not, another MPI than MPICH was chosen, or none.
+has_ranks() {
+	case $("$train" --version) in
+	*'ranks: MPICH'*) command -v mpiexec >/dev/null || lacks mpich ;;
+	*'ranks: no MPI'*) declined mpi || lacks libmpich-dev; return 1 ;;
+	*) return 1 ;;
+	esac
+}
 find_mpiexec() {
-	command -v mpiexec >/dev/null || skip "no mpiexec"
-	"$train" --version | grep -q '^ranks: MPICH' || skip "dlx-train was built without MPICH, whose mpiexec this test takes"
+	has_ranks || skip "dlx-train was built without MPICH, whose mpiexec this test takes"
 }
 
 # Sets $python3 to one that has its own library alone.
@@ -172,7 +246,7 @@ find_python3() {
 	for python3 in ${PYTHON:-} /usr/bin/python3 python3; do
 		"$python3" -c 'import json' 2>/dev/null && return
 	done
-	skip "no python3"
+	lacks python3
 }
 
 # Sets $python3 to one that has numpy.
@@ -181,7 +255,7 @@ find_numpy() {
 	for python3 in ${PYTHON:-} /usr/bin/python3 python3; do
 		"$python3" -c 'import numpy' 2>/dev/null && return
 	done
-	skip 'no Python with numpy'
+	lacks python3-numpy
 }
 
 # weights_close A B TOLERANCE: the tensors of two safetensors files are as close as that.

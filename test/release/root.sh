@@ -112,7 +112,7 @@ enter='
 	ln -s pts/ptmx "$root/dev/ptmx"
 	cd "$root"
 	exec chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM="${TERM:-dumb}" \
-		DLX_TIER="${DLX_TIER:-check}" sh -c "cd /dlx && exec \"\$@\"" sh "$@"
+		DLX_TIER="${DLX_TIER:-check}" DLX_TEST_SCALE="${DLX_TEST_SCALE:-1}" sh -c "cd /dlx && exec \"\$@\"" sh "$@"
 '
 
 [ "$(id -u)" -eq 0 ] || cannot "root's rights are needed"

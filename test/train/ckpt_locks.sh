@@ -18,11 +18,10 @@ start() {
 	pid=$!
 }
 
-# ends NAME PID STATUS
-ends() {
-	wait "$2"
-	got=$?
-	[ "$got" -eq "$3" ] || { cat "$1.out" "$1.err"; fail "$1: exit status $got instead of $3"; }
+# ended NAME PID STATUS
+ended() {
+	ends "$2"
+	[ "$status" -eq "$3" ] || { cat "$1.out" "$1.err"; fail "$1: exit status $status instead of $3"; }
 }
 
 # intact RUN LEAST: its store is intact, and has at least so many versions.
@@ -39,8 +38,8 @@ start one runs/one --set run.seed=1 --set checkpoint.store=store "$@"
 one=$pid
 start two runs/two --set run.seed=2 --set checkpoint.store=store "$@"
 two=$pid
-ends one $one 0
-ends two $two 0
+ended one $one 0
+ended two $two 0
 [ "$(ls store/versions | wc -l)" -le 6 ] || fail "old versions stay in a shared store"
 for seed in 1 2; do
 	run=$(echo one two | cut -d' ' -f$seed)
@@ -60,8 +59,8 @@ first=$pid
 reached runs/both/metrics.jsonl '"type": "checkpoint"' $first
 expect 69 "$train" --set run.dir=runs/both --set run.seed=1 "$@" --resume tiny.yaml
 says err "another process saves its checkpoints in 'runs/both/checkpoints'"
-kill -TERM $first
-ends first $first 75
+send TERM $first
+ended first $first 75
 
 # Without locks: killed in the middle of a save, it goes on to the bits of the run alone, and says what may happen.
 DLX_DEBUG=$(debug locks=no)
@@ -81,8 +80,8 @@ start one runs/twice --set run.seed=1 "$@" --resume
 one=$pid
 start two runs/twice --set run.seed=1 "$@" --resume
 two=$pid
-ends one $one 0
-ends two $two 0
+ended one $one 0
+ended two $two 0
 says one.err "$warning"
 says two.err "$warning"
 intact runs/twice 2

@@ -63,7 +63,7 @@ whole runs/stop --set train.steps=10 --set "$huge" --resume
 
 # Steps left out are no divergence, unless there is no other: a scale that stays too large ends the run, and so does a loss
 # that is not finite. Neither leaves a checkpoint of it. Samples are small, since steps are many and size has no part in it.
-ends() {
+diverges() {
 	dir=$1
 	text=$2
 	shift 2
@@ -73,12 +73,12 @@ ends() {
 	says err "$text"
 	[ -z "$(ls "$dir/checkpoints/versions" 2>/dev/null)" ] || fail "$dir: what diverged was saved"
 }
-ends runs/vain 'gradients are not finite in each of 50 steps' --set 'precision.loss_scale={type: static, scale: 1.0e+30}' \
+diverges runs/vain 'gradients are not finite in each of 50 steps' --set 'precision.loss_scale={type: static, scale: 1.0e+30}' \
 	--set 'loss={type: softmax_cross_entropy, reduction: sum, scale: 1.0e+12}'
-ends runs/least 'at a loss scale of 1e+29 that falls no further' \
+diverges runs/least 'at a loss scale of 1e+29 that falls no further' \
 	--set 'precision.loss_scale={type: dynamic, start: 1.0e+30, most: 1.0e+30, least: 1.0e+29}' \
 	--set 'loss={type: softmax_cross_entropy, reduction: sum, scale: 1.0e+12}'
-ends runs/wild 'dlx-train: the loss is not finite' --set optimizer.learning_rate=1e6
+diverges runs/wild 'dlx-train: the loss is not finite' --set optimizer.learning_rate=1e6
 
 expect 78 "$train" --check --set 'precision.loss_scale={type: dynamic, start: 2, most: 1}' "$config"
 says err "the scale must start between 'least' and 'most'"
