@@ -76,7 +76,7 @@ expect 0 gpu -w batch
 grep -q 'eager (channels-last) .*  *1  *2  *0.50 .*whole GPU 20 40' out || fail "no memory of the fake GPU"
 # Calls that take turns: nothing is timed while another has the lock, and what is in use on the whole GPU says nothing then.
 (flock 9 && touch taken && sleep 3 && touch released) 9>turns &
-until [ -e taken ]; do sleep 0.1; done
+await test -e taken
 expect 0 gpu -w one-sample --turns turns --limit 200
 [ -e released ] || fail "no turn was waited for"
 grep -q ' s  demo: PyTorch eager ends$' turns || fail "no word on turns: $(cat turns)"
@@ -127,20 +127,19 @@ END
 # What a call has measured before it is killed is there for the next: dlx's run too, but not on another machine.
 for how in TERM KILL elsewhere; do
 	rm -rf numbers fake-runs worker
-	gpu -w batch --turns turns >killed 2>&1 &
-	for tenth in $(seq 600); do
-		[ -s worker ] && [ -s numbers/demo:batch.json ] && grep -q eager numbers/demo:batch.json && break
-		sleep 0.1
-	done
+	gpu -w batch --turns turns >out 2>err &
+	call=$!
+	awaits $call test -s worker
+	awaits $call grep -q eager numbers/demo:batch.json
 	worker=$(cat worker)
-	comparison=$(ps -o ppid= -p "$worker")
+	comparison=$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$worker/status")
 	if [ $how = TERM ]; then
-		kill -TERM $comparison
-		wait
-		kill -0 "$worker" 2>/dev/null && fail "PyTorch still runs"
+		send TERM "$comparison"
+		ends $call
+		! alive "$worker" || fail "PyTorch still runs"
 	else
-		kill -KILL $comparison "$worker"
-		wait
+		send KILL "$comparison" "$worker"
+		ends $call
 	fi
 	expect 0 gpu -w summary
 	says out 'geometric mean of 1, bf16, PyTorch 2.0 eager'

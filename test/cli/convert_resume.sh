@@ -64,8 +64,7 @@ mkdir one
 "$convert" -q -l 19 "$@" -o one/whole.dlx >out 2>err &
 pid=$!
 await test -s one/whole.dlx.journal
-kill -9 $pid
-wait $pid
+stop $pid KILL
 expect 0 capped "$convert" -q -l 19 --resume "$@" -o one/whole.dlx
 expect 0 capped "$convert" -q -l 19 "$@" -o whole.dlx
 for file in whole-*.dlx; do cmp "$file" "one/$file" || fail "killed from elsewhere: another $file"; done
@@ -116,9 +115,8 @@ for signal in TERM HUP; do
 	"$convert" -q -l 19 "$@" -o one/whole.dlx >out 2>err &
 	pid=$!
 	await test -s one/whole.dlx.journal
-	kill -s $signal $pid
-	wait $pid
-	case $? in
+	stop $pid $signal
+	case $status in
 	143 | 129) [ "$(files one)" = '*' ] || fail "SIG$signal left $(files one)" ;;
 	0) ;;
 	*) cat err; fail "SIG$signal does not end it" ;;
@@ -135,11 +133,12 @@ fcntl.flock(f, fcntl.LOCK_EX)
 open("held", "w").close()
 open("hold").read()
 P
+holder=$!
 await test -e held
 expect 73 "$convert" -q -i 'x-*.npy' --input-layout first -o two/x.dlx
 says err 'another process is writing it'
 echo >hold
-wait
+ends $holder
 expect 0 "$convert" -q -i 'x-*.npy' --input-layout first -o two/x.dlx
 
 # the command of dlx-convert(1), which a job repeats until it ends well

@@ -83,8 +83,8 @@ cmp file.st stdout.st || fail "standard output has something else"
 cmp file.st pipe.st || fail "a pipe has something else"
 mkfifo named
 cat named >named.st &
-expect 0 "$train" --export named "$config"
-wait
+expect 0 capped "$train" --export named "$config"
+ends $!
 cmp file.st named.st || fail "a named pipe has something else"
 
 # Links stay, modes too, folders and what lies in no folder are refused.

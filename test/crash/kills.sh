@@ -12,7 +12,7 @@ export OMP_NUM_THREADS=1
 DLX_DEBUG=$(debug join_timeout=30)
 kills=${DLX_KILLS:-$(form 20 1000)}
 ranked=$((kills / 4))
-command -v mpiexec >/dev/null && "$train" --version | grep -q '^ranks: MPICH' || ranked=0
+has_ranks || ranked=0
 set -- --set train.steps=24 --set train.batch_size=1 --set checkpoint.every.steps=1 --set checkpoint.keep.last=2 \
 	--set parallel.timeout=40s          # longer than rank 0 waits for the packs of other ranks
 
@@ -29,6 +29,11 @@ reported() {
 # kept RUN: the steps of the newest version that is there, in the run's store or on a host's disk.
 kept() {
 	ls "$1"/checkpoints/versions disks/*/versions 2>/dev/null | sed -n 's/^0*\([0-9][0-9]*\)-.*/\1/p' | sort -n | tail -n 1
+}
+
+# saved_or_ended: whether the run has saved a version since it began, or is no more.
+saved_or_ended() {
+	[ "$(reported "$run")" -gt "$before" ] || ! alive $pid
 }
 
 # one NUMBER RUN RANKS OPTION...: starts the run and kills it. Sets status.
@@ -59,7 +64,7 @@ one() {
 	case $how in
 	0) sleep "$(drawn "$i" 0 0.6)" ;;
 	1 | 2)                          # while it trains
-		until [ "$(reported "$run")" -gt "$before" ] || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
+		await saved_or_ended
 		sleep "$(drawn "$i" 0 0.08)"
 		;;
 	esac
@@ -67,8 +72,7 @@ one() {
 		[ -f pid.$victim ] && kill -s KILL "$(cat pid.$victim)" 2>/dev/null
 		[ $((i % 5)) -ne 0 ] || [ ! -f pid.$((1 - victim)) ] || kill -s KILL "$(cat pid.$((1 - victim)))" 2>/dev/null
 	fi
-	wait $pid 2>/dev/null
-	status=$?
+	ends $pid
 	[ $status -ne 124 ] || { cat out err; fail "kill $i of $ranks ranks: it hangs"; }
 	# Only the third run in a row that got nowhere goes back, and says so.
 	from=$(sed -n 's/.*resuming from checkpoint .*(step \([0-9]*\)[,)].*/\1/p' out)

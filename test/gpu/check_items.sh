@@ -155,7 +155,7 @@ running=$!
 reached out 'engines: 1 items to do' $running
 [ -e lost/logs.tar.gz ] && tar tzf lost/logs.tar.gz >brought || : >brought
 : >go
-wait $running
+ends $running
 for f in relu.passed relu.log items; do
 	grep -q -x "./ops/$f" brought || fail "ops/$f is lost with the machine"
 done

@@ -71,12 +71,9 @@ under=exec
 DLX_FAKE_CUDNN_HANG=5 step --wisdom killed >out 2>err &
 hanging=$!
 under=capped
-until [ "$(lines compiled)" = 5 ]; do
-	kill -0 "$hanging" 2>/dev/null || { cat out err; fail "it ends"; }
-	sleep 0.02
-done
-kill -KILL "$hanging"
-wait "$hanging" 2>/dev/null
+compiled_5() { [ "$(lines compiled)" = 5 ]; }
+awaits "$hanging" compiled_5
+stop "$hanging" KILL
 [ "$(convolutions killed)" = 4 ] || fail "of four problems that were measured $(convolutions killed) are known"
 [ "$(ls killed.compiled | wc -l)" = 4 ] || fail "of four engines $(ls killed.compiled | wc -l) are kept"
 run --wisdom killed
@@ -191,12 +188,10 @@ unset DLX_FAKE_CUDNN_PROPOSE
 rm -f compiled used
 DLX_FAKE_CUDNN_COMPILE=0.3 step --wisdom both >out.1 2>&1 &
 first=$!
-until [ -s both ]; do
-	kill -0 "$first" 2>/dev/null || { cat out.1; fail "beside another run"; }
-	sleep 0.02
-done
+awaits "$first" test -s both
 DLX_FAKE_CUDNN_COMPILED=compiled.2 DLX_FAKE_CUDNN_LOG=used.2 expect 0 step --wisdom both --set train.batch_size=3
-wait "$first" || { cat out.1; fail "beside another run"; }
+ends "$first"
+[ $status -eq 0 ] || { cat out.1; fail "beside another run"; }
 [ "$(convolutions both)" = $((2 * all)) ] || fail "of two runs with $all problems each $(convolutions both) are known"
 
 # Which engines may be taken, whatever wisdom knows; what is compiled is kept. A chain has no engine but those of the first list.

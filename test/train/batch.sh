@@ -32,9 +32,8 @@ stopped() {
 	"$@" >out 2>err &
 	job=$!
 	reached "$run/metrics.jsonl" '"step": 5,' $job
-	kill -s USR1 "$(cat pid)"
-	wait $job
-	status=$?
+	send USR1 "$(cat pid)"
+	ends $job
 	[ $status -eq 75 ] || { cat out err; fail "status $status instead of 75: $*"; }
 }
 # finished RUN SEED COMMAND...: runs it again, for some more steps, as a whole run has them.

@@ -18,16 +18,9 @@ disturbed() {
 	shift
 	"$train" --set run.dir="$run" --set checkpoint.every.steps=3 --set train.steps=1000000 "$config" >out 2>err &
 	pid=$!
-	tries=0
-	until grep -q '"type": "checkpoint", "step": 3' "$run/metrics.jsonl" 2>/dev/null; do
-		kill -0 $pid 2>/dev/null || { cat out err; fail "$run: ended before step 5"; }
-		tries=$((tries + 1))
-		[ $tries -lt 2000 ] || { cat out err; fail "$run: no checkpoint"; }
-		sleep 0.01
-	done
+	reached "$run/metrics.jsonl" '"type": "checkpoint", "step": 3' $pid
 	"$@"
-	wait $pid
-	status=$?
+	ends $pid
 }
 
 cut_off() {
@@ -80,6 +73,6 @@ while [ $i -lt 20 ]; do
 	i=$((i + 1))
 done
 touch enough
-wait $writer
+ends $writer
 [ "$(newest_state runs/whole)" = "$want" ] || fail "the checkpoint is another one"
 pass

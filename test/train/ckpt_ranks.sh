@@ -125,10 +125,8 @@ set -- --set train.batch_size=1 --set train.accumulate=4 --set train.validate.ep
 "$train" --set run.dir=runs/signal "$@" --set train.steps=100000 tiny.yaml >out 2>err &
 pid=$!
 reached runs/signal/metrics.jsonl '"type": "checkpoint"' $pid
-kill -TERM $pid
-wait $pid
-got=$?
-[ $got -eq 75 ] || { cat out err; fail "exit status $got of a run that was stopped"; }
+stop $pid
+[ $status -eq 75 ] || { cat out err; fail "exit status $status of a run that was stopped"; }
 at=$(steps_of runs/signal)
 run 1 runs/signal "$@" --set train.steps=$((at + 3)) --resume
 run 1 runs/undisturbed "$@" --set train.steps=$((at + 3))

@@ -38,14 +38,13 @@ mkdir runs
 # All ranks stand still for longer than a rank may, as when a scheduler suspends the job: none of them is missing.
 start runs/suspended 2 $soon "$@" --set train.steps=1000000
 reached runs/suspended/metrics.jsonl '"step": 2,' $mpi
-kill -s STOP $(cat runs/suspended.pid.*)
+send STOP $(cat runs/suspended.pid.*)
 sleep 24
 step=$(grep -c '"type": "step"' runs/suspended/metrics.jsonl)
-kill -s CONT $(cat runs/suspended.pid.*)
+send CONT $(cat runs/suspended.pid.*)
 reached runs/suspended/metrics.jsonl "\"type\": \"step\", \"step\": $((step + 9))," $mpi
-kill -s TERM $(cat runs/suspended.pid.*)
-wait $mpi
-status=$?
+kill -s TERM $(cat runs/suspended.pid.*)        # all, though one may end by the first
+ends $mpi
 [ $status -eq 75 ] || { cat out err; fail "suspended: exit status $status"; }
 
 # Where the launcher leaves the others the time, here because it does not see the end behind a shell, one says which has ended.
@@ -54,8 +53,8 @@ capped mpiexec -n 4 sh -c '"$@" & echo $! >"ended.pid.$PMI_RANK"; wait $! || sle
 	--set train.steps=1000000 "$config" >out 2>err </dev/null &
 mpi=$!
 reached runs/ended/metrics.jsonl '"step": 2,' $mpi
-kill -s KILL "$(cat ended.pid.2)"
-wait $mpi
+send KILL "$(cat ended.pid.2)"
+ends $mpi
 [ "$(grep -c '^dlx-train: ' err)" -eq 1 ] || { cat err; fail "ended: not one message"; }
 says err 'rank 2 (host '
 says err ', ended) '
@@ -76,16 +75,12 @@ disturb() {
 	want=$(whole $n "$@") || { echo "$want"; exit 1; }
 	start "$run" $n $late "$@"
 	# While it starts, before its first step, or later; what stands still in MPI_Init nobody can tell from a slow start.
-	until [ $sig != STOP ] || [ -f "$run/config.yaml" ]; do
-		kill -0 $mpi 2>/dev/null || { cat out err; fail "$what: it does not start"; }
-		sleep 0.02
-	done
+	[ $sig != STOP ] || awaits $mpi test -f "$run/config.yaml"
 	sleep "$(awk -v i="$i" 'BEGIN { srand(i + 1); print 0.2 + 1.3 * rand() }')"
 	begun=$([ -f "$run/config.yaml" ] && echo yes)
 	pid=$(cat "$run.pid.$victim" 2>/dev/null)
 	[ -n "$pid" ] && kill -s $sig "$pid" 2>/dev/null
-	wait $mpi
-	status=$?
+	ends $mpi
 	[ -n "$pid" ] && [ $sig = STOP ] && kill -s KILL "$pid" 2>/dev/null
 	case $sig$status in
 	*0) ;;                          # it was done before the signal came

@@ -20,9 +20,7 @@ interrupted() {
 	$heard "$train" --set run.dir="$1" --set train.steps=1000000 --set checkpoint.every.steps=7 "$config" >out 2>err &
 	pid=$!
 	reached "$1/metrics.jsonl" "$3" $pid
-	kill -s "$2" $pid
-	wait $pid
-	status=$?
+	stop $pid "$2"
 }
 # resumed RUN: ends as a whole run of as many steps does.
 resumed() {
@@ -82,34 +80,31 @@ for task in /proc/$pid/task/*; do
 done
 [ $taking -eq 1 ] || fail "$taking threads take signals"
 # Any other has its usual meaning.
-kill -s PROF $pid
-wait $pid 2>/dev/null
-[ $? -gt 128 ] || fail "SIGPROF does not end it"
+stop $pid PROF
+[ $status -gt 128 ] || fail "SIGPROF does not end it"
 
 # The second request ends the process at once: the first is not answered while the process is stopped.
 "$train" --set run.dir=runs/twice --set train.steps=1000000 "$config" >out 2>err &
 pid=$!
 reached runs/twice/metrics.jsonl '"step": 5,' $pid
 for sig in STOP INT TERM CONT; do
-	kill -s $sig $pid
+	send $sig $pid
 done
-wait $pid 2>/dev/null
-status=$?
+ends $pid
 [ $status -gt 128 ] || fail "a second request: exit status $status"
 
 # nohup ignores SIGHUP; it stays ignored. Scripts start programs in the background with SIGINT ignored; it is taken.
 sh -c 'trap "" HUP; exec "$0" "$@"' "$train" --set run.dir=runs/nohup --set train.steps=1000000 "$config" >out 2>err &
 pid=$!
 reached runs/nohup/metrics.jsonl '"step": 5,' $pid
-kill -s HUP $pid
+send HUP $pid
+goes_on() {
+	[ "$(tail -n 1 runs/nohup/metrics.jsonl)" != "$step" ] && [ "$(wc -l <runs/nohup/metrics.jsonl)" -gt 50 ]
+}
 step=$(tail -n 1 runs/nohup/metrics.jsonl)
-until [ "$(tail -n 1 runs/nohup/metrics.jsonl)" != "$step" ] && [ "$(wc -l <runs/nohup/metrics.jsonl)" -gt 50 ]; do
-	kill -0 $pid || fail "nohup: SIGHUP ended it"
-	sleep 0.02
-done
-kill -s INT $pid
-wait $pid
-[ $? -eq 75 ] || { cat out err; fail "nohup: SIGINT did not stop it"; }
+awaits $pid goes_on
+stop $pid INT
+[ $status -eq 75 ] || { cat out err; fail "nohup: SIGINT did not stop it"; }
 
 # Programs that are started take signals as usual: the scheduler's, which prints its mask in place of an answer.
 printf '#!/bin/sh\nsed -n "s/^Sig[BI][a-z]*:.*/&/p" /proc/self/status >"$MASK"\n' >bin/squeue
@@ -132,18 +127,16 @@ cp runs/validate/config.yaml config.before
 "$train" --set run.dir=runs/validate --set train.steps=5 "$config" >out2 2>err2
 [ $? -eq 69 ] || { cat out2 err2; fail "a second process in the run's folder: not 69"; }
 cmp -s runs/validate/config.yaml config.before || fail "a second process overwrote the run's config.yaml"
-kill -s TERM $pid
-wait $pid
-[ $? -eq 75 ] || { cat out err; fail "SIGTERM while validating: not 75"; }
+stop $pid
+[ $status -eq 75 ] || { cat out err; fail "SIGTERM while validating: not 75"; }
 grep -q '"validation"' runs/validate/metrics.jsonl && fail "SIGTERM waited for the validation"
 # Stopped again in the validation that is made up for, it makes no step.
 "$train" --device reference --set run.dir=runs/validate --set train.steps=2 --set train.validate.steps=1 \
 	--set "data.validation=[$many]" --resume "$config" >out 2>err &
 pid=$!
 reached out 'resuming from checkpoint' $pid
-kill -s TERM $pid
-wait $pid
-[ $? -eq 75 ] || { cat out err; fail "SIGTERM in the validation that is made up for: not 75"; }
+stop $pid
+[ $status -eq 75 ] || { cat out err; fail "SIGTERM in the validation that is made up for: not 75"; }
 grep -q '"type": "step", "step": 2,' runs/validate/metrics.jsonl && fail "a step before the validation was made up for"
 expect 0 "$train" --device reference --set run.dir=runs/validate --set train.steps=2 --set train.validate.steps=1 \
 	--resume "$config"

@@ -106,8 +106,7 @@ for mixed in null 0.4; do
 	"$train" --set run.dir="runs/$name" --set data.mixup=$mixed --set train.epochs=40 --set checkpoint.every.steps=4 sizes.yaml >out 2>err &
 	pid=$!
 	reached "runs/$name/metrics.jsonl" '"type": "checkpoint"' $pid
-	kill -s KILL $pid
-	wait $pid
+	stop $pid KILL
 	expect 0 run --set data.mixup=$mixed --set train.epochs=40 --resume
 	[ "$(newest_state runs/whole-$mixed)" = "$(newest_state runs/$name)" ] || fail "the state of a killed run is another"
 done
@@ -175,7 +174,7 @@ says err "the network takes samples of one size alone"
 says err "'- crop: {size: ...}' takes windows of one size"
 
 # Ranks have the same size at each step: short batches of which a rank has nothing, too.
-if command -v mpiexec >/dev/null && "$train" --version | grep -q '^ranks: MPICH'; then
+if has_ranks; then
 	each="--set train.batch_size=null --set train.global_batch_size=6"
 	for n in 1 2 3; do
 		for adam in "" "--set train.accumulate=2"; do

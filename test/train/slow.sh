@@ -29,9 +29,8 @@ grown() {
 	reached "$1/metrics.jsonl" '"step": 5,' $pid
 	counts "$2" "$3" "$4" "$5"
 	[ -z "$event" ] || reached "$1/metrics.jsonl" "$event" $pid
-	kill -TERM $pid
-	wait $pid
-	[ $? -eq 75 ] || { cat out err; fail "the status is not that of a run that was stopped"; }
+	stop $pid
+	[ $status -eq 75 ] || { cat out err; fail "the status is not that of a run that was stopped"; }
 	grep '"type": "slow"' "$1/metrics.jsonl" | tail -n 1 >line
 	[ -s line ] || { cat out err; fail "no line of type 'slow'"; }
 }

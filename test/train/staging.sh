@@ -137,8 +137,7 @@ disturbed() {
 	pid=$!
 	reached "runs/$name/metrics.jsonl" '"type": "step", "step": 3,' $pid
 	eval "$then"
-	wait $pid
-	status=$?
+	ends $pid
 }
 
 # The copy is cut off while it is read: the samples are still where they were.

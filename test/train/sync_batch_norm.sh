@@ -142,10 +142,9 @@ capped mpiexec -disable-auto-cleanup -n 4 sh -c 'echo $$ >pid.$PMI_RANK; exec "$
 	--set train.global_batch_size=4 --set train.steps=1000000 --set $sync=2 --set parallel.timeout=20s "$config" >out 2>err </dev/null &
 job=$!
 reached runs/stuck/metrics.jsonl '"step": 4,' $job
-kill -STOP "$(cat pid.3)"
-wait $job
-status=$?
-kill -KILL "$(cat pid.3)" 2>/dev/null
+send STOP "$(cat pid.3)"
+ends $job
+! alive "$(cat pid.3)" || send KILL "$(cat pid.3)"
 [ $status -eq 69 ] || fail "exit status $status of a run with a rank that stands still"
 [ "$(grep -c 'is not complete after' err)" = 1 ] || fail "not one report: $(cat err)"
 grep -q 'rank 3 (host .*, stopped)' err || fail "the report does not name rank 3: $(cat err)"
