@@ -4,7 +4,7 @@
 # TFRecord files, plain and compressed, against NumPy; what dlx-convert says of damaged ones and of types that were not said.
 . "${DLX_SOURCE:?}/test/lib.sh"
 find_python3
-"$python3" -c 'import numpy' 2>/dev/null || skip "no $python3 with numpy"
+find_numpy
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$DLX_SOURCE/test/cli"
 "$python3" "$DLX_SOURCE/test/cli/check_tfrecord.py" "$convert" . || fail "check_tfrecord.py"
 

@@ -4,11 +4,11 @@
 # Predictions from files that are no records: arrays, pictures, NetCDF and HDF5, with whatever axes they have; what is refused.
 . "${DLX_SOURCE:?}/test/lib.sh"
 find_python3
-"$python3" -c 'import numpy' 2>/dev/null || skip "no $python3 with numpy"
+find_numpy
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$DLX_SOURCE/test/cli"
 mkdir temporary
 export TMPDIR="$PWD/temporary"
-has_tiff() { grep -q '^#define HAVE_TIFF 1' "$DLX_BUILD/config.h"; }
+built_with TIFF libtiff-dev
 
 "$python3" - <<'END' || fail "no data"
 import numpy as np
@@ -88,11 +88,9 @@ alike colour p0.png --predict 'p[1-3].png' p4.png p5.png
 alike colour 'p{[01],2}.png' 'p{3,4,5}.png'
 alike grey grey.npy
 alike grey grey?.png
-if has_tiff; then
-	alike colour 'p?.tif'
-	alike grey pages.tif
-	says err 'the first axis counts samples'
-fi
+alike colour 'p?.tif'
+alike grey pages.tif
+says err 'the first axis counts samples'
 expect 0 "$train" --predict colour.yaml last.npy -o got.npy
 cmp ref-colour.npy got.npy || fail "the config as --predict's value"
 expect 0 "$train" --predict one.npy -o one-got.npy colour.yaml
@@ -127,7 +125,7 @@ done
 expect 65 "$train" --predict p0.png small.png -o x.npy colour.yaml
 says err 'have several sizes'
 [ -z "$(ls "$TMPDIR")" ] || fail "several sizes left something: $(ls "$TMPDIR")"
-"$train" --version | grep -q MPICH && command -v mpiexec >/dev/null && {
+has_ranks && {
 	expect 0 on_ranks 2 "$train" --predict p?.png -o got.npy colour.yaml
 	cmp ref-colour.npy got.npy || fail "two ranks predict something else"
 	expect 0 on_ranks 2 "$train" --predict p0.png small.png p1.png p2.png -o two-sizes colour.yaml
@@ -148,14 +146,13 @@ for _ in 1 2 3 4 5 6 7 8; do
 	"$train" --predict big.npy -o big-got.npy colour.yaml >out 2>err &
 	pid=$!
 	await sh -c 'ls "$TMPDIR"/dlx-*/samples-*'
-	kill -TERM $pid
-	wait $pid
-	[ $? -eq 143 ] || fail "not ended by the signal"
+	stop $pid
+	[ $status -eq 143 ] || fail "not ended by the signal"
 	await sh -c '[ -z "$(ls "$TMPDIR")" ]'
 done
 # The launcher gives a signal to all ranks, and kills those that are left when the first of them has ended. A rank that waits for
 # one that stands still ends all.
-"$train" --version | grep -q MPICH && command -v mpiexec >/dev/null && {
+has_ranks && {
 	# on_two: two ranks in the background, which have begun to read; their numbers in rank.*
 	on_two() {
 		rm -f rank.*
@@ -166,13 +163,13 @@ done
 	}
 	for sig in TERM TERM TERM TERM INT INT INT INT; do
 		on_two
-		kill -s $sig $(cat rank.0 rank.1)
-		wait $pid
+		kill -s $sig $(cat rank.0 rank.1)      # the second may be gone by then
+		ends $pid
 		[ -z "$(ls "$TMPDIR")" ] || fail "SIG$sig, and two ranks left $(ls "$TMPDIR")"
 	done
 	on_two
-	kill -s STOP "$(cat rank.1)"
-	wait $pid
+	send STOP "$(cat rank.1)"
+	ends $pid
 	says err 'stopped) is missing'
 	[ -z "$(ls "$TMPDIR")" ] || fail "a rank that waited for another left $(ls "$TMPDIR")"
 }

@@ -89,7 +89,7 @@ for s in range(12):
     assert classes[s] == v.index(max(v))
     assert rows["table"][1 + s][:2] == rows["classes"][1 + s] == [str(s), names[classes[s]]]
 END
-"$train" --version | grep -q MPICH && command -v mpiexec >/dev/null && {
+has_ranks && {
 	expect 0 on_ranks 2 "$train" --predict bare.dlx -o ranks.csv config.yaml
 	cmp table.csv ranks.csv || fail "two ranks write another table"
 }

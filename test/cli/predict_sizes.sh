@@ -5,7 +5,7 @@
 # tables and arrays of vectors, on two ranks too; one array of fields of several sizes is an error that says what to do.
 . "${DLX_SOURCE:?}/test/lib.sh"
 find_python3
-"$python3" -c 'import numpy' 2>/dev/null || skip "no $python3 with numpy"
+find_numpy
 "$python3" - <<'END' || fail "no data"
 import numpy as np
 
@@ -123,7 +123,7 @@ done
 expect 0 "$train" --evaluate --set data.validation=second.dlx maps.yaml
 expect 0 "$train" --export weights.safetensors maps.yaml
 
-if "$train" --version | grep -q MPICH && command -v mpiexec >/dev/null; then
+if has_ranks; then
 	expect 0 on_ranks 2 "$train" --predict first.dlx second.dlx -o two maps.yaml
 	diff -r pictures two || fail "two ranks draw other pictures"
 	expect 0 on_ranks 2 "$train" --predict first-label.dlx second-label.dlx -o two.npy labels.yaml

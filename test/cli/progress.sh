@@ -3,7 +3,7 @@
 #
 # The live line on a terminal: never wider than it, and on a narrow one the loss instead of the bar.
 . "${DLX_SOURCE:?}/test/lib.sh"
-command -v script >/dev/null || skip "no script (package bsdutils)"
+command -v script >/dev/null || lacks bsdutils
 coads_data
 config=$DLX_SOURCE/test/train/tiny.yaml
 

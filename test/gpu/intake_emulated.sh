@@ -137,7 +137,7 @@ for how in yes no; do
 done
 
 # Ranks, whose sums are in the captured step, and that show in no bit.
-if "$emulated" --version | grep -q NCCL && "$train" --version | grep -q '^ranks: MPICH' && command -v mpiexec >/dev/null; then
+if "$emulated" --version | grep -q NCCL && has_ranks; then
 	ranks() {
 		expect 0 on_ranks 2 sh -c 'export DLX_EMULATE_GPUS=$PMI_RANK; exec "$@"' sh "$emulated" --quiet --device=cuda \
 			--set "$crop" --set train.batch_size=1 --set train.steps=5 "$@" tiny.yaml

@@ -5,7 +5,7 @@
 # those of a run that casts on the GPU, to the last bit. Networks that read more of them get more.
 . "${DLX_SOURCE:?}/test/lib.sh"
 . "$DLX_SOURCE/test/gpu/lib.sh"
-[ -r "$coads" ] || skip "no COADS climatology (package ferret-datasets)"
+find_coads
 mkdir data
 
 records f32 f32 --validity-mask
@@ -211,7 +211,7 @@ nothing --check
 grep 'travels' out && fail "a batch of float32 is rounded"
 
 # Ranks that are to show in no bit cut batches into leaves; others have batches of their own, of which two sums have one order.
-if "$emulated" --version | grep -q NCCL && "$train" --version | grep -q '^ranks: MPICH' && command -v mpiexec >/dev/null; then
+if "$emulated" --version | grep -q NCCL && has_ranks; then
 	# ranks N NAME OPTION...
 	ranks() {
 		n=$1

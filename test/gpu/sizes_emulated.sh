@@ -52,7 +52,7 @@ alike gpu
 expect 0 "$emulated" --device=cuda --set run.dir=runs/resumed --set train.steps=17 sizes.yaml
 expect 0 "$emulated" --device=cuda --set run.dir=runs/resumed --resume sizes.yaml
 losses resumed | cmp - gpu.losses || fail "the losses of a resumed run are others"
-if "$emulated" --version | grep -q NCCL && command -v mpiexec >/dev/null && "$train" --version | grep -q '^ranks: MPICH'; then
+if "$emulated" --version | grep -q NCCL && has_ranks; then
 	export DLX_EMULATE_GPUS=0,1
 	expect 0 on_ranks 2 "$emulated" --device=cuda --set run.dir=runs/two sizes.yaml
 	alike two

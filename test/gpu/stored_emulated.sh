@@ -5,7 +5,7 @@
 # are those of a run whose loader does it, to the last bit; with micro-batches, ranks, a short last batch, and stopped and resumed.
 . "${DLX_SOURCE:?}/test/lib.sh"
 . "$DLX_SOURCE/test/gpu/lib.sh"
-[ -r "$coads" ] || skip "no COADS climatology (package ferret-datasets)"
+find_coads
 mkdir data
 
 cat >net.yaml <<'END'
@@ -126,7 +126,7 @@ grep -v seconds mixed >a
 grep -v seconds out | cmp - a || fail "another evaluation of data of another type"
 
 # Ranks that are to show in no bit cut batches into leaves.
-if "$emulated" --version | grep -q NCCL && "$train" --version | grep -q '^ranks: MPICH' && command -v mpiexec >/dev/null; then
+if "$emulated" --version | grep -q NCCL && has_ranks; then
 	for n in 1 2; do
 		expect 0 on_ranks $n sh -c 'export DLX_EMULATE_GPUS=$PMI_RANK; exec "$@"' sh "$emulated" --quiet \
 			--device=cuda --set parallel.reproducible=true --set run.dir=runs/ranks-$n \

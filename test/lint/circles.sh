@@ -9,8 +9,8 @@
 set -u
 library=${DLX_BUILD:?}/libdlx.a
 command -v nm >/dev/null || {
-	echo "SKIP: no nm (package binutils)"
-	exit 77
+	echo "FAIL: no nm (package binutils)"
+	exit 1
 }
 # op/table.c, model/families.c, data/transform.c, the backends in backend/device.c, a driver in cuda.c
 tables="table families transform device cuda"

@@ -3,7 +3,9 @@
 #
 # A release holds exactly what the repository holds, and what autoreconf makes.
 . "${DLX_SOURCE:?}/test/lib.sh"
-git -C "$DLX_SOURCE" ls-files >tracked 2>/dev/null && [ -s tracked ] || skip "no git checkout"
+[ -e "$DLX_SOURCE/.git" ] || skip "no git checkout"
+git -C "$DLX_SOURCE" ls-files >tracked 2>err || { cat err; fail "git"; }
+[ -s tracked ] || skip "no git checkout"
 [ "$(git -C "$DLX_SOURCE" rev-parse --show-prefix)" = "" ] || skip "inside another repository"
 unset MAKEFLAGS MAKELEVEL
 make -C "$DLX_BUILD" -s distdir distdir="$work/dist" >log 2>&1 || {

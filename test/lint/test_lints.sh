@@ -104,21 +104,19 @@ programs()
 	done
 }
 
-if command -v nm >/dev/null && command -v ar >/dev/null; then
-	library a:b b:c
-	expect circles
-	library a:b b:a b:c          # two files may be one module
-	expect circles
-	library a:b b:c c:a
-	expect circles 'a circle of files:'
-	programs 'return a_get() + op_find() + op_at();' 'return a_get();'
-	expect programs
-	programs 'return a_get() + op_find() + op_at();' 'return a_get(); } int op_at(void) { return 3;'      # a function of its own
-	expect programs
-	programs 'return a_get() + op_find() + op_at();' 'return a_get() + op_find();'
-	expect programs 'src/op/table.c op_'
-	expect programs 'dlx-tool runs no network, but contains:'
-	programs 'return a_get();' 'return a_get();'
-	expect programs 'dlx-train contains no table of ops'
-fi
+library a:b b:c
+expect circles
+library a:b b:a b:c          # two files may be one module
+expect circles
+library a:b b:c c:a
+expect circles 'a circle of files:'
+programs 'return a_get() + op_find() + op_at();' 'return a_get();'
+expect programs
+programs 'return a_get() + op_find() + op_at();' 'return a_get(); } int op_at(void) { return 3;'      # a function of its own
+expect programs
+programs 'return a_get() + op_find() + op_at();' 'return a_get() + op_find();'
+expect programs 'src/op/table.c op_'
+expect programs 'dlx-tool runs no network, but contains:'
+programs 'return a_get();' 'return a_get();'
+expect programs 'dlx-train contains no table of ops'
 exit $failed

@@ -216,7 +216,7 @@ mistake train.validate.epochs=0 "the schedule 'plateau' goes by validations, but
 expect 78 "$train" --check --set schedule=constant --set train.patience=2 --set data.validation=null config.yaml
 says err "'patience' counts validations, but 'data.validation' is not given"
 
-if command -v mpiexec >/dev/null && "$train" --version | grep -q '^ranks: MPICH'; then
+if has_ranks; then
 	on_two() {
 		dir=$1
 		shift

@@ -30,7 +30,7 @@ expect 78 "$train" --set 'checkpoint.every={failures: -1}' "$config"
 expect 0 "$train" --quiet --set run.dir=runs/never --set checkpoint.keep.best=0 --set 'checkpoint.every={failures: 300h}' "$config"
 [ "$(grep -c '"type": "checkpoint"' runs/never/metrics.jsonl)" -eq 1 ] || fail "a failure in 300 hours, and more than one checkpoint"
 
-command -v mpiexec >/dev/null && "$train" --version | grep -q '^ranks: MPICH' || pass
+has_ranks || pass
 expect 0 on_ranks 2 "$train" --quiet --set run.dir=runs/two "$config"
 expect 0 on_ranks 2 "$train" --set run.dir=runs/two_paced --set checkpoint.keep.best=0 --set 'checkpoint.every={failures: 10ms}' "$config"
 [ "$(grep -c '"type": "checkpoint"' runs/two_paced/metrics.jsonl)" -ge 2 ] || fail "two ranks: one checkpoint"

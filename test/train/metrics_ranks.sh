@@ -5,7 +5,7 @@
 # metrics.jsonl; options that do not fit.
 . "${DLX_SOURCE:?}/test/lib.sh"
 find_python3
-[ -f "$coads" ] || skip "no COADS climatology (package ferret-datasets)"
+find_coads
 export OMP_NUM_THREADS=1
 mkdir data
 for samples in 1,2,3,4,5 6,7,8,9,10; do

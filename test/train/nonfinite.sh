@@ -167,7 +167,7 @@ says err 'may help, or the data has such values'
 expect 0 "$train" --set run.dir=runs/gaps --set data.train=field.dlx "$@" field.yaml
 
 # Two ranks: the one that has the sample is named, whichever it is, and the error is printed once.
-if command -v mpiexec >/dev/null && "$train" --version | grep -q '^ranks: MPICH'; then
+if has_ranks; then
 	for seed in 3 4 5 6; do
 		expect 76 on_ranks 2 "$train" --set run.dir=runs/ranks$seed --set run.seed=$seed --set train.batch_size=1 \
 			--set data.train=gaps.dlx net.yaml

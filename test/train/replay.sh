@@ -82,7 +82,7 @@ for range in 4 4.. ..4 4.5; do
 done
 expect 64 "$train" --first "$config"
 
-if command -v mpiexec >/dev/null && "$train" --version | grep -q '^ranks: MPICH'; then
+if has_ranks; then
 	for setting in train.clip_norm=1.0 parallel.gradient_lag=1 parallel.average_statistics=true; do
 		set -- --set run.dir=runs/ranks --set train.batch_size=1 --set $setting $every
 		rm -rf runs/ranks

@@ -128,7 +128,7 @@ says err "choose one"
 expect 78 "$train" --check --set train.on_nonfinite=go net.yaml
 
 # Two ranks leave out the same steps and stay alike, also where one rank alone has the sample.
-if command -v mpiexec >/dev/null && "$train" --version | grep -q '^ranks: MPICH'; then
+if has_ranks; then
 	both() {
 		dir=$1
 		shift

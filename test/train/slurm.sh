@@ -4,12 +4,13 @@
 # configs/batch/slurm.sh under a real Slurm, two nodes on this host: a job that is preempted is queued again and ends with the bits of an
 # uninterrupted run, and so does an element of an array; each on one rank, and on ranks over both nodes, which srun starts by PMI-2.
 . "${DLX_SOURCE:?}/test/lib.sh"
-for program in slurmctld slurmd sbatch squeue scontrol munged; do
-	PATH=$PATH:/usr/sbin command -v $program >/dev/null || skip "no $program (packages slurm-wlm, munge)"
-done
 [ "$(id -u)" -eq 0 ] || skip "slurmd runs jobs as root only"
 PATH=$DLX_BUILD:$PATH:/usr/sbin
 export PATH
+command -v munged >/dev/null || lacks munge
+for program in slurmctld slurmd sbatch squeue scontrol; do
+	command -v $program >/dev/null || lacks slurm-wlm
+done
 coads_data
 
 # --- the cluster: its own authentication and its own ports, gone with the test ---
@@ -64,29 +65,22 @@ SLURM_CONF=$cluster/slurm.conf
 OMP_NUM_THREADS=1            # the same bits on all nodes
 export SLURM_CONF OMP_NUM_THREADS
 munged --force --key-file="$cluster/key" --socket="$cluster/munge" --pid-file="$cluster/munged.pid" \
-	--log-file="$cluster/munged.log" --seed-file="$cluster/seed" --num-threads=1 || skip "munged does not start"
-slurmctld || skip "slurmctld does not start"
+	--log-file="$cluster/munged.log" --seed-file="$cluster/seed" --num-threads=1 || fail "munged does not start"
+slurmctld || fail "slurmctld does not start"
 for node in node1 node2; do
-	slurmd -N $node || skip "slurmd does not start"
+	slurmd -N $node || fail "slurmd does not start"
 done
 
-# wait_for TEXT COMMAND...: until it prints TEXT, ten minutes at most.
+# wait_for TEXT COMMAND...: until it prints TEXT alone.
 wait_for() {
-	text=$1
+	text=$1 wait_until=$(($(date +%s) + may_wait))
 	shift
-	tries=0
-	until "$@" 2>/dev/null | grep -q -e "$text"; do
-		tries=$((tries + 1))
-		[ $tries -lt 3000 ] || { squeue; tail -n 5 "$cluster"/*.log; cat ./*.out; fail "'$*' does not say $text"; }
+	until [ "$("$@" 2>/dev/null | sort -u)" = "$text" ]; do
+		[ "$(date +%s)" -lt "$wait_until" ] || { squeue; tail -n 5 "$cluster"/*.log; cat ./*.out; fail "'$*' does not say $text"; }
 		sleep 0.2
 	done
 }
-tries=0
-until [ "$(sinfo -h -o %t 2>/dev/null | sort -u)" = idle ]; do
-	tries=$((tries + 1))
-	[ $tries -lt 400 ] || skip "the nodes of this host's Slurm do not become idle"
-	sleep 0.3
-done
+wait_for idle sinfo -h -o %t
 
 # --- jobs ---
 
@@ -104,7 +98,7 @@ state() {
 # preempt JOB RUN NODES: when it has made some steps, by a job of more priority on so many nodes. JOB, which would go on for ever, then has
 # some more steps to make, $steps in all.
 preempt() {
-	wait_for '"step": 5,' cat "$2/metrics.jsonl"
+	await grep -qF '"step": 5,' "$2/metrics.jsonl"
 	other=$(submit --partition=high --nodes="$3" --output=other.out --wrap 'for i in $(seq 6000); do [ -e seen ] && exit; sleep 0.1; done')
 	wait_for PENDING squeue -h -j "$1" -o %T
 	steps=$(($(steps_of "$2") + 20))
@@ -143,9 +137,8 @@ grep -q "\"element\": \"3\"" runs/hundred-3/metrics.jsonl || fail "the element i
 
 # --- ranks over both nodes ---
 
-"$train" --version | grep -q '^ranks: MPICH' || skip "one rank passed; dlx-train was built without MPICH, which srun starts by PMI-2"
-srun --mpi=list 2>&1 | grep -q pmi2 || skip "one rank passed; this Slurm has no PMI-2"
-find_mpiexec
+has_ranks || skip "one rank passed; dlx-train was built without MPICH, which srun starts by PMI-2"
+srun --mpi=list 2>&1 | grep -q pmi2 || fail "this Slurm has no PMI-2"
 SLURM_MPI_TYPE=pmi2
 DLX_DEBUG=$(debug ranks_per_host=1)             # the nodes are one host
 export SLURM_MPI_TYPE

@@ -80,7 +80,7 @@ cmp before.npy from.npy || fail "an export predicts something else than its run"
 expect 0 from last.safetensors --export again.safetensors
 cmp last.safetensors again.safetensors || fail "an export of an export is another"
 expect 0 from last.safetensors --evaluate --set data.validation=strange.dlx --set data.statistics=data
-if command -v mpiexec >/dev/null && "$train" --version | grep -q '^ranks: MPICH'; then
+if has_ranks; then
 	expect 0 on_ranks 2 "$train" --predict known.dlx -o ranks.npy far/away
 	"$python3" "$arrays" alike before.npy ranks.npy || fail "2 ranks predict something else"   # in other batches
 	for n in 1 2; do
@@ -113,7 +113,7 @@ done
 cmp before.npy theirs.npy || fail "the file's statistics are not those of the run"
 cmp -s before.npy own.npy && fail "a run's own statistics are the file's"
 cmp own.npy inputs.npy || fail "of inputs alone, without transforms of inputs, is something else than none"
-if command -v mpiexec >/dev/null && "$train" --version | grep -q '^ranks: MPICH'; then
+if has_ranks; then
 	start="on_ranks 2"
 	expect 0 fine ranks --set data.statistics=init_from
 	start=

@@ -77,7 +77,7 @@ for as in probabilities classes; do
 	done
 	cmp whole.nc whole.h5 || fail "HDF5 is not netCDF-4"
 done
-if command -v mpiexec >/dev/null && "$train" --version | grep -q '^ranks: MPICH'; then
+if has_ranks; then
 	expect 0 on_ranks 2 "$train" --predict $samples --tile 64 -o ranks.npy unet.yaml
 	cmp ranks.npy unet.npy || fail "two ranks"
 fi

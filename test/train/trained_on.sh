@@ -92,7 +92,7 @@ cmp before.npy moved.npy || fail "a moved run predicts something else by its con
 cmp before.npy moved.npy || fail "a moved run predicts something else in its folder"
 expect 66 "$train" --evaluate far
 says err "'far' is a folder, but not of a run: it has no config.yaml"
-if command -v mpiexec >/dev/null && "$train" --version | grep -q '^ranks: MPICH'; then
+if has_ranks; then
 	for n in 1 2; do
 		expect 0 on_ranks $n "$train" --predict elsewhere.dlx -o ranks.npy far/away/config.yaml
 		cmp before.npy ranks.npy || fail "$n ranks predict something else"

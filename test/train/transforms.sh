@@ -4,9 +4,8 @@
 # Transforms from arrays to predictions: the batches of a step against plain Python, training with each of them, what is random in training
 # alone, the same bits with any number of threads, and the errors that data gives.
 . "${DLX_SOURCE:?}/test/lib.sh"
-export PYTHONDONTWRITEBYTECODE=1
-python=${PYTHON:-python3}
-command -v "$python" >/dev/null || skip "no python3"
+find_python3
+python=$python3
 arrays=$DLX_SOURCE/test/train/transforms.py
 "$python" "$arrays" make || fail "no arrays"
 for set in x:y:train low:low-y:low; do

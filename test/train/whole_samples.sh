@@ -49,7 +49,7 @@ fi
 loss() { sed -n 's/^loss *//p' "$1"; }
 expect 0 "$train" --evaluate --set train.batch_size=1 two.yaml
 [ "$(loss out)" = "$(loss evaluation)" ] || fail "the loss depends on the batch"
-if command -v mpiexec >/dev/null && "$train" --version | grep -q '^ranks: MPICH'; then
+if has_ranks; then
 	expect 0 on_ranks 2 "$train" --evaluate two.yaml
 	[ "$(loss out)" = "$(loss evaluation)" ] || fail "the loss depends on the ranks"
 fi
@@ -140,7 +140,7 @@ cat parts
 awk '$1 != "all" { n += $1; l += $1 * $2; a += $1 * $3; next }
 	{ k++; if ((d = $2 - l / n) > 1e-6 || d < -1e-6 || (d = $3 - a / n) > 1e-9 || d < -1e-9) bad = 1 }
 	END { exit bad || k != 4 }' parts || fail "the metrics of several sizes are not those of all samples"
-if command -v mpiexec >/dev/null && "$train" --version | grep -q '^ranks: MPICH'; then
+if has_ranks; then
 	on() {
 		ranks=$1
 		shift

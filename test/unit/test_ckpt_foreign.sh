@@ -5,7 +5,10 @@
 # the layout that packs.h documents. The values are those of ckpt_fixture.c.
 save=test/unit/test_ckpt_damage
 python=${PYTHON:-/usr/bin/python3}
-command -v "$python" >/dev/null || exit 77
+command -v "$python" >/dev/null || {
+	echo "FAIL: package python3 is missing"
+	exit 1
+}
 
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
