@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # How `bootstrap` installs packages beside another program that does: it waits for dpkg's lock by apt-get's option, and for that of
-# the lists of packages by itself; any other failure ends it at once.
+# the lists of packages by itself; any other failure ends it at once. And its summary of the tests.
 . "${DLX_SOURCE:?}/test/lib.sh"
 mkdir bin
 # Nothing is installed, and apt-get says the next line of ./answers, that of a lock at most; an empty one is success.
@@ -39,4 +39,19 @@ says err 'The repository has no Release file'
 [ ! -e sleeps ] || fail "it waited for what does not pass"
 installs 100 '' 'Unable to locate package gcc'
 says err 'Unable to locate package gcc'
+
+# ran RESULT SECONDS NAME LINE: what a test leaves in the folder of the build.
+mkdir -p build/test
+ran() {
+	printf ':test-result: %s\n' "$1" >"build/test/$3.trs"
+	printf '%s\ntest/run: status 0 after %s s of 300\n%s test/%s.sh (exit status: 0)\n' "${4-}" "$2" "$1" "$3" >"build/test/$3.log"
+}
+for i in 1 2 3 4 5 6 7 8 9 10; do ran PASS $((i + 1)) pass-$i; done
+ran SKIP 0 skipped 'SKIP: no such hardware'
+ran FAIL 100 failed 'FAIL: so it is'
+expect 0 env WORK="$PWD" sh -c '. "$WORK/install_packages"; summary build'
+[ "$(tail -n 1 out)" = '10 passed, 1 failed, 1 skipped' ] || { cat out; fail "other counts"; }
+says out 'skipped: skipped: no such hardware'
+[ "$(grep '^longest: ' out | head -n 2 | tr '\n' ,)" = 'longest: 100 s failed,longest: 11 s pass-10,' ] || { cat out; fail "not the longest"; }
+[ "$(grep -c '^longest: ' out)" -eq 10 ] || fail "not ten of them"
 pass
