@@ -3,6 +3,7 @@
 #
 # The comparison of the zoo with PyTorch runs and prints its lines, and the networks that it compares are the same ones. No
 # time is judged.
+# limit: 15 minutes
 . "${DLX_SOURCE:?}/test/lib.sh"
 find_python
 zoo() {

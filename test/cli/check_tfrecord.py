@@ -73,10 +73,11 @@ lists = wide.reshape(2, -1)
 for packed in (True, False):
     rows = [example({"b": [v.tobytes()[k::2] for k in range(2)], "i": [int(x) for x in v], "z": [1]}, packed)
             for v in lists.astype("<i4")]
-    put("wide", b"".join(frame(row) for row in rows))
+    data = b"".join(frame(row) for row in rows)
+    put("wide", data)
     same("many integers", convert("-i", "wide:i[i64,3,220,1700]", "--input-layout", "first")[1], wide)
 halves = np.stack([np.frombuffer(v.tobytes()[::2] + v.tobytes()[1::2], "<i4") for v in lists.astype("<i4")]).reshape(wide.shape)
-put("wide.gz", gzip.compress(b"".join(frame(row) for row in rows), 1))
+put("wide.gz", gzip.compress(data, 1))
 for name in "wide", "wide.gz":
     text, a, b = convert("-i", name + ":b[i32,3,220,1700]", "--input-layout", "first", "--dtype", "i64")
     same("many bytes", a, halves.astype("i8"))

@@ -3,6 +3,7 @@
 tests of dlx-convert compare with."""
 import ctypes
 import ctypes.util
+import functools
 import json
 import struct
 
@@ -12,8 +13,14 @@ DTYPES = {"f32": "<f4", "f64": "<f8", "f16": "<f2", "i8": "i1", "u8": "u1", "i16
           "i32": "<i4", "i64": "<i8"}
 
 
+@functools.cache
+def library(name, file):
+    """Found once: find_library starts a program."""
+    return ctypes.CDLL(ctypes.util.find_library(name) or file)
+
+
 def unzstd(frame, size):
-    lib = ctypes.CDLL(ctypes.util.find_library("zstd") or "libzstd.so.1")
+    lib = library("zstd", "libzstd.so.1")
     lib.ZSTD_decompress.restype = ctypes.c_size_t
     lib.ZSTD_decompress.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
     out = ctypes.create_string_buffer(size)
@@ -22,7 +29,7 @@ def unzstd(frame, size):
 
 
 def xxh3(data, seed):
-    lib = ctypes.CDLL(ctypes.util.find_library("xxhash") or "libxxhash.so.0")
+    lib = library("xxhash", "libxxhash.so.0")
     lib.XXH3_64bits_withSeed.restype = ctypes.c_uint64
     lib.XXH3_64bits_withSeed.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
     return lib.XXH3_64bits_withSeed(data, len(data), seed)

@@ -126,7 +126,8 @@ def tiles(n, tile):
 def write_pictures(folder, n):
     made = shapes(n)
     write_png(folder, "rows.png", n, 2)
-    write_png(folder, "opaque.png", n, 6, opaque=True)
+    if os.environ.get("DLX_TIER") == "big":
+        write_png(folder, "opaque.png", n, 6, opaque=True)
     write_png(folder, "wide.png", n, 0)
     write_png(folder, "seen.png", n, 6)
     write_interlaced(folder, n)

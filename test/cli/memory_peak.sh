@@ -5,6 +5,7 @@
 # with and without joins, in two and three dimensions; in the big form every one. The peak
 # of resident memory of a process that runs steps is the plan's and a part that does not depend on the plan: code, libraries,
 # the random numbers of initial values. So what several samples need more than one is as planned.
+# limit: 15 minutes
 . "${DLX_SOURCE:?}/test/lib.sh"
 DLX_DEBUG=$(debug trials=no) # none of it is about time
 

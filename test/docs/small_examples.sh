@@ -4,6 +4,7 @@
 # The examples of dlx-example(1): in a folder of its own, with nothing but the config of configs/examples, each section's
 # commands run in order, and the network reaches what the page's table says. Two seeds are pooled, outputs are named,
 # and tiled predictions have the bits of whole ones.
+# limit: 15 minutes
 . "${DLX_SOURCE:?}/test/lib.sh"
 PATH=$DLX_BUILD:$PATH
 OMP_NUM_THREADS=1

@@ -3,6 +3,7 @@
 #
 # The samples of convolutions are too small for most codes to be chosen. Here each code computes every sample it takes, on two
 # threads, in the long form on one, too.
+# limit: 15 minutes
 . "${DLX_SOURCE:?}/test/lib.sh"
 for code in dnn direct winograd depthwise product; do
 	for threads in $(form 2 '1 2'); do

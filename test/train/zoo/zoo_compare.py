@@ -38,7 +38,7 @@ VECTOR = 1e-2
 SLOPES = 1e-2     # gradients and what they move
 UNIT = 10 * 2**-24 / SLOPES      # ten times what half a unit of float32's last place is, as a scale
 BIG = os.environ.get("DLX_TIER", "check") == "big"
-STEPS = 20 if BIG else 6
+STEPS = 20 if BIG else 4
 
 
 def tracked(name):
@@ -70,7 +70,7 @@ class Network:
 
     def __init__(self, check, case):
         self.check, self.case = check, case
-        self.draw(0)
+        self.draw(case.seed)
         self.write()
         self.config = os.path.join(HERE, case.config + "-small.yaml")
         self.base = settings([*case.keys, f"train.batch_size={case.batch}", "data.train=zoo.dlx", "data.validation=zoo.dlx"])
@@ -117,7 +117,7 @@ class Network:
     def start(self):
         """The first weights, calmed on data that has no two maxima all but alike, as a file that dlx starts from."""
         first = dlx.initial_weights(self.config, *self.options("cpu"))
-        for seed in range(1, 100):
+        for seed in range(self.case.seed + 1, self.case.seed + 100):
             kinks = self.calmed(first)
             if kinks.apart() or not self.case.calm:
                 print(f"    distance from kinks    {kinks.least['relu']:.1e}, of maxima {kinks.least['maximum']:.1e}")
@@ -237,8 +237,7 @@ class Network:
 
     def compare(self):
         print(f"  {self.case.title()}", flush=True)
-        if BIG or not self.case.large:
-            self.exact_step()
+        self.exact_step()
         begin = self.start()
         self.float_step(begin)
         if self.runs():
@@ -250,7 +249,8 @@ def main():
     check = dlx.Comparison()
     for name in sys.argv[1:] or FAMILIES:
         for case in FAMILIES[name]:
-            Network(check, case).compare()
+            if BIG or not case.large:
+                Network(check, case).compare()
     check.finish()
 
 
