@@ -123,6 +123,19 @@ static int plan_vendor(const struct tensor *x, const struct tensor *y, enum dtyp
 	return rc;
 }
 
+static bool is_proven(enum dtype t)
+{
+	return t == DTYPE_F32 || t == DTYPE_BF16;
+}
+
+/* What a batch brings in other types is copied as it is. */
+static struct kernel_choice choice_of(const struct dnn_prim *p, const struct tensor *x,
+                                      const struct tensor *y)
+{
+	return is_proven(x->dtype) && is_proven(y->dtype) ? dnn_prim_choice(p) :
+	       (struct kernel_choice){ NULL, 0 };
+}
+
 static enum way way(const struct tensor *x, const struct tensor *y, size_t size)
 {
 	const struct shape *s = &x->shape;
@@ -158,7 +171,7 @@ static int reorder_plan(struct kplan *k)
 	TRY(dnn_prim_prepare(p->prim));
 	k->ws_bytes = dnn_prim_workspace(p->prim);
 	k->impl = arena_strdup(k->arena, dnn_prim_impl(p->prim));
-	k->choice = dnn_prim_choice(p->prim);
+	k->choice = choice_of(p->prim, x, y);
 	return 0;
 }
 
@@ -354,7 +367,7 @@ static int cast_plan(struct kplan *k)
 	TRY(dnn_prim_prepare(p->prim));
 	k->ws_bytes = dnn_prim_workspace(p->prim);
 	k->impl = arena_strdup(k->arena, dnn_prim_impl(p->prim));
-	k->choice = dnn_prim_choice(p->prim);
+	k->choice = choice_of(p->prim, x, y);
 	return 0;
 }
 

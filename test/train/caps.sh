@@ -4,6 +4,7 @@
 # The tests of numbers under every cap of the instruction set that this processor has something to cap for: ops, networks against
 # PyTorch, the bits of runs that are resumed and of ranks. A processor has other kernels under each, of oneDNN's and of dlx's own.
 # The short form takes ops of one shard under the lowest cap.
+# limit: 15 minutes
 . "${DLX_SOURCE:?}/test/lib.sh"
 plain=$DLX_DEBUG
 
@@ -20,7 +21,7 @@ caps=$(caps_of)
 
 # under CAP TEST: a test of the tree under a cap, in a folder of its own.
 under() {
-	DLX_DEBUG=$(DLX_DEBUG=$plain debug "isa=$1") DLX_WORK=$work/$1-$(basename "$2" .sh) "$DLX_SOURCE/$2" >"$1.log" 2>&1
+	DLX_TIER=check DLX_DEBUG=$(DLX_DEBUG=$plain debug "isa=$1") DLX_WORK=$work/$1-$(basename "$2" .sh) "$DLX_SOURCE/$2" >"$1.log" 2>&1
 	status=$?
 	[ $status -eq 0 ] || [ $status -eq 77 ] || {
 		tail -n 40 "$1.log"
