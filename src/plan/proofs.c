@@ -23,9 +23,9 @@
 #define SAID_MOST 64             /* notes */
 
 struct proofs {
-	struct verdicts *verdicts;
+	struct verdicts *verdicts;   /* NULL: nothing is proven here */
 	int shared;                  /* entries of the list that all ranks have */
-	bool impossible;             /* no process can be started */
+	bool impossible;             /* no process can be started, which has been noted */
 };
 
 /* --- what is passed over, on all ranks --- */
@@ -71,19 +71,18 @@ static void share(struct proofs *p, struct comm *c)
 		mem_free(all);
 	}
 	buf_release(&mine);
-	p->shared = passed_count();
+	if (c)
+		p->shared = passed_count();
 }
 
 /* --- verdicts --- */
 
 void proofs_open(struct proofs **out, const struct device *dev, struct comm *c)
 {
-	*out = NULL;
-	if (dev->backend != BACKEND_CPU || !proof_enabled() ||
-	    (debug.proof && strcmp(debug.proof, "no") == 0))
-		return;
+	const bool wanted = !debug.proof || strcmp(debug.proof, "no") != 0;
 	*out = mem_calloc(1, sizeof **out);
-	(*out)->verdicts = verdicts_open(dev);
+	if (dev->backend == BACKEND_CPU && proof_enabled() && wanted)
+		(*out)->verdicts = verdicts_open(dev);
 	share(*out, c);
 }
 
@@ -118,7 +117,7 @@ static int collect(const struct proofs *p, const struct plan *plan, struct proof
 int proofs_missing(const struct proofs *p, const struct plan *plan)
 {
 	struct proof_case *c = NULL;
-	const int n = p ? collect(p, plan, &c) : 0;
+	const int n = p && p->verdicts ? collect(p, plan, &c) : 0;
 	mem_free(c);
 	return n;
 }
@@ -127,6 +126,8 @@ int proofs_missing(const struct proofs *p, const struct plan *plan)
 static void prove(struct proofs *p, const struct plan *plan)
 {
 	struct proof_case *c;
+	if (!p->verdicts || p->impossible)
+		return;
 	const int n = collect(p, plan, &c), mark = err_count();
 	struct proof_verdict *verdict = mem_calloc((size_t)n + 1, sizeof *verdict);
 	const double start = io_seconds();
@@ -195,7 +196,7 @@ void proofs_json(const struct proofs *p, const struct plan *plan, struct buf *ou
 
 void proofs_state(const struct proofs *p, struct buf *out)
 {
-	if (!p)
+	if (!p || !p->verdicts)
 		return;
 	buf_puts(out, isa_name(dnn_isa()));
 	const size_t before = out->len;
@@ -208,16 +209,15 @@ void proofs_state(const struct proofs *p, struct buf *out)
 bool proofs_make(struct proofs *p, const struct plan *plan, struct comm *c)
 {
 	const int before = passed_count();
-	if (!p)
-		return false;
-	if (!p->impossible && (!comm_many(c) || c->local_rank == 0))
+	const bool later = comm_many(c) && c->local_rank > 0;
+	if (!later)
 		prove(p, plan);
 	if (comm_many(c))
 		comm_barrier(c, "the proofs of kernels");
-	if (!p->impossible && comm_many(c) && c->local_rank > 0) {
+	if (later && p->verdicts)
 		verdicts_refresh(p->verdicts);
+	if (later)
 		prove(p, plan);
-	}
 	share(p, c);
 	return passed_count() > before;
 }

@@ -12,14 +12,15 @@
 struct proofs;
 
 /* Reads this machine's verdicts, so that plans pass over what is known to be wrong on it or on that
- * of another rank. *out stays NULL where nothing is proven: on a GPU, the reference, with
- * DLX_DEBUG=proof=no, or by a program that does not (proof_enable). Collective. */
+ * of another rank. Nothing is proven on a GPU, on the reference, with DLX_DEBUG=proof=no, or by a
+ * program that does not (proof_enable): such a rank hears of the others' alone. Collective. */
 void proofs_open(struct proofs **out, const struct device *dev, struct comm *c);
 void proofs_free(struct proofs *p);              /* NULL is fine */
-/* Kernels of a plan that have no verdict yet. p may be NULL: none. */
+/* Kernels of a plan that have no verdict yet; 0 where nothing is proven. */
 int proofs_missing(const struct proofs *p, const struct plan *plan);
 /* Proves these, one rank of a host first. True: what is passed over has changed, and the plan is to
- * be made again. Collective, over ranks that all have a plan. */
+ * be made again. Collective, over ranks that all have such a plan; c is NULL for a plan that this
+ * rank may have alone, of which it shares nothing. */
 bool proofs_make(struct proofs *p, const struct plan *plan, struct comm *c);
 
 /* Notes what plans have met so far of the kernels that are passed over, each once. */

@@ -71,9 +71,17 @@ static int check_room(const struct session *s, const struct plan *p)
 	return rc;
 }
 
+/* The ranks with whom proofs of this plan are shared: all have the first of training. Others, such
+ * as a short batch's, some ranks may have alone. */
+static struct comm *proving_with(const struct session *s, enum plan_mode mode)
+{
+	return mode == PLAN_TRAIN && !s->reduction.sums.gradients ? s->comm : NULL;
+}
+
 /* Makes a plan, and again for as long as proofs find kernels that are to be passed over. */
 static int make_plan(struct session *s, struct plan **out, const struct plan_request *r)
 {
+	struct comm *c = proving_with(s, r->mode);
 	bool again = true;
 	int rc = 0;
 	while (again) {
@@ -84,10 +92,10 @@ static int make_plan(struct session *s, struct plan **out, const struct plan_req
 		if (rc == E_CONFIG)
 			memory_advice_limit(s, rc);
 		rc = rc == 0 ? shared : rc;
-		if (!s->proofs || !(s->need & SESSION_RUN) || run_is_export(s))
+		if (!(s->need & SESSION_RUN) || run_is_export(s))
 			break;
-		rc = ranks_agree(s->comm, rc, "planning");
-		again = rc == 0 && proofs_make(s->proofs, *out, s->comm);
+		rc = ranks_agree(c, rc, "planning");
+		again = rc == 0 && proofs_make(s->proofs, *out, c);
 		if (again)
 			plan_free(*out);
 	}
