@@ -49,7 +49,7 @@ static int source_init(struct source *s, const struct graph *g, tid t, const voi
 	return 0;
 }
 
-static double get(const struct source *s, int64_t at)
+SIMD_INLINE double get(const struct source *s, int64_t at)
 {
 	return s->bf16 ? simd_float((uint32_t)((const uint16_t *)s->p)[at] << 16) :
 	       ((const float *)s->p)[at];
@@ -192,40 +192,120 @@ static struct expected backward(const struct conv_case *c, const int64_t *index)
 static struct expected bias_gradient(const struct conv_case *c, int64_t channel)
 {
 	const struct conv_geom *g = &c->g;
-	const int64_t pixels = volume(g, g->out);
+	const int64_t row = g->out[g->ns - 1], rows = g->n * volume(g, g->out) / row,
+	              *at = c->y.at[2 + g->ns - 1];
 	struct expected e = { 0 };
-	for (int64_t i = 0; i < g->n * pixels; i++) {
-		int64_t place[CONV_NS], y = c->y.at[0][i / pixels] + c->y.at[1][channel];
-		unravel(g, g->out, i % pixels, place);
-		add_places(g, &c->y, place, &y);
-		add(&e, get(&c->y, y));
+	for (int64_t i = 0; i < rows; i++) {
+		int64_t r = i, y = c->y.at[1][channel];
+		for (int a = g->ns - 2; a >= 0; a--) {
+			y += c->y.at[2 + a][r % g->out[a]];
+			r /= g->out[a];
+		}
+		y += c->y.at[0][r];
+		for (int64_t k = 0; k < row; k++)
+			add(&e, get(&c->y, y + at[k]));
 	}
 	return e;
 }
 
-/* The picked channels of one tap at once: x and y are read once for all of them. e: of the first
- * pair, those of next pairs after `step` elements each. */
+/* A row of y and what tap `tap` reads of x beside it: offsets of the first places, and which places
+ * of the row have something to read. */
+struct tap_row {
+	int64_t x, y;
+	int64_t lo, hi;
+	const int64_t *x_at, *y_at;  /* by place of the last axis */
+	int64_t step, first;         /* place of x: place of y * step + first */
+};
+
+/* Row `r` of all samples; false: the tap reads padding alone there. */
+static bool row_of_tap(const struct conv_case *c, const int64_t *tap, int64_t r, struct tap_row *t)
+{
+	const struct conv_geom *g = &c->g;
+	const int last = g->ns - 1;
+	int64_t y = 0, x = 0;
+	for (int a = last - 1; a >= 0; a--) {
+		const int64_t out = r % g->out[a],
+		              in = out * g->stride[a] + tap[a] * g->dilation[a] - g->pad_lo[a];
+		r /= g->out[a];
+		if (in < 0 || in >= g->in[a])
+			return false;
+		y += c->y.at[2 + a][out];
+		x += c->x.at[2 + a][in];
+	}
+	*t = (struct tap_row){ .x = x + c->x.at[0][r], .y = y + c->y.at[0][r],
+		.x_at = c->x.at[2 + last], .y_at = c->y.at[2 + last], .step = g->stride[last],
+		.first = tap[last] * g->dilation[last] - g->pad_lo[last], .hi = g->out[last] };
+	while (t->lo < t->hi && t->lo * t->step + t->first < 0)
+		t->lo++;
+	while (t->hi > t->lo && (t->hi - 1) * t->step + t->first >= g->in[last])
+		t->hi--;
+	return t->lo < t->hi;
+}
+
+#define WIDE 4                   /* channels of x, and of y, that one pass over both is for */
+
+struct tap_block {
+	const struct source *x, *y;
+	int64_t x_at[WIDE], y_at[WIDE];  /* offsets of the channels */
+	double value[WIDE * WIDE], size[WIDE * WIDE];
+};
+
+SIMD_CLONES(void, add_row, (struct tap_block *b, const struct tap_row *t), (b, t))
+{
+	double value[WIDE * WIDE] = { 0 }, size[WIDE * WIDE] = { 0 };
+	for (int64_t k = t->lo; k < t->hi; k++) {
+		const int64_t at_y = t->y + t->y_at[k], at_x = t->x + t->x_at[k * t->step + t->first];
+		double x[WIDE], y[WIDE];
+		for (int i = 0; i < WIDE; i++) {
+			x[i] = get(b->x, at_x + b->x_at[i]);
+			y[i] = get(b->y, at_y + b->y_at[i]);
+		}
+		SIMD_UNROLL
+		for (int i = 0; i < WIDE * WIDE; i++) {
+			const double term = y[i / WIDE] * x[i % WIDE];
+			value[i] += term;
+			size[i] += fabs(term);
+		}
+	}
+	for (int i = 0; i < WIDE * WIDE; i++) {
+		b->value[i] += value[i];
+		b->size[i] += size[i];
+	}
+}
+
+/* The picked channels of one tap from the pair (o, i) on, of which a block has `wide` times WIDE.
+ * e: of pair (0, 0), those of next pairs after `step` elements each. */
+static void weight_block(const struct conv_case *c, const struct picks *p, const int64_t *tap,
+                         int o, int i, int wide, struct expected *e, int64_t step)
+{
+	const struct conv_geom *g = &c->g;
+	const int64_t rows = g->n * volume(g, g->out) / g->out[g->ns - 1],
+	              first = p->at[0][o] / c->co * c->ci;
+	struct tap_block b = { .x = &c->x, .y = &c->y };
+	struct tap_row t;
+	for (int k = 0; k < WIDE; k++) {
+		const int last_o = o + k < p->n[0] && k < wide ? o + k : o,
+		          last_i = i + k < p->n[1] ? i + k : i;
+		b.y_at[k] = c->y.at[1][p->at[0][last_o]];
+		b.x_at[k] = c->x.at[1][first + p->at[1][last_i]];
+	}
+	for (int64_t r = 0; r < rows; r++)
+		if (row_of_tap(c, tap, r, &t))
+			add_row(&b, &t);
+	for (int k = 0; k < WIDE * WIDE; k++)
+		if (k / WIDE < wide && o + k / WIDE < p->n[0] && i + k % WIDE < p->n[1])
+			e[((o + k / WIDE) * p->n[1] + i + k % WIDE) * step] =
+				(struct expected){ b.value[k], b.size[k], 0 };
+}
+
+/* All picked channels of one tap. Those of y that are of one group read the same of x. */
 static void weight_tap(const struct conv_case *c, const struct picks *p, const int64_t *tap,
                        struct expected *e, int64_t step)
 {
-	const struct conv_geom *g = &c->g;
-	const int64_t pixels = volume(g, g->out);
-	for (int64_t s = 0; s < g->n * pixels; s++) {
-		int64_t out[CONV_NS], place[CONV_NS], x = c->x.at[0][s / pixels],
-		        y = c->y.at[0][s / pixels];
-		unravel(g, g->out, s % pixels, out);
-		if (!place_in_x(g, out, tap, place))
-			continue;
-		add_places(g, &c->x, place, &x);
-		add_places(g, &c->y, out, &y);
-		for (int o = 0; o < p->n[0]; o++) {
-			const double v = get(&c->y, y + c->y.at[1][p->at[0][o]]);
-			const int64_t *from = c->x.at[1] + p->at[0][o] / c->co * c->ci;
-			struct expected *to = e + o * p->n[1] * step;
-			for (int i = 0; i < p->n[1]; i++)
-				add(to + i * step, v * get(&c->x, x + from[p->at[1][i]]));
-		}
-	}
+	const int wide = c->g.groups == 1 ? WIDE : 1;
+	for (int o = 0; o < p->n[0]; o += wide)
+		for (int i = 0; i < p->n[1]; i += WIDE)
+			weight_block(c, p, tap, o, i, wide, e, step);
 }
 
 /* --- picked elements --- */
