@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The instruction set that this process uses: the processor's, capped by DLX_DEBUG=isa=NAME, for
- * dlx's own kernels and oneDNN's alike. */
+ * dlx's own kernels and for oneDNN's. */
 #ifndef DLX_BASE_ISA_H
 #define DLX_BASE_ISA_H
 

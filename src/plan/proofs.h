@@ -28,8 +28,8 @@ void proofs_say(const struct proofs *p);
 /* For --plan: what is passed over, and how many kernels of the plan no run has proven yet. */
 void proofs_describe(const struct proofs *p, const struct plan *plan, struct buf *out);
 void proofs_json(const struct proofs *p, const struct plan *plan, struct buf *out);
-/* What decides beside the config which kernels there are, for checkpoints: of all ranks the same
- * ("avx512; conv_grad_weight ...: jit:avx512_core, wrong values"). */
+/* What decides, in addition to the config, which kernels there are, for checkpoints: all ranks have
+ * the same ("avx512; conv_grad_weight ...: jit:avx512_core, wrong values"). */
 void proofs_state(const struct proofs *p, struct buf *out);
 
 #endif

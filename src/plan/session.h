@@ -30,8 +30,8 @@ struct session {
 	struct rank_grid grid;                           /* where these ranks are */
 	const char *threads;                             /* that compute on each rank (ranks_threads);
 	                                                  * set when training begins */
-	const char *kernels;                             /* what training plans choose kernels by beside
-	                                                  * the config (proofs_state); NULL: nothing */
+	const char *kernels;                             /* what training plans choose kernels by next
+	                                                  * to the config (proofs_state); or NULL */
 	struct reduction reduction;                      /* makes its all-reduces */
 	struct sync_reducer *sync;                       /* NULL: each rank normalises its own batch */
 	/* Plans by batch size: the full one, or the short one of a set smaller than that; then that

@@ -10,7 +10,7 @@
  * the cache, all threads; takes about 50 ms. */
 double cpu_measure_peak(void);
 /* flop/s of a convolution in bfloat16 by the unit that oneDNN takes for it (AMX, or dot products),
- * all of so many threads; 0 where that is emulated. About 50 ms. */
+ * all of this many threads; 0 where that is emulated. About 50 ms. */
 double cpu_measure_peak_bf16(int threads);
 /* The same by one thread, in F32 or BF16. */
 double cpu_measure_core(enum dtype type);

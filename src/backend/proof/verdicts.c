@@ -27,6 +27,7 @@
 
 #define FORMAT 1                 /* of the file; and of what a proof looks at */
 #define KEY_TEXT (HASH128_TEXT - 1)
+#define LONGEST (16 << 20)       /* bytes, of 300,000 verdicts: the file is begun again then */
 
 struct verdicts {
 	uint64_t machine;
@@ -186,10 +187,17 @@ static void put_line(struct buf *out, const struct verdicts *v, const struct pro
 	buf_release(&text);
 }
 
+static bool is_too_long(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 && st.st_size > LONGEST;
+}
+
 /* What cannot be kept is proven again next time. */
 static void append(const struct verdicts *v, const struct buf *text)
 {
-	const int mark = err_count(), fd = v->path && text->len ? io_open_log(v->path, false) : -1;
+	const int mark = err_count(),
+	          fd = v->path && text->len ? io_open_log(v->path, is_too_long(v->path)) : -1;
 	if (fd >= 0 && write(fd, text->data, text->len) >= 0)
 		close(fd);
 	err_truncate(mark);

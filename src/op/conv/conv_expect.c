@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Elements of convolutions by the formulas of conv.c, in double precision, straight from tensors in
- * whatever layout a kernel reads: so that a few of them cost little beside the whole result. The
+ * whatever layout a kernel reads: so that a few of them cost a small part of the whole result. The
  * offset of an element is the sum of one term for each axis, which tables hold. */
 #include "op/conv/conv_expect.h"
 
@@ -208,8 +208,8 @@ static struct expected bias_gradient(const struct conv_case *c, int64_t channel)
 	return e;
 }
 
-/* A row of y and what tap `tap` reads of x beside it: offsets of the first places, and which places
- * of the row have something to read. */
+/* A row of y and what a tap reads of x for it: offsets of the first places, and which places of the
+ * row have something to read. */
 struct tap_row {
 	int64_t x, y;
 	int64_t lo, hi;
