@@ -62,6 +62,15 @@ run again
 [ "$(wc -l <cache/dlx/proofs)" -eq "$proven" ] || fail "the second run proved again"
 same_run runs/right runs/again
 
+# What a strided gradient of the input takes here, which is oneDNN's; its like.
+expect 0 "$train" --plan net.yaml
+name=$(awk '$3 == "conv_grad_input" && $4 == "conv2d_1" { print $NF }' out)
+case $name in
+'') cat out; fail "no kernel" ;;
+*ref*) skip "oneDNN has reference code alone for this processor" ;;
+esac
+family=${name%%:*}
+
 # fault KIND TEXT IMPL [OPTION...]: kernels that begin with IMPL have it.
 fault() {
 	kind=$1 text=$2 impl=$3
@@ -79,9 +88,7 @@ fault() {
 	[ "$(wc -l <cache/dlx/proofs)" -eq "$proven" ] || fail "$kind: the second run proved again"
 	same_run "runs/$kind" "runs/$kind-later"
 }
-fault value 'wrong values' jit
-name=$(sed -n 's/^dlx-train: \(.*\) is passed over for conv_grad_input .*/\1/p' err | head -n 1)
-[ "$name" ] || fail "no name"
+fault value 'wrong values' "$name"
 expect 0 "$train" --plan net.yaml
 says out "passed over   "
 says out ": $name, wrong values"
@@ -119,7 +126,7 @@ fi
 
 # A run that goes on with other kernels says so.
 fresh
-run changed spoil=value:jit --set train.steps=1
+run changed "spoil=value:$family" --set train.steps=1
 fresh
 run changed '' --resume
 says err 'was made with other kernels'
@@ -145,7 +152,7 @@ run damaged-later
 run asked proof=fresh
 [ "$(wc -l <cache/dlx/proofs)" -gt $((kept + 1)) ] || fail "proof=fresh proves nothing"
 fresh
-run without proof=no,spoil=value:jit
+run without "proof=no,spoil=value:$family"
 [ ! -e cache/dlx/proofs ] || fail "proof=no proves"
 same_run runs/right runs/without
 
@@ -181,7 +188,7 @@ if "$train" --version | grep -q 'oneDNN avx512\|oneDNN amx'; then
 fi
 fresh
 expect 0 capped mpiexec -n 1 env DLX_DEBUG="$plain,ranks_per_host=1" "$train" $base --set run.dir=runs/one net.yaml \
-	: -n 1 env XDG_CACHE_HOME="$work/other" DLX_DEBUG="$plain,ranks_per_host=1,spoil=value:jit" "$train" $base --set run.dir=runs/one net.yaml
+	: -n 1 env XDG_CACHE_HOME="$work/other" DLX_DEBUG="$plain,ranks_per_host=1,spoil=value:$family" "$train" $base --set run.dir=runs/one net.yaml
 says err 'is passed over for conv_grad_input'
 fresh
 expect 0 capped mpiexec -n 2 "$train" $base --set run.dir=runs/two net.yaml
