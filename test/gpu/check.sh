@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # test/gpu/pack and test/gpu/check: what they say where there is no GPU, and their parts with an emulated one, at sizes of nothing.
+# limit: 15 minutes
 . "${DLX_SOURCE:?}/test/lib.sh"
 CUDA_VISIBLE_DEVICES=
 export CUDA_VISIBLE_DEVICES

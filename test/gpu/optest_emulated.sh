@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Every op with a kernel for the GPU, its device code run on the host, against the reference.
+# limit: 15 minutes
 . "${DLX_SOURCE:?}/test/lib.sh"
 [ -x "${DLX_BUILD:?}/test/gpu/optest_emulated" ] || skip "dlx was built without CUDA"
 # The references are small: threads would spin more than they compute.

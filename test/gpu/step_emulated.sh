@@ -3,6 +3,7 @@
 #
 # Whole training steps of small networks with the GPU backend, its device code run on the host: loss, outputs, gradients and the
 # parameters after the update against the CPU's, in float32 and in 16 bits. Then a training run, whose steps are one recording replayed, stopped and resumed.
+# limit: 15 minutes
 . "${DLX_SOURCE:?}/test/lib.sh"
 . "$DLX_SOURCE/test/gpu/lib.sh"
 compare=$DLX_BUILD/test/gpu/compare_steps

@@ -4,6 +4,7 @@
 # Kernels are proven before they are used: each kind of fault that a test puts into them is found, named and passed over, and the run
 # has the numbers of one without it; verdicts are kept for later runs, --plan and other processes; ranks pass over the same ones. What
 # a processor has to choose from differs, so names are read from what a run says.
+# limit: 15 minutes
 . "${DLX_SOURCE:?}/test/lib.sh"
 find_python3
 coads_data
