@@ -198,6 +198,13 @@ static double patience(const struct proof_case *c)
 	return debug.proof_seconds > 0 ? debug.proof_seconds : PATIENCE + 4 * flops / SLOWEST;
 }
 
+/* SIGKILL is the system's, for want of memory say, and an exit is dlx's own: neither is the
+ * kernel's. */
+static enum proof_fault how_ended(int status)
+{
+	return WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL ? PROOF_CRASH : PROOF_UNKNOWN;
+}
+
 /* Reads one process's results from case *at on; *at: the first that has none. E_UNAVAILABLE: it
  * began no case. */
 static int read_results(struct prover *p, const struct proof_case *c, int n,
@@ -224,7 +231,8 @@ static int read_results(struct prover *p, const struct proof_case *c, int n,
 	if (!began && *at == first)
 		return ERR(E_UNAVAILABLE, NULL, "it ended with status %d before the first kernel",
 		           WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
-	verdict[(*at)++] = (struct proof_verdict){ hangs ? PROOF_HANG : PROOF_CRASH, 0, 0, 0 };
+	if (began)
+		verdict[(*at)++].fault = hangs ? PROOF_HANG : how_ended(status);
 	return 0;
 }
 
