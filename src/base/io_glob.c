@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <glob.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -72,6 +73,49 @@ static int give(struct io_paths *out, size_t n, char *const *v)
 	return 0;
 }
 
+/* The end of the digits at p, and in *digits how many there are without zeros at the front. */
+static const char *skip_number(const char **p, size_t *digits)
+{
+	const char *end;
+	while (**p == '0' && (*p)[1] >= '0' && (*p)[1] <= '9')
+		(*p)++;
+	for (end = *p; *end >= '0' && *end <= '9'; end++)
+		;
+	*digits = (size_t)(end - *p);
+	return end;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Runs of digits compare as numbers: scan_2 is before scan_10, as in the time that it shows. */
+static int compare_names(const void *x, const void *y)
+{
+	const char *a = *(char *const *)x, *b = *(char *const *)y;
+	while (*a && *b) {
+		if (!is_digit(*a) || !is_digit(*b)) {
+			if (*a != *b)
+				return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+			a++;
+			b++;
+			continue;
+		}
+		size_t na, nb;
+		const char *a_end = skip_number(&a, &na), *b_end = skip_number(&b, &nb);
+		const int order = na != nb ? (na < nb ? -1 : 1) : memcmp(a, b, na);
+
+		if (order)
+			return order;
+		a = a_end;
+		b = b_end;
+	}
+	if (*a || *b)
+		return *a ? 1 : -1;
+	return strcmp(*(char *const *)x, *(char *const *)y);
+}
+
 static int expand(struct io_paths *out, const char *pattern)
 {
 	glob_t g = { .gl_opendir = open_folder, .gl_readdir = read_folder, .gl_closedir = close_folder,
@@ -82,9 +126,10 @@ static int expand(struct io_paths *out, const char *pattern)
 	search.began = io_seconds();
 	search.next_note = FIRST_NOTE;
 	rc = glob(pattern, GLOB_ALTDIRFUNC, on_error, &g);
-	if (rc == 0)
+	if (rc == 0) {
+		qsort(g.gl_pathv, g.gl_pathc, sizeof *g.gl_pathv, compare_names);
 		rc = give(out, g.gl_pathc, g.gl_pathv);
-	else if (search.too_many)
+	} else if (search.too_many)
 		rc = ERR(E_NOINPUT, NULL, "'%s' leads through more than %d folders; name fewer", pattern,
 		         MAX_FOLDERS);
 	else if (rc == GLOB_NOMATCH)
