@@ -38,16 +38,31 @@ static struct shape without_first(const struct shape *s)
 	return s->nd ? shape_of(s->nd - 1, s->d + 1) : *s;
 }
 
+static int packing_fault(const struct column *c, int f)
+{
+	const struct source *s = c->source;
+	return ERR(E_DATA, NULL, "'%s': '%s' is packed (scale_factor %g, add_offset %g), but not in "
+	           "'%s', whose integers are values: name the packed file first, or convert them apart",
+	           c->file[f], c->name, s->scale, s->offset, c->file[0]);
+}
+
 /* A sample of file f must have the type of the first file's, and its shape; where a file is a
  * sample as many axes, of which side.c knows more. */
 static int check_like_first(const struct column *c, int f)
 {
 	const struct source *s = c->source;
-	const struct shape sample = c->file_a_sample ? s->shape : without_first(&s->shape);
+	const struct shape sample = c->file_a_sample ? c->shape : without_first(&c->shape);
 	char got[SHAPE_TEXT], want[SHAPE_TEXT];
+	if (!c->stem && strcmp(s->name, c->name) != 0)
+		return ERR(E_DATA, NULL, "'%s' has '%s', but '%s' has '%s': which are other variables; "
+		           "name the one that is meant, as in PATTERN:NAME", c->file[f], s->name,
+			c->file[0],
+		           c->name);
 	if (s->dtype != c->dtype)
 		return ERR(E_DATA, NULL, "'%s': '%s' is %s, but %s in '%s'", c->file[f], c->name,
 		           dtype_name(s->dtype), dtype_name(c->dtype), c->file[0]);
+	if (!c->packed && (s->scale != 1 || s->offset != 0) && !dtype_is_float(s->dtype))
+		return packing_fault(c, f);
 	if (!c->repeated &&
 	    (c->file_a_sample ? sample.nd != c->sample.nd : !shape_equal(&sample, &c->sample)))
 		return ERR(E_DATA, NULL, "'%s': a sample of '%s' is %s, but %s in '%s'%s", c->file[f],
@@ -63,6 +78,21 @@ static int64_t file_bytes(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_size : 0;
 }
 
+static int check_missing(const struct column *c)
+{
+	if (c->source->more_missing && c->o->nmissing < 0)
+		return source_bad(c->source, "it has more missing values than are read; say which of them "
+		                  "count, as in --missing=-999,1e20");
+	return c->source->text_missing && c->o->nmissing < 0 ? source_no_missing(c->source) : 0;
+}
+
+/* The array of file f as it is read. */
+static struct shape shape_as_read(const struct column *c, int f)
+{
+	const struct source_view *v = &c->of[f].view;
+	return v->nd ? shape_of(v->nd, v->n) : c->source->shape;
+}
+
 static int open_file(struct column *c, int f)
 {
 	if (c->source && c->open_file == f)
@@ -71,26 +101,23 @@ static int open_file(struct column *c, int f)
 	c->source = NULL;
 	c->open_file = f;
 	guard_begin(LIBRARY_SECONDS, file_bytes(c->file[f]));
-	const int rc = source_open(&c->source, c->file[f], c->format, c->variable);
+	const int rc = source_open(&c->source, c->file[f], c->o->format, c->variable);
 	guard_end();
 	TRY(rc);
-	if (c->source->more_missing && c->nmissing < 0)
-		return source_bad(c->source, "it has more missing values than are read; say which of "
-		                  "them count, as in --missing=-999,1e20");
-	if (c->source->text_missing && c->nmissing < 0)
-		return source_no_missing(c->source);
+	TRY(check_missing(c));
+	c->shape = shape_as_read(c, f);
 	return c->name ? check_like_first(c, f) : 0;
 }
 
-/* The names of the sample's axes: the file's from `first` on. */
+/* The names and roles of the sample's axes: the first file's from `first` on. */
 static void take_axes(struct column *c, int first)
 {
+	const struct column_file *of = &c->of[0];
 	for (int i = 0; i < MAXD; i++) {
-		const char *name = first + i < MAXD ? c->source->axis[first + i] : NULL;
+		const int k = first + i;
 
-		mem_free(c->axis[i]);
-		c->axis[i] = name ? mem_strdup(name) : NULL;
-		c->kind[i] = first + i < MAXD ? c->source->kind[first + i] : 0;
+		c->axis[i] = k < of->axes.n ? of->axes.axis[k].name : NULL;
+		c->kind[i] = k < of->axes.n ? of->role[k] : 0;
 	}
 }
 
@@ -102,53 +129,99 @@ static bool has_pages_apart(const struct column *c, bool concatenate)
 }
 
 /* Takes type and shape of the column from the first file. */
-static int take_first(struct column *c, bool concatenate)
+static int take_first(struct column *c)
 {
 	const struct source *s;
 	TRY(open_file(c, 0));
 	s = c->source;
-	c->file_a_sample |= s->format->picture && !has_pages_apart(c, concatenate);
+	c->file_a_sample |= s->format->picture && !has_pages_apart(c, c->o->concatenate);
 	c->file_a_sample &= !s->format->rows;
 	if (!c->file_a_sample && s->shape.nd < 1)
 		return source_bad(s, "a single value; not enough axes, the first must be the samples");
+	column_look(c);
+	TRY(column_find_samples(c));
 	c->name = mem_strdup(s->name);
 	c->stem = s->stem;
 	c->dtype = s->dtype;
 	c->packed = s->scale != 1 || s->offset != 0;
-	c->sample = c->file_a_sample ? s->shape : without_first(&s->shape);
-	take_axes(c, c->file_a_sample ? 0 : 1);
-	if (c->sample.nd > 4)
+	if (s->shape.nd - !c->file_a_sample > 4)
 		return source_bad(s, "more than four axes a sample");
 	return 0;
 }
 
 static int count_samples(struct column *c)
 {
+	const int64_t picked = c->samples;
 	if (c->file_a_sample) {
-		c->samples = c->nfiles;
+		c->samples = c->pick ? picked : c->nfiles;
 		return 0;
 	}
+	mem_free(c->first);
 	c->first = mem_calloc((size_t)c->nfiles + 1, sizeof(*c->first));
 	for (int f = 0; f < c->nfiles; f++) {
-		TRY(open_file(c, f));
-		c->first[f + 1] = c->first[f] + c->source->shape.d[0];
+		const struct source_view *v = &c->of[f].view;
+
+		if (!v->nd)
+			TRY(open_file(c, f));
+		c->first[f + 1] = c->first[f] + (v->nd ? v->n[0] : c->shape.d[0]);
 	}
-	c->samples = c->first[c->nfiles];
+	c->samples = c->pick ? picked : c->first[c->nfiles];
 	return 0;
 }
 
-int column_open(struct column *c, const char *path, const char *variable, const char *format,
-                bool concatenate, int nmissing, const double *missing)
+static void take_sample(struct column *c)
+{
+	const struct shape first = shape_as_read(c, 0);
+	c->sample = c->file_a_sample ? first : without_first(&first);
+	if (c->source)
+		c->shape = shape_as_read(c, c->open_file);
+	take_axes(c, c->file_a_sample ? 0 : 1);
+}
+
+int column_settle(struct column *c)
+{
+	take_sample(c);
+	return count_samples(c);
+}
+
+/* What formats know of axes is compared before anything is converted; of pictures, which may be
+ * many and say little, as they are read. */
+static int look_at_all(struct column *c)
+{
+	const struct source_format *format = c->source->format;
+	char *name = c->name;
+	int rc = 0;
+	if (!format->coordinates || format->picture)
+		return 0;
+	for (int f = 1; f < c->nfiles && rc == 0; f++) {
+		c->name = NULL;
+		rc = open_file(c, f);
+		c->name = name;
+		if (rc == 0) {
+			column_look(c);
+			c->packed |= c->source->scale != 1 || c->source->offset != 0;
+		}
+		rc = rc == 0 ? column_meet_first(c) : rc;
+		c->shape = c->source ? shape_as_read(c, f) : c->shape;
+		rc = rc == 0 ? check_like_first(c, f) : rc;
+	}
+	return rc;
+}
+
+int column_open(struct column *c, const char *path, const char *variable,
+                const struct column_options *o)
 {
 	bool is_glob;
 	memset(c, 0, sizeof(*c));
-	c->format = format;
+	c->o = o;
+	c->a = arena_new();
 	c->variable = variable ? mem_strdup(variable) : NULL;
-	c->nmissing = nmissing;
-	c->missing = missing;
 	TRY(expand(c, path, &is_glob));
-	c->file_a_sample = is_glob && !concatenate;
-	TRY(take_first(c, concatenate));
+	c->of = mem_calloc((size_t)c->nfiles, sizeof *c->of);
+	c->file_a_sample = is_glob && !o->concatenate;
+	TRY(take_first(c));
+	take_sample(c);
+	TRY(look_at_all(c));
 	return count_samples(c);
 }
 
@@ -161,12 +234,8 @@ int column_read_as(struct column *c, bool file_a_sample)
 {
 	if (c->file_a_sample == file_a_sample)
 		return 0;
-	mem_free(c->first);
-	c->first = NULL;
 	c->file_a_sample = file_a_sample;
-	c->sample = file_a_sample ? c->source->shape : without_first(&c->source->shape);
-	take_axes(c, file_a_sample ? 0 : 1);
-	return count_samples(c);
+	return column_settle(c);
 }
 
 void column_release(struct column *c)
@@ -177,22 +246,32 @@ void column_release(struct column *c)
 	for (int i = 0; i < c->nfiles; i++)
 		mem_free(c->file[i]);
 	mem_free(c->file);
-	for (int i = 0; i < MAXD; i++)
-		mem_free(c->axis[i]);
+	mem_free(c->of);
 	mem_free(c->variable);
 	mem_free(c->name);
 	mem_free(c->first);
+	arena_free(c->a);
 }
 
 void column_repeat(struct column *c, int64_t n)
 {
-	const int64_t rows = c->source->shape.nd ? c->source->shape.d[0] : 1;
+	const struct shape all = shape_as_read(c, 0);
+	const int64_t rows = all.nd ? all.d[0] : 1;
 	c->repeated = true;
 	c->samples = n;
-	if (rows == 1 && c->sample.nd + 1 == c->source->shape.nd)
+	if (rows == 1 && c->sample.nd + 1 == all.nd)
 		return;
-	c->sample = c->source->shape;
+	c->sample = all;
 	take_axes(c, 0);
+}
+
+void column_pick(struct column *c, const int64_t *sample, int64_t n)
+{
+	int64_t *pick = ARENA_ARRAY(c->a, int64_t, n + 1);
+	for (int64_t i = 0; i < n; i++)
+		pick[i] = c->pick ? c->pick[sample[i]] : sample[i];
+	c->pick = pick;
+	c->samples = n;
 }
 
 /* The last file that begins at sample i or before it. */
@@ -201,6 +280,7 @@ int column_file_of(const struct column *c, int64_t i)
 	int low = 0, high = c->nfiles - 1;
 	if (c->repeated)
 		return 0;
+	i = c->pick ? c->pick[i] : i;
 	if (c->file_a_sample)
 		return (int)i;
 	while (low < high) {
@@ -214,11 +294,18 @@ int column_file_of(const struct column *c, int64_t i)
 	return low;
 }
 
+int64_t column_row(const struct column *c, int64_t i)
+{
+	if (c->repeated)
+		return i;
+	return c->file_a_sample ? 0 : (c->pick ? c->pick[i] : i) - c->first[column_file_of(c, i)];
+}
+
 int column_shape(struct column *c, int64_t i, struct shape *out)
 {
 	if (c->file_a_sample && !c->repeated)
 		TRY(open_file(c, column_file_of(c, i)));
-	*out = c->file_a_sample && !c->repeated ? c->source->shape : c->sample;
+	*out = c->file_a_sample && !c->repeated ? c->shape : c->sample;
 	return 0;
 }
 
@@ -246,6 +333,27 @@ static int make_room(const struct column *c, struct column_raw *raw, int64_t n)
 	return 0;
 }
 
+/* The box of the open file's array as it is read. */
+static int read_box(struct column *c, const int64_t *start, const int64_t *count, void *out)
+{
+	const struct source_view *v = &c->of[c->open_file].view;
+	int64_t stored_start[MAXD], stored_count[MAXD], n = 1;
+	void *stored;
+	int rc;
+	if (v->nd == 0 || source_view_is_plain(v))
+		return source_read_box(c->source, start, count, out);
+	source_view_box(v, start, count, stored_start, stored_count);
+	for (int i = 0; i < v->nd; i++)
+		n *= stored_count[i];
+	stored = mem_alloc((size_t)n * dtype_size(c->dtype));
+	rc = source_read_box(c->source, stored_start, stored_count, stored);
+	if (rc == 0)
+		source_view_gather(v, start, count, stored_start, stored_count, stored,
+		                   dtype_size(c->dtype), out);
+	mem_free(stored);
+	return rc;
+}
+
 int column_fetch(struct column *c, int64_t i, int axis, int64_t first, int64_t rows,
                  struct column_raw *out)
 {
@@ -254,9 +362,9 @@ int column_fetch(struct column *c, int64_t i, int axis, int64_t first, int64_t r
 	TRY(open_file(c, f));
 	const struct source *s = c->source;
 	const bool file = c->file_a_sample && !c->repeated;
-	const int before = file ? 0 : s->shape.nd - c->sample.nd;      /* the axis of samples */
-	for (int k = 0; k < s->shape.nd; k++) {
-		count[k] = k < before ? 1 : s->shape.d[k];
+	const int before = file ? 0 : c->shape.nd - c->sample.nd;      /* the axis of samples */
+	for (int k = 0; k < c->shape.nd; k++) {
+		count[k] = k < before ? 1 : c->shape.d[k];
 		if (axis >= 0 && k == before + axis) {
 			start[k] = first;
 			count[k] = rows;
@@ -264,19 +372,19 @@ int column_fetch(struct column *c, int64_t i, int axis, int64_t first, int64_t r
 		n *= count[k];
 	}
 	if (before > 0 && !c->repeated)
-		start[0] = i - c->first[f];
+		start[0] = column_row(c, i);
 	TRY(make_room(c, out, n));
-	out->nmissing = c->nmissing >= 0 ? 0 : s->nmissing;
+	out->nmissing = c->o->nmissing >= 0 ? 0 : s->nmissing;
 	for (int k = 0; k < out->nmissing; k++)
 		out->missing[k] = s->missing[k];
 	out->scale = s->scale;
 	out->offset = s->offset;
 	if (s->format->ends)
-		return source_read_box(c->source, start, count, out->v);
+		return read_box(c, start, count, out->v);
 	/* of a picture, rows before those that are asked for may have to be decoded */
 	const int64_t most = s->format->picture ? shape_count(&s->shape) : n;
 	guard_begin(LIBRARY_SECONDS, most * (int64_t)sizeof(double));
-	const int rc = source_read_box(c->source, start, count, out->v);
+	const int rc = read_box(c, start, count, out->v);
 	guard_end();
 	return rc;
 }
@@ -285,8 +393,8 @@ int column_fetch(struct column *c, int64_t i, int axis, int64_t first, int64_t r
  * stored. */
 static void mark_missing(const struct column *c, const struct column_raw *raw, double *v)
 {
-	const int count = c->nmissing >= 0 ? c->nmissing : raw->nmissing;
-	const double *missing = c->nmissing >= 0 ? c->missing : raw->missing;
+	const int count = c->o->nmissing >= 0 ? c->o->nmissing : raw->nmissing;
+	const double *missing = c->o->nmissing >= 0 ? c->o->missing : raw->missing;
 	for (int k = 0; k < count; k++) {
 		const double m = c->dtype == DTYPE_F32 ? (double)(float)missing[k] : missing[k];
 
@@ -305,6 +413,6 @@ void column_values(const struct column *c, const struct column_raw *raw, double 
 {
 	dtype_convert(DTYPE_F64, values, c->dtype, raw->v, raw->n);
 	mark_missing(c, raw, values);
-	for (int64_t k = 0; c->packed && k < raw->n; k++)
+	for (int64_t k = 0; (raw->scale != 1 || raw->offset != 0) && k < raw->n; k++)
 		values[k] = values[k] * raw->scale + raw->offset;
 }

@@ -6,27 +6,57 @@
 #define DLX_DATA_TOOLS_COLUMN_H
 
 #include "source.h"
+#include "source_view.h"
 
-struct column {
-	char **file;               /* sorted */
-	int nfiles;
-	bool file_a_sample;
+/* What --match says of arrays whose axes meet. */
+enum match {
+	MATCH_STRICT,              /* their coordinates have to be the same */
+	MATCH_INDEX,               /* the order counts, whatever the coordinates are */
+	MATCH_COORDINATES          /* what both have is joined */
+};
+
+struct column_options {
+	const char *role;          /* "input" or "target", for messages */
 	const char *format;        /* of --format, or NULL */
-	char *variable;            /* as asked for, or NULL */
+	bool concatenate;          /* the files of a pattern have an axis of samples each */
+	enum match match;
+	bool quiet;                /* what was decided about axes is not printed */
 	int nmissing;              /* values that mean "missing", of the user; -1: the file's own */
 	const double *missing;
+};
+
+/* What is known of a file, of its array as it is read. */
+struct column_file {
+	struct source_view view;   /* nd 0: as it is stored */
+	struct axes axes;          /* all of the array's; n 0: the file was not looked at */
+	char role[MAXD];           /* of each axis (axis_role.h) */
+	const char *units;         /* of the values, or NULL */
+};
+
+struct column {
+	const struct column_options *o;
+	struct arena *a;           /* of what follows */
+	char **file;               /* sorted */
+	struct column_file *of;    /* each */
+	int nfiles;
+	bool file_a_sample;
+	char *variable;            /* as asked for, or NULL */
 	struct source *source;     /* the open file */
 	int open_file;
+	struct shape shape;        /* of its array as it is read */
 	char *name;
 	bool stem;                 /* the name is the first file's stem */
 	enum dtype dtype;
-	bool packed;               /* scaled integers */
+	bool packed;               /* scaled integers, or all are unpacked to floats */
 	struct shape sample;       /* without the sample axis; of the first file */
-	char *axis[MAXD];          /* names of its axes, as struct source has them */
+	const char *axis[MAXD];    /* names of its axes, and their roles */
 	char kind[MAXD];
 	bool repeated;             /* one sample stands for each (side_place.c) */
 	int64_t samples;
 	int64_t *first;            /* of each file, its first sample; NULL if file_a_sample */
+	const int64_t *pick;       /* of each sample, its number in the files; NULL: the same */
+	bool turned;               /* it was said that a file is read in another order */
+	bool places_differ;        /* and that samples are of several places */
 	bool shared;               /* all but the open file is another's (column_share) */
 	int64_t channels, channel; /* how many of the side's channels are of it, and the first of them
 	                            * (side_place.c) */
@@ -34,14 +64,18 @@ struct column {
 	int layout;                /* enum layout: what its axes are (side_place.c) */
 };
 
-/* path may be a glob. variable NULL: the only one. */
-int column_open(struct column *c, const char *path, const char *variable, const char *format,
-                bool concatenate, int nmissing, const double *missing);
+/* path may be a glob. variable NULL: the only one. o is borrowed until column_release. What its
+ * files say of their axes and values has to agree: what is turned there is read as in the first. */
+int column_open(struct column *c, const char *path, const char *variable,
+                const struct column_options *o);
 void column_release(struct column *c);      /* a zeroed one is fine */
 /* Makes the first file's whole array, without an axis of samples, each of n samples. */
 void column_repeat(struct column *c, int64_t n);
-/* The number of sample i's file. */
+/* The number of sample i's file, and its row there. */
 int column_file_of(const struct column *c, int64_t i);
+int64_t column_row(const struct column *c, int64_t i);
+/* Makes sample i the one that was sample[i], of n; in the column's arena. */
+void column_pick(struct column *c, const int64_t *sample, int64_t n);
 /* Opens this file, if another one is open. */
 int column_file(struct column *c, int f);
 /* Of one file: makes it one sample, or its first axis that of samples. E_DATA. */
@@ -49,6 +83,25 @@ int column_read_as(struct column *c, bool file_a_sample);
 /* Opens the file of sample i: the shape of the sample, whose extents are its own where a file is a
  * sample. */
 int column_shape(struct column *c, int64_t i, struct shape *out);
+/* Takes what is known of the axes of the first file, and counts the samples, after a view has
+ * changed. E_DATA. */
+int column_settle(struct column *c);
+
+/* --- what is known of its files (column_look.c) --- */
+
+/* What the open file says of its axes and values. */
+void column_look(struct column *c);
+/* The first file: which axis counts samples, by what is known of its axes. E_DATA. */
+int column_find_samples(struct column *c);
+/* The open file against the first: the same variable, units and axes; what lies in another order is
+ * turned. E_DATA. */
+int column_meet_first(struct column *c);
+/* Changes how file f is read: axis i is the one that was order[i], or element i of an axis the one
+ * that was element[i] of n. */
+void column_permute(struct column *c, int f, const int *order);
+void column_choose(struct column *c, int f, int axis, const int64_t *element, int64_t n);
+/* Whether what the formats' files say of axes is known of each. */
+bool column_is_known(const struct column *c);
 
 /* Values of a sample as they are stored. A zeroed one is fine. */
 struct column_raw {

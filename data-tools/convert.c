@@ -98,6 +98,8 @@ static const struct option_row rows[] = {
 	  .doc = "numbered files of about this size, as 2GiB" },
 	{ "threads", 'j', OPTION_INT, AT(threads), "N", .min = 1, .max = 1024,
 	  .doc = "that convert and compress; default: the processors, eight at most" },
+	{ "match", 0, OPTION_TEXT, AT(match), "HOW",
+	  .doc = "index or coordinates: what pairs arrays whose coordinates differ" },
 	{ "resume", 0, OPTION_FLAG, AT(resume),
 	  .doc = "go on with what an earlier run left that was killed" },
 	{ "level", 'l', OPTION_INT, AT(level), "N", .min = 0, .max = 19,
@@ -229,9 +231,13 @@ static int read_ignore(struct conversion *c)
 
 /* --- the plan --- */
 
+/* enum match; that it is strict needs no name. */
+static const char *const match_names[] = { "strict", "index", "coordinates", NULL };
+
 static int open_sides(struct conversion *c)
 {
-	int missing = -1, input_layout, target_layout;
+	int missing = -1, input_layout, target_layout, match;
+	TRY(read_choice("match", c->match, match_names, &match));
 	TRY(read_choice("input-layout", c->input_layout, layout_names, &input_layout));
 	TRY(read_choice("target-layout", c->target_layout, layout_names, &target_layout));
 	if (input_layout == LAYOUT_NONE)
@@ -241,25 +247,24 @@ static int open_sides(struct conversion *c)
 		TRY(missing);
 	}
 	c->input_options = (struct side_options){
-	    .role = "input",
+	    .read = { .role = "input", .format = c->format, .concatenate = c->concatenate,
+	              .match = (enum match)match, .quiet = c->quiet, .nmissing = missing,
+	              .missing = c->missing_values },
 	    .specs = &c->inputs,
-	    .format = c->format,
 	    .layout = (enum layout)input_layout,
-	    .concatenate = c->concatenate,
-	    .quiet = c->quiet,
-	    .nmissing = missing,
-	    .missing = c->missing_values,
 	    .like = c->like_file ? &c->like : NULL,
 	};
 	c->target_options = c->input_options;
-	c->target_options.role = "target";
+	c->target_options.read.role = "target";
 	c->target_options.like = NULL;
 	c->target_options.specs = &c->targets;
 	c->target_options.layout = (enum layout)target_layout;
 	TRY(side_open(&c->input, &c->input_options));
+	TRY(side_meet(c->input, NULL, &c->pairing));
 	if (c->targets.n == 0)
 		return side_place(c->input, &(struct shape){ 0 }, false);
 	TRY(side_open(&c->target, &c->target_options));
+	TRY(side_meet(c->target, c->input, &c->pairing));
 	/* whether the target is made of labels is known only now; they have no channel axis */
 	c->labels |= c->nedges > 0 || !dtype_is_float(side_dtype(c->target));
 	c->target_options.labels = c->labels;
@@ -418,6 +423,9 @@ static void plan_sources(struct conversion *c, struct arena *a)
 	c->info.sources = all;
 	c->info.nsources = k;
 	c->info.command = c->command;
+	if (c->match && strcmp(c->match, "index") == 0)
+		buf_puts(&c->pairing, "by index");
+	c->info.pairing = c->pairing.len ? arena_strdup(a, c->pairing.data) : NULL;
 }
 
 static int read_like(struct conversion *c, struct arena *a)
@@ -514,6 +522,7 @@ void convert_release(struct conversion *c)
 {
 	side_close(c->input);
 	side_close(c->target);
+	buf_release(&c->pairing);
 	mem_free(c->missing_values);
 	mem_free(c->edges);
 	mem_free(c->sample);

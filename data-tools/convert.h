@@ -14,7 +14,7 @@ struct conversion {
 	/* as given */
 	struct texts inputs, targets;
 	const char *output, *format, *samples, *missing, *classes, *class_names, *channel_names;
-	const char *dtype, *target_dtype, *input_layout, *target_layout, *like_file;
+	const char *dtype, *target_dtype, *input_layout, *target_layout, *like_file, *match;
 	double fill;
 	int64_t ignore, level, threads;  /* ignore: RECORD_NO_IGNORE if not given */
 	struct split_options split_options;
@@ -26,6 +26,7 @@ struct conversion {
 	const char *command;
 	struct like like;                /* of like_file */
 	struct side *input, *target;
+	struct buf pairing;              /* how their samples were paired, for the record */
 	struct side_options input_options, target_options;
 	double *missing_values, *edges;
 	int nedges;

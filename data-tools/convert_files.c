@@ -131,11 +131,25 @@ static void choose_axes(const struct files *f, struct part *p)
 	arena_free(a);
 }
 
+/* The files that the targets in this one are from. */
+static void name_targets(const struct files *f, struct part *p)
+{
+	const struct conversion *c = f->c;
+	if (!c->target || side_samples(c->target) < 2 || !side_key(c->target, 0))
+		return;
+	const char **name = mem_calloc((size_t)p->nat + 1, sizeof *name);
+	for (int64_t i = 0; i < p->nat; i++)
+		name[i] = side_key(c->target, c->sample[p->at[i]]);
+	record_set_target_names(p->w, name);
+	mem_free(name);
+}
+
 static int finish(struct files *f, struct part *p)
 {
 	uint64_t bytes;
 	p->samples += record_written(p->w, &bytes);
 	choose_axes(f, p);
+	name_targets(f, p);
 	struct record_writer *w = p->w;
 	p->w = NULL;
 	TRY(record_finish(w, &p->file[p->nshards - 1]));

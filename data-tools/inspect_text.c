@@ -127,6 +127,8 @@ void inspect_text(const struct record *r, bool all)
 	print_sizes(i);
 	for (int k = 0; k < i->nsources; k++)
 		printf("  %-10s %s\n", k ? "" : "made from", shown(i->sources[k]));
+	if (i->pairing)
+		printf("  %-10s %s\n", "pairing", shown(i->pairing));
 	if (i->command)
 		printf("  %-10s %s\n", "made by", shown(i->command));
 	print_stats(i, &i->input, "input channel");

@@ -6,8 +6,8 @@
 #include "layout.h"
 
 #include <string.h>
-#include <strings.h>
 
+#include "axis_role.h"
 #include "base/err.h"
 
 const char *const layout_names[] = { "auto", "stack", "first", "last", "none", NULL };
@@ -77,61 +77,19 @@ static int by_other(const struct column *c, const struct layout_hints *h, enum l
 
 /* --- names --- */
 
-static bool is_one_of(const char *name, const char *const *list)
-{
-	for (; *list; list++)
-		if (strcasecmp(name, *list) == 0)
-			return true;
-	return false;
-}
-
-static bool names_channels(const char *name)
-{
-	static const char *const names[] = { "channel", "channels", "band", "bands", "variable",
-		"variables", "feature",
-	                                    "features", "component", "components", "c", NULL };
-	return name && is_one_of(name, names);
-}
-
-static bool names_time(const char *name, char kind)
-{
-	static const char *const names[] = { "time", "month", "months", "day", "days", "year", "step",
-		"t", NULL };
-	return kind == 'T' || (name && is_one_of(name, names));
-}
-
-static bool names_place(const char *name, char kind)
-{
-	static const char *const names[] = {"lat", "latitude", "lon", "longitude", "x", "y", "z", "lev",
-		"level", "levels", "plev",
-	                                    "depth", "height", "width", "altitude", "row", "rows",
-	                                    "column", "columns", "north", "east", "rlat", "rlon", "ny",
-	                                    "nx", "nz", NULL };
-	return (kind && strchr("XYZ", kind)) || (name && is_one_of(name, names));
-}
-
-enum axis_sort layout_axis_sort(const char *name, char kind)
-{
-	if (names_channels(name))
-		return AXIS_CHANNELS;
-	if (names_time(name, kind))
-		return AXIS_TIME;
-	return names_place(name, kind) ? AXIS_PLACE : AXIS_UNKNOWN;
-}
-
 static bool is_channels(const struct column *c, int axis)
 {
-	return names_channels(c->axis[axis]);
+	return c->kind[axis] == 'C';
 }
 
 static bool is_time(const struct column *c, int axis)
 {
-	return names_time(c->axis[axis], c->kind[axis]);
+	return c->kind[axis] == 'T';
 }
 
 static bool is_place(const struct column *c, int axis)
 {
-	return names_place(c->axis[axis], c->kind[axis]);
+	return axis_is_place(c->kind[axis]);
 }
 
 static bool by_names(const struct column *c, enum layout *out)

@@ -18,10 +18,6 @@ enum layout {
 };
 extern const char *const layout_names[];
 
-/* What the name of an axis and its attribute `axis` (struct source) say that it is. */
-enum axis_sort { AXIS_UNKNOWN, AXIS_CHANNELS, AXIS_TIME, AXIS_PLACE };
-enum axis_sort layout_axis_sort(const char *name, char kind);
-
 /* What else is known of a column whose layout is to be found. */
 struct layout_hints {
 	const char *role;                  /* "input" or "target": of the option that chooses */

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "axis_role.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "data/description.h"
@@ -116,7 +117,7 @@ struct reading {
 
 #define READINGS 6
 
-static struct reading read_as(const struct source *s, int n, bool samples, enum layout layout)
+static struct reading read_as(const struct column *s, int n, bool samples, enum layout layout)
 {
 	const int nd = s->shape.nd, skip = samples;
 	struct reading r = {.samples = samples, .layout = layout, .channel = -1, .n = 1, .channels = n};
@@ -133,7 +134,7 @@ static struct reading read_as(const struct source *s, int n, bool samples, enum 
 	return r;
 }
 
-static int find_readings(const struct like *l, const struct source *s, int n, enum layout wanted,
+static int find_readings(const struct like *l, const struct column *s, int n, enum layout wanted,
                          struct reading *out)
 {
 	static const enum layout layouts[] = { LAYOUT_FIRST, LAYOUT_LAST, LAYOUT_STACK };
@@ -153,15 +154,15 @@ static int find_readings(const struct like *l, const struct source *s, int n, en
 }
 
 /* Whether no axis has a name that contradicts this reading. */
-static bool names_agree(const struct source *s, const struct reading *r)
+static bool names_agree(const struct column *s, const struct reading *r)
 {
 	for (int i = 0; i < s->shape.nd; i++) {
-		const enum axis_sort is = layout_axis_sort(s->axis[i], s->kind[i]);
+		const char role = s->of[0].role[i];
 
-		if (is == AXIS_UNKNOWN)
+		if (!role)
 			continue;
-		if (r->samples && i == 0 ? is != AXIS_TIME :
-		    i == r->channel ? is != AXIS_CHANNELS : is != AXIS_PLACE)
+		if (r->samples && i == 0 ? role != 'T' :
+		    i == r->channel ? role != 'C' : !axis_is_place(role))
 			return false;
 	}
 	return true;
@@ -184,7 +185,7 @@ static bool same_result(const struct reading *a, const struct reading *b)
 	return a->n == b->n && shape_equal(&a->places, &b->places);
 }
 
-static int choose(const struct like *l, const struct source *s, struct reading *r, int n)
+static int choose(const struct like *l, const struct column *s, struct reading *r, int n)
 {
 	bool good[READINGS], one = true;
 	for (int i = 0; i < n; i++)
@@ -211,7 +212,7 @@ static void wanted_text(const struct like *l, struct buf *out)
 		buf_printf(out, "%s%lld", i ? " x " : " of ", (long long)l->places.d[i]);
 }
 
-static int refuse(const struct like *l, const struct column *c, int nc, const struct source *s,
+static int refuse(const struct like *l, const struct column *c, int nc, const struct column *s,
                   const struct reading *r, int n)
 {
 	struct buf text = BUF_INIT;
@@ -234,7 +235,7 @@ static int refuse(const struct like *l, const struct column *c, int nc, const st
 	return rc;
 }
 
-int like_settle(const struct like *l, struct column *c, int n, const struct source *s,
+int like_settle(const struct like *l, struct column *c, int n, const struct column *s,
                 enum layout wanted, enum layout *out)
 {
 	struct reading r[READINGS];

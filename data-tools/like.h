@@ -27,7 +27,7 @@ bool like_sort(const struct like *l, struct column *c, int n);
 /* Decides for n columns of one file whether the first axis counts samples, and where channels are,
  * by the shape of s, one of theirs; wanted: a layout, or auto. E_DATA if nothing fits, or several
  * readings do. */
-int like_settle(const struct like *l, struct column *c, int n, const struct source *s,
+int like_settle(const struct like *l, struct column *c, int n, const struct column *s,
                 enum layout wanted, enum layout *out);
 
 #endif

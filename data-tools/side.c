@@ -31,10 +31,8 @@ static void split_spec(struct arena *a, const char *spec, const char **path, con
 
 static int add_column(struct side *s, const char *path, const char *name)
 {
-	const struct side_options *o = s->o;
 	s->column = mem_realloc(s->column, ((size_t)s->n + 1) * sizeof(*s->column));
-	return column_open(&s->column[s->n++], path, name, o->format, o->concatenate, o->nmissing,
-	                   o->missing);
+	return column_open(&s->column[s->n++], path, name, &s->o->read);
 }
 
 /* Of a file with several variables, those that the network's channels are named by. */
@@ -173,7 +171,7 @@ static int size_fault(const struct side *s, const struct column *c, int64_t i,
 {
 	char a[SHAPE_TEXT], b[SHAPE_TEXT];
 	return ERR(E_DATA, NULL, "sample %lld of the %s: '%s' is %s, but '%s' %s", (long long)i,
-	           s->o->role, file_name(c, i), shape_text(got, a), file_name(s->column, i),
+	           s->o->read.role, file_name(c, i), shape_text(got, a), file_name(s->column, i),
 	           shape_text(want, b));
 }
 
@@ -234,8 +232,7 @@ struct side_origin side_origin(const struct side *s, int64_t i)
 {
 	const struct column *c = side_first_moving(s);
 	const int f = column_file_of(c, i);
-	return (struct side_origin){ c->file[f], c->file_a_sample ? -1 :
-	                            c->repeated ? i : i - c->first[f] };
+	return (struct side_origin){ c->file[f], c->file_a_sample ? -1 : column_row(c, i) };
 }
 
 const char *side_key(const struct side *s, int64_t i)

@@ -12,15 +12,10 @@
 #include "like.h"
 
 struct side_options {
-	const char *role;                  /* "input" or "target", for messages */
+	struct column_options read;
 	const struct texts *specs;         /* PATH[:NAME[,NAME...]] */
-	const char *format;                /* or NULL */
 	enum layout layout;
 	bool labels;                       /* class labels: no channel axis unless asked for */
-	bool quiet;                        /* what was decided about axes is not printed */
-	bool concatenate;                  /* the files of a glob have a sample axis each */
-	int nmissing;                      /* of the user, instead of the files' own; -1: not given */
-	const double *missing;
 	const struct like *like;           /* what samples of one file have to be, or NULL */
 };
 
@@ -31,6 +26,10 @@ struct side;
 int side_open(struct side **out, const struct side_options *o);
 /* The shape of a sample of the first variable, with its channels, wherever these are. */
 const struct shape *side_sample(const struct side *s);
+/* Then: compares its files and axes with those of the input (NULL: it is the input), whose order it
+ * is read in where the coordinates allow no other. Appends to *said how samples were paired, where
+ * that is worth keeping. E_DATA. */
+int side_meet(struct side *s, struct side *input, struct buf *said);
 /* Then: finds the channels and checks that all fits together. other: a shape of the other side's
  * samples, or its places alone (struct layout_hints). All that follows needs this. */
 int side_place(struct side *s, const struct shape *other, bool other_is_places);

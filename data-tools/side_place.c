@@ -20,10 +20,10 @@ static int find_layout(const struct side *s, const struct column *c, enum layout
 		return 0;
 	}
 	TRY(layout_find(c, &s->hints, out, &why));
-	if (!why || s->o->quiet)
+	if (!why || s->o->read.quiet)
 		return 0;
 	layout_reading(c, *out, &text);
-	note("%s '%s': %s, %s", s->o->role, shown(c->name), text.data, why);
+	note("%s '%s': %s, %s", s->o->read.role, shown(c->name), text.data, why);
 	buf_release(&text);
 	return 0;
 }
@@ -32,7 +32,7 @@ static int column_fault(const struct side *s, const struct column *c, const char
 {
 	char text[SHAPE_TEXT];
 	return ERR(E_DATA, NULL, "'%s', '%s': %s; a sample is %s (--%s-layout)", c->file[0], c->name,
-	           what, shape_text(&c->sample, text), s->o->role);
+	           what, shape_text(&c->sample, text), s->o->read.role);
 }
 
 /* Whether labels of this shape have an axis of one channel, as (n, 1) or (n, 1, H, W) have: not
@@ -83,10 +83,9 @@ static int place_column(struct side *s, struct column *c, struct shape *rest)
 	return 0;
 }
 
-/* The variable with most axes: that of the others which have one less is places alone. */
-static const struct column *fullest(const struct side *s)
+struct column *side_fullest(const struct side *s)
 {
-	const struct column *best = &s->column[0];
+	struct column *best = &s->column[0];
 	for (int i = 1; i < s->n; i++)
 		if (s->column[i].sample.nd > best->sample.nd ||
 		    (s->column[i].sample.nd == best->sample.nd && s->column[i].samples > best->samples))
@@ -97,25 +96,25 @@ static const struct column *fullest(const struct side *s)
 /* A field without the others' axis of samples, or with one sample, stands for each of theirs. */
 static void repeat_static(struct side *s)
 {
-	const struct column *like = fullest(s);
+	const struct column *like = side_fullest(s);
 	for (int i = 0; i < s->n; i++) {
 		struct column *c = &s->column[i];
 		const bool one = c->samples == 1 && like->samples > 1 &&
 		                 shape_equal(&c->sample, &like->sample);
 
-		if (c == like || c->file_a_sample ||
-		    (!one && !shape_equal(&c->source->shape, &like->sample)))
+		if (c == like || (c->file_a_sample && c->nfiles > 1) ||
+		    (!one && !shape_equal(&c->shape, &like->sample)))
 			continue;
 		column_repeat(c, like->samples);
-		if (!s->o->quiet)
-			note("%s '%s' is the same in each of %lld samples", s->o->role, shown(c->name),
+		if (!s->o->read.quiet)
+			note("%s '%s' is the same in each of %lld samples", s->o->read.role, shown(c->name),
 			     (long long)like->samples);
 	}
 }
 
 static int settle_alike(struct side *s)
 {
-	TRY(like_settle(s->o->like, s->column, s->n, fullest(s)->source, s->o->layout, &s->alike));
+	TRY(like_settle(s->o->like, s->column, s->n, side_fullest(s), s->o->layout, &s->alike));
 	like_sort(s->o->like, s->column, s->n);
 	return 0;
 }
@@ -184,7 +183,7 @@ static void name_channels(struct side *s)
 
 int side_place(struct side *s, const struct shape *other, bool other_is_places)
 {
-	s->hints = (struct layout_hints){ s->o->role, s->n == 1, *other, other_is_places };
+	s->hints = (struct layout_hints){ s->o->read.role, s->n == 1, *other, other_is_places };
 	TRY(place_columns(s));
 	TRY(check_channels(s));
 	name_channels(s);

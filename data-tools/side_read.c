@@ -97,8 +97,9 @@ const void *side_plain(const struct side *s, const struct side_raw *r)
 {
 	const struct column *c = s->column;
 	const struct column_raw *raw = r->of;
-	const int missing = c->nmissing >= 0 ? c->nmissing : raw->nmissing;
-	if (s->n > 1 || c->transpose || c->packed || c->dtype != s->dtype || missing > 0)
+	const int missing = c->o->nmissing >= 0 ? c->o->nmissing : raw->nmissing;
+	if (s->n > 1 || c->transpose || raw->scale != 1 || raw->offset != 0 || c->dtype != s->dtype ||
+	    missing > 0)
 		return NULL;
 	if (!dtype_is_float(c->dtype))
 		return raw->v;

@@ -25,6 +25,8 @@ struct side {
 };
 /* The first column that is no field for all samples, or the last. */
 struct column *side_first_moving(const struct side *s);
+/* The column with most axes: that of the others which have one less is places alone. */
+struct column *side_fullest(const struct side *s);
 /* The channels of a column's sample of this shape, and the rest of it. */
 int64_t side_split_shape(const struct side *s, enum layout l, const struct shape *sample,
                          struct shape *rest);

@@ -235,6 +235,11 @@ struct axis source_axis(struct source *s, int i, struct arena *a)
 	return out;
 }
 
+const char *source_text(struct source *s, const char *name, struct arena *a)
+{
+	return s->format->text ? s->format->text(s, name, a) : NULL;
+}
+
 /* --- for formats --- */
 
 int source_no_variable(const char *path, const char *wanted, const char *const *names, int n)

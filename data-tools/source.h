@@ -51,6 +51,8 @@ struct source_format {
 	/* Coordinates of axis i and their attributes, into out, whose name and n are set; texts in a.
 	 * NULL: the format has none. */
 	void (*coordinates)(struct source *s, int i, struct arena *a, struct axis *out);
+	/* The text of an attribute of the variable, in a, or NULL. NULL: the format has none. */
+	const char *(*text)(struct source *s, const char *name, struct arena *a);
 	bool picture;                        /* a file is one sample, without an axis of samples */
 	bool rows;                           /* a file's first axis counts samples, whatever it is */
 	bool folder;                         /* a file of the format may be a folder */
@@ -76,6 +78,8 @@ int source_read(struct source *s, int64_t first, int64_t n, void *out);
 int source_read_box(struct source *s, const int64_t *start, const int64_t *count, void *out);
 /* What the file says of axis i; texts in a. */
 struct axis source_axis(struct source *s, int i, struct arena *a);
+/* The text of an attribute of the variable, in a; NULL: there is none. */
+const char *source_text(struct source *s, const char *name, struct arena *a);
 /* The whole array. */
 int source_read_all(struct source *s, void *out);
 /* The names of the arrays of an .npz file; each and the list are the caller's to mem_free.

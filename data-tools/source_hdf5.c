@@ -369,6 +369,21 @@ static void coordinates(struct source *s, int i, struct arena *a, struct axis *o
 	H5Dclose(scale);
 }
 
+static const char *text(struct source *s, const char *name, struct arena *a)
+{
+	const struct handle *h = s->handle;
+	const char *out = NULL;
+	hid_t attribute = H5Aexists(h->data, name) > 0 ? H5Aopen(h->data, name, H5P_DEFAULT) : -1, type;
+	if (attribute < 0)
+		return NULL;
+	type = H5Aget_type(attribute);
+	if (H5Tget_class(type) == H5T_STRING)
+		out = read_text(attribute, type, a);
+	H5Tclose(type);
+	H5Aclose(attribute);
+	return out;
+}
+
 /* An axis is called as its scale is. */
 static void name_axes(struct source *s, hid_t data)
 {
@@ -488,4 +503,4 @@ static void close_hdf5(struct source *s)
 static const char *const extensions[] = { ".h5", ".hdf5", ".he5", NULL };
 
 const struct source_format source_hdf5 = { "hdf5", extensions, open_hdf5, read_hdf5, close_hdf5,
-                                          read_box, coordinates };
+                                          read_box, coordinates, text };

@@ -339,6 +339,15 @@ static void coordinates(struct source *s, int i, struct arena *a, struct axis *o
 			read_attribute(group, v, name, a, out);
 }
 
+static const char *text(struct source *s, const char *name, struct arena *a)
+{
+	const struct handle *h = s->handle;
+	struct axis_attribute one = { 0 };
+	struct axis said = { .attribute = &one };
+	read_attribute(h->group, h->var, name, a, &said);
+	return one.text;
+}
+
 static void close_netcdf(struct source *s)
 {
 	const struct handle *h = s->handle;
@@ -349,4 +358,4 @@ static void close_netcdf(struct source *s)
 static const char *const extensions[] = { ".nc", ".nc4", ".cdf", NULL };
 
 const struct source_format source_netcdf = { "netcdf", extensions, open_netcdf, read_netcdf,
-                                            close_netcdf, read_box, coordinates };
+                                            close_netcdf, read_box, coordinates, text };

@@ -337,9 +337,17 @@ static void coordinates(struct source *s, int i, struct arena *a, struct axis *o
 	zarr_close(z);
 }
 
+static const char *text(struct source *s, const char *name, struct arena *a)
+{
+	const struct handle *h = s->handle;
+	const struct json *all = zarr_meta(h->array)->attributes, *v = all ? json_find(all,
+	                                                                               name) : NULL;
+	return v && v->kind == JSON_STRING ? arena_strdup(a, v->text) : NULL;
+}
+
 static const char *const extensions[] = { ".zarr", NULL };
 
 const struct source_format source_zarr = {
-	"zarr", extensions, open_zarr, read_zarr, close_zarr, read_zarr_box, coordinates,
+	"zarr", extensions, open_zarr, read_zarr, close_zarr, read_zarr_box, coordinates, text,
 	.folder = true, .apart = true,
 };

@@ -307,7 +307,8 @@ static void read_two(struct reader *r, const struct json *root, struct record_in
 static void read_contents(struct reader *r, const struct json *root, struct record_info *i,
                           const struct json *const *object)
 {
-	const struct json *command = json_find(root, "command");
+	const struct json *command = json_find(root, "command"),
+	                  *pairing = json_find(root, "pairing");
 	for (int k = 0; k < record_arrays(i); k++)
 		if (object[k])
 			read_names(r, object[k], i, k);
@@ -315,8 +316,11 @@ static void read_contents(struct reader *r, const struct json *root, struct reco
 		fault(r, root, "axes of samples of several sizes");
 	read_axes(r, root, i);
 	i->sources = read_strings(r, root, "sources", -1, &i->nsources);
+	i->target_names = read_strings(r, root, "target_names", i->samples, NULL);
 	if (command && command->kind == JSON_STRING)
 		i->command = command->text;
+	if (pairing && pairing->kind == JSON_STRING)
+		i->pairing = pairing->text;
 }
 
 static void read_root(struct reader *r, const struct json *root, struct record_info *i)

@@ -78,6 +78,11 @@ static void write_contents(struct buf *out, const struct record_info *i, int k)
 static void write_end(struct buf *out, const struct record_info *i)
 {
 	write_strings(out, "sources", i->sources, i->nsources);
+	write_strings(out, "target_names", i->target_names, i->samples);
+	if (i->pairing) {
+		buf_puts(out, ",\n  \"pairing\": ");
+		buf_json_string(out, i->pairing);
+	}
 	if (i->command) {
 		buf_puts(out, ",\n  \"command\": ");
 		buf_json_string(out, i->command);

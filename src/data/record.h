@@ -84,6 +84,10 @@ struct record_info {
 	int nsources;
 	const char *const *sources;           /* the files it was made from */
 	const char *command;                  /* the command that made it, or NULL */
+	const char *const *target_names;      /* of each sample, the file that its target is from, if
+	                                       * each is from its own, or NULL */
+	const char *pairing;                  /* how inputs and targets were paired that are not of the
+	                                       * same coordinates, or NULL */
 	struct axes axes;                     /* of samples and their places; of one size alone */
 	int nextra;
 	const struct record_array *extra;     /* further arrays */
@@ -146,6 +150,8 @@ int record_add(struct record_writer *w, const struct record_sample *s);
 int record_append(struct record_writer *w, const void *input, const void *target);
 /* Where the samples are, in place of info's axes: of all that were written. Copied. */
 void record_set_axes(struct record_writer *w, const struct axes *axes);
+/* The same of info's target_names. */
+void record_set_target_names(struct record_writer *w, const char *const *names);
 /* How many samples and bytes are written. */
 int64_t record_written(const struct record_writer *w, uint64_t *bytes);
 /* Writes all behind the samples and makes the file visible. Frees w whatever the outcome. */

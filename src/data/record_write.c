@@ -158,6 +158,14 @@ void record_set_axes(struct record_writer *w, const struct axes *axes)
 	w->info.axes = axes_copy(w->a, axes);
 }
 
+void record_set_target_names(struct record_writer *w, const char *const *names)
+{
+	const char **copy = ARENA_ARRAY(w->a, const char *, w->n + 1);
+	for (int64_t i = 0; i < w->n; i++)
+		copy[i] = arena_strdup(w->a, names[i]);
+	w->info.target_names = copy;
+}
+
 int64_t record_written(const struct record_writer *w, uint64_t *bytes)
 {
 	*bytes = w->at;

@@ -11,6 +11,8 @@ here=$DLX_SOURCE/test/cli
 built_with TIFF libtiff-dev
 "$python3" "$here/check_pictures.py" "$convert" . tiff || fail "check_pictures.py"
 "$python3" "$here/check_axes.py" "$convert" . || fail "check_axes.py"
+mkdir meet
+"$python3" "$here/check_meet.py" "$convert" meet || fail "check_meet.py"
 
 find_coads
 months() {
