@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/shown.h"
 #include "base/trace.h"
+#include "cli/first_config.h"
 #include "cli/run_folder.h"
 #include "yaml/help.h"
 #include "yaml/schema_where.h"
@@ -480,6 +481,11 @@ static int run_bench(const struct options *o, struct comm *c, int *status)
 	return rc;
 }
 
+static int run_suggest(const struct options *o, struct comm *c, int *status)
+{
+	return first_config_run(o, c);
+}
+
 static int run_bench_op(const struct options *o, struct comm *c, int *status)
 {
 	struct buf out = BUF_INIT;
@@ -560,6 +566,7 @@ static int (*const commands[])(const struct options *o, struct comm *c, int *sta
 	[COMMAND_DUMP_STEP] = run_dump_step,
 	[COMMAND_BENCH] = run_bench,
 	[COMMAND_BENCH_OP] = run_bench_op,
+	[COMMAND_SUGGEST] = run_suggest,
 	[COMMAND_HELP] = run_help,
 	[COMMAND_HELP_CONFIG] = run_help_config,
 	[COMMAND_HELP_DEBUG] = run_help_debug,

@@ -29,6 +29,9 @@ static const struct option_row rows[] = {
 	{ "ranks", 0, OPTION_TEXT, AT(ranks_text), "[HOSTSx]N",
 	  .doc = "with --check or --plan: plan for N ranks that need not be there, on hosts of "
 	  "eight or HOSTS hosts of N" },
+	{ "suggest", 0, OPTION_TEXTS, AT(suggest), "TRAIN [VALIDATION]", .command = COMMAND_SUGGEST,
+	  .doc = "write a first config for these records, and one of a linear network to compare it "
+		"with" },
 	{ "set", 0, OPTION_TEXTS, AT(set), "KEY=VALUE",
 	  .doc = "override one config value: a dotted path and a YAML value; may be repeated" },
 	{ "device", 0, OPTION_TEXT, AT(device), "auto|cpu|cuda|reference", .doc = "override 'device'" },
@@ -152,7 +155,7 @@ bool options_standalone(const struct options *o)
 	return o->command == COMMAND_HELP || o->command == COMMAND_VERSION ||
 	       o->command == COMMAND_HELP_CONFIG || o->command == COMMAND_HELP_DEBUG ||
 	       o->command == COMMAND_LIST_OPS || o->command == COMMAND_MAN_CONFIG ||
-	       o->command == COMMAND_BENCH_OP;
+	       o->command == COMMAND_BENCH_OP || o->command == COMMAND_SUGGEST;
 }
 
 static const char *command_name(int command)
@@ -199,8 +202,12 @@ static int check(const struct options *o)
 		           "no config file given; usage: dlx-train [OPTIONS] CONFIG.yaml; see --help");
 	if (o->command == COMMAND_PREDICT && !o->output)
 		return ERR(E_USAGE, NULL, "'--predict' needs '-o OUT'");
-	if (o->output && o->command != COMMAND_PREDICT)
-		return ERR(E_USAGE, NULL, "'-o' goes with '--predict'");
+	if (o->output && o->command != COMMAND_PREDICT && o->command != COMMAND_SUGGEST)
+		return ERR(E_USAGE, NULL, "'-o' goes with '--predict' and '--suggest'");
+	if (o->suggest.n > 2)
+		return ERR(E_USAGE, NULL, "'--suggest' takes a record to train with and one to validate "
+		           "with; "
+		           "several are one pattern, in quotes");
 	if (o->first && o->command != COMMAND_REPLAY)
 		return ERR(E_USAGE, NULL, "'--first' goes with '--replay'");
 	if (o->resume && o->command == COMMAND_REPLAY)
@@ -277,6 +284,17 @@ static void take_files(struct options *o, int *argc, char **argv)
 	*argc = 2;
 }
 
+/* What --suggest reads besides its argument. */
+static void take_records(struct options *o, int *argc, char **argv)
+{
+	if (o->command != COMMAND_SUGGEST)
+		return;
+	o->suggest.v = mem_realloc(o->suggest.v, (size_t)(o->suggest.n + *argc) * sizeof *o->suggest.v);
+	for (int i = 1; i < *argc; i++)
+		o->suggest.v[o->suggest.n++] = argv[i];
+	*argc = 1;
+}
+
 int options_parse(struct options *o, int argc, char **argv)
 {
 	TRY(refuse_foreign(argc, argv));
@@ -287,6 +305,7 @@ int options_parse(struct options *o, int argc, char **argv)
 		           "two samples: '%s' and '%s'; several inputs are one argument, in quotes",
 		           argv[1], argv[2]);
 	take_files(o, &argc, argv);
+	take_records(o, &argc, argv);
 	if (argc > 2)
 		return ERR(E_USAGE, NULL, "two config files: '%s' and '%s'", argv[1], argv[2]);
 	o->config = argc > 1 ? argv[1] : NULL;
@@ -299,6 +318,7 @@ void options_release(struct options *o)
 {
 	mem_free(o->set.v);
 	mem_free(o->predict.v);
+	mem_free(o->suggest.v);
 }
 
 bool options_last_weights(const struct options *o)

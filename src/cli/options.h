@@ -13,8 +13,8 @@
 
 enum command {
 	COMMAND_TRAIN, COMMAND_CHECK, COMMAND_PLAN, COMMAND_EVALUATE, COMMAND_PREDICT, COMMAND_EXPORT,
-	COMMAND_REPLAY, COMMAND_DUMP_STEP, COMMAND_BENCH, COMMAND_BENCH_OP, COMMAND_HELP,
-	COMMAND_HELP_CONFIG, COMMAND_HELP_DEBUG, COMMAND_LIST_OPS, COMMAND_MAN_CONFIG,
+	COMMAND_SUGGEST, COMMAND_REPLAY, COMMAND_DUMP_STEP, COMMAND_BENCH, COMMAND_BENCH_OP,
+	COMMAND_HELP, COMMAND_HELP_CONFIG, COMMAND_HELP_DEBUG, COMMAND_LIST_OPS, COMMAND_MAN_CONFIG,
 	COMMAND_VERSION
 };
 
@@ -28,6 +28,8 @@ struct options {
 	const char *file;                /* of --export, --dump-step; range of --replay; key of
 	                                  * --help-config; op of --bench-op */
 	struct texts predict;            /* the files of --predict */
+	struct texts suggest;            /* of --suggest: the data to train with and, if there are two,
+	                                  * to validate with */
 	const char *layout;              /* --input-layout */
 	const char *output;              /* -o */
 	const char *tile;                /* --tile */
