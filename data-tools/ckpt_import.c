@@ -91,7 +91,7 @@ static int read_array(struct importer *m, const char *name)
 	size_t bytes;
 	void *data;
 	int rc;
-	TRY(source_open(&s, m->path, "npz", name));
+	TRY(source_open(&s, m->path, "npz", name, false));
 	bytes = (size_t)shape_count(&s->shape) * dtype_size(s->dtype);
 	data = mem_alloc(bytes);
 	rc = source_read_all(s, data);

@@ -38,6 +38,11 @@ static struct shape without_first(const struct shape *s)
 	return s->nd ? shape_of(s->nd - 1, s->d + 1) : *s;
 }
 
+static bool is_packed(const struct source *s)
+{
+	return s->scale != 1 || s->offset != 0 || s->npacking;
+}
+
 static int packing_fault(const struct column *c, int f)
 {
 	const struct source *s = c->source;
@@ -61,7 +66,7 @@ static int check_like_first(const struct column *c, int f)
 	if (s->dtype != c->dtype)
 		return ERR(E_DATA, NULL, "'%s': '%s' is %s, but %s in '%s'", c->file[f], c->name,
 		           dtype_name(s->dtype), dtype_name(c->dtype), c->file[0]);
-	if (!c->packed && (s->scale != 1 || s->offset != 0) && !dtype_is_float(s->dtype))
+	if (!c->packed && is_packed(s) && !dtype_is_float(s->dtype))
 		return packing_fault(c, f);
 	if (!c->repeated &&
 	    (c->file_a_sample ? sample.nd != c->sample.nd : !shape_equal(&sample, &c->sample)))
@@ -101,7 +106,7 @@ static int open_file(struct column *c, int f)
 	c->source = NULL;
 	c->open_file = f;
 	guard_begin(LIBRARY_SECONDS, file_bytes(c->file[f]));
-	const int rc = source_open(&c->source, c->file[f], c->o->format, c->variable);
+	const int rc = source_open(&c->source, c->file[f], c->o->format, c->variable, c->o->numbers);
 	guard_end();
 	TRY(rc);
 	TRY(check_missing(c));
@@ -124,8 +129,7 @@ static void take_axes(struct column *c, int first)
 /* The pages of a picture are samples if that is asked for. */
 static bool has_pages_apart(const struct column *c, bool concatenate)
 {
-	const char *first = c->source->axis[0];
-	return concatenate && first && strcmp(first, "depth") == 0;
+	return concatenate && c->source->pages > 0;
 }
 
 /* Takes type and shape of the column from the first file. */
@@ -143,7 +147,7 @@ static int take_first(struct column *c)
 	c->name = mem_strdup(s->name);
 	c->stem = s->stem;
 	c->dtype = s->dtype;
-	c->packed = s->scale != 1 || s->offset != 0;
+	c->packed = is_packed(s);
 	if (s->shape.nd - !c->file_a_sample > 4)
 		return source_bad(s, "more than four axes a sample");
 	return 0;
@@ -199,7 +203,7 @@ static int look_at_all(struct column *c)
 		c->name = name;
 		if (rc == 0) {
 			column_look(c);
-			c->packed |= c->source->scale != 1 || c->source->offset != 0;
+			c->packed |= is_packed(c->source);
 		}
 		rc = rc == 0 ? column_meet_first(c) : rc;
 		c->shape = c->source ? shape_as_read(c, f) : c->shape;
@@ -333,25 +337,68 @@ static int make_room(const struct column *c, struct column_raw *raw, int64_t n)
 	return 0;
 }
 
-/* The box of the open file's array as it is read. */
-static int read_box(struct column *c, const int64_t *start, const int64_t *count, void *out)
+/* What the file says of each value of its own: whether it is there, and how it is packed, of those
+ * that were fetched of the last axis. */
+static void take_packing(const struct source *s, int64_t first, int64_t n, struct column_raw *out)
+{
+	out->npacking = s->npacking ? (int)n : 0;
+	if (!s->npacking)
+		return;
+	out->packing = mem_realloc(out->packing, (size_t)n * sizeof *out->packing);
+	memcpy(out->packing, s->packing + first, (size_t)n * sizeof *out->packing);
+}
+
+static void make_valid_room(const struct source *s, struct column_raw *out)
+{
+	out->masked = s->masked;
+	if (!s->masked || (size_t)out->n <= out->valid_room)
+		return;
+	mem_free(out->valid);
+	out->valid = mem_alloc((size_t)out->n);
+	out->valid_room = (size_t)out->n;
+}
+
+/* The box of the open file's array as it is read, by way of that as it is stored. */
+static int read_viewed(struct column *c, const int64_t *start, const int64_t *count,
+                       struct column_raw *out)
 {
 	const struct source_view *v = &c->of[c->open_file].view;
-	int64_t stored_start[MAXD], stored_count[MAXD], n = 1;
-	void *stored;
-	int rc;
-	if (v->nd == 0 || source_view_is_plain(v))
-		return source_read_box(c->source, start, count, out);
-	source_view_box(v, start, count, stored_start, stored_count);
+	const size_t size = dtype_size(c->dtype);
+	int64_t from[MAXD], many[MAXD], n = 1;
+	source_view_box(v, start, count, from, many);
 	for (int i = 0; i < v->nd; i++)
-		n *= stored_count[i];
-	stored = mem_alloc((size_t)n * dtype_size(c->dtype));
-	rc = source_read_box(c->source, stored_start, stored_count, stored);
+		n *= many[i];
+	uint8_t *stored = mem_alloc((size_t)n * size);
+	int rc = source_read_box(c->source, from, many, stored);
 	if (rc == 0)
-		source_view_gather(v, start, count, stored_start, stored_count, stored,
-		                   dtype_size(c->dtype), out);
+		source_view_gather(v, start, count, from, many, stored, size, out->v);
+	if (rc == 0 && c->source->masked)
+		rc = c->source->format->read_valid(c->source, from, many, stored);
+	if (rc == 0 && c->source->masked)
+		source_view_gather(v, start, count, from, many, stored, 1, out->valid);
 	mem_free(stored);
 	return rc;
+}
+
+static int read_all(struct column *c, const int64_t *start, const int64_t *count,
+                    struct column_raw *out)
+{
+	const struct source_view *v = &c->of[c->open_file].view;
+	struct source *s = c->source;
+	const int last = s->shape.nd - 1;
+	make_valid_room(s, out);
+	take_packing(s, last < 0 ? 0 : start[last], last < 0 ? 1 : count[last], out);
+	if (v->nd && !source_view_is_plain(v))
+		return read_viewed(c, start, count, out);
+	TRY(source_read_box(s, start, count, out->v));
+	return s->masked ? s->format->read_valid(s, start, count, out->valid) : 0;
+}
+
+void column_raw_release(struct column_raw *raw)
+{
+	mem_free(raw->v);
+	mem_free(raw->packing);
+	mem_free(raw->valid);
 }
 
 int column_fetch(struct column *c, int64_t i, int axis, int64_t first, int64_t rows,
@@ -380,11 +427,11 @@ int column_fetch(struct column *c, int64_t i, int axis, int64_t first, int64_t r
 	out->scale = s->scale;
 	out->offset = s->offset;
 	if (s->format->ends)
-		return read_box(c, start, count, out->v);
+		return read_all(c, start, count, out);
 	/* of a picture, rows before those that are asked for may have to be decoded */
 	const int64_t most = s->format->picture ? shape_count(&s->shape) : n;
 	guard_begin(LIBRARY_SECONDS, most * (int64_t)sizeof(double));
-	const int rc = read_box(c, start, count, out->v);
+	const int rc = read_all(c, start, count, out);
 	guard_end();
 	return rc;
 }
@@ -402,6 +449,8 @@ static void mark_missing(const struct column *c, const struct column_raw *raw, d
 		for (int64_t i = 0; i < raw->n; i++)
 			v[i] = v[i] == m ? NAN : v[i];
 	}
+	for (int64_t i = 0; raw->masked && i < raw->n; i++)
+		v[i] = raw->valid[i] ? v[i] : NAN;
 	if (!dtype_is_float(c->dtype))
 		return;
 #pragma omp simd
@@ -413,6 +462,11 @@ void column_values(const struct column *c, const struct column_raw *raw, double 
 {
 	dtype_convert(DTYPE_F64, values, c->dtype, raw->v, raw->n);
 	mark_missing(c, raw, values);
+	for (int64_t k = 0; raw->npacking && k < raw->n; k++) {
+		const struct packing *p = &raw->packing[k % raw->npacking];
+
+		values[k] = values[k] * p->scale + p->offset;
+	}
 	for (int64_t k = 0; (raw->scale != 1 || raw->offset != 0) && k < raw->n; k++)
 		values[k] = values[k] * raw->scale + raw->offset;
 }

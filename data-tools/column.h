@@ -23,6 +23,7 @@ struct column_options {
 	bool quiet;                /* what was decided about axes is not printed */
 	int nmissing;              /* values that mean "missing", of the user; -1: the file's own */
 	const double *missing;
+	bool numbers;              /* pictures are numbers of classes, not colours (source_open) */
 };
 
 /* What is known of a file, of its array as it is read. */
@@ -105,16 +106,22 @@ bool column_is_known(const struct column *c);
 
 /* Values of a sample as they are stored. A zeroed one is fine. */
 struct column_raw {
-	void *v;                   /* mem_free */
+	void *v;
 	size_t room;               /* bytes */
 	int64_t n;                 /* values */
 	int nmissing;
 	double missing[SOURCE_MISSING], scale, offset;      /* as the file has them */
+	int npacking;              /* 0: these hold; else value i has its own, [i % npacking] */
+	struct packing *packing;
+	bool masked;               /* values that are there have 1 in `valid` */
+	uint8_t *valid;
+	size_t valid_room;
 };
 /* `rows` of sample i from `first` on along one of its axes, or all of it where axis is -1, in the
  * order of the file's axes. */
 int column_fetch(struct column *c, int64_t i, int axis, int64_t first, int64_t rows,
                  struct column_raw *out);
+void column_raw_release(struct column_raw *raw);
 /* The n values, missing ones as NaN, packed ones unpacked. Any thread. */
 void column_values(const struct column *c, const struct column_raw *raw, double *values);
 /* The same column with files of its own, for another thread; c must outlive it. column_release. */

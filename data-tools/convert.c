@@ -259,6 +259,7 @@ static int open_sides(struct conversion *c)
 	c->target_options.like = NULL;
 	c->target_options.specs = &c->targets;
 	c->target_options.layout = (enum layout)target_layout;
+	c->target_options.read.numbers = c->nedges == 0 && target_layout != LAYOUT_LAST;
 	TRY(side_open(&c->input, &c->input_options));
 	TRY(side_meet(c->input, NULL, &c->pairing));
 	if (c->targets.n == 0)

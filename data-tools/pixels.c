@@ -10,16 +10,27 @@
 
 /* --- shape --- */
 
-static void take_shape(struct source *s, const struct pixels *p)
+static void add_axis(struct source *s, const char *name, int64_t n, char kind)
 {
-	static const char *const names[] = { "depth", "height", "width", "channel" };
+	s->kind[s->shape.nd] = kind;
+	s->axis[s->shape.nd] = name ? mem_strdup(name) : NULL;
+	s->shape.d[s->shape.nd++] = n;
+}
+
+static int take_shape(struct source *s, const struct pixels *p)
+{
+	const int64_t channels = p->extent[PIXELS_CHANNEL];
 	s->shape.nd = 0;
-	for (int i = 0; i < PIXELS_AXES; i++) {
-		if (p->extent[i] == 1 && (i == PIXELS_PAGE || i == PIXELS_CHANNEL))
-			continue;
-		s->axis[s->shape.nd] = mem_strdup(names[i]);
-		s->shape.d[s->shape.nd++] = p->extent[i];
-	}
+	s->pages = p->npages;
+	if (p->npages + 2 + (channels > 1) > MAXD)
+		return source_bad(s, "too many axes of pages");
+	for (int i = 0; i < p->npages; i++)
+		add_axis(s, p->page[i].name, p->page[i].n, p->page[i].kind);
+	add_axis(s, "height", p->extent[PIXELS_ROW], 0);
+	add_axis(s, "width", p->extent[PIXELS_COLUMN], 0);
+	if (channels > 1)
+		add_axis(s, "channel", channels, 0);
+	return 0;
 }
 
 static void drop_channel(struct source *s, const struct pixels *p)
@@ -131,7 +142,7 @@ int pixels_open(struct source *s, const int64_t *extent, bool alpha, bool whole)
 {
 	struct pixels *p = s->handle;
 	memcpy(p->extent, extent, sizeof p->extent);
-	take_shape(s, p);
+	TRY(take_shape(s, p));
 	const int64_t bytes = count_rows(p) * row_bytes(s, p);
 	if (whole || bytes <= PIXELS_KEPT) {
 		make_room(p, bytes);
@@ -258,16 +269,10 @@ static int fill_box(struct source *s, struct pixels *p, const int64_t *start, co
 
 /* --- the format's --- */
 
-int pixels_read_box(struct source *s, const int64_t *start, const int64_t *count, void *out)
+/* Of pages that follow each other. */
+static int read_pages(struct source *s, const int64_t *from, const int64_t *n, void *out)
 {
 	struct pixels *p = s->handle;
-	int64_t from[PIXELS_AXES] = { 0 }, n[PIXELS_AXES] = { 1, 1, 1, 1 };
-	for (int i = 0, k = 0; i < PIXELS_AXES; i++) {
-		if ((i == PIXELS_PAGE && p->extent[i] == 1) || (i == PIXELS_CHANNEL && channels(p) == 1))
-			continue;
-		from[i] = start[k];
-		n[i] = count[k++];
-	}
 	const bool rows = n[PIXELS_COLUMN] == p->extent[PIXELS_COLUMN] &&
 	                  n[PIXELS_CHANNEL] == channels(p),
 	           pages = n[PIXELS_PAGE] == 1 || n[PIXELS_ROW] == p->extent[PIXELS_ROW];
@@ -279,6 +284,34 @@ int pixels_read_box(struct source *s, const int64_t *start, const int64_t *count
 	}
 	copy_from_box(s, p, from, n, out);
 	return 0;
+}
+
+int pixels_read_box(struct source *s, const int64_t *start, const int64_t *count, void *out)
+{
+	const struct pixels *p = s->handle;
+	const bool has_channels = s->shape.nd > p->npages + 2;
+	const int64_t *first = start + p->npages, *most = count + p->npages;
+	int64_t from[] = { 0, first[0], first[1], has_channels ? first[2] : 0 },
+	        n[] = { 1, most[0], most[1], has_channels ? most[2] : 1 }, at[MAXD] = { 0 };
+	size_t bytes;
+	int run = p->npages;
+
+	while (run > 0 && count[run - 1] == p->page[run - 1].n)
+		n[PIXELS_PAGE] *= count[--run];
+	n[PIXELS_PAGE] *= run ? count[--run] : 1;
+	bytes = (size_t)(n[0] * n[1] * n[2] * n[3]) * dtype_size(s->dtype);
+	for (uint8_t *to = out;; to += bytes) {
+		int k = run - 1;
+
+		from[PIXELS_PAGE] = 0;
+		for (int i = 0; i < p->npages; i++)
+			from[PIXELS_PAGE] = from[PIXELS_PAGE] * p->page[i].n + start[i] + at[i];
+		TRY(read_pages(s, from, n, to));
+		while (k >= 0 && ++at[k] == count[k])
+			at[k--] = 0;
+		if (k < 0)
+			return 0;
+	}
 }
 
 int pixels_read(struct source *s, int64_t first, int64_t n, void *out)

@@ -27,7 +27,7 @@ void side_raw_free(struct side_raw *r)
 	if (!r)
 		return;
 	for (int k = 0; k < r->n; k++)
-		mem_free(r->of[k].v);
+		column_raw_release(&r->of[k]);
 	mem_free(r->of);
 	mem_free(r);
 }
@@ -98,8 +98,8 @@ const void *side_plain(const struct side *s, const struct side_raw *r)
 	const struct column *c = s->column;
 	const struct column_raw *raw = r->of;
 	const int missing = c->o->nmissing >= 0 ? c->o->nmissing : raw->nmissing;
-	if (s->n > 1 || c->transpose || raw->scale != 1 || raw->offset != 0 || c->dtype != s->dtype ||
-	    missing > 0)
+	if (s->n > 1 || c->transpose || raw->scale != 1 || raw->offset != 0 || raw->npacking ||
+	    c->dtype != s->dtype || missing > 0 || raw->masked)
 		return NULL;
 	if (!dtype_is_float(c->dtype))
 		return raw->v;

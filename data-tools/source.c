@@ -173,7 +173,8 @@ static int check_shape(const struct source *s)
 	return 0;
 }
 
-int source_open(struct source **out, const char *path, const char *format, const char *variable)
+int source_open(struct source **out, const char *path, const char *format, const char *variable,
+                bool numbers)
 {
 	struct source *s;
 	int rc;
@@ -182,6 +183,7 @@ int source_open(struct source **out, const char *path, const char *format, const
 	s = mem_calloc(1, sizeof(*s));
 	s->path = mem_strdup(path);
 	s->scale = 1;
+	s->numbers = numbers;
 	for (size_t n = strlen(s->path); n > 1 && s->path[n - 1] == '/';)
 		s->path[--n] = '\0';
 	rc = choose(s->path, format, &s->format);

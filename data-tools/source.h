@@ -12,6 +12,9 @@
 #define SOURCE_MISSING 16
 #define SOURCE_ATTRIBUTE 12  /* values of an attribute that are read */
 
+/* value = stored * scale + offset */
+struct packing { double scale, offset; };
+
 struct source {
 	const struct source_format *format;
 	char *path;
@@ -28,6 +31,11 @@ struct source {
 	bool more_missing;                   /* than there is room for */
 	const char *text_missing;            /* one of these attributes that is no number, or NULL */
 	double scale, offset;                /* value = stored * scale + offset; else 1 and 0 */
+	int npacking;                        /* 0: these hold for all values */
+	const struct packing *packing;       /* of each of the last axis, the format's */
+	bool numbers;                        /* wanted: a picture's own numbers, not its colours */
+	int pages;                           /* axes of a picture's pages, before its height */
+	bool masked;                         /* read_valid says which points have values */
 	bool ranges;                         /* a row is found without reading those before it */
 	void *handle;                        /* the format's */
 	void *whole;                         /* rows in memory, boxes of which are read */
@@ -53,6 +61,8 @@ struct source_format {
 	void (*coordinates)(struct source *s, int i, struct arena *a, struct axis *out);
 	/* The text of an attribute of the variable, in a, or NULL. NULL: the format has none. */
 	const char *(*text)(struct source *s, const char *name, struct arena *a);
+	/* Which values of a box are there, 1 for each that is, where s->masked; else NULL. */
+	int (*read_valid)(struct source *s, const int64_t *start, const int64_t *count, uint8_t *out);
 	bool picture;                        /* a file is one sample, without an axis of samples */
 	bool rows;                           /* a file's first axis counts samples, whatever it is */
 	bool folder;                         /* a file of the format may be a folder */
@@ -67,9 +77,10 @@ extern const struct source_format source_netcdf, source_hdf5, source_npy, source
 /* The names of all formats as a sentence has them: "netcdf, ... or lmdb". */
 extern const char source_formats[];
 
-/* format: a name, or NULL: by the extension, then by the first bytes. E_USAGE, E_NOINPUT,
- * E_DATA. */
-int source_open(struct source **out, const char *path, const char *format, const char *variable);
+/* format: a name, or NULL: by the extension, then by the first bytes. numbers: of a picture's
+ * palette or grey the numbers that are stored, as labels are. E_USAGE, E_NOINPUT, E_DATA. */
+int source_open(struct source **out, const char *path, const char *format, const char *variable,
+                bool numbers);
 void source_close(struct source *s);     /* NULL is fine */
 /* Rows first .. first+n of the first axis, in the source's dtype. */
 int source_read(struct source *s, int64_t first, int64_t n, void *out);

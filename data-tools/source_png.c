@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * PNG pictures by libpng: (height, width) of grey ones, (height, width, 3) of coloured ones, 8 or
- * 16 bits. Fewer bits of grey become 8 and a palette its colours; "FILE.png:index" is the numbers
- * in the palette, as masks have them. A colour that is declared transparent (tRNS) makes a channel
- * of transparency, as colours of a palette do; one that is opaque everywhere is left out. The rows
- * are decoded in their order: an earlier one needs all before it again. Of an interlaced picture
- * each row is complete with the last byte of the file, so that its rows are kept in memory. */
+ * PNG pictures by libpng: (height, width) of grey ones, (height, width, 3) of coloured ones, 8
+ * or 16 bits. Fewer bits of grey become 8 and a palette its colours; "FILE.png:index", and a
+ * picture of labels, is the file's own numbers. A colour that is declared transparent (tRNS)
+ * makes a channel of transparency, as colours of a palette do; one that is opaque everywhere is
+ * left out. The rows are decoded in their order: an earlier one needs all before it again. Of an
+ * interlaced picture each row is complete with the last byte of the file, so that its rows are
+ * kept in memory. */
 #include <png.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -23,10 +26,11 @@ struct handle {
 	FILE *file;
 	png_struct *png;
 	png_info *info;
-	bool index;                  /* the numbers in the palette are wanted */
 	int passes;                  /* 1 unless it is interlaced */
 	size_t row;                  /* bytes */
+	int bits;                    /* of a value in the file */
 	int64_t height, at;          /* the row that is next */
+	uint32_t frames;             /* of an animation; 0: it is none */
 	char why[80];                /* what libpng has said */
 };
 
@@ -41,12 +45,22 @@ static void on_warning(png_struct *png, const char *text)
 {
 }
 
-/* A palette's numbers as bytes, or its colours; grey as 8 or 16 bits. */
-static void set_values(struct handle *h)
+/* Of the chunks that libpng does not know: that of an animation, which begins with its frames. */
+static int on_chunk(png_struct *png, png_unknown_chunk *chunk)
 {
-	const bool index = h->index;
+	struct handle *h = png_get_user_chunk_ptr(png);
+	if (memcmp(chunk->name, "acTL", 4) == 0 && chunk->size >= 4)
+		h->frames = png_get_uint_32(chunk->data);
+	return 1;
+}
+
+/* The numbers of a palette or grey as bytes, or colours; grey as 8 or 16 bits. */
+static void set_values(const struct source *s, struct handle *h)
+{
 	const int colour = png_get_color_type(h->png, h->info);
-	if (colour == PNG_COLOR_TYPE_PALETTE && index)
+	const bool index = s->numbers &&
+	                   (colour == PNG_COLOR_TYPE_PALETTE || colour == PNG_COLOR_TYPE_GRAY);
+	if (index)
 		png_set_packing(h->png);
 	else if (colour == PNG_COLOR_TYPE_PALETTE)
 		png_set_palette_to_rgb(h->png);
@@ -67,11 +81,11 @@ static int read_head(struct source *s)
 	if (setjmp(png_jmpbuf(h->png)))
 		return source_bad(s, h->why);
 	png_set_user_limits(h->png, 1 << 24, 1 << 24);
+	png_set_read_user_chunk_fn(h->png, h, on_chunk);
 	png_init_io(h->png, h->file);
 	png_read_info(h->png, h->info);
-	if (h->index && png_get_color_type(h->png, h->info) != PNG_COLOR_TYPE_PALETTE)
-		return source_bad(s, "a picture without a palette has no 'index'");
-	set_values(h);
+	h->bits = png_get_bit_depth(h->png, h->info);
+	set_values(s, h);
 	return 0;
 }
 
@@ -145,21 +159,53 @@ static int open_pixels(struct source *s)
 	return pixels_open(s, extent, true, h->passes > 1);
 }
 
+/* pCAL: what a value is worth; of its equations the straight line alone is read. */
+static int take_calibration(struct source *s)
+{
+	const struct handle *h = s->handle;
+	char *purpose, *units, **p;
+	png_int_32 x0, x1;
+	int equation, n;
+	double most;
+
+	if (!png_get_pCAL(h->png, h->info, &purpose, &x0, &x1, &equation, &n, &units, &p))
+		return 0;
+	if (equation != PNG_EQUATION_LINEAR || n != 2 || x0 == x1)
+		return source_bad(s, "png: its values are calibrated (pCAL) by a curve, which is not read; "
+		                  "save the values that they mean in another format, as float32 TIFF");
+	if (png_get_color_type(h->png, h->info) == PNG_COLOR_TYPE_PALETTE ? !s->numbers :
+	    png_get_channels(h->png, h->info) % 2 == 0 && !h->pixels.opaque)
+		return source_bad(s, "png: its values are calibrated (pCAL), which is not read of colours "
+		                  "of a palette or next to transparency; save it without these");
+	most = s->numbers ? ldexp(1, h->bits) - 1 : s->dtype == DTYPE_U16 ? UINT16_MAX : UINT8_MAX;
+	s->scale = strtod(p[1], NULL) / most;
+	s->offset = strtod(p[0], NULL) + strtod(p[1], NULL) * x0 / ((double)x1 - x0);
+	return isfinite(s->scale) && isfinite(s->offset) ? 0 : source_no_number(s, "pCAL");
+}
+
 static int open_png(struct source *s, const char *variable)
 {
 	static const char *const names[] = { "index" };
 	struct handle *h;
-	const bool index = variable && strcmp(variable, names[0]) == 0;
-	if (variable && !index)
+	if (variable && strcmp(variable, names[0]) != 0)
 		return source_no_variable(s->path, variable, names, 1);
+	s->numbers |= variable != NULL;
 	s->handle = h = mem_calloc(1, sizeof *h);
 	source_take_stem(s);
-	h->index = index;
 	h->file = fopen(s->path, "rb");
 	if (!h->file)
 		return ERR(E_NOINPUT, NULL, "cannot open '%s': %m", s->path);
 	TRY(begin(s));
-	return open_pixels(s);
+	const int colour = png_get_color_type(h->png, h->info);
+	if (variable && colour != PNG_COLOR_TYPE_PALETTE && colour != PNG_COLOR_TYPE_GRAY)
+		return source_bad(s, "a coloured picture without a palette has no 'index'");
+	if (h->frames > 1) {
+		snprintf(h->why, sizeof h->why, "png: an animation of %u pictures; save each to a file of "
+		         "its own", h->frames);
+		return source_bad(s, h->why);
+	}
+	TRY(open_pixels(s));
+	return take_calibration(s);
 }
 
 static void close_png(struct source *s)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """check_pictures.py DLX-CONVERT DIR [tiff]: what dlx-convert reads of PNG and, if it was built with it, TIFF pictures."""
+import os
+import struct
 import subprocess
 import sys
 
@@ -77,6 +79,27 @@ for cut in (9, 40, len(whole) // 2, len(whole) - 13):
     with open(f"{folder}/cut.png", "wb") as f:
         f.write(whole[:cut])
     refuse("png: ", "-i", "cut.png")
+for bits in (1, 2, 4):
+    labels = rng.integers(0, 1 << bits, (H, W))
+    png(f"{folder}/p.png", W, H, values(labels), 1, bits)
+    got = convert("-i", "p.png", "-t", "p.png")
+    same(f"png, grey of {bits} bits", got[1][0, 0], (labels * (255 // ((1 << bits) - 1))).astype(np.uint8))
+    same(f"png, labels of {bits} bits", got[2], labels.astype(np.uint8)[None])
+    same("png, numbers of grey", convert("-i", "p.png:index")[1], labels.astype(np.uint8)[None, None])
+    colours = [(k, 255 - k, 9) for k in range(1 << bits)]
+    png(f"{folder}/p.png", W, H, values(labels), 1, bits, colours)
+    same(f"png, labels of a palette of {bits} bits", convert("-i", "p.png", "-t", "p.png")[2], labels.astype(np.uint8)[None])
+png(f"{folder}/p.png", W, H, values(draw(3, np.uint8)), 3)
+refuse("a coloured picture without a palette has no 'index'", "-i", "p.png:index")
+v = draw(3, np.uint8)
+calibration = b"p\0" + struct.pack(">iiBB", -10, 30, 0, 2) + b"K\x000.5\x0080"
+png(f"{folder}/p.png", W, H, values(v), 3, says=[(b"pCAL", calibration)])
+got = convert("-i", "p.png")[1]
+assert got.dtype == np.float32 and np.allclose(got, 0.5 + 80 * (-10 + first(v) / 255 * 40) / 40, rtol=1e-6)
+png(f"{folder}/p.png", W, H, values(v), 3, says=[(b"pCAL", calibration.replace(b"\0\2K", b"\1\3K") + b"\x001")])
+refuse("calibrated (pCAL) by a curve", "-i", "p.png")
+png(f"{folder}/p.png", W, H, values(v), 3, says=[(b"acTL", struct.pack(">II", 5, 0))])
+refuse("png: an animation of 5 pictures", "-i", "p.png")
 if not has_tiff:
     tiff(f"{folder}/p.tif", W, H, [values(draw(1, np.uint8))])
     done = subprocess.run([program, "-i", "p.tif", "-o", "bad.dlx"], cwd=folder, capture_output=True, text=True)
@@ -96,6 +119,9 @@ same("tiff, opaque", convert("-i", "p.tif")[1], first(v[..., :3]))
 v = draw(1, np.uint16)
 tiff(f"{folder}/p.tif", W, H, [values(v)], 1, "H", white=True)
 same("tiff, least is white", convert("-i", "p.tif")[1], first(65535 - v))
+v = draw(1, np.uint32)
+tiff(f"{folder}/p.tif", W, H, [values(v)], 1, "I", white=True)
+same("tiff, least is white, 32 bits", convert("-i", "p.tif", "--dtype", "i64")[1], first(4294967295 - v.astype(np.int64)))
 v = [draw(1, np.float32) for _ in range(6)]
 tiff(f"{folder}/stack.tif", W, H, [values(p) for p in v], 1, "f")
 pages = np.stack([p[..., 0] for p in v])
@@ -111,3 +137,177 @@ for cut in (3, 9, len(whole) // 2 + 30, len(whole) - 100):
     with open(f"{folder}/cut.tif", "wb") as f:
         f.write(whole[:cut])
     refuse("tiff: ", "-i", "cut.tif")
+
+# --- what a file says of its values ---
+
+NODATA, METADATA, DESCRIPTION = 42113, 42112, 270
+
+
+def missing(name, want, gone):
+    """want: (channels, height, width), with what is `gone` missing."""
+    channels = want.shape[0]
+    got = convert("-i", "p.tif", "--validity-mask")[1][0]
+    same(f"{name}: what is there", got[channels].astype(bool), ~gone.any(0))
+    same(name, got[:channels], np.where(gone, 0, want).astype(got.dtype))
+
+
+for code, dtype, value, text in (("f", np.float32, -9999, "-9999"), ("f", np.float32, np.finfo(np.float32).min, "-3.40282346638528859812e+38"),
+                                 ("f", np.float32, np.float32(0.1), "0.1 "), ("H", np.uint16, 65535, "65535"), ("h", np.int16, -32768, "-3.2768e4"),
+                                 ("B", np.uint8, 7, "7"), ("f", np.float32, np.nan, "nan")):
+    v = draw(1, dtype)
+    v[2:5, 3:9] = value
+    for form in ({}, {"tile": 16, "packed": True}):
+        tiff(f"{folder}/p.tif", W, H, [values(v)], 1, code, says=[{NODATA: text}], **form)
+        missing(f"GDAL_NODATA {code} {text}", np.moveaxis(v, -1, 0), np.moveaxis(np.isnan(v) if value != value else v == dtype(value), -1, 0))
+v = draw(1, np.uint8)
+tiff(f"{folder}/p.tif", W, H, [values(v)], says=[{NODATA: "3"}], white=True)
+missing("GDAL_NODATA where the least is white", np.moveaxis(255 - v, -1, 0), np.moveaxis(v == 3, -1, 0))
+tiff(f"{folder}/p.tif", W, H, [values(v)], says=[{NODATA: "none"}])
+refuse("'GDAL_NODATA' is no number; say which values are missing", "-i", "p.tif")
+same("GDAL_NODATA of the user's", convert("-i", "p.tif", "--missing", "300")[1], first(v))
+tiff(f"{folder}/p.tif", W, H, [values(v)] * 2, says=[{NODATA: "3"}, {NODATA: "4"}])
+refuse("its pages differ in the missing value", "-i", "p.tif")
+
+
+def items(scale, offset):
+    every = [("SCALE", "scale", v, k) for k, v in enumerate(scale)] + [("OFFSET", "offset", v, k) for k, v in enumerate(offset)]
+    return ("<GDALMetadata>\n  <!-- <Item role=\"scale\">9</Item> --><Item name=\"SCALE\" sample=\"0\">8</Item>\n"
+            + "".join(f"  <Item name=\"{n}\" sample='{k}' role=\"{r}\">{v}</Item>\n" for n, r, v, k in every) + "</GDALMetadata>")
+
+
+for scale, offset in (([0.5] * 3, [-4] * 3), ([0.5, 1, 2], [0, -10, 0.25]), ([1, 1, 1], [0, 0, 3])):
+    v = draw(3, np.uint16)
+    v[0, :4, 1] = 5
+    tiff(f"{folder}/p.tif", W, H, [values(v)], 3, "H", says=[{NODATA: "5", METADATA: items(scale, offset)}])
+    missing(f"scale {scale}", np.moveaxis(v.astype(np.float32) * scale + offset, -1, 0), np.moveaxis(v == 5, -1, 0))
+tiff(f"{folder}/p.tif", W, H, [values(v)], 3, "H", says=[{METADATA: items(["x"], [])}])
+refuse("its attribute 'scale' is no single number", "-i", "p.tif")
+v = draw(1, np.uint8)
+tiff(f"{folder}/p.tif", W, H, [values(v)], white=True, says=[{METADATA: items([2], [1])}])
+same("scale where the least is white", convert("-i", "p.tif")[1], first(v * np.float32(2) + 1))
+tiff(f"{folder}/p.tif", W, H, [values(v)] * 2, says=[{DESCRIPTION: "ImageJ=1.53t\nimages=2\nslices=2\ncf=0\nc0=-32768.0\nc1=2.0\nvunit=a\n"}])
+same("ImageJ's calibration", convert("-i", "p.tif")[1], np.stack([np.moveaxis(v, -1, 0)] * 2, 1)[None] * np.float32(2) - 32768)
+tiff(f"{folder}/p.tif", W, H, [values(v)], says=[{DESCRIPTION: "ImageJ=1.53t\ncf=3\nc0=1.0\nc1=2.0\n"}])
+refuse("ImageJ's calibration of its values is a curve", "-i", "p.tif")
+
+# Masks, in the file or next to it; reduced copies and their masks do not count.
+for channels, code, dtype in ((1, "B", np.uint8), (3, "H", np.uint16), (1, "f", np.float32)):
+    v = draw(channels, dtype)
+    there = rng.random((H, W)) > 0.3
+    gone = np.broadcast_to(~there, (channels, H, W))
+    for form in ({}, {"packed": True, "big": True}):
+        tiff(f"{folder}/p.tif", W, H, [values(v), values(there)], channels, code, kinds=[0, 4], **form)
+        missing(f"a mask, {channels} {code}", np.moveaxis(v, -1, 0), gone)
+tiff(f"{folder}/p.tif", W, H, [values(v), values(there), values(v), values(there)], 1, "f", kinds=[0, 4, 1, 5])
+missing("a mask with reduced copies", np.moveaxis(v, -1, 0), gone)
+tiff(f"{folder}/p.tif", W, H, [values(v), values(there), values(v)], 1, "f", kinds=[0, 4, 0])
+refuse("its masks are not as many as its pages", "-i", "p.tif")
+v, other = draw(1, np.uint8), rng.random((H, W)) > 0.5
+tiff(f"{folder}/p.tif", W, H, [values(v), values(there), values(v), values(other)], kinds=[2, 6, 2, 6])
+got = convert("-i", "p.tif", "--validity-mask")[1][0]
+same("masks of pages", got, np.stack([np.stack([v[..., 0] * there, v[..., 0] * other]), np.stack([there, other])]).astype(np.uint8))
+got = convert("-i", "p.tif", "--validity-mask", "--concatenate")[1]
+same("masks of samples", got, np.stack([np.stack([v[..., 0] * m, m]) for m in (there, other)]).astype(np.uint8))
+v = draw(3, np.uint8)
+tiff(f"{folder}/p.tif", W, H, [values(v)], 3)
+tiff(f"{folder}/p.tif.msk", W, H, [values(there * 255)])
+missing("a mask next to it", np.moveaxis(v, -1, 0), np.broadcast_to(~there, (3, H, W)))
+each = rng.random((H, W, 3)) > 0.5
+tiff(f"{folder}/p.tif.msk", W, H, [values(each * 255)], 3)
+missing("a mask of each channel", np.moveaxis(v, -1, 0), np.moveaxis(~each, -1, 0))
+tiff(f"{folder}/p.tif.msk", H, W, [values(there)])
+refuse("'p.tif': tiff: its mask has another size", "-i", "p.tif")
+os.remove(f"{folder}/p.tif.msk")
+labels = rng.integers(0, 3, (H, W))
+tiff(f"{folder}/p.tif", W, H, [values(labels), values(there)], kinds=[0, 4])
+same("a mask of labels", convert("-i", "p.tif", "-t", "p.tif", "--ignore", "255")[2], np.where(there, labels, 255).astype(np.uint8)[None])
+
+# Descriptions of stacks: pages with the axes that they say, of which one directory may have all.
+T, Z, C = 2, 3, 4
+v = (rng.random((T, Z, C, H, W)) * 60000).astype(np.uint16)
+IMAGEJ = f"ImageJ=1.53t\nimages={T * Z * C}\nchannels={C}\nslices={Z}\nframes={T}\nhyperstack=true\n"
+
+
+def stack(pages, description, **form):
+    tiff(f"{folder}/p.tif", W, H, [values(p) for p in pages.reshape(-1, H, W)], 1, "H", says=[{DESCRIPTION: description}], **form)
+
+
+def ome(order, c, z, t, planes=""):
+    return (f'<?xml version="1.0"?><!-- <Pixels SizeZ="9"> --><OME xmlns="x"><Image ID="Image:0"><Pixels ID="Pixels:0" SizeX="{W}" SizeY="{H}"'
+            f' SizeC="{c}" SizeZ="{z}" SizeT="{t}" DimensionOrder="{order}" Type="uint16">{planes}</Pixels></Image></OME>')
+
+
+tzc = v.transpose(0, 2, 1, 3, 4)
+for form in ({}, {"together": True}, {"together": True, "big": True}):
+    stack(v, IMAGEJ, **form)
+    same(f"ImageJ's hyperstack {form}", convert("-i", "p.tif", "--concatenate")[1], tzc)
+    stack(v[0, :, 0], f"ImageJ=1.53t\nimages={Z}\nslices={Z}\n", **form)
+    same(f"ImageJ's slices {form}", convert("-i", "p.tif")[1], v[0, None, None, :, 0])
+    stack(v[0, 0], f"ImageJ=1.53t\nimages={C}\nchannels={C}\nmode=composite\n", **form)
+    same(f"ImageJ's channels {form}", convert("-i", "p.tif")[1], v[0, :1])
+    stack(v[:, 0, 0], f"ImageJ=1.53t\nimages={T}\nframes={T}\n", **form)
+    same(f"ImageJ's frames {form}", convert("-i", "p.tif", "--concatenate")[1], v[:, 0, :1])
+    refuse("2 samples of each file (--concatenate)", "-i", "p.tif")
+    stack(v[0, :, 0], f'{{"shape": [{Z}, {H}, {W}], "truncated": true}}', **form)
+    same(f"tifffile's volume {form}", convert("-i", "p.tif")[1], v[0, None, None, :, 0])
+    stack(v, f'{{"shape": [{T}, {Z}, 1, {C}, {H}, {W}], "axes": "TZQCYX"}}', **form)
+    same(f"tifffile's axes {form}", convert("-i", "p.tif", "--concatenate")[1], tzc)
+    stack(v[0], f'{{"shape": [{Z}, {C}, {H}, {W}]}}', **form)
+    same(f"tifffile's axes without names {form}", convert("-i", "p.tif", "--input-layout", "first")[1], v[:1])
+stack(v[0, :, 0], "a text of somebody else's")
+same("another description", convert("-i", "p.tif")[1], v[0, None, None, :, 0])
+tiff(f"{folder}/p.tif", W, H, [values(p) for p in v[:, 0, 0]], 1, "H", says=[{DESCRIPTION: f'{{"shape": [{H}, {W}]}}'}] * T)
+same("pages written one by one", convert("-i", "p.tif")[1], v[None, None, :, 0, 0])
+for order, axes in (("XYCZT", (0, 1, 2)), ("XYZCT", (0, 2, 1)), ("XYTZC", (2, 1, 0))):
+    stack(v.transpose(*axes, 3, 4), ome(order, C, Z, T))
+    same(f"OME {order}", convert("-i", "p.tif", "--concatenate")[1], tzc)
+large = (rng.random((4, 3, 640, 640)) * 60000).astype(np.uint16)
+tiff(f"{folder}/p.tif", 640, 640, [values(p) for p in large.reshape(-1, 640, 640)], 1, "H",
+     says=[{DESCRIPTION: "ImageJ=1.53t\nimages=12\nchannels=3\nslices=4\nhyperstack=true\n"}])
+same("pieces of a stack", convert("-i", "p.tif")[1], large.swapaxes(0, 1)[None])
+planes = "".join(f'<TiffData IFD="{Z - 1 - z}" FirstZ="{z}" PlaneCount="1"/>' for z in range(Z))
+stack(v[0, ::-1, 0], ome("XYCZT", 1, Z, 1, planes))
+same("OME's directories in another order", convert("-i", "p.tif")[1], v[0, None, None, :, 0])
+for description, what in ((IMAGEJ, f"by ImageJ says {T * Z * C} pages, but the file has {Z}"), (ome("XYCZT", 1, Z + 1, 1), f"by OME says {Z + 1} pages"),
+                          (ome("XYCZT", 1, Z, 1, planes[: planes.index("/>") + 2]), "says of one of its planes no page"),
+                          (f'{{"shape": [{Z + 1}, {H}, {W}]}}', f"by tifffile says {Z + 1} pages, but the file has {Z}"),
+                          (f'{{"shape": [{Z}, {H}, {W + 1}]}}', "the shape in tifffile's description is not that of the pages"),
+                          ("ImageJ=1.53t\nimages=3\nslices=2\nframes=2\n", "says 3 images, but its channels, slices and frames are 4"),
+                          (ome("XYCZT", 1, Z, 1).replace("</Image>", "</Image><Image><Pixels SizeX='1'/></Image>"), "several OME images"),
+                          ('<OME><BinaryOnly MetadataFile="x" UUID="y"/></OME>', "what OME says of this file is in another one")):
+    stack(v[0, :, 0], description)
+    refuse(what, "-i", "p.tif")
+stack(v[0, :1, 0], f"ImageJ=1.53t\nimages={Z}\nslices={Z}\n")
+refuse(f"by ImageJ says {Z} pages, but the file has 1 and no values of more after it", "-i", "p.tif")
+stack(v[0, :1, 0], f"ImageJ=1.53t\nimages={Z}\nslices={Z}\n", packed=True)
+refuse("whose values are compressed or scattered", "-i", "p.tif")
+tiff(f"{folder}/p.tif", W, H, [values(p) for p in v[:, :2, 0].reshape(-1, H, W)], 1, "H", says=[{DESCRIPTION: f'{{"shape": [2, {H}, {W}]}}'}, {}] * 2)
+refuse("several series of pages", "-i", "p.tif")
+tiff(f"{folder}/p.tif", W, H, [values(draw(1, np.uint8))], says=[{32997: [5]}])
+refuse("5 slices of a volume in one page are not read", "-i", "p.tif")
+
+# Numbers of a palette, of grey of less than a byte, and where the least is white: labels are the file's own.
+for bits in (1, 2, 4, 8):
+    most = (1 << bits) - 1
+    labels = rng.integers(0, most + 1, (H, W))
+    colours = [(k, most - k, 9) for k in range(most + 1)]
+    for form in ({}, {"tile": 16, "packed": True}):
+        tiff(f"{folder}/p.tif", W, H, [values(labels)], bits=bits, palette=colours, **form)
+        got = convert("-i", "p.tif", "-t", "p.tif")
+        same(f"tiff, colours of a palette, {bits}", got[1], first(np.array(colours, np.uint8)[labels]))
+        same(f"tiff, labels of a palette, {bits}", got[2], labels.astype(np.uint8)[None])
+        same(f"tiff, numbers of a palette, {bits}", convert("-i", "p.tif:index")[1], labels.astype(np.uint8)[None, None])
+        for white in (False, True):
+            tiff(f"{folder}/p.tif", W, H, [values(labels)], bits=bits, white=white, **form)
+            got, grey = convert("-i", "p.tif", "-t", "p.tif"), labels * (255 // most)
+            same(f"tiff, grey of {bits} bits", got[1][0, 0], (255 - grey if white else grey).astype(np.uint8))
+            same(f"tiff, labels of {bits} bits", got[2], labels.astype(np.uint8)[None])
+    tiff(f"{folder}/p.tif", W, H, [values(labels)], bits=bits, white=True)
+    same("edges of grey", convert("-i", "p.tif", "-t", "p.tif", "--classes", "128")[2], (255 - labels * (255 // most) >= 128).astype(np.uint8)[None])
+tiff(f"{folder}/p.tif", W, H, [values(labels)], bits=8, palette=colours, says=[{NODATA: "3"}])
+refuse("read the numbers: p.tif:index", "-i", "p.tif")
+missing_labels = np.where(labels == 3, 255, labels % 255).astype(np.uint8)
+tiff(f"{folder}/p.tif", W, H, [values(labels % 255)], palette=colours, says=[{NODATA: "3"}])
+same("missing numbers of a palette", convert("-i", "p.tif:index", "-t", "p.tif", "--ignore", "255")[2], missing_labels[None])
+tiff(f"{folder}/rgb.tif", W, H, [values(draw(3, np.uint8))], 3)
+refuse("a coloured picture without a palette has no 'index'", "-i", "rgb.tif:index")

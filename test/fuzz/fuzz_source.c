@@ -39,7 +39,7 @@ static void read_source(struct source *s)
 static void try_source(const char *path, const char *format, const char *variable)
 {
 	struct source *s;
-	if (source_open(&s, path, format, variable) == 0) {
+	if (source_open(&s, path, format, variable, false) == 0) {
 		read_source(s);
 		source_close(s);
 	}

@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void try_variable(const char *path, const char *variable)
 {
 	struct source *s;
-	if (source_open(&s, path, "tfrecord", variable) == 0) {
+	if (source_open(&s, path, "tfrecord", variable, false) == 0) {
 		const int64_t n = shape_count(&s->shape);
 		void *values = n <= MAX_VALUES ? mem_alloc((size_t)n * sizeof(double)) : NULL;
 

@@ -54,7 +54,7 @@ static void put(const char *name, const void *p, size_t n)
 static void read_array(void)
 {
 	struct source *s;
-	if (source_open(&s, folder, "zarr", NULL) == 0) {
+	if (source_open(&s, folder, "zarr", NULL, false) == 0) {
 		const int64_t n = shape_count(&s->shape);
 		void *values = n <= MAX_VALUES ? mem_alloc((size_t)n * sizeof(double)) : NULL;
 
