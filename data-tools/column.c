@@ -188,14 +188,13 @@ int column_settle(struct column *c)
 	return count_samples(c);
 }
 
-/* What formats know of axes is compared before anything is converted; of pictures, which may be
- * many and say little, as they are read. */
+/* What formats know of axes is compared before anything is converted; pictures, which may be many
+ * and say little, as they are read. */
 static int look_at_all(struct column *c)
 {
-	const struct source_format *format = c->source->format;
 	char *name = c->name;
 	int rc = 0;
-	if (!format->coordinates || format->picture)
+	if (!column_says_axes(c))
 		return 0;
 	for (int f = 1; f < c->nfiles && rc == 0; f++) {
 		c->name = NULL;

@@ -42,6 +42,14 @@ void column_look(struct column *c)
 	of->units = source_text(s, "units", c->a);
 }
 
+bool column_says_axes(const struct column *c)
+{
+	bool more = !c->source->format->picture;
+	for (int i = 0; i < c->source->shape.nd; i++)
+		more |= c->source->kind[i] != 0;
+	return c->source->format->coordinates && more;
+}
+
 bool column_is_known(const struct column *c)
 {
 	for (int f = 0; f < c->nfiles; f++)
@@ -289,7 +297,7 @@ static int meet_places(struct column *c, int f, int i)
 			element[k] = n - 1 - k;
 		column_choose(c, f, i, element, n);
 		say_turned(c, " the other way round", want);
-	} else if (want->n == got->n && !c->places_differ && c->of[0].role[i] != 'T') {
+	} else if (want->n == got->n && !c->places_differ && !c->source->format->picture) {
 		struct buf text = BUF_INIT;
 
 		axis_print(&text, got);

@@ -54,7 +54,7 @@ int side_axes(struct side *s, struct arena *a, const int64_t *sample, int64_t n,
 	const struct column *c = side_first_moving(s);
 	struct axis *chosen;
 	*out = (struct axes){ 0 };
-	if (c->repeated || c->source->format->picture || !column_is_known(c))
+	if (c->repeated || !column_says_axes(c) || !column_is_known(c))
 		return 0;
 	*out = column_axes(s, c, a);
 	if (out->n == 0 || !says_anything(out))

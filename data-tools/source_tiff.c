@@ -41,6 +41,7 @@ static int open_tiff(struct source *s, const char *variable)
 	const int64_t extent[] = { h->npages, h->page.height, h->page.width, h->channels };
 	TRY(pixels_open(s, extent, h->page.alpha, false));
 	TRY(tiff_values_settle(s, h));
+	tiff_place_name(s);
 	return tiff_mask_open(s);
 }
 
@@ -50,6 +51,7 @@ static void close_tiff(struct source *s)
 }
 
 #else
+#define tiff_place_coordinates NULL
 #define tiff_mask_read NULL
 
 static int open_tiff(struct source *s, const char *variable)
@@ -65,5 +67,6 @@ static void close_tiff(struct source *s)
 
 const struct source_format source_tiff = { "tiff", extensions, open_tiff, pixels_read, close_tiff,
                                           .read_box = pixels_read_box,
+                                          .coordinates = tiff_place_coordinates,
                                           .read_valid = tiff_mask_read, .picture = true,
                                           .apart = true, .whole = true };

@@ -276,9 +276,15 @@ int tiff_turn_to(const struct source *s, struct tiff_file *h, int i)
 /* libtiff reads tags that it does not know, but not as the type that they should have. */
 static void add_tags(TIFF *f)
 {
-	static char planes[] = "UIC2", metadata[] = "GDAL_METADATA", nodata[] = "GDAL_NODATA";
+	static char scale[] = "ModelPixelScale", planes[] = "UIC2", tie[] = "ModelTiepoint",
+	            matrix[] = "ModelTransformation", keys[] = "GeoKeyDirectory",
+	            metadata[] = "GDAL_METADATA", nodata[] = "GDAL_NODATA";
 	static const TIFFFieldInfo tags[] = {
+		{ TIFF_PIXEL_SCALE, -3, -3, TIFF_DOUBLE, FIELD_CUSTOM, 1, 1, scale },
 		{ TIFF_UIC2, -3, -3, TIFF_RATIONAL, FIELD_CUSTOM, 1, 1, planes },
+		{ TIFF_TIEPOINT, -3, -3, TIFF_DOUBLE, FIELD_CUSTOM, 1, 1, tie },
+		{ TIFF_TRANSFORMATION, -3, -3, TIFF_DOUBLE, FIELD_CUSTOM, 1, 1, matrix },
+		{ TIFF_GEO_KEYS, -3, -3, TIFF_SHORT, FIELD_CUSTOM, 1, 1, keys },
 		{ TIFF_GDAL_METADATA, -1, -1, TIFF_ASCII, FIELD_CUSTOM, 1, 0, metadata },
 		{ TIFF_GDAL_NODATA, -1, -1, TIFF_ASCII, FIELD_CUSTOM, 1, 0, nodata },
 	};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A TIFF file's pages of one kind, by libtiff. What the tags say of the values is in
- * tiff_values.c, of the pages in tiff_stack.c and of missing points in tiff_mask.c. */
+ * tiff_values.c, of the pages in tiff_stack.c, of the place in tiff_place.c and of missing points
+ * in tiff_mask.c. */
 #ifndef DLX_DATA_TOOLS_TIFF_FILE_H
 #define DLX_DATA_TOOLS_TIFF_FILE_H
 
@@ -17,7 +18,11 @@
 
 /* Tags that libtiff does not know by itself. */
 enum {
+	TIFF_PIXEL_SCALE = 33550,
 	TIFF_UIC2 = 33629,           /* of MetaMorph's stacks: as many as there are planes */
+	TIFF_TIEPOINT = 33922,
+	TIFF_TRANSFORMATION = 34264,
+	TIFF_GEO_KEYS = 34735,
 	TIFF_GDAL_METADATA = 42112,
 	TIFF_GDAL_NODATA = 42113,
 };
@@ -106,6 +111,9 @@ int tiff_values_settle(struct source *s, struct tiff_file *h);
 int tiff_stack_take(struct source *s, struct tiff_file *h, int i);
 /* Puts the pages in the order of their axes, which pixels_open takes. */
 int tiff_stack_settle(struct source *s, struct tiff_file *h);
+/* After pixels_open: names the axes of a place. */
+void tiff_place_name(struct source *s);
+void tiff_place_coordinates(struct source *s, int i, struct arena *a, struct axis *out);
 /* After pixels_open: finds a mask, in the file or next to it. */
 int tiff_mask_open(struct source *s);
 int tiff_mask_read(struct source *s, const int64_t *start, const int64_t *count, uint8_t *valid);

@@ -268,6 +268,7 @@ same("pieces of a stack", convert("-i", "p.tif")[1], large.swapaxes(0, 1)[None])
 planes = "".join(f'<TiffData IFD="{Z - 1 - z}" FirstZ="{z}" PlaneCount="1"/>' for z in range(Z))
 stack(v[0, ::-1, 0], ome("XYCZT", 1, Z, 1, planes))
 same("OME's directories in another order", convert("-i", "p.tif")[1], v[0, None, None, :, 0])
+assert convert("-i", "p.tif")[0]["axes"][1]["name"] == "depth"
 for description, what in ((IMAGEJ, f"by ImageJ says {T * Z * C} pages, but the file has {Z}"), (ome("XYCZT", 1, Z + 1, 1), f"by OME says {Z + 1} pages"),
                           (ome("XYCZT", 1, Z, 1, planes[: planes.index("/>") + 2]), "says of one of its planes no page"),
                           (f'{{"shape": [{Z + 1}, {H}, {W}]}}', f"by tifffile says {Z + 1} pages, but the file has {Z}"),
@@ -311,3 +312,28 @@ tiff(f"{folder}/p.tif", W, H, [values(labels % 255)], palette=colours, says=[{NO
 same("missing numbers of a palette", convert("-i", "p.tif:index", "-t", "p.tif", "--ignore", "255")[2], missing_labels[None])
 tiff(f"{folder}/rgb.tif", W, H, [values(draw(3, np.uint8))], 3)
 refuse("a coloured picture without a palette has no 'index'", "-i", "rgb.tif:index")
+
+# A GeoTIFF's place: of the pixels' centres.
+SCALE, TIES, MATRIX, KEYS = 33550, 33922, 34264, 34735
+UTM = [1, 1, 0, 4, 1024, 0, 1, 1, 1025, 0, 1, 1, 3072, 0, 1, 32633, 3076, 0, 1, 9001]
+DEGREES = [1, 1, 0, 3, 1024, 0, 1, 2, 1025, 0, 1, 1, 2048, 0, 1, 4326]
+POINTS = [2 if k == 11 else n for k, n in enumerate(DEGREES)]
+v = draw(3, np.uint8)
+x, y = 500000 + 30 * (np.arange(W) + 0.5), 4649000 - 20 * (np.arange(H) + 0.5)
+metres = [{"standard_name": f"projection_{name}_coordinate", "units": "m", "epsg": "EPSG:32633"} for name in "yx"]
+degrees = [{"standard_name": n, "units": f"degrees_{to}", "epsg": "EPSG:4326"} for n, to in (("latitude", "north"), ("longitude", "east"))]
+for says, want in (({SCALE: [30.0, 20.0, 0.0], TIES: [0.0, 0.0, 0.0, 500000.0, 4649000.0, 0.0], KEYS: UTM}, (("y", y, metres[0]), ("x", x, metres[1]))),
+                   ({SCALE: [30.0, 20.0, 0.0], TIES: [2.0, 1.0, 0.0, 500060.0, 4648980.0, 0.0]}, (("y", y, {}), ("x", x, {}))),
+                   ({MATRIX: [30.0, 0.0, 0.0, 500000.0, 0.0, -20.0, 0.0, 4649000.0] + [0.0] * 7 + [1.0], KEYS: UTM}, (("y", y, metres[0]), ("x", x, metres[1]))),
+                   ({SCALE: [0.5, 0.25, 0.0], TIES: [0.0, 0.0, 0.0, -10.0, 60.0, 0.0], KEYS: DEGREES},
+                    (("lat", 59.875 - 0.25 * np.arange(H), degrees[0]), ("lon", -9.75 + 0.5 * np.arange(W), degrees[1]))),
+                   ({SCALE: [0.5, 0.25, 0.0], TIES: [0.0, 0.0, 0.0, -10.0, 60.0, 0.0], KEYS: POINTS},
+                    (("lat", 60 - 0.25 * np.arange(H), degrees[0]), ("lon", -10 + 0.5 * np.arange(W), degrees[1])))):
+    tiff(f"{folder}/p.tif", W, H, [values(v)], 3, says=[says])
+    axes = convert("-i", "p.tif")[0]["axes"]
+    for axis, (name, at, attributes) in zip(axes[1:], want, strict=True):
+        if axis["name"] != name or axis["attributes"] != attributes or axis["values"] != at.tolist():
+            sys.exit(f"{says}: {axis}; expected {name} {attributes} {at}")
+turned = {MATRIX: [30.0, 1.0, 0.0, 0.0, 1.0, -20.0, 0.0, 0.0] + [0.0] * 7 + [1.0], KEYS: UTM}
+tiff(f"{folder}/p.tif", W, H, [values(v)], 3, says=[turned])
+assert "axes" not in convert("-i", "p.tif")[0] and "axes" not in convert("-i", "rgb.tif")[0]

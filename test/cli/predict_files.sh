@@ -41,6 +41,9 @@ for i in range(6):
 for i in range(4):
     png(f"grey{i}.png", 16, 12, grey[i].ravel().tolist())
 tiff("pages.tif", 16, 12, [g.ravel().tolist() for g in grey])
+tiff("place.tif", 16, 12, [grey[0].ravel().tolist()], says=[{
+    33550: [10.0, 10.0, 0.0], 33922: [0.0, 0.0, 0.0, 500.0, 1000.0, 0.0],
+    34735: [1, 1, 0, 4, 1024, 0, 1, 1, 1025, 0, 1, 1, 3072, 0, 1, 32633, 3076, 0, 1, 9001]}])
 png("small.png", 12, 10, x[0, :10, :12].ravel().tolist(), 3)
 png("deep.png", 16, 12, (grey[0].astype(int) * 257).ravel().tolist(), 1, 16)
 END
@@ -210,4 +213,14 @@ refuses 65 "'grey1.png' has values of type u8, but 'deep.png' of u16: predict th
 expect 0 "$train" --predict deep.png -o got.npy grey.yaml
 says err 'has values of type u16, the network was trained on u8'
 expect 64 "$train" --evaluate --input-layout last grey.yaml
+# Where a GeoTIFF is stays with what is predicted of it.
+expect 0 "$train" --predict place.tif -o place.nc grey.yaml
+expect 0 "$convert" -q -i place.nc:prediction --input-layout first -o back.dlx
+"$python3" - <<'END' || fail "a prediction of a GeoTIFF has another place"
+import dlxrecord
+y, x = dlxrecord.read("back.dlx")[0]["axes"][1:]
+assert y["name"] == "y" and y["values"] == [995 - 10 * k for k in range(12)], y
+assert x["name"] == "x" and x["values"] == [505 + 10 * k for k in range(16)], x
+assert all(a["attributes"]["epsg"] == "EPSG:32633" and a["attributes"]["units"] == "m" for a in (x, y)), (x, y)
+END
 pass

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Where on earth a GeoTIFF picture's rows and columns are: from the tags of the model's space and
+ * the keys of its reference system (OGC 19-008r4). A picture that is turned has no coordinates. */
+#include "tiff_file.h"
+
+#ifdef HAVE_TIFF
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { MODEL = 1024, RASTER = 1025, GEOGRAPHIC = 2048, ANGULAR_UNITS = 2054, PROJECTED = 3072,
+	LINEAR_UNITS = 3076 };
+enum { MODEL_PROJECTED = 1, MODEL_GEOGRAPHIC = 2, RASTER_POINT = 2, DEGREE = 9102,
+	OWN = 32767 };
+
+/* place = first + (number of the pixel) * step, of its centre; [0]: rows, [1]: columns. */
+struct line { double first, step; };
+
+/* A key's number; 0: it is not there. */
+static int find_key(TIFF *f, int key)
+{
+	uint32_t n = 0;
+	uint16_t *v;
+	if (!TIFFGetField(f, TIFF_GEO_KEYS, &n, &v))
+		return 0;
+	for (uint32_t i = 4; i + 3 < n; i += 4)
+		if (v[i] == key && v[i + 1] == 0)
+			return v[i + 3];
+	return 0;
+}
+
+/* Of the upper left corner of pixel (0, 0), where pixels are areas, and else of its centre. */
+static bool find_lines(TIFF *f, struct line out[2])
+{
+	uint32_t n = 0, ties = 0;
+	double *m, *tie;
+	if (TIFFGetField(f, TIFF_TRANSFORMATION, &n, &m) && n == 16) {
+		out[0] = (struct line){ m[7], m[5] };
+		out[1] = (struct line){ m[3], m[0] };
+		return m[1] == 0 && m[4] == 0 && m[0] != 0 && m[5] != 0;
+	}
+	if (!TIFFGetField(f, TIFF_PIXEL_SCALE, &n, &m) || n < 2 || m[0] == 0 || m[1] == 0 ||
+	    !TIFFGetField(f, TIFF_TIEPOINT, &ties, &tie) || ties < 6)
+		return false;
+	out[0] = (struct line){ tie[4] + tie[1] * m[1], -m[1] };
+	out[1] = (struct line){ tie[3] - tie[0] * m[0], m[0] };
+	return true;
+}
+
+/* Whether places are degrees of latitude and longitude. */
+static bool is_geographic(TIFF *f)
+{
+	const int unit = find_key(f, ANGULAR_UNITS);
+	return find_key(f, MODEL) == MODEL_GEOGRAPHIC && (unit == 0 || unit == DEGREE);
+}
+
+static const char *linear_unit(TIFF *f)
+{
+	static const struct { int code; const char *name; } units[] = {
+		{ 9001, "m" }, { 9002, "foot" }, { 9003, "US_survey_foot" }, { 9036, "km" },
+	};
+	const int code = find_key(f, LINEAR_UNITS);
+
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+		if (units[i].code == code)
+			return units[i].name;
+	return NULL;
+}
+
+static void rename_axis(struct source *s, int i, const char *name, char kind)
+{
+	mem_free(s->axis[i]);
+	s->axis[i] = mem_strdup(name);
+	s->kind[i] = kind;
+}
+
+/* The tags are those of the first page. */
+void tiff_place_name(struct source *s)
+{
+	struct tiff_file *h = s->handle;
+	struct line line[2];
+	if (tiff_turn_to(s, h, 0) != 0 || !find_lines(h->file, line))
+		return;
+	const bool degrees = is_geographic(h->file);
+	rename_axis(s, s->pages, degrees ? "lat" : "y", 'Y');
+	rename_axis(s, s->pages + 1, degrees ? "lon" : "x", 'X');
+}
+
+static void add_text(struct arena *a, struct axis *out, const char *name, const char *text)
+{
+	struct axis_attribute *all = (struct axis_attribute *)(uintptr_t)out->attribute;
+	if (text)
+		all[out->nattributes++] = (struct axis_attribute){ arena_strdup(a, name),
+		                                                  .text = arena_strdup(a, text) };
+}
+
+/* Names as the CF conventions have them; "epsg" is for the reference system of both axes. */
+static void describe(TIFF *f, int column, struct arena *a, struct axis *out)
+{
+	static const char *const names[2][2] = {
+		{ "projection_y_coordinate", "projection_x_coordinate" }, { "latitude", "longitude" },
+	};
+	static const char *const degrees[] = { "degrees_north", "degrees_east" };
+	const int model = find_key(f, MODEL);
+	const bool geographic = is_geographic(f);
+	const int code = find_key(f, model == MODEL_PROJECTED ? PROJECTED : GEOGRAPHIC);
+
+	out->attribute = ARENA_ARRAY(a, struct axis_attribute, 4);
+	if (geographic || model == MODEL_PROJECTED)
+		add_text(a, out, "standard_name", names[geographic][column]);
+	add_text(a, out, "units", geographic ? degrees[column] :
+	         model == MODEL_PROJECTED ? linear_unit(f) : NULL);
+	if (code > 0 && code != OWN)
+		add_text(a, out, "epsg", arena_printf(a, "EPSG:%d", code));
+}
+
+void tiff_place_coordinates(struct source *s, int i, struct arena *a, struct axis *out)
+{
+	struct tiff_file *h = s->handle;
+	const int column = i - s->pages;
+	struct line line[2];
+	if (column < 0 || column > 1 || tiff_turn_to(s, h, 0) != 0 || !find_lines(h->file, line))
+		return;
+	const double centre = find_key(h->file, RASTER) == RASTER_POINT ? 0 : 0.5;
+	double *v = ARENA_ARRAY(a, double, out->n);
+	for (int64_t k = 0; k < out->n; k++)
+		v[k] = line[column].first + ((double)k + centre) * line[column].step;
+	out->values = v;
+	describe(h->file, column, a, out);
+}
+#endif
