@@ -8,6 +8,19 @@
 #include "base/shown.h"
 #include "side_state.h"
 
+/* A map of classes has one number a point: what a file calls channels is no axis of the map. */
+static int check_labels(const struct side *s, const struct column *c)
+{
+	const int last = c->sample.nd - 1;
+	if (!c->source->format->picture || last < 2 ||
+	    layout_axis_sort(c->axis[last], c->kind[last]) != AXIS_CHANNELS)
+		return 0;
+	return ERR(E_DATA, NULL, "'%s' has %lld channels, as colours have, but a map of classes has "
+	           "one number a point: save it as grey, or with a palette, whose numbers are the "
+	           "classes; or --target-layout last if each channel is a map of its own", c->file[0],
+	           (long long)c->sample.d[last]);
+}
+
 static int find_layout(const struct side *s, const struct column *c, enum layout *out)
 {
 	struct buf text = BUF_INIT;
@@ -17,7 +30,7 @@ static int find_layout(const struct side *s, const struct column *c, enum layout
 		return 0;
 	if (s->o->labels && s->n == 1) {
 		*out = LAYOUT_NONE;
-		return 0;
+		return check_labels(s, c);
 	}
 	TRY(layout_find(c, &s->hints, out, &why));
 	if (!why || s->o->read.quiet)

@@ -89,8 +89,12 @@ for bits in (1, 2, 4):
     colours = [(k, 255 - k, 9) for k in range(1 << bits)]
     png(f"{folder}/p.png", W, H, values(labels), 1, bits, colours)
     same(f"png, labels of a palette of {bits} bits", convert("-i", "p.png", "-t", "p.png")[2], labels.astype(np.uint8)[None])
-png(f"{folder}/p.png", W, H, values(draw(3, np.uint8)), 3)
-refuse("a coloured picture without a palette has no 'index'", "-i", "p.png:index")
+png(f"{folder}/grey.png", W, H, values(labels))
+for channels in (2, 3, 4):
+    png(f"{folder}/p.png", W, H, values(draw(channels, np.uint8)), channels)
+    refuse(f"'p.png' has {channels} channels, as colours have", "-i", "grey.png", "-t", "p.png")
+    refuse("a coloured picture without a palette has no 'index'", "-i", "p.png:index")
+assert convert("-i", "grey.png", "-t", "p.png", "--target-layout", "last")[2].shape == (1, 4, H, W)
 v = draw(3, np.uint8)
 calibration = b"p\0" + struct.pack(">iiBB", -10, 30, 0, 2) + b"K\x000.5\x0080"
 png(f"{folder}/p.png", W, H, values(v), 3, says=[(b"pCAL", calibration)])
@@ -312,6 +316,7 @@ tiff(f"{folder}/p.tif", W, H, [values(labels % 255)], palette=colours, says=[{NO
 same("missing numbers of a palette", convert("-i", "p.tif:index", "-t", "p.tif", "--ignore", "255")[2], missing_labels[None])
 tiff(f"{folder}/rgb.tif", W, H, [values(draw(3, np.uint8))], 3)
 refuse("a coloured picture without a palette has no 'index'", "-i", "rgb.tif:index")
+refuse("'rgb.tif' has 3 channels, as colours have, but a map of classes has one number a point", "-i", "p.tif:index", "-t", "rgb.tif")
 
 # A GeoTIFF's place: of the pixels' centres.
 SCALE, TIES, MATRIX, KEYS = 33550, 33922, 34264, 34735
