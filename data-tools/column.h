@@ -101,8 +101,7 @@ int column_meet_first(struct column *c);
  * that was element[i] of n. */
 void column_permute(struct column *c, int f, const int *order);
 void column_choose(struct column *c, int f, int axis, const int64_t *element, int64_t n);
-/* Whether its format has axes with coordinates: a picture's are known without being said, unless its
- * file says more. */
+/* Whether its files say more of their axes than the format does, as all pictures' do. */
 bool column_says_axes(const struct column *c);
 /* Whether what the formats' files say of axes is known of each. */
 bool column_is_known(const struct column *c);

@@ -134,6 +134,13 @@ static struct reading read_as(const struct column *s, int n, bool samples, enum 
 	return r;
 }
 
+/* A picture's height and width are places: pages alone may be samples, or channels. */
+static bool is_of_picture(const struct source *s, const struct reading *r)
+{
+	const int places = s->pages + 2;
+	return (!r->samples || s->pages > 0) && (r->channel < s->pages || r->channel >= places);
+}
+
 static int find_readings(const struct like *l, const struct column *s, int n, enum layout wanted,
                          struct reading *out)
 {
@@ -147,7 +154,8 @@ static int find_readings(const struct like *l, const struct column *s, int n, en
 			if (axes < 0 || axes != l->places.nd || (wanted && layouts[k] != wanted))
 				continue;
 			r = read_as(s, n, samples, layouts[k]);
-			if (r.channels == l->channels)
+			if (r.channels == l->channels && (!s->source->format->picture ||
+			                                   is_of_picture(s->source, &r)))
 				out[found++] = r;
 		}
 	return found;
@@ -195,7 +203,7 @@ static int choose(const struct like *l, const struct column *s, struct reading *
 		good[i] = shape_equal(&r[i].places, &l->places);
 	n = keep(r, n, good);
 	for (int i = 1; i < n; i++)
-		one &= same_result(&r[0], &r[i]) && r[i].channels == 1;
+		one &= same_result(&r[0], &r[i]) && (r[i].channels == 1 || r[i].channel == r[0].channel);
 	return one && n > 0 ? 1 : n;
 }
 

@@ -12,8 +12,7 @@
 static int check_labels(const struct side *s, const struct column *c)
 {
 	const int last = c->sample.nd - 1;
-	if (!c->source->format->picture || last < 2 ||
-	    layout_axis_sort(c->axis[last], c->kind[last]) != AXIS_CHANNELS)
+	if (!c->source->format->picture || last < 2 || c->kind[last] != 'C')
 		return 0;
 	return ERR(E_DATA, NULL, "'%s' has %lld channels, as colours have, but a map of classes has "
 	           "one number a point: save it as grey, or with a palette, whose numbers are the "

@@ -44,6 +44,8 @@ tiff("pages.tif", 16, 12, [g.ravel().tolist() for g in grey])
 tiff("place.tif", 16, 12, [grey[0].ravel().tolist()], says=[{
     33550: [10.0, 10.0, 0.0], 33922: [0.0, 0.0, 0.0, 500.0, 1000.0, 0.0],
     34735: [1, 1, 0, 4, 1024, 0, 1, 1, 1025, 0, 1, 1, 3072, 0, 1, 32633, 3076, 0, 1, 9001]}])
+np.save("features.npy", grey[0])
+np.save("signals.npy", grey)
 png("small.png", 12, 10, x[0, :10, :12].ravel().tolist(), 3)
 png("deep.png", 16, 12, (grey[0].astype(int) * 257).ravel().tolist(), 1, 16)
 END
@@ -213,6 +215,13 @@ refuses 65 "'grey1.png' has values of type u8, but 'deep.png' of u16: predict th
 expect 0 "$train" --predict deep.png -o got.npy grey.yaml
 says err 'has values of type u16, the network was trained on u8'
 expect 64 "$train" --evaluate --input-layout last grey.yaml
+# Height and width of a picture are places: neither samples nor channels, whatever the network takes.
+for name in features signals; do
+	expect 0 "$convert" -q -i $name.npy --input-layout first -o $name.dlx
+	expect 0 "$convert" -q --like $name.dlx -i $name.npy -o again.dlx
+	expect 65 "$convert" -q --like $name.dlx -i grey0.png -o bad.dlx
+	says err "'grey0.png' is 12x16, which is none that fits"
+done
 # Where a GeoTIFF is stays with what is predicted of it.
 expect 0 "$train" --predict place.tif -o place.nc grey.yaml
 expect 0 "$convert" -q -i place.nc:prediction --input-layout first -o back.dlx
