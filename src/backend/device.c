@@ -4,37 +4,16 @@
 #include "backend/device.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 #include "backend/cuda/cuda.h"
 #include "backend/dnn/cpu.h"
 #include "backend/dnn/dnn.h"
+#include "backend/openmp.h"
 #include "base/debug.h"
 #include "base/err.h"
-#include "base/host.h"
 #include "base/io.h"
 #include "base/mem.h"
-
-#ifdef _OPENMP
-/* OMP_NUM_THREADS; by default a thread for each core of this process. */
-static int thread_count(void)
-{
-	if (getenv("OMP_NUM_THREADS"))
-		return omp_get_max_threads();
-	omp_set_num_threads(host_processors());
-	return host_processors();
-}
-#else
-static int thread_count(void)
-{
-	return 1;
-}
-#endif
 
 /* The CPU's name as Linux reports it, or "cpu". */
 static void cpu_name(char *out, size_t n)
@@ -124,14 +103,16 @@ static const struct {
 	{ "reference", BACKEND_REFERENCE, open_reference },
 };
 
-static struct device *new_device(enum backend backend, const char *name)
+static int new_device(struct device **out, enum backend backend, const char *name)
 {
-	struct device *d = mem_calloc(1, sizeof *d);
+	int threads;
+	TRY(openmp_threads(&threads));
+	struct device *d = *out = mem_calloc(1, sizeof *d);
 	d->backend = backend;
 	d->name = name;
-	d->threads = thread_count();
+	d->threads = threads;
 	d->memory = mem_calloc(1, sizeof *d->memory);
-	return d;
+	return 0;
 }
 
 static void free_device(struct device *d)
@@ -146,7 +127,8 @@ int device_open_rank(struct device **out, const char *name, int local_rank)
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
 		if (strcmp(kinds[i].name, name) != 0)
 			continue;
-		struct device *d = new_device(kinds[i].backend, kinds[i].name);
+		struct device *d;
+		TRY(new_device(&d, kinds[i].backend, kinds[i].name));
 		int rc = kinds[i].open(d, local_rank);
 		if (rc < 0) {
 			free_device(d);
@@ -161,7 +143,8 @@ int device_open_rank(struct device **out, const char *name, int local_rank)
 int device_open_described(struct device **out, const char *gpu)
 {
 #ifdef HAVE_CUDA
-	struct device *d = new_device(BACKEND_CUDA, "cuda");
+	struct device *d;
+	TRY(new_device(&d, BACKEND_CUDA, "cuda"));
 	int rc = cuda_describe(d, gpu);
 	if (rc < 0)
 		free_device(d);

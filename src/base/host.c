@@ -7,7 +7,9 @@
 #include "base/host.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -177,12 +179,22 @@ static int allowed(void)
 	return n;
 }
 
+int host_number(const char *variable)
+{
+	const char *text = variable ? getenv(variable) : NULL;
+	char *end;
+	if (!text || *text < '0' || *text > '9')
+		return -1;
+	errno = 0;
+	const long n = strtol(text, &end, 10);
+	return *end || errno || n > INT_MAX ? -1 : (int)n;
+}
+
 /* A job's share of a host: srun does not bind by itself everywhere. */
 static int64_t job_share(void)
 {
-	const char *text = getenv("SLURM_CPUS_PER_TASK");
-	long n = text ? strtol(text, NULL, 10) : 0;
-	return n > 0 && n < INT32_MAX ? n : 0;
+	const int n = host_number("SLURM_CPUS_PER_TASK");
+	return n > 0 ? n : 0;
 }
 
 int host_processors(void)

@@ -16,6 +16,10 @@ int64_t host_memory(const char **by);
 /* The same of all memory there is, free or not: more than that never fits. */
 int64_t host_memory_whole(const char **by);
 
+/* A whole number from 0 to INT_MAX in an environment variable, or -1: another text, or none. NULL
+ * is no variable. */
+int host_number(const char *variable);
+
 /* Whole processors that the control groups (v1 and v2) let this process use at a time, at least 1;
  * 0 where nothing limits it. More threads than that would stand still together for the rest of each
  * period. */

@@ -22,6 +22,7 @@
 #include <unistd.h>
 #include <fcntl.h>
 
+#include "base/host.h"
 #include "base/log.h"
 #include "base/signals.h"
 
@@ -54,18 +55,6 @@ static const struct launcher launchers[] = {
 };
 #define NLAUNCHERS (sizeof launchers / sizeof *launchers)
 
-/* A whole number from 0, or -1. */
-static int number(const char *name)
-{
-	const char *text = name ? getenv(name) : NULL;
-	char *end;
-	if (!text || *text < '0' || *text > '9')
-		return -1;
-	errno = 0;
-	long n = strtol(text, &end, 10);
-	return *end || errno || n > INT_MAX ? -1 : (int)n;
-}
-
 /* Entry `at` of a list such as "4(x3),2", or -1. */
 static int entry(const char *list, int at)
 {
@@ -88,8 +77,9 @@ static int entry(const char *list, int at)
 
 static bool place_by(const struct launcher *l, struct launcher_place *p)
 {
-	*p = (struct launcher_place){ l->name, number(l->rank), number(l->size), number(l->local_rank),
-		number(l->local_size), number(l->host), number(l->hosts), l->rank };
+	*p = (struct launcher_place){ l->name, host_number(l->rank), host_number(l->size),
+		host_number(l->local_rank), host_number(l->local_size), host_number(l->host),
+		host_number(l->hosts), l->rank };
 	if (l->per_host && p->host >= 0)
 		p->local_size = entry(getenv(l->per_host), p->host);
 	if (p->local_rank < 0 || (p->local_size >= 0 && p->local_rank >= p->local_size))
@@ -141,7 +131,7 @@ bool launcher_job(struct launcher_job *out)
 	           *again = s->restarts ? getenv(s->restarts) : NULL;
 	/* LSF has element 0 for what is no array. */
 	bool array = element && *element && !(strcmp(s->name, "lsf") == 0 && strcmp(element, "0") == 0);
-	int n = number(s->restarts);
+	int n = host_number(s->restarts);
 	*out = (struct launcher_job){ s->name, getenv(s->id), array ? element : NULL,
 		n > 0 ? n : again && *again == 'Y' };
 	return true;
