@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/io.h"
 #include "config.h"
 
 uint64_t resume_identity(const struct conversion *c)
@@ -16,6 +17,7 @@ uint64_t resume_identity(const struct conversion *c)
 	h = hash_bytes(c->command, strlen(c->command), h);
 	h = hash_bytes(c->sample, (size_t)c->nsamples * sizeof *c->sample, h);
 	h = side_stamp(c->input, h);
+	h = c->like_file ? io_stamp(c->like_file, h) : h;
 	return c->target ? side_stamp(c->target, h) : h;
 }
 

@@ -8,7 +8,7 @@
 #include "convert_files.h"
 #include "convert_journal.h"
 
-/* Of all that the content depends on: options, sources with their sizes and times, versions. */
+/* Of all that the content depends on: options, sources with their order and times, versions. */
 uint64_t resume_identity(const struct conversion *c);
 /* Takes over the samples that are complete into f, adds what was counted of them to counts; *done:
  * how many they are. */

@@ -4,11 +4,9 @@
 #include "side.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/hash.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "select.h"
@@ -207,23 +205,38 @@ const char *side_name(const struct side *s, int64_t i)
 	return file_name(side_first_moving(s), i);
 }
 
-uint64_t side_stamp(const struct side *s, uint64_t seed)
+/* Opening each of many files takes long, so those of a glob have parts if the open one has. */
+static uint64_t stamp_parts(struct column *c, uint64_t seed)
+{
+	const bool parts = c->source->format->stamp_parts(c->source, seed) != seed;
+	for (int f = 0; f < c->nfiles && parts; f++) {
+		const int mark = err_count();
+
+		if (column_file(c, f) == 0)
+			seed = c->source->format->stamp_parts(c->source, seed);
+		err_truncate(mark);
+	}
+	return seed;
+}
+
+static uint64_t stamp_file(const struct column *c, int f, uint64_t seed)
+{
+	const char *content = c->source->format->content;
+	char *in = content ? io_join(c->file[f], content) : NULL;
+	seed = io_stamp(in && io_exists(in) ? in : c->file[f], seed);
+	mem_free(in);
+	return seed;
+}
+
+uint64_t side_stamp(struct side *s, uint64_t seed)
 {
 	for (int k = 0; k < s->n; k++) {
-		const struct column *c = &s->column[k];
+		struct column *c = &s->column[k];
 
-		for (int f = 0; f < c->nfiles; f++) {
-			struct stat st;
-			int64_t is[3] = { -1 };
-
-			if (stat(c->file[f], &st) == 0) {
-				is[0] = st.st_size;
-				is[1] = st.st_mtim.tv_sec;
-				is[2] = st.st_mtim.tv_nsec;
-			}
-			seed = hash_bytes(c->file[f], strlen(c->file[f]), seed);
-			seed = hash_bytes(is, sizeof is, seed);
-		}
+		for (int f = 0; f < c->nfiles; f++)
+			seed = stamp_file(c, f, seed);
+		if (c->source->format->stamp_parts)
+			seed = stamp_parts(c, seed);
 	}
 	return seed;
 }

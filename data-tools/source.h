@@ -63,6 +63,10 @@ struct source_format {
 	const char *(*text)(struct source *s, const char *name, struct arena *a);
 	/* Which values of a box are there, 1 for each that is, where s->masked; else NULL. */
 	int (*read_valid)(struct source *s, const int64_t *start, const int64_t *count, uint8_t *out);
+	/* A hash of what tells the other files that its values are in from themselves before a change
+	 * (io_stamp), seeded; NULL, and the seed itself: there are none. */
+	uint64_t (*stamp_parts)(const struct source *s, uint64_t seed);
+	const char *content;                 /* the one file of a folder that has values; NULL: any */
 	bool picture;                        /* a file is one sample, without an axis of samples */
 	bool rows;                           /* a file's first axis counts samples, whatever it is */
 	bool folder;                         /* a file of the format may be a folder */

@@ -167,35 +167,49 @@ static int find_dataset(struct source *s, struct handle *h, const char *variable
 
 /* --- datasets whose values are in other files --- */
 
-static bool is_in(const char *path, const char *part)
+/* part in the folder of the file at `path`; mem_free. NULL: it is not there. */
+static char *find_in(const char *path, const char *part)
 {
 	const char *end = strrchr(path, '/');
 	char *folder = mem_strdup(end ? path : "."), *name;
-	bool there;
 	if (end)
 		folder[end == path ? 1 : end - path] = '\0';
 	name = io_join(folder, part);
-	there = access(name, F_OK) == 0;
-	mem_free(name);
 	mem_free(folder);
-	return there;
+	if (access(name, F_OK) == 0)
+		return name;
+	mem_free(name);
+	return NULL;
 }
 
-/* Whether the library finds this file: as it is named, or in the folder of the file at `path`,
- * which may be a link, with its folders or without. Patterns of names are not looked at. */
+static char *find_near(const char *path, const char *part)
+{
+	const char *slash = strrchr(part, '/');
+	char *found = find_in(path, part);
+	return found || !slash ? found : find_in(path, slash + 1);
+}
+
+/* Where the library finds this file: as it is named, or in the folder of the file at `path`,
+ * which may be a link, with its folders or without. mem_free. NULL: nowhere. */
+static char *find_part(const char *path, const char *part)
+{
+	char *real, *found = access(part, F_OK) == 0 ? mem_strdup(part) : find_near(path, part);
+	if (found)
+		return found;
+	real = realpath(path, NULL);
+	found = real ? find_near(real, part) : NULL;
+	free(real);
+	return found;
+}
+
+/* Patterns of names are not looked at. */
 static bool is_there(const char *path, const char *part)
 {
-	const char *slash = strrchr(part, '/'), *last = slash ? slash + 1 : part;
-	char *real;
-	bool there;
 	if (strcmp(part, ".") == 0 || strchr(part, '%') || getenv("HDF5_VDS_PREFIX"))
 		return true;
-	if (access(part, F_OK) == 0 || is_in(path, part) || is_in(path, last))
-		return true;
-	real = realpath(path, NULL);
-	there = real && (is_in(real, part) || is_in(real, last));
-	free(real);
-	return there;
+	char *found = find_part(path, part);
+	mem_free(found);
+	return found;
 }
 
 /* The library reads the fill value where the file with a part of a virtual dataset is missing. */
@@ -215,6 +229,34 @@ static int check_parts(const struct source *s, hid_t data)
 	}
 	H5Pclose(how);
 	return rc;
+}
+
+static uint64_t stamp_part(const char *path, const char *part, uint64_t seed)
+{
+	char *found = strcmp(part, ".") == 0 ? NULL : find_part(path, part);
+	if (found)
+		seed = io_stamp(found, seed);
+	mem_free(found);
+	return seed;
+}
+
+static uint64_t stamp_parts(const struct source *s, uint64_t seed)
+{
+	const struct handle *h = s->handle;
+	const hid_t how = H5Dget_create_plist(h->data);
+	const int external = H5Pget_external_count(how);
+	char part[4096];
+	size_t n = 0;
+	if (H5Pget_layout(how) != H5D_VIRTUAL || H5Pget_virtual_count(how, &n) < 0)
+		n = 0;
+	for (size_t i = 0; i < n; i++)
+		if (H5Pget_virtual_filename(how, i, part, sizeof part) > 0)
+			seed = stamp_part(s->path, part, seed);
+	for (int i = 0; i < external; i++)
+		if (H5Pget_external(how, (unsigned)i, sizeof part, part, NULL, NULL) >= 0)
+			seed = stamp_part(s->path, part, seed);
+	H5Pclose(how);
+	return seed;
 }
 
 static int read_shape(struct source *s, hid_t data)
@@ -503,4 +545,4 @@ static void close_hdf5(struct source *s)
 static const char *const extensions[] = { ".h5", ".hdf5", ".he5", NULL };
 
 const struct source_format source_hdf5 = { "hdf5", extensions, open_hdf5, read_hdf5, close_hdf5,
-                                          read_box, coordinates, text };
+                                          read_box, coordinates, text, .stamp_parts = stamp_parts };

@@ -18,13 +18,14 @@
 
 #define META 16                  /* bytes of a page before what it holds */
 #define MAGIC 0xbeefc0deU
+#define CONTENT "data.mdb"              /* of a folder, next to a file of locks */
 
 static const char *const extensions[] = { ".mdb", ".lmdb", NULL };
 
 /* The file of a database that is a folder, or itself one; mem_free. */
 static char *file_of(const char *path)
 {
-	return io_is_folder(path) ? io_join(path, "data.mdb") : mem_strdup(path);
+	return io_is_folder(path) ? io_join(path, CONTENT) : mem_strdup(path);
 }
 
 bool source_is_lmdb(const char *path)
@@ -474,5 +475,5 @@ static void close_lmdb(struct source *s)
 
 const struct source_format source_lmdb = {
 	"lmdb", extensions, open_lmdb, read_lmdb, close_lmdb, .read_box = read_lmdb_box, .rows = true,
-	.folder = true,
+	.folder = true, .content = CONTENT,
 };

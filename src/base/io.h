@@ -116,6 +116,13 @@ bool io_exists(const char *path);
 bool io_is_regular(const char *path);
 bool io_is_folder(const char *path);
 int io_remove_tree(const char *path);         /* like rm -r; a missing path is fine */
+/* A hash of what tells a file from all others and from itself before it was written or replaced:
+ * device left out, which a mount may change, its inode, size and times, of which no program sets
+ * the last (ctime). */
+struct stat;
+uint64_t io_stat_stamp(const struct stat *st);
+/* The same of a file and its name, or of all files of a folder and its folders; seeded. */
+uint64_t io_stamp(const char *path, uint64_t seed);
 /* Whether a path has more than this suffix, and ends in it. */
 bool io_ends_in(const char *path, const char *suffix);
 char *io_join(const char *dir, const char *name);   /* "dir/name", or name if absolute; mem_free */

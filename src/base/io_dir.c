@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/io.h"
 #include "base/mem.h"
 
@@ -93,6 +94,32 @@ int io_remove_tree(const char *path)
 	if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT)
 		return io_fail(E_IO, "remove", path);
 	return 0;
+}
+
+/* --- what tells whether files have changed --- */
+
+uint64_t io_stat_stamp(const struct stat *st)
+{
+	const int64_t is[] = { (int64_t)st->st_ino, st->st_size, st->st_mtim.tv_sec,
+		st->st_mtim.tv_nsec, st->st_ctim.tv_sec, st->st_ctim.tv_nsec };
+	return hash_bytes(is, sizeof is, 0);
+}
+
+static _Thread_local uint64_t stamps;          /* nftw has no argument for it */
+
+/* A sum: a folder's files come in any order. */
+static int add_stamp(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+	stamps += hash_bytes(path, strlen(path), kind == FTW_NS ? 0 : io_stat_stamp(st));
+	return 0;
+}
+
+uint64_t io_stamp(const char *path, uint64_t seed)
+{
+	stamps = 0;
+	if (nftw(path, add_stamp, 16, 0) != 0)
+		stamps = hash_bytes(path, strlen(path), 0);
+	return hash_bytes(&stamps, sizeof stamps, seed);
 }
 
 bool io_ends_in(const char *path, const char *suffix)

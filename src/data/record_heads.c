@@ -19,8 +19,7 @@
 /* Behind it are the path, with its zero byte, and the file from `tail` on. */
 struct head {
 	uint64_t path_bytes, size, tail;
-	uint64_t device, inode;
-	int64_t seconds, nanoseconds;          /* when the file was changed last */
+	uint64_t device, stamp;                /* io_stat_stamp */
 	uint8_t preamble[PREAMBLE_BYTES];
 };
 
@@ -49,7 +48,7 @@ void record_heads_keep(const char *prefix)
 static void describe(struct head *h, const char *path, const struct stat *st, uint64_t tail)
 {
 	*h = (struct head){ strlen(path) + 1, (uint64_t)st->st_size, tail, (uint64_t)st->st_dev,
-		(uint64_t)st->st_ino, st->st_mtim.tv_sec, st->st_mtim.tv_nsec, { 0 } };
+		io_stat_stamp(st), { 0 } };
 }
 
 static size_t bytes_of(const struct head *h)
@@ -97,8 +96,7 @@ static bool fits(const char *path, const struct stat *st)
 	describe(&now, path, st, h.tail);
 	return hash == hash_bytes(loaded.data + sizeof hash, loaded.len - sizeof hash, 0) &&
 	       loaded.len == sizeof hash + bytes_of(&h) && h.size == now.size &&
-	       h.device == now.device && h.inode == now.inode && h.seconds == now.seconds &&
-	       h.nanoseconds == now.nanoseconds;
+	       h.device == now.device && h.stamp == now.stamp;
 }
 
 /* Of another user it would not be ours. */

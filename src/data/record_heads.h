@@ -2,7 +2,7 @@
  *
  * What opening record files reads of them, so that it need not be read again: one rank notes the
  * bytes while it opens files, and others open the same files by them; and a folder keeps them for
- * later runs, each for as long as the file's device, inode, size and time of change are the same.
+ * later runs, each for as long as the file's device, inode, size and times are the same.
  * All calls are for the thread that opens files. */
 #ifndef DLX_DATA_RECORD_HEADS_H
 #define DLX_DATA_RECORD_HEADS_H

@@ -141,6 +141,64 @@ echo >hold
 ends $holder
 expect 0 "$convert" -q -i 'x-*.npy' --input-layout first -o two/x.dlx
 
+# Sources have changed, too, whose sizes and times are as before, and which are in folders or named by others; so has their order.
+changed() {
+	name=$1
+	shift
+	for when in before after; do
+		rm -rf one
+		DLX_DEBUG=$(debug crash_at=convert_sample#2) capped "$convert" -q "$@" -o changed.dlx >out 2>err
+		[ $? -eq 137 ] || { cat err; fail "not killed: $*"; }
+		if [ $when = before ]; then
+			expect 0 capped "$convert" --resume "$@" -o changed.dlx
+			continue
+		fi
+		touch -r "$name" time
+		"$python3" -c "import os, sys; f = open(sys.argv[1], 'r+b'); f.seek(os.path.getsize(sys.argv[1]) // 2); f.write(b'abcd')" "$name"
+		touch -r time "$name"
+		expect 64 capped "$convert" --resume "$@" -o changed.dlx
+		says err 'sources that have changed'
+	done
+}
+"$python3" - <<'P' || fail 'no folders'
+import os, json
+import numpy as np
+os.makedirs("z.zarr/deep/v")
+open("z.zarr/.zgroup", "w").write('{"zarr_format": 2}')
+open("z.zarr/deep/.zgroup", "w").write('{"zarr_format": 2}')
+json.dump({"zarr_format": 2, "shape": [4, 2, 8, 8], "chunks": [1, 2, 8, 8], "dtype": "<f4", "compressor": None, "fill_value": 0,
+           "order": "C", "filters": None}, open("z.zarr/deep/v/.zarray", "w"))
+for k in range(4):
+    np.arange(128, dtype="<f4").tofile("z.zarr/deep/v/%d.0.0.0" % k)
+P
+changed x-07.npy "$@"
+changed z.zarr/deep/v/0.0.0.0 -i z.zarr:deep/v --input-layout first
+cp -r z.zarr/deep/v/3.0.0.0 z.zarr/deep/v/other
+changed z.zarr/deep/v/other -i z.zarr:deep/v --input-layout first
+"$DLX_BUILD/test/cli/make_sources" . || fail 'no HDF5 files'
+changed grid.h5 -i virtual.h5:cube --input-layout last
+if grep -q '^#define HAVE_LMDB 1' "$DLX_BUILD/config.h"; then
+	mkdir db
+	"$python3" -c "
+import struct, sys
+for k in range(4):
+    sys.stdout.buffer.write(struct.pack('<II', 2, 4096) + b'v%d' % k + bytes(range(256)) * 16)" | "$DLX_BUILD/test/cli/make_lmdb" db || fail 'no database'
+	changed db/data.mdb -i 'db:v[u8]'
+	DLX_DEBUG=$(debug crash_at=convert_sample#2) capped "$convert" -q -i 'db:v[u8]' -o changed.dlx >out 2>err
+	echo of other readers >db/lock.mdb
+	expect 0 capped "$convert" --resume -i 'db:v[u8]' -o changed.dlx
+fi
+mkdir order
+cp x-00.npy order/x-1.npy
+cp x-02.npy order/x-2.npy
+DLX_DEBUG=$(debug crash_at=convert_sample#2) capped "$convert" -q -i 'order/x-[12].npy' --input-layout first -o changed.dlx >out 2>err
+mv order/x-2.npy order/x-0.npy
+mv order/x-1.npy order/x-2.npy
+mv order/x-0.npy order/x-1.npy
+expect 64 capped "$convert" --resume -i 'order/x-[12].npy' --input-layout first -o changed.dlx
+says err 'sources that have changed'
+rm -f changed.dlx*
+
 # the command of dlx-convert(1), which a job repeats until it ends well
 mkdir -p era
 cp x-0[0-3].npy era

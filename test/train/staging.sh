@@ -98,6 +98,15 @@ cp kept/coads-train.dlx data
 expect 0 stage back --set data.stage=cache
 reads 0
 same_run runs/whole runs/back
+# One that was written over in place, with its size and time as before, is read anew.
+touch -r data/coads-train.dlx time
+flip data/coads-train.dlx $(($(wc -c <data/coads-train.dlx) - 200))
+touch -r time data/coads-train.dlx
+expect 65 stage over --set data.stage=cache
+says err "coads-train.dlx': byte "
+cp kept/coads-train.dlx data
+expect 0 stage over --set data.stage=cache
+same_run runs/whole runs/over
 
 # Killed while it stages: what is marked is there, the rest is read.
 n=1
