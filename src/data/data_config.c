@@ -12,7 +12,7 @@ const struct field data_fields[] = {
 	FIELD(struct data_config, train, FT_SECTIONS, .dflt = "", .variants = sources_row,
 	      .doc = "record files: a path, a glob or a list of them, or sources with weights; see "
 	             "SOURCES"),
-	FIELD(struct data_config, validation, FT_STRINGS, .flags = FIELD_NULLABLE,
+	FIELD(struct data_config, validation, FT_PATHS, .flags = FIELD_NULLABLE,
 	      .doc = "record files that are only evaluated"),
 	FIELD_LIST(struct data_config, transforms, NULL, data_transforms,
 	           "what happens to each sample, in this order"),

@@ -99,22 +99,36 @@ int64_t dataset_counted_labels(const struct dataset *d, int64_t nclasses, int64_
 	return sum;
 }
 
+struct foreign {
+	int64_t nclasses, ignore;            /* of the run */
+	int64_t sum, label;
+	const char *file;
+};
+
+static void add_label(struct foreign *x, const struct record *r, int64_t label, int64_t n)
+{
+	if ((label >= 0 && label < x->nclasses) || label == x->ignore || n == 0)
+		return;
+	if (x->sum == 0 || label < x->label) {
+		x->label = label;
+		x->file = record_path(r);
+	}
+	x->sum += n;
+}
+
 int64_t dataset_foreign_labels(const struct dataset *d, int64_t nclasses, int64_t ignore,
                                int64_t *label, const char **file)
 {
-	int64_t sum = 0;
+	struct foreign x = { .nclasses = nclasses, .ignore = ignore };
 	for (int f = 0; f < d->n; f++) {
 		const struct record_info *i = record_info(d->file[f]);
 
-		for (int64_t k = nclasses; i->class_counts && k < i->nclasses; k++) {
-			if (k == ignore || i->class_counts[k] == 0)
-				continue;
-			if (sum == 0 || k < *label) {
-				*label = k;
-				*file = record_path(d->file[f]);
-			}
-			sum += i->class_counts[k];
-		}
+		for (int64_t k = nclasses; i->class_counts && k < i->nclasses; k++)
+			add_label(&x, d->file[f], k, i->class_counts[k]);
+		if (i->ignore != RECORD_NO_IGNORE)       /* which need not be what the loss ignores */
+			add_label(&x, d->file[f], i->ignore, i->ignored);
 	}
-	return sum;
+	*label = x.label;
+	*file = x.file;
+	return x.sum;
 }

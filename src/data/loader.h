@@ -136,9 +136,9 @@ uint64_t dataset_fingerprint(const struct dataset *d);
 /* Samples (or pixels) per class value 0..nclasses-1 of an integer target over the whole set,
  * from the record's statistics where stored, else counted. */
 int dataset_class_counts(struct dataset *d, int nclasses, int64_t *counts);
-/* How often the record files say that labels of nclasses or above occur, `ignore` apart; *label:
- * the smallest such label, *file: a file that has it. Decodes nothing: 0 also where the files do
- * not say. */
+/* How often the record files say that labels of nclasses or above occur, `ignore` apart, and those
+ * that a file ignores, but the loss does not; *label: the smallest such label, *file: a file that
+ * has it. Decodes nothing: 0 also where the files do not say. */
 int64_t dataset_foreign_labels(const struct dataset *d, int64_t nclasses, int64_t ignore,
                                int64_t *label, const char **file);
 /* How many labels are a class 0..nclasses-1, `ignore` apart, as the record files say; -1: they do

@@ -10,7 +10,7 @@
 #define MOST_SOURCES 4096
 
 static const struct field source_fields[] = {
-	FIELD(struct data_source, files, FT_STRINGS, .dflt = "", .flags = FIELD_SHORTHAND,
+	FIELD(struct data_source, files, FT_PATHS, .dflt = "", .flags = FIELD_SHORTHAND,
 	      .doc = "record files: a path, a glob or a list of them"),
 	FIELD(struct data_source, weight, FT_FLOAT, .dflt = "null", .min = 1e-6, .max = 1e6,
 	      .flags = FIELD_NULLABLE,

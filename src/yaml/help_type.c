@@ -16,6 +16,7 @@ static const char *const names[] = {
 	[FT_INTS] = "integer or list",
 	[FT_FLOATS] = "number or list",
 	[FT_STRINGS] = "string or list",
+	[FT_PATHS] = "path or list",
 	[FT_BYTES] = "size (512KiB, 2GB)",
 	[FT_SECONDS] = "time (90s, 10m, {hours: 2})",
 	[FT_SECTION] = "section",

@@ -29,6 +29,7 @@ enum field_type {
 	FT_INTS,      /* struct ints: one integer or a list */
 	FT_FLOATS,    /* struct floats: one number or a list */
 	FT_STRINGS,   /* struct strings: one string or a list */
+	FT_PATHS,     /* struct strings: one path, as FT_PATH, or a list */
 	FT_BYTES,     /* int64_t: 4096, 512KiB, 8GiB, 1.5GB */
 	FT_SECONDS,   /* double: 90, "90s", "10m", "2h", or {minutes: 10} */
 	FT_SECTION,   /* the struct sub describes, embedded at offset */

@@ -50,7 +50,8 @@ static struct ynode *default_node(struct arena *a, const struct field *f, const 
 /* Types whose defaults are constants: one that does not fit its row is a mistake in the table. */
 static bool constant_type(enum field_type t)
 {
-	return t != FT_PATH && t != FT_SECTION && t != FT_VARIANT && t != FT_NODE && t != FT_SECTIONS;
+	return t != FT_PATH && t != FT_PATHS && t != FT_SECTION && t != FT_VARIANT && t != FT_NODE &&
+	       t != FT_SECTIONS;
 }
 
 /* Where one of the row's keys is the short form, items need not be maps, nor the value a list. */

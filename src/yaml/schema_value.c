@@ -224,20 +224,33 @@ static int read_floats(struct arena *a, const struct field *f, const struct ynod
 	return rc;
 }
 
-static int read_strings(struct arena *a, const struct field *f, const struct ynode *n, void *out)
+/* what: its items, for people. */
+typedef int read_fn(struct arena *a, const struct field *f, const struct ynode *n, void *out);
+static int read_list(struct arena *a, const struct field *f, const struct ynode *n, void *out,
+                     read_fn *read, const char *what)
 {
 	struct strings *list = out;
 	int count = items(n), rc = 0;
 	const char **v = ARENA_ARRAY(a, const char *, count);
 	struct loc *loc = ARENA_ARRAY(a, struct loc, count);
 	if (n->kind == Y_MAP)
-		return wrong_type(a, f, n, "a string or a list of them");
+		return wrong_type(a, f, n, what);
 	for (int i = 0; i < count; i++) {
-		rc = first_code(rc, read_string(a, f, item(n, i), &v[i]));
+		rc = first_code(rc, read(a, f, item(n, i), &v[i]));
 		loc[i] = item(n, i)->loc;
 	}
 	*list = (struct strings){ count, v, loc };
 	return rc;
+}
+
+static int read_strings(struct arena *a, const struct field *f, const struct ynode *n, void *out)
+{
+	return read_list(a, f, n, out, read_string, "a string or a list of them");
+}
+
+static int read_paths(struct arena *a, const struct field *f, const struct ynode *n, void *out)
+{
+	return read_list(a, f, n, out, read_path, "a path or a list of them");
 }
 
 static int read_bytes(struct arena *a, const struct field *f, const struct ynode *n, void *out)
@@ -280,6 +293,7 @@ static const struct {
 	[FT_INTS] = { read_ints, sizeof(struct ints) },
 	[FT_FLOATS] = { read_floats, sizeof(struct floats) },
 	[FT_STRINGS] = { read_strings, sizeof(struct strings) },
+	[FT_PATHS] = { read_paths, sizeof(struct strings) },
 	[FT_BYTES] = { read_bytes, sizeof(int64_t) },
 	[FT_SECONDS] = { read_seconds, sizeof(double) },
 	[FT_SECTION] = { NULL, 0 },
@@ -300,7 +314,7 @@ bool value_is_zero(const struct field *f, const void *in)
 		return ((const struct ints *)in)->n == 0;
 	if (f->type == FT_FLOATS)
 		return ((const struct floats *)in)->n == 0;
-	if (f->type == FT_STRINGS)
+	if (f->type == FT_STRINGS || f->type == FT_PATHS)
 		return ((const struct strings *)in)->n == 0;
 	if (f->type == FT_SECTIONS)
 		return ((const struct sections *)in)->n == 0;

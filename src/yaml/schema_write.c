@@ -72,7 +72,8 @@ static struct ynode *write_list(struct arena *a, const struct field *f, const vo
 			ynode_add_item(a, seq, write_float(a, d->v[k]));
 	else
 		for (int k = 0; k < s->n; k++)
-			ynode_add_item(a, seq, write_string(a, s->v[k]));
+			ynode_add_item(a, seq, f->type == FT_PATHS ? write_path(a, s->v[k]) :
+			                       write_string(a, s->v[k]));
 	return seq;
 }
 
@@ -127,6 +128,7 @@ static struct ynode *write_field(struct arena *a, const struct field *f, const v
 	case FT_INTS:
 	case FT_FLOATS:
 	case FT_STRINGS:
+	case FT_PATHS:
 		return write_list(a, f, in);
 	case FT_SECTION:
 		return schema_write(a, f->sub, in);

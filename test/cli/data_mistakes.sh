@@ -73,9 +73,22 @@ check() {
 }
 status=0
 check ''
+# Paths have variables and the home folder; a dollar sign is doubled, also in the config that a run keeps.
+cp labels.dlx 'a$b.dlx'
+export HERE="$PWD"
+for path in '$HERE/labels.dlx' '${HERE}/lab*.dlx' '~/labels.dlx' 'a$$b.dlx' '[~/labels.dlx, "a$$b.dlx"]'; do
+	HOME=$PWD check '' --set "data.train=$path" --set "data.validation=$path"
+done
+HOME=$PWD expect 0 "$train" --quiet --set 'data.train=[$HERE/labels.dlx, {files: a$$b.dlx}]' --set 'data.validation=a$$b.dlx' --set run.dir=dollar config.yaml
+expect 0 "$train" --quiet --evaluate dollar
+status=78
+check "the environment variable 'NOT_THERE' is not set" --set 'data.validation=$NOT_THERE/labels.dlx'
 status=65
 check "'loss.ignore: 255'" --set data.train=void.dlx
 check "'dlx-convert --labels', fields need a loss such as mse" --set data.train=whole.dlx
+# of those for validation, too, also where they are labels that only this file ignores
+check "'void.dlx' has the label 255, but the network's classes are 0..1" --set data.validation=void.dlx
+check "'ignored.dlx' has the label 255, but the network's classes are 0..1" --set data.validation=ignored.dlx
 check 'were --input and --target of dlx-convert swapped?' --set data.train=swapped.dlx
 check 'for labels it is softmax_cross_entropy' --set loss=mse
 check 'an axis of channels, 0 or 1 for each class; for labels it is softmax_cross_entropy' --set loss=binary_cross_entropy
