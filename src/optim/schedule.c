@@ -360,6 +360,41 @@ static int check_milestones(const struct multistep *s, const struct loc *loc)
 	return 0;
 }
 
+/* NULL: the schedule has no end of its own. */
+static const struct length *over_of(const struct variant_value *schedule)
+{
+	if (schedule->v->fields == polynomial_fields)
+		return &((const struct polynomial *)schedule->data)->over;
+	if (schedule->v->fields == cosine_fields)
+		return &((const struct cosine *)schedule->data)->over;
+	return NULL;
+}
+
+bool schedule_spans_run(const struct variant_value *schedule)
+{
+	const struct length *over = over_of(schedule);
+	return over && !is_given(over);
+}
+
+int schedule_check_over(const struct variant_value *schedule, int64_t steps_per_epoch,
+                        const struct loc *over)
+{
+	const struct schedule_context c = { .steps_per_epoch = steps_per_epoch };
+	const struct warmup *w = &((const struct schedule *)schedule->data)->warmup;
+	const struct length *o = over_of(schedule);
+	const bool epochs = o && !isnan(o->epochs), same = epochs == !isnan(w->epochs);
+	double end, start;
+	if (!o || !is_given(o) || (steps_per_epoch == 0 && !same))
+		return 0;
+	end = steps_per_epoch ? length_steps(o, &c) : epochs ? o->epochs : (double)o->steps;
+	start = steps_per_epoch ? warmup_steps(w, &c) : epochs ? w->epochs : (double)w->steps;
+	if (end > start)
+		return 0;
+	return ERR(E_CONFIG, over, "'over' ends at %s %g, within the warm-up, which ends at %g: the "
+	           "rate would fall to its end at once; give a longer 'over' or a shorter 'warmup'",
+	           epochs && !steps_per_epoch ? "epoch" : "step", end, start);
+}
+
 int schedule_check(const struct variant_value *schedule)
 {
 	const struct warmup *w = &((const struct schedule *)schedule->data)->warmup;

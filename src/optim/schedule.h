@@ -33,6 +33,12 @@ bool schedule_validated(const struct variant_value *schedule, struct plateau *p,
  * fall); errors are placed. Call it once the config is read; schedule_rate is for schedules that
  * passed. */
 int schedule_check(const struct variant_value *schedule);
+/* That a schedule does not reach its end (over: the place of the key) before its warm-up has ended.
+ * steps_per_epoch: 0 where it is not known yet; then lengths of one unit alone are compared. */
+int schedule_check_over(const struct variant_value *schedule, int64_t steps_per_epoch,
+                        const struct loc *over);
+/* Whether it reaches its end where the run ends, however long that is. */
+bool schedule_spans_run(const struct variant_value *schedule);
 double schedule_rate(const struct variant_value *schedule, const struct schedule_context *c,
                      int64_t step);
 

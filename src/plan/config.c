@@ -360,6 +360,12 @@ static int check_train_data(const struct run_config *c)
 	return ERR(E_CONFIG, &train->value->loc, "'train' is empty; expected at least one file");
 }
 
+static int check_schedule(const struct run_config *c)
+{
+	TRY(schedule_check(&c->schedule));
+	return schedule_check_over(&c->schedule, 0, config_place(c, "schedule", "over"));
+}
+
 static int check_batch(const struct run_config *c)
 {
 	if (c->parallel.reproducible)
@@ -462,7 +468,7 @@ static int check(const struct run_config *c)
 	if (c->optimizer.v && c->optimizer.data)
 		keep_first(&rc, optim_check(&c->optimizer));
 	if (c->schedule.v && c->schedule.data)
-		keep_first(&rc, schedule_check(&c->schedule));
+		keep_first(&rc, check_schedule(c));
 	if (c->precision.loss_scale.v && c->precision.loss_scale.data)
 		keep_first(&rc, loss_scaling_check(&c->precision.loss_scale));
 	struct grouping unused;

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "graph/cost.h"
 #include "plan/describe_seen.h"
@@ -26,6 +27,16 @@
 int64_t loop_global_batch(const struct loop *l)
 {
 	return config_rank_batch(l->c) * comm_count(l->comm);
+}
+
+static bool ends_by_epochs(const struct train_section *t, int64_t per_epoch)
+{
+	return t->epochs && (!t->steps || t->epochs * per_epoch < t->steps);
+}
+
+static int64_t total_steps(const struct train_section *t, int64_t per_epoch)
+{
+	return ends_by_epochs(t, per_epoch) ? t->epochs * per_epoch : t->steps;
 }
 
 int64_t loop_epoch_samples(const struct loop *l)
@@ -89,6 +100,46 @@ static int resume_or_start(struct loop *l, const struct train_options *o, const 
 	           "run.dir=DIR, or remove it", l->c->run.dir, at, v ? "" : " on a host's own disk");
 }
 
+/* How long a run of a config is, as it would be said in 'schedule.over'. */
+static const char *length_text(const struct train_section *t, int64_t per_epoch, char text[64])
+{
+	const bool epochs = ends_by_epochs(t, per_epoch);
+	snprintf(text, 64, "{%s: %" PRId64 "}", epochs ? "epochs" : "steps",
+	         epochs ? t->epochs : t->steps);
+	return text;
+}
+
+/* What a schedule that ends with the run does where the run is longer or shorter from now on than
+ * the config says that it has had so far. */
+static void note_stretch(const struct loop *l, const struct run_config *before)
+{
+	struct schedule_context was = l->schedule;
+	char now[64], then[64];
+	was.base_rate = optim_learning_rate(&before->optimizer);
+	was.total_steps = total_steps(&before->train, was.steps_per_epoch);
+	if (!schedule_spans_run(&before->schedule) || !schedule_spans_run(&l->c->schedule) ||
+	    was.total_steps == l->schedule.total_steps || l->clock.step == 0)
+		return;
+	note("the learning rate goes on from %.4g to %.4g: the schedule stretches over %s, no longer "
+	     "over %s; 'schedule.over: %s' keeps it",
+	     schedule_rate(&before->schedule, &was, l->clock.step - 1),
+	     schedule_rate(&l->c->schedule, &l->schedule, l->clock.step),
+	     length_text(&l->c->train, was.steps_per_epoch, now),
+	     length_text(&before->train, was.steps_per_epoch, then), then);
+}
+
+static void look_for_stretch(const struct loop *l)
+{
+	struct run_config *before = NULL;
+	char *path = io_join(l->c->run.dir, "config.yaml");
+	const int mark = err_count();
+	if (io_exists(path) && config_load(&before, path, 0, NULL) == 0)
+		note_stretch(l, before);
+	err_truncate(mark);
+	config_free(before);
+	mem_free(path);
+}
+
 /* id: as of go_on_from. */
 static int open_files(struct loop *l, const char *dir, const char *id,
                       const struct ckpt_share *share)
@@ -96,6 +147,8 @@ static int open_files(struct loop *l, const char *dir, const char *id,
 	const struct run_config *c = l->c;
 	/* refuses a folder that another process trains in */
 	TRY(ckpt_open(&l->ckpt, dir, &c->checkpoint, share));
+	if (*id)
+		look_for_stretch(l);
 	TRY(changes_finish(c, *id));
 	if (*id)
 		ckpt_resumed(l->ckpt, id);
@@ -187,9 +240,7 @@ int loop_plan_length(struct loop *l)
 	int64_t per_epoch = loader_steps(l->s->train);
 	l->schedule.base_rate = optim_learning_rate(&l->c->optimizer);
 	l->schedule.steps_per_epoch = per_epoch;
-	l->schedule.total_steps = t->steps;
-	if (t->epochs && (!t->steps || t->epochs * per_epoch < t->steps))
-		l->schedule.total_steps = t->epochs * per_epoch;
+	l->schedule.total_steps = total_steps(t, per_epoch);
 	l->epochs = t->epochs;
 	return config_check_length(l->c);
 }

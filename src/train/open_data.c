@@ -16,6 +16,7 @@
 #include "data/sources.h"
 #include "data/transform.h"
 #include "model/model.h"
+#include "optim/schedule.h"
 #include "plan/memory_budget.h"
 #include "plan/micro_tree.h"
 #include "plan/reduction.h"
@@ -470,13 +471,17 @@ static void warn_few(const struct session *s, int64_t batch)
 
 static int check_samples(const struct session *s)
 {
-	const struct data_config *d = &s->config->data;
+	const struct run_config *c = s->config;
+	const struct data_config *d = &c->data;
 	int64_t n = s->train ? loader_samples(s->train) : INT64_MAX,
 	        batch = config_rank_batch(s->config) * comm_count(s->comm);
 	if (n == 0 || (!d->keep_short_batch && n < batch))
 		return ERR(E_CONFIG, &d->train.loc[0],
 		           "%lld training samples are less than one batch of %lld", (long long)n,
 		           (long long)batch);
+	if (s->train && s->need & SESSION_TRAIN)
+		TRY(schedule_check_over(&c->schedule, loader_steps(s->train),
+		                        config_place(c, "schedule", "over")));
 	if (n < batch && s->need & SESSION_TRAIN && comm_first(s->comm))
 		warn("a batch of %lld samples is more than the %lld that an epoch of training has: each "
 		     "step has %lld; 'data.keep_short_batch: false' refuses that", (long long)batch,

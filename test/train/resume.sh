@@ -27,6 +27,17 @@ for stop in 1 3 4 7; do
 		fail "stopped after step $stop: the resumed run's checkpoint does not name its parent"
 done
 
+# Of a schedule that ends with the run a longer run says what the rate jumps to, and what keeps it.
+steady='{type: polynomial, warmup: 1}'
+run runs/longer --set schedule="$steady" --set train.steps=4
+run runs/longer --resume --set schedule="$steady" --set train.steps=8
+says err 'the learning rate goes on from 0.01667 to 0.02857: the schedule stretches over {steps: 8}, no longer over {steps: 4}; '
+says err "'schedule.over: {steps: 4}' keeps it"
+grep -q '"type": "step", "step": 5, .*"learning_rate": 0.0285714' runs/longer/metrics.jsonl || fail 'another rate than was said'
+run runs/kept --set schedule="$steady" --set train.steps=4
+run runs/kept --resume --set schedule="$steady" --set schedule.over=4 --set train.steps=8
+if grep -q 'goes on from' err; then fail 'nothing stretches'; fi
+
 # A resumed run that is at its end validates once more, and its journal has each validation once.
 run runs/again --resume
 [ "$(grep -o '"type": "validation", "step": [0-9]*' runs/again/metrics.jsonl | tr -dc '0-9\n' | tr '\n' ' ')" = '3 6 9 ' ] ||

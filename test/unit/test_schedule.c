@@ -117,6 +117,21 @@ static void refused(const char *yaml, const char *message)
 	arena_free(a);
 }
 
+/* message: NULL: it is not refused. */
+static void over_refused(const char *yaml, int64_t steps_per_epoch, const char *message)
+{
+	const struct loc over = { .file = "x", .line = 7 };
+	struct arena *a = arena_new();
+	struct variant_value v;
+	err_clear();
+	assert_int_equal(read_schedule(a, yaml, &v), 0);
+	assert_int_equal(schedule_check_over(&v, steps_per_epoch, &over), message ? E_CONFIG : 0);
+	assert_true(!message || strstr(err_get(0)->text, message));
+	assert_true(!message || err_get(0)->loc.line == 7);
+	err_clear();
+	arena_free(a);
+}
+
 static void test_refused(void **state)
 {
 	refused("{type: step}", "'every' needs a length");
@@ -129,6 +144,18 @@ static void test_refused(void **state)
 	refused("{type: cosine, over: {steps: 3, epochs: 1}}", "'over' has both");
 	refused("{type: multistep, milestones: [3, 9], factors: [0.5]}",
 	        "'factors' has 1 numbers for 2 milestones");
+	over_refused("{type: cosine, warmup: 5, over: 5}", 0,
+	             "'over' ends at step 5, within the warm-up, which ends at 5");
+	over_refused("{type: polynomial, warmup: {epochs: 2}, over: {epochs: 1.5}}", 0,
+	             "'over' ends at epoch 1.5, within the warm-up, which ends at 2");
+	over_refused("{type: cosine, warmup: {epochs: 2}, over: 19}", 10,
+	             "'over' ends at step 19, within the warm-up, which ends at 20");
+	over_refused("{type: cosine, warmup: 1, over: {epochs: 0.1}}", 10,
+	             "'over' ends at step 1, within the warm-up, which ends at 1");
+	over_refused("{type: cosine, warmup: {epochs: 2}, over: 19}", 0, NULL);
+	over_refused("{type: cosine, warmup: {epochs: 2}, over: 21}", 10, NULL);
+	over_refused("{type: cosine, warmup: 5}", 10, NULL);
+	over_refused("{type: step, warmup: 5, every: 1}", 10, NULL);
 	refused("{type: cosin}", "did you mean 'cosine'");
 }
 
