@@ -40,7 +40,7 @@ struct request {
 
 #define AT(m) offsetof(struct request, m)
 static const struct option_row rows[] = {
-	{ "output", 'o', OPTION_TEXT, AT(dir), "DIR",
+	{ "output", 'o', OPTION_TEXT, AT(dir), "DIR", .writes = "", .folder = "a folder",
 	  .doc = "the folder to write to; default: this one" },
 	{ "help", 'h', OPTION_FLAG, AT(help), .doc = "this text" },
 	{ "version", 0, OPTION_FLAG, AT(version), .doc = "the version" },

@@ -24,7 +24,7 @@ struct generator_options {
  * of the things; its own rows follow; GENERATOR_END ends it. */
 #define GENERATOR_AT(member) offsetof(struct generator_options, member)
 #define GENERATOR_OUTPUT                                                                        \
-	{ "output", 'o', OPTION_TEXT, GENERATOR_AT(output), "FILE",                                 \
+	{ "output", 'o', OPTION_TEXT, GENERATOR_AT(output), "FILE", .writes = ".dlx",                \
 	  .doc = "the record file to write" }
 #define GENERATOR_NUMBER(name, letter)                                                          \
 	{ name, letter, OPTION_INT, GENERATOR_AT(n), "N", .min = 1, .max = 1 << 24,                 \

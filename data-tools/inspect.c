@@ -27,7 +27,8 @@ struct inspection {
 #define AT(m) offsetof(struct inspection, m)
 static const struct option_row rows[] = {
 	{ "verify", 'v', OPTION_FLAG, AT(verify), .doc = "read every sample and check every hash" },
-	{ "png", 'p', OPTION_TEXT, AT(draw.dir), "DIR",
+	{ "png", 'p', OPTION_TEXT, AT(draw.dir), "DIR", .writes = "",
+	  .folder = "a folder for pictures",
 	  .doc = "draw samples into this folder, one picture each" },
 	{ "samples", 's', OPTION_TEXT, AT(draw.samples), "LIST",
 	  .doc = "which to draw: 0,4,8:12 or !1,4 or : (:8)" },

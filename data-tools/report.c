@@ -27,7 +27,7 @@ static const struct option_row rows[] = {
 	  .doc = "the mean of so many validations must reach it; default 1" },
 	{ "base", 'b', OPTION_TEXT, AT(base), "RUN",
 	  .doc = "the run that others are compared with; default: the first of fewest ranks" },
-	{ "svg", 's', OPTION_TEXT, AT(svg), "FILE",
+	{ "svg", 's', OPTION_TEXT, AT(svg), "FILE", .writes = ".svg",
 	  .doc = "draw loss and metric against time and samples" },
 	{ "metric", 'm', OPTION_TEXT, AT(metric), "NAME",
 	  .doc = "what the table compares, and what is drawn beside the loss; default: what decides" },

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static const struct {
 	size_t at, n;
@@ -96,4 +97,71 @@ const char *file_kind_of(const char *path, enum file_use *use)
 	if (f)
 		fclose(f);
 	return file_kind(head, n, use);
+}
+
+/* --- names --- */
+
+static const struct {
+	const char *endings, *what;      /* without their dots, separated by blanks */
+} names[] = {
+	{ "dlx", "a dlx record file" },
+	{ "safetensors", "a safetensors file" },
+	{ "npy", "a NumPy file" },
+	{ "npz", "a NumPy .npz file" },
+	{ "nc nc4 cdf netcdf", "a NetCDF file" },
+	{ "h5 hdf5 hdf he5", "an HDF5 file" },
+	{ "zarr", "a Zarr store" },
+	{ "mdb lmdb", "an LMDB database" },
+	{ "tfrecord tfrecords", "a TFRecord file" },
+	{ "idx", "an IDX file" },
+	{ "grib grb grib2 grb2", "a GRIB file" },
+	{ "fits", "a FITS file" },
+	{ "nii dcm mha nrrd", "a medical image" },
+	{ "vtk vtu vti", "a VTK file" },
+	{ "mat", "a MATLAB file" },
+	{ "parquet arrow feather", "a table of Apache Arrow or Parquet" },
+	{ "csv", "a CSV table" },
+	{ "tsv", "a table with tabs" },
+	{ "xls xlsx ods", "a spreadsheet" },
+	{ "json jsonl", "a JSON file" },
+	{ "yaml yml", "a YAML file" },
+	{ "xml html", "a file of markup" },
+	{ "txt md", "a text file" },
+	{ "png", "a PNG picture" },
+	{ "jpg jpeg", "a JPEG picture" },
+	{ "tif tiff", "a TIFF picture" },
+	{ "gif bmp webp", "a picture" },
+	{ "svg", "an SVG drawing" },
+	{ "pdf ps eps", "a page" },
+	{ "mp4 avi mkv", "a film" },
+	{ "pt pth ckpt", "a PyTorch checkpoint" },
+	{ "pkl pickle joblib", "a Python pickle" },
+	{ "onnx", "an ONNX model" },
+	{ "keras", "a Keras model" },
+	{ "pb tflite", "a TensorFlow model" },
+	{ "gguf", "a GGUF model" },
+	{ "mlmodel mlpackage", "a Core ML model" },
+	{ "zip 7z rar tar tgz", "an archive" },
+	{ "gz bz2 xz zst lz4", "a compressed file" },
+};
+
+static bool listed(const char *list, const char *word)
+{
+	const size_t n = strlen(word);
+	for (const char *at = list; *at; at += strcspn(at, " "), at += *at == ' ')
+		if (strcspn(at, " ") == n && strncasecmp(at, word, n) == 0)
+			return true;
+	return false;
+}
+
+const char *file_kind_named(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path,
+	           *dot = strrchr(name, '.');
+	if (!dot || dot == name || !dot[1])
+		return NULL;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (listed(names[i].endings, dot + 1))
+			return names[i].what;
+	return NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a file is that is not what was expected, as far as its first bytes tell. */
+ * What a file is that is not what was expected, as far as its first bytes tell, or its name. */
 #ifndef DLX_BASE_FILE_KIND_H
 #define DLX_BASE_FILE_KIND_H
 
@@ -22,5 +22,8 @@ enum file_use {
 const char *file_kind(const void *head, size_t n, enum file_use *use);
 /* The same of a file; NULL too if it cannot be read. */
 const char *file_kind_of(const char *path, enum file_use *use);
+
+/* What a name is that ends as those of a known format do, in capitals, too; NULL: of none. */
+const char *file_kind_named(const char *path);
 
 #endif

@@ -5,10 +5,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/file_kind.h"
 #include "base/mem.h"
+#include "base/shown.h"
 #include "base/suggest.h"
 
 #define MOST_ROWS 64
@@ -73,6 +76,49 @@ static int store_choice(const struct option_row *row, const char *value, const c
 	return rc;
 }
 
+/* Of several formats the very ending chooses one; of the only one it may be in capitals. */
+static bool is_written(const char *endings, const char *path)
+{
+	const bool one = !strchr(endings, ' ');
+	const size_t length = strlen(path);
+	for (size_t n; *endings; endings += n + (endings[n] == ' ')) {
+		const char *end = path + length - (n = strcspn(endings, " "));
+
+		if (n < length && (one ? strncasecmp(end, endings, n) : strncmp(end, endings, n)) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* ".npy .npz .csv" as ".npy, .npz or .csv". */
+static void put_endings(struct buf *out, const char *endings)
+{
+	for (const char *last = strrchr(endings, ' '); *endings; endings++) {
+		if (*endings != ' ')
+			buf_putc(out, *endings);
+		else
+			buf_puts(out, endings == last ? " or " : ", ");
+	}
+}
+
+/* A name that promises a format in which nothing is written here. */
+static int check_name(const struct option_row *row, const char *path)
+{
+	const char *kind = row->writes ? file_kind_named(path) : NULL;
+	struct buf list = BUF_INIT;
+	if (!kind || is_written(row->writes, path))
+		return 0;
+	if (*row->writes)
+		buf_puts(&list, "a name that ends in ");
+	put_endings(&list, row->writes);
+	if (row->folder)
+		buf_printf(&list, "%s%s", *row->writes ? ", or " : "", row->folder);
+	int rc = ERR(E_USAGE, NULL, "option '--%s': '%s' is the name of %s, as which it is not "
+	             "written; expected %s", row->name, shown(path), kind, list.data);
+	buf_release(&list);
+	return rc;
+}
+
 static int store(const struct option_row *row, const char *value, void *out)
 {
 	struct texts *list = out;
@@ -116,6 +162,8 @@ static int take(struct cursor *c, const struct option_row *row, const char *give
 			return ERR(E_USAGE, NULL, "'--%s' cannot be combined with another command", row->name);
 		*c->command = row->command;
 	}
+	if (given)
+		TRY(check_name(row, given));
 	return store(row, given ? given : row->absent, (char *)c->to + row->at);
 }
 

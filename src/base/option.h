@@ -35,6 +35,10 @@ struct option_row {
 	                                * "=" then; NULL: one must be */
 	int64_t min, max;
 	bool empty;        /* "" is a value */
+	/* Of the name of what is written: the endings that say in which format, ".npy .csv", or "";
+	 * a name with that of another known format (base/file_kind.h) is refused. folder: what a name
+	 * without any is taken for, if not for a file of that format. */
+	const char *writes, *folder;
 	int command;       /* 0, or what this option asks the program to do */
 	const char *doc;
 };

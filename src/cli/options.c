@@ -61,12 +61,14 @@ static const struct option_row rows[] = {
 	  .doc = "with --predict of a network of classes: what is written; default: logits, in "
 	  ".csv files probabilities" },
 	{ "export", 0, OPTION_TEXT, AT(file), "FILE", .command = COMMAND_EXPORT,
+	  .writes = ".safetensors",
 	  .doc = "write the weights of the newest checkpoint (or the one of --resume) as safetensors; "
 	  "initial ones if there is none" },
 	{ "weights", 0, OPTION_CHOICE, AT(weights), "average|last",
 	  .doc = "with --evaluate, --predict and --export of a run with 'optimizer.average': which "
 	  "weights; default: average" },
 	{ "dump-step", 0, OPTION_TEXT, AT(file), "DIR", .command = COMMAND_DUMP_STEP,
+	  .writes = "", .folder = "a folder of files",
 	  .doc = "one training step on the first batch; loss, inputs, outputs, "
 	  "gradients and parameters as files" },
 	{ "bench", 0, OPTION_INT, AT(bench_steps), "N", "20", .min = 1, .max = 1000000,
@@ -83,7 +85,7 @@ static const struct option_row rows[] = {
 	{ "profile", 0, OPTION_FLAG, AT(profile),
 	  .doc = "with --bench: also each node's time against its roofline, on "
 	  "standard error and in the JSON" },
-	{ "trace", 0, OPTION_TEXT, AT(trace), "FILE",
+	{ "trace", 0, OPTION_TEXT, AT(trace), "FILE", .writes = ".json",
 	  .doc = "when training: a timeline of the first steps for Perfetto or chrome://tracing" },
 	{ "trace-steps", 0, OPTION_INT, AT(trace_steps), "N", .min = 1, .max = 1000,
 	  .doc = "with --trace: of so many steps; default: 10" },
@@ -93,7 +95,9 @@ static const struct option_row rows[] = {
 	{ "tile", 0, OPTION_TEXT, AT(tile), "SIZE",
 	  .doc = "with --predict: large samples in tiles of SIZE, as 256 or 64x256x256, or 'auto': the "
 	  "largest that fit in memory" },
-	{ "output", 'o', OPTION_TEXT, AT(output), "OUT", .doc = "where --predict writes" },
+	{ "output", 'o', OPTION_TEXT, AT(output), "OUT",
+	  .writes = ".npy .npz .nc .h5 .hdf5 .csv", .folder = "a folder for pictures",
+	  .doc = "where --predict writes" },
 	{ "dump", 0, OPTION_TEXT, AT(dump), "PASS",
 	  .doc = "with --plan: print the graph after this pass, or after every one with 'all'" },
 	{ "quiet", 0, OPTION_FLAG, AT(quiet),

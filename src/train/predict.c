@@ -419,9 +419,6 @@ static int open_pictures(struct writer *w)
 	const struct plan *p = w->s->predict_plan[0];
 	char text[SHAPE_TEXT];
 	const struct shape *s = &graph_t(p->g, p->output)->shape;
-	if (io_ends_in(w->out, ".png"))
-		return ERR(E_USAGE, NULL, "'-o %s': expected a file that ends in .npy, .npz, .nc, .h5 or "
-		           ".csv, or a folder for pictures", w->out);
 	if (w->as != PREDICT_DEFAULT)
 		return ERR(E_USAGE, NULL, "'--as' is for files of numbers; pictures are of classes");
 	if (s->nd < 3)

@@ -66,8 +66,8 @@ expect 64 "--class-names: 'a' is there twice" dlx-convert $good --classes 1,2 --
 expect 64 "4 names for 1 channels" dlx-convert $good --channel-names a,b,c,d
 expect 64 "'a' is there twice" dlx-convert -i grid.nc:wind,temp -t grid.nc:kind -o out.dlx --channel-names a,a
 cp grid.nc same.nc
-ln same.nc link.nc
-expect 64 "'link.nc' cannot be written" dlx-convert -i same.nc:wind -t grid.nc:kind -o link.nc
+ln same.nc link.dlx
+expect 64 "'link.dlx' cannot be written" dlx-convert -i same.nc:wind -t grid.nc:kind -o link.dlx
 cmp -s grid.nc same.nc || { echo "a source was overwritten"; failures=$((failures + 1)); }
 expect 64 "no whole number" dlx-convert $good --ignore none
 expect 64 "does not fit u8" dlx-convert $good --ignore 300 --target-dtype u8

@@ -13,7 +13,11 @@ expect 0 "$train" --set train.steps=2 "$config"
 # Inputs, by their own names and by others.
 ln -s data/coads-train.dlx link.nc
 ln data/coads-validation.dlx hard.npy
-for out in data/coads-train.dlx data/../data/coads-validation.dlx "$config" link.nc "$(version_of runs/tiny)" runs/tiny/checkpoints/packs/*.pack; do
+ln -s data/coads-train.dlx symbolic.safetensors
+ln data/coads-validation.dlx hard.safetensors
+ln "$config" config.safetensors
+ln "$(version_of runs/tiny)" version.safetensors
+for out in symbolic.safetensors hard.safetensors config.safetensors version.safetensors runs/tiny/checkpoints/packs/*.pack; do
 	expect 64 "$train" --export "$out" "$config"
 	says err 'which is read'
 done
@@ -23,7 +27,9 @@ done
 mkdir pictures
 ln data/coads-validation.dlx pictures/000002.png
 expect 64 "$train" --predict data/coads-validation.dlx -o pictures "$config"
-expect 64 "$train" --set run.dir=runs/traced --set train.steps=1 --trace data/coads-train.dlx "$config"
+ln data/coads-train.dlx trace.json
+expect 64 "$train" --set run.dir=runs/traced --set train.steps=1 --trace trace.json "$config"
+says err 'which is read'
 [ ! -e runs/traced ] || fail "a run whose trace cannot be written has begun"
 mkdir drawn
 ln data/coads-train.dlx drawn/sample-00000.png
@@ -31,8 +37,45 @@ expect 64 "$inspect" --png drawn data/coads-train.dlx
 expect 64 "$convert" --input "$coads:WSPD" --target "$coads:SST" -o "$coads"
 ln -s "$coads" source.dlx
 expect 64 "$convert" --input "$coads:WSPD" --target "$coads:SST" -o source.dlx
-expect 64 "$report" runs/tiny --svg runs/tiny/metrics.jsonl
+ln runs/tiny/metrics.jsonl metrics.svg
+expect 64 "$report" runs/tiny --svg metrics.svg
+says err 'which is read'
 [ "$(cat data/*.dlx "$config" | cksum)" = "$good" ] || fail "an input is not what it was"
+
+# A name is no other format's than that of what is written; a name of no format is taken as it is.
+promises() {
+	format=$1
+	shift
+	expect 64 "$@"
+	says err "is the name of $format, as which it is not written; expected $expected"
+}
+expected='a name that ends in .safetensors'
+promises 'an ONNX model' "$train" --export m.onnx "$config"
+promises 'a PyTorch checkpoint' "$train" --export=a.b/m.PT "$config"
+promises 'an HDF5 file' "$train" --export m.h5 "$config"
+expected='a name that ends in .dlx'
+promises 'a NumPy .npz file' "$convert" --input "$coads:WSPD" --target "$coads:SST" -o out.npz
+promises 'a TFRecord file' "$convert" --input "$coads:WSPD" --target "$coads:SST" -oout.tfrecord
+promises 'a CSV table' "$DLX_BUILD/dlx-stem" -o out.csv
+expected='a name that ends in .npy, .npz, .nc, .h5, .hdf5 or .csv, or a folder for pictures'
+for out in p.tif p.json p.zarr p.pt p.png p.dlx P.NPY; do
+	expect 64 "$train" --predict data/coads-validation.dlx -o $out "$config"
+	says err "$expected"
+	[ ! -e $out ] || fail "$out was made"
+done
+expected='a folder of files'
+promises 'a NumPy .npz file' "$train" --dump-step step.npz "$config"
+expected='a folder'
+promises 'an archive' "$DLX_BUILD/dlx-example" -o here.zip classifier
+promises 'a PNG picture' "$inspect" --png drawn.png data/coads-train.dlx
+expected='a name that ends in .svg'
+promises 'a page' "$report" runs/tiny --svg r.pdf
+expected='a name that ends in .json'
+promises 'a compressed file' "$train" --set run.dir=runs/traced --trace t.json.gz "$config"
+expect 0 "$train" --export WEIGHTS.SAFETENSORS "$config"
+expect 0 "$train" --export weights.v2 "$config"
+expect 0 "$train" --predict data/coads-validation.dlx -o runs.v2 "$config"
+[ -d runs.v2 ] || fail 'a name without a known ending is no folder'
 
 # A config in the run's folder is not replaced by a new run, and may be given to one that goes on.
 mkdir -p runs/own
