@@ -188,9 +188,11 @@ static int keep(struct reading *r, int n, const bool *good)
 	return all ? kept : n;
 }
 
+/* A table's only axis beside samples is the first and the last. */
 static bool same_result(const struct reading *a, const struct reading *b)
 {
-	return a->n == b->n && shape_equal(&a->places, &b->places);
+	return a->n == b->n && shape_equal(&a->places, &b->places) &&
+	       (a->channel == b->channel || b->channels == 1);
 }
 
 static int choose(const struct like *l, const struct column *s, struct reading *r, int n)
@@ -203,7 +205,7 @@ static int choose(const struct like *l, const struct column *s, struct reading *
 		good[i] = shape_equal(&r[i].places, &l->places);
 	n = keep(r, n, good);
 	for (int i = 1; i < n; i++)
-		one &= same_result(&r[0], &r[i]) && (r[i].channels == 1 || r[i].channel == r[0].channel);
+		one &= same_result(&r[0], &r[i]);
 	return one && n > 0 ? 1 : n;
 }
 

@@ -232,4 +232,31 @@ assert y["name"] == "y" and y["values"] == [995 - 10 * k for k in range(12)], y
 assert x["name"] == "x" and x["values"] == [505 + 10 * k for k in range(16)], x
 assert all(a["attributes"]["epsg"] == "EPSG:32633" and a["attributes"]["units"] == "m" for a in (x, y)), (x, y)
 END
+
+# A table has one reading, square or not, whole or one line of it.
+"$python3" - <<'END' || fail "no table"
+import numpy as np
+t = np.random.default_rng(2).random((20, 5), dtype=np.float32)
+np.save("table.npy", t)
+np.save("class.npy", (t.sum(1) > 2.5).astype(np.uint8))
+np.save("rows.npy", t[:5])
+np.save("row.npy", t[0])
+END
+expect 0 "$convert" -q -i table.npy -t class.npy -o table.dlx
+sed 's/^model:.*/model: {family: layers, layers: [{dense: 8}, relu, {dense: 2}]}/; s/^run:.*/run: {name: table, dir: table}/; s/^data:.*/data: {train: table.dlx}/' \
+	grey.yaml >table.yaml
+expect 0 "$train" table.yaml
+expect 0 "$train" --predict table.dlx -o want.npy table.yaml
+expect 0 "$train" --predict table.npy -o got.npy table.yaml
+says err "'table.npy': the first axis counts samples, 5 channels (the second axis)"
+cmp want.npy got.npy || fail "other predictions of a table"
+for layout in first last; do
+	expect 0 "$train" --predict table.npy --input-layout $layout -o got.npy table.yaml
+	cmp want.npy got.npy || fail "other predictions of a table with --input-layout $layout"
+done
+expect 0 "$train" --predict rows.npy -o rows-got.npy table.yaml
+expect 0 "$train" --predict row.npy -o row-got.npy table.yaml
+"$python3" -c "import numpy as np
+want = np.load('want.npy')
+assert (np.load('rows-got.npy') == want[:5]).all() and (np.load('row-got.npy') == want[:1]).all()" || fail 'other predictions of rows'
 pass
