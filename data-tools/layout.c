@@ -131,6 +131,14 @@ static int ask(const struct column *c, const struct layout_hints *h)
 	return rc;
 }
 
+bool layout_may_be_series(const struct column *c, const struct layout_hints *h)
+{
+	enum layout l;
+	if (c->sample.nd != 2 || !h->alone || c->source->format->picture || by_names(c, &l))
+		return false;
+	return by_other(c, h, &l) != 1 || l != LAYOUT_STACK;
+}
+
 int layout_find(const struct column *c, const struct layout_hints *h, enum layout *out,
                 const char **why)
 {
@@ -138,6 +146,8 @@ int layout_find(const struct column *c, const struct layout_hints *h, enum layou
 	*why = NULL;
 	if (nd < 3) {
 		*out = nd == 1 && h->alone ? LAYOUT_FIRST : LAYOUT_STACK;
+		if (nd == 2 && h->alone && by_names(c, out) && *out != LAYOUT_STACK)
+			*why = "by the names of the axes";
 		return 0;
 	}
 	const bool first = c->sample.d[0] <= FEW, last = c->sample.d[nd - 1] <= FEW;

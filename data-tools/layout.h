@@ -28,6 +28,8 @@ struct layout_hints {
 	bool other_is_places;
 };
 
+/* Whether c is read as places, but nothing says that it is not channels of a series, (C, L). */
+bool layout_may_be_series(const struct column *c, const struct layout_hints *h);
 /* The layout of c and, for people, why: "by the target's shape". E_DATA. */
 int layout_find(const struct column *c, const struct layout_hints *h, enum layout *out,
                 const char **why);

@@ -32,10 +32,15 @@ static int find_layout(const struct side *s, const struct column *c, enum layout
 		return check_labels(s, c);
 	}
 	TRY(layout_find(c, &s->hints, out, &why));
-	if (!why || s->o->read.quiet)
+	if (s->o->read.quiet || (!why && !layout_may_be_series(c, &s->hints)))
 		return 0;
 	layout_reading(c, *out, &text);
-	note("%s '%s': %s, %s", s->o->read.role, shown(c->name), text.data, why);
+	if (why)
+		note("%s '%s': %s, %s", s->o->read.role, shown(c->name), text.data, why);
+	else
+		note("%s '%s': %lld sample%s of %s; '--%s-layout first' if the %s axis is channels",
+		     s->o->read.role, shown(c->name), (long long)c->samples, c->samples == 1 ? "" : "s",
+		     text.data, s->o->read.role, c->file_a_sample ? "first" : "second");
 	buf_release(&text);
 	return 0;
 }
@@ -211,10 +216,10 @@ void side_reading(const struct side *s, struct buf *out)
 	if (!c->file_a_sample)
 		buf_puts(out, "the first axis counts samples");
 	if (s->placed == LAYOUT_FIRST || s->placed == LAYOUT_LAST)
-		buf_printf(out, "%s%lld channel%s (the %s axis) of %s", out->len ? ", " : "",
+		buf_printf(out, "%s%lld channel%s (the %s axis)%s%s", out->len ? ", " : "",
 		           (long long)c->channels, c->channels == 1 ? "" : "s",
 		           s->placed == LAYOUT_LAST ? "last" : c->file_a_sample ? "first" : "second",
-		           shape_text(&s->spatial, text));
+		           s->spatial.nd ? " of " : "", s->spatial.nd ? shape_text(&s->spatial, text) : "");
 	for (int i = 0; s->n > 1 && i < s->n; i++) {
 		const struct like *l = s->o->like;
 		const char *as = l && l->names && l->channels == s->n ? l->names[i] : c[i].name;

@@ -5,6 +5,7 @@
  * last layer is the output. */
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "model/layer.h"
 #include "model/layer_scope.h"
 #include "model/nn.h"
@@ -54,6 +55,16 @@ static void explain_blocks(const struct layer *l, int rc)
 	}
 }
 
+/* A layer of one axis for samples of one channel and two: what dlx-convert made of channels. */
+static void explain_series(const struct model_build *b, const struct layer *l, int rc)
+{
+	const struct shape *in = &graph_t(b->g, b->input)->shape;
+	if (io_ends_in(l->value.v->name, "1d") && in->nd == 4 && in->d[1] == 1)
+		err_context(rc, "samples are 1 channel of %lldx%lld; series of %lld channels are converted "
+		            "with 'dlx-convert --input-layout first'", (long long)in->d[2],
+		            (long long)in->d[3], (long long)in->d[2]);
+}
+
 /* Which layers, of which shapes, came into the one that failed. */
 static int explain(const struct model_build *b, const struct layer_list *list,
                    const struct layer *l, const tid *made, int rc)
@@ -68,6 +79,7 @@ static int explain(const struct model_build *b, const struct layer_list *list,
 	err_locate(rc, &b->loc);
 	err_context(rc, "layer '%s' (%s) takes %s", l->path, l->value.v->name, text.data);
 	buf_release(&text);
+	explain_series(b, l, rc);
 	explain_blocks(l, rc);
 	return rc;
 }

@@ -49,6 +49,15 @@ decided(first, "input 'first': 3 channels (the first axis) of 32 x 30, by its le
 volume = array("four", 4, 9, 8, 7, 2)
 decided(volume.transpose(0, 4, 1, 2, 3), "2 channels (the last axis) of 9 x 8 x 7", "-i", "four.npy", "-t", "one.npy")
 
+# A series of channels may be meant where samples are read as pictures of one channel, unless something says that they are.
+series, each = array("series", 4, 3, 50), array("each", 4, labels=True)
+decided(series[:, None], "input 'series': 4 samples of 1 channel of 3 x 50; '--input-layout first' if the second axis is channels",
+        "-i", "series.npy", "-t", "each.npy")
+map_ = array("map", 4, 3, 50, labels=True)
+for args in ("-t", "map.npy"), ("-t", "each.npy", "--input-layout", "stack"), ("-t", "each.npy", "--input-layout", "first"):
+    text = run(0, "-i", "series.npy", *args)
+    assert "input 'series'" not in text, text
+
 # By the target's shape: a volume with labels at every point is one channel; so are fields for fields.
 cube, points = array("cube", 4, 8, 12, 10), array("points", 4, 8, 12, 10, labels=True)
 decided(cube[:, None], "1 channel of 8 x 12 x 10, by the target's shape", "-i", "cube.npy", "-t", "points.npy")

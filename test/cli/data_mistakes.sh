@@ -174,6 +174,16 @@ says err "its names are such as 'conv1.weight', the network's such as 'first.wei
 status=66
 check 'nothere.safetensors' --set model.init_from=nothere.safetensors
 
+# A series of channels that was read as a picture.
+npy series.npy '<f4' '4, 2, 2' "$four$four$four$four"
+expect 0 "$convert" -i series.npy -t each.npy -o series.dlx
+says err "input 'series': 4 samples of 1 channel of 2 x 2; '--input-layout first' if the second axis is channels"
+status=78
+check "series of 2 channels are converted with 'dlx-convert --input-layout first'" --set data.train=series.dlx --set 'model.layers=[{conv1d: {filters: 2, kernel: 1}}, global_average]'
+expect 0 "$convert" -q -i series.npy -t each.npy --input-layout first -o series.dlx
+status=0
+check '' --set data.train=series.dlx --set 'model.layers=[{conv1d: {filters: 2, kernel: 1}}, global_average]'
+
 # A config that is none.
 expect 78 "$train" --check labels.dlx
 says err "'labels.dlx' is not a text file"
