@@ -11,7 +11,7 @@
 #include "base/io.h"
 #include "base/shown.h"
 #include "ckpt.h"
-#include "ckpt/run_link.h"
+#include "ckpt/run_store.h"
 #include "ckpt/version1.h"
 #include "ckpt/version_id.h"
 
@@ -47,13 +47,24 @@ static int find_store(struct ckpt_tool *t)
 	return 0;
 }
 
+/* Whether any version is the run's own, or may be. */
+static bool has_own(const struct ckpt_tool *t)
+{
+	for (int i = 0; i < t->history.n; i++)
+		if (!t->run || t->history.v[i].damage || strcmp(t->history.v[i].m.run, t->run) == 0)
+			return true;
+	return false;
+}
+
 int tool_open(struct ckpt_tool *t)
 {
 	t->disk = disk_system();
 	if (t->may_be_new && !holds(t, t->dir, "checkpoints"))
 		return 0;
 	TRY(find_store(t));
-	return history_read(&t->history, t->disk, t->root, t->folder, t->run);
+	TRY(history_read(&t->history, t->disk, t->root, t->folder, t->run));
+	return !t->folder ? 0 : run_store_check(t->disk, &(struct run_link){ .store = t->root },
+	                                        t->folder, has_own(t));
 }
 
 void tool_close(struct ckpt_tool *t)

@@ -208,6 +208,9 @@ void ckpt_read_chunks(const char *root, struct ckpt_chunk *const *chunk, int64_t
 int ckpt_load_on(struct ckpt_version **out, struct disk *disk, const char *dir, const char *which);
 /* The same without tensors: the manifest alone is read and verified. */
 int ckpt_look(struct ckpt_version **out, const char *dir, const char *which);
+/* E_NOINPUT with the store's name where the run of dir has saved versions, as its log says or the
+ * caller knows (saved), and its store has none. So do all functions above that look into it. */
+int ckpt_present(const char *dir, bool saved);
 /* The parent of version id, or where that is not in dir (dropped since, or on a host's disk alone)
  * the version before it. *out: NULL if there is none. */
 int ckpt_look_before(struct ckpt_version **out, const char *dir, const char *id);

@@ -14,6 +14,7 @@
 #include "ckpt/holds.h"
 #include "ckpt/packs.h"
 #include "ckpt/run_link.h"
+#include "ckpt/version_log.h"
 
 static const char *manifest_path(struct arena *a, const char *root, const char *id)
 {
@@ -60,8 +61,9 @@ static int begin_run(struct new_version *out, struct arena *a, struct disk *d, c
 	return 0;
 }
 
-/* The manifest as the run's first version. */
-static int publish(struct new_version *out, struct disk *d, const char *root, struct manifest *m)
+/* The manifest as the run's first version, which the log of its folder then has. */
+static int publish(struct new_version *out, struct disk *d, const char *root, struct manifest *m,
+                   const char *dir)
 {
 	uint64_t bytes;
 	char *path;
@@ -70,13 +72,13 @@ static int publish(struct new_version *out, struct disk *d, const char *root, st
 	m->serial = 0;
 	TRY(manifest_publish(m, d, root, out->id, &path, &bytes));
 	mem_free(path);
-	return 0;
+	return version_log_add(d, dir, VERSION_LOG_SAVED, out->id);
 }
 
 /* --- forks --- */
 
 static int fork_held(struct new_version *out, struct arena *a, struct disk *d, const char *root,
-                     const char *id, struct hold *h)
+                     const char *id, const char *dir, struct hold *h)
 {
 	const char *const parent[] = { id };
 	struct manifest m;
@@ -89,7 +91,7 @@ static int fork_held(struct new_version *out, struct arena *a, struct disk *d, c
 	m.nparents = 1;
 	m.parent = parent;
 	m.fork = true;
-	return publish(out, d, root, &m);
+	return publish(out, d, root, &m, dir);
 }
 
 int fork_version(struct new_version *out, struct disk *d, const char *root, const char *id,
@@ -104,7 +106,7 @@ int fork_version(struct new_version *out, struct disk *d, const char *root, cons
 	if (rc == 0)
 		rc = hold_take(&h, d, root, HOLD_SAVE, out->run);
 	if (rc == 0)
-		rc = fork_held(out, a, d, root, id, h);
+		rc = fork_held(out, a, d, root, id, dir, h);
 	hold_drop(h);
 	arena_free(a);
 	return rc < 0 ? err_context(rc, "while forking version '%s' into '%s'", id, dir) : 0;
@@ -166,7 +168,7 @@ int graft_version(struct new_version *out, struct disk *d, const char *root, str
 	if (rc == 0)
 		rc = put_tensors(a, d, root, out->run, h, m, data, level);
 	if (rc == 0)
-		rc = publish(out, d, root, m);
+		rc = publish(out, d, root, m, dir);
 	hold_drop(h);
 	m->tensor = NULL;
 	arena_free(a);

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/round.h"
 #include "ckpt/packs.h"
+#include "ckpt/run_store.h"
 #include "ckpt/version1.h"
 #include "ckpt/version_id.h"
 #include "ckpt/version_list.h"
@@ -360,17 +361,31 @@ static int load_which(struct ckpt_version **out, struct store *s, const char *wh
 	return load_named(out, s, which);
 }
 
+static int open_store(struct store *s)
+{
+	TRY(run_link_read(&s->link, s->a, s->disk, s->dir));
+	TRY(version_list_read(&s->list, s->disk, &s->link, s->dir));
+	return run_store_check(s->disk, &s->link, s->dir, version_list_any(&s->list));
+}
+
 static int open_and_load(struct ckpt_version **out, struct store s, const char *which)
 {
-	struct disk *d = s.disk;
-	const char *dir = s.dir;
 	s.a = arena_new();
 	*out = NULL;
-	int rc = run_link_read(&s.link, s.a, d, dir);
-	if (rc == 0)
-		rc = version_list_read(&s.list, d, &s.link, dir);
+	int rc = open_store(&s);
 	if (rc == 0)
 		rc = load_which(out, &s, which);
+	version_list_release(&s.list);
+	arena_free(s.a);
+	return rc;
+}
+
+int ckpt_present(const char *dir, bool saved)
+{
+	struct store s = { .disk = disk_system(), .dir = dir, .a = arena_new() };
+	int rc = open_store(&s);
+	if (rc == 0 && saved && !version_list_any(&s.list))
+		rc = run_store_gone(s.disk, &s.link, dir);
 	version_list_release(&s.list);
 	arena_free(s.a);
 	return rc;

@@ -113,6 +113,11 @@ void version_list_release(struct version_list *l)
 	*l = (struct version_list){ 0 };
 }
 
+bool version_list_any(const struct version_list *l)
+{
+	return l->n && l->v[l->n - 1].own;
+}
+
 void version_list_remove(struct version_list *l, int i)
 {
 	version_release(&l->v[i]);

@@ -34,6 +34,8 @@ struct version_list {
 int version_list_read(struct version_list *out, struct disk *d, const struct run_link *link,
                       const char *dir);
 void version_list_release(struct version_list *l);
+/* Whether any is the run's own, damaged ones included. */
+bool version_list_any(const struct version_list *l);
 /* A version of format 2 that the run has just written. */
 void version_list_add(struct version_list *l, const char *id, const char *path,
                       const struct manifest *m);

@@ -45,14 +45,19 @@ int version_log_add(struct disk *d, const char *dir, enum version_log_event even
 	return rc;
 }
 
-/* What a line says; the text of neither is NULL. */
+/* A line; neither text is NULL. */
 struct said {
 	const char *event, *id;
 };
+typedef void line_visit(void *arg, const struct said *said);
+
+static bool is_event(const struct said *said, enum version_log_event event)
+{
+	return strcmp(said->event, event_names[event]) == 0;
+}
 
 static struct said read_line(struct arena *a, const char *line, size_t n)
 {
-	const int mark = err_count();
 	struct said said = { "", "" };
 	struct json *root;
 	if (json_parse(&root, a, VERSION_LOG_FILE, 0, line, n) == 0) {
@@ -60,39 +65,60 @@ static struct said read_line(struct arena *a, const char *line, size_t n)
 		said.event = event ? event->text : "";
 		said.id = id ? id->text : "";
 	}
-	err_truncate(mark);
 	return said;
 }
 
-/* What a crash has torn may have zeros in it. */
-static int count(const struct buf *text, const char *id)
-{
-	const char *const last = text->data + text->len;
-	int n = 0;
-	for (const char *line = text->data, *end;
-	     (end = memchr(line, '\n', (size_t)(last - line))); line = end + 1) {
-		struct arena *a = arena_new();
-		const struct said said = read_line(a, line, (size_t)(end - line));
-		if (strcmp(said.event, event_names[VERSION_LOG_RESUMED]) == 0)
-			n += strcmp(said.id, id) == 0;
-		else if (strcmp(said.event, event_names[VERSION_LOG_SAVED]) == 0 ||
-		         strcmp(said.event, event_names[VERSION_LOG_ENDED]) == 0)
-			n = 0;
-		arena_free(a);
-	}
-	return n;
-}
-
-int version_log_failures(struct disk *d, const char *dir, const char *id)
+/* Calls visit for each line. What a crash has torn may have zeros in it. A log that is not there,
+ * or cannot be read, has none. */
+static void each_line(struct disk *d, const char *dir, line_visit *visit, void *arg)
 {
 	const int mark = err_count();
 	char *path = io_join(dir, VERSION_LOG_FILE);
 	struct buf text = BUF_INIT;
-	int n = 0;
-	if (disk_exists(d, path) && disk_read_file(d, path, &text) == 0)
-		n = count(&text, id);
+	if (disk_exists(d, path) && disk_read_file(d, path, &text) < 0)
+		text.len = 0;
+	for (const char *line = text.data, *end;
+	     (end = memchr(line, '\n', (size_t)(text.data + text.len - line))); line = end + 1) {
+		struct arena *a = arena_new();
+		const struct said said = read_line(a, line, (size_t)(end - line));
+		visit(arg, &said);
+		arena_free(a);
+	}
 	err_truncate(mark);
 	buf_release(&text);
 	mem_free(path);
-	return n;
+}
+
+struct search {
+	const char *id;
+	int n;
+};
+
+static void count_failure(void *arg, const struct said *said)
+{
+	struct search *s = arg;
+	if (is_event(said, VERSION_LOG_RESUMED))
+		s->n += strcmp(said->id, s->id) == 0;
+	else if (is_event(said, VERSION_LOG_SAVED) || is_event(said, VERSION_LOG_ENDED))
+		s->n = 0;
+}
+
+int version_log_failures(struct disk *d, const char *dir, const char *id)
+{
+	struct search s = { id, 0 };
+	each_line(d, dir, count_failure, &s);
+	return s.n;
+}
+
+static void count_saved(void *arg, const struct said *said)
+{
+	struct search *s = arg;
+	s->n += is_event(said, VERSION_LOG_SAVED) && (!s->id || strcmp(said->id, s->id) == 0);
+}
+
+bool version_log_saved(struct disk *d, const char *dir, const char *id)
+{
+	struct search s = { id, 0 };
+	each_line(d, dir, count_saved, &s);
+	return s.n > 0;
 }

@@ -23,5 +23,7 @@ int version_log_add(struct disk *d, const char *dir, enum version_log_event even
 /* How many processes went on from version id since one of the run last saved or ended; 0 if there
  * is no log. */
 int version_log_failures(struct disk *d, const char *dir, const char *id);
+/* Whether it says that version id (NULL: any) was saved. */
+bool version_log_saved(struct disk *d, const char *dir, const char *id);
 
 #endif

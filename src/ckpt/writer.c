@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/trace.h"
 #include "ckpt/holds.h"
+#include "ckpt/run_store.h"
 #include "ckpt/version_log.h"
 #include "ckpt/writer_state.h"
 
@@ -106,6 +107,8 @@ static int open_store(struct ckpt_store *s, const char *run)
 	if (s->rank == 0)
 		TRY(clean(s));
 	TRY(version_list_read(&s->versions, s->disk, &s->link, s->dir));
+	if (!run)                      /* what a host's own disk has lost is not missed */
+		TRY(run_store_check(s->disk, &s->link, s->dir, version_list_any(&s->versions)));
 	TRY(packs_open(&s->packs, s->disk, s->link.store));
 	s->pool = pool_new(1, 1);
 	if (!s->pool)

@@ -308,3 +308,19 @@ int jsonl_checkpoint(struct jsonl *j, const struct jsonl_checkpoint *c)
 		put_number(j, "interval", c->interval);
 	return end(j);
 }
+
+bool jsonl_saved(const char *path)
+{
+	const int mark = err_count();
+	struct buf text = BUF_INIT;
+	bool saved = false;
+	const char *at = io_exists(path) && io_read_file(path, &text) == 0 ? text.data : NULL;
+	while (at && !saved && (at = strstr(at, "\"type\": \"checkpoint\""))) {
+		const char *durable = strstr(at, "\"durable\": \"store\"");
+		at += strcspn(at, "\n");
+		saved = durable && durable < at;
+	}
+	err_truncate(mark);
+	buf_release(&text);
+	return saved;
+}

@@ -107,4 +107,7 @@ struct jsonl_checkpoint {
 };
 int jsonl_checkpoint(struct jsonl *j, const struct jsonl_checkpoint *c);
 
+/* Whether the file at path, which need not be there, says that the run's store had a checkpoint. */
+bool jsonl_saved(const char *path);
+
 #endif

@@ -23,6 +23,7 @@
 #include "plan/sync_reducer.h"
 #include "plan/sync_group.h"
 #include "plan/whole.h"
+#include "report/jsonl.h"
 #include "train/account.h"
 #include "train/compute.h"
 #include "train/engines.h"
@@ -367,9 +368,26 @@ static int open_second_set(struct session *s, const struct session_options *o)
 	return ranks_agree(s->comm, open_sets(s, o, session_open_data), "opening the data");
 }
 
+/* Of rank 0. What the run has saved may be in a store that is not there now; its records say so
+ * where even the folder of its checkpoints is gone. */
+static int look_at_store(const struct session *s)
+{
+	const char *run = s->config->run.dir;
+	if (!io_is_folder(run))
+		return 0;
+	char *dir = io_join(run, "checkpoints"), *link = io_join(dir, "run.json"),
+	     *lines = io_join(run, "metrics.jsonl");
+	const int rc = ckpt_present(dir, !io_exists(link) && jsonl_saved(lines));
+	mem_free(lines);
+	mem_free(link);
+	mem_free(dir);
+	return rc;
+}
+
 static int open_all(struct session *s, const struct session_options *o)
 {
 	struct comm *c = s->comm;
+	TRY(ranks_agree(c, comm_first(c) ? look_at_store(s) : 0, "looking for the run's checkpoints"));
 	TRY(ranks_agree(c, config_share_batch(s->config, micro_tree_ranks(s->config, c, o->ranks)),
 	                "sharing the batch"));
 	double start = io_seconds();

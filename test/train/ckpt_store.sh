@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# A run is what its folder says. Where its store is gone, moved or empty, every command ends with status 66 and the store's name, and
+# changes nothing; so it is for a fork whose origin is gone. A run that has saved nothing yet begins.
+. "${DLX_SOURCE:?}/test/lib.sh"
+coads_data
+config=$DLX_SOURCE/test/train/tiny.yaml
+set -- --set checkpoint.every.steps=2 --set train.steps=4 "$config"
+
+sums() {
+	find "$1" -type f -exec cksum {} + | sort
+}
+
+# train_refuses RUN STORE OPTION...: dlx-train ends so, whatever it is to do with the run.
+train_refuses() {
+	run=$1 store=$2
+	shift 2
+	for how in --check --plan --bench '--export bad.safetensors' --evaluate '--predict data/coads-validation.dlx -o bad.npy' \
+		--resume --resume=best --resume=4 --quiet '--replay 2..4'; do
+		expect 66 "$train" $how --set run.dir="$run" "$@"
+		says err "its store '$store'"
+	done
+}
+
+# refuses RUN STORE OPTION...: every command ends so, and the run's folder is as it was.
+refuses() {
+	sums "$1" >before
+	train_refuses "$@"
+	for how in log 'show last' verify 'diff last best' 'fork last runs/no' 'tag a last' 'pin last' 'search step>1' gc \
+		'export last bad.npz'; do
+		expect 66 "$ckpt" "$1" $how
+		says err "its store '$2'"
+	done
+	sums "$1" >after
+	cmp before after || fail "$1 is not as it was"
+	[ -z "$(ls -d bad.* runs/no 2>/dev/null)" ] || fail "$1: something was written"
+}
+
+# A store that several runs may share: not there, empty, or another one.
+shared="--set checkpoint.store=$PWD/store"
+expect 0 "$train" --set run.dir=runs/one $shared "$@"
+mv store away
+refuses runs/one "$PWD/store" $shared "$@"
+[ ! -e store ] || fail "a store was made"
+mkdir store
+refuses runs/one "$PWD/store" $shared "$@"
+rmdir store
+expect 0 "$train" --set run.dir=runs/two $shared "$@"
+refuses runs/one "$PWD/store" $shared "$@"
+rm -r store
+mv away store
+expect 0 "$train" --set run.dir=runs/one $shared --resume --set train.steps=5 "$@"
+says out '(step 4)'
+
+# A run that has not come to its first checkpoint begins.
+DLX_DEBUG=$(debug crash_at=ckpt_staged) "$train" --set run.dir=runs/killed $shared "$@" >out 2>err && fail "not killed"
+expect 0 "$train" --export none.safetensors --set run.dir=runs/killed $shared "$@"
+expect 66 "$train" --evaluate --set run.dir=runs/killed $shared "$@"
+says err 'train first'
+expect 0 "$train" --resume --set run.dir=runs/killed $shared "$@"
+says out 'starting from the beginning'
+
+# A fork whose origin's folder, which has the store, is moved; a file that was imported into the store, likewise.
+expect 0 "$train" --set run.dir=runs/origin "$@"
+expect 0 "$ckpt" runs/origin fork last runs/fork
+expect 0 "$ckpt" runs/origin export --all last origin.npz
+expect 0 "$ckpt" runs/origin import origin.npz runs/import
+origin=$PWD/runs/origin/checkpoints
+mv runs/origin runs/elsewhere
+refuses runs/fork "$origin" "$@"
+refuses runs/import "$origin" "$@"
+ln -s elsewhere runs/origin
+expect 0 "$train" --resume --set run.dir=runs/fork --set train.steps=5 "$@"
+rm runs/origin
+mv runs/elsewhere runs/origin
+
+# The run's own store, emptied; and all of its folder, which metrics.jsonl tells.
+rm -r runs/origin/checkpoints/versions
+refuses runs/origin runs/origin/checkpoints "$@"
+rm -r runs/origin/checkpoints
+train_refuses runs/origin runs/origin/checkpoints "$@"
+expect 66 "$ckpt" runs/origin verify
+pass
