@@ -51,6 +51,8 @@ void tool_close(struct ckpt_tool *t);
 int tool_packs(struct ckpt_tool *t);
 /* The store's path as a run elsewhere has it. */
 const char *tool_store(const struct ckpt_tool *t);
+/* E_USAGE if the folder of a new run would be within the store. */
+int tool_check_folder(const struct ckpt_tool *t, const char *folder);
 /* The index of the version that a word of the user names. E_NOINPUT, E_USAGE. */
 int tool_find(struct ckpt_tool *t, const char *word, int *out);
 /* The whole manifest of version i, in t->a; of format 1 with chunks as format 2 would have them,

@@ -177,6 +177,8 @@ static int import(struct importer *m, const char *folder)
 	const char *root = m->t->n > 1 ? tool_store(m->t) : dir;
 	struct new_version made;
 	bool written;
+	if (m->t->n > 1)
+		TRY(tool_check_folder(m->t, folder));
 	TRY(read_file(m));
 	fill(m);
 	TRY(graft_version(&made, m->t->disk, root, &m->origin.m, m->data, LEVEL, dir));

@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "base/shown.h"
 #include "ckpt.h"
+#include "ckpt/run_claim.h"
 #include "ckpt/run_store.h"
 #include "ckpt/version1.h"
 #include "ckpt/version_id.h"
@@ -32,18 +33,17 @@ static int no_store(const struct ckpt_tool *t)
 	           VERSIONS_FOLDER);
 }
 
-static int find_store(struct ckpt_tool *t)
+static int find_store(struct ckpt_tool *t, struct run_link *link)
 {
-	struct run_link link;
 	if (holds(t, t->dir, RUN_LINK_FILE))
 		t->folder = t->dir;
 	else if (holds(t, t->dir, "checkpoints"))
 		t->folder = arena_printf(t->a, "%s/checkpoints", t->dir);
 	else if (!holds(t, t->dir, VERSIONS_FOLDER))
 		return no_store(t);
-	TRY(run_link_read(&link, t->a, t->disk, t->folder ? t->folder : t->dir));
-	t->run = *link.run ? link.run : NULL;
-	t->root = link.store;
+	TRY(run_link_read(link, t->a, t->disk, t->folder ? t->folder : t->dir));
+	t->run = *link->run ? link->run : NULL;
+	t->root = link->store;
 	return 0;
 }
 
@@ -58,13 +58,18 @@ static bool has_own(const struct ckpt_tool *t)
 
 int tool_open(struct ckpt_tool *t)
 {
+	struct run_link link;
 	t->disk = disk_system();
 	if (t->may_be_new && !holds(t, t->dir, "checkpoints"))
 		return 0;
-	TRY(find_store(t));
+	TRY(find_store(t, &link));
 	TRY(history_read(&t->history, t->disk, t->root, t->folder, t->run));
-	return !t->folder ? 0 : run_store_check(t->disk, &(struct run_link){ .store = t->root },
-	                                        t->folder, has_own(t));
+	if (!t->folder)
+		return 0;
+	TRY(run_store_check(t->disk, &link, t->folder, has_own(t)));
+	const int last = history_last(&t->history, t->run);
+	run_claim_look(&link, t->disk, t->folder, last < 0 ? NULL : t->history.v[last].id);
+	return 0;
 }
 
 void tool_close(struct ckpt_tool *t)
@@ -87,6 +92,32 @@ const char *tool_store(const struct ckpt_tool *t)
 	const char *store = path ? arena_strdup(t->a, path) : t->root;
 	free(path);
 	return store;
+}
+
+/* The path of what need not be there, in t->a: what there is of it without links, then the rest. */
+static const char *real_path(const struct ckpt_tool *t, const char *path)
+{
+	for (size_t n = strlen(path); n > 0; n--) {
+		if (path[n] && path[n] != '/')
+			continue;
+		char *real = realpath(arena_printf(t->a, "%.*s", (int)n, path), NULL);
+		const char *whole = real ? arena_printf(t->a, "%s%s", real, path + n) : NULL;
+		free(real);
+		if (whole)
+			return whole;
+	}
+	return *path == '/' ? path : arena_printf(t->a, "%s/%s", real_path(t, "."), path);
+}
+
+int tool_check_folder(const struct ckpt_tool *t, const char *folder)
+{
+	const char *root = real_path(t, t->root);
+	const char *dir = real_path(t, arena_printf(t->a, "%s/checkpoints", folder));
+	const size_t n = strlen(root);
+	if (strncmp(dir, root, n) != 0 || (dir[n] && dir[n] != '/'))
+		return 0;
+	return ERR(E_USAGE, NULL, "'%s' cannot be the folder of a new run: it is in the store '%s', or "
+	           "has it as its own; expected a folder elsewhere", folder, t->root);
 }
 
 int tool_find(struct ckpt_tool *t, const char *word, int *out)

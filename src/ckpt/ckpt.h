@@ -211,6 +211,9 @@ int ckpt_look(struct ckpt_version **out, const char *dir, const char *which);
 /* E_NOINPUT with the store's name where the run of dir has saved versions, as its log says or the
  * caller knows (saved), and its store has none. So do all functions above that look into it. */
 int ckpt_present(const char *dir, bool saved);
+/* A note if the run of dir seems to be a copy of another folder's in a store that they share, which
+ * ckpt_open refuses to save as. */
+void ckpt_note_copy(const char *dir);
 /* The parent of version id, or where that is not in dir (dropped since, or on a host's disk alone)
  * the version before it. *out: NULL if there is none. */
 int ckpt_look_before(struct ckpt_version **out, const char *dir, const char *id);

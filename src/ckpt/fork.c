@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "ckpt/holds.h"
 #include "ckpt/packs.h"
-#include "ckpt/run_link.h"
+#include "ckpt/run_claim.h"
 #include "ckpt/version_log.h"
 
 static const char *manifest_path(struct arena *a, const char *root, const char *id)
@@ -58,7 +58,7 @@ static int begin_run(struct new_version *out, struct arena *a, struct disk *d, c
 		return ERR(E_USAGE, NULL, "'%s' is the folder of a run already; expected one that is new",
 		           dir);
 	snprintf(out->run, sizeof out->run, "%s", link.run);
-	return 0;
+	return run_claim_new(&link, d, dir);
 }
 
 /* The manifest as the run's first version, which the log of its folder then has. */

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/round.h"
 #include "ckpt/packs.h"
+#include "ckpt/run_claim.h"
 #include "ckpt/run_store.h"
 #include "ckpt/version1.h"
 #include "ckpt/version_id.h"
@@ -399,6 +400,18 @@ int ckpt_load_on(struct ckpt_version **out, struct disk *disk, const char *dir, 
 int ckpt_load(struct ckpt_version **out, const char *dir, const char *which)
 {
 	return ckpt_load_on(out, disk_system(), dir, which);
+}
+
+void ckpt_note_copy(const char *dir)
+{
+	const int mark = err_count();
+	struct store s = { .disk = disk_system(), .dir = dir, .a = arena_new() };
+	const struct version_list *l = &s.list;
+	if (open_store(&s) == 0)
+		run_claim_look(&s.link, s.disk, dir, l->n > l->first ? l->v[l->n - 1].id : NULL);
+	err_truncate(mark);
+	version_list_release(&s.list);
+	arena_free(s.a);
 }
 
 int ckpt_look(struct ckpt_version **out, const char *dir, const char *which)

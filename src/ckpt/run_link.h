@@ -5,6 +5,7 @@
  *   {
  *     "format": "dlx run 1",
  *     "run": "<32 digits>",              made at random once
+ *     "folder": "<32 digits>",           of this folder; see run_claim.h
  *     "store": ".",                      or the path of a store that runs share
  *     "hash": "<32 digits>"              see sealed.h
  *   } */
@@ -15,10 +16,12 @@
 #include "base/disk.h"
 
 #define RUN_LINK_FILE "run.json"
+#define RUNS_FOLDER "runs"             /* of a shared store: see run_claim.h */
 
 struct run_link {
 	const char *run;
 	const char *store;             /* root of the store: dir itself, or the path that was given */
+	const char *folder;            /* "": of an earlier dlx */
 };
 
 /* The link in the folder dir (RUN/checkpoints, or a store itself). Without run.json it is a store
@@ -31,5 +34,10 @@ int run_link_new(struct run_link *out, struct arena *a, struct disk *d, const ch
  * or run than these; NULL names none. */
 int run_link_get(struct run_link *out, struct arena *a, struct disk *d, const char *dir,
                  const char *store, const char *run);
+
+/* The same link with another folder's id, which it is given. */
+int run_link_rename(struct run_link *link, struct disk *d, const char *dir, const char *folder);
+/* 32 digits that nothing else has, in a. */
+const char *run_link_random(struct arena *a, struct disk *d, const char *dir);
 
 #endif

@@ -223,7 +223,7 @@ static int clean_store(struct disk *d, const char *root, int64_t age)
 		const char *name;
 		int64_t age;
 	} folders[] = { { VERSIONS_FOLDER, age }, { PACKS_FOLDER, age }, { TAGS_FOLDER, HOLD_AGE },
-		{ PINS_FOLDER, HOLD_AGE } };
+		{ PINS_FOLDER, HOLD_AGE }, { RUNS_FOLDER, HOLD_AGE } };
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < sizeof folders / sizeof *folders; i++) {
 		char *folder = io_join(root, folders[i].name);

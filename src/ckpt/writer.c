@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/trace.h"
 #include "ckpt/holds.h"
+#include "ckpt/run_claim.h"
 #include "ckpt/run_store.h"
 #include "ckpt/version_log.h"
 #include "ckpt/writer_state.h"
@@ -98,17 +99,25 @@ static int clean(struct ckpt_store *s)
 	return holds_clear(s->disk, s->link.store, s->unlocked ? NULL : s->link.run);
 }
 
+/* run: NULL in a run's folder; a host's own disk may have lost what it had, and is of no folder. */
+static int check_folder(struct ckpt_store *s, const char *run)
+{
+	if (run)
+		return 0;
+	TRY(run_store_check(s->disk, &s->link, s->dir, version_list_any(&s->versions)));
+	return s->rank ? 0 : run_claim(&s->link, s->a, s->disk, s->dir, &s->versions);
+}
+
 static int open_store(struct ckpt_store *s, const char *run)
 {
 	TRY(disk_mkdirs(s->disk, s->dir));
 	if (s->rank == 0)
 		TRY(lock_store(s));
 	TRY(link_run(s, run));
+	TRY(version_list_read(&s->versions, s->disk, &s->link, s->dir));
+	TRY(check_folder(s, run));
 	if (s->rank == 0)
 		TRY(clean(s));
-	TRY(version_list_read(&s->versions, s->disk, &s->link, s->dir));
-	if (!run)                      /* what a host's own disk has lost is not missed */
-		TRY(run_store_check(s->disk, &s->link, s->dir, version_list_any(&s->versions)));
 	TRY(packs_open(&s->packs, s->disk, s->link.store));
 	s->pool = pool_new(1, 1);
 	if (!s->pool)

@@ -378,6 +378,8 @@ static int look_at_store(const struct session *s)
 	char *dir = io_join(run, "checkpoints"), *link = io_join(dir, "run.json"),
 	     *lines = io_join(run, "metrics.jsonl");
 	const int rc = ckpt_present(dir, !io_exists(link) && jsonl_saved(lines));
+	if (rc == 0 && !(s->need & SESSION_TRAIN))
+		ckpt_note_copy(dir);
 	mem_free(lines);
 	mem_free(link);
 	mem_free(dir);

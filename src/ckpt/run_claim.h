@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which folder a run of a shared store is in: a copy of that folder, which has the same run.json,
+ * is another run, and must not save as this one.
+ *
+ *   STORE/runs/RUN.json
+ *   {
+ *     "format": "dlx folder 1",
+ *     "folder": "<32 digits>",       of run.json
+ *     "before": "<32 digits>",       of run.json until the folder was found to be moved, or ""
+ *     "path": "/home/ada/runs/first/checkpoints",
+ *     "hash": "<32 digits>"          see sealed.h
+ *   }
+ *
+ * A folder elsewhere that claims the run is a copy if the one at `path` is still there with the
+ * run's id, or another one has claimed it or saved since. Otherwise it is that folder, moved, and
+ * gets an id of its own, which copies made before do not have. Numbers of devices and inodes prove
+ * nothing, since file systems are mounted twice, and copied whole: whether two paths lead to one
+ * folder is tried with a file. A run that has its store in its own folder is copied with it, and
+ * claims nothing. */
+#ifndef DLX_CKPT_RUN_CLAIM_H
+#define DLX_CKPT_RUN_CLAIM_H
+
+#include "ckpt/run_link.h"
+#include "ckpt/version_list.h"
+
+/* Of a new run in dir. */
+int run_claim_new(const struct run_link *link, struct disk *d, const char *dir);
+/* Before a process saves as the run in dir, whose versions are l: E_USAGE with the way out if dir
+ * is a copy. A folder that was moved is a note, and link gets its new id, in a. */
+int run_claim(struct run_link *link, struct arena *a, struct disk *d, const char *dir,
+              const struct version_list *l);
+/* For a process that reads: a note if dir seems to be a copy. last: the run's newest version, or
+ * NULL. */
+void run_claim_look(const struct run_link *link, struct disk *d, const char *dir,
+                    const char *last);
+
+#endif
