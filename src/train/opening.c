@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/trace.h"
+#include "data/dataset.h"
 #include "data/record_heads.h"
 #include "data/transform.h"
 #include "model/model.h"
@@ -35,8 +36,14 @@
 
 static int compare(const struct session *s, const struct plan *p)
 {
-	return ranks_compare(s->comm, s->config, s->dev,
-	                     s->train_set ? dataset_fingerprint(s->train_set) : 0, p);
+	const struct dataset *second = s->validation_set;
+	struct ranks_data data = { .train = s->train_set ? dataset_fingerprint(s->train_set) : 0 };
+	int64_t within;
+	if (second) {
+		data.second = dataset_fingerprint(second);
+		data.path = dataset_locate(second, 0, &within);
+	}
+	return ranks_compare(s->comm, s->config, s->dev, &data, p);
 }
 
 /* Opening the reducer is collective. */

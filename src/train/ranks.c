@@ -123,13 +123,19 @@ double ranks_began(struct comm *c)
 
 /* --- identity --- */
 
-enum part { SAME_VERSION, SAME_CONFIG, SAME_DEVICE, SAME_DATA, SAME_PLAN, NPARTS };
-static const char *const what_of[NPARTS] = {
-	[SAME_VERSION] = "the versions of dlx",
-	[SAME_CONFIG] = "the configs",
-	[SAME_DEVICE] = "the devices",
-	[SAME_DATA] = "the training data",
-	[SAME_PLAN] = "the plans",
+enum part { SAME_VERSION, SAME_CONFIG, SAME_DEVICE, SAME_DATA, SAME_SECOND, SAME_PLAN, NPARTS };
+static const struct part_row {
+	const char *what;
+	int code;
+	const char *remedy;
+} parts[NPARTS] = {
+	[SAME_VERSION] = { "the versions of dlx", E_CONFIG, "" },
+	[SAME_CONFIG] = { "the configs", E_CONFIG, "" },
+	[SAME_DEVICE] = { "the devices", E_CONFIG, "" },
+	[SAME_DATA] = { "the training data", E_CONFIG, "" },
+	[SAME_SECOND] = { "the data to validate on or to predict from", E_DATA,
+	                  "; all ranks need the same files" },
+	[SAME_PLAN] = { "the plans", E_CONFIG, "" },
 };
 
 int ranks_majority(const void *all, size_t each, int n)
@@ -190,11 +196,11 @@ static void tell(struct comm *c, struct self *me, enum part p, int reference, bo
                  struct buf *out)
 {
 	uint64_t n = p == SAME_CONFIG ? me->config_text.len : sizeof me->text[p];
-	comm_broadcast(c, &n, sizeof n, reference, what_of[p]);
+	comm_broadcast(c, &n, sizeof n, reference, parts[p].what);
 	char *theirs = mem_calloc(1, n + 1);
 	if (c->rank == reference)
 		memcpy(theirs, p == SAME_CONFIG ? me->config_text.data : me->text[p], n);
-	comm_broadcast(c, theirs, n, reference, what_of[p]);
+	comm_broadcast(c, theirs, n, reference, parts[p].what);
 	if (differs && p == SAME_CONFIG)
 		first_difference(me->config_text.data, theirs, out);
 	else if (differs)
@@ -219,10 +225,10 @@ static int compare_part(struct comm *c, struct self *me, const uint64_t *all, en
 		return 0;
 	tell(c, me, p, reference, differs, &text);
 	if (differs)
-		rc = ERR(E_CONFIG, NULL, "this rank differs from rank %d in %s: %s", reference, what_of[p],
-		         text.data);
+		rc = ERR(parts[p].code, NULL, "this rank differs from rank %d in %s: %s%s", reference,
+		         parts[p].what, text.data, parts[p].remedy);
 	buf_release(&text);
-	return ranks_agree(c, rc, what_of[p]);
+	return ranks_agree(c, rc, parts[p].what);
 }
 
 #define COMMAND_TEXT 256
@@ -251,13 +257,15 @@ int ranks_same_command(struct comm *c, const char *text)
 	                   0, what);
 }
 
-static void introduce(struct self *me, const struct device *dev, uint64_t data,
+static void introduce(struct self *me, const struct device *dev, const struct ranks_data *data,
                       const struct plan *p)
 {
 	snprintf(me->text[SAME_VERSION], sizeof *me->text, "%s", PACKAGE_VERSION);
 	snprintf(me->text[SAME_DEVICE], sizeof *me->text, "'%s'", dev->name);
 	snprintf(me->text[SAME_DATA], sizeof *me->text, "fingerprint %016llx",
-	         (unsigned long long)data);
+	         (unsigned long long)data->train);
+	snprintf(me->text[SAME_SECOND], sizeof *me->text, "'%.180s' with fingerprint %016llx",
+	         data->path ? data->path : "", (unsigned long long)data->second);
 	me->part[SAME_PLAN] = p ? graph_fingerprint(p->g) : 0;
 	snprintf(me->text[SAME_PLAN], sizeof *me->text, "fingerprint %016llx (%s)",
 	         (unsigned long long)me->part[SAME_PLAN], dev->description);
@@ -265,11 +273,12 @@ static void introduce(struct self *me, const struct device *dev, uint64_t data,
 	me->part[SAME_VERSION] = hash_name(me->text[SAME_VERSION]);
 	me->part[SAME_CONFIG] = hash_name(me->config_text.data);
 	me->part[SAME_DEVICE] = hash_name(me->text[SAME_DEVICE]);
-	me->part[SAME_DATA] = data;
+	me->part[SAME_DATA] = data->train;
+	me->part[SAME_SECOND] = data->second;
 }
 
 int ranks_compare(struct comm *c, const struct run_config *config, const struct device *dev,
-                  uint64_t data, const struct plan *p)
+                  const struct ranks_data *data, const struct plan *p)
 {
 	struct self me = { .config = config, .config_text = BUF_INIT };
 	int rc = 0;

@@ -44,9 +44,15 @@ const char *ranks_name(const struct comm *c, char text[112]);
  * differs from most, with the difference. Collective, and the first thing that ranks which may be
  * about something else have in common. */
 int ranks_same_command(struct comm *c, const char *text);
-/* All ranks mean to run the same: version, config, device, training data and plan (NULL: not
- * compared). E_CONFIG on a rank that differs from most, with the difference. Collective. */
+/* The data of a rank, as fingerprints; 0: none. */
+struct ranks_data {
+	uint64_t train, second;
+	const char *path;              /* of the first file of the second set, or NULL */
+};
+/* All ranks mean to run the same: version, config, device, data and plan (NULL: not compared).
+ * E_CONFIG, of the second set E_DATA, on a rank that differs from most, with the difference.
+ * Collective. */
 int ranks_compare(struct comm *c, const struct run_config *config, const struct device *dev,
-                  uint64_t data, const struct plan *p);
+                  const struct ranks_data *data, const struct plan *p);
 
 #endif

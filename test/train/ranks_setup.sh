@@ -31,6 +31,21 @@ refused 78 "cannot be shared evenly by 3 ranks; the next larger one that can has
 refused 78 "rank 2 (host " -n 2 "$train" "$config" : -n 1 "$train" --set optimizer.momentum=0.5 "$config"
 says err "this rank differs from rank 0 in the configs: 'momentum: 0.5' here, 'momentum: 0.9' there"
 refused 78 "in the training data: " -n 2 "$train" "$config" : -n 1 "$train" --set data.train=data/coads-validation.dlx "$config"
+# Files of one name that ranks see differently: validation, evaluation, prediction.
+mkdir -p other
+cp data/coads-train.dlx other/v.dlx
+cp data/coads-validation.dlx v.dlx
+mine="--set data.train=$PWD/data/coads-train.dlx --set data.validation=v.dlx --set run.dir=$PWD/seen --set train.steps=2"
+expect 0 "$train" $mine "$config"
+differs() {
+	refused 65 "rank 2 (host " -n 2 "$train" "$@" : -n 1 -wdir "$PWD/other" "$train" "$@"
+	says err "this rank differs from rank 0 in the data to validate on or to predict from: 'v.dlx' with fingerprint "
+}
+differs $mine --set run.dir="$PWD/two" "$config"
+differs $mine --evaluate "$config"
+differs $mine --predict v.dlx -o p.npy "$config"
+differs $mine --predict v.dlx --tile auto -o p.npy "$config"
+[ ! -e two ] && [ ! -e p.npy ] || fail "a mixture is left"
 refused 78 "in the devices: 'reference' here, 'cpu' there" -n 2 "$train" "$config" : -n 1 "$train" --device reference "$config"
 refused 66 "no checkpoint in" -n 2 "$train" --set run.dir=runs/none --evaluate "$config"
 refused 73 "cannot" -n 2 "$train" --set run.dir=/dev/null/run "$config"
