@@ -88,12 +88,6 @@ int micro_tree_share(struct run_config *c, int ranks)
 	return 0;
 }
 
-int micro_tree_ranks(const struct run_config *c, const struct comm *comm, int planned)
-{
-	bool imagined = c->parallel.reproducible && !comm_many(comm) && planned > 1;
-	return imagined ? planned : comm_count(comm);
-}
-
 int micro_tree_check_ranks(const struct run_config *c, const struct device *dev,
                            const struct comm *comm)
 {

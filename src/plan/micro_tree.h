@@ -16,9 +16,6 @@
 int micro_tree_check(const struct run_config *c);
 /* Sets c->micros; E_CONFIG, with the possible numbers, if `ranks` ranks cannot share the tree. */
 int micro_tree_share(struct run_config *c, int ranks);
-/* The number of ranks to share for: the ranks of the run, or those that are only planned for, whose
- * number shows in the plan. */
-int micro_tree_ranks(const struct run_config *c, const struct comm *comm, int planned);
 /* Checks what leaves need of the device and the places of the ranks. */
 int micro_tree_check_ranks(const struct run_config *c, const struct device *dev,
                            const struct comm *comm);

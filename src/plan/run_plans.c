@@ -61,8 +61,8 @@ bool run_batches(const struct session *s, const struct run_config *c, const stru
 	if (l)
 		b = loader_batch_of(l, k, set->mode == PLAN_PREDICT ? c->train.batch_size :
 		                    config_rank_batch(c));
-	const bool whole = !l || loader_size(l, k).samples >= b.size * comm_count(s->comm),
-	           full = whole || micros || (first && (b.short_batch == 0 || comm_many(s->comm)));
+	const bool whole = !l || loader_size(l, k).samples >= b.size * s->nranks,
+	           full = whole || micros || (first && (b.short_batch == 0 || s->nranks > 1));
 	const int64_t rest = micros ? b.short_batch % b.size : b.short_batch;
 	batch[0] = full ? b.size : rest;
 	batch[1] = full && rest != b.size ? rest : 0;

@@ -15,6 +15,7 @@ struct proofs;                                       /* plan/proofs.h */
 struct session {
 	struct run_config *config;
 	struct comm *comm;                               /* borrowed; NULL: one rank */
+	int nranks;                                      /* of comm, or that are only planned for */
 	struct device *dev;
 	struct store *store;
 	/* train_set may be a description without samples (train/trained_on.h); validation_set NULL if

@@ -237,7 +237,7 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 		.seed = (uint64_t)s->config->run.seed,
 		.step_batches = training ? config_step_batches(s->config) : 1,
 		.batch_size = predict ? s->config->train.batch_size : config_rank_batch(s->config),
-		.rank = micro_tree_place(s->config, s->dev, s->comm), .ranks = comm_count(s->comm),
+		.rank = micro_tree_place(s->config, s->dev, s->comm), .ranks = s->nranks,
 		.micro = s->config->micros.all && !predict ? s->config->train.batch_size : 0,
 		.like = !training && s->data.input.nd ? &s->data.input : NULL,
 		.processors = host_processors(), .statistics = s->train_set, .no_statistics = !s->train_set,
@@ -474,7 +474,7 @@ static int check_samples(const struct session *s)
 	const struct run_config *c = s->config;
 	const struct data_config *d = &c->data;
 	int64_t n = s->train ? loader_samples(s->train) : INT64_MAX,
-	        batch = config_rank_batch(s->config) * comm_count(s->comm);
+	        batch = config_rank_batch(s->config) * s->nranks;
 	if (n == 0 || (!d->keep_short_batch && n < batch))
 		return ERR(E_CONFIG, &d->train.loc[0],
 		           "%lld training samples are less than one batch of %lld", (long long)n,

@@ -397,8 +397,7 @@ static int open_all(struct session *s, const struct session_options *o)
 {
 	struct comm *c = s->comm;
 	TRY(ranks_agree(c, comm_first(c) ? look_at_store(s) : 0, "looking for the run's checkpoints"));
-	TRY(ranks_agree(c, config_share_batch(s->config, micro_tree_ranks(s->config, c, o->ranks)),
-	                "sharing the batch"));
+	TRY(ranks_agree(c, config_share_batch(s->config, s->nranks), "sharing the batch"));
 	double start = io_seconds();
 	if (o->weights)
 		TRY(trained_on_find(s, o->weights));
@@ -432,6 +431,7 @@ int session_open(struct session **out, struct run_config *config, const struct s
 	struct session *s = mem_calloc(1, sizeof *s);
 	s->config = config;
 	s->comm = o->comm;
+	s->nranks = !comm_many(o->comm) && o->ranks > 1 ? o->ranks : comm_count(o->comm);
 	s->need = o->need;
 	s->dump = o->dump;
 	s->dump_dot = o->dump_dot;

@@ -39,4 +39,20 @@ done
 expect 0 "$train" --plan --ranks=64 "$@" "$config"
 says out 'grid          8 hosts x 8 ranks'
 says out 'links         halving and doubling, 2 us a message, 11 GB/s of a host'
+
+# The batches of an epoch are those of all ranks, planned for or there.
+coads_data
+tiny="--set data.train=data/coads-train.dlx $DLX_SOURCE/test/train/tiny.yaml"
+for setting in train.batch_size=1 train.batch_size=2 "train={global_batch_size: 4, epochs: 2}"; do
+	expect 0 "$train" --check --ranks=4 --set "$setting" $tiny
+	grep '^data ' out >planned
+	grep '^ranks ' out >>planned
+	expect 0 on_ranks 4 "$train" --check --set "$setting" $tiny
+	grep '^data ' out >there
+	grep '^ranks ' out >>there
+	cmp planned there || { diff planned there; fail "$setting: other batches where the ranks are there"; }
+	expect 0 "$train" --check --set "$setting" $tiny
+	grep '^data ' out >alone
+	grep -qFf alone planned && [ "${setting#train.batch}" != "$setting" ] && fail "$setting: the batches of one rank"
+done
 pass
