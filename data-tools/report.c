@@ -59,6 +59,15 @@ static int read_options(struct report *o, int *argc, char **argv)
 
 /* --- the metric of the table, the series of the picture --- */
 
+/* What the run goes on from is better than what its own lines say, or the first of equals. */
+static bool begun_better(const struct run *r, const char *series, double best)
+{
+	if (!r->decides || strcmp(series, r->decides) != 0 || !isfinite(r->begun_best))
+		return false;
+	return isnan(best) ||
+	       (metric_falls(series) ? r->begun_best <= best : r->begun_best >= best);
+}
+
 struct report_best report_best(const struct run *r, const char *series)
 {
 	const struct series *s = run_series(r, series);
@@ -67,6 +76,10 @@ struct report_best report_best(const struct run *r, const char *series)
 	if (best >= 0) {
 		out.best = s->value[best];
 		out.step = s->step[best];
+	}
+	if (begun_better(r, series, out.best)) {
+		out.best = r->begun_best;
+		out.step = r->begun_step;
 	}
 	if (s && s->n) {
 		out.last = s->value[s->n - 1];

@@ -119,6 +119,8 @@ static void read_start(struct run *r, struct arena *a, const struct json *line)
 	r->input = text_of(a, line, "input");
 	r->host = text_of(a, line, "host");
 	r->decides = text_of(a, line, "metric");
+	r->begun_best = number_of(line, "best");
+	r->begun_step = number_of(line, "best_step");
 	r->epoch_samples = whole_of(line, "samples", 0);
 	r->ranks = whole_of(line, "ranks", 1);
 	r->hosts = whole_of(line, "hosts", 1);
@@ -302,7 +304,8 @@ int run_read(struct run *r, struct arena *a, const char *dir)
 	struct buf text = BUF_INIT;
 	char *path = io_join(dir, "metrics.jsonl");
 	*r = (struct run){ .dir = dir, .name = "", .device = "", .precision = "", .host = "",
-		.model = "", .input = "", .ranks = 1, .hosts = 1, .threads = 1, .batch = 1 };
+		.model = "", .input = "", .begun_best = NAN, .begun_step = NAN,
+		.ranks = 1, .hosts = 1, .threads = 1, .batch = 1 };
 	int rc = check_folder(dir, path);
 	if (rc == 0)
 		rc = io_read_file(path, &text);

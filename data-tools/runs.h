@@ -55,6 +55,8 @@ struct run {
 	const char *target;          /* of its config: "mean_iou=0.8"; NULL: none */
 	const char *decides;         /* the metric by which it chooses its best validation; NULL: it
 	                              * does not say */
+	double begun_best, begun_step;   /* of it, before the run's last start, a fork's origin
+	                                  * included; NaN: none */
 	const struct ynode *config;  /* NULL: cannot be read */
 };
 

@@ -17,6 +17,7 @@
 #include "base/shown.h"
 #include "base/trace.h"
 #include "cli/first_config.h"
+#include "cli/result.h"
 #include "cli/run_folder.h"
 #include "yaml/help.h"
 #include "yaml/schema_where.h"
@@ -40,7 +41,6 @@
 #include "train/ranks.h"
 #include "train/replay_versions.h"
 #include "train/replicas.h"
-#include "train/target.h"
 
 /* --- opening --- */
 
@@ -208,46 +208,6 @@ static void print(const struct comm *c, struct buf *b)
 
 /* --- training --- */
 
-static void print_best(const struct session *s, const struct train_result *r, struct buf *out)
-{
-	const struct validations *w = &r->validations;
-	if (isnan(w->best))
-		return;
-	buf_printf(out, "best validation: %s ", target_metric(s->config));
-	evaluation_number(out, 0, validations_best(w, s->config));
-	if (w->best_step >= 0)
-		buf_printf(out, " at step %" PRId64, w->best_step);
-	const bool kept = s->config->checkpoint.keep.best && w->best_step >= 0;
-	buf_printf(out, " ('checkpoint.metric' decides)%s\n",
-	           kept ? "; --resume=best takes its checkpoint" : "");
-}
-
-static void print_result(const struct session *s, const struct train_result *r)
-{
-	struct buf out = BUF_INIT;
-	char time[32];
-	const char *dir = s->config->run.dir;
-	if (r->stopped)
-		buf_printf(&out, "\nstopped after step %" PRId64 "%s; the state is saved, continue "
-		           "with --resume\n", r->step, r->time_up ? ", before the job's time is up" : "");
-	else
-		buf_printf(&out, "\n%s after step %" PRId64 ", epoch %" PRId64 ", %s\n",
-		           r->target_reached ? "target reached" : r->gave_up ? "ended by 'train.patience'" :
-		           "done", r->step, r->epoch, seconds_text(r->seconds, time));
-	if (r->nonfinite + r->outliers > 0)
-		buf_printf(&out, "%" PRId64 " steps were left out: %" PRId64 " not finite, %" PRId64
-		           " outliers\n", r->nonfinite + r->outliers, r->nonfinite, r->outliers);
-	print_best(s, r, &out);
-	rates_text(&r->rates, r->sample_flops, &out);
-	if (r->has_evaluation) {
-		buf_puts(&out, "\nvalidation\n");
-		evaluation_table(&r->evaluation, session_data(s), &out);
-	}
-	buf_printf(&out, "\nresults in %s: config.yaml metrics.jsonl checkpoints/%s\n", dir,
-	           s->config->report.tensorboard ? " events.out.tfevents.*" : "");
-	print(s->comm, &out);
-}
-
 #define TRACE_STEPS 10
 #define STEP_SPANS (1 << 13)       /* a large network has some thousand nodes */
 
@@ -269,8 +229,11 @@ static int run_train(const struct options *o, struct comm *c, int *status)
 	int rc = o->resume ? 0 : init_from(s);
 	if (rc == 0)
 		rc = train(s, &to, &r);
-	if (rc == 0 && progress != PROGRESS_NONE)
-		print_result(s, &r);
+	if (rc == 0 && progress != PROGRESS_NONE) {
+		struct buf out = BUF_INIT;
+		result_text(s, &r, &out);
+		print(c, &out);
+	}
 	if (rc == 0 && r.stopped)
 		*status = err_exit_status(E_STOPPED);
 	session_close(s);

@@ -5,6 +5,7 @@
 #include "report/jsonl.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -172,6 +173,10 @@ int jsonl_start(struct jsonl *j, const struct jsonl_start *s)
 	put_text(j, "input", s->input);
 	put_text(j, "plan", s->plan);
 	put_text(j, "metric", s->metric);
+	if (isfinite(s->best) && s->best_step >= 0) {
+		put_number(j, "best", s->best);
+		put_integer(j, "best_step", s->best_step);
+	}
 	put_integer(j, "parameters", s->parameters);
 	put_number(j, "sample_flops", s->sample_flops);
 	if (s->forward_flops > 0)

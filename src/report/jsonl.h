@@ -39,6 +39,8 @@ struct jsonl_start {
 	const char *model, *input;   /* its family; the shape of a sample */
 	const char *plan;      /* fingerprint */
 	const char *metric;    /* that decides which validation is the best */
+	double best;           /* of it so far, a fork's origin included; NaN: none yet */
+	int64_t best_step;     /* -1: not known */
 	const char *memory;    /* planned and taken, an object; or NULL */
 	double sample_flops;   /* of training on one sample */
 	double forward_flops;  /* of convolutions and dense layers on one sample; does

@@ -107,7 +107,7 @@ int journal_start(struct journal *j)
 		.device_description = d->description,
 		.precision = dtype_name(config_compute(s->config)), .batch = b->batch,
 		.samples = b->samples,
-		.sample_flops = b->sample_flops,
+		.sample_flops = b->sample_flops, .best = b->best, .best_step = b->best_step,
 		.peak_flops = device_measure_peak(d, config_compute(s->config),
 		                                  s->config->precision.tf32),
 		.scheduler = job.scheduler, .job = job.id, .element = job.element,

@@ -22,6 +22,8 @@ struct journal_begin {
 	int64_t batch;               /* samples of a step, on all ranks */
 	int64_t samples;             /* of an epoch */
 	double sample_flops;         /* of a sample in a step */
+	double best;                 /* validation so far, as it is reported; NaN: none */
+	int64_t best_step;
 };
 void journal_begin(struct journal *j, const struct session *s, const struct journal_begin *b);
 /* Writes the start line once: after the first step, since

@@ -371,6 +371,7 @@ static int end_stopped(struct loop *l)
 static int run(struct loop *l)
 {
 	l->result->target_reached = l->clock.reached;
+	l->result->at_end = l->clock.step > 0 && loop_finished(l, &l->clock);
 	TRY(repeat_validation(l));
 	if (l->stop)         /* before any step, so that the resumed run repeats it once more */
 		return end_stopped(l);

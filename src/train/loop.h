@@ -23,6 +23,7 @@ struct train_result {
 	bool time_up;                  /* because the job's time is up, as far as this rank knows */
 	bool target_reached;
 	bool gave_up;                  /* train.patience came to its end */
+	bool at_end;                   /* the checkpoint was at the end: no step is left */
 	int64_t nonfinite, outliers;   /* steps left out by the guard, in earlier runs too */
 	struct validations validations; /* of all validations, those of earlier runs too */
 	bool has_evaluation;

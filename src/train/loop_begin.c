@@ -322,6 +322,7 @@ int loop_prepare(struct loop *l, const struct train_options *o)
 	if (l->first)
 		journal_begin(l->journal, l->s, &(struct journal_begin){ l->clock.step,
 			loop_global_batch(l) * config_step_batches(l->c),
-			loop_epoch_samples(l), l->sample_flops });
+			loop_epoch_samples(l), l->sample_flops,
+			validations_best(&l->clock.validations, l->c), l->clock.validations.best_step });
 	return loader_seek(l->s->train, l->clock.epoch, l->clock.batch);
 }

@@ -66,6 +66,34 @@ expect 0 "$train" --resume --set train.steps=10 runs/folder
 run runs/turned --resume --set train.steps=10 --set optimizer.learning_rate=0.01
 same runs/folder runs/turned
 
+# At its end a run says what goes on; a fork's best is one for all: its own, or its origin's, whose checkpoint it has not.
+run runs/folder --resume --set train.steps=10 --set optimizer.learning_rate=0.01
+says out "the checkpoint is at the end: '--set train.steps=N' goes on (it is of step 10, epoch "
+run runs/folder --resume --set train.steps=0 --set train.epochs=3 --set optimizer.learning_rate=0.01
+says out "the checkpoint is at the end: '--set train.epochs=N' goes on"
+# best_alike RUN: dlx-train, whose output is in ./out, and dlx-report name the same best validation.
+best_alike() {
+	sed -n 's/^best validation: \([^ ]*\) .* at step \([0-9]*\) .*/\1 \2/p' out >trained
+	[ -s trained ] || { cat out; fail "$1: no best validation"; }
+	read -r metric step <trained
+	expect 0 "$report" --json "$1"
+	grep -o "\"$metric\": {\"best\": [^,]*, \"best_step\": [0-9]*" out | sed 's/.*: //' >reported
+	[ "$(cat reported)" = "$step" ] || { cat out; fail "$1: best at step $step, dlx-report: $(cat reported)"; }
+}
+for rate in 0.01 1e-9; do
+	for of in best last; do
+		expect 0 "$ckpt" runs/line fork $of runs/$of-$rate
+		run runs/$of-$rate --resume --set train.steps=10 --set optimizer.learning_rate=$rate --set train.validate.steps=1
+		best_alike runs/$of-$rate
+	done
+done
+# Nothing changes in the fork, so that the first of equal ones is the origin's.
+run runs/still --set model.batch_norm=none --set train.steps=4 --set train.validate.steps=1
+expect 0 "$ckpt" runs/still fork last runs/stiller
+run runs/stiller --resume --set model.batch_norm=none --set train.steps=6 --set optimizer.learning_rate=1e-30 --set train.validate.steps=1
+best_alike runs/stiller
+[ "$step" -le 4 ] || fail "the best is of step $step, where nothing changed"
+
 # Through a file.
 for kind in safetensors npz; do
 	expect 0 "$ckpt" runs/whole export --all 4 "four.$kind"

@@ -79,7 +79,7 @@ static void test_start(void **state)
 		.ranks = 4, .hosts = 2,
 		.threads = 8, .host = "h", .device = "cpu", .device_description = "d", .precision = "f32",
 		.batch = 32,
-		.samples = 1000, .metric = "mae", .parameters = 12, .sample_flops = 1e9 };
+		.samples = 1000, .metric = "mae", .best = NAN, .parameters = 12, .sample_flops = 1e9 };
 	struct jsonl *j;
 	assert_int_equal(jsonl_open(&j, path, JSONL_FRESH), 0);
 	assert_int_equal(jsonl_start(j, &s), 0);
@@ -90,18 +90,25 @@ static void test_start(void **state)
 	s.element = "3";
 	s.restarts = 1;
 	assert_int_equal(jsonl_start(j, &s), 0);
+	s.best = 0.25;
+	s.best_step = 3;
+	s.scheduler = s.job = s.element = NULL;
+	s.peak_flops = 0;
+	assert_int_equal(jsonl_start(j, &s), 0);
 	jsonl_close(j);
-#define COMMON "\"time\": 1700000000, \"name\": \"a \\\"b\\\"\", \"version\": \"1\", "      \
+#define BEGIN "\"time\": 1700000000, \"name\": \"a \\\"b\\\"\", \"version\": \"1\", "      \
 	"\"ranks\": 4, \"hosts\": 2, "                                                          \
 	"\"threads\": 8, \"host\": \"h\", \"device\": \"cpu\", \"device_description\": \"d\", " \
 	"\"precision\": \"f32\", "                                                              \
-	"\"batch\": 32, \"samples\": 1000, \"metric\": \"mae\", \"parameters\": 12, "          \
-	"\"sample_flops\": 1000000000"
+	"\"batch\": 32, \"samples\": 1000, \"metric\": \"mae\", "
+#define END "\"parameters\": 12, \"sample_flops\": 1000000000"
+#define COMMON BEGIN END
 	assert_content(path, "{\"type\": \"start\", \"step\": 7, " COMMON
 	               "}\n{\"type\": \"start\", \"step\": 0, " COMMON
 	               ", \"peak_flops\": 2000000000, \"scheduler\": \"slurm\", \"job\": "
 	               "\"17\", \"element\": \"3\", "
-	               "\"restarts\": 1}\n");
+	               "\"restarts\": 1}\n{\"type\": \"start\", \"step\": 0, " BEGIN
+	               "\"best\": 0.25, \"best_step\": 3, " END "}\n");
 }
 
 static void resume(const char *path, const char *before, int64_t step, const char *after)

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What a training has come to, as text for people. */
+#ifndef DLX_CLI_RESULT_H
+#define DLX_CLI_RESULT_H
+
+#include "train/loop.h"
+
+void result_text(const struct session *s, const struct train_result *r, struct buf *out);
+
+#endif
