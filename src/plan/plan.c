@@ -66,6 +66,19 @@ static int batch_input(struct graph *g, const struct plan_request *r, const char
 	return 0;
 }
 
+/* Notes a last layer that the loss makes itself. */
+static void note_activation(const struct graph *g, struct compilation *c)
+{
+	const char *made[] = { [TARGET_LABELS] = "softmax", [TARGET_FLAGS] = "sigmoid",
+		[TARGET_VALUES] = "" };
+	const nid from = graph_t(g, c->p->output)->producer;
+	const char *op = from == NONE ? NULL : g->node[from]->op->name;
+	if (!op || strcmp(op, made[loss_target(&c->r->config->loss)]) != 0)
+		return;
+	c->p->activation = op;
+	c->p->activated = g->node[from]->loc;
+}
+
 static int emit_loss(struct graph *g, struct compilation *c)
 {
 	const struct plan_request *r = c->r;
@@ -79,6 +92,7 @@ static int emit_loss(struct graph *g, struct compilation *c)
 	TRY(batch_input(g, r, "target", dtype, &target, &p->target));
 	TRY(stored_batch_target(g, r, p->target, &c->truth));
 	TRY(scaled_target_emit(g, r, c->truth, &scaled));
+	note_activation(g, c);
 	g->cur_name = "loss";
 	g->cur_loc = r->config->loss.loc;
 	TRY(loss_emit(g, &r->config->loss, p->output, scaled, r->data->ignore,

@@ -90,6 +90,8 @@ struct plan {
 	struct metrics *metrics;
 	tid metric[METRICS_OUTPUTS];
 	int nmetric;
+	const char *activation;          /* the network's last layer, if the loss makes it itself; at */
+	struct loc activated;
 	int nparam;
 	tid *param, *grad;               /* grad: of one batch; with keep_results that of the step,
 	                                  * before clipping */

@@ -29,6 +29,7 @@
 #include "train/compute.h"
 #include "train/engines.h"
 #include "train/deferred_plans.h"
+#include "train/mistakes.h"
 #include "train/open_data.h"
 #include "train/predict_input.h"
 #include "train/ranks.h"
@@ -419,6 +420,7 @@ static int open_all(struct session *s, const struct session_options *o)
 	TRY(ranks_agree(c, session_open_loaders(s, o), "starting to read the data"));
 	TRY(ranks_agree(c, plan_ranks(s, o), "the times of sums"));
 	TRY(plan_training(s));
+	mistakes_warn(s);
 	TRY(ranks_agree(c, plan_the_rest(s), "planning"));
 	if (!(o->need & SESSION_TRAIN))
 		TRY(compare(s, NULL));

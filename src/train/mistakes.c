@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "train/mistakes.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "data/record.h"
+#include "optim/optim.h"
+
+/* The network ends with what the loss makes itself. */
+static void warn_activation(const struct session *s)
+{
+	const struct plan *p = s->train_plan[0] ? s->train_plan[0] : s->train_plan[1];
+	if (p && p->activation)
+		warn("%s:%d:%d: '%s' is the last layer, and the loss '%s' makes one itself: made twice, it "
+		     "leaves small gradients; leave this layer out ('--predict --as=probabilities' makes "
+		     "it for predictions)", p->activated.file, p->activated.line, p->activated.col,
+		     p->activation, s->config->loss.v->name);
+}
+
+/* Whether an entry of the list changes the scale of values. */
+static bool is_scaled(const struct ynode *list)
+{
+	static const char *const names[] = { "cast", "normalize", "normalize_sample", "log1p", "sqrt" };
+	for (int i = 0; list && list->kind == Y_SEQ && i < list->n; i++) {
+		const struct ynode *entry = list->item[i];
+		const char *name = entry->kind == Y_SCALAR ? entry->text :
+		                   entry->kind == Y_MAP && entry->n ? entry->pair[0].key : "";
+		for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+			if (strcmp(name, names[k]) == 0)
+				return true;
+	}
+	return false;
+}
+
+/* Bytes that are flags or few classes are no picture. */
+#define DARK 15.0
+
+static void warn_bytes(const struct session *s)
+{
+	const struct dataset_info *info = dataset_info(s->train_set);
+	const struct channel_stats *stats = dataset_statistics(s->train_set);
+	double most = 0;
+	for (int64_t c = 0; stats && c < info->input.d[0]; c++)
+		most = stats[c].count && stats[c].max > most ? stats[c].max : most;
+	if (info->input_dtype == DTYPE_U8 && most > DARK && !is_scaled(s->config->data.transforms))
+		warn("inputs are 8-bit, up to %g, and reach the network as they are; 'data: {transforms: "
+		     "[cast]}' divides them by 255, '[normalize: standard]' goes by their statistics",
+		     most);
+}
+
+static void warn_first_class(const struct session *s)
+{
+	const int64_t ignore = loss_ignore(&s->config->loss, s->data.ignore);
+	if (!loss_wants_labels(&s->config->loss) || ignore == 0 || s->data.classes < 2 ||
+	    dataset_counted_labels(s->train_set, 1, ignore) != 0)
+		return;
+	warn("no label of the training data is 0, the first of the network's %lld classes: where "
+	     "labels count from 1, 'dlx-convert --classes' or labels less 1 make them count from 0",
+	     (long long)s->data.classes);
+}
+
+void mistakes_warn(const struct session *s)
+{
+	if (!(s->need & SESSION_TRAIN) || !comm_first(s->comm))
+		return;
+	warn_activation(s);
+	if (!s->train_set)
+		return;
+	warn_bytes(s);
+	warn_first_class(s);
+}
