@@ -4,8 +4,6 @@
  * at a time, and each is checked against the first: a set of thousands may have one odd file. */
 #include "column.h"
 
-#include <float.h>
-#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -423,6 +421,7 @@ int column_fetch(struct column *c, int64_t i, int axis, int64_t first, int64_t r
 	out->nmissing = c->o->nmissing >= 0 ? 0 : s->nmissing;
 	for (int k = 0; k < out->nmissing; k++)
 		out->missing[k] = s->missing[k];
+	out->stored = s->stored;
 	out->scale = s->scale;
 	out->offset = s->offset;
 	if (s->format->ends)
@@ -433,39 +432,4 @@ int column_fetch(struct column *c, int64_t i, int axis, int64_t first, int64_t r
 	const int rc = read_all(c, start, count, out);
 	guard_end();
 	return rc;
-}
-
-/* A missing value is written down as a double and stored in the file's type: compare it as
- * stored. */
-static void mark_missing(const struct column *c, const struct column_raw *raw, double *v)
-{
-	const int count = c->o->nmissing >= 0 ? c->o->nmissing : raw->nmissing;
-	const double *missing = c->o->nmissing >= 0 ? c->o->missing : raw->missing;
-	for (int k = 0; k < count; k++) {
-		const double m = c->dtype == DTYPE_F32 ? (double)(float)missing[k] : missing[k];
-
-#pragma omp simd
-		for (int64_t i = 0; i < raw->n; i++)
-			v[i] = v[i] == m ? NAN : v[i];
-	}
-	for (int64_t i = 0; raw->masked && i < raw->n; i++)
-		v[i] = raw->valid[i] ? v[i] : NAN;
-	if (!dtype_is_float(c->dtype))
-		return;
-#pragma omp simd
-	for (int64_t i = 0; i < raw->n; i++)
-		v[i] = fabs(v[i]) <= DBL_MAX ? v[i] : NAN;
-}
-
-void column_values(const struct column *c, const struct column_raw *raw, double *values)
-{
-	dtype_convert(DTYPE_F64, values, c->dtype, raw->v, raw->n);
-	mark_missing(c, raw, values);
-	for (int64_t k = 0; raw->npacking && k < raw->n; k++) {
-		const struct packing *p = &raw->packing[k % raw->npacking];
-
-		values[k] = values[k] * p->scale + p->offset;
-	}
-	for (int64_t k = 0; (raw->scale != 1 || raw->offset != 0) && k < raw->n; k++)
-		values[k] = values[k] * raw->scale + raw->offset;
 }

@@ -22,7 +22,7 @@ struct column_options {
 	enum match match;
 	bool quiet;                /* what was decided about axes is not printed */
 	int nmissing;              /* values that mean "missing", of the user; -1: the file's own */
-	const double *missing;
+	const long double *missing;
 	bool numbers;              /* pictures are numbers of classes, not colours (source_open) */
 };
 
@@ -112,20 +112,26 @@ struct column_raw {
 	size_t room;               /* bytes */
 	int64_t n;                 /* values */
 	int nmissing;
-	double missing[SOURCE_MISSING], scale, offset;      /* as the file has them */
+	long double missing[SOURCE_MISSING];
+	double scale, offset;      /* as the file has them */
 	int npacking;              /* 0: these hold; else value i has its own, [i % npacking] */
 	struct packing *packing;
 	bool masked;               /* values that are there have 1 in `valid` */
 	uint8_t *valid;
 	size_t valid_room;
+	enum dtype stored;
 };
 /* `rows` of sample i from `first` on along one of its axes, or all of it where axis is -1, in the
  * order of the file's axes. */
 int column_fetch(struct column *c, int64_t i, int axis, int64_t first, int64_t rows,
                  struct column_raw *out);
 void column_raw_release(struct column_raw *raw);
-/* The n values, missing ones as NaN, packed ones unpacked. Any thread. */
-void column_values(const struct column *c, const struct column_raw *raw, double *values);
+/* The n values, missing ones as NaN, packed ones unpacked. Returns an integer among them that is
+ * rounded on its way to f32 or f64 (to; any other type: none is looked for), or 0. Any thread. */
+int64_t column_values(const struct column *c, const struct column_raw *raw, enum dtype to,
+                      double *values);
+/* Whether the values as they were read are those: none is missing, and none packed. Any thread. */
+bool column_plain(const struct column *c, const struct column_raw *raw);
 /* The same column with files of its own, for another thread; c must outlive it. column_release. */
 struct column column_share(const struct column *c);
 

@@ -26,6 +26,7 @@
 #include "base/suggest.h"
 #include "config.h"
 #include "convert_journal.h"
+#include "convert_piece.h"
 #include "data/record_piece.h"
 #include "guard.h"
 #include "select.h"
@@ -147,7 +148,7 @@ static int read_options(struct conversion *c, int argc, char **argv)
 
 /* --- values of options --- */
 
-static int read_numbers(const char *option, const char *text, double **out)
+static int read_numbers(const char *option, const char *text, long double **out)
 {
 	const char **piece;
 	const int n = split_commas(text, &piece);
@@ -156,7 +157,7 @@ static int read_numbers(const char *option, const char *text, double **out)
 	for (int i = 0; i < n; i++) {
 		char *end;
 
-		(*out)[i] = strtod(piece[i], &end);
+		(*out)[i] = strtold(piece[i], &end);
 		if (end == piece[i] || *end)
 			rc = ERR(E_USAGE, NULL, "--%s: '%s' is no number", option, piece[i]);
 	}
@@ -194,9 +195,14 @@ static int read_dtype(const char *option, const char *text, enum dtype dflt, enu
 
 static int read_edges(struct conversion *c)
 {
+	long double *edges;
 	if (!c->classes)
 		return 0;
-	c->nedges = read_numbers("classes", c->classes, &c->edges);
+	c->nedges = read_numbers("classes", c->classes, &edges);
+	c->edges = mem_calloc((size_t)(c->nedges < 0 ? 0 : c->nedges) + 1, sizeof *c->edges);
+	for (int i = 0; i < c->nedges; i++)
+		c->edges[i] = (double)edges[i];
+	mem_free(edges);
 	TRY(c->nedges);
 	for (int i = 0; i < c->nedges; i++)
 		if (isnan(c->edges[i]))
@@ -405,6 +411,14 @@ static int plan_target(struct conversion *c, struct arena *a)
 	return check_ignore(c, t->dtype);
 }
 
+/* Of a target that is a field the fill value may be meant alone: then only values that are missing
+ * count. */
+static int check_fill(const struct conversion *c)
+{
+	const bool field = c->target && !c->labels;
+	return piece_check_fill(c, field ? c->info.target.dtype : c->info.input.dtype);
+}
+
 static void plan_sources(struct conversion *c, struct arena *a)
 {
 	const char *const *in, *const *tg;
@@ -455,6 +469,7 @@ int convert_plan(struct conversion *c, struct arena *a)
 	TRY(select_samples(c->samples, side_samples(c->input), &c->sample, &c->nsamples));
 	TRY(plan_input(c, a));
 	TRY(plan_target(c, a));
+	TRY(check_fill(c));
 	TRY(side_axes(c->input, a, c->sample, c->nsamples, &c->info.axes));
 	plan_sources(c, a);
 	c->info.input.nstats = record_statistics(&c->info, 0);

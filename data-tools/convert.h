@@ -28,7 +28,8 @@ struct conversion {
 	struct side *input, *target;
 	struct buf pairing;              /* how their samples were paired, for the record */
 	struct side_options input_options, target_options;
-	double *missing_values, *edges;
+	long double *missing_values;
+	double *edges;
 	int nedges;
 	int64_t *sample, nsamples;
 	struct split split;

@@ -123,7 +123,30 @@ static void keep_rows(const struct piece *p, double *v)
 		        (size_t)(p->cut.rows * inner) * sizeof *v);
 }
 
-static void get_values(const struct piece *p, struct maker *m)
+/* By way of doubles: an integer that is rounded on it is one only if the user asks for a type of
+ * fewer digits. */
+static int check_rounded(const struct piece *p, const struct conversion *c, int64_t lost)
+{
+	const int k = p->cut.array;
+	if (lost == 0)
+		return 0;
+	return ERR(E_DATA, NULL, "sample %lld of the %s has the integer %lld, which is kept only in a "
+	           "variable by itself, with nothing missing and no mask, as i64; --%s f32 rounds it",
+	           (long long)p->sample, k ? "target" : "input", (long long)lost,
+	           k ? "target-dtype" : "dtype");
+}
+
+/* The type up to which integers are to be kept; that of DTYPE_COUNT: the user has them rounded. */
+static enum dtype exact_type(const struct conversion *c, int k)
+{
+	const enum dtype t = record_array_get(&c->info, k)->dtype;
+	const bool asked = k ? c->target_dtype != NULL : c->dtype != NULL;
+	if (!dtype_is_float(t) || t == DTYPE_F64)
+		return DTYPE_F64;
+	return asked ? DTYPE_COUNT : t;
+}
+
+static int get_values(const struct piece *p, struct maker *m)
 {
 	const struct conversion *c = m->c;
 	const int k = p->cut.array;
@@ -135,9 +158,11 @@ static void get_values(const struct piece *p, struct maker *m)
 		m->values = mem_alloc((size_t)n * sizeof(double));
 		m->room = n;
 	}
-	side_values(s, p->raw[k], m->values, &m->scratch, &m->scratch_room);
+	TRY(check_rounded(p, c, side_values(s, p->raw[k], exact_type(c, k), m->values, &m->scratch,
+	                                    &m->scratch_room)));
 	if (!cut && p->cut.axis >= 0 && p->cut.rows < p->shape[k].d[p->cut.axis])
 		keep_rows(p, m->values);
+	return 0;
 }
 
 /* Which value of the sample the piece's value is, for messages. */
@@ -165,6 +190,18 @@ static void add_mask(const struct shape *s, double *v)
 		for (int64_t i = 0; i < points; i++)
 			if (isnan(v[c * points + i]))
 				mask[i] = 0;
+}
+
+int piece_check_fill(const struct conversion *c, enum dtype t)
+{
+	uint64_t slot;
+	dtype_set(t, &slot, 0, c->fill);
+	const double is = dtype_get(t, &slot, 0);
+	if (dtype_is_float(t) ? isinf(is) == isinf(c->fill) : is == c->fill && is < 0x1p63)
+		return 0;
+	return ERR(E_USAGE, NULL, "--fill: %g is no %s, as which the values are stored; say another "
+	           "value, or another type by --%s", c->fill, dtype_name(t),
+	           dtype_is_float(t) && c->target && !c->labels ? "target-dtype" : "dtype");
 }
 
 static int64_t fill(double *v, int64_t n, double value)
@@ -260,10 +297,11 @@ static int narrow(struct piece *p, const struct conversion *c, const struct reco
 		return 0;
 	for (int64_t i = 0; i < n; i++) {
 		const double is = dtype_get(a->dtype, p->out, i);
+		const bool beyond = a->dtype == DTYPE_I64 && v[i] >= 0x1p63;
 
-		if (is == v[i] || isnan(v[i]))
+		if ((is == v[i] && !beyond) || isnan(v[i]))
 			continue;
-		if (isinf(is) || (integer && (fabs(is - v[i]) >= 1 || labels)))
+		if (isinf(is) || (integer && (is != rint(v[i]) || labels || beyond)))
 			return unfit(p, a, v[i], i);
 		p->counts.rounded += integer;
 	}
@@ -319,11 +357,13 @@ static int make_values(struct piece *p, struct maker *m)
 	const int k = p->cut.array;
 	const struct record_array *a = record_array_get(&c->info, k);
 	const int64_t n = shape_count(&p->cut.shape);
-	get_values(p, m);
+	TRY(get_values(p, m));
 	if (k == 0) {
 		if (c->validity_mask)
 			add_mask(&p->cut.shape, m->values);
 		p->counts.filled_input = fill(m->values, n, c->fill);
+		if (p->counts.filled_input > 0)
+			TRY(piece_check_fill(c, a->dtype));
 	} else {
 		target_seen_add(&m->seen, m->values, n);
 		if (dtype_is_float(a->dtype))

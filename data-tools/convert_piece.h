@@ -39,6 +39,9 @@ int piece_fetch(struct piece *p, const struct conversion *c, struct side *input,
                 struct side *target);
 void piece_release(struct piece *p);
 
+/* E_USAGE if --fill is no value of the type. */
+int piece_check_fill(const struct conversion *c, enum dtype t);
+
 /* A thread's own: one for any number of pieces. */
 struct maker;
 struct maker *maker_new(const struct conversion *c);               /* E_NOMEM: NULL */

@@ -34,18 +34,26 @@ bool element_find(struct element *out, const char *text)
 	return false;
 }
 
-bool element_take_unsigned(struct element *e)
+bool element_take_sign(struct element *e, bool sign)
 {
-	if (e->wide || e->unsigned64)
-		return false;
-	switch (e->dtype) {
-	case DTYPE_I8: e->dtype = DTYPE_U8; return true;
-	case DTYPE_I16: e->dtype = DTYPE_U16; return true;
-	case DTYPE_I32:
-		e->dtype = DTYPE_I64;
-		e->wide = true;
+	static const struct {
+		struct element with, without;
+	} integers[] = {
+		{ { .dtype = DTYPE_I8 }, { .dtype = DTYPE_U8 } },
+		{ { .dtype = DTYPE_I16 }, { .dtype = DTYPE_U16 } },
+		{ { .dtype = DTYPE_I32 }, { .dtype = DTYPE_I64, .wide = true } },
+		{ { .dtype = DTYPE_I64 }, { .dtype = DTYPE_I64, .unsigned64 = true } },
+	};
+	for (size_t i = 0; i < sizeof integers / sizeof *integers; i++) {
+		const struct element *is = sign ? &integers[i].without : &integers[i].with,
+		                     *to = sign ? &integers[i].with : &integers[i].without;
+
+		if (e->dtype != is->dtype || e->wide != is->wide || e->unsigned64 != is->unsigned64)
+			continue;
+		e->dtype = to->dtype;
+		e->wide = to->wide;
+		e->unsigned64 = to->unsigned64;
 		return true;
-	case DTYPE_I64: e->unsigned64 = true; return true;
-	default: return false;
 	}
+	return false;
 }

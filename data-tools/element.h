@@ -15,8 +15,9 @@ struct element {
 	bool unsigned64;             /* as i64 */
 };
 
-/* Makes an integer with a sign one without; false, and nothing done, for all others. */
-bool element_take_unsigned(struct element *e);
+/* Makes an integer without a sign one with it, or the other way round; false, and nothing done, if
+ * it is one, and for all others. */
+bool element_take_sign(struct element *e, bool sign);
 
 /* False for any other text. */
 bool element_find(struct element *out, const char *text);

@@ -76,9 +76,9 @@ bool side_cuts(const struct side *s, int axis);
 int side_fetch(struct side *s, int64_t i, int axis, int64_t first, int64_t rows,
                struct side_raw *out);
 /* What was fetched as values, missing ones as NaN, channels first. Any thread; *scratch, of *room
- * values, is enlarged if need be and is the caller's. */
-void side_values(const struct side *s, const struct side_raw *r, double *values, double **scratch,
-                 int64_t *room);
+ * values, is enlarged if need be and is the caller's. Returns what column_values does. */
+int64_t side_values(const struct side *s, const struct side_raw *r, enum dtype to, double *values,
+                    double **scratch, int64_t *room);
 /* What was fetched, where it is values of the side's type as they are: one variable, channels
  * first, not packed, none missing. NULL: side_values makes them. Any thread. */
 const void *side_plain(const struct side *s, const struct side_raw *r);

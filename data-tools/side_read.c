@@ -2,9 +2,6 @@
  *
  * The values of a side: what is read from its files, which one thread does at a time, and what it
  * means, which any does. */
-#include <float.h>
-#include <math.h>
-
 #include "base/err.h"
 #include "base/mem.h"
 #include "side_state.h"
@@ -63,9 +60,10 @@ int side_fetch(struct side *s, int64_t i, int axis, int64_t first, int64_t rows,
 	return 0;
 }
 
-void side_values(const struct side *s, const struct side_raw *r, double *values, double **scratch,
-                 int64_t *room)
+int64_t side_values(const struct side *s, const struct side_raw *r, enum dtype to, double *values,
+                    double **scratch, int64_t *room)
 {
+	int64_t lost = 0;
 	for (int k = 0; k < s->n; k++) {
 		const struct column *c = &s->column[k];
 		const struct column_raw *raw = &r->of[k];
@@ -77,33 +75,21 @@ void side_values(const struct side *s, const struct side_raw *r, double *values,
 			mem_free(*scratch);
 			*scratch = mem_alloc((size_t)raw->n * sizeof(double));
 		}
-		column_values(c, raw, c->transpose ? *scratch : out);
+		const int64_t rounded = column_values(c, raw, to, c->transpose ? *scratch : out);
+		lost = lost ? lost : rounded;
 		for (int64_t p = 0; c->transpose && p < points; p++)
 			for (int64_t j = 0; j < c->channels; j++)
 				out[j * points + p] = (*scratch)[p * c->channels + j];
 	}
-}
-
-static bool all_finite(const float *v, int64_t n)
-{
-	int64_t other = 0;
-#pragma omp simd reduction(+ : other)
-	for (int64_t i = 0; i < n; i++)
-		other += !(fabsf(v[i]) <= FLT_MAX);
-	return other == 0;
+	return lost;
 }
 
 const void *side_plain(const struct side *s, const struct side_raw *r)
 {
 	const struct column *c = s->column;
-	const struct column_raw *raw = r->of;
-	const int missing = c->o->nmissing >= 0 ? c->o->nmissing : raw->nmissing;
-	if (s->n > 1 || c->transpose || raw->scale != 1 || raw->offset != 0 || raw->npacking ||
-	    c->dtype != s->dtype || missing > 0 || raw->masked)
+	if (s->n > 1 || c->transpose || c->dtype != s->dtype)
 		return NULL;
-	if (!dtype_is_float(c->dtype))
-		return raw->v;
-	return c->dtype == DTYPE_F32 && all_finite(raw->v, raw->n) ? raw->v : NULL;
+	return column_plain(c, r->of) ? r->of->v : NULL;
 }
 
 /* --- several threads --- */

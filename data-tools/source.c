@@ -8,6 +8,9 @@
 #include "source_tfrecord.h"
 #include "source_zarr.h"
 
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -163,6 +166,8 @@ static int check_folder(const struct source *s)
 	return 0;
 }
 
+_Static_assert(LDBL_MANT_DIG >= 64, "a long double does not have all integers of 64 bits");
+
 static int check_shape(const struct source *s)
 {
 	for (int i = 0; i < s->shape.nd; i++)
@@ -186,11 +191,17 @@ int source_open(struct source **out, const char *path, const char *format, const
 	s->numbers = numbers;
 	for (size_t n = strlen(s->path); n > 1 && s->path[n - 1] == '/';)
 		s->path[--n] = '\0';
+	s->stored = DTYPE_COUNT;
+	s->asked = format != NULL;
 	rc = choose(s->path, format, &s->format);
 	if (rc == 0)
 		rc = check_folder(s);
 	if (rc == 0)
 		rc = s->format->open(s, variable);
+	if (s->stored == DTYPE_COUNT)
+		s->stored = s->dtype;
+	if (s->unsigned64)
+		source_turn_missing(s, sizeof(int64_t), false);
 	if (rc == 0)
 		rc = check_shape(s);
 	if (rc < 0)
@@ -290,7 +301,7 @@ int source_no_missing(const struct source *s)
 	return source_bad(s, why);
 }
 
-void source_add_missing(struct source *s, double v)
+void source_add_missing(struct source *s, long double v)
 {
 	for (int i = 0; i < s->nmissing; i++)
 		if (s->missing[i] == v)
@@ -301,23 +312,49 @@ void source_add_missing(struct source *s, double v)
 		s->more_missing = true;
 }
 
-void source_make_missing_unsigned(struct source *s, size_t size)
+void source_turn_missing(struct source *s, size_t size, bool sign)
 {
-	/* what is above the range of i64 stays negative there */
-	for (int i = 0; i < s->nmissing && size < sizeof(int64_t); i++)
-		if (s->missing[i] < 0)
-			s->missing[i] += (double)((int64_t)1 << 8 * size);
+	const long double all = ldexpl(1, 8 * (int)size);
+	for (int i = 0; i < s->nmissing; i++) {
+		long double *m = &s->missing[i];
+
+		if (*m < 0 && !sign && size < sizeof(int64_t))
+			*m += all;
+		else if (*m >= all / 2 && (sign || size == sizeof(int64_t)))
+			*m -= all;
+	}
 }
 
-void source_take_unsigned(struct source *s)
+void source_take_sign(struct source *s, bool sign, bool wide)
 {
-	struct element e = { .dtype = s->dtype, .size = dtype_size(s->dtype) };
-	if (!element_take_unsigned(&e))
+	struct element e = { .dtype = s->dtype, .size = wide ? 4 : dtype_size(s->dtype), .wide = wide,
+	                    .unsigned64 = s->unsigned64 };
+	if (!element_take_sign(&e, sign))
 		return;
 	s->dtype = e.dtype;
 	s->unsigned32 = e.wide;
 	s->unsigned64 = e.unsigned64;
-	source_make_missing_unsigned(s, e.size);
+	source_turn_missing(s, e.size, sign);
+}
+
+void source_obey_unsigned(struct source *s, const char *text, bool wide)
+{
+	if (strcasecmp(text, "true") == 0 || strcasecmp(text, "false") == 0)
+		source_take_sign(s, strcasecmp(text, "false") == 0, wide);
+}
+
+#define EMPTY_MOST ((uint64_t)256 << 20)     /* bytes of which none need be stored */
+#define PACKED_MOST 65536                    /* nothing packs more than about this much : 1 */
+
+int source_check_stored(const struct source *s, uint64_t have)
+{
+	const uint64_t bytes = (uint64_t)shape_count(&s->shape) * dtype_size(s->dtype);
+	char shape[SHAPE_TEXT], why[SHAPE_TEXT + 80];
+	if (bytes <= EMPTY_MOST || have >= bytes / PACKED_MOST)
+		return 0;
+	snprintf(why, sizeof why, "an array of %s, but only %" PRIu64 " bytes of it are stored",
+	         shape_text(&s->shape, shape), have);
+	return source_bad(s, why);
 }
 
 int source_take_samples(struct source *s, int64_t n, const struct shape *sample)
@@ -340,10 +377,10 @@ void source_take_stem(struct source *s)
 	s->stem = true;
 }
 
-static bool is_missing(const struct source *s, double v)
+static bool is_missing(const struct source *s, int64_t v)
 {
 	for (int i = 0; i < s->nmissing; i++)
-		if (s->missing[i] == v)
+		if (s->missing[i] == (long double)v)
 			return true;
 	return false;
 }
@@ -355,7 +392,7 @@ int source_check(const struct source *s, void *values, int64_t n)
 	for (int64_t i = 0; s->unsigned32 && i < n; i++)
 		v[i] &= UINT32_MAX;
 	for (int64_t i = 0; s->unsigned64 && i < n; i++) {
-		if (v[i] >= 0 || is_missing(s, (double)v[i]))
+		if (v[i] >= 0 || is_missing(s, v[i]))
 			continue;
 		snprintf(text, sizeof text, "the value %llu is too large for i64, in which they are read",
 		         (unsigned long long)v[i]);

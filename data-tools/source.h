@@ -20,14 +20,18 @@ struct source {
 	char *path;
 	char *name;                          /* of the variable; the file's stem if it has none */
 	bool stem;                           /* it is the stem */
+	bool asked;                          /* --format names the format */
 	enum dtype dtype;                    /* of the values as read */
+	enum dtype stored;                   /* in the file: floats may be read as wider ones */
 	bool unsigned32;                     /* as i64, in which values above 2^31 are negative */
 	bool unsigned64;                     /* as i64: the upper half of its values is refused */
 	struct shape shape;                  /* all axes */
 	char *axis[MAXD];                    /* their names where the file has some, else NULL */
 	char kind[MAXD];                     /* X, Y, Z or T where it says what they are, else 0 */
 	int nmissing;
-	double missing[SOURCE_MISSING];      /* the file's own: _FillValue, all of missing_value */
+	/* The file's own: _FillValue, all of missing_value. A long double has all integers of 64 bits;
+	 * of those without a sign the upper half is negative, as in the values. */
+	long double missing[SOURCE_MISSING];
 	bool more_missing;                   /* than there is room for */
 	const char *text_missing;            /* one of these attributes that is no number, or NULL */
 	double scale, offset;                /* value = stored * scale + offset; else 1 and 0 */
@@ -111,12 +115,19 @@ int source_bad(const struct source *s, const char *what);      /* E_DATA, names 
 int source_no_number(const struct source *s, const char *attribute);
 /* The error for text_missing: missing values would be taken for others. */
 int source_no_missing(const struct source *s);
-void source_add_missing(struct source *s, double v);
-/* The integers with a sign that dtype says are none: changes it and the missing values. A format
- * reads those of 32 bits as i64 then (unsigned32), whatever is in the upper half. */
-void source_take_unsigned(struct source *s);
-/* The missing values alone, of integers of so many bytes in the file. */
-void source_make_missing_unsigned(struct source *s, size_t size);
+void source_add_missing(struct source *s, long double v);
+/* What the attribute _Unsigned says of integers that the file's type has otherwise: with a sign, or
+ * without one. Changes dtype and the missing values. wide: they have 32 bits and no sign, and are
+ * read as i64. Those that become so are read as i64 too (unsigned32), whatever is in the upper
+ * half; those that get a sign, bit by bit. */
+void source_take_sign(struct source *s, bool sign, bool wide);
+/* The same by the attribute's text, which is "true" or "false" in letters of any case. */
+void source_obey_unsigned(struct source *s, const char *text, bool wide);
+/* The missing values alone, of integers of this many bytes in the file. */
+void source_turn_missing(struct source *s, size_t size, bool sign);
+/* E_DATA if an array is large and a file, or what it stores, of `have` bytes has next to nothing of
+ * it: metadata of a few bytes promise any number of values. */
+int source_check_stored(const struct source *s, uint64_t have);
 /* Takes the shape of n samples, whose axis comes first. */
 int source_take_samples(struct source *s, int64_t n, const struct shape *sample);
 /* Takes the file's name without folder and extensions for that of the variable. */

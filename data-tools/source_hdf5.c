@@ -15,6 +15,8 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "hdf5_file.h"
+#include "hdf5_scale.h"
 #include "source.h"
 
 struct handle {
@@ -65,9 +67,19 @@ static int dtype_of(hid_t type, hid_t *memory)
 	return size == 1 ? DTYPE_U8 : size == 2 ? DTYPE_U16 : DTYPE_I64;
 }
 
+/* How floats of fewer bits are stored, which the library makes f32 of. */
+static enum dtype stored_as(hid_t type, enum dtype t)
+{
+	size_t sign, exponent, exponent_bits, mantissa, bits;
+	if (H5Tget_class(type) != H5T_FLOAT || H5Tget_size(type) != 2 ||
+	    H5Tget_fields(type, &sign, &exponent, &exponent_bits, &mantissa, &bits) < 0)
+		return t;
+	return bits == 10 ? DTYPE_F16 : bits == 7 ? DTYPE_BF16 : t;
+}
+
 /* How many numbers an attribute has: 0 if there is none, -1 if it is something else; more than
  * SOURCE_ATTRIBUTE are not read. */
-static int64_t attributes(hid_t data, const char *name, double v[SOURCE_ATTRIBUTE])
+static int64_t attributes(hid_t data, const char *name, long double v[SOURCE_ATTRIBUTE])
 {
 	hid_t a, space;
 	hssize_t n;
@@ -78,7 +90,7 @@ static int64_t attributes(hid_t data, const char *name, double v[SOURCE_ATTRIBUT
 		return 0;
 	space = H5Aget_space(a);
 	n = H5Sget_simple_extent_npoints(space);
-	if (n > 0 && n <= SOURCE_ATTRIBUTE && H5Aread(a, H5T_NATIVE_DOUBLE, v) < 0)
+	if (n > 0 && n <= SOURCE_ATTRIBUTE && H5Aread(a, H5T_NATIVE_LDOUBLE, v) < 0)
 		n = -1;
 	H5Sclose(space);
 	H5Aclose(a);
@@ -88,7 +100,7 @@ static int64_t attributes(hid_t data, const char *name, double v[SOURCE_ATTRIBUT
 /* most: as many of them count. */
 static void take_missing(struct source *s, hid_t data, const char *name, int64_t most)
 {
-	double v[SOURCE_ATTRIBUTE];
+	long double v[SOURCE_ATTRIBUTE];
 	const int64_t n = attributes(data, name, v);
 	if (n < 0)
 		s->text_missing = name;
@@ -98,71 +110,87 @@ static void take_missing(struct source *s, hid_t data, const char *name, int64_t
 }
 
 /* Of files that the netCDF library has written. */
-static bool says_unsigned(hid_t data)
+static void take_sign(struct source *s, hid_t data, bool wide)
 {
 	char fixed[16] = "", *string = NULL;
 	hid_t a, type, memory;
-	bool yes = false;
 	if (H5Aexists(data, "_Unsigned") <= 0)
-		return false;
+		return;
 	a = H5Aopen(data, "_Unsigned", H5P_DEFAULT);
 	type = H5Aget_type(a);
 	memory = H5Tcopy(H5T_C_S1);
 	H5Tset_cset(memory, H5Tget_cset(type));
 	if (H5Tis_variable_str(type) > 0) {
 		H5Tset_size(memory, H5T_VARIABLE);
-		yes = H5Aread(a, memory, &string) >= 0 && string && strcasecmp(string, "true") == 0;
+		if (H5Aread(a, memory, &string) >= 0 && string)
+			source_obey_unsigned(s, string, wide);
 		H5free_memory(string);
 	} else if (H5Tget_class(type) == H5T_STRING && H5Aget_storage_size(a) < sizeof fixed) {
 		H5Tset_size(memory, sizeof fixed);
-		yes = H5Aread(a, memory, fixed) >= 0 && strcasecmp(fixed, "true") == 0;
+		if (H5Aread(a, memory, fixed) >= 0)
+			source_obey_unsigned(s, fixed, wide);
 	}
 	H5Tclose(memory);
 	H5Tclose(type);
 	H5Aclose(a);
-	return yes;
 }
 
 /* Changes *out where the attribute is there. */
 static int take_number(const struct source *s, hid_t data, const char *name, double *out)
 {
-	double v[SOURCE_ATTRIBUTE];
+	long double v[SOURCE_ATTRIBUTE];
 	const int64_t n = attributes(data, name, v);
 	if (n == 1)
-		*out = v[0];
+		*out = (double)v[0];
 	return n == 1 || H5Aexists(data, name) <= 0 ? 0 : source_no_number(s, name);
 }
 
-static int read_attributes(struct source *s, hid_t data)
+/* wide: integers of 32 bits without a sign, as i64. */
+static int read_attributes(struct source *s, hid_t data, bool wide)
 {
 	take_missing(s, data, "_FillValue", 1);
 	take_missing(s, data, "missing_value", SOURCE_ATTRIBUTE);
 	TRY(take_number(s, data, "scale_factor", &s->scale));
 	TRY(take_number(s, data, "add_offset", &s->offset));
-	if (says_unsigned(data))
-		source_take_unsigned(s);
+	take_sign(s, data, wide);
 	return 0;
+}
+
+/* Whether the file has such an object, which is no group: one that the library cannot open too. */
+static bool has_dataset(hid_t file, const char *name)
+{
+	const bool there = H5Lexists(file, name, H5P_DEFAULT) > 0;
+	const hid_t object = there ? H5Oopen(file, name, H5P_DEFAULT) : 0;
+	const bool is = object < 0 || (object > 0 && H5Iget_type(object) == H5I_DATASET);
+	if (object > 0)
+		H5Oclose(object);
+	return is;
+}
+
+/* The variable that is wanted, or the only one, into s->name. */
+static int find_name(struct source *s, hid_t file, const char *variable)
+{
+	struct names names = { 0 };
+	int rc = 0;
+	if (variable && has_dataset(file, variable)) {
+		s->name = mem_strdup(variable);
+		return 0;
+	}
+	if (H5Ovisit(file, H5_INDEX_NAME, H5_ITER_INC, collect, &names) < 0)
+		rc = hdf5_bad(s, "hdf5: cannot list what is in the file");
+	else if (variable || names.n != 1)
+		rc = source_no_variable(s->path, variable, (const char *const *)names.v, names.n);
+	else
+		s->name = mem_strdup(names.v[0]);
+	names_release(&names);
+	return rc;
 }
 
 static int find_dataset(struct source *s, struct handle *h, const char *variable)
 {
-	struct names names = { 0 };
-	int rc = 0;
-	if (!variable || H5Lexists(h->file, variable, H5P_DEFAULT) <= 0 ||
-	    (h->data = H5Dopen2(h->file, variable, H5P_DEFAULT)) < 0) {
-		H5Ovisit(h->file, H5_INDEX_NAME, H5_ITER_INC, collect, &names);
-		if (variable || names.n != 1)
-			rc = source_no_variable(s->path, variable, (const char *const *)names.v, names.n);
-		else
-			h->data = H5Dopen2(h->file, names.v[0], H5P_DEFAULT);
-		variable = names.n == 1 ? names.v[0] : variable;
-	}
-	if (rc == 0)
-		s->name = mem_strdup(variable);
-	if (rc == 0 && h->data < 0)
-		rc = source_bad(s, "hdf5: cannot open the dataset");
-	names_release(&names);
-	return rc;
+	TRY(find_name(s, h->file, variable));
+	h->data = H5Dopen2(h->file, s->name, H5P_DEFAULT);
+	return h->data < 0 ? hdf5_bad(s, "hdf5: cannot open the dataset") : 0;
 }
 
 /* --- datasets whose values are in other files --- */
@@ -275,225 +303,154 @@ static int read_shape(struct source *s, hid_t data)
 	return 0;
 }
 
-/* --- dimension scales --- */
+/* --- opening --- */
 
-/* The first scale of axis i, to be closed, or -1. */
-static hid_t find_scale(hid_t data, int nd, int i)
+/* Sets dtype and how it is read; base: the type of the values. Returns whether it is one that is
+ * read; *wide as in read_attributes. */
+static bool take_type(struct source *s, struct handle *h, hid_t base, bool *wide)
 {
-	hid_t a = -1, space = -1, type = -1, scale = -1;
-	hvl_t list[H5S_MAX_RANK] = { { 0 } };
-	if (H5Aexists(data, "DIMENSION_LIST") <= 0)
-		return -1;
-	a = H5Aopen(data, "DIMENSION_LIST", H5P_DEFAULT);
-	space = a < 0 ? -1 : H5Aget_space(a);
-	type = a < 0 ? -1 : H5Aget_type(a);
-	if (space >= 0 && type >= 0 && H5Sget_simple_extent_npoints(space) == nd &&
-	    H5Tget_class(type) == H5T_VLEN && H5Aread(a, type, list) >= 0) {
-		if (list[i].len > 0 && list[i].p)
-			scale = H5Rdereference2(data, H5P_DEFAULT, H5R_OBJECT, list[i].p);
-		H5Dvlen_reclaim(type, space, H5P_DEFAULT, list);
-	}
-	if (type >= 0)
-		H5Tclose(type);
-	if (space >= 0)
-		H5Sclose(space);
-	if (a >= 0)
-		H5Aclose(a);
-	if (scale >= 0 && H5Iget_type(scale) != H5I_DATASET) {
-		H5Oclose(scale);
-		scale = -1;
-	}
-	return scale;
+	const int t = dtype_of(base, &h->memory_type);
+	const bool natural = t == DTYPE_I64 && H5Tget_sign(base) == H5T_SGN_NONE;
+	if (t < 0)
+		return false;
+	s->dtype = (enum dtype)t;
+	s->stored = stored_as(base, s->dtype);
+	*wide = natural && H5Tget_size(base) <= 4;
+	s->unsigned64 = natural && !*wide;
+	return true;
 }
 
-/* A text of one value in a; NULL if it is none. */
-static const char *read_text(hid_t attribute, hid_t type, struct arena *a)
+static int read_type(struct source *s, struct handle *h)
 {
-	const size_t n = H5Tget_size(type);
-	const char *text = NULL;
-	if (H5Tis_variable_str(type) > 0) {
-		char *own = NULL;
-
-		if (H5Aread(attribute, type, &own) >= 0 && own) {
-			text = arena_strdup(a, own);
-			H5free_memory(own);
-		}
-	} else if (n < 4096) {
-		char *own = arena_alloc(a, n + 1);
-
-		text = H5Aread(attribute, type, own) >= 0 ? own : NULL;
-	}
-	return text;
-}
-
-struct attributes {
-	struct arena *a;
-	struct axis *out;
-	int room;
-};
-
-static bool is_own(const char *name)
-{
-	return *name == '_' || strcmp(name, "CLASS") == 0 || strcmp(name, "NAME") == 0 ||
-	       strcmp(name, "REFERENCE_LIST") == 0 || strcmp(name, "DIMENSION_LIST") == 0 ||
-	       strcmp(name, "bounds") == 0;
-}
-
-static herr_t add_attribute(hid_t scale, const char *name, const H5A_info_t *info, void *arg)
-{
-	struct attributes *all = arg;
-	struct axis_attribute x = { 0 };
-	hid_t a, type, space;
-	hssize_t n;
-	if (is_own(name) || all->out->nattributes == all->room || (a = H5Aopen(scale, name,
-	                                                                       H5P_DEFAULT)) < 0)
-		return 0;
-	type = H5Aget_type(a);
-	space = H5Aget_space(a);
-	n = H5Sget_simple_extent_npoints(space);
-	x.name = arena_strdup(all->a, name);
-	if (H5Tget_class(type) == H5T_STRING && n == 1) {
-		x.text = read_text(a, type, all->a);
-	} else if ((H5Tget_class(type) == H5T_FLOAT || H5Tget_class(type) == H5T_INTEGER) && n >= 1 &&
-	           n <= AXIS_ATTRIBUTE_MOST) {
-		double *v = ARENA_ARRAY(all->a, double, n);
-
-		x.values = H5Aread(a, H5T_NATIVE_DOUBLE, v) >= 0 ? v : NULL;
-		x.n = (int)n;
-	}
-	H5Sclose(space);
+	const hid_t type = H5Dget_type(h->data),
+	/* h5py stores booleans as an enumeration, which the library converts to numbers */
+	            base = H5Tget_class(type) == H5T_ENUM ? H5Tget_super(type) : H5Tcopy(type);
+	bool wide = false;
+	const bool read = take_type(s, h, base, &wide);
+	H5Tclose(base);
 	H5Tclose(type);
-	H5Aclose(a);
-	if (x.text || x.values)
-		((struct axis_attribute *)(uintptr_t)all->out->attribute)[all->out->nattributes++] = x;
+	if (!read)
+		return source_bad(s, "neither floats nor integers");
+	TRY(read_attributes(s, h->data, wide));
+	if (s->unsigned32)
+		h->memory_type = H5T_NATIVE_INT64;
+	if (wide && s->dtype == DTYPE_I32)
+		h->memory_type = H5T_NATIVE_UINT32;
 	return 0;
 }
 
-#define MOST_ATTRIBUTES 64
-
-/* A dimension of netCDF's without coordinates has a scale that says so in its name. */
-static bool has_values(hid_t scale)
+/* Opens the dataset anew, with room for the chunks that are to be kept unpacked. */
+static int keep_chunks(const struct source *s, struct handle *h)
 {
-	char name[64] = "";
-	hid_t a, type;
-	if (H5Aexists(scale, "NAME") <= 0 || (a = H5Aopen(scale, "NAME", H5P_DEFAULT)) < 0)
-		return true;
-	type = H5Aget_type(a);
-	if (H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0 &&
-	    H5Tget_size(type) < sizeof name)
-		H5Aread(a, type, name);
+	const hid_t how = H5Dget_create_plist(h->data), access = H5Dget_access_plist(h->data);
+	hsize_t extent[MAXD];
+	int64_t chunk[MAXD];
+	size_t slots, bytes, had = 0;
+	if (H5Pget_layout(how) == H5D_CHUNKED && H5Pget_nfilters(how) > 0 &&
+	    H5Pget_chunk(how, MAXD, extent) == s->shape.nd) {
+		for (int i = 0; i < s->shape.nd; i++)
+			chunk[i] = (int64_t)extent[i];
+		hdf5_cache(s, chunk, &slots, &bytes);
+		H5Pget_chunk_cache(access, NULL, &had, NULL);
+		if (bytes > had && H5Pset_chunk_cache(access, slots, bytes, 0.75) >= 0) {
+			const ssize_t n = H5Iget_name(h->data, NULL, 0);
+			char *name = mem_calloc(1, (size_t)(n < 0 ? 0 : n) + 1);
+
+			H5Iget_name(h->data, name, (size_t)(n < 0 ? 0 : n) + 1);
+			H5Dclose(h->data);
+			h->data = H5Dopen2(h->file, name, access);
+			mem_free(name);
+		}
+	}
+	H5Pclose(how);
+	H5Pclose(access);
+	return h->data < 0 ? hdf5_bad(s, "hdf5: cannot open the dataset") : 0;
+}
+
+/* What is stored of a virtual dataset is elsewhere. */
+static int check_stored(const struct source *s, hid_t data)
+{
+	const hid_t how = H5Dget_create_plist(data);
+	const bool is_virtual = H5Pget_layout(how) == H5D_VIRTUAL;
+	H5Pclose(how);
+	return is_virtual ? 0 : source_check_stored(s, H5Dget_storage_size(data));
+}
+
+/* Floats of two bytes and virtual datasets are none of netCDF's. */
+static bool is_beyond_netcdf(hid_t file, const char *variable)
+{
+	const hid_t data = variable ? H5Dopen2(file, variable, H5P_DEFAULT) : -1;
+	if (data < 0)
+		return false;
+	const hid_t type = H5Dget_type(data), how = H5Dget_create_plist(data);
+	const bool beyond = H5Pget_layout(how) == H5D_VIRTUAL ||
+	                    (H5Tget_class(type) == H5T_FLOAT && H5Tget_size(type) < 4);
+	H5Pclose(how);
 	H5Tclose(type);
-	H5Aclose(a);
-	return strncmp(name, "This is a netCDF dimension but not", 34) != 0;
+	H5Dclose(data);
+	return beyond;
 }
 
 static void coordinates(struct source *s, int i, struct arena *a, struct axis *out)
 {
 	const struct handle *h = s->handle;
-	struct attributes all = { a, out, MOST_ATTRIBUTES };
-	hid_t scale = find_scale(h->data, s->shape.nd, i), space, type;
-	if (scale < 0)
-		return;
-	space = H5Dget_space(scale);
-	type = H5Dget_type(scale);
-	if (H5Sget_simple_extent_npoints(space) == out->n && has_values(scale) &&
-	    (H5Tget_class(type) == H5T_FLOAT || H5Tget_class(type) == H5T_INTEGER)) {
-		double *v = ARENA_ARRAY(a, double, out->n);
-
-		if (H5Dread(scale, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0)
-			out->values = v;
-	}
-	H5Tclose(type);
-	H5Sclose(space);
-	out->attribute = ARENA_ARRAY(a, struct axis_attribute, MOST_ATTRIBUTES);
-	if (out->values)
-		H5Aiterate2(scale, H5_INDEX_NAME, H5_ITER_INC, NULL, add_attribute, &all);
-	H5Dclose(scale);
-}
-
-static const char *text(struct source *s, const char *name, struct arena *a)
-{
-	const struct handle *h = s->handle;
-	const char *out = NULL;
-	hid_t attribute = H5Aexists(h->data, name) > 0 ? H5Aopen(h->data, name, H5P_DEFAULT) : -1, type;
-	if (attribute < 0)
-		return NULL;
-	type = H5Aget_type(attribute);
-	if (H5Tget_class(type) == H5T_STRING)
-		out = read_text(attribute, type, a);
-	H5Tclose(type);
-	H5Aclose(attribute);
-	return out;
-}
-
-/* An axis is called as its scale is. */
-static void name_axes(struct source *s, hid_t data)
-{
-	for (int i = 0; i < s->shape.nd; i++) {
-		hid_t scale = find_scale(data, s->shape.nd, i);
-		char path[512] = "";
-		const char *slash;
-
-		if (scale < 0)
-			continue;
-		if (H5Iget_name(scale, path, sizeof path) > 0) {
-			slash = strrchr(path, '/');
-			s->axis[i] = mem_strdup(slash ? slash + 1 : path);
-		}
-		H5Dclose(scale);
-	}
+	hdf5_coordinates(h->data, s->shape.nd, i, a, out);
 }
 
 static int open_hdf5(struct source *s, const char *variable)
 {
 	struct handle *h;
-	hid_t file, type, base;
-	int t;
+	hid_t file;
 	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);   /* the library's own traces say nothing to a user */
 	file = H5Fopen(s->path, H5F_ACC_RDONLY, H5P_DEFAULT);
 	if (file < 0)
-		return source_bad(s, "hdf5: damaged, or not an HDF5 file");
+		return hdf5_refuse(s);
+	/* a file of netCDF's means what netCDF says, whatever it is called */
+	if (!s->asked && hdf5_is_netcdf(file) && !is_beyond_netcdf(file, variable)) {
+		H5Fclose(file);
+		s->format = &source_netcdf;
+		return s->format->open(s, variable);
+	}
 	s->handle = h = mem_calloc(1, sizeof(*h));
 	h->file = file;
 	h->data = -1;
 	TRY(find_dataset(s, h, variable));
 	TRY(check_parts(s, h->data));
 	TRY(read_shape(s, h->data));
-	type = H5Dget_type(h->data);
-	/* h5py stores booleans as an enumeration, which the library converts to numbers */
-	base = H5Tget_class(type) == H5T_ENUM ? H5Tget_super(type) : H5Tcopy(type);
-	t = dtype_of(base, &h->memory_type);
-	s->unsigned64 = t == DTYPE_I64 && H5Tget_sign(base) == H5T_SGN_NONE;
-	H5Tclose(base);
-	H5Tclose(type);
-	if (t < 0)
-		return source_bad(s, "neither floats nor integers");
-	s->dtype = (enum dtype)t;
-	TRY(read_attributes(s, h->data));
-	if (s->unsigned32)
-		h->memory_type = H5T_NATIVE_INT64;
-	name_axes(s, h->data);
+	TRY(read_type(s, h));
+	TRY(check_stored(s, h->data));
+	TRY(keep_chunks(s, h));
+	hdf5_name_axes(s, h->data);
 	return 0;
 }
 
-/* h5py and others write filters that the library has as a plugin only. */
-static int unreadable(struct source *s, hid_t data)
+/* The filter of the dataset that the library lacks, and its name in the file; -1: none. */
+static int lacking_filter(hid_t data, char name[64])
 {
 	const hid_t how = H5Dget_create_plist(data);
 	const int n = H5Pget_nfilters(how);
-	char text[256] = "hdf5: cannot read the values", name[64];
-	for (int i = 0; i < n; i++) {
+	int lacks = -1;
+	for (int i = 0; i < n && lacks < 0; i++) {
 		size_t nvalues = 0;
 		unsigned flags, config;
-		const H5Z_filter_t f = H5Pget_filter2(how, (unsigned)i, &flags, &nvalues, NULL,
-		                                      sizeof name, name, &config);
+		const H5Z_filter_t f = H5Pget_filter2(how, (unsigned)i, &flags, &nvalues, NULL, 64, name,
+		                                      &config);
 
-		if (f >= 0 && H5Zfilter_avail(f) <= 0)
-			snprintf(text, sizeof text, "hdf5: cannot read the values: the library has no filter "
-			         "%d ('%s'); write them with gzip, or set HDF5_PLUGIN_PATH", (int)f, name);
+		lacks = f >= 0 && H5Zfilter_avail(f) <= 0 ? (int)f : -1;
 	}
 	H5Pclose(how);
-	return source_bad(s, text);
+	return lacks;
+}
+
+/* h5py and others write filters that the library has as a plugin only. */
+static int unreadable(const struct source *s, hid_t data)
+{
+	const hid_t said = H5Eget_current_stack();   /* before other calls clear it */
+	char name[64] = "";
+	const int filter = lacking_filter(data, name);
+	H5Eset_current_stack(said);
+	return filter < 0 ? hdf5_bad(s, "hdf5: cannot read the values")
+	                  : hdf5_no_filter(s, filter, name);
 }
 
 static int read_selected(struct source *s, hid_t memory_space, hid_t file_space, void *out)
@@ -545,4 +502,4 @@ static void close_hdf5(struct source *s)
 static const char *const extensions[] = { ".h5", ".hdf5", ".he5", NULL };
 
 const struct source_format source_hdf5 = { "hdf5", extensions, open_hdf5, read_hdf5, close_hdf5,
-                                          read_box, coordinates, text, .stamp_parts = stamp_parts };
+                                          read_box, coordinates, .stamp_parts = stamp_parts };

@@ -4,16 +4,19 @@
  * into groups. */
 #include <hdf5.h>
 #include <netcdf.h>
+#include <netcdf_filter.h>
 #include <string.h>
-#include <strings.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "hdf5_file.h"
 #include "source.h"
 
 struct handle {
 	int file, group, var;
 	nc_type type;
+	bool enumeration;
 };
 
 static int nc_fail(const struct source *s, int rc)
@@ -28,6 +31,17 @@ static int nc_fail(const struct source *s, int rc)
 		if (nc_rc_ != NC_NOERR)               \
 			return nc_fail(s, nc_rc_);        \
 	} while (0)
+
+/* An enumeration is read as its numbers. */
+static nc_type base_of(int group, nc_type t)
+{
+	nc_type base = t;
+	int class = 0;
+	if (t > NC_MAX_ATOMIC_TYPE && !nc_inq_user_type(group, t, NULL, NULL, &base, NULL, &class) &&
+	    class == NC_ENUM)
+		return base;
+	return t;
+}
 
 /* Types beyond ours are read as the next that holds them; the library converts. */
 static int dtype_of(nc_type t)
@@ -88,7 +102,9 @@ static int find_variable(struct source *s, struct handle *h, const char *variabl
 	char name[NC_MAX_NAME + 1];
 	int rc = 0;
 	h->group = h->file;
-	if (slash && slash != variable) {
+	if (slash && slash == variable) {
+		variable++;
+	} else if (slash) {
 		char *group = mem_strdup(variable);
 
 		group[slash - variable] = '\0';
@@ -138,16 +154,34 @@ static int read_shape(struct source *s, const struct handle *h)
 	return 0;
 }
 
+/* Numbers of n <= SOURCE_ATTRIBUTE values, exactly. */
+static int read_numbers(const struct handle *h, const char *name, nc_type t, size_t n,
+                        long double *v)
+{
+	union {
+		double number[SOURCE_ATTRIBUTE];
+		long long whole[SOURCE_ATTRIBUTE];
+		unsigned long long natural[SOURCE_ATTRIBUTE];
+	} as;
+	const int rc = t == NC_INT64 ? nc_get_att_longlong(h->group, h->var, name, as.whole) :
+	               t == NC_UINT64 ? nc_get_att_ulonglong(h->group, h->var, name, as.natural) :
+	               nc_get_att_double(h->group, h->var, name, as.number);
+	for (size_t i = 0; i < n && !rc; i++)
+		v[i] = t == NC_INT64 ? (long double)as.whole[i] :
+		       t == NC_UINT64 ? (long double)as.natural[i] : as.number[i];
+	return rc;
+}
+
 /* How many numbers an attribute has: 0 if there is none, -1 if it is something else; more than
  * SOURCE_ATTRIBUTE are not read. */
-static int64_t attributes(const struct handle *h, const char *name, double v[SOURCE_ATTRIBUTE])
+static int64_t attributes(const struct handle *h, const char *name,
+                          long double v[SOURCE_ATTRIBUTE])
 {
 	nc_type t;
 	size_t n;
 	if (nc_inq_att(h->group, h->var, name, &t, &n) || n == 0)
 		return 0;
-	if (t == NC_CHAR || t == NC_STRING ||
-	    (n <= SOURCE_ATTRIBUTE && nc_get_att_double(h->group, h->var, name, v)))
+	if (t == NC_CHAR || t == NC_STRING || (n <= SOURCE_ATTRIBUTE && read_numbers(h, name, t, n, v)))
 		return -1;
 	return (int64_t)n;
 }
@@ -155,7 +189,7 @@ static int64_t attributes(const struct handle *h, const char *name, double v[SOU
 /* Returns whether there is one. */
 static bool take_missing(struct source *s, const struct handle *h, const char *name)
 {
-	double v[SOURCE_ATTRIBUTE];
+	long double v[SOURCE_ATTRIBUTE];
 	const int64_t n = attributes(h, name, v);
 	if (n < 0)
 		s->text_missing = name;
@@ -165,46 +199,64 @@ static bool take_missing(struct source *s, const struct handle *h, const char *n
 	return n != 0;
 }
 
-/* NetCDF's own attribute for unsigned integers, of which the classic format has no types. */
-static bool says_unsigned(const struct handle *h)
+/* NetCDF's own attribute for integers of which a format has no types: the classic one none without
+ * a sign, OPeNDAP no bytes with one. */
+static void take_sign(struct source *s, const struct handle *h)
 {
 	nc_type t;
 	size_t n;
 	char text[8] = "", *string = NULL;
-	bool yes;
 	if (nc_inq_att(h->group, h->var, "_Unsigned", &t, &n))
-		return false;
-	if (t == NC_CHAR && n < sizeof text)
-		return !nc_get_att_text(h->group, h->var, "_Unsigned", text) &&
-		       strcasecmp(text, "true") == 0;
+		return;
+	if (t == NC_CHAR && n < sizeof text && !nc_get_att_text(h->group, h->var, "_Unsigned", text))
+		source_obey_unsigned(s, text, h->type == NC_UINT);
 	if (t != NC_STRING || n != 1 || nc_get_att_string(h->group, h->var, "_Unsigned", &string))
-		return false;
-	yes = string && strcasecmp(string, "true") == 0;
+		return;
+	if (string)
+		source_obey_unsigned(s, string, h->type == NC_UINT);
 	nc_free_string(1, &string);
-	return yes;
 }
 
-/* What the library has put where a program that wrote floats has written nothing. */
+/* What the library has put where a program has written nothing. Bytes have no such value: all of
+ * theirs are data, says netCDF. */
 static void take_default_fill(struct source *s, const struct handle *h)
 {
+	union {
+		float f;
+		double d;
+		short s;
+		unsigned short us;
+		int i;
+		unsigned u;
+		long long l;
+		unsigned long long ul;
+	} v;
 	int none = 0;
-	float f;
-	double d;
-	if (h->type == NC_FLOAT && !nc_inq_var_fill(h->group, h->var, &none, &f) && !none)
-		source_add_missing(s, f);
-	if (h->type == NC_DOUBLE && !nc_inq_var_fill(h->group, h->var, &none, &d) && !none)
-		source_add_missing(s, d);
+	if (h->type == NC_BYTE || h->type == NC_UBYTE || h->enumeration ||
+	    nc_inq_var_fill(h->group, h->var, &none, &v) || none)
+		return;
+	switch (h->type) {
+	case NC_FLOAT: source_add_missing(s, v.f); return;
+	case NC_DOUBLE: source_add_missing(s, v.d); return;
+	case NC_SHORT: source_add_missing(s, v.s); return;
+	case NC_USHORT: source_add_missing(s, v.us); return;
+	case NC_INT: source_add_missing(s, v.i); return;
+	case NC_UINT: source_add_missing(s, v.u); return;
+	case NC_INT64: source_add_missing(s, (long double)v.l); return;
+	case NC_UINT64: source_add_missing(s, (long double)v.ul); return;
+	default: return;
+	}
 }
 
 /* Changes *out where the attribute is there. */
 static int take_number(const struct source *s, const struct handle *h, const char *name,
                        double *out)
 {
-	double v[SOURCE_ATTRIBUTE];
+	long double v[SOURCE_ATTRIBUTE];
 	int id;
 	const int64_t n = attributes(h, name, v);
 	if (n == 1)
-		*out = v[0];
+		*out = (double)v[0];
 	return n == 1 || nc_inq_attid(h->group, h->var, name, &id) ? 0 : source_no_number(s, name);
 }
 
@@ -215,8 +267,7 @@ static int read_attributes(struct source *s, const struct handle *h)
 	take_missing(s, h, "missing_value");
 	TRY(take_number(s, h, "scale_factor", &s->scale));
 	TRY(take_number(s, h, "add_offset", &s->offset));
-	if (says_unsigned(h))
-		source_take_unsigned(s);
+	take_sign(s, h);
 	return 0;
 }
 
@@ -227,25 +278,62 @@ static void hush(void)
 	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
 
+/* The library's own cache may be smaller than a chunk, which is unpacked for each piece then. */
+static void keep_chunks(const struct source *s, const struct handle *h)
+{
+	size_t chunk[NC_MAX_VAR_DIMS], bytes = 0, slots = 0, had = 0, nfilters = 0;
+	int64_t extent[MAXD];
+	int storage = NC_CONTIGUOUS;
+	float how = 0;
+	if (nc_inq_var_filter_ids(h->group, h->var, &nfilters, NULL) || nfilters == 0 ||
+	    nc_inq_var_chunking(h->group, h->var, &storage, chunk) || storage != NC_CHUNKED)
+		return;
+	for (int i = 0; i < s->shape.nd; i++)
+		extent[i] = (int64_t)chunk[i];
+	hdf5_cache(s, extent, &slots, &bytes);
+	if (!nc_get_var_chunk_cache(h->group, h->var, &had, NULL, &how) && bytes > had)
+		nc_set_var_chunk_cache(h->group, h->var, bytes, slots, how);
+}
+
 static int open_netcdf(struct source *s, const char *variable)
 {
 	struct handle *h = mem_calloc(1, sizeof(*h));
+	struct stat st;
+	nc_type type;
 	int rc, t;
 	hush();
 	rc = nc_open(s->path, NC_NOWRITE, &h->file);
 	if (rc != NC_NOERR) {
 		mem_free(h);
-		return nc_fail(s, rc);
+		return rc == NC_EHDFERR ? hdf5_refuse(s) : nc_fail(s, rc);
 	}
 	s->handle = h;
 	TRY(find_variable(s, h, variable));
 	TRY(read_shape(s, h));
-	NC(nc_inq_vartype(h->group, h->var, &h->type));
+	NC(nc_inq_vartype(h->group, h->var, &type));
+	h->type = base_of(h->group, type);
+	h->enumeration = h->type != type;
 	t = dtype_of(h->type);
 	if (t < 0)
 		return source_bad(s, "neither floats nor integers");
 	s->dtype = (enum dtype)t;
-	return read_attributes(s, h);
+	s->unsigned64 = h->type == NC_UINT64;
+	TRY(read_attributes(s, h));
+	keep_chunks(s, h);
+	return source_check_stored(s, stat(s->path, &st) == 0 ? (uint64_t)st.st_size : 0);
+}
+
+static int unreadable(const struct source *s, const struct handle *h, int rc)
+{
+	unsigned id[32];
+	size_t n = 0;
+	if (nc_inq_var_filter_ids(h->group, h->var, &n, NULL) || n > sizeof id / sizeof *id ||
+	    nc_inq_var_filter_ids(h->group, h->var, &n, id))
+		n = 0;
+	for (size_t i = 0; i < n; i++)
+		if (H5Zfilter_avail((H5Z_filter_t)id[i]) <= 0)
+			return hdf5_no_filter(s, (int)id[i], NULL);
+	return nc_fail(s, rc);
 }
 
 static int read_box(struct source *s, const int64_t *start, const int64_t *count, void *out)
@@ -257,11 +345,10 @@ static int read_box(struct source *s, const int64_t *start, const int64_t *count
 		n[i] = (size_t)count[i];
 	}
 	hush();
-	if (s->dtype == DTYPE_I64)
-		NC(nc_get_vara_longlong(h->group, h->var, from, n, out));
-	else
-		NC(nc_get_vara(h->group, h->var, from, n, out));
-	return 0;
+	const bool wider = s->dtype == DTYPE_I64 && (h->type == NC_INT || h->type == NC_UINT);
+	const int rc = wider ? nc_get_vara_longlong(h->group, h->var, from, n, out)
+	                     : nc_get_vara(h->group, h->var, from, n, out);
+	return rc == NC_NOERR ? 0 : unreadable(s, h, rc);
 }
 
 static int read_netcdf(struct source *s, int64_t first, int64_t n, void *out)

@@ -140,7 +140,7 @@ static int values_of(const struct zarr_meta *m, const char *attribute)
 static void add_missing(struct source *s, const struct zarr_meta *m, const char *attribute)
 {
 	const int n = values_of(m, attribute);
-	double v;
+	long double v;
 	for (int i = 0; i < n; i++)
 		if (zarr_attribute(m, attribute, i, &v))
 			source_add_missing(s, v);
@@ -152,33 +152,39 @@ static void add_missing(struct source *s, const struct zarr_meta *m, const char 
 static int take_number(const struct source *s, const struct zarr_meta *m, const char *name,
                        double *out)
 {
-	double more;
+	long double number, more;
 	if (!m->attributes || !json_find(m->attributes, name))
 		return 0;
-	return zarr_attribute(m, name, 0, out) && !zarr_attribute(m, name, 1, &more)
-	       ? 0 : source_no_number(s, name);
+	if (!zarr_attribute(m, name, 0, &number) || zarr_attribute(m, name, 1, &more))
+		return source_no_number(s, name);
+	*out = (double)number;
+	return 0;
+}
+
+/* What the values of a chunk are that is not there. */
+static long double fill_of(const struct zarr_meta *m)
+{
+	uint32_t wide;
+	int64_t whole;
+	memcpy(&wide, m->fill, sizeof wide);
+	memcpy(&whole, m->fill, sizeof whole);
+	return m->element.wide ? wide :
+	       m->element.dtype == DTYPE_I64 ? (long double)whole :
+	       dtype_get(m->element.dtype, m->fill, 0);
 }
 
 static int take_attributes(struct source *s, const struct zarr_meta *m)
 {
 	add_missing(s, m, "_FillValue");
 	add_missing(s, m, "missing_value");
-	if (m->made_unsigned)
-		source_make_missing_unsigned(s, m->element.size);
+	if (m->turned)
+		source_turn_missing(s, m->element.size, m->sign);
 	TRY(take_number(s, m, "scale_factor", &s->scale));
 	TRY(take_number(s, m, "add_offset", &s->offset));
 	/* xarray keeps _FillValue there */
 	if (m->version == 2 && m->has_fill && m->attributes &&
-	    json_find(m->attributes, "_ARRAY_DIMENSIONS")) {
-		if (m->element.wide) {
-			uint32_t fill;
-
-			memcpy(&fill, m->fill, sizeof fill);
-			source_add_missing(s, fill);
-		} else {
-			source_add_missing(s, dtype_get(m->element.dtype, m->fill, 0));
-		}
-	}
+	    json_find(m->attributes, "_ARRAY_DIMENSIONS"))
+		source_add_missing(s, fill_of(m));
 	return 0;
 }
 

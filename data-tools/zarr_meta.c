@@ -445,19 +445,20 @@ static int read_3(struct zarr_meta *m, struct arena *a, const char *folder)
 	return read_axes(&t, member(t.root, "dimension_names"), m);
 }
 
-/* xarray keeps what NetCDF says of integers whose sign is none. */
-static void take_unsigned(struct zarr_meta *m)
+/* xarray keeps what NetCDF says of integers. */
+static void take_sign(struct zarr_meta *m)
 {
-	const struct json *text = member(m->attributes, "_Unsigned");
-	m->made_unsigned = string_of(text) && strcasecmp(text->text, "true") == 0 &&
-	                   element_take_unsigned(&m->element);
+	const char *text = string_of(member(m->attributes, "_Unsigned"));
+	m->sign = text && strcasecmp(text, "false") == 0;
+	m->turned = text && (m->sign || strcasecmp(text, "true") == 0) &&
+	            element_take_sign(&m->element, m->sign);
 }
 
 int zarr_meta_read(struct zarr_meta *m, struct arena *a, const char *folder)
 {
 	*m = (struct zarr_meta){ 0 };
 	TRY(has_file(folder, ".zarray") ? read_2(m, a, folder) : read_3(m, a, folder));
-	take_unsigned(m);
+	take_sign(m);
 	return 0;
 }
 
@@ -488,14 +489,19 @@ static bool base64_number(const char *text, double *out)
 	return true;
 }
 
-bool zarr_attribute(const struct zarr_meta *m, const char *name, int i, double *out)
+bool zarr_attribute(const struct zarr_meta *m, const char *name, int i, long double *out)
 {
 	const struct json *v = member(m->attributes, name);
+	int64_t whole;
+	double x;
 	if (v && v->kind == JSON_ARRAY && i < v->n)
 		v = v->item[i];
 	else if (i > 0)
 		return false;
-	if (string_of(v))
-		return special_number(v->text, out) || base64_number(v->text, out);
-	return v && json_double(v, out);
+	const bool exact = v && v->kind == JSON_NUMBER && json_int(v, &whole);
+	if (!exact && !(string_of(v) ? special_number(v->text, &x) || base64_number(v->text, &x)
+	                             : v && json_double(v, &x)))
+		return false;
+	*out = exact ? (long double)whole : x;
+	return true;
 }

@@ -17,7 +17,7 @@ struct zarr_meta {
 	int version;
 	struct shape shape, chunk;
 	struct element element;
-	bool made_unsigned;          /* of integers with a sign, by the attribute _Unsigned */
+	bool turned, sign;           /* of other integers by the attribute _Unsigned; with a sign */
 	int order[MAXD];             /* the axes as a chunk's values run, the last fastest */
 	bool has_fill;
 	uint8_t fill[8];             /* what the values of a missing chunk are, little endian */
@@ -38,7 +38,7 @@ int zarr_node(const char *folder, enum zarr_node *out);
 int zarr_meta_read(struct zarr_meta *m, struct arena *a, const char *folder);
 /* The number that an attribute has, or whose text stands for it, of several number i; false if
  * there is none. */
-bool zarr_attribute(const struct zarr_meta *m, const char *name, int i, double *out);
+bool zarr_attribute(const struct zarr_meta *m, const char *name, int i, long double *out);
 /* The bytes of a chunk's values; those of the whole array. */
 uint64_t zarr_chunk_bytes(const struct zarr_meta *m);
 uint64_t zarr_bytes(const struct zarr_meta *m);

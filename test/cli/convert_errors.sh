@@ -107,7 +107,7 @@ for format in netcdf hdf5; do
 	rm -f out.dlx
 done
 expect 65 "not an HDF5 file" dlx-convert -i text.h5:wind -t grid.nc:kind -o out.dlx
-expect 65 "have 2147483648 channels, more than the 1048576 of a record" dlx-convert -i vast.h5:vast --input-layout first -t grid.nc:kind -o out.dlx
+expect 65 "have 2097152 channels, more than the 1048576 of a record" dlx-convert -i vast.h5:vast --input-layout first -t grid.nc:kind -o out.dlx
 expect 65 "'short.h5'" dlx-convert -i short.h5:wind -t grid.nc:kind -o out.dlx
 expect 65 "'large': the value 9223372036854775808 is too large for i64" dlx-convert -i large.npy -o out.dlx
 expect 65 "damaged .npy header" dlx-convert -i short.npy -t grid.nc:kind -o out.dlx

@@ -10,6 +10,7 @@ here=$DLX_SOURCE/test/cli
 "$python3" "$here/check_formats.py" "$convert" . || fail "check_formats.py"
 built_with TIFF libtiff-dev
 "$python3" "$here/check_pictures.py" "$convert" . tiff || fail "check_pictures.py"
+"$python3" "$here/check_missing.py" "$convert" . || fail "check_missing.py"
 "$python3" "$here/check_axes.py" "$convert" . || fail "check_axes.py"
 mkdir meet
 "$python3" "$here/check_meet.py" "$convert" meet || fail "check_meet.py"

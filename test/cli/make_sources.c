@@ -13,11 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "make_sources.h"
 #include "report/crc32c.h"
 
-#define T 4
-#define Y 3
-#define X 5
 #define N (T * Y * X)
 
 static float temp[N], cube[N * 2];
@@ -26,7 +24,7 @@ static int kind[N];
 static short packed[N];
 static unsigned char labels[N];
 
-static void check(int ok, const char *what)
+void check(int ok, const char *what)
 {
 	if (ok)
 		return;
@@ -231,10 +229,10 @@ static void write_sample(const char *path, int t)
 	check(H5Fclose(f) >= 0, "H5Fclose");
 }
 
-/* A variable with more channels than a record can name, of which nothing is stored. */
-static void write_vast(const char *path)
+/* A variable of this many channels, of which nothing is stored. */
+static void write_vast(const char *path, hsize_t channels)
 {
-	const hsize_t d[] = { T, (hsize_t)1 << 31, 1, 1 }, chunk[] = { 1, 1024, 1, 1 };
+	const hsize_t d[] = { T, channels, 1, 1 }, chunk[] = { 1, 1024, 1, 1 };
 	const hid_t f = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
 	const hid_t space = H5Screate_simple(4, d, NULL), how = H5Pcreate(H5P_DATASET_CREATE);
 	check(H5Pset_chunk(how, 4, chunk) >= 0, "H5Pset_chunk");
@@ -487,6 +485,7 @@ int main(int argc, char **argv)
 	write_unsigned(path, 0);
 	snprintf(path, sizeof(path), "%s/unsigned4.nc", argv[1]);
 	write_unsigned(path, NC_NETCDF4);
+	make_missing(argv[1]);
 	snprintf(path, sizeof(path), "%s/many.nc", argv[1]);
 	snprintf(other, sizeof(other), "%s/many.h5", argv[1]);
 	write_many_missing(path, other);
@@ -499,7 +498,9 @@ int main(int argc, char **argv)
 	snprintf(path, sizeof(path), "%s/partless.h5", argv[1]);
 	write_virtual(path, "away/grid-0.h5");
 	snprintf(path, sizeof(path), "%s/vast.h5", argv[1]);
-	write_vast(path);
+	write_vast(path, (hsize_t)1 << 21);
+	snprintf(path, sizeof(path), "%s/hollow.h5", argv[1]);
+	write_vast(path, (hsize_t)1 << 40);
 	for (int t = 0; t < T; t++) {
 		snprintf(path, sizeof(path), "%s/sample-%d.h5", argv[1], t);
 		write_sample(path, t);
