@@ -68,6 +68,12 @@ static bool find_superblock(const char *path, uint8_t head[SUPERBLOCK])
 	return found;
 }
 
+bool hdf5_is_file(const char *path)
+{
+	uint8_t head[SUPERBLOCK];
+	return find_superblock(path, head);
+}
+
 /* The error number of a lock for reading, which the library takes too; 0: it gets one. */
 static int lock_error(const char *path)
 {

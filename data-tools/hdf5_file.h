@@ -9,6 +9,8 @@
 
 #include "source.h"
 
+/* Whether a file is one, with a block of the user's before it or without. */
+bool hdf5_is_file(const char *path);
 /* Whether the netCDF library wrote the open file (an hid_t), or one that writes as it does. */
 bool hdf5_is_netcdf(int64_t file);
 /* The error for a file that the library has not opened: E_NOINPUT if another program writes it,

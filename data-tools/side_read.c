@@ -114,7 +114,7 @@ bool side_is_apart(const struct side *s, bool streamed)
 		const struct column *c = &s->column[k];
 		const struct source_format *f = c->source->format;
 
-		apart &= f->apart && (f == &source_npy ||
+		apart &= f->apart && ((f == &source_npy && !c->source->at_once) ||
 		                      (!streamed && (c->file_a_sample || c->source->ranges)));
 	}
 	return apart;

@@ -3,6 +3,7 @@
  * Chooses the format of a source file and holds what the formats share. */
 #include "base/io.h"
 #include "element.h"
+#include "hdf5_file.h"
 #include "source.h"
 #include "source_lmdb.h"
 #include "source_tfrecord.h"
@@ -81,7 +82,10 @@ static const struct source_format *by_bytes(const char *path)
 		return &source_lmdb;
 	if (io_is_folder(path))
 		return source_is_zarr(path) ? &source_zarr : NULL;
-	return source_is_tfrecord(path) ? &source_tfrecord : by_content(path);
+	if (source_is_tfrecord(path))
+		return &source_tfrecord;
+	const struct source_format *format = by_content(path);
+	return !format && hdf5_is_file(path) ? &source_hdf5 : format;
 }
 
 /* A file of a kind that is not read, whose name or container may be that of one that is. */
@@ -94,6 +98,8 @@ static int refuse_kind(const char *path, const struct source_format *format)
 		           path, kind);
 	if (kind && format == &source_npz && use == FILE_WEIGHTS_OTHER)
 		return ERR(E_DATA, NULL, "'%s' is %s, not arrays", path, kind);
+	if (kind && use == FILE_FOREIGN)
+		return ERR(E_DATA, NULL, "'%s' is %s", path, kind);
 	return 0;
 }
 
@@ -104,8 +110,10 @@ static int unknown_format(const char *path)
 	if (io_is_folder(path))
 		return ERR(E_NOINPUT, NULL, "'%s' is a folder, but neither a Zarr store nor an LMDB "
 		           "database", path);
-	if (kind && use == FILE_WEIGHTS_TORCH)
+	if (kind && (use == FILE_WEIGHTS_TORCH || use == FILE_FOREIGN))
 		return refuse_kind(path, NULL);
+	if (kind && use == FILE_PACKED)
+		return ERR(E_DATA, NULL, "'%s' is %s: unpack it first", path, kind);
 	if (kind)
 		return ERR(E_DATA, NULL, "'%s' is %s; dlx-convert reads %s", path, kind, source_formats);
 	return ERR(E_DATA, NULL, "'%s': neither its name nor its first bytes tell the format; say "

@@ -41,6 +41,7 @@ struct source {
 	int pages;                           /* axes of a picture's pages, before its height */
 	bool masked;                         /* read_valid says which points have values */
 	bool ranges;                         /* a row is found without reading those before it */
+	bool at_once;                        /* all of the array is read for the first of its values */
 	void *handle;                        /* the format's */
 	void *whole;                         /* rows in memory, boxes of which are read */
 	int64_t whole_first, whole_n;

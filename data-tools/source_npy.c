@@ -69,6 +69,7 @@ static int read_shape(struct source *s, const char *header)
 		if (s->shape.nd == MAXD)
 			return source_bad(s, "too many axes");
 		s->shape.d[s->shape.nd++] = v;
+		end += *end == 'L';              /* Python 2 marks a long integer */
 		p = end + strspn(end, ", ");
 	}
 	return 0;
@@ -77,13 +78,17 @@ static int read_shape(struct source *s, const char *header)
 static int read_header(struct source *s, const char *header)
 {
 	const char *fortran = dict_value(header, "fortran_order");
+	struct stored *h = s->handle;
 	TRY(read_descr(s, header));
 	TRY(read_shape(s, header));
-	if (!fortran || strncmp(fortran, "False", 5) != 0)
-		return source_bad(s, "Fortran order; save numpy.ascontiguousarray(x) instead");
+	if (!fortran || (strncmp(fortran, "False", 5) != 0 && strncmp(fortran, "True", 4) != 0))
+		return source_bad(s, "no fortran_order in the header");
+	h->reversed = *fortran == 'T' && s->shape.nd > 1;
+	s->at_once = h->reversed;
 	return 0;
 }
 
+#define TURNED_MOST ((uint64_t)4 << 30)      /* bytes of an array that is turned round in memory */
 #define MOST_HEADER ((size_t)1 << 20)
 
 /* p: the first n bytes. */
@@ -119,7 +124,11 @@ static int parse_npy(struct source *s)
 		rc = parse_head(s, head, got);
 	mem_free(head);
 	TRY(rc);
-	return stored_fits(s);
+	TRY(stored_fits(s));
+	if (h->reversed && (uint64_t)shape_count(&s->shape) * dtype_size(s->dtype) > TURNED_MOST)
+		return source_bad(s, "Fortran order in more than 4 GiB, which would have to be in memory; "
+		                  "save numpy.ascontiguousarray(x) instead");
+	return 0;
 }
 
 static bool is_npy(const uint8_t *head, size_t n)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "source_stored.h"
 
+#include <string.h>
+
 #include "base/err.h"
 #include "base/mem.h"
 #include "little.h"
@@ -48,7 +50,7 @@ static int fetch(const struct source *s, struct stored *h, uint64_t at, void *ou
 
 /* Values of four bytes are read into the second half of their room and widened from the first one
  * on. */
-static int read_run(struct source *s, int64_t from, int64_t count, void *out)
+static int read_stored(struct source *s, int64_t from, int64_t count, void *out)
 {
 	struct stored *h = s->handle;
 	const size_t bytes = (size_t)count * h->element;
@@ -59,6 +61,61 @@ static int read_run(struct source *s, int64_t from, int64_t count, void *out)
 		source_swap(src, h->element, count);
 	for (int64_t i = 0; h->u32 && i < count; i++, src += 4)
 		wide[i] = (int64_t)little(src, 4);
+	return 0;
+}
+
+#define STEP 65536               /* values */
+
+/* The values in the file's order to where they are in C's. */
+static int turn_values(struct source *s, uint8_t *part, uint8_t *turned)
+{
+	const int64_t total = shape_count(&s->shape);
+	const size_t size = dtype_size(s->dtype);
+	int64_t at[MAXD] = { 0 }, stride[MAXD] = { 0 }, to = 0;
+	for (int64_t i = s->shape.nd - 1, n = 1; i >= 0; n *= s->shape.d[i--])
+		stride[i] = n;
+	for (int64_t from = 0; from < total; from += STEP) {
+		const int64_t n = total - from < STEP ? total - from : STEP;
+
+		TRY(read_stored(s, from, n, part));
+		for (int64_t k = 0; k < n; k++) {
+			memcpy(turned + (size_t)to * size, part + (size_t)k * size, size);
+			for (int i = 0; i < s->shape.nd; i++) {
+				to += stride[i];
+				if (++at[i] < s->shape.d[i])
+					break;
+				to -= stride[i] * at[i];
+				at[i] = 0;
+			}
+		}
+	}
+	return 0;
+}
+
+/* A row of the first axis is spread over the whole file, so all of it is read at once. */
+static int turn(struct source *s, struct stored *h)
+{
+	const size_t size = dtype_size(s->dtype);
+	uint8_t *part = mem_alloc(STEP * size),
+	        *turned = mem_alloc((size_t)shape_count(&s->shape) * size);
+	const int rc = turn_values(s, part, turned);
+	mem_free(part);
+	if (rc == 0)
+		h->turned = turned;
+	else
+		mem_free(turned);
+	return rc;
+}
+
+static int read_run(struct source *s, int64_t from, int64_t count, void *out)
+{
+	struct stored *h = s->handle;
+	const size_t size = dtype_size(s->dtype);
+	if (!h->reversed)
+		return read_stored(s, from, count, out);
+	if (!h->turned)
+		TRY(turn(s, h));
+	memcpy(out, h->turned + (size_t)from * size, (size_t)count * size);
 	return 0;
 }
 
@@ -77,5 +134,6 @@ void stored_close(struct source *s)
 {
 	struct stored *h = s->handle;
 	packed_close(h->file);
+	mem_free(h->turned);
 	mem_free(h);
 }

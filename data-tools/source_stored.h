@@ -14,6 +14,8 @@ struct stored {
 	uint64_t at;               /* of the values */
 	size_t element;            /* bytes in the file */
 	bool big_endian, u32;      /* u32: widened to i64, which is the next that holds it */
+	bool reversed;             /* the first axis runs fastest, as in Fortran */
+	uint8_t *turned;           /* its values as in C: all of them, from the first read on */
 	bool summed;               /* the file is of `size` bytes, with this CRC-32 */
 	uint64_t size;
 	uint32_t crc;

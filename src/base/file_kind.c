@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define NIFTI "a NIfTI file, of which nibabel makes an array for numpy.save"
+
 static const struct {
 	size_t at, n;
 	const char *magic;
@@ -37,6 +39,24 @@ static const struct {
 	{ 0, 4, "\x28\xb5\x2f\xfd", FILE_PACKED, "compressed with zstd" },
 	{ 0, 3, "BZh", FILE_PACKED, "compressed with bzip2" },
 	{ 0, 6, "\xfd" "7zXZ\0", FILE_PACKED, "compressed with xz" },
+	{ 0, 4, "GRIB", FILE_FOREIGN,
+	  "a GRIB file, of which 'cdo -f nc4 copy' or grib_to_netcdf makes a NetCDF file" },
+	{ 0, 4, "\x0e\x03\x13\x01", FILE_FOREIGN,
+	  "an HDF4 file, of which h4toh5 makes an HDF5 file" },
+	{ 128, 4, "DICM", FILE_FOREIGN,
+	  "a DICOM file, of which pydicom makes an array for numpy.save, and dcm2niix a NIfTI file of "
+	  "a series" },
+	{ 344, 4, "n+1\0", FILE_FOREIGN, NIFTI },
+	{ 344, 4, "ni1\0", FILE_FOREIGN, NIFTI },
+	{ 4, 8, "n+2\0\r\n\x1a\n", FILE_FOREIGN, NIFTI },
+	{ 4, 8, "ni2\0\r\n\x1a\n", FILE_FOREIGN, NIFTI },
+	{ 0, 9, "SIMPLE  =", FILE_FOREIGN,
+	  "a FITS file, of which astropy.io.fits makes an array for numpy.save" },
+	{ 0, 10, "MATLAB 5.0", FILE_FOREIGN,
+	  "a MATLAB file, of which scipy.io.loadmat makes arrays for numpy.savez; with -v7.3 MATLAB "
+	  "saves HDF5" },
+	{ 0, 4, "PAR1", FILE_FOREIGN,
+	  "a Parquet file, of which pandas.read_parquet makes a table for numpy.save" },
 };
 #define NMAGICS (sizeof magics / sizeof *magics)
 

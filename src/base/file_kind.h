@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#define FILE_KIND_BYTES 96       /* what the answer may depend on */
+#define FILE_KIND_BYTES 352      /* what the answer may depend on */
 
 enum file_use {
 	FILE_WEIGHTS_TORCH,          /* of PyTorch */
@@ -15,7 +15,8 @@ enum file_use {
 	FILE_PICTURE,
 	FILE_RECORD,                 /* dlx's own */
 	FILE_SAFETENSORS,
-	FILE_PACKED                  /* compressed as a whole */
+	FILE_PACKED,                 /* compressed as a whole */
+	FILE_FOREIGN                 /* data that other programs make arrays of: the kind says which */
 };
 
 /* "a PyTorch checkpoint", or NULL; use: what it is for. */

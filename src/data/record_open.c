@@ -26,6 +26,7 @@ static int foreign(const struct record *r)
 		[FILE_RECORD] = ", damaged by a transfer in text mode",
 		[FILE_SAFETENSORS] = ": weights are given as 'model.init_from'",
 		[FILE_PACKED] = ": unpack it first",
+		[FILE_FOREIGN] = "; dlx-convert reads that",
 	};
 	uint8_t head[FILE_KIND_BYTES];
 	const uint64_t n = r->size < sizeof head ? r->size : sizeof head;

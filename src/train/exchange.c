@@ -281,6 +281,7 @@ static int refuse_kind(const char *file, const struct io_image *image)
 		[FILE_RECORD] = "init_from takes a file of weights",
 		[FILE_SAFETENSORS] = NULL,
 		[FILE_PACKED] = "unpack it first",
+		[FILE_FOREIGN] = "init_from takes a file of weights",
 	};
 	enum file_use use;
 	const char *kind = file_kind(image->data, image->size, &use);

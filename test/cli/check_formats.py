@@ -92,6 +92,25 @@ for dtype in ("<f4", ">f4", "<f8", "<f2", "|i1", "|u1", "<i2", ">u2", "<i4", ">i
     _, a, b = convert("-i", "v.npy", "-t", "v.npy", "--labels", "--target-dtype", "i64", "--input-layout", "first")
     same("npy " + dtype, a, v.astype(a.dtype))
     same("npy labels " + dtype, b, v.astype(np.int64))
+# Fortran's order, and the long integers of Python 2
+for dtype in "<f4", ">i2", "<u4", "<f8":
+    v = rng.integers(0, 100, (6, 2, 3, 4)).astype(dtype)
+    np.save(folder + "/v.npy", np.asfortranarray(v))
+    np.savez_compressed(folder + "/v.npz", v=np.asfortranarray(v), one=np.asfortranarray(v[:, 0, 0, 0]))
+    for source in "v.npy", "v.npz:v":
+        same("Fortran " + dtype, convert("-i", source, "--input-layout", "first", "--dtype", "f64")[1], v)
+        same("Fortran " + dtype, convert("-i", source, "--input-layout", "first", "--dtype", "f64", "--samples", "4")[1], v[4:5])
+    same("Fortran " + dtype, convert("-i", "v.npz:one", "--dtype", "f64")[1], v[:, 0, 0, :1])
+with open(folder + "/v.npy", "rb") as f:
+    data = f.read()
+with open(folder + "/v.npy", "wb") as f:
+    f.write(data[:128].replace(b"(6, 2, 3, 4), }    ", b"(6L, 2L, 3L, 4L), }") + data[128:])
+assert b"4L" in open(folder + "/v.npy", "rb").read()
+same("Python 2", convert("-i", "v.npy", "--input-layout", "first", "--dtype", "f64")[1], v)
+# a sample that is read in pieces
+v = rng.integers(0, 255, (2, 3, 1500, 2000)).astype("u1")
+np.save(folder + "/v.npy", np.asfortranarray(v))
+same("Fortran in pieces", convert("-i", "v.npy", "--input-layout", "first")[1], v)
 # statistics of whole numbers are exact sums, also of more than are added at once, and of the largest ones alone
 for dtype in "u1", "i1", "u2", "i2", "i4":
     most = np.iinfo(dtype)

@@ -115,6 +115,33 @@ expect 65 "promises more values" dlx-convert -i short.idx -t grid.nc:kind -o out
 expect 65 "not a zip archive" dlx-convert -i text.npz:a -t grid.nc:kind -o out.dlx
 expect 65 "no directory at its end" dlx-convert -i short.npz:a -t grid.nc:kind -o out.dlx
 expect 65 "say --format" dlx-convert -i text.txt -t grid.nc:kind -o out.dlx
+# kind NAME AT MAGIC: a file of zeros with this at a byte
+kind() {
+	head -c 600 /dev/zero >"$1"
+	printf "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+}
+for name in foreign foreign.nc foreign.h5 foreign.npy; do
+	kind $name 0 GRIB
+	expect 65 "'$name' is a GRIB file, of which 'cdo -f nc4 copy' or grib_to_netcdf makes a NetCDF file" dlx-convert -i $name -o out.dlx
+	kind $name 128 DICM
+	expect 65 "'$name' is a DICOM file, of which pydicom" dlx-convert -i $name -o out.dlx
+	kind $name 344 'n+1\000'
+	expect 65 "'$name' is a NIfTI file, of which nibabel" dlx-convert -i $name -o out.dlx
+	kind $name 0 'SIMPLE  =                    T'
+	expect 65 "'$name' is a FITS file, of which astropy.io.fits" dlx-convert -i $name -o out.dlx
+	kind $name 0 'MATLAB 5.0 MAT-file'
+	expect 65 "'$name' is a MATLAB file, of which scipy.io.loadmat" dlx-convert -i $name -o out.dlx
+	kind $name 0 PAR1
+	expect 65 "'$name' is a Parquet file, of which pandas.read_parquet" dlx-convert -i $name -o out.dlx
+	kind $name 0 '\016\003\023\001'
+	expect 65 "'$name' is an HDF4 file, of which h4toh5" dlx-convert -i $name -o out.dlx
+done
+gzip -c text.txt >text.gz
+expect 65 "'text.gz' is compressed with gzip: unpack it first" dlx-convert -i text.gz -o out.dlx
+# HDF5 behind what MATLAB writes before it is read as such
+{ printf '%-512s' 'MATLAB 7.3 MAT-file'; cat grid.h5; } >user.mat
+expect 0 "4 samples, " dlx-convert -i user.mat:fields/wind --input-layout stack -o out.dlx
+rm out.dlx
 expect 65 "neither floats nor integers" dlx-convert -i grid.nc:text -t grid.nc:kind -o out.dlx
 expect 64 "convert each input with its target by itself" dlx-convert --separate -i grid.nc:temp -t grid.nc:kind -o out.dlx
 expect 65 "not enough axes" dlx-convert -i grid.nc:one -t grid.nc:kind -o out.dlx
