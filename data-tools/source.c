@@ -85,6 +85,8 @@ static const struct source_format *by_bytes(const char *path)
 	if (source_is_tfrecord(path))
 		return &source_tfrecord;
 	const struct source_format *format = by_content(path);
+	if (format == &source_npz && source_is_zarr(path))
+		return &source_zarr;
 	return !format && hdf5_is_file(path) ? &source_hdf5 : format;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Arrays of Zarr stores that are folders, in version 2 or 3; names are paths inside the store. An
- * array that is named as its only axis has the coordinates of that axis; consolidated metadata are
- * a copy of what the folders have, and not needed. Attributes mean what they do in NetCDF. */
+ * Arrays of Zarr stores that are folders or ZIP files, in version 2 or 3; names are paths inside
+ * the store. An array that is named as its only axis has the coordinates of that axis; consolidated
+ * metadata are a copy of what the folders have, and not needed. Attributes mean what they do in
+ * NetCDF. */
 #include "source_zarr.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,17 +20,40 @@
 #define NAMES_MOST 4096
 
 struct handle {
+	struct zarr_store *store;
 	struct zarr_array *array;
 	char *parent;                /* the folder around the array's */
 };
 
-bool source_is_zarr(const char *folder)
+/* Of a ZIP file one level of folders counts too: it may have been made of the store's folder. */
+static bool has_node(const struct zarr_store *st, const char *folder, int depth)
 {
 	const int mark = err_count();
 	enum zarr_node node = ZARR_NONE;
-	const bool damaged = zarr_node(folder, &node) < 0;
+	const bool damaged = zarr_node(st, folder, &node) < 0;
+	bool has = damaged || node != ZARR_NONE;
+	int n = 0;
+	char **names = depth > 0 && !has ? zarr_store_list(st, folder, &n) : NULL;
+	for (int i = 0; i < n; i++) {
+		char *below = io_join(folder, names[i]);
+
+		has = has || has_node(st, below, depth - 1);
+		mem_free(below);
+		mem_free(names[i]);
+	}
+	mem_free(names);
 	err_truncate(mark);
-	return damaged || node != ZARR_NONE;
+	return has;
+}
+
+bool source_is_zarr(const char *path)
+{
+	const int mark = err_count();
+	struct zarr_store *st;
+	const bool is = zarr_store_open(&st, path) == 0 && has_node(st, path, zarr_store_is_zip(st));
+	zarr_store_close(st);
+	err_truncate(mark);
+	return is;
 }
 
 /* --- the arrays of a group --- */
@@ -53,33 +76,34 @@ static void names_release(struct names *names)
 }
 
 /* Whether the array is a coordinate: named as its only axis. One that cannot be read is none. */
-static bool is_coordinate(const char *folder)
+static bool is_coordinate(const struct zarr_store *st, const char *folder)
 {
 	const char *slash = strrchr(folder, '/'), *name = slash ? slash + 1 : folder;
 	const int mark = err_count();
 	struct arena *a = arena_new();
 	struct zarr_meta m;
-	bool is = zarr_meta_read(&m, a, folder) == 0 && m.shape.nd == 1 && m.axis[0] &&
+	bool is = zarr_meta_read(&m, a, st, folder) == 0 && m.shape.nd == 1 && m.axis[0] &&
 	          strcmp(m.axis[0], name) == 0;
 	err_truncate(mark);
 	arena_free(a);
 	return is;
 }
 
-static void list_folder(const char *root, const char *below, int depth, struct names *out);
+static void list_folder(const struct zarr_store *st, const char *root, const char *below, int depth,
+                        struct names *out);
 
-static void list_entry(const char *root, const char *below, const char *name, int depth,
-                       struct names *out)
+static void list_entry(const struct zarr_store *st, const char *root, const char *below,
+                       const char *name, int depth, struct names *out)
 {
 	char *path = *below ? io_join(below, name) : mem_strdup(name), *folder = io_join(root, path);
 	const int mark = err_count();
 	enum zarr_node node;
-	if (io_is_folder(folder) && zarr_node(folder, &node) == 0) {
-		if (node == ZARR_ARRAY && !is_coordinate(folder) && out->n < NAMES_MOST) {
+	if (zarr_store_has_folder(st, folder) && zarr_node(st, folder, &node) == 0) {
+		if (node == ZARR_ARRAY && !is_coordinate(st, folder) && out->n < NAMES_MOST) {
 			out->v = mem_realloc(out->v, ((size_t)out->n + 1) * sizeof *out->v);
 			out->v[out->n++] = mem_strdup(path);
 		} else if (node == ZARR_GROUP && depth > 0) {
-			list_folder(root, path, depth - 1, out);
+			list_folder(st, root, path, depth - 1, out);
 		}
 	}
 	err_truncate(mark);
@@ -87,28 +111,30 @@ static void list_entry(const char *root, const char *below, const char *name, in
 	mem_free(path);
 }
 
-static void list_folder(const char *root, const char *below, int depth, struct names *out)
+static void list_folder(const struct zarr_store *st, const char *root, const char *below, int depth,
+                        struct names *out)
 {
 	char *folder = *below ? io_join(root, below) : mem_strdup(root);
-	DIR *d = opendir(folder);
-	const struct dirent *e;
-	while (d && (e = readdir(d)))
-		if (e->d_name[0] != '.')
-			list_entry(root, below, e->d_name, depth, out);
-	if (d)
-		closedir(d);
+	int n;
+	char **names = zarr_store_list(st, folder, &n);
+	for (int i = 0; i < n; i++) {
+		list_entry(st, root, below, names[i], depth, out);
+		mem_free(names[i]);
+	}
+	mem_free(names);
 	mem_free(folder);
 }
 
 /* The folder of the array that is wanted; mem_free. */
-static int find_array(struct source *s, const char *variable, char **out)
+static int find_array(struct source *s, const struct zarr_store *st, const char *variable,
+                      char **out)
 {
 	enum zarr_node node = ZARR_NONE;
 	struct names names = { 0 };
 	int rc = 0;
 	if (variable) {
 		*out = io_join(s->path, variable);
-		TRY(zarr_node(*out, &node));
+		TRY(zarr_node(st, *out, &node));
 		if (node == ZARR_ARRAY && *variable != '/') {
 			s->name = mem_strdup(variable);
 			return 0;
@@ -116,7 +142,7 @@ static int find_array(struct source *s, const char *variable, char **out)
 		mem_free(*out);
 		*out = NULL;
 	}
-	list_folder(s->path, "", DEPTH_MOST, &names);
+	list_folder(st, s->path, "", DEPTH_MOST, &names);
 	qsort(names.v, (size_t)names.n, names.n ? sizeof *names.v : 1, compare);
 	if (variable || names.n != 1) {
 		rc = source_no_variable(s->path, variable, (const char *const *)names.v, names.n);
@@ -195,8 +221,9 @@ static struct zarr_array *open_beside(const struct handle *h, const char *axis)
 	const int mark = err_count();
 	enum zarr_node node = ZARR_NONE;
 	struct zarr_array *z = NULL;
-	if (*axis != '/' && io_is_folder(folder) && zarr_node(folder, &node) == 0 && node == ZARR_ARRAY)
-		(void)zarr_open(&z, folder);
+	if (*axis != '/' && zarr_store_has_folder(h->store, folder) &&
+	    zarr_node(h->store, folder, &node) == 0 && node == ZARR_ARRAY)
+		(void)zarr_open(&z, h->store, folder);
 	err_truncate(mark);
 	mem_free(folder);
 	if (!z || zarr_meta(z)->shape.nd == 1)
@@ -224,7 +251,7 @@ static int open_in(struct source *s, struct handle *h, const char *folder)
 {
 	const struct zarr_meta *m;
 	const char *slash = strrchr(folder, '/');
-	TRY(zarr_open(&h->array, folder));
+	TRY(zarr_open(&h->array, h->store, folder));
 	h->parent = mem_strdup(slash ? folder : ".");
 	if (slash)
 		h->parent[slash == folder ? 1 : slash - folder] = '\0';
@@ -243,12 +270,15 @@ static int open_zarr(struct source *s, const char *variable)
 	enum zarr_node node;
 	char *folder = NULL;
 	int rc;
-	TRY(zarr_node(s->path, &node));
+	s->handle = h = mem_calloc(1, sizeof *h);
+	TRY(zarr_store_open(&h->store, s->path));
+	TRY(zarr_node(h->store, s->path, &node));
+	if (node == ZARR_NONE && has_node(h->store, s->path, zarr_store_is_zip(h->store)))
+		node = ZARR_GROUP;
 	if (node == ZARR_NONE)
 		return source_bad(s, "zarr: neither .zarray, .zgroup nor zarr.json is in this folder");
-	s->handle = h = mem_calloc(1, sizeof *h);
 	if (node == ZARR_GROUP) {
-		rc = find_array(s, variable, &folder);
+		rc = find_array(s, h->store, variable, &folder);
 		if (rc == 0)
 			rc = open_in(s, h, folder);
 		mem_free(folder);
@@ -279,6 +309,7 @@ static void close_zarr(struct source *s)
 {
 	struct handle *h = s->handle;
 	zarr_close(h->array);
+	zarr_store_close(h->store);
 	mem_free(h->parent);
 	mem_free(h);
 }
@@ -343,17 +374,9 @@ static void coordinates(struct source *s, int i, struct arena *a, struct axis *o
 	zarr_close(z);
 }
 
-static const char *text(struct source *s, const char *name, struct arena *a)
-{
-	const struct handle *h = s->handle;
-	const struct json *all = zarr_meta(h->array)->attributes, *v = all ? json_find(all,
-	                                                                               name) : NULL;
-	return v && v->kind == JSON_STRING ? arena_strdup(a, v->text) : NULL;
-}
-
-static const char *const extensions[] = { ".zarr", NULL };
+static const char *const extensions[] = { ".zarr", ".zarr.zip", NULL };
 
 const struct source_format source_zarr = {
-	"zarr", extensions, open_zarr, read_zarr, close_zarr, read_zarr_box, coordinates, text,
+	"zarr", extensions, open_zarr, read_zarr, close_zarr, read_zarr_box, coordinates,
 	.folder = true, .apart = true,
 };

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Whether a folder has the metadata of a Zarr array or group. */
-bool source_is_zarr(const char *folder);
+/* Whether a folder or ZIP file has the metadata of a Zarr array or group. */
+bool source_is_zarr(const char *path);
 
 #endif

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Chunks are files; one that is missing has the fill value everywhere. Rows are asked for one after
- * the other, and a chunk has many of them: as many chunks as one row of chunks has are kept, as far
- * as there is memory for them. */
+ * Chunks are files, or parts of one; one that is missing has the fill value everywhere. Rows are
+ * asked for one after the other, and a chunk has many of them: as many chunks as one row of chunks
+ * has are kept, as far as there is memory for them, and likewise the indexes of shards. */
 #include "zarr_array.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/io.h"
-#include "base/io_reader.h"
 #include "base/mem.h"
+#include "little.h"
 #include "source.h"
 
 #define KEPT_MOST ((uint64_t)256 << 20)      /* bytes of chunks */
@@ -29,7 +24,17 @@ struct slot {
 	uint8_t *values;
 };
 
+/* A file of several chunks. */
+struct shard {
+	int64_t number;              /* -1: none */
+	bool missing;
+	struct zarr_part *file;
+	uint64_t size;
+	uint8_t *index;              /* of each chunk where it begins, and its bytes */
+};
+
 struct zarr_array {
+	const struct zarr_store *store;
 	struct arena *a;
 	struct zarr_meta m;
 	char *folder;
@@ -38,38 +43,23 @@ struct zarr_array {
 	int64_t stride[MAXD];        /* in a chunk, in elements */
 	int nslots;
 	struct slot *slot;
+	int64_t per[MAXD];           /* chunks of a file along each axis */
+	int64_t chunks;              /* of a file */
+	int nshards;
+	struct shard *shard;
 };
 
 /* --- whether the files are enough for the array --- */
-
-/* Adds up the sizes of the files below a folder until they are `enough`. */
-static void add_sizes(int at, const char *name, int depth, uint64_t enough, uint64_t *sum)
-{
-	const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *e;
-	struct stat st;
-	while (d && *sum < enough && (e = readdir(d))) {
-		if (e->d_name[0] == '.' || fstatat(fd, e->d_name, &st, 0) != 0)
-			continue;
-		if (S_ISDIR(st.st_mode) && depth > 0)
-			add_sizes(fd, e->d_name, depth - 1, enough, sum);
-		else if (S_ISREG(st.st_mode))
-			*sum += (uint64_t)st.st_size;
-	}
-	if (d)
-		closedir(d);
-}
 
 /* A few bytes of metadata can promise any number of values, which nothing else bounds. */
 static int check_size(const struct zarr_array *z)
 {
 	const uint64_t bytes = zarr_bytes(&z->m);
-	uint64_t sum = 0;
+	uint64_t sum;
 	char text[SHAPE_TEXT];
 	if (bytes <= EMPTY_MOST)
 		return 0;
-	add_sizes(AT_FDCWD, z->folder, MAXD + 1, bytes / PACKED_MOST, &sum);
+	sum = zarr_store_sum(z->store, z->folder, bytes / PACKED_MOST);
 	if (sum < bytes / PACKED_MOST)
 		return ERR(E_DATA, NULL, "'%s': an array of %s, but only %llu bytes of chunks", z->folder,
 		           shape_text(&z->m.shape, text), (unsigned long long)sum);
@@ -105,21 +95,48 @@ static void set_axes(struct zarr_array *z)
 		z->slot[i].chunk = -1;
 }
 
-int zarr_open(struct zarr_array **out, const char *folder)
+#define INDEX_ENTRY 16                       /* bytes of a chunk in the index of a shard */
+#define INDEXES_MOST ((int64_t)64 << 20)     /* bytes of them that are kept, but one at least */
+#define SHARDS_MOST 64                       /* open files of a thread */
+
+static void set_shards(struct zarr_array *z)
+{
+	int64_t row = 1, most;
+	z->chunks = 1;
+	for (int i = 0; i < z->nd; i++) {
+		z->per[i] = z->m.shape.nd ? z->m.shard.d[i] / z->chunk[i] : 1;
+		z->chunks *= z->per[i];
+	}
+	if (!z->m.sharded)
+		return;
+	for (int i = 1; i < z->nd && row < SHARDS_MOST; i++)
+		row *= z->grid[i] ? (z->grid[i] - 1) / z->per[i] + 1 : 1;
+	most = INDEXES_MOST / (z->chunks * INDEX_ENTRY);
+	most = most < 1 ? 1 : most > SHARDS_MOST ? SHARDS_MOST : most;
+	z->nshards = (int)(row < most ? row : most);
+	z->shard = mem_calloc((size_t)z->nshards, sizeof *z->shard);
+	for (int i = 0; i < z->nshards; i++)
+		z->shard[i].number = -1;
+}
+
+int zarr_open(struct zarr_array **out, const struct zarr_store *st, const char *folder)
 {
 	struct zarr_array *z = mem_calloc(1, sizeof *z);
 	int rc;
+	z->store = st;
 	z->a = arena_new();
 	z->folder = mem_strdup(folder);
-	rc = zarr_meta_read(&z->m, z->a, folder);
+	rc = zarr_meta_read(&z->m, z->a, st, folder);
 	if (rc == 0)
 		rc = check_size(z);
-	if (rc == 0)
-		set_axes(z);
-	else
-		zarr_close(z);
 	*out = rc == 0 ? z : NULL;
-	return rc;
+	if (rc < 0) {
+		zarr_close(z);
+		return rc;
+	}
+	set_axes(z);
+	set_shards(z);
+	return 0;
 }
 
 void zarr_close(struct zarr_array *z)
@@ -129,6 +146,11 @@ void zarr_close(struct zarr_array *z)
 	for (int i = 0; i < z->nslots; i++)
 		mem_free(z->slot[i].values);
 	mem_free(z->slot);
+	for (int i = 0; i < z->nshards; i++) {
+		zarr_part_close(z->shard[i].file);
+		mem_free(z->shard[i].index);
+	}
+	mem_free(z->shard);
 	mem_free(z->folder);
 	arena_free(z->a);
 	mem_free(z);
@@ -174,28 +196,40 @@ static const char *unpack(const struct zarr_meta *m, const uint8_t *in, size_t n
 	return why;
 }
 
-static int load_file(const struct zarr_array *z, const char *path, struct slot *s)
+/* n bytes of the file at path. */
+static int load_bytes(const struct zarr_array *z, const char *path, const uint8_t *data, size_t n,
+                      struct slot *s)
 {
 	const struct zarr_meta *m = &z->m;
 	const uint64_t bytes = zarr_chunk_bytes(m);
-	struct io_image in;
 	const char *why = "not as many bytes as a chunk has";
-	int rc = 0;
-	TRY(io_image_read(&in, path));
-	if (bytes / PACKED_MOST <= in.size) {
+	if (bytes / PACKED_MOST <= n) {
 		s->values = mem_realloc(s->values, (size_t)bytes);
-		why = unpack(m, in.data, in.size, s->values);
+		why = unpack(m, data, n, s->values);
 	}
 	if (why)
-		rc = ERR(E_DATA, NULL, "'%s': %s%s%s", path, m->ncodecs ?
-		         zarr_codec_name(m->codec[m->ncodecs - 1]) : "", m->ncodecs ? ": " : "", why);
-	io_image_release(&in);
-	if (rc == 0 && m->element.big_endian)
+		return ERR(E_DATA, NULL, "'%s': %s%s%s", path, m->ncodecs ?
+		           zarr_codec_name(m->codec[m->ncodecs - 1]) : "", m->ncodecs ? ": " : "", why);
+	if (m->element.big_endian)
 		source_swap(s->values, m->element.size, (int64_t)(bytes / m->element.size));
+	return 0;
+}
+
+static int load_file(const struct zarr_array *z, const char *path, struct slot *s)
+{
+	struct io_image in;
+	int rc;
+	s->missing = !zarr_store_has_file(z->store, path);
+	if (s->missing)
+		return 0;
+	TRY(zarr_store_image(z->store, path, &in));
+	rc = load_bytes(z, path, in.data, in.size, s);
+	io_image_release(&in);
 	return rc;
 }
 
-static void chunk_path(const struct zarr_array *z, const int64_t *at, struct buf *out)
+/* at: of the file in the grid of files. */
+static void file_path(const struct zarr_array *z, const int64_t *at, struct buf *out)
 {
 	buf_printf(out, "%s/%s", z->folder, z->m.prefix);
 	for (int i = 0; i < z->m.shape.nd; i++) {
@@ -207,24 +241,106 @@ static void chunk_path(const struct zarr_array *z, const int64_t *at, struct buf
 		buf_putc(out, '0');
 }
 
+/* --- shards --- */
+
+static int read_index(const struct zarr_array *z, const char *path, struct shard *h)
+{
+	const size_t bytes = (size_t)z->chunks * INDEX_ENTRY, sum = z->m.index_summed ? 4 : 0;
+	uint8_t *in = mem_alloc(bytes + sum);
+	const char *why = NULL;
+	int rc;
+	if (h->size < bytes + sum)
+		rc = ERR(E_DATA, NULL, "'%s': %llu bytes, which are fewer than the index of its chunks has",
+		         path, (unsigned long long)h->size);
+	else
+		rc = zarr_part_read(h->file, z->m.index_first ? 0 : h->size - bytes - sum, in, bytes + sum);
+	h->index = mem_realloc(h->index, bytes);
+	if (rc == 0 && sum)
+		why = zarr_unpack(ZARR_CRC32C, in, bytes + sum, h->index, bytes);
+	else if (rc == 0)
+		memcpy(h->index, in, bytes);
+	if (why)
+		rc = ERR(E_DATA, NULL, "'%s': crc32c of the index: %s", path, why);
+	mem_free(in);
+	if (rc == 0 && z->m.index_big_endian)
+		source_swap(h->index, 8, 2 * z->chunks);
+	return rc;
+}
+
+/* The shard at this place of the grid of shards. */
+static int load_shard(struct zarr_array *z, const int64_t *at, const char *path, struct shard **out)
+{
+	int64_t number = 0;
+	for (int i = 0; i < z->nd; i++)
+		number = number * ((z->grid[i] - 1) / z->per[i] + 1) + at[i];
+	struct shard *h = *out = &z->shard[number % z->nshards];
+	if (h->number == number)
+		return 0;
+	h->number = -1;
+	zarr_part_close(h->file);
+	h->file = NULL;
+	h->missing = !zarr_store_has_file(z->store, path);
+	if (!h->missing) {
+		TRY(zarr_part_open(&h->file, z->store, path, &h->size));
+		TRY(read_index(z, path, h));
+	}
+	h->number = number;
+	return 0;
+}
+
+/* Chunk k of the shard. */
+static int load_part(struct zarr_array *z, struct shard *h, int64_t k, const char *path,
+                     struct slot *s)
+{
+	const uint8_t *entry = h->index ? h->index + k * INDEX_ENTRY : NULL;
+	const uint64_t from = h->missing ? UINT64_MAX : little(entry, 8),
+	               n = h->missing ? UINT64_MAX : little(entry + 8, 8);
+	uint8_t *data;
+	int rc;
+	s->missing = from == UINT64_MAX && n == UINT64_MAX;
+	if (s->missing)
+		return 0;
+	if (from > h->size || n > h->size - from)
+		return ERR(E_DATA, NULL, "'%s': a chunk of %llu bytes at %llu, but the file has %llu", path,
+		           (unsigned long long)n, (unsigned long long)from, (unsigned long long)h->size);
+	data = mem_alloc((size_t)n + 1);
+	rc = zarr_part_read(h->file, from, data, (size_t)n);
+	if (rc == 0)
+		rc = load_bytes(z, path, data, (size_t)n, s);
+	mem_free(data);
+	return rc;
+}
+
+/* The chunk at this place of the grid, which is in the file at `path`. */
+static int load_in_shard(struct zarr_array *z, const int64_t *at, const int64_t *file,
+                         const char *path, struct slot *s)
+{
+	struct shard *h;
+	int64_t k = 0;
+	for (int i = 0; i < z->nd; i++)
+		k = k * z->per[i] + at[i] % z->per[i];
+	TRY(load_shard(z, file, path, &h));
+	return load_part(z, h, k, path, s);
+}
+
 /* The chunk at this place of the grid. */
 static int load_chunk(struct zarr_array *z, const int64_t *at, const struct slot **out)
 {
 	struct buf path = BUF_INIT;
-	int64_t number = 0;
+	int64_t number = 0, file[MAXD];
 	struct slot *s;
-	int rc = 0;
-	for (int i = 0; i < z->nd; i++)
+	int rc;
+	for (int i = 0; i < z->nd; i++) {
 		number = number * z->grid[i] + at[i];
+		file[i] = at[i] / z->per[i];
+	}
 	*out = s = &z->slot[number % z->nslots];
 	if (s->chunk == number)
 		return 0;
 	s->chunk = -1;
-	chunk_path(z, at, &path);
-	s->missing = !io_exists(path.data);
-	if (!s->missing)
-		rc = load_file(z, path.data, s);
-	else if (!z->m.has_fill)
+	file_path(z, file, &path);
+	rc = z->m.sharded ? load_in_shard(z, at, file, path.data, s) : load_file(z, path.data, s);
+	if (rc == 0 && s->missing && !z->m.has_fill)
 		rc = ERR(E_DATA, NULL, "'%s' is missing, and the array has no fill value", path.data);
 	if (rc == 0)
 		s->chunk = number;

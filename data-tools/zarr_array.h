@@ -8,8 +8,8 @@
 
 struct zarr_array;
 
-/* E_DATA, E_NOINPUT, E_IO. */
-int zarr_open(struct zarr_array **out, const char *folder);
+/* The array in a folder of the store, which is borrowed. E_DATA, E_NOINPUT, E_IO. */
+int zarr_open(struct zarr_array **out, const struct zarr_store *st, const char *folder);
 void zarr_close(struct zarr_array *z);           /* NULL is fine */
 const struct zarr_meta *zarr_meta(const struct zarr_array *z);
 /* n > 0 rows from `first` on of the first axis (of an array without axes its value: 0, 1), as

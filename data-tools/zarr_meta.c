@@ -49,13 +49,14 @@ static void quote_numbers(const struct buf *in, struct buf *out)
 	}
 }
 
-static int read_json(struct text *out, struct arena *a, const char *folder, const char *name)
+static int read_json(struct text *out, struct arena *a, const struct zarr_store *st,
+                     const char *folder, const char *name)
 {
 	struct buf in = BUF_INIT, quoted = BUF_INIT;
 	struct json *root = NULL;
 	int rc;
 	out->file = arena_printf(a, "%s/%s", folder, name);
-	rc = io_read_text(out->file, &in);
+	rc = zarr_store_text(st, out->file, &in);
 	if (rc == 0) {
 		quote_numbers(&in, &quoted);
 		rc = json_parse(&root, a, out->file, 0, quoted.data, quoted.len);
@@ -68,10 +69,10 @@ static int read_json(struct text *out, struct arena *a, const char *folder, cons
 	return rc;
 }
 
-static bool has_file(const char *folder, const char *name)
+static bool has_file(const struct zarr_store *st, const char *folder, const char *name)
 {
 	char *path = io_join(folder, name);
-	const bool is = io_is_regular(path);
+	const bool is = zarr_store_has_file(st, path);
 	mem_free(path);
 	return is;
 }
@@ -112,17 +113,18 @@ static bool is_none(const struct json *v)
 	return !v || v->kind == JSON_NULL || (v->kind == JSON_ARRAY && v->n == 0);
 }
 
-int zarr_node(const char *folder, enum zarr_node *out)
+int zarr_node(const struct zarr_store *st, const char *folder, enum zarr_node *out)
 {
 	struct arena *a;
 	struct text t;
 	int rc;
-	*out = has_file(folder, ".zarray") ? ZARR_ARRAY :
-	       has_file(folder, ".zgroup") || has_file(folder, ".zmetadata") ? ZARR_GROUP : ZARR_NONE;
-	if (*out != ZARR_NONE || !has_file(folder, "zarr.json"))
+	*out = has_file(st, folder, ".zarray") ? ZARR_ARRAY :
+	       has_file(st, folder, ".zgroup") || has_file(st, folder, ".zmetadata") ? ZARR_GROUP :
+	       ZARR_NONE;
+	if (*out != ZARR_NONE || !has_file(st, folder, "zarr.json"))
 		return 0;
 	a = arena_new();
-	rc = read_json(&t, a, folder, "zarr.json");
+	rc = read_json(&t, a, st, folder, "zarr.json");
 	if (rc == 0) {
 		const char *type = string_of(member(t.root, "node_type"));
 
@@ -182,11 +184,15 @@ static int read_shapes(const struct text *t, const struct json *shape, const str
 	TRY(read_extents(t, chunk, 1, &m->chunk));
 	if (m->shape.nd != m->chunk.nd)
 		return bad(t, chunk, "not as many extents as the array has axes");
-	if (zarr_chunk_bytes(m) > CHUNK_MOST)
-		return bad(t, chunk, "a chunk of 2 GiB or more");
+	m->shard = m->chunk;
 	if (zarr_bytes(m) > EXTENT_MOST)
 		return bad(t, shape, "beyond all bounds");
 	return 0;
+}
+
+static int check_chunk(const struct text *t, const struct json *chunk, const struct zarr_meta *m)
+{
+	return zarr_chunk_bytes(m) > CHUNK_MOST ? bad(t, chunk, "a chunk of 2 GiB or more") : 0;
 }
 
 static bool special_number(const char *text, double *out)
@@ -312,23 +318,25 @@ static int read_separator(const struct text *t, const struct json *v, char other
 	return 0;
 }
 
-static int read_attributes_2(struct zarr_meta *m, struct arena *a, const char *folder)
+static int read_attributes_2(struct zarr_meta *m, struct arena *a, const struct zarr_store *st,
+                             const char *folder)
 {
 	struct text t;
-	if (!has_file(folder, ".zattrs"))
+	if (!has_file(st, folder, ".zattrs"))
 		return 0;
-	TRY(read_json(&t, a, folder, ".zattrs"));
+	TRY(read_json(&t, a, st, folder, ".zattrs"));
 	m->attributes = t.root;
 	return read_axes(&t, member(t.root, "_ARRAY_DIMENSIONS"), m);
 }
 
-static int read_2(struct zarr_meta *m, struct arena *a, const char *folder)
+static int read_2(struct zarr_meta *m, struct arena *a, const struct zarr_store *st,
+                  const char *folder)
 {
 	const struct json *type;
 	struct text t;
 	m->version = 2;
 	m->prefix = "";
-	TRY(read_json(&t, a, folder, ".zarray"));
+	TRY(read_json(&t, a, st, folder, ".zarray"));
 	if (!is_version(&t, 2))
 		return bad(&t, member(t.root, "zarr_format"), "not 2");
 	type = member(t.root, "dtype");
@@ -339,7 +347,8 @@ static int read_2(struct zarr_meta *m, struct arena *a, const char *folder)
 	TRY(read_fill(&t, member(t.root, "fill_value"), m));
 	TRY(read_separator(&t, member(t.root, "dimension_separator"), '.', &m->separator));
 	TRY(read_codecs_2(&t, m));
-	return read_attributes_2(m, a, folder);
+	TRY(check_chunk(&t, member(t.root, "chunks"), m));
+	return read_attributes_2(m, a, st, folder);
 }
 
 /* --- version 3 --- */
@@ -381,10 +390,61 @@ static int take_bytes(const struct text *t, const struct json *how, struct zarr_
 	return 0;
 }
 
-/* First what transposes, then 'bytes', then what packs. */
-static int read_codecs_3(const struct text *t, struct zarr_meta *m)
+/* What the index of a shard is packed by: 'bytes', and crc32c or nothing. */
+static int read_index_codecs(const struct text *t, const struct json *codecs, struct zarr_meta *m)
 {
-	const struct json *codecs = member(t->root, "codecs"), *how;
+	const struct json *how;
+	if (!codecs || codecs->kind != JSON_ARRAY || codecs->n < 1)
+		return bad(t, codecs, "no list of codecs");
+	for (int i = 0; i < codecs->n; i++) {
+		const char *name = extension(codecs->item[i], &how);
+
+		if (!name || strcmp(name, i ? "crc32c" : "bytes") != 0 || i > 1)
+			return unsupported(t, "of the index of a shard the codec", name ? name : "?");
+		if (i == 0)
+			m->index_big_endian = strcmp(string_of(member(how, "endian")) ?
+			                             string_of(member(how, "endian")) : "", "big") == 0;
+		m->index_summed |= i == 1;
+	}
+	return 0;
+}
+
+static int read_codecs_3(const struct text *t, const struct json *codecs, struct zarr_meta *m);
+
+#define SHARD_MOST ((int64_t)1 << 24)        /* chunks */
+
+/* The array's chunks are the shards, whose chunks follow. */
+static int take_shards(const struct text *t, const struct json *how, struct zarr_meta *m)
+{
+	const struct json *chunk = member(how, "chunk_shape"), *at = member(how, "index_location");
+	const char *place = string_of(at);
+	bool turned = false;
+	int64_t n = 1;
+	for (int i = 0; i < m->shape.nd; i++)
+		turned |= m->order[i] != i;
+	if (m->sharded || turned)
+		return unsupported(t, "in a shard, or after another codec, the codec", "sharding_indexed");
+	TRY(read_extents(t, chunk, 1, &m->chunk));
+	if (m->chunk.nd != m->shard.nd)
+		return bad(t, chunk, "not as many extents as the array has axes");
+	for (int i = 0; i < m->chunk.nd; i++) {
+		if (m->shard.d[i] % m->chunk.d[i])
+			return bad(t, chunk, "no part of the shape of a shard");
+		if (__builtin_mul_overflow(n, m->shard.d[i] / m->chunk.d[i], &n) || n > SHARD_MOST)
+			return bad(t, chunk, "more than 2^24 chunks in a shard");
+	}
+	if (at && (!place || (strcmp(place, "start") != 0 && strcmp(place, "end") != 0)))
+		return bad(t, at, "neither start nor end");
+	m->sharded = true;
+	m->index_first = place && *place == 's';
+	TRY(read_index_codecs(t, member(how, "index_codecs"), m));
+	return read_codecs_3(t, member(how, "codecs"), m);
+}
+
+/* First what transposes, then 'bytes', then what packs; or shards, which have all of these. */
+static int read_codecs_3(const struct text *t, const struct json *codecs, struct zarr_meta *m)
+{
+	const struct json *how;
 	bool bytes = false;
 	for (int i = 0; i < m->shape.nd; i++)
 		m->order[i] = i;
@@ -400,6 +460,10 @@ static int read_codecs_3(const struct text *t, struct zarr_meta *m)
 		} else if (!bytes && strcmp(name, "bytes") == 0) {
 			TRY(take_bytes(t, how, m));
 			bytes = true;
+		} else if (!bytes && strcmp(name, "sharding_indexed") == 0) {
+			if (i + 1 < codecs->n)
+				return bad(t, codecs->item[i + 1], "a codec after 'sharding_indexed'");
+			return take_shards(t, how, m);
 		} else if (!bytes) {
 			return unsupported(t, "before the codec 'bytes' the codec", name);
 		} else {
@@ -420,13 +484,14 @@ static int read_keys_3(const struct text *t, struct zarr_meta *m)
 	return read_separator(t, member(how, "separator"), plain ? '.' : '/', &m->separator);
 }
 
-static int read_3(struct zarr_meta *m, struct arena *a, const char *folder)
+static int read_3(struct zarr_meta *m, struct arena *a, const struct zarr_store *st,
+                  const char *folder)
 {
 	const struct json *type, *grid;
 	const char *name;
 	struct text t;
 	m->version = 3;
-	TRY(read_json(&t, a, folder, "zarr.json"));
+	TRY(read_json(&t, a, st, folder, "zarr.json"));
 	if (!is_version(&t, 3))
 		return bad(&t, member(t.root, "zarr_format"), "not 3");
 	type = member(t.root, "data_type");
@@ -440,7 +505,8 @@ static int read_3(struct zarr_meta *m, struct arena *a, const char *folder)
 	TRY(read_shapes(&t, member(t.root, "shape"), member(grid, "chunk_shape"), m));
 	TRY(read_keys_3(&t, m));
 	TRY(read_fill(&t, member(t.root, "fill_value"), m));
-	TRY(read_codecs_3(&t, m));
+	TRY(read_codecs_3(&t, member(t.root, "codecs"), m));
+	TRY(check_chunk(&t, member(grid, "chunk_shape"), m));
 	m->attributes = member(t.root, "attributes");
 	return read_axes(&t, member(t.root, "dimension_names"), m);
 }
@@ -454,10 +520,11 @@ static void take_sign(struct zarr_meta *m)
 	            element_take_sign(&m->element, m->sign);
 }
 
-int zarr_meta_read(struct zarr_meta *m, struct arena *a, const char *folder)
+int zarr_meta_read(struct zarr_meta *m, struct arena *a, const struct zarr_store *st,
+                   const char *folder)
 {
 	*m = (struct zarr_meta){ 0 };
-	TRY(has_file(folder, ".zarray") ? read_2(m, a, folder) : read_3(m, a, folder));
+	TRY(has_file(st, folder, ".zarray") ? read_2(m, a, st, folder) : read_3(m, a, st, folder));
 	take_sign(m);
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include "base/types.h"
 #include "element.h"
 #include "zarr_codec.h"
+#include "zarr_store.h"
 
 struct json;
 
@@ -15,7 +16,10 @@ struct json;
 
 struct zarr_meta {
 	int version;
-	struct shape shape, chunk;
+	struct shape shape, chunk;   /* chunk: what is packed by itself */
+	bool sharded;                /* a file has several chunks, and an index of them */
+	struct shape shard;          /* values of such a file; else chunk */
+	bool index_first, index_summed, index_big_endian;
 	struct element element;
 	bool turned, sign;           /* of other integers by the attribute _Unsigned; with a sign */
 	int order[MAXD];             /* the axes as a chunk's values run, the last fastest */
@@ -31,11 +35,12 @@ struct zarr_meta {
 
 enum zarr_node { ZARR_NONE, ZARR_ARRAY, ZARR_GROUP };
 
-/* What a folder is. A damaged zarr.json: E_DATA. */
-int zarr_node(const char *folder, enum zarr_node *out);
+/* What a folder of the store is. A damaged zarr.json: E_DATA. */
+int zarr_node(const struct zarr_store *st, const char *folder, enum zarr_node *out);
 /* Of the array in a folder; texts in a. E_DATA with file and byte, also for what Zarr has and this
  * reader has not; E_UNAVAILABLE for what this build lacks; E_NOINPUT, E_IO. */
-int zarr_meta_read(struct zarr_meta *m, struct arena *a, const char *folder);
+int zarr_meta_read(struct zarr_meta *m, struct arena *a, const struct zarr_store *st,
+                   const char *folder);
 /* The number that an attribute has, or whose text stands for it, of several number i; false if
  * there is none. */
 bool zarr_attribute(const struct zarr_meta *m, const char *name, int i, long double *out);

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 
 from converted import converter
-from zarr_files import array, group, put
+from zarr_files import array, group, put, sharded, zipped
 
 program, folder = sys.argv[1:3]
 convert = converter(program, folder)
@@ -34,6 +34,25 @@ for i, dtype in enumerate(types):
                   order, fill=True if dtype == "|b1" else 1, separator="./"[(i + k) // 2 % 2], missing=[(1, 0, 1, 0)])
             _, a, _ = convert("-i", "v.zarr", "--input-layout", "first", "--dtype", "i64")
             same(f"version {version} {dtype} {packer} {order}", a, values.astype("i8"))
+
+# shards: each place of the index, with and without its checksum; packers; chunks and shards that are missing, and chunks beyond the
+# array; a shard for each kind of place, rows and parts of rows of them; in a ZIP file too
+x = rng.integers(0, 200, (7, 5, 9)).astype("<i4")
+for i, (location, summed, big) in enumerate((a, b, c) for a in ("start", "end") for b in (True, False) for c in (False, True)):
+    for packer in packers:
+        if packer == "zlib":
+            continue
+        shutil.rmtree(folder + "/v.zarr", ignore_errors=True)
+        values = x.astype(x.dtype.newbyteorder(">")) if i % 3 == 1 else x
+        sharded(folder + "/v.zarr", values, (4, 4, 6), (2, 4, 3), packer, location, summed, big, missing=[(0, 1, 2), (3, 0, 0)],
+                missing_shards=[(1, 1, 0)])
+        want = x.copy()
+        want[0:2, 4:, 6:9] = want[6:, :4, :3] = want[4:, 4:, :6] = 1
+        name = f"shards {location} {summed} {big} {packer}"
+        same(name, convert("-i", "v.zarr", "--input-layout", "stack")[1][:, 0], want)
+        same(name, convert("-i", "v.zarr", "--input-layout", "stack", "--samples", "5,2")[1][:, 0], want[[2, 5]])
+        zipped(folder + "/v.zarr", folder + "/v.zarr.zip", packed=i % 2)
+        same(name + " zip", convert("-i", "v.zarr.zip", "--input-layout", "stack")[1][:, 0], want)
 
 # fill values that JSON has no number for
 for version, fill in ((2, "NaN"), (3, "NaN"), (3, "0x7fc00000"), (3, "-Infinity")):
@@ -81,7 +100,15 @@ for version in (2, 3):
     # an array of a group by its own path, with a slash behind it, and the only one that is no coordinate
     same("path", convert("-i", g.split("/")[-1] + "/t/", "-t", g.split("/")[-1] + ":t", "--input-layout", "stack",
                          "--target-layout", "stack")[1][:, 0], x)
+    # the same in a ZIP file, and where the store's folder is in it
+    for below, path, dense in ("", "g.zarr.zip", False), ("g.zarr/", "g.zip", True), ("", "zipped.zarr", True):
+        zipped(g, folder + "/" + path, below, dense)
+        text, a, _ = convert("-i", f"{path}:{below}t,{below}deep/p", "--fill", "-1")
+        same("group in a ZIP file", a, np.stack([x, want], axis=1).astype("f4"))
+        assert text["axes"][0]["values"] == list(range(6)) and text["axes"][1]["attributes"]["odd"] == [1, 2]
     shutil.rmtree(g + "/deep")
+    zipped(g, folder + "/g.zip")
+    same("the only one in a ZIP file", convert("-i", "g.zip")[1][:, 0], x)
     same("the only one", convert("-i", g.split("/")[-1])[1][:, 0], x)
 # a store a sample, and rows of several stores
 for i in range(6):

@@ -25,8 +25,8 @@ edit() {
 edit zarr.json '"float32"' '"complex64"'
 convert_refuses 65 "'data_type': an element type that is neither float nor integer" -i bad.zarr
 says err "'bad.zarr/zarr.json', byte 71: "
-edit zarr.json '"name": "bytes"' '"name": "sharding_indexed"'
-convert_refuses 65 "before the codec 'bytes' the codec 'sharding_indexed' is not supported" -i bad.zarr
+edit zarr.json '"name": "bytes"' '"name": "packbits"'
+convert_refuses 65 "before the codec 'bytes' the codec 'packbits' is not supported" -i bad.zarr
 edit zarr.json '"node_type": "array"' '"node_type": "table"'
 convert_refuses 65 "'node_type': neither an array nor a group" -i bad.zarr
 edit zarr.json '"regular"' '"rectilinear"'
@@ -71,5 +71,40 @@ array('bad.zarr', np.arange(4000.).reshape(40, 100), (40, 100), 3, '$packer')"
 	mv cut bad.zarr/c/0/0
 	convert_refuses 65 "'bad.zarr/c/0/0': $packer: " -i bad.zarr
 done
-edit .zarray '"compressor": null' '"compressor": {"id": "blosc"}'
+# shards FROM TO: a sharded array whose metadata are changed
+shards() {
+	rm -rf bad.zarr
+	"$python3" -c "
+import numpy as np
+from zarr_files import sharded
+sharded('bad.zarr', np.arange(64, dtype='<f4').reshape(8, 8), (4, 8), (2, 4))"
+	grep -qF -e "$1" bad.zarr/zarr.json || fail "no $1 in zarr.json"
+	sed -i "s|$(printf %s "$1" | sed 's/\[/\\[/g')|$2|" bad.zarr/zarr.json
+}
+shards '"chunk_shape": [2, 4]' '"chunk_shape": [3, 4]'
+convert_refuses 65 "'chunk_shape': no part of the shape of a shard" -i bad.zarr
+shards '"index_location": "end"' '"index_location": "middle"'
+convert_refuses 65 "'index_location': neither start nor end" -i bad.zarr
+shards '{"name": "crc32c"}' '{"name": "gzip"}'
+convert_refuses 65 "of the index of a shard the codec 'gzip' is not supported" -i bad.zarr
+shards '"codecs": [{"name": "bytes"' '"codecs": [{"name": "sharding_indexed"'
+convert_refuses 65 "in a shard, or after another codec, the codec 'sharding_indexed' is not supported" -i bad.zarr
+shards '"index_location": "end"' '"index_location": "start"'
+convert_refuses 65 "'bad.zarr/c/0/0': crc32c of the index: its checksum is wrong" -i bad.zarr
+shards '{"name": "crc32c"}' '{"name": "crc32c"}'
+head -c 50 bad.zarr/c/1/0 >cut
+mv cut bad.zarr/c/1/0
+convert_refuses 65 "'bad.zarr/c/1/0': 50 bytes, which are fewer than the index of its chunks has" -i bad.zarr
+shards ', {"name": "crc32c"}' ''
+convert_refuses 65 "'bad.zarr/c/0/0': a chunk of 137438953472 bytes at 137438953472, but the file has 196" -i bad.zarr
+
+# a ZIP file whose member is damaged
+"$python3" -c "
+from zarr_files import zipped
+zipped('s1.zarr', 'bad.zarr.zip')
+data = bytearray(open('bad.zarr.zip', 'rb').read())
+at = data.index(b'c/0/0') + 5
+data[at + 20] ^= 1
+open('bad.zarr.zip', 'wb').write(data)"
+convert_refuses 65 "'bad.zarr.zip/c/0/0': damaged zip member: checksum mismatch" -i bad.zarr.zip
 pass

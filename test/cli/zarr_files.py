@@ -7,6 +7,8 @@ import gzip
 import itertools
 import json
 import os
+import struct
+import zipfile
 import zlib
 
 NAMES = {"f2": "float16", "f4": "float32", "f8": "float64", "i1": "int8", "u1": "uint8", "b1": "bool", "i2": "int16",
@@ -32,6 +34,15 @@ def blosc(data, size=4):
     n = lib.blosc_compress_ctx(5, 1, size, len(data), data, out, len(data) + 16, b"lz4", 0, 1)
     assert n > 0
     return out.raw[:n]
+
+
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
 
 
 PACKERS = {None: lambda data: data, "gzip": gzip.compress, "zlib": zlib.compress, "zstd": zstd, "blosc": blosc}
@@ -102,3 +113,56 @@ def array(folder, values, chunks, version=2, packer=None, order="C", missing=(),
         return out.transpose(turn).tobytes()
 
     store(folder, values.shape, values.dtype.str, chunks, chunk, version, packer, order, **more)
+
+
+def part_of(values, chunks, place):
+    """The chunk at this place as C has it, with zeros beyond the array."""
+    out = type(values)(chunks, values.dtype)
+    out[...] = 0
+    part = values[tuple(slice(p * c, (p + 1) * c) for p, c in zip(place, chunks))]
+    out[tuple(slice(n) for n in part.shape)] = part
+    return out
+
+
+def sharded(folder, values, shards, chunks, packer=None, location="end", summed=True, big_index=False, missing=(), missing_shards=()):
+    """An array of version 3 whose chunks are in shards. missing: places of chunks in the whole grid that are not written."""
+    per = [s // c for s, c in zip(shards, chunks)]
+    index_bytes = 16 * len(list(itertools.product(*map(range, per)))) + 4 * summed
+
+    def shard(place):
+        if place in missing_shards:
+            return None
+        index, data = b"", b"" if location == "end" else bytes(index_bytes)
+        for inner in itertools.product(*map(range, per)):
+            at = tuple(p * k + i for p, k, i in zip(place, per, inner))
+            if at in missing or any(a * c >= n for a, c, n in zip(at, chunks, values.shape)):
+                entry = 2**64 - 1, 2**64 - 1
+            else:
+                chunk = PACKERS[packer](part_of(values, chunks, at).tobytes())
+                entry = len(data), len(chunk)
+                data += chunk
+            index += struct.pack(">QQ" if big_index else "<QQ", *entry)
+        if summed:
+            index += struct.pack("<I", crc32c(index))
+        return data + index if location == "end" else index + data[index_bytes:]
+
+    code = values.dtype.str
+    store(folder, values.shape, code, shards, shard, 3, fill=1)
+    with open(folder + "/zarr.json") as f:
+        description = json.load(f)
+    inner = [{"name": "bytes", "configuration": {"endian": "big" if code[0] == ">" else "little"}}]
+    how = {"chunk_shape": chunks, "codecs": inner + ([{"name": packer, "configuration": {}}] if packer else []),
+           "index_codecs": [{"name": "bytes", "configuration": {"endian": "big" if big_index else "little"}}] + [{"name": "crc32c"}] * summed}
+    if location != "end" or summed:
+        how["index_location"] = location
+    description["codecs"] = [{"name": "sharding_indexed", "configuration": how}]
+    put(folder + "/zarr.json", description)
+
+
+def zipped(folder, path, below="", packed=False):
+    """The files of a folder in a ZIP file, below another folder."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED) as z:
+        for root, _, names in os.walk(folder):
+            for name in names:
+                full = os.path.join(root, name)
+                z.write(full, below + os.path.relpath(full, folder))
