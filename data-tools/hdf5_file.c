@@ -16,11 +16,16 @@
 
 /* --- files of netCDF --- */
 
-/* Files of netCDF before 4.4.1 have no mark, but a dimension is always a scale. */
+#define LOOKED_AT 1000           /* objects of a file, which may have millions */
+
+/* Files of netCDF before 4.4.1 have no mark, but a dimension is always a scale. Negative: enough
+ * was looked at. */
 static herr_t is_scale(hid_t root, const char *name, const H5O_info_t *info, void *arg)
 {
+	int *left = arg;
 	hid_t data;
-	(void)arg;
+	if (--*left < 0)
+		return -1;
 	if (info->type != H5O_TYPE_DATASET || (data = H5Dopen2(root, name, H5P_DEFAULT)) < 0)
 		return 0;
 	const bool is = H5Aexists(data, "CLASS") > 0 && H5Aexists(data, "NAME") > 0;
@@ -46,8 +51,11 @@ static bool keeps_order(hid_t file)
 
 bool hdf5_is_netcdf(int64_t file)
 {
-	return H5Aexists(file, "_NCProperties") > 0 || H5Aexists(file, "_nc3_strict") > 0 ||
-	       (keeps_order(file) && H5Ovisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, is_scale, NULL) > 0);
+	int left = LOOKED_AT;
+	if (H5Aexists(file, "_NCProperties") > 0 || H5Aexists(file, "_nc3_strict") > 0)
+		return true;
+	return keeps_order(file) &&
+	       H5Ovisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, is_scale, &left) > 0;
 }
 
 /* --- files that are not opened --- */

@@ -154,6 +154,18 @@ static int read_shape(struct source *s, const struct handle *h)
 	return 0;
 }
 
+/* Values of an enumeration, which the library does not convert. */
+static int read_enumerated(const struct handle *h, const char *name, nc_type base, size_t n,
+                           long double *v)
+{
+	int64_t raw[SOURCE_ATTRIBUTE];
+	const int t = base == NC_UINT || base == NC_UINT64 ? -1 : dtype_of(base);
+	const int rc = t < 0 ? NC_EBADTYPE : nc_get_att(h->group, h->var, name, raw);
+	for (size_t i = 0; i < n && !rc; i++)
+		v[i] = dtype_get((enum dtype)t, raw, (int64_t)i);
+	return rc;
+}
+
 /* Numbers of n <= SOURCE_ATTRIBUTE values, exactly. */
 static int read_numbers(const struct handle *h, const char *name, nc_type t, size_t n,
                         long double *v)
@@ -163,6 +175,9 @@ static int read_numbers(const struct handle *h, const char *name, nc_type t, siz
 		long long whole[SOURCE_ATTRIBUTE];
 		unsigned long long natural[SOURCE_ATTRIBUTE];
 	} as;
+	const nc_type base = base_of(h->group, t);
+	if (base != t)
+		return read_enumerated(h, name, base, n, v);
 	const int rc = t == NC_INT64 ? nc_get_att_longlong(h->group, h->var, name, as.whole) :
 	               t == NC_UINT64 ? nc_get_att_ulonglong(h->group, h->var, name, as.natural) :
 	               nc_get_att_double(h->group, h->var, name, as.number);

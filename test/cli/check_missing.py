@@ -43,6 +43,7 @@ for name in ("never.nc", "never4.nc", *names):
     same(name, convert(name + ":b", "--fill", "-1"), np.full((4, 5), -127))
     if name != "never.nc":
         same(name, convert(name + ":l", "--fill", "-1"), np.where(written, 2**53 + 1, -1))
+        same(name, convert(name + ":kind", "--fill", "5"), np.full((4, 5), 5))
         same(name, convert(name + ":e", "--fill", "-1", "--samples", "0,1"), np.full((2, 5), 2**53 + 1))
 same("--format hdf5", convert("never4.h5:n", "--format", "hdf5"), np.where(written, 3, -2147483647))
 
@@ -110,7 +111,10 @@ with open("rare.h5", "r+b") as f:
     refused(66, "'rare.h5' is locked: another process has it open for writing", "-i", "rare.h5:half")
 refused(65, "packed by the filter 32000 (lzf), which the HDF5 library has as a plugin only", "-i", "rare.h5:lzf")
 refused(65, "packed by the filter 400 (rare), which", "-i", "rare.h5:other")
-refused(65, "an array of 4x1099511627776x1x1, but only 0 bytes of it are stored", "-i", "hollow.h5", "--input-layout", "first")
+refused(65, "packed by the filter 32000 (lzf), which", "-i", "rare.h5:lzf", "--format", "netcdf")
+hollow = "hollow.h5", "--input-layout", "first"
+refused(65, "an array of 4x1099511627776x1x1, but only 0 bytes of it are stored", "-i", *hollow)
+refused(65, "an array of 4x1099511627776x1x1, but only ", "-i", *hollow, "--format", "netcdf")
 for name, at, byte, status, text in (("open.h5", 11, 1, 66, "is marked as open for writing"), ("newer.h5", 8, 9, 65, "its superblock is of version 9")):
     with open("rare.h5", "rb") as f:
         data = bytearray(f.read())

@@ -7,7 +7,7 @@
 #include "make_sources.h"
 
 /* k, n, b, l (t, x): 11 packed in int16, 3, -127 in bytes and 2^53 + 1, of which nothing has
- * written the last two rows. e: l, whose missing value is 2^53. */
+ * written the last two rows. e: l, whose missing value is 2^53; kind: an enumeration, missing. */
 static void write_never(const char *path, int flags)
 {
 	static const size_t extent[] = { T, X }, start[] = { 0, 0 }, some[] = { T - 2, X };
@@ -18,7 +18,8 @@ static void write_never(const char *path, int flags)
 	static long long l[T * X];
 	static signed char b[T * X];
 	const int four = (flags & NC_NETCDF4) != 0;
-	int f, dim[2], v[5];
+	static const short three = 3;
+	int f, dim[2], v[6], kinds;
 	for (int i = 0; i < T * X; i++) {
 		k[i] = 22;
 		n[i] = 3;
@@ -33,7 +34,11 @@ static void write_never(const char *path, int flags)
 	      "nc_def_var");
 	check(!nc_put_att_double(f, v[0], "scale_factor", NC_DOUBLE, 1, &scale), "nc_put_att");
 	if (four)
-		check(!nc_def_var(f, "l", NC_INT64, 2, dim, &v[3]) &&
+		check(!nc_def_enum(f, NC_SHORT, "kinds", &kinds) &&
+		      !nc_insert_enum(f, kinds, "unknown", &three) &&
+		      !nc_def_var(f, "kind", kinds, 2, dim, &v[5]) &&
+		      !nc_put_att(f, v[5], "_FillValue", kinds, 1, &three) &&
+		      !nc_def_var(f, "l", NC_INT64, 2, dim, &v[3]) &&
 		      !nc_def_var(f, "e", NC_INT64, 2, dim, &v[4]) &&
 		      !nc_put_att_longlong(f, v[4], "_FillValue", NC_INT64, 1, &none), "nc_def_var");
 	check(!nc_enddef(f), "nc_enddef");
