@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "axis_role.h"
+#include "data/axes_match.h"
 #include "units.h"
 
 #define TOLERANCE 1e-3       /* of the spacing: more than what float32 leaves of a coordinate */
@@ -18,17 +19,6 @@ struct values {
 	const double *v;
 	double period;             /* 360 of longitudes; else 0 */
 };
-
-static bool is_longitude(const struct axis *x, char role)
-{
-	const char *units = axis_text(x, "units"), *standard = axis_text(x, "standard_name");
-	const struct axis named = { .name = x->name };
-	if (role != 'X' || (standard && !strstr(standard, "longitude")))
-		return false;
-	if (units)
-		return strncasecmp(units, "degree", 6) == 0;
-	return named.name && strncasecmp(named.name, "lon", 3) == 0;
-}
 
 static const double *scaled(struct arena *a, const struct axis *x, double factor, double offset)
 {
@@ -49,7 +39,7 @@ static bool comparable(struct arena *a, const struct axis *want, const struct ax
 	const char *wu = axis_text(want, "units"), *gu = axis_text(got, "units"),
 	           *wc = axis_text(want, "calendar"), *gc = axis_text(got, "calendar");
 	double wf, wo, gf, go;
-	*w = (struct values){ want->n, want->values, is_longitude(want, role) ? 360 : 0 };
+	*w = (struct values){ want->n, want->values, role == 'X' && axis_is_longitude(want) ? 360 : 0 };
 	*g = (struct values){ got->n, got->values, w->period };
 	*converted = false;
 	*dates = units_time(wu, wc, &wf, &wo) && units_time(gu, gc, &gf, &go);
@@ -158,14 +148,14 @@ static bool each_once(struct arena *a, const int64_t *element, int64_t n)
 	return true;
 }
 
-static enum axis_relation order_of(const int64_t *element, int64_t n)
+static enum axis_order order_of(const int64_t *element, int64_t n)
 {
 	bool reversed = true, rolled = true;
 	for (int64_t i = 0; i < n; i++) {
 		reversed &= element[i] == n - 1 - i;
 		rolled &= element[i] == (element[0] + i) % n;
 	}
-	return reversed ? AXIS_REVERSED : rolled ? AXIS_ROLLED : AXIS_REORDERED;
+	return reversed ? ORDER_REVERSED : rolled ? ORDER_ROLLED : ORDER_REORDERED;
 }
 
 static bool is_same(const struct values *w, const struct values *g, double shift, double within)
@@ -180,29 +170,29 @@ static bool is_same(const struct values *w, const struct values *g, double shift
 struct axis_meeting axis_meet(struct arena *a, const struct axis *want, const struct axis *got,
                               char role)
 {
-	struct axis_meeting m = { .relation = AXIS_UNKNOWN };
+	struct axis_meeting m = { .order = ORDER_UNKNOWN };
 	struct values w, g;
 	bool dates;
 	int64_t *element;
 	if (!want->values || !got->values)
 		return m;
-	m.relation = AXIS_UNITS;
+	m.order = ORDER_UNITS;
 	if (!comparable(a, want, got, role, &w, &g, &m.converted, &dates))
 		return m;
-	m.relation = AXIS_OTHER;
+	m.order = ORDER_OTHER;
 	if (w.n != g.n || w.n == 0)
 		return m;
 	const double within = tolerance(&w);
 	if (is_same(&w, &g, 0, within)) {
-		m.relation = AXIS_SAME;
+		m.order = ORDER_SAME;
 		return m;
 	}
 	m.shift = g.v[0] - w.v[0];
 	if (w.period == 0 && is_same(&w, &g, m.shift, within))
-		m.relation = AXIS_SHIFTED;
+		m.order = ORDER_SHIFTED;
 	element = ARENA_ARRAY(a, int64_t, w.n + 1);
 	if (find_all(a, &w, &g, element) == w.n && each_once(a, element, w.n)) {
-		m.relation = order_of(element, w.n);
+		m.order = order_of(element, w.n);
 		m.element = element;
 	}
 	return m;
@@ -251,18 +241,4 @@ int axis_direction(const struct axis *x)
 		if (!(sign * (x->values[i] - x->values[i - 1]) > 0))
 			return 0;
 	return sign;
-}
-
-void axis_print(struct buf *out, const struct axis *x)
-{
-	const char *units = axis_text(x, "units"), *calendar = axis_text(x, "calendar");
-	buf_puts(out, x->name ? x->name : "an axis without a name");
-	if (x->values && x->n > 0)
-		buf_printf(out, x->n > 1 ? " from %.7g to %.7g" : " of %.7g", x->values[0],
-		           x->values[x->n - 1]);
-	if (x->values && units)
-		buf_printf(out, " %s", units);
-	if (x->values && calendar)
-		buf_printf(out, " (%s)", calendar);
-	buf_printf(out, ", %lld of them", (long long)x->n);
 }

@@ -5,22 +5,21 @@
 #ifndef DLX_DATA_TOOLS_AXIS_MEET_H
 #define DLX_DATA_TOOLS_AXIS_MEET_H
 
-#include "base/buf.h"
 #include "data/axes.h"
 
-enum axis_relation {
-	AXIS_UNKNOWN,        /* one of them has no coordinates */
-	AXIS_SAME,           /* element by element, within 1e-3 of the spacing */
-	AXIS_REVERSED,
-	AXIS_ROLLED,         /* another element comes first, as of longitudes from 0 and from -180 */
-	AXIS_REORDERED,      /* the same values in another order */
-	AXIS_SHIFTED,        /* all are farther by one number */
-	AXIS_OTHER,          /* other values, or another number of them */
-	AXIS_UNITS           /* units of which one cannot be computed from the other, or calendars */
+enum axis_order {
+	ORDER_UNKNOWN,        /* one of them has no coordinates */
+	ORDER_SAME,           /* element by element, within 1e-3 of the spacing */
+	ORDER_REVERSED,
+	ORDER_ROLLED,         /* another element comes first, as of longitudes from 0 and from -180 */
+	ORDER_REORDERED,      /* the same values in another order */
+	ORDER_SHIFTED,        /* all are farther by one number */
+	ORDER_OTHER,          /* other values, or another number of them */
+	ORDER_UNITS           /* units of which one cannot be computed from the other, or calendars */
 };
 
 struct axis_meeting {
-	enum axis_relation relation;
+	enum axis_order order;
 	const int64_t *element;      /* of REVERSED, ROLLED, REORDERED: of each value that is wanted,
 		the
 	                              * element of the other axis. In the arena */
@@ -41,7 +40,4 @@ int64_t axis_join(struct arena *a, const struct axis *want, const struct axis *g
 const double *axis_in_units_of(struct arena *a, const struct axis *want, const struct axis *got);
 /* The sign of the step of at least two rising or falling coordinates; else 0. */
 int axis_direction(const struct axis *x);
-/* "lat from 90 to -90 degrees_north, 181 of them" */
-void axis_print(struct buf *out, const struct axis *x);
-
 #endif

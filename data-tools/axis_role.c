@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "data/axes_match.h"
+
 /* A name that ends in '*' is a beginning. */
 struct known {
 	char role;
@@ -76,14 +78,6 @@ static char find(const struct known *list, size_t n, const char *text)
 }
 
 #define FIND(list, text) find(list, sizeof(list) / sizeof *(list), text)
-
-const char *axis_text(const struct axis *x, const char *attribute)
-{
-	for (int i = 0; i < x->nattributes; i++)
-		if (strcmp(x->attribute[i].name, attribute) == 0)
-			return x->attribute[i].text;
-	return NULL;
-}
 
 char axis_role(const struct axis *x, char kind)
 {

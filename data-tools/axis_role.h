@@ -15,7 +15,4 @@ char axis_role(const struct axis *x, char kind);
 bool axis_is_place(char role);
 /* "latitude", "longitude or x" and so on, for messages. */
 const char *axis_role_name(char role);
-/* The text of an attribute of an axis, or NULL. */
-const char *axis_text(const struct axis *x, const char *attribute);
-
 #endif

@@ -11,33 +11,26 @@
 #include "base/log.h"
 #include "base/shown.h"
 #include "column.h"
+#include "data/axes_match.h"
+#include "source_place.h"
 #include "units.h"
-
-/* An axis of the open file in the column's arena, which borrows what is the same in the first. */
-static struct axis keep(struct column *c, const struct axis *said, int i)
-{
-	const struct axes one = { 1, said };
-	const struct column_file *first = &c->of[0];
-	for (int k = 0; c->open_file > 0 && k < first->axes.n; k++)
-		if (axis_equal(&first->axes.axis[k], said))
-			return first->axes.axis[k];
-	return *axes_copy(c->a, &one).axis;
-}
 
 void column_look(struct column *c)
 {
 	struct column_file *of = &c->of[c->open_file];
 	struct source *s = c->source;
-	struct axis *axis = ARENA_ARRAY(c->a, struct axis, MAXD);
+	struct arena *scratch = arena_new();
+	struct axis *axis = ARENA_ARRAY(scratch, struct axis, MAXD);
+	struct axes said = { 0 };
 	for (int i = 0; i < s->shape.nd; i++) {
-		struct arena *scratch = arena_new();
-		const struct axis said = source_axis(s, i, scratch);
-
-		of->role[i] = axis_role(&said, s->kind[i]);
-		axis[i] = keep(c, &said, i);
-		arena_free(scratch);
+		axis[i] = source_axis(s, i, scratch);
+		of->role[i] = axis_role(&axis[i], s->kind[i]);
 	}
-	of->axes = (struct axes){ s->shape.nd, axis };
+	source_place(s, c->variable, scratch, &said);
+	said.n = s->shape.nd;
+	said.axis = axis;
+	of->axes = axes_copy_thrifty(c->a, &said, c->open_file > 0 ? &c->of[0].axes : NULL);
+	arena_free(scratch);
 	of->view = source_view_plain(&s->shape);
 	of->units = source_text(s, "units", c->a);
 }
@@ -65,12 +58,21 @@ void column_permute(struct column *c, int f, const int *order)
 	struct column_file *of = &c->of[f];
 	const struct column_file old = *of;
 	struct axis *axis = ARENA_ARRAY(c->a, struct axis, MAXD);
+	struct axis_field *field = ARENA_ARRAY(c->a, struct axis_field, old.axes.nfields + 1);
+	int to[MAXD];
 	source_view_permute(&of->view, order);
 	for (int i = 0; i < of->axes.n; i++) {
 		axis[i] = old.axes.axis[order[i]];
 		of->role[i] = old.role[order[i]];
+		to[order[i]] = i;
+	}
+	for (int k = 0; k < old.axes.nfields; k++) {
+		field[k] = old.axes.field[k];
+		for (int i = 0; i < field[k].nd; i++)
+			field[k].on[i] = to[field[k].on[i]];
 	}
 	of->axes.axis = axis;
+	of->axes.field = field;
 }
 
 static void put_axis(struct column *c, int f, int i, const struct axis *x)
@@ -80,6 +82,24 @@ static void put_axis(struct column *c, int f, int i, const struct axis *x)
 	for (int k = 0; k < axes->n; k++)
 		axis[k] = k == i ? *x : axes->axis[k];
 	axes->axis = axis;
+}
+
+/* Coordinates on an axis that is read in another order are not kept. */
+static void drop_fields(struct column *c, int f, int axis)
+{
+	struct axes *axes = &c->of[f].axes;
+	struct axis_field *field = ARENA_ARRAY(c->a, struct axis_field, axes->nfields + 1);
+	int n = 0;
+	for (int k = 0; k < axes->nfields; k++) {
+		bool on = false;
+
+		for (int i = 0; i < axes->field[k].nd; i++)
+			on |= axes->field[k].on[i] == axis;
+		if (!on)
+			field[n++] = axes->field[k];
+	}
+	axes->nfields = n;
+	axes->field = field;
 }
 
 void column_choose(struct column *c, int f, int axis, const int64_t *element, int64_t n)
@@ -92,6 +112,7 @@ void column_choose(struct column *c, int f, int axis, const int64_t *element, in
 	x.n = n;
 	source_view_choose(&c->of[f].view, c->a, axis, element, n);
 	put_axis(c, f, axis, &x);
+	drop_fields(c, f, axis);
 }
 
 /* --- messages --- */
@@ -123,9 +144,9 @@ static int contradiction(const struct column *c, int i, const char *why)
 	                  *got = &c->of[c->open_file].axes.axis[i];
 	struct buf text = BUF_INIT;
 	int rc;
-	axis_print(&text, got);
+	axis_describe(got, &text);
 	buf_puts(&text, ", but ");
-	axis_print(&text, want);
+	axis_describe(want, &text);
 	rc = ERR(E_DATA, NULL, "'%s', '%s': %s: %s in '%s' (--match index: the order counts, whatever "
 	         "the coordinates are)", c->file[c->open_file], c->name, why, text.data, c->file[0]);
 	buf_release(&text);
@@ -274,19 +295,19 @@ static int meet_places(struct column *c, int f, int i)
 	const struct axis_meeting m = axis_meet(c->a, want, got, c->of[0].role[i]);
 	const int64_t n = got->n;
 	const bool turned = axis_direction(want) * axis_direction(got) < 0;
-	if (m.relation == AXIS_UNITS)
+	if (m.order == ORDER_UNITS)
 		return contradiction(c, i, "other units or another calendar");
 	if (m.element) {
 		column_choose(c, f, i, m.element, n);
-		say_turned(c, m.relation == AXIS_REVERSED ? " the other way round" :
-		           m.relation == AXIS_ROLLED ? " beginning at another place" : " in another order",
+		say_turned(c, m.order == ORDER_REVERSED ? " the other way round" :
+		           m.order == ORDER_ROLLED ? " beginning at another place" : " in another order",
 		           want);
 	}
-	if (m.element || m.relation == AXIS_SAME) {
+	if (m.element || m.order == ORDER_SAME) {
 		put_axis(c, f, i, want);
 		return 0;
 	}
-	if (m.relation == AXIS_UNKNOWN)
+	if (m.order == ORDER_UNKNOWN)
 		return 0;
 	if (!c->file_a_sample)
 		return contradiction(c, i, "other places");
@@ -300,9 +321,9 @@ static int meet_places(struct column *c, int f, int i)
 	} else if (want->n == got->n && !c->places_differ && !c->source->format->picture) {
 		struct buf text = BUF_INIT;
 
-		axis_print(&text, got);
+		axis_describe(got, &text);
 		buf_printf(&text, "; '%s' has ", shown(c->file[0]));
-		axis_print(&text, want);
+		axis_describe(want, &text);
 		warn("%s '%s': samples of several places: '%s' has %s", c->o->role, shown(c->name),
 		     shown(c->file[f]), text.data);
 		buf_release(&text);

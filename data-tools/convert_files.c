@@ -119,15 +119,8 @@ static void choose_axes(const struct files *f, struct part *p)
 	if (all->n == 0 || p->nat == all->axis[0].n)
 		return;
 	struct arena *a = arena_new();
-	struct axis *axis = ARENA_ARRAY(a, struct axis, all->n);
-	double *v = ARENA_ARRAY(a, double, p->nat + 1);
-	for (int k = 0; k < all->n; k++)
-		axis[k] = all->axis[k];
-	for (int64_t i = 0; all->axis[0].values && i < p->nat; i++)
-		v[i] = all->axis[0].values[p->at[i]];
-	axis[0].n = p->nat;
-	axis[0].values = all->axis[0].values ? v : NULL;
-	record_set_axes(p->w, &(struct axes){ all->n, axis });
+	const struct axes chosen = axes_choose(a, all, p->at, p->nat);
+	record_set_axes(p->w, &chosen);
 	arena_free(a);
 }
 

@@ -48,7 +48,7 @@ static const char *read_text(hid_t attribute, hid_t type, struct arena *a)
 			text = arena_strdup(a, own);
 			H5free_memory(own);
 		}
-	} else if (n < 4096) {
+	} else if (n <= SOURCE_TEXT_MOST) {
 		char *own = arena_alloc(a, n + 1);
 
 		text = H5Aread(attribute, type, own) >= 0 ? own : NULL;
@@ -104,7 +104,7 @@ static herr_t add_attribute(hid_t scale, const char *name, const H5A_info_t *inf
 /* A dimension of netCDF's without coordinates has a scale that says so in its name. */
 static bool has_values(hid_t scale)
 {
-	char name[64] = "";
+	char name[128] = "";
 	hid_t a, type;
 	if (H5Aexists(scale, "NAME") <= 0 || (a = H5Aopen(scale, "NAME", H5P_DEFAULT)) < 0)
 		return true;
@@ -155,4 +155,12 @@ void hdf5_name_axes(struct source *s, int64_t data)
 		}
 		H5Dclose(scale);
 	}
+}
+
+struct axis_attributes hdf5_attributes(int64_t data, struct arena *a)
+{
+	struct axis all = { .attribute = ARENA_ARRAY(a, struct axis_attribute, MOST_ATTRIBUTES) };
+	struct attributes to = { a, &all, MOST_ATTRIBUTES };
+	H5Aiterate2(data, H5_INDEX_NAME, H5_ITER_INC, NULL, add_attribute, &to);
+	return (struct axis_attributes){ all.nattributes, all.attribute };
 }

@@ -11,4 +11,7 @@ void hdf5_name_axes(struct source *s, int64_t data);
 /* What struct source_format has of the same name, of axis i of nd. */
 void hdf5_coordinates(int64_t data, int nd, int i, struct arena *a, struct axis *out);
 
+/* The attributes of a dataset but those that are the library's own; in a. */
+struct axis_attributes hdf5_attributes(int64_t data, struct arena *a);
+
 #endif

@@ -4,40 +4,44 @@
 #include "base/arena.h"
 #include "side_state.h"
 
-/* The chosen ones of an axis of samples. */
-static struct axis choose_samples(struct arena *a, const struct column *c, const struct axis *all,
-                                  const int64_t *sample, int64_t n)
+/* The fields of a source on the set's axes; to: of each axis of the source, the set's, or -1. */
+static void take_fields(const struct axes *place, const int *to, struct arena *a, struct axes *out)
 {
-	struct axis out = *all;
-	double *v = ARENA_ARRAY(a, double, n + 1);
-	out.n = n;
-	for (int64_t i = 0; all->values && i < n; i++)
-		v[i] = all->values[c->pick ? c->pick[sample[i]] : sample[i]];
-	out.values = all->values ? v : NULL;
-	return out;
+	struct axis_field *v = ARENA_ARRAY(a, struct axis_field, place->nfields + 1);
+	out->field = v;
+	for (int k = 0; k < place->nfields; k++) {
+		struct axis_field *f = &v[out->nfields];
+		bool kept = true;
+
+		*f = place->field[k];
+		for (int i = 0; i < f->nd; i++) {
+			f->on[i] = to[f->on[i]];
+			kept &= f->on[i] >= 0;
+		}
+		out->nfields += kept;
+	}
 }
 
 /* What a file says, whose samples are its first axis or which is one. */
 static struct axes file_axes(const struct side *s, const struct column *c, int f, struct arena *a)
 {
 	struct axis *out = ARENA_ARRAY(a, struct axis, MAXD + 1);
-	const struct axis *axis = c->of[f].axes.axis;
+	const struct axes *all = &c->of[f].axes;
 	const int first = c->file_a_sample ? 0 : 1, last = c->sample.nd - 1,
 	          channels = s->placed == LAYOUT_FIRST ? 0 : s->placed == LAYOUT_LAST ? last : -1;
-	struct axes axes = { 1, out };
-	out[0] = c->file_a_sample ? (struct axis){ .n = 1 } : axis[0];
-	for (int i = 0; i <= last; i++)
+	struct axes axes = { .n = 1, .axis = out };
+	int to[MAXD] = { 0 };
+	out[0] = c->file_a_sample ? (struct axis){ .n = 1 } : all->axis[0];
+	for (int i = 0; i <= last; i++) {
+		to[first + i] = i == channels ? -1 : axes.n;
 		if (i != channels)
-			out[axes.n++] = axis[first + i];
+			out[axes.n++] = all->axis[first + i];
+	}
+	take_fields(all, to, a, &axes);
+	axes.grid_mapping = all->grid_mapping;
+	axes.nmappings = all->nmappings;
+	axes.mapping = all->mapping;
 	return axes;
-}
-
-static bool says_anything(const struct axes *axes)
-{
-	for (int k = 0; k < axes->n; k++)
-		if (axes->axis[k].name)
-			return true;
-	return false;
 }
 
 /* Of all its files. */
@@ -52,17 +56,14 @@ static struct axes column_axes(const struct side *s, const struct column *c, str
 int side_axes(struct side *s, struct arena *a, const int64_t *sample, int64_t n, struct axes *out)
 {
 	const struct column *c = side_first_moving(s);
-	struct axis *chosen;
+	int64_t *stored = ARENA_ARRAY(a, int64_t, n + 1);
 	*out = (struct axes){ 0 };
 	if (c->repeated || !column_says_axes(c) || !column_is_known(c))
 		return 0;
 	*out = column_axes(s, c, a);
-	if (out->n == 0 || !says_anything(out))
-		return 0;
-	chosen = ARENA_ARRAY(a, struct axis, out->n);
-	for (int k = 0; k < out->n; k++)
-		chosen[k] = out->axis[k];
-	chosen[0] = choose_samples(a, c, &out->axis[0], sample, n);
-	out->axis = chosen;
+	for (int64_t i = 0; i < n; i++)
+		stored[i] = c->pick ? c->pick[sample[i]] : sample[i];
+	if (axes_say_anything(out))
+		*out = axes_choose(a, out, stored, n);
 	return 0;
 }

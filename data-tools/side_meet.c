@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/shown.h"
+#include "data/axes_match.h"
 #include "pair.h"
 #include "side_state.h"
 
@@ -175,9 +176,9 @@ static int samples_differ(const struct meeting *m, const struct axis *want, cons
 {
 	struct buf text = BUF_INIT;
 	int rc;
-	axis_print(&text, want);
+	axis_describe(want, &text);
 	buf_printf(&text, " in '%s', but ", m->ref->file[0]);
-	axis_print(&text, got);
+	axis_describe(got, &text);
 	rc = ERR(E_DATA, NULL, "%s: %s in '%s'; --match coordinates joins what both have, --match "
 	         "index goes by the order", why, text.data, m->c->file[0]);
 	buf_release(&text);
@@ -215,7 +216,7 @@ static int meet_samples(const struct meeting *m)
 	if (by_coordinates(m))
 		return join_samples(m, &want, &got, role);
 	r = axis_meet(m->a, &want, &got, role);
-	if (r.relation == AXIS_SHIFTED) {
+	if (r.order == ORDER_SHIFTED) {
 		say_shift(m, &want, r.shift);
 		return 0;
 	}
@@ -225,9 +226,9 @@ static int meet_samples(const struct meeting *m)
 			note("%s '%s' has its samples in another order of '%s', and is read in that of '%s'",
 			     m->c->o->role, shown(m->c->name), got.name, shown(m->ref->file[0]));
 	}
-	if (r.relation == AXIS_UNITS)
+	if (r.order == ORDER_UNITS)
 		return samples_differ(m, &want, &got, "units or calendars that cannot be compared");
-	return r.relation == AXIS_OTHER ? samples_differ(m, &want, &got, "the samples differ") : 0;
+	return r.order == ORDER_OTHER ? samples_differ(m, &want, &got, "the samples differ") : 0;
 }
 
 /* --- axes of places --- */
@@ -292,9 +293,9 @@ static int places_differ(const struct meeting *m, int f, int r, const struct axi
 {
 	struct buf text = BUF_INIT;
 	int rc;
-	axis_print(&text, want);
+	axis_describe(want, &text);
 	buf_printf(&text, " in '%s', but ", m->ref->file[r]);
-	axis_print(&text, got);
+	axis_describe(got, &text);
 	rc = ERR(E_DATA, NULL, "%s '%s': %s: %s in '%s'; --match coordinates joins what both have, "
 	         "--match index goes by the order", m->c->o->role, m->c->name, why, text.data,
 		m->c->file[f]);
@@ -348,16 +349,16 @@ static int meet_axis(const struct meeting *m, int f, int r, int i, int k)
 	if (by_coordinates(m) && want->values && got->values)
 		return join_places(m, f, r, i, k);
 	is = axis_meet(m->a, want, got, role);
-	if (is.relation == AXIS_UNITS)
+	if (is.order == ORDER_UNITS)
 		return places_differ(m, f, r, want, got, "units that cannot be compared");
-	if (is.relation == AXIS_SHIFTED || (is.relation == AXIS_OTHER && want->n == got->n))
+	if (is.order == ORDER_SHIFTED || (is.order == ORDER_OTHER && want->n == got->n))
 		return places_differ(m, f, r, want, got, "other places");
-	if (is.relation == AXIS_OTHER && axis_direction(want) * axis_direction(got) < 0)
+	if (is.order == ORDER_OTHER && axis_direction(want) * axis_direction(got) < 0)
 		return places_differ(m, f, r, want, got, "places the other way round");
 	if (!is.element)
 		return 0;
-	buf_printf(&text, "'%s' %s", got->name, is.relation == AXIS_REVERSED ? "runs the other way" :
-	           is.relation == AXIS_ROLLED ? "begins at another place" : "is in another order");
+	buf_printf(&text, "'%s' %s", got->name, is.order == ORDER_REVERSED ? "runs the other way" :
+	           is.order == ORDER_ROLLED ? "begins at another place" : "is in another order");
 	say_turned(m->c, f, text.data, m->ref, r);
 	buf_release(&text);
 	column_choose(m->c, f, i, is.element, got->n);

@@ -260,7 +260,13 @@ struct axis source_axis(struct source *s, int i, struct arena *a)
 
 const char *source_text(struct source *s, const char *name, struct arena *a)
 {
-	return s->format->text ? s->format->text(s, name, a) : NULL;
+	struct axis_attributes all = { 0 };
+	if (!s->format->attributes || !s->format->attributes(s, NULL, a, &all))
+		return NULL;
+	for (int i = 0; i < all.n; i++)
+		if (strcmp(all.v[i].name, name) == 0)
+			return all.v[i].text;
+	return NULL;
 }
 
 /* --- for formats --- */

@@ -11,6 +11,7 @@
 
 #define SOURCE_MISSING 16
 #define SOURCE_ATTRIBUTE 12  /* values of an attribute that are read */
+#define SOURCE_TEXT_MOST (1 << 16)   /* bytes of a text, which of a projection are thousands */
 
 /* value = stored * scale + offset */
 struct packing { double scale, offset; };
@@ -64,14 +65,16 @@ struct source_format {
 	/* Coordinates of axis i and their attributes, into out, whose name and n are set; texts in a.
 	 * NULL: the format has none. */
 	void (*coordinates)(struct source *s, int i, struct arena *a, struct axis *out);
-	/* The text of an attribute of the variable, in a, or NULL. NULL: the format has none. */
-	const char *(*text)(struct source *s, const char *name, struct arena *a);
 	/* Which values of a box are there, 1 for each that is, where s->masked; else NULL. */
 	int (*read_valid)(struct source *s, const int64_t *start, const int64_t *count, uint8_t *out);
 	/* A hash of what tells the other files that its values are in from themselves before a change
 	 * (io_stamp), seeded; NULL, and the seed itself: there are none. */
 	uint64_t (*stamp_parts)(const struct source *s, uint64_t seed);
 	const char *content;                 /* the one file of a folder that has values; NULL: any */
+	/* The attributes of the variable of this name in its group or one around it (NULL: its own),
+	 * texts in a; false: there is no such variable. NULL: the format has none. */
+	bool (*attributes)(struct source *s, const char *name, struct arena *a,
+	                   struct axis_attributes *out);
 	bool picture;                        /* a file is one sample, without an axis of samples */
 	bool rows;                           /* a file's first axis counts samples, whatever it is */
 	bool folder;                         /* a file of the format may be a folder */

@@ -397,6 +397,39 @@ static void coordinates(struct source *s, int i, struct arena *a, struct axis *o
 	hdf5_coordinates(h->data, s->shape.nd, i, a, out);
 }
 
+/* The dataset of that name in the folder of this one, or in one around it; -1: there is none. */
+static hid_t find_around(const struct handle *h, const char *name)
+{
+	char path[1024] = "";
+	hid_t found = -1;
+	if (H5Iget_name(h->data, path, sizeof path) <= 0)
+		return -1;
+	for (char *slash = strrchr(path, '/'); slash && found < 0; slash = strrchr(path, '/')) {
+		*slash = '\0';
+		const hid_t group = *path ? H5Gopen2(h->file, path, H5P_DEFAULT) :
+		                    H5Gopen2(h->file, "/", H5P_DEFAULT);
+
+		if (group >= 0 && H5Lexists(group, name, H5P_DEFAULT) > 0)
+			found = H5Dopen2(group, name, H5P_DEFAULT);
+		if (group >= 0)
+			H5Gclose(group);
+	}
+	return found;
+}
+
+static bool attributes_of(struct source *s, const char *name, struct arena *a,
+                          struct axis_attributes *out)
+{
+	const struct handle *h = s->handle;
+	const hid_t data = name ? find_around(h, name) : h->data;
+	if (data < 0)
+		return false;
+	*out = hdf5_attributes(data, a);
+	if (name)
+		H5Dclose(data);
+	return true;
+}
+
 static int open_hdf5(struct source *s, const char *variable)
 {
 	struct handle *h;
@@ -502,4 +535,5 @@ static void close_hdf5(struct source *s)
 static const char *const extensions[] = { ".h5", ".hdf5", ".he5", NULL };
 
 const struct source_format source_hdf5 = { "hdf5", extensions, open_hdf5, read_hdf5, close_hdf5,
-                                          read_box, coordinates, .stamp_parts = stamp_parts };
+                                          read_box, coordinates, .stamp_parts = stamp_parts,
+                                          .attributes = attributes_of };

@@ -394,7 +394,7 @@ static void read_attribute(int group, int v, const char *name, struct arena *a, 
 	size_t n;
 
 	if (*name == '_' || strcmp(name, "bounds") == 0 || nc_inq_att(group, v, name, &type, &n) ||
-	    n < 1 || n > 4096)
+	    n < 1 || n > SOURCE_TEXT_MOST)
 		return;
 	x = &all[out->nattributes];
 	x->name = arena_strdup(a, name);
@@ -416,11 +416,36 @@ static void read_attribute(int group, int v, const char *name, struct arena *a, 
 	out->nattributes += x->text || x->values;
 }
 
+static struct axis_attributes read_all(int group, int v, struct arena *a)
+{
+	struct axis out = { 0 };
+	char name[NC_MAX_NAME + 1];
+	int n = 0;
+	if (nc_inq_varnatts(group, v, &n) || n < 1)
+		return (struct axis_attributes){ 0 };
+	out.attribute = ARENA_ARRAY(a, struct axis_attribute, n);
+	for (int k = 0; k < n; k++)
+		if (!nc_inq_attname(group, v, k, name))
+			read_attribute(group, v, name, a, &out);
+	return (struct axis_attributes){ out.nattributes, out.attribute };
+}
+
+static bool attributes_of(struct source *s, const char *name, struct arena *a,
+                          struct axis_attributes *out)
+{
+	const struct handle *h = s->handle;
+	int group = h->group, v = h->var;
+	if (name && !find_in_groups(h, name, &group, &v))
+		return false;
+	*out = read_all(group, v, a);
+	return true;
+}
+
 static void coordinates(struct source *s, int i, struct arena *a, struct axis *out)
 {
 	const struct handle *h = s->handle;
-	char name[NC_MAX_NAME + 1];
-	int group, v, nd, n = 0, dimension[NC_MAX_VAR_DIMS];
+	struct axis_attributes attributes;
+	int group, v, nd, dimension[NC_MAX_VAR_DIMS];
 	size_t length;
 	nc_type type;
 
@@ -433,21 +458,9 @@ static void coordinates(struct source *s, int i, struct arena *a, struct axis *o
 	if (nc_get_var_double(group, v, values))
 		return;
 	out->values = values;
-	if (nc_inq_varnatts(group, v, &n) || n < 1)
-		return;
-	out->attribute = ARENA_ARRAY(a, struct axis_attribute, n);
-	for (int k = 0; k < n; k++)
-		if (!nc_inq_attname(group, v, k, name))
-			read_attribute(group, v, name, a, out);
-}
-
-static const char *text(struct source *s, const char *name, struct arena *a)
-{
-	const struct handle *h = s->handle;
-	struct axis_attribute one = { 0 };
-	struct axis said = { .attribute = &one };
-	read_attribute(h->group, h->var, name, a, &said);
-	return one.text;
+	attributes = read_all(group, v, a);
+	out->nattributes = attributes.n;
+	out->attribute = attributes.v;
 }
 
 static void close_netcdf(struct source *s)
@@ -460,4 +473,5 @@ static void close_netcdf(struct source *s)
 static const char *const extensions[] = { ".nc", ".nc4", ".cdf", NULL };
 
 const struct source_format source_netcdf = { "netcdf", extensions, open_netcdf, read_netcdf,
-                                            close_netcdf, read_box, coordinates, text };
+                                            close_netcdf, read_box, coordinates,
+                                            .attributes = attributes_of };

@@ -214,18 +214,25 @@ static int take_attributes(struct source *s, const struct zarr_meta *m)
 	return 0;
 }
 
-/* The array beside this one that has the coordinates of an axis, or NULL; zarr_close. */
-static struct zarr_array *open_beside(const struct handle *h, const char *axis)
+/* The array of that name in the same group, or NULL; zarr_close. */
+static struct zarr_array *open_beside(const struct handle *h, const char *name)
 {
-	char *folder = io_join(h->parent, axis);
+	char *folder = io_join(h->parent, name);
 	const int mark = err_count();
 	enum zarr_node node = ZARR_NONE;
 	struct zarr_array *z = NULL;
-	if (*axis != '/' && zarr_store_has_folder(h->store, folder) &&
+	if (*name != '/' && zarr_store_has_folder(h->store, folder) &&
 	    zarr_node(h->store, folder, &node) == 0 && node == ZARR_ARRAY)
 		(void)zarr_open(&z, h->store, folder);
 	err_truncate(mark);
 	mem_free(folder);
+	return z;
+}
+
+/* The one that has the coordinates of an axis. */
+static struct zarr_array *open_axis(const struct handle *h, const char *axis)
+{
+	struct zarr_array *z = open_beside(h, axis);
 	if (!z || zarr_meta(z)->shape.nd == 1)
 		return z;
 	zarr_close(z);
@@ -236,7 +243,7 @@ static struct zarr_array *open_beside(const struct handle *h, const char *axis)
 static void name_axes(struct source *s, const struct handle *h, const struct zarr_meta *m)
 {
 	for (int i = 0; i < s->shape.nd; i++) {
-		struct zarr_array *z = m->axis[i] ? open_beside(h, m->axis[i]) : NULL;
+		struct zarr_array *z = m->axis[i] ? open_axis(h, m->axis[i]) : NULL;
 		const struct json *said = z ? zarr_meta(z)->attributes : NULL,
 		                  *kind = said ? json_find(said, "axis") : NULL;
 
@@ -339,22 +346,35 @@ static bool read_attribute(const struct json *v, struct arena *a, struct axis_at
 	return true;
 }
 
-static void read_attributes(const struct json *all, struct arena *a, struct axis *out)
+static struct axis_attributes read_attributes(const struct json *all, struct arena *a)
 {
+	struct axis_attributes out = { 0 };
 	struct axis_attribute *list;
 	if (!all || all->kind != JSON_OBJECT)
-		return;
-	list = ARENA_ARRAY(a, struct axis_attribute, all->n + 1);
+		return out;
+	out.v = list = ARENA_ARRAY(a, struct axis_attribute, all->n + 1);
 	for (int i = 0; i < all->n; i++)
 		if (*all->item[i]->key != '_' && strcmp(all->item[i]->key, "bounds") != 0 &&
-		    read_attribute(all->item[i], a, &list[out->nattributes]))
-			out->nattributes++;
-	out->attribute = list;
+		    read_attribute(all->item[i], a, &list[out.n]))
+			out.n++;
+	return out;
+}
+
+static bool attributes_of(struct source *s, const char *name, struct arena *a,
+                          struct axis_attributes *out)
+{
+	const struct handle *h = s->handle;
+	struct zarr_array *z = name ? open_beside(h, name) : NULL;
+	if (name && !z)
+		return false;
+	*out = read_attributes(zarr_meta(z ? z : h->array)->attributes, a);
+	zarr_close(z);
+	return true;
 }
 
 static void coordinates(struct source *s, int i, struct arena *a, struct axis *out)
 {
-	struct zarr_array *z = open_beside(s->handle, s->axis[i]);
+	struct zarr_array *z = open_axis(s->handle, s->axis[i]);
 	const int mark = err_count();
 	void *raw;
 	if (!z || zarr_meta(z)->shape.d[0] != out->n) {
@@ -367,7 +387,9 @@ static void coordinates(struct source *s, int i, struct arena *a, struct axis *o
 
 		dtype_convert(DTYPE_F64, values, zarr_meta(z)->element.dtype, raw, out->n);
 		out->values = values;
-		read_attributes(zarr_meta(z)->attributes, a, out);
+		const struct axis_attributes said = read_attributes(zarr_meta(z)->attributes, a);
+		out->nattributes = said.n;
+		out->attribute = said.v;
 	}
 	err_truncate(mark);
 	mem_free(raw);
@@ -378,5 +400,6 @@ static const char *const extensions[] = { ".zarr", ".zarr.zip", NULL };
 
 const struct source_format source_zarr = {
 	"zarr", extensions, open_zarr, read_zarr, close_zarr, read_zarr_box, coordinates,
+	.attributes = attributes_of,
 	.folder = true, .apart = true,
 };

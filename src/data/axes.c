@@ -1,56 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "data/axes.h"
 
-#include <math.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/json.h"
+#include "data/axes_parts.h"
 
-static const struct axis_attribute *copy_attributes(struct arena *a, const struct axis *from)
-{
-	struct axis_attribute *copy = ARENA_ARRAY(a, struct axis_attribute, from->nattributes + 1);
-	for (int i = 0; i < from->nattributes; i++) {
-		const struct axis_attribute *x = &from->attribute[i];
-
-		copy[i] = *x;
-		copy[i].name = arena_strdup(a, x->name);
-		if (x->text)
-			copy[i].text = arena_strdup(a, x->text);
-		else
-			copy[i].values = arena_copy(a, x->values, (size_t)x->n * sizeof *x->values);
-	}
-	return copy;
-}
-
-struct axes axes_copy(struct arena *a, const struct axes *from)
-{
-	struct axis *copy = ARENA_ARRAY(a, struct axis, from->n + 1);
-	for (int i = 0; i < from->n; i++) {
-		const struct axis *x = &from->axis[i];
-
-		copy[i] = *x;
-		copy[i].name = x->name ? arena_strdup(a, x->name) : NULL;
-		if (x->values)
-			copy[i].values = arena_copy(a, x->values, (size_t)x->n * sizeof *x->values);
-		copy[i].attribute = copy_attributes(a, x);
-	}
-	return (struct axes){ from->n, copy };
-}
-
-/* --- joining --- */
+/* --- comparing --- */
 
 static bool same_text(const char *a, const char *b)
 {
 	return a && b ? strcmp(a, b) == 0 : !a && !b;
 }
 
-static bool same_attributes(const struct axis *x, const struct axis *y)
+bool axis_attributes_equal(struct axis_attributes x, struct axis_attributes y)
 {
-	if (x->nattributes != y->nattributes)
+	if (x.n != y.n)
 		return false;
-	for (int i = 0; i < x->nattributes; i++) {
-		const struct axis_attribute *p = &x->attribute[i], *q = &y->attribute[i];
+	for (int i = 0; i < x.n; i++) {
+		const struct axis_attribute *p = &x.v[i], *q = &y.v[i];
 
 		if (strcmp(p->name, q->name) != 0 || !same_text(p->text, q->text) || p->n != q->n ||
 		    (!p->text && memcmp(p->values, q->values, (size_t)p->n * sizeof *p->values) != 0))
@@ -61,169 +28,122 @@ static bool same_attributes(const struct axis *x, const struct axis *y)
 
 bool axis_equal(const struct axis *x, const struct axis *y)
 {
+	const struct axis_attributes p = { x->nattributes, x->attribute },
+	                             q = { y->nattributes, y->attribute };
 	if (x->n != y->n || !same_text(x->name, y->name) || !x->values != !y->values)
 		return false;
-	return !x->values || (same_attributes(x, y) &&
+	return !x->values || (axis_attributes_equal(p, q) &&
 	                      memcmp(x->values, y->values, (size_t)x->n * sizeof *x->values) == 0);
 }
 
-/* An axis of places: the first set's, if all have it, else no more than its name. */
-static struct axis join_places(const struct axes *all, int n, int k)
+int64_t axis_field_count(const struct axes *axes, const struct axis_field *f)
 {
-	struct axis out = all[0].axis[k];
-	for (int i = 1; i < n; i++) {
-		const struct axis *x = &all[i].axis[k];
-
-		if (!same_text(out.name, x->name))
-			out.name = NULL;
-		if (!axis_equal(&all[0].axis[k], x))
-			out.values = NULL;
-	}
-	out.nattributes = out.values ? out.nattributes : 0;
-	return out;
+	int64_t n = 1;
+	for (int i = 0; i < f->nd; i++)
+		n *= axes->axis[f->on[i]].n;
+	return n;
 }
 
-static struct axis join_samples(struct arena *a, const struct axes *all, int n)
+bool axis_field_equal(const struct axes *x, const struct axis_field *f, const struct axes *y,
+                      const struct axis_field *g)
 {
-	struct axis out = all[0].axis[0];
-	bool known = out.name && out.values;
-	int64_t total = out.n;
-	double *v;
-	for (int i = 1; i < n; i++) {
-		const struct axis *x = &all[i].axis[0];
-
-		total += x->n;
-		if (!same_text(out.name, x->name))
-			out.name = NULL;
-		known = known && out.name && x->values && same_attributes(&all[0].axis[0], x);
-	}
-	out.n = total;
-	out.values = NULL;
-	out.nattributes = 0;
-	if (!known || total > AXIS_VALUES_MOST)
-		return out;
-	out.nattributes = all[0].axis[0].nattributes;
-	out.values = v = ARENA_ARRAY(a, double, total + 1);
-	for (int i = 0; i < n; v += all[i++].axis[0].n)
-		memcpy(v, all[i].axis[0].values, (size_t)all[i].axis[0].n * sizeof *v);
-	return out;
+	const int64_t n = axis_field_count(x, f);
+	if (strcmp(f->name, g->name) != 0 || f->nd != g->nd || f->dtype != g->dtype ||
+	    memcmp(f->on, g->on, (size_t)f->nd * sizeof *f->on) != 0 || n != axis_field_count(y, g) ||
+	    !axis_attributes_equal(f->attributes, g->attributes))
+		return false;
+	return memcmp(f->values, g->values, (size_t)n * dtype_size(f->dtype)) == 0;
 }
 
-struct axes axes_join(struct arena *a, const struct axes *all, int n)
+const struct axis_field *axes_field(const struct axes *axes, const char *name)
 {
-	struct axis *joined;
-	for (int i = 0; i < n; i++)
-		if (all[i].n != all[0].n || all[i].n == 0)
-			return (struct axes){ 0 };
-	joined = ARENA_ARRAY(a, struct axis, all[0].n + 1);
-	joined[0] = join_samples(a, all, n);
-	for (int k = 1; k < all[0].n; k++)
-		joined[k] = join_places(all, n, k);
-	return (struct axes){ all[0].n, joined };
-}
-
-/* --- as JSON --- */
-
-static void write_numbers(struct buf *out, const double *v, int64_t n)
-{
-	buf_putc(out, '[');
-	for (int64_t i = 0; i < n; i++) {
-		buf_puts(out, i ? ", " : "");
-		buf_json_double(out, v[i]);
-	}
-	buf_putc(out, ']');
-}
-
-static void write_axis(struct buf *out, const struct axis *x)
-{
-	buf_puts(out, "{\"name\": ");
-	if (x->name)
-		buf_json_string(out, x->name);
-	else
-		buf_puts(out, "null");
-	if (x->values) {
-		buf_puts(out, ", \"values\": ");
-		write_numbers(out, x->values, x->n);
-		buf_puts(out, ", \"attributes\": {");
-		for (int i = 0; i < x->nattributes; i++) {
-			buf_puts(out, i ? ", " : "");
-			buf_json_string(out, x->attribute[i].name);
-			buf_puts(out, ": ");
-			if (x->attribute[i].text)
-				buf_json_string(out, x->attribute[i].text);
-			else
-				write_numbers(out, x->attribute[i].values, x->attribute[i].n);
-		}
-		buf_putc(out, '}');
-	}
-	buf_putc(out, '}');
-}
-
-void axes_write(struct buf *out, const struct axes *axes)
-{
-	buf_putc(out, '[');
-	for (int i = 0; i < axes->n; i++) {
-		buf_puts(out, i ? ",\n    " : "");
-		write_axis(out, &axes->axis[i]);
-	}
-	buf_putc(out, ']');
-}
-
-static const double *read_numbers(struct arena *a, const struct json *list)
-{
-	double *v = ARENA_ARRAY(a, double, list->n + 1);
-	for (int i = 0; i < list->n; i++)
-		if (!json_double(list->item[i], &v[i]))
-			v[i] = NAN;
-	return v;
-}
-
-static void read_attributes(struct arena *a, const struct json *all, struct axis *out)
-{
-	struct axis_attribute *v;
-	if (!all || all->kind != JSON_OBJECT)
-		return;
-	out->attribute = v = ARENA_ARRAY(a, struct axis_attribute, all->n + 1);
-	for (int i = 0; i < all->n; i++) {
-		const struct json *j = all->item[i];
-
-		if (j->kind == JSON_STRING)
-			v[out->nattributes++] = (struct axis_attribute){ .name = j->key, .text = j->text };
-		else if (j->kind == JSON_ARRAY && j->n > 0 && j->n <= AXIS_ATTRIBUTE_MOST)
-			v[out->nattributes++] = (struct axis_attribute){
-				.name = j->key, .n = j->n, .values = read_numbers(a, j) };
-	}
-}
-
-static const char *read_axis(struct arena *a, const struct json *j, int64_t extent,
-                             struct axis *out)
-{
-	const struct json *name = json_find(j, "name"), *values = json_find(j, "values");
-	out->n = extent;
-	if (name && name->kind == JSON_STRING)
-		out->name = name->text;
-	if (!values)
-		return NULL;
-	if (values->kind != JSON_ARRAY || values->n != extent || !out->name)
-		return "an axis whose coordinates are not as many as it is long";
-	out->values = read_numbers(a, values);
-	read_attributes(a, json_find(j, "attributes"), out);
+	for (int i = 0; i < axes->nfields; i++)
+		if (strcmp(axes->field[i].name, name) == 0)
+			return &axes->field[i];
 	return NULL;
 }
 
-const char *axes_read(struct arena *a, const struct json *list, const int64_t *extent, int rank,
-                      struct axes *out)
+bool axes_say_anything(const struct axes *axes)
 {
-	struct axis *v = ARENA_ARRAY(a, struct axis, rank + 1);
-	const char *why = NULL;
-	*out = (struct axes){ 0 };
-	if (!list)
-		return NULL;
-	if (list->kind != JSON_ARRAY || list->n != rank)
-		return "a list of another number of axes than samples have";
-	for (int i = 0; i < rank && !why; i++)
-		why = read_axis(a, list->item[i], extent[i], &v[i]);
-	if (!why)
-		*out = (struct axes){ rank, v };
-	return why;
+	for (int k = 0; k < axes->n; k++)
+		if (axes->axis[k].name)
+			return true;
+	return axes->nfields || axes->nmappings;
+}
+
+/* --- copying --- */
+
+struct axis_attributes axis_attributes_copy(struct arena *a, struct axis_attributes from)
+{
+	struct axis_attribute *copy = ARENA_ARRAY(a, struct axis_attribute, from.n + 1);
+	for (int i = 0; i < from.n; i++) {
+		const struct axis_attribute *x = &from.v[i];
+
+		copy[i] = *x;
+		copy[i].name = arena_strdup(a, x->name);
+		if (x->text)
+			copy[i].text = arena_strdup(a, x->text);
+		else
+			copy[i].values = arena_copy(a, x->values, (size_t)x->n * sizeof *x->values);
+	}
+	return (struct axis_attributes){ from.n, copy };
+}
+
+static struct axis copy_axis(struct arena *a, const struct axis *x)
+{
+	struct axis copy = *x;
+	copy.name = x->name ? arena_strdup(a, x->name) : NULL;
+	if (x->values)
+		copy.values = arena_copy(a, x->values, (size_t)x->n * sizeof *x->values);
+	copy.attribute = axis_attributes_copy(a, (struct axis_attributes){ x->nattributes,
+	                                                                 x->attribute }).v;
+	return copy;
+}
+
+static struct axis_field copy_field(struct arena *a, const struct axes *of,
+                                    const struct axis_field *f)
+{
+	struct axis_field copy = *f;
+	copy.name = arena_strdup(a, f->name);
+	copy.values = arena_copy(a, f->values,
+	                         (size_t)axis_field_count(of, f) * dtype_size(f->dtype));
+	copy.attributes = axis_attributes_copy(a, f->attributes);
+	return copy;
+}
+
+static void copy_mappings(struct arena *a, const struct axes *from, struct axes *out)
+{
+	struct axis_mapping *copy = ARENA_ARRAY(a, struct axis_mapping, from->nmappings + 1);
+	for (int i = 0; i < from->nmappings; i++)
+		copy[i] = (struct axis_mapping){ arena_strdup(a, from->mapping[i].name),
+			axis_attributes_copy(a, from->mapping[i].attributes) };
+	out->mapping = copy;
+	out->nmappings = from->nmappings;
+	out->grid_mapping = from->grid_mapping ? arena_strdup(a, from->grid_mapping) : NULL;
+}
+
+struct axes axes_copy_thrifty(struct arena *a, const struct axes *from, const struct axes *like)
+{
+	struct axis *axis = ARENA_ARRAY(a, struct axis, from->n + 1);
+	struct axis_field *field = ARENA_ARRAY(a, struct axis_field, from->nfields + 1);
+	struct axes out = { .n = from->n, .axis = axis, .nfields = from->nfields, .field = field };
+	for (int k = 0; k < from->n; k++) {
+		const bool same = like && k < like->n && axis_equal(&from->axis[k], &like->axis[k]);
+
+		axis[k] = same ? like->axis[k] : copy_axis(a, &from->axis[k]);
+	}
+	for (int k = 0; k < from->nfields; k++) {
+		const struct axis_field *f = &from->field[k],
+		                        *other = like ? axes_field(like, f->name) : NULL;
+
+		field[k] = other && axis_field_equal(from, f, like, other) ? *other :
+		           copy_field(a, from, f);
+	}
+	copy_mappings(a, from, &out);
+	return out;
+}
+
+struct axes axes_copy(struct arena *a, const struct axes *from)
+{
+	return axes_copy_thrifty(a, from, NULL);
 }

@@ -132,7 +132,7 @@ bool axis_is_longitude(const struct axis *x)
 
 void axis_describe(const struct axis *x, struct buf *out)
 {
-	const char *units = axis_text(x, "units");
+	const char *units = axis_text(x, "units"), *calendar = axis_text(x, "calendar");
 	buf_shown(out, x->name ? x->name : "an axis without a name");
 	if (x->values && x->n > 0)
 		buf_printf(out, " %.10g", x->values[0]);
@@ -141,6 +141,10 @@ void axis_describe(const struct axis *x, struct buf *out)
 	if (x->values && units && *units) {
 		buf_putc(out, ' ');
 		buf_shown(out, units);
+	}
+	if (x->values && calendar && *calendar) {
+		buf_puts(out, " in the calendar ");
+		buf_shown(out, calendar);
 	}
 	buf_printf(out, " (%" PRId64 " of them)", x->n);
 }

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "data/axes_parts.h"
 
 /* The first fault sticks; readers go on harmlessly after it. */
 struct reader {
@@ -196,6 +197,8 @@ static void read_axes(struct reader *r, const struct json *root, struct record_i
 	for (int k = 1; k < i->input.shape.nd; k++)
 		extent[k] = i->input.shape.d[k];
 	why = axes_read(r->a, json_find(root, "axes"), extent, i->input.shape.nd, &i->axes);
+	if (!why)
+		why = axes_read_fields(r->a, root, &i->axes);
 	if (why)
 		fault(r, json_find(root, "axes"), why);
 }

@@ -4,6 +4,8 @@
 #include "base/json.h"
 #include "data/description.h"
 
+#include "data/axes_parts.h"
+
 static const char *const roles[RECORD_ROLES] = { "input", "target", "weight", "extra" };
 
 static void write_strings(struct buf *out, const char *key, const char *const *v, int64_t n)
@@ -90,6 +92,7 @@ static void write_end(struct buf *out, const struct record_info *i)
 	if (i->axes.n) {
 		buf_puts(out, ",\n  \"axes\": ");
 		axes_write(out, &i->axes);
+		axes_write_fields(out, &i->axes);
 	}
 	buf_puts(out, "}\n");
 }

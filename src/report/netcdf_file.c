@@ -17,9 +17,9 @@
 #include "config.h"
 
 #define FUNCTIONS(X) \
-	X(nc_create) X(nc_close) X(nc_def_dim) X(nc_def_var) X(nc_enddef) X(nc_put_att_double) \
-	X(nc_put_att_int) X(nc_put_att_text) X(nc_put_var_double) X(nc_put_var_string) \
-	X(nc_put_vara_float) X(nc_put_vara_int) X(nc_strerror)
+	X(nc_create) X(nc_close) X(nc_def_dim) X(nc_def_var) X(nc_enddef) X(nc_inq_dimid) \
+	X(nc_put_att_double) X(nc_put_att_int) X(nc_put_att_text) X(nc_put_var) X(nc_put_var_double) \
+	X(nc_put_var_string) X(nc_put_vara_float) X(nc_put_vara_int) X(nc_strerror)
 
 #ifdef DLX_NETCDF_LIBRARY
 #define OPENED DLX_NETCDF_LIBRARY
@@ -48,6 +48,7 @@ struct netcdf_file {
 	int nc, var;
 	struct shape shape;             /* of one sample */
 	int coordinate[MAXD + 1], dimension[MAXD + 1];   /* variables, -1: none; dimensions */
+	int *field;                     /* variables of the fields of coordinates, -1: none */
 	enum dtype dtype;
 	int lead;                       /* axes in front of the places: that of channels */
 	bool open;
@@ -99,6 +100,19 @@ static bool is_free(const struct netcdf_array *a, int i, const char *name)
 	return true;
 }
 
+/* An attribute that cannot be written is left out. */
+static void put_attributes(const struct netcdf_file *f, int var, struct axis_attributes all)
+{
+	for (int k = 0; k < all.n; k++) {
+		const struct axis_attribute *t = &all.v[k];
+
+		if (t->text)
+			lib.nc_put_att_text(f->nc, var, t->name, strlen(t->text), t->text);
+		else
+			lib.nc_put_att_double(f->nc, var, t->name, NC_DOUBLE, (size_t)t->n, t->values);
+	}
+}
+
 /* A dimension has the name of the data's axis, or its usual one if netCDF refuses that name. */
 static int define_dimension(struct netcdf_file *f, const struct netcdf_array *a, int i)
 {
@@ -114,15 +128,8 @@ static int define_dimension(struct netcdf_file *f, const struct netcdf_array *a,
 	if (status != NC_NOERR || !x->values)
 		return status;
 	status = lib.nc_def_var(f->nc, x->name, NC_DOUBLE, 1, &f->dimension[i], coordinate);
-	for (int k = 0; k < x->nattributes && status == NC_NOERR; k++) {
-		const struct axis_attribute *t = &x->attribute[k];
-		/* an attribute that cannot be written here is left out */
-		if (t->text)
-			lib.nc_put_att_text(f->nc, *coordinate, t->name, strlen(t->text), t->text);
-		else
-			lib.nc_put_att_double(f->nc, *coordinate, t->name, NC_DOUBLE, (size_t)t->n,
-			                      t->values);
-	}
+	if (status == NC_NOERR)
+		put_attributes(f, *coordinate, (struct axis_attributes){ x->nattributes, x->attribute });
 	return status;
 }
 
@@ -148,6 +155,90 @@ static int write_coordinates(struct netcdf_file *f, const struct netcdf_array *a
 		status = x ? lib.nc_put_var_double(f->nc, f->coordinate[i], x->values) :
 			lib.nc_put_var_string(f->nc, f->coordinate[i], (const char **)(uintptr_t)a->channels);
 	}
+	return status;
+}
+
+/* --- the place on the earth --- */
+
+/* The dimension of axis k of the axes. */
+static int dimension_of(const struct netcdf_file *f, const struct netcdf_array *a, int k)
+{
+	return f->dimension[k + (k > 0 && a->has_channels)];
+}
+
+/* A variable that has the name of a dimension would be its coordinates. */
+static int define_variable(struct netcdf_file *f, const char *name, nc_type type, int nd,
+                           const int *dimension, int *var)
+{
+	int id, status = NC_ENAMEINUSE;
+	if (lib.nc_inq_dimid(f->nc, name, &id) != NC_NOERR)
+		status = lib.nc_def_var(f->nc, name, type, nd, dimension, var);
+	if (status == NC_EBADNAME || status == NC_ENAMEINUSE || status == NC_EMAXNAME) {
+		*var = -1;
+		return NC_NOERR;
+	}
+	return status;
+}
+
+static int define_fields(struct netcdf_file *f, const struct netcdf_array *a, struct buf *names)
+{
+	int status = NC_NOERR;
+	f->field = mem_calloc((size_t)a->axes->nfields + 1, sizeof *f->field);
+	for (int i = 0; i < a->axes->nfields && status == NC_NOERR; i++) {
+		const struct axis_field *x = &a->axes->field[i];
+		int on[MAXD];
+
+		for (int k = 0; k < x->nd; k++)
+			on[k] = dimension_of(f, a, x->on[k]);
+		status = define_variable(f, x->name, x->dtype == DTYPE_F32 ? NC_FLOAT : NC_DOUBLE, x->nd,
+		                         on, &f->field[i]);
+		if (status != NC_NOERR || f->field[i] < 0)
+			continue;
+		put_attributes(f, f->field[i], x->attributes);
+		buf_printf(names, "%s%s", names->len ? " " : "", x->name);
+	}
+	return status;
+}
+
+static int define_mappings(struct netcdf_file *f, const struct netcdf_array *a, bool *all)
+{
+	int status = NC_NOERR, var;
+	*all = a->axes->grid_mapping;
+	for (int i = 0; i < a->axes->nmappings && status == NC_NOERR; i++) {
+		status = define_variable(f, a->axes->mapping[i].name, NC_INT, 0, NULL, &var);
+		if (status == NC_NOERR && var >= 0)
+			put_attributes(f, var, a->axes->mapping[i].attributes);
+		*all = *all && var >= 0;
+	}
+	return status;
+}
+
+/* By the CF conventions: variables, and attributes of the array that name them. */
+static int describe_place(struct netcdf_file *f, const struct netcdf_array *a)
+{
+	struct buf names = BUF_INIT;
+	bool mapped = false;
+	int status;
+	if (!a->axes)
+		return NC_NOERR;
+	status = define_fields(f, a, &names);
+	if (status == NC_NOERR)
+		status = define_mappings(f, a, &mapped);
+	if (status == NC_NOERR && names.len)
+		status = lib.nc_put_att_text(f->nc, f->var, "coordinates", names.len, names.data);
+	if (status == NC_NOERR && mapped)
+		status = lib.nc_put_att_text(f->nc, f->var, "grid_mapping",
+		                             strlen(a->axes->grid_mapping), a->axes->grid_mapping);
+	buf_release(&names);
+	return status;
+}
+
+static int write_fields(struct netcdf_file *f, const struct netcdf_array *a)
+{
+	int status = NC_NOERR;
+	for (int i = 0; a->axes && i < a->axes->nfields && status == NC_NOERR; i++)
+		if (f->field[i] >= 0)
+			status = lib.nc_put_var(f->nc, f->field[i], a->axes->field[i].values);
 	return status;
 }
 
@@ -196,8 +287,12 @@ static int define(struct netcdf_file *f, const struct netcdf_array *a)
 	if (status == NC_NOERR)
 		status = describe_channels(f, a);
 	if (status == NC_NOERR)
+		status = describe_place(f, a);
+	if (status == NC_NOERR)
 		status = lib.nc_enddef(f->nc);
-	return status == NC_NOERR ? write_coordinates(f, a) : status;
+	if (status == NC_NOERR)
+		status = write_coordinates(f, a);
+	return status == NC_NOERR ? write_fields(f, a) : status;
 }
 
 /* A file that HDF5 could not write stays open for it, and what HDF5 does when the program exits
@@ -281,5 +376,6 @@ void netcdf_discard(struct netcdf_file *f)
 		lib.nc_close(f->nc);
 	io_discard(f->file);
 	mem_free(f->path);
+	mem_free(f->field);
 	mem_free(f);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * data/axes_match.h: the same places, whatever the rounding; the same in another order; others. */
+ * data/axes_match.h: the same places, whatever the rounding; the same in another order; others.
+ * Coordinates on several axes as JSON: read back equal, and hostile texts. data/epsg.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,9 +9,13 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <string.h>
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "data/axes_match.h"
+#include "data/axes_parts.h"
+#include "data/epsg.h"
 
 static struct axis of(const char *name, int n, const double *v)
 {
@@ -126,6 +131,124 @@ static void described(void **state)
 	buf_release(&b);
 }
 
+/* --- as JSON --- */
+
+static const struct axis three[] = { { .n = 2 }, { .n = 3 }, { .n = 1 } };
+
+static const char *read_fields(struct arena *a, const char *text, struct axes *out)
+{
+	struct json *root;
+	*out = (struct axes){ .n = 3, .axis = three };
+	assert_int_equal(json_parse(&root, a, "test", 0, text, strlen(text)), 0);
+	return axes_read_fields(a, root, out);
+}
+
+static void fields_read_back(void **state)
+{
+	static const float f[] = { 1, 2.5f, NAN, 4, 5, 6 };
+	static const double d[] = { 1e300 }, number[] = { 2, 3 };
+	static const struct axis_attribute said[] = {
+		{ .name = "units", .text = "m" }, { .name = "range", .n = 2, .values = number } };
+	const struct axis_field field[] = {
+		{ .name = "lat", .nd = 2, .on = { 1, 0 }, .dtype = DTYPE_F32, .values = f,
+		  .attributes = { 2, said } },
+		{ .name = "height", .dtype = DTYPE_F64, .values = d },
+	};
+	const struct axis_mapping mapping = { "crs", { 1, said } };
+	const struct axes x = { .n = 3, .axis = three, .nfields = 2, .field = field,
+		.grid_mapping = "crs", .nmappings = 1, .mapping = &mapping };
+	struct arena *a = arena_new();
+	struct buf text = BUF_INIT;
+	struct axes y;
+	buf_puts(&text, "{\"samples\": 2");
+	axes_write_fields(&text, &x);
+	buf_putc(&text, '}');
+	assert_null(read_fields(a, text.data, &y));
+	assert_int_equal(y.nfields, 2);
+	for (int i = 0; i < 2; i++)
+		assert_true(axis_field_equal(&x, &field[i], &y, &y.field[i]));
+	assert_string_equal(y.grid_mapping, "crs");
+	assert_int_equal(y.nmappings, 1);
+	assert_true(axis_attributes_equal(y.mapping[0].attributes, mapping.attributes));
+	buf_release(&text);
+	arena_free(a);
+}
+
+#define FIELD(axes, dtype, values) "{\"coordinates\": [{\"name\": \"a\", \"axes\": " axes \
+	", \"dtype\": \"" dtype "\", \"values\": \"" values "\"}]}"
+
+static void hostile_fields(void **state)
+{
+	static const char *const bad[] = {
+		"{\"coordinates\": 1}", "{\"coordinates\": [1]}", "{\"coordinates\": [{\"name\": 1}]}",
+		FIELD("[3]", "f32", "AAAAAA=="), FIELD("[-1]", "f32", "AAAAAA=="),
+		FIELD("[2, 2]", "f32", "AAAAAA=="), FIELD("7", "f32", "AAAAAA=="),
+		FIELD("[0,1,2,0,1,2,0,1]", "f32", "AAAAAA=="), FIELD("[2]", "i32", "AAAAAA=="),
+		FIELD("[2]", "f32", "AAAAA==="), FIELD("[2]", "f32", "AAAA"),
+		FIELD("[2]", "f32", "AA!AAA=="),
+		FIELD("[2]", "f32", "AAAAAAAAAAA="), FIELD("[2]", "f64", "AAAAAA=="),
+		"{\"grid_mapping\": \"crs\"}", "{\"grid_mapping\": {\"attribute\": \"crs\"}}",
+	};
+	struct arena *a = arena_new();
+	struct axes out;
+	assert_null(read_fields(a, FIELD("[2]", "f32", "AAAAAA=="), &out));
+	assert_null(read_fields(a, "{}", &out));
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		if (!read_fields(a, bad[i], &out))
+			fail_msg("taken: %s", bad[i]);
+	arena_free(a);
+}
+
+/* --- reference systems --- */
+
+static double number_of(const struct axes *x, const char *name)
+{
+	const struct axis_attributes all = x->mapping[0].attributes;
+	for (int i = 0; i < all.n; i++)
+		if (strcmp(all.v[i].name, name) == 0 && all.v[i].n == 1)
+			return all.v[i].values[0];
+	return NAN;
+}
+
+static struct axes mapped(struct arena *a, const char *y, const char *x)
+{
+	struct axis_attribute *said = ARENA_ARRAY(a, struct axis_attribute, 2);
+	struct axis *axis = ARENA_ARRAY(a, struct axis, 3);
+	struct axes out = { .n = 3, .axis = axis };
+	said[0] = (struct axis_attribute){ .name = "epsg", .text = y };
+	said[1] = (struct axis_attribute){ .name = "epsg", .text = x };
+	axis[1] = (struct axis){ .nattributes = 1, .attribute = &said[0] };
+	axis[2] = (struct axis){ .nattributes = 1, .attribute = &said[1] };
+	epsg_to_mapping(a, &out);
+	return out;
+}
+
+static void reference_systems(void **state)
+{
+	struct arena *a = arena_new();
+	struct axes x = mapped(a, "EPSG:32633", "EPSG:32633");
+	assert_string_equal(x.grid_mapping, "crs");
+	assert_true(number_of(&x, "longitude_of_central_meridian") == 15);
+	assert_true(number_of(&x, "false_northing") == 0);
+	assert_string_equal(axis_text(&x.axis[1], "standard_name"), "projection_y_coordinate");
+	assert_null(axis_text(&x.axis[1], "epsg"));
+	x = mapped(a, "EPSG:32701", "EPSG:32701");
+	assert_true(number_of(&x, "longitude_of_central_meridian") == -177);
+	assert_true(number_of(&x, "false_northing") == 1e7);
+	x = mapped(a, "EPSG:25832", "EPSG:25832");
+	assert_true(number_of(&x, "longitude_of_central_meridian") == 9);
+	assert_true(number_of(&x, "inverse_flattening") == 298.257222101);
+	x = mapped(a, "EPSG:4326", "EPSG:4326");
+	assert_string_equal(axis_text(&x.axis[2], "units"), "degrees_east");
+	x = mapped(a, "EPSG:3035", "EPSG:3035");          /* not known here: its number alone */
+	assert_int_equal(x.mapping[0].attributes.n, 1);
+	assert_string_equal(x.mapping[0].attributes.v[0].text, "EPSG:3035");
+	assert_null(axis_text(&x.axis[2], "units"));
+	x = mapped(a, "EPSG:4326", "EPSG:3035");
+	assert_null(x.grid_mapping);
+	arena_free(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -134,6 +257,9 @@ int main(void)
 		cmocka_unit_test(other_order),
 		cmocka_unit_test(longitudes),
 		cmocka_unit_test(described),
+		cmocka_unit_test(fields_read_back),
+		cmocka_unit_test(hostile_fields),
+		cmocka_unit_test(reference_systems),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
