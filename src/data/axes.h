@@ -16,6 +16,7 @@ struct buf;
 struct json;
 
 #define AXIS_VALUES_MOST ((int64_t)1 << 20)      /* coordinates of an axis that are kept */
+#define AXIS_VALUES_SHORT 8192                   /* that a network keeps of its training set */
 #define FIELD_VALUES_MOST ((int64_t)1 << 22)     /* of a field of coordinates */
 #define AXIS_ATTRIBUTE_MOST 64                   /* numbers of an attribute that are kept */
 
@@ -75,6 +76,8 @@ struct axes axes_copy_thrifty(struct arena *a, const struct axes *from, const st
 struct axes axes_join(struct arena *a, const struct axes *all, int n);
 /* Of n chosen samples. Borrows the rest. */
 struct axes axes_choose(struct arena *a, const struct axes *all, const int64_t *sample, int64_t n);
+/* What is known of places alone, which is short: no fields, no axis of very many coordinates. */
+struct axes axes_of_places(struct arena *a, const struct axes *all);
 /* Whether both say the same of an axis. */
 bool axis_equal(const struct axis *x, const struct axis *y);
 /* Whether there is a name, or anything else, in them. */

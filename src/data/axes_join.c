@@ -195,3 +195,14 @@ struct axes axes_choose(struct arena *a, const struct axes *all, const int64_t *
 	}
 	return out;
 }
+
+struct axes axes_of_places(struct arena *a, const struct axes *all)
+{
+	struct axis *axis = ARENA_ARRAY(a, struct axis, all->n + 1);
+	for (int k = 0; k < all->n; k++) {
+		axis[k] = all->axis[k];
+		if (k == 0 || axis[k].n > AXIS_VALUES_SHORT)
+			axis[k] = (struct axis){ .name = axis[k].name, .n = axis[k].n };
+	}
+	return (struct axes){ .n = all->n, .axis = axis };
+}

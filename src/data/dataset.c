@@ -264,8 +264,10 @@ void dataset_describe(const struct dataset *d, struct buf *out)
 {
 	const size_t start = out->len;
 	struct record_info whole = d->whole;
-	whole.axes = (struct axes){ 0 };       /* of its samples, which are not what is described */
+	struct arena *a = arena_new();
+	whole.axes = axes_of_places(a, &d->whole.axes);
 	description_write(out, &whole);
+	arena_free(a);
 	while (out->len > start && out->data[out->len - 1] == '\n')
 		out->data[--out->len] = '\0';
 	for (size_t i = start; i < out->len; i++)
@@ -284,6 +286,7 @@ int dataset_from_description(struct dataset **out, const char *name, const char 
 		return err_context(rc, "in the description of the training set");
 	}
 	d->described = hash_bytes(text, n, 0);
+	d->name = arena_printf(d->a, "the training set of %s", name);
 	inform(d);
 	sort_sizes(d);
 	*out = d;

@@ -13,6 +13,7 @@ struct dataset {
 	struct arena *a;
 	struct record_info whole;    /* of all files together; of a description alone: n is 0 */
 	uint64_t described;          /* hash of the description that the set is made of */
+	const char *name;            /* what that is called, else NULL */
 	int n, cap;
 	struct record **file;
 	int *pattern_end;            /* of each pattern that was given: its last file + 1 */

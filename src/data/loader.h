@@ -97,6 +97,18 @@ int dataset_from_description(struct dataset **out, const char *name, const char 
  * set in messages. E_DATA where channels, or types that are no floats, differ. */
 int dataset_take_statistics(struct dataset *d, const struct dataset *from, const char *name,
                             bool target);
+/* Whether d, which is evaluated or predicted from, has what `trained` has, which the network was
+ * trained on: names of channels and classes in the same order, the mask, and the same places in the
+ * same order. E_DATA says what differs, and in which file. What either does not say is no
+ * difference. */
+struct dataset_use {
+	bool target;                   /* the target is needed */
+	bool converted;                /* files are records of other files, which messages mean */
+	bool notes;                    /* a note says where places are others */
+};
+int dataset_agree(const struct dataset *d, const struct dataset *trained, struct dataset_use use);
+/* The same of what a training goes on with, and of the description of what it began with. */
+int dataset_agree_sets(const struct dataset *now, const struct dataset *then);
 bool dataset_has_samples(const struct dataset *d);                     /* for tests */
 /* Notes the files as inputs (base/io.h) without opening them; what is not there is left out. */
 void dataset_note_inputs(const struct strings *paths);

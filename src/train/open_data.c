@@ -24,6 +24,7 @@
 #include "plan/stored_batch.h"
 #include "plan/tile_size.h"
 #include "plan/whole.h"
+#include "train/predict_input.h"
 #include "train/rounded_batch.h"
 #include "train/trained_on.h"
 
@@ -94,6 +95,19 @@ static int open_predicted(struct session *s, const struct session_options *o)
 	return rc;
 }
 
+/* With what the network was, or is, trained on. */
+static int check_agreement(const struct session *s, const struct session_options *o)
+{
+	const struct dataset_use use = { .target = !(o->need & SESSION_PREDICT),
+		.converted = o->data && predict_converts(o->data),
+		.notes = comm_first(s->comm) && !o->size };
+	int rc;
+	if (!s->train_set)
+		return 0;
+	rc = dataset_agree(s->validation_set, s->train_set, use);
+	return rc < 0 && !o->data ? err_locate(rc, &s->config->data.validation.loc[0]) : rc;
+}
+
 int session_open_data(struct session *s, const struct session_options *o)
 {
 	const struct data_config *d = &s->config->data;
@@ -101,12 +115,16 @@ int session_open_data(struct session *s, const struct session_options *o)
 		return no_target(&((const struct data_source *)d->train.v)->files);
 	if (!second_wanted(s, o))
 		return 0;
-	if (o->data)
-		return open_predicted(s, o);
+	if (o->data) {
+		TRY(open_predicted(s, o));
+		return check_agreement(s, o);
+	}
 	if (!d->validation.n)
 		return 0;
 	TRY(dataset_open(&s->validation_set, &d->validation));
-	return dataset_info(s->validation_set)->has_target ? 0 : no_target(&d->validation);
+	if (!dataset_info(s->validation_set)->has_target)
+		return no_target(&d->validation);
+	return check_agreement(s, o);
 }
 
 bool session_stages(const struct session *s, const struct session_options *o)

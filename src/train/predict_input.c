@@ -240,6 +240,11 @@ static int count_records(const struct texts *given)
 	return n;
 }
 
+bool predict_converts(const struct texts *files)
+{
+	return count_records(files) < files->n;
+}
+
 static int check_given(const struct texts *given, int records, const char *layout)
 {
 	if (records > 0 && records < given->n)

@@ -16,6 +16,8 @@
  * that see the first rank's folder share it. */
 int predict_input(struct session *s, const struct texts *files, const char *layout, bool quiet,
                   struct texts *out);
+/* Whether the files given are no records, so that the records are made of them. */
+bool predict_converts(const struct texts *files);
 void predict_input_release(struct texts *records);
 
 #endif

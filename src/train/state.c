@@ -256,12 +256,30 @@ static int check_scalar(const struct ckpt_version *v, const char *name, const ch
 #define SIZES_RESUME "with samples of several sizes a run goes on within an epoch only with the " \
 	"'train.global_batch_size' and 'train.accumulate' that it had"
 
+/* Where the data are others: in what they do not fit those that the checkpoint was made with. */
+static int check_data(const struct session *s, const struct ckpt_version *v,
+                      const char *fingerprint)
+{
+	const char *have = ckpt_version_scalar(v, "data"), *text = ckpt_version_scalar(v, TRAINING_SET);
+	struct dataset *then;
+	char name[96];
+	int rc;
+	if (!text || (have && strcmp(have, fingerprint) == 0))
+		return 0;
+	snprintf(name, sizeof name, "checkpoint %s", ckpt_version_id(v));
+	TRY(dataset_from_description(&then, name, text));
+	rc = dataset_agree_sets(s->train_set, then);
+	dataset_free(then);
+	return rc < 0 ? err_locate(rc, &s->config->data.train.loc[0]) : 0;
+}
+
 static int check_scalars(struct session *s, const struct ckpt_version *v)
 {
 	char text[32];
 	snprintf(text, sizeof text, "%" PRId64, s->config->run.seed);
 	TRY(check_scalar(v, "seed", text, "seed"));
 	snprintf(text, sizeof text, "%016" PRIx64, dataset_fingerprint(s->train_set));
+	TRY(check_data(s, v, text));
 	return check_scalar(v, "data", text, "training data");
 }
 
