@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/shown.h"
+#include "data/axes_match.h"
 
 #define INDEX_LINES 8
 
@@ -110,6 +111,42 @@ static void print_index(const struct record *r, bool all)
 		printf("  ... and %" PRId64 " more (--index)\n", n - INDEX_LINES);
 }
 
+/* --- axes --- */
+
+static void print_axis(const struct axis *x, bool first)
+{
+	struct buf text = BUF_INIT;
+	axis_describe(x, &text);
+	printf("  %-10s %s\n", first ? "axes" : "", text.data);
+	buf_release(&text);
+}
+
+static void print_field(const struct axes *axes, const struct axis_field *f)
+{
+	struct buf on = BUF_INIT;
+	for (int i = 0; i < f->nd; i++) {
+		const char *name = axes->axis[f->on[i]].name;
+
+		buf_puts(&on, i ? ", " : " on ");
+		if (name)
+			buf_shown(&on, name);
+		else
+			buf_printf(&on, "axis %d", f->on[i]);
+	}
+	printf("  %-10s %s%s\n", "", shown(f->name), on.data);
+	buf_release(&on);
+}
+
+static void print_axes(const struct axes *axes)
+{
+	for (int k = 0; k < axes->n; k++)
+		print_axis(&axes->axis[k], k == 0);
+	for (int k = 0; k < axes->nfields; k++)
+		print_field(axes, &axes->field[k]);
+	if (axes->grid_mapping)
+		printf("  %-10s grid mapping %s\n", "", shown(axes->grid_mapping));
+}
+
 void inspect_text(const struct record *r, bool all)
 {
 	const struct record_info *i = record_info(r);
@@ -125,6 +162,7 @@ void inspect_text(const struct record *r, bool all)
 		else
 			printf("  %-10s none\n", "target");
 	print_sizes(i);
+	print_axes(&i->axes);
 	for (int k = 0; k < i->nsources; k++)
 		printf("  %-10s %s\n", k ? "" : "made from", shown(i->sources[k]));
 	if (i->pairing)

@@ -70,6 +70,7 @@ def curved(d):
     same(values(d, "moving"), [0, 1, 2], MOVING, "<f4", {"units": "m"})
     same(values(d, "height"), [], [2], "<f4", {"units": "m", "positive": "up"})
     same(values(d, "step"), [0], STEPS / 2 + 3, "<f4", {"long_name": "forecast"})
+    assert d["axes"][1:] == [{"name": "y"}, {"name": "x"}], d["axes"]        # dimensions without coordinates
     assert d["axes"][0]["attributes"] == {"units": "days since 2001-01-01", "calendar": "360_day"}
     wanted = {k: v if isinstance(v, str) else np.atleast_1d(v).tolist() for k, v in LAMBERT.items()}
     assert d["grid_mapping"] == {"attribute": "lambert", "variables": {"lambert": wanted}}, d["grid_mapping"]

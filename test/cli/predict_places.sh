@@ -12,6 +12,11 @@ keeps() {
 "$python3" "$DLX_SOURCE/test/cli/places.py" make || exit 99
 expect 0 "$convert" -q -i curved.nc:q -t curved.nc:w -o curved.dlx
 keeps curved curved.dlx
+expect 0 "$inspect" curved.dlx
+says out '  axes       time 0.25 ... 3.25 days since 2001-01-01 (4 of them)'
+says out '             LAT on y, x'
+says out '             across on x, y'
+says out '             grid mapping lambert'
 cat >config.yaml <<'END'
 run: {name: places, dir: run}
 model: {family: layers, layers: [{conv2d: {filters: 1, kernel: 1}}]}
