@@ -471,6 +471,7 @@ int convert_plan(struct conversion *c, struct arena *a)
 	TRY(plan_target(c, a));
 	TRY(check_fill(c));
 	TRY(side_axes(c->input, a, c->sample, c->nsamples, &c->info.axes));
+	TRY(like_check_axes(&c->like, &c->info.axes, c->inputs.v[0], c->like_file, c->quiet));
 	plan_sources(c, a);
 	c->info.input.nstats = record_statistics(&c->info, 0);
 	c->info.target.nstats = record_statistics(&c->info, 1);

@@ -11,6 +11,8 @@
 #include "axis_role.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/log.h"
+#include "data/axes_agree.h"
 #include "data/description.h"
 #include "data/record.h"
 
@@ -54,6 +56,8 @@ int like_read(struct like *out, struct arena *a, const char *path)
 	if (!io_ends_in(path, ".json")) {
 		TRY(record_open(&r, path));
 		rc = take(out, a, record_info(r));
+		const struct axes places = axes_of_places(a, &record_info(r)->axes);
+		out->axes = axes_copy(a, &places);
 		record_free(r);
 		return rc;
 	}
@@ -63,6 +67,21 @@ int like_read(struct like *out, struct arena *a, const char *path)
 	if (rc == 0)
 		rc = take(out, a, &i);
 	buf_release(&text);
+	return rc;
+}
+
+int like_check_axes(const struct like *l, const struct axes *axes, const char *input,
+                    const char *record, bool quiet)
+{
+	struct buf why = BUF_INIT;
+	const enum axes_agreement agree = axes_agree(&l->axes, axes, &why);
+	int rc = 0;
+	if (agree == AXES_TURNED)
+		rc = ERR(E_DATA, NULL, "'%s' does not fit '%s' (--like): %s; turn the values and the "
+		         "coordinates before they are converted", input, record, why.data);
+	else if (agree != AXES_AGREE && !quiet)
+		note("'%s' has other places than '%s': %s", input, record, why.data);
+	buf_release(&why);
 	return rc;
 }
 

@@ -6,6 +6,7 @@
 #define DLX_DATA_TOOLS_LIKE_H
 
 #include "base/arena.h"
+#include "data/axes.h"
 #include "layout.h"
 
 struct like {
@@ -14,10 +15,14 @@ struct like {
 	const char *const *names;        /* of the channels, or NULL */
 	bool mask;                       /* a validity mask follows them */
 	enum dtype dtype;
+	struct axes axes;                /* places of a record; dlx-train compares a description's */
 };
 
 /* Of a record file, or of the text of a record's description. E_NOINPUT, E_DATA. */
 int like_read(struct like *out, struct arena *a, const char *path);
+/* Whether places of an input have the order of those of l: E_DATA; a note where they are others. */
+int like_check_axes(const struct like *l, const struct axes *axes, const char *input,
+                    const char *record, bool quiet);
 /* The variables that the names of channels stand for, NAME of NAME and of NAME[0], NAME[1] ...;
  * returns their number. */
 int like_variables(const struct like *l, struct arena *a, const char ***out);

@@ -54,6 +54,11 @@ all 0 "the axis 'lat' runs the other way: lat -80 ... -40 degrees_north (3 of th
 # Files that are no records are named as they were given.
 met 'the training set of checkpoint' 65 "the axis 'lat' is in reversed order" south.nc --predict south.nc:a,b -o p.nc
 met '' 0 '' west.nc --predict west.nc:a,b -o p.nc
+# So does dlx-convert compare what is read for a network.
+expect 65 "$convert" -q -i south.nc --like north.dlx -o like.dlx
+says err "'south.nc' does not fit 'north.dlx' (--like): the axis 'lat' is in reversed order: lat -80 ... 80 degrees_north (9 of them), not lat 80"
+expect 0 "$convert" -i shifted.nc --like north.dlx -o like.dlx
+says err "'shifted.nc' has other places than 'north.dlx': the axis 'lon' has coordinates that are shifted by 10"
 # Targets that are fields have channels, too.
 expect 0 "$convert" -q -i north.nc:a,b -t north.nc:a,b -o ab.dlx
 expect 0 "$convert" -q -i north.nc:a,b -t north.nc:b,a -o ba.dlx
