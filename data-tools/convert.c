@@ -298,6 +298,18 @@ static int check_unlike(const char *option, const char *const *names, int64_t n)
 	return 0;
 }
 
+/* A mask has none. */
+static const char *const *input_units(const struct conversion *c, struct arena *a)
+{
+	const char *const *units = side_channel_units(c->input);
+	const int64_t n = side_channels(c->input);
+	const char **all = ARENA_ARRAY(a, const char *, n + 1);
+	for (int64_t i = 0; units && i < n; i++)
+		all[i] = units[i];
+	all[n] = "";
+	return units ? all : NULL;
+}
+
 static int plan_input(struct conversion *c, struct arena *a)
 {
 	struct record_array *in = &c->info.input;
@@ -327,6 +339,7 @@ static int plan_input(struct conversion *c, struct arena *a)
 	for (int64_t k = 0; c->like_file && c->like.names && k < c->like.channels; k++)
 		names[k] = c->like.names[k];    /* whatever they are called in the file */
 	in->channels = names;
+	in->units = input_units(c, a);
 	in->named_by_file = side_named_by_file(c->input) && !c->channel_names &&
 	                    !(c->like_file && c->like.names);
 	return 0;
@@ -404,6 +417,7 @@ static int plan_target(struct conversion *c, struct arena *a)
 		           dtype_name(t->dtype));
 	if (!c->labels) {
 		t->channels = side_channel_names(c->target);
+		t->units = side_channel_units(c->target);
 		t->named_by_file = side_named_by_file(c->target);
 	}
 	TRY(plan_classes(c, a));

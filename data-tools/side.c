@@ -143,6 +143,14 @@ const char *const *side_channel_names(const struct side *s)
 	return s->channel_names;
 }
 
+const char *const *side_channel_units(const struct side *s)
+{
+	for (int64_t i = 0; i < s->channels; i++)
+		if (*s->channel_units[i])
+			return s->channel_units;
+	return NULL;
+}
+
 bool side_named_by_file(const struct side *s)
 {
 	return s->n == 1 && s->column[0].stem;

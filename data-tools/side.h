@@ -48,7 +48,9 @@ const struct shape *side_shape(const struct side *s);
 int64_t side_channels(const struct side *s);
 /* A name for each channel: the variable's, with a number if it gives several. */
 const char *const *side_channel_names(const struct side *s);
-/* Whether they say no more than what the only file is called. */
+/* The attribute `units` of each channel's variable, "" where it has none; NULL: no one has. */
+const char *const *side_channel_units(const struct side *s);
+/* Whether the names say no more than what the only file is called. */
 bool side_named_by_file(const struct side *s);
 /* The type of all variables if they have one; else f32. */
 enum dtype side_dtype(const struct side *s);

@@ -185,16 +185,32 @@ static int check_channels(const struct side *s)
 	           s->column[0].name, (long long)s->channels, MAX_CHANNELS);
 }
 
+/* Of the variable in the file that is open. */
+static const char *units_of(struct arena *a, const struct column *c)
+{
+	struct axis_attributes all = { 0 };
+	if (c->source && c->source->format->attributes)
+		c->source->format->attributes(c->source, NULL, a, &all);
+	for (int i = 0; i < all.n; i++)
+		if (all.v[i].text && strcmp(all.v[i].name, "units") == 0)
+			return all.v[i].text;
+	return "";
+}
+
 static void name_channels(struct side *s)
 {
 	int64_t k = 0;
 	s->channel_names = ARENA_ARRAY(s->a, const char *, s->channels + 1);
+	s->channel_units = ARENA_ARRAY(s->a, const char *, s->channels + 1);
 	for (int i = 0; i < s->n; i++) {
 		const struct column *c = &s->column[i];
+		const char *units = units_of(s->a, c);
 
-		for (int64_t j = 0; j < c->channels; j++)
-			s->channel_names[k++] = c->channels == 1 ? c->name
-			                        : arena_printf(s->a, "%s[%lld]", c->name, (long long)j);
+		for (int64_t j = 0; j < c->channels; j++, k++) {
+			s->channel_units[k] = units;
+			s->channel_names[k] = c->channels == 1 ? c->name
+			                      : arena_printf(s->a, "%s[%lld]", c->name, (long long)j);
+		}
 	}
 }
 

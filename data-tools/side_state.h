@@ -16,7 +16,7 @@ struct side {
 	const char **file;
 	struct shape spatial, shape;
 	int64_t channels;
-	const char **channel_names;
+	const char **channel_names, **channel_units;
 	enum dtype dtype;
 	struct layout_hints hints;
 	enum layout placed;        /* of the first column */

@@ -146,6 +146,7 @@ static void summarise(struct dataset *d)
 	struct record_info *w = &d->whole;
 	*w = *record_info(d->file[0]);
 	w->input.channels = record_info(first_named(d))->input.channels;
+	w->input.units = record_info(first_named(d))->input.units;
 	w->input.named_by_file = record_info(first_named(d))->input.named_by_file;
 	w->nsources = 0;
 	w->sources = NULL;

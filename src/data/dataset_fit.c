@@ -10,6 +10,7 @@
 #include "base/shown.h"
 #include "data/axes_agree.h"
 #include "data/dataset_files.h"
+#include "data/units.h"
 
 /* What meets: a file or a set, and what messages call it, between quotes or not. */
 struct party {
@@ -112,6 +113,28 @@ static bool same_target_shape(const struct record_info *a, int size, const struc
 	return true;
 }
 
+/* Of array k, whose channels are the same. */
+static int fit_units(struct party x, struct party y, int k)
+{
+	const struct record_array *a = record_array_get(x.info, k), *b = record_array_get(y.info, k);
+	struct buf text = BUF_INIT;
+	int64_t c = 0, n = record_names(x.info, k);
+	if (!a->units || !b->units || n != record_names(y.info, k))
+		return 0;
+	while (c < n && (!*a->units[c] || !*b->units[c] || units_same(a->units[c], b->units[c])))
+		c++;
+	if (c == n)
+		return 0;
+	buf_printf(&text, "%s channel %lld", k ? "target" : "input", (long long)c);
+	if (a->channels)
+		buf_printf(&text, " '%s'", shown(a->channels[c]));
+	buf_printf(&text, " has the units '%s', expected '%s'; convert the values, or correct the "
+	           "attribute 'units' of the file", shown(a->units[c]), shown(b->units[c]));
+	const int rc = misfit_text(x, y, text.data);
+	buf_release(&text);
+	return rc;
+}
+
 /* A note says where they agree less than `enough`. */
 static int fit_axes(struct party x, struct party y, enum axes_agreement enough)
 {
@@ -166,6 +189,7 @@ int dataset_fit(const struct record *r, const struct record *first)
 		return misfit(x, y, "ignore value");
 	TRY(fit_classes(x, y));
 	TRY(fit_target_names(x, y));
+	TRY(fit_units(x, y, 1));
 	return fit_axes(x, y, AXES_ELSEWHERE);
 }
 
@@ -174,7 +198,7 @@ int dataset_fit_names(const struct record *r, const struct record *named)
 	const struct party x = party_of_file(r), y = party_of_file(named);
 	const struct record_array *a = &x.info->input, *b = &y.info->input;
 	if (channels_fit(a, b))
-		return 0;
+		return fit_units(x, y, 0);
 	return a->channels && b->channels ?
 	       misfit_names(x, y, "input channel", a->channels, b->channels, "--channel-names") :
 	       misfit(x, y, "input channels");
@@ -197,7 +221,8 @@ static int fit_target(struct party x, struct party y, bool needed)
 	if (needed && x.info->ignore != y.info->ignore && x.info->ignore != RECORD_NO_IGNORE &&
 	    y.info->ignore != RECORD_NO_IGNORE)
 		return misfit(x, y, "ignore value");
-	return fit_target_names(x, y);
+	TRY(fit_target_names(x, y));
+	return fit_units(x, y, 1);
 }
 
 /* What either does not say is no difference, nor is the type of values; shapes are compared after
@@ -211,6 +236,7 @@ static int fit_other(struct party x, struct party y, bool needed, bool notes)
 		return misfit_names(x, y, "input channel", a->channels, b->channels, "--channel-names");
 	if (x.info->mask != y.info->mask)
 		return misfit(x, y, "mask channel");
+	TRY(fit_units(x, y, 0));
 	TRY(fit_target(x, y, needed));
 	return fit_axes(x, y, notes ? AXES_AGREE : AXES_OTHER_WAY);
 }

@@ -159,6 +159,7 @@ static void read_names(struct reader *r, const struct json *j, struct record_inf
 	const bool stats = k == 0 || dtype_is_float(a->dtype);
 	const struct json *by_file = json_find(j, "named_by_file");
 	a->channels = read_strings(r, j, "channels", record_names(i, k), NULL);
+	a->units = read_strings(r, j, "units", record_names(i, k), NULL);
 	a->named_by_file = by_file && by_file->kind == JSON_TRUE;
 	if (stats && record_channels(i, k) > INT32_MAX) {
 		fault(r, j, "too many channels");

@@ -68,6 +68,7 @@ static void write_contents(struct buf *out, const struct record_info *i, int k)
 {
 	const struct record_array *a = record_array_get(i, k);
 	write_strings(out, "channels", a->channels, record_names(i, k));
+	write_strings(out, "units", a->units, record_names(i, k));
 	if (a->channels && a->named_by_file)
 		buf_puts(out, ",\n  \"named_by_file\": true");
 	write_stats(out, a);

@@ -62,6 +62,7 @@ struct record_array {
 	bool named_by_file;                   /* names say what the file was called, no more */
 	enum record_role role;                /* of info.extra: weight or extra */
 	const char *name;                     /* NULL of input and target: their role's */
+	const char *const *units;             /* of channels, "" where the source says none; or NULL */
 };
 
 /* One of the sizes of samples. Arrays are counted: 0 the input, 1 the target (also where there is

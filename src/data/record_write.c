@@ -27,6 +27,7 @@ static struct record_array copy_array(struct record_writer *w, const struct reco
 {
 	struct record_array a = *record_array_get(info, k);
 	a.channels = copy_strings(w->a, a.channels, record_names(info, k));
+	a.units = copy_strings(w->a, a.units, record_names(info, k));
 	a.name = a.name ? arena_strdup(w->a, a.name) : NULL;
 	a.nstats = record_statistics(info, k);
 	return a;

@@ -6,7 +6,7 @@
 . "${DLX_SOURCE:?}/test/lib.sh"
 find_python3
 "$python3" "$DLX_SOURCE/test/cli/same_places.py" || exit 99
-for grid in north south rolled west turned shifted part upward; do
+for grid in north south rolled west turned shifted part upward celsius kelvin; do
 	expect 0 "$convert" -q -i $grid.nc:a,b -t $grid.nc:c --class-names calm,windy -o $grid.dlx
 done
 expect 0 "$convert" -q -i north.nc:b,a -t north.nc:c --class-names calm,windy -o channels.dlx
@@ -44,6 +44,8 @@ all 65 "the axis 'lon' is rolled by 4 of 8: lon 180 ... 135 degrees_east (8 of t
 all 65 'the axes are transposed: lon, lat, not lat, lon' turned.dlx
 all 65 "input channel 0 is 'b', expected 'a' (dlx-convert --channel-names)" channels.dlx
 all 65 "class 0 is 'windy', expected 'calm' (dlx-convert --class-names)" classes.dlx
+all 65 "input channel 0 'a' has the units 'degC', expected 'K'" celsius.dlx
+all 0 '' kelvin.dlx
 all 0 '' west.dlx
 all 0 '' part.dlx
 grep 'other places' err && fail "a part is reported"
@@ -66,8 +68,12 @@ expect 65 "$train" --check --set loss=mse --set 'data.train=[ab.dlx, ba.dlx]' co
 says err "'ba.dlx' does not fit 'ab.dlx': target channel 0 is 'b', expected 'a'"
 expect 65 "$train" --check --set loss=mse --set data.train=ab.dlx --set data.validation=ba.dlx config.yaml
 says err "'ba.dlx' does not fit 'ab.dlx': target channel 0 is 'b', expected 'a'"
+expect 0 "$convert" -q -i north.nc:b -t north.nc:a -o kelvins.dlx
+expect 0 "$convert" -q -i north.nc:b -t celsius.nc:a -o degrees.dlx
+expect 65 "$train" --check --set loss=mse --set data.train=kelvins.dlx --set data.validation=degrees.dlx config.yaml
+says err "'degrees.dlx' does not fit 'kelvins.dlx': target channel 0 'a' has the units 'degC', expected 'K'"
 # A run that goes on: what differs is said before that something does.
-for record in south channels classes; do
+for record in south channels classes celsius; do
 	met 'the training set of checkpoint' 65 'data.train=' $record.dlx --resume --set data.train=$record.dlx --set train.steps=4
 done
 expect 78 "$train" --resume --set data.train=west.dlx --set train.steps=4 config.yaml

@@ -9,11 +9,11 @@ rng = np.random.default_rng(7)
 field = rng.normal(size=(3, 9, 8))
 
 
-def write(name, lat, lon, field, axes=("lat", "lon")):
+def write(name, lat, lon, field, axes=("lat", "lon"), of_a="K"):
     units = {"lat": "degrees_north", "lon": "degrees_east"}
     netcdf_classic.write(name + ".nc", {"time": len(field), axes[0]: field.shape[1], axes[1]: field.shape[2]}, [
         ("lat", ["lat"], ">f8", lat, {"units": units["lat"]}), ("lon", ["lon"], ">f8", lon, {"units": units["lon"]}),
-        ("a", ["time", *axes], ">f4", field, {}), ("b", ["time", *axes], ">f4", -field, {}),
+        ("a", ["time", *axes], ">f4", field, {"units": of_a}), ("b", ["time", *axes], ">f4", -field, {}),
         ("c", ["time", *axes], ">i4", field > 0, {})])
 
 
@@ -24,4 +24,6 @@ write("west", lat, np.where(lon >= 180, lon - 360, lon), field)          # the s
 write("turned", lat, lon, field.transpose(0, 2, 1), ("lon", "lat"))
 write("shifted", lat, lon + 10, field)
 write("part", lat[3:], lon, field[:, 3:])
+write("celsius", lat, lon, field, of_a="degC")
+write("kelvin", lat, lon, field, of_a="kelvin")
 write("upward", lat[:5:-1], lon, field[:, :5:-1])
