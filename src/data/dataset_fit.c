@@ -47,10 +47,9 @@ static bool names_equal(const char *const *a, const char *const *b, int64_t n)
 }
 
 /* Channels that have only their file's name may be those of any other file. */
-static bool channels_fit(const struct record_array *a, const struct record_array *b)
+static bool channels_fit(const struct record_array *a, const struct record_array *b, int64_t n)
 {
-	return a->named_by_file || b->named_by_file ||
-	       names_equal(a->channels, b->channels, a->shape.d[0]);
+	return a->named_by_file || b->named_by_file || names_equal(a->channels, b->channels, n);
 }
 
 static int misfit(struct party x, struct party y, const char *what)
@@ -158,7 +157,8 @@ static int fit_axes(struct party x, struct party y, enum axes_agreement enough)
 static int fit_target_names(struct party x, struct party y)
 {
 	const struct record_array *a = &x.info->target, *b = &y.info->target;
-	if (!a->channels || !b->channels || channels_fit(a, b))
+	const int64_t n = record_names(x.info, 1);
+	if (!a->channels || !b->channels || n != record_names(y.info, 1) || channels_fit(a, b, n))
 		return 0;
 	return misfit_names(x, y, "target channel", a->channels, b->channels, "-t FILE:NAME,NAME");
 }
@@ -197,7 +197,7 @@ int dataset_fit_names(const struct record *r, const struct record *named)
 {
 	const struct party x = party_of_file(r), y = party_of_file(named);
 	const struct record_array *a = &x.info->input, *b = &y.info->input;
-	if (channels_fit(a, b))
+	if (channels_fit(a, b, a->shape.d[0]))
 		return fit_units(x, y, 0);
 	return a->channels && b->channels ?
 	       misfit_names(x, y, "input channel", a->channels, b->channels, "--channel-names") :
@@ -232,7 +232,7 @@ static int fit_other(struct party x, struct party y, bool needed, bool notes)
 	const struct record_array *a = &x.info->input, *b = &y.info->input;
 	if (a->shape.nd != b->shape.nd || a->shape.d[0] != b->shape.d[0])
 		return 0;
-	if (a->channels && b->channels && !channels_fit(a, b))
+	if (a->channels && b->channels && !channels_fit(a, b, a->shape.d[0]))
 		return misfit_names(x, y, "input channel", a->channels, b->channels, "--channel-names");
 	if (x.info->mask != y.info->mask)
 		return misfit(x, y, "mask channel");

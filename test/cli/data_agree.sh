@@ -76,6 +76,12 @@ says err "'degrees.dlx' does not fit 'kelvins.dlx': target channel 0 'a' has the
 for record in south channels classes celsius; do
 	met 'the training set of checkpoint' 65 'data.train=' $record.dlx --resume --set data.train=$record.dlx --set train.steps=4
 done
+sed 's/name: agree, dir: run/name: fields, dir: fields/; s/softmax_cross_entropy/mse/; s/north.dlx/ab.dlx/' config.yaml >fields.yaml
+expect 0 "$train" fields.yaml
+expect 65 "$train" --resume --set data.train=ba.dlx --set train.steps=4 fields.yaml
+says err "target channel 0 is 'b', expected 'a'"
+expect 0 "$convert" -q -i north.nc:a,b -t north.nc:a -o one.dlx
+expect 78 "$train" --resume --set data.train=one.dlx --set model.layers='[{conv2d: {filters: 1, kernel: 1}}]' --set train.steps=4 fields.yaml
 expect 78 "$train" --resume --set data.train=west.dlx --set train.steps=4 config.yaml
 says err 'training data'
 pass
