@@ -86,7 +86,7 @@ static struct axis_field *kept_fields(struct arena *a, const struct axes *from, 
 	return v;
 }
 
-static void note_lost(const struct axes *from, const bool *kept, const struct axes *out)
+static void warn_lost(const struct axes *from, const bool *kept, const struct axes *out)
 {
 	struct buf lost = BUF_INIT;
 	for (int i = 0; i < from->n; i++)
@@ -103,7 +103,7 @@ static void note_lost(const struct axes *from, const bool *kept, const struct ax
 		buf_shown(&lost, from->field[k].name);
 	}
 	if (lost.len)
-		note("the output has other extents than the data: it is written without the coordinates %s",
+		warn("the output has other extents than the data: it is written without the coordinates %s",
 		     lost.data);
 	buf_release(&lost);
 }
@@ -130,7 +130,7 @@ static struct axes take_axes(const struct session *s, const struct axes *from,
 		epsg_to_mapping(a, &out);
 	}
 	if (from->n == output->nd && comm_first(s->comm))
-		note_lost(from, kept, &out);
+		warn_lost(from, kept, &out);
 	return out;
 }
 

@@ -17,8 +17,8 @@ struct predict_array {
 
 /* Predictions of s's samples in the form `as`, where the network's output for one has shape
  * `output` (C, ...): with the axes of the data where the network reads all of them and the output
- * is as long, all other coordinates that lie on these, and the names of classes. A note on rank 0
- * says which coordinates are left out. */
+ * is as long, all other coordinates that lie on these, and the names of classes. A warning
+ * on rank 0 says which coordinates are left out. */
 void predict_array(struct predict_array *out, const struct session *s, enum predict_as as,
                    const struct shape *output);
 /* What is known of the samples that s reads, which may be those of one size of the set. */
