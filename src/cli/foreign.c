@@ -44,8 +44,7 @@ static int check_set(int argc, char **argv, int i)
 /* "--resume last CONFIG.yaml": the value would be taken for the config. */
 static int check_detached(int argc, char **argv, int i)
 {
-	static const char *const optional[] = { "--resume", "--plan", "--bench",
-		"--help-config", NULL };
+	static const char *const optional[] = { "--resume", "--plan", "--bench", NULL };
 	const char *value = i + 1 < argc ? argv[i + 1] : "-";
 	if (!listed(argv[i], optional) || *value == '-' || is_config(value))
 		return 0;

@@ -103,7 +103,8 @@ static const struct option_row rows[] = {
 	{ "quiet", 0, OPTION_FLAG, AT(quiet),
 	  .doc = "no progress and no notes; warnings and errors stay" },
 	{ "help-config", 0, OPTION_TEXT, AT(file), "KEY", "", .command = COMMAND_HELP_CONFIG,
-	  .doc = "every config key with type, range, default and meaning" },
+	  .doc = "a page on the config; with KEY (train, optimizer.adam, conv2d) the keys below it with "
+	  "type, range, default and meaning; with 'all' every key" },
 	{ "help-debug", 0, COMMAND(HELP_DEBUG), .doc = "the switches of DLX_DEBUG, for tests" },
 	{ "list-ops", 0, COMMAND(LIST_OPS), .doc = "the ops of the graph, one a line" },
 	{ "man-config", 0, COMMAND(MAN_CONFIG),
@@ -299,6 +300,22 @@ static void take_records(struct options *o, int *argc, char **argv)
 	*argc = 1;
 }
 
+/* "--help-config conv2d": a key that is not behind a '='. A config may be there and is not read. */
+static int take_key(struct options *o, int *argc, char **argv)
+{
+	if (o->command != COMMAND_HELP_CONFIG)
+		return 0;
+	for (int i = 1; i < *argc; i++) {
+		if (io_ends_in(argv[i], ".yaml") || io_ends_in(argv[i], ".yml"))
+			continue;
+		if (*o->file)
+			return ERR(E_USAGE, NULL, "'--help-config' takes one key; '%s' is a second one", argv[i]);
+		o->file = argv[i];
+	}
+	*argc = 1;
+	return 0;
+}
+
 int options_parse(struct options *o, int argc, char **argv)
 {
 	TRY(refuse_foreign(argc, argv));
@@ -310,6 +327,7 @@ int options_parse(struct options *o, int argc, char **argv)
 		           argv[1], argv[2]);
 	take_files(o, &argc, argv);
 	take_records(o, &argc, argv);
+	TRY(take_key(o, &argc, argv));
 	if (argc > 2)
 		return ERR(E_USAGE, NULL, "two config files: '%s' and '%s'", argv[1], argv[2]);
 	o->config = argc > 1 ? argv[1] : NULL;

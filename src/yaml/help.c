@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/suggest.h"
 #include "yaml/help_type.h"
+#include "yaml/help_walk.h"
 #include "yaml/schema_where.h"
 #include "yaml/synonym.h"
 
@@ -104,6 +105,9 @@ struct at {
 	const struct variant *variant;     /* the variant found last, below row */
 	const struct variant *among;       /* the variants that may have row,
 	                                    * if none of them was named */
+	const char *list;                  /* the path of the row whose variant was found by its name
+	                                    * alone, or NULL */
+	bool names;                        /* the key that names a variant: "model.family" */
 };
 
 static const struct field *find_row(const struct field *f, const char *name)
@@ -122,6 +126,11 @@ static void enter(struct at *at, const struct field *f, const struct variant *am
 
 static bool step(struct at *at, const char *word, struct hint *near)
 {
+	if (at->variants && at->row->type == FT_VARIANT &&
+	    !strcmp(word, variant_key(at->variants))) {
+		*at = (struct at){ .arena = at->arena, .row = at->row, .names = true };
+		return true;
+	}
 	for (const struct variant *v = at->variants; v && v->name; v++) {
 		hint_offer(near, v->name);
 		if (!strcmp(v->name, word)) {
@@ -148,24 +157,61 @@ static bool step(struct at *at, const char *word, struct hint *near)
 	return false;
 }
 
-/* A word that is no key below the path: the nearest one there, or its place elsewhere. */
-static int no_key(const char *whole, int path, const struct hint *near)
+/* The places of a word that is no key at the top. */
+#define PLACES 16
+struct places {
+	struct arena *arena;
+	const char *word;
+	const char *path[PLACES], *list[PLACES];     /* of variants of this name, and of their rows */
+	int n;
+	struct buf owners;                           /* the variants that have a key of this name */
+	struct hint near;                            /* among the names of variants */
+};
+
+static void look(void *to, const char *path, const struct field *f, const struct variant *list)
+{
+	struct places *p = to;
+	const char *key = variant_key(list);
+	bool found = f->type == FT_VARIANT && strcmp(key, "type") != 0 && !strcmp(key, p->word);
+	for (const struct variant *v = list; v->name; v++) {
+		hint_offer(&p->near, v->name);
+		found |= !strcmp(v->name, p->word);
+		if (find_row(v->fields, p->word))
+			buf_printf(&p->owners, "%s%s", p->owners.len ? ", " : "", v->name);
+	}
+	if (!found || p->n == PLACES)
+		return;
+	p->list[p->n] = path;
+	p->path[p->n++] = arena_printf(p->arena, "%s.%s", path, p->word);
+}
+
+/* A word that is no key below the path: the nearest one there, or its place elsewhere. p: those of
+ * a first word. */
+static int no_key(const char *whole, int path, const struct hint *near, const struct places *p)
 {
 	struct buf text = BUF_INIT;
 	const char *name = hint_name(near);
 	int rc;
 	if (name)
 		buf_printf(&text, "; did you mean '%.*s%s'?", path, whole, name);
-	else if (!schema_where_put(&text, near->near.word) && !hint_put(&text, near))
+	else if (schema_where_put(&text, near->near.word))
+		;
+	else if (p && p->owners.len)
+		buf_printf(&text, "; it is a key of: %s (--help-config=%.*s.%s)", p->owners.data,
+		           (int)strcspn(p->owners.data, ","), p->owners.data, near->near.word);
+	else if (!hint_put(&text, p && hint_name(&p->near) ? &p->near : near))
 		schema_where_put(&text, hint_elsewhere(near));
 	rc = ERR(E_USAGE, NULL, "there is no config key '%s'%s", whole, text.data);
 	buf_release(&text);
 	return rc;
 }
 
-/* key is taken apart in place. */
-static int follow(struct at *at, const char *whole, char *key)
+/* path: below fields. */
+static int follow(struct at *at, const struct field *fields, const char *path,
+                  const struct places *p)
 {
+	char *key = arena_strdup(at->arena, path);
+	*at = (struct at){ .arena = at->arena, .fields = fields };
 	for (char *word = key, *dot; word; word = dot) {
 		struct hint near;
 		dot = strchr(word, '.');
@@ -173,7 +219,7 @@ static int follow(struct at *at, const char *whole, char *key)
 			*dot++ = '\0';
 		hint_begin(&near, word);
 		if (!step(at, word, &near))
-			return no_key(whole, (int)(word - key), &near);
+			return no_key(path, (int)(word - key), &near, word == key ? p : NULL);
 	}
 	return 0;
 }
@@ -205,13 +251,26 @@ static void add_among(struct buf *out, const struct at *at)
 	buf_release(&text);
 }
 
+/* The row with the names of its variants, one a line. */
+static void add_names(struct buf *out, const struct field *f)
+{
+	buf_printf(out, "%s  %s\n", f->name, f->doc ? f->doc : "");
+	for (const struct variant *v = f->variants; v->name; v++) {
+		buf_puts(out, "    ");
+		help_heading(out, f, v);
+		buf_printf(out, v->doc ? "  (%s)\n" : "\n", v->doc);
+	}
+}
+
 static void add_part(struct buf *out, const struct at *at)
 {
 	if (at->among) {
 		add_among(out, at);
+	} else if (at->names) {
+		add_names(out, at->row);
 	} else if (at->variant) {
 		struct variant one[2] = { *at->variant, { 0 } };
-		buf_printf(out, "%s:\n", at->row->name);
+		buf_printf(out, "%s:\n", at->list ? at->list : at->row->name);
 		add_variants(out, at->row, one, 4);
 	} else {
 		struct field one[2] = { *at->row, FIELD_END };
@@ -219,20 +278,38 @@ static void add_part(struct buf *out, const struct at *at)
 	}
 }
 
+/* The parts below each place of the first word, or below the one at the top. */
+static int add_key(struct buf *out, const struct field *fields, const char *key,
+                   struct places *p)
+{
+	struct at at = { .arena = p->arena };
+	const char *rest = key + strlen(p->word);
+	hint_begin(&p->near, p->word);
+	if (!find_row(fields, p->word))
+		help_walk(p->arena, fields, look, p);
+	for (int i = 0; i < p->n; i++) {
+		TRY(follow(&at, fields, arena_printf(p->arena, "%s%s", p->path[i], rest), NULL));
+		at.list = p->list[i];
+		add_part(out, &at);
+	}
+	if (p->n == 0) {
+		TRY(follow(&at, fields, key, p));
+		add_part(out, &at);
+	}
+	return 0;
+}
+
 int help_text(struct buf *out, const struct field *fields, const char *key)
 {
-	struct at at = { .arena = arena_new(), .fields = fields };
-	struct buf copy = BUF_INIT;
+	struct places p = { .arena = arena_new(), .owners = BUF_INIT };
 	int rc = 0;
-	if (!key || !*key) {
-		add_table(out, fields, 0);
+	if (key) {
+		p.word = arena_printf(p.arena, "%.*s", (int)strcspn(key, "."), key);
+		rc = add_key(out, fields, key, &p);
 	} else {
-		buf_puts(&copy, key);
-		rc = follow(&at, key, copy.data);
-		if (rc == 0)
-			add_part(out, &at);
+		add_table(out, fields, 0);
 	}
-	buf_release(&copy);
-	arena_free(at.arena);
+	buf_release(&p.owners);
+	arena_free(p.arena);
 	return rc;
 }

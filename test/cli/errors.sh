@@ -113,6 +113,27 @@ usage "the value of '--resume' follows a '=': --resume=last" --resume last
 # What a key is called, and where it stands.
 expect 0 "$train" --help-config=optimizer.learning_rate
 says out 'type: adam, lamb'
+for key in conv2d model.layers.layers.conv2d; do
+	expect 0 "$train" "--help-config=$key"
+	says out '- conv2d  (convolution over height and width)'
+	mv out "out.$key"
+	expect 0 "$train" --help-config "$key"
+	cmp out "out.$key" || fail "--help-config $key differs from --help-config=$key"
+done
+expect 0 "$train" --help-config
+[ "$(wc -l <out)" -lt 60 ] || fail "the overview is no page: $(wc -l <out) lines"
+says out 'conv1d, conv2d, conv3d'
+says out 'epochs, steps, batch_size'
+expect 0 "$train" --help-config all
+[ "$(wc -l <out)" -gt 500 ] || fail "--help-config=all has $(wc -l <out) lines"
+expect 0 "$train" --help-config model.family
+says out 'family: resnet'
+expect 64 "$train" --help-config conv2d dense
+says err "'--help-config' takes one key; 'dense' is a second one"
+expect 64 "$train" --help-config convd2
+says err "there is no config key 'convd2'; did you mean 'conv2d'?"
+expect 64 "$train" --help-config filters
+says err 'it is a key of: cosmoflow'
 expect 64 "$train" --help-config=lr
 says err "there is no config key 'lr'; did you mean 'optimizer.learning_rate'?"
 expect 64 "$train" --help-config=batch_size

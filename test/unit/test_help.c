@@ -118,6 +118,37 @@ static void lists(void **state)
 	buf_release(&b);
 }
 
+/* A type is found by its name alone, wherever it is; the key that names types is one, too. */
+static void by_name(void **state)
+{
+	struct buf b = BUF_INIT;
+	assert_help("none", "train.optimizer:\n    type: none\n");
+	assert_help("sgd.momentum", "momentum  number from 0 to 1 (default 0.9)  momentum factor\n");
+	assert_help("train.optimizer.type", "optimizer  the update rule\n    type: sgd  (stochastic "
+	            "gradient descent)\n    type: none\n");
+	assert_int_equal(help_text(&b, top_fields, "sdg"), E_USAGE);
+	assert_string_equal(err_get(0)->text, "there is no config key 'sdg'; did you mean 'sgd'?");
+	assert_int_equal(help_text(&b, top_fields, "momentum"), E_USAGE);
+	assert_string_equal(err_get(1)->text, "there is no config key 'momentum'; it is a key of: sgd "
+	                                      "(--help-config=sgd.momentum)");
+	err_clear();
+	buf_release(&b);
+}
+
+static void overview(void **state)
+{
+	struct buf b = BUF_INIT;
+	help_overview(&b, list_fields);
+	assert_string_equal(b.data, "steps       in this order\nlayers      one after another\n"
+	                    "\nentries of steps:\n            sgd, none\n"
+	                    "\nentries of layers:\n            sgd\n");
+	b.len = 0;
+	help_overview(&b, top_fields);
+	assert_string_equal(b.data, "name        'quoted at first\ntrain       how long\n"
+	                    "            epochs, mode, optimizer\n");
+	buf_release(&b);
+}
+
 static void no_such_key(void **state)
 {
 	struct buf b = BUF_INIT;
@@ -192,7 +223,8 @@ static void mandoc_accepts_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(text), cmocka_unit_test(lists), cmocka_unit_test(no_such_key),
+		cmocka_unit_test(text), cmocka_unit_test(lists), cmocka_unit_test(by_name),
+		cmocka_unit_test(overview), cmocka_unit_test(no_such_key),
 		cmocka_unit_test(mdoc), cmocka_unit_test(mandoc_accepts_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
