@@ -33,7 +33,8 @@ static const struct option_row rows[] = {
 	  .doc = "write a first config for these records, and one of a linear network to compare it "
 		"with" },
 	{ "set", 0, OPTION_TEXTS, AT(set), "KEY=VALUE",
-	  .doc = "override one config value: a dotted path and a YAML value; may be repeated" },
+	  .doc = "override one config value: a path and a YAML value, as train.epochs=3 or "
+	  "'model.layers[0].filters=8'; may be repeated" },
 	{ "device", 0, OPTION_TEXT, AT(device), "auto|cpu|cuda|reference", .doc = "override 'device'" },
 	{ "gpu", 0, OPTION_TEXT, AT(gpu), "NAME[:SIZE]|SIZE",
 	  .doc = "with --check or --plan: plan for a GPU that is not there: a100-40g, a100, h100, "

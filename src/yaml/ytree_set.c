@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * "--set KEY=VALUE": walks the dotted path from the root and replaces what is at its end. The
+ * "--set KEY=VALUE": walks the path from the root and replaces what is at its end. Its words have
+ * dots between them; an item of a list is an index in brackets or a word, "layers[2]" or "layers.2".
+ * In an item that is a map of one key, its type, the other keys are those of the type. The
  * assignments of a process are the lines of one text known as "--set", so that a mistake in any of
  * them, found now or by a schema later, is shown with a caret. Nodes on the path are copied before
  * they change: an alias shares them, and only the path that was named may change. */
 #include <string.h>
 
 #include "base/err.h"
+#include "base/suggest.h"
 #include "yaml/ytree_parse.h"
 
 #define TEXT_MAX (64 << 10)   /* then it starts anew: only tests make this many assignments */
@@ -30,51 +33,6 @@ static struct loc say(const char *assignment)
 	return loc;
 }
 
-/* The sequence's item that word names, or NULL with *rc set. */
-static struct ynode **item_slot(struct ynode *seq, const char *word, const struct loc *loc, int *rc)
-{
-	struct ynode index = { .kind = Y_SCALAR, .text = word };
-	int64_t i;
-	if (!y_int(&index, &i) || strspn(word, "0123456789") != strlen(word))
-		*rc = ERR(E_CONFIG, loc, "'%s' must be an index: a list is here", word);
-	else if (i >= seq->n)
-		*rc = ERR(E_CONFIG, loc,
-		          "index %s is past the end: the list has %d item%s, counted from 0", word,
-		          seq->n, seq->n == 1 ? "" : "s");
-	else
-		return &seq->item[i];
-	return NULL;
-}
-
-/* The value's place under word in n, made if a map lacks it. */
-static struct ynode **slot(struct arena *a, struct ynode *n, const char *word, bool last,
-                           const struct loc *loc, int *rc)
-{
-	struct ypair *p;
-	if (n->kind == Y_NULL) {
-		n->kind = Y_MAP;
-		n->text = "";
-		n->loc = *loc;
-	}
-	if (n->kind == Y_SEQ)
-		return item_slot(n, word, loc, rc);
-	if (n->kind == Y_SCALAR) {
-		*rc = ERR(E_CONFIG, loc, "there is no key '%s' here: its parent is the value '%.60s'", word,
-		          n->text);
-		return NULL;
-	}
-	p = ytree_pair(n, word);
-	if (!p) {
-		ynode_add_pair(a, n, word, ynode_new(a, Y_NULL));
-		p = &n->pair[n->n - 1];
-		p->value->loc = *loc;
-		p->key_loc = *loc;
-	}
-	if (last)
-		p->key_loc = *loc;
-	return &p->value;
-}
-
 /* A copy of n with members of its own, the same values. */
 static struct ynode *shallow(struct arena *a, const struct ynode *n)
 {
@@ -86,28 +44,153 @@ static struct ynode *shallow(struct arena *a, const struct ynode *n)
 	return c;
 }
 
+/* A path, of which a part has been walked. */
+struct walk {
+	struct arena *a;
+	struct ynode *n;           /* where the walk has come to */
+	struct loc loc;            /* of the word */
+	const char *word;
+	char *above;               /* the path down to n, for messages; "" at the root */
+	const char *near;          /* where the config lacks that: a key that may be meant, or NULL */
+	bool bracket, last, item;  /* the word is an index in brackets, the path's end; n is an item */
+};
+
+/* The path of a key of n. */
+static char *below(const struct walk *w, const char *key)
+{
+	return arena_printf(w->a, "%s%s%s", w->above, *w->above ? "." : "", key);
+}
+
+/* The sequence's item that the word names, or NULL with *rc set. */
+static struct ynode **item_slot(const struct walk *w, int *rc)
+{
+	struct ynode index = { .kind = Y_SCALAR, .text = w->word };
+	const int n = w->n->n;
+	int64_t i;
+	if (!y_int(&index, &i) || strspn(w->word, "0123456789") != strlen(w->word))
+		*rc = ERR(E_CONFIG, &w->loc, "'%s' must be an index: '%s' is a list, whose first item is "
+		          "'%s[0]'", w->word, w->above, w->above);
+	else if (n == 0)
+		*rc = ERR(E_CONFIG, &w->loc, "index %s is past the end: '%s' is an empty list", w->word,
+		          w->above);
+	else if (i >= n)
+		*rc = ERR(E_CONFIG, &w->loc, "index %s is past the end: '%s' has %d item%s, %s[0] to %s[%d]",
+		          w->word, w->above, n, n == 1 ? "" : "s", w->above, w->above, n - 1);
+	else
+		return &w->n->item[i];
+	return NULL;
+}
+
+/* An index where there is no list. */
+static int no_list(const struct walk *w)
+{
+	if (w->n->kind == Y_NULL && w->near)
+		return ERR(E_CONFIG, &w->loc, "'%s' is not in the config; did you mean '%s'?", w->above,
+		           w->near);
+	if (w->n->kind == Y_NULL)
+		return ERR(E_CONFIG, &w->loc, "'%s' is not in the config, so it has no item %s; set the whole "
+		           "list: --set '%s=[...]'", w->above, w->word, w->above);
+	return ERR(E_CONFIG, &w->loc, "'%s' is %s, no list: it has no item %s%s%s%s", w->above,
+	           w->n->kind == Y_MAP ? "a map" : "a value", w->word,
+	           w->n->kind == Y_MAP ? "; its keys follow a dot: --set " : "",
+	           w->n->kind == Y_MAP ? w->above : "", w->n->kind == Y_MAP ? ".KEY=VALUE" : "");
+}
+
+static int no_keys(const struct walk *w)
+{
+	return ERR(E_CONFIG, &w->loc, "there is no key '%s' here: its parent is the value '%.60s'; set "
+	           "'%s' as a whole: --set '%s={...}'", w->word, w->n->text, w->above, w->above);
+}
+
+/* Goes into the only key of an item, its type, unless the word names it. */
+static void enter_type(struct walk *w)
+{
+	struct ypair *type = w->n->pair;
+	if (!w->item || w->n->n != 1 || strcmp(type->key, w->word) == 0 ||
+	    (type->value->kind != Y_MAP && type->value->kind != Y_NULL))
+		return;
+	w->above = arena_printf(w->a, "%s.%s", w->above, type->key);
+	w->n = type->value = shallow(w->a, type->value);
+	w->item = false;
+}
+
+/* The value's place under the word, made if a map lacks it. */
+static struct ynode **slot(struct walk *w, int *rc)
+{
+	struct ypair *p;
+	if (w->n->kind == Y_MAP && !w->bracket)
+		enter_type(w);
+	if (w->n->kind == Y_SEQ)
+		return item_slot(w, rc);
+	if (w->bracket || w->n->kind == Y_SCALAR) {
+		*rc = w->bracket ? no_list(w) : no_keys(w);
+		return NULL;
+	}
+	if (w->n->kind == Y_NULL)
+		*w->n = (struct ynode){ .kind = Y_MAP, .text = "", .loc = w->loc };
+	p = ytree_pair(w->n, w->word);
+	w->near = NULL;
+	if (!p) {
+		struct suggest near = { .word = w->word };
+		for (int i = 0; i < w->n->n; i++)
+			suggest_offer(&near, w->n->pair[i].key);
+		w->near = near.best ? below(w, near.best) : NULL;
+		ynode_add_pair(w->a, w->n, w->word, ynode_new(w->a, Y_NULL));
+		p = &w->n->pair[w->n->n - 1];
+		p->value->loc = w->loc;
+		p->key_loc = w->loc;
+	}
+	if (w->last)
+		p->key_loc = w->loc;
+	return &p->value;
+}
+
+/* Cuts the next word off path; *rest: what follows it, NULL at the end. */
+static int next_word(struct walk *w, char *path, char **rest)
+{
+	char *end = path + strcspn(path, w->bracket ? "]" : ".[");
+	w->word = path;
+	w->loc.len = end > path ? (int)(end - path) : 1;
+	if (w->bracket && !*end)
+		return ERR(E_CONFIG, &w->loc, "'[' without a ']' in the key of '--set'");
+	if (end == path)
+		return ERR(E_CONFIG, &w->loc, "empty word in the key of '--set'");
+	char mark = *end;
+	*end = '\0';
+	*rest = mark ? end + 1 : NULL;
+	if (mark == ']' && !**rest)
+		*rest = NULL;
+	else if (mark == ']' && (**rest == '.' || **rest == '['))
+		mark = *(*rest)++;
+	else if (mark == ']') {
+		w->loc.col += w->loc.len + 1;
+		return ERR(E_CONFIG, &w->loc, "'.' or '=' expected after ']' in the key of '--set'");
+	}
+	w->last = !*rest;
+	w->loc.len = (int)strlen(w->word);
+	return mark == '[';
+}
+
 /* Follows path from root; *out is where the value goes. */
 static int walk(struct arena *a, struct ynode *root, char *path, const struct loc *start,
                 struct ynode ***out)
 {
-	struct ynode *n = root, **s = NULL;
-	struct loc loc = *start;
-	for (char *word = path, *dot; word; word = dot) {
-		int rc = 0;
-		dot = strchr(word, '.');
-		if (dot)
-			*dot++ = '\0';
-		loc.col = start->col + (int)(word - path);
-		loc.len = *word ? (int)strlen(word) : 1;
-		if (!*word)
-			return ERR(E_CONFIG, &loc, "empty word in the key of '--set'");
-		s = slot(a, n, word, !dot, &loc, &rc);
+	struct walk w = { .a = a, .n = root, .loc = *start, .above = arena_strdup(a, "") };
+	struct ynode **s = NULL;
+	for (char *word = path, *rest = NULL; word; word = rest) {
+		int rc = 0, bracket;
+		w.loc.col = start->col + (int)(word - path);
+		bracket = next_word(&w, word, &rest);
+		TRY(bracket);
+		const bool list = w.n->kind == Y_SEQ;
+		s = slot(&w, &rc);
 		if (rc < 0)
 			return rc;
-		if (dot) {
-			*s = shallow(a, *s);
-			n = *s;
-		}
+		w.above = list ? arena_printf(a, "%s[%s]", w.above, w.word) : below(&w, w.word);
+		w.bracket = bracket;
+		w.item = list;
+		if (rest)
+			w.n = *s = shallow(a, *s);
 	}
 	*out = s;
 	return 0;

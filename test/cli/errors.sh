@@ -110,6 +110,26 @@ usage "--evaluate --set data.validation=FILE" --test
 usage 'the config stands without an option' --config
 usage "the value of '--resume' follows a '=': --resume=last" --resume last
 
+# Items of lists in --set, and what is wrong with them.
+cat >layers.yaml <<'END'
+model: {family: layers, input: {channels: 1, size: [8, 8]}, layers: [{conv2d: {filters: 2, kernel: 1}}, relu]}
+data: {train: data/coads-train.dlx}
+loss: mse
+train: {steps: 1}
+END
+bad_item() {
+	expect 78 "$train" --check --set "$1" layers.yaml
+	says err "$2"
+}
+bad_item 'model.layers[0].filters=0' "'filters'"
+bad_item 'model.layers[0].filter=8' "unknown key 'filter' in 'conv2d'; did you mean 'filters'?"
+bad_item 'model.layers[2].filters=8' "index 2 is past the end: 'model.layers' has 2 items, model.layers[0] to model.layers[1]"
+bad_item 'model.layers[1].slope=8' "set 'model.layers[1]' as a whole: --set 'model.layers[1]={...}'"
+bad_item 'model.layer[0].filters=8' "'model.layer' is not in the config; did you mean 'model.layers'?"
+bad_item 'model[0]=8' "'model' is a map, no list: it has no item 0; its keys follow a dot: --set model.KEY=VALUE"
+bad_item 'model.layers[0.filters=8' "'[' without a ']'"
+bad_item 'train.epohcs=8' "unknown key 'epohcs' in 'train'; did you mean 'epochs'?"
+
 # What a key is called, and where it stands.
 expect 0 "$train" --help-config=optimizer.learning_rate
 says out 'type: adam, lamb'

@@ -383,6 +383,18 @@ static void set(void **state)
 	r = parse("");
 	assert_int_equal(ytree_set(a, r, "a.b=1"), 0);
 	assert_yaml(r, "a: {b: 1}\n");
+	r = parse("m: {layers: [{conv: {f: 1}}, {relu: }, {files: x}, [1, 2]]}\n");
+	assert_int_equal(ytree_set(a, r, "m.layers[0].f=64"), 0);
+	assert_int_equal(ytree_set(a, r, "m.layers[0].conv.g=2"), 0);
+	assert_int_equal(ytree_set(a, r, "m.layers[1].slope=0.5"), 0);
+	assert_int_equal(ytree_set(a, r, "m.layers[2].weight=3"), 0);
+	assert_int_equal(ytree_set(a, r, "m.layers[3][1]=7"), 0);
+	assert_yaml(r, "m:\n"
+	               "  layers:\n"
+	               "    - conv: {f: 64, g: 2}\n"
+	               "    - relu: {slope: 0.5}\n"
+	               "    - {files: x, weight: 3}\n"
+	               "    - [1, 7]\n");
 }
 
 static void bad_set(struct ynode *r, const char *assignment, int col, const char *text)
@@ -410,6 +422,15 @@ static void bad_sets(void **state)
 	bad_set(r, "x.y=2", 3, "its parent is the value '5'");
 	bad_set(r, "new..y=2", 5, "empty word");
 	bad_set(r, "x=[1", 3, "syntax error");
+	bad_set(r, "l[3]=2", 3, "index 3 is past the end: 'l' has 1 item, l[0] to l[0]");
+	bad_set(r, "l[-1]=2", 3, "'-1' must be an index: 'l' is a list, whose first item is 'l[0]'");
+	bad_set(r, "l[0].y=2", 6, "its parent is the value '1'; set 'l[0]' as a whole: --set 'l[0]={...}'");
+	bad_set(r, "l[0=2", 3, "'[' without a ']'");
+	bad_set(r, "l[]=2", 3, "empty word");
+	bad_set(r, "l[0]y=2", 5, "'.' or '=' expected after ']'");
+	bad_set(r, "x[0]=2", 3, "'x' is a value, no list");
+	bad_set(r, "xx[0]=2", 4, "'xx' is not in the config, so it has no item 0; set the whole list: "
+	        "--set 'xx=[...]'");
 	assert_yaml(r, "l: [1]\nx: 5\n");
 	assert_int_equal(ytree_set(a, r, "x={a: 1, a: 2}"), E_CONFIG);
 	f = open_memstream(&text, &n);
