@@ -475,8 +475,9 @@ static int run_help_config(const struct options *o, struct comm *c, int *status)
 		rc = help_text(&out, config_fields, strcmp(o->file, "all") == 0 ? NULL : o->file);
 	} else {
 		help_overview(&out, config_fields);
-		buf_puts(&out, "\n--help-config=KEY has the keys below one, with types, ranges and defaults: "
-		         "train,\nconv2d, optimizer.adam, model.resnet; --help-config=all has every key.\n");
+		buf_puts(&out, "\n--help-config=KEY has the keys below one, with types, ranges and "
+		         "defaults: train,\nconv2d, optimizer.adam, model.resnet; --help-config=all has "
+		         "every key.\n");
 	}
 	print(c, &out);
 	return rc;

@@ -104,8 +104,8 @@ static const struct option_row rows[] = {
 	{ "quiet", 0, OPTION_FLAG, AT(quiet),
 	  .doc = "no progress and no notes; warnings and errors stay" },
 	{ "help-config", 0, OPTION_TEXT, AT(file), "KEY", "", .command = COMMAND_HELP_CONFIG,
-	  .doc = "a page on the config; with KEY (train, optimizer.adam, conv2d) the keys below it with "
-	  "type, range, default and meaning; with 'all' every key" },
+	  .doc = "a page on the config; with KEY (train, optimizer.adam, conv2d) the keys below it "
+	  "with type, range, default and meaning; with 'all' every key" },
 	{ "help-debug", 0, COMMAND(HELP_DEBUG), .doc = "the switches of DLX_DEBUG, for tests" },
 	{ "list-ops", 0, COMMAND(LIST_OPS), .doc = "the ops of the graph, one a line" },
 	{ "man-config", 0, COMMAND(MAN_CONFIG),
@@ -301,7 +301,7 @@ static void take_records(struct options *o, int *argc, char **argv)
 	*argc = 1;
 }
 
-/* "--help-config conv2d": a key that is not behind a '='. A config may be there and is not read. */
+/* "--help-config conv2d": a key that follows no '='. A config may be there and is not read. */
 static int take_key(struct options *o, int *argc, char **argv)
 {
 	if (o->command != COMMAND_HELP_CONFIG)
@@ -310,7 +310,8 @@ static int take_key(struct options *o, int *argc, char **argv)
 		if (io_ends_in(argv[i], ".yaml") || io_ends_in(argv[i], ".yml"))
 			continue;
 		if (*o->file)
-			return ERR(E_USAGE, NULL, "'--help-config' takes one key; '%s' is a second one", argv[i]);
+			return ERR(E_USAGE, NULL, "'--help-config' takes one key; '%s' is a second one",
+			           argv[i]);
 		o->file = argv[i];
 	}
 	*argc = 1;

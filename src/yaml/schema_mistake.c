@@ -165,13 +165,31 @@ int unknown_variant(struct arena *a, const struct variant *list, const char *wha
 	return rc;
 }
 
+/* A key of the node that is nearly the one called name and none of the variants'; or NULL. */
+static const struct ypair *typo_of(const struct variant *variants, const struct ynode *node,
+                                   const char *name)
+{
+	for (int i = 0; i < node->n; i++) {
+		bool known = false;
+		for (const struct variant *v = variants; v->name; v++)
+			known |= scope_find(v->fields, node->pair[i].key) != NULL;
+		if (!known && did_you_mean(node->pair[i].key, (const char *const[]){ name, NULL }))
+			return &node->pair[i];
+	}
+	return NULL;
+}
+
 /* The key that names the type is absent: it may have another name, or its value be the key. */
 int missing_type(const struct variant *variants, const struct ynode *node, const char *what)
 {
 	static const char *const others[] = { "type", "name", "kind", "family", "class", "arch", NULL };
 	const char *key = variant_key(variants);
+	const struct ypair *typo = typo_of(variants, node, key);
 	struct buf names = BUF_INIT;
 	int rc;
+	if (typo)
+		return ERR(E_CONFIG, &typo->key_loc, "unknown key '%s' in %s; did you mean '%s'?",
+		           typo->key, what, key);
 	for (int i = 0; others[i]; i++)
 		if (ytree_pair(node, others[i]))
 			return ERR(E_CONFIG, &ytree_pair(node, others[i])->key_loc,

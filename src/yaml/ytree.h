@@ -39,8 +39,9 @@ int ytree_load(struct arena *a, const char *path, struct ynode **root);   /* E_N
 struct ynode *ytree_find(const struct ynode *map, const char *key);
 struct ypair *ytree_pair(const struct ynode *map, const char *key);
 /* Applies one "--set KEY=VALUE": key is a path, value is YAML; missing maps on the way are made. An
- * index ("layers[2]", "layers.2") addresses a sequence item, and a key after it, "layers[2].filters",
- * also one of the type that the item is a map of. Errors are placed in "--set". */
+ * index ("layers[2]", "layers.2") addresses a sequence item, and a key after it, as in
+ * "layers[2].filters", also one of the type that the item is a map of. Errors are placed in
+ * "--set". */
 int ytree_set(struct arena *a, struct ynode *root, const char *assignment);
 
 /* The tree as YAML (block style, flow style for short leaves), parsable back to the same tree. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * "--set KEY=VALUE": walks the path from the root and replaces what is at its end. Its words have
- * dots between them; an item of a list is an index in brackets or a word, "layers[2]" or "layers.2".
- * In an item that is a map of one key, its type, the other keys are those of the type. The
+ * dots between them; an item of a list is an index in brackets or a word, "layers[2]" or
+ * "layers.2". In an item that is a map of one key, its type, other keys are those of the type. The
  * assignments of a process are the lines of one text known as "--set", so that a mistake in any of
  * them, found now or by a schema later, is shown with a caret. Nodes on the path are copied before
  * they change: an alias shares them, and only the path that was named may change. */
@@ -74,8 +74,9 @@ static struct ynode **item_slot(const struct walk *w, int *rc)
 		*rc = ERR(E_CONFIG, &w->loc, "index %s is past the end: '%s' is an empty list", w->word,
 		          w->above);
 	else if (i >= n)
-		*rc = ERR(E_CONFIG, &w->loc, "index %s is past the end: '%s' has %d item%s, %s[0] to %s[%d]",
-		          w->word, w->above, n, n == 1 ? "" : "s", w->above, w->above, n - 1);
+		*rc = ERR(E_CONFIG, &w->loc,
+		          "index %s is past the end: '%s' has %d item%s, %s[0] to %s[%d]", w->word,
+		          w->above, n, n == 1 ? "" : "s", w->above, w->above, n - 1);
 	else
 		return &w->n->item[i];
 	return NULL;
@@ -88,8 +89,8 @@ static int no_list(const struct walk *w)
 		return ERR(E_CONFIG, &w->loc, "'%s' is not in the config; did you mean '%s'?", w->above,
 		           w->near);
 	if (w->n->kind == Y_NULL)
-		return ERR(E_CONFIG, &w->loc, "'%s' is not in the config, so it has no item %s; set the whole "
-		           "list: --set '%s=[...]'", w->above, w->word, w->above);
+		return ERR(E_CONFIG, &w->loc, "'%s' is not in the config, so it has no item %s; set the "
+		           "whole list: --set '%s=[...]'", w->above, w->word, w->above);
 	return ERR(E_CONFIG, &w->loc, "'%s' is %s, no list: it has no item %s%s%s%s", w->above,
 	           w->n->kind == Y_MAP ? "a map" : "a value", w->word,
 	           w->n->kind == Y_MAP ? "; its keys follow a dot: --set " : "",

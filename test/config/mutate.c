@@ -2,7 +2,7 @@
  *
  * Mutation test of config errors: every key of every config given gets a typo, every value a wrong
  * type, every number a value far out of range; each mutant must be refused with an error on the
- * mutated line.
+ * mutated line, which names the key that a typo was made of.
  *
  * Usage: mutate CONFIG.yaml... Works in a temporary folder. */
 #include <stdio.h>
@@ -40,10 +40,16 @@ static size_t offset_of(const char *text, int line, int col)
 	return (size_t)(p - text) + (size_t)(col - 1);
 }
 
+/* The key that a typo was made of, which an error must name; NULL: there is none. */
+static const char *meant;
+
 static bool error_on_line(int line)
 {
+	char hint[160];
+	snprintf(hint, sizeof hint, "did you mean '%s'", meant ? meant : "");
 	for (int i = 0; i < err_count(); i++)
-		if (err_get(i)->loc.file && err_get(i)->loc.line == line)
+		if (err_get(i)->loc.file && err_get(i)->loc.line == line &&
+		    (!meant || strstr(err_get(i)->text, hint)))
 			return true;
 	return false;
 }
@@ -93,9 +99,11 @@ static void mutate_value(const char *file, const char *text, const char *key, co
 static void mutate_key(const char *file, const char *text, const struct ypair *p)
 {
 	char typo[128];
-	snprintf(typo, sizeof typo, "%sq", p->key);
+	snprintf(typo, sizeof typo, "%c%s", p->key[0], p->key);
+	meant = p->key;
 	if (strcmp(p->key, "<<") != 0)
 		try(file, text, &p->key_loc, typo, "typo");
+	meant = NULL;
 }
 
 static void walk(const char *file, const char *text, const char *key, const struct ynode *n)

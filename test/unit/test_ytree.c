@@ -424,7 +424,8 @@ static void bad_sets(void **state)
 	bad_set(r, "x=[1", 3, "syntax error");
 	bad_set(r, "l[3]=2", 3, "index 3 is past the end: 'l' has 1 item, l[0] to l[0]");
 	bad_set(r, "l[-1]=2", 3, "'-1' must be an index: 'l' is a list, whose first item is 'l[0]'");
-	bad_set(r, "l[0].y=2", 6, "its parent is the value '1'; set 'l[0]' as a whole: --set 'l[0]={...}'");
+	bad_set(r, "l[0].y=2", 6,
+	        "its parent is the value '1'; set 'l[0]' as a whole: --set 'l[0]={...}'");
 	bad_set(r, "l[0=2", 3, "'[' without a ']'");
 	bad_set(r, "l[]=2", 3, "empty word");
 	bad_set(r, "l[0]y=2", 5, "'.' or '=' expected after ']'");
