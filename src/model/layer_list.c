@@ -231,6 +231,27 @@ static const struct ynode *repeated(const struct ynode *node)
 	return is ? ytree_find(tag->value, "layers") : NULL;
 }
 
+/* Whether the kind is an op of several inputs. */
+static bool takes_several(const struct reader *r, const char *kind, int variant)
+{
+	const struct op *op = variant >= 0 && variant < r->first_block && !layer_kind_find(kind) ?
+	                      op_find(kind) : NULL;
+	return op && op->max_in > 1;
+}
+
+/* concat: [a, b], the short form of concat: {inputs: [a, b]}. */
+static struct ynode *with_inputs(struct arena *a, const struct ynode *node)
+{
+	const struct ypair *tag = &node->pair[0];
+	const struct ypair inputs = { "inputs", tag->value->loc, tag->value };
+	const struct ynode keys = { .kind = Y_MAP, .loc = tag->value->loc, .text = "", .n = 1,
+		.pair = arena_copy(a, &inputs, sizeof inputs) };
+	struct ynode *whole = arena_copy(a, node, sizeof *node);
+	whole->pair = arena_copy(a, tag, sizeof *tag);
+	whole->pair->value = arena_copy(a, &keys, sizeof keys);
+	return whole;
+}
+
 static void read_entry(struct reader *r, const struct layer_scope *s, struct ynode *node,
                        struct entry *e)
 {
@@ -238,14 +259,18 @@ static void read_entry(struct reader *r, const struct layer_scope *s, struct yno
 	layer_written(&e->scope, &e->written);
 	int rc = layer_substitute(r->arena, s, node, repeated(node), &node);
 	const struct ypair *tag = tag_of(node);
-	if (tag) {
-		e->loc = tag->key_loc;
-		e->map = tag->value->kind == Y_MAP ? tag->value : NULL;
-	}
 	const char *name = tag ? tag->key : node->kind == Y_SCALAR ? node->text : NULL;
 	for (int i = 0; name && i < r->nvariant; i++)
 		if (strcmp(r->variant[i].name, name) == 0)
 			e->variant = i;
+	if (tag && tag->value->kind == Y_SEQ && takes_several(r, name, e->variant)) {
+		node = with_inputs(r->arena, node);
+		tag = tag_of(node);
+	}
+	if (tag) {
+		e->loc = tag->key_loc;
+		e->map = tag->value->kind == Y_MAP ? tag->value : NULL;
+	}
 	int mark = err_count();
 	if (rc == 0)
 		rc = schema_read_tagged(r->arena, node, r->variant, "a layer", common_keys, &e->value);
@@ -293,7 +318,7 @@ static const struct layer_scope *scope_of_input(const struct entry *e, int i)
 {
 	const struct ypair *tag = tag_of(e->written);
 	const struct ynode *n = tag && tag->value->kind == Y_MAP ? ytree_find(tag->value, "inputs") :
-	                        NULL;
+	                        tag && tag->value->kind == Y_SEQ ? tag->value : NULL;
 	const struct layer_scope *s = e->scope;
 	if (!n)
 		return s;

@@ -224,7 +224,7 @@ static void test_layers_blocks(void **state)
 		"  residual:\n"
 		"    - conv: {}\n"
 		"    - conv: {name: second}\n"
-		"    - add: {inputs: [input, second]}\n"
+		"    - add: [input, second]\n"
 		"  conv: [{conv2d: {filters: 8, kernel: [3, 1], padding: same, bias: false, name: c}}, "
 	    "relu]\n"
 		"layers:\n"
