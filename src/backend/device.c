@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backend/cuda/cuda.h"
 #include "backend/dnn/cpu.h"
@@ -75,7 +76,18 @@ static const char *reason(int mark)
 	return str_intern(text);
 }
 
-/* A GPU if this program can use one, else the CPU; why says which and for what reason. */
+/* Whether the choice of the CPU needs a reason: a dlx that has no use for a GPU needs none where
+ * there is no driver. */
+static bool gpu_expected(void)
+{
+#ifdef HAVE_CUDA
+	return true;
+#else
+	return access("/proc/driver/nvidia/version", F_OK) == 0;
+#endif
+}
+
+/* A GPU if this program can use one, else the CPU; why says which and for what reason, or NULL. */
 static int open_auto(struct device *d, int local_rank)
 {
 	int mark = err_count();
@@ -87,7 +99,7 @@ static int open_auto(struct device *d, int local_rank)
 	}
 	d->backend = BACKEND_CPU;
 	d->name = "cpu";
-	d->why = reason(mark);
+	d->why = gpu_expected() ? reason(mark) : NULL;
 	err_truncate(mark);
 	return open_cpu(d, local_rank);
 }

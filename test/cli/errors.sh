@@ -110,6 +110,12 @@ usage "--evaluate --set data.validation=FILE" --test
 usage 'the config stands without an option' --config
 usage "the value of '--resume' follows a '=': --resume=last" --resume last
 
+# Where there is no GPU, a dlx without CUDA says nothing of what it does not use.
+expect 0 "$train" --check --device auto "$config"
+if ! "$train" --version | grep -q cuda && [ ! -e /proc/driver/nvidia/version ]; then
+	! grep "'device: auto'" out err || fail 'the CPU is given a reason'
+fi
+
 # Items of lists in --set, and what is wrong with them.
 cat >layers.yaml <<'END'
 model: {family: layers, input: {channels: 1, size: [8, 8]}, layers: [{conv2d: {filters: 2, kernel: 1}}, relu]}
