@@ -18,6 +18,7 @@
 #include "report/npy_file.h"
 #include "report/png.h"
 #include "report/zip_file.h"
+#include "train/legend.h"
 #include "train/opening.h"
 #include "train/predict_array.h"
 #include "train/picture_names.h"
@@ -429,7 +430,8 @@ static int open_pictures(struct writer *w)
 	if (!w->truth && dataset_info(w->s->validation_set)->has_target)
 		note("the targets of the file do not fit the output; pictures show the prediction alone");
 	w->write = write_picture;
-	return io_mkdirs(w->out);
+	TRY(io_mkdirs(w->out));
+	return w->labels ? legend_write(w->out, session_data(w->s), s->d[1], w->truth) : 0;
 }
 
 static int open_output(struct writer *w)

@@ -24,6 +24,16 @@ END
 expect 0 "$train" --quiet config.yaml
 expect 0 "$train" --predict image.png -o png config.yaml
 expect 0 "$train" --predict image.png --as classes -o png.npy config.yaml
+[ "$(cat png/classes.csv)" = "class,name,colour
+0,class 0,#$(sed -n 's/^0,.*#//p' png/classes.csv)
+1,class 1,#$(sed -n 's/^1,.*#//p' png/classes.csv)" ] || fail "no legend: $(cat png/classes.csv)"
+grep -q '>class 1<' png/legend.svg || fail "legend.svg does not name class 1"
+expect 0 "$convert" --input image.png --target label.png --class-names 'sky & "sea",ice' -o named.dlx
+expect 0 "$train" --quiet --set data.train=named.dlx --set run.name=named config.yaml
+expect 0 "$train" --predict named.dlx -o named --set data.train=named.dlx --set run.name=named config.yaml
+grep -q '^1,ice,#[0-9a-f]\{6\}$' named/classes.csv || fail "no class of its name: $(cat named/classes.csv)"
+grep -q '^0,"sky & ""sea""",#[0-9a-f]\{6\}$' named/classes.csv || fail "no quotes: $(cat named/classes.csv)"
+grep -q '^,ignored,#969696$' named/classes.csv || fail "no line for ignored labels: $(cat named/classes.csv)"
 
 expect 0 "$convert" --input "$coads:WSPD,UWND,VWND,SLP" --validity-mask --target "$coads:SST" --samples 1 -o field.dlx
 expect 0 "$train" --quiet "$tiny"
@@ -32,7 +42,7 @@ expect 0 "$train" --predict field.dlx --as classes -o grid.npy "$tiny"
 
 # The colours of a picture are those of the classes in rows as they are, or in the opposite order; not in both.
 "$python3" - <<'END' || fail "see above"
-import ast, struct, zlib
+import ast, csv, struct, zlib
 
 def decoded(path):
     data, at, packed = open(path, "rb").read(), 8, b""
@@ -70,6 +80,10 @@ def alike(classes, picture):
 for name, drawn, first_on_top in (("png", "image", True), ("grid", "000000", False)):
     classes, picture = array(f"{name}.npy"), decoded(f"{name}/{drawn}.png")
     assert alike(classes, picture) == first_on_top, name
+    with open(f"{name}/classes.csv", newline="") as table:
+        legend = {row["colour"] for row in csv.DictReader(table)}
+    drawn = {"#" + bytes(p).hex() for row in picture for p in row if p != b"\xff\xff\xff"}
+    assert drawn <= legend, f"{name}: {drawn} are not in {legend}"
     assert alike(classes[::-1], picture) != first_on_top, name
 END
 pass

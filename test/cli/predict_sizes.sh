@@ -50,7 +50,7 @@ expect 0 "$train" labels.yaml
 # Pictures.
 expect 0 "$train" --predict first.dlx second.dlx -o pictures maps.yaml
 says out '7 predictions in pictures'
-[ "$(ls pictures | wc -l)" -eq 7 ] || fail "$(ls pictures)"
+[ "$(find pictures -name '*.png' | wc -l)" -eq 7 ] || fail "$(ls pictures)"
 for k in 0 1 2 3 4 5 6; do
 	expect 0 "$train" --predict one$k.dlx -o one maps.yaml
 	cmp one/000000.png pictures/00000$k.png || fail "picture $k of several sizes"
@@ -82,7 +82,7 @@ expect 0 "$train" --set "$centre" --set run.dir=centre maps.yaml
 expect 0 "$train" --set "$centre" --set run.dir=centre --predict first.dlx second.dlx -o centre.npy maps.yaml
 says centre.npy "'shape': (7, 2, 8, 8,)"
 expect 0 "$train" --set "$centre" --set run.dir=centre --predict second.dlx -o centres maps.yaml
-[ "$(ls centres | wc -l)" -eq 3 ] || fail "$(ls centres)"
+[ "$(find centres -name '*.png' | wc -l)" -eq 3 ] || fail "$(ls centres)"
 expect 0 "$train" --predict one0.dlx one2.dlx one5.dlx -o whole.npy maps.yaml
 expect 0 "$train" --predict one0.dlx one2.dlx one5.dlx --tile 8 -o tiles.npy maps.yaml
 cmp whole.npy tiles.npy || fail "tiles are not the whole"
