@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backend/dnn/dnn.h"
 #include "base/buf.h"
@@ -321,6 +322,20 @@ static int need_validation(const struct session *s)
 	                                "'data.validation' is not given"), "the validation data");
 }
 
+/* On a terminal the table is for a reader, to whom the line of JSON says nothing more; what is not
+ * a terminal gets both, for scripts. */
+static void put_evaluation(const struct options *o, const struct session *s,
+                           const struct evaluation *e, struct buf *out)
+{
+	if (!o->json)
+		evaluation_table(e, session_data(s), out);
+	if (!o->json && isatty(STDOUT_FILENO))
+		return;
+	buf_puts(out, "{\"type\": \"validation\", ");
+	evaluation_json(e, out);
+	buf_puts(out, "}\n");
+}
+
 static int run_evaluate(const struct options *o, struct comm *c, int *status)
 {
 	struct session *s;
@@ -332,12 +347,8 @@ static int run_evaluate(const struct options *o, struct comm *c, int *status)
 		rc = load_weights(o, s, true);
 	if (rc == 0)
 		rc = evaluate(s, &e);
-	if (rc == 0) {
-		evaluation_table(&e, session_data(s), &out);
-		buf_puts(&out, "{\"type\": \"validation\", ");
-		evaluation_json(&e, &out);
-		buf_puts(&out, "}\n");
-	}
+	if (rc == 0)
+		put_evaluation(o, s, &e, &out);
 	print(c, &out);
 	if (rc == 0 && o->confusion)
 		rc = ranks_agree(c, comm_first(c) ? confusion_write(&e, session_data(s), o->confusion) : 0,

@@ -49,7 +49,9 @@ static const struct option_row rows[] = {
 	  .doc = "with --replay: compare with every checkpoint in between, up to the first that "
 	  "differs" },
 	{ "evaluate", 0, COMMAND(EVALUATE),
-	  .doc = "evaluate on data.validation; print the metrics table and one line of JSON" },
+	  .doc = "evaluate on data.validation; print the metrics table and, not on a terminal, one "
+	  "line of JSON" },
+	{ "json", 0, OPTION_FLAG, AT(json), .doc = "with --evaluate: print the line of JSON alone" },
 	{ "confusion", 0, OPTION_TEXT, AT(confusion), "FILE",
 	  .doc = "with --evaluate of a network of classes: the confusion matrix as a picture (.svg, "
 	  ".png) or a table (.csv)" },
@@ -220,6 +222,9 @@ static int check(const struct options *o)
 		return ERR(E_USAGE, NULL, "'--replay' names its checkpoints itself, without '--resume'");
 	if (o->confusion && o->command != COMMAND_EVALUATE)
 		return ERR(E_USAGE, NULL, "'--confusion' goes with '--evaluate'");
+	if (o->json && o->command != COMMAND_EVALUATE)
+		return ERR(E_USAGE, NULL, "'--json' goes with '--evaluate'; a plan is JSON with "
+		           "'--plan=json'");
 	if (o->confusion)
 		TRY(confusion_check(o->confusion));
 	if (o->as && o->command != COMMAND_PREDICT)

@@ -43,7 +43,7 @@ struct options {
 	int64_t bench_steps;
 	const char *ranks_text;          /* of --ranks */
 	int64_t ranks, hosts;            /* the same; 0: not asked, not said */
-	bool synthetic, profile, quiet, first;
+	bool synthetic, profile, quiet, first, json;
 	const char *weights;             /* average, last; NULL: not asked */
 	const char *as;                  /* logits, probabilities, classes; NULL: not asked */
 };

@@ -26,6 +26,23 @@ live 12
 live 120
 grep -q '^\[=*>' lines || fail "120 columns: no bar"
 
+# an evaluation: the table alone on a terminal, with JSON elsewhere, JSON alone with --json
+evaluated() {
+	script -qec "'$train' --quiet --evaluate $1 '$config'" /dev/null </dev/null >typescript || fail 'no evaluation'
+}
+evaluated ''
+grep -q '^loss  *[0-9]' typescript || { cat typescript; fail 'no table on a terminal'; }
+! grep -q '{"type"' typescript || { cat typescript; fail 'JSON on a terminal that did not ask for it'; }
+evaluated --json
+grep -q '^{"type": "validation", ' typescript || { cat typescript; fail 'no JSON on a terminal that asked for it'; }
+expect 0 "$train" --quiet --evaluate "$config"
+grep -q '^loss  *[0-9]' out || fail 'no table in a pipe'
+tail -n 1 out >line
+expect 0 "$train" --quiet --evaluate --json "$config"
+cmp out line || fail '--json is not the line of JSON alone'
+expect 64 "$train" --check --json "$config"
+says err "'--json' goes with '--evaluate'"
+
 # a conversion: samples, rate and time left on a terminal, nothing elsewhere or with -q
 converted() {
 	script -qec "stty cols 100; '$convert' $1 -i '$coads:WSPD' -o wind.dlx" /dev/null </dev/null >typescript || fail 'no conversion'
