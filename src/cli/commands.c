@@ -319,7 +319,8 @@ static int need_validation(const struct session *s)
 	if (s->validation)
 		return 0;
 	return ranks_agree(s->comm, ERR(E_CONFIG, &s->config->tree->loc, "nothing to evaluate on: "
-	                                "'data.validation' is not given"), "the validation data");
+	                                "'data.validation' is not given; dlx-convert --split sets a "
+	                                "part of the samples aside for it"), "the validation data");
 }
 
 /* On a terminal the table is for a reader, to whom the line of JSON says nothing more; what is not

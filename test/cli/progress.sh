@@ -43,6 +43,9 @@ cmp out line || fail '--json is not the line of JSON alone'
 expect 64 "$train" --check --json "$config"
 says err "'--json' goes with '--evaluate'"
 
+expect 78 "$train" --evaluate --set data.validation=null "$config"
+says err "'data.validation' is not given; dlx-convert --split sets a part of the samples aside for it"
+
 # a conversion: samples, rate and time left on a terminal, nothing elsewhere or with -q
 converted() {
 	script -qec "stty cols 100; '$convert' $1 -i '$coads:WSPD' -o wind.dlx" /dev/null </dev/null >typescript || fail 'no conversion'
