@@ -295,7 +295,8 @@ static int check_watch(const struct run_config *c)
 		           strncmp(metric, "val_", 4) ? "" :
 		           "; those of validations have no 'val_' in front");
 	if (what && c->data.validation.n == 0)
-		return ERR(E_CONFIG, loc, "%s, but 'data.validation' is not given", what);
+		return ERR(E_CONFIG, loc, "%s, but 'data.validation' is not given; "
+		           "dlx-convert --split sets a part of the samples aside for it", what);
 	if (what && v->epochs == 0 && v->steps == 0)
 		return ERR(E_CONFIG, loc, "%s, but 'train.validate' asks for none", what);
 	return 0;
