@@ -86,7 +86,8 @@ static void put_scalars(const struct manifest *m, struct buf *b)
 static void put_head(const struct ckpt_tool *t, int i, const struct manifest *m, struct buf *b)
 {
 	buf_printf(b, "version   %s\nrun       %s, save %" PRId64 "\nstep      %" PRId64 ", epoch %"
-	           PRId64 "\ntime      ", t->history.v[i].id, *m->run ? m->run : "-", m->serial,
+	           PRId64 "\ntime      ",
+	           version_bare_id(t->history.v[i].id), *m->run ? m->run : "-", m->serial,
 	           m->step, m->epoch);
 	put_time(b, m->time);
 	buf_putc(b, '\n');

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/shown.h"
 #include "base/trace.h"
+#include "ckpt/version_id.h"
 #include "cli/first_config.h"
 #include "cli/result.h"
 #include "cli/run_folder.h"
@@ -163,7 +164,8 @@ static void note_best(const char *dir, const char *id)
 	const int mark = err_count();
 	struct ckpt_version *v = NULL;
 	if (ckpt_look(&v, dir, "best") == 0 && strcmp(ckpt_version_id(v), id) != 0)
-		note("the best validation is that of checkpoint %s: --resume=best", ckpt_version_id(v));
+		note("the best validation is that of checkpoint %s: --resume=best",
+		     version_bare_id(ckpt_version_id(v)));
 	ckpt_version_free(v);
 	err_truncate(mark);
 }
@@ -179,7 +181,7 @@ static int load_weights(const struct options *o, struct session *s, bool checkpo
 	                !options_last_weights(o);
 	int rc = state_load_weights(s, dir, weights_of(o), averaged, &found, id);
 	if (rc == 0 && found)
-		note("weights of checkpoint %s", id);
+		note("weights of checkpoint %s", version_bare_id(id));
 	if (rc == 0 && found && !o->resume && comm_first(s->comm))
 		note_best(dir, id);
 	if (rc == 0 && !found && (o->resume || (checkpoint_needed && !has_init_from(s))))

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "ckpt/ckpt.h"
+#include "ckpt/version_id.h"
 #include "train/ranks.h"
 
 /* From this class on 'auto' takes bf16 on a CPU. In the one below it would gain the time of bytes
@@ -182,12 +183,13 @@ static void keep(struct session *s, const struct kept *k, double here)
 	const int type = dtype_find(k->type);
 	if (config_computes_auto(c) && (type == DTYPE_F32 || type == DTYPE_BF16)) {
 		c->chosen.type = (enum dtype)type;
-		c->chosen.why = arena_printf(c->arena, "as 'auto' has chosen for checkpoint %s", k->id);
+		c->chosen.why = arena_printf(c->arena, "as 'auto' has chosen for checkpoint %s",
+		                             version_bare_id(k->id));
 	}
 	c->chosen.ratio = !is_cpu_bf16(s) ? 0 : type == DTYPE_BF16 ? k->ratio : here;
 	if (is_cpu_bf16(s) && c->chosen.ratio != here && s->need & SESSION_TRAIN)
 		note("the kernels are those of checkpoint %s, chosen for products in bf16 %g times as fast "
-		     "as in f32; on this machine they would be chosen for %g times", k->id,
+		     "as in f32; on this machine they would be chosen for %g times", version_bare_id(k->id),
 		     c->chosen.ratio, here);
 }
 
@@ -198,7 +200,7 @@ static int check(const struct session *s, const struct kept *k)
 	int rc = plan_env_check(&env, s->dev, c->precision.allow_emulation);
 	if (rc < 0 && config_computes_auto(c))
 		err_context(rc, "'auto' keeps the type of checkpoint %s; '--set precision.compute=f32' "
-		            "goes on in another one", k->id);
+		            "goes on in another one", version_bare_id(k->id));
 	return rc < 0 ? err_locate(rc, config_place(c, "precision", "compute")) : 0;
 }
 

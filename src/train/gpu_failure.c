@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "ckpt/version_id.h"
 #include "comm/comm.h"
 #include "train/opening.h"
 
@@ -30,7 +31,7 @@ int gpu_failure_explain(int rc, const struct session *s, int64_t done, int64_t s
 		err_context(rc, "in step %" PRId64 "; the GPU's memory is lost", done + 1);
 	if (*f->id)
 		err_context(rc, "with it what was learned since checkpoint %s, of step %" PRId64
-		            ": continue from there with --resume", f->id, f->step);
+		            ": continue from there with --resume", version_bare_id(f->id), f->step);
 	else if (comm_first(s->comm))
 		err_context(rc, "no checkpoint was complete, so the run has to begin anew");
 	return err_context(rc, "with CUDA_LAUNCH_BLOCKING=1 in the environment each node is waited "

@@ -13,6 +13,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "ckpt/version_id.h"
 #include "graph/cost.h"
 #include "plan/describe_seen.h"
 #include "plan/describe_sources.h"
@@ -55,8 +56,8 @@ static int go_on_from(struct loop *l, const struct state_resumed *r)
 		resume_point_set(&l->durable, r->id, l->clock.step);
 	} else
 		buf_printf(&from, ", from the disk of rank %d's host", r->rank);
-	progress_say(l->progress, "resuming from checkpoint %s (step %" PRId64 "%s)", r->id,
-	             l->clock.step, from.len ? from.data : "");
+	progress_say(l->progress, "resuming from checkpoint %s (step %" PRId64 "%s)",
+	             version_bare_id(r->id), l->clock.step, from.len ? from.data : "");
 	buf_release(&from);
 	return reduction_resume(&l->s->reduction, l->s->store, l->s->train_plan[0]);
 }

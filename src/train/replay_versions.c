@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "ckpt/version_id.h"
 #include "train/ranks.h"
 #include "train/rerun.h"
 
@@ -141,11 +142,11 @@ static int compare(const struct rerun *r, const struct ckpt_version *v, struct b
 	compare_position(&c, &r->l.clock, v);
 	*differs = c.differ > 0;
 	if (rc == 0 && c.differ)
-		buf_printf(out, "checkpoint %s: %d of %d tensors differ\n%s", ckpt_version_id(v), c.differ,
-		           c.tensors, rows.data);
+		buf_printf(out, "checkpoint %s: %d of %d tensors differ\n%s",
+		           version_bare_id(ckpt_version_id(v)), c.differ, c.tensors, rows.data);
 	else if (rc == 0)
-		buf_printf(out, "checkpoint %s: all %d tensors have the same bits\n", ckpt_version_id(v),
-		           c.tensors);
+		buf_printf(out, "checkpoint %s: all %d tensors have the same bits\n",
+		           version_bare_id(ckpt_version_id(v)), c.tensors);
 	buf_release(&rows);
 	return rc;
 }
@@ -177,7 +178,7 @@ static int find_ends(struct replayed *p)
 	}
 	if (rc == 0 && p->end <= p->begin)
 		rc = ERR(E_USAGE, NULL, "'--replay': checkpoint %s is of step %" PRId64
-		         ", which is not after step %" PRId64, p->to, p->end, p->begin);
+		         ", which is not after step %" PRId64, version_bare_id(p->to), p->end, p->begin);
 	ckpt_version_free(from);
 	ckpt_version_free(to);
 	return rc;

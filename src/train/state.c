@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "ckpt/version_id.h"
 #include "plan/describe_sources.h"
 #include "plan/guard.h"
 #include "train/compute.h"
@@ -200,7 +201,8 @@ static int restore_averages(const struct ckpt_version *v, struct store *store)
 	}
 	arena_free(a);
 	if (n == 0)
-		note("checkpoint %s has no averaged weights; the last ones are used", ckpt_version_id(v));
+		note("checkpoint %s has no averaged weights; the last ones are used",
+		     version_bare_id(ckpt_version_id(v)));
 	return rc;
 }
 

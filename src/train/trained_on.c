@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "ckpt/ckpt.h"
 #include "ckpt/safetensors.h"
+#include "ckpt/version_id.h"
 #include "data/record.h"
 #include "data/target_transforms.h"
 #include "data/transform.h"
@@ -102,7 +103,7 @@ static int look_in_run(const struct session *s, const char *which, struct source
 	mem_free(dir);
 	if (rc < 0 || !v)
 		return rc;
-	out->name = arena_printf(out->a, "checkpoint %s", ckpt_version_id(v));
+	out->name = arena_printf(out->a, "checkpoint %s", version_bare_id(ckpt_version_id(v)));
 	out->t.set = copy(out->a, ckpt_version_scalar(v, TRAINING_SET));
 	out->t.transforms = copy(out->a, ckpt_version_scalar(v, TRAINING_TRANSFORMS));
 	out->t.target_transforms = copy(out->a, ckpt_version_scalar(v, TRAINING_TARGET_TRANSFORMS));

@@ -111,7 +111,7 @@ json
 says out '"tags": ["paper"], "pinned": false'
 says out '"tags": [], "pinned": true'
 expect 0 "$ckpt" store show paper
-says out "version   $(id 3)"
+says out "version   $(bare 3)"
 expect 64 "$ckpt" store tag last "$(bare 3)"
 expect 66 "$ckpt" store tag paper 77
 expect 0 "$ckpt" --json store tag --delete paper

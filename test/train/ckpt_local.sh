@@ -91,7 +91,7 @@ killed runs/named 9 "$@" --set checkpoint.every.steps=5 --set checkpoint.keep.la
 first=$(ls runs/named/checkpoints/versions | sort | head -n 1)
 cp -r disks stale
 expect 0 on_ranks 4 "$train" --set run.dir=runs/named $local "$@" --resume="${first%.json}" "$config"
-says out "resuming from checkpoint ${first%.json} (step 5)"
+says out "resuming from checkpoint $(echo "${first%.json}" | sed 's/^0*//') (step 5)"
 [ "$(newest_state runs/named)" = "$want" ] || fail "named: other bits than the whole run"
 mv stale/* disks
 expect 0 on_ranks 4 "$train" --set run.dir=runs/named $local "$@" --set train.steps=41 --resume "$config"

@@ -39,7 +39,7 @@ says out '7 steps made again, from step 2'
 expect 0 "$train" --replay 2..last runs/whole
 replay 0 runs/whole 2..9 $every --first
 for step in 4 6 8 9; do
-	says out "checkpoint 00000000000$step-"
+	says out "checkpoint $step-"
 done
 
 # Resumed in between: the same line of checkpoints.
@@ -57,8 +57,8 @@ says out 'values, by '
 says out '.weight'
 grep -q 'by 0 at most' out && { cat out; fail "a difference that is none"; }
 replay 1 runs/other 0..9 $every --first
-says out 'checkpoint 000000000006-'
-grep -q 'checkpoint 00000000000[89]' out && { cat out; fail "it went on behind the first"; }
+says out 'checkpoint 6-'
+grep -q 'checkpoint [89]-' out && { cat out; fail "it went on behind the first"; }
 replay 0 runs/other 4..9 $every --set optimizer.learning_rate=0.04
 
 # Accumulation and averages; a rate that falls by validations.

@@ -128,7 +128,7 @@ says err "'bare.safetensors' does not say what it was trained on; 'data.statisti
 # A run that goes on needs the file no more.
 mv last.safetensors elsewhere.safetensors
 expect 0 fine theirs --resume --set data.statistics=init_from --set train.steps=2
-says err "the statistics are those that checkpoint 000000000001-"
+says err "the statistics are those that checkpoint 1-"
 expect 0 "$train" --predict known.dlx -o theirs.npy runs/theirs
 cmp before.npy theirs.npy || fail "a resumed run has other statistics"
 expect 78 "$train" --check --set data.statistics=init_from --set data.train=known.dlx config.yaml
