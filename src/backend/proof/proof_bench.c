@@ -5,28 +5,21 @@
  * picked elements are computed again. */
 #include "backend/proof/proof.h"
 
-#include <math.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #ifdef _OPENMP
 #include <omp.h>
 #endif
 
 #include "backend/device.h"
 #include "backend/proof/proof_memory.h"
-#include "base/debug.h"
+#include "backend/proof/proof_spoil.h"
+#include "backend/proof/proof_values.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/rng.h"
 #include "base/round.h"
 
 #define EDGE 4096                /* bytes of guard before and after a buffer */
-#define LEAST_PICKS 64
-#define MOST_PICKS 1024
-#define PICK_TERMS 2e6           /* terms of all picked sums, where that is no fewer picks */
 
 struct proof_bench {
 	char *memory;
@@ -157,33 +150,15 @@ static bool is_guarded(const struct place *p, int byte)
 	       proof_memory_is(p->p + p->bytes, EDGE, byte);
 }
 
-/* --- faults put in by a test, DLX_DEBUG=spoil=KIND:IMPL --- */
-
-static void spoil(struct trial *t, int run)
+/* A fault put in by a test. */
+static void spoil(const struct trial *t, int run)
 {
-	const char *kind = debug.spoil, *impl = kind ? strchr(kind, ':') : NULL;
 	const struct place *out = &t->out[0];
-	if (!impl || strncmp(t->c->impl, impl + 1, strlen(impl + 1)) != 0)
-		return;
-	const size_t size = dtype_size(out->x->dtype);
-	char *last = out->p +
-	             (size_t)layout_offset(&out->x->layout, shape_count(&out->x->shape) - 1) * size;
-	if (strncmp(kind, "value:", 6) == 0)
-		dtype_set(out->x->dtype, last, 0, 3 + 2 * dtype_get(out->x->dtype, last, 0));
-	else if (strncmp(kind, "unwritten:", 10) == 0)
-		memset(last, run ? 0x7f : 0xff, size);
-	else if (strncmp(kind, "bits:", 5) == 0 && run == 1)
-		*last ^= 1;
-	else if (strncmp(kind, "threads:", 8) == 0 && run == 2)
-		*last ^= 1;
-	else if (strncmp(kind, "outside:", 8) == 0)
-		out->p[out->bytes] ^= 1;
-	else if (strncmp(kind, "workspace:", 10) == 0)
-		t->ws.p[-1] ^= 1;
-	else if (strncmp(kind, "crash:", 6) == 0)
-		raise(SIGSEGV);
-	while (strncmp(kind, "hang:", 5) == 0)
-		pause();
+	const int64_t last = layout_offset(&out->x->layout, shape_count(&out->x->shape) - 1);
+	if (proof_spoils(t->c->impl))
+		proof_spoil(&(struct proof_spoilt){ out->x->dtype,
+			out->p + (size_t)last * dtype_size(out->x->dtype), out->p + out->bytes,
+			t->ws.p - 1 }, run);
 }
 
 /* --- looking --- */
@@ -227,124 +202,20 @@ static int run(struct trial *t, int number, uint64_t *hash)
 	return 0;
 }
 
-/* --- picked elements --- */
-
-static int order(const void *a, const void *b)
+static int element(void *user, int o, int64_t at, double *value)
 {
-	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return (x > y) - (x < y);
-}
-
-/* n of the places 0 .. extent - 1: both ends, the rest at random, ascending. */
-static void pick_axis(int64_t extent, int n, uint64_t stream, int64_t *at)
-{
-	int have = 0;
-	if (n == extent) {
-		for (int i = 0; i < n; i++)
-			at[i] = i;
-		return;
-	}
-	at[have++] = 0;
-	if (n > 1)
-		at[have++] = extent - 1;
-	for (uint64_t draw = 0; have < n; draw++) {
-		const int64_t v = (int64_t)(rng_uniform(7, stream, 0, draw) * (double)extent);
-		bool is_new = v < extent;
-		for (int i = 0; i < have; i++)
-			is_new = is_new && at[i] != v;
-		if (is_new)
-			at[have++] = v;
-	}
-	qsort(at, (size_t)n, sizeof *at, order);
-}
-
-/* At least `least` elements: two places of each axis, then more of the axis that has most left for
- * each. */
-static void pick(struct picks *p, const struct shape *s, int64_t least)
-{
-	*p = (struct picks){ .nd = s->nd };
-	for (int d = 0; d < s->nd; d++)
-		p->n[d] = s->d[d] < 2 ? (int)s->d[d] : 2;
-	while (picks_count(p) < least) {
-		int best = -1;
-		double most = 1;
-		for (int d = 0; d < s->nd; d++)
-			if (p->n[d] < PICK_MOST && (double)s->d[d] / p->n[d] > most) {
-				most = (double)s->d[d] / p->n[d];
-				best = d;
-			}
-		if (best < 0)
-			break;
-		p->n[best]++;
-	}
-	for (int d = 0; d < s->nd; d++)
-		pick_axis(s->d[d], p->n[d], (uint64_t)d, p->at[d]);
-}
-
-static int64_t flat_of(const struct shape *s, const int64_t *index)
-{
-	int64_t at = 0;
-	for (int d = 0; d < s->nd; d++)
-		at = at * s->d[d] + index[d];
-	return at;
-}
-
-/* Of the sum without signs; kernels that are right had up to 9e-7. */
-#define SINGLE_ERROR 1e-5
-#define MEAN_PRODUCT 0.25        /* of two inputs, without its sign */
-
-/* Half a unit in the last place, for a value of 1. */
-static double rounding_of(enum dtype t)
-{
-	return t == DTYPE_BF16 ? 0x1p-8 : 0x1p-23;
-}
-
-/* usual: the size of a sum without padding. Winograd's errors are relative to that of a whole tile,
- * also where an element's own sum is of padding alone. */
-static void compare(struct trial *t, const struct place *out, const struct picks *p,
-                    const struct expected *e, double usual)
-{
-	const int64_t n = picks_count(p);
-	for (int64_t i = 0; i < n; i++) {
-		int64_t index[MAXD];
-		picks_index(p, i, index);
-		const int64_t at = layout_offset(&out->x->layout, flat_of(&out->x->shape, index));
-		const double v = dtype_get(out->x->dtype, out->p, at),
-		             rounded = fabs(e[i].value) + e[i].rounded,
-		             tolerance = SINGLE_ERROR * fmax(e[i].size, usual) + 1e-30 +
-		                         rounding_of(out->x->dtype) * rounded,
-		             error = fabs(v - e[i].value) / tolerance;
-		t->v.of++;
-		t->v.worst = error > t->v.worst ? error : t->v.worst;
-		t->v.wrong += !(error <= 1);
-	}
-	if (t->v.wrong)
-		fault(t, PROOF_VALUE);
+	const struct trial *t = user;
+	*value = dtype_get(t->out[o].x->dtype, t->out[o].p, at);
+	return 0;
 }
 
 static int check_values(struct trial *t)
 {
-	const struct node *n = t->g->node[0];
-	const struct cost cost = op_cost(t->g, n);
 	void *in[PROOF_IN];
-	int rc = 0;
 	for (int i = 0; i < PROOF_IN; i++)
 		in[i] = t->in[i].p;
-	for (int o = 0; o < n->nout && rc == 0; o++) {
-		struct picks p;
-		if (!t->out[o].p)
-			continue;
-		const struct shape *s = &t->out[o].x->shape;
-		const double terms = fmax(1, cost.flops / 2 / (double)shape_count(s)),
-		             picks = fmin(MOST_PICKS, fmax(LEAST_PICKS, PICK_TERMS / terms));
-		pick(&p, s, (int64_t)picks);
-		struct expected *e = mem_calloc((size_t)picks_count(&p), sizeof *e);
-		rc = n->op->expect(t->g, n, in, o, &p, e);
-		if (rc == 0)
-			compare(t, &t->out[o], &p, e, o == 0 && cost.flops > 0 ? MEAN_PRODUCT * terms : 0);
-		mem_free(e);
-	}
-	return rc;
+	const struct proof_made m = { t->c, t->g, t->g->node[0], in, element, t };
+	return proof_values_check(&m, &t->v);
 }
 
 static int prove(struct trial *t, struct proof_bench *b)
