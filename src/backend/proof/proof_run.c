@@ -24,6 +24,7 @@
 #include "backend/device.h"
 #include "backend/proof/passed.h"
 #include "backend/proof/proof.h"
+#include "backend/proof/proof_watch.h"
 #include "base/debug.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -156,18 +157,23 @@ static int finish(struct prover *p, bool hangs)
 	return status;
 }
 
+#define LOOK 0.5                 /* seconds between two looks at what it does, at most */
+
 /* The next line; false: it has ended, or *hangs. */
 static bool next_line(struct prover *p, double seconds, char *line, size_t n, bool *hangs)
 {
-	const double end = io_seconds() + seconds;
+	struct proof_watch watch;
 	char *newline;
+	proof_watch_begin(&watch, p->pid);
 	while (!p->text.len || !(newline = memchr(p->text.data, '\n', p->text.len))) {
 		char part[512];
 		struct pollfd in = { .fd = p->fd, .events = POLLIN };
-		const double left = end - io_seconds();
-		*hangs = left <= 0 || poll(&in, 1, (int)(1e3 * left) + 1) == 0;
+		const bool waits = poll(&in, 1, (int)(1e3 * fmin(LOOK, seconds / 4)) + 1) == 0;
+		*hangs = waits && proof_watch_spent(&watch) > seconds;
 		if (*hangs)
 			return false;
+		if (waits)
+			continue;
 		const ssize_t got = read(p->fd, part, sizeof part);
 		if (got > 0)
 			buf_add(&p->text, part, (size_t)got);
