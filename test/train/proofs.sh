@@ -192,6 +192,10 @@ expect 0 capped mpiexec -n 1 env DLX_DEBUG="$plain,ranks_per_host=1" "$train" $b
 	: -n 1 env XDG_CACHE_HOME="$work/other" DLX_DEBUG="$plain,ranks_per_host=1,spoil=value:$family" "$train" $base --set run.dir=runs/one net.yaml
 says err 'is passed over for conv_grad_input'
 fresh
+expect 0 capped mpiexec -n 1 env DLX_DEBUG="$plain,proof=no" "$train" $base --set run.dir=runs/silent net.yaml \
+	: -n 1 env DLX_DEBUG="$plain,spoil=value:$family" "$train" $base --set run.dir=runs/silent net.yaml
+says err 'is passed over for conv_grad_input'
+fresh
 expect 0 capped mpiexec -n 2 "$train" $base --set run.dir=runs/two net.yaml
 whole_cache
 [ "$(sort cache/dlx/proofs | uniq -d | wc -l)" -eq 0 ] || fail "two ranks of a host proved the same"
