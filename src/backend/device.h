@@ -112,7 +112,8 @@ struct device {
 	void *state;                 /* the driver's own */
 	const char *name;            /* "cpu" */
 	char description[160];       /* "AMD EPYC, 2 threads, oneDNN 2.6.3 avx512_core" */
-	char processor[128];         /* of a CPU, the same without the threads */
+	char processor[128];         /* of a CPU, the same without the threads; of a GPU, its kind and
+	                              * its driver */
 	int threads;
 	int arch;                    /* a GPU's compute capability, 90 for 9.0; else 0 */
 	bool each;                   /* waits for each node, so that an

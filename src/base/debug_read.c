@@ -88,15 +88,16 @@ static const struct word words[] = {
 	  .doc = "on the CPU, the most of the instruction set that dlx's own kernels and oneDNN's "
 	  "use" },
 	{ WORD(proof, CHOICE), .values = { "no", "fresh" },
-	  .doc = "on the CPU, whether kernels are proven before they are used: no: what is known of "
-	  "oneDNN's decides alone; fresh: also those that were proven before" },
+	  .doc = "whether kernels are proven before they are used: no: what is known of oneDNN's "
+	  "decides alone, and on a GPU nothing does; fresh: also those that were proven before" },
 	{ WORD(proof_seconds, SECONDS), .form = "SECONDS",
 	  .doc = "how long the proof of a kernel may take before it is taken for one that does not "
-	  "return; default: 30, and more for large ones" },
+	  "return; default: 30, and more for large ones. On a GPU, how long all proofs of a plan "
+	  "may take; default: 30" },
 	{ WORD(spoil, FOLDER), .form = "KIND:IMPL",
 	  .doc = "while they are proven, kernels whose implementation begins with IMPL have a fault: "
-	  "value, unwritten, bits, threads, outside, workspace, crash or hang; start: all of them are "
-	  "not proven" },
+	  "value, unwritten, bits, outside, workspace, and on the CPU threads, crash or hang; start: "
+	  "all of them are not proven" },
 	{ .name = "trials", .type = NO_YES, .at = offsetof(struct debug, no_trials),
 	  .values = { "yes", "no" },
 	  .doc = "on the CPU, whether --plan runs kernels for up to two seconds to predict a step, or "

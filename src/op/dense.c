@@ -226,6 +226,7 @@ static int cuda_plan(struct kplan *k)
 	TRY(cublas_matmul_new(&s->plan, k->dev, k->env->wisdom, &m, CUBLAS_WORKSPACE));
 	k->ws_bytes = cublas_plan_workspace(s->plan);
 	k->impl = cublas_plan_name(s->plan);
+	k->choice = cublas_plan_choice(s->plan);
 	return 0;
 }
 

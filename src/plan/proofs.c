@@ -23,6 +23,7 @@
 #define SAID_MOST 64             /* notes */
 
 struct proofs {
+	const struct device *dev;
 	struct verdicts *verdicts;   /* NULL: nothing is proven here */
 	int shared;                  /* entries of the list that all ranks have */
 	bool impossible;             /* no process can be started, which has been noted */
@@ -79,9 +80,11 @@ static void share(struct proofs *p, struct comm *c)
 
 void proofs_open(struct proofs **out, const struct device *dev, struct comm *c)
 {
-	const bool wanted = !debug.proof || strcmp(debug.proof, "no") != 0;
+	const bool wanted = !debug.proof || strcmp(debug.proof, "no") != 0,
+	           runs = dev->backend == BACKEND_CPU || (dev->driver && !dev->imagined);
 	*out = mem_calloc(1, sizeof **out);
-	if (dev->backend == BACKEND_CPU && proof_enabled() && wanted)
+	(*out)->dev = dev;
+	if (runs && proof_enabled() && wanted)
 		(*out)->verdicts = verdicts_open(dev);
 	share(*out, c);
 }
@@ -101,48 +104,107 @@ static bool is_among(const struct proof_case *c, int n, const struct proof_case 
 	return false;
 }
 
-/* Each problem once. Returns their number; *out is mem_free's. */
-static int collect(const struct proofs *p, const struct plan *plan, struct proof_case **out)
+/* The problems of a plan that have no verdict, each once, and a node that has it. */
+struct todo {
+	struct proof_case *c;
+	const struct kplan **k;
+	int n;
+};
+
+static struct todo collect(const struct proofs *p, const struct plan *plan)
 {
-	struct proof_case *c = mem_alloc(sizeof *c * (size_t)(plan->g->nnode + 1));
-	int n = 0;
-	for (int i = 0; i < plan->g->nnode; i++)
-		if (proof_case_of(&c[n], exec_kernel(plan->exec, i)) &&
-		    !verdicts_has(p->verdicts, &c[n]) && !is_among(c, n, &c[n]))
-			n++;
-	*out = c;
-	return n;
+	const size_t most = (size_t)plan->g->nnode + 1;
+	struct todo t = { mem_alloc(sizeof *t.c * most), mem_alloc(sizeof *t.k * most), 0 };
+	for (int i = 0; i < plan->g->nnode; i++) {
+		t.k[t.n] = exec_kernel(plan->exec, i);
+		t.n += proof_case_of(&t.c[t.n], t.k[t.n]) && !verdicts_has(p->verdicts, &t.c[t.n]) &&
+		       !is_among(t.c, t.n, &t.c[t.n]);
+	}
+	return t;
+}
+
+static void todo_release(struct todo *t)
+{
+	mem_free(t->c);
+	mem_free(t->k);
 }
 
 int proofs_missing(const struct proofs *p, const struct plan *plan)
 {
-	struct proof_case *c = NULL;
-	const int n = p && p->verdicts ? collect(p, plan, &c) : 0;
-	mem_free(c);
-	return n;
+	if (!p || !p->verdicts)
+		return 0;
+	struct todo t = collect(p, plan);
+	todo_release(&t);
+	return t.n;
+}
+
+/* Seconds for the proofs of a plan on a GPU, whose kernels are not ended from outside. */
+#define DEVICE_MOST 30.0
+
+/* What cannot be proven, for want of memory say, is not known. */
+static void prove_one(const struct todo *t, int i, struct proof_verdict *verdict)
+{
+	static bool said;
+	struct buf text = BUF_INIT;
+	const int mark = err_count();
+	if (proof_device_run(t->k[i], &t->c[i], verdict) == 0)
+		return;
+	verdict->fault = PROOF_UNKNOWN;
+	proof_case_text(&t->c[i], &text);
+	if (!said)
+		note("%s is not proven for %s: %s", t->c[i].impl, text.data, err_get(mark)->text);
+	said = true;
+	err_truncate(mark);
+	buf_release(&text);
+}
+
+/* On a GPU: until the time is up, but one at least. */
+static void prove_here(const struct todo *t, struct proof_verdict *verdict)
+{
+	const double most = debug.proof_seconds > 0 ? debug.proof_seconds : DEVICE_MOST,
+	             end = io_seconds() + most;
+	int left = 0;
+	for (int i = 0; i < t->n; i++) {
+		left += i > 0 && io_seconds() > end;
+		if (left)
+			verdict[i].fault = PROOF_UNKNOWN;
+		else
+			prove_one(t, i, &verdict[i]);
+	}
+	if (left)
+		note("%d kernels are used that are not proven on this GPU yet: proofs have had their "
+		     "%.3g s; the next run goes on there", left, most);
+}
+
+static int prove_all(const struct proofs *p, const struct todo *t, struct proof_verdict *verdict)
+{
+	if (!p->dev->driver)
+		return proof_run(t->c, t->n, verdict);
+	prove_here(t, verdict);
+	return 0;
 }
 
 /* Without a process the rules for known faults (backend/dnn/dnn_quirks.h) have decided. */
 static void prove(struct proofs *p, const struct plan *plan)
 {
-	struct proof_case *c;
 	if (!p->verdicts || p->impossible)
 		return;
-	const int n = collect(p, plan, &c), mark = err_count();
-	struct proof_verdict *verdict = mem_calloc((size_t)n + 1, sizeof *verdict);
+	struct todo t = collect(p, plan);
+	struct proof_verdict *verdict = mem_calloc((size_t)t.n + 1, sizeof *verdict);
 	const double start = io_seconds();
-	if (n && proof_run(c, n, verdict) == 0) {
-		verdicts_add(p->verdicts, c, n, verdict);
-	} else if (n) {
+	const int mark = err_count();
+	if (t.n && prove_all(p, &t, verdict) == 0) {
+		verdicts_add(p->verdicts, t.c, t.n, verdict);
+	} else if (t.n) {
 		note("kernels are used that are not proven on this machine: %s",
 		     err_count() > mark ? err_get(mark)->text : "no process can be started");
 		p->impossible = true;
 	}
 	err_truncate(mark);
-	if (n)
+	if (t.n)
 		trace_mark(TRACE_RUN, "proofs", start);
 	mem_free(verdict);
-	mem_free(c);
+	todo_release(&t);
 }
 
 void proofs_say(const struct proofs *p)
@@ -198,6 +260,10 @@ void proofs_state(const struct proofs *p, struct buf *out)
 {
 	if (!p || !p->verdicts)
 		return;
+	if (p->dev->driver) {
+		passed_list(out, "; ");
+		return;
+	}
 	buf_puts(out, isa_name(dnn_isa()));
 	const size_t before = out->len;
 	buf_puts(out, "; ");

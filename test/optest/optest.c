@@ -8,8 +8,8 @@
  *               channels-last, step arena filled with NaN before
  *   bf16, fp16  the same with the device computing in 16 bits, for ops that take part in it
  *   twice       the same bits again from a differently poisoned arena
- *   proof       on the CPU, kernels that the machine's own instructions are chosen for pass the
- *               proof that a run makes of them (backend/proof/proof.h)
+ *   proof       kernels that are chosen for what the machine has pass the proof that a run makes
+ *               of them (backend/proof/proof.h); with DLX_DEBUG=proof=no there is none
  *
  * Usage: optest [--device=cpu|cuda] [--kernels] [--shard=K/N] [--sample=TEXT] [--having=TEXT]
  * [--wisdom=FILE] [OP...]: the device compared with the reference is the CPU unless another is
@@ -492,7 +492,15 @@ static void check_twice(struct trial *t)
 	buf_release(&second);
 }
 
-/* In this process. */
+/* In this process; on a GPU of the kernel itself. */
+static int prove(struct proof_bench *bench, struct trial *t, nid n, const struct proof_case *c,
+                 struct proof_verdict *v)
+{
+	if (t->dev->driver)
+		return proof_device_run(exec_kernel(t->exec, n), c, v);
+	return proof_bench_run(bench, t->dev, c, v);
+}
+
 static void check_proofs(struct trial *t)
 {
 	static struct proof_bench *bench;
@@ -506,7 +514,7 @@ static void check_proofs(struct trial *t)
 			continue;
 		if (!proof_case_of(&c, exec_kernel(t->exec, i)))
 			fail("no proof is for '%s'", t->s.g->node[i]->op->name);
-		else if (proof_bench_run(bench, t->dev, &c, &v) < 0)
+		else if (prove(bench, t, i, &c, &v) < 0)
 			fail("the proof of %s fails", c.op);
 		else if (v.fault != PROOF_NONE)
 			fail("the proof of %s by %s says: %s, %lld of %lld, worst %g", c.op, c.impl,
@@ -538,7 +546,7 @@ static void check_cpu(const struct op *op, const char *text, struct device *ref,
 			if (a.dx[i] != NONE)
 				compare(&a, &b, a.dx[i], b.dx[i], "gradient of input", a.wrt_in[i]);
 		check_twice(&b);
-		if (cpu->backend == BACKEND_CPU)
+		if (!debug.proof || strcmp(debug.proof, "no") != 0)
 			check_proofs(&b);
 	}
 	passed += failed == before;

@@ -14,8 +14,10 @@
 
 #include "backend/cuda/cuda.h"
 #include "backend/cuda/cuda_time.h"
+#include "backend/proof/passed.h"
 #include "backend/wisdom.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/io.h"
 #include "base/library.h"
 #include "base/mem.h"
@@ -69,7 +71,9 @@ struct cublas_plan {
 	cublasLtMatmulAlgo_t algo;
 	bool bias;
 	size_t ws_bytes;
-	char name[24], shown[40];    /* in wisdom; in a plan */
+	int place;                   /* among what is proposed */
+	char name[24], shown[40], impl[40];      /* in wisdom; in a plan; for proofs */
+	uint64_t key;                /* of the problem and the library's version, for proofs */
 };
 
 static cudaDataType_t data_type(enum dtype t)
@@ -170,12 +174,30 @@ static void take(struct cublas_plan *p, const cublasLtMatmulHeuristicResult_t *f
 {
 	int32_t id = -1;
 	size_t written;
+	p->place = place;
 	p->algo = found[place].algo;
 	p->ws_bytes = found[place].workspaceSize;
 	lib.cublasLtMatmulAlgoConfigGetAttribute(&p->algo, CUBLASLT_ALGO_CONFIG_ID, &id, sizeof id,
 	                                         &written);
 	snprintf(p->name, sizeof p->name, "%d:algo%d", place, (int)id);
 	snprintf(p->shown, sizeof p->shown, "cublaslt:algo%d", (int)id);
+	snprintf(p->impl, sizeof p->impl, "cublaslt:%s", p->name);
+}
+
+/* Takes the one at this place, unless it has been found wrong. */
+static bool may_take(struct cublas_plan *p, const cublasLtMatmulHeuristicResult_t *found, int place)
+{
+	take(p, found, place);
+	return !passed_over(p->key, p->impl);
+}
+
+/* The first that has not been found wrong. False: all have. */
+static bool take_first(struct cublas_plan *p, const cublasLtMatmulHeuristicResult_t *found, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (may_take(p, found, i))
+			return true;
+	return false;
 }
 
 /* --- measuring --- */
@@ -199,8 +221,8 @@ static size_t extent(int64_t rows, int64_t columns, const int64_t *stride, enum 
 	return (size_t)((rows - 1) * stride[0] + (columns - 1) * stride[1] + 1) * dtype_size(t);
 }
 
-/* The fastest algorithm that runs. Without memory for a trial it is the first one, and `measured`
- * stays false. */
+/* The fastest algorithm that runs. Without memory for a trial the one that was taken before stays,
+ * and so does `measured`, false. */
 static void measure(struct cublas_plan *p, const struct cublas_matmul *m,
                     const cublasLtMatmulHeuristicResult_t *found, int n, double *best_us,
                     bool *measured)
@@ -210,7 +232,7 @@ static void measure(struct cublas_plan *p, const struct cublas_matmul *m,
 		m->addend ? extent(m->m, m->n, (const int64_t[]){ m->addend, 1 }, m->c_type) : 0,
 		extent(m->m, m->n, m->c_stride, m->c_type), 0 };
 	struct trial t = { .p = p };
-	int best = 0, rc = 0, mark = err_count();
+	int best = p->place, rc = 0, mark = err_count();
 	*measured = false;
 	for (int i = 0; i < n; i++)
 		bytes[WS] = found[i].workspaceSize > bytes[WS] ? found[i].workspaceSize : bytes[WS];
@@ -218,8 +240,8 @@ static void measure(struct cublas_plan *p, const struct cublas_matmul *m,
 		rc = cuda_scratch(&t.argument[i], bytes[i]);
 	for (int i = 0; i < n && rc == 0; i++) {
 		double us, much = *measured ? CUDA_TIME_MUCH * *best_us : 0;
-		take(p, found, i);
-		if (cuda_time(cuda_stream(p->dev), run_trial, &t, much, &us) < 0 ||
+		if (!may_take(p, found, i) ||
+		    cuda_time(cuda_stream(p->dev), run_trial, &t, much, &us) < 0 ||
 		    (*measured && us >= *best_us))
 			continue;
 		best = i;
@@ -251,8 +273,16 @@ static bool take_known(struct cublas_plan *p, const cublasLtMatmulHeuristicResul
 	int place = -1;
 	if (!known || sscanf(known, "%d:", &place) != 1 || place < 0 || place >= n)
 		return false;
-	take(p, found, place);
-	return strcmp(p->name, known) == 0;
+	return may_take(p, found, place) && strcmp(p->name, known) == 0;
+}
+
+static uint64_t key_of(const char *problem, const char *library)
+{
+	struct buf key = BUF_INIT;
+	buf_printf(&key, "%s %s", problem, library);
+	const uint64_t hash = hash_name(key.data);
+	buf_release(&key);
+	return hash;
 }
 
 static cublasStatus_t choose(struct cublas_plan *p, struct wisdom *wisdom,
@@ -262,21 +292,23 @@ static cublasStatus_t choose(struct cublas_plan *p, struct wisdom *wisdom,
 	char problem[240], kind[CUDA_KIND], library[32];
 	bool measured = false;
 	double us = 0;
-	int n = wisdom ? PROPOSED : 1;
-	cublasStatus_t s = propose(p, ws_limit, found, &n);
-	if (s != CUBLAS_STATUS_SUCCESS)
-		return s;
 	name_problem(problem, sizeof problem, m, ws_limit);
 	cuda_kind(p->dev, kind);
 	snprintf(library, sizeof library, "cublaslt-%zu", lib.cublasLtGetVersion());
+	p->key = key_of(problem, library);
+	int n = wisdom || passed_of(p->key) ? PROPOSED : 1;
+	cublasStatus_t s = propose(p, ws_limit, found, &n);
+	if (s != CUBLAS_STATUS_SUCCESS)
+		return s;
 	if (take_known(p, found, n, wisdom_find(wisdom, problem, kind, library)))
 		return s;
+	if (!take_first(p, found, n))
+		return CUBLAS_STATUS_NOT_SUPPORTED;
 	if (wisdom_may_measure(wisdom)) {
 		const double start = io_seconds();
 		measure(p, m, found, n, &us, &measured);
 		wisdom->spent += io_seconds() - start;
 	} else {
-		take(p, found, 0);
 		wisdom_left(wisdom);
 	}
 	if (measured)
@@ -305,6 +337,9 @@ int cublas_matmul_new(struct cublas_plan **out, const struct device *d, struct w
 	if (s == CUBLAS_STATUS_SUCCESS)
 		s = choose(p, wisdom, m, ws_limit);
 	int rc = check(s, "no kernel for this matrix product");
+	if (rc < 0 && passed_of(p->key))
+		err_context(rc, "but for %d that failed their proof here; "
+		            "DLX_DEBUG=proof=no takes them", passed_of(p->key));
 	if (rc < 0)
 		cublas_plan_free(p);
 	else
@@ -320,6 +355,11 @@ size_t cublas_plan_workspace(const struct cublas_plan *p)
 const char *cublas_plan_name(const struct cublas_plan *p)
 {
 	return p->shown;
+}
+
+struct kernel_choice cublas_plan_choice(const struct cublas_plan *p)
+{
+	return (struct kernel_choice){ p->impl[0] ? p->impl : NULL, p->key };
 }
 
 int cublas_plan_run(const struct cublas_plan *p, const void *a, const void *b, const void *bias,

@@ -33,6 +33,9 @@ int cublas_matmul_new(struct cublas_plan **out, const struct device *d, struct w
 size_t cublas_plan_workspace(const struct cublas_plan *p);
 /* "cublaslt:algo66", as long as p */
 const char *cublas_plan_name(const struct cublas_plan *p);
+/* The algorithm as a choice among those for the problem, which proofs may find wrong; its name,
+ * "cublaslt:3:algo66", is as long as p. */
+struct kernel_choice cublas_plan_choice(const struct cublas_plan *p);
 /* bias and addend: where the plan has them; the addend may be c, with rows as far apart. */
 int cublas_plan_run(const struct cublas_plan *p, const void *a, const void *b, const void *bias,
                     const void *addend, void *c, void *ws);

@@ -374,6 +374,14 @@ static void describe(struct device *d)
 	d->model = d->imagined ? &cuda_of(d)->model : gpu_model_find(p->name);
 }
 
+static void describe_driver(struct device *d)
+{
+	char kind[CUDA_KIND], driver[CUDA_DRIVER];
+	cuda_kind(d, kind);
+	cuda_find_driver(driver);
+	snprintf(d->processor, sizeof d->processor, "%s, driver %s", kind, driver);
+}
+
 /* --- a GPU that is not there --- */
 
 static void *imagined_alloc(const struct device *d, size_t bytes)
@@ -483,6 +491,7 @@ int cuda_open(struct device *d, int local_rank)
 		d->driver = &driver;
 		d->each = blocking && strcmp(blocking, "1") == 0;
 		describe(d);
+		describe_driver(d);
 	} else {
 		mem_free(c);
 		d->state = NULL;

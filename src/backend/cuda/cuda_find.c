@@ -4,6 +4,7 @@
  * that takes a fraction of a millisecond. */
 #include "backend/cuda/cuda_find.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 #include "backend/cuda/cuda.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/hash.h"
+#include "base/io.h"
 #include "cuda/probe.h"
 
 static int explain_absence(cudaError_t status)
@@ -42,6 +45,20 @@ int cuda_find(int *n)
 	if (status == cudaSuccess && *n > 0)
 		return 0;
 	return explain_absence(status != cudaSuccess ? status : cudaErrorNoDevice);
+}
+
+void cuda_find_driver(char out[CUDA_DRIVER])
+{
+	static const char file[] = "/proc/driver/nvidia/version";
+	struct buf text = BUF_INIT;
+	int version = 0;
+	const int mark = err_count();
+	cudaDriverGetVersion(&version);
+	if (io_exists(file))
+		io_read_text(file, &text);
+	err_truncate(mark);
+	snprintf(out, CUDA_DRIVER, "%d %016" PRIx64, version, hash_bytes(text.data, text.len, 0));
+	buf_release(&text);
 }
 
 /* "8.0, 9.0, 10.0". */

@@ -12,8 +12,10 @@
 #include "backend/cuda/cuda_time.h"
 #include "backend/cuda/cudnn_engine.h"
 #include "backend/cuda/cudnn_shared.h"
+#include "backend/proof/passed.h"
 #include "base/debug.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/mem.h"
 
 /* Engines that cuDNN compiles to be measured for a problem: compiling one takes 0.3 to 0.8 s, and
@@ -111,7 +113,8 @@ struct cudnn_plan {
 	void *scratch[CUDNN_ARGUMENTS + 1];  /* stand-ins for the arguments while engines are timed; the
 	                                      * workspace last */
 	size_t room;                 /* bytes of that */
-	char name[32];
+	char name[32], impl[CUDNN_IMPL];     /* in a plan; for proofs */
+	uint64_t key;                /* of the problem, for proofs */
 };
 
 static void add_argument(struct cudnn_plan *p, enum uid uid, const struct layout *l,
@@ -430,8 +433,8 @@ static bool choose(struct cudnn_plan *p, struct cudnn_shared *s, struct wisdom *
 
 /* --- sharing --- */
 
-/* The key of a query: the problem, and the choice of
- * engine: by wisdom, the fastest, or the first. */
+/* The key of a query: the problem, the choice of engine (by wisdom, the fastest, or the first), and
+ * how many have been found wrong. */
 static void name_question(struct buf *b, const struct cudnn *c, const struct wisdom *w,
                           const struct cudnn_demand *want)
 {
@@ -439,6 +442,8 @@ static void name_question(struct buf *b, const struct cudnn *c, const struct wis
 	buf_clear(b);
 	buf_printf(b, "%s%s %s", want->problem, want->best_only ? " recommended" : "",
 	           known ? known : w && w->measure ? "fastest" : "first");
+	if (passed_of(want->key))
+		buf_printf(b, " but %d", passed_of(want->key));
 }
 
 /* Asks cuDNN. Engines of a GPU that is only described are never run, so what is known of them is
@@ -493,24 +498,38 @@ static int64_t wrong_engine(const struct cudnn_conv *v)
 	return v->kind == CONV_BACKWARD_WEIGHTS && !is_chain(v) ? 1 : -1;
 }
 
+static int explain_absence(const struct cudnn_plan *p, const struct cudnn_demand *want)
+{
+	const cudnnStatus_t refused = p->shared->engine.refused;
+	const int wrong = passed_of(want->key);
+	const int rc = ERR(E_UNSUPPORTED, NULL, "cuDNN %zu has no engine for this convolution%s%s%s%s",
+	                   p->c->version,
+	                   want->deterministic ? " that gives the same bits each time" : "",
+	                   want->exact ? " in full float32" : "",
+	                   refused ? "; the last that it proposes cannot be built: " : "",
+	                   refused ? cudnn_status(refused) : "");
+	return wrong ? err_context(rc, "but for %d that failed their proof here; "
+	                           "DLX_DEBUG=proof=no takes them", wrong) : rc;
+}
+
 static int build(struct cudnn_plan *p, struct wisdom *wisdom, const struct cudnn_conv *v)
 {
-	struct buf problem = BUF_INIT;
+	struct buf problem = BUF_INIT, key = BUF_INIT;
 	name_problem(&problem, v);
+	buf_printf(&key, "%s cudnn-%zu", problem.data, p->c->version);
+	p->key = hash_name(key.data);
+	buf_release(&key);
 	struct cudnn_demand want = {
 		.deterministic = v->deterministic, .exact = v->type == DTYPE_F32 && !v->tf32,
 		.best_only = v->best_only, .wrong = wrong_engine(v), .problem = problem.data,
+		.key = p->key,
 		.compile = v->kind == CONV_BACKWARD_DATA && is_chain(v) ? SLOW_COMPILED : COMPILED };
 	int rc = share(p, wisdom, v, &want);
 	buf_release(&problem);
 	TRY(rc);
-	const cudnnStatus_t refused = p->shared->engine.refused;
 	if (!p->shared->found)
-		return ERR(E_UNSUPPORTED, NULL, "cuDNN %zu has no engine for this convolution%s%s%s%s",
-		           p->c->version, v->deterministic ? " that gives the same bits each time" : "",
-		           want.exact ? " in full float32" : "",
-		           refused ? "; the last that it proposes cannot be built: " : "",
-		           refused ? cudnn_status(refused) : "");
+		return explain_absence(p, &want);
+	cudnn_engine_impl(p->shared->engine.name, p->impl);
 	snprintf(p->name, sizeof p->name, "cudnn:%s", strchr(p->shared->engine.name, ':') + 1);
 	return 0;
 }
@@ -558,6 +577,11 @@ int cudnn_conv_new(struct cudnn_plan **out, const struct cudnn *c, struct wisdom
 const char *cudnn_plan_name(const struct cudnn_plan *p)
 {
 	return p->name;
+}
+
+struct kernel_choice cudnn_plan_choice(const struct cudnn_plan *p)
+{
+	return (struct kernel_choice){ p->shared ? p->impl : NULL, p->key };
 }
 
 size_t cudnn_plan_workspace(const struct cudnn_plan *p)

@@ -12,7 +12,7 @@
 
 #include "backend/dnn/conv_geom.h"
 #include "backend/wisdom.h"
-#include "graph/graph.h"
+#include "graph/op.h"
 
 struct cudnn;
 struct cudnn_plan;
@@ -85,6 +85,9 @@ bool cudnn_runs(const struct cudnn *c);
 bool cudnn_prepares(const struct cudnn *c, const struct wisdom *w);
 
 const char *cudnn_plan_name(const struct cudnn_plan *p);         /* "cudnn:eng42" */
+/* The engine as a choice among those for the problem, which proofs may find wrong; its name is as
+ * long as p. */
+struct kernel_choice cudnn_plan_choice(const struct cudnn_plan *p);
 size_t cudnn_plan_workspace(const struct cudnn_plan *p);         /* bytes */
 int cudnn_plan_run(const struct cudnn_plan *p, void *const *argument, void *ws);
 void cudnn_plan_free(struct cudnn_plan *p);                      /* NULL is fine */

@@ -213,7 +213,7 @@ static bool make(struct cudnn_engine *e, const struct search *s, const struct cu
 {
 	const struct wisdom *w = s->w;
 	*e = (struct cudnn_engine){ .config = l->config[i], .compiled = is->compiled };
-	snprintf(e->name, sizeof e->name, "%c%d:eng%d", l->mode, i, (int)is->index);
+	snprintf(e->name, sizeof e->name, "%s", is->name);
 	if (is->compiled && w && w->kept && read_plan(e, s->c, s->want, w->kept))
 		return true;
 	if (e->refused)
@@ -388,6 +388,12 @@ static void compile_all(struct search *s)
 }
 
 /* --- the choice --- */
+
+const char *cudnn_engine_impl(const char *name, char out[CUDNN_IMPL])
+{
+	snprintf(out, CUDNN_IMPL, "cudnn:%s", name);
+	return out;
+}
 
 const char *cudnn_known(const struct cudnn *c, const struct wisdom *w, const char *problem)
 {

@@ -24,6 +24,8 @@ struct cudnn_demand {
 	bool best_only;              /* of mode A */
 	int64_t wrong;               /* cuDNN's number of an engine whose results are wrong; -1: none */
 	const char *problem;         /* a text that two problems share only if they are the same */
+	uint64_t key;                /* the same with the library's version, for backend/proof/passed.h,
+	                              * where engines have cudnn_engine_impl as their names */
 	/* To measure one that was built: its arguments are filled and freed by the caller.
 	 * Microseconds, or a negative error; much: as of cuda_time. NULL: nothing is measured. */
 	double (*measure)(void *user, const struct cudnn_engine *e, double much);
@@ -31,7 +33,10 @@ struct cudnn_demand {
 	int compile;                 /* engines that cuDNN compiles to be measured, at most */
 };
 
-/* False if cuDNN has no engine. wisdom may be NULL. */
+/* "cudnn:a3:eng42" */
+#define CUDNN_IMPL 40
+const char *cudnn_engine_impl(const char *name, char out[CUDNN_IMPL]);
+/* False if cuDNN has no engine that may be taken. wisdom may be NULL. */
 bool cudnn_engine_choose(struct cudnn_engine *out, const struct cudnn *c, desc graph,
                          struct wisdom *wisdom, const struct cudnn_demand *want);
 void cudnn_engine_release(struct cudnn_engine *e);

@@ -3,8 +3,10 @@
  * Each configuration takes its time to make, so a few are asked for first. */
 #include "backend/cuda/cudnn_list.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "backend/proof/passed.h"
 #include "base/debug.h"
 
 #define FEW 4                 /* configurations asked for at first */
@@ -85,7 +87,8 @@ bool cudnn_list_look(const struct cudnn_list *l, const struct cudnn *c,
 	desc config = l->config[i];
 	struct cudnn_set s = { .status = CUDNN_STATUS_SUCCESS };
 	cudnnBackendNumericalNote_t note[MAXNOTE];
-	*out = (struct cudnn_candidate){ -1, false };
+	char impl[CUDNN_IMPL];
+	*out = (struct cudnn_candidate){ .index = -1 };
 	desc engine = cudnn_make(&s, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
 	cudnn_get(&s, config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &engine);
 	cudnn_get(&s, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &out->index);
@@ -95,5 +98,6 @@ bool cudnn_list_look(const struct cudnn_list *l, const struct cudnn *c,
 	bool ok = s.status == CUDNN_STATUS_SUCCESS && out->index != want->wrong &&
 	          allowed(want, note, n) && (compiles(c) || !out->compiled);
 	cudnn_release(&s);
-	return ok;
+	snprintf(out->name, sizeof out->name, "%c%d:eng%d", l->mode, i, (int)out->index);
+	return ok && !passed_over(want->key, cudnn_engine_impl(out->name, impl));
 }

@@ -20,12 +20,13 @@ struct cudnn_list {
 struct cudnn_candidate {
 	int64_t index;               /* cuDNN's number of the engine */
 	bool compiled;               /* by cuDNN, when its plan is made */
+	char name[24];               /* as of struct cudnn_engine */
 };
 
 /* Whether there is a configuration i; asks for them where that is not known. */
 bool cudnn_list_has(struct cudnn_list *l, const struct cudnn *c, desc graph, int i);
-/* The engine of configuration i, which there is. False: it is not allowed, by its notes or by
- * DLX_DEBUG=engines. The only place that says which engines may be taken. */
+/* The engine of configuration i, which there is. False: it is not allowed, by its notes, by
+ * DLX_DEBUG=engines or by its proof. The only place that says which engines may be taken. */
 bool cudnn_list_look(const struct cudnn_list *l, const struct cudnn *c,
                      const struct cudnn_demand *want, int i, struct cudnn_candidate *out);
 

@@ -51,6 +51,14 @@ bool passed_over(uint64_t problem, const char *impl)
 	return e != NULL;
 }
 
+int passed_of(uint64_t problem)
+{
+	int n = 0;
+	for (int i = 0; i < list.n; i++)
+		n += list.entry[i]->passed.problem == problem;
+	return n;
+}
+
 int passed_count(void)
 {
 	return list.n;

@@ -22,6 +22,8 @@ struct passed {
 void passed_add(const struct passed *p);
 /* Whether impl is passed over. Any thread. Such an entry has been met then (passed_list). */
 bool passed_over(uint64_t problem, const char *impl);
+/* How many are passed over for the problem. */
+int passed_of(uint64_t problem);
 int passed_count(void);
 const struct passed *passed_at(int i);
 /* Whether a choice has met entry i. */

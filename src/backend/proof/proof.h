@@ -9,8 +9,10 @@
  *   it has the same bits a second time, from memory that was poisoned otherwise, and where the run
  *   wants that (plan_env.any_threads) on one thread.
  *
- * A kernel that is not right may end its process or never return. So proofs run in a process of
- * their own: this program, started again (proof_main), which has no other ranks and no GPU. */
+ * A kernel that is not right may end its process or never return. So proofs of a CPU's run in a
+ * process of their own: this program, started again (proof_main), which has no other ranks and no
+ * GPU. Those of a GPU's run in this process (proof_device_run), with wider tolerances; bits are
+ * compared where a plan wants the same ones each time (plan_env.deterministic). */
 #ifndef DLX_BACKEND_PROOF_PROOF_H
 #define DLX_BACKEND_PROOF_PROOF_H
 
@@ -28,6 +30,7 @@ enum proof_fault {
 	PROOF_OUTSIDE,               /* memory is written outside of the result and the workspace */
 	PROOF_CRASH,                 /* it ends the process */
 	PROOF_HANG,                  /* it does not return */
+	PROOF_REFUSED,               /* its library refuses to run it, now */
 	PROOF_UNKNOWN,               /* it could not be proven: another kernel was chosen, say */
 	PROOF_FAULTS
 };
@@ -51,9 +54,9 @@ struct proof_tensor {
 struct proof_case {
 	char op[32], impl[64], attr[512];
 	uint64_t problem;
-	int threads;
+	int threads;                 /* of a CPU */
 	enum dtype compute;
-	int winograd, deterministic, any_threads, any_extent;
+	int gpu, tf32, winograd, deterministic, any_threads, any_extent;
 	double bf16_ratio;
 	int nin, nout;
 	struct proof_tensor in[PROOF_IN], out[PROOF_OUT];
@@ -80,6 +83,11 @@ struct proof_bench *proof_bench_new(void);
 void proof_bench_free(struct proof_bench *b);
 int proof_bench_run(struct proof_bench *b, struct device *dev, const struct proof_case *c,
                     struct proof_verdict *out);
+
+/* k, which is planned, itself, on its device, which has memory of its own. What cannot be seen
+ * there: a kernel that ends the device's work ends the run with it, and one that does not return
+ * is waited for. */
+int proof_device_run(const struct kplan *k, const struct proof_case *c, struct proof_verdict *out);
 
 /* The kernels of n cases in processes of their own: verdict[i] of case i. E_UNAVAILABLE with the
  * reason: no process can be started. */

@@ -21,6 +21,7 @@ static const char *const fault_text[PROOF_FAULTS] = {
 	[PROOF_OUTSIDE] = "writes outside of its memory",
 	[PROOF_CRASH] = "ends the process",
 	[PROOF_HANG] = "does not return",
+	[PROOF_REFUSED] = "is refused by its library",
 	[PROOF_UNKNOWN] = "not proven",
 };
 
@@ -68,7 +69,7 @@ static bool set_tensor(struct proof_tensor *to, const struct graph *g, tid t)
 	to->dtype = x->dtype;
 	set_shape(&to->shape, &x->shape);
 	set_layout(&to->layout, &x->layout);
-	return x->layout.set && (x->dtype == DTYPE_F32 || x->dtype == DTYPE_BF16);
+	return x->layout.set && (x->dtype == DTYPE_F32 || dtype_is_16bit(x->dtype));
 }
 
 static bool set_text(char *to, size_t n, const char *from)
@@ -96,7 +97,9 @@ bool proof_case_of(struct proof_case *c, const struct kplan *k)
 	if (!k->choice.impl || !n->op->expect || n->nin > PROOF_IN || n->nout > PROOF_OUT)
 		return false;
 	c->problem = k->choice.problem;
-	c->threads = k->dev->threads;
+	c->gpu = k->dev->driver != NULL;
+	c->threads = c->gpu ? 0 : k->dev->threads;
+	c->tf32 = c->gpu && k->env->tf32;
 	c->compute = k->env->compute;
 	c->winograd = k->env->winograd;
 	c->deterministic = k->env->deterministic;
@@ -200,6 +203,7 @@ int proof_case_graph(const struct proof_case *c, struct graph **g, struct plan_e
 {
 	*env = plan_env_default;
 	env->compute = c->compute;
+	env->tf32 = c->tf32;
 	env->winograd = c->winograd;
 	env->deterministic = c->deterministic;
 	env->any_threads = c->any_threads;

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/half.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/simd.h"
@@ -57,6 +58,24 @@ SIMD_CLONES(void, fill_bf16, (uint16_t *p, uint32_t first, int64_t n), (p, first
 		p[i] = (uint16_t)(simd_bits(random_value(first + (uint32_t)i)) >> 16);
 }
 
+double proof_memory_largest(enum dtype t)
+{
+	return t == DTYPE_F16 ? 0x1p-3 : 1;
+}
+
+static void fill_f16(uint16_t *p, uint32_t first, int64_t n)
+{
+	const float largest = (float)proof_memory_largest(DTYPE_F16);
+	float v[1024];
+	for (int64_t at = 0; at < n; at += 1024) {
+		const int64_t part = n - at < 1024 ? n - at : 1024;
+		fill_f32(v, first + (uint32_t)at, part);
+		for (int64_t i = 0; i < part; i++)
+			v[i] *= largest;
+		half_from_floats(p + at, v, part);
+	}
+}
+
 static void fill(enum dtype t, void *p, uint32_t seed, int64_t n)
 {
 #pragma omp parallel for schedule(static)
@@ -64,14 +83,26 @@ static void fill(enum dtype t, void *p, uint32_t seed, int64_t n)
 		const int64_t part = n - i < PART ? n - i : PART;
 		if (t == DTYPE_BF16)
 			fill_bf16((uint16_t *)p + i, seed + (uint32_t)i, part);
+		else if (t == DTYPE_F16)
+			fill_f16((uint16_t *)p + i, seed + (uint32_t)i, part);
 		else
 			fill_f32((float *)p + i, seed + (uint32_t)i, part);
 	}
 }
 
+static uint32_t start_of(uint64_t seed)
+{
+	return (uint32_t)(seed + 1) * 0x9E3779B9u;
+}
+
+void proof_memory_random(enum dtype t, void *p, int64_t n, uint64_t seed)
+{
+	fill(t, p, start_of(seed), n);
+}
+
 void proof_memory_fill(const struct tensor *x, void *p, uint64_t seed)
 {
-	const uint32_t start = (uint32_t)(seed + 1) * 0x9E3779B9u;
+	const uint32_t start = start_of(seed);
 	const int64_t n = shape_count(&x->shape);
 	if (x->layout.nblk == 0 || layout_is_dense(&x->layout)) {
 		fill(x->dtype, p, start, elements(x));
@@ -116,14 +147,16 @@ SIMD_CLONES(struct sums, sums_f32, (const uint32_t *p, uint64_t first, int64_t n
 	return (struct sums){ special, plain, weighted };
 }
 
-SIMD_CLONES(struct sums, sums_bf16, (const uint16_t *p, uint64_t first, int64_t n), (p, first, n))
+/* exponent: the bits of the type's. */
+SIMD_CLONES(struct sums, sums_16, (const uint16_t *p, uint64_t first, int64_t n, uint32_t exponent),
+            (p, first, n, exponent))
 {
 	uint32_t special = 0;
 	uint64_t plain = 0, weighted = 0;
 #pragma omp simd reduction(| : special) reduction(+ : plain, weighted)
 	for (int64_t i = 0; i < n; i++) {
 		const uint64_t v = p[i];
-		special |= (p[i] & 0x7F80u) == 0x7F80u;
+		special |= (p[i] & exponent) == exponent;
 		plain += v;
 		weighted += v * (first + (uint64_t)i);
 	}
@@ -132,8 +165,9 @@ SIMD_CLONES(struct sums, sums_bf16, (const uint16_t *p, uint64_t first, int64_t 
 
 static struct sums sums_of(enum dtype t, const void *p, int64_t first, int64_t n)
 {
-	return t == DTYPE_BF16 ? sums_bf16((const uint16_t *)p + first, (uint64_t)first + 1, n) :
-	       sums_f32((const uint32_t *)p + first, (uint64_t)first + 1, n);
+	const uint64_t number = (uint64_t)first + 1;
+	return t == DTYPE_F32 ? sums_f32((const uint32_t *)p + first, number, n) :
+	       sums_16((const uint16_t *)p + first, number, n, t == DTYPE_BF16 ? 0x7F80u : 0x7C00u);
 }
 
 static void see_sums(struct proof_seen *out, uint32_t special, uint64_t plain, uint64_t weighted)

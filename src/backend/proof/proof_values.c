@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "backend/proof/proof_memory.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -87,20 +88,51 @@ static int64_t flat_of(const struct shape *s, const int64_t *index)
 /* Half a unit in the last place, for a value of 1. */
 static double rounding_of(enum dtype t)
 {
-	return t == DTYPE_BF16 ? 0x1p-8 : 0x1p-23;
+	return t == DTYPE_BF16 ? 0x1p-8 : t == DTYPE_F16 ? 0x1p-11 : 0x1p-23;
+}
+
+/* To what a GPU's engine may round its operands, or what it makes of them: an engine for float32
+ * may be one of Winograd's, which loses 7 bits. */
+static double operand_rounding(const struct proof_case *c)
+{
+	const enum dtype t = c->in[0].dtype;
+	return t != DTYPE_F32 ? rounding_of(t) : c->tf32 ? 0x1p-11 : 0x1p-17;
+}
+
+/* The same of a GPU, whose engines are many, and which no such machine has calibrated: so wide that
+ * none that is right is called wrong. Each of the terms may be off by 16 units of the type that
+ * operands are rounded to. Of a long sum such errors have both signs: those of n terms are as large
+ * as that of one is sqrt(n) times, of which 8 are allowed for. Tensor cores cut what they add to a
+ * sum off, which does not even out: 2^-30 for each term. */
+static double gpu_error(const struct proof_case *c, int o, double terms)
+{
+	if (o > 0)
+		return 16 * 0x1p-17;     /* sums of one tensor, by a kernel of dlx's in float32 */
+	return 16 * (operand_rounding(c) + terms * 0x1p-30) * fmin(1, 8 / sqrt(terms));
+}
+
+static double error_of(const struct proof_case *c, int o, double terms)
+{
+	return c->gpu ? gpu_error(c, o, terms) : SINGLE_ERROR;
 }
 
 /* Of a sum of this many terms without padding. Winograd's errors are relative to that of a whole
  * tile, also where an element's own sum is of padding alone. */
-static double usual_size(int o, double terms, double flops)
+static double usual_size(const struct proof_made *m, int o, double terms, double flops)
 {
-	return o == 0 && flops > 0 ? MEAN_PRODUCT * terms : 0;
+	const double a = proof_memory_largest(m->c->in[0].dtype),
+	             b = proof_memory_largest(m->c->in[1].dtype);
+	return o == 0 && flops > 0 ? MEAN_PRODUCT * a * b * terms : 0;
 }
 
 /* --- comparing --- */
 
+struct sum {
+	double error, usual;         /* of a sum of its terms; their usual size */
+};
+
 static int compare(const struct proof_made *m, int o, const struct picks *p,
-                   const struct expected *e, double usual, struct proof_verdict *v)
+                   const struct expected *e, struct sum s, struct proof_verdict *v)
 {
 	const struct tensor *x = graph_t(m->g, m->n->out[o]);
 	const int64_t n = picks_count(p);
@@ -110,7 +142,7 @@ static int compare(const struct proof_made *m, int o, const struct picks *p,
 		picks_index(p, i, index);
 		TRY(m->element(m->user, o, layout_offset(&x->layout, flat_of(&x->shape, index)), &is));
 		const double rounded = fabs(e[i].value) + e[i].rounded,
-		             tolerance = SINGLE_ERROR * fmax(e[i].size, usual) + 1e-30 +
+		             tolerance = s.error * fmax(e[i].size, s.usual) + 1e-30 +
 		                         rounding_of(x->dtype) * rounded,
 		             error = fabs(is - e[i].value) / tolerance;
 		v->of++;
@@ -132,7 +164,8 @@ static int check_result(const struct proof_made *m, int o, double flops, struct 
 	struct expected *e = mem_calloc((size_t)picks_count(&p), sizeof *e);
 	int rc = m->n->op->expect(m->g, m->n, m->in, o, &p, e);
 	if (rc == 0)
-		rc = compare(m, o, &p, e, usual_size(o, terms, flops), v);
+		rc = compare(m, o, &p, e, (struct sum){ error_of(m->c, o, terms),
+		             usual_size(m, o, terms, flops) }, v);
 	mem_free(e);
 	return rc;
 }

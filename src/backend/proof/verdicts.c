@@ -48,7 +48,8 @@ static void put_build(struct buf *out)
 static uint64_t machine_of(const struct device *dev)
 {
 	struct buf text = BUF_INIT;
-	buf_printf(&text, "%d %s %s ", FORMAT, dev->description, isa_name(isa_level()));
+	buf_printf(&text, "%d %s %s %s ", FORMAT, dev->description, dev->processor,
+	           dev->driver ? "" : isa_name(isa_level()));
 	put_build(&text);
 	const uint64_t h = hash_bytes(text.data, text.len, 0);
 	buf_release(&text);
@@ -175,15 +176,20 @@ static void put_line(struct buf *out, const struct verdicts *v, const struct pro
 	char key[HASH128_TEXT];
 	struct buf text = BUF_INIT;
 	buf_printf(out, "%016" PRIx64 " %s ", v->machine, hash128_text(key_of(c), key));
-	if (verdict->fault == PROOF_NONE) {
-		buf_puts(out, "right\n");
-		return;
-	}
 	proof_case_text(c, &text);
-	buf_printf(out, "%016" PRIx64 "\t%s\t%s\t%s\n", c->problem, c->impl,
-	           proof_fault_text(verdict->fault), text.data);
-	passed_add(&(struct passed){ c->problem, c->impl, proof_fault_text(verdict->fault),
-	                             text.data });
+	if (verdict->fault == PROOF_NONE)
+		buf_puts(out, "right\n");
+	else
+		buf_printf(out, "%016" PRIx64 "\t%s\t%s\t%s\n", c->problem, c->impl,
+		           proof_fault_text(verdict->fault), text.data);
+	buf_release(&text);
+}
+
+static void pass_over(const struct proof_case *c, enum proof_fault fault)
+{
+	struct buf text = BUF_INIT;
+	proof_case_text(c, &text);
+	passed_add(&(struct passed){ c->problem, c->impl, proof_fault_text(fault), text.data });
 	buf_release(&text);
 }
 
@@ -208,8 +214,11 @@ void verdicts_add(struct verdicts *v, const struct proof_case *c, int n,
 {
 	struct buf text = BUF_INIT;
 	for (int i = 0; i < n; i++) {
-		if (verdict[i].fault != PROOF_UNKNOWN)
+		const enum proof_fault fault = verdict[i].fault;
+		if (fault != PROOF_UNKNOWN && fault != PROOF_REFUSED)
 			put_line(&text, v, &c[i], &verdict[i]);
+		if (fault != PROOF_UNKNOWN && fault != PROOF_NONE)
+			pass_over(&c[i], fault);
 		add_key(v, key_of(&c[i]));
 	}
 	sort(v);

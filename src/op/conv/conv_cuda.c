@@ -22,6 +22,7 @@
  * another reader than the update wants them so (pass/precision.c). */
 #include "op/conv/conv_cuda.h"
 
+#include "backend/cuda/cublas.h"
 #include "backend/cuda/cudnn.h"
 #include "backend/plan_env.h"
 #include "base/err.h"
@@ -210,6 +211,7 @@ static int plan_library(struct kplan *k, enum conv_way way, const struct operand
 	TRY(plan_engine(k, way, &c));
 	k->impl = arena_printf(k->arena, "%s%s", cudnn_plan_name(ck->plan),
 	                       ck->windows ? ", windows" : "");
+	k->choice = cudnn_plan_choice(ck->plan);
 	*end = cudnn_plan_workspace(ck->plan);
 	return 0;
 }
@@ -230,6 +232,8 @@ static int plan_other(struct kplan *k, enum conv_way way, const struct operands 
 	const struct conv_strides s = { stride[0], stride[1], 0 };
 	TRY(conv_other_plan(&ck->other, k, way, ck->kind, &s, end));
 	k->impl = ck->other.name;
+	if (ck->other.product)
+		k->choice = cublas_plan_choice(ck->other.product);
 	return 0;
 }
 

@@ -18,7 +18,7 @@
 
 struct source {
 	const void *p;
-	bool bf16;
+	enum dtype type;
 	int nd;
 	int64_t *at[MAXD];           /* terms of offsets, by axis and index */
 };
@@ -35,8 +35,8 @@ static int source_init(struct source *s, const struct graph *g, tid t, const voi
 	const struct tensor *x = graph_t(g, t);
 	const struct layout *l = &x->layout;
 	const int split = l->nd - x->shape.nd;
-	*s = (struct source){ .p = p, .bf16 = x->dtype == DTYPE_BF16 };
-	if (!l->set || split < 0 || split > 1 || (x->dtype != DTYPE_F32 && x->dtype != DTYPE_BF16))
+	*s = (struct source){ .p = p, .type = x->dtype };
+	if (!l->set || split < 0 || split > 1 || (x->dtype != DTYPE_F32 && !dtype_is_16bit(x->dtype)))
 		return ERR(E_UNSUPPORTED, NULL, "'%s' cannot be read", x->name);
 	s->nd = x->shape.nd;
 	for (int d = 0; d < s->nd; d++) {
@@ -49,10 +49,17 @@ static int source_init(struct source *s, const struct graph *g, tid t, const voi
 	return 0;
 }
 
+/* The exponent of a half's bits in a float's place is too small by 112, of subnormals too. */
+SIMD_INLINE float half_value(uint32_t h)
+{
+	return simd_float((h & 0x8000u) << 16 | (h & 0x7FFFu) << 13) * 0x1p112f;
+}
+
 SIMD_INLINE double get(const struct source *s, int64_t at)
 {
-	return s->bf16 ? simd_float((uint32_t)((const uint16_t *)s->p)[at] << 16) :
-	       ((const float *)s->p)[at];
+	const uint16_t *narrow = s->p;
+	return s->type == DTYPE_F32 ? ((const float *)s->p)[at] : s->type == DTYPE_F16 ?
+	       half_value(narrow[at]) : simd_float((uint32_t)narrow[at] << 16);
 }
 
 static void add(struct expected *e, double term)

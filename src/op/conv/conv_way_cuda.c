@@ -73,6 +73,7 @@ static bool make(struct kplan *k, const struct conv_ways *ways, enum conv_way wa
 	k->state = NULL;
 	k->ws_bytes = 0;
 	k->impl = NULL;
+	k->choice = (struct kernel_choice){ 0 };
 	*rc = ways->plan(k, way, ways->user);
 	if (*rc == 0)
 		return true;
