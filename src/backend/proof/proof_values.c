@@ -91,19 +91,20 @@ static double rounding_of(enum dtype t)
 	return t == DTYPE_BF16 ? 0x1p-8 : t == DTYPE_F16 ? 0x1p-11 : 0x1p-23;
 }
 
-/* To what a GPU's engine may round its operands, or what it makes of them: an engine for float32
- * may be one of Winograd's, which loses 7 bits. */
+/* The unit to which a GPU's engine may round its operands, or sums of them: one for float32 may
+ * compute by Winograd's algorithm, which loses up to 7 bits. */
 static double operand_rounding(const struct proof_case *c)
 {
 	const enum dtype t = c->in[0].dtype;
 	return t != DTYPE_F32 ? rounding_of(t) : c->tf32 ? 0x1p-11 : 0x1p-17;
 }
 
-/* The same of a GPU, whose engines are many, and which no such machine has calibrated: so wide that
- * none that is right is called wrong. Each of the terms may be off by 16 units of the type that
- * operands are rounded to. Of a long sum such errors have both signs: those of n terms are as large
- * as that of one is sqrt(n) times, of which 8 are allowed for. Tensor cores cut what they add to a
- * sum off, which does not even out: 2^-30 for each term. */
+/* The same of a GPU's engines. No GPU has calibrated it, so it is wide: none that is right may be
+ * called wrong. Each term may be off by 16 units of the type that operands are rounded to. In a
+ * long sum such errors have both signs: those of n terms add up to sqrt(n) times that of one, and
+ * 8 times as much is allowed. What tensor cores cut off when they add does not even out: 2^-30 for
+ * each term. A sum of a million terms, most of which cancel, so still has to be right to a part of
+ * its usual size. */
 static double gpu_error(const struct proof_case *c, int o, double terms)
 {
 	if (o > 0)
