@@ -5,6 +5,7 @@
 # runs out gives the first engines, and the next run goes on; a slow engine is left after one run; of engines that are compiled few are
 # tried; large workspaces must be worth it; where one engine is recommended the fallback is measured too. And the switches that say
 # which engines may be taken.
+# limit: 15 minutes
 . "${DLX_SOURCE:?}/test/lib.sh"
 . "$DLX_SOURCE/test/gpu/lib.sh"
 cat >net.yaml <<-'END'
