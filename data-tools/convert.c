@@ -5,7 +5,6 @@
  * dlx-convert(1). */
 #include "convert.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -25,6 +24,7 @@
 #include "base/signals.h"
 #include "base/suggest.h"
 #include "config.h"
+#include "convert_command.h"
 #include "convert_journal.h"
 #include "convert_piece.h"
 #include "data/record_piece.h"
@@ -492,64 +492,6 @@ int convert_plan(struct conversion *c, struct arena *a)
 	return io_check_output(c->output);
 }
 
-/* --- the command that the record keeps --- */
-
-/* How many arguments from this one on are an option that the content does not depend on; 0: it is
- * none. */
-static int left_out(const char *arg)
-{
-	static const struct { const char *name; char letter; bool value; } out[] = {
-		{ "--output", 'o', true }, { "--threads", 'j', true }, { "--quiet", 'q', false },
-		{ "--resume", 0, false },
-	};
-
-	for (size_t i = 0; i < sizeof out / sizeof *out; i++) {
-		const size_t n = strlen(out[i].name);
-
-		if (strncmp(arg, out[i].name, n) == 0 && (!arg[n] || arg[n] == '='))
-			return 1 + (out[i].value && !arg[n]);
-		if (arg[0] == '-' && out[i].letter && arg[1] == out[i].letter)
-			return 1 + (out[i].value && !arg[2]);
-	}
-	return 0;
-}
-
-static void put_quoted(struct buf *b, const char *arg)
-{
-	bool plain = arg[0] != '\0';
-	for (const char *p = arg; *p; p++)
-		plain &= isalnum((unsigned char)*p) || strchr("-_./:,=+@%", *p);
-	if (!plain)
-		buf_putc(b, '\'');
-	for (const char *p = arg; *p; p++) {
-		if (*p == '\'')
-			buf_puts(b, "'\\'");
-		buf_putc(b, *p);
-	}
-	if (!plain)
-		buf_putc(b, '\'');
-}
-
-/* As one text that a shell reads back. */
-static const char *command_text(struct arena *a, int argc, char **argv)
-{
-	struct buf b = BUF_INIT;
-	const char *text;
-	buf_puts(&b, "dlx-convert");
-	for (int i = 1; i < argc; i++) {
-		const int skip = left_out(argv[i]);
-
-		i += skip ? skip - 1 : 0;
-		if (skip)
-			continue;
-		buf_putc(&b, ' ');
-		put_quoted(&b, argv[i]);
-	}
-	text = arena_strdup(a, b.data);
-	buf_release(&b);
-	return text;
-}
-
 void convert_release(struct conversion *c)
 {
 	side_close(c->input);
@@ -577,7 +519,7 @@ static int run_command(void *arg)
 	struct arena *a = arena_new();
 	int rc;
 	signals_block();
-	c.command = command_text(a, argc, argv);
+	c.command = convert_command(a, argc, argv);
 	rc = signals_begin();
 	if (rc == 0)
 		rc = debug_read();
