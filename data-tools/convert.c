@@ -454,7 +454,7 @@ static void plan_sources(struct conversion *c, struct arena *a)
 	c->info.nsources = k;
 	c->info.command = c->command;
 	if (c->match && strcmp(c->match, "index") == 0)
-		buf_puts(&c->pairing, "by index");
+		buf_puts(&c->pairing, RECORD_BY_INDEX);
 	c->info.pairing = c->pairing.len ? arena_strdup(a, c->pairing.data) : NULL;
 }
 
@@ -485,7 +485,8 @@ int convert_plan(struct conversion *c, struct arena *a)
 	TRY(plan_target(c, a));
 	TRY(check_fill(c));
 	TRY(side_axes(c->input, a, c->sample, c->nsamples, &c->info.axes));
-	TRY(like_check_axes(&c->like, &c->info.axes, c->inputs.v[0], c->like_file, c->quiet));
+	if (!c->match || strcmp(c->match, "index") != 0)
+		TRY(like_check_axes(&c->like, &c->info.axes, c->inputs.v[0], c->like_file, c->quiet));
 	plan_sources(c, a);
 	c->info.input.nstats = record_statistics(&c->info, 0);
 	c->info.target.nstats = record_statistics(&c->info, 1);

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/option.h"
 #include "cli/foreign.h"
+#include "data/loader.h"
 #include "pass/pass.h"
 #include "plan/plan.h"
 #include "plan/tile_size.h"
@@ -60,6 +61,9 @@ static const struct option_row rows[] = {
 	  ".npy, .npz, .nc, .h5 or .csv file or a folder for pictures" },
 	{ "input-layout", 0, OPTION_CHOICE, AT(layout), "auto|stack|first|last",
 	  .doc = "with --predict of files that are no records: where channels are" },
+	{ "match", 0, OPTION_CHOICE, AT(match), "index|coordinates",
+	  .doc = "whether the places of samples have to have the coordinates of those trained on, or "
+	  "only their order; default: coordinates" },
 	{ "as", 0, OPTION_CHOICE, AT(as), "logits|probabilities|classes",
 	  .doc = "with --predict of a network of classes: what is written; default: logits, in "
 	  ".csv files probabilities" },
@@ -338,6 +342,8 @@ int options_parse(struct options *o, int argc, char **argv)
 	if (argc > 2)
 		return ERR(E_USAGE, NULL, "two config files: '%s' and '%s'", argv[1], argv[2]);
 	o->config = argc > 1 ? argv[1] : NULL;
+	if (o->match && strcmp(o->match, "index") == 0)
+		dataset_match_by_index();
 	if (o->ranks_text)
 		TRY(read_ranks(o));
 	return check(o);

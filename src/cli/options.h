@@ -30,6 +30,7 @@ struct options {
 	struct texts predict;            /* the files of --predict */
 	struct texts suggest;            /* of --suggest: the data to train with and, if there are two,
 	                                  * to validate with */
+	const char *match;               /* index, coordinates; NULL: not asked */
 	const char *layout;              /* --input-layout */
 	const char *output;              /* -o */
 	const char *tile;                /* --tile */

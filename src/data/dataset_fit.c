@@ -134,14 +134,33 @@ static int fit_units(struct party x, struct party y, int k)
 	return rc;
 }
 
+static bool by_index;
+
+void dataset_match_by_index(void)
+{
+	by_index = true;
+}
+
+bool dataset_matches_by_index(void)
+{
+	return by_index;
+}
+
+static bool is_by_index(struct party x)
+{
+	return x.info->pairing && strcmp(x.info->pairing, RECORD_BY_INDEX) == 0;
+}
+
 /* A note says where they agree less than `enough`. */
 static int fit_axes(struct party x, struct party y, enum axes_agreement enough)
 {
 	struct buf why = BUF_INIT;
-	const enum axes_agreement agree = axes_agree(&y.info->axes, &x.info->axes, &why);
 	int rc = 0;
+	if (by_index || is_by_index(x) || is_by_index(y))
+		return 0;
+	const enum axes_agreement agree = axes_agree(&y.info->axes, &x.info->axes, &why);
 	if (agree == AXES_TURNED) {
-		buf_puts(&why, "; turn one of them before it is converted");
+		buf_puts(&why, "; turn one of them before it is converted (--match index: the order counts)");
 		rc = misfit_text(x, y, why.data);
 	} else if (agree > enough) {
 		note("%s%s%s has other places than %s%s%s: %s", x.quote, x.name, x.quote, y.quote, y.name,

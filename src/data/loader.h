@@ -109,6 +109,9 @@ struct dataset_use {
 int dataset_agree(const struct dataset *d, const struct dataset *trained, struct dataset_use use);
 /* The same of what a training goes on with, and of the description of what it began with. */
 int dataset_agree_sets(const struct dataset *now, const struct dataset *then);
+/* From now on places are taken by their order, whatever coordinates say of them; and whether. */
+void dataset_match_by_index(void);
+bool dataset_matches_by_index(void);
 bool dataset_has_samples(const struct dataset *d);                     /* for tests */
 /* Notes the files as inputs (base/io.h) without opening them; what is not there is left out. */
 void dataset_note_inputs(const struct strings *paths);

@@ -73,6 +73,9 @@ struct record_size {
 	const int64_t *rows;                  /* of each array in a chunk; 0: it is not cut */
 };
 
+/* The pairing of a record whose coordinates were not to be compared. */
+#define RECORD_BY_INDEX "by index"
+
 struct record_info {
 	int64_t samples;
 	struct record_array input, target;    /* target: see record_no_target */
@@ -87,7 +90,7 @@ struct record_info {
 	const char *command;                  /* the command that made it, or NULL */
 	const char *const *target_names;      /* of each sample, the file that its target is from, if
 	                                       * each is from its own, or NULL */
-	const char *pairing;                  /* how inputs and targets were paired that are not of the
+	const char *pairing;                  /* RECORD_BY_INDEX, or how inputs and targets were paired that are not of the
 	                                       * same coordinates, or NULL */
 	struct axes axes;                     /* of samples and their places; of one size alone */
 	int nextra;

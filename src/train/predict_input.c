@@ -203,6 +203,8 @@ static int convert(const struct session *s, const struct texts *given, const cha
 		add_option(&c, "like", like);
 	if (layout)
 		add_option(&c, "input-layout", layout);
+	if (dataset_matches_by_index())
+		add_option(&c, "match", "index");
 	if (quiet)
 		add(&c, "--quiet");
 	add_option(&c, "level", "1");

@@ -56,6 +56,11 @@ all 0 "the axis 'lat' runs the other way: lat -80 ... -40 degrees_north (3 of th
 # Files that are no records are named as they were given.
 met 'the training set of checkpoint' 65 "the axis 'lat' is in reversed order" south.nc --predict south.nc:a,b -o p.nc
 met '' 0 '' west.nc --predict west.nc:a,b -o p.nc
+# Unless the order is to count: for this command, or for a record that was made so.
+met '' 0 '' south.dlx --match=index --evaluate --set data.validation=south.dlx
+met '' 0 '' south.nc --match=index --predict south.nc:a,b -o p.nc
+expect 0 "$convert" -q -i south.nc:a,b -t south.nc:c --class-names calm,windy --match=index -o index.dlx
+all 0 '' index.dlx
 # So does dlx-convert compare what is read for a network.
 expect 65 "$convert" -q -i south.nc --like north.dlx -o like.dlx
 says err "'south.nc' does not fit 'north.dlx' (--like): the axis 'lat' is in reversed order: lat -80 ... 80 degrees_north (9 of them), not lat 80"

@@ -63,7 +63,7 @@ static void read_rows(const char *format, int chunks)
 {
 	static uint8_t row[ROW];
 	struct source *s;
-	assert_int_equal(source_open(&s, path, format, "x"), 0);
+	assert_int_equal(source_open(&s, path, format, "x", false), 0);
 	unpacked = 0;
 	for (int64_t i = 0; i < ROWS; i++) {
 		assert_int_equal(source_read(s, i, 1, row), 0);
