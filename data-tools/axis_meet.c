@@ -6,7 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "axis_role.h"
 #include "data/axes_match.h"
 #include "units.h"
 

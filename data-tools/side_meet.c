@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "axis_meet.h"
-#include "axis_role.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/shown.h"

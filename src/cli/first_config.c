@@ -10,7 +10,6 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "data/record.h"
-#include "data/sources.h"
 
 #define MOST_LEVELS 5
 #define FLOPS 1.5e12           /* of a training: a minute of two cores, if it need not be more */

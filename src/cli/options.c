@@ -103,8 +103,8 @@ static const struct option_row rows[] = {
 	  .doc = "with --predict: large samples in tiles of SIZE, as 256 or 64x256x256, or 'auto': the "
 	  "largest that fit in memory" },
 	{ "output", 'o', OPTION_TEXT, AT(output), "OUT",
-	  .writes = ".npy .npz .nc .h5 .hdf5 .csv", .folder = "a folder for pictures",
-	  .doc = "where --predict writes" },
+	  .writes = ".npy .npz .nc .h5 .hdf5 .csv .yaml .yml", .folder = "a folder for pictures",
+	  .doc = "where --predict writes; the config of --suggest" },
 	{ "dump", 0, OPTION_TEXT, AT(dump), "PASS",
 	  .doc = "with --plan: print the graph after this pass, or after every one with 'all'" },
 	{ "quiet", 0, OPTION_FLAG, AT(quiet),
@@ -207,6 +207,11 @@ const char *options_text(const struct options *o, char text[OPTIONS_TEXT])
 	return text;
 }
 
+static bool names_config(const char *arg)
+{
+	return io_ends_in(arg, ".yaml") || io_ends_in(arg, ".yml");
+}
+
 static int check(const struct options *o)
 {
 	if (!o->config && !options_standalone(o))
@@ -216,6 +221,9 @@ static int check(const struct options *o)
 		return ERR(E_USAGE, NULL, "'--predict' needs '-o OUT'");
 	if (o->output && o->command != COMMAND_PREDICT && o->command != COMMAND_SUGGEST)
 		return ERR(E_USAGE, NULL, "'-o' goes with '--predict' and '--suggest'");
+	if (o->output && o->command == COMMAND_PREDICT && names_config(o->output))
+		return ERR(E_USAGE, NULL, "'-o %s' is the name of a config; expected a name that ends in "
+		           ".npy, .npz, .nc, .h5 or .csv, or a folder for pictures", o->output);
 	if (o->suggest.n > 2)
 		return ERR(E_USAGE, NULL, "'--suggest' takes a record to train with and one to validate "
 		           "with; "
@@ -274,7 +282,7 @@ static int refuse_foreign(int argc, char **argv)
 
 static bool is_config(const char *arg)
 {
-	return io_ends_in(arg, ".yaml") || io_ends_in(arg, ".yml") || io_is_folder(arg);
+	return names_config(arg) || io_is_folder(arg);
 }
 
 /* Of several arguments beside --predict one is the config, by its name or as the last; the others

@@ -160,7 +160,8 @@ static int fit_axes(struct party x, struct party y, enum axes_agreement enough)
 		return 0;
 	const enum axes_agreement agree = axes_agree(&y.info->axes, &x.info->axes, &why);
 	if (agree == AXES_TURNED) {
-		buf_puts(&why, "; turn one of them before it is converted (--match index: the order counts)");
+		buf_puts(&why, "; turn one of them before it is converted (--match index: the order "
+		         "counts)");
 		rc = misfit_text(x, y, why.data);
 	} else if (agree > enough) {
 		note("%s%s%s has other places than %s%s%s: %s", x.quote, x.name, x.quote, y.quote, y.name,

@@ -90,8 +90,8 @@ struct record_info {
 	const char *command;                  /* the command that made it, or NULL */
 	const char *const *target_names;      /* of each sample, the file that its target is from, if
 	                                       * each is from its own, or NULL */
-	const char *pairing;                  /* RECORD_BY_INDEX, or how inputs and targets were paired that are not of the
-	                                       * same coordinates, or NULL */
+	const char *pairing;                  /* RECORD_BY_INDEX, or how inputs and targets were paired
+	                                       * that are not of the same coordinates, or NULL */
 	struct axes axes;                     /* of samples and their places; of one size alone */
 	int nextra;
 	const struct record_array *extra;     /* further arrays */

@@ -72,7 +72,7 @@ done
 [ "$(ls both | wc -l)" -eq "$(($(ls pictures | wc -l) + 2))" ] || fail "$(ls both)"
 # Files that are joined, and files of other places: those keep no more than names.
 expect 65 "$convert" -q -i 'places*.nc:field' --concatenate -o joined.dlx
-says err "other places: lon from"
+says err "other places: lon "
 expect 0 "$convert" -q -i 'places*.nc:field' --concatenate --match index -o joined.dlx
 axes_of joined.dlx
 "$python3" -c 'import json

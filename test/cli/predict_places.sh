@@ -13,7 +13,7 @@ keeps() {
 expect 0 "$convert" -q -i curved.nc:q -t curved.nc:w -o curved.dlx
 keeps curved curved.dlx
 expect 0 "$inspect" curved.dlx
-says out '  axes       time 0.25 ... 3.25 days since 2001-01-01 (4 of them)'
+says out '  axes       time 0.25 ... 3.25 days since 2001-01-01 in the calendar 360_day (4 of them)'
 says out '             LAT on y, x'
 says out '             across on x, y'
 says out '             grid mapping lambert'
