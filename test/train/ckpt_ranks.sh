@@ -22,7 +22,8 @@ run() {
 state_of() {
 	store=$(sed -n 's/.*"store": "\([^"]*\)".*/\1/p' "$1/checkpoints/run.json")
 	[ "$store" != . ] || store=$1/checkpoints
-	sed -n '/^  "tensors"/,/^  ]/p' "$store/versions/$("$ckpt" "$1" show last | sed -n 's/^version *//p').json" >tensors
+	last=$("$ckpt" "$1" show last | sed -n 's/^version *//p')
+	sed -n '/^  "tensors"/,/^  ]/p' "$store/versions/"*"$last.json" >tensors
 	[ -s tensors ] || fail "$1: no tensors in its newest version"
 	sha256sum <tensors
 }

@@ -46,7 +46,7 @@ record bad-1 -1
 train_on 0 bad-1
 rm -rf runs
 expect 65 "$train" --set data.train=bad-1.dlx --set loss.ignore=7 config.yaml
-says err "'bad-1.dlx': sample 5: the label -1 at (2, 3) is no class 0..2"
+says err "'bad-1.dlx' has the label -1, but the network's classes are 0..2"
 expect 64 "$convert" -i x.npy -t bad2147483648.npy --ignore 2147483648 -o x.dlx
 
 record good

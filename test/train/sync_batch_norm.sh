@@ -100,7 +100,7 @@ for hosts in $(form 2 "1 2"); do
 done
 
 # What is computed again under a limit of memory goes by the statistics that are there: the same bits, no further message.
-set -- --set train.global_batch_size=4 --set train.steps=3 --set $sync=true
+set -- --set train.global_batch_size=8 --set train.steps=3 --set $sync=true
 expect 78 "$train" --plan --ranks=2 $base "$@" --set train.memory.limit=1 "$config"
 least=$(least_limit)
 for limit in null $least; do
