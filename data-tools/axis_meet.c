@@ -37,7 +37,10 @@ static bool comparable(struct arena *a, const struct axis *want, const struct ax
 {
 	const char *wu = axis_text(want, "units"), *gu = axis_text(got, "units"),
 	           *wc = axis_text(want, "calendar"), *gc = axis_text(got, "calendar");
+	const char *up = axis_text(want, "positive"), *other_up = axis_text(got, "positive");
 	double wf, wo, gf, go;
+	if (up && other_up && strcasecmp(up, other_up) != 0)
+		return false;
 	*w = (struct values){ want->n, want->values, role == 'X' && axis_is_longitude(want) ? 360 : 0 };
 	*g = (struct values){ got->n, got->values, w->period };
 	*converted = false;

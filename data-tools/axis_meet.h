@@ -15,7 +15,8 @@ enum axis_order {
 	ORDER_REORDERED,      /* the same values in another order */
 	ORDER_SHIFTED,        /* all are farther by one number */
 	ORDER_OTHER,          /* other values, or another number of them */
-	ORDER_UNITS           /* units of which one cannot be computed from the other, or calendars */
+	ORDER_UNITS          /* units of which one cannot be computed from the other, calendars, or
+	                      * one positive upwards and one downwards */
 };
 
 struct axis_meeting {

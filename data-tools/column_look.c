@@ -296,7 +296,7 @@ static int meet_places(struct column *c, int f, int i)
 	const int64_t n = got->n;
 	const bool turned = axis_direction(want) * axis_direction(got) < 0;
 	if (m.order == ORDER_UNITS)
-		return contradiction(c, i, "other units or another calendar");
+		return contradiction(c, i, "other units, calendar or direction");
 	if (m.element) {
 		column_choose(c, f, i, m.element, n);
 		say_turned(c, m.order == ORDER_REVERSED ? " the other way round" :
@@ -339,7 +339,7 @@ static int meet_samples(struct column *c, int f)
 	struct axis x = c->of[f].axes.axis[0];
 	const double *v = want->values && x.values ? axis_in_units_of(c->a, want, &x) : NULL;
 	if (want->values && x.values && !v)
-		return contradiction(c, 0, "other units or another calendar");
+		return contradiction(c, 0, "other units, calendar or direction");
 	if (v) {
 		x.values = v;
 		x.attribute = want->attribute;

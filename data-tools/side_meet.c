@@ -349,7 +349,7 @@ static int meet_axis(const struct meeting *m, int f, int r, int i, int k)
 		return join_places(m, f, r, i, k);
 	is = axis_meet(m->a, want, got, role);
 	if (is.order == ORDER_UNITS)
-		return places_differ(m, f, r, want, got, "units that cannot be compared");
+		return places_differ(m, f, r, want, got, "units or directions that cannot be compared");
 	if (is.order == ORDER_SHIFTED || (is.order == ORDER_OTHER && want->n == got->n))
 		return places_differ(m, f, r, want, got, "other places");
 	if (is.order == ORDER_OTHER && axis_direction(want) * axis_direction(got) < 0)

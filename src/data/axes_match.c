@@ -132,7 +132,8 @@ bool axis_is_longitude(const struct axis *x)
 
 void axis_describe(const struct axis *x, struct buf *out)
 {
-	const char *units = axis_text(x, "units"), *calendar = axis_text(x, "calendar");
+	const char *units = axis_text(x, "units"), *calendar = axis_text(x, "calendar"),
+	           *positive = axis_text(x, "positive");
 	buf_shown(out, x->name ? x->name : "an axis without a name");
 	if (x->values && x->n > 0)
 		buf_printf(out, " %.10g", x->values[0]);
@@ -141,6 +142,10 @@ void axis_describe(const struct axis *x, struct buf *out)
 	if (x->values && units && *units) {
 		buf_putc(out, ' ');
 		buf_shown(out, units);
+	}
+	if (x->values && positive && *positive) {
+		buf_puts(out, " positive ");
+		buf_shown(out, positive);
 	}
 	if (x->values && calendar && *calendar) {
 		buf_puts(out, " in the calendar ");

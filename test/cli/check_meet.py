@@ -92,6 +92,14 @@ place("t.nc", "b", time=TIME + 59 - 3, about={"time": {"units": "days since 2000
 place("u.nc", "a", time=TIME, about={"time": {"units": "days since 2000-03-01", "calendar": "360_day"}})
 agrees("the target is 1 day before the input", "-i", "u.nc:a", "-t", "t.nc:b", equal=False)
 
+for up in ("down", "Down", "up"):
+    for name, positive in ("u.nc", "down"), ("t.nc", up):
+        place(name, "a", axes=("time", "depth"), depth=LAT + 30, about={"depth": {"units": "m", "positive": positive}})
+    if up == "up":
+        refused("-i", "u.nc:a", "-t", "t.nc:a", says=["directions that cannot be compared", "m positive up"])
+    else:
+        run(0, "-i", "u.nc:a", "-t", "t.nc:a")
+
 # A lead time is kept; other differences are refused, unless --match says what is meant.
 place("t.nc", "b", time=TIME + 1)
 d = agrees("the target is 1 day after the input, by 'time' of 'in.nc' and 't.nc'", *two, equal=False)
@@ -127,7 +135,7 @@ for turn in (False, True):
         assert says == "" or turn or says in run(0, *joined), second
     for second, says in (({"given": {"units": "degC"}}, ["is in", "degC", "K"]), ({"lat": LAT + 1}, ["other places"]),
                          ({"about": {"lat": {"units": "m"}}}, ["other units"]),
-                         ({"about": {"time": {"calendar": "noleap"}}}, ["other units or another calendar"]),
+                         ({"about": {"time": {"calendar": "noleap"}}}, ["other units, calendar or direction"]),
                          ({"variable": "b"}, ["other variables"]), ({"kind": "f8"}, ["f64"])):
         pair({"given": {"units": "K"}}, {"given": {"units": "K"}} | second)
         refused("-i", "f[01].nc" if "variable" in second else "f[01].nc:a", "--concatenate", says=says)
