@@ -64,7 +64,8 @@ static const struct option_row rows[] = {
 	{ "output", 'o', OPTION_TEXT, AT(output), "FILE", .writes = ".dlx",
 	  .doc = "the record file to write" },
 	{ "format", 'f', OPTION_TEXT, AT(format), "NAME",
-	  .doc = "netcdf, hdf5, npy, npz, idx, png, tiff, tfrecord, zarr or lmdb, instead of by name" },
+	  .doc = "netcdf, hdf5, npy, npz, idx, png, tiff, tfrecord, zarr, lmdb or csv, instead of by "
+	  "name" },
 	{ "samples", 's', OPTION_TEXT, AT(samples), "LIST",
 	  .doc = "only these: 0,4,8:12; or all but these: !1,4" },
 	{ "concatenate", 0, OPTION_FLAG, AT(concatenate),

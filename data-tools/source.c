@@ -25,12 +25,12 @@
 
 static const struct source_format *const formats[] = {
 	&source_netcdf, &source_hdf5, &source_npy, &source_npz, &source_idx, &source_png, &source_tiff,
-	&source_tfrecord, &source_zarr, &source_lmdb,
+	&source_tfrecord, &source_zarr, &source_lmdb, &source_csv,
 };
 #define NFORMATS (sizeof(formats) / sizeof(formats[0]))
 #define LISTED 40            /* variables named in a message */
 
-const char source_formats[] = "netcdf, hdf5, npy, npz, idx, png, tiff, tfrecord, zarr or lmdb";
+const char source_formats[] = "netcdf, hdf5, npy, npz, idx, png, tiff, tfrecord, zarr, lmdb or csv";
 
 static const struct source_format *by_name(const char *name)
 {

@@ -85,7 +85,7 @@ struct source_format {
 
 extern const struct source_format source_netcdf, source_hdf5, source_npy, source_npz, source_idx,
                                   source_png, source_tiff, source_tfrecord, source_zarr,
-                                  source_lmdb;
+                                  source_lmdb, source_csv;
 /* The names of all formats as a sentence has them: "netcdf, ... or lmdb". */
 extern const char source_formats[];
 

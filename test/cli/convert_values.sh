@@ -12,6 +12,7 @@ built_with TIFF libtiff-dev
 "$python3" "$here/check_pictures.py" "$convert" . tiff || fail "check_pictures.py"
 "$python3" "$here/check_missing.py" "$convert" . || fail "check_missing.py"
 "$python3" "$here/check_axes.py" "$convert" . || fail "check_axes.py"
+"$python3" "$here/check_csv.py" "$convert" . || fail "check_csv.py"
 mkdir meet
 "$python3" "$here/check_meet.py" "$convert" meet || fail "check_meet.py"
 
