@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "data/record.h"
 
 #define MOST_LEVELS 5
@@ -121,6 +122,9 @@ int suggest_open(struct suggestion **out, const char *train, const char *validat
 	s->train = train;
 	s->validation = validation;
 	rc = dataset_open(&s->set, &paths);
+	if (rc == E_DATA && !io_ends_in(train, ".dlx"))
+		rc = err_context(rc, "'dlx-convert -i %s -t TARGETS --split train=0.8,validation=0.2 -o "
+		                 "data.dlx' makes records to train and to validate with", train);
 	if (rc == 0) {
 		s->info = dataset_info(s->set);
 		rc = look(s);

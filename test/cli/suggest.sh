@@ -61,6 +61,8 @@ says err "'config.yaml' is there: '-o FILE.yaml' names another one"
 expect 64 "$train" --suggest data.dlx -o config.json
 expect 64 "$train" --suggest data.dlx data.dlx data.dlx -o a.yaml
 expect 66 "$train" --suggest none.dlx -o a.yaml
+expect 65 "$train" --suggest table.npy -o a.yaml
+says err "'dlx-convert -i table.npy -t TARGETS --split train=0.8,validation=0.2 -o data.dlx' makes records"
 expect 0 "$convert" -q -i table.npy -o bare.dlx
 expect 65 "$train" --suggest bare.dlx -o a.yaml
 says err 'no target: there is nothing to learn'
