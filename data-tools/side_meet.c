@@ -399,6 +399,8 @@ static int meet(struct meeting *m)
 {
 	if (m->ref->file_a_sample && m->c->file_a_sample && (m->ref->nfiles > 1 || m->c->nfiles > 1))
 		TRY(pair_files(m));
+	if (!column_says_axes(m->c) || !column_says_axes(m->ref))
+		return 0;
 	TRY(meet_places(m));
 	TRY(column_settle(m->c));
 	for (int k = 0; k < m->nbefore; k++)
