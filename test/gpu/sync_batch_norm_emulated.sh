@@ -58,7 +58,7 @@ run 2 cpu runs/two "$@"
 close runs/two runs/pairs 1e-3
 
 # What is computed again goes by the statistics that are there: the same bits, and no further message.
-set -- "$@" --set $sync=true --set "data.transforms=[{crop: {size: [20, 28], validation: centre}}]"
+set -- "$@" --set train.global_batch_size=8 --set $sync=true --set "data.transforms=[{crop: {size: [20, 28], validation: centre}}]"
 expect 78 "$emulated" --device=cuda --plan --ranks=2 $base "$@" --set train.memory.limit=1KiB "$config"
 least=$(least_limit)
 for limit in null $least; do
