@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "config.h"
+#include "data/units.h"
 
 #ifdef HAVE_UDUNITS
 #include <udunits2.h>
@@ -80,7 +81,7 @@ enum units_relation units_relate(const char *from, const char *to, double *facto
 {
 	*factor = 1;
 	*offset = 0;
-	if (!from || !to || !*from || !*to || strcasecmp(from, to) == 0)
+	if (!from || !to || !*from || !*to || units_same(from, to))
 		return UNITS_SAME;
 	return relate(from, to, factor, offset);
 }

@@ -139,8 +139,12 @@ for turn in (False, True):
                          ({"variable": "b"}, ["other variables"]), ({"kind": "f8"}, ["f64"])):
         pair({"given": {"units": "K"}}, {"given": {"units": "K"}} | second)
         refused("-i", "f[01].nc" if "variable" in second else "f[01].nc:a", "--concatenate", says=says)
-    pair({"given": {"units": "K"}}, {"given": {"units": "kelvin"}})
-    run(0, *joined)
+    for first, second in ("K", "kelvin"), ("m s-1", "m/s"), ("hPa", "millibar"):
+        pair({"given": {"units": first}}, {"given": {"units": second}})
+        run(0, *joined)
+    for first, second in ("mPa", "MPa"), ("mm", "Mm"), ("hPa", "Pa"):
+        pair({"given": {"units": first}}, {"given": {"units": second}})
+        refused(*joined, says=[first, second])
 
 # Packed values, of one file alone.
 def packed(name, stored, **given):
