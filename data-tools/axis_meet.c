@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "data/axes_match.h"
-#include "units.h"
+#include "unit_relation.h"
 
 #define TOLERANCE 1e-3       /* of the spacing: more than what float32 leaves of a coordinate */
 

@@ -207,7 +207,7 @@ static int keep(struct reading *r, int n, const bool *good)
 	return all ? kept : n;
 }
 
-/* A table's only axis beside samples is the first and the last. */
+/* A table's only axis next to that of samples is both the first and the last. */
 static bool same_result(const struct reading *a, const struct reading *b)
 {
 	return a->n == b->n && shape_equal(&a->places, &b->places) &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Where two columns meet, several inputs or input and target: which of their files and samples
- * belong together, and whether their axes lie alike. */
+ * belong together, and whether their axes lie the same way. */
 #include <math.h>
 #include <string.h>
 

@@ -339,7 +339,7 @@ static int read_type(struct source *s, struct handle *h)
 	return 0;
 }
 
-/* Opens the dataset anew, with room for the chunks that are to be kept unpacked. */
+/* Opens the dataset anew, with room to keep unpacked chunks. */
 static int keep_chunks(const struct source *s, struct handle *h)
 {
 	const hid_t how = H5Dget_create_plist(h->data), access = H5Dget_access_plist(h->data);

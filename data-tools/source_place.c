@@ -22,7 +22,7 @@ static const char *text_of(struct axis_attributes all, const char *name)
 	return NULL;
 }
 
-/* The next word of *text, in a, and *text behind it; NULL: there is none. */
+/* The next word of *text, in a, and *text after it; NULL: there is none. */
 static char *next_word(struct arena *a, const char **text)
 {
 	const char *p = *text ? *text + strspn(*text, blanks) : "";

@@ -92,7 +92,7 @@ static int decode_strips(const struct source *s, struct tiff_file *h, const stru
 	return 0;
 }
 
-/* How many rows from y on are behind each other in the file, from byte *at on, as far as that is
+/* How many rows from y on follow each other in the file, from byte *at on, as far as that is
  * within the strips and the file; 0: not even this one. */
 static int64_t find_run(struct tiff_file *h, int plane, int64_t y, int64_t most, uint64_t *at)
 {

@@ -2,7 +2,7 @@
  *
  * What the ImageDescription of a TIFF stack says of its pages: ImageJ's lines, the JSON of
  * tifffile and OME-XML. It has to speak of as many pages as there are directories, or, where there
- * is one, as there are values behind its own. Axes whose names are known are put in the order
+ * is one, as there are values after its own. Axes whose names are known are put in the order
  * time, channel, depth, in which layouts are found. */
 #include "tiff_file.h"
 

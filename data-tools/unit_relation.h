@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Units of variables and coordinates, by UDUNITS, and points in time by the calendars of CF. */
-#ifndef DLX_DATA_TOOLS_UNITS_H
-#define DLX_DATA_TOOLS_UNITS_H
+#ifndef DLX_DATA_TOOLS_UNIT_RELATION_H
+#define DLX_DATA_TOOLS_UNIT_RELATION_H
 
 #include <stdbool.h>
 

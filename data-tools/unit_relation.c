@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "units.h"
+#include "unit_relation.h"
 
 #include <math.h>
 #include <stdint.h>
