@@ -30,10 +30,10 @@ static const double *scaled(struct arena *a, const struct axis *x, double factor
 	return v;
 }
 
-/* Both in the units of the first; dates as seconds where the texts of the units differ. false: they
+/* Both in the units of the first; dates as seconds. false: they
  * cannot be compared. */
 static bool comparable(struct arena *a, const struct axis *want, const struct axis *got, char role,
-                       struct values *w, struct values *g, bool *converted, bool *dates)
+                       struct values *w, struct values *g)
 {
 	const char *wu = axis_text(want, "units"), *gu = axis_text(got, "units"),
 	           *wc = axis_text(want, "calendar"), *gc = axis_text(got, "calendar");
@@ -43,19 +43,15 @@ static bool comparable(struct arena *a, const struct axis *want, const struct ax
 		return false;
 	*w = (struct values){ want->n, want->values, role == 'X' && axis_is_longitude(want) ? 360 : 0 };
 	*g = (struct values){ got->n, got->values, w->period };
-	*converted = false;
-	*dates = units_time(wu, wc, &wf, &wo) && units_time(gu, gc, &gf, &go);
-	if (*dates && !units_same_calendar(wc, gc))
-		return false;
-	if (*dates) {
-		*converted = strcmp(wu, gu) != 0;
+	if (units_time(wu, wc, &wf, &wo) && units_time(gu, gc, &gf, &go)) {
+		if (!units_same_calendar(wc, gc))
+			return false;
 		w->v = scaled(a, want, wf, wo);
 		g->v = scaled(a, got, gf, go);
 		return true;
 	}
 	if (units_relate(gu, wu, &gf, &go) == UNITS_OTHER)
 		return false;
-	*converted = gf != 1 || go != 0;
 	g->v = scaled(a, got, gf, go);
 	return true;
 }
@@ -174,12 +170,11 @@ struct axis_meeting axis_meet(struct arena *a, const struct axis *want, const st
 {
 	struct axis_meeting m = { .order = ORDER_UNKNOWN };
 	struct values w, g;
-	bool dates;
 	int64_t *element;
 	if (!want->values || !got->values)
 		return m;
 	m.order = ORDER_UNITS;
-	if (!comparable(a, want, got, role, &w, &g, &m.converted, &dates))
+	if (!comparable(a, want, got, role, &w, &g))
 		return m;
 	m.order = ORDER_OTHER;
 	if (w.n != g.n || w.n == 0)
@@ -207,8 +202,7 @@ int64_t axis_join(struct arena *a, const struct axis *want, const struct axis *g
 	        *x = ARENA_ARRAY(a, int64_t, want->n + 1), *y = ARENA_ARRAY(a, int64_t, want->n + 1),
 	        n = 0;
 	struct values w, g;
-	bool converted, dates;
-	if (!comparable(a, want, got, role, &w, &g, &converted, &dates))
+	if (!comparable(a, want, got, role, &w, &g))
 		return -1;
 	find_all(a, &w, &g, element);
 	for (int64_t i = 0; i < want->n; i++)

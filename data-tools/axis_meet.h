@@ -26,7 +26,6 @@ struct axis_meeting {
 	                              * element of the other axis. In the arena */
 	double shift;                /* of SHIFTED, in units of the wanted one; of times with a date in
 	                              * seconds */
-	bool converted;              /* the units differ, and were converted to compare */
 };
 
 /* role: of both (axis_role.h). */
