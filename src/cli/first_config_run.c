@@ -33,7 +33,7 @@ static int fit_suggestion(struct suggestion *s, struct comm *c)
 		TRY(rc);
 		TRY(session_open(&session, config, &so));
 		fits = describe_fit(session, &why) == 0 || !suggest_less(s);
-		suggest_length(s, describe_forward_flops(session->train_plan[0]));
+		suggest_length(s, describe_forward_flops(session_plan(session, PLAN_TRAIN)));
 		session_close(session);
 		buf_release(&why);
 	}

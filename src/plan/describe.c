@@ -19,6 +19,7 @@
 #include "plan/describe_time.h"
 #include "plan/memory_map.h"
 #include "plan/plan_memory.h"
+#include "plan/program.h"
 #include "plan/proofs.h"
 #include "plan/scaled_target.h"
 #include "plan/memory_budget.h"
@@ -227,11 +228,11 @@ static void describe_data(const struct session *s, struct buf *out)
 /* The largest of all sizes of samples; 0 if there is no validation. */
 static int64_t evaluation_arena(const struct session *s)
 {
-	int64_t most = s->evaluate_plan[0] ? s->evaluate_plan[0]->g->arena_bytes : 0;
-	for (int i = 0; i < s->nsize; i++) {
-		const struct plan *p = s->size[i].plan[0];
-		if (p && p->g->arena_bytes > most)
-			most = p->g->arena_bytes;
+	int64_t most = 0;
+	for (int i = 0; i < s->nprogram; i++) {
+		const struct program *p = &s->program[i];
+		if (p->mode == PLAN_EVALUATE && p->plan && p->plan->g->arena_bytes > most)
+			most = p->plan->g->arena_bytes;
 	}
 	return most;
 }
@@ -240,7 +241,7 @@ static int64_t evaluation_arena(const struct session *s)
 static void describe_evaluation(const struct session *s, struct buf *out)
 {
 	char a[32];
-	if (s->evaluate_plan[0])
+	if (session_plan(s, PLAN_EVALUATE))
 		buf_printf(out, "              arena of an evaluation %s\n",
 		           bytes_text((double)evaluation_arena(s), a));
 }
@@ -284,7 +285,7 @@ static void describe_largest_batch(const struct session *s, struct buf *out)
 static void describe_summary(const struct session *s, const struct step_time *t, bool tiles,
                              struct buf *out)
 {
-	const struct plan *p = s->train_plan[0];
+	const struct plan *p = session_plan(s, PLAN_TRAIN);
 	buf_printf(out, "config        %s: no mistakes found%s\n", s->config->file,
 	           s->config->train.epochs || s->config->train.steps ? ""
 	           : "; to train it needs 'train.epochs' or 'train.steps'");
@@ -310,7 +311,7 @@ static struct step_time predict(const struct session *s)
 {
 	struct step_time t;
 	int mark = err_count();
-	if (step_time_predict(&t, s, s->train_plan[0]) < 0) {
+	if (step_time_predict(&t, s, session_plan(s, PLAN_TRAIN)) < 0) {
 		err_truncate(mark);
 		t.ceilings = (struct node_rates){ 0 };
 	}
@@ -321,7 +322,7 @@ static struct step_time predict(const struct session *s)
 void describe_check(const struct session *s, struct buf *out)
 {
 	struct step_time t = { 0 };
-	if (s->train_plan[0]->buckets)
+	if (session_plan(s, PLAN_TRAIN)->buckets)
 		t = predict(s);
 	describe_summary(s, &t, false, out);
 	step_time_release(&t);
@@ -396,8 +397,8 @@ void describe_text(const struct session *s, struct buf *out)
 	memory_sweep_text(s, out);
 	describe_time_text(s, &t, out);
 	step_time_release(&t);
-	describe_kernels(s->train_plan[0], out);
-	memory_map_text(s->train_plan[0], out);
+	describe_kernels(session_plan(s, PLAN_TRAIN), out);
+	memory_map_text(session_plan(s, PLAN_TRAIN), out);
 	buf_puts(out, "\neffective config:\n\n");
 	ytree_write(out, config_effective(s->config, a));
 	arena_free(a);
@@ -405,7 +406,7 @@ void describe_text(const struct session *s, struct buf *out)
 
 void describe_dot(const struct session *s, struct buf *out)
 {
-	graph_dump_dot(s->train_plan[0]->g, out);
+	graph_dump_dot(session_plan(s, PLAN_TRAIN)->g, out);
 }
 
 void describe_svg(const struct session *s, struct buf *out)
@@ -413,7 +414,7 @@ void describe_svg(const struct session *s, struct buf *out)
 	const char *family = s->config->model.v->name, *name = s->config->run.name;
 	struct buf network = BUF_INIT;
 	buf_printf(&network, name && strcmp(name, family) != 0 ? "%s (%s)" : "%s", family, name);
-	memory_map_svg(s->train_plan[0], network.data, out);
+	memory_map_svg(session_plan(s, PLAN_TRAIN), network.data, out);
 	buf_release(&network);
 }
 
@@ -441,7 +442,7 @@ static void describe_peak_json(const struct plan *p, struct buf *out)
 
 void describe_json(const struct session *s, struct buf *out)
 {
-	const struct plan *p = s->train_plan[0];
+	const struct plan *p = session_plan(s, PLAN_TRAIN);
 	struct arena *a = arena_new();
 	struct step_time t = predict(s);
 	struct plan_memory m;
@@ -460,7 +461,7 @@ void describe_json(const struct session *s, struct buf *out)
 	           ", \"peak\": %" PRId64, m.parameters, m.gradients, m.optimizer, m.activations,
 	           m.workspace, m.inputs, m.peak);
 	describe_peak_json(p, out);
-	if (s->evaluate_plan[0])
+	if (session_plan(s, PLAN_EVALUATE))
 		buf_printf(out, ", \"evaluation_arena\": %" PRId64, evaluation_arena(s));
 	memory_budget_json(s, out);
 	memory_sweep_json(s, out);

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "plan/memory_budget.h"
+#include "plan/program.h"
 #include "plan/sizes.h"
 
 static void explain(const struct err_entry *e, struct buf *out)
@@ -17,17 +18,10 @@ static void explain(const struct err_entry *e, struct buf *out)
 
 int describe_fit(const struct session *s, struct buf *out)
 {
-	const struct plan *const plans[] = { s->train_plan[0], s->evaluate_plan[0] };
 	int mark = err_count(), rc = 0;
-	for (size_t i = 0; i < sizeof plans / sizeof *plans && rc == 0; i++)
-		if (plans[i])
-			rc = memory_budget_check(s, plans[i]);
-	for (int i = 0; i < s->nsize && rc == 0; i++)
-		if (s->size[i].plan[0])
-			rc = memory_budget_check(s, s->size[i].plan[0]);
-	for (int i = 0; i < s->ntrain_size && rc == 0; i++)
-		if (s->train_size[i].plan[0])
-			rc = memory_budget_check(s, s->train_size[i].plan[0]);
+	for (int i = 0; i < s->nprogram && rc == 0; i++)
+		if (s->program[i].plan && !s->program[i].short_batch)
+			rc = memory_budget_check(s, s->program[i].plan);
 	if (rc < 0)
 		explain(err_get(mark), out);
 	err_truncate(mark);

@@ -16,7 +16,7 @@
 #include "plan/reduction.h"
 #include "plan/memory_advice.h"
 #include "plan/plan_memory.h"
-#include "plan/run_plans.h"
+#include "plan/program.h"
 #include "plan/sync_reducer.h"
 
 /* One rank's share of memory that the ranks of a host divide, be they running or only planned. */
@@ -93,39 +93,25 @@ static int64_t own_bytes_of(const struct plan *p, int64_t n)
 /* Of the short batches that a run has plans for, but not s, which does not run. */
 static int64_t short_bytes(const struct session *s)
 {
-	struct run_set set;
-	int64_t sum = 0, batch[2];
-	for (int i = 0; !(s->need & SESSION_RUN) && run_set(s, i, &set); i++) {
-		struct plan *const *p = run_set_plans(s, &set);
-		run_batches(s, s->config, &set, batch);
-		if (p[0] && !p[1] && batch[1])
-			sum += own_bytes_of(p[0], batch[1]);
-	}
+	int64_t sum = 0;
+	for (int i = 1; !(s->need & SESSION_RUN) && i < s->nprogram; i++)
+		if (s->program[i].short_batch && !s->program[i].plan && s->program[i - 1].plan)
+			sum += own_bytes_of(s->program[i - 1].plan, s->program[i].batch);
 	return sum;
 }
 
-#define PLANS (6 + 4 * SESSION_MOST_SIZES)
-
-static int list_plans(const struct session *s, const struct plan *all[PLANS])
+static int list_plans(const struct session *s, const struct plan *all[PROGRAMS_MOST])
 {
-	const struct plan *const here[] = { s->train_plan[0], s->train_plan[1],
-		s->evaluate_plan[0], s->evaluate_plan[1], s->predict_plan[0], s->predict_plan[1] };
 	int n = 0;
-	for (size_t i = 0; i < sizeof here / sizeof *here; i++)
-		if (here[i])
-			all[n++] = here[i];
-	for (int i = 0; i < 2 * s->nsize; i++)
-		if (s->size[i / 2].plan[i % 2])
-			all[n++] = s->size[i / 2].plan[i % 2];
-	for (int i = 0; i < 2 * s->ntrain_size; i++)
-		if (s->train_size[i / 2].plan[i % 2])
-			all[n++] = s->train_size[i / 2].plan[i % 2];
+	for (int i = 0; i < s->nprogram; i++)
+		if (s->program[i].plan)
+			all[n++] = s->program[i].plan;
 	return n;
 }
 
 struct memory_need memory_need(const struct session *s, const struct plan *p)
 {
-	const struct plan *all[PLANS];
+	const struct plan *all[PROGRAMS_MOST];
 	struct memory_need need = { plan_memory_values(p, s->store) + plan_memory_inputs(p, NULL),
 		(int64_t)exec_arena_bytes(p->exec) };
 	need.fixed += reduction_bytes(&s->reduction, p);
@@ -153,7 +139,7 @@ static int64_t values_bytes(const struct session *s, int n, const struct plan *c
 
 static int64_t sums_bytes(const struct session *s)
 {
-	const struct plan *p = s->train_plan[0];
+	const struct plan *p = session_plan(s, PLAN_TRAIN);
 	if (!p)
 		return 0;
 	const struct reduction *r = &s->reduction;
@@ -163,7 +149,7 @@ static int64_t sums_bytes(const struct session *s)
 
 void memory_parts(const struct session *s, struct memory_parts *p)
 {
-	const struct plan *all[PLANS];
+	const struct plan *all[PROGRAMS_MOST];
 	int n = list_plans(s, all);
 	*p = (struct memory_parts){ .values = values_bytes(s, n, all),
 		.arena = (int64_t)s->arena_bytes + EXEC_ARENA_SLACK,
@@ -190,13 +176,14 @@ static int64_t all_loaders(const struct session *s)
 
 int64_t memory_budget_host(const struct session *s)
 {
-	const struct plan *all[PLANS];
+	const struct plan *all[PROGRAMS_MOST];
 	int64_t sum = all_loaders(s), state = 0;
 	int n = list_plans(s, all);
 	for (int i = 0; i < n; i++)
 		plan_memory_inputs(all[i], &sum);
-	for (tid t = 0; s->train_plan[0] && t < s->train_plan[0]->g->ntensor; t++) {
-		const struct tensor *x = graph_t(s->train_plan[0]->g, t);
+	const struct plan *train = session_plan(s, PLAN_TRAIN);
+	for (tid t = 0; train && t < train->g->ntensor; t++) {
+		const struct tensor *x = graph_t(train->g, t);
 		if (is_stored(x) && state_is_kept(x->use))
 			state += shape_count(&x->shape) * (int64_t)dtype_size(x->dtype);
 	}
@@ -224,7 +211,7 @@ static int check_host(const struct session *s, const struct plan *p)
 /* That with the largest arena, which all share: of p and those that are there. */
 static const struct plan *fullest(const struct session *s, const struct plan *p)
 {
-	const struct plan *all[PLANS];
+	const struct plan *all[PROGRAMS_MOST];
 	for (int i = list_plans(s, all); i-- > 0;)
 		if (exec_arena_bytes(all[i]->exec) > exec_arena_bytes(p->exec))
 			p = all[i];

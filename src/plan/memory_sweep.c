@@ -12,7 +12,7 @@
 #include "graph/cost.h"
 #include "graph/memplan.h"
 #include "plan/memory_budget.h"
-#include "plan/run_plans.h"
+#include "plan/program.h"
 
 #define PLANS 5                  /* looked at in search of one number */
 #define PLANS_GPU 2              /* where engines are looked for, and some compiled */
@@ -106,7 +106,7 @@ static int search_recomputed(const struct session *s, struct need need, double h
 /* The memory of a run besides its training step: inputs of other plans, tables. */
 static double outside_step(const struct session *s)
 {
-	const struct plan *p = s->train_plan[0];
+	const struct plan *p = session_plan(s, PLAN_TRAIN);
 	double step = (double)p->memory.fixed + (double)s->arena_bytes;
 	return (double)memory_budget_run(s) > step ? (double)memory_budget_run(s) - step : 0;
 }
@@ -114,19 +114,18 @@ static double outside_step(const struct session *s)
 /* Whether evaluations, whose batch may be one sample already, leave a batch to look for. */
 static bool evaluations_fit(const struct session *s, double have)
 {
-	struct run_set set;
 	double arena = 0;
-	for (int i = 0; run_set(s, i, &set); i++) {
-		const struct plan *p = run_set_plans(s, &set)[0];
-		if (set.mode == PLAN_EVALUATE && p && (double)exec_arena_bytes(p->exec) > arena)
-			arena = (double)exec_arena_bytes(p->exec);
+	for (int i = 0; i < s->nprogram; i++) {
+		const struct program *p = &s->program[i];
+		if (p->mode == PLAN_EVALUATE && p->plan && (double)exec_arena_bytes(p->plan->exec) > arena)
+			arena = (double)exec_arena_bytes(p->plan->exec);
 	}
-	return (double)s->train_plan[0]->memory.fixed + arena <= have;
+	return (double)session_plan(s, PLAN_TRAIN)->memory.fixed + arena <= have;
 }
 
 int memory_sweep_batch(const struct session *s, struct memory_sweep_batch *b)
 {
-	const struct plan *p = s->train_plan[0];
+	const struct plan *p = session_plan(s, PLAN_TRAIN);
 	const struct memory_sweep *m = &p->sweep;
 	int64_t limit = s->config->train.memory.limit;
 	struct memory_budget r;
@@ -162,7 +161,7 @@ static struct cost base_cost(const struct plan *p)
 
 void memory_sweep_text(const struct session *s, struct buf *out)
 {
-	const struct plan *p = s->train_plan[0];
+	const struct plan *p = session_plan(s, PLAN_TRAIN);
 	const struct memory_sweep *m = &p->sweep;
 	struct cost base = base_cost(p);
 	if (m->n == 0)
@@ -180,7 +179,7 @@ void memory_sweep_text(const struct session *s, struct buf *out)
 
 void memory_sweep_json(const struct session *s, struct buf *out)
 {
-	const struct plan *p = s->train_plan[0];
+	const struct plan *p = session_plan(s, PLAN_TRAIN);
 	const struct memory_sweep *m = &p->sweep;
 	struct memory_sweep_batch b;
 	int mark = err_count();

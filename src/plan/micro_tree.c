@@ -109,8 +109,3 @@ int micro_tree_place(const struct run_config *c, const struct device *dev, const
 	return c->micros.all && comm->hosts > 1 && !dev->driver ? comm->host * comm->local_size +
 	       comm->local_rank : comm->rank;
 }
-
-int64_t micro_tree_rest(const struct run_config *c, int64_t samples)
-{
-	return c->micros.all ? samples % c->train.batch_size : samples;
-}

@@ -23,8 +23,4 @@ int micro_tree_check_ranks(const struct run_config *c, const struct device *dev,
  * ones, since sums within a host are made first. */
 int micro_tree_place(const struct run_config *c, const struct device *dev, const struct comm *comm);
 
-/* The number of samples of the last micro-batch, if it is a short one; else 0. Samples themselves
- * if batches are not cut. */
-int64_t micro_tree_rest(const struct run_config *c, int64_t samples);
-
 #endif

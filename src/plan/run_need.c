@@ -20,18 +20,19 @@ struct trial {
 	struct run_need *out;
 };
 
-static struct plan_request request(const struct trial *t, const struct run_set *set, int64_t batch)
+static struct plan_request request(const struct trial *t, const struct program *p,
+                                   const struct plan_data *data)
 {
-	struct plan_request r = session_request(t->s, set->mode, batch);
+	struct plan_request r = session_request(t->s, p->mode, p->batch);
 	r.config = t->config;
 	r.trial = true;
 	r.store = t->store;
-	r.data = &set->data;
+	r.data = data;
 	r.limit = t->limit;
 	r.fixed = t->out->n && t->out->plan[0].mode == PLAN_TRAIN ? t->out->plan[0].fixed : 0;
 	r.ranks = t->ranks;
 	r.keep_results = t->s->need & SESSION_DUMP;
-	r.any_extent = set->mode == PLAN_PREDICT && t->s->tiles_agree;
+	r.any_extent = p->mode == PLAN_PREDICT && t->s->tiles_agree;
 	return r;
 }
 
@@ -70,9 +71,10 @@ static int count(struct trial *t, const struct plan_request *r, struct plan *p)
 }
 
 /* The tables of kernels are allocated in planning. */
-static int try_plan(struct trial *t, const struct run_set *set, int64_t batch)
+static int try_plan(struct trial *t, const struct program *program)
 {
-	const struct plan_request r = request(t, set, batch);
+	const struct plan_data data = program_data(t->s, program);
+	const struct plan_request r = request(t, program, &data);
 	const size_t before = t->s->dev->memory->used;
 	struct plan *p;
 	TRY(plan_new(&p, &r));
@@ -84,14 +86,10 @@ static int try_plan(struct trial *t, const struct run_set *set, int64_t batch)
 
 static int try_all(struct trial *t)
 {
-	struct run_set set;
-	int64_t batch[2];
-	for (int i = 0; run_set(t->s, i, &set); i++) {
-		run_batches(t->s, t->config, &set, batch);
-		for (int k = 0; k < 2; k++)
-			if (batch[k])
-				TRY(try_plan(t, &set, batch[k]));
-	}
+	struct program list[PROGRAMS_MOST];
+	const int n = programs_list(t->s, t->config, list);
+	for (int i = 0; i < n; i++)
+		TRY(try_plan(t, &list[i]));
 	return 0;
 }
 

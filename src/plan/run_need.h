@@ -5,7 +5,7 @@
 #ifndef DLX_PLAN_RUN_NEED_H
 #define DLX_PLAN_RUN_NEED_H
 
-#include "plan/run_plans.h"
+#include "plan/program.h"
 
 /* What each plan of a run needs by itself, and all of them together. */
 struct run_need {
@@ -14,7 +14,7 @@ struct run_need {
 		enum plan_mode mode;
 		int64_t fixed;               /* what of a limit is not for the arena: memory_limit */
 		int64_t arena, least;        /* least: with as much computed again as is possible */
-	} plan[2 * RUN_MOST_SETS];
+	} plan[PROGRAMS_MOST];
 	int64_t fixed, arena, least;     /* values, inputs, sums and tables of all; the largest */
 	double again;                    /* of the first plan: arithmetic that comes on top, in % */
 };

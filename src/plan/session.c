@@ -26,11 +26,6 @@ struct plan_data session_train_data(const struct session *s, int k)
 	return d;
 }
 
-struct plan *const *session_train_plans(const struct session *s, int k)
-{
-	return k ? s->train_size[k - 1].plan : s->train_plan;
-}
-
 int64_t session_classes(const struct session *s, const struct shape *target)
 {
 	const struct model_common *m = s->config->model.data;

@@ -9,6 +9,7 @@
 #include "plan/rank_grid.h"
 #include "plan/reduction.h"
 
+struct program;
 struct tile_plan;                                    /* plan/tile_size.h */
 struct proofs;                                       /* plan/proofs.h */
 
@@ -35,26 +36,20 @@ struct session {
 	                                                  * to the config (proofs_state); or NULL */
 	struct reduction reduction;                      /* makes its all-reduces */
 	struct sync_reducer *sync;                       /* NULL: each rank normalises its own batch */
-	/* Plans by batch size: the full one, or the short one of a set smaller than that; then that
-	 * of a short last batch (NULL if there is none, or this rank's share of it is a full
-	 * one). */
-	struct plan *train_plan[2], *evaluate_plan[2], *predict_plan[2];
+	struct program *program;                         /* plan/program.h; in the config's arena */
+	int nprogram;
 	/* Whole samples of further sizes in the validation set: those of each are batches of their own.
-	 * The first size is that of `validation`, data.field and evaluate_plan. */
+	 * The first size is that of `validation` and data.field. */
 	struct session_size {
 		struct loader *loader;
 		struct plan_field field;
-		struct plan *plan[2];
 	} *size;                                         /* in the config's arena */
 	int nsize;
 	int only_size;                                   /* predictions: `validation` reads samples of
 	                                                  * size only_size - 1 alone; 0: all */
-	/* Training samples of further sizes, each smaller than those before; that of train_plan and
-	 * data.input is the first and largest (loader_size). */
-	struct train_size {
-		struct plan *plan[2];
-	} *train_size;                                   /* in the config's arena */
-	int ntrain_size;
+	int ntrain_size;                                 /* further sizes of training samples, each
+	                                                  * smaller than those before; the first is
+	                                                  * that of data.input (loader_size) */
 	struct wisdom *engines;                          /* for plan requests
 	                                                  * (train/engines.h); NULL: none */
 	struct proofs *proofs;                           /* of kernels (plan/proofs.h); NULL: none */
@@ -71,7 +66,7 @@ struct session {
 	bool outside_known;
 	int64_t outside;                                 /* bytes of a GPU that were not this run's when
 	                                                  * all of it was bound (train/account.h) */
-	bool deferred_evaluation, deferred_short_batch;  /* train/deferred_plans.h: agreed upon */
+	bool deferred[PLAN_MODES];                       /* train/deferred_plans.h: agreed upon */
 	unsigned need;                                   /* as opened */
 	const char *dump;
 	bool dump_dot;
@@ -97,8 +92,6 @@ enum session_need {
 struct plan_request session_request(const struct session *s, enum plan_mode mode, int64_t batch);
 /* What training plans for samples of size k (loader_size) are made of. */
 struct plan_data session_train_data(const struct session *s, int k);
-/* Those plans, as train_plan. */
-struct plan *const *session_train_plans(const struct session *s, int k);
 /* How many classes, or channels of the target, the network has by the config and the data, where
  * samples have targets of this shape; 0: neither says. */
 int64_t session_classes(const struct session *s, const struct shape *target);

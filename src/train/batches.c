@@ -32,12 +32,12 @@ int batches_take_ahead(struct batches *a)
 	return a->dev->driver ? load(a, &a->batch) : 0;
 }
 
-int batches_forget(const struct device *dev, struct plan *const plan[2])
+int batches_forget(const struct session *s, enum plan_mode mode)
 {
-	for (int i = 0; i < 2; i++)
-		if (plan[i])
-			plan[i]->prefetched = NULL;
-	return batches_settle(dev);
+	for (int i = 0; i < s->nprogram; i++)
+		if (s->program[i].mode == mode && s->program[i].plan)
+			s->program[i].plan->prefetched = NULL;
+	return batches_settle(s->dev);
 }
 
 /* --- micro-batches --- */

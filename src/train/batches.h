@@ -5,7 +5,7 @@
 #ifndef DLX_TRAIN_BATCHES_H
 #define DLX_TRAIN_BATCHES_H
 
-#include "plan/session.h"
+#include "plan/program.h"
 
 struct batches {
 	struct loader *loader;
@@ -21,8 +21,8 @@ int batches_next(struct batches *a, const struct batch **out);
 /* On a device with memory of its own: takes the next batch, which plan_prefetch may send while the
  * launched work runs. Elsewhere does nothing. */
 int batches_take_ahead(struct batches *a);
-/* Forgets what is on its way for two plans (either may be NULL), and waits until it has arrived. */
-int batches_forget(const struct device *dev, struct plan *const plan[2]);
+/* Forgets what is on its way for plans of this mode, and waits until it has arrived. */
+int batches_forget(const struct session *s, enum plan_mode mode);
 
 /* The micro-batches of a step that are this rank's, reproducible or not. */
 struct micros {

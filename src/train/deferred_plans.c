@@ -11,7 +11,6 @@
 #include "base/host.h"
 #include "base/io.h"
 #include "base/trace.h"
-#include "plan/micro_tree.h"
 #include "plan/whole.h"
 #include "train/account.h"
 #include "train/opening.h"
@@ -30,59 +29,38 @@ static bool ample(const struct session *s)
 bool deferred_wanted(const struct session *s)
 {
 	const unsigned both = SESSION_TRAIN | SESSION_RUN;
-	return (s->need & both) == both && s->train_plan[0] && !s->dev->driver &&
+	return (s->need & both) == both && session_plan(s, PLAN_TRAIN) && !s->dev->driver &&
 	       s->config->train.memory.limit == INT64_MIN && !whole_differs(s) && s->nsize == 0 &&
-	       s->ntrain_size == 0 &&
-	       ample(s);
+	       s->ntrain_size == 0 && ample(s);
 }
 
-/* Binds a plan that was made after the others were bound. */
-static int bind(struct session *s, struct plan *const plans[2])
-{
-	if (s->arena_bytes > s->bound_bytes)
-		return session_bind(s);
-	for (int i = 0; i < 2; i++)
-		if (plans[i])
-			TRY(exec_bind(plans[i]->exec, s->store, s->arena, &s->reduction.sums));
-	return account_check(s);
-}
-
-static int plan_evaluation(struct session *s)
+/* Makes the plans of a mode that are missing, after the others were bound, and binds them. */
+static int make_missing(struct session *s, enum plan_mode mode)
 {
 	double start = io_seconds();
-	if (s->evaluate_plan[0])
+	struct plan *made[PROGRAMS_MOST];
+	int n = 0;
+	for (int i = 0; i < s->nprogram; i++)
+		if (s->program[i].mode == mode && !s->program[i].plan) {
+			TRY(session_make_plan(s, &s->program[i]));
+			made[n++] = s->program[i].plan;
+		}
+	if (n == 0)
 		return 0;
-	TRY(session_plan_set(s, &(struct run_set){ .mode = PLAN_EVALUATE, .loader = s->validation,
-	                                           .data = s->data }));
-	TRY(bind(s, s->evaluate_plan));
-	trace_mark(TRACE_RUN, "plan of evaluations", start);
+	const bool room = s->arena_bytes <= s->bound_bytes;
+	for (int i = 0; i < n && room; i++)
+		TRY(exec_bind(made[i]->exec, s->store, s->arena, &s->reduction.sums));
+	TRY(room ? account_check(s) : session_bind(s));
+	trace_mark(TRACE_RUN, mode == PLAN_TRAIN ? "plan of the short batch" : "plan of evaluations",
+	           start);
 	return 0;
 }
 
-int deferred_evaluation(struct session *s)
+int deferred_make(struct session *s, enum plan_mode mode)
 {
-	if (s->deferred_evaluation)
+	if (s->deferred[mode])
 		return 0;
-	s->deferred_evaluation = true;
-	return ranks_agree(s->comm, plan_evaluation(s), "planning evaluations");
-}
-
-static int plan_short_batch(struct session *s)
-{
-	int64_t rest = micro_tree_rest(s->config, loader_short_batch(s->train));
-	double start = io_seconds();
-	if (s->ntrain_size || rest == 0 || rest == s->train_plan[0]->batch || s->train_plan[1])
-		return 0;
-	TRY(session_plan_batch(s, &s->train_plan[1], PLAN_TRAIN, rest));
-	TRY(bind(s, (struct plan *const[2]){ s->train_plan[1] }));
-	trace_mark(TRACE_RUN, "plan of the short batch", start);
-	return 0;
-}
-
-int deferred_short_batch(struct session *s)
-{
-	if (s->deferred_short_batch)
-		return 0;
-	s->deferred_short_batch = true;
-	return ranks_agree(s->comm, plan_short_batch(s), "planning the short batch");
+	s->deferred[mode] = true;
+	return ranks_agree(s->comm, make_missing(s, mode), mode == PLAN_TRAIN ?
+	                   "planning the short batch" : "planning evaluations");
 }

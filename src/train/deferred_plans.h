@@ -12,9 +12,8 @@
  * that they might not fit in it, or evaluations see larger samples. */
 bool deferred_wanted(const struct session *s);
 
-/* Makes and binds them, unless they are there already.
+/* Makes and binds the plans of training (a short batch's) or of evaluation that are not there yet.
  * Collective; fails on all ranks if it does on one. */
-int deferred_evaluation(struct session *s);
-int deferred_short_batch(struct session *s);
+int deferred_make(struct session *s, enum plan_mode mode);
 
 #endif

@@ -24,35 +24,38 @@
 /* The metrics object that sums over the set: the full-size plan's. */
 static struct metrics *pooled(const struct session *s)
 {
-	return s->evaluate_plan[0]->metrics;
+	return session_plan(s, PLAN_EVALUATE)->metrics;
 }
 
 /* The samples of one size: those of the set, or of its k-th further size. */
 struct part {
 	struct loader *loader;
-	struct plan *const *plan;
+	int size;
 };
 
 static struct part part_of(const struct session *s, int k)
 {
-	if (k == 0)
-		return (struct part){ s->validation, s->evaluate_plan };
-	return (struct part){ s->size[k - 1].loader, s->size[k - 1].plan };
+	return (struct part){ k ? s->size[k - 1].loader : s->validation, k };
+}
+
+static struct plan *plan_of(const struct session *s, const struct part *part, const struct batch *b)
+{
+	return session_plan_for(s, PLAN_EVALUATE, 0, part->size, b->n);
 }
 
 /* Those of a part, from the first. A stopped evaluation may have left one on its way. */
 static int begin_batches(const struct session *s, const struct part *part, struct batches *out)
 {
 	*out = (struct batches){ .loader = part->loader, .dev = s->dev };
-	TRY(batches_forget(s->dev, part->plan));
+	TRY(batches_forget(s, PLAN_EVALUATE));
 	return loader_seek(part->loader, 0, 0);
 }
 
-static int send_ahead(const struct part *part, struct batches *from)
+static int send_ahead(const struct session *s, const struct part *part, struct batches *from)
 {
 	TRY(batches_take_ahead(from));
 	const struct batch *b = from->batch;
-	return b && !b->absent ? plan_prefetch(session_plan(part->plan, b->n), b) : 0;
+	return b && !b->absent ? plan_prefetch(plan_of(s, part, b), b) : 0;
 }
 
 /* more: there are batches behind b, one of which may travel meanwhile. sums: of losses, and of what
@@ -60,12 +63,12 @@ static int send_ahead(const struct part *part, struct batches *from)
 static int run_batch(struct session *s, const struct part *part, const struct batch *b,
                      struct batches *from, bool more, double **values, double sums[2])
 {
-	struct plan *p = session_plan(part->plan, b->n);
+	struct plan *p = plan_of(s, part, b);
 	double loss, w;
 	TRY(plan_feed(p, s->config, b, NULL));
 	TRY(exec_run(p->exec, ~0u));
 	if (more)
-		TRY(send_ahead(part, from));
+		TRY(send_ahead(s, part, from));
 	TRY(exec_read(p->exec, p->loss, DTYPE_F64, &loss));
 	TRY(exec_read(p->exec, p->loss_weight, DTYPE_F64, &w));
 	sums[0] += w > 0 ? loss * w : 0;
@@ -189,7 +192,7 @@ static int run_all(struct session *s, double **values, double sums[2])
 int evaluate(struct session *s, struct evaluation *out)
 {
 	struct arena *a = arena_new();
-	double **values = make_values(s->evaluate_plan[0], a);
+	double **values = make_values(session_plan(s, PLAN_EVALUATE), a);
 	double sums[2] = { 0, 0 }, t0 = io_seconds();
 	metrics_reset(pooled(s));
 	int rc = s->config->micros.all ? run_all_micros(s, values, sums) : run_all(s, values, sums);

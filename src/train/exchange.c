@@ -356,7 +356,7 @@ int exchange_init_from(struct session *s, const struct init_from *from)
 
 int exchange_check(const struct session *s, const struct init_from *from)
 {
-	const struct plan *p = s->train_plan[0] ? s->train_plan[0] : s->train_plan[1];
+	const struct plan *p = session_plan_of_size(s, PLAN_TRAIN, 0);
 	struct io_image image;
 	struct st_file f;
 	TRY(io_image_read(&image, from->file));

@@ -16,6 +16,7 @@
 #include "comm/comm.h"
 #include "graph/cost.h"
 #include "plan/describe.h"
+#include "plan/program.h"
 #include "report/tfevents.h"
 #include "train/account.h"
 #include "train/target.h"
@@ -75,7 +76,7 @@ void journal_begin(struct journal *j, const struct session *s, const struct jour
 static void describe_network(const struct session *s, struct jsonl_start *line,
                              char input[SHAPE_TEXT], char plan[20], struct buf *memory)
 {
-	const struct plan *p = s->train_plan[0];
+	const struct plan *p = session_plan(s, PLAN_TRAIN);
 	snprintf(plan, 20, "%016" PRIx64, graph_fingerprint(p->g));
 	account_json(s, memory);
 	line->model = s->config->model.v->name;

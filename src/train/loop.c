@@ -111,7 +111,7 @@ static int validate(struct loop *l)
 	struct evaluation *e = &l->result->evaluation;
 	struct buf line = BUF_INIT;
 	bool larger;
-	TRY(loop_save_on_failure(l, deferred_evaluation(l->s)));
+	TRY(loop_save_on_failure(l, deferred_make(l->s, PLAN_EVALUATE)));
 	snapshot_settle(l->snapshot);
 	TRY(replicas_average(l->comm, l->s->store, l->c->parallel.average_statistics));
 	double start = io_seconds();
@@ -380,7 +380,7 @@ static int run(struct loop *l)
 	for (int64_t done = 1; !loop_finished(l, &l->clock) && !l->result->target_reached &&
 	     !validations_exhausted(&l->clock.validations, l->c); done++) {
 		if (l->clock.batch + loop_step_batches(l) == l->batches)
-			TRY(loop_save_on_failure(l, deferred_short_batch(l->s)));
+			TRY(loop_save_on_failure(l, deferred_make(l->s, PLAN_TRAIN)));
 		TRY(step(l, done));
 		if (done == 1 && l->first)
 			say_job_end(l);
@@ -428,7 +428,7 @@ static void rescue(struct loop *l)
 		if (retire_oldest(l, &g, &loss) < 0)
 			return;
 	if (l->clock.step == 0 ||
-	    reduction_flush(&l->s->reduction, l->s->store, l->s->train_plan[0]) < 0 || !l->first)
+	    reduction_flush(&l->s->reduction, l->s->store, session_plan(l->s, PLAN_TRAIN)) < 0 || !l->first)
 		return;
 	loop_save_alone(l);
 }

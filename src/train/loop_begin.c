@@ -59,7 +59,7 @@ static int go_on_from(struct loop *l, const struct state_resumed *r)
 	progress_say(l->progress, "resuming from checkpoint %s (step %" PRId64 "%s)",
 	             version_bare_id(r->id), l->clock.step, from.len ? from.data : "");
 	buf_release(&from);
-	return reduction_resume(&l->s->reduction, l->s->store, l->s->train_plan[0]);
+	return reduction_resume(&l->s->reduction, l->s->store, session_plan(l->s, PLAN_TRAIN));
 }
 
 /* The weights of `model.init_from`, which a run that resumes has not been given before. */
@@ -263,8 +263,7 @@ static void say_place(const struct loop *l)
 
 static double flops_of(const struct loop *l, int size)
 {
-	struct plan *const *plans = session_train_plans(l->s, size);
-	const struct plan *p = plans[0] ? plans[0] : plans[1];
+	const struct plan *p = session_plan_of_size(l->s, PLAN_TRAIN, size);
 	return p ? graph_cost(p->g, ~0u).flops / (double)p->batch : 0;   /* NULL: all are left out */
 }
 

@@ -36,7 +36,7 @@ int loop_save_on_failure(struct loop *l, int rc)
 static int prepare_save(struct loop *l)
 {
 	snapshot_settle(l->snapshot);
-	TRY(reduction_flush(&l->s->reduction, l->s->store, l->s->train_plan[0]));
+	TRY(reduction_flush(&l->s->reduction, l->s->store, session_plan(l->s, PLAN_TRAIN)));
 	TRY(replicas_compare(l->comm, l->s->store));
 	return replicas_average(l->comm, l->s->store, l->c->parallel.average_statistics);
 }

@@ -6,11 +6,12 @@
 #include "base/log.h"
 #include "data/record.h"
 #include "optim/optim.h"
+#include "plan/program.h"
 
 /* The network ends with what the loss makes itself. */
 static void warn_activation(const struct session *s)
 {
-	const struct plan *p = s->train_plan[0] ? s->train_plan[0] : s->train_plan[1];
+	const struct plan *p = session_plan_of_size(s, PLAN_TRAIN, 0);
 	if (p && p->activation)
 		warn("%s:%d:%d: '%s' is the last layer, and the loss '%s' makes one itself: made twice, it "
 		     "leaves small gradients; leave this layer out ('--predict --as=probabilities' makes "

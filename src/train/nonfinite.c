@@ -166,7 +166,7 @@ static int settle(struct loop *l)
 	for (int i = 1; i < l->nsubmitted; i++)
 		TRY(plan_result(l->submitted[i].plan, &unused));
 	l->nsubmitted = 0;
-	TRY(reduction_flush(&l->s->reduction, l->s->store, l->s->train_plan[0]));
+	TRY(reduction_flush(&l->s->reduction, l->s->store, session_plan(l->s, PLAN_TRAIN)));
 	if (l->first)
 		ckpt_wait(l->ckpt);
 	err_truncate(mark);

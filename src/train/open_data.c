@@ -547,7 +547,6 @@ static int settle_train_sizes(struct session *s)
 	if (c->model.data && ((const struct model_common *)c->model.data)->input.size.n)
 		return ERR(E_SHAPE, &c->model.loc, "'model.input' names one size: leave 'size' out; %s",
 		           crop);
-	s->train_size = ARENA_ARRAY(c->arena, struct train_size, n - 1);
 	s->ntrain_size = n - 1;
 	return 0;
 }

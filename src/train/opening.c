@@ -61,10 +61,14 @@ static int open_reduction(struct session *s, const struct plan *p)
 	return sync_reducer_open(&s->sync, &s->reduction, p, s->ranks.sync_group);
 }
 
-static struct plan_request request(const struct session *s, enum plan_mode mode, int64_t batch)
+static struct plan_request request(const struct session *s, const struct program *p,
+                                   const struct plan_data *data)
 {
-	struct plan_request r = session_request(s, mode, batch);
-	r.fixed = s->train_plan[0] ? s->train_plan[0]->memory.fixed : 0;
+	const struct plan *first = session_plan(s, PLAN_TRAIN);
+	struct plan_request r = session_request(s, p->mode, p->batch);
+	r.data = data;
+	r.any_extent = p->mode == PLAN_PREDICT && s->tiles_agree;
+	r.fixed = first ? first->memory.fixed : 0;
 	r.sweep = s->need & SESSION_SWEEP;
 	r.keep_results = s->need & SESSION_DUMP;
 	r.dump = s->dump;
@@ -111,27 +115,27 @@ static int make_plan(struct session *s, struct plan **out, const struct plan_req
 	return rc;
 }
 
-int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode, int64_t batch)
+int session_make_plan(struct session *s, struct program *p)
 {
-	struct plan_request r = request(s, mode, batch);
-	r.any_extent = mode == PLAN_PREDICT && s->tiles_agree;
+	const struct plan_data data = program_data(s, p);
+	const struct plan_request r = request(s, p, &data);
 	double start = io_seconds();
 	size_t before = s->dev->memory->used;
-	TRY(make_plan(s, out, &r));
+	TRY(make_plan(s, &p->plan, &r));
 	proofs_say(s->proofs);
 	s->table_bytes += s->dev->memory->used - before;
 	trace_mark(TRACE_RUN, "plan", start);
-	if (!s->ranks.given && (*out)->buckets)
-		s->ranks.given = buckets_copy(s->config->arena, (*out)->buckets);
+	if (!s->ranks.given && p->plan->buckets)
+		s->ranks.given = buckets_copy(s->config->arena, p->plan->buckets);
 	if ((s->need & SESSION_RUN) && !(s->need & SESSION_NO_DATA))
-		TRY(check_room(s, *out));
+		TRY(check_room(s, p->plan));
 	if (s->need & SESSION_RUN)
-		TRY(open_reduction(s, *out));
+		TRY(open_reduction(s, p->plan));
 	start = io_seconds();
 	/* Fixes the layouts of params and states for the plans that follow. */
-	TRY(s->need & SESSION_RUN ? store_add(s->store, (*out)->g) : store_note(s->store, (*out)->g));
+	TRY(s->need & SESSION_RUN ? store_add(s->store, p->plan->g) : store_note(s->store, p->plan->g));
 	trace_mark(TRACE_RUN, "initial values", start);
-	size_t bytes = exec_arena_bytes((*out)->exec);
+	size_t bytes = exec_arena_bytes(p->plan->exec);
 	if (bytes > s->arena_bytes)
 		s->arena_bytes = bytes;
 	return 0;
@@ -144,43 +148,32 @@ static bool ends_epoch(const struct session *s)
 	return steps ? steps >= loader_steps(s->train) : s->config->train.epochs > 0;
 }
 
-/* Finds errors of a training's short batch now, even if its plan is not made, or later. */
-static int check_short_batch(const struct session *s, int64_t batch)
+/* Finds the errors of a program whose plan is not made, or later. */
+static int check_program(const struct session *s, const struct program *p)
 {
-	struct plan_request r = request(s, PLAN_TRAIN, batch);
-	if (!s->train || !ends_epoch(s))
+	const struct plan_data data = program_data(s, p);
+	struct plan_request r = request(s, p, &data);
+	if (p->mode == PLAN_TRAIN && (!s->train || !ends_epoch(s)))
 		return 0;
-	r.dump = NULL;
+	r.dump = p->mode == PLAN_TRAIN ? NULL : r.dump;
 	int rc = plan_check(&r);
-	if (rc < 0)
+	if (rc < 0 && p->short_batch)
 		err_context(rc, "for the last batch of an epoch, of %lld; "
-		            "'data: {keep_short_batch: false}' leaves it out", (long long)batch);
+		            "'data: {keep_short_batch: false}' leaves it out", (long long)p->batch);
 	return rc;
 }
 
 /* Where nothing is run, a short batch, which needs less than the full one, is left out. */
-static int plan_batches(struct session *s, const struct run_set *set)
+static int plan_program(struct session *s, struct program *p)
 {
-	struct plan **plans = (struct plan **)run_set_plans(s, set);
-	int64_t batch[2];
-	const bool whole = run_batches(s, s->config, set, batch);
-	if (batch[0])
-		TRY(session_plan_batch(s, &plans[0], set->mode, batch[0]));
-	if (batch[1] && set->mode == PLAN_TRAIN)
-		TRY(check_short_batch(s, batch[1]));
-	if (batch[1] == 0 || !(s->need & SESSION_RUN) ||
-	    (whole && set->mode == PLAN_TRAIN && deferred_wanted(s)))
-		return 0;
-	return session_plan_batch(s, &plans[1], set->mode, batch[1]);
-}
-
-int session_plan_set(struct session *s, const struct run_set *set)
-{
-	const struct plan_data data = s->data;
-	s->data = set->data;
-	int rc = plan_batches(s, set);
-	s->data = data;
-	return rc;
+	const bool deferred = p->mode != PLAN_PREDICT && p->filled && deferred_wanted(s);
+	if (p->mode == PLAN_EVALUATE && deferred_wanted(s))
+		return p->short_batch ? 0 : check_program(s, p);
+	if (!p->short_batch)
+		return session_make_plan(s, p);
+	if (p->mode == PLAN_TRAIN)
+		TRY(check_program(s, p));
+	return deferred || !(s->need & SESSION_RUN) ? 0 : session_make_plan(s, p);
 }
 
 #define HOST_RANKS 8             /* GPUs of most hosts that have some */
@@ -217,12 +210,13 @@ static int plan_ranks(struct session *s, const struct session_options *o)
  * and the buckets of gradients are fixed. */
 static int plan_train_sizes(struct session *s)
 {
-	struct run_set set;
-	for (int i = 0; run_set(s, i, &set) && set.mode == PLAN_TRAIN; i++) {
+	for (int i = 0; i < s->nprogram && s->program[i].mode == PLAN_TRAIN; i++) {
+		struct program *p = &s->program[i];
 		char text[SHAPE_TEXT];
-		int rc = session_plan_set(s, &set);
-		if (rc < 0 && i > 0)
-			err_context(rc, "for training samples of %s", shape_text(&set.data.input, text));
+		int rc = plan_program(s, p);
+		if (rc < 0 && p->size > 0)
+			err_context(rc, "for training samples of %s",
+			            shape_text(loader_size(s->train, p->size).input, text));
 		TRY(rc);
 	}
 	return 0;
@@ -240,25 +234,14 @@ static int plan_training(struct session *s)
 	return 0;
 }
 
-/* Finds errors of evaluations now, even if their plans are deferred. */
-static int plan_evaluation(struct session *s, const struct run_set *set)
-{
-	int64_t batch[2];
-	if (!deferred_wanted(s))
-		return session_plan_set(s, set);
-	run_batches(s, s->config, set, batch);
-	struct plan_request r = request(s, PLAN_EVALUATE, batch[0]);
-	return plan_check(&r);
-}
-
 static int plan_the_rest(struct session *s)
 {
-	struct run_set set;
-	for (int i = 0; run_set(s, i, &set); i++) {
-		if (set.mode == PLAN_TRAIN)
+	for (int i = 0; i < s->nprogram; i++) {
+		struct program *p = &s->program[i];
+		if (p->mode == PLAN_TRAIN)
 			continue;
-		int rc = set.mode == PLAN_EVALUATE ? plan_evaluation(s, &set) : session_plan_set(s, &set);
-		if (rc < 0 && rc != E_TOO_LARGE && set.mode == PLAN_EVALUATE &&
+		int rc = plan_program(s, p);
+		if (rc < 0 && rc != E_TOO_LARGE && p->mode == PLAN_EVALUATE &&
 		    (whole_differs(s) || s->nsize))
 			err_context(rc, "in validation, which sees whole samples; '- crop: {size: ..., "
 			            "validation: centre}' validates on windows");
@@ -278,8 +261,6 @@ static void free_arena(struct session *s)
 
 int session_bind(struct session *s)
 {
-	struct plan *all[] = { s->train_plan[0], s->train_plan[1], s->evaluate_plan[0],
-		s->evaluate_plan[1], s->predict_plan[0], s->predict_plan[1] };
 	double start = io_seconds();
 	free_arena(s);
 	memory_budget_warn(s);
@@ -291,17 +272,9 @@ int session_bind(struct session *s)
 		           s->arena_bytes);
 	s->dev->memory->scratch = s->arena;
 	s->dev->memory->scratch_bytes = s->bound_bytes;
-	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-		if (all[i])
-			TRY(exec_bind(all[i]->exec, s->store, s->arena, &s->reduction.sums));
-	for (int i = 0; i < 2 * s->nsize; i++)
-		if (s->size[i / 2].plan[i % 2])
-			TRY(exec_bind(s->size[i / 2].plan[i % 2]->exec, s->store, s->arena,
-			              &s->reduction.sums));
-	for (int i = 0; i < 2 * s->ntrain_size; i++)
-		if (s->train_size[i / 2].plan[i % 2])
-			TRY(exec_bind(s->train_size[i / 2].plan[i % 2]->exec, s->store, s->arena,
-			              &s->reduction.sums));
+	for (int i = 0; i < s->nprogram; i++)
+		if (s->program[i].plan)
+			TRY(exec_bind(s->program[i].plan->exec, s->store, s->arena, &s->reduction.sums));
 	trace_mark(TRACE_RUN, "code", start);
 	start = io_seconds();
 	device_populate(s->dev, s->arena, s->arena_bytes);
@@ -419,6 +392,7 @@ static int open_all(struct session *s, const struct session_options *o)
 		TRY(ranks_agree(c, staging_begin(s->stage), "staging"));
 	TRY(ranks_agree(c, session_open_loaders(s, o), "starting to read the data"));
 	TRY(ranks_agree(c, plan_ranks(s, o), "the times of sums"));
+	session_list_programs(s);
 	TRY(plan_training(s));
 	mistakes_warn(s);
 	TRY(ranks_agree(c, plan_the_rest(s), "planning"));
@@ -456,22 +430,14 @@ void session_close(struct session *s)
 {
 	if (!s)
 		return;
-	for (int i = 0; i < 2; i++) {
-		plan_free(s->train_plan[i]);
-		plan_free(s->evaluate_plan[i]);
-		plan_free(s->predict_plan[i]);
-	}
-	for (int i = 0; i < 2 * s->ntrain_size; i++)
-		plan_free(s->train_size[i / 2].plan[i % 2]);
+	for (int i = 0; i < s->nprogram; i++)
+		plan_free(s->program[i].plan);
 	if (failed_alone(s))
 		staging_give_up(s->stage);
 	loader_free(s->train);
 	loader_free(s->validation);
-	for (int i = 0; i < s->nsize; i++) {
+	for (int i = 0; i < s->nsize; i++)
 		loader_free(s->size[i].loader);
-		plan_free(s->size[i].plan[0]);
-		plan_free(s->size[i].plan[1]);
-	}
 	staging_close(s->stage, failed_alone(s));
 	dataset_free(s->train_set);
 	if (!s->set_borrowed)
@@ -489,17 +455,9 @@ void session_close(struct session *s)
 	mem_free(s);
 }
 
-struct plan *session_plan(struct plan *const plans[2], int64_t n)
-{
-	for (int i = 0; i < 2; i++)
-		if (plans[i] && plans[i]->batch == n)
-			return plans[i];
-	BUG("no plan for a batch of %lld", (long long)n);
-}
-
 struct plan *session_plan_of(const struct session *s, const struct batch *b)
 {
-	return session_plan(session_train_plans(s, b->size), b->n);
+	return session_plan_for(s, PLAN_TRAIN, 0, b->size, b->n);
 }
 
 bool session_overlaps(const struct session *s)

@@ -6,7 +6,7 @@
 #define DLX_TRAIN_OPENING_H
 
 #include "base/option.h"
-#include "plan/run_plans.h"
+#include "plan/program.h"
 
 struct session_options {
 	struct comm *comm;         /* the ranks of the run; NULL: alone */
@@ -42,15 +42,11 @@ struct session_options {
 int session_open(struct session **out, struct run_config *config, const struct session_options *o);
 void session_close(struct session *s);               /* NULL is fine */
 
-/* What session_open is made of, for train/deferred_plans.h. A plan for a batch of `batch` samples;
- * the plans of a set, of which only one where nothing is run; memory for all plans there are, which
- * are bound to it. */
-int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode, int64_t batch);
-int session_plan_set(struct session *s, const struct run_set *set);
+/* What session_open is made of, for train/deferred_plans.h: makes the plan of a program; obtains
+ * memory for all plans there are, which are bound to it. */
+int session_make_plan(struct session *s, struct program *p);
 int session_bind(struct session *s);
 
-/* The plan of plans[2] for a batch of n samples. */
-struct plan *session_plan(struct plan *const plans[2], int64_t n);
 /* The training plan for b. */
 struct plan *session_plan_of(const struct session *s, const struct batch *b);
 /* true if two steps may be in flight. */

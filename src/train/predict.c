@@ -203,7 +203,7 @@ static int write_picture(struct writer *w, const struct result *r)
 
 static struct shape output_shape(const struct session *s)
 {
-	const struct plan *p = s->predict_plan[0];
+	const struct plan *p = session_plan(s, PLAN_PREDICT);
 	const struct shape *whole = &graph_t(p->g, p->output)->shape;
 	return shape_of(whole->nd - 1, whole->d + 1);
 }
@@ -282,7 +282,7 @@ struct ran {
 
 static int begin_batch(struct session *s, const struct batch *b)
 {
-	struct plan *p = session_plan(s->predict_plan, b->n);
+	struct plan *p = session_plan_for(s, PLAN_PREDICT, 0, 0, b->n);
 	TRY(plan_feed(p, s->config, b, NULL));
 	return exec_run(p->exec, ~0u);
 }
@@ -298,7 +298,7 @@ static int end_batch(struct session *s, const struct batch *b, struct ran *ran)
 	if (target)
 		memcpy(ran->share.target, b->target, (size_t)b->n * target);
 	ran->batch.target = ran->share.target;
-	const struct plan *p = session_plan(s->predict_plan, b->n);
+	const struct plan *p = session_plan_for(s, PLAN_PREDICT, 0, 0, b->n);
 	return exec_read(p->exec, p->output, DTYPE_F32, ran->share.output);
 }
 
@@ -417,7 +417,7 @@ static bool target_fits(const struct session *s, bool labels, const struct shape
 
 static int open_pictures(struct writer *w)
 {
-	const struct plan *p = w->s->predict_plan[0];
+	const struct plan *p = session_plan(w->s, PLAN_PREDICT);
 	char text[SHAPE_TEXT];
 	const struct shape *s = &graph_t(p->g, p->output)->shape;
 	if (w->as != PREDICT_DEFAULT)

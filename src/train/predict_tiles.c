@@ -81,7 +81,8 @@ static void set_up(struct tiles *t, struct session *s)
 	t->blended = p->tiling.blended;
 	set_axes(t, p, s->config->arena);
 	t->channels = p->tile.d[0];
-	t->out_channels = graph_t(s->predict_plan[0]->g, s->predict_plan[0]->output)->shape.d[1];
+	const struct plan *plan = session_plan(s, PLAN_PREDICT);
+	t->out_channels = graph_t(plan->g, plan->output)->shape.d[1];
 	t->rows = most_rows(&x[0], t->blended);
 	t->input = floats(t->channels, x[0].tile, x[1].tile, x[2].tile);
 	t->output = floats(t->out_channels, x[0].out_tile, x[1].out_tile, x[2].out_tile);
@@ -138,7 +139,7 @@ static void gather(struct tiles *t, const float *x, const int at[AXES])
 
 static int compute(struct tiles *t, const float *x, const int at[AXES])
 {
-	struct plan *p = t->s->predict_plan[0];
+	struct plan *p = session_plan(t->s, PLAN_PREDICT);
 	const struct batch b = { .n = 1, .all = 1, .input = t->input, .target = t->input,
 		.input_dtype = DTYPE_F32, .target_dtype = DTYPE_F32 };
 	gather(t, x, at);

@@ -38,15 +38,13 @@ static int load(struct rerun *r, const char *which)
 	if (!found)
 		return ranks_agree(s->comm, ERR(E_NOINPUT, NULL, "no checkpoint in '%s'",
 		                                s->config->run.dir), "the checkpoint");
-	return ranks_agree(s->comm, reduction_resume(&s->reduction, s->store, s->train_plan[0]),
+	return ranks_agree(s->comm, reduction_resume(&s->reduction, s->store, session_plan(s, PLAN_TRAIN)),
 	                   "the sums of the checkpoint");
 }
 
 int rerun_forget_prefetched(struct session *s)
 {
-	for (int k = 0; k <= s->ntrain_size; k++)
-		TRY(batches_forget(s->dev, session_train_plans(s, k)));
-	return 0;
+	return batches_forget(s, PLAN_TRAIN);
 }
 
 /* A rate that falls by validations needs them. */
@@ -54,7 +52,7 @@ static int validate(struct loop *l)
 {
 	struct evaluation e;
 	bool larger, reduced;
-	TRY(deferred_evaluation(l->s));
+	TRY(deferred_make(l->s, PLAN_EVALUATE));
 	TRY(evaluate(l->s, &e));
 	double v = evaluation_find(&e, target_metric(l->c), &larger);
 	validations_add(&l->clock.validations, l->c, l->clock.step, larger ? v : -v, true, &reduced);
@@ -100,7 +98,7 @@ int rerun_step(struct rerun *r, struct plan_result *out)
 {
 	struct loop *l = &r->l;
 	if (l->clock.batch + loop_step_batches(l) == l->batches)
-		TRY(deferred_short_batch(l->s));
+		TRY(deferred_make(l->s, PLAN_TRAIN));
 	TRY(loop_submit(l, ++r->made));
 	l->nsubmitted = 0;
 	TRY(plan_result(l->submitted[0].plan, out));
@@ -112,7 +110,7 @@ int rerun_step(struct rerun *r, struct plan_result *out)
 int rerun_settle(struct rerun *r)
 {
 	struct session *s = r->l.s;
-	TRY(reduction_flush(&s->reduction, s->store, s->train_plan[0]));
+	TRY(reduction_flush(&s->reduction, s->store, session_plan(s, PLAN_TRAIN)));
 	TRY(reduction_keep(&s->reduction));        /* rank 0, which compares, has them still */
 	TRY(replicas_compare(s->comm, s->store));
 	return replicas_average(s->comm, s->store, s->config->parallel.average_statistics);

@@ -83,7 +83,7 @@ int session_feed_first(struct session *s, const struct plan_step *step, struct p
 		return plan_feed(*used, s->config, b, &at);
 	}
 	struct arena *a = arena_new();
-	*used = s->train_plan[0];
+	*used = session_plan(s, PLAN_TRAIN);
 	struct batch made = make_batch(a, s, *used);
 	at.first = s->comm ? s->comm->rank * made.n : 0;
 	int rc = plan_feed(*used, s->config, &made, &at);

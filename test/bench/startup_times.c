@@ -37,7 +37,7 @@ static int plan(const char *path, int nset, const char *const *set)
 	TRY(session_open(&s, c, &o));
 	t2 = io_seconds();
 	printf("%.3f ms: parse %.3f, plan %.3f; %d nodes\n", 1e3 * (t2 - t0), 1e3 * (t1 - t0),
-	       1e3 * (t2 - t1), s->train_plan[0]->g->nnode);
+	       1e3 * (t2 - t1), session_plan(s, PLAN_TRAIN)->g->nnode);
 	session_close(s);
 	return 0;
 }

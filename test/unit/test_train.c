@@ -71,14 +71,14 @@ static void plans_come_when_needed(void **state)
 	(void)state;
 	struct train_result r;
 	struct session *s = open_run("cpu", "late");
-	assert_non_null(s->train_plan[0]);
-	assert_null(s->train_plan[1]);
-	assert_null(s->evaluate_plan[0]);
+	assert_int_equal(s->nprogram, 4);        /* of training and evaluation, full and short batches */
+	assert_non_null(s->program[0].plan);
+	for (int i = 1; i < 4; i++)
+		assert_null(s->program[i].plan);
 	size_t arena = s->bound_bytes;
 	run(s, &r);
-	assert_int_equal(s->train_plan[1]->batch, 2);
-	assert_int_equal(s->evaluate_plan[0]->batch, 4);
-	assert_int_equal(s->evaluate_plan[1]->batch, 2);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(s->program[i].plan->batch, i % 2 ? 2 : 4);
 	assert_int_equal(s->bound_bytes, arena);     /* they need no more than is there */
 	session_close(s);
 }
