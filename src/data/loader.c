@@ -11,6 +11,8 @@
  * decode thread, which costs the loop 10 microseconds. */
 #include "data/loader_state.h"
 
+#include <string.h>
+
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/pool.h"
@@ -63,6 +65,14 @@ static void set_job(const struct loader *l, struct job *j, int size, int64_t pla
 	j->partner_walk = l->walk[other];
 }
 
+const struct batch_array *batch_array(const struct batch *b, const char *name)
+{
+	for (int i = 0; i < b->narrays; i++)
+		if (strcmp(b->array[i].name, name) == 0)
+			return &b->array[i];
+	BUG("the batch has no array '%s'", name);
+}
+
 static void start_batch(struct loader *l, struct slot *s)
 {
 	const struct epoch_batch b = epoch_order_batch(&l->order, l->epoch, l->index);
@@ -72,14 +82,18 @@ static void start_batch(struct loader *l, struct slot *s)
 	s->batch.size = b.size;
 	s->batch.epoch = l->epoch;
 	s->batch.index = l->index;
-	s->batch.input = s->input;
-	s->batch.target = s->target;
-	s->batch.other = s->other;
+	const struct loader_end *e = &l->end[b.size];
+	const struct transform_rest *rest = transform_rest(e->chain);
+	s->batch.array[BATCH_INPUT] = (struct batch_array){ "input", rest->input, e->input_count,
+		s->input };
+	s->batch.array[BATCH_TARGET] = (struct batch_array){ "target", rest->target, e->target_count,
+		s->target };
+	s->batch.array[BATCH_MIXUP] = (struct batch_array){ "mixup_target", rest->target,
+		e->target_count, s->other };
+	s->batch.narrays = BATCH_FURTHER;
 	s->batch.memory = l->from.alloc ? l->memory : NULL;
 	s->batch.memory_bytes = l->bytes;
 	s->batch.share = l->mixes ? mixup_share(&l->mixup, l->seed, l->epoch, l->index) : 1;
-	s->batch.input_dtype = transform_rest(l->end[b.size].chain)->input;
-	s->batch.target_dtype = transform_rest(l->end[b.size].chain)->target;
 	s->pending = s->batch.n;    /* no job of this slot runs: no lock */
 	s->first.rc = 0;
 	for (int64_t i = 0; i < s->batch.n; i++)

@@ -215,6 +215,17 @@ struct loader_options {
 	int only_size;
 };
 
+/* The arrays of a batch. Inputs and targets have gone through the transforms: they are float32 or
+ * rounded, and the loader's type; or as stored. MIXUP holds targets of the samples that these are
+ * blended with (mixup.h). */
+enum { BATCH_INPUT, BATCH_TARGET, BATCH_MIXUP, BATCH_FURTHER, BATCH_ARRAYS = 8 };
+struct batch_array {
+	const char *name;              /* "input", "target", "mixup_target" */
+	enum dtype dtype;
+	int64_t each;                  /* elements of a sample */
+	const void *data;              /* (n, ...), samples one after the other */
+};
+
 struct batch {
 	int64_t n;                     /* samples: batch_size, or fewer at an epoch's end */
 	int size;                      /* of its samples: the number of loader_size */
@@ -224,16 +235,24 @@ struct batch {
 	/* Fewer samples were left than there are ranks, and this one has none: its one sample, another
 	 * rank's too, is there so that it can keep step, and must not count. */
 	bool absent;
-	const void *input;             /* (n, C, [D,] H, W) */
-	const void *target;            /* (n, ...) */
-	const void *other;             /* likewise, of the samples that these are blended with; NULL:
-	                                * with none (mixup.h) */
+	struct batch_array array[BATCH_ARRAYS];  /* BATCH_INPUT and so on, then further ones */
+	int narrays;
 	double share;                  /* of the first sample in a blend */
 	/* What batch_memory gave, in which these arrays are; NULL: they are in ordinary memory. */
 	const void *memory;
 	size_t memory_bytes;
-	enum dtype input_dtype, target_dtype;   /* float32 or rounded, and the loader's; or as stored */
 };
+
+/* The array of this name, which the batch has. */
+const struct batch_array *batch_array(const struct batch *b, const char *name);
+static inline const void *batch_input(const struct batch *b)
+{
+	return b->array[BATCH_INPUT].data;
+}
+static inline const void *batch_target(const struct batch *b)
+{
+	return b->array[BATCH_TARGET].data;
+}
 
 /* Where rank's share of a batch of `all` samples begins; it ends where the next rank's does. */
 static inline int64_t loader_share(int64_t all, int64_t rank, int64_t ranks)

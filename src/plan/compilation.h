@@ -13,7 +13,13 @@ struct compilation {
 	struct plan_env env;
 	struct plan *p;
 	const struct plan_field *field;  /* what is seen in place of a training sample, or NULL */
+	/* As emitted so far: */
+	tid input, target, output;
 	tid truth;                       /* the target as metrics read it, in its own units */
+	struct loss_out loss;
+	struct loss_scaling scaling;     /* state NONE: no loss scaling */
+	tid step, micro;                 /* updates made so far; which micro-batch, or NONE */
+	tid guard;                       /* state of plan/guard.h; NONE: every step is made */
 	bool apart;                      /* no sum is stored where one of its operands is */
 };
 

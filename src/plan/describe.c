@@ -194,8 +194,8 @@ static void describe_model(const struct session *s, const struct plan *p, struct
 		buf_printf(out, ", and %s that nothing trains", count_text(elements - trained, n));
 	buf_putc(out, '\n');
 	buf_printf(out, "input         %s    output %s\n",
-	           shape_text(&graph_t(p->g, p->input)->shape, a),
-	           shape_text(&graph_t(p->g, p->output)->shape, b));
+	           shape_text(&graph_t(p->g, plan_in(p, "input"))->shape, a),
+	           shape_text(&graph_t(p->g, plan_out(p, "output"))->shape, b));
 	stored_batch_describe(p, out);
 	buf_printf(out, "arithmetic    %s forward, %s training, each sample\n", flops_text(flops, f),
 	           flops_text(3 * flops, t));

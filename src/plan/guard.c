@@ -31,19 +31,21 @@ static int emit_maxima(struct graph *g, const struct bundles *b, tid *out)
 	return 0;
 }
 
-static int emit(struct graph *g, const struct run_config *c, const struct plan *p,
-                const struct bundles *b, struct optim_input *in, tid *state)
+static int emit(struct graph *g, struct compilation *c, const struct bundles *b,
+                struct optim_input *in)
 {
-	const struct outliers_section *o = &c->train.skip_outliers;
-	const int64_t window = config_skips_outliers(c) ? o->window : 0;
+	const struct run_config *config = c->r->config;
+	const struct outliers_section *o = &config->train.skip_outliers;
+	const struct mean *mean = &c->p->mean;
+	const int64_t window = config_skips_outliers(config) ? o->window : 0;
 	const struct shape s = { 1, { GUARD_TOLD + 2 * window } };
-	struct step_guard_attr at = { .finite = c->train.on_nonfinite == NONFINITE_SKIP,
-		.sum = p->mean.sum, .loss = o->loss, .gradient = o->gradient };
+	struct step_guard_attr at = { .finite = config->train.on_nonfinite == NONFINITE_SKIP,
+		.sum = mean->sum, .loss = o->loss, .gradient = o->gradient };
 	tid *arg = ARENA_ARRAY(g->arena, tid, 5 + 2 * b->n), out[3];
 	int n = 5, squares;
 	TRY(graph_state(g, GUARD_STATE, DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 0 }, &arg[0]));
 	arg[1] = in->step;
-	arg[2] = p->mean.terms != NONE ? p->mean.terms : p->loss;
+	arg[2] = mean->terms != NONE ? mean->terms : c->loss.loss;
 	arg[3] = in->apply;
 	arg[4] = in->grad_scale;
 	if (at.finite && in->apply == NONE) {    /* else loss scaling looks at the gradients */
@@ -56,7 +58,7 @@ static int emit(struct graph *g, const struct run_config *c, const struct plan *
 		n += squares;
 	}
 	TRY(graph_emit(g, "step_guard", &at, n, arg, 3, out));
-	*state = out[0];
+	c->guard = out[0];
 	in->apply = out[1];
 	in->step = out[2];
 	if (at.finite)
@@ -64,14 +66,14 @@ static int emit(struct graph *g, const struct run_config *c, const struct plan *
 	return 0;
 }
 
-int guard_emit(struct graph *g, const struct run_config *c, const struct plan *p,
-               const struct bundles *b, struct optim_input *in, tid *state)
+int guard_emit(struct graph *g, struct compilation *c, const struct bundles *b,
+               struct optim_input *in)
 {
 	struct graph_context saved = { g->cur_name, g->cur_loc, g->cur_phase };
 	g->cur_phase = PHASE_UPDATE;
 	g->cur_name = GUARD_STATE;
-	g->cur_loc = *config_place(c, "train", NULL);
-	int rc = emit(g, c, p, b, in, state);
+	g->cur_loc = *config_place(c->r->config, "train", NULL);
+	int rc = emit(g, c, b, in);
 	graph_leave(g, saved);
 	return rc;
 }

@@ -82,11 +82,10 @@ static bool is_stored(const struct tensor *x)
 /* Of a plan like p for n samples. */
 static int64_t own_bytes_of(const struct plan *p, int64_t n)
 {
-	const tid batch[] = { p->input, p->target, p->other };
 	int64_t sum = plan_memory_inputs(p, NULL);
-	for (size_t i = 0; i < sizeof batch / sizeof *batch; i++)
-		if (batch[i] != NONE)
-			sum -= tensor_kept_bytes(p->g, batch[i]) / p->batch * (p->batch - n);
+	for (int i = 0; i < p->in.n; i++)
+		if (!p->in.port[i].value)
+			sum -= tensor_kept_bytes(p->g, p->in.port[i].t) / p->batch * (p->batch - n);
 	return sum;
 }
 

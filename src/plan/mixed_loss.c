@@ -34,29 +34,21 @@ static int mix(struct graph *g, tid share, const struct loss_out *second, struct
 	return 0;
 }
 
-int mixed_loss_emit(struct graph *g, const struct plan_request *r, struct plan *p,
-                    struct loss_out *loss)
+int mixed_loss_emit(struct graph *g, struct compilation *c)
 {
-	const struct tensor *first = graph_t(g, p->target);
+	const struct plan_request *r = c->r;
+	const struct tensor *first = graph_t(g, c->target);
 	const struct shape shape = first->shape, scalar = { 0 };
 	struct loss_out second;
-	tid truth, scaled;
-	if (p->mode != PLAN_TRAIN || !mixup_wanted(&r->config->data.mixup))
+	tid target, share, truth, scaled;
+	if (c->p->mode != PLAN_TRAIN || !mixup_wanted(&r->config->data.mixup))
 		return 0;
-	TRY(graph_input(g, "mixup_target", first->dtype, &shape, &p->other));
-	TRY(graph_input(g, "mixup_share", DTYPE_F32, &scalar, &p->mixup));
-	TRY(stored_batch_target(g, r, p->other, &truth));
+	TRY(graph_input(g, "mixup_target", first->dtype, &shape, &target));
+	TRY(graph_input(g, "mixup_share", DTYPE_F32, &scalar, &share));
+	TRY(stored_batch_target(g, r, target, &truth));
 	TRY(scaled_target_emit(g, r, truth, &scaled));
 	g->cur_name = "loss/mixup";
-	TRY(loss_emit(g, &r->config->loss, p->output, scaled, r->data->ignore, r->data->class_counts,
+	TRY(loss_emit(g, &r->config->loss, c->output, scaled, r->data->ignore, r->data->class_counts,
 	              &second));
-	return mix(g, p->mixup, &second, loss);
-}
-
-int mixed_loss_feed(const struct plan *p, const struct batch *b)
-{
-	if (p->other == NONE)
-		return 0;
-	TRY(exec_write(p->exec, p->other, b->target_dtype, b->other));
-	return exec_write(p->exec, p->mixup, DTYPE_F64, &b->share);
+	return mix(g, share, &second, &c->loss);
 }

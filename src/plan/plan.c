@@ -13,7 +13,6 @@
 #include "base/mem.h"
 #include "data/transform.h"
 #include "model/model.h"
-#include "op/lib/random.h"
 #include "op/update/update.h"
 #include "pass/autodiff.h"
 #include "pass/copies.h"
@@ -43,7 +42,7 @@ static struct shape batched(const struct shape *s, int64_t batch)
 
 static struct shape target_shape(const struct graph *g, const struct compilation *c)
 {
-	struct shape s = graph_t(g, c->p->output)->shape;
+	struct shape s = graph_t(g, c->output)->shape;
 	if (!c->r->data->target_unknown)
 		return batched(c->field ? &c->field->target : &c->r->data->target, c->r->batch);
 	if (loss_wants_labels(&c->r->config->loss) && s.nd > 1) {
@@ -55,8 +54,8 @@ static struct shape target_shape(const struct graph *g, const struct compilation
 
 /* On a device with memory of its own the next batch travels while this one is trained on, or
  * evaluated. */
-static int batch_input(struct graph *g, const struct plan_request *r, const char *name,
-                       enum dtype dtype, const struct shape *shape, tid *out)
+static int emit_array(struct graph *g, const struct plan_request *r, const char *name,
+                      enum dtype dtype, const struct shape *shape, tid *out)
 {
 	int rc = graph_input(g, name, dtype, shape, out);
 	if (rc < 0)
@@ -71,7 +70,7 @@ static void note_activation(const struct graph *g, struct compilation *c)
 {
 	const char *made[] = { [TARGET_LABELS] = "softmax", [TARGET_FLAGS] = "sigmoid",
 		[TARGET_VALUES] = "" };
-	const nid from = graph_t(g, c->p->output)->producer;
+	const nid from = graph_t(g, c->output)->producer;
 	const char *op = from == NONE ? NULL : g->node[from]->op->name;
 	if (!op || strcmp(op, made[loss_target(&c->r->config->loss)]) != 0)
 		return;
@@ -87,20 +86,20 @@ static int emit_loss(struct graph *g, struct compilation *c)
 	const struct transform_rest *rest = r->data->rest[p->mode];
 	enum dtype dtype = rest ? rest->target : loss_wants_labels(&r->config->loss) ? DTYPE_I32 :
 	                   DTYPE_F32;
-	struct loss_out out;
+	struct loss_out *out = &c->loss;
 	tid scaled;
-	TRY(batch_input(g, r, "target", dtype, &target, &p->target));
-	TRY(stored_batch_target(g, r, p->target, &c->truth));
+	TRY(emit_array(g, r, "target", dtype, &target, &c->target));
+	TRY(stored_batch_target(g, r, c->target, &c->truth));
 	TRY(scaled_target_emit(g, r, c->truth, &scaled));
 	note_activation(g, c);
 	g->cur_name = "loss";
 	g->cur_loc = r->config->loss.loc;
-	TRY(loss_emit(g, &r->config->loss, p->output, scaled, r->data->ignore,
-	              r->data->class_counts, &out));
-	TRY(mixed_loss_emit(g, r, p, &out));
-	p->loss = out.loss;
-	p->loss_weight = out.weight;
-	graph_t(g, out.loss)->output = graph_t(g, out.weight)->output = true;
+	TRY(loss_emit(g, &r->config->loss, c->output, scaled, r->data->ignore,
+	              r->data->class_counts, out));
+	TRY(mixed_loss_emit(g, c));
+	graph_t(g, out->loss)->output = graph_t(g, out->weight)->output = true;
+	ports_add(&p->out, "loss", out->loss);
+	ports_add(&p->out, "weight", out->weight);
 	return 0;
 }
 
@@ -124,7 +123,7 @@ static int emit_metrics(struct graph *g, struct compilation *c)
 	TRY(metrics_new(&p->metrics, &r->config->metrics, loss_target(&r->config->loss),
 	                r->data->classes));
 	mask_metrics(p->metrics, r);
-	return metrics_emit(p->metrics, g, p->output, c->truth,
+	return metrics_emit(p->metrics, g, c->output, c->truth,
 	                    loss_ignore(&r->config->loss, r->data->ignore), p->metric, METRICS_OUTPUTS,
 	                    &p->nmetric);
 }
@@ -145,20 +144,21 @@ static int pass_build(struct graph *g, struct pass_env *env)
 	struct shape input = batched(c->field ? &c->field->input : &r->data->input, r->batch);
 	const struct transform_rest *rest = r->data->rest[p->mode];
 	tid values;
-	TRY(batch_input(g, r, "input", rest && rest->values ? rest->input : DTYPE_F32, &input,
-	                &p->input));
-	TRY(stored_batch_input(g, r, p->input, &values));
+	TRY(emit_array(g, r, "input", rest && rest->values ? rest->input : DTYPE_F32, &input,
+	                &c->input));
+	TRY(stored_batch_input(g, r, c->input, &values));
 	if (c->field)
 		TRY(emit_zeros(g, c, &values));
 	TRY(model_build(g, g->arena, &r->config->model, p->mode == PLAN_TRAIN, values, r->data->classes,
-	                &p->output));
+	                &c->output));
 	if (c->field)
-		TRY(field_emit_cut(g, c->field, p->output, &p->output));
+		TRY(field_emit_cut(g, c->field, c->output, &c->output));
 	if (p->mode != PLAN_PREDICT)
 		TRY(emit_loss(g, c));
 	if (p->mode != PLAN_TRAIN)
-		TRY(scaled_target_undo(g, r, p->output, &p->output));
-	graph_t(g, p->output)->output = p->mode != PLAN_TRAIN || r->keep_results;
+		TRY(scaled_target_undo(g, r, c->output, &c->output));
+	graph_t(g, c->output)->output = p->mode != PLAN_TRAIN || r->keep_results;
+	ports_add(&p->out, "output", c->output);
 	return p->mode == PLAN_EVALUATE ? emit_metrics(g, c) : 0;
 }
 
@@ -198,20 +198,20 @@ static int emit_loss_scale(struct graph *g, struct compilation *c)
 {
 	const struct variant_value *v = &c->r->config->precision.loss_scale;
 	struct shape scalar = { 0 };
-	TRY(graph_input(g, "step", DTYPE_I64, &scalar, &c->p->step));
+	TRY(graph_input(g, "step", DTYPE_I64, &scalar, &c->step));
 	if (!loss_scaling_wanted(v))
 		return 0;
 	g->cur_name = "loss_scale";
 	g->cur_loc = v->loc;
 	g->cur_phase = PHASE_FORWARD;
-	return loss_scaling_emit(g, v, c->p->step, &c->p->scaling);
+	return loss_scaling_emit(g, v, c->step, &c->scaling);
 }
 
 /* Elements of a sample's target, or of its output: what a mean without class weights is taken over,
  * but for one over samples. */
 static int emit_seed(struct graph *g, struct compilation *c, tid *seed)
 {
-	const struct shape *target = &graph_t(g, c->p->target)->shape;
+	const struct shape *target = &graph_t(g, c->target)->shape;
 	struct mean *m = &c->p->mean;
 	double elements = loss_is_by_sample(&c->r->config->loss)
 	                      ? 1
@@ -219,7 +219,7 @@ static int emit_seed(struct graph *g, struct compilation *c, tid *seed)
 	m->sum = loss_is_sum(&c->r->config->loss);
 	m->nominal = elements * (double)c->r->config->train.batch_size;
 	g->cur_phase = PHASE_FORWARD;
-	return mean_emit_seed(g, m, c->p->loss_weight, *seed, seed);
+	return mean_emit_seed(g, m, c->loss.weight, *seed, seed);
 }
 
 static int pass_autodiff(struct graph *g, struct pass_env *env)
@@ -232,13 +232,13 @@ static int pass_autodiff(struct graph *g, struct pass_env *env)
 	const int all = p->nparam;
 	TRY(optim_drop_frozen(g, &c->r->config->optimizer, &p->nparam, p->param));
 	TRY(emit_loss_scale(g, c));
-	tid seed = p->scaling.scale;
+	tid seed = c->scaling.scale;
 	if (plan_has_batches(c->r))
 		TRY(emit_seed(g, c, &seed));
-	TRY(autodiff(g, 1, &p->loss, seed == NONE ? NULL : &seed, p->nparam, p->param, p->grad));
+	TRY(autodiff(g, 1, &c->loss.loss, seed == NONE ? NULL : &seed, p->nparam, p->param, p->grad));
 	const bool frozen = p->nparam < all;
 	drop_dead_params(g, c);
-	return p->nparam || frozen ? 0 : ERR(E_CONFIG, &graph_t(g, p->output)->loc,
+	return p->nparam || frozen ? 0 : ERR(E_CONFIG, &graph_t(g, c->output)->loc,
 	                                     "the loss depends on no parameter of the model");
 }
 
@@ -248,7 +248,7 @@ static int pass_rounded_input(struct graph *g, struct pass_env *env)
 	const struct transform_rest *rest = c->r->data->rest[c->p->mode];
 	if (!rest || rest->values || rest->input == DTYPE_F32)
 		return 0;
-	return rounded_input_set(g, c->p->input, rest->input);
+	return rounded_input_set(g, c->input, rest->input);
 }
 
 /* Networks that are not trained take the averages that training keeps, where the store has them. */
@@ -381,6 +381,14 @@ static struct plan_env request_env(const struct plan_request *r)
 	return env;
 }
 
+static void add_step(const struct compilation *c)
+{
+	struct plan *p = c->p;
+	ports_add(&p->out, PLAN_STEP_MEAN, p->mean.terms == NONE ? c->loss.loss : p->mean.terms);
+	ports_add(&p->out, PLAN_STEP_SCALING, c->scaling.state);
+	ports_add(&p->out, PLAN_STEP_GUARD, c->guard);
+}
+
 /* apart: as in struct compilation; *least: as in struct memory_fit, also after a mistake. */
 static int compile_as(struct plan **out, const struct plan_request *r, const struct pass *table,
                       int npass, bool apart, int64_t *least)
@@ -388,18 +396,19 @@ static int compile_as(struct plan **out, const struct plan_request *r, const str
 	struct plan *p = mem_calloc(1, sizeof *p);
 	p->mode = r->mode;
 	p->batch = r->batch;
-	p->input = p->target = p->learning_rate = p->step = p->micro = p->other = NONE;
-	p->output = p->loss = p->loss_weight = p->guard = NONE;
-	p->scaling = (struct loss_scaling){ NONE, NONE, NONE, NONE };
 	p->mean = (struct mean){ .share = NONE, .votes = NONE, .terms = NONE, .factor = NONE };
 	p->g = graph_new();
 	bool whole = r->mode != PLAN_TRAIN && r->data->field.input.nd > 0;
-	struct compilation c = { r, request_env(r), p,
-		whole ? &r->data->field : NULL, NONE, apart };
+	struct compilation c = { .r = r, .env = request_env(r), .p = p,
+		.field = whole ? &r->data->field : NULL, .truth = NONE, .apart = apart, .micro = NONE,
+		.guard = NONE, .scaling = { NONE, NONE, NONE, NONE } };
 	struct pass_env env = { .backend = r->dev->backend, .dev = r->dev, .plan = &c.env,
 		.dump = r->dump, .dump_dot = r->dump_dot, .dump_to = stdout, .user = &c };
 	int rc = pass_run(p->g, table, npass, &env);
 	*least = p->memory.least;
+	ports_of_inputs(&p->in, p->g);
+	if (p->mode == PLAN_TRAIN && npass > 1)
+		add_step(&c);
 	if (rc < 0)
 		plan_free(p);
 	else
@@ -432,6 +441,18 @@ static int compile_step(struct plan **out, const struct plan_request *r)
 	return compile_as(out, r, passes, NPASSES, false, &least);
 }
 
+/* Of the results those that are read after each step. */
+static int read_steps(struct plan *p, const struct device *dev)
+{
+	const tid guard = plan_out(p, PLAN_STEP_GUARD);
+	tid *read = ARENA_ARRAY(p->g->arena, tid, p->out.n);
+	if (guard != NONE)
+		p->guarded = ARENA_ARRAY(p->g->arena, double, shape_count(&graph_t(p->g, guard)->shape));
+	for (int i = 0; i < p->out.n; i++)
+		read[i] = strncmp(p->out.port[i].name, "step/", 5) == 0 ? p->out.port[i].t : NONE;
+	return readback_new(&p->readback, p->g, dev, read, p->out.n);
+}
+
 static int make_plan(struct plan **out, const struct plan_request *r)
 {
 	const struct plan_env env = request_env(r);
@@ -442,14 +463,8 @@ static int make_plan(struct plan **out, const struct plan_request *r)
 		plan_free(p);
 		return rc;
 	}
-	p->random_key = graph_find(p->g, RANDOM_KEY);
-	p->read[READ_MEAN] = p->mean.terms == NONE ? p->loss : p->mean.terms;
-	p->read[READ_SCALING] = p->scaling.state;
-	p->read[READ_GUARD] = p->guard;
-	if (p->guard != NONE)
-		p->guarded = ARENA_ARRAY(p->g->arena, double, shape_count(&graph_t(p->g, p->guard)->shape));
 	if (r->mode == PLAN_TRAIN)
-		rc = readback_new(&p->readback, p->g, r->dev, p->read, PLAN_READBACKS);
+		rc = read_steps(p, r->dev);
 	if (rc < 0) {
 		plan_free(p);
 		return rc;
@@ -534,7 +549,7 @@ bool plan_rounds_input(const struct plan_request *r)
 			table[n++] = passes[i];
 	if (compile(&p, r, table, n) < 0)
 		return false;
-	const bool rounds = rounded_input_suffices(p->g, p->input, env.compute);
+	const bool rounds = rounded_input_suffices(p->g, plan_in(p, "input"), env.compute);
 	plan_free(p);
 	return rounds;
 }

@@ -13,6 +13,7 @@
 #include "plan/config.h"
 #include "plan/field.h"
 #include "plan/micro_sums.h"
+#include "plan/port.h"
 #include "plan/memory.h"
 #include "plan/step_mean.h"
 
@@ -64,7 +65,11 @@ struct plan_request {
 	bool dump_dot;
 };
 
-enum { READ_MEAN, READ_SCALING, READ_GUARD, PLAN_READBACKS };  /* what a step is asked for */
+/* The results of a plan, by name: "output" (but for PLAN_TRAIN in the target's own units), "loss",
+ * "weight" (what that was taken over) and the metrics' own; and of each step of training: */
+#define PLAN_STEP_MEAN "step/mean"        /* the loss, or the sums of op/loss/mean.h */
+#define PLAN_STEP_SCALING "step/scaling"  /* the state of loss scaling */
+#define PLAN_STEP_GUARD "step/guard"      /* the state of plan/guard.h */
 
 struct plan {
 	enum plan_mode mode;
@@ -74,19 +79,12 @@ struct plan {
 	struct memory_fit memory;        /* what the limit made of it */
 	struct memory_sweep sweep;
 	const struct batch *prefetched;  /* being prefetched to the device; NULL: none */
-	/* Inputs the host writes; NONE where the plan has no such. */
-	tid input, target, learning_rate, step, micro, random_key;
-	tid other, mixup;                /* of mixed_loss.h: the second target, the first's share */
-	/* Results. */
-	tid output, loss, loss_weight;   /* output: but for PLAN_TRAIN in the target's own units */
-	struct loss_scaling scaling;     /* state NONE: no loss scaling */
-	tid guard;                       /* state of plan/guard.h; NONE: every step is made */
-	double *guarded;                 /* room for it on the host */
+	struct ports in, out;            /* what the host writes, and the results */
 	struct mean mean;                /* terms NONE: a step is one batch */
 	struct micro_sums micro_sums;        /* levels 0: sums are not made as a tree */
 	struct buckets *buckets;         /* of gradients; NULL: nothing is summed over ranks */
 	struct readback *readback;       /* PLAN_TRAIN: copies a step's results to the host */
-	tid read[PLAN_READBACKS];
+	double *guarded;                 /* room for the guard's state on the host, or NULL */
 	struct metrics *metrics;
 	tid metric[METRICS_OUTPUTS];
 	int nmetric;
@@ -127,8 +125,11 @@ struct plan_step {
 	bool save, save_local, report;   /* rank 0 votes for a checkpoint, one on hosts' disks, or
 	                                  * a report of the ranks' rates */
 };
-/* Writes a batch (b->n == p->batch) and the step's scalars
- * into the inputs p has. step may be NULL outside training. */
+/* The input, or the result, so named; NONE. */
+tid plan_in(const struct plan *p, const char *name);
+tid plan_out(const struct plan *p, const char *name);
+/* Writes a batch (b->n == p->batch) and the step's numbers into the inputs that p has. step may be
+ * NULL outside training. */
 int plan_feed(struct plan *p, const struct run_config *c, const struct batch *b,
               const struct plan_step *step);
 /* While a training step runs: sends the batch that the next plan_feed will be given (of p, which is

@@ -22,16 +22,16 @@ bool plan_has_batches(const struct plan_request *r)
 }
 
 /* Sums micro-batch gradients in states. */
-static int emit_accumulation(struct graph *g, struct plan *p, const struct train_section *train,
-                             struct bundles *b)
+static int emit_accumulation(struct graph *g, struct compilation *c, struct bundles *b)
 {
+	const struct plan *p = c->p;
 	struct shape scalar = { 0 };
 	if (p->micro_sums.levels)
 		return micro_sums_gradients(g, &p->micro_sums, b);
-	if (train->accumulate == 1)
+	if (c->r->config->train.accumulate == 1)
 		return 0;
-	TRY(graph_input(g, "micro_batch", DTYPE_I64, &scalar, &p->micro));
-	return accumulate_emit(g, b, p->micro);
+	TRY(graph_input(g, "micro_batch", DTYPE_I64, &scalar, &c->micro));
+	return accumulate_emit(g, b, c->micro);
 }
 
 /* The divisor of all-reduced values on their way, so that 16 bits do not overflow. With
@@ -51,7 +51,7 @@ static int emit_mean(struct graph *g, struct compilation *c, struct bundles *b)
 		return 0;
 	g->cur_name = "loss";
 	g->cur_phase = PHASE_FORWARD;
-	TRY(mean_emit_terms(g, &p->mean, p->loss, p->loss_weight, p->micro));
+	TRY(mean_emit_terms(g, &p->mean, c->loss.loss, c->loss.weight, c->micro));
 	if (p->micro_sums.levels)
 		TRY(micro_sums_terms(g, &p->micro_sums, &p->mean.terms));
 	if (reduced(c->r)) {
@@ -61,15 +61,15 @@ static int emit_mean(struct graph *g, struct compilation *c, struct bundles *b)
 	if (p->micro_sums.levels)
 		TRY(micro_sums_statistics(g, &p->micro_sums, p->buckets));
 	g->cur_phase = PHASE_UPDATE;
-	return mean_emit_factor(g, &p->mean, divided, p->scaling.inverse);
+	return mean_emit_factor(g, &p->mean, divided, c->scaling.inverse);
 }
 
 /* Gradients that can be read after the step are those of the step's loss itself. */
 static int keep_gradients(struct graph *g, struct compilation *c, const struct bundles *b)
 {
 	struct plan *p = c->p;
-	tid factor = plan_has_batches(c->r) ? p->mean.factor : p->scaling.inverse;
-	g->cur_phase = factor == p->scaling.inverse ? PHASE_BACKWARD : PHASE_UPDATE;
+	tid factor = plan_has_batches(c->r) ? p->mean.factor : c->scaling.inverse;
+	g->cur_phase = factor == c->scaling.inverse ? PHASE_BACKWARD : PHASE_UPDATE;
 	for (int i = 0; i < p->nparam && c->r->keep_results; i++) {
 		for (int j = 0; j < p->nparam; j++)
 			if (b->param[j] == p->param[i])
@@ -83,21 +83,22 @@ static int keep_gradients(struct graph *g, struct compilation *c, const struct b
 
 /* The factor on gradients in the updates, and whether updates
  * are made: detects that the loss scale was too large. */
-static int emit_unscaling(struct graph *g, struct plan *p, const struct run_config *config,
-                          struct bundles *b, struct optim_input *in)
+static int emit_unscaling(struct graph *g, const struct compilation *c, struct bundles *b,
+                          struct optim_input *in)
 {
-	in->grad_scale = p->mean.factor != NONE ? p->mean.factor : p->scaling.inverse;
-	if (p->scaling.state == NONE)
+	const struct variant_value *config = &c->r->config->precision.loss_scale;
+	in->grad_scale = c->p->mean.factor != NONE ? c->p->mean.factor : c->scaling.inverse;
+	if (c->scaling.state == NONE)
 		return 0;
 	g->cur_phase = PHASE_UPDATE;
 	g->cur_name = "loss_scale";
-	g->cur_loc = config->precision.loss_scale.loc;
-	in->step = p->scaling.step;
-	return loss_scaling_update(g, &config->precision.loss_scale, b, &p->scaling, &in->apply);
+	g->cur_loc = config->loc;
+	in->step = c->scaling.step;
+	return loss_scaling_update(g, config, b, &c->scaling, &in->apply);
 }
 
 /* With gradient_lag, uses the previous step's scale and count; skips the first update. */
-static int emit_lag(struct graph *g, struct plan *p, struct optim_input *in)
+static int emit_lag(struct graph *g, struct optim_input *in)
 {
 	struct shape s = { 1, { 2 } };
 	tid state, out[4];
@@ -121,22 +122,23 @@ int plan_pass_update(struct graph *g, struct pass_env *env)
 	const struct ranks_plan *ranks = &c->r->ranks;
 	struct plan *p = c->p;
 	struct shape scalar = { 0 };
+	tid rate;
 	if (p->mode != PLAN_TRAIN)
 		return 0;
 	struct bundles *b = bundles_new(g, &config->optimizer, p->nparam, p->param, p->grad,
 	                                env->backend == BACKEND_CUDA ? BUNDLE_LAUNCHED : BUNDLE_CACHED);
 	if (config->micros.all > 1)
 		TRY(micro_sums_begin(g, config->micros.each, &p->micro_sums));
-	TRY(emit_accumulation(g, p, &config->train, b));
+	TRY(emit_accumulation(g, c, b));
 	TRY(emit_mean(g, c, b));
-	TRY(graph_input(g, "learning_rate", DTYPE_F32, &scalar, &p->learning_rate));
-	struct optim_input in = { p->learning_rate, p->step, NONE, NONE };
+	TRY(graph_input(g, "learning_rate", DTYPE_F32, &scalar, &rate));
+	struct optim_input in = { rate, c->step, NONE, NONE };
 	TRY(keep_gradients(g, c, b));
-	TRY(emit_unscaling(g, p, config, b, &in));
+	TRY(emit_unscaling(g, c, b, &in));
 	if (ranks->lag)
-		TRY(emit_lag(g, p, &in));
+		TRY(emit_lag(g, &in));
 	if (guard_wanted(config))
-		TRY(guard_emit(g, config, p, b, &in, &p->guard));
+		TRY(guard_emit(g, c, b, &in));
 	if (!isnan(config->train.clip_norm))
 		TRY(clip_emit(g, config->train.clip_norm, b, in.grad_scale, &in.grad_scale));
 	g->cur_phase = PHASE_UPDATE;

@@ -68,13 +68,14 @@ static void describe_made(const struct plan *p, const struct node *made, enum dt
 
 void stored_batch_describe(const struct plan *p, struct buf *out)
 {
+	const tid read = plan_in(p, "input"), compared = plan_in(p, "target");
 	const struct node *made = NULL;
 	for (int i = 0; i < p->g->nnode && !made; i++)
 		if (strcmp(p->g->node[i]->op->name, "normalize_input") == 0 &&
-		    p->g->node[i]->in[0] == p->input)
+		    p->g->node[i]->in[0] == read)
 			made = p->g->node[i];
-	enum dtype input = graph_t(p->g, p->input)->dtype,
-	           target = p->target == NONE ? DTYPE_I32 : graph_t(p->g, p->target)->dtype;
+	enum dtype input = graph_t(p->g, read)->dtype,
+	           target = compared == NONE ? DTYPE_I32 : graph_t(p->g, compared)->dtype;
 	bool short_target = dtype_size(target) < sizeof(int32_t);
 	if (!made && !short_target && input == DTYPE_F32)
 		return;

@@ -134,7 +134,7 @@ static struct shape tile_shape(const struct plan_field *f, const int64_t *tile)
 static int64_t slab_bytes(const struct plan *p, const struct shape *tile,
                           const struct shape *padded)
 {
-	const struct shape *out = &graph_t(p->g, p->output)->shape;
+	const struct shape *out = &graph_t(p->g, plan_out(p, "output"))->shape;
 	double n = 2 * sizeof(float) * (double)shape_count(out);
 	for (int k = 2; k < padded->nd; k++)
 		n *= (double)padded->d[k] / (double)tile->d[k];

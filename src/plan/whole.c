@@ -22,7 +22,7 @@ int whole_receptive_field(const struct session *s, const struct shape *input,
 {
 	struct plan *p;
 	TRY(outline(s, input, &p));
-	receptive_field_find(p->g, p->input, p->output, out);
+	receptive_field_find(p->g, plan_in(p, "input"), plan_out(p, "output"), out);
 	out->why = NULL;                 /* it is freed with the plan */
 	plan_free(p);
 	return 0;

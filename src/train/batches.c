@@ -54,8 +54,6 @@ int micros_begin(struct micros *m, const struct run_config *c, struct batches *f
 	if (!c->micros.all)
 		return 0;
 	m->size = loader_batch_size(from->loader);
-	m->input = shape_count(loader_input_shape(from->loader));
-	m->target = shape_count(loader_target_shape(from->loader));
 	TRY(batches_next(from, &m->whole));
 	m->n = micro_count(m->whole->n, m->size);
 	m->all = micro_count(m->whole->all, m->size);
@@ -74,13 +72,11 @@ int micros_next(struct micros *m, const struct batch **b)
 	m->part = *m->whole;
 	m->part.n = left < m->size ? left : m->size;
 	m->part.first += first;
-	m->part.input = (const char *)m->part.input + (size_t)(first * m->input) *
-	                dtype_size(m->part.input_dtype);
-	m->part.target = (const char *)m->part.target + (size_t)(first * m->target) *
-	                 dtype_size(m->part.target_dtype);
-	if (m->part.other)
-		m->part.other = (const char *)m->part.other + (size_t)(first * m->target) *
-		                dtype_size(m->part.target_dtype);
+	for (int i = 0; i < m->part.narrays; i++) {
+		struct batch_array *a = &m->part.array[i];
+		if (a->data)
+			a->data = (const char *)a->data + (size_t)(first * a->each) * dtype_size(a->dtype);
+	}
 	*b = &m->part;
 	return 0;
 }

@@ -33,7 +33,6 @@ struct micros {
 	/* reproducible: */
 	int64_t all;                  /* of all ranks; else 0 */
 	int64_t size;                    /* samples of a leaf */
-	int64_t input, target;           /* elements of a sample */
 	const struct batch *whole;       /* what the loader has for the step */
 	struct batch part;
 };

@@ -69,8 +69,8 @@ static int run_batch(struct session *s, const struct part *part, const struct ba
 	TRY(exec_run(p->exec, ~0u));
 	if (more)
 		TRY(send_ahead(s, part, from));
-	TRY(exec_read(p->exec, p->loss, DTYPE_F64, &loss));
-	TRY(exec_read(p->exec, p->loss_weight, DTYPE_F64, &w));
+	TRY(exec_read(p->exec, plan_out(p, "loss"), DTYPE_F64, &loss));
+	TRY(exec_read(p->exec, plan_out(p, "weight"), DTYPE_F64, &w));
 	sums[0] += w > 0 ? loss * w : 0;
 	sums[1] += w;
 	for (int i = 0; i < p->nmetric; i++)

@@ -422,6 +422,15 @@ static int run_first_batch(struct session *s, struct plan **used)
 	return exec_run((*used)->exec, ~0u);
 }
 
+static int write_inputs(const struct plan *p, const char *dir)
+{
+	static const char *const names[] = { "input", "target", "mixup_target", "mixup_share" };
+	tid t[4];
+	for (int i = 0; i < 4; i++)
+		t[i] = plan_in(p, names[i]);
+	return write_tensors(p, dir, "inputs.safetensors", t[2] == NONE ? 2 : 4, t, names);
+}
+
 static int write_step(struct session *s, const struct plan *p, const char *dir)
 {
 	const char **names = mem_calloc((size_t)p->nparam + 2, sizeof *names);
@@ -429,12 +438,10 @@ static int write_step(struct session *s, const struct plan *p, const char *dir)
 		names[i] = graph_t(p->g, p->param[i])->name;
 	int rc = write_loss(p, dir);
 	if (rc == 0)
-		rc = write_tensors(p, dir, "inputs.safetensors", p->other == NONE ? 2 : 4,
-		                   (tid[]){ p->input, p->target, p->other, p->mixup },
-		                   (const char *[]){ "input", "target", "mixup_target", "mixup_share" });
+		rc = write_inputs(p, dir);
 	if (rc == 0)
-		rc = write_tensors(p, dir, "outputs.safetensors", 1, &p->output,
-		                   (const char *[]){ "output" });
+		rc = write_tensors(p, dir, "outputs.safetensors", 1,
+		                   (tid[]){ plan_out(p, "output") }, (const char *[]){ "output" });
 	if (rc == 0)
 		rc = write_tensors(p, dir, "gradients.safetensors", p->nparam, p->grad, names);
 	char *path = io_join(dir, "parameters.safetensors");

@@ -29,7 +29,7 @@ void look_end(struct look *k)
 
 static bool is_target(const struct plan *p, tid t)
 {
-	return t == p->target || t == p->other;
+	return t == plan_in(p, "target") || t == plan_in(p, "mixup_target");
 }
 
 /* Whether something of the target, and nothing of the network or the batch's input, is in n. */
@@ -194,7 +194,7 @@ static bool came_in(struct look *k, const struct node *n, struct finding *f)
 		*f = mine;
 		f->of = x->role == ROLE_INPUT ? FOUND_DATA : FOUND_STORED;
 		snprintf(f->tensor, sizeof f->tensor, "%s", x->name);
-		if (x->id == k->plan->input && is_rounded(k))
+		if (x->id == plan_in(k->plan, "input") && is_rounded(k))
 			snprintf(f->rounded, sizeof f->rounded, "%s", dtype_name(x->dtype));
 		return true;
 	}

@@ -427,8 +427,8 @@ static void rescue(struct loop *l)
 	while (l->nsubmitted)
 		if (retire_oldest(l, &g, &loss) < 0)
 			return;
-	if (l->clock.step == 0 ||
-	    reduction_flush(&l->s->reduction, l->s->store, session_plan(l->s, PLAN_TRAIN)) < 0 || !l->first)
+	const struct plan *p = session_plan(l->s, PLAN_TRAIN);
+	if (l->clock.step == 0 || reduction_flush(&l->s->reduction, l->s->store, p) < 0 || !l->first)
 		return;
 	loop_save_alone(l);
 }

@@ -204,7 +204,7 @@ static int write_picture(struct writer *w, const struct result *r)
 static struct shape output_shape(const struct session *s)
 {
 	const struct plan *p = session_plan(s, PLAN_PREDICT);
-	const struct shape *whole = &graph_t(p->g, p->output)->shape;
+	const struct shape *whole = &graph_t(p->g, plan_out(p, "output"))->shape;
 	return shape_of(whole->nd - 1, whole->d + 1);
 }
 
@@ -263,7 +263,7 @@ static int write_shares(struct writer *w, const struct batch *b, float *output, 
 			continue;
 		if (r == c->rank) {
 			memcpy(room->output, output, (size_t)n * each);
-			memcpy(room->target, b->target, (size_t)n * target_each);
+			memcpy(room->target, batch_target(b), (size_t)n * target_each);
 		}
 		comm_broadcast(c, room->output, (size_t)n * each, r, "predictions");
 		if (target_each)
@@ -296,10 +296,10 @@ static int end_batch(struct session *s, const struct batch *b, struct ran *ran)
 	if (b->absent)
 		return 0;
 	if (target)
-		memcpy(ran->share.target, b->target, (size_t)b->n * target);
-	ran->batch.target = ran->share.target;
+		memcpy(ran->share.target, batch_target(b), (size_t)b->n * target);
+	ran->batch.array[BATCH_TARGET].data = ran->share.target;
 	const struct plan *p = session_plan_for(s, PLAN_PREDICT, 0, 0, b->n);
-	return exec_read(p->exec, p->output, DTYPE_F32, ran->share.output);
+	return exec_read(p->exec, plan_out(p, "output"), DTYPE_F32, ran->share.output);
 }
 
 static int write_batch(struct writer *w, const struct ran *ran, struct share *room,
@@ -307,7 +307,7 @@ static int write_batch(struct writer *w, const struct ran *ran, struct share *ro
 {
 	const struct batch *b = &ran->batch;
 	TRY(comm_many(w->s->comm) ? write_shares(w, b, ran->share.output, room) :
-	    write_samples(w, b->first, b->n, ran->share.output, b->target));
+	    write_samples(w, b->first, b->n, ran->share.output, batch_target(b)));
 	*written += b->all;
 	return 0;
 }
@@ -419,7 +419,7 @@ static int open_pictures(struct writer *w)
 {
 	const struct plan *p = session_plan(w->s, PLAN_PREDICT);
 	char text[SHAPE_TEXT];
-	const struct shape *s = &graph_t(p->g, p->output)->shape;
+	const struct shape *s = &graph_t(p->g, plan_out(p, "output"))->shape;
 	if (w->as != PREDICT_DEFAULT)
 		return ERR(E_USAGE, NULL, "'--as' is for files of numbers; pictures are of classes");
 	if (s->nd < 3)

@@ -82,7 +82,7 @@ static void set_up(struct tiles *t, struct session *s)
 	set_axes(t, p, s->config->arena);
 	t->channels = p->tile.d[0];
 	const struct plan *plan = session_plan(s, PLAN_PREDICT);
-	t->out_channels = graph_t(plan->g, plan->output)->shape.d[1];
+	t->out_channels = graph_t(plan->g, plan_out(plan, "output"))->shape.d[1];
 	t->rows = most_rows(&x[0], t->blended);
 	t->input = floats(t->channels, x[0].tile, x[1].tile, x[2].tile);
 	t->output = floats(t->out_channels, x[0].out_tile, x[1].out_tile, x[2].out_tile);
@@ -140,12 +140,12 @@ static void gather(struct tiles *t, const float *x, const int at[AXES])
 static int compute(struct tiles *t, const float *x, const int at[AXES])
 {
 	struct plan *p = session_plan(t->s, PLAN_PREDICT);
-	const struct batch b = { .n = 1, .all = 1, .input = t->input, .target = t->input,
-		.input_dtype = DTYPE_F32, .target_dtype = DTYPE_F32 };
+	const struct batch b = { .n = 1, .all = 1, .narrays = 1,
+		.array = { { .name = "input", .dtype = DTYPE_F32, .data = t->input } } };
 	gather(t, x, at);
 	TRY(plan_feed(p, t->s->config, &b, NULL));
 	TRY(exec_run(p->exec, ~0u));
-	return exec_read(p->exec, p->output, DTYPE_F32, t->output);
+	return exec_read(p->exec, plan_out(p, "output"), DTYPE_F32, t->output);
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -273,7 +273,7 @@ static int run_all(struct tiles *t, int64_t *written)
 	for (int64_t i = 0; i < loader_batches(l); i++) {
 		const struct batch *b;
 		TRY(loader_next(l, &b));
-		TRY(run_sample(t, b->input, i));
+		TRY(run_sample(t, batch_input(b), i));
 		*written += 1;
 	}
 	return 0;

@@ -38,8 +38,8 @@ static int load(struct rerun *r, const char *which)
 	if (!found)
 		return ranks_agree(s->comm, ERR(E_NOINPUT, NULL, "no checkpoint in '%s'",
 		                                s->config->run.dir), "the checkpoint");
-	return ranks_agree(s->comm, reduction_resume(&s->reduction, s->store, session_plan(s, PLAN_TRAIN)),
-	                   "the sums of the checkpoint");
+	rc = reduction_resume(&s->reduction, s->store, session_plan(s, PLAN_TRAIN));
+	return ranks_agree(s->comm, rc, "the sums of the checkpoint");
 }
 
 int rerun_forget_prefetched(struct session *s)

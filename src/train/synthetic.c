@@ -50,19 +50,23 @@ static float *flags(struct arena *a, const struct shape *s, uint64_t seed, uint6
 static struct batch make_batch(struct arena *a, const struct session *s, const struct plan *p)
 {
 	uint64_t seed = (uint64_t)s->config->run.seed, rank = s->comm ? (uint64_t)s->comm->rank : 0;
-	const struct shape *target = &graph_t(p->g, p->target)->shape;
-	struct batch b = { .n = p->batch, .input_dtype = DTYPE_F32, .target_dtype = DTYPE_F32 };
-	b.input = fields(a, &graph_t(p->g, p->input)->shape, seed, rank, "synthetic.input");
+	const struct shape *input = &graph_t(p->g, plan_in(p, "input"))->shape,
+	                   *target = &graph_t(p->g, plan_in(p, "target"))->shape;
+	struct batch b = { .n = p->batch, .share = 1, .narrays = BATCH_FURTHER };
+	struct batch_array *y = &b.array[BATCH_TARGET];
+	b.array[BATCH_INPUT] = (struct batch_array){ "input", DTYPE_F32, shape_count(input) / b.n,
+		fields(a, input, seed, rank, "synthetic.input") };
+	*y = (struct batch_array){ "target", DTYPE_F32, shape_count(target) / b.n, NULL };
 	if (loss_wants_labels(&s->config->loss)) {
-		b.target = labels(a, target, seed, rank, s->data.classes);
-		b.target_dtype = DTYPE_I32;
+		y->data = labels(a, target, seed, rank, s->data.classes);
+		y->dtype = DTYPE_I32;
 	} else if (loss_target(&s->config->loss) == TARGET_FLAGS) {
-		b.target = flags(a, target, seed, rank);
+		y->data = flags(a, target, seed, rank);
 	} else {
-		b.target = fields(a, target, seed, rank, "synthetic.target");
+		y->data = fields(a, target, seed, rank, "synthetic.target");
 	}
-	b.other = b.target;
-	b.share = 1;
+	b.array[BATCH_MIXUP] = *y;
+	b.array[BATCH_MIXUP].name = "mixup_target";
 	return b;
 }
 

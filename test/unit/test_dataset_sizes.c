@@ -72,7 +72,7 @@ static void test_sizes(void **state)
 	assert_int_equal(loader_samples(l), 4);
 	assert_int_equal(loader_next(l, &b), 0);
 	for (int i = 0; i < 4; i++)
-		assert_true(((const float *)b->input)[LARGE * i] == (float)(1000 * (2 * i + 1)));
+		assert_true(((const float *)batch_input(b))[LARGE * i] == (float)(1000 * (2 * i + 1)));
 	loader_free(l);
 	dataset_free(d);
 	unlink(paths[0]);

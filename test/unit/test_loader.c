@@ -43,13 +43,13 @@ static struct loader *start_loader(struct dataset *d, const char *yaml, bool tra
 /* The number of the fixture's sample at place k of a batch. */
 static int sample_at(const struct batch *b, int k)
 {
-	return (int)((const float *)b->input)[k * 2 * POINTS + 1] / 100;
+	return (int)((const float *)batch_input(b))[k * 2 * POINTS + 1] / 100;
 }
 
 static uint64_t batch_hash(const struct batch *b)
 {
-	return hash_bytes(b->input, (size_t)b->n * 2 * POINTS * 4,
-	                  hash_bytes(b->target, (size_t)b->n * POINTS * 4, 0));
+	return hash_bytes(batch_input(b), (size_t)b->n * 2 * POINTS * 4,
+	                  hash_bytes(batch_target(b), (size_t)b->n * POINTS * 4, 0));
 }
 
 static void test_dataset(void **state)
@@ -163,7 +163,7 @@ static void test_windows(void **state)
 	for (int64_t k = 0; k < loader_batches(l); k++) {
 		assert_int_equal(loader_next(l, &b), 0);
 		for (int i = 0; i < b->n; i++) {
-			const int value = (int)((const float *)b->input)[i * 2 * 9 + 1], s = value / 100;
+			const int value = (int)((const float *)batch_input(b))[i * 2 * 9 + 1], s = value / 100;
 
 			first[s] = seen[s]++ ? first[s] : value;
 			elsewhere += value != first[s];
@@ -255,7 +255,8 @@ static void test_sizes(void **state)
 	for (int k = 0; k < 20; k++) {
 		assert_int_equal(loader_next(l, &b), 0);
 		for (int i = 0; i < b->n; i++)
-			check_window((const float *)b->input + i * 30, (const int32_t *)b->target + i * 30,
+			check_window((const float *)batch_input(b) + i * 30,
+			             (const int32_t *)batch_target(b) + i * 30,
 			             seen, &most);
 	}
 	for (int s = 0; s < 7; s++)
@@ -314,8 +315,8 @@ static void same_for_any_threads(struct dataset *d, const char *chain)
 		assert_int_equal(loader_next(one, &b), 0);
 		assert_int_equal(loader_next(many, &c), 0);
 		assert_int_equal(b->n, c->n);
-		assert_memory_equal(b->input, c->input, (size_t)b->n * input);
-		assert_memory_equal(b->target, c->target, (size_t)b->n * target);
+		assert_memory_equal(batch_input(b), batch_input(c), (size_t)b->n * input);
+		assert_memory_equal(batch_target(b), batch_target(c), (size_t)b->n * target);
 	}
 	loader_free(one);
 	loader_free(many);
@@ -407,7 +408,7 @@ static void test_training_statistics(void **state)
 	assert_int_equal(ytree_parse(arena, "t.yaml", "[{normalize: standard}]", &c.transforms), 0);
 	assert_int_equal(loader_new(&l, val, &o), 0);
 	assert_int_equal(loader_next(l, &b), 0);
-	assert_true(fabs(((const float *)b->input)[1] - (401 - st->mean) / st->std) < 1e-5);
+	assert_true(fabs(((const float *)batch_input(b))[1] - (401 - st->mean) / st->std) < 1e-5);
 	loader_free(l);
 	dataset_free(train);
 	dataset_free(val);
@@ -506,12 +507,12 @@ static void check_share(struct sharded *d, const struct batch *b)
 	assert_int_equal(b->all, d->all->n);
 	if (b->absent) {
 		assert_int_equal(b->n, 1);
-		assert_memory_equal(b->input, d->all->input, input);
+		assert_memory_equal(batch_input(b), batch_input(d->all), input);
 		d->least = 0;
 		return;
 	}
 	assert_int_equal(b->first, d->all->first + d->at);
-	assert_memory_equal(b->input, (const float *)d->all->input + d->at * 2 * POINTS,
+	assert_memory_equal(batch_input(b), (const float *)batch_input(d->all) + d->at * 2 * POINTS,
 	                    (size_t)b->n * input);
 	d->at += b->n;
 	d->least = b->n < d->least ? b->n : d->least;

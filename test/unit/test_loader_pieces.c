@@ -59,9 +59,9 @@ static void test_same_bits(void **state)
 	for (; n < 2 * SAMPLES || (loader_helped(many) == 0 && n < MOST_BATCHES); n++) {
 		assert_int_equal(loader_next(one, &a), 0);
 		assert_int_equal(loader_next(many, &b), 0);
-		assert_memory_equal(a->input, b->input, sizeof(float) * ROWS * COLUMNS);
-		assert_memory_equal(a->target, b->target, sizeof(float) * 2);
-		assert_true(((const float *)b->target)[0] == (float)(n % SAMPLES));
+		assert_memory_equal(batch_input(a), batch_input(b), sizeof(float) * ROWS * COLUMNS);
+		assert_memory_equal(batch_target(a), batch_target(b), sizeof(float) * 2);
+		assert_true(((const float *)batch_target(b))[0] == (float)(n % SAMPLES));
 	}
 	assert_true(n < MOST_BATCHES);
 	assert_int_equal(loader_helped(one), 0);
@@ -90,7 +90,7 @@ static void test_in_batch(void **state)
 			double sum = 0;
 			const float *x;
 			assert_int_equal(loader_next(l, &b), 0);
-			x = b->input;
+			x = batch_input(b);
 			for (int i = 0; i < ROWS * COLUMNS; i++) {
 				const float was = (float)(s % SAMPLES * 1000 + i % 977);
 				sum += (double)x[i] - (double)((was - 3) * 0.5f);

@@ -47,8 +47,8 @@ static int whole_sample_at(const struct loader *l, const struct batch *b, int k)
 {
 	const struct shape *s = loader_size(l, b->size).input;
 	const int64_t h = s->d[1], w = s->d[2];
-	const float *x = (const float *)b->input + k * h * w;
-	const int32_t *t = (const int32_t *)b->target + k * h * w;
+	const float *x = (const float *)batch_input(b) + k * h * w;
+	const int32_t *t = (const int32_t *)batch_target(b) + k * h * w;
 	const int sample = (int)x[0] / 1000;
 	assert_int_equal(h, sample < 13 ? 5 : sample < 30 ? 9 : 6);
 	for (int i = 0; i < h * w; i++) {
@@ -177,7 +177,7 @@ static void test_apart_blended(void **state)
 		for (int k = 0; k < b->n && b->share < 0.9; k++) {
 			const int s = whole_sample_at(l, a, k);
 			const int each = (int)shape_count(loader_size(l, b->size).input);
-			const double first = ((const float *)b->input)[k * each];
+			const double first = ((const float *)batch_input(b))[k * each];
 			const int p = (int)lround((first / 1000 - b->share * s) / (1 - b->share));
 
 			assert_int_equal(p < 13 ? 5 : p < 30 ? 9 : 6, loader_size(l, b->size).input->d[1]);
@@ -215,7 +215,7 @@ static void same_batches(struct dataset *d, struct loader_options *o)
 		assert_int_equal(loader_next(l[0], &x), 0);
 		assert_int_equal(loader_next(l[1], &y), 0);
 		assert_int_equal(y->n, x->n);
-		assert_memory_equal(y->input, x->input, (size_t)x->n * 9 * 12 * sizeof(float));
+		assert_memory_equal(batch_input(y), batch_input(x), (size_t)x->n * 9 * 12 * sizeof(float));
 	}
 	loader_free(l[0]);
 	loader_free(l[1]);

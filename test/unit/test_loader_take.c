@@ -106,13 +106,13 @@ static void compare(struct arena *a, int form, enum dtype type)
 		assert_int_equal(loader_next(later, &y), 0);
 		assert_int_equal(loader_next(scaled, &z), 0);
 		for (int64_t i = 0; i < n; i++)
-			if (((const float *)x->input)[i] != (float)value(form, type, s % SAMPLES, i))
+			if (((const float *)batch_input(x))[i] != (float)value(form, type, s % SAMPLES, i))
 				fail_msg("%s, form %d, sample %d: element %lld is %g", dtype_name(type), form, s,
-				         (long long)i, (double)((const float *)x->input)[i]);
-		assert_memory_equal(y->input, z->input, sizeof(float) * (size_t)n);
-		assert_memory_equal((const float *)x->input + points, (const float *)z->input + points,
-		                    sizeof(float) * (size_t)points);
-		assert_memory_not_equal(x->input, z->input, sizeof(float) * (size_t)points);
+				         (long long)i, (double)((const float *)batch_input(x))[i]);
+		assert_memory_equal(batch_input(y), batch_input(z), sizeof(float) * (size_t)n);
+		assert_memory_equal((const float *)batch_input(x) + points,
+		                    (const float *)batch_input(z) + points, sizeof(float) * (size_t)points);
+		assert_memory_not_equal(batch_input(x), batch_input(z), sizeof(float) * (size_t)points);
 	}
 	loader_free(scaled);
 	loader_free(later);

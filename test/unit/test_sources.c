@@ -63,7 +63,7 @@ static struct loader *open_rank(struct dataset *d, const struct data_config *c, 
 static int sample_at(const struct loader *l, const struct batch *b, int k)
 {
 	const int64_t each = shape_count(loader_input_shape(l));
-	return (int)((const float *)b->input)[k * each + 1] / 100;
+	return (int)((const float *)batch_input(b))[k * each + 1] / 100;
 }
 
 /* The samples of some epochs in their order, as all ranks have them together. */
@@ -157,7 +157,7 @@ static void test_seek(void **state)
 	for (int k = 0; k < 4; k++, assert_int_equal(loader_next(l, &a), 0)) {
 		assert_int_equal(loader_next(m, &b), 0);
 		assert_int_equal(a->n, b->n);
-		assert_memory_equal(a->input, b->input, (size_t)(a->n * each) * sizeof(float));
+		assert_memory_equal(batch_input(a), batch_input(b), (size_t)(a->n * each) * sizeof(float));
 	}
 	loader_free(m);
 	loader_free(l);
@@ -174,7 +174,7 @@ static void test_windows(void **state)
 	int first[A], seen[A] = { 0 }, moved = 0;
 	for (int64_t k = 0; k < loader_batches(l); k++) {
 		assert_int_equal(loader_next(l, &b), 0);
-		const int value = (int)((const float *)b->input)[1], s = value / 100;
+		const int value = (int)((const float *)batch_input(b))[1], s = value / 100;
 		if (s >= A)
 			continue;
 		moved += seen[s]++ && value != first[s];

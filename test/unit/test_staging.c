@@ -131,7 +131,7 @@ static void read_order(struct dataset *d, int ranks, uint64_t *order)
 
 			assert_int_equal(loader_next(l[r], &b), 0);
 			for (int i = 0; i < b->n && !b->absent; i++)
-				order[n++] = hash_bytes((const float *)b->input + (size_t)i * 2 * POINTS,
+				order[n++] = hash_bytes((const float *)batch_input(b) + (size_t)i * 2 * POINTS,
 				                        2 * POINTS * sizeof(float), 0);
 		}
 	assert_int_equal(n, EPOCHS * FILES * SAMPLES);

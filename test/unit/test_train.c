@@ -71,7 +71,7 @@ static void plans_come_when_needed(void **state)
 	(void)state;
 	struct train_result r;
 	struct session *s = open_run("cpu", "late");
-	assert_int_equal(s->nprogram, 4);        /* of training and evaluation, full and short batches */
+	assert_int_equal(s->nprogram, 4);        /* training and evaluation, full and short batches */
 	assert_non_null(s->program[0].plan);
 	for (int i = 1; i < 4; i++)
 		assert_null(s->program[i].plan);
