@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/shown.h"
 #include "data/dataset_files.h"
 #include "data/description.h"
 
@@ -498,6 +499,35 @@ void dataset_arrays(const struct dataset *d, int64_t i, const void *raw, const v
 	const int size = record_size_of(d->file[f], i - d->first[f]);
 	*input = raw;
 	*target = (const uint8_t *)raw + record_array_at(record_info(d->file[f]), size, 1);
+}
+
+int dataset_find_array(const struct dataset *d, const char *name, struct dataset_array *out)
+{
+	int *number = ARENA_ARRAY(d->a, int, d->n + 1);
+	*out = (struct dataset_array){ .number = number };
+	for (int f = 0; f < d->n; f++) {
+		const struct record_info *i = record_info(d->file[f]);
+		int k = 2;
+		while (k < record_arrays(i) && strcmp(record_array_name(i, k), name) != 0)
+			k++;
+		if (k == record_arrays(i))
+			return ERR(E_DATA, NULL, "'%s' has no array '%s'", record_path(d->file[f]), shown(name));
+		const struct record_array *a = record_array_get(i, k);
+		if (f > 0 && (a->dtype != out->dtype || !shape_equal(&a->shape, &out->shape)))
+			return ERR(E_DATA, NULL, "array '%s' of '%s' is not what that of '%s' is", shown(name),
+			           record_path(d->file[f]), record_path(d->file[0]));
+		out->dtype = a->dtype;
+		out->shape = a->shape;
+		number[f] = k;
+	}
+	return 0;
+}
+
+const void *dataset_array_of(const struct dataset *d, const struct dataset_array *a, int64_t i,
+                             const void *raw)
+{
+	const int f = file_of(d, i);
+	return (const char *)raw + record_array_at(record_info(d->file[f]), 0, a->number[f]);
 }
 
 int dataset_decode(const struct dataset *d, struct dataset_scratch *s, int64_t i,

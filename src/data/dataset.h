@@ -30,6 +30,17 @@ int dataset_decode_piece(const struct dataset *d, struct dataset_scratch *s, int
                          const struct dataset_place *to);
 void dataset_arrays(const struct dataset *d, int64_t i, const void *raw, const void **input,
                     const void **target);
+/* A further array of a set's samples, which have one size: its number in each file. */
+struct dataset_array {
+	struct shape shape;
+	enum dtype dtype;
+	const int *number;
+};
+/* E_DATA where a file has none of this name, or another shape or type than the first. */
+int dataset_find_array(const struct dataset *d, const char *name, struct dataset_array *out);
+/* That of sample i, in raw. */
+const void *dataset_array_of(const struct dataset *d, const struct dataset_array *a, int64_t i,
+                             const void *raw);
 /* Whether a set can have record r beside `first`, but for names of channels; E_DATA says what
  * differs. */
 int dataset_fit(const struct record *r, const struct record *first);

@@ -91,6 +91,7 @@ static void start_batch(struct loader *l, struct slot *s)
 	s->batch.array[BATCH_MIXUP] = (struct batch_array){ "mixup_target", rest->target,
 		e->target_count, s->other };
 	s->batch.narrays = BATCH_FURTHER;
+	loader_further_list(s, &s->batch);
 	s->batch.memory = l->from.alloc ? l->memory : NULL;
 	s->batch.memory_bytes = l->bytes;
 	s->batch.share = l->mixes ? mixup_share(&l->mixup, l->seed, l->epoch, l->index) : 1;
@@ -214,7 +215,7 @@ static int check_sizes(struct loader *l, int64_t prefetch)
 		           "%lld samples%s do not fill a batch of %lld, and keep_short_batch is false",
 		           (long long)l->order.samples, l->nends > 1 ? " of several sizes" : "",
 		           (long long)(l->ranks * l->batch_size));
-	bytes = known ? input + (l->mixes ? 2 : 1) * target : 0;
+	bytes = known ? input + (l->mixes ? 2 : 1) * target + l->further_bytes : 0;
 	l->nslots = (int)batches_ahead(l, prefetch, bytes) + 1;
 	if (l->batch_size > INT32_MAX / l->nslots || !known ||
 	    __builtin_mul_overflow(bytes, (size_t)l->nslots, &l->bytes))
@@ -253,6 +254,8 @@ static int make_slots(struct loader *l)
 			s->other = p;
 			p += target;
 		}
+		s->further = p;
+		p += l->further_bytes;
 		s->job = mem_calloc((size_t)l->batch_size, sizeof(*s->job));
 		for (int64_t k = 0; k < l->batch_size; k++)
 			s->job[k] = (struct job){ .slot = s, .at = k };
@@ -358,6 +361,7 @@ static int build(struct loader *l, const struct loader_options *o)
 	l->nends = loader_ends_new(&l->end, l->chain, l->nsizes, l->end_of);
 	set_batch(l, o);
 	set_order(l, o);
+	TRY(loader_further_find(l, o));
 	TRY(check_sizes(l, o->config->prefetch));
 	TRY(set_draws(l, o));
 	TRY(make_slots(l));

@@ -210,6 +210,9 @@ struct loader_options {
 	 * training set belongs here for every loader of a run. Needed in loader_new only. */
 	const struct dataset *statistics;
 	bool no_statistics;            /* there are none: transforms that need some are refused */
+	const struct strings *further; /* names of further arrays of the record that batches have, as
+	                                * stored; NULL: none. E_UNSUPPORTED with mixup, several sizes,
+	                                * and other transforms than cast and normalize */
 	/* k + 1: samples of size k alone (dataset_size_of), in the order of the set; 0: all. Not for
 	 * training. */
 	int only_size;

@@ -204,6 +204,8 @@ void loader_run_job(void *arg)
 	void *input = s->input + (size_t)(j->at * e->input_count) * e->input_size;
 	void *target = s->target + (size_t)(j->at * e->target_count) * e->target_size;
 	int rc = make_sample(j, w, j->sample, j->walk, input, target);
+	if (rc == 0 && l->nfurther)
+		loader_further_copy(s, j->at, j->sample % dataset_info(l->d)->samples, w->shared.to.raw);
 	if (rc == 0 && l->mixes)
 		rc = blend(j, w, input);
 	finish(l, w, j, rc);

@@ -36,6 +36,7 @@ struct slot {
 	struct batch batch;
 	char *input, *target;
 	char *other;                    /* NULL: no mixup */
+	char *further;                  /* the loader's further arrays, one after the other */
 	struct job *job;
 	int64_t pending;                /* jobs not done; under the lock */
 	struct first_error first;       /* of a sample; under the lock */
@@ -59,6 +60,14 @@ struct worker {                     /* what a running job borrows */
 	struct transform_scratch **transform;  /* of each size */
 	float *partner;                 /* an input to blend with; NULL: no mixup */
 	struct worker *next;
+};
+
+#define LOADER_FURTHER (BATCH_ARRAYS - BATCH_FURTHER)
+struct further {                    /* an array of the record next to input and target */
+	const char *name;
+	struct dataset_array array;
+	int64_t each;                   /* elements of a sample */
+	size_t sample_bytes, bytes;     /* of a sample; of a batch, a multiple of 64 */
 };
 
 struct loader {
@@ -89,6 +98,9 @@ struct loader {
 	struct batch_memory from;
 	void *memory;
 	size_t bytes;
+	struct further further[LOADER_FURTHER];
+	int nfurther;
+	size_t further_bytes;                  /* of all of a batch */
 	double waited;
 	struct pool *pool;
 	pthread_mutex_t lock;
@@ -98,6 +110,15 @@ struct loader {
 	struct worker *idle, *worker;
 	int nworkers;
 };
+
+/* --- loader_further.c --- */
+
+/* Finds o->further in the set; after the batch size and the transforms are known. */
+int loader_further_find(struct loader *l, const struct loader_options *o);
+/* Adds those arrays to a batch of the slot. */
+void loader_further_list(const struct slot *s, struct batch *b);
+/* Copies those of a decoded sample to place `at` of the slot's batch. */
+void loader_further_copy(const struct slot *s, int64_t at, int64_t sample, const void *raw);
 
 /* --- loader_jobs.c --- */
 

@@ -457,6 +457,11 @@ int64_t transform_windows(const struct transform_chain *t)
 	return t->windows;
 }
 
+bool transform_only_scales(const struct transform_chain *t)
+{
+	return stored_only_scales(t->step, t->n);
+}
+
 /* --- running --- */
 
 struct transform_scratch *transform_scratch_new(const struct transform_chain *t)

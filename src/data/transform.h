@@ -84,6 +84,9 @@ const struct transform_rest *transform_rest(const struct transform_chain *t);
 /* How many windows of each sample an epoch has (`crop: {per_sample: ...}`): 1 but in training. */
 int64_t transform_windows(const struct transform_chain *t);
 
+/* Whether nothing but cast and normalize is done to samples. */
+bool transform_only_scales(const struct transform_chain *t);
+
 struct transform_scratch *transform_scratch_new(const struct transform_chain *t);
 void transform_scratch_free(struct transform_scratch *s);             /* NULL is fine */
 /* Where transform_run will begin with the input of the next sample, and so where it is best decoded

@@ -259,6 +259,8 @@ bool stored_input_plan(struct arena *a, const struct step *step, int n, int64_t 
 bool stored_only_moves(const struct step *step, int n);
 /* Drops the steps that were left; returns how many there are now. */
 int stored_keep_places(struct step *step, int n);
+/* Whether all steps change values by a factor and a shift alone. */
+bool stored_only_scales(const struct step *step, int n);
 /* Makes rest->target, which is the type wanted, the stored
  * one where that pays. target: its shape after the steps. */
 void stored_target_plan(struct step *step, int n, const struct dataset_info *info,

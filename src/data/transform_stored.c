@@ -192,6 +192,14 @@ bool stored_only_moves(const struct step *step, int n)
 	return i == n;
 }
 
+bool stored_only_scales(const struct step *step, int n)
+{
+	int i = 0;
+	while (i < n && is_value_step(&step[i]))
+		i++;
+	return i == n;
+}
+
 int stored_keep_places(struct step *step, int n)
 {
 	int kept = 0;
