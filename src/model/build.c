@@ -29,17 +29,9 @@ int model_read(struct arena *a, const struct ynode *section, const char *what,
 	return model_check(a, out);
 }
 
-static const struct family *family_get(const char *name)
-{
-	for (const struct family *const *f = model_families; *f; f++)
-		if (strcmp((*f)->name, name) == 0)
-			return *f;
-	BUG("there is no model family '%s'", name);
-}
-
 int model_check(struct arena *a, const struct variant_value *m)
 {
-	const struct family *f = family_get(m->v->name);
+	const struct family *f = m->v->own;
 	const struct model_common *c = m->data;
 	if (c->input.size.n > 3)
 		return ERR(E_CONFIG, &m->loc, "'input.size' has %d numbers; expected at most 3",
@@ -47,24 +39,42 @@ int model_check(struct arena *a, const struct variant_value *m)
 	return f->check ? f->check(a, m->data, &m->loc) : 0;
 }
 
-int model_build(struct graph *g, struct arena *a, const struct variant_value *m, bool training,
-                tid input, int64_t classes, tid *out)
+void model_output(struct model_build *b, const char *name, tid t)
 {
+	BUG_IF(b->outputs->n == MODEL_OUTPUTS, "more than %d outputs", MODEL_OUTPUTS);
+	b->outputs->v[b->outputs->n].name = name;
+	b->outputs->v[b->outputs->n++].t = t;
+}
+
+tid model_output_get(const struct model_outputs *o, const char *name)
+{
+	for (int i = 0; i < o->n; i++)
+		if (name ? o->v[i].name && strcmp(o->v[i].name, name) == 0 : i == 0)
+			return o->v[i].t;
+	return NONE;
+}
+
+int model_build(struct graph *g, struct arena *a, const struct variant_value *m, bool training,
+                tid input, int64_t classes, struct model_outputs *out)
+{
+	const struct family *f = m->v->own;
 	struct model_build b = { .g = g,
 		                     .arena = a,
 		                     .training = training,
 		                     .input = input,
 		                     .classes = classes,
 		                     .config = m->data,
-		                     .loc = m->loc };
+		                     .loc = m->loc,
+		                     .outputs = out };
 	char text[SHAPE_TEXT];
 	if (classes < 1)
 		return ERR(E_CONFIG, &m->loc, "the number of output channels is not known; give 'classes'");
 	struct graph_context saved = { g->cur_name, g->cur_loc, g->cur_phase };
-	int rc = family_get(m->v->name)->build(&b, out);
+	*out = (struct model_outputs){ .n = 1 };
+	int rc = f->build(&b, &out->v[0].t);
 	graph_leave(g, saved);
 	TRY(rc);
-	const struct shape *s = &graph_t(g, *out)->shape;
+	const struct shape *s = &graph_t(g, out->v[0].t)->shape;
 	if (s->nd < 2 || s->d[1] != classes)
 		return ERR(E_SHAPE, &m->loc, "the model's output is %s, but needs %lld channels (axis 1), "
 		           "as 'model.classes' or the data says", shape_text(s, text), (long long)classes);

@@ -9,15 +9,8 @@
 FAMILIES(X)
 #undef X
 
-const struct family *const model_families[] = {
-#define X(id, name, doc) &family_##id,
-	FAMILIES(X)
-#undef X
-		NULL
-};
-
 const struct variant model_variants[] = {
-#define X(id, name, doc) { name, doc, id##_fields, sizeof(struct id), "family", id##_presets },
+#define X(id, name, doc) { name, doc, id##_fields, sizeof(struct id), "family", id##_presets, &family_##id },
 	FAMILIES(X)
 #undef X
 		{ 0 }

@@ -36,6 +36,16 @@ struct model_common {
 	MODEL_COMMON
 };
 
+/* The outputs of a network: the first is what build functions return; others have names. */
+#define MODEL_OUTPUTS 8
+struct model_outputs {
+	int n;
+	struct {
+		const char *name;
+		tid t;
+	} v[MODEL_OUTPUTS];
+};
+
 /* The arguments of a build function. */
 struct model_build {
 	struct graph *g;
@@ -45,7 +55,12 @@ struct model_build {
 	int64_t classes;
 	const void *config;                /* the family's struct */
 	struct loc loc;                    /* of the model section */
+	struct model_outputs *outputs;     /* model_output adds to these */
 };
+/* Names an output of the network. */
+void model_output(struct model_build *b, const char *name, tid t);
+/* The output so named; NULL: the first. NONE: there is none. */
+tid model_output_get(const struct model_outputs *o, const char *name);
 
 struct family {
 	const char *name, *doc;
@@ -55,8 +70,7 @@ struct family {
 	int (*check)(struct arena *a, const void *config, const struct loc *loc);
 	int (*build)(struct model_build *b, tid *out);
 };
-extern const struct family *const model_families[];      /* NULL-terminated */
-extern const struct variant model_variants[];            /* the same as schema rows */
+extern const struct variant model_variants[];            /* a row owns its family */
 
 /* Reads the `model` section, whose key `family` names the
  * variant, and checks it. what: as in schema_read. For tests: a run reads its whole config. */
@@ -65,9 +79,9 @@ int model_read(struct arena *a, const struct ynode *section, const char *what,
 /* Checks a section that its table accepts, without a graph or data. */
 int model_check(struct arena *a, const struct variant_value *m);
 
-/* Builds the network named by m (a variant of model_variants) into g. input: graph tensor.
- * *out: logits or prediction, of `classes` channels. */
+/* Builds the network named by m (a variant whose `own` is its family) into g. input: graph tensor.
+ * The first of *out: logits or prediction, of `classes` channels. */
 int model_build(struct graph *g, struct arena *a, const struct variant_value *m, bool training,
-                tid input, int64_t classes, tid *out);
+                tid input, int64_t classes, struct model_outputs *out);
 
 #endif

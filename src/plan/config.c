@@ -485,6 +485,14 @@ static int check(const struct run_config *c)
 	return rc;
 }
 
+void config_set_objective(struct run_config *c)
+{
+	struct objective *o = ARENA_NEW(c->arena, struct objective);
+	*o = (struct objective){ .name = "train", .times = 1, .loss = &c->loss,
+		.optimizer = &c->optimizer, .schedule = &c->schedule, .metrics = &c->metrics };
+	c->objectives = (struct objectives){ o, 1 };
+}
+
 int config_load(struct run_config **out, const char *path, int nset, const char *const *set)
 {
 	struct arena *a = arena_new();
@@ -515,6 +523,7 @@ int config_load(struct run_config **out, const char *path, int nset, const char 
 		c->train.batch_size = 1;
 	if (!c->run.dir)
 		c->run.dir = arena_printf(a, "runs/%s", c->run.name);
+	config_set_objective(c);
 	const struct model_common *m = c->model.data;
 	io_input(path);
 	if (m->init_from.file)

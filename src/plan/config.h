@@ -7,6 +7,7 @@
 
 #include "ckpt/ckpt.h"
 #include "data/loader.h"
+#include "plan/objective.h"
 #include "yaml/schema.h"
 
 struct run_section {
@@ -104,6 +105,7 @@ struct run_config {
 	struct ckpt_config checkpoint;
 	struct report_section report;
 	/* not keys: */
+	struct objectives objectives;
 	struct micro_counts micros;
 	struct compute_choice chosen;
 	const char *file;
@@ -117,6 +119,8 @@ extern const char *const device_names[];
 /* Reads the file, applies the --set assignments, checks everything that can be known from the
  * config alone. Every mistake found is in the error record. The config's memory is one arena. */
 int config_load(struct run_config **out, const char *path, int nset, const char *const *set);
+/* Makes the keys loss, optimizer, schedule and metrics the one objective of a run. */
+void config_set_objective(struct run_config *c);
 /* Whether train.skip_outliers has a limit. */
 bool config_skips_outliers(const struct run_config *c);
 /* Checks that only training needs. */

@@ -48,7 +48,7 @@ int mixed_loss_emit(struct graph *g, struct compilation *c)
 	TRY(stored_batch_target(g, r, target, &truth));
 	TRY(scaled_target_emit(g, r, truth, &scaled));
 	g->cur_name = "loss/mixup";
-	TRY(loss_emit(g, &r->config->loss, c->output, scaled, r->data->ignore, r->data->class_counts,
+	TRY(loss_emit(g, r->objective->loss, c->output, scaled, r->data->ignore, r->data->class_counts,
 	              &second));
 	return mix(g, share, &second, &c->loss);
 }

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "data/transform.h"
 #include "model/model.h"
+#include "op/lib/emit.h"
 #include "op/update/update.h"
 #include "pass/autodiff.h"
 #include "pass/copies.h"
@@ -45,7 +46,7 @@ static struct shape target_shape(const struct graph *g, const struct compilation
 	struct shape s = graph_t(g, c->output)->shape;
 	if (!c->r->data->target_unknown)
 		return batched(c->field ? &c->field->target : &c->r->data->target, c->r->batch);
-	if (loss_wants_labels(&c->r->config->loss) && s.nd > 1) {
+	if (loss_wants_labels(c->r->objective->loss) && s.nd > 1) {
 		s.nd--;
 		memmove(s.d + 1, s.d + 2, sizeof *s.d * (size_t)(s.nd - 1));
 	}
@@ -72,10 +73,30 @@ static void note_activation(const struct graph *g, struct compilation *c)
 		[TARGET_VALUES] = "" };
 	const nid from = graph_t(g, c->output)->producer;
 	const char *op = from == NONE ? NULL : g->node[from]->op->name;
-	if (!op || strcmp(op, made[loss_target(&c->r->config->loss)]) != 0)
+	if (!op || strcmp(op, made[loss_target(c->r->objective->loss)]) != 0)
 		return;
 	c->p->activation = op;
 	c->p->activated = g->node[from]->loc;
+}
+
+/* The mean of squares by the weights of an array of the batch. */
+static int emit_weighted(struct graph *g, struct compilation *c, tid target)
+{
+	const struct plan_request *r = c->r;
+	const struct shape *s = &graph_t(g, c->output)->shape;
+	const unsigned all = (1u << s->nd) - 1;
+	tid weights, x, total;
+	if (strcmp(r->objective->loss->v->name, "mse") != 0)
+		return ERR(E_UNSUPPORTED, &r->objective->loss->loc,
+		           "loss '%s' takes no weights of elements", r->objective->loss->v->name);
+	TRY(emit_array(g, r, r->objective->weights, DTYPE_F32, s, &weights));
+	TRY(emit_sub(g, c->output, target, &x));
+	TRY(emit_mul(g, x, x, &x));
+	TRY(emit_mul(g, x, weights, &x));
+	TRY(emit_sum(g, x, all, false, &x));
+	TRY(emit_sum(g, weights, all, false, &c->loss.weight));
+	TRY(emit_scale(g, c->loss.weight, 1, 1e-30, &total));   /* where nothing counts, it is 0 */
+	return emit_div(g, x, total, &c->loss.loss);
 }
 
 static int emit_loss(struct graph *g, struct compilation *c)
@@ -84,7 +105,7 @@ static int emit_loss(struct graph *g, struct compilation *c)
 	struct plan *p = c->p;
 	struct shape target = target_shape(g, c);
 	const struct transform_rest *rest = r->data->rest[p->mode];
-	enum dtype dtype = rest ? rest->target : loss_wants_labels(&r->config->loss) ? DTYPE_I32 :
+	enum dtype dtype = rest ? rest->target : loss_wants_labels(r->objective->loss) ? DTYPE_I32 :
 	                   DTYPE_F32;
 	struct loss_out *out = &c->loss;
 	tid scaled;
@@ -93,8 +114,9 @@ static int emit_loss(struct graph *g, struct compilation *c)
 	TRY(scaled_target_emit(g, r, c->truth, &scaled));
 	note_activation(g, c);
 	g->cur_name = "loss";
-	g->cur_loc = r->config->loss.loc;
-	TRY(loss_emit(g, &r->config->loss, c->output, scaled, r->data->ignore,
+	g->cur_loc = r->objective->loss->loc;
+	TRY(r->objective->weights ? emit_weighted(g, c, scaled) :
+	    loss_emit(g, r->objective->loss, c->output, scaled, r->data->ignore,
 	              r->data->class_counts, out));
 	TRY(mixed_loss_emit(g, c));
 	graph_t(g, out->loss)->output = graph_t(g, out->weight)->output = true;
@@ -106,7 +128,7 @@ static int emit_loss(struct graph *g, struct compilation *c)
 /* What the loss leaves out does not count in metrics either. */
 static void mask_metrics(struct metrics *m, const struct plan_request *r)
 {
-	const struct variant_value *loss = &r->config->loss;
+	const struct variant_value *loss = r->objective->loss;
 	const int64_t ignore = loss_ignore(loss, r->data->ignore);
 	double value = (double)ignore;
 	bool masked = ignore != INT64_MIN;
@@ -120,12 +142,12 @@ static int emit_metrics(struct graph *g, struct compilation *c)
 	const struct plan_request *r = c->r;
 	struct plan *p = c->p;
 	g->cur_name = "metrics";
-	TRY(metrics_new(&p->metrics, &r->config->metrics, loss_target(&r->config->loss),
+	TRY(metrics_new(&p->metrics, r->objective->metrics, loss_target(r->objective->loss),
 	                r->data->classes));
 	mask_metrics(p->metrics, r);
 	return metrics_emit(p->metrics, g, c->output, c->truth,
-	                    loss_ignore(&r->config->loss, r->data->ignore), p->metric, METRICS_OUTPUTS,
-	                    &p->nmetric);
+	                    loss_ignore(r->objective->loss, r->data->ignore), p->metric,
+	                    METRICS_OUTPUTS, &p->nmetric);
 }
 
 static int emit_zeros(struct graph *g, const struct compilation *c, tid *values)
@@ -143,6 +165,7 @@ static int pass_build(struct graph *g, struct pass_env *env)
 	struct plan *p = c->p;
 	struct shape input = batched(c->field ? &c->field->input : &r->data->input, r->batch);
 	const struct transform_rest *rest = r->data->rest[p->mode];
+	struct model_outputs outputs;
 	tid values;
 	TRY(emit_array(g, r, "input", rest && rest->values ? rest->input : DTYPE_F32, &input,
 	                &c->input));
@@ -150,7 +173,9 @@ static int pass_build(struct graph *g, struct pass_env *env)
 	if (c->field)
 		TRY(emit_zeros(g, c, &values));
 	TRY(model_build(g, g->arena, &r->config->model, p->mode == PLAN_TRAIN, values, r->data->classes,
-	                &c->output));
+	                &outputs));
+	c->output = model_output_get(&outputs, r->objective->output);
+	BUG_IF(c->output == NONE, "the model has no output '%s'", r->objective->output);
 	if (c->field)
 		TRY(field_emit_cut(g, c->field, c->output, &c->output));
 	if (p->mode != PLAN_PREDICT)
@@ -162,12 +187,13 @@ static int pass_build(struct graph *g, struct pass_env *env)
 	return p->mode == PLAN_EVALUATE ? emit_metrics(g, c) : 0;
 }
 
-static void collect_params(struct graph *g, struct plan *p)
+static void collect_params(struct graph *g, struct plan *p, const struct objective *o)
 {
 	p->param = ARENA_ARRAY(g->arena, tid, g->ntensor);
 	p->grad = ARENA_ARRAY(g->arena, tid, g->ntensor);
 	for (tid t = 0; t < g->ntensor; t++)
-		if (graph_t(g, t)->role == ROLE_PARAM && graph_t(g, t)->alias == NONE)
+		if (graph_t(g, t)->role == ROLE_PARAM && graph_t(g, t)->alias == NONE &&
+		    objective_trains(o, graph_t(g, t)->name))
 			p->param[p->nparam++] = t;
 }
 
@@ -213,10 +239,10 @@ static int emit_seed(struct graph *g, struct compilation *c, tid *seed)
 {
 	const struct shape *target = &graph_t(g, c->target)->shape;
 	struct mean *m = &c->p->mean;
-	double elements = loss_is_by_sample(&c->r->config->loss)
+	double elements = loss_is_by_sample(c->r->objective->loss)
 	                      ? 1
 	                      : (double)shape_count(target) / (double)c->p->batch;
-	m->sum = loss_is_sum(&c->r->config->loss);
+	m->sum = loss_is_sum(c->r->objective->loss);
 	m->nominal = elements * (double)c->r->config->train.batch_size;
 	g->cur_phase = PHASE_FORWARD;
 	return mean_emit_seed(g, m, c->loss.weight, *seed, seed);
@@ -228,9 +254,9 @@ static int pass_autodiff(struct graph *g, struct pass_env *env)
 	struct plan *p = c->p;
 	if (p->mode != PLAN_TRAIN)
 		return 0;
-	collect_params(g, p);
+	collect_params(g, p, c->r->objective);
 	const int all = p->nparam;
-	TRY(optim_drop_frozen(g, &c->r->config->optimizer, &p->nparam, p->param));
+	TRY(optim_drop_frozen(g, c->r->objective->optimizer, &p->nparam, p->param));
 	TRY(emit_loss_scale(g, c));
 	tid seed = c->scaling.scale;
 	if (plan_has_batches(c->r))
@@ -255,7 +281,7 @@ static int pass_rounded_input(struct graph *g, struct pass_env *env)
 static int pass_average(struct graph *g, struct pass_env *env)
 {
 	const struct compilation *c = env->user;
-	if (c->p->mode == PLAN_TRAIN || !c->r->store || !optim_averages(&c->r->config->optimizer))
+	if (c->p->mode == PLAN_TRAIN || !c->r->store || !optim_averages(c->r->objective->optimizer))
 		return 0;
 	for (tid t = 0; t < g->ntensor; t++) {
 		struct tensor *x = graph_t(g, t);

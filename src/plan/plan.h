@@ -52,6 +52,7 @@ struct plan_request {
 	const struct store *store;       /* layouts that are fixed already */
 	const struct plan_data *data;
 	enum plan_mode mode;
+	const struct objective *objective;
 	int64_t batch;
 	int64_t limit, fixed;            /* bytes of a step, INT64_MIN: no limit; and what of it is not
 	                                  * for the arena, as in struct memory_limit */
@@ -113,7 +114,7 @@ void plan_free(struct plan *p);      /* NULL is fine */
 
 /* The inputs of a step besides its batch. */
 struct plan_step {
-	int64_t step;                    /* updates made so far */
+	int64_t step, own;               /* updates made so far: of the run, of the plan's objective */
 	int64_t micro, micros;           /* which micro-batch of how many */
 	int64_t first;                   /* place of the batch's first sample among the step's, of all
 	                                  * ranks and micro-batches */

@@ -125,7 +125,7 @@ int plan_pass_update(struct graph *g, struct pass_env *env)
 	tid rate;
 	if (p->mode != PLAN_TRAIN)
 		return 0;
-	struct bundles *b = bundles_new(g, &config->optimizer, p->nparam, p->param, p->grad,
+	struct bundles *b = bundles_new(g, c->r->objective->optimizer, p->nparam, p->param, p->grad,
 	                                env->backend == BACKEND_CUDA ? BUNDLE_LAUNCHED : BUNDLE_CACHED);
 	if (config->micros.all > 1)
 		TRY(micro_sums_begin(g, config->micros.each, &p->micro_sums));
@@ -143,7 +143,7 @@ int plan_pass_update(struct graph *g, struct pass_env *env)
 		TRY(clip_emit(g, config->train.clip_norm, b, in.grad_scale, &in.grad_scale));
 	g->cur_phase = PHASE_UPDATE;
 	g->cur_name = "optimizer";
-	g->cur_loc = config->optimizer.loc;
-	TRY(optim_emit(g, &config->optimizer, b, &in));
+	g->cur_loc = c->r->objective->optimizer->loc;
+	TRY(optim_emit(g, c->r->objective->optimizer, b, &in));
 	return ranks->lag ? buckets_emit_lagged(g, b, p->buckets, ranks, summands(c->r)) : 0;
 }

@@ -17,7 +17,7 @@ static void put_rate(const struct plan_feeding *f, union port_values *out)
 
 static void put_step(const struct plan_feeding *f, union port_values *out)
 {
-	out->i[0] = f->step->step;
+	out->i[0] = f->step->own;
 }
 
 static void put_micro(const struct plan_feeding *f, union port_values *out)

@@ -92,8 +92,10 @@ int programs_list(const struct session *s, const struct run_config *c,
 		[PLAN_EVALUATE] = evaluates(s) ? 1 + s->nsize : 0, [PLAN_PREDICT] = predicts(s) };
 	int n = 0;
 	for (int mode = 0; mode < PLAN_MODES; mode++)
-		for (int k = 0; k < sizes[mode]; k++)
-			add_both(s, c, (struct program){ .mode = (enum plan_mode)mode, .size = k }, list, &n);
+		for (int o = 0; o < (mode == PLAN_TRAIN ? c->objectives.n : 1); o++)
+			for (int k = 0; k < sizes[mode]; k++)
+				add_both(s, c, (struct program){ .mode = (enum plan_mode)mode, .objective = o,
+				                                 .size = k }, list, &n);
 	return n;
 }
 

@@ -19,7 +19,8 @@ struct program {
 	int64_t batch;                   /* samples */
 	struct plan *plan;               /* NULL: not made, or not yet */
 };
-#define PROGRAMS_MOST (2 * ((1 + SESSION_MOST_SIZES) * 2 + 1))
+/* Objectives are one where samples have several sizes. */
+#define PROGRAMS_MOST (2 * (OBJECTIVES_MOST + 2 * (1 + SESSION_MOST_SIZES) + 1))
 
 /* An export needs the store's entries, and runs nothing. */
 bool run_is_export(const struct session *s);

@@ -8,9 +8,9 @@
 struct plan_request session_request(const struct session *s, enum plan_mode mode, int64_t batch)
 {
 	return (struct plan_request){ .config = s->config, .dev = s->dev, .wisdom = s->engines,
-		.store = s->store,
-		.data = &s->data, .mode = mode, .batch = batch, .limit = s->config->train.memory.limit,
-		.ranks = s->ranks };
+		.store = s->store, .objective = s->config->objectives.v, .data = &s->data, .mode = mode,
+		.batch = batch,
+		.limit = s->config->train.memory.limit, .ranks = s->ranks };
 }
 
 struct plan_data session_train_data(const struct session *s, int k)

@@ -87,8 +87,8 @@ enum session_need {
 	SESSION_SWEEP = 128        /* what the training plan's memory could come to */
 };
 
-/* What s asks of a plan for a batch of so many samples; callers change it for plans that are only
- * tried. It borrows from s. */
+/* What s asks of a plan of the first objective for a batch of this many samples; callers change it
+ * for other plans, and for those that are only tried. It borrows from s. */
 struct plan_request session_request(const struct session *s, enum plan_mode mode, int64_t batch);
 /* What training plans for samples of size k (loader_size) are made of. */
 struct plan_data session_train_data(const struct session *s, int k);

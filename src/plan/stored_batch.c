@@ -44,7 +44,7 @@ int stored_batch_input(struct graph *g, const struct plan_request *r, tid input,
 
 int stored_batch_target(struct graph *g, const struct plan_request *r, tid target, tid *out)
 {
-	const struct cast_attr at = { loss_wants_labels(&r->config->loss) ? DTYPE_I32 : DTYPE_F32 };
+	const struct cast_attr at = { loss_wants_labels(r->objective->loss) ? DTYPE_I32 : DTYPE_F32 };
 	*out = target;
 	if (graph_t(g, target)->dtype == (enum dtype)at.dtype)
 		return 0;

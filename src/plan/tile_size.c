@@ -149,6 +149,7 @@ static int need(const struct session *s, const struct receptive_field *net,
 	struct plan_data data = s->data;
 	data.field = (struct plan_field){ .input = *input };
 	const struct plan_request r = { .config = s->config, .dev = s->dev, .store = s->store,
+		.objective = s->config->objectives.v,
 		.data = &data, .mode = PLAN_PREDICT,
 		/* as session_plan_batch has it */
 		.batch = 1, .limit = INT64_MIN, .any_extent = net->finite };

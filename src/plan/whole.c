@@ -12,6 +12,7 @@ static int outline(const struct session *s, const struct shape *input, struct pl
 	struct plan_data data = s->data;
 	data.field = (struct plan_field){ .input = *input };
 	const struct plan_request r = { .config = s->config, .dev = s->dev, .data = &data,
+		.objective = s->config->objectives.v,
 		.mode = PLAN_PREDICT, .batch = 1,
 		.limit = INT64_MIN };
 	return plan_outline(out, &r);

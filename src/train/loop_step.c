@@ -66,20 +66,33 @@ static int run_plan(const struct loop *l, const struct plan *p, const struct bat
 	return alike ? exec_run(p->exec, phases) : exec_run_eager(p->exec, phases);
 }
 
+/* The schedule of objective k, whose steps are a part of the run's. */
+static struct schedule_context loop_schedule(const struct loop *l, int k)
+{
+	struct schedule_context s = l->schedule;
+	const struct objectives *o = &l->c->objectives;
+	s.base_rate = optim_learning_rate(o->v[k].optimizer);
+	s.total_steps = objective_steps(o, k, s.total_steps);
+	return s;
+}
+
 /* m: the micro-batches that b is one of. next: the clock after the step. */
 static int forward_backward(struct loop *l, const struct batch *b, int64_t micro,
                             const struct micros *m, const struct clock *next)
 {
-	struct plan *p = session_plan_of(l->s, b);
+	const struct objectives *o = &l->c->objectives;
+	const struct turn turn = objective_turn(o, l->clock.step);
+	const struct schedule_context context = loop_schedule(l, turn.objective);
+	struct plan *p = session_plan_of(l->s, turn.objective, b);
 	bool last = micro + 1 == m->n;
-	struct plan_step at = { .step = l->clock.step, .micro = micro, .micros = m->n,
+	struct plan_step at = { .step = l->clock.step, .own = turn.step, .micro = micro, .micros = m->n,
 		.all_micros = m->all,
 		.first = b->first - loader_samples_before(l->s->train, l->clock.epoch, l->clock.batch),
 		.absent = b->absent,
 		.stop = last && loop_stop_wanted(), .save = last && l->first && loop_save_due(l, next),
 		.save_local = last && l->first && loop_save_local_due(l, next),
 		.report = last && l->first && rates_due(&l->rates),
-		.rate = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step) };
+		.rate = schedule_rate(o->v[turn.objective].schedule, &context, turn.step) };
 	double start = io_seconds();
 	TRY(plan_feed(p, l->c, b, &at));
 	trace_mark(TRACE_RUN, "feed", start);
@@ -94,7 +107,8 @@ static int forward_backward(struct loop *l, const struct batch *b, int64_t micro
 		return 0;
 	TRY(batches_take_ahead(&l->prefetched));
 	b = l->prefetched.batch;
-	return b ? plan_prefetch(session_plan_of(l->s, b), b) : 0;
+	const struct turn then = objective_turn(o, l->clock.step + last);
+	return b ? plan_prefetch(session_plan_of(l->s, then.objective, b), b) : 0;
 }
 
 int loop_submit(struct loop *l, int64_t number)

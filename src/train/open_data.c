@@ -248,7 +248,9 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 	const struct dataset_info *known = session_data(s);
 	/* A dump is of what the network reads. */
 	bool stored = stored_batch_wanted(s->dev) && !(s->need & SESSION_DUMP);
+	const struct strings further = objectives_arrays(&s->config->objectives, s->config->arena);
 	struct loader_options o = { .config = &s->config->data, .training = training,
+		.further = predict ? NULL : &further,
 		.memory = memory_of(s),
 		.stored_input = stored,
 		.stored_target = stored && !predict,

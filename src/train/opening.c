@@ -67,6 +67,7 @@ static struct plan_request request(const struct session *s, const struct program
 	const struct plan *first = session_plan(s, PLAN_TRAIN);
 	struct plan_request r = session_request(s, p->mode, p->batch);
 	r.data = data;
+	r.objective = &s->config->objectives.v[p->objective];
 	r.any_extent = p->mode == PLAN_PREDICT && s->tiles_agree;
 	r.fixed = first ? first->memory.fixed : 0;
 	r.sweep = s->need & SESSION_SWEEP;
@@ -455,9 +456,9 @@ void session_close(struct session *s)
 	mem_free(s);
 }
 
-struct plan *session_plan_of(const struct session *s, const struct batch *b)
+struct plan *session_plan_of(const struct session *s, int objective, const struct batch *b)
 {
-	return session_plan_for(s, PLAN_TRAIN, 0, b->size, b->n);
+	return session_plan_for(s, PLAN_TRAIN, objective, b->size, b->n);
 }
 
 bool session_overlaps(const struct session *s)

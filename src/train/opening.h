@@ -47,8 +47,8 @@ void session_close(struct session *s);               /* NULL is fine */
 int session_make_plan(struct session *s, struct program *p);
 int session_bind(struct session *s);
 
-/* The training plan for b. */
-struct plan *session_plan_of(const struct session *s, const struct batch *b);
+/* The plan by which an objective is trained on b. */
+struct plan *session_plan_of(const struct session *s, int objective, const struct batch *b);
 /* true if two steps may be in flight. */
 bool session_overlaps(const struct session *s);
 

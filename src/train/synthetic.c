@@ -81,7 +81,7 @@ int session_feed_first(struct session *s, const struct plan_step *step, struct p
 		TRY(loader_seek(s->train, 0, 0));
 		TRY(micros_begin(&m, s->config, &from, 1));
 		TRY(micros_next(&m, &b));
-		*used = session_plan_of(s, b);
+		*used = session_plan_of(s, 0, b);
 		at.first = b->first;
 		at.absent = b->absent;
 		return plan_feed(*used, s->config, b, &at);

@@ -34,7 +34,10 @@ static inline int net_try(struct net *n, const char *yaml, bool training, int64_
 	if (rc < 0)
 		return rc;
 	assert_int_equal(graph_input(n->g, "input", DTYPE_F32, &in, &n->in), 0);
-	return model_build(n->g, n->a, &v, training, n->in, classes, &n->out);
+	struct model_outputs made = { 0 };
+	rc = model_build(n->g, n->a, &v, training, n->in, classes, &made);
+	n->out = made.v[0].t;
+	return rc;
 }
 
 /* The same in training, which must succeed. */

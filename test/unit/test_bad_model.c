@@ -26,14 +26,15 @@ static void check_model(struct arena *a, const struct ynode *root)
 	struct variant_value v;
 	struct graph *g = graph_new();
 	struct shape in = { 2, { 2 } };
-	tid x, y;
+	struct model_outputs out;
+	tid x;
 	if (model_read(a, ytree_find(root, "model"), "'model'", &v) == 0) {
 		const struct model_common *c = v.data;
 		in.d[1] = c->input.channels;
 		for (int i = 0; i < c->input.size.n; i++)
 			in.d[in.nd++] = c->input.size.v[i];
 		assert_int_equal(graph_input(g, "input", DTYPE_F32, &in, &x), 0);
-		model_build(g, a, &v, true, x, c->classes, &y);
+		model_build(g, a, &v, true, x, c->classes, &out);
 	}
 	graph_free(g);
 }
@@ -178,13 +179,14 @@ static void test_shapes_named(void **state)
 	struct shape in = { 4, { 1, 4, 8, 8 } };
 	struct variant_value v;
 	struct ynode *root;
-	tid x, y;
+	struct model_outputs out;
+	tid x;
 	bool named = false;
 	err_clear();
 	assert_int_equal(ytree_parse(a, "m.yaml", yaml, &root), 0);
 	assert_int_equal(model_read(a, root, "'model'", &v), 0);
 	assert_int_equal(graph_input(g, "input", DTYPE_F32, &in, &x), 0);
-	assert_int_equal(model_build(g, a, &v, true, x, 4, &y), E_SHAPE);
+	assert_int_equal(model_build(g, a, &v, true, x, 4, &out), E_SHAPE);
 	for (int i = 0; i < err_get(0)->ncontext; i++)
 		named |= strstr(err_get(0)->context[i], "'wide' 1x8x6x6, 'thin' 1x4x6x6") != NULL;
 	assert_true(named);

@@ -95,20 +95,20 @@ static void build(struct run *r, bool training)
 {
 	struct shape x = { 4, { N, C, H, W } }, y = { 3, { N, H, W } };
 	struct loss_out loss;
-	tid logits;
+	struct model_outputs out;
 	*r = (struct run){ .a = arena_new(), .g = graph_new() };
 	struct variant_value m = variant(r->a, model_yaml, model_variants);
 	struct variant_value l = variant(r->a, loss_yaml, loss_variants);
 	ok(graph_input(r->g, "x", DTYPE_F32, &x, &r->x));
 	ok(graph_input(r->g, "y", DTYPE_I32, &y, &r->y));
-	ok(model_build(r->g, r->a, &m, training, r->x, CLASSES, &logits));
-	ok(loss_emit(r->g, &l, logits, r->y, 255, NULL, &loss));
+	ok(model_build(r->g, r->a, &m, training, r->x, CLASSES, &out));
+	ok(loss_emit(r->g, &l, out.v[0].t, r->y, 255, NULL, &loss));
 	r->loss = loss.loss;
 	graph_t(r->g, r->loss)->output = true;
 	if (training)
 		emit_update(r);
 	else
-		emit_metrics(r, logits);
+		emit_metrics(r, out.v[0].t);
 }
 
 static void plan(struct run *r, struct device *dev, const struct plan_env *how, struct store *store)

@@ -59,9 +59,8 @@ static struct run_config *load(const char *set)
 
 static struct plan *make(const struct run_config *c)
 {
-	const struct plan_request r = { .config = c, .dev = dev, .data = &data, .mode = PLAN_TRAIN,
-		.batch = 2,
-		.limit = INT64_MIN };
+	const struct plan_request r = { .config = c, .objective = c->objectives.v, .dev = dev,
+		.data = &data, .mode = PLAN_TRAIN, .batch = 2, .limit = INT64_MIN };
 	struct plan *p;
 	check(plan_new(&p, &r));
 	return p;

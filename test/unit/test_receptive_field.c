@@ -35,8 +35,10 @@ static void build(struct net *n, const char *yaml, int64_t classes, struct shape
 	if (model_read(n->a, root, "'model'", &v) < 0)
 		fail_msg("%s", err_get(0)->text);
 	assert_int_equal(graph_input(n->g, "input", DTYPE_F32, &in, &n->in), 0);
-	if (model_build(n->g, n->a, &v, false, n->in, classes, &n->out) < 0)
+	struct model_outputs made;
+	if (model_build(n->g, n->a, &v, false, n->in, classes, &made) < 0)
 		fail_msg("%s", err_get(0)->text);
+	n->out = made.v[0].t;
 }
 
 static void release(struct net *n)

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "plan/objective.h"
+
+#include <string.h>
+
+static int64_t round_steps(const struct objectives *o)
+{
+	int64_t n = 0;
+	for (int k = 0; k < o->n; k++)
+		n += o->v[k].times;
+	return n;
+}
+
+struct turn objective_turn(const struct objectives *o, int64_t step)
+{
+	const int64_t each = round_steps(o), round = step / each;
+	int64_t at = step % each;
+	int k = 0;
+	while (at >= o->v[k].times)
+		at -= o->v[k++].times;
+	return (struct turn){ k, round * o->v[k].times + at };
+}
+
+int64_t objective_steps(const struct objectives *o, int k, int64_t steps)
+{
+	const int64_t each = round_steps(o);
+	int64_t at = steps % each;
+	for (int i = 0; i < k; i++)
+		at -= o->v[i].times;
+	at = at < 0 ? 0 : at > o->v[k].times ? o->v[k].times : at;
+	return steps / each * o->v[k].times + at;
+}
+
+struct strings objectives_arrays(const struct objectives *o, struct arena *a)
+{
+	const char **v = ARENA_ARRAY(a, const char *, o->n);
+	int n = 0;
+	for (int k = 0; k < o->n; k++) {
+		int i = 0;
+		while (o->v[k].weights && i < n && strcmp(v[i], o->v[k].weights) != 0)
+			i++;
+		if (o->v[k].weights && i == n)
+			v[n++] = o->v[k].weights;
+	}
+	return (struct strings){ .n = n, .v = v };
+}
+
+bool objective_trains(const struct objective *o, const char *param)
+{
+	for (int i = 0; o->networks && i < o->networks->n; i++) {
+		const size_t n = strlen(o->networks->v[i]);
+		if (strncmp(param, o->networks->v[i], n) == 0 && param[n] == '.')
+			return true;
+	}
+	return o->networks == NULL;
+}
