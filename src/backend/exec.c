@@ -191,7 +191,7 @@ static void number_aside(struct exec *e)
 	second_init(&e->second, e->dev, n, e->arena);
 }
 
-int exec_bind(struct exec *e, struct store *store, void *arena, const struct rank_sums *sums)
+int exec_bind(struct exec *e, struct store *store, void *arena, const struct links *sums)
 {
 	TRY(store_add(store, e->g));
 	e->store = store;

@@ -26,7 +26,7 @@ size_t exec_arena_bytes(const struct exec *e);
 /* arena: exec_arena_bytes bytes, 64-byte aligned. Adds missing params and states to store
  * (store_add) and makes room for inputs and constants first. sums: for nodes that all-reduce,
  * borrowed; NULL: one rank. */
-int exec_bind(struct exec *e, struct store *store, void *arena, const struct rank_sums *sums);
+int exec_bind(struct exec *e, struct store *store, void *arena, const struct links *sums);
 
 /* Runs the nodes whose phase is in the mask (bit = 1 << phase), in order; on a GPU the first run of
  * a mask launches them one by one, the second captures them and all later ones launch the graph:

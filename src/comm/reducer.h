@@ -25,7 +25,7 @@ struct nccl;
 struct reducer;
 
 /* What the nodes of a step all-reduce by (struct kargs). */
-struct rank_sums {
+struct links {
 	struct reducer *gradients;   /* overlap the step; NULL: gradients are this rank's alone */
 	struct reducer *statistics;  /* of batch norm, for which the step waits;
 	                              * NULL: each rank has its own */

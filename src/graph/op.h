@@ -16,7 +16,7 @@
 
 struct device;
 struct plan_env;
-struct rank_sums;
+struct links;
 
 enum backend { BACKEND_REFERENCE, BACKEND_CPU, BACKEND_CUDA, BACKEND_COUNT };
 
@@ -49,7 +49,7 @@ struct kargs {
 	void *const *in;
 	void *const *out;
 	void *ws;
-	const struct rank_sums *sums;    /* what all-reduces are made by
+	const struct links *sums;    /* what all-reduces are made by
 	                                  * (comm/reducer.h); NULL: one rank */
 };
 

@@ -17,7 +17,7 @@ struct reduction {
 	const struct device *dev;    /* in whose memory */
 	struct comm *comm;           /* whose ranks sum; NULL: nothing is summed */
 	struct nccl *nccl;           /* what connects their GPUs; NULL: nothing does */
-	struct rank_sums sums;       /* for exec_bind */
+	struct links sums;       /* for exec_bind */
 };
 
 /* Before reduction_plan, for training: on GPUs begins to connect those of all ranks. Collective. */

@@ -102,7 +102,7 @@ int run_need(const struct session *s, const struct run_config *c, int64_t limit,
 		.out = out };
 	*out = (struct run_need){ .fixed = EXEC_ARENA_SLACK };
 	t.ranks.given = NULL;
-	t.reduction.sums = (struct rank_sums){ 0 };
+	t.reduction.sums = (struct links){ 0 };
 	int rc = try_all(&t);
 	store_free(t.store);
 	arena_free(t.arena);

@@ -161,7 +161,7 @@ static void alone(void **state)
 struct side {
 	struct sample s;
 	struct device dev;
-	struct rank_sums sums;         /* over a team of threads; all NULL: alone */
+	struct links sums;         /* over a team of threads; all NULL: alone */
 	struct arena *arena;
 	struct kplan k;
 	int first;                     /* its samples begin here in the whole batch */
