@@ -41,30 +41,19 @@
 #include "train/picture_names.h"
 #include "train/predict_tiles.h"
 #include "train/ranks.h"
-#include "train/replay_versions.h"
 #include "train/replicas.h"
 
 /* --- opening --- */
 
-/* Between command_read and the session, which has it then. */
-static struct run_config *config;
-static const char *moved;              /* where the run's folder was, if it is elsewhere now */
-/* Of --predict: the records, and which size of their samples a session is of, of how many (struct
- * session_options). */
-static struct texts records;
-static int size, sizes;
-static struct dataset *predicted;
-static struct texts pictures;          /* their names, or none */
-
-int command_read(const struct options *o, double *timeout)
+int command_read(struct invocation *x, double *timeout)
 {
-	TRY(run_folder_load(&config, o, &moved));
-	if (o->command != COMMAND_TRAIN || config_check_length(config) == 0) {
-		*timeout = config->parallel.timeout;
+	TRY(run_folder_load(&x->config, x->o, &x->moved));
+	if (x->o->command != COMMAND_TRAIN || config_check_length(x->config) == 0) {
+		*timeout = x->config->parallel.timeout;
 		return 0;
 	}
-	config_free(config);
-	config = NULL;
+	config_free(x->config);
+	x->config = NULL;
 	return E_CONFIG;
 }
 
@@ -115,26 +104,25 @@ static const char *weights_of(const struct options *o)
 	return o->resume ? o->resume : "auto";
 }
 
-static struct replay_range range;      /* of --replay */
-
-static int open_session(const struct options *o, struct comm *c, unsigned need, struct session **s)
+static int open_session(struct invocation *x, unsigned need, struct session **s)
 {
-	struct run_config *mine = config;
-	struct session_options so = { .comm = c, .need = need, .ranks = o->ranks ? (int)o->ranks : 1,
+	const struct options *o = x->o;
+	struct run_config *mine = x->config;
+	struct session_options so = { .comm = x->c, .need = need, .ranks = o->ranks ? (int)o->ranks : 1,
 		.hosts = (int)o->hosts,
 		.tile = o->tile, .device = o->device, .wisdom = o->wisdom, .dump = o->dump, .gpu = o->gpu,
 		.dump_dot = o->plan_format && strcmp(o->plan_format, "dot") == 0,
 		.weights = need & SESSION_TRAIN ? NULL : weights_of(o),
 		.resume = o->command == COMMAND_TRAIN ? o->resume :
-		          o->command == COMMAND_REPLAY ? range.from : weights_of(o),
+		          o->command == COMMAND_REPLAY ? x->range.from : weights_of(o),
 		.data = o->command == COMMAND_PREDICT ? &o->predict : NULL, .layout = o->layout,
-		.quiet = o->quiet, .records = &records, .size = size,
-		.sizes = o->command == COMMAND_PREDICT ? &sizes : NULL, .set = &predicted };
-	config = NULL;
-	if (moved)
-		note("the run is in '%s' now, no longer in '%s'", mine->run.dir, moved);
+		.quiet = o->quiet, .records = &x->records, .size = x->size,
+		.sizes = o->command == COMMAND_PREDICT ? &x->sizes : NULL, .set = &x->predicted };
+	x->config = NULL;
+	if (x->moved)
+		note("the run is in '%s' now, no longer in '%s'", mine->run.dir, x->moved);
 	int rc = o->confusion ? confusion_want(mine) : 0;
-	rc = ranks_agree(c, rc < 0 ? rc : check_output(o, c, mine), "looking at the output");
+	rc = ranks_agree(x->c, rc < 0 ? rc : check_output(o, x->c, mine), "looking at the output");
 	if (rc < 0) {
 		config_free(mine);
 		return rc;
@@ -219,48 +207,48 @@ static int64_t trace_steps(const struct options *o)
 	return o->trace_steps ? o->trace_steps : TRACE_STEPS;
 }
 
-static int run_train(const struct options *o, struct comm *c, int *status)
+static int run_train(struct invocation *x)
 {
 	struct session *s;
 	struct train_result r;
-	if (o->trace)
-		TRY(trace_start((trace_steps(o) + 16) * STEP_SPANS));
-	TRY(open_session(o, c, SESSION_TRAIN | SESSION_EVALUATE | SESSION_RUN, &s));
-	int progress = o->quiet ? PROGRESS_NONE : s->config->report.progress;
-	struct train_options to = { .resume = o->resume, .progress = progress, .trace = o->trace,
-		.trace_steps = trace_steps(o) };
-	int rc = o->resume ? 0 : init_from(s);
+	if (x->o->trace)
+		TRY(trace_start((trace_steps(x->o) + 16) * STEP_SPANS));
+	TRY(open_session(x, SESSION_TRAIN | SESSION_EVALUATE | SESSION_RUN, &s));
+	int progress = x->o->quiet ? PROGRESS_NONE : s->config->report.progress;
+	struct train_options to = { .resume = x->o->resume, .progress = progress, .trace = x->o->trace,
+		.trace_steps = trace_steps(x->o) };
+	int rc = x->o->resume ? 0 : init_from(s);
 	if (rc == 0)
 		rc = train(s, &to, &r);
 	if (rc == 0 && progress != PROGRESS_NONE) {
 		struct buf out = BUF_INIT;
 		result_text(s, &r, &out);
-		print(c, &out);
+		print(x->c, &out);
 	}
 	if (rc == 0 && r.stopped)
-		*status = err_exit_status(E_STOPPED);
+		x->status = err_exit_status(E_STOPPED);
 	session_close(s);
 	trace_free();
 	return rc;
 }
 
 /* Whether the checkpoints' bits come again. */
-static int run_replay(const struct options *o, struct comm *c, int *status)
+static int run_replay(struct invocation *x)
 {
 	struct session *s;
 	struct buf out = BUF_INIT;
 	bool differs;
-	TRY(ranks_agree(c, replay_range_parse(&range, o->file), "--replay"));
-	int rc = open_session(o, c, SESSION_TRAIN | SESSION_EVALUATE | SESSION_RUN, &s);
+	TRY(ranks_agree(x->c, replay_range_parse(&x->range, x->o->file), "--replay"));
+	int rc = open_session(x, SESSION_TRAIN | SESSION_EVALUATE | SESSION_RUN, &s);
 	if (rc < 0) {
-		replay_range_release(&range);
+		replay_range_release(&x->range);
 		return rc;
 	}
-	rc = replay_versions(s, &range, o->first, &out, &differs);
-	*status = rc == 0 && differs;
-	print(c, &out);
+	rc = replay_versions(s, &x->range, x->o->first, &out, &differs);
+	x->status = rc == 0 && differs;
+	print(x->c, &out);
 	session_close(s);
-	replay_range_release(&range);
+	replay_range_release(&x->range);
 	return rc;
 }
 
@@ -274,13 +262,13 @@ static int check_init_from(struct session *s)
 }
 
 /* For people the first line says if the plans do not fit; a check is of that too. */
-static int describe(const struct options *o, struct comm *c,
-                    void (*write)(const struct session *, struct buf *), int *status)
+static int describe(struct invocation *x, void (*write)(const struct session *, struct buf *))
 {
+	const struct options *o = x->o;
 	bool check = o->command == COMMAND_CHECK;
 	struct session *s;
 	struct buf out = BUF_INIT;
-	TRY(open_session(o, c, SESSION_TRAIN | SESSION_NO_DATA |
+	TRY(open_session(x, SESSION_TRAIN | SESSION_NO_DATA |
 	                 (o->dump ? 0 : SESSION_SWEEP | SESSION_EVALUATE), &s));
 	int rc = check ? check_init_from(s) : 0;
 	if (rc < 0) {
@@ -289,29 +277,29 @@ static int describe(const struct options *o, struct comm *c,
 	}
 	int fit = !o->dump && (check || write == describe_text) ? describe_fit(s, &out) : 0;
 	if (check)
-		*status = err_exit_status(fit);
+		x->status = err_exit_status(fit);
 	if (!o->dump)
 		write(s, &out);
-	print(c, &out);
+	print(x->c, &out);
 	session_close(s);
 	return 0;
 }
 
-static int run_check(const struct options *o, struct comm *c, int *status)
+static int run_check(struct invocation *x)
 {
-	return describe(o, c, describe_check, status);
+	return describe(x, describe_check);
 }
 
-static int run_plan(const struct options *o, struct comm *c, int *status)
+static int run_plan(struct invocation *x)
 {
 	static const struct { const char *format;
 		void (*write)(const struct session *, struct buf *); } as[] = {
 		{ "json", describe_json }, { "dot", describe_dot }, { "svg", describe_svg }
 	};
 	for (size_t i = 0; i < sizeof as / sizeof *as; i++)
-		if (strcmp(o->plan_format, as[i].format) == 0)
-			return describe(o, c, as[i].write, status);
-	return describe(o, c, describe_text, status);
+		if (strcmp(x->o->plan_format, as[i].format) == 0)
+			return describe(x, as[i].write);
+	return describe(x, describe_text);
 }
 
 /* --- using weights --- */
@@ -339,22 +327,23 @@ static void put_evaluation(const struct options *o, const struct session *s,
 	buf_puts(out, "}\n");
 }
 
-static int run_evaluate(const struct options *o, struct comm *c, int *status)
+static int run_evaluate(struct invocation *x)
 {
 	struct session *s;
 	struct evaluation e;
 	struct buf out = BUF_INIT;
-	TRY(open_session(o, c, SESSION_EVALUATE | SESSION_RUN, &s));
+	TRY(open_session(x, SESSION_EVALUATE | SESSION_RUN, &s));
 	int rc = need_validation(s);
 	if (rc == 0)
-		rc = load_weights(o, s, true);
+		rc = load_weights(x->o, s, true);
 	if (rc == 0)
 		rc = evaluate(s, &e);
 	if (rc == 0)
-		put_evaluation(o, s, &e, &out);
-	print(c, &out);
-	if (rc == 0 && o->confusion)
-		rc = ranks_agree(c, comm_first(c) ? confusion_write(&e, session_data(s), o->confusion) : 0,
+		put_evaluation(x->o, s, &e, &out);
+	print(x->c, &out);
+	if (rc == 0 && x->o->confusion)
+		rc = ranks_agree(x->c, comm_first(x->c) ?
+		                 confusion_write(&e, session_data(s), x->o->confusion) : 0,
 		                 "--confusion");
 	session_close(s);
 	return rc;
@@ -371,147 +360,147 @@ static void note_tiles(const struct session *s)
 }
 
 /* Predicts samples of one size; *written: those before, and then these too. */
-static int predict_part(const struct options *o, struct comm *c, struct predict_parts *parts,
-                        int64_t *written)
+static int predict_part(struct invocation *x, struct predict_parts *parts, int64_t *written)
 {
+	const struct options *o = x->o;
 	struct session *s;
 	int64_t now = 0;
-	TRY(open_session(o, c, SESSION_PREDICT | SESSION_RUN, &s));
+	TRY(open_session(x, SESSION_PREDICT | SESSION_RUN, &s));
 	note_tiles(s);
-	parts->more = size + 1 < sizes;
-	if (size == 0 && comm_first(c) && !predict_to_file(o->output))
-		picture_names_find(&o->predict, &records, o->output, &pictures);
+	parts->more = x->size + 1 < x->sizes;
+	if (x->size == 0 && comm_first(x->c) && !predict_to_file(o->output))
+		picture_names_find(&o->predict, &x->records, o->output, &x->pictures);
 	int rc = load_weights(o, s, true);
 	if (rc == 0)
 		rc = s->tiles ? predict_tiles(s, o->output, options_as(o), &now) :
-		     predict(s, o->output, options_as(o), &pictures, parts, &now);
+		     predict(s, o->output, options_as(o), &x->pictures, parts, &now);
 	*written += now;
 	session_close(s);
 	return rc;
 }
 
 /* Samples may have several sizes: those of each are a session of their own. */
-static int run_predict(const struct options *o, struct comm *c, int *status)
+static int run_predict(struct invocation *x)
 {
 	int64_t written = 0;
 	double timeout;
 	struct predict_parts parts = { 0 };
-	int rc = predict_part(o, c, &parts, &written);
-	for (size = 1; rc == 0 && size < sizes; size++) {
+	int rc = predict_part(x, &parts, &written);
+	for (x->size = 1; rc == 0 && x->size < x->sizes; x->size++) {
 		log_quiet(1);                  /* all is said already */
-		rc = ranks_agree(c, command_read(o, &timeout), "the config");
+		rc = ranks_agree(x->c, command_read(x, &timeout), "the config");
 		if (rc == 0)
-			rc = predict_part(o, c, &parts, &written);
-		log_quiet(o->quiet);
+			rc = predict_part(x, &parts, &written);
+		log_quiet(x->o->quiet);
 	}
 	mem_free(parts.vectors);
-	dataset_free(predicted);
-	predict_input_release(&records);
-	picture_names_release(&pictures);
-	if (rc == 0 && !o->quiet && comm_first(c))
-		printf("%" PRId64 " predictions in %s\n", written, shown(o->output));
+	dataset_free(x->predicted);
+	predict_input_release(&x->records);
+	picture_names_release(&x->pictures);
+	if (rc == 0 && !x->o->quiet && comm_first(x->c))
+		printf("%" PRId64 " predictions in %s\n", written, shown(x->o->output));
 	return rc;
 }
 
-static int run_export(const struct options *o, struct comm *c, int *status)
+static int run_export(struct invocation *x)
 {
 	struct session *s;
-	TRY(open_session(o, c, SESSION_PREDICT | SESSION_RUN | SESSION_NO_DATA, &s));
-	int rc = load_weights(o, s, false);
+	TRY(open_session(x, SESSION_PREDICT | SESSION_RUN | SESSION_NO_DATA, &s));
+	int rc = load_weights(x->o, s, false);
 	if (rc == 0)
-		rc = ranks_agree(c, comm_first(c) ? exchange_export(s, o->file) : 0, "writing the weights");
+		rc = ranks_agree(x->c, comm_first(x->c) ? exchange_export(s, x->o->file) : 0,
+		                 "writing the weights");
 	session_close(s);
 	return rc;
 }
 
 /* For what looks at steps, which data made up in memory serves as well. */
-static int open_for_steps(const struct options *o, struct comm *c, unsigned need,
-                          struct session **s)
+static int open_for_steps(struct invocation *x, unsigned need, struct session **s)
 {
-	unsigned synthetic = o->synthetic ? SESSION_SYNTHETIC : 0;
-	int rc = open_session(o, c, need | SESSION_TRAIN | SESSION_RUN | synthetic, s);
+	unsigned synthetic = x->o->synthetic ? SESSION_SYNTHETIC : 0;
+	int rc = open_session(x, need | SESSION_TRAIN | SESSION_RUN | synthetic, s);
 	if (rc == E_NOINPUT && !synthetic)
 		err_context(rc, "'--synthetic' does without data");
 	return rc;
 }
 
-static int run_dump_step(const struct options *o, struct comm *c, int *status)
+static int run_dump_step(struct invocation *x)
 {
 	struct session *s;
-	TRY(open_for_steps(o, c, SESSION_DUMP, &s));
-	int rc = load_weights(o, s, false);
+	TRY(open_for_steps(x, SESSION_DUMP, &s));
+	int rc = load_weights(x->o, s, false);
 	if (rc == 0)
-		rc = exchange_dump_step(s, o->file);
+		rc = exchange_dump_step(s, x->o->file);
 	session_close(s);
 	return rc;
 }
 
-static int run_bench(const struct options *o, struct comm *c, int *status)
+static int run_bench(struct invocation *x)
 {
 	struct session *s;
 	struct buf out = BUF_INIT, tables = BUF_INIT;
-	TRY(open_for_steps(o, c, 0, &s));
-	int rc = bench(s, o->bench_steps, o->profile, &out, &tables);
-	print_to(stderr, c, &tables);
-	print(c, &out);
+	TRY(open_for_steps(x, 0, &s));
+	int rc = bench(s, x->o->bench_steps, x->o->profile, &out, &tables);
+	print_to(stderr, x->c, &tables);
+	print(x->c, &out);
 	session_close(s);
 	return rc;
 }
 
-static int run_suggest(const struct options *o, struct comm *c, int *status)
+static int run_suggest(struct invocation *x)
 {
-	return first_config_run(o, c);
+	return first_config_run(x->o, x->c);
 }
 
-static int run_bench_op(const struct options *o, struct comm *c, int *status)
+static int run_bench_op(struct invocation *x)
 {
 	struct buf out = BUF_INIT;
-	struct bench_op_options b = { o->file, o->config, o->device, o->compute };
+	struct bench_op_options b = { x->o->file, x->o->config, x->o->device, x->o->compute };
 	int rc = bench_op(&b, &out);
-	print(c, &out);
+	print(x->c, &out);
 	return rc;
 }
 
 /* --- help --- */
 
-static int run_help(const struct options *o, struct comm *c, int *status)
+static int run_help(struct invocation *x)
 {
 	options_help(stdout, "dlx-train");
 	return 0;
 }
 
-static int run_help_config(const struct options *o, struct comm *c, int *status)
+static int run_help_config(struct invocation *x)
 {
 	struct buf out = BUF_INIT;
 	schema_where_root(config_fields);
 	int rc = 0;
-	if (*o->file) {
-		rc = help_text(&out, config_fields, strcmp(o->file, "all") == 0 ? NULL : o->file);
+	if (*x->o->file) {
+		rc = help_text(&out, config_fields, strcmp(x->o->file, "all") == 0 ? NULL : x->o->file);
 	} else {
 		help_overview(&out, config_fields);
 		buf_puts(&out, "\n--help-config=KEY has the keys below one, with types, ranges and "
 		         "defaults: train,\nconv2d, optimizer.adam, model.resnet; --help-config=all has "
 		         "every key.\n");
 	}
-	print(c, &out);
+	print(x->c, &out);
 	return rc;
 }
 
-static int run_help_debug(const struct options *o, struct comm *c, int *status)
+static int run_help_debug(struct invocation *x)
 {
 	debug_help(stdout);
 	return 0;
 }
 
-static int run_man_config(const struct options *o, struct comm *c, int *status)
+static int run_man_config(struct invocation *x)
 {
 	struct buf out = BUF_INIT;
 	help_mdoc(&out, config_fields);
-	print(c, &out);
+	print(x->c, &out);
 	return 0;
 }
 
-static int run_list_ops(const struct options *o, struct comm *c, int *status)
+static int run_list_ops(struct invocation *x)
 {
 	const struct op *op;
 	for (int i = 0; (op = op_at(i)) != NULL; i++)
@@ -519,7 +508,7 @@ static int run_list_ops(const struct options *o, struct comm *c, int *status)
 	return 0;
 }
 
-static int run_version(const struct options *o, struct comm *c, int *status)
+static int run_version(struct invocation *x)
 {
 	char library[48];
 #ifdef HAVE_CUDA
@@ -540,7 +529,7 @@ static int run_version(const struct options *o, struct comm *c, int *status)
 	return 0;
 }
 
-static int (*const commands[])(const struct options *o, struct comm *c, int *status) = {
+static int (*const commands[])(struct invocation *x) = {
 	[COMMAND_TRAIN] = run_train,
 	[COMMAND_CHECK] = run_check,
 	[COMMAND_PLAN] = run_plan,
@@ -560,11 +549,12 @@ static int (*const commands[])(const struct options *o, struct comm *c, int *sta
 	[COMMAND_VERSION] = run_version,
 };
 
-int command_run(const struct options *o, struct comm *c, int *status)
+int command_run(struct invocation *x)
 {
+	const struct options *o = x->o;
 	if ((o->trace || o->trace_steps) && o->command != COMMAND_TRAIN)
 		return ERR(E_USAGE, NULL, "'--trace' is for training");
 	if (o->trace_steps && !o->trace)
 		return ERR(E_USAGE, NULL, "'--trace-steps' is for '--trace'");
-	return commands[o->command](o, c, status);
+	return commands[o->command](x);
 }

@@ -56,21 +56,22 @@ static void print_failure(struct comm *c, int rc)
 		comm_abort(c, err_exit_status(rc));
 }
 
-static int open_ranks(struct comm **c, const struct options *o, int rc)
+static int open_ranks(struct invocation *x, int rc)
 {
+	const struct options *o = x->o;
 	char command[OPTIONS_TEXT];
 	double timeout = 0;
 	log_quiet(o->quiet);
 	if (rc == 0 && options_standalone(o))
 		return 0;
 	if (rc == 0)
-		rc = command_read(o, &timeout);
-	int joined = comm_open(c, timeout);
+		rc = command_read(x, &timeout);
+	int joined = comm_open(&x->c, timeout);
 	if (joined < 0)
 		return rc < 0 ? rc : joined;
-	log_init("dlx-train", (*c)->rank, (*c)->size);
-	TRY(ranks_agree(*c, rc, "the command line and the config"));
-	return ranks_same_command(*c, options_text(o, command));
+	log_init("dlx-train", x->c->rank, x->c->size);
+	TRY(ranks_agree(x->c, rc, "the command line and the config"));
+	return ranks_same_command(x->c, options_text(o, command));
 }
 
 /* What this program is started for by itself (backend/proof/proof.h). */
@@ -83,8 +84,7 @@ static int prove(const char *first)
 int main(int argc, char **argv)
 {
 	struct options o = { 0 };
-	struct comm *c = NULL;
-	int status = 0;
+	struct invocation x = { .o = &o };
 	signals_block();
 	limit_spinning(argv);
 	if (argc == 3 && strcmp(argv[1], PROOF_OPTION) == 0)
@@ -96,19 +96,19 @@ int main(int argc, char **argv)
 		rc = options_parse(&o, argc, argv);
 	if (rc == 0 && o.command != COMMAND_HELP_DEBUG)
 		rc = debug_read();
-	rc = open_ranks(&c, &o, rc);
+	rc = open_ranks(&x, rc);
 	if (rc == 0)
-		rc = command_run(&o, c, &status);
+		rc = command_run(&x);
 	signals_await_end(false);      /* which has removed what is being written */
 	io_scratch_remove();
 	if (rc == 0)
 		rc = flush_output();
 	if (rc < 0) {
-		print_failure(c, rc);
-		status = err_exit_status(rc);
+		print_failure(x.c, rc);
+		x.status = err_exit_status(rc);
 	}
 	err_clear();
-	comm_close(c);
+	comm_close(x.c);
 	options_release(&o);
-	return status;
+	return x.status;
 }
