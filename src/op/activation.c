@@ -10,11 +10,21 @@
  *   silu   x s, s = 1 / (1 + e^-x)        dx = dy s (1 + x (1 - s))
  *   elu    x, alpha (e^x - 1) below 0     dx = dy, (y + alpha) dy where y <= 0
  *
- * All keep zero, and their gradients are zero where dy is. */
+ * All keep zero, and their gradients are zero where dy is.
+ *
+ * The gradient ops are linear in dy. Their own gradients by x multiply by the second derivative,
+ * made of ordinary nodes, so that any number of further derivatives can be had (c = sqrt(2/pi), k =
+ * 0.044715, s and t as above):
+ *
+ *   gelu   (2 - x^2) e^(-x^2/2) / sqrt(2 pi), or
+ *          (1 - t^2) (c (1 + 6 k x^2) - x t (c (1 + 3 k x^2))^2), t = tanh u
+ *   silu   s (1 - s) (2 + x (1 - 2 s))
+ *   elu    of y: 1 where y <= 0, else 0 */
 #include <math.h>
 
 #include "base/err.h"
 #include "op/lib/cuda.h"
+#include "op/lib/emit.h"
 #include "op/lib/simd.h"
 #include "op/lib/walk.h"
 
@@ -77,6 +87,87 @@ static int silu_grad(struct graph *g, const struct node *n, const tid *dy, tid *
 static int elu_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	return grad_of(g, n, "elu_grad", n->out[0], dy, dx);
+}
+
+/* The gradients of a gradient op: dx[1], by dy, is the op itself on the new gradient d; dx[0] is d
+ * dy times the slope's derivative, which curvature emits. */
+static int grad_of_grad(struct graph *g, const struct node *n, tid d, tid *dx,
+                        int (*curvature)(struct graph *g, tid x, tid *out))
+{
+	tid c, t;
+	dx[0] = dx[1] = NONE;
+	if (grad_wanted(g, n, 1))
+		TRY(grad_of(g, n, n->op->name, n->in[0], &d, &dx[1]));
+	if (!grad_wanted(g, n, 0))
+		return 0;
+	TRY(curvature(g, n->in[0], &c));
+	TRY(emit_mul(g, n->in[1], d, &t));
+	return emit_mul(g, t, c, &dx[0]);
+}
+
+static int gelu_curvature(struct graph *g, tid x, tid *out)
+{
+	tid z, e;
+	TRY(emit_unary(g, "square", x, &z));
+	TRY(emit_scale(g, z, -0.5, 0, &e));
+	TRY(emit_unary(g, "exp", e, &e));
+	TRY(emit_scale(g, z, -DENSITY, 2 * DENSITY, &z));
+	return emit_mul(g, e, z, out);
+}
+
+static int gelu_tanh_curvature(struct graph *g, tid x, tid *out)
+{
+	const double c = SQRT_2_PI, k = GELU_CUBIC;
+	tid z, u, t, a, b;
+	TRY(emit_unary(g, "square", x, &z));
+	TRY(emit_scale(g, z, c * k, c, &u));
+	TRY(emit_mul(g, x, u, &u));
+	TRY(emit_unary(g, "tanh", u, &t));
+	TRY(emit_scale(g, z, 3 * c * k, c, &a));
+	TRY(emit_unary(g, "square", a, &a));
+	TRY(emit_mul(g, t, a, &a));
+	TRY(emit_mul(g, x, a, &a));
+	TRY(emit_scale(g, z, 6 * c * k, c, &b));
+	TRY(emit_sub(g, b, a, &a));
+	TRY(emit_unary(g, "square", t, &t));
+	TRY(emit_scale(g, t, -1, 1, &t));
+	return emit_mul(g, t, a, out);
+}
+
+static int silu_curvature(struct graph *g, tid x, tid *out)
+{
+	tid s, a, b;
+	TRY(emit_unary(g, "sigmoid", x, &s));
+	TRY(emit_scale(g, s, -1, 1, &a));
+	TRY(emit_mul(g, s, a, &a));
+	TRY(emit_scale(g, s, -2, 1, &b));
+	TRY(emit_mul(g, x, b, &b));
+	TRY(emit_scale(g, b, 1, 2, &b));
+	return emit_mul(g, a, b, out);
+}
+
+static int gelu_grad_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	const bool tanh = ((const struct gelu *)n->attr)->approximate == BY_TANH;
+	return grad_of_grad(g, n, dy[0], dx, tanh ? gelu_tanh_curvature : gelu_curvature);
+}
+
+static int silu_grad_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	return grad_of_grad(g, n, dy[0], dx, silu_curvature);
+}
+
+static int elu_grad_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	tid all, above;
+	dx[0] = dx[1] = NONE;
+	if (grad_wanted(g, n, 1))
+		TRY(grad_of(g, n, "elu_grad", n->in[0], dy, &dx[1]));
+	if (!grad_wanted(g, n, 0))
+		return 0;
+	TRY(emit_mul(g, n->in[1], dy[0], &all));
+	TRY(graph_emit1(g, "relu_grad", NULL, 2, (tid[]){ n->in[0], all }, &above));
+	return emit_sub(g, all, above, &dx[0]);
 }
 
 /* --- the functions and their slopes, in double for the reference and in float --- */
@@ -309,8 +400,7 @@ static const char *const elu_grad_samples[] = { "2x3x4x5:away 2x3x4x5",
 	.flags = OP_LAYER, .min_in = 1, .max_in = 1, .nout = 1, .inplace = 1, .shape = walk_shape,     \
 	.cost = walk_cost
 #define BACKWARD                                                                                   \
-	.flags = OP_ONCE, .min_in = 2, .max_in = 2, .nout = 1, .inplace = 3, .shape = walk_shape,      \
-	.cost = walk_cost
+	.min_in = 2, .max_in = 2, .nout = 1, .inplace = 3, .shape = walk_shape, .cost = walk_cost
 
 static const struct op op_gelu = {
 	.name = "gelu",
@@ -324,7 +414,7 @@ static const struct op op_gelu = {
 static const struct op op_gelu_grad = {
 	.name = "gelu_grad",
 	.doc = "gradient of gelu from its input x and dy",
-	BACKWARD,
+	BACKWARD, .grad = gelu_grad_grad,
 	.attr_size = sizeof(struct gelu), .attrs = gelu_fields,
 	.kernel = KERNELS(gelu_any_grad_reference, gelu_grad_cpu, gelu_grad_cuda),
 	.samples = gelu_grad_samples,
@@ -341,7 +431,7 @@ static const struct op op_silu = {
 static const struct op op_silu_grad = {
 	.name = "silu_grad",
 	.doc = "gradient of silu from its input x and dy",
-	BACKWARD,
+	BACKWARD, .grad = silu_grad_grad,
 	.kernel = KERNELS(silu_grad_reference, silu_grad_cpu, silu_grad_cuda),
 	.samples = silu_grad_samples,
 };
@@ -358,7 +448,7 @@ static const struct op op_elu = {
 static const struct op op_elu_grad = {
 	.name = "elu_grad",
 	.doc = "gradient of elu from its output y and dy",
-	BACKWARD,
+	BACKWARD, .grad = elu_grad_grad,
 	.attr_size = sizeof(struct elu), .attrs = elu_fields,
 	.kernel = KERNELS(elu_grad_reference, elu_grad_cpu, elu_grad_cuda),
 	.samples = elu_grad_samples,
