@@ -18,6 +18,12 @@ struct exponential { __device__ float operator()(float x) const { return expf(x)
 struct logarithm { __device__ float operator()(float x) const { return logf(x); } };
 struct logarithm_of_more { __device__ float operator()(float x) const { return log1pf(x); } };
 struct exponential_less_one { __device__ float operator()(float x) const { return expm1f(x); } };
+struct sine { __device__ float operator()(float x) const { return sinf(x); } };
+struct cosine { __device__ float operator()(float x) const { return cosf(x); } };
+struct magnitude { __device__ float operator()(float x) const { return fabsf(x); } };
+struct signum { __device__ float operator()(float x) const { return x > 0 ? 1.0f : x < 0 ? -1.0f :
+	x; } };
+struct power { float a; __device__ float operator()(float x) const { return powf(x, a); } };
 struct affine { float a, b; __device__ float operator()(float x) const { return fmaf(a, x, b); } };
 struct by_scalar { const float *f;
 	__device__ float operator()(float x) const { return x * __ldg(f); } };
@@ -63,6 +69,10 @@ struct elu_back { float a;
 struct minus { __device__ float operator()(float x, float y) const { return x - y; } };
 struct times { __device__ float operator()(float x, float y) const { return x * y; } };
 struct over { __device__ float operator()(float x, float y) const { return x / y; } };
+struct smaller { __device__ float operator()(float x, float y) const { return x < y || x != x ? x :
+	y; } };
+struct larger { __device__ float operator()(float x, float y) const { return x > y || x != x ? x :
+	y; } };
 struct relu_back { __device__ float operator()(float y, float dy) const { return y > 0 ? dy :
 	0.0f; } };
 struct scaled_back { float a;
@@ -104,6 +114,14 @@ __global__ void map2(int64_t n, const T *x, const T *y, T *z, F f)
 	} else if ((i = packs * pack<T>::N + (i - packs)) < n) {
 		z[i] = from_float<T>(f(as_float(x[i]), as_float(y[i])));
 	}
+}
+
+template <typename T> __global__ void choose(int64_t n, const T *c, const T *a, const T *b, T *y)
+{
+	BEGIN_KERNEL();
+	const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+	if (i < n)
+		y[i] = as_float(c[i]) >= 0 ? a[i] : b[i];
 }
 
 /* Rows apart: a thread stays with its columns. */
@@ -233,6 +251,11 @@ int k_unary(void *stream, enum k_unary op, int type, const struct k_walk *w, flo
 	case K_ELU: return run1(stream, type, w, x, y, elu{ a });
 	case K_LOG1P: return run1(stream, type, w, x, y, logarithm_of_more{});
 	case K_EXPM1: return run1(stream, type, w, x, y, exponential_less_one{});
+	case K_SIN: return run1(stream, type, w, x, y, sine{});
+	case K_COS: return run1(stream, type, w, x, y, cosine{});
+	case K_ABS: return run1(stream, type, w, x, y, magnitude{});
+	case K_SIGN: return run1(stream, type, w, x, y, signum{});
+	case K_POW: return run1(stream, type, w, x, y, power{ a });
 	}
 	return cudaErrorInvalidValue;
 }
@@ -252,8 +275,20 @@ int k_binary(void *stream, enum k_binary op, int type, const struct k_walk *w, f
 	case K_GELU_TANH_GRAD: return run2(stream, type, w, x, y, z, gelu_tanh_back{});
 	case K_SILU_GRAD: return run2(stream, type, w, x, y, z, silu_back{});
 	case K_ELU_GRAD: return run2(stream, type, w, x, y, z, elu_back{ a });
+	case K_MINIMUM: return run2(stream, type, w, x, y, z, smaller{});
+	case K_MAXIMUM: return run2(stream, type, w, x, y, z, larger{});
 	}
 	return cudaErrorInvalidValue;
+}
+
+int k_select(void *stream, int type, int64_t n, const void *c, const void *a, const void *b,
+             void *y)
+{
+	if (n == 0)
+		return 0;
+	FLOAT_TYPES(type, T, LAUNCH(choose<T>, blocks_for(n, THREADS), THREADS, 0, stream, n,
+	                            (const T *)c, (const T *)a, (const T *)b, (T *)y))
+	return cudaGetLastError();
 }
 
 int k_scale_by(void *stream, int type, const struct k_walk *w, const void *x, const float *factor,

@@ -37,19 +37,24 @@ struct k_walk {
 
 enum k_unary { K_RELU, K_LEAKY_RELU, K_TANH, K_SIGMOID, K_SOFTPLUS, K_SQUARE, K_SQRT, K_EXP, K_LOG,
 	K_SCALE,
-	       K_GELU, K_GELU_TANH, K_SILU, K_ELU, K_LOG1P, K_EXPM1 };
-/* a, b: parameters: the slope of leaky_relu; alpha of elu; factor and shift of scale. */
+	       K_GELU, K_GELU_TANH, K_SILU, K_ELU, K_LOG1P, K_EXPM1, K_SIN, K_COS, K_ABS, K_SIGN,
+	       K_POW };
+/* a, b: parameters: the slope of leaky_relu; alpha of elu; factor and shift of scale; the exponent
+ * of pow. */
 int k_unary(void *stream, enum k_unary op, int type, const struct k_walk *w, float a, float b,
             const void *x, void *y);
 
 enum k_binary { K_ADD, K_SUBTRACT, K_MULTIPLY, K_DIVIDE, K_RELU_GRAD, K_LEAKY_RELU_GRAD,
 	K_SCALED_RELU_GRAD,
-		K_GELU_GRAD, K_GELU_TANH_GRAD, K_SILU_GRAD, K_ELU_GRAD };
+		K_GELU_GRAD, K_GELU_TANH_GRAD, K_SILU_GRAD, K_ELU_GRAD, K_MINIMUM, K_MAXIMUM };
 /* Gradients: x is the output y of the function (of gelu and silu the input), y is dy; a is the
  * slope, alpha, or what the scaled one multiplies by. */
 int k_binary(void *stream, enum k_binary op, int type, const struct k_walk *w, float a,
              const void *x, const void *y, void *z);
 
+/* y = c >= 0 ? a : b, n elements. */
+int k_select(void *stream, int type, int64_t n, const void *c, const void *a, const void *b,
+             void *y);
 /* y = x * *factor, a float32 scalar on the device. */
 int k_scale_by(void *stream, int type, const struct k_walk *w, const void *x, const float *factor,
                void *y);

@@ -152,8 +152,11 @@ enum {
 	                     * their order, and recomputation does not repeat them */
 	OP_SETUP = 2048,    /* no part of a step: runs after anything but
 	                     * the plan's own update changed params */
-	OP_ASIDE = 4096     /* a GPU may run it on its second stream (pass/second_stream.h): its kernel
+	OP_ASIDE = 4096,    /* a GPU may run it on its second stream (pass/second_stream.h): its kernel
 	                     * shares no memory with others but operands and workspace */
+	OP_FLAT = 8192      /* its derivative by what has no gradient (nondiff) is zero wherever it
+	                     * exists: signs, masks of ReLU. Where that is part of a derivative, what
+	                     * is left may not be what was meant (autodiff_flat) */
 };
 
 struct op {

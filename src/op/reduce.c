@@ -524,6 +524,7 @@ RECORD(max, "maximum over axes; the gradient goes to the first one", max_samples
 static const struct op op_max_grad = {
 	.name = "max_grad",
 	.doc = "gradient of max: (x, dy) -> dy at the first maximum of x, else 0",
+	.flags = OP_FLAT,
 	.min_in = 2, .max_in = 2, .nout = 1,
 	.attr_size = sizeof(struct reduce_attr), .attrs = fields,
 	.nondiff = 1,

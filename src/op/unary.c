@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Element-wise functions of one tensor, and the gradients of the piecewise linear ones.
+ * Element-wise functions of one tensor, and the gradients of the piecewise linear ones (pow.c has
+ * powers).
  *
  *   relu       max(x, 0)              dx = dy where y > 0
  *   leaky_relu x, slope * x below 0   dx = dy, slope * dy where y <= 0
@@ -13,6 +14,10 @@
  *   log        ln x                   dx = dy / x
  *   log1p      ln(1 + x)              dx = dy / (1 + x)
  *   expm1      e^x - 1                dx = dy (y + 1)
+ *   sin        sin x                  dx = dy cos x
+ *   cos        cos x                  dx = -dy sin x
+ *   abs        |x|                    dx = dy sign(x)
+ *   sign       -1, 0 or 1             dx = 0
  *
  * Where the gradient can be had from the output it is, so that x need not be kept and the op can
  * work in place. The gradients of the smooth functions are ordinary nodes and can be
@@ -128,9 +133,31 @@ static int expm1_grad(struct graph *g, const struct node *n, const tid *dy, tid 
 	return emit_mul(g, dy[0], t, &dx[0]);
 }
 
+static int sin_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	tid t;
+	TRY(emit_unary(g, "cos", n->in[0], &t));
+	return emit_mul(g, dy[0], t, &dx[0]);
+}
+
+static int cos_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	tid t;
+	TRY(emit_unary(g, "sin", n->in[0], &t));
+	TRY(emit_mul(g, dy[0], t, &t));
+	return emit_scale(g, t, -1, 0, &dx[0]);
+}
+
+static int abs_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	tid t;
+	TRY(emit_unary(g, "sign", n->in[0], &t));
+	return emit_mul(g, dy[0], t, &dx[0]);
+}
+
 /* --- kernels: one expression in v = x[i] for the reference and one for the CPU --- */
 
-#define UNARY(name, reference, cpu)                                                     \
+#define REFERENCE(name, reference)                                                      \
 	static int name##_reference(const struct kplan *k, const struct kargs *a)           \
 	{                                                                                   \
 		const double *x = a->in[0];                                                     \
@@ -141,7 +168,17 @@ static int expm1_grad(struct graph *g, const struct node *n, const tid *dy, tid 
 			y[i] = reference;                                                           \
 		}                                                                               \
 		return 0;                                                                       \
-	}                                                                                   \
+	}
+
+#define CPU(name)                                                                       \
+	static int name##_cpu(const struct kplan *k, const struct kargs *a)                 \
+	{                                                                                   \
+		walk_views(k, a, name##_range);                                                 \
+		return 0;                                                                       \
+	}
+
+#define UNARY(name, reference, cpu)                                                     \
+	REFERENCE(name, reference)                                                          \
 	SIMD_CLONES(void, name##_range,                                                     \
 	            (const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi), \
 	            (k, a, lo, hi))                                                         \
@@ -154,11 +191,7 @@ static int expm1_grad(struct graph *g, const struct node *n, const tid *dy, tid 
 			y[i] = cpu;                                                                 \
 		}                                                                               \
 	}                                                                                   \
-	static int name##_cpu(const struct kplan *k, const struct kargs *a)                 \
-	{                                                                                   \
-		walk_views(k, a, name##_range);                                                 \
-		return 0;                                                                       \
-	}
+	CPU(name)
 
 UNARY(relu, v < 0 ? 0 : v, v < 0 ? 0 : v)
 UNARY(tanh, tanh(v), simd_tanh(v))
@@ -170,6 +203,45 @@ UNARY(exp, exp(v), simd_exp(v))
 UNARY(log, log(v), logf(v))
 UNARY(log1p, log1p(v), log1pf(v))
 UNARY(expm1, expm1(v), expm1f(v))
+UNARY(abs, fabs(v), fabsf(v))
+UNARY(sign, v > 0 ? 1 : v < 0 ? -1 : v, simd_select(v > 0, 1, simd_select(v < 0, -1, v)))
+
+/* Whether simd_sin and simd_cos are right for x[lo..hi-1]. */
+SIMD_CLONES(bool, turns_are_few, (const float *x, int64_t lo, int64_t hi), (x, lo, hi))
+{
+	uint32_t most = 0;
+#pragma omp simd reduction(max : most)
+	for (int64_t i = lo; i < hi; i++) {
+		uint32_t size = simd_bits(x[i]) & 0x7FFFFFFF;
+		most = size > most ? size : most;
+	}
+	return most < simd_bits(SIMD_TURN_MOST);
+}
+
+#define TURN(name)                                                                             \
+	REFERENCE(name, name(v))                                                                   \
+	SIMD_CLONES(void, name##_few, (const float *x, float *y, int64_t lo, int64_t hi),          \
+	            (x, y, lo, hi))                                                                \
+	{                                                                                          \
+		SIMD_LOOP                                                                              \
+		for (int64_t i = lo; i < hi; i++)                                                      \
+			y[i] = simd_##name(x[i]);                                                          \
+	}                                                                                          \
+	static void name##_range(const struct kplan *k, const struct kargs *a, int64_t lo,         \
+	                         int64_t hi)                                                       \
+	{                                                                                          \
+		const float *x = a->in[0];                                                             \
+		float *y = a->out[0];                                                                  \
+		if (turns_are_few(x, lo, hi))                                                          \
+			name##_few(x, y, lo, hi);                                                          \
+		else                                                                                   \
+			for (int64_t i = lo; i < hi; i++)                                                  \
+				y[i] = name##f(x[i]);                                                          \
+	}                                                                                          \
+	CPU(name)
+
+TURN(sin)
+TURN(cos)
 
 static double slope_of(const struct kplan *k)
 {
@@ -271,6 +343,10 @@ CUDA_UNARY(exp_cuda, K_EXP, 0, 0)
 CUDA_UNARY(log_cuda, K_LOG, 0, 0)
 CUDA_UNARY(log1p_cuda, K_LOG1P, 0, 0)
 CUDA_UNARY(expm1_cuda, K_EXPM1, 0, 0)
+CUDA_UNARY(sin_cuda, K_SIN, 0, 0)
+CUDA_UNARY(cos_cuda, K_COS, 0, 0)
+CUDA_UNARY(abs_cuda, K_ABS, 0, 0)
+CUDA_UNARY(sign_cuda, K_SIGN, 0, 0)
 CUDA_BINARY(relu_grad_cuda, K_RELU_GRAD, 0)
 CUDA_BINARY(leaky_relu_grad_cuda, K_LEAKY_RELU_GRAD, (float)slope_of(k))
 #endif
@@ -307,6 +383,24 @@ WALK_RECORD(exp, 1, "exponential function", WALK_DENSE, smooth_samples);
 WALK_RECORD(log, 1, "natural logarithm", WALK_DENSE, positive_samples);
 WALK_RECORD(log1p, 1, "logarithm of 1 + x", WALK_ZERO, positive_samples);
 WALK_RECORD(expm1, 1, "exponential function less 1", WALK_ZERO, smooth_samples);
+WALK_RECORD(sin, 1, "sine", WALK_ZERO, smooth_samples);
+WALK_RECORD(cos, 1, "cosine", WALK_DENSE, smooth_samples);
+WALK_RECORD(abs, 1, "absolute value", WALK_ZERO, kink_samples);
+
+static const struct op op_sign = {
+	.name = "sign",
+	.doc = "-1, 0 or 1 as x is negative, zero or positive",
+	.flags = OP_FLAT | OP_NOGRAD,
+	.min_in = 1, .max_in = 1, .nout = 1,
+	.nondiff = 1, .inplace = 1,
+	.shape = walk_shape, .cost = walk_cost,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = sign_reference },
+		[BACKEND_CPU] = { WALK_ZERO(sign_cpu), WALK_VIEWS },
+		CUDA_KERNEL(WALK_ZERO(sign_cuda), CUDA_VIEWS, .bf16 = KB_ALIKE)
+	},
+	.samples = kink_samples,
+};
 
 static const struct op op_leaky_relu = {
 	.name = "leaky_relu",
@@ -327,6 +421,7 @@ static const struct op op_leaky_relu = {
 static const struct op op_relu_grad = {
 	.name = "relu_grad",
 	.doc = "gradient of relu from its output y and dy",
+	.flags = OP_FLAT,
 	.min_in = 2, .max_in = 2, .nout = 1,
 	.nondiff = 1, .inplace = 3,
 	.shape = walk_shape, .grad = mask_grad, .cost = walk_cost,
@@ -341,6 +436,7 @@ static const struct op op_relu_grad = {
 static const struct op op_leaky_relu_grad = {
 	.name = "leaky_relu_grad",
 	.doc = "gradient of leaky_relu from its output y and dy",
+	.flags = OP_FLAT,
 	.min_in = 2, .max_in = 2, .nout = 1,
 	.attr_size = sizeof(struct leaky_relu_attr), .attrs = leaky_relu_fields,
 	.nondiff = 1, .inplace = 3,
@@ -354,5 +450,5 @@ static const struct op op_leaky_relu_grad = {
 };
 
 OPSET(unary, &op_relu, &op_leaky_relu, &op_tanh, &op_sigmoid, &op_softplus,
-      &op_square, &op_sqrt, &op_exp, &op_log, &op_log1p, &op_expm1, &op_relu_grad,
-      &op_leaky_relu_grad);
+      &op_square, &op_sqrt, &op_exp, &op_log, &op_log1p, &op_expm1, &op_sin, &op_cos, &op_abs,
+      &op_sign, &op_relu_grad, &op_leaky_relu_grad);

@@ -49,6 +49,14 @@ SIMD_CLONES(void, run_simd, (int which, const float *x, float *y, int n), (which
 		SIMD_LOOP
 		for (int i = 0; i < n; i++)
 			y[i] = simd_erf(x[i]);
+	} else if (which == 5) {
+		SIMD_LOOP
+		for (int i = 0; i < n; i++)
+			y[i] = simd_sin(x[i]);
+	} else if (which == 6) {
+		SIMD_LOOP
+		for (int i = 0; i < n; i++)
+			y[i] = simd_cos(x[i]);
 	} else {
 		SIMD_LOOP
 		for (int i = 0; i < n; i++)
@@ -58,6 +66,8 @@ SIMD_CLONES(void, run_simd, (int which, const float *x, float *y, int n), (which
 
 static double exact(int which, double x)
 {
+	if (which > 4)
+		return which == 5 ? sin(x) : cos(x);
 	if (which > 2)
 		return which == 3 ? expm1(x) : erf(x);
 	return which == 0 ? exp(x) : which == 1 ? tanh(x) : 1 / (1 + exp(-x));
@@ -102,6 +112,13 @@ static void test_simd(void **unused)
 	assert_true(worst(3, -0.1f, 0.1f) <= 5);
 	assert_true(worst(4, -6, 6) <= 3);
 	assert_true(worst(4, -0.1f, 0.1f) <= 3);
+	for (int which = 5; which < 7; which++) {
+		assert_true(worst(which, -4, 4) <= 3);
+		assert_true(worst(which, -1000, 1000) <= 3);
+		assert_true(worst(which, -SIMD_TURN_MOST, SIMD_TURN_MOST) <= 3);
+		run_simd(which, x, y, 6);
+		assert_true(isnan(y[0]) && y[3] == (which == 6));
+	}
 	run_simd(4, x, y, 6);
 	assert_true(isnan(y[0]) && y[1] == 1 && y[2] == -1 && y[3] == 0 && y[4] == 1 && y[5] == -1);
 	run_simd(0, x, y, 6);
@@ -269,6 +286,10 @@ static void test_padding(void **unused)
 	padded("softplus", NULL, 1, 0);
 	padded("log", NULL, 1, 0);
 	padded("sqrt", NULL, 1, 0);
+	padded("sin", NULL, 1, 0);
+	padded("cos", NULL, 1, 0);
+	padded("pow", &(struct pow_attr){ 0 }, 1, 0);
+	padded("maximum", NULL, 2, 0);
 	padded("tanh", NULL, 1, 0);
 	padded("scale", &shift, 1, 0);
 	padded("scale", &factor, 1, 0);
@@ -322,6 +343,24 @@ static void chain(struct graph *g, int which, tid x, tid *f)
 		emit_unary(g, "square", a, &a);
 		graph_emit1(g, "scale_by", NULL, 2, (tid[]){ a, b }, &a);
 		break;
+	case 5:            /* silu(x) gelu(x) + gelu by tanh */
+		emit_unary(g, "silu", x, &a);
+		emit_unary(g, "gelu", x, &b);
+		emit_mul(g, a, b, &a);
+		graph_emit1(g, "gelu", &(int){ 1 }, 1, &x, &b);
+		graph_emit1(g, "add", NULL, 2, (tid[]){ a, b }, &a);
+		break;
+	case 6:            /* sin(x) cos(x) |x| + elu(x) x^3 */
+		emit_unary(g, "sin", x, &a);
+		emit_unary(g, "cos", x, &b);
+		emit_mul(g, a, b, &a);
+		emit_unary(g, "abs", x, &b);
+		emit_mul(g, a, b, &a);
+		emit_unary(g, "elu", x, &b);
+		graph_emit1(g, "pow", &(struct pow_attr){ 3 }, 1, &x, &c);
+		emit_mul(g, b, c, &b);
+		graph_emit1(g, "add", NULL, 2, (tid[]){ a, b }, &a);
+		break;
 	default:           /* relu(x) x^2 */
 		emit_unary(g, "relu", x, &a);
 		emit_unary(g, "square", x, &b);
@@ -365,7 +404,7 @@ static void test_second_derivatives(void **unused)
 {
 	double x[NX], c[NX], d1[NX], d2[NX], lo[NX], hi[NX], scrap[NX], cpu1[NX], cpu2[NX];
 	const double h = 1e-5;
-	for (int which = 0; which < 6; which++) {
+	for (int which = 0; which < 8; which++) {
 		fill_normal(x, NX, 11);
 		fill_normal(c, NX, 12);
 		gradients_at(which, BACKEND_REFERENCE, x, c, d1, d2);
@@ -384,6 +423,136 @@ static void test_second_derivatives(void **unused)
 		check_close(cpu1, d1, NX, 1e-5);
 		check_close(cpu2, d2, NX, 1e-5);
 	}
+}
+
+/* --- values at edges --- */
+
+/* out[i] = op(in[0][i], ...) for n elements. */
+static void apply(enum backend b, const char *op, const void *attr, int nin, const double *const *in,
+                  int n, double *out)
+{
+	static const char *const names[] = { "a", "b", "c" };
+	struct graph *g = graph_new();
+	struct op_run r;
+	tid t[3], y;
+	for (int i = 0; i < nin; i++)
+		t[i] = INPUT(g, names[i], n);
+	assert_int_equal(graph_emit1(g, op, attr, nin, t, &y), 0);
+	op_run_init(&r, g, b, false);
+	for (int i = 0; i < nin; i++)
+		op_run_set(&r, t[i], in[i]);
+	op_run_all(&r);
+	op_run_get(&r, y, out);
+	op_run_release(&r);
+	graph_free(g);
+}
+
+/* NaN is equal to NaN here, and 0 is not -0. */
+static void same(const char *op, enum backend b, const double *got, const double *want, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (!(isnan(want[i]) ? isnan(got[i])
+		                     : got[i] == want[i] && signbit(got[i]) == signbit(want[i])))
+			fail_msg("'%s' on backend %d: element %d is %g, expected %g", op, (int)b, i, got[i],
+			         want[i]);
+}
+
+#define EDGES 8
+static const double edge_a[EDGES] = { 0, -0.0, -2, 3, NAN, 1, INFINITY, -INFINITY };
+static const double edge_b[EDGES] = { 0, 1, -3, 3, 1, NAN, 2, INFINITY };
+
+static void test_edges(void **unused)
+{
+	static const struct {
+		const char *op;
+		double exponent;
+		int nin;
+		double want[EDGES];
+	} cases[] = {
+		{ "abs", 0, 1, { 0, 0, 2, 3, NAN, 1, INFINITY, INFINITY } },
+		{ "sign", 0, 1, { 0, -0.0, -1, 1, NAN, 1, 1, -1 } },
+		{ "minimum", 0, 2, { 0, -0.0, -3, 3, NAN, NAN, 2, -INFINITY } },
+		{ "maximum", 0, 2, { 0, 1, -2, 3, NAN, NAN, INFINITY, INFINITY } },
+		{ "select", 0, 3, { 0, 1, -2, 3, NAN, NAN, INFINITY, -INFINITY } },
+		{ "pow", 0, 1, { 1, 1, 1, 1, 1, 1, 1, 1 } },
+		{ "pow", 1, 1, { 0, -0.0, -2, 3, NAN, 1, INFINITY, -INFINITY } },
+		{ "pow", 2, 1, { 0, 0, 4, 9, NAN, 1, INFINITY, INFINITY } },
+		{ "pow", 3, 1, { 0, -0.0, -8, 27, NAN, 1, INFINITY, -INFINITY } },
+		{ "pow", 10, 1, { 0, 0, 1024, 59049, NAN, 1, INFINITY, INFINITY } },
+		{ "pow", -1, 1, { INFINITY, -INFINITY, -0.5, 1 / 3.0, NAN, 1, 0, -0.0 } },
+		{ "pow", 0.5, 1, { 0, 0, NAN, 1.7320508075688772, NAN, 1, INFINITY, INFINITY } },
+	};
+	/* select chooses a for these in all but two */
+	static const double edge_c[EDGES] = { 0, -1, 1, 2, -0.0, NAN, INFINITY, 3 };
+	double got[EDGES], want[EDGES];
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		for (int k = 0; k < 2; k++) {
+			const struct pow_attr at = { cases[i].exponent };
+			const bool chosen = cases[i].nin == 3;
+			const bool power = !strcmp(cases[i].op, "pow");
+			const double *in[] = { chosen ? edge_c : edge_a, chosen ? edge_a : edge_b, edge_b };
+			apply(both[k], cases[i].op, power ? &at : NULL, cases[i].nin, in, EDGES, got);
+			for (int e = 0; e < EDGES; e++)
+				want[e] = both[k] == BACKEND_CPU ? (double)(float)cases[i].want[e]
+				                                 : cases[i].want[e];
+			same(cases[i].op, both[k], got, want, EDGES);
+		}
+}
+
+/* Arguments beyond what the vectors take. */
+static void test_turns(void **unused)
+{
+	const double x[4] = { 1e9, -1e30, 3, INFINITY }, *in[] = { x };
+	double got[4];
+	for (int which = 5; which < 7; which++) {
+		apply(BACKEND_CPU, which == 5 ? "sin" : "cos", NULL, 1, in, 4, got);
+		for (int i = 0; i < 3; i++)
+			assert_true(ulps((float)got[i], exact(which, (double)(float)x[i])) <= 3);
+		assert_true(isnan(got[3]));
+	}
+}
+
+/* Derivatives of x^3 at 0 and below end after the third; those of minimum, maximum and select are
+ * the derivatives of what was chosen. */
+static void test_pieces(void **unused)
+{
+	static const double x[4] = { 0, -1, -0.5, 2 };
+	static const double want[][4] = {
+		{ 0, 3, 0.75, 12 }, { 0, -6, -3, 12 }, { 6, 6, 6, 6 },
+	};
+	struct graph *g = graph_new();
+	struct op_run r;
+	tid in = INPUT(g, "x", 4), y, d[4], f, low;
+	double got[4];
+	assert_int_equal(graph_emit1(g, "pow", &(struct pow_attr){ 3 }, 1, &in, &y), 0);
+	for (int k = 0; k < 4; k++) {
+		assert_int_equal(autodiff(g, 1, &y, NULL, 1, &in, &d[k]), 0);
+		y = d[k];
+		if (k == 3)
+			assert_int_equal(d[k], NONE);
+	}
+	/* d/dx of (x < 0.1 ? x^2 : 0.1) + max(x, 1) + (x - 1 >= 0 ? x : x^2) */
+	assert_int_equal(emit_unary(g, "square", in, &y), 0);
+	assert_int_equal(emit_fill(g, 0.1, &graph_t(g, in)->shape, &low), 0);
+	assert_int_equal(graph_emit1(g, "minimum", NULL, 2, (tid[]){ y, low }, &f), 0);
+	assert_int_equal(emit_fill(g, 1, &graph_t(g, in)->shape, &low), 0);
+	assert_int_equal(graph_emit1(g, "maximum", NULL, 2, (tid[]){ in, low }, &low), 0);
+	assert_int_equal(graph_emit1(g, "add", NULL, 2, (tid[]){ f, low }, &f), 0);
+	assert_int_equal(emit_scale(g, in, 1, -1, &low), 0);
+	assert_int_equal(graph_emit1(g, "select", NULL, 3, (tid[]){ low, in, y }, &low), 0);
+	assert_int_equal(graph_emit1(g, "add", NULL, 2, (tid[]){ f, low }, &f), 0);
+	assert_int_equal(autodiff(g, 1, &f, NULL, 1, &in, &d[3]), 0);
+	op_run_init(&r, g, BACKEND_REFERENCE, false);
+	op_run_set(&r, in, x);
+	op_run_all(&r);
+	for (int k = 0; k < 3; k++) {
+		op_run_get(&r, d[k], got);
+		check_close(got, want[k], 4, 1e-15);
+	}
+	op_run_get(&r, d[3], got);
+	check_close(got, (double[]){ 0, -2, -1, 2 }, 4, 1e-15);
+	op_run_release(&r);
+	graph_free(g);
 }
 
 /* --- messages --- */
@@ -444,6 +613,9 @@ int main(void)
 		cmocka_unit_test(test_broadcast_native),
 		cmocka_unit_test(test_padding),
 		cmocka_unit_test(test_second_derivatives),
+		cmocka_unit_test(test_edges),
+		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_pieces),
 		cmocka_unit_test(test_messages),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,9 @@
 struct leaky_relu_attr {         /* leaky_relu, leaky_relu_grad */
 	double slope;
 };
+struct pow_attr {
+	double exponent;
+};
 struct scale_attr {
 	double factor, shift;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Branch-free float forms of exp, exp - 1, tanh, the logistic and the error function that loops
- * vectorise, where calls of libm would not (most are polynomials of Cephes; within 3 units in the
- * last place, exp - 1 within 5, see test_ops.c). NaN stays NaN. */
+ * Branch-free float forms of exp, exp - 1, tanh, the logistic, the error function, sine and cosine
+ * that loops vectorise, where calls of libm would not (most are polynomials of Cephes; within 3
+ * units in the last place, exp - 1 within 5, see test_ops.c). NaN stays NaN. */
 #ifndef DLX_OP_LIB_SIMD_H
 #define DLX_OP_LIB_SIMD_H
 
@@ -113,6 +113,42 @@ SIMD_INLINE float simd_erf(float x)
 	q = 1.0f - simd_exp(q);
 	q = simd_float(simd_bits(q) | (simd_bits(x) & 0x80000000u));
 	return simd_select(a < 0.927734375f, p, q);
+}
+
+/* Sine and cosine are right for arguments up to this. */
+#define SIMD_TURN_MOST 134217728.0f
+
+/* Sine of x + quarters pi / 2: the polynomial of sine or cosine on what is left of x after the
+ * nearest multiple of pi / 2. Adding 1.5 * 2^52 rounds to an integer and leaves it in the low bits.
+ * pi / 2 is in two parts, of which the first has 25 bits, so that its product is exact. */
+SIMD_INLINE float simd_turn(float x, uint32_t quarters)
+{
+	const double magic = 6755399441055744.0;
+	const double t = (double)x * 0.63661977236758134308 + magic, n = t - magic;
+	const double left = (double)x - n * 1.57079631090164184570 - n * 1.58932547735281966916e-8;
+	const float r = (float)left, z = r * r;
+	float s, c, y;
+	quarters += (uint32_t)simd_bits64(t);
+	s = -1.9515295891e-4f;
+	s = s * z + 8.3321608736e-3f;
+	s = s * z - 1.6666654611e-1f;
+	s = s * z * r + r;
+	c = 2.443315711809948e-5f;
+	c = c * z - 1.388731625493765e-3f;
+	c = c * z + 4.166664568298827e-2f;
+	c = c * (z * z) - 0.5f * z + 1.0f;
+	y = simd_select(quarters & 1, c, s);
+	return simd_float(simd_bits(y) ^ (quarters & 2) << 30);
+}
+
+SIMD_INLINE float simd_sin(float x)
+{
+	return simd_turn(x, 0);
+}
+
+SIMD_INLINE float simd_cos(float x)
+{
+	return simd_turn(x, 1);
 }
 
 #endif
