@@ -428,8 +428,8 @@ static void test_second_derivatives(void **unused)
 /* --- values at edges --- */
 
 /* out[i] = op(in[0][i], ...) for n elements. */
-static void apply(enum backend b, const char *op, const void *attr, int nin, const double *const *in,
-                  int n, double *out)
+static void apply(enum backend b, const char *op, const void *attr, int nin,
+                  const double *const *in, int n, double *out)
 {
 	static const char *const names[] = { "a", "b", "c" };
 	struct graph *g = graph_new();
