@@ -192,6 +192,8 @@ tid graph_constant(struct graph *g, enum dtype dtype, const struct shape *s, con
 {
 	struct tensor *t = graph_tensor_new(g, ROLE_CONSTANT, dtype, s, "constant");
 	t->value = arena_copy(g->arena, value, (size_t)shape_count(s) * dtype_size(dtype));
+	if (shape_count(s) == 1)
+		t->number = dtype_get(dtype, t->value, 0);
 	return t->id;
 }
 
@@ -202,13 +204,14 @@ tid graph_scalar(struct graph *g, double value)
 	float v = (float)value;
 	for (int i = 0; i < o->nscalar; i++)
 		if (g->tensor[o->scalar[i]]->dtype == DTYPE_F32 &&
-		    !memcmp(g->tensor[o->scalar[i]]->value, &v, sizeof v))
+		    !memcmp(&g->tensor[o->scalar[i]]->number, &value, sizeof value))
 			return o->scalar[i];
 	if (o->nscalar == o->scalar_cap) {
 		o->scalar_cap = o->scalar_cap ? o->scalar_cap * 2 : 16;
 		o->scalar = mem_realloc(o->scalar, (size_t)o->scalar_cap * sizeof *o->scalar);
 	}
 	o->scalar[o->nscalar] = graph_constant(g, DTYPE_F32, &s, &v);
+	g->tensor[o->scalar[o->nscalar]]->number = value;
 	return o->scalar[o->nscalar++];
 }
 

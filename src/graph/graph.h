@@ -88,6 +88,7 @@ struct tensor {
 	struct init init;            /* params, states */
 	enum state_use use;          /* states */
 	const void *value;           /* constants: plain, of dtype; in the arena */
+	double number;               /* constants of one element: the number that `value` rounds */
 	struct loc loc;
 	/* set by later passes */
 	struct layout layout;        /* layout */
@@ -160,7 +161,8 @@ int graph_input(struct graph *g, const char *name, enum dtype dtype, const struc
                 tid *out);
 /* value is copied. */
 tid graph_constant(struct graph *g, enum dtype dtype, const struct shape *s, const void *value);
-tid graph_scalar(struct graph *g, double value);           /* F32 scalar; equal ones shared */
+tid graph_scalar(struct graph *g, double value);           /* F32 scalar, and F64 where the device
+                                                            * computes so; equal ones shared */
 tid graph_find(const struct graph *g, const char *name);   /* param, state or input; or NONE */
 /* Gives a param, state or input another name, which must be
  * unused and live as long as the graph. */

@@ -25,7 +25,7 @@ static bool is_filled(const struct graph *g, tid t, double v)
 	const struct node *fill = rewrite_made_by(g, t, "fill");
 	const struct tensor *x = g->tensor[t];
 	if (x->role == ROLE_CONSTANT && shape_count(&x->shape) == 1)
-		return dtype_get(x->dtype, x->value, 0) == v;
+		return x->number == v;
 	return fill && ((const struct fill_attr *)fill->attr)->value == v;
 }
 
@@ -89,7 +89,7 @@ static tid fold_scale(struct fold *f, struct node *n)
 	const struct tensor *x = f->g->tensor[n->in[0]];
 	const struct node *inner = rewrite_made_by(f->g, n->in[0], "scale");
 	if (x->role == ROLE_CONSTANT && x->shape.nd == 0 && x->dtype == DTYPE_F32)
-		return graph_scalar(f->g, at->factor * dtype_get(x->dtype, x->value, 0) + at->shift);
+		return graph_scalar(f->g, at->factor * x->number + at->shift);
 	if (inner && readers_count(&f->readers, n->in[0]) == 1 && !x->output &&
 	    is_stable(f->g, inner->in[0])) {
 		const struct scale_attr *first = inner->attr;

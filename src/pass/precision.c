@@ -26,8 +26,10 @@ static void make_double(struct graph *g, struct tensor *x)
 {
 	int64_t n = shape_count(&x->shape);
 	if (x->role == ROLE_CONSTANT) {
-		void *v = arena_alloc(g->arena, (size_t)n * sizeof(double));
+		double *v = arena_alloc(g->arena, (size_t)n * sizeof *v);
 		dtype_convert(DTYPE_F64, v, x->dtype, x->value, n);
+		if (n == 1)
+			*v = x->number;
 		x->value = v;
 	}
 	x->dtype = DTYPE_F64;
