@@ -16,7 +16,8 @@ struct fold {
 	struct graph *g;
 	int ntensor;                 /* before folding */
 	tid *same;                   /* by tensor: an equal one, or NONE */
-	struct readers readers;      /* before folding */
+	int *count;                  /* by tensor: how many may read it: its readers before folding,
+	                              * dead ones too, and those that folding has led to it */
 };
 
 /* Whether every element of t is v. */
@@ -81,6 +82,25 @@ static tid fold_scale_by(struct fold *f, struct node *n)
 	                                                                 : NONE;
 }
 
+/* The tensor that is c x, if x is a product that nothing else reads and one factor is a scale,
+ * whose own factor takes c. The derivatives of x^2, in every derivative of tanh, have scales around
+ * products. */
+static tid fold_scaled_product(struct fold *f, tid x, double c)
+{
+	const struct node *product = rewrite_made_by(f->g, x, "multiply");
+	if (!product || f->count[x] != 1 || f->g->tensor[x]->output)
+		return NONE;
+	for (int i = 0; i < 2; i++) {
+		const struct node *n = rewrite_made_by(f->g, product->in[i], "scale");
+		struct scale_attr *at = n ? n->attr : NULL;
+		if (!n || at->shift != 0 || f->count[n->out[0]] != 1 || f->g->tensor[n->out[0]]->output)
+			continue;
+		at->factor *= c;
+		return x;
+	}
+	return NONE;
+}
+
 /* Factor 1 and shift 0; a constant scalar; a scale of a scale without another reader: means, weight
  * decay and loss factors pile up. */
 static tid fold_scale(struct fold *f, struct node *n)
@@ -90,15 +110,16 @@ static tid fold_scale(struct fold *f, struct node *n)
 	const struct node *inner = rewrite_made_by(f->g, n->in[0], "scale");
 	if (x->role == ROLE_CONSTANT && x->shape.nd == 0 && x->dtype == DTYPE_F32)
 		return graph_scalar(f->g, at->factor * x->number + at->shift);
-	if (inner && readers_count(&f->readers, n->in[0]) == 1 && !x->output &&
+	if (inner && f->count[n->in[0]] == 1 && !x->output &&
 	    is_stable(f->g, inner->in[0])) {
 		const struct scale_attr *first = inner->attr;
 		at->shift += at->factor * first->shift;
 		at->factor *= first->factor;
 		n->in[0] = inner->in[0];
 	}
-	return at->factor == 1 && at->shift == 0 && is_stable(f->g, n->in[0]) ? stands_for(f, n, 0)
-	                                                                      : NONE;
+	if (at->factor == 1 && at->shift == 0)
+		return is_stable(f->g, n->in[0]) ? stands_for(f, n, 0) : NONE;
+	return at->shift == 0 ? fold_scaled_product(f, n->in[0], at->factor) : NONE;
 }
 
 /* A reshape to the same shape, or of a reshape: both are views, so looking through one is always
@@ -171,17 +192,22 @@ static void fold_node(struct fold *f, struct node *n)
 {
 	struct graph *g = f->g;
 	struct tensor *out;
-	tid same;
+	tid same, from;
 	rewrite_operands(g, n, f->same, f->ntensor);
 	if (n->nout != 1 || n->out[0] == NONE)
 		return;
 	out = g->tensor[n->out[0]];
+	from = n->nin ? n->in[0] : NONE;
 	same = apply(f, n);
+	if (n->nin && n->in[0] != from)
+		f->count[n->in[0]]++;
 	if (n->op->flags & OP_VIEW)
 		out->alias = n->in[0];
 	if (same == NONE || out->output)
 		return;
 	f->same[out->id] = same;
+	if (same < f->ntensor)
+		f->count[same] += f->count[out->id];
 	if (g->tensor[same]->grad_of == NONE && g->tensor[same]->role == ROLE_ACTIVATION)
 		g->tensor[same]->grad_of = out->grad_of;
 }
@@ -189,10 +215,14 @@ static void fold_node(struct fold *f, struct node *n)
 int pass_fold(struct graph *g, struct pass_env *env)
 {
 	struct arena *scratch = arena_new();
-	struct fold f = { .g = g, .ntensor = g->ntensor, .readers = rewrite_readers(g, scratch) };
+	const struct readers readers = rewrite_readers(g, scratch);
+	struct fold f = { .g = g, .ntensor = g->ntensor };
 	f.same = ARENA_ARRAY(scratch, tid, g->ntensor + 1);
-	for (int t = 0; t < f.ntensor; t++)
+	f.count = ARENA_ARRAY(scratch, int, g->ntensor + 1);
+	for (int t = 0; t < f.ntensor; t++) {
 		f.same[t] = NONE;
+		f.count[t] = readers_count(&readers, t);
+	}
 	for (int i = 0; i < g->nnode; i++)
 		fold_node(&f, g->node[i]);
 	arena_free(scratch);

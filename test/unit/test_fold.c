@@ -92,6 +92,18 @@ static void test_fold_joins(void **state)
 	EMIT(g, "keep", s);
 	t = folded(g, t);
 	assert_int_equal(toy_producer(g, t)->in[0], s);
+	/* 3 (x (2 x)) = x (6 x), but not where the product or the factor is read elsewhere */
+	for (int read = 0; read < 3; read++) {
+		s = scale(g, x, 2, 0);
+		const tid product = EMIT(g, "multiply", x, s);
+		t = scale(g, product, 3, 0);
+		if (read)
+			EMIT(g, "keep", read == 1 ? product : s);
+		t = folded(g, t);
+		assert_int_equal(t == product, read == 0);
+		a = toy_producer(g, s)->attr;
+		assert_true(a->factor == (read ? 2 : 6));
+	}
 	/* 2x3x5 -> 3x5x2 -> 5x2x3 in one step */
 	t = folded(g, transpose(g, transpose(g, x, 3, (int64_t[]){ 1, 2, 0 }), 3,
 	                        (int64_t[]){ 1, 2, 0 }));
