@@ -81,6 +81,64 @@ struct leaky_back { float a;
 	__device__ float operator()(float y, float dy) const { return y > 0 ? dy :
 	a * dy; } };
 
+/* The derivative of x s(x) from the Taylor coefficients t of s, as op/slope_body.h has it. */
+static __device__ __forceinline__ float slope_from(const float *t, int order, float x)
+{
+	float factorial = 1;
+	for (int k = 2; k <= order; k++)
+		factorial *= (float)k;
+	return factorial * (x * t[order] + t[order - 1]);
+}
+struct silu_slope {
+	int order;
+	__device__ float operator()(float x) const
+	{
+		float t[K_SLOPE_MOST + 1];
+		t[0] = 1.0f / (1.0f + expf(-x));
+		for (int k = 0; k < order; k++) {
+			t[k + 1] = t[k];
+			for (int i = 0; i <= k; i++)
+				t[k + 1] -= t[i] * t[k - i];
+			t[k + 1] /= (float)(k + 1);
+		}
+		return slope_from(t, order, x);
+	}
+};
+struct gelu_slope {
+	int order;
+	__device__ float operator()(float x) const
+	{
+		float t[K_SLOPE_MOST + 1];
+		t[0] = 0.5f * (1.0f + erff(x * 0.70710678f));
+		t[1] = 0.39894228f * expf(-0.5f * x * x);
+		for (int k = 1; k < order; k++)
+			t[k + 1] = -(x * (float)k * t[k] + (k > 1 ? (float)(k - 1) * t[k - 1] : 0.0f)) /
+			           (float)((k + 1) * k);
+		return slope_from(t, order, x);
+	}
+};
+struct gelu_tanh_slope {
+	int order;
+	__device__ float operator()(float x) const
+	{
+		const float c = 0.79788456f, cubic = c * 0.044715f;
+		const float u[3] = { c + 3 * cubic * x * x, 6 * cubic * x, 3 * cubic };
+		float t[K_SLOPE_MOST + 1], rest[K_SLOPE_MOST + 1];
+		t[0] = gelu_tanh_of(x);
+		for (int k = 0; k < order; k++) {
+			rest[k] = k == 0;
+			for (int i = 0; i <= k; i++)
+				rest[k] -= t[i] * t[k - i];
+			t[k + 1] = 0;
+			for (int i = 0; i <= k && i < 3; i++)
+				t[k + 1] += u[i] * rest[k - i];
+			t[k + 1] /= (float)(k + 1);
+		}
+		t[0] += 1;
+		return 0.5f * slope_from(t, order, x);
+	}
+};
+
 /* --- kernels --- */
 
 template <typename T, typename F>
@@ -256,6 +314,9 @@ int k_unary(void *stream, enum k_unary op, int type, const struct k_walk *w, flo
 	case K_ABS: return run1(stream, type, w, x, y, magnitude{});
 	case K_SIGN: return run1(stream, type, w, x, y, signum{});
 	case K_POW: return run1(stream, type, w, x, y, power{ a });
+	case K_SLOPE_SILU: return run1(stream, type, w, x, y, silu_slope{ (int)a });
+	case K_SLOPE_GELU: return run1(stream, type, w, x, y, gelu_slope{ (int)a });
+	case K_SLOPE_GELU_TANH: return run1(stream, type, w, x, y, gelu_tanh_slope{ (int)a });
 	}
 	return cudaErrorInvalidValue;
 }

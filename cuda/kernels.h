@@ -38,9 +38,10 @@ struct k_walk {
 enum k_unary { K_RELU, K_LEAKY_RELU, K_TANH, K_SIGMOID, K_SOFTPLUS, K_SQUARE, K_SQRT, K_EXP, K_LOG,
 	K_SCALE,
 	       K_GELU, K_GELU_TANH, K_SILU, K_ELU, K_LOG1P, K_EXPM1, K_SIN, K_COS, K_ABS, K_SIGN,
-	       K_POW };
+	       K_POW, K_SLOPE_SILU, K_SLOPE_GELU, K_SLOPE_GELU_TANH };
 /* a, b: parameters: the slope of leaky_relu; alpha of elu; factor and shift of scale; the exponent
- * of pow. */
+ * of pow; the order of slope, at most K_SLOPE_MOST. */
+#define K_SLOPE_MOST 16
 int k_unary(void *stream, enum k_unary op, int type, const struct k_walk *w, float a, float b,
             const void *x, void *y);
 

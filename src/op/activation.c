@@ -12,14 +12,8 @@
  *
  * All keep zero, and their gradients are zero where dy is.
  *
- * The gradient ops are linear in dy. Their own gradients by x multiply by the second derivative,
- * made of ordinary nodes, so that any number of further derivatives can be had (c = sqrt(2/pi), k =
- * 0.044715, s and t as above):
- *
- *   gelu   (2 - x^2) e^(-x^2/2) / sqrt(2 pi), or
- *          (1 - t^2) (c (1 + 6 k x^2) - x t (c (1 + 3 k x^2))^2), t = tanh u
- *   silu   s (1 - s) (2 + x (1 - 2 s))
- *   elu    of y: 1 where y <= 0, else 0 */
+ * The gradient ops are linear in dy, and have gradients in their turn: further derivatives of gelu
+ * and silu are nodes of op/slope.c. */
 #include <math.h>
 
 #include "base/err.h"
@@ -27,11 +21,7 @@
 #include "op/lib/emit.h"
 #include "op/lib/simd.h"
 #include "op/lib/walk.h"
-
-#define SQRT_2_PI  0.79788456080286535588 /* sqrt(2 / pi) */
-#define SQRT_HALF  0.70710678118654752440
-#define DENSITY    0.39894228040143267794 /* 1 / sqrt(2 pi) */
-#define GELU_CUBIC 0.044715
+#include "op/slope.h"
 
 /* --- attributes --- */
 
@@ -89,74 +79,33 @@ static int elu_grad(struct graph *g, const struct node *n, const tid *dy, tid *d
 	return grad_of(g, n, "elu_grad", n->out[0], dy, dx);
 }
 
-/* The gradients of a gradient op: dx[1], by dy, is the op itself on the new gradient d; dx[0] is d
- * dy times the slope's derivative, which curvature emits. */
-static int grad_of_grad(struct graph *g, const struct node *n, tid d, tid *dx,
-                        int (*curvature)(struct graph *g, tid x, tid *out))
+/* The gradients of a gradient op, which multiplied dy by f'(x): by dy it is the op itself on the
+ * new gradient d, by x it is d dy f''(x). */
+static int grad_of_grad(struct graph *g, const struct node *n, enum slope_of of, tid d, tid *dx)
 {
-	tid c, t;
+	tid t, second;
 	dx[0] = dx[1] = NONE;
 	if (grad_wanted(g, n, 1))
 		TRY(grad_of(g, n, n->op->name, n->in[0], &d, &dx[1]));
 	if (!grad_wanted(g, n, 0))
 		return 0;
-	TRY(curvature(g, n->in[0], &c));
-	TRY(emit_mul(g, n->in[1], d, &t));
-	return emit_mul(g, t, c, &dx[0]);
-}
-
-static int gelu_curvature(struct graph *g, tid x, tid *out)
-{
-	tid z, e;
-	TRY(emit_unary(g, "square", x, &z));
-	TRY(emit_scale(g, z, -0.5, 0, &e));
-	TRY(emit_unary(g, "exp", e, &e));
-	TRY(emit_scale(g, z, -DENSITY, 2 * DENSITY, &z));
-	return emit_mul(g, e, z, out);
-}
-
-static int gelu_tanh_curvature(struct graph *g, tid x, tid *out)
-{
-	const double c = SQRT_2_PI, k = GELU_CUBIC;
-	tid z, u, t, a, b;
-	TRY(emit_unary(g, "square", x, &z));
-	TRY(emit_scale(g, z, c * k, c, &u));
-	TRY(emit_mul(g, x, u, &u));
-	TRY(emit_unary(g, "tanh", u, &t));
-	TRY(emit_scale(g, z, 3 * c * k, c, &a));
-	TRY(emit_unary(g, "square", a, &a));
-	TRY(emit_mul(g, t, a, &a));
-	TRY(emit_mul(g, x, a, &a));
-	TRY(emit_scale(g, z, 6 * c * k, c, &b));
-	TRY(emit_sub(g, b, a, &a));
-	TRY(emit_unary(g, "square", t, &t));
-	TRY(emit_scale(g, t, -1, 1, &t));
-	return emit_mul(g, t, a, out);
-}
-
-static int silu_curvature(struct graph *g, tid x, tid *out)
-{
-	tid s, a, b;
-	TRY(emit_unary(g, "sigmoid", x, &s));
-	TRY(emit_scale(g, s, -1, 1, &a));
-	TRY(emit_mul(g, s, a, &a));
-	TRY(emit_scale(g, s, -2, 1, &b));
-	TRY(emit_mul(g, x, b, &b));
-	TRY(emit_scale(g, b, 1, 2, &b));
-	return emit_mul(g, a, b, out);
+	TRY(slope_emit(g, of, 2, n->in[0], &second));
+	TRY(emit_mul(g, n->in[1], second, &t));      /* the same for each d */
+	return emit_mul(g, t, d, &dx[0]);
 }
 
 static int gelu_grad_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	const bool tanh = ((const struct gelu *)n->attr)->approximate == BY_TANH;
-	return grad_of_grad(g, n, dy[0], dx, tanh ? gelu_tanh_curvature : gelu_curvature);
+	return grad_of_grad(g, n, tanh ? SLOPE_GELU_TANH : SLOPE_GELU, dy[0], dx);
 }
 
 static int silu_grad_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
-	return grad_of_grad(g, n, dy[0], dx, silu_curvature);
+	return grad_of_grad(g, n, SLOPE_SILU, dy[0], dx);
 }
 
+/* By y: d dy where y <= 0, else 0. */
 static int elu_grad_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	tid all, above;
