@@ -17,6 +17,7 @@
 #include "op/update/update.h"
 #include "pass/autodiff.h"
 #include "pass/copies.h"
+#include "pass/cse.h"
 #include "pass/conv_statistics_pass.h"
 #include "pass/in_place.h"
 #include "pass/intake.h"
@@ -350,6 +351,7 @@ static const struct pass passes[] = {
 	{ "autodiff", "gradients of the parameters", pass_autodiff, STAGE_BUILT },
 	{ "update", "accumulation, clipping and the optimizer", plan_pass_update, STAGE_BUILT },
 	{ "fold", "algebraic identities", pass_fold, STAGE_BUILT },
+	{ "cse", "common subexpressions", pass_cse, STAGE_BUILT },
 	{ "dce", "dead code", pass_dce, STAGE_BUILT },
 	{ "slice_adds", "adds of slices as slices of one add", pass_slice_adds, STAGE_BUILT },
 	{ "fuse", "fused ops", pass_fuse, STAGE_BUILT },

@@ -8,6 +8,7 @@
 
 #include "base/rng.h"
 #include "op/lib/emit.h"
+#include "pass/cse.h"
 #include "pass/precision.h"
 
 #define POINTS 5
@@ -172,9 +173,11 @@ static double derivative_at(const char *name, int at, int i, int j)
 
 /* --- the graph --- */
 
+#define MOST_LAYERS 5
+
 struct net {
 	struct graph *g;
-	tid xy[2], w[2 * LAYERS], u;
+	tid xy[2], w[2 * MOST_LAYERS], u;
 };
 
 static tid input(struct graph *g, const char *name, int64_t rows, int64_t columns)
@@ -194,15 +197,15 @@ static tid emit_activation(struct graph *g, const char *name, tid x)
 	return y;
 }
 
-static void net_init(struct net *n, const char *name, int width)
+static void net_init(struct net *n, const char *name, int width, int layers)
 {
 	tid h;
 	n->g = graph_new();
 	n->xy[0] = input(n->g, "x", POINTS, 1);
 	n->xy[1] = input(n->g, "y", POINTS, 1);
 	assert_int_equal(emit_concat(n->g, 1, 2, n->xy, &h), 0);
-	for (int l = 0; l < LAYERS; l++) {
-		const int in = l ? width : 2, out = l + 1 < LAYERS ? width : 1;
+	for (int l = 0; l < layers; l++) {
+		const int in = l ? width : 2, out = l + 1 < layers ? width : 1;
 		char text[16];
 		snprintf(text, sizeof text, "w%d", l);
 		n->w[2 * l] = input(n->g, text, out, in);
@@ -210,7 +213,7 @@ static void net_init(struct net *n, const char *name, int width)
 		n->w[2 * l + 1] = input(n->g, text, out, 0);
 		assert_int_equal(graph_emit1(n->g, "dense", NULL, 3,
 			(tid[]){ h, n->w[2 * l], n->w[2 * l + 1] }, &h), 0);
-		if (l + 1 < LAYERS)
+		if (l + 1 < layers)
 			h = emit_activation(n->g, name, h);
 	}
 	n->u = h;
@@ -238,6 +241,9 @@ struct run {
 static void run_init(struct run *r, const struct net *n, int outputs, const tid *out)
 {
 	static const struct pass passes[] = {
+		{ "fold", "", pass_fold, STAGE_BUILT },
+		{ "cse", "", pass_cse, STAGE_BUILT },
+		{ "dce", "", pass_dce, STAGE_BUILT },
 		{ "precision", "", pass_precision, STAGE_BUILT },
 		{ "layout", "", pass_layout, STAGE_LAID_OUT },
 		{ "sched", "", pass_sched, STAGE_LAID_OUT },
@@ -247,7 +253,7 @@ static void run_init(struct run *r, const struct net *n, int outputs, const tid 
 		if (out[i] != NONE)
 			graph_t(n->g, out[i])->output = true;
 	assert_int_equal(device_open(&r->dev, "reference"), 0);
-	op_passes(n->g, r->dev, passes, 3, NULL);
+	op_passes(n->g, r->dev, passes, 6, NULL);
 	assert_int_equal(exec_new(&r->exec, n->g, r->dev, &plan_env_default), 0);
 	r->store = store_new(r->dev, 1);
 	r->arena = mem_map(exec_arena_bytes(r->exec) + EXEC_ARENA_SLACK);
@@ -281,7 +287,7 @@ static void test_values(void **unused)
 		struct net n;
 		struct run r;
 		tid d[N];
-		net_init(&n, activations[a], WIDTH);
+		net_init(&n, activations[a], WIDTH, LAYERS);
 		for (int k = 0; k < N; k++)
 			d[k] = derive(&n, n.u, by[k]);
 		run_init(&r, &n, N, d);
@@ -358,7 +364,7 @@ static void check_loss(const char *name, bool penalty)
 	tid loss, d[2 * LAYERS];
 	double got[WEIGHTS], value, most = 0;
 	int at = 0;
-	net_init(&n, name, WIDTH);
+	net_init(&n, name, WIDTH, LAYERS);
 	loss = emit_loss(&n, penalty);
 	assert_int_equal(autodiff(n.g, 1, &loss, NULL, 2 * LAYERS, n.w, d), 0);
 	graph_t(n.g, loss)->output = true;
@@ -393,11 +399,59 @@ static void test_losses(void **unused)
 			check_loss(activations[a], penalty);
 }
 
+/* Nodes of the sum of the derivatives of this order by x and by y of a network of four layers of
+ * 128 neurons, and of the gradients of its mean square by the weights if wanted. */
+static int count_nodes(const char *name, int order, bool gradient, bool merged)
+{
+	static const struct pass passes[] = {
+		{ "fold", "", pass_fold, STAGE_BUILT },
+		{ "cse", "", pass_cse, STAGE_BUILT },
+		{ "dce", "", pass_dce, STAGE_BUILT },
+	};
+	struct net n;
+	tid d[2], y, dw[2 * MOST_LAYERS];
+	int count;
+	net_init(&n, name, 128, MOST_LAYERS);
+	for (int i = 0; i < 2; i++)
+		d[i] = derive(&n, n.u, (i ? "yyyy" : "xxxx") + 4 - order);
+	assert_int_equal(graph_emit1(n.g, "add", NULL, 2, d, &y), 0);
+	graph_t(n.g, y)->output = true;
+	if (gradient) {
+		assert_int_equal(emit_unary(n.g, "square", y, &y), 0);
+		assert_int_equal(emit_unary(n.g, "mean", y, &y), 0);
+		assert_int_equal(autodiff(n.g, 1, &y, NULL, 2 * MOST_LAYERS, n.w, dw), 0);
+		for (int i = 0; i < 2 * MOST_LAYERS; i++)
+			if (dw[i] != NONE)
+				graph_t(n.g, dw[i])->output = true;
+	}
+	op_passes(n.g, NULL, passes, 3, merged ? NULL : "cse");
+	count = n.g->nnode;
+	graph_free(n.g);
+	return count;
+}
+
+/* With its gradients, a third order costs at most three times the nodes of the second. */
+static void test_nodes(void **unused)
+{
+	for (int a = 0; activations[a]; a++)
+		for (int gradient = 0; gradient < 2; gradient++) {
+			int nodes[DEGREE + 1];
+			for (int order = 1; order <= DEGREE; order++) {
+				nodes[order] = count_nodes(activations[a], order, gradient, true);
+				print_message("%s, order %d%s: %d nodes, %d before merging\n", activations[a],
+				              order, gradient ? " and gradients" : "", nodes[order],
+				              count_nodes(activations[a], order, gradient, false));
+			}
+			assert_true(!gradient || nodes[3] <= 3 * nodes[2]);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_nodes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
