@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Dropout by Philox 4x32-10 (Salmon, Moraes, Dror, Shaw, SC11), the bits of base/rng.c: a block of
- * the generator, 128 bits, serves eight neighbouring elements of a sample, 16 bits each, and a
- * thread draws one. */
+ * Random numbers by Philox 4x32-10 (Salmon, Moraes, Dror, Shaw, SC11), the bits of base/rng.c.
+ * Dropout: a block of the generator, 128 bits, serves eight neighbouring elements of a sample, 16
+ * bits each, and a thread draws one. Noise: a block serves a pair of elements of a row. */
 #include "cuda/wide.cuh"
 
 constexpr int TOGETHER = 8;
@@ -35,6 +35,11 @@ static __device__ __forceinline__ void philox(uint64_t key, uint64_t block, uint
 	}
 }
 
+static __device__ __forceinline__ uint64_t key_of(int64_t seed, int64_t stream)
+{
+	return mix(mix((uint64_t)seed + 0x9E3779B97F4A7C15ull) ^ (uint64_t)stream);
+}
+
 /* y = dropout(x), or of relu(x) with z = relu(x) if z is there. Rows are a multiple of N long. */
 template <typename T, int N>
 __global__ void dropout(k_dropout d, const int64_t *random_key, const T *x, T *y, T *z)
@@ -49,9 +54,7 @@ __global__ void dropout(k_dropout d, const int64_t *random_key, const T *x, T *y
 	const uint64_t block = ((uint64_t)random_key[2] + (uint64_t)sample) * (uint64_t)each +
 	                       (uint64_t)(at / TOGETHER);
 	uint32_t word[4];
-	const uint64_t key =
-		mix(mix((uint64_t)random_key[0] + 0x9E3779B97F4A7C15ull) ^ (uint64_t)d.stream);
-	philox(key, block, (uint64_t)random_key[1], word);
+	philox(key_of(random_key[0], d.stream), block, (uint64_t)random_key[1], word);
 	int64_t row = first / d.c, col = first - row * d.c;
 #pragma unroll
 	for (int e = 0; e < TOGETHER; e += N) {
@@ -95,5 +98,45 @@ int k_dropout_run(void *stream, int type, const struct k_dropout *d, const int64
 	if (d->n == 0)
 		return 0;
 	FLOAT_TYPES(type, T, run<T>(stream, d, key, x, y, z))
+	return cudaGetLastError();
+}
+
+/* --- noise --- */
+
+/* The upper 53 bits of two words, as a fraction. */
+static __device__ __forceinline__ double fraction(const uint32_t *w)
+{
+	return (double)(((uint64_t)w[1] << 32 | w[0]) >> 11) * 0x1p-53;
+}
+
+/* A thread makes a pair; normal ones by Box and Muller. */
+__global__ void noise(k_noise d, const int64_t *random_key, float *y)
+{
+	BEGIN_KERNEL();
+	const int64_t thread = (int64_t)blockIdx.x * THREADS + threadIdx.x, pairs = (d.each + 1) / 2;
+	const int64_t row = thread / pairs, pair = thread % pairs;
+	uint32_t word[4];
+	if (row >= d.rows)
+		return;
+	philox(key_of(random_key[0], d.stream), (uint64_t)((random_key[2] + row) * pairs + pair),
+	       (uint64_t)random_key[1], word);
+	double even = fraction(word), odd = fraction(word + 2);
+	if (d.normal) {
+		const double radius = sqrt(-2.0 * log(1.0 - even)), turn = 6.283185307179586477 * odd;
+		even = radius * cos(turn);
+		odd = radius * sin(turn);
+	}
+	y += row * d.each + 2 * pair;
+	y[0] = (float)even;
+	if (2 * pair + 1 < d.each)
+		y[1] = (float)odd;
+}
+
+int k_noise_run(void *stream, const struct k_noise *d, const int64_t *key, float *y)
+{
+	const int64_t threads = d->rows * ((d->each + 1) / 2);
+	if (threads == 0)
+		return 0;
+	LAUNCH(noise, blocks_for(threads, THREADS), THREADS, 0, stream, *d, key, y);
 	return cudaGetLastError();
 }

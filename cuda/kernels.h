@@ -560,6 +560,13 @@ struct k_dropout {
 int k_dropout_run(void *stream, int type, const struct k_dropout *d, const int64_t *key,
                   const void *x, void *y, void *z);
 
+/* Random numbers, normal or uniform: y is (rows, each), float32. */
+struct k_noise {
+	int64_t rows, each, stream;
+	int normal;
+};
+int k_noise_run(void *stream, const struct k_noise *d, const int64_t *key, float *y);
+
 #ifdef __cplusplus
 }
 #endif

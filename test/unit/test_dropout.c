@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * op/dropout.c: how many elements are dropped, the same ones on every device and in every layout,
- * and by the sample's place in the step. */
+ * and by the sample's place in the step. op/noise.c: distribution, streams, and rows by their place
+ * in the step. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +14,7 @@
 
 #include "op/lib/elementwise.h"
 #include "op/lib/random.h"
+#include "op/noise.h"
 #include "op_run.h"
 
 static tid input(struct graph *g, const char *name, int nd, const int64_t *d)
@@ -104,10 +106,101 @@ static void test_dropout_places(void **unused)
 	assert_memory_not_equal(y, y + DROP_COUNT / 2, sizeof z);
 }
 
+/* --- noise --- */
+
+/* first: place of the first row in the step. */
+static void noise(enum backend b, enum noise_kind kind, int64_t rows, int64_t columns,
+                  int64_t stream, int64_t step, int64_t first, double *y)
+{
+	const struct shape s = { 2, { rows, columns } };
+	const double key[3] = { 7, (double)step, (double)first };
+	struct graph *g = graph_new();
+	struct op_run r;
+	tid out;
+	assert_int_equal(noise_emit(g, kind, &s, stream, &out), 0);
+	op_run_init(&r, g, b, false);
+	op_run_set(&r, graph_find(g, RANDOM_KEY), key);
+	op_run_all(&r);
+	op_run_get(&r, out, y);
+	op_run_release(&r);
+	graph_free(g);
+}
+
+#define ROWS 400
+#define COLUMNS 125
+#define NUMBERS (ROWS * COLUMNS)
+
+static double mean_of(const double *x, const double *y, int n)
+{
+	double sum = 0;
+	for (int i = 0; i < n; i++)
+		sum += x[i] * y[i];
+	return sum / n;
+}
+
+/* The first four moments, to five times their spread; that neighbours, streams and steps do not
+ * correlate. */
+static void check_numbers(enum backend b, enum noise_kind kind)
+{
+	static double ones[NUMBERS], x[NUMBERS], y[NUMBERS], z[NUMBERS], square[NUMBERS];
+	const bool normal = kind == NOISE_NORMAL;
+	const double expected[4] = { normal ? 0 : 0.5, normal ? 1 : 1 / 3.0, normal ? 0 : 0.25,
+		normal ? 3 : 0.2 };
+	/* of x, x^2, x^3 and x^4 */
+	const double deviation[4] = { normal ? 1 : 0.29, normal ? sqrt(2) : 0.3, normal ? sqrt(15) : 0.29,
+		normal ? sqrt(96) : 0.27 };
+	const double most = 5 / sqrt(NUMBERS), mean = expected[0] * expected[0];
+	noise(b, kind, ROWS, COLUMNS, 1, 1, 0, x);
+	noise(b, kind, ROWS, COLUMNS, 2, 1, 0, y);
+	noise(b, kind, ROWS, COLUMNS, 1, 2, 0, z);
+	for (int i = 0; i < NUMBERS; i++) {
+		ones[i] = 1;
+		square[i] = x[i] * x[i];
+		assert_true(normal || (x[i] >= 0 && x[i] < 1));
+	}
+	const double moment[4] = { mean_of(x, ones, NUMBERS), mean_of(x, x, NUMBERS),
+		mean_of(square, x, NUMBERS), mean_of(square, square, NUMBERS) };
+	for (int k = 0; k < 4; k++)
+		if (!(fabs(moment[k] - expected[k]) <= most * deviation[k]))
+			fail_msg("moment %d is %g, expected %g", k + 1, moment[k], expected[k]);
+	assert_true(fabs(mean_of(x, y, NUMBERS) - mean) <= most);
+	assert_true(fabs(mean_of(x, z, NUMBERS) - mean) <= most);
+	assert_true(fabs(mean_of(x, x + 1, NUMBERS - 1) - mean) <= most);
+	assert_true(fabs(mean_of(x, x + COLUMNS, NUMBERS - COLUMNS) - mean) <= most);
+}
+
+/* A rank has the rows that one rank alone has there, the numbers of the reference, rounded. */
+static void check_rows(enum noise_kind kind, int64_t columns)
+{
+	static double all[ROWS * COLUMNS], part[ROWS * COLUMNS], exact[ROWS * COLUMNS];
+	noise(BACKEND_REFERENCE, kind, ROWS, columns, 3, 4, 0, exact);
+	noise(BACKEND_CPU, kind, ROWS, columns, 3, 4, 0, all);
+	for (int64_t i = 0; i < ROWS * columns; i++)
+		assert_true(all[i] == (double)(float)exact[i]);
+	for (int64_t first = 0; first < ROWS; first += 100 - first % 3) {
+		const int64_t rows = ROWS - first < 51 ? ROWS - first : 51;
+		noise(BACKEND_CPU, kind, rows, columns, 3, 4, first, part);
+		assert_memory_equal(part, all + first * columns,
+		                    (size_t)(rows * columns) * sizeof *part);
+	}
+}
+
+static void test_noise(void **unused)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		check_numbers(BACKEND_REFERENCE, (enum noise_kind)kind);
+		check_numbers(BACKEND_CPU, (enum noise_kind)kind);
+		for (int64_t columns = 1; columns < 6; columns++)
+			check_rows((enum noise_kind)kind, columns);
+		check_rows((enum noise_kind)kind, COLUMNS);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_dropout), cmocka_unit_test(test_dropout_places),
+		cmocka_unit_test(test_noise),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
