@@ -190,6 +190,34 @@ static int walk_node(struct walk *w, const struct node *n)
 	return rc;
 }
 
+const struct node *autodiff_flat(const struct graph *g, tid y, tid x)
+{
+	bool *from = mem_calloc((size_t)g->ntensor + 1, sizeof *from);
+	bool *to = mem_calloc((size_t)g->ntensor + 1, sizeof *to);
+	const struct node *found = NULL;
+	from[x] = true;
+	mark_to_y(g, 1, &y, to);
+	for (int i = 0; i < g->nnode && !found; i++) {
+		const struct node *n = g->node[i];
+		bool any = false, flat = false;
+		for (int k = 0; k < n->nin; k++) {
+			const bool depends = n->in[k] != NONE && from[n->in[k]];
+			any |= depends;
+			flat |= depends && !passes_gradient(n, k) && (n->op->flags & OP_FLAT);
+		}
+		for (int k = 0; k < n->nout; k++) {
+			if (n->out[k] == NONE)
+				continue;
+			from[n->out[k]] |= any;
+			if (flat && to[n->out[k]])
+				found = n;
+		}
+	}
+	mem_free(from);
+	mem_free(to);
+	return found;
+}
+
 int autodiff(struct graph *g, int ny, const tid *y, const tid *dy, int nx, const tid *x, tid *dx)
 {
 	struct walk w;

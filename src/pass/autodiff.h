@@ -15,4 +15,10 @@
  * y get a gradient. */
 int autodiff(struct graph *g, int ny, const tid *y, const tid *dy, int nx, const tid *x, tid *dx);
 
+/* A node (OP_FLAT) between x and y whose derivative by what depends on x is zero wherever it exists
+ * and so is missing from the gradient of y: the mask of a ReLU, if y is a derivative through that
+ * ReLU already, or a sign. NULL: none. Training may take such a derivative (the penalty of a critic
+ * with ReLUs), but as a term of an equation it is not what was meant. */
+const struct node *autodiff_flat(const struct graph *g, tid y, tid x);
+
 #endif

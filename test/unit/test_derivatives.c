@@ -446,12 +446,43 @@ static void test_nodes(void **unused)
 		}
 }
 
+/* ReLUs have a first derivative, and no second one that says anything; smooth functions have both.
+ * What does not depend on x, or does not reach y, does not count. */
+static void test_flat(void **unused)
+{
+	struct net n;
+	const struct node *flat;
+	tid ux, a, b;
+	for (int relu = 0; relu < 2; relu++) {
+		net_init(&n, relu ? "relu" : "tanh", WIDTH, LAYERS);
+		assert_null(autodiff_flat(n.g, n.u, n.xy[0]));
+		ux = derive(&n, n.u, "x");
+		flat = autodiff_flat(n.g, ux, n.xy[0]);
+		assert_int_equal(flat != NULL, relu);
+		if (relu)
+			assert_string_equal(flat->op->name, "relu_grad");
+		assert_null(autodiff_flat(n.g, n.u, n.xy[0]));
+		graph_free(n.g);
+	}
+	net_init(&n, "sin", WIDTH, LAYERS);
+	assert_int_equal(emit_unary(n.g, "abs", n.xy[0], &a), 0);
+	assert_null(autodiff_flat(n.g, a, n.xy[0]));
+	assert_int_equal(autodiff(n.g, 1, &a, NULL, 1, &n.xy[0], &a), 0);
+	assert_int_equal(emit_mul(n.g, a, n.xy[1], &b), 0);
+	flat = autodiff_flat(n.g, b, n.xy[0]);
+	assert_non_null(flat);
+	assert_string_equal(flat->op->name, "sign");
+	assert_null(autodiff_flat(n.g, b, n.xy[1]));
+	graph_free(n.g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_losses),
 		cmocka_unit_test(test_nodes),
+		cmocka_unit_test(test_flat),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
