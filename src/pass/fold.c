@@ -14,20 +14,34 @@
 
 struct fold {
 	struct graph *g;
+	int rc;
 	int ntensor;                 /* before folding */
 	tid *same;                   /* by tensor: an equal one, or NONE */
 	int *count;                  /* by tensor: how many may read it: its readers before folding,
 	                              * dead ones too, and those that folding has led to it */
 };
 
-/* Whether every element of t is v. */
+/* Whether all elements of t are the same known number, which *v becomes then. */
+static bool has_number(const struct graph *g, tid t, double *v)
+{
+	const struct tensor *x = g->tensor[t];
+	const struct node *n = rewrite_producer(g, t);
+	while (rewrite_is(n, "broadcast") || rewrite_is(n, "reshape")) {
+		x = g->tensor[n->in[0]];
+		n = rewrite_producer(g, x->id);
+	}
+	if (rewrite_is(n, "fill")) {
+		*v = ((const struct fill_attr *)n->attr)->value;
+		return true;
+	}
+	*v = x->number;
+	return x->role == ROLE_CONSTANT && shape_count(&x->shape) == 1;
+}
+
 static bool is_filled(const struct graph *g, tid t, double v)
 {
-	const struct node *fill = rewrite_made_by(g, t, "fill");
-	const struct tensor *x = g->tensor[t];
-	if (x->role == ROLE_CONSTANT && shape_count(&x->shape) == 1)
-		return x->number == v;
-	return fill && ((const struct fill_attr *)fill->attr)->value == v;
+	double number;
+	return has_number(g, t, &number) && number == v;
 }
 
 /* Whether t may be read later than now: its storage is not overwritten within a step. */
@@ -49,15 +63,6 @@ static tid fold_add(struct fold *f, struct node *n)
 {
 	for (int i = 0; i < 2; i++)
 		if (is_filled(f->g, n->in[i], 0) && is_stable(f->g, n->in[1 - i]))
-			return stands_for(f, n, 1 - i);
-	return NONE;
-}
-
-/* x * 1 and 1 * x: the gradient of a sum times the seed. */
-static tid fold_multiply(struct fold *f, struct node *n)
-{
-	for (int i = 0; i < 2; i++)
-		if (is_filled(f->g, n->in[i], 1) && is_stable(f->g, n->in[1 - i]))
 			return stands_for(f, n, 1 - i);
 	return NONE;
 }
@@ -120,6 +125,32 @@ static tid fold_scale(struct fold *f, struct node *n)
 	if (at->factor == 1 && at->shift == 0)
 		return is_stable(f->g, n->in[0]) ? stands_for(f, n, 0) : NONE;
 	return at->shift == 0 ? fold_scaled_product(f, n->in[0], at->factor) : NONE;
+}
+
+/* Whether n, a product with in[i], is a scale now. */
+static bool becomes_scale(struct fold *f, struct node *n, int i)
+{
+	const tid x = n->in[1 - i];
+	double number;
+	if (!has_number(f->g, n->in[i], &number))
+		return false;
+	f->rc = rewrite_become(f->g, n, "scale", 1, &x);
+	if (f->rc == 0)
+		((struct scale_attr *)n->attr)->factor = number;
+	return f->rc == 0;
+}
+
+/* x * 1 and 1 * x: the gradient of a sum times the seed. x times a number that a mean's gradient
+ * has repeated is a scale of x. */
+static tid fold_multiply(struct fold *f, struct node *n)
+{
+	for (int i = 0; i < 2; i++)
+		if (is_filled(f->g, n->in[i], 1) && is_stable(f->g, n->in[1 - i]))
+			return stands_for(f, n, 1 - i);
+	for (int i = 0; i < 2; i++)
+		if (becomes_scale(f, n, i))
+			return fold_scale(f, n);
+	return NONE;
 }
 
 /* A reshape to the same shape, or of a reshape: both are views, so looking through one is always
@@ -223,8 +254,8 @@ int pass_fold(struct graph *g, struct pass_env *env)
 		f.same[t] = NONE;
 		f.count[t] = readers_count(&readers, t);
 	}
-	for (int i = 0; i < g->nnode; i++)
+	for (int i = 0; f.rc == 0 && i < g->nnode; i++)
 		fold_node(&f, g->node[i]);
 	arena_free(scratch);
-	return 0;
+	return f.rc;
 }

@@ -147,8 +147,8 @@ static void check_numbers(enum backend b, enum noise_kind kind)
 	const double expected[4] = { normal ? 0 : 0.5, normal ? 1 : 1 / 3.0, normal ? 0 : 0.25,
 		normal ? 3 : 0.2 };
 	/* of x, x^2, x^3 and x^4 */
-	const double deviation[4] = { normal ? 1 : 0.29, normal ? sqrt(2) : 0.3, normal ? sqrt(15) : 0.29,
-		normal ? sqrt(96) : 0.27 };
+	const double deviation[4] = { normal ? 1 : 0.29, normal ? sqrt(2) : 0.3,
+		normal ? sqrt(15) : 0.29, normal ? sqrt(96) : 0.27 };
 	const double most = 5 / sqrt(NUMBERS), mean = expected[0] * expected[0];
 	noise(b, kind, ROWS, COLUMNS, 1, 1, 0, x);
 	noise(b, kind, ROWS, COLUMNS, 2, 1, 0, y);

@@ -104,6 +104,12 @@ static void test_fold_joins(void **state)
 		a = toy_producer(g, s)->attr;
 		assert_true(a->factor == (read ? 2 : 6));
 	}
+	/* 2 (3 x), 3 a repeated number, is 6 x */
+	s = toy_emit(g, "broadcast", &(struct shape_attr){ { 3, (int64_t[]){ 2, 3, 5 } } }, 1,
+	             &(tid){ reshape(g, graph_scalar(g, 3), "1x1x1") });
+	t = folded(g, scale(g, EMIT(g, "multiply", s, x), 2, 0));
+	a = toy_producer(g, t)->attr;
+	assert_true(a->factor == 6 && toy_producer(g, t)->in[0] == x);
 	/* 2x3x5 -> 3x5x2 -> 5x2x3 in one step */
 	t = folded(g, transpose(g, transpose(g, x, 3, (int64_t[]){ 1, 2, 0 }), 3,
 	                        (int64_t[]){ 1, 2, 0 }));
