@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "yaml/bracket.h"
 #include "yaml/ytree_parse.h"
 
@@ -34,6 +35,8 @@ struct builder {
 	yaml_event_t event;
 	struct arena *a;
 	const char *text;
+	const char *line;    /* line number `lines` of it, from 0 */
+	size_t lines;
 	struct loc at;       /* where the text starts */
 	bool fixed;
 	int rc;              /* the first mistake's code */
@@ -175,6 +178,31 @@ static bool reads_as_null(const char *s)
 	return !*s || !strcmp(s, "~") || !strcmp(s, "null") || !strcmp(s, "Null") || !strcmp(s, "NULL");
 }
 
+/* Where a mark is in the text; marks come in order. NULL: its line is not there. */
+static const char *seek(struct builder *b, yaml_mark_t mark)
+{
+	for (; b->line && b->lines < mark.line; b->lines++) {
+		b->line = strchr(b->line, '\n');
+		b->line += b->line != NULL;
+	}
+	const char *p = b->line;
+	for (size_t i = 0; p && *p && i < mark.column; i++)
+		p += utf8_length(p) ? utf8_length(p) : 1;
+	return p;
+}
+
+/* How the current scalar is written, where that is not its text on one line (ynode.source). */
+static const char *source_of(struct builder *b, const struct ynode *n)
+{
+	const yaml_event_t *e = &b->event;
+	const char *from = seek(b, e->start_mark), *to = seek(b, e->end_mark);
+	size_t written = strlen(n->text) + (n->quoted ? 2 : 0);
+	bool one_line = e->start_mark.line == e->end_mark.line;
+	if (b->fixed || !from || !to || to < from || (one_line && (size_t)(to - from) == written))
+		return NULL;
+	return arena_printf(b->a, "%.*s", (int)(to - from), from);
+}
+
 static struct ynode *build_scalar(struct builder *b)
 {
 	const char *text = (const char *)b->event.data.scalar.value;
@@ -188,6 +216,7 @@ static struct ynode *build_scalar(struct builder *b)
 	}
 	n->text = arena_strdup(b->a, text);
 	n->quoted = !plain;
+	n->source = source_of(b, n);
 	return n;
 }
 
@@ -479,7 +508,7 @@ static int build_document(struct builder *b, struct ynode **root)
 int ytree_parse_at(struct arena *a, const struct loc *at, bool fixed, const char *text,
                    struct ynode **root)
 {
-	struct builder b = { .a = a, .text = text, .at = *at, .fixed = fixed };
+	struct builder b = { .a = a, .text = text, .line = text, .at = *at, .fixed = fixed };
 	int rc;
 	*root = NULL;
 	if (!yaml_parser_initialize(&b.parser))

@@ -24,6 +24,8 @@ struct ynode {
 	struct loc loc;          /* of the value; .len spans a scalar */
 	const char *text;        /* Y_SCALAR: the value, else "" */
 	bool quoted;             /* a quoted or block scalar is always a string */
+	const char *source;      /* Y_SCALAR that is not written as `text` on one line (it has escapes,
+	                          * or several lines): how it is written, else NULL */
 	int n;                   /* Y_SEQ, Y_MAP: members */
 	struct ynode **item;     /* Y_SEQ */
 	struct ypair *pair;      /* Y_MAP, in the order written */
@@ -43,6 +45,10 @@ struct ypair *ytree_pair(const struct ynode *map, const char *key);
  * "layers[2].filters", also one of the type that the item is a map of. Errors are placed in
  * "--set". */
 int ytree_set(struct arena *a, struct ynode *root, const char *assignment);
+
+/* The place of bytes offset .. offset + bytes - 1 of a scalar's text; of all of it where no more is
+ * known (a default). The end of the text has a place as well. */
+struct loc ynode_place(const struct ynode *n, size_t offset, size_t bytes);
 
 /* The tree as YAML (block style, flow style for short leaves), parsable back to the same tree. */
 void ytree_write(struct buf *out, const struct ynode *root);

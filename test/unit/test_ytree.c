@@ -467,11 +467,43 @@ static void loading(void **state)
 	assert_int_equal(ytree_load(a, path, &r), E_NOINPUT);
 }
 
+/* The word `needle` of the value of key v is at this place. */
+static void assert_word(const char *yaml, const char *needle, int line, int col)
+{
+	const struct ynode *v = ytree_find(parse(yaml), "v");
+	const char *at = strstr(v->text, needle);
+	assert_non_null(at);
+	assert_loc(ynode_place(v, (size_t)(at - v->text), strlen(needle)), line, col,
+	           (int)strlen(needle));
+}
+
+static void places_in_scalars(void **state)
+{
+	assert_word("v: a + bc", "bc", 1, 8);
+	assert_word("{v: \"é + bc\", w: 1}", "bc", 1, 10);
+	assert_word("v: 'it''s bc'", "bc", 1, 11);
+	assert_word("v: \"\\x41\\u0042\\\"\\t\\n bc\"", "bc", 1, 22);
+	assert_word("v: \"\\x20\\\n   a bc\"", "bc", 2, 6);
+	assert_word("v: a\n   +\n\n   bc", "bc", 4, 4);
+	assert_word("v: |  # why\n  a\n   bc\n", "bc", 3, 4);
+	assert_word("v: >-\n  a\n\n  dd bc\nw: 1", "bc", 4, 6);
+	assert_word("v: &n a\n  bc", "bc", 2, 3);
+	assert_word("v: &n 'a bc'", "bc", 1, 10);
+	/* the end of the text; a word over two lines; what has no place of its own */
+	const struct ynode *v = ytree_find(parse("v: a bc"), "v");
+	assert_loc(ynode_place(v, 4, 0), 1, 8, 1);
+	v = ytree_find(parse("v: |\n  a\n  bc\n"), "v");
+	assert_loc(ynode_place(v, 0, 4), 2, 3, 1);
+	assert_loc(ynode_place(v, 5, 0), 4, 1, 1);
+	struct ynode given = { .kind = Y_SCALAR, .loc = { "t.yaml", 7, 3, 5 }, .text = "ab" };
+	assert_loc(ynode_place(&given, 1, 1), 7, 3, 5);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(places), T(mistakes), T(broken_syntax), T(open_brackets), T(limits),
+		T(places), T(places_in_scalars), T(mistakes), T(broken_syntax), T(open_brackets), T(limits),
 		T(aliases_and_merges), T(scalars), T(round_trips), T(styles), T(json), T(set), T(bad_sets),
 		T(loading),
 	};
