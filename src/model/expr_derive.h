@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Derivatives by coordinates during emission, and what they share with the rest of it. */
+#ifndef DLX_MODEL_EXPR_DERIVE_H
+#define DLX_MODEL_EXPR_DERIVE_H
+
+#include "model/expr_value.h"
+
+/* A tensor that the host has made; EXPR_NETWORK stands for normals. */
+struct leaf {
+	struct leaf *next;
+	int set;
+	enum expr_what what;
+	const char *name;
+	tid t;
+};
+
+struct derived;
+struct applied;
+struct let_value;
+struct expr_emission {
+	struct values v;
+	struct expr_scope *s;
+	const struct expr_host *host;
+	struct leaf *leaves;
+	struct applied *applied;
+	struct let_value *lets;
+	struct derived *derived;
+};
+
+/* Where an expression is evaluated. */
+struct site {
+	int set;                     /* or EXPR_NOWHERE */
+	int64_t rows;                /* 0: nowhere */
+	int nbound;
+	const struct expr_bound *bound;   /* NULL: no names are bound */
+};
+
+/* The tensor of a name at a set, made by the host when it is first asked for. */
+int expr_leaf(struct expr_emission *m, int set, enum expr_what what, const char *name, tid *out);
+/* dx[i] = d(sum of y) / dx[i], NONE where y does not depend on it. Nodes are of the graph's current
+ * phase. */
+int expr_differentiate(struct expr_emission *m, tid y, int nx, const tid *x, tid *dx);
+/* The call e, one of the derivatives, of the value v. */
+int expr_emit_derivative(struct expr_emission *m, const struct site *f, const struct expr *e,
+                         struct value *v, struct value *out);
+
+#endif
