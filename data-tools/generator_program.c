@@ -41,10 +41,16 @@ static void add_option(struct buf *b, const struct option_row *row, const void *
 		buf_printf(b, row->type == OPTION_TEXT ? " --%s '%s'" : " --%s %s", row->name, text);
 }
 
-/* Whether the option is the program's own, and not of all programs. */
-static bool is_own(const struct option_row *row)
+bool generator_is_own(const struct option_row *row)
 {
 	return row->at >= sizeof(struct generator_options);
+}
+
+/* Of the options of all programs, those that the content depends on. */
+static bool is_kept(const struct option_row *row)
+{
+	return row->at == GENERATOR_AT(n) || row->at == GENERATOR_AT(first) ||
+		row->at == GENERATOR_AT(seed) || row->at == GENERATOR_AT(level);
 }
 
 /* Nothing that the content does not depend on, such as threads, for the file keeps it. */
@@ -52,11 +58,11 @@ static const char *command(const struct generator_program *p, const struct gener
                            struct arena *a)
 {
 	struct buf b = BUF_INIT;
-	buf_printf(&b, "%s --%s %lld --first %lld --seed %lld --level %lld", p->name, p->rows[1].name,
-	           (long long)o->n, (long long)o->first, (long long)o->seed, (long long)o->level);
-	for (const struct option_row *row = p->rows; row->name; row++)
-		if (is_own(row))
-			add_option(&b, row, o);
+	buf_puts(&b, p->name);
+	for (int own = 0; own < 2; own++)
+		for (const struct option_row *row = p->rows; row->name; row++)
+			if (own ? generator_is_own(row) : is_kept(row))
+				add_option(&b, row, o);
 	const char *text = arena_strdup(a, b.data);
 	buf_release(&b);
 	return text;

@@ -21,7 +21,9 @@ struct generator_options {
 };
 
 /* A program's table begins with the rows GENERATOR_OUTPUT and GENERATOR_NUMBER, whose name is that
- * of the things; its own rows follow; GENERATOR_END ends it. */
+ * of the things; its own rows follow; GENERATOR_END ends it. A program that makes one thing alone
+ * has no GENERATOR_NUMBER, and GENERATOR_SEED, if it draws anything, and GENERATOR_FILE end its
+ * table. */
 #define GENERATOR_AT(member) offsetof(struct generator_options, member)
 #define GENERATOR_OUTPUT                                                                        \
 	{ "output", 'o', OPTION_TEXT, GENERATOR_AT(output), "FILE", .writes = ".dlx",                \
@@ -31,17 +33,21 @@ struct generator_options {
 	  .doc = "how many; default: 64" },                                                         \
 	{ "first", 0, OPTION_INT, GENERATOR_AT(first), "N", .min = 0, .max = 1 << 24,               \
 	  .doc = "the number of the first one; default: 0" }
-#define GENERATOR_END                                                                           \
+#define GENERATOR_SEED                                                                          \
 	{ "seed", 0, OPTION_INT, GENERATOR_AT(seed), "N", .min = 0, .max = INT64_MAX,               \
-	  .doc = "default: 1" },                                                                    \
-	{ "threads", 'j', OPTION_INT, GENERATOR_AT(threads), "N", .min = 1, .max = 1024,            \
-	  .doc = "made at a time; default: one for each processor" },                               \
+	  .doc = "default: 1" }
+#define GENERATOR_FILE                                                                          \
 	{ "level", 'l', OPTION_INT, GENERATOR_AT(level), "N", .min = 0, .max = 19,                  \
 	  .doc = "zstd compression level; default: 3; 0: none" },                                   \
 	{ "quiet", 'q', OPTION_FLAG, GENERATOR_AT(quiet), .doc = "no summary at the end" },         \
 	{ "help", 'h', OPTION_FLAG, GENERATOR_AT(help), .doc = "this text" },                       \
 	{ "version", 0, OPTION_FLAG, GENERATOR_AT(version), .doc = "the version" },                 \
 	{ 0 }
+#define GENERATOR_END                                                                           \
+	GENERATOR_SEED,                                                                             \
+	{ "threads", 'j', OPTION_INT, GENERATOR_AT(threads), "N", .min = 1, .max = 1024,            \
+	  .doc = "made at a time; default: one for each processor" },                               \
+	GENERATOR_FILE
 #define GENERATOR_DEFAULTS { .n = 64, .seed = 1, .level = 3 }
 
 struct generator_program {
@@ -57,6 +63,8 @@ struct generator_program {
 	void (*tell)(const void *options);
 };
 
+/* Whether an option is the program's own, and not of all programs. */
+bool generator_is_own(const struct option_row *row);
 /* Signals, options, the record file, which is there whole or not at all; the exit status. */
 int generator_main(const struct generator_program *p, struct generator_options *options, int argc,
                    char **argv);
