@@ -61,7 +61,7 @@ struct record_array {
 	const struct channel_stats *stats;
 	bool named_by_file;                   /* names say what the file was called, no more */
 	enum record_role role;                /* of info.extra: weight or extra */
-	const char *name;                     /* NULL of input and target: their role's */
+	const char *name;                     /* input and target may have none, NULL: their role's */
 	const char *const *units;             /* of channels, "" where the source says none; or NULL */
 };
 
