@@ -74,7 +74,8 @@ def stacked(v):
 
 def read(path):
     """The description, and input and target of all samples; target: None where there is none. The
-    description has 'input' and 'target' besides, with the shapes of the first size, and 'keys' and 'groups'."""
+    description has 'input' and 'target' besides, with the shapes of the first size, 'keys' and 'groups', and
+    'values', those of all arrays by their names."""
     data = open(path, "rb").read()
     assert data[:8] == b"DLXREC\r\n" and data[-8:] == b"DLXEND\r\n"
     assert struct.unpack("<II", data[8:16]) == (2, 0)
@@ -86,7 +87,7 @@ def read(path):
         text.setdefault(a["role"], dict(a, shape=text["sizes"][0]["shapes"][k]))
     assert len(data[index:-72]) == 40 * m
     entries = struct.iter_unpack("<5Q", data[index:-72])
-    arrays, text["keys"], text["groups"] = {"input": [], "target": []}, [], []
+    arrays, named, text["keys"], text["groups"] = {"input": [], "target": []}, {}, [], []
     for i in range(n):
         first, key, group, k = struct.unpack_from("<4Q", data, table + 32 * i)
         for texts_of, t in ("keys", key), ("groups", group):
@@ -94,9 +95,11 @@ def read(path):
         for j, a in enumerate(text["arrays"]):
             shape, field = text["sizes"][k]["shapes"][j], a["role"] == "target" and a["dtype"][0] in "fb"
             number = j + (j and "target" not in text)
-            arrays.setdefault(a["role"], []).append(array(
-                data, entries, (i, number), shape, text["sizes"][k]["rows"][j],
-                bool(shape) and (field or len(shape) >= len(text["input"]["shape"])), DTYPES[a["dtype"]]))
+            v = array(data, entries, (i, number), shape, text["sizes"][k]["rows"][j],
+                      bool(shape) and (field or len(shape) >= len(text["input"]["shape"])), DTYPES[a["dtype"]])
+            named.setdefault(a["name"], []).append(v)
+            arrays.setdefault(a["role"], []).append(v)
+    text["values"] = {name: stacked(v) for name, v in named.items()}
     return text, stacked(arrays["input"]), stacked(arrays["target"])
 
 
