@@ -8,12 +8,11 @@
  * 2005). */
 #include "field_allen_cahn.h"
 
-#include <complex.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "field_fft.h"
 
 #define PI 3.14159265358979323846
 #define ON_CIRCLE 32
@@ -22,38 +21,14 @@
 struct solver {
 	int64_t n;                    /* modes, and cells of [0, 1] */
 	double rate;
-	double complex *turn, *root, *work;       /* of the transform */
+	struct field_fft fft;                     /* of half the modes values */
+	double complex *turn, *work;
 	double *whole, *half, *q, *f1, *f2, *f3;  /* of each mode */
 	double *v, *a, *b, *nv, *na, *nb, *nc;    /* coefficients */
 	double *memory;
 };
 
 /* --- the transform --- */
-
-/* sum_j in[j] exp(-2 pi i j k / n) of n = half the modes values, in place; n is a power of two. */
-static void fft(const struct solver *s, double complex *v)
-{
-	const int64_t n = s->n / 2;
-	for (int64_t i = 1, j = 0; i < n; i++) {
-		int64_t bit = n >> 1;
-		for (; j & bit; bit >>= 1)
-			j ^= bit;
-		j |= bit;
-		if (i < j) {
-			const double complex t = v[i];
-			v[i] = v[j];
-			v[j] = t;
-		}
-	}
-	for (int64_t size = 2; size <= n; size *= 2)
-		for (int64_t at = 0; at < n; at += size)
-			for (int64_t k = 0; k < size / 2; k++) {
-				double complex *low = v + at + k, *high = low + size / 2;
-				const double complex t = *high * s->root[k * (n / size)];
-				*high = *low - t;
-				*low += t;
-			}
-}
 
 /* to[k] = sqrt(2 / n) sum_j from[j] cos(pi (j + 1/2) (k + 1/2) / n), which is its own inverse. */
 static void transform(struct solver *s, const double *from, double *to)
@@ -62,7 +37,7 @@ static void transform(struct solver *s, const double *from, double *to)
 	const double scale = sqrt(2.0 / (double)n);
 	for (int64_t j = 0; j < n / 2; j++)
 		s->work[j] = (from[2 * j] + I * from[n - 1 - 2 * j]) * s->turn[j];
-	fft(s, s->work);
+	field_fft_run(&s->fft, s->work);
 	for (int64_t k = 0; k < n / 2; k++) {
 		const double complex y = s->work[k] * s->turn[k];
 		to[2 * k] = scale * creal(y);
@@ -131,15 +106,13 @@ static void open_solver(struct solver *s, const struct allen_cahn *a, double h)
 	s->n = a->modes;
 	s->rate = a->rate;
 	s->memory = mem_calloc(13 * n, sizeof(double));
-	s->turn = mem_calloc(3 * n / 2, sizeof *s->turn);
-	s->root = s->turn + n / 2;
-	s->work = s->root + n / 2;
+	s->turn = mem_calloc(n, sizeof *s->turn);
+	s->work = s->turn + n / 2;
+	field_fft_init(&s->fft, s->n / 2);
 	for (size_t i = 0; i < 13; i++)
 		*part[i] = s->memory + i * n;
-	for (size_t j = 0; j < n / 2; j++) {
+	for (size_t j = 0; j < n / 2; j++)
 		s->turn[j] = cexp(-I * PI * (double)(8 * j + 1) / (double)(8 * n));
-		s->root[j] = cexp(-I * 2 * PI * (double)j / (double)(n / 2));
-	}
 	for (int64_t j = 0; j < s->n; j++) {
 		const double wave = ((double)j + 0.5) * PI;
 		set_mode(s, j, -a->diffusion * wave * wave - 2 * a->rate, h);
@@ -206,6 +179,7 @@ int allen_cahn_solve(const struct allen_cahn *a, int64_t nx, int64_t nt, double 
 		rc = check_tail(&s);
 		evaluate(&s, nx, u + t * nx);
 	}
+	field_fft_release(&s.fft);
 	mem_free(s.turn);
 	mem_free(s.memory);
 	return rc;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/log.h"
 #include "base/mem.h"
 
 /* Mean and variance. Five deviations above the mean, exp is still a float32. */
@@ -85,4 +86,12 @@ void field_covariance_init(const struct field_covariance *c, struct field_gauss 
 	const int n = read_scales(c, grid->axes, scale);
 	BUG_IF(n < 0, "a covariance that was not checked");
 	field_gauss_init(g, name, grid, field_kernel_find(c->kernel), n, scale);
+	for (int s = 0; s < n; s++) {
+		const struct field_torus *t = &g->scale[s].torus;
+
+		if (t->clipped > 0)
+			warn("the covariance of --length %g:%g is not positive on a torus of %lld x %lld "
+			     "points: %.1e of it was clipped", scale[s].length[0], scale[s].length[1],
+			     (long long)t->n[0], (long long)t->n[1], t->clipped);
+	}
 }

@@ -27,7 +27,7 @@ struct field_covariance {
 /* Reads length and variance, and checks the mean: E_USAGE. of_logarithm: the field is exp of the
  * Gaussian one, and has to be finite. One variance is divided among the scales. */
 int field_covariance_check(const struct field_covariance *c, int axes, bool of_logarithm);
-/* field_gauss_init with these, which were checked. */
+/* field_gauss_init with these, which were checked. Warns where a covariance is not positive. */
 void field_covariance_init(const struct field_covariance *c, struct field_gauss *g,
                            const char *name, const struct field_grid *grid);
 

@@ -11,9 +11,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-double field_correlation(enum field_kernel kernel, double distance, double length)
+double field_correlation(enum field_kernel kernel, double distance_by_length)
 {
-	const double r = fabs(distance) / length;
+	const double r = fabs(distance_by_length);
 	const double s = sqrt(kernel == KERNEL_MATERN_3 ? 3 : 5) * r;
 	if (kernel == KERNEL_SQUARED_EXPONENTIAL)
 		return exp(-r * r);
@@ -43,7 +43,7 @@ static void add_column(struct field_factor *f, const struct field_grid *g, int a
 	const double root = sqrt(left[p]);
 	double *to = f->l + j * n;
 	for (int64_t i = 0; i < n; i++)
-		to[i] = field_correlation(kernel, field_at(g, axis, i) - field_at(g, axis, p), length);
+		to[i] = field_correlation(kernel, (field_at(g, axis, i) - field_at(g, axis, p)) / length);
 	for (int64_t k = 0; k < j; k++) {
 		const double *of = f->l + k * n, at = of[p];
 
@@ -83,6 +83,17 @@ static void factorise(struct field_factor *f, const struct field_grid *g, int ax
 	mem_free(left);
 }
 
+struct plane {
+	enum field_kernel kernel;
+	const double *length;
+};
+
+static double correlation(const void *arg, double dx, double dy)
+{
+	const struct plane *p = arg;
+	return field_correlation(p->kernel, hypot(dx / p->length[0], dy / p->length[1]));
+}
+
 void field_gauss_init(struct field_gauss *g, const char *name, const struct field_grid *grid,
                       enum field_kernel kernel, int scales, const struct field_scale *scale)
 {
@@ -93,27 +104,43 @@ void field_gauss_init(struct field_gauss *g, const char *name, const struct fiel
 		snprintf(stream, sizeof stream, "field.%s.%d", name, s);
 		g->scale[s].stream = hash_name(stream);
 		g->scale[s].deviation = sqrt(scale[s].variance);
-		for (int axis = 0; axis < FIELD_AXES; axis++)
+		g->scale[s].by_torus = grid->axes > 1 && kernel != KERNEL_SQUARED_EXPONENTIAL;
+		if (g->scale[s].by_torus)
+			field_torus_init(&g->scale[s].torus, grid, correlation,
+			                 &(struct plane){ kernel, scale[s].length });
+		for (int axis = 0; axis < FIELD_AXES && !g->scale[s].by_torus; axis++)
 			factorise(&g->scale[s].factor[axis], grid, axis, kernel, scale[s].length[axis]);
 	}
 }
 
 void field_gauss_release(struct field_gauss *g)
 {
-	for (int s = 0; s < g->scales; s++)
+	for (int s = 0; s < g->scales; s++) {
+		if (g->scale[s].by_torus)
+			field_torus_release(&g->scale[s].torus);
 		for (int axis = 0; axis < FIELD_AXES; axis++)
 			mem_free(g->scale[s].factor[axis].l);
+	}
 }
 
 /* --- realizations --- */
 
-/* Of normal numbers (rank of y, rank of x), and of these times L_x^T. */
+/* Normal numbers of a scale. */
+static int64_t normals_of(const struct field_gauss *g, int s)
+{
+	const struct field_factor *f = g->scale[s].factor;
+	return g->scale[s].by_torus ? field_torus_normals(&g->scale[s].torus) : f[0].rank * f[1].rank;
+}
+
+/* Of normal numbers, and either a column of the torus or (rank of y, rank of x) numbers times
+ * L_x^T. */
 int64_t field_gauss_scratch(const struct field_gauss *g)
 {
 	int64_t most = 0;
 	for (int s = 0; s < g->scales; s++) {
 		const struct field_factor *f = g->scale[s].factor;
-		const int64_t n = f[1].rank * (f[0].rank + f[0].n);
+		const int64_t n = normals_of(g, s) +
+			(g->scale[s].by_torus ? 2 * g->scale[s].torus.n[1] : f[1].rank * f[0].n);
 
 		most = n > most ? n : most;
 	}
@@ -145,10 +172,13 @@ void field_gauss_draw(const struct field_gauss *g, uint64_t seed, int64_t number
 {
 	memset(out, 0, (size_t)field_points(g->grid) * sizeof *out);
 	for (int s = 0; s < g->scales; s++) {
-		const struct field_factor *f = g->scale[s].factor;
-		const int64_t n = f[0].rank * f[1].rank;
+		const double deviation = g->scale[s].deviation;
+		const int64_t n = normals_of(g, s);
 
 		rng_normals(seed, g->scale[s].stream, (uint64_t)number, 0, n, scratch);
-		add_scale(f, g->scale[s].deviation, scratch, scratch + n, out);
+		if (g->scale[s].by_torus)
+			field_torus_add(&g->scale[s].torus, g->grid, deviation, scratch, scratch + n, out);
+		else
+			add_scale(g->scale[s].factor, deviation, scratch, scratch + n, out);
 	}
 }

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Gaussian random fields on a grid, whose covariance is a sum over scales of a variance times a
- * correlation. In two dimensions this is the product of those of the axes, so that each axis has a
- * factor of its own: values are L_y Z L_x^T, with Z independent normal numbers. */
+ * correlation. Where in two dimensions this is the product of those of the axes, as that of
+ * KERNEL_SQUARED_EXPONENTIAL is, each axis has a factor of its own: values are L_y Z L_x^T, with Z
+ * independent normal numbers. Other fields of two dimensions are drawn on a torus. */
 #ifndef DLX_DATA_TOOLS_FIELD_GAUSS_H
 #define DLX_DATA_TOOLS_FIELD_GAUSS_H
 
 #include "field_grid.h"
+#include "field_torus.h"
 
-/* Correlation of two places a distance d apart, for a length l. */
+/* Correlation of two places a distance d apart, for a length l. In two dimensions d / l is the root
+ * of the sum of the squares of the axes' own. */
 enum field_kernel {
 	KERNEL_SQUARED_EXPONENTIAL,    /* exp(-(d / l)^2) */
 	KERNEL_EXPONENTIAL,            /* exp(-d / l) */
@@ -16,7 +19,7 @@ enum field_kernel {
 	KERNEL_MATERN_5                /* of nu = 5/2: (1 + s + s^2 / 3) exp(-s), s = sqrt(5) d / l */
 };
 #define KERNEL_CHOICE "squared-exponential|exponential|matern-3/2|matern-5/2"
-double field_correlation(enum field_kernel kernel, double distance, double length);
+double field_correlation(enum field_kernel kernel, double distance_by_length);
 /* One of KERNEL_CHOICE. */
 enum field_kernel field_kernel_find(const char *name);
 
@@ -38,6 +41,8 @@ struct field_gauss {
 	struct {
 		double deviation;
 		uint64_t stream;               /* of its random numbers */
+		bool by_torus;
+		struct field_torus torus;
 		struct field_factor factor[FIELD_AXES];
 	} scale[FIELD_SCALES];
 };

@@ -260,6 +260,6 @@ void realizations_tell(const void *options)
 		       variance > 0 ? sqrt(variance) : 0);
 	}
 	if (r->nsensors)
-		printf("; %lld sensors", (long long)r->nsensors);
+		printf("; %lld sensor%s", (long long)r->nsensors, r->nsensors == 1 ? "" : "s");
 	printf("\n");
 }

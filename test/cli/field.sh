@@ -47,6 +47,8 @@ says out 'allen.dlx: u at 715 points, mean '
 expect 0 "$field" allen-cahn --x 65 --t 11 --modes 2048 --steps 4000 -q -o finer.dlx
 expect 0 "$field" heat --diffusion 0.2 --x 21 --t 6 -q -o heat.dlx
 expect 0 "$field" poisson --x 101 -q -o poisson.dlx
+expect 0 "$field" gaussian -n 1 --points 9,9 --kernel matern-5/2 --length 50 -q -o clipped.dlx
+says err 'warning: the covariance of --length 50:50 is not positive on a torus of 128 x 128 points: '
 find_numpy
 "$python3" "$DLX_SOURCE/test/cli/field_values.py" || fail "a field is not as it should be"
 

@@ -75,7 +75,7 @@ log = np.log(p["k"]) - 0.5
 for dy in range(4):
     for dx in range(5):
         r = np.array([dx * 0.25, dy * 0.5])
-        wanted = 0.3 * np.exp(-(r / [0.8, 0.4]).sum()) + 0.1 * np.exp(-r.sum() / 0.1)
+        wanted = 0.3 * np.exp(-np.hypot(*r / [0.8, 0.4])) + 0.1 * np.exp(-np.hypot(*r) / 0.1)
         near((log[:, 0, 0] * log[:, dy, dx]).mean(), wanted, 5 * 0.4 * np.sqrt(2 / 3000), "covariance of fields")
 near(p["snapshot"][:, 0], p["k"][:, 3, 4], 1e-12, "a sensor on a point")
 near(p["snapshot"][:, 1], p["k"][:, 1:3, 4:6].mean(axis=(1, 2)), 1e-12, "a sensor between points")

@@ -35,37 +35,84 @@ static void correlations(void **state)
 		0.48335772459651, 0.52399410883182 };
 	(void)state;
 	for (int k = 0; k < 4; k++) {
-		near(field_correlation((enum field_kernel)k, 0, 3), 1, 0, "at no distance");
-		near(field_correlation((enum field_kernel)k, -3, 3), at_length[k], 1e-13, "at the length");
+		near(field_correlation((enum field_kernel)k, 0), 1, 0, "at no distance");
+		near(field_correlation((enum field_kernel)k, -1), at_length[k], 1e-13, "at the length");
 	}
 	assert_int_equal(field_kernel_find("matern-5/2"), KERNEL_MATERN_5);
 }
 
+static void check_factor(const struct field_gauss *field, int axis, enum field_kernel kernel,
+                         double length)
+{
+	const struct field_factor *f = &field->scale[0].factor[axis];
+	assert_true(f->rank <= f->n && (kernel || f->rank < f->n));
+	for (int64_t i = 0; i < f->n * f->n; i++) {
+		const int64_t a = i / f->n, b = i % f->n;
+		const double d = field_at(field->grid, axis, a) - field_at(field->grid, axis, b);
+		double sum = 0;
+
+		for (int64_t j = 0; j < f->rank; j++)
+			sum += f->l[j * f->n + a] * f->l[j * f->n + b];
+		near(sum, field_correlation(kernel, d / length), 1e-12, "L L^T");
+	}
+}
+
 static void factors_have_the_covariance(void **state)
 {
-	const struct field_grid g = { .axes = 2, .n = { 61, 40 }, .lo = { -1, 0 }, .hi = { 1, 3 } };
+	const struct field_grid line = { .axes = 1, .n = { 61, 1 }, .lo = { -1 }, .hi = { 1 } };
+	const struct field_grid plane = { .axes = 2, .n = { 61, 40 }, .lo = { -1 }, .hi = { 1, 3 } };
 	const struct field_scale scale = { 1, { 0.4, 0.7 } };
 	struct field_gauss field;
 	(void)state;
 	for (int kernel = 0; kernel < 4; kernel++) {
+		field_gauss_init(&field, "test", &line, (enum field_kernel)kernel, 1, &scale);
+		check_factor(&field, 0, (enum field_kernel)kernel, 0.4);
+		field_gauss_release(&field);
+	}
+	field_gauss_init(&field, "test", &plane, KERNEL_SQUARED_EXPONENTIAL, 1, &scale);
+	check_factor(&field, 0, KERNEL_SQUARED_EXPONENTIAL, 0.4);
+	check_factor(&field, 1, KERNEL_SQUARED_EXPONENTIAL, 0.7);
+	field_gauss_release(&field);
+}
+
+/* What eigenvalues make of points (dx, dy) apart. */
+static double on_torus(const struct field_torus *t, int64_t dx, int64_t dy)
+{
+	double sum = 0;
+	for (int64_t y = 0; y < t->n[1]; y++)
+		for (int64_t x = 0; x < t->n[0]; x++) {
+			const double root = t->root[y * t->n[0] + x];
+
+			sum += root * root * cos(2 * PI * ((double)(x * dx) / (double)t->n[0] +
+			                                   (double)(y * dy) / (double)t->n[1]));
+		}
+	return sum;
+}
+
+static void torus_has_the_covariance(void **state)
+{
+	const struct field_grid g = { .axes = 2, .n = { 12, 7 }, .hi = { 1, 2 } };
+	struct field_scale scale = { 1, { 0.1, 0.3 } };
+	struct field_gauss field;
+	(void)state;
+	for (int kernel = 1; kernel < 4; kernel++) {
 		field_gauss_init(&field, "test", &g, (enum field_kernel)kernel, 1, &scale);
-		for (int axis = 0; axis < 2; axis++) {
-			const struct field_factor *f = &field.scale[0].factor[axis];
+		assert_true(field.scale[0].torus.clipped == 0);
+		for (int64_t i = 0; i < 12 * 7; i++) {
+			const int64_t x = i % 12, y = i / 12;
+			const double d = hypot((double)x / 11 / 0.1, (double)y / 3 / 0.3);
 
-			assert_true(f->rank <= f->n && (kernel || f->rank < f->n));
-			for (int64_t i = 0; i < f->n * f->n; i++) {
-				const int64_t a = i / f->n, b = i % f->n;
-				double sum = 0;
-
-				for (int64_t j = 0; j < f->rank; j++)
-					sum += f->l[j * f->n + a] * f->l[j * f->n + b];
-				near(sum, field_correlation((enum field_kernel)kernel,
-				                            field_at(&g, axis, a) - field_at(&g, axis, b),
-				                            scale.length[axis]), 1e-12, "L L^T");
-			}
+			near(on_torus(&field.scale[0].torus, x, y),
+			     field_correlation((enum field_kernel)kernel, d), 1e-11, "torus");
 		}
 		field_gauss_release(&field);
 	}
+	/* A length beyond any torus: what is clipped is said, and the variance is kept. */
+	scale = (struct field_scale){ 1, { 50, 50 } };
+	field_gauss_init(&field, "test", &g, KERNEL_MATERN_5, 1, &scale);
+	assert_true(field.scale[0].torus.clipped > 1e-6 && field.scale[0].torus.n[0] == 8 * 32);
+	near(on_torus(&field.scale[0].torus, 0, 0), 1, 1e-12, "variance");
+	field_gauss_release(&field);
 }
 
 /* Of two scales, over 20,000 realizations: a covariance's standard error is 0.02 at most. */
@@ -277,6 +324,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(correlations),
 		cmocka_unit_test(factors_have_the_covariance),
+		cmocka_unit_test(torus_has_the_covariance),
 		cmocka_unit_test(realizations_have_the_covariance),
 		cmocka_unit_test(sensors_are_exact_on_polynomials),
 		cmocka_unit_test(line_is_of_fourth_order),
