@@ -111,6 +111,8 @@ refuses "--sensors: 51 of 50 points" heat --x 10 --t 5 --sensors 51
 refuses "--sensors are points" heat --sensors 5 --form grid
 expect 65 "$field" allen-cahn --modes 64 -o none.dlx
 says err '64 modes do not resolve the solution'
+expect 65 "$field" darcy -n 1 --variance 40 --length 0.05 --kernel exponential -o none.dlx
+says err 'conjugate gradients have not come to a residual of 1e-12'
 expect 73 "$field" poisson -o missing/none.dlx
 [ ! -e none.dlx ] || fail "a refused command leaves a file"
 pass
