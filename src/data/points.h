@@ -67,6 +67,11 @@ extern const struct field points_fields[];
 /* Reads the section, a map of names to sets, into *out, which is a's. E_CONFIG, with an entry for
  * every mistake at its place. */
 int points_read(struct arena *a, const struct ynode *section, struct points *out);
+/* Reads the records of the sets into a. The coordinates of a record are its arrays, or axes of its
+ * places, with the name of an axis of another set or of one of `inputs`; its other arrays are
+ * values. E_CONFIG at the set if it has none of these, or fewer points than are to be drawn; errors
+ * of record_open. */
+int points_open(struct arena *a, struct points *p, const struct strings *inputs);
 /* The names of all axes of all sets, in the order in which they are written: the coordinates. In
  * a. */
 struct strings points_axes(struct arena *a, const struct points *p);

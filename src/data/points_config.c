@@ -85,7 +85,12 @@ struct points_reader {
 	enum reading *state;                 /* of each set, as are the others */
 	struct points_geometry *geometry;
 	bool *used;                          /* by another set */
+	int depth;                           /* of regions in regions */
 };
+
+/* So that no config exhausts the stack, or memory: a region that is named twice is there twice. */
+#define DEPTH_MOST 32
+#define SHAPES_MOST 1000
 
 static int read_set(struct points_reader *r, int i);
 static int read_minus(struct points_reader *r, const struct ynode *minus,
@@ -128,15 +133,26 @@ static int written_region(struct points_reader *r, const struct ynode *n,
 	return c.minus ? read_minus(r, c.minus, region) : 0;
 }
 
+static int too_deep(const struct ynode *n)
+{
+	return ERR(E_CONFIG, &n->loc, "regions are more than %d deep in others here", DEPTH_MOST);
+}
+
 /* A region as `minus` and `faces` want it: it has a volume. key: which of them. */
 static int read_region(struct points_reader *r, const struct ynode *n, const char *key,
                        const struct points_region **out)
 {
+	int rc = 0;
+	if (r->depth == DEPTH_MOST)
+		return too_deep(n);
+	r->depth++;
 	if (n->kind == Y_SCALAR)
-		TRY(named_region(r, n, out));
+		rc = named_region(r, n, out);
 	else if (n->kind == Y_MAP)
-		TRY(written_region(r, n, out));
-	else
+		rc = written_region(r, n, out);
+	r->depth--;
+	TRY(rc);
+	if (n->kind != Y_SCALAR && n->kind != Y_MAP)
 		return ERR(E_CONFIG, &n->loc, "'%s' must be the name of a set or a region {box: ...}, not "
 		           "%s", key, value_describe(r->a, n));
 	for (int i = 0; i < (*out)->nfactors; i++) {
@@ -148,12 +164,23 @@ static int read_region(struct points_reader *r, const struct ynode *n, const cha
 	return 0;
 }
 
+/* Also of regions that were read before those they are in. */
+static int depth_of(const struct points_region *r)
+{
+	int depth = 0;
+	for (int i = 0; i < r->nminus; i++) {
+		const int below = depth_of(r->minus[i]);
+		depth = below > depth ? below : depth;
+	}
+	return depth + 1;
+}
+
 static int read_minus(struct points_reader *r, const struct ynode *minus,
                       struct points_region *whole)
 {
 	const int n = minus->kind == Y_SEQ ? minus->n : 1;
 	const struct points_region **list = ARENA_ARRAY(r->a, const struct points_region *, n + 1);
-	int rc = 0;
+	int rc = 0, shapes = 0;
 	for (int i = 0; i < n; i++) {
 		const struct ynode *item = minus->kind == Y_SEQ ? minus->item[i] : minus;
 		const struct points_region *less = NULL;
@@ -162,6 +189,10 @@ static int read_minus(struct points_reader *r, const struct ynode *minus,
 			if (points_region_axis(whole, less->axis[k]) < 0)
 				bad = ERR(E_CONFIG, &item->loc, "axis '%s' of what is taken away is no axis of "
 				          "the set", less->axis[k]);
+		if (bad == 0 && depth_of(less) >= DEPTH_MOST)
+			bad = too_deep(item);
+		if (bad == 0 && (shapes += points_region_shapes(less)) > SHAPES_MOST)
+			return ERR(E_CONFIG, &item->loc, "more than %d shapes are taken away", SHAPES_MOST);
 		rc = first_code(rc, bad);
 		if (bad == 0)
 			list[whole->nminus++] = points_region_extend(r->a, less, whole);

@@ -38,7 +38,7 @@ extern const struct field points_disk_fields[], points_polygon_fields[];
 
 /* Letters, digits and '_', as expressions have names. */
 bool points_is_name(const char *s);
-/* A finite number into *out; what names it in the message. */
+/* A coordinate into *out; what names it in the message. */
 int points_number(const struct ynode *n, const char *what, double *out);
 /* Adds an axis; E_CONFIG if it is no name, or there already. The number is *out. */
 int points_add_axis(struct points_region *r, const char *name, const struct loc *loc, int *out);

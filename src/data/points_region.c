@@ -160,11 +160,11 @@ void points_region_map(const struct points_region *r, const double *u, double *x
 
 /* --- faces --- */
 
-static int count_shapes(const struct points_region *r)
+int points_region_shapes(const struct points_region *r)
 {
 	int n = 1;
 	for (int i = 0; i < r->nminus; i++)
-		n += count_shapes(r->minus[i]);
+		n += points_region_shapes(r->minus[i]);
 	return n;
 }
 
@@ -216,7 +216,7 @@ static int list_faces(const struct points_region *shape, int order, double *unti
 
 struct points_faces points_faces_of(struct arena *a, const struct points_region *r)
 {
-	struct points_faces f = { .region = r, .nshapes = count_shapes(r) };
+	struct points_faces f = { .region = r, .nshapes = points_region_shapes(r) };
 	struct points_face *face;
 	double until = 0;
 	f.shape = ARENA_ARRAY(a, const struct points_region *, f.nshapes);

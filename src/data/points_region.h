@@ -51,6 +51,9 @@ bool points_region_contains(const struct points_region *r, const double *x);
 /* Whether x is in one of the regions that are taken away from r. */
 bool points_region_lacks(const struct points_region *r, const double *x);
 
+/* The shapes that r is made of: its own, and those of the regions taken away. */
+int points_region_shapes(const struct points_region *r);
+
 /* How many coordinates of the unit cube factor f takes, and the shape of r; and the map: u to x.
  * Ends take one, whose halves choose between them. */
 int points_factor_dims(const struct points_factor *f);

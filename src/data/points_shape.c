@@ -9,10 +9,15 @@
 #include "data/points_parts.h"
 #include "yaml/schema_value.h"
 
+/* So that no product of the lengths of all axes is too large or too small for a double. */
+#define MOST 1e15
+#define LEAST 1e-15
+#define TOO_SMALL "expected at least %g: choose a smaller unit"
+
 const struct field points_disk_fields[] = {
 	FIELD_NODE(struct points_disk_config, center, NULL,
 	           "the coordinates of its center, which name its two axes: {x: 0, y: 0}"),
-	FIELD(struct points_disk_config, radius, FT_FLOAT, .dflt = "null", .min = 1e-300, .max = 1e300,
+	FIELD(struct points_disk_config, radius, FT_FLOAT, .dflt = "null", .min = LEAST, .max = MOST,
 	      .flags = FIELD_NULLABLE, .doc = "its radius"),
 	FIELD_END
 };
@@ -28,10 +33,11 @@ int points_number(const struct ynode *n, const char *what, double *out)
 {
 	struct arena *a;
 	int rc;
-	if (n->kind == Y_SCALAR && y_float(n, out) && isfinite(*out))
+	if (n->kind == Y_SCALAR && y_float(n, out) && fabs(*out) <= MOST)
 		return 0;
 	a = arena_new();
-	rc = ERR(E_CONFIG, &n->loc, "%s must be a finite number, not %s", what, value_describe(a, n));
+	rc = ERR(E_CONFIG, &n->loc, "%s must be a number from %g to %g, not %s", what, -MOST, MOST,
+	         value_describe(a, n));
 	arena_free(a);
 	return rc;
 }
@@ -78,8 +84,8 @@ static int read_pair(struct arena *a, const char *axis, const struct ynode *n, d
 		return ERR(E_CONFIG, &n->loc, "'%s' goes from %s to %s: expected LO < HI%s", axis,
 		           n->item[0]->text, n->item[1]->text,
 		           *low == *high ? "; for one value write the value alone" : "");
-	if (!isfinite(*high - *low))
-		return ERR(E_CONFIG, &n->loc, "'%s' is too long", axis);
+	if (*high - *low < LEAST)
+		return ERR(E_CONFIG, &n->loc, "'%s' is %g long; " TOO_SMALL, axis, *high - *low, LEAST);
 	return 0;
 }
 
@@ -120,6 +126,12 @@ static int read_box(struct arena *a, const struct ypair *key, struct points_regi
 	return rc;
 }
 
+/* A value that is there and was not taken: schema_read has said why. */
+static bool was_reported(const struct ynode *n)
+{
+	return n && !y_is_null(n);
+}
+
 /* --- disk --- */
 
 static int missing(const struct ypair *key, const char *what)
@@ -132,12 +144,12 @@ static int read_disk(struct arena *a, const struct points_disk_config *c, const 
 {
 	struct points_factor f = { .kind = FACTOR_DISK, .radius = c->radius };
 	int rc = 0;
-	if (key->value->kind != Y_MAP)
-		return E_CONFIG;                 /* which was reported */
+	if (key->value->kind != Y_MAP && was_reported(key->value))
+		return E_CONFIG;
 	if (!c->center)
 		return missing(key, "center");
 	if (isnan(c->radius))
-		return ytree_find(key->value, "radius") ? E_CONFIG : missing(key, "radius");
+		return was_reported(ytree_find(key->value, "radius")) ? E_CONFIG : missing(key, "radius");
 	if (c->center->kind != Y_MAP || c->center->n != 2)
 		return ERR(E_CONFIG, &c->center->loc, "'center' must be a map of two axes, {x: 0, y: 0}, "
 		           "not %s%s", value_describe(a, c->center),
@@ -179,12 +191,15 @@ static int read_polygon(struct arena *a, const struct points_polygon_config *c,
                         const struct ypair *key, struct points_region *r)
 {
 	struct points_factor f = { .kind = FACTOR_POLYGON };
+	const struct ynode *axes = ytree_find(key->value, "axes");
 	double (*corner)[2] = NULL;
 	int edge[2], rc = 0;
-	if (key->value->kind != Y_MAP)
-		return E_CONFIG;                 /* which was reported */
-	if (c->axes.n == 0 || !c->points)
-		return missing(key, c->axes.n == 0 ? "axes" : "points");
+	if (key->value->kind != Y_MAP && was_reported(key->value))
+		return E_CONFIG;
+	if (c->axes.n == 0)
+		return axes && axes->kind == Y_MAP ? E_CONFIG : missing(key, "axes");
+	if (!c->points)
+		return missing(key, "points");
 	if (c->axes.n != 2)
 		rc = ERR(E_CONFIG, &c->axes.loc[0], "'axes' of a polygon must be two names, [x, y]");
 	for (int d = 0; d < 2 && rc == 0; d++)
@@ -198,6 +213,9 @@ static int read_polygon(struct arena *a, const struct points_polygon_config *c,
 		           "at its corners alone", edge[1] + 1, (edge[1] + 1) % c->points->n + 1,
 		           edge[0] + 1, edge[0] + 2);
 	f.polygon = points_polygon_new(a, c->points->n, (const double (*)[2])corner);
+	if (!(f.polygon->area >= LEAST * LEAST))
+		return ERR(E_CONFIG, &key->key_loc, "the area of the polygon is %g; " TOO_SMALL,
+		           f.polygon->area, LEAST * LEAST);
 	r->factor[r->nfactors++] = f;
 	return 0;
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The section `points`: what is read, and every mistake with its place. */
+ * The section `points`: what is read, every mistake with its place, and points of records. */
 #include "files.h"
 
 #include "data/points.h"
+#include "data/record.h"
+
+#define RECORD "test_points_config.tmp.dlx"
 
 static struct arena *a;
 
@@ -24,7 +27,8 @@ static int teardown(void **state)
 static int read_text(const char *text, struct points *p)
 {
 	struct ynode *root;
-	assert_int_equal(ytree_parse(a, "points.yaml", text, &root), 0);
+	if (ytree_parse(a, "points.yaml", text, &root) < 0)
+		fail_msg("%s", err_get(0)->text);
 	return points_read(a, root, p);
 }
 
@@ -78,8 +82,12 @@ static const struct mistake {
 	{ "{s: {box: {x: [1, 1]}, count: 9}}", 1, 15, 0, "for one value write the value alone" },
 	{ "{s: {box: {x: {ends: [1, 0]}}, count: 9}}", 1, 22, 0, "expected LO < HI" },
 	{ "{s: {box: {x: [0, 1, 2]}, count: 9}}", 1, 15, 0, "must have two ends, [LO, HI]" },
-	{ "{s: {box: {x: [0, .inf]}, count: 9}}", 1, 19, 4, "must be a finite number, not '.inf'" },
-	{ "{s: {box: {x: [0, one]}, count: 9}}", 1, 19, 3, "each end of 'x' must be a finite number" },
+	{ "{s: {box: {x: [0, .inf]}, count: 9}}", 1, 19, 4,
+	  "must be a number from -1e+15 to 1e+15, not '.inf'" },
+	{ "{s: {box: {x: [0, 1e-16]}, count: 9}}", 1, 15, 0, "'x' is 1e-16 long; expected at least" },
+	{ "{s: {polygon: {axes: [x, y], points: [[0, 0], [1e-16, 0], [0, 1e-16]]}, count: 9}}", 1, 6, 7,
+	  "the area of the polygon is 5e-33" },
+	{ "{s: {box: {x: [0, one]}, count: 9}}", 1, 19, 3, "each end of 'x' must be a number" },
 	{ "{s: {box: {x: {sides: [0, 1]}}, count: 9}}", 1, 15, 0, "or its two ends, {ends: [LO, HI]}" },
 	{ "{s: {box: {2x: [0, 1]}, count: 9}}", 1, 12, 2, "'2x' is no name of an axis" },
 	{ "{s: {box: [0, 1], count: 9}}", 1, 11, 0, "'box' must be a map of axes" },
@@ -110,6 +118,10 @@ static const struct mistake {
 	  "'of' is 9: expected more candidates" },
 	{ "{s: {box: {x: [0, 1]}, count: 9, resample: 0}}", 1, 44, 1, "out of range" },
 	{ "{s: {disk: {center: {x: 0, y: 0}}, count: 9}}", 1, 6, 4, "missing key 'radius' in 'disk'" },
+	{ "{s: {disk: {center: {x: 0, y: 0}, radius: null}, count: 9}}", 1, 6, 4,
+	  "missing key 'radius'" },
+	{ "{s: {disk: {center: {x: 0, y: 0}, radius: {}}, count: 9}}", 1, 43, 0, "'radius' must be" },
+	{ "{s: {disk: null, count: 9}}", 1, 6, 4, "missing key 'center' in 'disk'" },
 	{ "{s: {disk: {radius: 1}, count: 9}}", 1, 6, 4, "missing key 'center' in 'disk'" },
 	{ "{s: {disk: {center: {x: 0, y: 0}, radius: -1}, count: 9}}", 1, 43, 2, "out of range" },
 	{ "{s: {disk: {center: {x: 0}, radius: 1}, count: 9}}", 1, 21, 0, "must be a map of two axes" },
@@ -128,6 +140,10 @@ static const struct mistake {
 	  "a list of 3 to 4096 corners" },
 	{ "{s: {polygon: {axes: [x, y], points: [[0, 0], [1, 0], 5]}, count: 9}}", 1, 55, 1,
 	  "a corner must be a list of two coordinates, not '5'" },
+	{ "{s: {polygon: {axes: {}, points: [[0, 0], [1, 0], [1, 1]]}, count: 9}}", 1, 22, 0,
+	  "'axes' must be" },
+	{ "{s: {polygon: {axes: [], points: [[0, 0], [1, 0], [1, 1]]}, count: 9}}", 1, 6, 7,
+	  "missing key 'axes' in 'polygon'" },
 	{ "{s: {polygon: {axes: [x], points: [[0, 0], [1, 0], [1, 1]]}, count: 9}}", 1, 23, 0,
 	  "'axes' of a polygon must be two names" },
 	{ "{s: {box: {x: [0, 1]}, minus: {box: {x: [-1, 2]}}, count: 9}}", 1, 2, 1,
@@ -169,6 +185,32 @@ static void mistakes_have_places(void **state)
 	}
 }
 
+/* Regions in regions are refused before they exhaust anything, whatever is read first. */
+static void nested(void **state)
+{
+	static const struct {
+		const char *minus;
+		int n, step;
+		const char *message;
+	} of[] = { { "s%d", 2000, 1, "more than 32 deep" }, { "s%d", 2000, -1, "more than 32 deep" },
+		{ "[s%d, s%d]", 12, 1, "more than 1000 shapes" } };
+	for (int k = 0; k < 3; k++) {
+		struct buf b = BUF_INIT;
+		struct points p;
+		for (int i = 0; i < of[k].n; i++) {
+			const int at = of[k].step > 0 ? i : of[k].n - 1 - i;
+			buf_printf(&b, "s%d: {box: {x: [%d, %d]}, count: 3, minus: ", at, at, 9999 - at);
+			buf_printf(&b, of[k].minus, at + 1, at + 1);
+			buf_puts(&b, "}\n");
+		}
+		buf_printf(&b, "s%d: {box: {x: [4000, 5000]}}", of[k].n);
+		assert_int_equal(read_text(b.data, &p), E_CONFIG);
+		assert_non_null(strstr(err_get(0)->text, of[k].message));
+		buf_release(&b);
+		err_clear();
+	}
+}
+
 /* Mistakes in several sets and keys are all reported, and once where a set is used twice. */
 static void all_mistakes(void **state)
 {
@@ -180,12 +222,148 @@ static void all_mistakes(void **state)
 	assert_int_equal(err_count(), 4);
 }
 
+/* --- records --- */
+
+static const struct strings no_inputs;
+
+/* Two samples of five sensors: x and u are channels of the input, k is measured elsewhere. */
+static void write_sensors(void)
+{
+	static const char *const names[] = { "x", "u" };
+	static const struct record_array extra[] = {
+		{ .dtype = DTYPE_F64, .shape = { 1, { 5 } }, .role = RECORD_EXTRA, .name = "t" },
+		{ .dtype = DTYPE_F32, .shape = { 1, { 3 } }, .role = RECORD_EXTRA, .name = "k" },
+	};
+	const struct record_info info = {
+		.input = { .dtype = DTYPE_F32, .shape = { 2, { 2, 5 } }, .channels = names },
+		.target = record_no_target(), .mask = -1, .ignore = RECORD_NO_IGNORE,
+		.nextra = 2, .extra = extra,
+	};
+	struct record_writer *w;
+	io_input_forget(RECORD);
+	assert_int_equal(record_create(&w, RECORD, &info, 1), 0);
+	for (int s = 0; s < 2; s++) {
+		float input[10], k[3] = { 0 };
+		double t[5];
+		for (int i = 0; i < 5; i++) {
+			input[i] = (float)(10 * s + i);
+			input[5 + i] = (float)(100 + 10 * s + i);
+			t[i] = 0.1 * (10 * s + i);
+		}
+		assert_int_equal(record_add(w, &(struct record_sample){
+			.data = (const void *const[]){ input, NULL, t, k } }), 0);
+	}
+	assert_int_equal(record_commit(w), 0);
+}
+
+/* u (2, 3) on x of 2 and t of 3 values. */
+static void write_grid(void)
+{
+	static const char *const name[] = { "u" };
+	static const double x[] = { -1, 1 }, t[] = { 0, 0.25, 0.5 };
+	static const struct axis axis[] = { { .n = 1 }, { .name = "x", .n = 2, .values = x },
+		{ .name = "t", .n = 3, .values = t } };
+	const struct record_info info = {
+		.input = { .dtype = DTYPE_F64, .shape = { 3, { 1, 2, 3 } }, .channels = name },
+		.target = record_no_target(), .mask = -1, .ignore = RECORD_NO_IGNORE,
+		.axes = { .n = 3, .axis = axis },
+	};
+	struct record_writer *w;
+	io_input_forget(RECORD);
+	assert_int_equal(record_create(&w, RECORD, &info, 1), 0);
+	assert_int_equal(record_append(w, (const double[]){ 1, 2, 3, 4, 5, 6 }, NULL), 0);
+	assert_int_equal(record_commit(w), 0);
+}
+
+static void records(void **state)
+{
+	struct points p;
+	double x[20], u[10];
+	const struct point_set *s;
+	write_sensors();
+	assert_int_equal(read_text("inside: {box: {t: [0, 1], x: [0, 1]}, count: 5}\n"
+	                           "all: {record: " RECORD "}\n"
+	                           "some: {record: " RECORD ", count: 4, resample: 10}\n", &p), 0);
+	assert_int_equal(points_open(a, &p, &no_inputs), 0);
+	s = points_find(&p, "all");
+	assert_true(s->count == 10 && s->naxes == 2 && s->nvalues == 1);
+	assert_string_equal(s->axis[0], "t");
+	assert_string_equal(s->values[0].name, "u");
+	assert_int_equal(points_draw(s, 1, 5, 2, 7, x, NULL), 0);
+	points_values(s, 0, 1, 5, 2, 7, u);
+	for (int i = 0; i < 7; i++) {
+		const int at = i + 2 < 5 ? i + 2 : i + 7;
+		assert_true(x[2 * i] == 0.1 * at && x[2 * i + 1] == at && u[i] == 100 + at);
+	}
+	/* Five draws of four have each point twice. */
+	s = points_find(&p, "some");
+	int seen[10] = { 0 };
+	for (int k = 0; k < 5; k++) {
+		assert_int_equal(points_draw(s, 1, k, 0, 4, x, NULL), 0);
+		points_values(s, 0, 1, k, 0, 4, u);
+		for (int i = 0; i < 4; i++) {
+			const int at = (int)x[2 * i + 1];
+			assert_true(u[i] == 100 + at);
+			seen[at < 5 ? at : at - 5]++;
+		}
+	}
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(seen[i], 2);
+}
+
+static void grid_records(void **state)
+{
+	static const char *const name[] = { "t", "x" };
+	const struct strings inputs = { .n = 2, .v = name };
+	struct points p;
+	double x[12], u[6];
+	write_grid();
+	assert_int_equal(read_text("{s: {record: " RECORD "}}", &p), 0);
+	assert_int_equal(points_open(a, &p, &inputs), 0);
+	assert_int_equal(p.set[0].count, 6);
+	assert_int_equal(points_draw(&p.set[0], 1, 0, 0, 6, x, NULL), 0);
+	points_values(&p.set[0], 0, 1, 0, 0, 6, u);
+	for (int i = 0; i < 6; i++)
+		assert_true(x[2 * i] == 0.25 * (i % 3) && x[2 * i + 1] == (i < 3 ? -1 : 1) &&
+		            u[i] == i + 1);
+}
+
+static void bad_records(void **state)
+{
+	struct points p;
+	assert_int_equal(read_text("{s: {record: nowhere.dlx}}", &p), 0);
+	assert_error(points_open(a, &p, &no_inputs), E_NOINPUT, "nowhere.dlx");
+	write_sensors();
+	assert_int_equal(read_text("{i: {box: {y: [0, 1]}, count: 5}, s: {record: " RECORD "}}",
+	                           &p), 0);
+	assert_error(points_open(a, &p, &no_inputs), E_CONFIG,
+	             "has no array of coordinates: it has 'x', 'u', 't', 'k'; expected one of 'y'");
+	assert_int_equal(read_text("{i: {box: {k: [0, 1], x: [0, 1]}, count: 5}, s: {record: "
+	                           RECORD "}}", &p), 0);
+	assert_error(points_open(a, &p, &no_inputs), E_CONFIG, "'x' of '" RECORD "' is not of the same "
+	             "points as 'k'");
+	assert_int_equal(read_text("{i: {box: {x: [0, 1]}, count: 5}, s: {record: " RECORD
+	                           ", count: 11}}", &p), 0);
+	assert_error(points_open(a, &p, &no_inputs), E_CONFIG,
+	             "has 10 points, and a draw of 's' has 11");
+}
+
+static int clean(void **state)
+{
+	remove(RECORD);
+	return teardown(state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(sections, setup, teardown),
 		cmocka_unit_test_setup_teardown(mistakes_have_places, setup, teardown),
+		cmocka_unit_test_setup_teardown(nested, setup, teardown),
 		cmocka_unit_test_setup_teardown(all_mistakes, setup, teardown),
+		cmocka_unit_test_setup_teardown(records, setup, clean),
+		cmocka_unit_test_setup_teardown(grid_records, setup, clean),
+		cmocka_unit_test_setup_teardown(bad_records, setup, clean),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

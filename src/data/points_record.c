@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The points of a record: all samples and all of their places in a row. An array is known by its
+ * name, or each of its channels by the channel's; what a record of a grid has as axes are
+ * coordinates, too. */
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "data/points_parts.h"
+#include "data/record.h"
+
+struct column {
+	const char *name;
+	int array;                           /* -1: an axis */
+	int64_t channel;                     /* or the number of the axis */
+};
+
+struct points_table {
+	struct arena *a;
+	const struct record *record;
+	const struct record_info *info;
+	int n;
+	struct column *column;
+	int first;                           /* an array whose places the points are */
+};
+
+/* Whether the array is one list of places, of which the record says no channels. */
+static bool is_list(const struct record_info *i, int k)
+{
+	const struct record_array *a = record_array_get(i, k);
+	return !a->channels && (a->shape.nd <= 1 || record_channels(i, k) == 1);
+}
+
+static int64_t channels(const struct record_info *i, int k)
+{
+	return is_list(i, k) ? 1 : record_channels(i, k);
+}
+
+/* Of an array in a sample of a size. */
+static int64_t places(const struct record_info *i, int size, int k)
+{
+	return shape_count(record_shape(i, size, k)) / channels(i, k);
+}
+
+static int find_column(const struct points_table *t, const char *name)
+{
+	for (int i = 0; i < t->n; i++)
+		if (strcmp(t->column[i].name, name) == 0)
+			return i;
+	return -1;
+}
+
+/* The first of a name wins: arrays are added before axes. */
+static void add_column(struct points_table *t, const char *name, int array, int64_t channel)
+{
+	if (name && find_column(t, name) < 0)
+		t->column[t->n++] = (struct column){ arena_strdup(t->a, name), array, channel };
+}
+
+static void list_columns(struct points_table *t)
+{
+	const struct record_info *i = t->info;
+	int64_t most = i->axes.n;
+	for (int k = 0; k < record_arrays(i); k++)
+		most += channels(i, k);
+	t->column = ARENA_ARRAY(t->a, struct column, most + 1);
+	for (int k = 0; k < record_arrays(i); k++) {
+		const struct record_array *a = record_array_get(i, k);
+		const int64_t n = channels(i, k);
+		if ((k == 1 && !record_has_target(i)) || (!a->channels && !is_list(i, k)))
+			continue;
+		for (int64_t c = 0; c < n; c++)
+			add_column(t, a->channels && (n > 1 || !a->name) ? a->channels[c] :
+			           record_array_name(i, k), k, c);
+	}
+	for (int k = 0; k < i->axes.n && i->nsizes == 1; k++)
+		if (i->axes.axis[k].values)
+			add_column(t, i->axes.axis[k].name, -1, k);
+}
+
+/* The value of an axis at each place of a sample: its number among the axes of places says how its
+ * coordinates repeat. */
+static double axis_value(const struct axes *axes, int64_t k, int64_t sample, int64_t place)
+{
+	if (k == 0)
+		return axes->axis[0].values[sample];
+	for (int64_t i = axes->n - 1; i > k; i--)
+		place /= axes->axis[i].n;
+	return axes->axis[k].values[place % axes->axis[k].n];
+}
+
+/* The values of a column in a sample of n places. */
+static void take_column(const struct points_table *t, const struct column *c, int64_t sample,
+                        const char *raw, int64_t n, double *out)
+{
+	const int size = record_size_of(t->record, sample);
+	if (c->array < 0) {
+		for (int64_t i = 0; i < n; i++)
+			out[i] = axis_value(&t->info->axes, c->channel, sample, i);
+		return;
+	}
+	const enum dtype type = record_array_get(t->info, c->array)->dtype;
+	dtype_convert(DTYPE_F64, out, type, raw + record_array_at(t->info, size, c->array) +
+	              (size_t)(c->channel * n) * dtype_size(type), n);
+}
+
+/* Whether a column has a value for each point: as many places as the first one. */
+static bool fits(const struct points_table *t, const struct column *c)
+{
+	int64_t grid = 1;
+	for (int k = 1; k < t->info->axes.n; k++)
+		grid *= t->info->axes.axis[k].n;
+	for (int size = 0; size < t->info->nsizes; size++)
+		if (places(t->info, size, t->first) !=
+		    (c->array < 0 ? grid : places(t->info, size, c->array)))
+			return false;
+	return true;
+}
+
+/* --- a set --- */
+
+static void list_names(struct buf *out, const struct points_table *t)
+{
+	for (int i = 0; i < t->n; i++)
+		buf_printf(out, "%s'%s'", i ? ", " : "", t->column[i].name);
+}
+
+static int find_coordinates(const struct points_table *t, struct point_set *s,
+                            const struct strings *names, int *column)
+{
+	struct buf has = BUF_INIT, wants = BUF_INIT;
+	int rc = 0;
+	for (int i = 0; i < names->n; i++) {
+		const int c = find_column(t, names->v[i]);
+		buf_printf(&wants, "%s'%s'", i ? ", " : "", names->v[i]);
+		if (c < 0 || s->naxes == POINTS_DIMS)
+			continue;
+		column[s->naxes] = c;
+		s->axis[s->naxes++] = names->v[i];
+	}
+	list_names(&has, t);
+	if (s->naxes == 0)
+		rc = ERR(E_CONFIG, &s->loc, "'%s' has no array of coordinates: it has %s; expected one of "
+		         "%s", s->record, t->n ? has.data : "no named ones", names->n ? wants.data :
+		         "the inputs of a network");
+	buf_release(&has);
+	buf_release(&wants);
+	return rc;
+}
+
+static int count_points(struct points_table *t, struct point_set *s, const int *column)
+{
+	t->first = -1;
+	for (int k = s->naxes - 1; k >= 0; k--)
+		if (t->column[column[k]].array >= 0)
+			t->first = t->column[column[k]].array;
+	for (int i = 0; i < t->n && t->first < 0; i++)      /* a grid's: any array's */
+		if (t->column[i].array >= 0)
+			t->first = t->column[i].array;
+	if (t->first < 0)
+		return ERR(E_CONFIG, &s->loc, "'%s' has no array", s->record);
+	for (int k = 0; k < s->naxes; k++)
+		if (!fits(t, &t->column[column[k]]))
+			return ERR(E_CONFIG, &s->loc, "'%s' of '%s' is not of the same points as '%s'",
+			           s->axis[k], s->record, record_array_name(t->info, t->first));
+	for (int size = 0; size < t->info->nsizes; size++)
+		s->stored += t->info->size[size].samples * places(t->info, size, t->first);
+	if (s->count == 0)
+		s->count = s->stored;
+	if (s->stored == 0 || points_in_draw(s) > s->stored)
+		return ERR(E_CONFIG, &s->loc, "'%s' has %lld points, and a draw of '%s' has %lld",
+		           s->record, (long long)s->stored, s->name, (long long)points_in_draw(s));
+	return 0;
+}
+
+/* Reads the chosen columns, each to its array of all points. */
+static int read_columns(const struct points_table *t, int n, const int *column, double **v)
+{
+	struct record_decoder *d = record_decoder_new();
+	char *raw = mem_alloc(record_raw_bytes(t->info));
+	int64_t at = 0;
+	int rc = 0;
+	for (int64_t i = 0; i < t->info->samples && rc == 0; i++) {
+		const int64_t here = places(t->info, record_size_of(t->record, i), t->first);
+		rc = record_read(t->record, d, i, raw);
+		for (int k = 0; k < n && rc == 0; k++)
+			take_column(t, &t->column[column[k]], i, raw, here, v[k] + at);
+		at += here;
+	}
+	mem_free(raw);
+	record_decoder_free(d);
+	return rc;
+}
+
+static int read_points(struct points_table *t, struct point_set *s, const struct strings *names)
+{
+	int *column = ARENA_ARRAY(t->a, int, POINTS_DIMS + t->n + 1), n;
+	double **v = ARENA_ARRAY(t->a, double *, POINTS_DIMS + t->n + 1);
+	struct point_values *values = ARENA_ARRAY(t->a, struct point_values, t->n + 1);
+	TRY(find_coordinates(t, s, names, column));
+	TRY(count_points(t, s, column));
+	n = s->naxes;
+	for (int i = 0; i < t->n; i++) {
+		bool taken = t->column[i].array < 0 || !fits(t, &t->column[i]);
+		for (int k = 0; k < s->naxes; k++)
+			taken |= column[k] == i;
+		if (!taken)
+			column[n++] = i;
+	}
+	for (int k = 0; k < n; k++)
+		v[k] = ARENA_ARRAY(t->a, double, s->stored);
+	TRY(read_columns(t, n, column, v));
+	for (int k = 0; k < s->naxes; k++)
+		s->coordinate[k] = v[k];
+	for (int k = s->naxes; k < n; k++)
+		values[s->nvalues++] = (struct point_values){ t->column[column[k]].name, v[k] };
+	s->values = values;
+	return 0;
+}
+
+static int open_set(struct arena *a, struct point_set *s, const struct strings *names)
+{
+	struct points_table t = { .a = a };
+	struct record *r;
+	int rc = record_open(&r, s->record);
+	if (rc < 0)
+		return err_locate(rc, &s->loc);
+	t.record = r;
+	t.info = record_info(r);
+	list_columns(&t);
+	rc = read_points(&t, s, names);
+	record_free(r);
+	return rc;
+}
+
+/* --- all sets --- */
+
+int points_open(struct arena *a, struct points *p, const struct strings *inputs)
+{
+	const struct strings axes = points_axes(a, p);
+	const char **v = ARENA_ARRAY(a, const char *, axes.n + inputs->n + 1);
+	struct strings names = { .v = v };
+	int rc = 0;
+	for (; names.n < axes.n; names.n++)
+		v[names.n] = axes.v[names.n];
+	for (int i = 0; i < inputs->n; i++) {
+		int same = 0;
+		while (same < names.n && strcmp(v[same], inputs->v[i]) != 0)
+			same++;
+		if (same == names.n)
+			v[names.n++] = inputs->v[i];
+	}
+	for (int i = 0; i < p->n; i++)
+		if (p->set[i].record) {
+			const int bad = open_set(a, &p->set[i], &names);
+			rc = rc < 0 ? rc : bad;
+		}
+	return rc;
+}
