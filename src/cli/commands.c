@@ -306,7 +306,7 @@ static int run_plan(struct invocation *x)
 
 static int need_validation(const struct session *s)
 {
-	if (s->validation)
+	if (session_validates(s))
 		return 0;
 	return ranks_agree(s->comm, ERR(E_CONFIG, &s->config->tree->loc, "nothing to evaluate on: "
 	                                "'data.validation' is not given; dlx-convert --split sets a "
@@ -319,7 +319,7 @@ static void put_evaluation(const struct options *o, const struct session *s,
                            const struct evaluation *e, struct buf *out)
 {
 	if (!o->json)
-		evaluation_table(e, session_data(s), out);
+		evaluation_table(e, s->config->physics ? NULL : session_data(s), out);
 	if (!o->json && isatty(STDOUT_FILENO))
 		return;
 	buf_puts(out, "{\"type\": \"validation\", ");

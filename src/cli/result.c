@@ -77,7 +77,7 @@ void result_text(const struct session *s, const struct train_result *r, struct b
 	rates_text(&r->rates, r->sample_flops, out);
 	if (r->has_evaluation) {
 		buf_puts(out, "\nvalidation\n");
-		evaluation_table(&r->evaluation, session_data(s), out);
+		evaluation_table(&r->evaluation, s->config->physics ? NULL : session_data(s), out);
 	}
 	buf_printf(out, "\nresults in %s: config.yaml metrics.jsonl checkpoints/%s\n", dir,
 	           s->config->report.tensorboard ? " events.out.tfevents.*" : "");

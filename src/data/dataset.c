@@ -511,7 +511,8 @@ int dataset_find_array(const struct dataset *d, const char *name, struct dataset
 		while (k < record_arrays(i) && strcmp(record_array_name(i, k), name) != 0)
 			k++;
 		if (k == record_arrays(i))
-			return ERR(E_DATA, NULL, "'%s' has no array '%s'", record_path(d->file[f]), shown(name));
+			return ERR(E_DATA, NULL, "'%s' has no array '%s'", record_path(d->file[f]),
+			           shown(name));
 		const struct record_array *a = record_array_get(i, k);
 		if (f > 0 && (a->dtype != out->dtype || !shape_equal(&a->shape, &out->shape)))
 			return ERR(E_DATA, NULL, "array '%s' of '%s' is not what that of '%s' is", shown(name),

@@ -70,6 +70,9 @@ const struct batch_array *batch_array(const struct batch *b, const char *name)
 	for (int i = 0; i < b->narrays; i++)
 		if (strcmp(b->array[i].name, name) == 0)
 			return &b->array[i];
+	for (int i = 0; i < b->nmore; i++)
+		if (strcmp(b->more[i].name, name) == 0)
+			return &b->more[i];
 	BUG("the batch has no array '%s'", name);
 }
 
@@ -122,6 +125,22 @@ static void drain(struct loader *l)
 	}
 }
 
+/* A loader of steps: its next batch, which has no arrays. */
+static void next_step(struct loader *l)
+{
+	struct batch *b = &l->slot[0].batch;
+	const struct epoch_batch at = epoch_order_batch(&l->order, l->epoch, l->index);
+	*b = share(l, at.all);
+	b->first += at.first;
+	b->epoch = l->epoch;
+	b->index = l->index;
+	b->share = 1;
+	if (++l->index == l->order.batches) {
+		l->index = 0;
+		l->epoch++;
+	}
+}
+
 int loader_seek(struct loader *l, int64_t epoch, int64_t index)
 {
 	if (epoch < 0 || index < 0 || index >= l->order.batches)
@@ -134,6 +153,8 @@ int loader_seek(struct loader *l, int64_t epoch, int64_t index)
 	l->first_index = index;
 	l->epoch = epoch;
 	l->index = index;
+	if (!l->d)
+		return 0;
 	l->head = 0;
 	l->behind = 0;
 	l->taken = false;
@@ -162,6 +183,11 @@ int loader_next(struct loader *l, const struct batch **b)
 	if (l->first_epoch < 0)
 		TRY(loader_seek(l, 0, 0));
 	s = &l->slot[l->head];
+	if (!l->d) {
+		next_step(l);
+		*b = &s->batch;
+		return 0;
+	}
 	if (l->taken)
 		take_back(l);
 	l->taken = true;
@@ -283,7 +309,7 @@ int loader_threads(const struct loader *l)
 /* Of larger samples than the batch size is meant for there are fewer in a (micro-)batch. */
 static int64_t fewer(const struct loader *l, int64_t each)
 {
-	const int64_t have = l->end[0].input_count;
+	const int64_t have = l->d ? l->end[0].input_count : 0;
 	int64_t n = each;
 	if (have > l->like && l->like > 0)
 		n = (int64_t)((double)each * ((double)l->like / (double)have));
@@ -373,15 +399,37 @@ static int build(struct loader *l, const struct loader_options *o)
 	return o->training ? loader_seek(l, 0, 0) : 0;
 }
 
-int loader_new(struct loader **out, struct dataset *d, const struct loader_options *o)
+static struct loader *new_loader(void)
 {
 	struct loader *l = mem_calloc(1, sizeof(*l));
-	int rc;
-	*out = NULL;
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_cond_init(&l->done, NULL);
 	pthread_cond_init(&l->decoded, NULL);
 	l->first_epoch = -1;
+	return l;
+}
+
+struct loader *loader_new_steps(int64_t steps, int rank, int ranks)
+{
+	struct loader *l = new_loader();
+	l->rank = rank;
+	l->ranks = ranks;
+	l->batch_size = 1;
+	l->nends = l->nslots = 1;
+	l->slot = mem_calloc(1, sizeof *l->slot);
+	l->order = (struct epoch_order){ .global = ranks, .each = 1, .nsize = 1,
+		.of = mem_calloc(1, sizeof *l->order.of), .last = mem_calloc(1, sizeof *l->order.last),
+		.samples = steps * ranks, .whole = steps,
+		.steps = steps, .batches = steps };
+	l->order.of[0] = l->order.samples;
+	return l;
+}
+
+int loader_new(struct loader **out, struct dataset *d, const struct loader_options *o)
+{
+	struct loader *l = new_loader();
+	int rc;
+	*out = NULL;
 	l->d = d;
 	l->from = o->memory;
 	l->training = o->training;
@@ -432,8 +480,11 @@ int loader_sizes(const struct loader *l)
 
 struct loader_size loader_size(const struct loader *l, int k)
 {
-	const struct transform_chain *c = l->end[k].chain;
+	static const struct shape none = { 0 };
+	const struct transform_chain *c = l->d ? l->end[k].chain : NULL;
 	const int64_t rest = epoch_order_short(&l->order, k);
+	if (!c)
+		return (struct loader_size){ &none, &none, NULL, l->order.of[k], l->order.batches, 0 };
 	return (struct loader_size){ transform_input_shape(c), transform_target_shape(c),
 		transform_rest(c), l->order.of[k], epoch_order_batches(&l->order, k),
 		rest ? share(l, rest).n : 0 };

@@ -240,6 +240,8 @@ struct batch {
 	bool absent;
 	struct batch_array array[BATCH_ARRAYS];  /* BATCH_INPUT and so on, then further ones */
 	int narrays;
+	const struct batch_array *more;          /* that are not the loader's, or NULL */
+	int nmore;
 	double share;                  /* of the first sample in a blend */
 	/* What batch_memory gave, in which these arrays are; NULL: they are in ordinary memory. */
 	const void *memory;
@@ -266,6 +268,9 @@ static inline int64_t loader_share(int64_t all, int64_t rank, int64_t ranks)
 /* Plans the transforms (errors carry their config place). d must outlive the loader. A training
  * loader begins to decode the first epoch at once, another one when it is asked. */
 int loader_new(struct loader **out, struct dataset *d, const struct loader_options *o);
+/* A loader of steps alone, one batch each, all in one epoch: for training that reads no samples.
+ * Its batches have no arrays, and one "sample" of each rank. */
+struct loader *loader_new_steps(int64_t steps, int rank, int ranks);
 void loader_free(struct loader *l);
 /* *differ: whether samples of d's sizes still have several sizes after the transforms. */
 int loader_sizes_differ(struct dataset *d, const struct loader_options *o, bool *differ);

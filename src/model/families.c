@@ -10,7 +10,8 @@ FAMILIES(X)
 #undef X
 
 const struct variant model_variants[] = {
-#define X(id, name, doc) { name, doc, id##_fields, sizeof(struct id), "family", id##_presets, &family_##id },
+#define X(id, name, doc) { name, doc, id##_fields, sizeof(struct id), "family", id##_presets, \
+	                         &family_##id },
 	FAMILIES(X)
 #undef X
 		{ 0 }

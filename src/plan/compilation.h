@@ -25,6 +25,8 @@ struct compilation {
 
 /* Whether a step is made of more than one batch, or of what a sum says. */
 bool plan_has_batches(const struct plan_request *r);
+/* Prepares to read, after each step, those results that are the step's. */
+int plan_read_steps(struct plan *p, const struct device *dev);
 /* Accumulation, the all-reduce, clipping and the optimizer. */
 int plan_pass_update(struct graph *g, struct pass_env *env);
 

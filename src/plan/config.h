@@ -99,6 +99,7 @@ struct run_config {
 	struct variant_value loss;
 	struct strings metrics;
 	struct variant_value optimizer, schedule;
+	const struct ynode *points, *variables, *objective;     /* plan/physics.h */
 	struct precision_section precision;
 	struct parallel_section parallel;
 	struct train_section train;
@@ -106,6 +107,7 @@ struct run_config {
 	struct report_section report;
 	/* not keys: */
 	struct objectives objectives;
+	struct physics *physics;         /* of equations; NULL: a network is trained on data */
 	struct micro_counts micros;
 	struct compute_choice chosen;
 	const char *file;

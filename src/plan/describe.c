@@ -12,6 +12,7 @@
 #include "graph/cost.h"
 #include "graph/dump.h"
 #include "op/conv/conv_shape.h"
+#include "plan/describe_physics.h"
 #include "plan/describe_ranks.h"
 #include "plan/describe_budget.h"
 #include "plan/describe_seen.h"
@@ -193,6 +194,10 @@ static void describe_model(const struct session *s, const struct plan *p, struct
 	if (trained < elements)
 		buf_printf(out, ", and %s that nothing trains", count_text(elements - trained, n));
 	buf_putc(out, '\n');
+	if (s->config->physics) {
+		describe_physics(s, out);
+		return;
+	}
 	buf_printf(out, "input         %s    output %s\n",
 	           shape_text(&graph_t(p->g, plan_in(p, "input"))->shape, a),
 	           shape_text(&graph_t(p->g, plan_out(p, "output"))->shape, b));
@@ -203,6 +208,8 @@ static void describe_model(const struct session *s, const struct plan *p, struct
 
 static void describe_data(const struct session *s, struct buf *out)
 {
+	if (s->config->physics)
+		return;
 	if (!s->train_set) {
 		buf_puts(out, "data          not there; planned for the config's 'model.input'\n");
 		return;
@@ -296,7 +303,8 @@ static void describe_summary(const struct session *s, const struct step_time *t,
 	describe_memory(p, out);
 	describe_evaluation(s, out);
 	describe_budget(s, out);
-	describe_largest_batch(s, out);
+	if (!s->config->physics)
+		describe_largest_batch(s, out);
 	describe_ranks_text(s, p, t, out);
 	buf_printf(out, "plan          %d nodes, fingerprint %016" PRIx64 "%s", p->g->nnode,
 	           graph_fingerprint(p->g), s->ntrain_size ? "" : "\n");

@@ -39,7 +39,7 @@ static void describe_source(const struct session *s, int k, struct buf *out)
 void describe_sources(const struct session *s, int margin, struct buf *out)
 {
 	const size_t start = out->len;
-	if (!s->train)
+	if (!s->train_set)
 		return;
 	for (int k = 0; k < dataset_sources(s->train_set); k++) {
 		if (out->len > start)
@@ -57,7 +57,7 @@ void describe_sources(const struct session *s, int margin, struct buf *out)
 
 void describe_sources_json(const struct session *s, struct buf *out)
 {
-	if (!s->train || dataset_sources(s->train_set) == 0)
+	if (!s->train_set || dataset_sources(s->train_set) == 0)
 		return;
 	buf_puts(out, " \"sources\": [");
 	for (int k = 0; k < dataset_sources(s->train_set); k++) {

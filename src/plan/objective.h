@@ -12,6 +12,7 @@
 
 #define OBJECTIVES_MOST 16
 
+struct term;
 struct objective {
 	const char *name;
 	const struct strings *networks;  /* whose parameters it trains, those called NETWORK.*; NULL:
@@ -21,6 +22,8 @@ struct objective {
 	                                  * the loss's elements; NULL: all count the same */
 	int64_t times;                   /* steps in a round */
 	const struct variant_value *loss, *optimizer, *schedule;
+	const struct term *term;         /* of equations (plan/physics.h), in place of a loss */
+	int nterm;
 	const struct strings *metrics;
 };
 

@@ -32,6 +32,7 @@
 #include "pass/sync_batch_norm.h"
 #include "plan/compilation.h"
 #include "plan/mixed_loss.h"
+#include "plan/physics.h"
 #include "plan/scaled_target.h"
 #include "plan/stored_batch.h"
 
@@ -80,12 +81,11 @@ static void note_activation(const struct graph *g, struct compilation *c)
 	c->p->activated = g->node[from]->loc;
 }
 
-/* The mean of squares by the weights of an array of the batch. */
+/* The mean of squares, weighed. */
 static int emit_weighted(struct graph *g, struct compilation *c, tid target)
 {
 	const struct plan_request *r = c->r;
 	const struct shape *s = &graph_t(g, c->output)->shape;
-	const unsigned all = (1u << s->nd) - 1;
 	tid weights, x, total;
 	if (strcmp(r->objective->loss->v->name, "mse") != 0)
 		return ERR(E_UNSUPPORTED, &r->objective->loss->loc,
@@ -94,8 +94,8 @@ static int emit_weighted(struct graph *g, struct compilation *c, tid target)
 	TRY(emit_sub(g, c->output, target, &x));
 	TRY(emit_mul(g, x, x, &x));
 	TRY(emit_mul(g, x, weights, &x));
-	TRY(emit_sum(g, x, all, false, &x));
-	TRY(emit_sum(g, weights, all, false, &c->loss.weight));
+	TRY(emit_sum(g, x, (1u << s->nd) - 1, false, &x));
+	TRY(emit_sum(g, weights, (1u << s->nd) - 1, false, &c->loss.weight));
 	TRY(emit_scale(g, c->loss.weight, 1, 1e-30, &total));   /* where nothing counts, it is 0 */
 	return emit_div(g, x, total, &c->loss.loss);
 }
@@ -163,6 +163,8 @@ static int pass_build(struct graph *g, struct pass_env *env)
 {
 	struct compilation *c = env->user;
 	const struct plan_request *r = c->r;
+	if (r->objective->term)
+		return r->mode == PLAN_TRAIN ? physics_emit_objective(g, c) : physics_emit_networks(g, c);
 	struct plan *p = c->p;
 	struct shape input = batched(c->field ? &c->field->input : &r->data->input, r->batch);
 	const struct transform_rest *rest = r->data->rest[p->mode];
@@ -207,11 +209,11 @@ static void drop_dead_params(struct graph *g, const struct compilation *c)
 	struct buf names = BUF_INIT;
 	int n = 0, all = p->nparam;
 	for (int i = 0; i < all; i++)
-		if (p->grad[i] == NONE) {
-			buf_printf(&names, "%s%s", i > n ? ", " : "", graph_t(g, p->param[i])->name);
-		} else {
+		if (p->grad[i] != NONE) {
 			p->param[n] = p->param[i];
 			p->grad[n++] = p->grad[i];
+		} else {
+			buf_printf(&names, "%s%s", i > n ? ", " : "", graph_t(g, p->param[i])->name);
 		}
 	p->nparam = n;
 	/* once: further tries, the plans of a short batch and of further sizes do not repeat it */
@@ -238,14 +240,18 @@ static int emit_loss_scale(struct graph *g, struct compilation *c)
  * but for one over samples. */
 static int emit_seed(struct graph *g, struct compilation *c, tid *seed)
 {
-	const struct shape *target = &graph_t(g, c->target)->shape;
 	struct mean *m = &c->p->mean;
+	g->cur_phase = PHASE_FORWARD;
+	if (c->r->objective->term) {             /* a mean over the ranks' points */
+		m->nominal = 1;
+		return mean_emit_seed(g, m, c->loss.weight, *seed, seed);
+	}
+	const struct shape *target = &graph_t(g, c->target)->shape;
 	double elements = loss_is_by_sample(c->r->objective->loss)
 	                      ? 1
 	                      : (double)shape_count(target) / (double)c->p->batch;
 	m->sum = loss_is_sum(c->r->objective->loss);
 	m->nominal = elements * (double)c->r->config->train.batch_size;
-	g->cur_phase = PHASE_FORWARD;
 	return mean_emit_seed(g, m, c->loss.weight, *seed, seed);
 }
 
@@ -265,8 +271,10 @@ static int pass_autodiff(struct graph *g, struct pass_env *env)
 	TRY(autodiff(g, 1, &c->loss.loss, seed == NONE ? NULL : &seed, p->nparam, p->param, p->grad));
 	const bool frozen = p->nparam < all;
 	drop_dead_params(g, c);
-	return p->nparam || frozen ? 0 : ERR(E_CONFIG, &graph_t(g, c->output)->loc,
-	                                     "the loss depends on no parameter of the model");
+	if (p->nparam || frozen)
+		return 0;
+	return ERR(E_CONFIG, &graph_t(g, c->r->objective->term ? c->loss.loss : c->output)->loc,
+	           "the loss depends on no parameter of the model");
 }
 
 static int pass_rounded_input(struct graph *g, struct pass_env *env)
@@ -469,18 +477,6 @@ static int compile_step(struct plan **out, const struct plan_request *r)
 	return compile_as(out, r, passes, NPASSES, false, &least);
 }
 
-/* Of the results those that are read after each step. */
-static int read_steps(struct plan *p, const struct device *dev)
-{
-	const tid guard = plan_out(p, PLAN_STEP_GUARD);
-	tid *read = ARENA_ARRAY(p->g->arena, tid, p->out.n);
-	if (guard != NONE)
-		p->guarded = ARENA_ARRAY(p->g->arena, double, shape_count(&graph_t(p->g, guard)->shape));
-	for (int i = 0; i < p->out.n; i++)
-		read[i] = strncmp(p->out.port[i].name, "step/", 5) == 0 ? p->out.port[i].t : NONE;
-	return readback_new(&p->readback, p->g, dev, read, p->out.n);
-}
-
 static int make_plan(struct plan **out, const struct plan_request *r)
 {
 	const struct plan_env env = request_env(r);
@@ -492,7 +488,7 @@ static int make_plan(struct plan **out, const struct plan_request *r)
 		return rc;
 	}
 	if (r->mode == PLAN_TRAIN)
-		rc = read_steps(p, r->dev);
+		rc = plan_read_steps(p, r->dev);
 	if (rc < 0) {
 		plan_free(p);
 		return rc;

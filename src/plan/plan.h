@@ -16,6 +16,7 @@
 #include "plan/port.h"
 #include "plan/memory.h"
 #include "plan/step_mean.h"
+#include "report/jsonl.h"
 
 enum plan_mode { PLAN_TRAIN, PLAN_EVALUATE, PLAN_PREDICT, PLAN_MODES };
 
@@ -71,6 +72,8 @@ struct plan_request {
 #define PLAN_STEP_MEAN "step/mean"        /* the loss, or the sums of op/loss/mean.h */
 #define PLAN_STEP_SCALING "step/scaling"  /* the state of loss scaling */
 #define PLAN_STEP_GUARD "step/guard"      /* the state of plan/guard.h */
+#define PLAN_STEP_TERM "step/term/"       /* and a term's name: its value on this rank */
+#define PLAN_STEP_VARIABLE "step/variable/"   /* and a variable's name: its value before the step */
 
 struct plan {
 	enum plan_mode mode;
@@ -145,6 +148,8 @@ struct plan_result {
 	double scaling[LOSS_SCALE_STATE]; /* of the loss; all zero if there is none */
 	double guard[GUARD_TOLD];        /* op/update/step_guard.h; all zero without */
 	bool stop, save, save_local, report;   /* the ranks' votes */
+	int nvalue;                      /* terms, and then variables, of an objective */
+	struct jsonl_value value[PORTS_MOST];
 };
 /* After a step's last micro-batch has been given to the device: asks for its result, which
  * plan_result then waits for. One more step may be given and asked for before. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "plan/plan.h"
+#include "plan/compilation.h"
 
 tid plan_in(const struct plan *p, const char *name)
 {
@@ -14,6 +14,17 @@ tid plan_in(const struct plan *p, const char *name)
 tid plan_out(const struct plan *p, const char *name)
 {
 	return ports_get(&p->out, name);
+}
+
+int plan_read_steps(struct plan *p, const struct device *dev)
+{
+	const tid guard = plan_out(p, PLAN_STEP_GUARD);
+	tid *read = ARENA_ARRAY(p->g->arena, tid, p->out.n);
+	if (guard != NONE)
+		p->guarded = ARENA_ARRAY(p->g->arena, double, shape_count(&graph_t(p->g, guard)->shape));
+	for (int i = 0; i < p->out.n; i++)
+		read[i] = strncmp(p->out.port[i].name, "step/", 5) == 0 ? p->out.port[i].t : NONE;
+	return readback_new(&p->readback, p->g, dev, read, p->out.n);
 }
 
 int plan_ask(const struct plan *p)
@@ -32,11 +43,25 @@ static bool get(const struct plan *p, const char *name, double *out)
 	return false;
 }
 
+static void get_values(const struct plan *p, struct plan_result *r)
+{
+	for (int i = 0; i < p->out.n; i++) {
+		const char *name = p->out.port[i].name;
+		if (strncmp(name, PLAN_STEP_TERM, strlen(PLAN_STEP_TERM)) != 0 &&
+		    strncmp(name, PLAN_STEP_VARIABLE, strlen(PLAN_STEP_VARIABLE)) != 0)
+			continue;
+		struct jsonl_value *v = &r->value[r->nvalue++];
+		v->name = name + strlen("step/");
+		readback_get(p->readback, i, DTYPE_F64, &v->v);
+	}
+}
+
 int plan_result(const struct plan *p, struct plan_result *r)
 {
 	double terms[MEAN_TERMS];
 	*r = (struct plan_result){ .weight = 1 };
 	TRY(readback_wait(p->readback));
+	get_values(p, r);
 	get(p, PLAN_STEP_SCALING, r->scaling);
 	if (p->guarded && get(p, PLAN_STEP_GUARD, p->guarded))
 		memcpy(r->guard, p->guarded, sizeof r->guard);

@@ -32,7 +32,7 @@ struct port {
 	void (*value)(const struct plan_feeding *f, union port_values *out);
 	enum dtype type;
 };
-#define PORTS_MOST 32
+#define PORTS_MOST 128
 
 struct ports {
 	int n;

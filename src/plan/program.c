@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "comm/comm.h"
+#include "plan/physics.h"
 
 bool run_is_export(const struct session *s)
 {
@@ -87,6 +88,7 @@ static void add_both(const struct session *s, const struct run_config *c, struct
 int programs_list(const struct session *s, const struct run_config *c,
                   struct program list[PROGRAMS_MOST])
 {
+	const int64_t at = c->physics && s->compares ? PHYSICS_ROWS : 0;
 	const int sizes[PLAN_MODES] = {
 		[PLAN_TRAIN] = s->need & SESSION_TRAIN ? 1 + s->ntrain_size : 0,
 		[PLAN_EVALUATE] = evaluates(s) ? 1 + s->nsize : 0, [PLAN_PREDICT] = predicts(s) };
@@ -96,6 +98,7 @@ int programs_list(const struct session *s, const struct run_config *c,
 			for (int k = 0; k < sizes[mode]; k++)
 				add_both(s, c, (struct program){ .mode = (enum plan_mode)mode, .objective = o,
 				                                 .size = k }, list, &n);
+	add(list, &n, (struct program){ .mode = PLAN_PREDICT, .filled = true }, at, false);
 	return n;
 }
 

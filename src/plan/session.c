@@ -36,6 +36,11 @@ int64_t session_classes(const struct session *s, const struct shape *target)
 	return target->nd ? target->d[0] : 1;
 }
 
+uint64_t session_data_fingerprint(const struct session *s)
+{
+	return s->train_set ? dataset_fingerprint(s->train_set) : 0;
+}
+
 const struct dataset_info *session_data(const struct session *s)
 {
 	return dataset_info(s->train_set ? s->train_set : s->validation_set);

@@ -9,6 +9,7 @@
 #include "plan/rank_grid.h"
 #include "plan/reduction.h"
 
+struct equations;
 struct program;
 struct tile_plan;                                    /* plan/tile_size.h */
 struct proofs;                                       /* plan/proofs.h */
@@ -26,6 +27,10 @@ struct session {
 	struct staging *stage;                           /* by which they are read; or NULL */
 	struct loader *train, *validation;               /* train NULL where nothing is trained; both
 	                                                  * without data */
+	struct equations *equations;                     /* train/equations.h; NULL: data is trained
+	                                                  * on */
+	bool compares;                                   /* equations have known values to compare
+	                                                  * with */
 	struct plan_data data;
 	struct ranks_plan ranks;                         /* what training plans are made for */
 	struct linkmodel link;
@@ -95,6 +100,8 @@ struct plan_data session_train_data(const struct session *s, int k);
 /* How many classes, or channels of the target, the network has by the config and the data, where
  * samples have targets of this shape; 0: neither says. */
 int64_t session_classes(const struct session *s, const struct shape *target);
+/* Of the training set; 0: there is none. */
+uint64_t session_data_fingerprint(const struct session *s);
 /* What the training set is like; where it is not known, the other one. */
 const struct dataset_info *session_data(const struct session *s);
 

@@ -209,6 +209,13 @@ int jsonl_step(struct jsonl *j, const struct jsonl_step *s)
 	for (int k = 0; k < s->axes; k++)
 		buf_printf(&j->line, "%s%lld%s", k ? ", " : ", \"size\": [", (long long)s->size[k],
 		           k + 1 < s->axes ? "" : "]");
+	for (int k = 0; k < s->nvalues; k++) {
+		buf_puts(&j->line, k ? ", " : ", \"values\": {");
+		jsonl_put_metric(&j->line, &(struct jsonl_metric){ .name = s->value[k].name, .n = 1,
+		                                                   .value = &s->value[k].v });
+	}
+	if (s->nvalues)
+		buf_putc(&j->line, '}');
 	return end(j);
 }
 

@@ -60,6 +60,11 @@ struct jsonl_step {
 	int64_t skipped;       /* steps left out so far */
 	const int64_t *size;   /* extents of the samples' places, where training has several sizes */
 	int axes;              /* of these; 0: nothing is written */
+	const struct jsonl_value {
+		const char *name;
+		double v;
+	} *value;              /* terms and variables of equations: "term/NAME", "variable/NAME" */
+	int nvalues;
 };
 int jsonl_step(struct jsonl *j, const struct jsonl_step *s);
 

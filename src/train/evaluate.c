@@ -18,6 +18,7 @@
 #include "base/signals.h"
 #include "comm/comm.h"
 #include "train/batches.h"
+#include "train/equations.h"
 #include "train/micro_rows.h"
 #include "train/ranks.h"
 
@@ -191,6 +192,8 @@ static int run_all(struct session *s, double **values, double sums[2])
 
 int evaluate(struct session *s, struct evaluation *out)
 {
+	if (s->config->physics)
+		return equations_evaluate(s, out);
 	struct arena *a = arena_new();
 	double **values = make_values(session_plan(s, PLAN_EVALUATE), a);
 	double sums[2] = { 0, 0 }, t0 = io_seconds();

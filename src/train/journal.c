@@ -126,6 +126,11 @@ int journal_step(struct journal *j, const struct jsonl_step *s)
 		return 0;
 	TRY(tfevents_scalar(j->events, s->step, "train/loss", s->loss));
 	TRY(tfevents_scalar(j->events, s->step, "train/learning_rate", s->learning_rate));
+	for (int i = 0; i < s->nvalues; i++) {
+		char tag[128];
+		snprintf(tag, sizeof tag, "train/%s", s->value[i].name);
+		TRY(tfevents_scalar(j->events, s->step, tag, s->value[i].v));
+	}
 	return tfevents_scalar(j->events, s->step, "train/samples_per_second", s->samples_per_second);
 }
 

@@ -62,6 +62,8 @@ static int read_result(struct loop *l, const struct submitted *g, double *loss)
 		l->left_out = LEFT_OUT_NONFINITE;
 	memcpy(l->scaling, r.scaling, sizeof l->scaling);
 	memcpy(l->guard, r.guard, sizeof l->guard);
+	memcpy(l->value, r.value, sizeof *r.value * (size_t)r.nvalue);
+	l->nvalues = r.nvalue;
 	if (comm_many(l->comm)) {
 		l->stop = r.stop;
 		l->save = r.save;
@@ -179,7 +181,7 @@ static void show_progress(struct loop *l, const struct submitted *g, double loss
 	struct progress_state p = {
 		.step = g->clock.step, .steps = l->schedule.total_steps, .epochs = l->epochs,
 		.epoch = epoch_of(&g->clock), .loss = loss,
-		.learning_rate = schedule_rate(&l->c->schedule, &l->schedule, g->clock.step - 1),
+		.learning_rate = loop_rate(l, g->clock.step - 1),
 		.samples_per_second = (double)g->samples / l->step_seconds,
 		.flops_per_second = g->work * l->sample_flops / l->step_seconds,
 		.wait_share = l->wait_seconds / l->step_seconds, .seconds_left = -1,
@@ -199,10 +201,11 @@ static int report_step(struct loop *l, const struct submitted *g, double loss)
 	if (!l->first || (g->clock.step % l->c->report.every && !loop_finished(l, &g->clock)))
 		return 0;
 	struct jsonl_step line = { .step = g->clock.step, .epoch = epoch_of(&g->clock), .loss = loss,
-		.learning_rate = schedule_rate(&l->c->schedule, &l->schedule, g->clock.step - 1),
+		.learning_rate = loop_rate(l, g->clock.step - 1),
 		.samples_per_second = (double)g->samples / l->step_seconds, .seconds = loop_elapsed(l),
 		.samples = samples_seen(l, &g->clock), .loss_scale = l->scaling[LOSS_SCALE_NOW],
-		.guarded = guard_wanted(l->c), .skipped = skipped(l) };
+		.guarded = guard_wanted(l->c), .skipped = skipped(l), .value = l->value,
+		.nvalues = l->nvalues };
 	if (l->s->ntrain_size) {
 		const struct shape *x = loader_size(l->s->train, g->size).input;
 		line.size = x->d + 1;
@@ -384,7 +387,7 @@ static int run(struct loop *l)
 		TRY(step(l, done));
 		if (done == 1 && l->first)
 			say_job_end(l);
-		if (loop_validation_due(l) || (l->s->validation && loop_finished(l, &l->clock)))
+		if (loop_validation_due(l) || (session_validates(l->s) && loop_finished(l, &l->clock)))
 			TRY(validate(l));
 		if (l->save)
 			TRY(loop_save(l, false));
@@ -398,12 +401,12 @@ static int run(struct loop *l)
 		if (l->stop)
 			return end_stopped(l);
 	}
-	if (l->s->validation && l->evaluated_step != l->clock.step) {
+	if (session_validates(l->s) && l->evaluated_step != l->clock.step) {
 		if (l->watched_step != l->clock.step)
 			l->saved_step = -1;
 		TRY(validate(l));
 	}
-	l->result->stopped = l->s->validation && l->evaluated_step != l->clock.step;
+	l->result->stopped = session_validates(l->s) && l->evaluated_step != l->clock.step;
 	return 0;
 }
 

@@ -60,6 +60,8 @@ struct loop {
 	struct pace pace;
 	double scaling[LOSS_SCALE_STATE]; /* of the loss; all zero if there is none */
 	double guard[GUARD_TOLD];      /* op/update/step_guard.h, after the last step read back */
+	struct jsonl_value value[PORTS_MOST];    /* of equations, likewise */
+	int nvalues;
 	enum left_out left_out;        /* whether that one was */
 	int looked;                    /* steps left out that were looked into (nonfinite_look) */
 	struct diverged diverged;
@@ -99,6 +101,8 @@ struct loop {
 int64_t loop_step_batches(const struct loop *l);
 /* Gives the next step to the device and moves the clock. number: which of this run, from 1. */
 int loop_submit(struct loop *l, int64_t number);
+/* The learning rate of step `step`, counted from 0, by the schedule of its objective. */
+double loop_rate(const struct loop *l, int64_t step);
 /* c: after a step. Whether a version is due, and one on hosts' disks; of rank 0. */
 bool loop_save_due(const struct loop *l, const struct clock *c);
 bool loop_save_local_due(const struct loop *l, const struct clock *c);

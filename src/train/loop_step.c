@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/signals.h"
 #include "base/trace.h"
+#include "train/equations.h"
 #include "train/look.h"
 #include "train/loop_state.h"
 
@@ -76,13 +77,20 @@ static struct schedule_context loop_schedule(const struct loop *l, int k)
 	return s;
 }
 
+double loop_rate(const struct loop *l, int64_t step)
+{
+	const struct objectives *o = &l->c->objectives;
+	const struct turn turn = objective_turn(o, step);
+	const struct schedule_context context = loop_schedule(l, turn.objective);
+	return schedule_rate(o->v[turn.objective].schedule, &context, turn.step);
+}
+
 /* m: the micro-batches that b is one of. next: the clock after the step. */
 static int forward_backward(struct loop *l, const struct batch *b, int64_t micro,
                             const struct micros *m, const struct clock *next)
 {
 	const struct objectives *o = &l->c->objectives;
 	const struct turn turn = objective_turn(o, l->clock.step);
-	const struct schedule_context context = loop_schedule(l, turn.objective);
 	struct plan *p = session_plan_of(l->s, turn.objective, b);
 	bool last = micro + 1 == m->n;
 	struct plan_step at = { .step = l->clock.step, .own = turn.step, .micro = micro, .micros = m->n,
@@ -92,8 +100,13 @@ static int forward_backward(struct loop *l, const struct batch *b, int64_t micro
 		.stop = last && loop_stop_wanted(), .save = last && l->first && loop_save_due(l, next),
 		.save_local = last && l->first && loop_save_local_due(l, next),
 		.report = last && l->first && rates_due(&l->rates),
-		.rate = schedule_rate(o->v[turn.objective].schedule, &context, turn.step) };
+		.rate = loop_rate(l, l->clock.step) };
 	double start = io_seconds();
+	struct batch points = *b;
+	if (l->s->equations) {
+		TRY(equations_fill(l->s->equations, l->clock.step, &points));
+		b = &points;
+	}
 	TRY(plan_feed(p, l->c, b, &at));
 	trace_mark(TRACE_RUN, "feed", start);
 	if (l->look)
@@ -141,7 +154,7 @@ int loop_submit(struct loop *l, int64_t number)
 bool loop_validation_due(const struct loop *l)
 {
 	const struct validate_section *v = &l->c->train.validate;
-	if (!l->s->validation)
+	if (!session_validates(l->s))
 		return false;
 	return (v->epochs && l->clock.batch == 0 && l->clock.epoch % v->epochs == 0) ||
 	       (v->steps && l->clock.step % v->steps == 0);

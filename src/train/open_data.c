@@ -24,6 +24,7 @@
 #include "plan/stored_batch.h"
 #include "plan/tile_size.h"
 #include "plan/whole.h"
+#include "train/equations.h"
 #include "train/predict_input.h"
 #include "train/rounded_batch.h"
 #include "train/trained_on.h"
@@ -49,6 +50,8 @@ static int check_declared(const struct session *s)
 
 int session_open_train_set(struct session *s, const struct session_options *o)
 {
+	if (s->config->physics)
+		return equations_open(s, o);
 	if (o->need & SESSION_SYNTHETIC)
 		return check_declared(s);
 	if (s->train_set)                      /* as kept with the weights */
@@ -111,6 +114,8 @@ static int check_agreement(const struct session *s, const struct session_options
 int session_open_data(struct session *s, const struct session_options *o)
 {
 	const struct data_config *d = &s->config->data;
+	if (s->config->physics)
+		return 0;
 	if (s->train_set && !dataset_info(s->train_set)->has_target)
 		return no_target(&((const struct data_source *)d->train.v)->files);
 	if (!second_wanted(s, o))
@@ -570,6 +575,8 @@ static int locate_set(const struct session *s, const struct session_options *o, 
 
 int session_open_loaders(struct session *s, const struct session_options *o)
 {
+	if (s->config->physics)
+		return equations_begin(s);
 	if (s->config->data.statistics == STATISTICS_DATA)
 		note("'data.statistics' is data: the transforms use each set's own statistics, not the "
 		     "training set's");

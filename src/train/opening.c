@@ -29,6 +29,7 @@
 #include "train/compute.h"
 #include "train/engines.h"
 #include "train/deferred_plans.h"
+#include "train/equations.h"
 #include "train/mistakes.h"
 #include "train/open_data.h"
 #include "train/predict_input.h"
@@ -38,7 +39,7 @@
 static int compare(const struct session *s, const struct plan *p)
 {
 	const struct dataset *second = s->validation_set;
-	struct ranks_data data = { .train = s->train_set ? dataset_fingerprint(s->train_set) : 0 };
+	struct ranks_data data = { .train = session_data_fingerprint(s) };
 	int64_t within;
 	if (second) {
 		data.second = dataset_fingerprint(second);
@@ -440,6 +441,7 @@ void session_close(struct session *s)
 	for (int i = 0; i < s->nsize; i++)
 		loader_free(s->size[i].loader);
 	staging_close(s->stage, failed_alone(s));
+	equations_free(s->equations);
 	dataset_free(s->train_set);
 	if (!s->set_borrowed)
 		dataset_free(s->validation_set);
@@ -459,6 +461,11 @@ void session_close(struct session *s)
 struct plan *session_plan_of(const struct session *s, int objective, const struct batch *b)
 {
 	return session_plan_for(s, PLAN_TRAIN, objective, b->size, b->n);
+}
+
+bool session_validates(const struct session *s)
+{
+	return s->validation || s->compares;
 }
 
 bool session_overlaps(const struct session *s)

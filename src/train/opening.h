@@ -49,6 +49,8 @@ int session_bind(struct session *s);
 
 /* The plan by which an objective is trained on b. */
 struct plan *session_plan_of(const struct session *s, int objective, const struct batch *b);
+/* Whether there is something to validate on. */
+bool session_validates(const struct session *s);
 /* true if two steps may be in flight. */
 bool session_overlaps(const struct session *s);
 

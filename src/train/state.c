@@ -58,7 +58,7 @@ int state_save(struct session *s, const struct state_stores *to, struct snapshot
 		{ "batch_size", arena_printf(a, "%" PRId64, global_batch(s)) },
 		{ "accumulate", arena_printf(a, "%" PRId64, config_step_batches(s->config)) },
 		{ "ranks", arena_printf(a, "%d", comm_count(s->comm)) },
-		{ "data", arena_printf(a, "%016" PRIx64, dataset_fingerprint(s->train_set)) },
+		{ "data", arena_printf(a, "%016" PRIx64, session_data_fingerprint(s)) },
 		{ "order", order.data },
 		{ "device", s->dev->name },
 		{ "threads", s->threads },
@@ -75,7 +75,7 @@ int state_save(struct session *s, const struct state_stores *to, struct snapshot
 	struct ckpt_state state = { .step = c->step, .epoch = c->epoch, .age = texts->age,
 		.metric = texts->metric, .metric_name = texts->metric_name, .nmetrics = texts->nmetrics,
 		.metrics = texts->metrics, .config = texts->config, .program = texts->program,
-		.data = arena_printf(a, "%016" PRIx64, dataset_fingerprint(s->train_set)),
+		.data = arena_printf(a, "%016" PRIx64, session_data_fingerprint(s)),
 		.nscalars = sizeof scalars / sizeof *scalars, .scalar = scalars,
 		.nmeta = trained_on_meta(s, a, meta), .meta = meta };
 	int rc = snapshot_take(snapshot, &state);
@@ -280,7 +280,7 @@ static int check_scalars(struct session *s, const struct ckpt_version *v)
 	char text[32];
 	snprintf(text, sizeof text, "%" PRId64, s->config->run.seed);
 	TRY(check_scalar(v, "seed", text, "seed"));
-	snprintf(text, sizeof text, "%016" PRIx64, dataset_fingerprint(s->train_set));
+	snprintf(text, sizeof text, "%016" PRIx64, session_data_fingerprint(s));
 	TRY(check_data(s, v, text));
 	return check_scalar(v, "data", text, "training data");
 }

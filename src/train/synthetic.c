@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "comm/comm.h"
 #include "train/batches.h"
+#include "train/equations.h"
 #include "train/opening.h"
 
 #define BLOCKS 64    /* of random words at a time, four words each */
@@ -84,7 +85,10 @@ int session_feed_first(struct session *s, const struct plan_step *step, struct p
 		*used = session_plan_of(s, 0, b);
 		at.first = b->first;
 		at.absent = b->absent;
-		return plan_feed(*used, s->config, b, &at);
+		struct batch points = *b;
+		if (s->equations)
+			TRY(equations_fill(s->equations, 0, &points));
+		return plan_feed(*used, s->config, &points, &at);
 	}
 	struct arena *a = arena_new();
 	*used = session_plan(s, PLAN_TRAIN);

@@ -218,9 +218,11 @@ int trained_on_find(struct session *s, const char *which)
 	struct source from = { .a = arena_new() };
 	int rc = comm_first(s->comm) ? look(s, which, &from) : 0;
 	const char *text;
+	if (s->config->physics)          /* which knows no training set */
+		from.t = (struct trained_on){ 0 };
 	rc = ranks_agree(s->comm, rc, "looking at the weights");
 	if (rc == 0) {
-		if (comm_first(s->comm))
+		if (comm_first(s->comm) && !s->config->physics)
 			tell(s, &from);
 		text = share(s->comm, from.a, from.t.set);
 		if (text)

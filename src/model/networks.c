@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reading named networks of dense layers, and building them where they are evaluated. */
+#include "model/networks.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/rng.h"
+#include "model/nn.h"
+#include "op/lib/emit.h"
+#include "yaml/schema_value.h"
+
+#define PI 3.14159265358979323846
+
+static const char *const activations[] = { "tanh", "sin", "silu", "gelu", "sigmoid", "softplus",
+                                           "relu", NULL };
+
+static const struct field fourier_fields[] = {
+	FIELD_INT(struct network_fourier, features, "0", 0, 1 << 16,
+	          "sines, and as many cosines, of random sums of the inputs; 0: none"),
+	FIELD_FLOAT(struct network_fourier, scale, "1", 1e-6, 1e6,
+	            "standard deviation of their frequencies, in periods over a length of 1"),
+	FIELD_END
+};
+
+static const struct field network_fields[] = {
+	FIELD_STRINGS(struct network_config, inputs, "",
+	              "coordinates, other networks and arrays, in this order"),
+	FIELD_INTS(struct network_config, dense, "", 1, 1 << 20, "units of the hidden layers"),
+	FIELD_ENUM(struct network_config, activation, "tanh", activations, "after each hidden layer"),
+	FIELD_INT(struct network_config, outputs, "1", 1, 1 << 16, "components"),
+	FIELD_NODE(struct network_config, input, NULL,
+	           "an expression of the inputs, or a list of them, that the first layer reads instead "
+	           "of the inputs"),
+	FIELD_NODE(struct network_config, output, NULL,
+	           "an expression of the inputs and of the last layer's output, 'net', that is the "
+	           "network's output: conditions that hold exactly"),
+	FIELD_SECTION(struct network_config, fourier, fourier_fields,
+	              "periodic features that the first layer reads"),
+	FIELD_ENUM(struct network_config, init, "glorot_normal", weight_init_names,
+	           "first weights; biases are 0 at first"),
+	FIELD_END
+};
+
+const struct field networks_fields[] = {
+	FIELD_NODE(struct networks, networks, "",
+	           "a map of names to networks: {inputs, dense, activation, outputs, input, output, "
+	           "fourier, init}; see dlx-physics(7)"),
+	FIELD_NODE(struct networks, let, NULL,
+	           "a map of names to expressions for which they stand in all objectives"),
+	FIELD_SECTION(struct networks, init_from, init_from_fields,
+	              "initial weights: a safetensors file, or these keys"),
+	FIELD_END
+};
+
+int networks_check(struct arena *a, const void *config, const struct loc *loc)
+{
+	return 0;        /* with the objectives: plan/physics.h */
+}
+
+int networks_build(struct model_build *b, tid *out)
+{
+	return ERR(E_CONFIG, &b->loc, "networks of 'family: networks' are trained by 'objective', not "
+	           "by 'loss' on 'data.train'");
+}
+
+/* --- reading --- */
+
+static int read_features(struct arena *a, const struct ynode *n, struct network *out)
+{
+	const int count = n->kind == Y_SEQ ? n->n : 1;
+	int rc = 0;
+	out->feature = ARENA_ARRAY(a, const struct expr *, count);
+	for (int i = 0; i < count; i++)
+		rc = first_code(rc, expr_parse(a, n->kind == Y_SEQ ? n->item[i] : n, &out->feature[i]));
+	out->nfeature = count;
+	return rc;
+}
+
+static int read_network(struct arena *a, const struct ypair *p, struct network *out)
+{
+	struct network_config *c = &out->c;
+	out->name = p->key;
+	out->loc = p->key_loc;
+	int rc = schema_read(a, p->value, network_fields, arena_printf(a, "network '%s'", p->key),
+	                     &p->key_loc, c);
+	if (rc == 0 && c->inputs.n == 0)
+		rc = ERR(E_CONFIG, &p->key_loc, "network '%s' has no inputs", p->key);
+	if (c->input)
+		rc = first_code(rc, read_features(a, c->input, out));
+	if (c->output)
+		rc = first_code(rc, expr_parse(a, c->output, &out->output));
+	return rc;
+}
+
+static int read_map(const struct ynode *n, const char *what, int *count)
+{
+	*count = 0;
+	if (!n || y_is_null(n))
+		return 0;
+	if (n->kind != Y_MAP)
+		return ERR(E_CONFIG, &n->loc, "'%s' must be a map of names", what);
+	*count = n->n;
+	return 0;
+}
+
+int networks_read(struct arena *a, const struct networks *c, struct networks_read *out)
+{
+	int rc = read_map(c->networks, "networks", &out->n);
+	rc = first_code(rc, read_map(c->let, "let", &out->nlet));
+	out->v = ARENA_ARRAY(a, struct network, out->n + 1);
+	out->let = ARENA_ARRAY(a, struct let, out->nlet + 1);
+	if (rc == 0 && out->n == 0)
+		rc = ERR(E_CONFIG, &c->networks->loc, "'networks' names no network");
+	for (int i = 0; i < out->n; i++)
+		rc = first_code(rc, read_network(a, &c->networks->pair[i], &out->v[i]));
+	for (int i = 0; i < out->nlet; i++) {
+		out->let[i].name = c->let->pair[i].key;
+		rc = first_code(rc, expr_parse(a, c->let->pair[i].value, &out->let[i].e));
+	}
+	return rc;
+}
+
+const char *network_activation(const struct network *n)
+{
+	return activations[n->c.activation];
+}
+
+const char *network_kinked(const struct network *n)
+{
+	return strcmp(network_activation(n), "relu") == 0 ? "relu" : NULL;
+}
+
+/* --- building --- */
+
+#define NET "net"
+
+/* The inputs, and where `net` is given that too. Returns how many. */
+static int bind(const struct network *n, const int *components, const tid *in, tid net,
+                struct expr_bound *bound)
+{
+	int k = 0;
+	for (; k < n->c.inputs.n; k++)
+		bound[k] = (struct expr_bound){ n->c.inputs.v[k], components[k], components[k] == 1, NULL,
+			in ? in[k] : NONE };
+	bound[k] = (struct expr_bound){ NET, (int)n->c.outputs, false, network_kinked(n), net };
+	return k;
+}
+
+int network_check(struct expr_scope *s, const struct network *n, const int *components)
+{
+	struct expr_bound *bound = ARENA_ARRAY(s->arena, struct expr_bound, n->c.inputs.n + 1);
+	const int k = bind(n, components, NULL, NONE, bound);
+	struct expr_type type;
+	int rc = 0;
+	for (int i = 0; i < n->nfeature; i++)
+		rc = first_code(rc, expr_check_bound(s, n->feature[i], k, bound, &type));
+	if (!n->output)
+		return rc;
+	TRY(first_code(rc, expr_check_bound(s, n->output, k + 1, bound, &type)));
+	if (type.components != n->c.outputs && type.extent >= EXPR_OF_POINTS)
+		return ERR(E_CONFIG, expr_loc(n->output), "'output' of network '%s' has %d components, and "
+		           "'outputs' says %d", n->name, type.components, (int)n->c.outputs);
+	return 0;
+}
+
+static int join(struct graph *g, int n, const tid *in, tid *out)
+{
+	*out = in[0];
+	return n > 1 ? emit_concat(g, 1, n, in, out) : 0;
+}
+
+/* Sines and cosines of 2 pi B x, with B normal numbers that the network's name decides. */
+static int emit_fourier(struct graph *g, const struct network *n, tid x, tid *out)
+{
+	const struct network_fourier *f = &n->c.fourier;
+	const int64_t wide = graph_t(g, x)->shape.d[1];
+	struct shape s = { 2, { f->features, wide } };
+	float *b = ARENA_ARRAY(g->arena, float, f->features * wide);
+	for (int64_t i = 0; i < f->features * wide; i++)
+		b[i] = (float)(2 * PI * f->scale * rng_normal(0, hash_name(n->name), 0, (uint64_t)i));
+	tid in[2] = { x, graph_constant(g, DTYPE_F32, &s, b) }, both[2], sum;
+	TRY(graph_emit1(g, "dense", NULL, 2, in, &sum));
+	TRY(emit_unary(g, "sin", sum, &both[0]));
+	TRY(emit_unary(g, "cos", sum, &both[1]));
+	return emit_concat(g, 1, 2, both, out);
+}
+
+static int emit_layers(struct model_build *b, const struct network *n, tid x, tid *out)
+{
+	const struct network_config *c = &n->c;
+	for (int i = 0; i <= c->dense.n; i++) {
+		const bool last = i == c->dense.n;
+		const char *path = arena_printf(b->arena, "%s.dense_%d", n->name, i);
+		TRY(nn_dense(b, path, last ? c->outputs : c->dense.v[i], true, (enum weight_init)c->init, x,
+		             &x));
+		if (!last)
+			TRY(emit_unary(b->g, activations[c->activation], x, &x));
+	}
+	*out = x;
+	return 0;
+}
+
+int network_emit(struct expr_emission *m, struct arena *a, const struct network *n, const tid *in,
+                 tid *out)
+{
+	struct graph *g = expr_graph(m);
+	const int ninput = n->c.inputs.n;
+	struct model_build b = { .g = g, .arena = a, .training = true, .loc = n->loc };
+	struct expr_bound *bound = ARENA_ARRAY(a, struct expr_bound, ninput + 1);
+	int *components = ARENA_ARRAY(a, int, ninput);
+	tid *feature = ARENA_ARRAY(a, tid, n->nfeature + 1), x;
+	for (int i = 0; i < ninput; i++)
+		components[i] = (int)graph_t(g, in[i])->shape.d[1];
+	bind(n, components, in, NONE, bound);
+	for (int i = 0; i < n->nfeature; i++)
+		TRY(expr_emit_bound(m, n->feature[i], ninput, bound, &feature[i]));
+	TRY(n->nfeature ? join(g, n->nfeature, feature, &x) : join(g, ninput, in, &x));
+	if (n->c.fourier.features)
+		TRY(emit_fourier(g, n, x, &x));
+	struct graph_context saved = { g->cur_name, g->cur_loc, g->cur_phase };
+	int rc = emit_layers(&b, n, x, out);
+	graph_leave(g, saved);
+	TRY(rc);
+	bind(n, components, in, *out, bound);
+	return n->output ? expr_emit_bound(m, n->output, ninput + 1, bound, out) : 0;
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The keys of equations: what can be known from the config alone is checked when it is read, what
+ * expressions mean once the records of points are open. */
+#include <math.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "data/loader.h"
+#include "optim/optim.h"
+#include "optim/schedule.h"
+#include "plan/config.h"
+#include "plan/physics.h"
+#include "yaml/schema_value.h"
+
+struct objective_config {
+	struct strings train;
+	int64_t times;
+	const struct ynode *minimise;
+	struct variant_value optimizer, schedule;
+};
+
+static const struct field objective_fields[] = {
+	FIELD_STRINGS(struct objective_config, train, NULL,
+	              "networks and variables that it trains; default: all"),
+	FIELD_INT(struct objective_config, times, "1", 1, 1 << 20, "steps of it in a round"),
+	FIELD_NODE(struct objective_config, minimise, "",
+	           "a map of names to terms, expressions or {of: EXPRESSION, weight: NUMBER}"),
+	FIELD(struct objective_config, optimizer, FT_VARIANT, .variants = optimizer_variants,
+	      .flags = FIELD_NULLABLE, .doc = "default: the config's"),
+	FIELD(struct objective_config, schedule, FT_VARIANT, .variants = schedule_variants,
+	      .flags = FIELD_NULLABLE, .doc = "default: the config's"),
+	FIELD_END
+};
+
+struct variable_config {
+	double start;
+	bool positive;
+};
+static const struct field variable_fields[] = {
+	FIELD(struct variable_config, start, FT_FLOAT, .dflt = "", .min = -3e38, .max = 3e38,
+	      .flags = FIELD_SHORTHAND, .doc = "first value"),
+	FIELD_BOOL(struct variable_config, positive, "false", "it stays above 0"),
+	FIELD_END
+};
+
+struct term_config {
+	const struct ynode *of;
+	double weight;
+};
+static const struct field term_fields[] = {
+	FIELD(struct term_config, of, FT_NODE, .dflt = "", .flags = FIELD_SHORTHAND,
+	      .doc = "the expression"),
+	FIELD_FLOAT(struct term_config, weight, "1", 0, 1e30, "factor on the term"),
+	FIELD_END
+};
+
+/* --- reading --- */
+
+static int need_map(const struct ynode *n, const char *what)
+{
+	if (n->kind == Y_MAP && n->n > 0)
+		return 0;
+	return ERR(E_CONFIG, &n->loc, "'%s' must be a map of names", what);
+}
+
+static int read_variables(struct run_config *c, struct physics *p)
+{
+	const struct ynode *n = c->variables;
+	int rc = 0;
+	if (!n || y_is_null(n))
+		return 0;
+	TRY(need_map(n, "variables"));
+	p->variable = ARENA_ARRAY(c->arena, struct variable, n->n);
+	for (int i = 0; i < n->n; i++) {
+		struct variable_config v;
+		const struct ypair *pair = &n->pair[i];
+		const char *what = arena_printf(c->arena, "variable '%s'", pair->key);
+		int one = pair->value->kind == Y_SCALAR ? 0 :
+		          schema_read(c->arena, pair->value, variable_fields, what, &pair->key_loc, &v);
+		if (pair->value->kind == Y_SCALAR) {
+			v = (struct variable_config){ 0 };
+			one = value_read(c->arena, &variable_fields[0], pair->value, &v.start);
+		}
+		if (one == 0 && v.positive && v.start <= 0)
+			one = ERR(E_CONFIG, &pair->value->loc, "'%s' is positive, and its 'start' is %g",
+			          pair->key, v.start);
+		rc = first_code(rc, one);
+		p->variable[p->nvariable++] = (struct variable){ pair->key, pair->key_loc, v.start,
+			v.positive };
+	}
+	return rc;
+}
+
+static int read_term(struct run_config *c, const struct ypair *pair, struct term *t)
+{
+	struct term_config read = { .of = pair->value, .weight = 1 };
+	*t = (struct term){ .name = pair->key, .loc = pair->key_loc };
+	if (pair->value->kind == Y_MAP)
+		TRY(schema_read(c->arena, pair->value, term_fields,
+		                arena_printf(c->arena, "term '%s'", pair->key), &pair->key_loc, &read));
+	t->weight = read.weight;
+	return expr_parse(c->arena, read.of, &t->e);
+}
+
+static int read_terms(struct run_config *c, const struct ynode *n, struct objective *o)
+{
+	struct term *t = ARENA_ARRAY(c->arena, struct term, n->n + 1);
+	int rc = 0;
+	TRY(need_map(n, "minimise"));
+	if (n->n > TERMS_MOST)
+		return ERR(E_CONFIG, &n->loc, "'minimise' has %d terms; expected at most %d", n->n,
+		           TERMS_MOST);
+	for (int i = 0; i < n->n; i++)
+		rc = first_code(rc, read_term(c, &n->pair[i], &t[i]));
+	o->term = t;
+	o->nterm = n->n;
+	return rc;
+}
+
+static bool is_trained_name(const struct physics *p, const char *name)
+{
+	for (int i = 0; i < p->net.n; i++)
+		if (strcmp(p->net.v[i].name, name) == 0)
+			return true;
+	for (int i = 0; i < p->nvariable; i++)
+		if (strcmp(p->variable[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* The names of parameters begin with a network's, or with "variables" and a variable's. */
+static int read_trained(struct run_config *c, const struct objective_config *from,
+                        struct objective *o)
+{
+	struct strings *s = ARENA_NEW(c->arena, struct strings);
+	const char **v = ARENA_ARRAY(c->arena, const char *, from->train.n + 1);
+	int rc = 0;
+	for (int i = 0; i < from->train.n; i++) {
+		const char *name = from->train.v[i];
+		if (!is_trained_name(c->physics, name))
+			rc = ERR(E_CONFIG, &from->train.loc[i], "'train' names '%s', which is neither a "
+			         "network nor a variable", name);
+		v[i] = name;
+		for (int k = 0; k < c->physics->nvariable; k++)
+			if (strcmp(c->physics->variable[k].name, name) == 0)
+				v[i] = arena_printf(c->arena, "variables.%s", name);
+	}
+	*s = (struct strings){ .n = from->train.n, .v = v };
+	o->networks = s->n ? s : NULL;
+	return rc;
+}
+
+static int read_objective(struct run_config *c, const struct ypair *pair, struct objective *o)
+{
+	struct objective_config *read = ARENA_NEW(c->arena, struct objective_config);
+	*o = (struct objective){ .name = pair->key, .loss = &c->loss, .metrics = &c->metrics };
+	TRY(schema_read(c->arena, pair->value, objective_fields,
+	                arena_printf(c->arena, "objective '%s'", pair->key), &pair->key_loc, read));
+	o->times = read->times;
+	o->optimizer = read->optimizer.v ? &read->optimizer : &c->optimizer;
+	o->schedule = read->schedule.v ? &read->schedule : &c->schedule;
+	int rc = optim_check(o->optimizer);
+	rc = first_code(rc, schedule_check(o->schedule));
+	rc = first_code(rc, read_trained(c, read, o));
+	return first_code(rc, read_terms(c, read->minimise, o));
+}
+
+static int read_objectives(struct run_config *c)
+{
+	const struct ynode *n = c->objective;
+	struct objective *o = ARENA_ARRAY(c->arena, struct objective, n->n + 1);
+	int rc = 0;
+	TRY(need_map(n, "objective"));
+	if (n->n > OBJECTIVES_MOST)
+		return ERR(E_CONFIG, &n->loc, "%d objectives; expected at most %d", n->n, OBJECTIVES_MOST);
+	for (int i = 0; i < n->n; i++)
+		rc = first_code(rc, read_objective(c, &n->pair[i], &o[i]));
+	c->objectives = (struct objectives){ o, n->n };
+	return rc;
+}
+
+const struct field *physics_fields(struct arena *a, const struct ynode *tree)
+{
+	int n = 0, m = 0;
+	if (!tree || !ytree_pair(tree, "objective"))
+		return config_fields;
+	while (config_fields[n].type != FT_END)
+		n++;
+	while (data_fields[m].type != FT_END)
+		m++;
+	struct field *root = arena_copy(a, config_fields, sizeof *root * (size_t)(n + 1)),
+	             *data = arena_copy(a, data_fields, sizeof *data * (size_t)(m + 1));
+	for (int i = 0; i < m; i++)
+		if (strcmp(data[i].name, "train") == 0)
+			data[i].dflt = NULL;
+	for (int i = 0; i < n; i++) {
+		if (strcmp(root[i].name, "loss") == 0)
+			root[i].dflt = "mse";        /* of nothing: no plan has it */
+		if (strcmp(root[i].name, "data") == 0)
+			root[i].sub = data;
+	}
+	return root;
+}
+
+/* Keys that mean nothing where nothing is trained on data. */
+static const char *const keys[][2] = { { "loss", NULL }, { "data", "train" },
+	{ "data", "transforms" }, { "data", "target_transforms" }, { "data", "validation_transforms" },
+	{ "data", "mixup" }, { "data", "stage" }, { "data", "statistics" }, { "data", "shuffle" },
+	{ "data", "keep_short_batch" }, { "data", "threads" }, { "data", "prefetch" },
+	{ "train", "batch_size" }, { "train", "global_batch_size" }, { "train", "accumulate" },
+	{ "train", "epochs" }, { "parallel", "reproducible" }, { "parallel", "sync_batch_norm" },
+	{ "parallel", "average_statistics" } };
+#define NKEYS (sizeof keys / sizeof *keys)
+
+static void leave_out(struct ynode *map, const char *key)
+{
+	int n = 0;
+	for (int i = 0; i < map->n; i++)
+		if (strcmp(map->pair[i].key, key) != 0)
+			map->pair[n++] = map->pair[i];
+	map->n = n;
+}
+
+void physics_leave_out(struct ynode *tree)
+{
+	for (size_t i = 0; i < NKEYS; i++) {
+		struct ynode *map = keys[i][1] ? ytree_find(tree, keys[i][0]) : tree;
+		if (map && map->kind == Y_MAP)
+			leave_out(map, keys[i][1] ? keys[i][1] : keys[i][0]);
+	}
+}
+
+static int refuse_keys(const struct run_config *c)
+{
+	int rc = 0;
+	for (size_t i = 0; i < NKEYS; i++) {
+		const struct ypair *p = ytree_pair(c->tree, keys[i][0]);
+		const struct ypair *q = p && keys[i][1] && p->value->kind == Y_MAP ?
+		                        ytree_pair(p->value, keys[i][1]) : NULL;
+		if (keys[i][1] ? q != NULL : p != NULL)
+			rc = ERR(E_CONFIG, q ? &q->key_loc : &p->key_loc, "'%s' has no meaning with "
+			         "'objective', which is trained at points, by 'train.steps'",
+			         q ? q->key : p->key);
+	}
+	return rc;
+}
+
+int physics_check_metrics(const struct run_config *c)
+{
+	static const char *const names[] = { "relative_l2", "max_error", "mae", "mse", "rmse", NULL };
+	int rc = 0;
+	for (int i = 0; i < c->metrics.n; i++) {
+		int k = 0;
+		while (names[k] && strcmp(names[k], c->metrics.v[i]) != 0)
+			k++;
+		if (!names[k])
+			rc = ERR(E_CONFIG, &c->metrics.loc[i], "'%s' is no metric of networks of equations, "
+			         "which are relative_l2, max_error, mae, mse and rmse", c->metrics.v[i]);
+	}
+	return rc;
+}
+
+int physics_read(struct run_config *c)
+{
+	const struct ynode *train = ytree_find(c->tree, "train");
+	struct physics *p = c->physics = ARENA_NEW(c->arena, struct physics);
+	TRY(refuse_keys(c));
+	if (strcmp(c->model.v->name, "networks") != 0)
+		return ERR(E_CONFIG, &c->model.loc, "'objective' trains the networks of 'family: "
+		           "networks'; for '%s' give 'loss'", c->model.v->name);
+	if (!c->points)
+		return ERR(E_CONFIG, config_place(c, "objective", NULL),
+		           "missing key 'points': where the objective holds");
+	int rc = networks_read(c->arena, c->model.data, &p->net);
+	rc = first_code(rc, points_read(c->arena, c->points, &p->points));
+	rc = first_code(rc, read_variables(c, p));
+	if (c->train.steps == 0)
+		rc = ERR(E_CONFIG, config_place(c, "train", NULL), "nothing says how long to train; give "
+		         "'train.steps'");
+	c->train.batch_size = 1;
+	if (!train || !ytree_find(train, "validate"))
+		c->train.validate = (struct validate_section){ .steps = c->train.steps / 10 + 1 };
+	return rc < 0 ? rc : read_objectives(c);
+}
+
+/* --- names --- */
+
+static int add_name(struct physics *p, const struct expr_name *name, const struct loc *loc)
+{
+	if (expr_is_function(name->name) || strcmp(name->name, "pi") == 0 ||
+	    strcmp(name->name, "at") == 0)
+		return ERR(E_CONFIG, loc, "'%s' has a meaning of its own in expressions; take another name",
+		           name->name);
+	for (int i = 0; i < p->nname; i++)
+		if (strcmp(p->name[i].name, name->name) == 0 && name->what != EXPR_ARRAY &&
+		    p->name[i].what != EXPR_ARRAY)
+			return ERR(E_CONFIG, loc, "'%s' is the name of something else, too", name->name);
+	p->name[p->nname++] = *name;
+	return 0;
+}
+
+static int components_of(const struct physics *p, const char *name)
+{
+	for (int i = 0; i < p->net.n; i++)
+		if (strcmp(p->net.v[i].name, name) == 0)
+			return (int)p->net.v[i].c.outputs;
+	return 1;
+}
+
+static int add_network(struct arena *a, struct physics *p, const struct network *n)
+{
+	struct expr_input *in = ARENA_ARRAY(a, struct expr_input, n->c.inputs.n);
+	for (int i = 0; i < n->c.inputs.n; i++)
+		in[i] = (struct expr_input){ n->c.inputs.v[i], components_of(p, n->c.inputs.v[i]) };
+	return add_name(p, &(struct expr_name){ .name = n->name, .what = EXPR_NETWORK,
+	                .components = (int)n->c.outputs, .input = in, .ninput = n->c.inputs.n,
+	                .kinked = network_kinked(n) }, &n->loc);
+}
+
+/* Each array once, whichever records have it. */
+static int add_arrays(struct physics *p, const struct point_set *s)
+{
+	for (int k = 0; k < s->nvalues; k++) {
+		bool known = false;
+		for (int i = 0; i < p->nname; i++)
+			known |= p->name[i].what == EXPR_ARRAY &&
+			         strcmp(p->name[i].name, s->values[k].name) == 0;
+		if (!known)
+			TRY(add_name(p, &(struct expr_name){ .name = s->values[k].name, .what = EXPR_ARRAY,
+			             .components = 1 }, &s->loc));
+	}
+	return 0;
+}
+
+static int collect_names(struct run_config *c)
+{
+	struct physics *p = c->physics;
+	int most = p->net.n + p->net.nlet + p->nvariable, rc = 0;
+	p->coordinates = points_axes(c->arena, &p->points);
+	for (int i = 0; i < p->points.n; i++)
+		most += p->points.set[i].nvalues;
+	p->name = ARENA_ARRAY(c->arena, struct expr_name, most + p->coordinates.n);
+	for (int i = 0; i < p->coordinates.n; i++)
+		rc = first_code(rc, add_name(p, &(struct expr_name){ .name = p->coordinates.v[i],
+		                             .what = EXPR_COORDINATE, .components = 1 },
+		                             &c->points->loc));
+	for (int i = 0; i < p->net.n; i++)
+		rc = first_code(rc, add_network(c->arena, p, &p->net.v[i]));
+	for (int i = 0; i < p->nvariable; i++)
+		rc = first_code(rc, add_name(p, &(struct expr_name){ .name = p->variable[i].name,
+		                             .what = EXPR_VARIABLE, .components = 1 },
+		                             &p->variable[i].loc));
+	for (int i = 0; i < p->net.nlet; i++)
+		rc = first_code(rc, add_name(p, &(struct expr_name){ .name = p->net.let[i].name,
+		                             .what = EXPR_LET, .let = p->net.let[i].e },
+		                             expr_loc(p->net.let[i].e)));
+	for (int i = 0; i < p->points.n; i++)
+		rc = first_code(rc, add_arrays(p, &p->points.set[i]));
+	return rc;
+}
+
+/* --- checking --- */
+
+static int check_networks(const struct run_config *c, struct expr_scope *s)
+{
+	const struct physics *p = c->physics;
+	int rc = 0;
+	for (int i = 0; i < p->net.n; i++) {
+		const struct network *n = &p->net.v[i];
+		int *components = ARENA_ARRAY(c->arena, int, n->c.inputs.n);
+		for (int k = 0; k < n->c.inputs.n; k++)
+			components[k] = components_of(p, n->c.inputs.v[k]);
+		rc = first_code(rc, network_check(s, n, components));
+	}
+	return rc;
+}
+
+int physics_open(struct run_config *c)
+{
+	struct physics *p = c->physics;
+	struct strings inputs = { 0 };
+	int rc = 0;
+	if (p->opened)
+		return 0;
+	p->opened = true;
+	TRY(points_open(c->arena, &p->points, &inputs));
+	TRY(collect_names(c));
+	struct expr_scope s = physics_scope(c->arena, p, 1);
+	rc = check_networks(c, &s);
+	for (int k = 0; k < c->objectives.n; k++)
+		for (int i = 0; i < c->objectives.v[k].nterm; i++)
+			rc = first_code(rc, expr_check_term(&s, c->objectives.v[k].term[i].e));
+	return rc;
+}
