@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Derivatives of a network by its coordinates, to the fourth order and mixed, and the gradients of
- * losses made of them, on the reference device. The values come from Taylor series in two variables
- * that this file computes in float64: series of the activations by the recurrences of their
- * differential equations, put through the layers as polynomials of degree four. */
+ * Derivatives of networks and expressions by their coordinates, to the fourth order and mixed, and
+ * the gradients of losses made of them, on the reference device. The values come from Taylor series
+ * in two variables that this file computes in float64: series of the activations by the recurrences
+ * of their differential equations, put through the layers as polynomials of degree four. */
 #include "op_graph.h"
 
 #include "base/rng.h"
+#include "op/lib/elementwise.h"
 #include "op/lib/emit.h"
 #include "pass/cse.h"
 #include "pass/precision.h"
@@ -127,11 +128,10 @@ static void activation_series(const char *name, double z, double *t)
 	}
 }
 
-static struct series activate(const char *name, const struct series *x)
+/* The sum of t[k] (x - x0)^k. */
+static struct series compose(const double *t, const struct series *x)
 {
 	struct series h = *x, power = { { { 1 } } }, y = { 0 };
-	double t[DEGREE + 1];
-	activation_series(name, x->c[0][0], t);
 	h.c[0][0] = 0;
 	for (int k = 0; k <= DEGREE; k++) {
 		for (int i = 0; i <= DEGREE; i++)
@@ -140,6 +140,13 @@ static struct series activate(const char *name, const struct series *x)
 		power = product(&power, &h);
 	}
 	return y;
+}
+
+static struct series activate(const char *name, const struct series *x)
+{
+	double t[DEGREE + 1];
+	activation_series(name, x->c[0][0], t);
+	return compose(t, x);
 }
 
 static struct series network_at(const char *name, int at)
@@ -164,13 +171,6 @@ static struct series network_at(const char *name, int at)
 	return x[0];
 }
 
-/* The derivative of order i by x and j by y. */
-static double derivative_at(const char *name, int at, int i, int j)
-{
-	static const double factorial[] = { 1, 1, 2, 6, 24 };
-	return network_at(name, at).c[i][j] * factorial[i] * factorial[j];
-}
-
 /* --- the graph --- */
 
 #define MOST_LAYERS 5
@@ -178,6 +178,7 @@ static double derivative_at(const char *name, int at, int i, int j)
 struct net {
 	struct graph *g;
 	tid xy[2], w[2 * MOST_LAYERS], u;
+	int weights;                 /* in w */
 };
 
 static tid input(struct graph *g, const char *name, int64_t rows, int64_t columns)
@@ -197,12 +198,18 @@ static tid emit_activation(struct graph *g, const char *name, tid x)
 	return y;
 }
 
+static void net_begin(struct net *n)
+{
+	*n = (struct net){ .g = graph_new() };
+	n->xy[0] = input(n->g, "x", POINTS, 1);
+	n->xy[1] = input(n->g, "y", POINTS, 1);
+}
+
 static void net_init(struct net *n, const char *name, int width, int layers)
 {
 	tid h;
-	n->g = graph_new();
-	n->xy[0] = input(n->g, "x", POINTS, 1);
-	n->xy[1] = input(n->g, "y", POINTS, 1);
+	net_begin(n);
+	n->weights = 2 * layers;
 	assert_int_equal(emit_concat(n->g, 1, 2, n->xy, &h), 0);
 	for (int l = 0; l < layers; l++) {
 		const int in = l ? width : 2, out = l + 1 < layers ? width : 1;
@@ -238,7 +245,8 @@ struct run {
 	void *arena;
 };
 
-static void run_init(struct run *r, const struct net *n, int outputs, const tid *out)
+static void run_init(struct run *r, const char *device, const struct net *n, int outputs,
+                     const tid *out)
 {
 	static const struct pass passes[] = {
 		{ "fold", "", pass_fold, STAGE_BUILT },
@@ -252,7 +260,7 @@ static void run_init(struct run *r, const struct net *n, int outputs, const tid 
 	for (int i = 0; i < outputs; i++)
 		if (out[i] != NONE)
 			graph_t(n->g, out[i])->output = true;
-	assert_int_equal(device_open(&r->dev, "reference"), 0);
+	assert_int_equal(device_open(&r->dev, device), 0);
 	op_passes(n->g, r->dev, passes, 6, NULL);
 	assert_int_equal(exec_new(&r->exec, n->g, r->dev, &plan_env_default), 0);
 	r->store = store_new(r->dev, 1);
@@ -260,7 +268,7 @@ static void run_init(struct run *r, const struct net *n, int outputs, const tid 
 	assert_int_equal(exec_bind(r->exec, r->store, r->arena, NULL), 0);
 	for (int i = 0; i < 2; i++)
 		exec_write(r->exec, n->xy[i], DTYPE_F64, point[i]);
-	for (int i = 0; i < 2 * LAYERS; i++) {
+	for (int i = 0; i < n->weights; i++) {
 		exec_write(r->exec, n->w[i], DTYPE_F64, w);
 		w += shape_count(&graph_t(n->g, n->w[i])->shape);
 	}
@@ -277,36 +285,137 @@ static void run_release(struct run *r)
 
 /* --- tests --- */
 
+static const char *const by[] = { "", "x", "y", "xx", "xy", "yx", "xxx", "xxxx", "xxyy", "xyxy" };
+#define ORDERS ((int)(sizeof by / sizeof *by))
+
+/* What a graph computes against a series at each point. */
+static void check_derivatives(struct net *n, const char *name, const char *device, double tolerance,
+                              struct series (*series)(const char *name, int at))
+{
+	static const double factorial[] = { 1, 1, 2, 6, 24 };
+	struct run r;
+	tid d[ORDERS];
+	for (int k = 0; k < ORDERS; k++)
+		d[k] = derive(n, n->u, by[k]);
+	run_init(&r, device, n, ORDERS, d);
+	for (int k = 0; k < ORDERS; k++) {
+		double got[POINTS];
+		int i = 0, j = 0;
+		for (const char *c = by[k]; *c; c++)
+			*c == 'x' ? i++ : j++;
+		exec_read(r.exec, d[k], DTYPE_F64, got);
+		for (int p = 0; p < POINTS; p++) {
+			const double want = series(name, p).c[i][j] * factorial[i] * factorial[j];
+			if (!(fabs(got[p] - want) <= tolerance * fmax(1, fabs(want))))
+				fail_msg("%s on %s, u_%s at point %d: %.17g, the series says %.17g", name, device,
+				         by[k], p, got[p], want);
+		}
+	}
+	run_release(&r);
+	graph_free(n->g);
+}
+
 static void test_values(void **unused)
 {
-	static const char *const by[] = { "", "x", "y", "xx", "xy", "yx", "xxx", "xxxx", "xxyy",
-		"xyxy" };
-	enum { N = sizeof by / sizeof *by };
 	draw();
-	for (int a = 0; activations[a]; a++) {
-		struct net n;
-		struct run r;
-		tid d[N];
-		net_init(&n, activations[a], WIDTH, LAYERS);
-		for (int k = 0; k < N; k++)
-			d[k] = derive(&n, n.u, by[k]);
-		run_init(&r, &n, N, d);
-		for (int k = 0; k < N; k++) {
-			double got[POINTS];
-			int i = 0, j = 0;
-			for (const char *c = by[k]; *c; c++)
-				*c == 'x' ? i++ : j++;
-			exec_read(r.exec, d[k], DTYPE_F64, got);
-			for (int p = 0; p < POINTS; p++) {
-				const double want = derivative_at(activations[a], p, i, j);
-				if (!(fabs(got[p] - want) <= 1e-10 * fmax(1, fabs(want))))
-					fail_msg("%s, u_%s at point %d: %.17g, the series says %.17g",
-					         activations[a], by[k], p, got[p], want);
-			}
+	for (int a = 0; activations[a]; a++)
+		for (int cpu = 0; cpu < 2; cpu++) {
+			struct net n;
+			net_init(&n, activations[a], WIDTH, LAYERS);
+			check_derivatives(&n, activations[a], cpu ? "cpu" : "reference", cpu ? 2e-5 : 1e-10,
+			                  network_at);
 		}
-		run_release(&r);
-		graph_free(n.g);
+}
+
+/* --- an expression --- */
+
+enum { EXP, LOG, COS, POWER };
+
+/* The series of a function around z; e: the exponent. */
+static void function_series(int which, double e, double z, double *t)
+{
+	const double turn[] = { cos(z), -sin(z), -cos(z), sin(z), cos(z) };
+	double factorial = 1;
+	t[0] = which == EXP ? exp(z) : which == LOG ? log(z) : which == COS ? cos(z) : pow(z, e);
+	for (int k = 1; k <= DEGREE; k++) {
+		factorial *= k;
+		t[k] = which == EXP ? t[0] / factorial : which == COS ? turn[k] / factorial :
+		       which == LOG ? -pow(-1 / z, k) / k : t[k - 1] * (e - k + 1) / (k * z);
 	}
+}
+
+static struct series function(int which, double e, struct series x)
+{
+	double t[DEGREE + 1];
+	function_series(which, e, x.c[0][0], t);
+	return compose(t, &x);
+}
+
+static struct series sum(struct series p, struct series q)
+{
+	for (int i = 0; i <= DEGREE; i++)
+		for (int j = 0; j <= DEGREE; j++)
+			p.c[i][j] += q.c[i][j];
+	return p;
+}
+
+static struct series shifted(struct series p, double by_number)
+{
+	p.c[0][0] += by_number;
+	return p;
+}
+
+/* exp(x y) / sqrt(1 + x^2) + log(2 + cos(x y)) + (2 + y)^1.5 + 3 x^3 + mean of (y, y, y) */
+static struct series expression_at(const char *name, int at)
+{
+	const struct series x = { { { point[0][at] }, { 1 } } }, y = { { { point[1][at], 1 } } };
+	const struct series xy = product(&x, &y), xx = product(&x, &x);
+	const struct series top = function(EXP, 0, xy),
+	                    root = function(POWER, -0.5, shifted(xx, 1));
+	struct series all = product(&top, &root), cube = product(&xx, &x);
+	all = sum(all, function(LOG, 0, shifted(function(COS, 0, xy), 2)));
+	all = sum(sum(all, function(POWER, 1.5, shifted(y, 2))), sum(sum(cube, cube), cube));
+	return sum(all, y);
+}
+
+static tid scaled(struct net *n, tid x, double factor, double shift)
+{
+	const struct scale_attr at = { factor, shift };
+	return op_emit(n->g, "scale", &at, 1, &x);
+}
+
+static tid power(struct net *n, tid x, double exponent)
+{
+	return op_emit(n->g, "pow", &(struct pow_attr){ exponent }, 1, &x);
+}
+
+/* The mean over a second axis of y, repeated along that. */
+static tid repeated(struct net *n, tid y)
+{
+	const struct shape flat = { 1, { POINTS } }, column = { 2, { POINTS, 1 } },
+	                   wide = { 2, { POINTS, 3 } };
+	const struct reduce_attr last = { { 1, (int64_t[]){ 1 } }, true };
+	assert_int_equal(emit_reshape(n->g, y, &flat, &y), 0);
+	assert_int_equal(emit_reshape(n->g, y, &column, &y), 0);
+	assert_int_equal(emit_broadcast(n->g, y, &wide, &y), 0);
+	return op_emit(n->g, "mean", &last, 1, &y);
+}
+
+static void test_expression(void **unused)
+{
+	struct net n;
+	tid xy, f;
+	draw();
+	net_begin(&n);
+	const tid x = n.xy[0], y = n.xy[1];
+	xy = EMIT(&n, "multiply", x, y);
+	f = EMIT(&n, "sqrt", scaled(&n, EMIT(&n, "square", x), 1, 1));
+	f = EMIT(&n, "divide", EMIT(&n, "exp", xy), f);
+	f = EMIT(&n, "add", f, EMIT(&n, "log", scaled(&n, EMIT(&n, "cos", xy), 1, 2)));
+	f = EMIT(&n, "add", f, power(&n, scaled(&n, y, 1, 2), 1.5));
+	f = EMIT(&n, "add", f, scaled(&n, power(&n, x, 3), 3, 0));
+	n.u = EMIT(&n, "add", f, repeated(&n, y));
+	check_derivatives(&n, "the expression", "reference", 1e-10, expression_at);
 }
 
 /* mean(u_xx^2), and the penalty mean((|grad u| - 1)^2) with epsilon under the root. */
@@ -368,7 +477,7 @@ static void check_loss(const char *name, bool penalty)
 	loss = emit_loss(&n, penalty);
 	assert_int_equal(autodiff(n.g, 1, &loss, NULL, 2 * LAYERS, n.w, d), 0);
 	graph_t(n.g, loss)->output = true;
-	run_init(&r, &n, 2 * LAYERS, d);
+	run_init(&r, "reference", &n, 2 * LAYERS, d);
 	exec_read(r.exec, loss, DTYPE_F64, &value);
 	if (!(fabs(value - loss_of(name, penalty)) <= 1e-12))
 		fail_msg("%s: the loss is %.17g, expected %.17g", name, value, loss_of(name, penalty));
@@ -480,6 +589,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_expression),
 		cmocka_unit_test(test_losses),
 		cmocka_unit_test(test_nodes),
 		cmocka_unit_test(test_flat),
