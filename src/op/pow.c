@@ -66,7 +66,7 @@ static int reference(const struct kplan *k, const struct kargs *a)
 /* --- cpu kernel --- */
 
 #define BLOCK 64
-#define MOST 64              /* an integer exponent up to this is made by products: six squarings at
+#define MOST 16              /* an integer exponent up to this is made by products: four squarings at
                               * most, of which each doubles the relative error */
 
 /* The powers of a block by squaring; what is behind n elements is computed for nothing. */
@@ -124,7 +124,7 @@ static const char *const samples[] = {
 	"2x3x4x5; exponent: 2", "7; exponent: 3", "s; exponent: 5", "3x37:away; exponent: -1",
 	"1x3x5x2x3:away; exponent: -2", "3x37; exponent: 1",
 	"2x3x4x5:positive; exponent: 0.5", "3x67:positive; exponent: -1.5",
-	"7:positive; exponent: 0.3", "7:away; exponent: 7", NULL
+	"7:positive; exponent: 0.3", "7:away; exponent: 7", "7:away; exponent: 17", NULL
 };
 
 /* --- records --- */
