@@ -281,6 +281,7 @@ static int read_at_set(struct reader *r, const char *from, const char *name,
 	r->p += 3;
 	at = expr_new(r, EXPR_AT, r->p, name_length(r->p), 1, (const struct expr *[]){ e });
 	at->set_loc = at->loc;
+	at->loc = e->loc;
 	at->set = take_name(r);
 	take(r, ')');
 	return finish(r, from, at, out);
@@ -481,6 +482,7 @@ static int read_located(struct reader *r, const struct expr **out)
 		return unexpected(r, "the name of a set of points");
 	struct expr *e = expr_new(r, EXPR_AT, r->p, name_length(r->p), 1, out);
 	e->set_loc = e->loc;
+	e->loc = e->arg[0]->loc;
 	e->set = take_name(r);
 	if (peek(r) == '@') {
 		struct loc loc = place(r, r->p, 1);

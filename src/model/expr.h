@@ -86,7 +86,7 @@ enum expr_what {
 struct expr_input {
 	const char *name;            /* of the scope: what the network gets where it is only named. One
 	                              * that is not in the scope has to be given: D(fake) */
-	int components;              /* 0: as many as are given */
+	int components;              /* 0: as many as are given, at all places alike */
 };
 
 struct expr_name {

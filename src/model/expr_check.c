@@ -78,10 +78,10 @@ static int check_meeting(const struct check *c, const struct expr *e, bool equal
 static int want_rows(const struct check *c, const struct expr *e, const char *what,
                      struct expr_type *t)
 {
-	const struct expr *word = e->op == EXPR_AT ? e->arg[0] : e;
+	const struct expr *value = e->op == EXPR_AT ? e->arg[0] : e;
 	if (has_rows(t))
 		return 0;
-	return FAIL(c, word, "'%.*s' has no points%s", EXPR_TEXT(word), what);
+	return FAIL(c, e, "'%.*s' has no points%s", EXPR_TEXT(value), what);
 }
 
 /* --- derivatives --- */
@@ -297,6 +297,7 @@ static int check_penalty(const struct check *c, const struct expr *e, struct exp
 	const struct expr *critic = e->arg[0];
 	const struct expr_name *n = expr_find_name(c->s, critic->name);
 	int rc = check_samples(c, e, t), width = t->components;
+	struct expr_type of;
 	*t = (struct expr_type){ EXPR_OF_SCALAR, c->set, 1, 0, false };
 	if (!n)
 		return expr_unknown_name(c, critic, critic->name, t);
@@ -309,9 +310,9 @@ static int check_penalty(const struct check *c, const struct expr *e, struct exp
 	if (n->components != 1)
 		return FAIL(c, critic, "the critic '%s' must have one component, but has %d", n->name,
 		            n->components);
-	if (n->input[0].components && width && n->input[0].components != width)
-		return FAIL(c, critic, "'%s' takes %d components, but '%.*s' has %d", n->name,
-		            n->input[0].components, EXPR_TEXT(e->arg[1]), width);
+	rc = expr_check_input(c, e->arg[1], n, 0, width, &of);
+	if (rc < 0)
+		return fail(rc, t);
 	return c->depth ? FAIL(c, e, "'penalty' cannot be derived by coordinates") : 0;
 }
 
@@ -359,11 +360,8 @@ static int check_apply(const struct check *c, const struct expr *e, struct expr_
 	struct expr_type all = { EXPR_OF_NUMBER, c->set, 1, 0, false }, of;
 	for (int i = 0; i < e->n; i++) {
 		int one = expr_check_tree(c, e->arg[i], &of);
-		int wanted = i < n->ninput ? n->input[i].components : 0;
-		if (rc == 0 && one == 0 && wanted && of.components && of.components != wanted)
-			one = FAIL(c, e->arg[i], "'%s' takes %d component%s as '%s', but '%.*s' has %d",
-			           n->name, wanted, wanted == 1 ? "" : "s", n->input[i].name,
-			           EXPR_TEXT(e->arg[i]), of.components);
+		if (rc == 0 && one == 0)
+			one = expr_check_input(c, e->arg[i], n, i, of.components, t);
 		of.components = 1;   /* inputs meet in rows alone */
 		if (rc == 0 && one == 0)
 			one = meet(c, e, e->arg[0], &all, e->arg[i], &of, false);
@@ -384,10 +382,11 @@ static int check_at(const struct check *c, const struct expr *e, struct expr_typ
 {
 	struct check inner = *c;
 	if (c->bound)
-		return FAIL(c, e, "a network's own expressions cannot say where they are evaluated");
+		return fail(ERR(E_CONFIG, &e->set_loc,
+		                "a network's own expressions cannot say where they are evaluated"), t);
 	if (c->depth)
-		return FAIL(c, e, "'@' cannot stand inside of a derivative; write it behind: d(...) @ %s",
-		            e->set);
+		return fail(ERR(E_CONFIG, &e->set_loc, "'@' cannot stand inside of a derivative; write it "
+		                "behind: d(...) @ %s", e->set), t);
 	inner.set = expr_check_set(c, e);
 	if (inner.set < 0)
 		return fail(inner.set, t);
@@ -433,14 +432,13 @@ int expr_check(struct expr_scope *s, const struct expr *e, int set, struct expr_
 int expr_check_term(struct expr_scope *s, const struct expr *e)
 {
 	struct expr_type type, *t = &type;
-	const struct expr *word = e->op == EXPR_AT ? e->arg[0] : e;
 	TRY(expr_check(s, e, EXPR_NOWHERE, t));
 	if (has_rows(t))
-		return FAIL(NULL, word, "a term is one number, but '%.*s' has a value for each %s; write "
+		return FAIL(NULL, e, "a term is one number, but '%.*s' has a value for each %s; write "
 		            "mean(...) or sum(...)", EXPR_TEXT(e),
 		            t->extent == EXPR_OF_POINTS ? "point" : "realization");
 	if (t->extent == EXPR_OF_NUMBER)
-		return FAIL(NULL, word, "the number '%.*s' is no term: nothing can be minimised",
+		return FAIL(NULL, e, "the number '%.*s' is no term: nothing can be minimised",
 		            EXPR_TEXT(e));
 	return 0;
 }

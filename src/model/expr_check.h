@@ -67,6 +67,9 @@ int expr_check_member(const struct check *c, const struct expr *e, struct expr_t
  * type *t: whether it can be derived as often as it is. */
 int expr_check_kink(const struct check *c, const struct expr *e, const char *name,
                     const char *kinked, struct expr_type *t);
+/* Input i of network n is given these components (0: not known), by e. */
+int expr_check_input(const struct check *c, const struct expr *e, const struct expr_name *n, int i,
+                     int components, struct expr_type *t);
 int expr_unknown_name(const struct check *c, const struct expr *e, const char *name,
                       struct expr_type *t);
 /* A value at points where nothing says at which. Said once, where a set can be named. */

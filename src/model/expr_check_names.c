@@ -17,6 +17,25 @@ struct checked {
 	struct expr_type type;
 };
 
+/* Components of a network's input whose number the network leaves open. */
+struct width {
+	struct width *next;
+	const struct expr_input *input;
+	int components;
+};
+
+struct checks {
+	struct checked *lets;
+	struct width *widths;
+};
+
+static struct checks *checks_of(struct expr_scope *s)
+{
+	if (!s->checked)
+		s->checked = ARENA_NEW(s->arena, struct checks);
+	return s->checked;
+}
+
 /* --- messages --- */
 
 /* "x, t" */
@@ -136,7 +155,7 @@ static int check_circle(const struct check *c, const struct expr *e, const struc
 
 static struct checked *recall(const struct check *c, const struct expr_name *let)
 {
-	for (struct checked *k = c->bound ? NULL : c->s->checked; k; k = k->next)
+	for (struct checked *k = c->bound ? NULL : checks_of(c->s)->lets; k; k = k->next)
 		if (k->let == let && k->set == c->set && k->depth == c->depth && k->by == c->by)
 			return k;
 	return NULL;
@@ -173,8 +192,8 @@ static int check_let(const struct check *c, const struct expr *e, const struct e
 	if (c->bound)
 		return rc;
 	k = ARENA_NEW(c->s->arena, struct checked);
-	*k = (struct checked){ c->s->checked, n, c->set, c->depth, c->by, rc, *t };
-	c->s->checked = k;
+	*k = (struct checked){ checks_of(c->s)->lets, n, c->set, c->depth, c->by, rc, *t };
+	checks_of(c->s)->lets = k;
 	return rc;
 }
 
@@ -185,6 +204,28 @@ int expr_check_kink(const struct check *c, const struct expr *e, const char *nam
 		return 0;
 	return FAIL(c, e, "the second derivatives of '%s' are zero, since its activation is %s; use "
 	            "tanh, silu or another smooth one", name, kinked);
+}
+
+int expr_check_input(const struct check *c, const struct expr *e, const struct expr_name *n, int i,
+                     int components, struct expr_type *t)
+{
+	const struct expr_input *in = &n->input[i];
+	struct width *w = checks_of(c->s)->widths;
+	int wanted = in->components;
+	while (w && w->input != in)
+		w = w->next;
+	if (!wanted && w)
+		wanted = w->components;
+	if (components && wanted && wanted != components)
+		return FAIL(c, e, "'%s' takes %d component%s%s as '%s', but '%.*s' has %d", n->name, wanted,
+		            wanted == 1 ? "" : "s", in->components ? "" : " elsewhere", in->name,
+		            EXPR_TEXT(e), components);
+	if (wanted || !components)
+		return 0;
+	w = ARENA_NEW(c->s->arena, struct width);
+	*w = (struct width){ checks_of(c->s)->widths, in, components };
+	checks_of(c->s)->widths = w;
+	return 0;
 }
 
 /* A network that is only named: it gets its inputs by their names. */
@@ -205,9 +246,8 @@ static int check_network(const struct check *c, const struct expr *e, const stru
 			return FAIL(c, e, "'%s' needs its input: write '%s(...)', for there is nothing named "
 			            "'%s'", n->name, n->name, in->name);
 		int one = expr_check_word(&inner, e, in->name, n, &of);
-		if (one == 0 && in->components && of.components && of.components != in->components)
-			one = FAIL(c, e, "'%s' takes %d components of '%s', which has %d", n->name,
-			           in->components, in->name, of.components);
+		if (one == 0)
+			one = expr_check_input(c, e, n, i, of.components, t);
 		rc = rc < 0 ? rc : one;
 		t->depends |= of.depends;
 	}

@@ -225,8 +225,8 @@ static int emit_power(struct expr_emission *m, struct value *v, struct value *ou
 /* A sum, difference, product or quotient with one number: at most one node. */
 static int emit_scaled(struct expr_emission *m, enum expr_op op, struct value *v, struct value *out)
 {
-	const double a = v[0].number, b = v[1].number;
-	const bool first = v[0].extent == EXPR_OF_NUMBER;
+	const double a = v[0].number, b = op == EXPR_NEGATE ? 0 : v[1].number;
+	const bool first = op != EXPR_NEGATE && v[0].extent == EXPR_OF_NUMBER;
 	struct scale_attr at = { 1, 0 };
 	if (op == EXPR_DIVIDE && !first && b == 0)
 		return ERR(E_CONFIG, &m->v.g->cur_loc, "division by zero");
@@ -245,7 +245,7 @@ static int emit_scaled(struct expr_emission *m, enum expr_op op, struct value *v
 		TRY(value_map(&m->v, power_operator, &inverse, 1, &v[1], &t));
 		return value_map(&m->v, scale_operator, &at, 1, &t, out);
 	}
-	return value_map(&m->v, scale_operator, &at, 1, &v[first && op != EXPR_NEGATE], out);
+	return value_map(&m->v, scale_operator, &at, 1, &v[first], out);
 }
 
 static int emit_operator(struct expr_emission *m, const struct expr *e, struct value *v,

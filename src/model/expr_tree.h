@@ -38,7 +38,7 @@ enum expr_call {
 struct expr {
 	enum expr_op op;
 	enum expr_call function;
-	struct loc loc;              /* of its word or sign */
+	struct loc loc;              /* of its word or sign; EXPR_AT: of what is at the set */
 	const char *text;            /* the part of the scalar that it was read from, */
 	int length;                  /* these bytes */
 	double number;

@@ -230,7 +230,8 @@ static int host_array(void *user, struct graph *g, int set, const char *name, ti
 
 static int host_noise(void *user, struct graph *g, int like, const char *name, tid *out)
 {
-	return input(g, name, sets[like].realizations, NOISE, out);
+	const int r = (int)sets[like].realizations;
+	return input(g, r == 1 ? "noise" : name, r, NOISE, out);
 }
 
 static int host_variable(void *user, struct graph *g, const char *name, tid *out)
