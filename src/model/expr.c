@@ -287,6 +287,14 @@ static int read_at_set(struct reader *r, const char *from, const char *name,
 	return finish(r, from, at, out);
 }
 
+/* A parenthesis that the text does not close: YAML may have ended the text at a comma. */
+static int unclosed(struct reader *r, const char *open)
+{
+	struct loc loc = place(r, open, 1);
+	return ERR(E_CONFIG, &loc, "'(' is not closed%s", r->node->quoted ? "" :
+	           "; between '{' and '}' an expression that has a comma stands in quotes");
+}
+
 static int check_call(const struct expr *e)
 {
 	const struct function *f = &functions[e->function];
@@ -319,10 +327,8 @@ static int read_call(struct reader *r, const char *from, const char *name, const
 	} while (take(r, ','));
 	if (peek(r) && *r->p != ')')
 		return unexpected(r, "an operator, ',' or ')'");
-	if (!take(r, ')')) {
-		struct loc loc = place(r, open, 1);
-		return ERR(E_CONFIG, &loc, "'(' is not closed");
-	}
+	if (!take(r, ')'))
+		return unclosed(r, open);
 	bool network = f == NONE || (f == CALL_DERIVE && n == 1);
 	struct expr *e = expr_new(r, network ? EXPR_APPLY : EXPR_CALL, from, strlen(name), n, arg);
 	e->name = name;
@@ -367,7 +373,7 @@ static int read_name(struct reader *r, const struct expr **out)
 static int read_primary(struct reader *r, const struct expr **out)
 {
 	char c = peek(r);
-	struct loc loc = place(r, r->p, 1);
+	const char *open = r->p;
 	if (isdigit((unsigned char)c) || c == '.')
 		return read_number(r, out);
 	if (name_begins(r->p))
@@ -377,7 +383,7 @@ static int read_primary(struct reader *r, const struct expr **out)
 	TRY(read_located(r, out));
 	if (peek(r) && *r->p != ')')
 		return unexpected(r, "an operator or ')'");
-	return take(r, ')') ? 0 : ERR(E_CONFIG, &loc, "'(' is not closed");
+	return take(r, ')') ? 0 : unclosed(r, open);
 }
 
 /* e[k]... */

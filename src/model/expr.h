@@ -39,7 +39,8 @@
  *   grad(e)    of one component; as many components as coordinates, which are those that are named,
  *              else those of the set that are `spatial`; so are those of div, laplacian, dn
  *   norm(v)    sqrt(sum of v[k]^2 + EXPR_EPSILON)
- *   mean, sum  over all points (snapshots) and components
+ *   mean, sum  over all rows and components, of what is emitted: where ranks share the points, the
+ *              host weighs their parts
  *   join(a, ...)   where no argument says where: components, one after another. Where all do
  *              ('@', 'at.', 'SET.'): snapshots, in which the values of one argument after another
  *              come, of each point after point, of each point component after component. All sets
@@ -118,7 +119,8 @@ struct expr_set {
 
 struct expr_scope {
 	struct arena *arena;         /* where checks and emissions keep what they know */
-	const struct expr_name *name;     /* no two of one name */
+	const struct expr_name *name;     /* no two of one name, but that an array may have that of
+	                              * something else: then it is only found as SET.ARRAY */
 	int nname;
 	const struct expr_set *set;
 	int nset;
@@ -195,9 +197,11 @@ struct expr_host {
 struct expr_emission *expr_emission_new(struct graph *g, struct expr_scope *s,
                                         const struct expr_host *host);
 struct graph *expr_graph(const struct expr_emission *m);
-/* Emits e, which has been checked without a mistake, at a set or EXPR_NOWHERE. Nodes have the
- * current name and phase of the graph, derivatives too, and the place of their word. A number
- * becomes a scalar. */
+/* Emits e, which has been checked without a mistake at the same set or EXPR_NOWHERE. *out has one of
+ * the forms above; a number becomes a scalar. Nodes have the current phase of the graph, those of
+ * derivatives too, which also emit what only a pass of dead code (pass_dce) removes; all but those
+ * have its current name, and the place of their word. E_CONFIG remains possible: a number that comes
+ * of a `let` may be divided by and be zero. */
 int expr_emit(struct expr_emission *m, const struct expr *e, int set, tid *out);
 /* The same where names are bound; a value without rows is repeated to those of `bound`. */
 int expr_emit_bound(struct expr_emission *m, const struct expr *e, int nbound,

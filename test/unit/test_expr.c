@@ -175,6 +175,7 @@ static void other_scalars(void **state)
 	assert_refused(scalar("v: [u]"), 1, 4, "not a list");
 	assert_refused(scalar("v: {u: 1}"), 1, 4, "not a map");
 	assert_refused(scalar("v: >-\n  u +\n  (k + \n   * 2)\n"), 4, 4, "'*' where");
+	assert_refused(scalar("{v: d(u, x)}"), 1, 6, "stands in quotes");
 	assert_refused(scalar("v: 'u''\t '"), 1, 6, "'''");
 	assert_refused(quoted(deep), 1, QUOTED_AT + 100, "more than 100 levels");
 	assert_refused(quoted(wide), 1, QUOTED_AT, "more than 4000 bytes");
