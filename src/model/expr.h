@@ -197,11 +197,11 @@ struct expr_host {
 struct expr_emission *expr_emission_new(struct graph *g, struct expr_scope *s,
                                         const struct expr_host *host);
 struct graph *expr_graph(const struct expr_emission *m);
-/* Emits e, which has been checked without a mistake at the same set or EXPR_NOWHERE. *out has one of
- * the forms above; a number becomes a scalar. Nodes have the current phase of the graph, those of
- * derivatives too, which also emit what only a pass of dead code (pass_dce) removes; all but those
- * have its current name, and the place of their word. E_CONFIG remains possible: a number that comes
- * of a `let` may be divided by and be zero. */
+/* Emits e, which has been checked without a mistake at the same set or EXPR_NOWHERE. *out has one
+ * of the forms above; a number becomes a scalar. Nodes have the graph's current phase, those of
+ * derivatives too, of which pass_dce removes what was not needed; all but those have its current
+ * name, and the place of their word. E_CONFIG remains possible: what is divided by may be a `let`
+ * that is the number 0. */
 int expr_emit(struct expr_emission *m, const struct expr *e, int set, tid *out);
 /* The same where names are bound; a value without rows is repeated to those of `bound`. */
 int expr_emit_bound(struct expr_emission *m, const struct expr *e, int nbound,
