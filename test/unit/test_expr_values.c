@@ -93,13 +93,12 @@ static struct series slope(struct series p, int axis)
 
 #define WIDTH 12
 #define LAYERS 3
-#define MAX_VALUES (MAX_IN * WIDTH + WIDTH)
 #define MAX_IN 20
 
 struct network {
 	const char *name;
 	int inputs, outputs;
-	number weight[LAYERS][WIDTH * (MAX_IN > WIDTH ? MAX_IN : WIDTH)], bias[LAYERS][WIDTH];
+	number weight[LAYERS][WIDTH * MAX_IN], bias[LAYERS][WIDTH];
 	tid weight_tid[LAYERS], bias_tid[LAYERS];
 };
 
@@ -212,7 +211,6 @@ static int64_t rows_of(int set)
 {
 	return sets[set].points * sets[set].realizations;
 }
-
 static int host_coordinate(void *user, struct graph *g, int set, const char *name, tid *out)
 {
 	struct test *t = user;
@@ -220,16 +218,15 @@ static int host_coordinate(void *user, struct graph *g, int set, const char *nam
 	return input(g, arena_printf(t->a, "%s.%s", sets[set].name, name), rows_of(set), 1, out);
 }
 
-static int host_normal(void *user, struct graph *g, int set, tid *out)
-{
-	struct test *t = user;
-	return input(g, arena_printf(t->a, "%s.n", sets[set].name), rows_of(set), 2, out);
-}
-
 static int host_array(void *user, struct graph *g, int set, const char *name, tid *out)
 {
 	struct test *t = user;
 	return input(g, arena_printf(t->a, "%s.%s", sets[set].name, name), rows_of(set), 2, out);
+}
+
+static int host_normal(void *user, struct graph *g, int set, tid *out)
+{
+	return host_array(user, g, set, "n", out);
 }
 
 static int host_noise(void *user, struct graph *g, int like, const char *name, tid *out)
@@ -318,6 +315,18 @@ static void test_new(struct test *t)
 	t->m = expr_emission_new(t->g, &t->s, &t->host);
 }
 
+static void assert_type(const struct test *t, const struct expr_type *type, tid out)
+{
+	const struct shape *s = &graph_t(t->g, out)->shape;
+	const bool rows = type->extent == EXPR_OF_POINTS || type->extent == EXPR_OF_SNAPSHOTS;
+	assert_int_equal(s->nd, rows ? 2 : 0);
+	if (rows)
+		assert_int_equal(s->d[1], type->components);
+	if (rows && type->set >= 0)
+		assert_int_equal(s->d[0], type->extent == EXPR_OF_POINTS ? rows_of(type->set)
+		                                                         : sets[type->set].realizations);
+}
+
 static tid emit(struct test *t, const char *text, int set)
 {
 	const struct expr *e = parse(t, text);
@@ -325,13 +334,7 @@ static tid emit(struct test *t, const char *text, int set)
 	tid out = NONE;
 	if (expr_check(&t->s, e, set, &type) < 0 || expr_emit(t->m, e, set, &out) < 0)
 		fail_msg("'%s': %s", text, err_get(0)->text);
-	const struct shape *s = &graph_t(t->g, out)->shape;
-	if (type.extent == EXPR_OF_NUMBER || type.extent == EXPR_OF_SCALAR)
-		assert_int_equal(s->nd, 0);
-	else
-		assert_int_equal(s->d[1], type.components);
-	if (type.extent == EXPR_OF_POINTS && type.set >= 0)
-		assert_int_equal(s->d[0], rows_of(type.set));
+	assert_type(t, &type, out);
 	return out;
 }
 
@@ -523,13 +526,6 @@ static void check_derivatives(void)
 	test_release(&t);
 }
 
-static void derivatives(void **state)
-{
-	for (device = devices; device < devices + 2; device++)
-		check_derivatives();
-	device = devices;
-}
-
 /* Functions and operators of values, by their real values at each point. */
 static double plain(int which, double u, double v, double nu)
 {
@@ -571,10 +567,12 @@ static void check_functions(void)
 	test_release(&t);
 }
 
-static void functions(void **state)
+static void values(void **state)
 {
-	for (device = devices; device < devices + 2; device++)
+	for (device = devices; device < devices + 2; device++) {
+		check_derivatives();
 		check_functions();
+	}
 	device = devices;
 }
 
@@ -718,22 +716,20 @@ static void losses(void **state)
 static void sharing(void **state)
 {
 	struct test t;
-	tid first, second;
 	test_new(&t);
-	first = emit(&t, "mean(burgers^2 @ inside)", EXPR_NOWHERE);
+	emit(&t, "mean(burgers^2 @ inside)", EXPR_NOWHERE);
 	int nodes = t.g->nnode, calls = t.calls;
-	second = emit(&t, "sum(burgers @ inside) * mean(d(u, x, t) @ inside) + mean(u(x, t) @ inside)",
-	              EXPR_NOWHERE);
+	emit(&t, "sum(burgers @ inside) * mean(d(u, x, t) @ inside) + mean(u(x, t) @ inside)",
+	     EXPR_NOWHERE);
 	assert_true(t.g->nnode - nodes < 25);            /* d(u, x) is there; by t, and five more */
 	assert_int_equal(t.calls, calls);
 	emit(&t, "mean(u @ walls)", EXPR_NOWHERE);
 	assert_int_equal(t.calls, calls + 3);
-	assert_true(first != second);
 	assert_string_equal(graph_t(t.g, emit(&t, "unused", INSIDE))->name, "test:reshape");
 	test_release(&t);
 }
 
-/* A `let` that is a number is one where it is used: what that makes of it is found on emission. */
+/* What a `let` that is a number makes of others is found on emission. */
 static void numbers(void **state)
 {
 	struct test t;
@@ -748,10 +744,57 @@ static void numbers(void **state)
 	test_release(&t);
 }
 
+/* A random expression; `at` counts the numbers drawn. */
+static void grow(struct buf *b, uint64_t *at, int depth)
+{
+	static const char *const leaves[] = { "x", "t", "nu", "u", "v", "k", "g", "hard", "speed", "2",
+		"burgers", "real", "fake", "obs", "xi", "few.obs", "0.5" };
+	static const char *const forms[] = { "(% + %)", "(% - %)", "% * %", "% / %", "-%", "%^2",
+		"(% ^ %)", "tan(%)", "max(%, %, 1)", "select(%, %, %)", "d(%, x)", "d(%, t, x)", "grad(%)",
+		"grad(%, t)", "div(%)", "laplacian(%, x)", "dn(%)", "norm(%)", "dot(%, %)", "mean(%)",
+		"sum(%)", "join(%, %)", "(% @ inside)", "(% @ many)", "(% @ few)", "(%)[1]", "u(%, %)",
+		"d(%)", "penalty(d, %, %)" };
+	const double draw = rng_uniform(5, 1, 0, (*at)++);
+	const char *p = depth ? forms[(int)(draw * (sizeof forms / sizeof *forms))]
+	                      : leaves[(int)(draw * (sizeof leaves / sizeof *leaves))];
+	for (; *p; p++)
+		if (*p == '%')
+			grow(b, at, (int)(rng_uniform(5, 1, 0, (*at)++) * depth));
+		else
+			buf_putc(b, *p);
+}
+
+/* Emission can do what the check accepts, and gives the type that it says. */
+static void agreement(void **state)
+{
+	uint64_t at = 0;
+	int accepted = 0;
+	for (int i = 0; i < 4000; i++) {
+		struct buf b = BUF_INIT;
+		struct test t;
+		struct expr_type type;
+		tid out;
+		test_new(&t);
+		grow(&b, &at, 1 + i % 5);
+		const struct expr *e = parse(&t, arena_strdup(t.a, b.data));
+		const int set = i % (SETS + 1) - 1, rc = expr_check(&t.s, e, set, &type);
+		if (rc == 0 && expr_emit(t.m, e, set, &out) < 0)
+			fail_msg("'%s': %s", b.data, err_get(0)->text);
+		if (rc == 0)
+			assert_type(&t, &type, out);
+		assert_int_equal(graph_verify(t.g, STAGE_BUILT), 0);
+		assert_true(rc == 0 || err_count() > 0);
+		accepted += rc == 0;
+		buf_release(&b);
+		test_release(&t);
+	}
+	assert_true(accepted > 400);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(derivatives), cmocka_unit_test(functions),
-		                                cmocka_unit_test(losses), cmocka_unit_test(sharing),
-		                                cmocka_unit_test(numbers) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(values), cmocka_unit_test(losses),
+		                                cmocka_unit_test(sharing),
+		                                cmocka_unit_test(numbers), cmocka_unit_test(agreement) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
