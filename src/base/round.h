@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Division that rounds up. */
+ * Division that rounds up, or down. */
 #ifndef DLX_BASE_ROUND_H
 #define DLX_BASE_ROUND_H
 
@@ -11,6 +11,12 @@
 static inline int64_t ceil_div(int64_t a, int64_t b)
 {
 	return (a + b - 1) / b;
+}
+
+/* a / b, rounded down; b > 0, and a of either sign. */
+static inline int64_t floor_div(int64_t a, int64_t b)
+{
+	return a / b - (a % b < 0);
 }
 
 /* n rounded up to a multiple of unit. */

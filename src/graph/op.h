@@ -190,6 +190,17 @@ struct op {
 	 * from in[], which are laid out as the tensors of g are. */
 	int (*expect)(const struct graph *g, const struct node *n, void *const *in, int o,
 	              const struct picks *p, struct expected *e);
+	/* What of in[i] outputs need: on entry *lo..*hi is an interval of indices of out[0] along
+	 * `axis`, on return that of in[i] along its axis of the same number. axis: 2 .. nd - 1 of
+	 * out[0], a spatial one. Both ends are included, and both intervals are in the coordinates of
+	 * the tensors as a whole: the graph is that of the whole, or the node has an attribute `whole`.
+	 * Neither is cut to its tensor: below 0, and beyond the end, are border and what pads it. Both
+	 * ends of the result grow with those of the outputs. An interval that is empty, *hi < *lo, is
+	 * one of outputs that read nothing of in[i].
+	 * False: all of in[i] along that axis is read, or in[i] has no such axis; *lo and *hi are then
+	 * as before. NULL: false for every i and axis. */
+	bool (*reads)(const struct graph *g, const struct node *n, int i, int axis, int64_t *lo,
+	              int64_t *hi);
 	/* Adds to c->flops; c->bytes is preset to the bytes of all inputs and outputs. NULL: no
 	 * arithmetic worth counting. */
 	void (*cost)(const struct graph *g, const struct node *n, struct cost *c);

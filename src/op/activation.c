@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "op/lib/cuda.h"
 #include "op/lib/emit.h"
+#include "op/lib/reads.h"
 #include "op/lib/simd.h"
 #include "op/lib/walk.h"
 #include "op/slope.h"
@@ -347,7 +348,7 @@ static const char *const elu_grad_samples[] = { "2x3x4x5:away 2x3x4x5",
 	}
 #define FORWARD                                                                                    \
 	.flags = OP_LAYER, .min_in = 1, .max_in = 1, .nout = 1, .inplace = 1, .shape = walk_shape,     \
-	.cost = walk_cost
+	.reads = reads_point, .cost = walk_cost
 #define BACKWARD                                                                                   \
 	.min_in = 2, .max_in = 2, .nout = 1, .inplace = 3, .shape = walk_shape, .cost = walk_cost
 

@@ -16,6 +16,7 @@
 #include "op/lib/emit.h"
 #include "op/lib/fork.h"
 #include "op/lib/grid.h"
+#include "op/lib/reads.h"
 #include "op/lib/slice.h"
 
 static const struct field concat_fields[] = {
@@ -92,6 +93,24 @@ static bool slice_piece(const struct graph *g, const struct node *n, int i, int6
 	const struct slice *at = n->attr;
 	*first = at->begin;
 	return at->axis == 1;
+}
+
+/* --- what an output reads --- */
+
+static bool concat_reads(const struct graph *g, const struct node *n, int i, int axis, int64_t *lo,
+                         int64_t *hi)
+{
+	int64_t first = 0;
+	for (int k = 0; k < i && ((const struct concat *)n->attr)->axis == axis; k++)
+		first += node_in_shape(g, n, k)->d[axis];
+	return reads_window(1, first, 0, lo, hi);
+}
+
+static bool slice_reads(const struct graph *g, const struct node *n, int i, int axis, int64_t *lo,
+                        int64_t *hi)
+{
+	const struct slice *at = n->attr;
+	return reads_window(1, at->axis == axis ? -at->begin : 0, 0, lo, hi);
 }
 
 /* --- grad --- */
@@ -333,7 +352,8 @@ static const struct op op_concat = {
 	.flags = OP_LAYER | OP_CONCAT,
 	.min_in = 1, .max_in = 1024, .nout = 1,
 	.attr_size = sizeof(struct concat), .attrs = concat_fields,
-	.shape = concat_shape, .grad = concat_grad, .piece = concat_piece,
+	.shape = concat_shape, .grad = concat_grad, .reads = concat_reads,
+	.piece = concat_piece,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_concat_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = concat_plan, .run = concat_run,
@@ -352,7 +372,7 @@ static const struct op op_slice = {
 	.flags = OP_LAYER | OP_SLICE,
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.attr_size = sizeof(struct slice), .attrs = slice_fields,
-	.shape = slice_shape, .grad = slice_grad, .piece = slice_piece,
+	.shape = slice_shape, .grad = slice_grad, .reads = slice_reads, .piece = slice_piece,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_slice_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = slice_plan, .run = slice_run,

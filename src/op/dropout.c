@@ -21,6 +21,7 @@
 #include "op/lib/cuda.h"
 #include "op/lib/elementwise.h"
 #include "op/lib/random.h"
+#include "op/lib/reads.h"
 #include "op/lib/simd.h"
 #include "op/lib/walk.h"
 
@@ -452,7 +453,7 @@ static const struct op op_dropout = {
 	.min_in = 2, .max_in = 2, .nout = 1,
 	.attr_size = sizeof(struct dropout_attr), .attrs = fields,
 	.nondiff = 2, .inplace = 1,
-	.shape = shape, .grad = grad, .cost = walk_cost,
+	.shape = shape, .grad = grad, .reads = reads_point, .cost = walk_cost,
 	KERNELS(, 1, 1),
 	.samples = samples,
 };
@@ -464,7 +465,7 @@ static const struct op op_relu_dropout = {
 	.min_in = 2, .max_in = 2, .nout = 2,
 	.attr_size = sizeof(struct dropout_attr), .attrs = fields,
 	.nondiff = 2, .inplace = 1,
-	.shape = relu_shape, .grad = relu_grad, .cost = walk_cost,
+	.shape = relu_shape, .grad = relu_grad, .reads = reads_point, .cost = walk_cost,
 	KERNELS(relu_, 1, 3),
 	.samples = relu_samples,
 };

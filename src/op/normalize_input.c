@@ -22,6 +22,7 @@
 #include "base/err.h"
 #include "op/lib/check.h"
 #include "op/lib/cuda.h"
+#include "op/lib/reads.h"
 
 static const struct field fields[] = {
 	FIELD_INT(struct normalize_input, mask, "-1", -1, INT32_MAX,
@@ -192,7 +193,7 @@ static const struct op normalize_input = {
 	.flags = OP_NOGRAD,
 	.min_in = 1, .max_in = 2, .nout = 1, .nondiff = 3,
 	.attr_size = sizeof(struct normalize_input), .attrs = fields,
-	.shape = shape,
+	.shape = shape, .reads = reads_point,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reference_run },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = choose, .run = cpu_run,

@@ -13,6 +13,7 @@
 #include "op/lib/cuda.h"
 #include "op/lib/fork.h"
 #include "op/lib/grid.h"
+#include "op/lib/reads.h"
 #include "op/lib/slice.h"
 
 static const struct field fields[] = {
@@ -38,6 +39,15 @@ static int shape(struct graph *g, struct node *n)
 	for (int i = 0; i < y.nd; i++)
 		y.d[i] += at->before.v[i] + at->after.v[i];
 	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &y);
+}
+
+/* --- what an output reads --- */
+
+static bool reads(const struct graph *g, const struct node *n, int i, int axis, int64_t *lo,
+                  int64_t *hi)
+{
+	const int64_t before = ((const struct pad *)n->attr)->before.v[axis];
+	return reads_window(1, before, 0, lo, hi);
 }
 
 /* --- grad --- */
@@ -232,7 +242,7 @@ static const struct op op_pad = {
 	.flags = OP_LAYER,
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.attr_size = sizeof(struct pad), .attrs = fields,
-	.shape = shape, .grad = grad,
+	.shape = shape, .grad = grad, .reads = reads,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_run,

@@ -18,6 +18,7 @@
 #include "op/lib/cuda.h"
 #include "op/lib/elementwise.h"
 #include "op/lib/emit.h"
+#include "op/lib/reads.h"
 #include "op/lib/row.h"
 #include "op/lib/simd.h"
 #include "op/lib/walk.h"
@@ -506,7 +507,7 @@ static const char *const max_grad_samples[] = {
 	static const struct op op_##id = {                                                          \
 		.name = #id, .doc = text, .min_in = 1, .max_in = 1, .nout = 1,                          \
 		.attr_size = sizeof(struct reduce_attr), .attrs = fields,                               \
-		.shape = reduce_shape, .grad = id##_grad, .cost = reduce_cost,                          \
+		.shape = reduce_shape, .grad = id##_grad, .reads = reads_point, .cost = reduce_cost,    \
 		.kernel = {                                                                             \
 			[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = id##_reference },               \
 			[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = reduce_choose, .plan = id##_plan, \

@@ -15,6 +15,7 @@
 #include "base/half.h"
 #include "op/lib/copy_cuda.h"
 #include "op/lib/cuda.h"
+#include "op/lib/reads.h"
 #include "op/lib/regroup.h"
 #include "op/update/copier.h"
 
@@ -481,7 +482,7 @@ static const struct op reorder = {
 	.name = "reorder",
 	.doc = "the same values in another physical layout",
 	.min_in = 1, .max_in = 1, .nout = 1,
-	.shape = reorder_shape, .grad = reorder_grad, .expect = reorder_expect,
+	.shape = reorder_shape, .grad = reorder_grad, .expect = reorder_expect, .reads = reads_point,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reorder_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = reorder_choose, .plan = reorder_plan,
@@ -498,7 +499,7 @@ static const struct op cast = {
 	.doc = "the same values as another element type",
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.attr_size = sizeof(struct cast_attr), .attrs = cast_fields,
-	.shape = cast_shape, .grad = cast_grad, .expect = reorder_expect,
+	.shape = cast_shape, .grad = cast_grad, .expect = reorder_expect, .reads = reads_point,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_SAME, .run = cast_run },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = cast_choose, .plan = cast_plan,

@@ -8,6 +8,7 @@
 #include "op/lib/cuda.h"
 #include "op/lib/elementwise.h"
 #include "op/lib/emit.h"
+#include "op/lib/reads.h"
 #include "op/lib/walk.h"
 
 /* --- attributes --- */
@@ -228,7 +229,7 @@ static const struct op op_scale = {
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.attr_size = sizeof(struct scale_attr), .attrs = scale_fields,
 	.inplace = 1,
-	.shape = walk_shape, .grad = scale_grad, .cost = scale_cost,
+	.shape = walk_shape, .grad = scale_grad, .reads = reads_point, .cost = scale_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = scale_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = scale_choose, .run = scale_cpu,
@@ -244,7 +245,7 @@ static const struct op op_scale_by = {
 	.doc = "x multiplied by a scalar tensor",
 	.min_in = 2, .max_in = 2, .nout = 1,
 	.inplace = 1,
-	.shape = scale_by_shape, .grad = scale_by_grad, .cost = walk_cost,
+	.shape = scale_by_shape, .grad = scale_by_grad, .reads = reads_point, .cost = walk_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = scale_by_reference },
 		[BACKEND_CPU] = { .layouts = KL_SAME, .run = scale_by_cpu, WALK_VIEWS,

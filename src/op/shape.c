@@ -16,6 +16,7 @@
 #include "op/lib/elementwise.h"
 #include "op/lib/emit.h"
 #include "op/lib/nest.h"
+#include "op/lib/reads.h"
 #include "op/lib/walk.h"
 
 /* --- attributes --- */
@@ -120,6 +121,29 @@ static int transpose_shape(struct graph *g, struct node *n)
 		s.d[i] = x->d[axis];
 	}
 	return graph_out(g, n, 0, DTYPE_F32, &s);
+}
+
+/* --- what an output reads --- */
+
+static bool transpose_reads(const struct graph *g, const struct node *n, int i, int axis,
+                            int64_t *lo, int64_t *hi)
+{
+	const struct transpose_attr *at = n->attr;
+	return at->perm.v[axis] == axis && reads_point(g, n, i, axis, lo, hi);
+}
+
+/* An axis is the input's where both have as many elements after it. */
+static bool reshape_reads(const struct graph *g, const struct node *n, int i, int axis, int64_t *lo,
+                          int64_t *hi)
+{
+	const struct shape *x = node_in_shape(g, n, 0), *y = node_out_shape(g, n, 0);
+	int64_t a = 1, b = 1;
+	for (int k = axis + 1; k < x->nd; k++)
+		a *= x->d[k];
+	for (int k = axis + 1; k < y->nd; k++)
+		b *= y->d[k];
+	return axis < x->nd && a == b && x->d[axis] == y->d[axis] &&
+	       reads_point(g, n, i, axis, lo, hi);
 }
 
 /* --- grad --- */
@@ -317,7 +341,7 @@ static const struct op op_broadcast = {
 	.doc = "repeats axes of size 1, and leading axes that are missing, up to a shape",
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.attr_size = sizeof(struct shape_attr), .attrs = broadcast_fields,
-	.shape = broadcast_shape, .grad = broadcast_grad,
+	.shape = broadcast_shape, .grad = broadcast_grad, .reads = reads_point,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = broadcast_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = choose, .plan = broadcast_plan,
@@ -334,7 +358,7 @@ static const struct op op_transpose = {
 	.doc = "permutes axes",
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.attr_size = sizeof(struct transpose_attr), .attrs = transpose_fields,
-	.shape = transpose_shape, .grad = transpose_grad,
+	.shape = transpose_shape, .grad = transpose_grad, .reads = transpose_reads,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = transpose_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = choose, .plan = transpose_plan,
@@ -352,7 +376,7 @@ static const struct op op_reshape = {
 	.flags = OP_VIEW,
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.attr_size = sizeof(struct shape_attr), .attrs = reshape_fields,
-	.shape = reshape_shape, .grad = reshape_grad,
+	.shape = reshape_shape, .grad = reshape_grad, .reads = reshape_reads,
 	.samples = reshape_samples,
 };
 

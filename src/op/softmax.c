@@ -11,6 +11,7 @@
 #include "op/lib/cuda.h"
 #include "op/lib/fork.h"
 #include "op/lib/grid.h"
+#include "op/lib/reads.h"
 #include "op/lib/simd.h"
 
 /* Clang cannot vectorise the loop for the maximum, and warns where asked to. */
@@ -178,7 +179,7 @@ static const struct op op_softmax = {
 	.flags = OP_LAYER,
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.inplace = 1,
-	.shape = shape, .grad = grad, .cost = cost,
+	.shape = shape, .grad = grad, .reads = reads_point, .cost = cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reference },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .run = cpu },

@@ -29,6 +29,7 @@
 #include "op/lib/cuda.h"
 #include "op/lib/elementwise.h"
 #include "op/lib/emit.h"
+#include "op/lib/reads.h"
 #include "op/lib/simd.h"
 #include "op/lib/walk.h"
 
@@ -409,7 +410,7 @@ static const struct op op_leaky_relu = {
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.attr_size = sizeof(struct leaky_relu_attr), .attrs = leaky_relu_fields,
 	.inplace = 1,
-	.shape = leaky_relu_shape, .grad = leaky_relu_grad, .cost = walk_cost,
+	.shape = leaky_relu_shape, .grad = leaky_relu_grad, .reads = reads_point, .cost = walk_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = leaky_relu_reference },
 		[BACKEND_CPU] = { WALK_ZERO(leaky_relu_cpu), WALK_VIEWS },

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/round.h"
 #include "op/conv/conv_cpu.h"
 #include "op/conv/conv_cuda.h"
 #include "op/conv/conv_expect.h"
@@ -24,6 +25,7 @@
 #include "op/conv/conv_samples.h"
 #include "op/lib/check.h"
 #include "op/lib/emit.h"
+#include "op/lib/reads.h"
 #include "op/lib/walk.h"
 
 /* --- attributes --- */
@@ -90,6 +92,38 @@ static int grad_input_add_shape(struct graph *g, struct node *n)
 static int grad_weight_shape(struct graph *g, struct node *n)
 {
 	return conv_shape_rule(g, n, CONV_BACKWARD_WEIGHTS);
+}
+
+/* --- what an output reads --- */
+
+static bool conv_reads(const struct graph *g, const struct node *n, int i, int axis, int64_t *lo,
+                       int64_t *hi)
+{
+	const struct conv_geom c = conv_geom_get(g, n, CONV_FORWARD);
+	const int a = axis - 2;
+	return i == 0 && reads_window(c.stride[a], c.pad_lo[a], c.dilation[a] * (c.kernel[a] - 1), lo,
+	                              hi);
+}
+
+/* Output o reads what reaches it: from (o + pad_lo - reach) / stride to (o + pad_lo) / stride. An
+ * output between inputs may read none of them and be the bias; but inputs a to b make outputs from
+ * a stride to b stride + reach - pad_lo - pad_hi, and none after that. So the interval is as wide
+ * as it takes to make each output. */
+static bool grad_input_reads(const struct graph *g, const struct node *n, int i, int axis,
+                             int64_t *lo, int64_t *hi)
+{
+	const struct conv_geom c = conv_geom_get(g, n, CONV_BACKWARD_DATA);
+	const int a = axis - 2;
+	const int64_t stride = c.stride[a], between = stride - 1;
+	const int64_t first = c.pad_lo[a] - c.dilation[a] * (c.kernel[a] - 1);
+	const int64_t last = first + c.pad_hi[a] + between;
+	if (i == 3)
+		return true;
+	if (i > 0)
+		return false;
+	*lo = -floor_div(-(*lo + (first < -between ? first : -between)), stride);
+	*hi = floor_div(*hi + (last > c.pad_lo[a] ? last : c.pad_lo[a]), stride);
+	return true;
 }
 
 /* --- grad --- */
@@ -355,7 +389,8 @@ static const struct op conv = {
 	.flags = OP_COUNTED,
 	.min_in = 2, .max_in = 3, .nout = 1,
 	.attr_size = sizeof(struct conv_attr), .attrs = conv_fields,
-	.shape = conv_shape, .grad = conv_grad, .expect = conv_expect, .cost = conv_cost,
+	.shape = conv_shape, .grad = conv_grad, .expect = conv_expect, .reads = conv_reads,
+	.cost = conv_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = conv_reference },
 		[BACKEND_CPU] = CONV_CPU(conv, 1, conv_foresee),
@@ -371,7 +406,7 @@ static const struct op conv_grad_input = {
 	.min_in = 2, .max_in = 3, .nout = 1,
 	.attr_size = sizeof(struct conv_attr), .attrs = grad_input_fields,
 	.shape = grad_input_shape, .grad = grad_input_grad, .expect = conv_grad_input_expect,
-	.cost = grad_input_cost,
+	.reads = grad_input_reads, .cost = grad_input_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = conv_grad_input_reference },
 		[BACKEND_CPU] = CONV_CPU(conv_grad_input, 1, NULL),
@@ -388,7 +423,7 @@ static const struct op conv_grad_input_add = {
 	.min_in = 2, .max_in = 4, .nout = 1, .inplace = 1u << 3,
 	.attr_size = sizeof(struct conv_attr), .attrs = grad_input_fields,
 	.shape = grad_input_add_shape, .grad = grad_input_add_grad,
-	.expect = conv_grad_input_expect, .cost = grad_input_cost,
+	.expect = conv_grad_input_expect, .reads = grad_input_reads, .cost = grad_input_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = grad_input_add_reference },
 		[BACKEND_CPU] = CONV_CPU_TAKING(conv_grad_input, 1, NULL, 3 | 1u << 3),

@@ -7,6 +7,7 @@
 #define DLX_OP_LIB_WALK_H
 
 #include "graph/op.h"
+#include "op/lib/reads.h"
 
 /* --- shape rules --- */
 
@@ -63,6 +64,7 @@ bool walk_takes_slice(const struct kplan *k, bool output, int i);
 		.name = #id, .doc = text, .flags = OP_LAYER, .min_in = inputs, .max_in = inputs,           \
 		.nout = 1,                                                                                 \
 		.inplace = (1 << inputs) - 1, .shape = walk_shape, .grad = id##_grad, .cost = walk_cost,   \
+		.reads = reads_point,                                                                      \
 		.kernel = {                                                                                \
 			[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = id##_reference },                  \
 			[BACKEND_CPU] = { layouts_(id##_cpu), WALK_VIEWS },                                    \

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "op/lib/check.h"
 #include "op/lib/emit.h"
+#include "op/lib/reads.h"
 #include "op/lib/row.h"
 
 static int window_axis(const struct loc *loc, const struct node *n, struct window *w, int a)
@@ -140,6 +141,14 @@ struct pool window_grad_attr(struct graph *g, const struct node *n)
 	const struct shape *x = node_in_shape(g, n, 0);
 	at.input_size = ints_make(g, x->nd - 2, x->d + 2);
 	return at;
+}
+
+bool window_reads(const struct graph *g, const struct node *n, int i, int axis, int64_t *lo,
+                  int64_t *hi)
+{
+	const struct window w = window_get(g, n);
+	const int a = axis - 2 + 3 - w.in.axes;
+	return reads_window(w.s[a], w.lo[a], w.k[a] - 1, lo, hi);
 }
 
 void window_cost(const struct graph *g, const struct node *n, struct cost *c)

@@ -51,6 +51,9 @@ int window_forward_shape(struct graph *g, struct node *n, struct window *w);
 int window_backward_shape(struct graph *g, struct node *n, struct window *w);
 /* The attributes of forward node n, with the size of its input, for its gradient node. */
 struct pool window_grad_attr(struct graph *g, const struct node *n);
+/* The callback `reads` of both poolings. */
+bool window_reads(const struct graph *g, const struct node *n, int i, int axis, int64_t *lo,
+                  int64_t *hi);
 void window_cost(const struct graph *g, const struct node *n, struct cost *c);
 /* Kernel plans: state is the struct window of a forward or a
  * gradient node; workspace for rows of the result (row.h). */

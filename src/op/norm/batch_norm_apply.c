@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "op/lib/cuda.h"
 #include "op/lib/elementwise.h"
+#include "op/lib/reads.h"
 #include "op/norm/norm.h"
 
 static const struct field inference_fields[] = { NORM_EPS, NORM_SLOPE, FIELD_END };
@@ -157,7 +158,7 @@ static const struct op op_batch_norm_inference = {
 	.min_in = 5, .max_in = 6, .nout = 1,
 	.attr_size = sizeof(struct norm_attr), .attrs = inference_fields,
 	.nondiff = 1u << 3 | 1u << 4, .inplace = X | RESIDUAL,
-	.shape = shape, .grad = inference_grad, .cost = norm_inference_cost,
+	.shape = shape, .grad = inference_grad, .reads = reads_point, .cost = norm_inference_cost,
 	NORM_KERNELS(, NULL, X | RESIDUAL, X),
 	.samples = inference_samples,
 };
@@ -181,7 +182,7 @@ static const struct op op_batch_norm_apply = {
 	.min_in = 5, .max_in = 6, .nout = 1,
 	.attr_size = sizeof(struct norm_attr), .attrs = apply_fields,
 	.inplace = X | RESIDUAL,
-	.shape = shape, .cost = norm_inference_cost,
+	.shape = shape, .reads = reads_point, .cost = norm_inference_cost,
 	NORM_KERNELS(, NULL, X | RESIDUAL, X),
 	.samples = apply_samples,
 };
@@ -193,7 +194,7 @@ static const struct op op_batch_norm_apply_signs = {
 	.min_in = 5, .max_in = 6, .nout = 2,
 	.attr_size = sizeof(struct norm_attr), .attrs = apply_fields,
 	.inplace = X | RESIDUAL,
-	.shape = signs_shape, .cost = norm_inference_cost,
+	.shape = signs_shape, .reads = reads_point, .cost = norm_inference_cost,
 	NORM_GPU_KERNELS(, NULL, X | RESIDUAL, X),
 	.samples = signs_samples,
 };

@@ -18,6 +18,7 @@
 #include "op/lib/check.h"
 #include "op/lib/cuda.h"
 #include "op/lib/grid.h"
+#include "op/lib/reads.h"
 
 static const struct field fields[] = {
 	FIELD_INT(struct group_norm, groups, "1", 1, 1 << 20, "groups of neighbouring channels"),
@@ -93,6 +94,14 @@ static int grad_shape(struct graph *g, struct node *n)
 	TRY(graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &x));
 	TRY(graph_out(g, n, 1, DTYPE_F32, &c));
 	return graph_out(g, n, 2, DTYPE_F32, &c);
+}
+
+/* --- what an output reads --- */
+
+static bool reads(const struct graph *g, const struct node *n, int i, int axis, int64_t *lo,
+                  int64_t *hi)
+{
+	return ((const struct group_norm *)n->attr)->by_point && reads_point(g, n, i, axis, lo, hi);
 }
 
 /* --- grad --- */
@@ -309,7 +318,7 @@ static const struct op op_group_norm = {
 	.min_in = 1, .max_in = 3, .nout = 3,
 	.attr_size = sizeof(struct group_norm), .attrs = fields,
 	.inplace = 1,
-	.shape = shape, .grad = grad, .cost = cost,
+	.shape = shape, .grad = grad, .reads = reads, .cost = cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reference },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = group_norm_plan, .run = group_norm_cpu },
