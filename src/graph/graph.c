@@ -368,6 +368,8 @@ int graph_emit(struct graph *g, const char *name, const void *attr, int nin, con
 	rc = check_arity(g, op, nin, in);
 	if (rc == 0)
 		rc = make_attr(g, op, attr, &n->attr);
+	if (rc == 0 && op->cut && g->whole && n->id < g->whole->n)
+		op->cut(g, n, &g->whole->in[n->id], &g->whole->out[n->id]);
 	if (rc == 0)
 		rc = op->shape(g, n);
 	if (rc == 0)

@@ -126,6 +126,13 @@ static inline tid node_operand(const struct node *n, int k)
 	return k < n->nin ? n->in[k] : n->out[k - n->nin];
 }
 
+/* Of a graph that computes a piece of what another one does, which the same code has built: the
+ * shapes of in[0] and out[0] that the node with the same id has there. */
+struct graph_whole {
+	int n;
+	const struct shape *in, *out;
+};
+
 struct graph {
 	struct arena *arena;
 	struct node **node;          /* execution order; node[i]->id == i */
@@ -136,6 +143,7 @@ struct graph {
 	const char *cur_name;
 	struct loc cur_loc;
 	enum phase cur_phase;
+	const struct graph_whole *whole;     /* ops cut their sizes by it (op.cut); NULL: no piece */
 	/* Results of passes, for --plan. */
 	int backend;                 /* layout: enum backend the layouts are for; NONE before */
 	int64_t arena_bytes;         /* memplan: bytes of the step's arena */

@@ -201,6 +201,11 @@ struct op {
 	 * as before. NULL: false for every i and axis. */
 	bool (*reads)(const struct graph *g, const struct node *n, int i, int axis, int64_t *lo,
 	              int64_t *hi);
+	/* Optional, of ops whose attributes have extents. n is about to be made in the graph of a piece
+	 * (graph.whole), where in[0] is shorter than `in`, its shape in the graph of the whole: changes
+	 * attributes so that out[0] is the part of `out` that belongs to it. The piece begins where
+	 * steps of all tensors begin; other attributes stay. Runs before the shape rule. */
+	void (*cut)(struct graph *g, struct node *n, const struct shape *in, const struct shape *out);
 	/* Adds to c->flops; c->bytes is preset to the bytes of all inputs and outputs. NULL: no
 	 * arithmetic worth counting. */
 	void (*cost)(const struct graph *g, const struct node *n, struct cost *c);

@@ -5,7 +5,7 @@
  * place among all samples of the step, and the element's place in the sample in the channels-last
  * order. So the mask does not depend on layout, threads, ranks or micro-batches, and is not stored:
  * the gradient is the same op on dy, which draws the same mask again. Each sample begins with a
- * block of the generator of its own.
+ * block of the generator of its own. A piece of a tensor drops what the whole drops there.
  *
  * relu_dropout is both in one pass (made by the pass `fuse`). Its output tells where x was positive
  * and kept, so its gradient draws nothing: dx = dy / (1 - rate) where y > 0, else 0.
@@ -31,10 +31,28 @@ static const struct field fields[] = {
 	FIELD_FLOAT(struct dropout_attr, rate, "0.5", 0, 0.999999, "share of elements that become 0"),
 	FIELD_INT(struct dropout_attr, stream, "0", -0x1p63, 0x1p63,
 	          "name of the sequence of random numbers"),
+	FIELD_INTS(struct dropout_attr, whole, NULL, 1, INT32_MAX,
+	           "of a piece: spatial sizes of the whole"),
+	FIELD_INTS(struct dropout_attr, at, NULL, 0, INT32_MAX,
+	           "of a piece: where it begins in the whole; none: at 0"),
 	FIELD_END
 };
 
 /* --- shape --- */
+
+static int check_piece(struct graph *g, const struct dropout_attr *at, const struct shape *x)
+{
+	const int axes = x->nd < 2 ? 0 : x->nd - 2;
+	if ((at->whole.n && at->whole.n != axes) || (at->at.n && at->at.n != at->whole.n))
+		return ERR(E_CONFIG, &g->cur_loc, "'whole' and 'at' of 'dropout' have %d and %d entries, "
+		           "but the input has %d spatial axes", at->whole.n, at->at.n, axes);
+	for (int k = 0; k < at->whole.n; k++)
+		if ((at->at.n ? at->at.v[k] : 0) + x->d[k + 2] > at->whole.v[k])
+			return ERR(E_SHAPE, &g->cur_loc, "a piece of %lld that begins at %lld is not in a whole "
+			           "of %lld", (long long)x->d[k + 2], (long long)(at->at.n ? at->at.v[k] : 0),
+			           (long long)at->whole.v[k]);
+	return 0;
+}
 
 static int shape(struct graph *g, struct node *n)
 {
@@ -46,6 +64,7 @@ static int shape(struct graph *g, struct node *n)
 		           "%g", at->rate);
 	if (key->dtype != DTYPE_I64 || shape_count(&key->shape) != RANDOM_KEY_VALUES)
 		return ERR(E_SHAPE, &g->cur_loc, "the key of 'dropout' must be three i64 values");
+	TRY(check_piece(g, at, node_in_shape(g, n, 0)));
 	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, node_in_shape(g, n, 0));
 }
 
@@ -104,32 +123,64 @@ static struct mask mask_of(const struct kplan *k, const struct kargs *a)
 
 #define BLOCK 8              /* elements that a block of the generator serves */
 
+/* How the elements of a sample, in channels-last order, are numbered: in that order, by their places
+ * in the whole. */
 struct samples {
-	int64_t each, padded;    /* elements of one; the same in whole blocks */
+	int64_t each;                        /* elements of one */
+	int64_t padded;                      /* numbers of one: those of the whole, in whole blocks */
+	int64_t run;                         /* elements whose numbers follow each other, from each
+	                                      * multiple on */
+	int axes;                            /* of a piece; else 0 */
+	int64_t c, d[MAXD], whole[MAXD], at[MAXD];
 };
 
-static struct samples samples_of(const struct shape *s)
+static struct samples samples_of(const struct kplan *k)
 {
-	int64_t n = s->nd ? s->d[0] : 1, each = n ? shape_count(s) / n : 0;
-	return (struct samples){ each, ceil_div(each, BLOCK) * BLOCK };
+	const struct dropout_attr *at = k->n->attr;
+	const struct shape *x = node_in_shape(k->g, k->n, 0);
+	const int64_t n = x->nd ? x->d[0] : 1, each = n ? shape_count(x) / n : 0;
+	struct samples s = { .each = each, .run = each, .axes = at->whole.n };
+	int64_t all = each;
+	if (s.axes)
+		s.c = all = x->d[1];
+	for (int a = 0; a < s.axes; a++) {
+		s.d[a] = x->d[a + 2];
+		s.whole[a] = at->whole.v[a];
+		s.at[a] = at->at.n ? at->at.v[a] : 0;
+		s.run = s.c * s.d[a];
+		all *= s.whole[a];
+	}
+	s.padded = ceil_div(all, BLOCK) * BLOCK;
+	return s;
+}
+
+/* The number of element i of sample n. */
+static uint64_t number_of(const struct samples *s, uint64_t n, int64_t i)
+{
+	int64_t place = 0, left = s->each, rest = i;
+	for (int a = 0; a < s->axes; a++) {
+		left /= s->d[a];
+		place = place * s->whole[a] + s->at[a] + rest / left;
+		rest %= left;
+	}
+	return n * (uint64_t)s->padded + (uint64_t)(s->axes ? place * s->c + rest : i);
 }
 
 /* --- reference kernels --- */
 
 /* The element of row-major index i as it is numbered: (N, C, ...) in the order (N, ..., C). */
-static uint64_t number(const struct mask *m, const struct shape *s, int64_t i)
+static uint64_t number(const struct mask *m, const struct samples *of, const struct shape *s,
+                       int64_t i)
 {
-	struct samples of = samples_of(s);
-	int64_t channels = s->nd < 3 ? 1 : s->d[1], places = of.each / channels;
-	int64_t n = i / of.each, at = i % of.each, c = at / places, p = at % places;
-	if (s->nd < 3)
-		return (m->first + (uint64_t)n) * (uint64_t)of.padded + (uint64_t)at;
-	return (m->first + (uint64_t)n) * (uint64_t)of.padded + (uint64_t)(p * channels + c);
+	int64_t channels = s->nd < 3 ? 1 : s->d[1], places = of->each / channels;
+	int64_t n = i / of->each, at = i % of->each, c = at / places, p = at % places;
+	return number_of(of, m->first + (uint64_t)n, s->nd < 3 ? at : p * channels + c);
 }
 
-static bool is_dropped(const struct mask *m, const struct shape *s, int64_t i)
+static bool is_dropped(const struct mask *m, const struct samples *of, const struct shape *s,
+                       int64_t i)
 {
-	uint64_t at = number(m, s, i);
+	uint64_t at = number(m, of, s, i);
 	uint32_t word = rng_u32(m->seed, m->stream, m->step, at / 2);
 	return (at % 2 ? word >> 16 : word & 0xffff) < m->drop;
 }
@@ -138,11 +189,12 @@ static int reference(const struct kplan *k, const struct kargs *a)
 {
 	struct mask m = mask_of(k, a);
 	const struct shape *s = node_in_shape(k->g, k->n, 0);
+	const struct samples of = samples_of(k);
 	const double *x = a->in[0];
 	double *y = a->out[0];
 	int64_t n = kplan_out_elements(k, 0);
 	for (int64_t i = 0; i < n; i++)
-		y[i] = is_dropped(&m, s, i) ? 0 : m.scale * x[i];
+		y[i] = is_dropped(&m, &of, s, i) ? 0 : m.scale * x[i];
 	return 0;
 }
 
@@ -150,12 +202,13 @@ static int relu_reference(const struct kplan *k, const struct kargs *a)
 {
 	struct mask m = mask_of(k, a);
 	const struct shape *s = node_in_shape(k->g, k->n, 0);
+	const struct samples of = samples_of(k);
 	const double *x = a->in[0];
 	double *y = a->out[0], *z = a->out[1];
 	int64_t n = kplan_out_elements(k, 0);
 	for (int64_t i = 0; i < n; i++) {
 		double v = x[i] < 0 ? 0 : x[i];
-		y[i] = is_dropped(&m, s, i) ? 0 : m.scale * v;
+		y[i] = is_dropped(&m, &of, s, i) ? 0 : m.scale * v;
 		if (z)
 			z[i] = v;
 	}
@@ -310,16 +363,16 @@ static void drop_tile(const struct kplan *k, const struct kargs *a, const struct
 static void drop_range(const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi,
                        bool relu)
 {
-	struct samples s = samples_of(node_out_shape(k->g, k->n, 0));
+	const struct samples s = samples_of(k);
 	struct mask m = mask_of(k, a);
 	for (int64_t i = lo, n; i < hi; i += n) {
-		int64_t sample = i / s.each, at = i % s.each, skip = at % BLOCK;
-		n = s.each - at < hi - i ? s.each - at : hi - i;
+		const int64_t at = i % s.each, left = s.run - at % s.run;
+		const uint64_t number = number_of(&s, m.first + (uint64_t)(i / s.each), at);
+		const int skip = (int)(number % BLOCK);
+		n = left < hi - i ? left : hi - i;
 		if (n > TILE - skip)
 			n = TILE - skip;
-		drop_tile(k, a, &m, i, (int)n,
-		          ((m.first + (uint64_t)sample) * (uint64_t)s.padded + (uint64_t)at) / BLOCK,
-		          (int)skip, relu);
+		drop_tile(k, a, &m, i, (int)n, number / BLOCK, skip, relu);
 	}
 }
 
@@ -380,12 +433,20 @@ static bool cuda_takes_slice(const struct kplan *k, bool output, int i)
 	return dtype_is_float(graph_t(k->g, output ? k->n->out[i] : k->n->in[i])->dtype);
 }
 
+static int cuda_plan(struct kplan *k)
+{
+	if (((const struct dropout_attr *)k->n->attr)->whole.n)
+		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' of a piece has no kernel for GPUs",
+		           k->n->op->name);
+	return plan(k);
+}
+
 static struct k_dropout drawing(const struct kplan *k, bool relu)
 {
 	const struct rows *r = k->state;
 	const struct mask m = fixed_mask(k);
 	return (struct k_dropout){ .n = elements(k),
-		.each = samples_of(node_out_shape(k->g, k->n, 0)).each, .c = r->c, .x = r->in[0],
+		.each = samples_of(k).each, .c = r->c, .x = r->in[0],
 		.y = r->out[0], .z = r->out[1],
 		.stream = (int64_t)m.stream, .drop = m.drop, .scale = (float)m.scale, .relu = relu };
 }
@@ -420,7 +481,8 @@ static int relu_grad_cuda(const struct kplan *k, const struct kargs *a)
 
 static const char *const samples[] = {
 	"2x3x4x5 3:key", "3x37 3:key; rate: 0.25, stream: 7", "1x19x3x5x5 3:key; rate: 0.9, stream: -3",
-	"2x33x67 3:key; rate: 0.1", "2x12x5x5 3:key; rate: 0.3", "7 3:key; rate: 0", "s 3:key", NULL
+	"2x33x67 3:key; rate: 0.1", "2x12x5x5 3:key; rate: 0.3", "7 3:key; rate: 0", "s 3:key",
+	"2x3x4x5 3:key; whole: [9, 11], at: [2, 6]", "1x5x2x3x7 3:key; whole: [2, 8, 7], at: [0, 3, 0]", NULL
 };
 
 static const char *const relu_samples[] = {
@@ -441,7 +503,7 @@ static const char *const relu_grad_samples[] = {
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = choose, .plan = plan, \
 		                  .run = id##cpu, .takes_slice = takes_slice,          \
 		                  .bf16_in = in, .bf16_out = out },                    \
-		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = choose, .plan = plan,      \
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = choose, .plan = cuda_plan, \
 		            .run = id##cuda, .takes_slice = cuda_takes_slice,          \
 		            .bf16_in = in, .bf16_out = out, .bf16 = KB_ALIKE)          \
 	}

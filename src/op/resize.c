@@ -9,6 +9,9 @@
  * as torch.nn.functional.interpolate does; area is adaptive average pooling. resize and resize_grad
  * are linear maps, each the other's transpose and gradient.
  *
+ * Positions are quotients of integers, and a weight is a remainder over its denominator, rounded
+ * once: the same to the last bit wherever the same position comes again, however large the sizes.
+ *
  * CPU: per axis a sparse matrix (for each index of the result: where from, how much), transposed
  * for the gradient, which so is a gather too: no atomics, the same bits for any number of threads.
  */
@@ -18,6 +21,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/round.h"
 #include "op/lib/check.h"
 #include "op/lib/cuda.h"
 #include "op/lib/elementwise.h"
@@ -35,6 +39,10 @@ static const struct field fields[] = {
 	FIELD_ENUM(struct resize, mode, "bilinear", mode_names,
 	           "linear along each axis, nearest, or means"),
 	FIELD_BOOL(struct resize, align_corners, "false", "map corner onto corner (bilinear only)"),
+	FIELD_INTS(struct resize, whole, NULL, 1, INT32_MAX,
+	           "of a piece: spatial sizes of the whole before, then after"),
+	FIELD_INTS(struct resize, at, NULL, 0, INT32_MAX,
+	           "of a piece: where it begins before, then after; none: at 0"),
 	FIELD_END
 };
 
@@ -51,6 +59,10 @@ static int result_grid(struct graph *g, const struct node *n, struct grid *y)
 		return ERR(E_CONFIG, &g->cur_loc,
 		           "layer '%s': 'align_corners' of '%s' goes with mode bilinear only",
 		           check_layer(n), n->op->name);
+	if ((at->whole.n && at->whole.n != 2 * y->axes) || (at->at.n && at->at.n != 2 * y->axes))
+		return ERR(E_CONFIG, &g->cur_loc,
+		           "layer '%s': 'whole' and 'at' of '%s' have %d and %d entries, expected none or "
+		           "%d", check_layer(n), n->op->name, at->whole.n, at->at.n, 2 * y->axes);
 	return grid_ints(&g->cur_loc, n, "size", &at->size, y->axes, 1, y->d);
 }
 
@@ -60,6 +72,37 @@ static int shape(struct graph *g, struct node *n)
 	TRY(result_grid(g, n, &y));
 	struct shape s = grid_shape(&y);
 	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &s);
+}
+
+/* How far inputs are apart where outputs are *den apart; 0 where all are made of one. */
+static int64_t step_of(const struct resize *at, int64_t in, int64_t out, int64_t *den)
+{
+	*den = at->align_corners && out > 1 ? out - 1 : out;
+	return at->align_corners ? (out > 1 ? in - 1 : 0) : in;
+}
+
+/* The sizes of the whole, and those of the piece where a whole number of steps is missing. */
+static void cut(struct graph *g, struct node *n, const struct shape *in, const struct shape *out)
+{
+	struct resize *at = n->attr;
+	const struct shape *x = node_in_shape(g, n, 0);
+	int64_t size[MAXD], whole[2 * MAXD], den;
+	const int axes = in->nd - 2;
+	if (x->nd != in->nd || shape_equal(x, in))
+		return;
+	for (int k = 0; k < axes; k++) {
+		const int64_t left = in->d[k + 2] - x->d[k + 2],
+		              num = step_of(at, in->d[k + 2], out->d[k + 2], &den);
+		whole[k] = in->d[k + 2];
+		whole[axes + k] = size[k] = out->d[k + 2];
+		if (left && (num == 0 || left * den % num))
+			return;
+		size[k] -= left ? left * den / num : 0;
+		if (size[k] < 1)
+			return;
+	}
+	at->size = ints_make(g, axes, size);
+	at->whole = ints_make(g, 2 * axes, whole);
 }
 
 /* --- grad --- */
@@ -99,7 +142,45 @@ static void cost(const struct graph *g, const struct node *n, struct cost *c)
 
 /* --- where an index reads --- */
 
-/* n positions from first on. */
+/* One axis of the map: sizes of the whole before and after, and the piece's part of it. */
+struct axis {
+	const struct resize *at;
+	int64_t in, out;
+	int64_t from, to;                /* where the piece begins, before and after */
+	int64_t n;                       /* indices that it has before */
+};
+
+/* Of spatial axis a, outermost first. */
+static struct axis axis_of(const struct resize *at, int axes, int a, int64_t in, int64_t out)
+{
+	struct axis x = { at, in, out, 0, 0, in };
+	if (at->whole.n) {
+		x.in = at->whole.v[a];
+		x.out = at->whole.v[axes + a];
+	}
+	if (at->at.n) {
+		x.from = at->at.v[a];
+		x.to = at->at.v[axes + a];
+	}
+	return x;
+}
+
+/* A position as a quotient, whose denominator is positive. */
+struct position {
+	int64_t num, den;
+};
+
+/* Of index o, also beyond both ends; of areas where it begins. */
+static struct position position_of(const struct axis *x, int64_t o)
+{
+	if (x->at->mode != RESIZE_BILINEAR)
+		return (struct position){ o * x->in, x->out };
+	if (!x->at->align_corners)
+		return (struct position){ (2 * o + 1) * x->in - x->out, 2 * x->out };
+	return (struct position){ x->out > 1 ? o * (x->in - 1) : 0, x->out > 1 ? x->out - 1 : 1 };
+}
+
+/* n indices from first on. */
 struct source {
 	int64_t first, n;
 	double w[2]; /* of the positions where n is 1 or 2 */
@@ -110,34 +191,102 @@ static double weight_of(const struct source *s, int64_t i)
 	return s->n > 2 ? 1 / (double)s->n : s->w[i];
 }
 
-static struct source area_of(int64_t in, int64_t out, int64_t o)
+static struct source area_of(int64_t first, int64_t end)
 {
-	int64_t first = o * in / out, n = ((o + 1) * in + out - 1) / out - first;
-	return (struct source){ first, n, { 1 / (double)n, 1 / (double)n } };
+	const double w = 1 / (double)(end - first);
+	return (struct source){ first, end - first, { w, w } };
 }
 
-static struct source source_of(const struct resize *at, int64_t in, int64_t out, int64_t o)
+/* In float32, as PyTorch has it: where o * in / out is nearly whole, that decides. */
+static int64_t nearest_of(const struct axis *x, int64_t o)
 {
-	double x;
-	if (at->mode == RESIZE_AREA)
-		return area_of(in, out, o);
-	if (at->mode == RESIZE_NEAREST) {
-		/* in float32, as PyTorch has it: where o * in / out is nearly whole, that decides
-		 */
-		int64_t i = (int64_t)floorf((float)o * ((float)in / (float)out));
-		return (struct source){ i < in ? i : in - 1, 1, { 1, 0 } };
+	int64_t i = (int64_t)floorf((float)o * ((float)x->in / (float)x->out));
+	return i < x->in ? i : x->in - 1;
+}
+
+/* Of index o of the whole, there. */
+static struct source whole_source(const struct axis *x, int64_t o)
+{
+	if (x->at->mode == RESIZE_AREA)
+		return area_of(o * x->in / x->out, ceil_div((o + 1) * x->in, x->out));
+	if (x->at->mode == RESIZE_NEAREST)
+		return (struct source){ nearest_of(x, o), 1, { 1, 0 } };
+	struct position p = position_of(x, o);
+	p.num = p.num > 0 ? p.num : 0;
+	const int64_t i = p.num / p.den;
+	const double w = (double)(p.num % p.den) / (double)p.den;
+	if (i >= x->in - 1)
+		return (struct source){ x->in - 1, 1, { 1, 0 } };
+	return (struct source){ i, 2, { 1 - w, w } };
+}
+
+/* Of index o of the piece, in the piece. What it lacks counts as the nearest that it has. */
+static struct source source_of(const struct axis *x, int64_t o)
+{
+	struct source s = whole_source(x, x->to + o);
+	int64_t first = s.first - x->from, end = first + s.n;
+	s.first = first;
+	if (first >= 0 && end <= x->n)
+		return s;
+	first = first < 0 ? 0 : first < x->n ? first : x->n - 1;
+	end = end <= first ? first + 1 : end < x->n ? end : x->n;
+	return area_of(first, end);
+}
+
+static bool power_of_two(int64_t n)
+{
+	return (n & (n - 1)) == 0;
+}
+
+/* Whether float32 cannot round a nearest index to a neighbour. */
+static bool nearest_exact(const struct axis *x)
+{
+	int64_t a = x->in, b = x->out;
+	while (b) {
+		const int64_t rest = a % b;
+		a = b;
+		b = rest;
 	}
-	if (at->align_corners)
-		x = out > 1 ? (double)o * (double)(in - 1) / (double)(out - 1) : 0;
-	else
-		x = fmax(0, ((double)o + 0.5) * (double)in / (double)out - 0.5);
-	int64_t i = (int64_t)x;
-	if (i >= in - 1)
-		return (struct source){ in - 1, 1, { 1, 0 } };
-	return (struct source){ i, 2, { 1 - (x - (double)i), x - (double)i } };
+	return power_of_two(x->in / a) && power_of_two(x->out / a);
+}
+
+static bool reads(const struct graph *g, const struct node *n, int i, int axis, int64_t *lo,
+                  int64_t *hi)
+{
+	const struct shape *in = node_in_shape(g, n, i), *out = node_out_shape(g, n, 0);
+	const struct resize *at = n->attr;
+	const struct axis x = axis_of(at, in->nd - 2, axis - 2, in->d[axis], out->d[axis]);
+	const int64_t slack = at->mode == RESIZE_NEAREST && !nearest_exact(&x);
+	const struct position first = position_of(&x, *lo),
+	                      last = position_of(&x, *hi + (at->mode == RESIZE_AREA));
+	*lo = floor_div(first.num, first.den) - slack;
+	*hi = at->mode == RESIZE_NEAREST ? floor_div(last.num, last.den) + slack
+	                                 : -floor_div(-last.num, last.den) - (at->mode == RESIZE_AREA);
+	return true;
+}
+
+bool resize_repeats(const struct graph *g, const struct node *n, int axis, int64_t num, int64_t den)
+{
+	const struct shape *in = node_in_shape(g, n, 0), *out = node_out_shape(g, n, 0);
+	const struct resize *at = n->attr;
+	const struct axis x = axis_of(at, in->nd - 2, axis - 2, in->d[axis], out->d[axis]);
+	bool same = true;
+	for (int64_t o = 0; at->mode == RESIZE_NEAREST && o + den < x.out; o++)
+		same &= nearest_of(&x, o + den) == nearest_of(&x, o) + num;
+	return same;
 }
 
 /* --- reference kernels --- */
+
+/* Axis a of three, the last being those that there are. */
+static struct axis grid_axis(const struct resize *at, const struct grid *small,
+                             const struct grid *large, int a)
+{
+	const int k = a - (3 - small->axes);
+	if (k < 0)
+		return (struct axis){ at, 1, 1, 0, 0, 1 };
+	return axis_of(at, small->axes, k, small->d[a], large->d[a]);
+}
 
 /* Calls visit for each (output, input, weight) of one plane, small being the size before resize. */
 static void each_pair(const struct resize *at, const struct grid *small, const struct grid *large,
@@ -147,8 +296,10 @@ static void each_pair(const struct resize *at, const struct grid *small, const s
 		int64_t c[3] = { o / (large->d[1] * large->d[2]), o / large->d[2] % large->d[1],
 			         o % large->d[2] };
 		struct source s[3];
-		for (int a = 0; a < 3; a++)
-			s[a] = source_of(at, small->d[a], large->d[a], c[a]);
+		for (int a = 0; a < 3; a++) {
+			const struct axis x = grid_axis(at, small, large, a);
+			s[a] = source_of(&x, c[a]);
+		}
 		for (int64_t i = 0; i < s[0].n * s[1].n * s[2].n; i++) {
 			int64_t d = i / (s[1].n * s[2].n), h = i / s[2].n % s[1].n, w = i % s[2].n;
 			double weight = weight_of(&s[0], d) * weight_of(&s[1], h) * weight_of(&s[2], w);
@@ -225,13 +376,13 @@ static struct axis_map map_new(struct arena *arena, int64_t n, int64_t entries)
 		                  ARENA_ARRAY(arena, float, entries + 1) };
 }
 
-static struct axis_map map_make(struct arena *arena, const struct resize *at, int64_t in,
-                                int64_t out)
+/* The map of `out` indices. */
+static struct axis_map map_make(struct arena *arena, const struct axis *x, int64_t out)
 {
-	struct axis_map m = map_new(arena, out, 2 * out + (at->mode == RESIZE_AREA ? in : 0));
+	struct axis_map m = map_new(arena, out, 2 * out + (x->at->mode == RESIZE_AREA ? x->n : 0));
 	int64_t e = 0;
 	for (int64_t o = 0; o < out; o++) {
-		struct source s = source_of(at, in, out, o);
+		struct source s = source_of(x, o);
 		m.first[o] = e;
 		for (int64_t j = 0; j < s.n; j++)
 			if (weight_of(&s, j) != 0) {
@@ -270,11 +421,12 @@ static int plan_any(struct kplan *k, bool transposed)
 	m->bf16 = row_bf16(k, 0);
 	k->ws_bytes = row_workspace(k, m->to.d[2] * m->to.c);
 	for (int a = 0; a < 3; a++) {
-		int64_t in = transposed ? m->to.d[a] : m->from.d[a],
-			out = transposed ? m->from.d[a] : m->to.d[a];
-		m->axis[a] = map_make(k->arena, k->n->attr, in, out);
+		const struct grid *small = transposed ? &m->to : &m->from,
+		                  *large = transposed ? &m->from : &m->to;
+		const struct axis x = grid_axis(k->n->attr, small, large, a);
+		m->axis[a] = map_make(k->arena, &x, large->d[a]);
 		if (transposed)
-			m->axis[a] = map_transpose(k->arena, &m->axis[a], in, out);
+			m->axis[a] = map_transpose(k->arena, &m->axis[a], small->d[a], large->d[a]);
 	}
 	return 0;
 }
@@ -513,11 +665,17 @@ static const char *const samples[] = { "2x3x4x5; size: [7, 9]",
 	                               "1x3x5x2x9; size: [2, 3, 1], mode: area",
 	                               "2x48x11x13; size: [22, 26]",
 	                               "1x3x1x1; size: [5, 6]",
+	                               "2x3x5x4; size: [7, 6], whole: [9, 12, 15, 16], at: [2, 8, 5, 11]",
+	                               "1x2x6x5; size: [4, 9], mode: nearest, whole: [9, 20, 7, 30], at: [3, "
+	                               "0, 2, 1]",
+	                               "1x2x9x7; size: [3, 2], mode: area, whole: [17, 18, 5, 5], at: [3, 4, "
+	                               "1, 2]",
 	                               NULL };
 static const char *const grad_samples[] = {
 	"2x3x7x9; size: [4, 5]",      "2x17x3x11; size: [7, 5], align_corners: true",
 	"1x3x6x3x7; size: [3, 4, 5]", "2x3x4x15; size: [9, 7], mode: nearest",
 	"2x48x22x26; size: [11, 13]", "2x17x4x7; size: [9, 7], mode: area",
+	"2x3x7x6; size: [5, 4], whole: [9, 12, 15, 16], at: [2, 8, 5, 11]",
 	NULL
 };
 
@@ -529,7 +687,7 @@ static const struct op op_resize = {
 	.flags = OP_LAYER,
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.attr_size = sizeof(struct resize), .attrs = fields,
-	.shape = shape, .grad = grad, .cost = cost,
+	.shape = shape, .grad = grad, .reads = reads, .cut = cut, .cost = cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_run,

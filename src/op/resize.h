@@ -4,12 +4,23 @@
 #ifndef DLX_OP_RESIZE_H
 #define DLX_OP_RESIZE_H
 
-#include "yaml/schema.h"
+#include "graph/op.h"
 
+/* Where `whole` is set, the op computes of a piece what it computes there of the whole, to the last
+ * bit, but where it reads places that the piece lacks. Both lists have an entry for each spatial
+ * axis of the tensor before the resize, and then one for each of that after. */
 struct resize {
 	struct ints size;
 	int mode;                    /* enum resize_mode */
 	bool align_corners;
+	struct ints whole;           /* sizes of the whole; none: it is the whole */
+	struct ints at;              /* the whole's place of the piece's first; none: 0 */
 };
+
+/* Whether outputs `den` further along `axis` read the same inputs `num` further, with weights of the
+ * same bits, all over the whole. num / den is in lowest terms what n.op->reads moves by. False only
+ * where nearest indices are rounded in float32. */
+bool resize_repeats(const struct graph *g, const struct node *n, int axis, int64_t num,
+                    int64_t den);
 
 #endif

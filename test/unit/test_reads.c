@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "graph/attr.h"
 #include "op/lib/sample.h"
 #include "op_run.h"
 
@@ -121,7 +122,9 @@ static bool check_sample(const struct op *op, const char *text)
 	const struct shape *y = node_out_shape(s.g, s.node, 0);
 	const double *before = NULL;
 	const double work = op_cost(s.g, s.node).flops + (double)shape_count(y);
-	for (int i = 0; i < s.nin && y->nd > 2; i++)
+	const struct ints *whole = attr_find(op, s.node->attr, "whole", FT_INTS);
+	const bool piece = whole && whole->n > 0;       /* has other coordinates */
+	for (int i = 0; i < s.nin && y->nd > 2 && !piece; i++)
 		for (int axis = 2; axis < y->nd && is_float(&s, i); axis++) {
 			int64_t lo = 0, hi = 0;
 			int n = 0;
@@ -177,6 +180,16 @@ static void test_intervals(void **state)
 	/* transposed: those that make an output, in between two inputs too */
 	expect("conv_grad_input", "1x1x5x5 1x1x2x2!; stride: 2, input_size: 10", 0, 2, 3, 3, 1, 1);
 	expect("conv_grad_input", "1x1x5x5 1x1x3x3!; stride: 2, input_size: 11", 0, 2, 4, 4, 1, 2);
+	/* any factor */
+	expect("resize", "1x1x9x9; size: [21, 7]", 0, 2, 10, 10, 4, 4);
+	expect("resize", "1x1x9x9; size: [21, 7]", 0, 2, 0, 0, -1, 0);
+	expect("resize", "1x1x9x9; size: [21, 7]", 0, 3, 6, 6, 7, 8);
+	expect("resize", "1x1x9x9; size: [21, 7], align_corners: true", 0, 2, 20, 20, 8, 8);
+	expect("resize", "1x1x8x9; size: [2, 4], mode: area", 0, 2, 1, 1, 4, 7);
+	expect("resize", "1x1x8x9; size: [2, 4], mode: area", 0, 3, 1, 1, 2, 4);
+	expect("resize", "1x1x8x9; size: [32, 4], mode: nearest", 0, 2, 7, 8, 1, 2);
+	/* of a piece: in the whole's coordinates */
+	expect("resize", "1x1x3x3; size: [7, 7], whole: [9, 9, 21, 21]", 0, 2, 10, 10, 4, 4);
 	/* a range that moves */
 	expect("concat", "1x1x4x5 1x1x3x5; axis: 2", 1, 2, 5, 6, 1, 2);
 	expect("concat", "1x1x4x5 1x1x3x5; axis: 2", 1, 3, 5, 6, 5, 6);

@@ -34,6 +34,9 @@ enum resize_mode { RESIZE_BILINEAR, RESIZE_NEAREST, RESIZE_AREA };
 struct dropout_attr {
 	double rate;
 	int64_t stream;              /* (int64_t)hash_name(node name) */
+	/* Of a piece, which drops what the whole drops there: extents of the whole along the spatial
+	 * axes, and its place of the piece's first. None: the whole; at 0. */
+	struct ints whole, at;
 };
 
 #endif
