@@ -74,11 +74,9 @@ static int shape(struct graph *g, struct node *n)
 	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &s);
 }
 
-/* How far inputs are apart where outputs are *den apart; 0 where all are made of one. */
-static int64_t step_of(const struct resize *at, int64_t in, int64_t out, int64_t *den)
+bool resize_aligned(const struct node *n)
 {
-	*den = at->align_corners && out > 1 ? out - 1 : out;
-	return at->align_corners ? (out > 1 ? in - 1 : 0) : in;
+	return ((const struct resize *)n->attr)->align_corners;
 }
 
 /* The sizes of the whole, and those of the piece where a whole number of steps is missing. */
@@ -86,19 +84,16 @@ static void cut(struct graph *g, struct node *n, const struct shape *in, const s
 {
 	struct resize *at = n->attr;
 	const struct shape *x = node_in_shape(g, n, 0);
-	int64_t size[MAXD], whole[2 * MAXD], den;
+	int64_t size[MAXD], whole[2 * MAXD];
 	const int axes = in->nd - 2;
-	if (x->nd != in->nd || shape_equal(x, in))
+	if (x->nd != in->nd || shape_equal(x, in) || at->align_corners)
 		return;
 	for (int k = 0; k < axes; k++) {
-		const int64_t left = in->d[k + 2] - x->d[k + 2],
-		              num = step_of(at, in->d[k + 2], out->d[k + 2], &den);
+		const int64_t all = out->d[k + 2], left = (in->d[k + 2] - x->d[k + 2]) * all;
 		whole[k] = in->d[k + 2];
-		whole[axes + k] = size[k] = out->d[k + 2];
-		if (left && (num == 0 || left * den % num))
-			return;
-		size[k] -= left ? left * den / num : 0;
-		if (size[k] < 1)
+		whole[axes + k] = all;
+		size[k] = all - left / whole[k];
+		if (left % whole[k] || size[k] < 1)
 			return;
 	}
 	at->size = ints_make(g, axes, size);

@@ -17,6 +17,9 @@ struct resize {
 	struct ints at;              /* the whole's place of the piece's first; none: 0 */
 };
 
+/* Whether n, a resize, maps corners onto each other: its steps then differ between sizes of one
+ * factor. */
+bool resize_aligned(const struct node *n);
 /* Whether outputs `den` further along `axis` read the same inputs `num` further, with weights of the
  * same bits, all over the whole. num / den is in lowest terms what n.op->reads moves by. False only
  * where nearest indices are rounded in float32. */

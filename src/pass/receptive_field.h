@@ -11,12 +11,15 @@
 
 #define RECEPTIVE_AXES 3
 
-/* Along one spatial axis output i depends on the inputs from i num / den + lo to i num / den + hi,
- * rounded outwards. num / den is in lowest terms; num 0: the output has no such axis. */
+/* Along one spatial axis. num / den is in lowest terms; num 0: the output has no such axis. The
+ * rest is of a field that is finite. */
 struct receptive_axis {
-	int64_t num, den;
-	double lo, hi;
+	int64_t num, den;                /* outputs are num / den inputs apart */
 	int64_t extent;                  /* of the output, which may depend on the input's */
+	int64_t lo, hi;                  /* the inputs that output 0 depends on */
+	/* Outputs begin to end - 1 depend on nothing before the input's first place and nothing
+	 * after its last; neither is cut to the output. */
+	int64_t begin, end;
 };
 
 struct receptive_field {
@@ -25,25 +28,24 @@ struct receptive_field {
 	int64_t stride[RECEPTIVE_AXES];  /* the total stride: least common
 	                                  * multiple of all tensors' steps */
 	/* Whether outputs depend on a part of the input that moves with them. If not, `why` is the
-	 * first node behind which they do not: a mean over all places, a dense layer, a resize to
-	 * another size than a multiple. */
+	 * first node after which they do not: a mean over all places, a dense layer, a resize that
+	 * aligns corners. */
 	bool finite;
 	const struct node *why;
 	/* Whether interpolation has the same weights wherever a tile begins, to the last bit: not where
-	 * it resizes by a factor that is no power of two. */
+	 * nearest places are rounded. */
 	bool exact;
 };
 
 /* Of the tensors `input` (N, C, spatial axes) and `output` of a graph as the builder of a network
- * makes it, for evaluation or prediction. Ops that it does not know count as dependent on all. */
+ * makes it, for evaluation or prediction. */
 void receptive_field_find(const struct graph *g, tid input, tid output,
                           struct receptive_field *out);
 
-/* Whether there is a rule for an op; others count as dependent on all of their input. For tests. */
-bool receptive_field_knows(const char *op);
-
-/* The first and the last input that output i depends on along axis k, not cut to the input. */
-int64_t receptive_first(const struct receptive_field *r, int k, int64_t i);
-int64_t receptive_last(const struct receptive_field *r, int k, int64_t i);
+/* Turns an interval of outputs along spatial axis k, outermost first, into that of the inputs that
+ * these depend on, by op.reads of all nodes in between; neither is cut to its tensor. False: they
+ * depend on all of the input, or on none; *lo and *hi are then as before. */
+bool receptive_interval(const struct graph *g, tid input, tid output, int k, int64_t *lo,
+                        int64_t *hi);
 
 #endif

@@ -65,7 +65,8 @@ static bool same_axis(const struct receptive_axis *a, const struct receptive_axi
                       int64_t inputs)
 {
 	return a->num > 0 && a->num == b->num && a->den == b->den && a->lo == b->lo &&
-	       a->hi == b->hi && inputs * a->den % a->num == 0 &&
+	       a->hi == b->hi && a->begin == b->begin && a->extent - a->end == b->extent - b->end &&
+	       inputs * a->den % a->num == 0 &&
 	       b->extent - a->extent == inputs * a->den / a->num;
 }
 

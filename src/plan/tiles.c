@@ -19,24 +19,6 @@ static int64_t outputs(const struct receptive_axis *x, int64_t inputs)
 	return inputs * x->den / x->num;
 }
 
-/* The first of a window's outputs that depends on nothing before it; one beyond the last that
- * depends on nothing behind it. */
-static int64_t first_good(const struct rule *u)
-{
-	int64_t i = 0;
-	while (i < u->r->axis[u->k].extent && receptive_first(u->r, u->k, i) < 0)
-		i++;
-	return i;
-}
-
-static int64_t end_good(const struct rule *u, int64_t tile)
-{
-	int64_t i = u->r->axis[u->k].extent;
-	while (i > 0 && receptive_last(u->r, u->k, i - 1) > tile - 1)
-		i--;
-	return i;
-}
-
 /* How far windows are apart: a multiple of the total stride, 0 if there is none. */
 static int64_t spacing(const struct rule *u, int64_t tile)
 {
@@ -44,7 +26,7 @@ static int64_t spacing(const struct rule *u, int64_t tile)
 	const int64_t stride = u->r->stride[u->k];
 	int64_t apart = tile - tile / 4;
 	if (!u->blended)
-		apart = (end_good(u, tile) - first_good(u)) * x->num / x->den;
+		apart = (x->end - x->begin) * x->num / x->den;
 	return apart < stride ? 0 : apart / stride * stride;
 }
 
@@ -55,7 +37,7 @@ static void place(struct tile_axis *t, const struct rule *u, int i, int64_t from
 	const bool last = from + t->tile == t->whole;
 	t->from[i] = from;
 	t->begin[i] = u->blended || i == 0 ? origin : t->end[i - 1];
-	t->end[i] = u->blended || last ? origin + t->out_tile : origin + end_good(u, t->tile);
+	t->end[i] = u->blended || last ? origin + t->out_tile : origin + x->end;
 	t->at[i] = t->begin[i] - origin;
 }
 
@@ -63,8 +45,8 @@ static void place(struct tile_axis *t, const struct rule *u, int i, int64_t from
 static int64_t least_tile(const struct rule *u)
 {
 	const int64_t stride = u->r->stride[u->k];
-	const double reach = u->r->axis[u->k].hi - u->r->axis[u->k].lo;
-	return u->blended ? 2 * stride : ((int64_t)reach / stride + 3) * stride;
+	const int64_t reach = u->r->axis[u->k].hi - u->r->axis[u->k].lo;
+	return u->blended ? 2 * stride : (reach / stride + 3) * stride;
 }
 
 static int cut_axis(struct tile_axis *t, struct arena *a, const struct rule *u)
@@ -76,9 +58,9 @@ static int cut_axis(struct tile_axis *t, struct arena *a, const struct rule *u)
 	t->out_whole = t->out_tile + outputs(x, t->whole - t->tile);
 	if (apart == 0)
 		return ERR(E_USAGE, NULL, "tiles of %" PRId64
-		           " along spatial axis %d are too small: their outputs depend on up to %" PRId64
+		           " along spatial axis %d are too small: their outputs depend on about %" PRId64
 		           " inputs; from about %" PRId64 " they have some of their own", t->tile, u->k,
-		           u->blended ? t->tile : (int64_t)(x->hi - x->lo) + 1, least_tile(u));
+		           u->blended ? t->tile : x->hi - x->lo + 1, least_tile(u));
 	t->from = ARENA_ARRAY(a, int64_t, most);
 	t->begin = ARENA_ARRAY(a, int64_t, most);
 	t->end = ARENA_ARRAY(a, int64_t, most);
