@@ -35,6 +35,7 @@ int field_emit_pad(struct graph *g, const struct plan_field *f, tid x, tid *out)
 	const struct shape *s = &graph_t(g, x)->shape;
 	int64_t before[MAXD] = { 0 }, after[MAXD] = { 0 };
 	*out = x;
+	g->whole = f->whole;
 	if (!padded(f))
 		return 0;
 	for (int k = 0; k + 2 < s->nd; k++)
@@ -54,6 +55,7 @@ int field_emit_cut(struct graph *g, const struct plan_field *f, tid y, tid *out)
 {
 	const struct shape s = graph_t(g, y)->shape, whole = field_padded(f);
 	*out = y;
+	g->whole = NULL;
 	if (!padded(f) || s.nd != whole.nd + 1)
 		return 0;
 	for (int k = 2; k < s.nd; k++) {

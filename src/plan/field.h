@@ -15,13 +15,16 @@ struct plan_field {
 	struct shape input, target;      /* of one sample; input.nd 0: as in training */
 	int64_t pad[FIELD_AXES];         /* zeros behind each spatial axis of
 	                                  * the input, outermost first */
+	const struct graph_whole *whole; /* of a tile: the graph of the whole
+	                                  * field; NULL: it is no tile */
 };
 
 /* Zeros that make the extents of f->input multiples of stride[]. */
 void field_pad_to(struct plan_field *f, const int64_t stride[FIELD_AXES]);
 /* The shape that the network gets of one sample. */
 struct shape field_padded(const struct plan_field *f);
-/* Emits the zeros behind a batch x; *out is x itself where there are none. */
+/* Emits the zeros behind a batch x; *out is x itself where there are none. What g gets until
+ * field_emit_cut is the network: that of a tile, where f is one. */
 int field_emit_pad(struct graph *g, const struct plan_field *f, tid x, tid *out);
 /* Emits what is left of the output y of a network whose input was so padded: of an axis that is as
  * long as the padded input's, or a whole share or multiple of it, what belongs to the field. */

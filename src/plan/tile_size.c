@@ -107,8 +107,8 @@ static int cut(const struct session *s, struct tile_plan *t)
 	const struct shape padded = field_padded(&t->field);
 	struct receptive_field tile, whole;
 	int64_t in[RECEPTIVE_AXES];
-	TRY(whole_receptive_field(s, &t->tile, &tile));
-	TRY(whole_receptive_field(s, &padded, &whole));
+	TRY(whole_receptive_field(s, &t->tile, &t->whole, &tile));
+	TRY(whole_receptive_field(s, &padded, NULL, &whole));
 	for (int k = 0; k < tile.axes; k++)
 		in[k] = padded.d[k + 1] - t->tile.d[k + 1];
 	const bool finite = cut_alike(&tile, &whole, in);
@@ -142,13 +142,13 @@ static int64_t slab_bytes(const struct plan *p, const struct shape *tile,
 	return (int64_t)n;
 }
 
-/* The bytes that predictions of one sample of this shape need; r: of the network. */
+/* The bytes that predictions by tiles of this shape need; net: of the network. */
 static int need(const struct session *s, const struct receptive_field *net,
-                const struct shape *input, const struct shape *padded, int64_t *bytes,
-                int64_t *fixed)
+                const struct tile_plan *t, int64_t *bytes, int64_t *fixed)
 {
+	const struct shape padded = field_padded(&t->field);
 	struct plan_data data = s->data;
-	data.field = (struct plan_field){ .input = *input };
+	data.field = (struct plan_field){ .input = t->tile, .whole = &t->whole };
 	const struct plan_request r = { .config = s->config, .dev = s->dev, .store = s->store,
 		.objective = s->config->objectives.v,
 		.data = &data, .mode = PLAN_PREDICT,
@@ -158,8 +158,8 @@ static int need(const struct session *s, const struct receptive_field *net,
 	TRY(plan_new(&p, &r));
 	const struct memory_need n = memory_need(s, p);
 	*bytes = n.arena;
-	*fixed = n.fixed + (s->dev->driver || shape_equal(input, padded) ? 0 :
-	                    slab_bytes(p, input, padded));
+	*fixed = n.fixed + (s->dev->driver || shape_equal(&t->tile, &padded) ? 0 :
+	                    slab_bytes(p, &t->tile, &padded));
 	plan_free(p);
 	return 0;
 }
@@ -195,37 +195,51 @@ static int no_tile(int64_t have, int64_t least)
 	           bytes_text((double)least, a), bytes_text((double)have, b));
 }
 
-/* Whether windows of these extents can be cut at all. */
-static bool can_be_cut(const struct session *s, const struct plan_field *f, const int64_t *tile)
+/* Whether windows of the extents of t->tile can be cut at all. */
+static bool can_be_cut(const struct session *s, struct tile_plan *t)
 {
-	struct tile_plan t = { .field = *f, .tile = tile_shape(f, tile) };
 	int mark = err_count();
-	const bool can = cut(s, &t) == 0;
+	const bool can = cut(s, t) == 0;
 	err_truncate(mark);
 	return can;
+}
+
+/* Sets t->tile to the largest that fits. */
+static int fit(const struct session *s, struct tile_plan *t, int64_t tile[RECEPTIVE_AXES],
+               int64_t *bytes, bool *whole)
+{
+	const struct shape padded = field_padded(&t->field);
+	const int64_t have = offered(s);
+	struct receptive_field r;
+	int64_t fixed;
+	memcpy(tile, padded.d + 1, sizeof *tile * (size_t)(padded.nd - 1));
+	TRY(whole_receptive_field(s, &s->data.input, NULL, &r));
+	for (int i = 0; i < MOST_PLANS; i++) {
+		t->tile = tile_shape(&t->field, tile);
+		TRY(need(s, &r, t, bytes, &fixed));
+		*whole = shape_equal(&t->tile, &padded);
+		if (have <= 0 || fixed + *bytes <= have)
+			return 0;
+		if (!shrink(tile, r.stride, r.axes))
+			break;
+		t->tile = tile_shape(&t->field, tile);
+		if (!can_be_cut(s, t))
+			break;
+	}
+	return no_tile(have, fixed + *bytes);
 }
 
 int tile_fit(const struct session *s, const struct plan_field *f, int64_t tile[RECEPTIVE_AXES],
              int64_t *bytes, bool *whole)
 {
 	const struct shape padded = field_padded(f);
-	const int64_t have = offered(s);
-	struct receptive_field r;
-	int64_t fixed;
-	memcpy(tile, padded.d + 1, sizeof *tile * (size_t)(padded.nd - 1));
-	TRY(whole_receptive_field(s, &s->data.input, &r));
-	for (int i = 0; i < MOST_PLANS; i++) {
-		const struct shape input = tile_shape(f, tile);
-		int64_t next[RECEPTIVE_AXES] = { tile[0], tile[1], tile[2] };
-		TRY(need(s, &r, &input, &padded, bytes, &fixed));
-		*whole = shape_equal(&input, &padded);
-		if (have <= 0 || fixed + *bytes <= have)
-			return 0;
-		if (!shrink(next, r.stride, r.axes) || !can_be_cut(s, f, next))
-			return no_tile(have, fixed + *bytes);
-		memcpy(tile, next, sizeof next);
-	}
-	return no_tile(have, fixed + *bytes);
+	struct arena *a = arena_new();
+	struct tile_plan t = { .field = *f };
+	int rc = whole_shapes(s, &padded, a, &t.whole);
+	if (rc == 0)
+		rc = fit(s, &t, tile, bytes, whole);
+	arena_free(a);
+	return rc;
 }
 
 /* Sizes are rounded up to the total stride, and no larger than the field. */
@@ -268,11 +282,12 @@ int tile_settle(const struct session *s, const char *spec, struct tile_plan *out
 	const struct shape padded = field_padded(&out->field);
 	if (padded.nd < 2)
 		return refuse_outputs(&padded);
-	TRY(whole_receptive_field(s, &s->data.input, &r));
+	TRY(whole_receptive_field(s, &s->data.input, NULL, &r));
 	if (r.finite)
 		TRY(check_even(&out->field, r.stride));
+	TRY(whole_shapes(s, &padded, s->config->arena, &out->whole));
 	if (automatic(spec))
-		TRY(tile_fit(s, &out->field, tile, &bytes, &whole));
+		TRY(fit(s, out, tile, &bytes, &whole));
 	else
 		TRY(take_size(spec, &padded, r.stride, tile));
 	out->tile = tile_shape(&out->field, tile);

@@ -11,6 +11,7 @@ struct tile_plan {
 	struct plan_field field;         /* the samples, and the zeros behind them */
 	struct shape tile;               /* what a plan is made for: channels
 	                                  * and the extents of a window */
+	struct graph_whole whole;        /* the graph that it is a piece of */
 	struct tiling tiling;
 	bool exact;                      /* to the last bit what the whole field gives */
 };

@@ -33,7 +33,7 @@ struct tiling {
 	struct tile_axis axis[RECEPTIVE_AXES];
 };
 
-/* r: of a window of extents tile[], as a graph of its own, which are at most whole[]; both are multiples of r->stride.
+/* r: of a window of extents tile[], which are at most whole[]; both are multiples of r->stride.
  * Lists in a. E_USAGE if windows are too small to give outputs, with the smallest extent that
  * does. */
 int tiles_cut(struct tiling *t, struct arena *a, const struct receptive_field *r, bool blended,

@@ -7,10 +7,11 @@
 #include "base/err.h"
 #include "data/record.h"
 
-static int outline(const struct session *s, const struct shape *input, struct plan **out)
+static int outline(const struct session *s, const struct shape *input,
+                   const struct graph_whole *whole, struct plan **out)
 {
 	struct plan_data data = s->data;
-	data.field = (struct plan_field){ .input = *input };
+	data.field = (struct plan_field){ .input = *input, .whole = whole };
 	const struct plan_request r = { .config = s->config, .dev = s->dev, .data = &data,
 		.objective = s->config->objectives.v,
 		.mode = PLAN_PREDICT, .batch = 1,
@@ -18,11 +19,29 @@ static int outline(const struct session *s, const struct shape *input, struct pl
 	return plan_outline(out, &r);
 }
 
-int whole_receptive_field(const struct session *s, const struct shape *input,
-                          struct receptive_field *out)
+int whole_shapes(const struct session *s, const struct shape *input, struct arena *a,
+                 struct graph_whole *out)
 {
 	struct plan *p;
-	TRY(outline(s, input, &p));
+	TRY(outline(s, input, NULL, &p));
+	const struct graph *g = p->g;
+	struct shape *in = ARENA_ARRAY(a, struct shape, g->nnode),
+	             *made = ARENA_ARRAY(a, struct shape, g->nnode);
+	for (int i = 0; i < g->nnode; i++) {
+		const struct node *n = g->node[i];
+		in[i] = n->nin && n->in[0] != NONE ? *node_in_shape(g, n, 0) : (struct shape){ 0 };
+		made[i] = *node_out_shape(g, n, 0);
+	}
+	*out = (struct graph_whole){ g->nnode, in, made };
+	plan_free(p);
+	return 0;
+}
+
+int whole_receptive_field(const struct session *s, const struct shape *input,
+                          const struct graph_whole *whole, struct receptive_field *out)
+{
+	struct plan *p;
+	TRY(outline(s, input, whole, &p));
 	receptive_field_find(p->g, plan_in(p, "input"), plan_out(p, "output"), out);
 	out->why = NULL;                 /* it is freed with the plan */
 	plan_free(p);
@@ -50,8 +69,8 @@ static int check_network(const struct session *s, const struct plan_field *f)
 {
 	struct plan *trained, *whole;
 	struct shape padded = field_padded(f);
-	TRY(outline(s, &s->data.input, &trained));
-	int rc = outline(s, &padded, &whole);
+	TRY(outline(s, &s->data.input, NULL, &trained));
+	int rc = outline(s, &padded, NULL, &whole);
 	if (rc == 0) {
 		rc = compare_params(whole->g, trained->g, &padded);
 		plan_free(whole);
@@ -65,7 +84,7 @@ static bool takes_as_they_are(const struct session *s, const struct shape *input
 {
 	struct receptive_field r;
 	int mark = err_count();
-	bool takes = whole_receptive_field(s, input, &r) == 0;
+	bool takes = whole_receptive_field(s, input, NULL, &r) == 0;
 	err_truncate(mark);
 	for (int k = 0; takes && k < r.axes; k++)
 		takes = r.axis[k].extent == input->d[k + 1];
@@ -77,7 +96,7 @@ static bool takes_as_they_are(const struct session *s, const struct shape *input
 int whole_pad(const struct session *s, struct plan_field *f)
 {
 	struct receptive_field r;
-	TRY(whole_receptive_field(s, &s->data.input, &r));
+	TRY(whole_receptive_field(s, &s->data.input, NULL, &r));
 	if (r.axis[0].extent > 0 && (r.finite || !takes_as_they_are(s, &f->input)))
 		field_pad_to(f, r.stride);
 	return 0;

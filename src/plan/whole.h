@@ -23,8 +23,12 @@ int whole_field(const struct session *s, const struct shape *input, const struct
 int whole_pad(const struct session *s, struct plan_field *f);
 /* Whether evaluations see another size than training. */
 bool whole_differs(const struct session *s);
-/* The receptive field of the network on samples of shape `input` (C, spatial axes). */
+/* The receptive field of the network on samples of shape `input` (C, spatial axes): on tiles, if
+ * the graph of the whole is given. */
 int whole_receptive_field(const struct session *s, const struct shape *input,
-                          struct receptive_field *out);
+                          const struct graph_whole *whole, struct receptive_field *out);
+/* The graph of the network on samples of shape `input`, for tiles of them; lists in a. */
+int whole_shapes(const struct session *s, const struct shape *input, struct arena *a,
+                 struct graph_whole *out);
 
 #endif

@@ -522,13 +522,13 @@ static int settle_prediction(struct session *s, const struct session_options *o)
 {
 	struct receptive_field r;
 	const struct shape seen = whole_differs(s) ? field_padded(&s->data.field) : s->data.input;
-	TRY(whole_receptive_field(s, &seen, &r));
+	TRY(whole_receptive_field(s, &seen, NULL, &r));
 	s->tiles_agree = r.finite;
 	if (!o->tile)
 		return 0;
 	s->tiles = ARENA_NEW(s->config->arena, struct tile_plan);
 	TRY(tile_settle(s, o->tile, s->tiles));
-	s->data.field = (struct plan_field){ .input = s->tiles->tile };
+	s->data.field = (struct plan_field){ .input = s->tiles->tile, .whole = &s->tiles->whole };
 	return 0;
 }
 

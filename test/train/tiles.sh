@@ -90,6 +90,44 @@ expect 0 "$train" --predict $samples --tile 64 -o blended.npy deeplab.yaml
 says err 'not the numbers of the whole'
 says blended.npy "'shape': (4, 4, 90, 180,)"
 
+# Resizes by any factor: a tile computes what the whole does there. In the first network sizes follow the input, in the
+# second they are those of the whole.
+cat >factor.layers <<'EOF'
+    - {conv2d: {filters: 16, kernel: 3, padding: same}}
+    - {max_pool: {kernel: 2}}
+    - {resize: {factor: 1.5}}
+    - relu
+    - {max_pool: {kernel: 3}}
+    - {resize: {factor: 3}}
+    - {conv2d: {filters: 16, kernel: [4, 2], padding: {before: [2, 1], after: [1, 0]}}}
+    - {average_pool: {kernel: 3}}
+    - {resize: {factor: 4, mode: nearest}}
+    - {resize: {factor: 5, mode: nearest}}
+    - {average_pool: {kernel: 5}}
+    - {conv2d: {filters: 4, kernel: 1}}
+EOF
+cat >sizes.layers <<'EOF'
+    - {conv2d: {filters: 16, kernel: 3, padding: same}}
+    - {resize: {size: [60, 120]}}
+    - {conv2d: {filters: 16, kernel: 3, padding: same}}
+    - {adaptive_average_pool: [20, 40]}
+    - {resize: {size: [90, 180]}}
+    - {conv2d: {filters: 4, kernel: 3, padding: same}}
+EOF
+for net in factor sizes; do
+	sed "s/name: unet/name: $net/; /^  layers:/,/^data:/{/^  layers:/!{/^data:/!d}}; /^  layers:/r $net.layers" \
+		unet.yaml >$net.yaml
+done
+sed -i 's/{crop: 32}, //' sizes.yaml
+for net in factor sizes; do
+	expect 0 "$train" --quiet $net.yaml
+	for device in cpu reference; do
+		expect 0 "$train" --device $device --predict $samples -o $net.npy $net.yaml
+		same $net --device $device --tile 72x108
+		says err 'tiles of 72 x 108'
+	done
+done
+
 # What does not work is said before anything is computed, and leaves nothing behind.
 expect 64 "$train" --predict $samples --tile 8 -o x.npy unet.yaml
 says err 'are too small'

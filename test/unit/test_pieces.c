@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ops that compute by the place in the whole tensor, on a piece of it: outputs whose inputs the piece
- * has are those of the whole, to the last bit, on the reference device and the CPU. */
+ * Ops that compute by the place in the whole tensor, on a piece of it: outputs whose inputs the
+ * piece has are those of the whole, to the last bit, on the reference device and the CPU. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

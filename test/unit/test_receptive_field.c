@@ -192,8 +192,8 @@ static void test_factors(void **state)
 	      "36]}}, {max_pool: {kernel: 4}}", 3, 16, 16, true);
 	check("{resize: {size: [48, 72], mode: nearest}}, " CONV(1, "kernel: 3"), 3, 2, 2, true);
 	check("{adaptive_average_pool: [12, 18]}, " CONV(1, "kernel: 2"), 2, 8, 8, true);
-	check("{resize: {size: [96, 144]}}, {resize: {size: [64, 96]}}, {resize: {size: [32, 48]}}", 2, 1, 1,
-	      true);
+	check("{resize: {size: [96, 144]}}, {resize: {size: [64, 96]}}, {resize: {size: "
+	      "[32, 48]}}", 2, 1, 1, true);
 }
 
 /* Windows of even sizes, whose middle is between two places. */
