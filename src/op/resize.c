@@ -9,19 +9,14 @@
  * as torch.nn.functional.interpolate does; area is adaptive average pooling. resize and resize_grad
  * are linear maps, each the other's transpose and gradient.
  *
- * Positions are quotients of integers, and a weight is a remainder over its denominator, rounded
- * once: the same to the last bit wherever the same position comes again, however large the sizes.
- *
  * CPU: per axis a sparse matrix (for each index of the result: where from, how much), transposed
  * for the gradient, which so is a gather too: no atomics, the same bits for any number of threads.
  */
 #include "op/resize.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "base/round.h"
 #include "op/lib/check.h"
 #include "op/lib/cuda.h"
 #include "op/lib/elementwise.h"
@@ -72,11 +67,6 @@ static int shape(struct graph *g, struct node *n)
 	TRY(result_grid(g, n, &y));
 	struct shape s = grid_shape(&y);
 	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &s);
-}
-
-bool resize_aligned(const struct node *n)
-{
-	return ((const struct resize *)n->attr)->align_corners;
 }
 
 /* The sizes of the whole, and those of the piece where a whole number of steps is missing. */
@@ -135,152 +125,16 @@ static void cost(const struct graph *g, const struct node *n, struct cost *c)
 	                   : (double)(a > b ? a : b) * 2 * (1 << (in->nd - 2));
 }
 
-/* --- where an index reads --- */
-
-/* One axis of the map: sizes of the whole before and after, and the piece's part of it. */
-struct axis {
-	const struct resize *at;
-	int64_t in, out;
-	int64_t from, to;                /* where the piece begins, before and after */
-	int64_t n;                       /* indices that it has before */
-};
-
-/* Of spatial axis a, outermost first. */
-static struct axis axis_of(const struct resize *at, int axes, int a, int64_t in, int64_t out)
-{
-	struct axis x = { at, in, out, 0, 0, in };
-	if (at->whole.n) {
-		x.in = at->whole.v[a];
-		x.out = at->whole.v[axes + a];
-	}
-	if (at->at.n) {
-		x.from = at->at.v[a];
-		x.to = at->at.v[axes + a];
-	}
-	return x;
-}
-
-/* A position as a quotient, whose denominator is positive. */
-struct position {
-	int64_t num, den;
-};
-
-/* Of index o, also beyond both ends; of areas where it begins. */
-static struct position position_of(const struct axis *x, int64_t o)
-{
-	if (x->at->mode != RESIZE_BILINEAR)
-		return (struct position){ o * x->in, x->out };
-	if (!x->at->align_corners)
-		return (struct position){ (2 * o + 1) * x->in - x->out, 2 * x->out };
-	return (struct position){ x->out > 1 ? o * (x->in - 1) : 0, x->out > 1 ? x->out - 1 : 1 };
-}
-
-/* n indices from first on. */
-struct source {
-	int64_t first, n;
-	double w[2]; /* of the positions where n is 1 or 2 */
-};
-
-static double weight_of(const struct source *s, int64_t i)
-{
-	return s->n > 2 ? 1 / (double)s->n : s->w[i];
-}
-
-static struct source area_of(int64_t first, int64_t end)
-{
-	const double w = 1 / (double)(end - first);
-	return (struct source){ first, end - first, { w, w } };
-}
-
-/* In float32, as PyTorch has it: where o * in / out is nearly whole, that decides. */
-static int64_t nearest_of(const struct axis *x, int64_t o)
-{
-	int64_t i = (int64_t)floorf((float)o * ((float)x->in / (float)x->out));
-	return i < x->in ? i : x->in - 1;
-}
-
-/* Of index o of the whole, there. */
-static struct source whole_source(const struct axis *x, int64_t o)
-{
-	if (x->at->mode == RESIZE_AREA)
-		return area_of(o * x->in / x->out, ceil_div((o + 1) * x->in, x->out));
-	if (x->at->mode == RESIZE_NEAREST)
-		return (struct source){ nearest_of(x, o), 1, { 1, 0 } };
-	struct position p = position_of(x, o);
-	p.num = p.num > 0 ? p.num : 0;
-	const int64_t i = p.num / p.den;
-	const double w = (double)(p.num % p.den) / (double)p.den;
-	if (i >= x->in - 1)
-		return (struct source){ x->in - 1, 1, { 1, 0 } };
-	return (struct source){ i, 2, { 1 - w, w } };
-}
-
-/* Of index o of the piece, in the piece. What it lacks counts as the nearest that it has. */
-static struct source source_of(const struct axis *x, int64_t o)
-{
-	struct source s = whole_source(x, x->to + o);
-	int64_t first = s.first - x->from, end = first + s.n;
-	s.first = first;
-	if (first >= 0 && end <= x->n)
-		return s;
-	first = first < 0 ? 0 : first < x->n ? first : x->n - 1;
-	end = end <= first ? first + 1 : end < x->n ? end : x->n;
-	return area_of(first, end);
-}
-
-static bool power_of_two(int64_t n)
-{
-	return (n & (n - 1)) == 0;
-}
-
-/* Whether float32 cannot round a nearest index to a neighbour. */
-static bool nearest_exact(const struct axis *x)
-{
-	int64_t a = x->in, b = x->out;
-	while (b) {
-		const int64_t rest = a % b;
-		a = b;
-		b = rest;
-	}
-	return power_of_two(x->in / a) && power_of_two(x->out / a);
-}
-
-static bool reads(const struct graph *g, const struct node *n, int i, int axis, int64_t *lo,
-                  int64_t *hi)
-{
-	const struct shape *in = node_in_shape(g, n, i), *out = node_out_shape(g, n, 0);
-	const struct resize *at = n->attr;
-	const struct axis x = axis_of(at, in->nd - 2, axis - 2, in->d[axis], out->d[axis]);
-	const int64_t slack = at->mode == RESIZE_NEAREST && !nearest_exact(&x);
-	const struct position first = position_of(&x, *lo),
-	                      last = position_of(&x, *hi + (at->mode == RESIZE_AREA));
-	*lo = floor_div(first.num, first.den) - slack;
-	*hi = at->mode == RESIZE_NEAREST ? floor_div(last.num, last.den) + slack
-	                                 : -floor_div(-last.num, last.den) - (at->mode == RESIZE_AREA);
-	return true;
-}
-
-bool resize_repeats(const struct graph *g, const struct node *n, int axis, int64_t num, int64_t den)
-{
-	const struct shape *in = node_in_shape(g, n, 0), *out = node_out_shape(g, n, 0);
-	const struct resize *at = n->attr;
-	const struct axis x = axis_of(at, in->nd - 2, axis - 2, in->d[axis], out->d[axis]);
-	bool same = true;
-	for (int64_t o = 0; at->mode == RESIZE_NEAREST && o + den < x.out; o++)
-		same &= nearest_of(&x, o + den) == nearest_of(&x, o) + num;
-	return same;
-}
-
 /* --- reference kernels --- */
 
 /* Axis a of three, the last being those that there are. */
-static struct axis grid_axis(const struct resize *at, const struct grid *small,
-                             const struct grid *large, int a)
+static struct resize_axis grid_axis(const struct resize *at, const struct grid *small,
+                                    const struct grid *large, int a)
 {
 	const int k = a - (3 - small->axes);
 	if (k < 0)
-		return (struct axis){ at, 1, 1, 0, 0, 1 };
-	return axis_of(at, small->axes, k, small->d[a], large->d[a]);
+		return (struct resize_axis){ at, 1, 1, 0, 0, 1 };
+	return resize_axis_of(at, small->axes, k, small->d[a], large->d[a]);
 }
 
 /* Calls visit for each (output, input, weight) of one plane, small being the size before resize. */
@@ -290,14 +144,14 @@ static void each_pair(const struct resize *at, const struct grid *small, const s
 	for (int64_t o = 0; o < grid_points(large); o++) {
 		int64_t c[3] = { o / (large->d[1] * large->d[2]), o / large->d[2] % large->d[1],
 			         o % large->d[2] };
-		struct source s[3];
+		struct resize_source s[3];
 		for (int a = 0; a < 3; a++) {
-			const struct axis x = grid_axis(at, small, large, a);
-			s[a] = source_of(&x, c[a]);
+			const struct resize_axis x = grid_axis(at, small, large, a);
+			s[a] = resize_source_of(&x, c[a]);
 		}
 		for (int64_t i = 0; i < s[0].n * s[1].n * s[2].n; i++) {
 			int64_t d = i / (s[1].n * s[2].n), h = i / s[2].n % s[1].n, w = i % s[2].n;
-			double weight = weight_of(&s[0], d) * weight_of(&s[1], h) * weight_of(&s[2], w);
+			double weight = resize_weight(&s[0], d) * resize_weight(&s[1], h) * resize_weight(&s[2], w);
 			if (weight != 0)
 				visit(arg, o,
 				      ((s[0].first + d) * small->d[1] + s[1].first + h) * small->d[2] +
@@ -372,17 +226,17 @@ static struct axis_map map_new(struct arena *arena, int64_t n, int64_t entries)
 }
 
 /* The map of `out` indices. */
-static struct axis_map map_make(struct arena *arena, const struct axis *x, int64_t out)
+static struct axis_map map_make(struct arena *arena, const struct resize_axis *x, int64_t out)
 {
 	struct axis_map m = map_new(arena, out, 2 * out + (x->at->mode == RESIZE_AREA ? x->n : 0));
 	int64_t e = 0;
 	for (int64_t o = 0; o < out; o++) {
-		struct source s = source_of(x, o);
+		struct resize_source s = resize_source_of(x, o);
 		m.first[o] = e;
 		for (int64_t j = 0; j < s.n; j++)
-			if (weight_of(&s, j) != 0) {
+			if (resize_weight(&s, j) != 0) {
 				m.from[e] = s.first + j;
-				m.w[e++] = (float)weight_of(&s, j);
+				m.w[e++] = (float)resize_weight(&s, j);
 			}
 	}
 	m.first[out] = e;
@@ -418,7 +272,7 @@ static int plan_any(struct kplan *k, bool transposed)
 	for (int a = 0; a < 3; a++) {
 		const struct grid *small = transposed ? &m->to : &m->from,
 		                  *large = transposed ? &m->from : &m->to;
-		const struct axis x = grid_axis(k->n->attr, small, large, a);
+		const struct resize_axis x = grid_axis(k->n->attr, small, large, a);
 		m->axis[a] = map_make(k->arena, &x, large->d[a]);
 		if (transposed)
 			m->axis[a] = map_transpose(k->arena, &m->axis[a], small->d[a], large->d[a]);
@@ -682,7 +536,7 @@ static const struct op op_resize = {
 	.flags = OP_LAYER,
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.attr_size = sizeof(struct resize), .attrs = fields,
-	.shape = shape, .grad = grad, .reads = reads, .cut = cut, .cost = cost,
+	.shape = shape, .grad = grad, .reads = resize_reads, .cut = cut, .cost = cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_run,

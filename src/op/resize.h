@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The attributes of resize and resize_grad. */
+ * The attributes of resize and resize_grad, and what they mean along one axis. */
 #ifndef DLX_OP_RESIZE_H
 #define DLX_OP_RESIZE_H
 
@@ -17,6 +17,34 @@ struct resize {
 	struct ints at;              /* the whole's place of the piece's first; none: 0 */
 };
 
+/* One axis of the map: sizes of the whole before and after, and the piece's part of it. */
+struct resize_axis {
+	const struct resize *at;
+	int64_t in, out;
+	int64_t from, to;                /* where the piece begins, before and after */
+	int64_t n;                       /* indices that it has before */
+};
+
+/* n indices from first on. */
+struct resize_source {
+	int64_t first, n;
+	double w[2];                     /* of the indices where n is 1 or 2 */
+};
+
+/* Of spatial axis a of `axes`, outermost first, where a tensor has sizes in before and out after. */
+struct resize_axis resize_axis_of(const struct resize *at, int axes, int a, int64_t in,
+                                  int64_t out);
+/* What index o of the piece after reads, in the piece before. What that lacks counts as the nearest
+ * that it has. */
+struct resize_source resize_source_of(const struct resize_axis *x, int64_t o);
+static inline double resize_weight(const struct resize_source *s, int64_t i)
+{
+	return s->n > 2 ? 1 / (double)s->n : s->w[i];
+}
+
+/* The callback `reads` of resize. */
+bool resize_reads(const struct graph *g, const struct node *n, int i, int axis, int64_t *lo,
+                  int64_t *hi);
 /* Whether n, a resize, maps corners onto each other: its steps then differ between sizes of one
  * factor. */
 bool resize_aligned(const struct node *n);
