@@ -97,12 +97,17 @@ static bool nearest_exact(const struct resize_axis *x)
 	return power_of_two(x->in / a) && power_of_two(x->out / a);
 }
 
+static struct resize_axis axis_of_node(const struct graph *g, const struct node *n, int axis)
+{
+	const struct shape *in = node_in_shape(g, n, 0), *out = node_out_shape(g, n, 0);
+	return resize_axis_of(n->attr, in->nd - 2, axis - 2, in->d[axis], out->d[axis]);
+}
+
 bool resize_reads(const struct graph *g, const struct node *n, int i, int axis, int64_t *lo,
                   int64_t *hi)
 {
-	const struct shape *in = node_in_shape(g, n, i), *out = node_out_shape(g, n, 0);
 	const struct resize *at = n->attr;
-	const struct resize_axis x = resize_axis_of(at, in->nd - 2, axis - 2, in->d[axis], out->d[axis]);
+	const struct resize_axis x = axis_of_node(g, n, axis);
 	const int64_t slack = at->mode == RESIZE_NEAREST && !nearest_exact(&x);
 	const struct position first = position_of(&x, *lo),
 	                      last = position_of(&x, *hi + (at->mode == RESIZE_AREA));
@@ -114,9 +119,8 @@ bool resize_reads(const struct graph *g, const struct node *n, int i, int axis, 
 
 bool resize_repeats(const struct graph *g, const struct node *n, int axis, int64_t num, int64_t den)
 {
-	const struct shape *in = node_in_shape(g, n, 0), *out = node_out_shape(g, n, 0);
 	const struct resize *at = n->attr;
-	const struct resize_axis x = resize_axis_of(at, in->nd - 2, axis - 2, in->d[axis], out->d[axis]);
+	const struct resize_axis x = axis_of_node(g, n, axis);
 	bool same = true;
 	for (int64_t o = 0; at->mode == RESIZE_NEAREST && o + den < x.out; o++)
 		same &= nearest_of(&x, o + den) == nearest_of(&x, o) + num;
