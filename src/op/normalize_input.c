@@ -49,6 +49,13 @@ static int shape(struct graph *g, struct node *n)
 	return graph_out(g, n, 0, DTYPE_F32, x);
 }
 
+/* The table is read by channel. */
+static bool reads(const struct graph *g, const struct node *n, int i, int axis, int64_t *lo,
+                  int64_t *hi)
+{
+	return i == 0 && reads_point(g, n, i, axis, lo, hi);
+}
+
 int emit_normalize_input(struct graph *g, tid x, int64_t mask, int64_t steps,
                          const float *table, tid *y)
 {
@@ -180,7 +187,7 @@ static int cuda_run(const struct kplan *k, const struct kargs *a)
 static const char *const samples[] = {
 	"2x3x5x7:u8 1x3x3", "2x3x13x11:i16 2x3x3 ; mask: 1", "2x4x5x6x7:f32 1x3x4 ; mask: 3",
 	"1x16x9x31:u16 3x3x16", "2x40x5x27:i16 1x3x40 ; mask: 39", "3x37x10x14:i8 1x3x37 ; mask: 36",
-	"2x2x65x3:bf16", "2x5x129:f16 1x3x5", "3x70:u8 2x3x70 ; mask: 0", "2x1x8x8:i32 1x3x1",
+	"2x2x65x3:bf16", "2x5x129:f16 1x3x5", "2x5x5:f16 1x3x5", "3x70:u8 2x3x70 ; mask: 0", "2x1x8x8:i32 1x3x1",
 	"2x3x5x7:u8 -", NULL
 };
 
@@ -193,7 +200,7 @@ static const struct op normalize_input = {
 	.flags = OP_NOGRAD,
 	.min_in = 1, .max_in = 2, .nout = 1, .nondiff = 3,
 	.attr_size = sizeof(struct normalize_input), .attrs = fields,
-	.shape = shape, .reads = reads_point,
+	.shape = shape, .reads = reads,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reference_run },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = choose, .run = cpu_run,

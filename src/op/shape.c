@@ -327,7 +327,8 @@ static const char *const broadcast_samples[] = {
 };
 static const char *const reshape_samples[] = {
 	"2x3x4x5; shape: [6, 20]", "2x3x4x5; shape: [2, -1]", "6; shape: [1, 6, 1, 1]",
-	"1x1; shape: []", "s; shape: [1, 1, 1]", NULL
+	"1x1; shape: []", "s; shape: [1, 1, 1]", "2x6x4x5; shape: [4, 3, 4, 5]",
+	"2x3x4x5; shape: [2, 4, 3, 5]", NULL
 };
 static const char *const transpose_samples[] = {
 	"3x37; perm: [1, 0]", "2x3x4x5; perm: [0, 2, 3, 1]", "2x3x4x5; perm: [3, 1, 0, 2]",
