@@ -48,9 +48,9 @@ bool resize_reads(const struct graph *g, const struct node *n, int i, int axis, 
 /* Whether n, a resize, maps corners onto each other: its steps then differ between sizes of one
  * factor. */
 bool resize_aligned(const struct node *n);
-/* Whether outputs `den` further along `axis` read the same inputs `num` further, with weights of the
- * same bits, all over the whole. num / den is in lowest terms what n.op->reads moves by. False only
- * where nearest indices are rounded in float32. */
+/* Whether outputs `den` further along `axis` read the same inputs `num` further, with weights of
+ * the same bits, all over the whole. num / den is in lowest terms what n.op->reads moves by. False
+ * only where nearest indices are rounded in float32. */
 bool resize_repeats(const struct graph *g, const struct node *n, int axis, int64_t num,
                     int64_t den);
 

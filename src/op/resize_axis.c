@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Which indices resize reads along one axis, and by which weights. Positions are quotients of
- * integers, and a weight is a remainder over its denominator, rounded once: the same to the last bit
- * wherever the same position comes again, however large the sizes. */
+ * integers, and a weight is a remainder over its denominator, rounded once: the same to the last
+ * bit wherever the same position comes again, however large the sizes. */
 #include <math.h>
 
 #include "base/round.h"
