@@ -28,7 +28,7 @@
 #include "data/sources.h"
 #include "plan/describe.h"
 #include "plan/describe_budget.h"
-#include "plan/tile_size.h"
+#include "plan/extent/tile_size.h"
 #include "report/progress.h"
 #include "train/bench.h"
 #include "train/bench_op.h"

@@ -14,8 +14,8 @@
 #include "cli/foreign.h"
 #include "data/loader.h"
 #include "pass/pass.h"
+#include "plan/extent/tile_size.h"
 #include "plan/plan.h"
-#include "plan/tile_size.h"
 #include "train/confusion.h"
 
 #define AT(m) offsetof(struct options, m)

@@ -8,9 +8,9 @@
 
 #include "base/err.h"
 #include "data/transform.h"
+#include "plan/extent/tile_size.h"
+#include "plan/extent/whole.h"
 #include "plan/sizes.h"
-#include "plan/tile_size.h"
-#include "plan/whole.h"
 
 static void put_extents(struct buf *out, const int64_t *d, int n)
 {

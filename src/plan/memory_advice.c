@@ -8,10 +8,10 @@
 #include <math.h>
 
 #include "base/err.h"
+#include "plan/extent/whole.h"
 #include "plan/plan_memory.h"
 #include "plan/reduction.h"
 #include "plan/run_need.h"
-#include "plan/whole.h"
 
 #define TRIES 4                   /* batches planned */
 #define MIB ((double)(1 << 20))

@@ -11,10 +11,12 @@
 #include "op/update/step_guard.h"
 #include "optim/optim.h"
 #include "plan/config.h"
+#include "plan/extent/field.h"
 #include "plan/field.h"
 #include "plan/micro_sums.h"
 #include "plan/port.h"
 #include "plan/memory.h"
+#include "plan/micro_sums.h"
 #include "plan/step_mean.h"
 #include "report/jsonl.h"
 

@@ -11,7 +11,7 @@
 
 struct equations;
 struct program;
-struct tile_plan;                                    /* plan/tile_size.h */
+struct tile_plan;                                    /* plan/extent/tile_size.h */
 struct proofs;                                       /* plan/proofs.h */
 
 struct session {

@@ -11,6 +11,8 @@
 #include "base/host.h"
 #include "base/io.h"
 #include "base/trace.h"
+#include "plan/extent/whole.h"
+#include "plan/micro_tree.h"
 #include "plan/whole.h"
 #include "train/account.h"
 #include "train/opening.h"

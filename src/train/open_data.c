@@ -17,6 +17,8 @@
 #include "data/transform.h"
 #include "model/model.h"
 #include "optim/schedule.h"
+#include "plan/extent/tile_size.h"
+#include "plan/extent/whole.h"
 #include "plan/memory_budget.h"
 #include "plan/micro_tree.h"
 #include "plan/reduction.h"
@@ -309,7 +311,7 @@ static int learn_shapes(struct session *s)
 	return 0;
 }
 
-/* Samples of another size are seen whole (plan/whole.h), but they are otherwise alike. */
+/* Samples of another size are seen whole (plan/extent/whole.h), but they are otherwise alike. */
 static bool alike(const struct shape *a, const struct shape *b)
 {
 	return a->nd < 2 ? shape_equal(a, b) : a->nd == b->nd && a->d[0] == b->d[0];

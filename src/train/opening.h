@@ -29,7 +29,7 @@ struct session_options {
 	                            * ckpt_load; or NULL */
 	const char *resume;        /* the checkpoint a training goes on from, likewise; or NULL */
 	const char *tile;          /* tiles of predictions: auto or a size
-	                            * (plan/tile_size.h); NULL: whole samples */
+	                            * (plan/extent/tile_size.h); NULL: whole samples */
 	const char *dump;
 	bool dump_dot;
 	const char *wisdom;        /* a file of engines, or NULL; stays until session_close */

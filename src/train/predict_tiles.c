@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "plan/tile_size.h"
+#include "plan/extent/tile_size.h"
 #include "train/opening.h"
 #include "train/predict_array.h"
 #include "train/ranks.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * "--predict --tile": samples that are predicted window by window (plan/tiles.h) and written
+ * "--predict --tile": samples that are predicted window by window (plan/extent/tiles.h) and written
  * slab by slab, so that neither the network's tensors nor the output of a whole sample are ever
  * in memory. */
 #ifndef DLX_TRAIN_PREDICT_TILES_H

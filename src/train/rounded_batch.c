@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "data/loader_chains.h"
 #include "data/transform.h"
+#include "plan/extent/whole.h"
 #include "plan/stored_batch.h"
-#include "plan/whole.h"
 
 static bool is_needed(const struct session *s, enum plan_mode mode)
 {

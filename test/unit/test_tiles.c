@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "plan/field.h"
-#include "plan/tiles.h"
+#include "plan/extent/field.h"
+#include "plan/extent/tiles.h"
 
 /* One axis: outputs num / den inputs apart, which see lo before to hi after. */
 struct net {

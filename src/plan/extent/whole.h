@@ -2,8 +2,8 @@
  *
  * Decides what evaluations and predictions of a session see where that has another size than a
  * training sample. */
-#ifndef DLX_PLAN_WHOLE_H
-#define DLX_PLAN_WHOLE_H
+#ifndef DLX_PLAN_EXTENT_WHOLE_H
+#define DLX_PLAN_EXTENT_WHOLE_H
 
 #include "pass/receptive_field.h"
 #include "plan/session.h"

@@ -3,7 +3,7 @@
  * A tile's memory is known once it is planned. In search of one that fits, the whole field is
  * planned first and then tiles with a share of its points, the longest axis being halved each
  * time. */
-#include "plan/tile_size.h"
+#include "plan/extent/tile_size.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 
 #include "base/err.h"
 #include "base/round.h"
+#include "plan/extent/whole.h"
 #include "plan/memory_budget.h"
 #include "plan/sizes.h"
-#include "plan/whole.h"
 
 #define MOST_PLANS 24
 #define MOST_EXTENT (1 << 30)

@@ -4,8 +4,8 @@
  * field. The network gets it with zeros behind it, up to extents that each of its layers cuts
  * evenly, and of its output what belongs to those zeros is cut off: loss and metrics never see
  * them. */
-#ifndef DLX_PLAN_FIELD_H
-#define DLX_PLAN_FIELD_H
+#ifndef DLX_PLAN_EXTENT_FIELD_H
+#define DLX_PLAN_EXTENT_FIELD_H
 
 #include "graph/graph.h"
 

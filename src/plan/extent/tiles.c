@@ -2,7 +2,7 @@
  *
  * Windows are placed from the front: each begins as late as its first good output allows, the
  * last one at the end of the field. */
-#include "plan/tiles.h"
+#include "plan/extent/tiles.h"
 
 #include <inttypes.h>
 

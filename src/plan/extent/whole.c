@@ -2,7 +2,7 @@
  *
  * What a network needs of a field is found by building it: at the size of training for the total
  * stride, and at the padded field's for whether it can be built there with the same parameters. */
-#include "plan/whole.h"
+#include "plan/extent/whole.h"
 
 #include "base/err.h"
 #include "data/record.h"

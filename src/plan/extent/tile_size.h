@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Which tiles a field is predicted in: as the user says, or the largest that fit in memory. */
-#ifndef DLX_PLAN_TILE_SIZE_H
-#define DLX_PLAN_TILE_SIZE_H
+#ifndef DLX_PLAN_EXTENT_TILE_SIZE_H
+#define DLX_PLAN_EXTENT_TILE_SIZE_H
 
+#include "plan/extent/tiles.h"
 #include "plan/session.h"
-#include "plan/tiles.h"
 
 struct tile_plan {
 	struct plan_field field;         /* the samples, and the zeros behind them */

@@ -12,8 +12,8 @@
  * where the field does, so that the zeros that layers add around it are the field's. Where it
  * is not finite, windows overlap by about a quarter, and outputs are means with weights that
  * fall off towards a window's edge. */
-#ifndef DLX_PLAN_TILES_H
-#define DLX_PLAN_TILES_H
+#ifndef DLX_PLAN_EXTENT_TILES_H
+#define DLX_PLAN_EXTENT_TILES_H
 
 #include "base/arena.h"
 #include "pass/receptive_field.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Zeros follow the field alone, so that its first element stays the network's first: tiles of
- * a field (plan/tiles.h) are then windows of the padded one. */
-#include "plan/field.h"
+ * a field (plan/extent/tiles.h) are then windows of the padded one. */
+#include "plan/extent/field.h"
 
 #include <string.h>
 
