@@ -46,11 +46,13 @@ static int check_piece(struct graph *g, const struct dropout_attr *at, const str
 	if ((at->whole.n && at->whole.n != axes) || (at->at.n && at->at.n != at->whole.n))
 		return ERR(E_CONFIG, &g->cur_loc, "'whole' and 'at' of 'dropout' have %d and %d entries, "
 		           "but the input has %d spatial axes", at->whole.n, at->at.n, axes);
-	for (int k = 0; k < at->whole.n; k++)
-		if ((at->at.n ? at->at.v[k] : 0) + x->d[k + 2] > at->whole.v[k])
-			return ERR(E_SHAPE, &g->cur_loc, "a piece of %lld that begins at %lld is not in a whole "
-			           "of %lld", (long long)x->d[k + 2], (long long)(at->at.n ? at->at.v[k] : 0),
+	for (int k = 0; k < at->whole.n; k++) {
+		const int64_t from = at->at.n ? at->at.v[k] : 0;
+		if (from + x->d[k + 2] > at->whole.v[k])
+			return ERR(E_SHAPE, &g->cur_loc, "a piece of %lld that begins at %lld is not in a "
+			           "whole of %lld", (long long)x->d[k + 2], (long long)from,
 			           (long long)at->whole.v[k]);
+	}
 	return 0;
 }
 
@@ -123,8 +125,8 @@ static struct mask mask_of(const struct kplan *k, const struct kargs *a)
 
 #define BLOCK 8              /* elements that a block of the generator serves */
 
-/* How the elements of a sample, in channels-last order, are numbered: in that order, by their places
- * in the whole. */
+/* How the elements of a sample, in channels-last order, are numbered: in that order, by their
+ * places in the whole. */
 struct samples {
 	int64_t each;                        /* elements of one */
 	int64_t padded;                      /* numbers of one: those of the whole, in whole blocks */

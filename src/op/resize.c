@@ -151,7 +151,8 @@ static void each_pair(const struct resize *at, const struct grid *small, const s
 		}
 		for (int64_t i = 0; i < s[0].n * s[1].n * s[2].n; i++) {
 			int64_t d = i / (s[1].n * s[2].n), h = i / s[2].n % s[1].n, w = i % s[2].n;
-			double weight = resize_weight(&s[0], d) * resize_weight(&s[1], h) * resize_weight(&s[2], w);
+			double weight = resize_weight(&s[0], d) * resize_weight(&s[1], h) *
+			                resize_weight(&s[2], w);
 			if (weight != 0)
 				visit(arg, o,
 				      ((s[0].first + d) * small->d[1] + s[1].first + h) * small->d[2] +
@@ -502,24 +503,17 @@ static int cuda_run(const struct kplan *k, const struct kargs *a)
 
 /* --- samples --- */
 
-static const char *const samples[] = { "2x3x4x5; size: [7, 9]",
-	                               "2x17x7x5; size: [3, 11], align_corners: true",
-	                               "1x3x3x4x5; size: [6, 3, 7]",
-	                               "1x1x3x2x5; size: [5, 4, 1], align_corners: true",
-	                               "2x3x9x7; size: [4, 15], mode: nearest",
-	                               "1x3x2x5x3; size: [4, 3, 9], mode: nearest",
-	                               "2x5x6; size: 13",
-	                               "2x5x16; size: 3, mode: area",
-	                               "2x17x9x7; size: [4, 7], mode: area",
-	                               "1x3x5x2x9; size: [2, 3, 1], mode: area",
-	                               "2x48x11x13; size: [22, 26]",
-	                               "1x3x1x1; size: [5, 6]",
-	                               "2x3x5x4; size: [7, 6], whole: [9, 12, 15, 16], at: [2, 8, 5, 11]",
-	                               "1x2x6x5; size: [4, 9], mode: nearest, whole: [9, 20, 7, 30], at: [3, "
-	                               "0, 2, 1]",
-	                               "1x2x9x7; size: [3, 2], mode: area, whole: [17, 18, 5, 5], at: [3, 4, "
-	                               "1, 2]",
-	                               NULL };
+static const char *const samples[] = {
+	"2x3x4x5; size: [7, 9]", "2x17x7x5; size: [3, 11], align_corners: true",
+	"1x3x3x4x5; size: [6, 3, 7]", "1x1x3x2x5; size: [5, 4, 1], align_corners: true",
+	"2x3x9x7; size: [4, 15], mode: nearest", "1x3x2x5x3; size: [4, 3, 9], mode: nearest",
+	"2x5x6; size: 13", "2x5x16; size: 3, mode: area", "2x17x9x7; size: [4, 7], mode: area",
+	"1x3x5x2x9; size: [2, 3, 1], mode: area", "2x48x11x13; size: [22, 26]",
+	"1x3x1x1; size: [5, 6]",
+	"2x3x5x4; size: [7, 6], whole: [9, 12, 15, 16], at: [2, 8, 5, 11]",
+	"1x2x6x5; size: [4, 9], mode: nearest, whole: [9, 20, 7, 30], at: [3, 0, 2, 1]",
+	"1x2x9x7; size: [3, 2], mode: area, whole: [17, 18, 5, 5], at: [3, 4, 1, 2]", NULL
+};
 static const char *const grad_samples[] = {
 	"2x3x7x9; size: [4, 5]",      "2x17x3x11; size: [7, 5], align_corners: true",
 	"1x3x6x3x7; size: [3, 4, 5]", "2x3x4x15; size: [9, 7], mode: nearest",

@@ -31,7 +31,7 @@ struct resize_source {
 	double w[2];                     /* of the indices where n is 1 or 2 */
 };
 
-/* Of spatial axis a of `axes`, outermost first, where a tensor has sizes in before and out after. */
+/* Of spatial axis a of `axes`, outermost first, for a tensor of sizes in before and out after. */
 struct resize_axis resize_axis_of(const struct resize *at, int axes, int a, int64_t in,
                                   int64_t out);
 /* What index o of the piece after reads, in the piece before. What that lacks counts as the nearest
