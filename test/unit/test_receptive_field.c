@@ -191,6 +191,8 @@ static void test_factors(void **state)
 	check("{conv2d: {filters: 1, kernel: 3, stride: 2, padding: same}}, {resize: {size: [24, "
 	      "36]}}, {max_pool: {kernel: 4}}", 3, 16, 16, true);
 	check("{resize: {size: [48, 72], mode: nearest}}, " CONV(1, "kernel: 3"), 3, 2, 2, true);
+	/* output 41 is at place 16, and float32 makes it 15 */
+	check("{resize: {size: [82, 48], mode: nearest}}", 3, 16, 1, false);
 	check("{adaptive_average_pool: [12, 18]}, " CONV(1, "kernel: 2"), 2, 8, 8, true);
 	check("{resize: {size: [96, 144]}}, {resize: {size: [64, 96]}}, {resize: {size: "
 	      "[32, 48]}}", 2, 1, 1, true);
