@@ -192,8 +192,22 @@ tid graph_constant(struct graph *g, enum dtype dtype, const struct shape *s, con
 {
 	struct tensor *t = graph_tensor_new(g, ROLE_CONSTANT, dtype, s, "constant");
 	t->value = arena_copy(g->arena, value, (size_t)shape_count(s) * dtype_size(dtype));
-	if (shape_count(s) == 1)
-		t->number = dtype_get(dtype, t->value, 0);
+	return t->id;
+}
+
+double tensor_number(const struct tensor *x)
+{
+	return x->exact ? *x->exact : dtype_get(x->dtype, x->value, 0);
+}
+
+tid graph_floats(struct graph *g, const struct shape *s, const double *value)
+{
+	const int64_t n = shape_count(s);
+	struct tensor *t = graph_tensor_new(g, ROLE_CONSTANT, DTYPE_F32, s, "constant");
+	void *floats = arena_alloc(g->arena, (size_t)n * sizeof(float));
+	dtype_convert(DTYPE_F32, floats, DTYPE_F64, value, n);
+	t->value = floats;
+	t->exact = arena_copy(g->arena, value, (size_t)n * sizeof *value);
 	return t->id;
 }
 
@@ -201,17 +215,16 @@ tid graph_scalar(struct graph *g, double value)
 {
 	struct graph_own *o = own(g);
 	struct shape s = { 0 };
-	float v = (float)value;
-	for (int i = 0; i < o->nscalar; i++)
-		if (g->tensor[o->scalar[i]]->dtype == DTYPE_F32 &&
-		    !memcmp(&g->tensor[o->scalar[i]]->number, &value, sizeof value))
-			return o->scalar[i];
+	for (int i = 0; i < o->nscalar; i++) {
+		const struct tensor *t = g->tensor[o->scalar[i]];
+		if (t->dtype == DTYPE_F32 && !memcmp(t->exact, &value, sizeof value))
+			return t->id;
+	}
 	if (o->nscalar == o->scalar_cap) {
 		o->scalar_cap = o->scalar_cap ? o->scalar_cap * 2 : 16;
 		o->scalar = mem_realloc(o->scalar, (size_t)o->scalar_cap * sizeof *o->scalar);
 	}
-	o->scalar[o->nscalar] = graph_constant(g, DTYPE_F32, &s, &v);
-	g->tensor[o->scalar[o->nscalar]]->number = value;
+	o->scalar[o->nscalar] = graph_floats(g, &s, &value);
 	return o->scalar[o->nscalar++];
 }
 

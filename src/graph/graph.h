@@ -88,7 +88,8 @@ struct tensor {
 	struct init init;            /* params, states */
 	enum state_use use;          /* states */
 	const void *value;           /* constants: plain, of dtype; in the arena */
-	double number;               /* constants of one element: the number that `value` rounds */
+	const double *exact;         /* constants of F32 made from doubles: the values before they were
+	                              * rounded, for devices that compute in F64; or NULL */
 	struct loc loc;
 	/* set by later passes */
 	struct layout layout;        /* layout */
@@ -169,8 +170,10 @@ int graph_input(struct graph *g, const char *name, enum dtype dtype, const struc
                 tid *out);
 /* value is copied. */
 tid graph_constant(struct graph *g, enum dtype dtype, const struct shape *s, const void *value);
-tid graph_scalar(struct graph *g, double value);           /* F32 scalar, and F64 where the device
-                                                            * computes so; equal ones shared */
+/* The number of a constant of one element, before it was rounded where that is known. */
+double tensor_number(const struct tensor *x);
+tid graph_floats(struct graph *g, const struct shape *s, const double *value);    /* F32 */
+tid graph_scalar(struct graph *g, double value);           /* F32 scalar; equal ones shared */
 tid graph_find(const struct graph *g, const char *name);   /* param, state or input; or NONE */
 /* Gives a param, state or input another name, which must be
  * unused and live as long as the graph. */

@@ -80,7 +80,7 @@ static int emit_weights(struct graph *g, const struct variant_value *loss, const
 	const struct shape *y = &graph_t(g, output)->shape;
 	int64_t n = y->nd > 1 ? y->d[1] : 1;
 	struct shape s = shape_of(1, &n);
-	float *v = ARENA_ARRAY(g->arena, float, n);
+	double *v = ARENA_ARRAY(g->arena, double, n);
 	*weights = NONE;
 	if (list->n == 0 || (one && list->n == 1 && list->v[0] == 1))
 		return 0;
@@ -88,8 +88,8 @@ static int emit_weights(struct graph *g, const struct variant_value *loss, const
 		return ERR(E_CONFIG, &loss->loc, "'%s' has %d %s, but the output has %lld channels", key,
 		           list->n, list->n == 1 ? "number" : "numbers", (long long)n);
 	for (int64_t i = 0; i < n; i++)
-		v[i] = (float)list->v[list->n == 1 ? 0 : i];
-	*weights = graph_constant(g, DTYPE_F32, &s, v);
+		v[i] = list->v[list->n == 1 ? 0 : i];
+	*weights = graph_floats(g, &s, v);
 	return 0;
 }
 

@@ -34,7 +34,7 @@ static bool has_number(const struct graph *g, tid t, double *v)
 		*v = ((const struct fill_attr *)n->attr)->value;
 		return true;
 	}
-	*v = x->number;
+	*v = tensor_number(x);
 	return x->role == ROLE_CONSTANT && shape_count(&x->shape) == 1;
 }
 
@@ -114,7 +114,7 @@ static tid fold_scale(struct fold *f, struct node *n)
 	const struct tensor *x = f->g->tensor[n->in[0]];
 	const struct node *inner = rewrite_made_by(f->g, n->in[0], "scale");
 	if (x->role == ROLE_CONSTANT && x->shape.nd == 0 && x->dtype == DTYPE_F32)
-		return graph_scalar(f->g, at->factor * x->number + at->shift);
+		return graph_scalar(f->g, at->factor * tensor_number(x) + at->shift);
 	if (inner && f->count[n->in[0]] == 1 && !x->output &&
 	    is_stable(f->g, inner->in[0])) {
 		const struct scale_attr *first = inner->attr;

@@ -25,12 +25,12 @@
 static void make_double(struct graph *g, struct tensor *x)
 {
 	int64_t n = shape_count(&x->shape);
-	if (x->role == ROLE_CONSTANT) {
-		double *v = arena_alloc(g->arena, (size_t)n * sizeof *v);
+	if (x->role == ROLE_CONSTANT && !x->exact) {
+		void *v = arena_alloc(g->arena, (size_t)n * sizeof(double));
 		dtype_convert(DTYPE_F64, v, x->dtype, x->value, n);
-		if (n == 1)
-			*v = x->number;
 		x->value = v;
+	} else if (x->role == ROLE_CONSTANT) {
+		x->value = x->exact;
 	}
 	x->dtype = DTYPE_F64;
 }
