@@ -12,7 +12,7 @@
 #include "optim/optim.h"
 #include "plan/config.h"
 #include "plan/extent/field.h"
-#include "plan/field.h"
+#include "plan/extent/field.h"
 #include "plan/micro_sums.h"
 #include "plan/port.h"
 #include "plan/memory.h"

@@ -13,7 +13,7 @@
 #include "base/trace.h"
 #include "plan/extent/whole.h"
 #include "plan/micro_tree.h"
-#include "plan/whole.h"
+#include "plan/extent/whole.h"
 #include "train/account.h"
 #include "train/opening.h"
 #include "train/ranks.h"
