@@ -45,6 +45,18 @@ static int open_cpu(struct device *d, int local_rank)
 	return 0;
 }
 
+static int open_double(struct device *d, int local_rank)
+{
+	char cpu[64];
+	(void)local_rank;
+	cpu_name(cpu, sizeof cpu);
+	d->name = "cpu";
+	snprintf(d->description, sizeof d->description, "%s, %d thread%s, float64", cpu, d->threads,
+	         d->threads == 1 ? "" : "s");
+	snprintf(d->processor, sizeof d->processor, "%s", cpu);
+	return 0;
+}
+
 static int open_reference(struct device *d, int local_rank)
 {
 	(void)local_rank;
@@ -111,6 +123,7 @@ static const struct {
 } kinds[] = {
 	{ "auto", BACKEND_CPU, open_auto },
 	{ "cpu", BACKEND_CPU, open_cpu },
+	{ DEVICE_DOUBLE, BACKEND_DOUBLE, open_double },
 	{ "cuda", BACKEND_CUDA, open_cuda },
 	{ "reference", BACKEND_REFERENCE, open_reference },
 };
@@ -243,15 +256,17 @@ int device_get(const struct device *d, void *host, const void *from, size_t byte
 
 bool device_rates_described(const struct device *d)
 {
-	return d->backend == BACKEND_CPU && debug.rates.f32 > 0;
+	return !d->driver && d->backend != BACKEND_REFERENCE && debug.rates.f32 > 0;
 }
 
 static double measure_peak(struct device *d, enum dtype type, bool tf32)
 {
 	if (d->driver)
 		return d->driver->measure_peak(d, type, tf32);
-	if (d->backend != BACKEND_CPU)
+	if (d->backend == BACKEND_REFERENCE)
 		return 0;
+	if (d->backend == BACKEND_DOUBLE)        /* a vector has half the elements */
+		return (device_rates_described(d) ? debug.rates.f32 : cpu_measure_peak()) / 2;
 	if (device_rates_described(d))
 		return type == DTYPE_F32 ? debug.rates.f32 : debug.rates.bf16;
 	return type == DTYPE_F32 ? cpu_measure_peak() : cpu_measure_peak_bf16(d->threads);
@@ -291,12 +306,12 @@ double device_measure_bandwidth(struct device *d)
 {
 	if (d->bandwidth == 0 && d->driver)
 		d->bandwidth = d->driver->measure_bandwidth(d);
-	else if (d->bandwidth == 0 && d->backend == BACKEND_CPU)
+	else if (d->bandwidth == 0 && d->backend != BACKEND_REFERENCE)
 		d->bandwidth = device_rates_described(d) ? debug.rates.bytes : cpu_measure_bandwidth();
 	return d->bandwidth;
 }
 
 enum dtype device_dtype(const struct device *d, enum dtype t)
 {
-	return d->backend == BACKEND_REFERENCE && dtype_is_float(t) ? DTYPE_F64 : t;
+	return backend_is_double(d->backend) && dtype_is_float(t) ? DTYPE_F64 : t;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A device that can hold tensors and run kernels: the CPU (oneDNN, OpenMP) or the reference (plain
- * C in float64, the meaning of every op). On the reference device every float tensor is F64. */
+ * C in float64, the meaning of every op). On the reference device, and on a CPU that computes in
+ * float64, every float tensor is F64. */
 #ifndef DLX_BACKEND_DEVICE_H
 #define DLX_BACKEND_DEVICE_H
 
@@ -133,8 +134,11 @@ struct device {
 	double bandwidth;            /* bytes/s */
 };
 
-/* name: auto, cpu, cuda, reference. E_UNAVAILABLE with the reason and a remedy if it cannot be had;
- * never a fallback. */
+/* The CPU with every float tensor in F64; no name that a user writes. */
+#define DEVICE_DOUBLE "cpu:f64"
+
+/* name: auto, cpu, cuda, reference or DEVICE_DOUBLE. E_UNAVAILABLE with the reason and a remedy if
+ * it cannot be had; never a fallback. */
 int device_open(struct device **out, const char *name);
 /* The same for a rank that shares its host: local_rank selects one of several GPUs. */
 int device_open_rank(struct device **out, const char *name, int local_rank);
@@ -169,7 +173,8 @@ double device_measure_bandwidth(struct device *d);
 /* Whether these are of a processor that DLX_DEBUG=rates=... describes, where nothing is measured
  * and bfloat16 counts as native. */
 bool device_rates_described(const struct device *d);
-/* The element type a tensor of this dtype has on this device: F64 for floats on the reference. */
+/* The element type a tensor of this dtype has on this device: F64 for floats on the reference and
+ * on DEVICE_DOUBLE. */
 enum dtype device_dtype(const struct device *d, enum dtype t);
 
 #endif

@@ -83,7 +83,8 @@ static double vector_floats(void)
 
 struct node_rates node_rates_nominal(const struct device *d, const struct plan_env *e)
 {
-	double f32 = d->threads * vector_floats() * 4 * CYCLES;
+	const double elements = d->backend == BACKEND_DOUBLE ? vector_floats() / 2 : vector_floats();
+	double f32 = d->threads * elements * 4 * CYCLES;
 	struct node_rates r = { f32, fmax(2, e->bf16_ratio) * f32, d->threads * MEMORY, NULL };
 	const struct gpu_model *m = d->model;
 	if (d->driver && !m)

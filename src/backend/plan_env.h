@@ -11,7 +11,8 @@
 struct wisdom;
 
 struct plan_env {
-	enum dtype compute;          /* of activations and products: F32, BF16 or F16 */
+	enum dtype compute;          /* of activations and products: F32, BF16 or F16; F64: of all
+	                              * floats, on DEVICE_DOUBLE alone */
 	bool tf32;                   /* float32 products may be rounded to TF32 on a GPU that has it */
 	bool winograd;               /* Winograd convolutions are allowed */
 	bool deterministic;          /* the same bits each time, where a faster

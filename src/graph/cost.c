@@ -68,5 +68,5 @@ int64_t kplan_in_elements(const struct kplan *k, int i)
 
 int64_t kplan_out_elements(const struct kplan *k, int i)
 {
-	return elements(k->g->tensor[k->n->out[i]]);
+	return k->piece ? k->piece : elements(k->g->tensor[k->n->out[i]]);
 }

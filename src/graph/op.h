@@ -18,7 +18,14 @@ struct device;
 struct plan_env;
 struct links;
 
-enum backend { BACKEND_REFERENCE, BACKEND_CPU, BACKEND_CUDA, BACKEND_COUNT };
+/* DOUBLE is the CPU where floats are F64, with kernels of its own ('precision.compute: f64'). */
+enum backend { BACKEND_REFERENCE, BACKEND_CPU, BACKEND_CUDA, BACKEND_DOUBLE, BACKEND_COUNT };
+
+/* Whether all floats are F64 there. */
+static inline bool backend_is_double(enum backend b)
+{
+	return b == BACKEND_REFERENCE || b == BACKEND_DOUBLE;
+}
 
 /* --- kernels: plan, run, free --- */
 
@@ -42,6 +49,8 @@ struct kplan {
 	struct kernel_choice choice;
 	double work;                 /* what the kernel's own estimate says, in float32 flops that would
 	                              * take as long; 0: none */
+	int64_t piece;               /* a run over this many elements of out[0] alone
+	                              * (op/lib/walk_double.h); 0: over all */
 };
 
 /* The arguments of a run. in/out have nin/nout entries, NULL where the node has NONE. */
@@ -118,12 +127,18 @@ struct kernel {
 	bool (*makes_narrow)(const struct node *n, int i);
 };
 
+/* The kernels of an op whose reference is also what the CPU runs in float64: loops without much
+ * arithmetic, or over few elements. */
+#define REFERENCE_AND_DOUBLE(...) \
+	[BACKEND_REFERENCE] = { __VA_ARGS__ }, [BACKEND_DOUBLE] = { __VA_ARGS__ }
+
 /* Whether the kernel takes in[i] (out[i], if output) as bf16. */
 bool kernel_takes_bf16(const struct kernel *k, bool output, int i);
 /* Whether n's kernel takes in[i], a gradient, in 16 bits. */
 bool kernel_takes_narrow(const struct kernel *k, const struct node *n, int i);
 
-/* Elements of the tensor's buffer, padding included (its layout is final); of a view its own. */
+/* Elements of the tensor's buffer, padding included (its layout is final); of a view its own; of
+ * out[i] in a run over a piece those of the piece. */
 int64_t kplan_in_elements(const struct kplan *k, int i);
 int64_t kplan_out_elements(const struct kplan *k, int i);
 

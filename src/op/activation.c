@@ -342,7 +342,7 @@ static const char *const elu_grad_samples[] = { "2x3x4x5:away 2x3x4x5",
 #define WINDOWS(fn) .layouts = KL_SAME, .run = fn, .bf16_in = 3, .bf16_out = 1
 #define KERNELS(reference, cpu, cuda)                                                              \
 	{                                                                                              \
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reference },                           \
+		WALK_DOUBLE(reference),                                                                    \
 		[BACKEND_CPU] = { WINDOWS(cpu), WALK_VIEWS },                                              \
 		CUDA_KERNEL(WINDOWS(cuda), CUDA_VIEWS, .bf16 = KB_ALIKE)                                   \
 	}

@@ -355,7 +355,7 @@ static const struct op op_concat = {
 	.shape = concat_shape, .grad = concat_grad, .reads = concat_reads,
 	.piece = concat_piece,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_concat_run },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = ref_concat_run),
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = concat_plan, .run = concat_run,
 		                  .slice_in = ~0u, .slice_out = 1,
 		                  .bf16_in = ~0u, .bf16_out = 1, .bf16 = KB_ALIKE },
@@ -374,7 +374,7 @@ static const struct op op_slice = {
 	.attr_size = sizeof(struct slice), .attrs = slice_fields,
 	.shape = slice_shape, .grad = slice_grad, .reads = slice_reads, .piece = slice_piece,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_slice_run },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = ref_slice_run),
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = slice_plan, .run = slice_run,
 		                  .slice_in = 1, .slice_out = 1,
 		                  .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE },

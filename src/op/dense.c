@@ -7,6 +7,7 @@
  *
  * The gradients of both are matmuls and a sum, so they can be differentiated again and again. */
 #include "op/dense.h"
+#include "op/dense_double.h"
 #include "op/lib/cuda.h"
 
 #include <inttypes.h>
@@ -202,6 +203,30 @@ static void cpu_free(struct kplan *k)
 	dnn_prim_free(k->state);
 }
 
+/* --- cpu kernel in float64 --- */
+
+static struct dense_double product_double(const struct kplan *k)
+{
+	const struct dnn_matmul p = product(k->g, k->n);
+	return (struct dense_double){ p.m, p.n, p.k, { p.a_stride[0], p.a_stride[1] },
+		{ p.b_stride[0], p.b_stride[1] } };
+}
+
+static int double_plan(struct kplan *k)
+{
+	const struct dense_double p = product_double(k);
+	k->ws_bytes = dense_double_workspace(&p);
+	k->impl = dense_double_name();
+	return 0;
+}
+
+static int double_run(const struct kplan *k, const struct kargs *a)
+{
+	const struct dense_double p = product_double(k);
+	dense_double_run(&p, a->in[0], a->in[1], kargs_in(k, a, 2), a->out[0], a->ws);
+	return 0;
+}
+
 /* --- cuda kernel --- */
 
 #ifdef HAVE_CUDA
@@ -255,6 +280,8 @@ static void cuda_free(struct kplan *k)
 		[BACKEND_CPU] = { .layouts = KL_PLAIN, .plan = cpu_plan, .run = cpu_run,  \
 		                  .free = cpu_free, .bf16_in = 3, .bf16_out = 1,          \
 		                  .bf16 = KB_FASTER },                                    \
+		[BACKEND_DOUBLE] = { .layouts = KL_PLAIN, .plan = double_plan,            \
+		                     .run = double_run },                                 \
 		CUDA_KERNEL(.layouts = KL_PLAIN, .plan = cuda_plan, .run = cuda_run,      \
 		            .free = cuda_free, .bf16_in = 3, .bf16_out = 1,               \
 		            .bf16 = KB_FASTER)                                            \
@@ -268,6 +295,7 @@ static const char *const dense_samples[] = {
 	"3x1 48x1!",
 	"5x48 1x48! 1!",
 	"17x3 5x3",
+	"70x131 27x131! 27!",
 	NULL
 };
 

@@ -500,7 +500,7 @@ static const char *const relu_grad_samples[] = {
 
 #define KERNELS(id, in, out)                                                           \
 	.kernel = {                                                                    \
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = id##reference },   \
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = id##reference),   \
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = choose, .plan = plan, \
 		                  .run = id##cpu, .takes_slice = takes_slice,          \
 		                  .bf16_in = in, .bf16_out = out },                    \

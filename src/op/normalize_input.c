@@ -203,7 +203,7 @@ static const struct op normalize_input = {
 	.attr_size = sizeof(struct normalize_input), .attrs = fields,
 	.shape = shape, .reads = reads,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reference_run },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = reference_run),
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = choose, .run = cpu_run,
 		                  .bf16_in = 1, .bf16_out = 1, .bf16 = KB_SOURCE },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = choose, .run = cuda_run,

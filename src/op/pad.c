@@ -244,7 +244,7 @@ static const struct op op_pad = {
 	.attr_size = sizeof(struct pad), .attrs = fields,
 	.shape = shape, .grad = grad, .reads = reads,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_run },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = ref_run),
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_run,
 		                  .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE },
 		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_check_strided, .run = cuda_run,

@@ -241,7 +241,8 @@ struct reduction {
 	int64_t runs;                /* runs of COLUMNS in columns */
 	int64_t tasks, parts;
 	double start, factor;
-	bool bf16;                   /* x is bf16 */
+	enum dtype type;             /* of x and y, but for x in bf16: then y is F32 */
+	size_t size;                 /* bytes of an element of x */
 	void (*fold)(double *acc, const void *x, int64_t stride, int64_t rows, int columns);
 	void (*join)(double *acc, const double *part, int columns);
 };
@@ -287,6 +288,52 @@ SIMD_CLONES(void, fold_sum_bf16,
             (acc, x, stride, rows, columns))
 {
 	fold_columns(acc, x, 1, stride, rows, columns);
+}
+
+SIMD_CLONES(void, fold_sum_double,
+            (double *acc, const void *from, int64_t stride, int64_t rows, int columns),
+            (acc, from, stride, rows, columns))
+{
+	const double *x = from;
+	for (int64_t r = 0; r < rows; r++)
+		SIMD_LOOP
+		for (int c = 0; c < columns; c++)
+			acc[c] += x[r * stride + c];
+}
+
+/* The sum of n neighbours in lanes, which do not depend on the instruction set. */
+#define LANES 8
+SIMD_CLONES(double, sum_run_double, (const double *x, int64_t n), (x, n))
+{
+	double lane[LANES] = { 0 }, sum = 0;
+	int64_t i = 0;
+	for (; i + LANES <= n; i += LANES)
+		SIMD_UNROLL
+		for (int j = 0; j < LANES; j++)
+			lane[j] += x[i + j];
+	for (int j = 0; i + j < n; j++)
+		lane[j] += x[i + j];
+	for (int j = 0; j < LANES; j++)
+		sum += lane[j];
+	return sum;
+}
+
+static void fold_double(double *acc, const void *x, int64_t stride, int64_t rows, int columns)
+{
+	if (columns == 1 && stride == 1)
+		*acc += sum_run_double(x, rows);
+	else
+		fold_sum_double(acc, x, stride, rows, columns);
+}
+
+static void fold_max_double(double *acc, const void *from, int64_t stride, int64_t rows,
+                            int columns)
+{
+	const double *x = from;
+	for (int64_t r = 0; r < rows; r++)
+		for (int c = 0; c < columns; c++)
+			if (larger(x[r * stride + c], acc[c]))
+				acc[c] = x[r * stride + c];
 }
 
 static void fold_max(double *acc, const void *from, int64_t stride, int64_t rows, int columns)
@@ -352,6 +399,8 @@ static int reduce_plan(struct kplan *k, const struct reduction *how)
 {
 	struct reduction *r = arena_copy(k->arena, how, sizeof *how);
 	int last;
+	r->type = graph_t(k->g, k->n->in[0])->dtype;
+	r->size = dtype_size(r->type);
 	reduce_nests(k, k->n->out[0], &r->kept, &r->summed);
 	last = r->kept.n - 1;
 	r->columns = 1;
@@ -370,11 +419,9 @@ static int reduce_plan(struct kplan *k, const struct reduction *how)
 
 static int plan_scaled(struct kplan *k, double factor)
 {
-	struct reduction how = { .factor = factor, .fold = fold_sum, .join = join_sum };
-	how.bf16 = row_bf16(k, 0);
-	if (how.bf16)
-		how.fold = fold_sum_bf16;
-	return reduce_plan(k, &how);
+	const enum dtype x = graph_t(k->g, k->n->in[0])->dtype;
+	return reduce_plan(k, &(struct reduction){ .factor = factor, .join = join_sum,
+		.fold = x == DTYPE_F64 ? fold_double : x == DTYPE_BF16 ? fold_sum_bf16 : fold_sum });
 }
 
 static int sum_plan(struct kplan *k)
@@ -389,8 +436,9 @@ static int mean_plan(struct kplan *k)
 
 static int max_plan(struct kplan *k)
 {
-	return reduce_plan(k, &(struct reduction){ .start = -INFINITY, .factor = 1, .fold = fold_max,
-	                                           .join = join_max });
+	const bool wide = graph_t(k->g, k->n->in[0])->dtype == DTYPE_F64;
+	return reduce_plan(k, &(struct reduction){ .start = -INFINITY, .factor = 1,
+		.fold = wide ? fold_max_double : fold_max, .join = join_max });
 }
 
 static int task_columns(const struct reduction *r, int64_t task)
@@ -410,26 +458,29 @@ static void reduce_part(const struct reduction *r, const void *x, int64_t task, 
 	for (int c = 0; c < columns; c++)
 		acc[c] = r->start;
 	nest_at(&r->kept, task / r->runs, &xo, &yo);
-	x = row_at(x, r->bf16, xo + task % r->runs * COLUMNS);
+	x = (const char *)x + (size_t)(xo + task % r->runs * COLUMNS) * r->size;
 	while (lo < hi) {
 		int64_t rows = min64(level - lo % level, hi - lo);
 		nest_at(s, lo, &at, &yo);
-		r->fold(acc, row_at(x, r->bf16, at), stride, rows, columns);
+		r->fold(acc, (const char *)x + (size_t)at * r->size, stride, rows, columns);
 		lo += rows;
 	}
 }
 
-static void store(const struct reduction *r, float *y, int64_t task, const double *acc)
+static void store(const struct reduction *r, void *y, int64_t task, const double *acc)
 {
 	int64_t xo, yo;
 	int columns = task_columns(r, task);
 	nest_at(&r->kept, task / r->runs, &xo, &yo);
-	y += yo + task % r->runs * COLUMNS * r->column_y;
+	yo += task % r->runs * COLUMNS * r->column_y;
 	for (int c = 0; c < columns; c++)
-		y[c * r->column_y] = (float)(acc[c] * r->factor);
+		if (r->type == DTYPE_F64)
+			((double *)y)[yo + c * r->column_y] = acc[c] * r->factor;
+		else
+			((float *)y)[yo + c * r->column_y] = (float)(acc[c] * r->factor);
 }
 
-static void join_parts(const struct reduction *r, float *y, double *ws)
+static void join_parts(const struct reduction *r, void *y, double *ws)
 {
 	for (int64_t t = 0; t < r->tasks; t++) {
 		double *acc = ws + t * r->parts * COLUMNS;
@@ -443,7 +494,7 @@ static int reduce_cpu(const struct kplan *k, const struct kargs *a)
 {
 	const struct reduction *r = k->state;
 	const void *x = a->in[0];
-	float *y = a->out[0];
+	void *y = a->out[0];
 	int64_t pieces = r->tasks * r->parts;
 	double *ws = a->ws;
 	bool large = pieces > 1 && kplan_in_elements(k, 0) > 2 * PART_ELEMENTS;
@@ -512,6 +563,7 @@ static const char *const max_grad_samples[] = {
 			[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = id##_reference },               \
 			[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = reduce_choose, .plan = id##_plan, \
 			                  .run = reduce_cpu, .bf16_in = bf16 },                             \
+			[BACKEND_DOUBLE] = { .layouts = KL_PLAIN, .plan = id##_plan, .run = reduce_cpu },   \
 			CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = reduce_choose, .plan = id##_cuda_plan,  \
 			            .run = reduce_cuda, .bf16_in = 1)                                       \
 		},                                                                                      \
@@ -531,8 +583,7 @@ static const struct op op_max_grad = {
 	.nondiff = 1,
 	.shape = max_grad_shape, .grad = max_grad_grad, .cost = reduce_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = max_grad_plan,
-		                        .run = max_grad_reference },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .plan = max_grad_plan, .run = max_grad_reference),
 		[BACKEND_CPU] = { .layouts = KL_PLAIN, .plan = max_grad_plan, .run = max_grad_cpu },
 		CUDA_KERNEL(.layouts = KL_PLAIN, .plan = max_grad_cuda_plan, .run = max_grad_cuda,
 		            .bf16_in = 3, .bf16_out = 1, .bf16 = KB_ALIKE)

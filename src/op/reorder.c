@@ -484,7 +484,7 @@ static const struct op reorder = {
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.shape = reorder_shape, .grad = reorder_grad, .expect = reorder_expect, .reads = reads_point,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reorder_reference },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = reorder_reference),
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = reorder_choose, .plan = reorder_plan,
 		                  .run = reorder_run, .free = reorder_free,
 		                  .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE },
@@ -501,7 +501,7 @@ static const struct op cast = {
 	.attr_size = sizeof(struct cast_attr), .attrs = cast_fields,
 	.shape = cast_shape, .grad = cast_grad, .expect = reorder_expect, .reads = reads_point,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_SAME, .run = cast_run },
+		REFERENCE_AND_DOUBLE(.layouts = KL_SAME, .run = cast_run),
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = cast_choose, .plan = cast_plan,
 		                  .run = cast_cpu, .free = reorder_free, .bf16_in = 1, .bf16_out = 1 },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = cast_cuda_choose, .plan = cuda_check_strided,

@@ -214,7 +214,8 @@ static const char *const scale_samples[] = {
 	"2x3x4x5; factor: -2.5, shift: 0.75", "7; factor: 3", "s; shift: -1", "1x3x5x2x3",
 	"3x37; factor: 0, shift: 2", NULL
 };
-static const char *const scale_by_samples[] = { "2x3x4x5 s", "7 s", "s s", "3x37 s", NULL };
+static const char *const scale_by_samples[] = { "2x3x4x5 s", "7 s", "s s", "3x37 s", "3x181x97 s",
+	                                        NULL };
 static const char *const fill_samples[] = {
 	"; value: 1.5, shape: [2, 3, 4, 5]", "; value: -1", "; shape: [7]",
 	"; value: 0.25, shape: [1, 3, 5, 2, 3]", NULL
@@ -231,7 +232,7 @@ static const struct op op_scale = {
 	.inplace = 1,
 	.shape = walk_shape, .grad = scale_grad, .reads = reads_point, .cost = scale_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = scale_reference },
+		WALK_DOUBLE(scale_reference),
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = scale_choose, .run = scale_cpu,
 		                  WALK_VIEWS, .bf16_in = 1, .bf16_out = 1 },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = scale_choose, .run = scale_cuda, CUDA_VIEWS,
@@ -247,7 +248,7 @@ static const struct op op_scale_by = {
 	.inplace = 1,
 	.shape = scale_by_shape, .grad = scale_by_grad, .reads = reads_point, .cost = walk_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = scale_by_reference },
+		WALK_DOUBLE(scale_by_reference),
 		[BACKEND_CPU] = { .layouts = KL_SAME, .run = scale_by_cpu, WALK_VIEWS,
 		                  .bf16_in = 1, .bf16_out = 1 },
 		CUDA_KERNEL(.layouts = KL_SAME, .run = scale_by_cuda, CUDA_VIEWS,
@@ -264,7 +265,7 @@ static const struct op op_fill = {
 	.attr_size = sizeof(struct fill_attr), .attrs = fill_fields,
 	.shape = fill_shape,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = fill_reference },
+		WALK_DOUBLE(fill_reference),
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = fill_choose, .run = fill_cpu,
 		                  WALK_VIEWS },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = fill_choose, .run = fill_cuda, CUDA_VIEWS)

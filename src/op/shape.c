@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/simd.h"
 #include "op/lib/copy_cuda.h"
 #include "op/lib/cuda.h"
 #include "op/lib/elementwise.h"
@@ -252,45 +251,13 @@ static int transpose_plan(struct kplan *k)
 	return plan(k, transpose_axis);
 }
 
-static void copy_run(float *y, int64_t ys, const float *x, int64_t xs, int64_t n)
-{
-	if (ys == 1 && xs == 1) {
-		memcpy(y, x, (size_t)n * sizeof *y);
-	} else if (ys == 1 && xs == 0) {
-		float v = *x;
-		SIMD_LOOP
-		for (int64_t i = 0; i < n; i++)
-			y[i] = v;
-	} else {
-		for (int64_t i = 0; i < n; i++)
-			y[i * ys] = x[i * xs];
-	}
-}
+#define real float
+#define NAME(kernel) kernel##_cpu
+#include "op/shape_body.h"
 
-/* Elements lo .. hi-1 in the order of the nest, a run of its innermost level at a time. */
-static void copy_range(const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi)
-{
-	const struct nest *t = k->state;
-	const float *x = a->in[0];
-	float *y = a->out[0];
-	int last = t->n - 1;
-	int64_t level = t->n ? t->size[last] : 1;
-	while (lo < hi) {
-		int64_t n = level - lo % level, xo, yo;
-		if (n > hi - lo)
-			n = hi - lo;
-		nest_at(t, lo, &xo, &yo);
-		copy_run(y + yo, t->n ? t->y[last] : 1, x + xo, t->n ? t->x[last] : 1, n);
-		lo += n;
-	}
-}
-
-static int copy_cpu(const struct kplan *k, const struct kargs *a)
-{
-	const struct nest *t = k->state;
-	walk_run(k, a, t->count, copy_range);
-	return 0;
-}
+#define real double
+#define NAME(kernel) kernel##_double
+#include "op/shape_body.h"
 
 /* --- cuda kernels --- */
 
@@ -347,6 +314,7 @@ static const struct op op_broadcast = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = broadcast_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = choose, .plan = broadcast_plan,
 		                  .run = copy_cpu },
+		[BACKEND_DOUBLE] = { .layouts = KL_PLAIN, .plan = broadcast_plan, .run = copy_double },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = choose, .plan = cuda_check_strided,
 		            .run = broadcast_cuda,
 		            .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE)
@@ -364,6 +332,7 @@ static const struct op op_transpose = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = transpose_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = choose, .plan = transpose_plan,
 		                  .run = copy_cpu },
+		[BACKEND_DOUBLE] = { .layouts = KL_PLAIN, .plan = transpose_plan, .run = copy_double },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = choose, .plan = cuda_check_strided,
 		            .run = transpose_cuda,
 		            .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE)

@@ -181,7 +181,7 @@ static const struct op op_softmax = {
 	.inplace = 1,
 	.shape = shape, .grad = grad, .reads = reads_point, .cost = cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reference },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = reference),
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .run = cpu },
 		CUDA_KERNEL(.layouts = KL_NATIVE, .run = cuda,
 		            .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE)
@@ -197,7 +197,7 @@ static const struct op op_softmax_grad = {
 	.inplace = 3,
 	.shape = shape, .cost = cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = grad_reference },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = grad_reference),
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .run = grad_cpu },
 		CUDA_KERNEL(.layouts = KL_NATIVE, .run = grad_cuda,
 		            .bf16_in = 3, .bf16_out = 1, .bf16 = KB_ALIKE)

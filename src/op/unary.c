@@ -412,7 +412,7 @@ static const struct op op_leaky_relu = {
 	.inplace = 1,
 	.shape = leaky_relu_shape, .grad = leaky_relu_grad, .reads = reads_point, .cost = walk_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = leaky_relu_reference },
+		WALK_DOUBLE(leaky_relu_reference),
 		[BACKEND_CPU] = { WALK_ZERO(leaky_relu_cpu), WALK_VIEWS },
 		CUDA_KERNEL(WALK_ZERO(leaky_relu_cuda), CUDA_VIEWS, .bf16 = KB_ALIKE)
 	},
@@ -427,7 +427,7 @@ static const struct op op_relu_grad = {
 	.nondiff = 1, .inplace = 3,
 	.shape = walk_shape, .grad = mask_grad, .cost = walk_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = relu_grad_reference },
+		WALK_DOUBLE(relu_grad_reference),
 		[BACKEND_CPU] = { WALK_ZERO(relu_grad_cpu), WALK_VIEWS },
 		CUDA_KERNEL(WALK_ZERO(relu_grad_cuda), CUDA_VIEWS, .bf16 = KB_ALIKE)
 	},
@@ -443,7 +443,7 @@ static const struct op op_leaky_relu_grad = {
 	.nondiff = 1, .inplace = 3,
 	.shape = leaky_relu_shape, .grad = mask_grad, .cost = walk_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = leaky_relu_grad_reference },
+		WALK_DOUBLE(leaky_relu_grad_reference),
 		[BACKEND_CPU] = { WALK_ZERO(leaky_relu_grad_cpu), WALK_VIEWS },
 		CUDA_KERNEL(WALK_ZERO(leaky_relu_grad_cuda), CUDA_VIEWS, .bf16 = KB_ALIKE)
 	},

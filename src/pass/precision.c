@@ -20,7 +20,7 @@
 #include "op/reorder.h"
 #include "pass/rewrite.h"
 
-/* --- the reference: float64 --- */
+/* --- float64: the reference, or as the config says --- */
 
 static void make_double(struct graph *g, struct tensor *x)
 {
@@ -33,6 +33,20 @@ static void make_double(struct graph *g, struct tensor *x)
 		x->value = x->exact;
 	}
 	x->dtype = DTYPE_F64;
+}
+
+static int set_double(struct graph *g, enum backend b)
+{
+	for (int i = 0; i < g->nnode && b == BACKEND_DOUBLE; i++) {
+		const struct node *n = g->node[i];
+		if (!n->op->kernel[b].run && !(n->op->flags & OP_VIEW))
+			return ERR(E_UNSUPPORTED, &n->loc, "layer '%s': '%s' has no float64 kernel on the CPU; "
+			           "'precision: {compute: f64}' is for dense networks", n->name, n->op->name);
+	}
+	for (tid t = 0; t < g->ntensor; t++)
+		if (dtype_is_float(graph_t(g, t)->dtype))
+			make_double(g, graph_t(g, t));
+	return 0;
 }
 
 /* --- 16 bits --- */
@@ -186,10 +200,7 @@ static int set_types(struct graph *g, const struct pass_env *env)
 
 int pass_precision(struct graph *g, struct pass_env *env)
 {
-	if (env->backend != BACKEND_REFERENCE && dtype_is_16bit(env->plan->compute))
-		return set_types(g, env);
-	for (tid t = 0; t < g->ntensor && env->backend == BACKEND_REFERENCE; t++)
-		if (dtype_is_float(graph_t(g, t)->dtype))
-			make_double(g, graph_t(g, t));
-	return 0;
+	if (backend_is_double(env->backend))
+		return set_double(g, env->backend);
+	return dtype_is_16bit(env->plan->compute) ? set_types(g, env) : 0;
 }

@@ -73,11 +73,11 @@ struct layout_of_block {
 	int64_t bytes;
 };
 
-/* On the reference device there is one float type. */
+/* In float64 there is one float type. */
 static enum dtype wire_type(const struct device *dev, const struct node *n)
 {
 	const struct all_reduce_attr *at = n->attr;
-	return dev->backend == BACKEND_REFERENCE ? DTYPE_F64 : all_reduce_dtype(at->wire);
+	return backend_is_double(dev->backend) ? DTYPE_F64 : all_reduce_dtype(at->wire);
 }
 
 static bool in_place(const struct device *dev, const struct node *n)

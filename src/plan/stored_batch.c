@@ -77,7 +77,7 @@ void stored_batch_describe(const struct plan *p, struct buf *out)
 	enum dtype input = graph_t(p->g, read)->dtype,
 	           target = compared == NONE ? DTYPE_I32 : graph_t(p->g, compared)->dtype;
 	bool short_target = dtype_size(target) < sizeof(int32_t);
-	if (!made && !short_target && input == DTYPE_F32)
+	if (!made && !short_target && (input == DTYPE_F32 || input == DTYPE_F64))
 		return;
 	buf_printf(out, "              travels as %s", dtype_name(input));
 	if (made)

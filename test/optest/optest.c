@@ -6,6 +6,7 @@
  *   gradient    the rule against central differences, in float64 on the reference kernels
  *   cpu         forward and gradient on the CPU backend against the reference, inputs row-major and
  *               channels-last, step arena filled with NaN before
+ *   float64     the same with the CPU computing in float64, for ops that have kernels for that
  *   bf16, fp16  the same with the device computing in 16 bits, for ops that take part in it
  *   twice       the same bits again from a differently poisoned arena
  *   proof       kernels that are chosen for what the machine has pass the proof that a run makes
@@ -48,6 +49,7 @@
 #define CPU_TOLERANCE 3e-5      /* of the largest magnitude in the tensor */
 #define BF16_TOLERANCE 1e-2     /* where tensors on the way there are bf16 */
 #define FP16_TOLERANCE 2e-3
+#define DOUBLE_TOLERANCE 1e-13
 
 static int passed, failed;
 static bool kernels_only;
@@ -234,7 +236,7 @@ static void round_inputs(struct trial *ref, struct trial *half)
 
 static int pass_types(struct graph *g, struct pass_env *env)
 {
-	return env->backend == BACKEND_REFERENCE ? pass_precision(g, env) : pass_half(g, env);
+	return backend_is_double(env->backend) ? pass_precision(g, env) : pass_half(g, env);
 }
 
 static const struct pass passes[] = {
@@ -453,7 +455,7 @@ static void compare(struct trial *a, struct trial *b, tid ta, tid tb, const char
 	double *x = read_tensor(a, ta), *y = read_tensor(b, tb), scale = 1e-3;
 	const enum dtype type = b->env->compute;
 	double allowed = type == DTYPE_BF16 ? BF16_TOLERANCE : type == DTYPE_F16 ? FP16_TOLERANCE :
-	                 CPU_TOLERANCE;
+	                 type == DTYPE_F64 ? DOUBLE_TOLERANCE : CPU_TOLERANCE;
 	for (int64_t k = 0; k < n; k++)
 		scale = fmax(scale, fabs(x[k]));
 	for (int64_t k = 0; k < n; k++)
@@ -532,7 +534,8 @@ static void check_cpu(const struct op *op, const char *text, struct device *ref,
 	static const char *const what[][2] = { { "device", "device, channels-last" },
 		{ "bf16", "bf16, channels-last" },
 		{ "fp16", "fp16, channels-last" } };
-	cur_what = what[env->compute == DTYPE_BF16 ? 1 : env->compute == DTYPE_F16 ? 2 : 0][native];
+	cur_what = env->compute == DTYPE_F64 ? "float64" :
+	           what[env->compute == DTYPE_BF16 ? 1 : env->compute == DTYPE_F16 ? 2 : 0][native];
 	if (compile(&a, op, text, ref, &plan_env_default, gradient, false) < 0 ||
 	    compile(&b, op, text, cpu, env, gradient, native) < 0) {
 		fail("does not compile");
@@ -622,6 +625,17 @@ static bool has_half(const struct op *op, const struct device *dev)
 	return false;
 }
 
+/* An op that the CPU has in float64 has its gradients, too. */
+static void check_double(const struct op *op, const char *text, struct device *ref, bool gradient)
+{
+	static const struct plan_env env = { .compute = DTYPE_F64, .deterministic = true };
+	static struct device *wide;
+	if (!wide && device_open(&wide, DEVICE_DOUBLE) < 0)
+		fail("there is no float64");
+	else if (op->kernel[BACKEND_DOUBLE].run || (op->flags & OP_VIEW))
+		check_cpu(op, text, ref, wide, &env, gradient, false);
+}
+
 /* single: to compute in float32; half: in bf16 and in fp16; NULL where the device cannot. */
 static void check_op(const struct op *op, struct device *ref, struct device *cpu,
                      const struct plan_env *single, const struct plan_env *const half[2])
@@ -646,6 +660,8 @@ static void check_op(const struct op *op, struct device *ref, struct device *cpu
 			continue;
 		if (gradient && !other && !kernels_only)
 			check_gradient(op, *text, ref);
+		if (!other)
+			check_double(op, *text, ref, gradient);
 		check_cpu(op, *text, ref, cpu, single, gradient, false);
 		check_cpu(op, *text, ref, cpu, single, gradient, true);
 		for (int i = 0; i < 4; i++)

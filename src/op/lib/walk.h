@@ -8,6 +8,7 @@
 
 #include "graph/op.h"
 #include "op/lib/reads.h"
+#include "op/lib/walk_double.h"
 
 /* --- shape rules --- */
 
@@ -66,7 +67,7 @@ bool walk_takes_slice(const struct kplan *k, bool output, int i);
 		.inplace = (1 << inputs) - 1, .shape = walk_shape, .grad = id##_grad, .cost = walk_cost,   \
 		.reads = reads_point,                                                                      \
 		.kernel = {                                                                                \
-			[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = id##_reference },                  \
+			WALK_DOUBLE(id##_reference),                                                           \
 			[BACKEND_CPU] = { layouts_(id##_cpu), WALK_VIEWS },                                    \
 			CUDA_KERNEL(layouts_(id##_cuda), CUDA_VIEWS, .bf16 = KB_ALIKE)                         \
 		},                                                                                         \

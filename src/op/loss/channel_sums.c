@@ -254,7 +254,7 @@ static const struct op op_error_sums = {
 	.nondiff = 3,
 	.shape = error_shape, .cost = pointwise_error_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_error_run },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = ref_error_run),
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = sums_plan, .run = error_run },
 		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = sums_cuda_plan, .run = error_cuda,
 		            .bf16_in = 1)
@@ -271,7 +271,7 @@ static const struct op op_flag_counts = {
 	.nondiff = 3,
 	.shape = flag_shape, .cost = pointwise_error_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_flag_run },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = ref_flag_run),
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = sums_plan, .run = flag_run },
 		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = sums_cuda_plan, .run = flag_cuda,
 		            .bf16_in = 1)

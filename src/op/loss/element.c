@@ -334,7 +334,7 @@ static const struct op op_element_loss = {
 	.nondiff = 6,
 	.shape = shape, .grad = grad, .cost = pointwise_error_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_run },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = ref_run),
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_run },
 		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = element_cuda_plan, .run = element_cuda,
 		            .free = element_cuda_free, .bf16_in = 1)
@@ -351,7 +351,7 @@ static const struct op op_element_loss_grad = {
 	.inplace = 3,
 	.shape = grad_shape, .cost = pointwise_error_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_grad_run },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = ref_grad_run),
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .run = cpu_grad_run },
 		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = element_cuda_plan, .run = element_grad_cuda,
 		            .free = element_cuda_free, .bf16_in = 1, .bf16_out = 1)

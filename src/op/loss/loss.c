@@ -436,7 +436,7 @@ static const struct op op_softmax_cross_entropy = {
 	.nondiff = 6,
 	.shape = shape, .grad = grad, .cost = cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = plan, .run = ref_run },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .plan = plan, .run = ref_run),
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = labels_choose, .plan = plan,
 		                  .run = cpu_run },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = labels_choose, .plan = loss_cuda_plan,
@@ -455,7 +455,7 @@ static const struct op op_softmax_cross_entropy_grad = {
 	.nondiff = 2, .inplace = 1,
 	.shape = grad_shape, .cost = cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = plan, .run = ref_grad_run },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .plan = plan, .run = ref_grad_run),
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = labels_choose, .plan = plan,
 		                  .run = cpu_grad_run },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = labels_choose, .plan = loss_cuda_plan,
@@ -474,8 +474,7 @@ static const struct op op_softmax_cross_entropy_with_grad = {
 	.nondiff = ~1u,
 	.shape = with_grad_shape, .cost = cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = with_grad_plan,
-			.run = ref_with_grad_run },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .plan = with_grad_plan, .run = ref_with_grad_run),
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = labels_choose, .plan = with_grad_plan,
 		                  .run = cpu_with_grad_run },
 	},

@@ -181,7 +181,7 @@ static const char *const lag_samples[] = { "2@ s s:index9", "2:zero@ s s:index1"
 
 #define KERNELS(name)                                                                    \
 	.kernel = {                                                                          \
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reference_##name },          \
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = reference_##name),              \
 		[BACKEND_CPU] = { .layouts = KL_PLAIN, .run = cpu_##name },                      \
 		CUDA_KERNEL(.layouts = KL_PLAIN, .run = name##_cuda)                             \
 	}

@@ -272,8 +272,7 @@ static const struct op op_confusion = {
 	.nondiff = 3,
 	.shape = confusion_shape, .cost = confusion_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = confusion_plan,
-		                        .run = ref_confusion_run },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .plan = confusion_plan, .run = ref_confusion_run),
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = labels_choose, .plan = confusion_plan,
 		                  .run = confusion_run },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = labels_choose, .plan = confusion_cuda_plan,
@@ -291,8 +290,8 @@ static const struct op op_iou_per_sample = {
 	.nondiff = 3,
 	.shape = per_sample_shape, .cost = confusion_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = per_sample_plan,
-		                        .run = ref_per_sample_run },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .plan = per_sample_plan,
+		                     .run = ref_per_sample_run),
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = labels_choose,
 		                  .plan = per_sample_plan, .run = per_sample_run },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = labels_choose, .plan = confusion_cuda_plan,
@@ -310,8 +309,8 @@ static const struct op op_label_ranks = {
 	.nondiff = 3,
 	.shape = ranks_shape, .cost = confusion_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = confusion_plan,
-		                        .run = ref_label_ranks_run },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .plan = confusion_plan,
+		                     .run = ref_label_ranks_run),
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = labels_choose, .plan = confusion_plan,
 		                  .run = label_ranks_run },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = labels_choose, .plan = label_ranks_cuda_plan,

@@ -306,7 +306,7 @@ static const struct op op_mse_loss = {
 	.min_in = 2, .max_in = 2, .nout = 2,
 	.shape = shape, .grad = mse_grad, .cost = pointwise_error_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_mse_run },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = ref_mse_run),
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_mse_run },
 		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_plan, .run = cuda_mse_run,
 		            .bf16_in = 1)
@@ -320,7 +320,7 @@ static const struct op op_l1_loss = {
 	.min_in = 2, .max_in = 2, .nout = 2,
 	.shape = shape, .grad = l1_grad, .cost = pointwise_error_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_l1_run },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = ref_l1_run),
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_l1_run },
 		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_plan, .run = cuda_l1_run,
 		            .bf16_in = 1)
@@ -336,7 +336,7 @@ static const struct op op_l1_loss_grad = {
 	.inplace = 3,
 	.shape = grad_shape, .cost = pointwise_error_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_l1_grad_run },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = ref_l1_grad_run),
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .run = cpu_l1_grad_run },
 		CUDA_KERNEL(.layouts = KL_NATIVE, .run = cuda_l1_grad_run, .bf16_in = 1, .bf16_out = 1)
 	},
@@ -350,7 +350,7 @@ static const struct op op_huber_loss = {
 	.attr_size = sizeof(struct huber), .attrs = huber_fields,
 	.shape = shape, .grad = huber_grad, .cost = pointwise_error_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_huber_run },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = ref_huber_run),
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_huber_run },
 		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_plan, .run = cuda_huber_run,
 		            .bf16_in = 1)
@@ -367,7 +367,7 @@ static const struct op op_huber_loss_grad = {
 	.inplace = 3,
 	.shape = grad_shape, .cost = pointwise_error_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_huber_grad_run },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = ref_huber_grad_run),
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .run = cpu_huber_grad_run },
 		CUDA_KERNEL(.layouts = KL_NATIVE, .run = cuda_huber_grad_run, .bf16_in = 1, .bf16_out = 1)
 	},

@@ -292,7 +292,7 @@ static const struct op op_start = {
 	.attr_size = sizeof(struct all_reduce_attr), .attrs = fields,
 	.shape = start_shape, .cost = start_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = start_plan, .run = start_reference },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .plan = start_plan, .run = start_reference),
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = start_choose, .plan = start_plan,
 			.run = start_cpu },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = start_choose, .plan = start_cuda_plan,
@@ -309,7 +309,7 @@ static const struct op op_wait = {
 	.attr_size = sizeof(struct all_reduce_attr), .attrs = fields,
 	.shape = wait_shape,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = wait_plan, .run = wait_reference },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .plan = wait_plan, .run = wait_reference),
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = wait_choose, .plan = wait_plan,
 			.run = wait_cpu },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = wait_choose, .plan = wait_cuda_plan,

@@ -251,8 +251,8 @@ static const struct op op_sum_squares = {
 	.min_in = 1, .max_in = INT_MAX, .nout = 1,
 	.shape = sum_squares_shape, .grad = sum_squares_grad, .cost = sum_squares_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = sum_squares_plan,
-		                        .run = sum_squares_reference },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .plan = sum_squares_plan,
+		                     .run = sum_squares_reference),
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = sum_squares_choose,
 		                  .plan = sum_squares_plan, .run = sum_squares_cpu },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = sum_squares_choose,
@@ -271,7 +271,7 @@ static const struct op op_clip_factor = {
 	.attr_size = sizeof(struct clip_factor_attr), .attrs = clip_factor_fields,
 	.shape = clip_factor_shape, .cost = clip_factor_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = clip_factor_reference },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = clip_factor_reference),
 		[BACKEND_CPU] = { .layouts = KL_PLAIN, .run = clip_factor_cpu },
 		CUDA_KERNEL(.layouts = KL_PLAIN, .plan = clip_factor_cuda_plan, .run = clip_factor_cuda)
 	},

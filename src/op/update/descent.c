@@ -277,7 +277,7 @@ static void adam_factors(const struct kplan *k, const struct kargs *a)
 	f->root = 1 / sqrt(1 - pow(at->beta2, t));
 }
 
-/* Whether the step is to be made. The flag is a float on the CPU, a double in the reference. */
+/* Whether the step is to be made. The flag is a double in float64, else a float. */
 static bool applies(const struct kplan *k, const struct kargs *a)
 {
 	if (!node_has(k->n, DESCENT_APPLY))
@@ -376,7 +376,7 @@ static const struct op op_sgd = {
 	.attr_size = sizeof(struct sgd_attr), .attrs = sgd_fields,
 	.shape = sgd_shape, .cost = sgd_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = sgd_plan, .run = sgd_reference },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .plan = sgd_plan, .run = sgd_reference),
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = sgd_choose, .plan = sgd_plan,
 		                  .run = sgd_cpu },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = sgd_choose, .plan = sgd_cuda_plan,
@@ -394,7 +394,7 @@ static const struct op op_adam = {
 	.attr_size = sizeof(struct adam_attr), .attrs = adam_fields,
 	.shape = adam_shape, .cost = adam_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = adam_plan, .run = adam_reference },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .plan = adam_plan, .run = adam_reference),
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = adam_choose, .plan = adam_plan,
 		                  .run = adam_cpu },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = adam_choose, .plan = adam_cuda_plan,
@@ -411,8 +411,7 @@ static const struct op op_rmsprop = {
 	.attr_size = sizeof(struct rmsprop_attr), .attrs = rmsprop_fields,
 	.shape = rmsprop_shape, .cost = rmsprop_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = rmsprop_plan,
-			.run = rmsprop_reference },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .plan = rmsprop_plan, .run = rmsprop_reference),
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = rmsprop_choose, .plan = rmsprop_plan,
 		                  .run = rmsprop_cpu },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = rmsprop_choose, .plan = rmsprop_cuda_plan,

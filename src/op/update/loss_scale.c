@@ -316,7 +316,7 @@ static const struct op op_loss_scale = {
 	.attr_size = sizeof(struct loss_scale_attr), .attrs = loss_scale_fields,
 	.shape = loss_scale_shape,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = loss_scale_reference },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = loss_scale_reference),
 		[BACKEND_CPU] = { .layouts = KL_PLAIN, .run = loss_scale_cpu },
 		CUDA_KERNEL(.layouts = KL_PLAIN, .run = loss_scale_cuda)
 	},
@@ -330,8 +330,7 @@ static const struct op op_max_abs = {
 	.min_in = 1, .max_in = INT_MAX, .nout = 1,
 	.shape = max_abs_shape, .cost = max_abs_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = max_abs_plan,
-			.run = max_abs_reference },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .plan = max_abs_plan, .run = max_abs_reference),
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = max_abs_choose, .plan = max_abs_plan,
 		                  .run = max_abs_cpu },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = max_abs_choose, .plan = max_abs_cuda_plan,
@@ -349,7 +348,7 @@ static const struct op op_loss_scale_update = {
 	.attr_size = sizeof(struct loss_scale_update_attr), .attrs = loss_scale_update_fields,
 	.shape = loss_scale_update_shape,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = loss_scale_update_reference },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = loss_scale_update_reference),
 		[BACKEND_CPU] = { .layouts = KL_PLAIN, .run = loss_scale_update_cpu },
 		CUDA_KERNEL(.layouts = KL_PLAIN, .plan = update_cuda_plan, .run = update_cuda)
 	},

@@ -269,7 +269,7 @@ static const struct op op_step_guard = {
 	.attr_size = sizeof(struct step_guard_attr), .attrs = step_guard_fields,
 	.shape = step_guard_shape,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = guard_reference },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = guard_reference),
 		[BACKEND_CPU] = { .layouts = KL_PLAIN, .run = guard_cpu },
 		CUDA_KERNEL(.layouts = KL_PLAIN, .plan = guard_cuda_plan, .run = guard_cuda)
 	},

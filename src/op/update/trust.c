@@ -259,7 +259,7 @@ static const struct op op_norms = {
 	.attr_size = sizeof(struct norms_attr), .attrs = norms_fields,
 	.shape = norms_shape, .cost = norms_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = norms_plan, .run = norms_reference },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .plan = norms_plan, .run = norms_reference),
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = norms_choose, .plan = norms_plan,
 		                  .run = norms_cpu },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = norms_choose, .plan = norms_cuda_plan,
@@ -277,7 +277,7 @@ static const struct op op_trust_ratio = {
 	.attr_size = sizeof(struct trust_ratio_attr), .attrs = trust_ratio_fields,
 	.shape = trust_ratio_shape,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = trust_ratio_reference },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = trust_ratio_reference),
 		[BACKEND_CPU] = { .layouts = KL_PLAIN, .run = trust_ratio_cpu },
 		CUDA_KERNEL(.layouts = KL_PLAIN, .plan = trust_ratio_cuda_plan, .run = trust_ratio_cuda)
 	},

@@ -275,8 +275,8 @@ static const struct op op_accumulate = {
 	.attr_size = sizeof(struct accumulate_attr), .attrs = accumulate_fields,
 	.shape = accumulate_shape, .cost = accumulate_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = accumulate_plan,
-		                        .run = accumulate_reference },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .plan = accumulate_plan,
+		                     .run = accumulate_reference),
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = accumulate_choose,
 		                  .plan = accumulate_plan, .run = accumulate_cpu },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = accumulate_choose, .plan = accumulate_cuda_plan,
@@ -294,8 +294,8 @@ static const struct op op_ema_update = {
 	.attr_size = sizeof(struct ema_update_attr), .attrs = ema_update_fields,
 	.shape = ema_update_shape, .cost = ema_update_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = ema_update_plan,
-		                        .run = ema_update_reference },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .plan = ema_update_plan,
+		                     .run = ema_update_reference),
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = ema_update_choose,
 		                  .plan = ema_update_plan, .run = ema_update_cpu },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = ema_update_choose,

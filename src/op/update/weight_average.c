@@ -186,7 +186,7 @@ static const struct op op_weight_average = {
 	.attr_size = sizeof(struct weight_average_attr), .attrs = fields,
 	.shape = shape, .cost = cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = plan, .run = run_reference },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .plan = plan, .run = run_reference),
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = choose, .plan = plan, .run = run_cpu },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = choose, .plan = plan_cuda, .run = run_cuda)
 	},

@@ -67,7 +67,7 @@ static const struct op op_weight_copy = {
 	.min_in = 2, .max_in = 2, .nout = 1,
 	.shape = shape,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = plan, .run = run },
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .plan = plan, .run = run),
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = choose, .plan = plan, .run = run },
 		CUDA_KERNEL(.layouts = KL_SAME, .run = run_cuda)
 	},
