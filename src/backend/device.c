@@ -278,10 +278,11 @@ static double *peak_of(struct device *d, bool tf32)
 	return tf32 && d->driver ? &d->peak_tf32 : &d->peak_flops;
 }
 
-/* A GPU multiplies both kinds of 16 bits alike. */
+/* A GPU multiplies both kinds of 16 bits at one rate; where floats are F64 there is neither. */
 static bool is_half(const struct device *d, enum dtype type)
 {
-	return type == DTYPE_BF16 || (type == DTYPE_F16 && d->driver);
+	return (type == DTYPE_BF16 && !backend_is_double(d->backend)) ||
+	       (type == DTYPE_F16 && d->driver);
 }
 
 double device_measure_peak(struct device *d, enum dtype type, bool tf32)

@@ -19,7 +19,8 @@ struct reach {
 
 /* What a device does. */
 struct node_rates {
-	double f32, bits16;          /* flop/s of products; bits16: in bf16 and fp16 */
+	double f32, bits16;          /* flop/s of products; f32: in f64 where floats are F64; bits16:
+	                              * in bf16 and fp16 */
 	double bytes;                /* bytes/s through memory */
 	const struct reach *reach;   /* of all ops, the last one for any; NULL: all of the rates */
 };

@@ -84,7 +84,7 @@ static const struct option_row rows[] = {
 	{ "bench-op", 0, OPTION_TEXT, AT(file), "OP", .command = COMMAND_BENCH_OP,
 	  .doc = "time one op against its roofline, on the inputs given in the config's place: "
 	  "--bench-op relu 8x64x56x56" },
-	{ "compute", 0, OPTION_TEXT, AT(compute), "f32|bf16",
+	{ "compute", 0, OPTION_TEXT, AT(compute), "f32|bf16|f64",
 	  .doc = "with --bench-op: the type to compute in" },
 	{ "synthetic", 0, OPTION_FLAG, AT(synthetic),
 	  .doc = "with --bench or --dump-step: made-up data of the config's "

@@ -19,8 +19,8 @@
 #include "report/progress.h"
 
 const char *const device_names[] = { "auto", "cuda", "cpu", "reference", NULL };
-static const char *const precision_names[] = { "f32", "bf16", "fp16", "auto", NULL };
-static const enum dtype precision_types[] = { DTYPE_F32, DTYPE_BF16, DTYPE_F16 };
+static const char *const precision_names[] = { "f32", "bf16", "fp16", "f64", "auto", NULL };
+static const enum dtype precision_types[] = { DTYPE_F32, DTYPE_BF16, DTYPE_F16, DTYPE_F64 };
 #define PRECISION_AUTO ((int)(sizeof precision_types / sizeof *precision_types))
 
 static const struct field run_fields[] = {
@@ -118,6 +118,7 @@ static const struct field precision_fields[] = {
 	FIELD_ENUM(struct precision_section, compute, "f32", precision_names,
 	           "element type of activations, their gradients and matrix products; weights, sums, "
 	           "statistics, losses and updates are f32; bf16 on a GPU takes an A100 or newer; "
+	           "f64: all of these in float64, on a CPU, for dense networks; "
 	           "auto: the faster one of f32 and bf16; see PRECISION"),
 	FIELD_BOOL(struct precision_section, allow_emulation, "false",
 	           "also compute in a type that the CPU has no instructions for: slower "

@@ -136,7 +136,7 @@ int64_t config_rank_batch(const struct run_config *c);
 int64_t config_step_batches(const struct run_config *c);
 /* The place of the value of a dotted key, or the beginning of the file. */
 const struct loc *config_place(const struct run_config *c, const char *section, const char *key);
-enum dtype config_compute(const struct run_config *c);   /* F32, BF16 or F16; of 'auto' c->chosen */
+enum dtype config_compute(const struct run_config *c);   /* F32, BF16, F16, F64; 'auto': chosen */
 bool config_computes_auto(const struct run_config *c);
 int config_compute_index(enum dtype t);            /* the value of precision.compute for it */
 void config_free(struct run_config *c);            /* NULL is fine */

@@ -226,6 +226,16 @@ static int check_statistics(const struct run_config *c)
 	           "'model.init_from', which names no file");
 }
 
+/* In float64 there is no other type. */
+static int check_wire(const struct run_config *c)
+{
+	const int wire = c->precision.wire;
+	if (wire == 0 || config_computes_auto(c) || config_compute(c) != DTYPE_F64)
+		return 0;
+	return ERR(E_CONFIG, config_place(c, "precision", "wire"), "'wire: %s' with 'compute: f64', "
+	           "where gradients are sent and summed in f64; choose one", all_reduce_wires[wire]);
+}
+
 static void keep_first(int *rc, int one)
 {
 	if (*rc == 0)
@@ -272,6 +282,7 @@ static int check(const struct run_config *c)
 	keep_first(&rc, check_train_data(c));
 	keep_first(&rc, check_batch(c));
 	keep_first(&rc, check_guard(c));
+	keep_first(&rc, check_wire(c));
 	return rc;
 }
 

@@ -159,11 +159,12 @@ static void print_row(const char *name, const struct row *r, double step, struct
 
 static const char header[] = "        ms      %   GFLOP/s     GB/s  roof%    lost ms";
 
-static void print_totals(const struct table *t, const struct node_rates *r, const struct profile *f,
-                         struct buf *out)
+static void print_totals(const struct plan *p, const struct table *t, const struct node_rates *r,
+                         const struct profile *f, struct buf *out)
 {
-	buf_printf(out, "rates       %.4g GB/s through memory, %.4g GFLOP/s in f32", r->bytes / 1e9,
-	           r->f32 / 1e9);
+	const bool wide = graph_t(p->g, p->output)->dtype == DTYPE_F64;
+	buf_printf(out, "rates       %.4g GB/s through memory, %.4g GFLOP/s in %s", r->bytes / 1e9,
+	           r->f32 / 1e9, dtype_name(wide ? DTYPE_F64 : DTYPE_F32));
 	if (r->bits16 != r->f32)
 		buf_printf(out, ", %.4g in bf16", r->bits16 / 1e9);
 	if (f->replay.arena)
@@ -213,7 +214,7 @@ void profile_text(const struct plan *p, const struct node_rates *r, const struct
                   struct buf *out)
 {
 	struct table t = table_new(p, r, f);
-	print_totals(&t, r, f, out);
+	print_totals(p, &t, r, f, out);
 	buf_printf(out, "\n%s  op (nodes)\n", header);
 	for (int i = 0; i < t.nkind; i++) {
 		if (t.kind[i].seconds == 0)

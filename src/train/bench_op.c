@@ -53,8 +53,10 @@ static int check_sample(const struct op *op, const char *sample)
 static int choose_type(struct plan_env *e, const struct device *d, const char *name)
 {
 	int type = name ? dtype_find(name) : DTYPE_F32;
-	if (type != DTYPE_F32 && type != DTYPE_BF16)
-		return ERR(E_USAGE, NULL, "'--compute=%s': expected f32 or bf16", name);
+	if (type != DTYPE_F32 && type != DTYPE_BF16 && type != DTYPE_F64)
+		return ERR(E_USAGE, NULL, "'--compute=%s': expected f32, bf16 or f64", name);
+	if (type == DTYPE_F64 && !backend_is_double(d->backend))
+		return ERR(E_USAGE, NULL, "'--compute=f64': device '%s' does not compute in f64", d->name);
 	*e = plan_env_default;
 	e->compute = (enum dtype)type;
 	TRY(plan_env_check(e, d, true));
@@ -191,7 +193,11 @@ int bench_op(const struct bench_op_options *o, struct buf *out)
 	if (!op)
 		return E_USAGE;
 	TRY(check_sample(op, o->sample));
-	int rc = device_open(&t.dev, o->device ? o->device : "auto");
+	const char *device = o->device ? o->device : "auto";
+	const bool on_cpu = strcmp(device, "auto") == 0 || strcmp(device, "cpu") == 0;
+	if (on_cpu && o->compute && strcmp(o->compute, dtype_name(DTYPE_F64)) == 0)
+		device = DEVICE_DOUBLE;
+	int rc = device_open(&t.dev, device);
 	if (rc == 0)
 		rc = choose_type(&t.env, t.dev, o->compute);
 	if (rc == 0)

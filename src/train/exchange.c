@@ -18,19 +18,26 @@
 #include "train/synthetic.h"
 #include "train/trained_on.h"
 
+/* Float64 keeps all of its bits. */
+static enum dtype float_type(const struct session *s)
+{
+	return config_compute(s->config) == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32;
+}
+
 static int write_store(struct session *s, const char *path, bool params_only,
                        const char *const *meta, int nmeta)
 {
 	struct arena *a = arena_new();
 	struct st_tensor *t = ARENA_ARRAY(a, struct st_tensor, store_count(s->store));
+	const enum dtype type = float_type(s);
 	int n = 0, rc = 0;
 	for (int i = 0; i < store_count(s->store) && rc == 0; i++) {
 		const struct store_entry *e = store_at(s->store, i);
 		if (params_only ? e->role != ROLE_PARAM : !store_is_weight(e))
 			continue;
-		float *plain = ARENA_ARRAY(a, float, shape_count(&e->shape));
-		rc = store_get(e, DTYPE_F32, plain);
-		t[n++] = (struct st_tensor){ e->name, DTYPE_F32, e->shape, plain };
+		void *plain = arena_alloc(a, (size_t)shape_count(&e->shape) * dtype_size(type));
+		rc = store_get(e, type, plain);
+		t[n++] = (struct st_tensor){ e->name, type, e->shape, plain };
 	}
 	if (rc == 0)
 		rc = st_write_file(path, t, n, meta, nmeta);
@@ -374,15 +381,15 @@ int exchange_check(const struct session *s, const struct init_from *from)
 
 /* --- one step as files --- */
 
-static int write_tensors(const struct plan *p, const char *dir, const char *file, int n,
-                         const tid *t, const char *const *name)
+static int write_tensors(const struct session *s, const struct plan *p, const char *dir,
+                         const char *file, int n, const tid *t, const char *const *name)
 {
 	struct arena *a = arena_new();
 	struct st_tensor *out = ARENA_ARRAY(a, struct st_tensor, n);
 	int rc = 0;
 	for (int i = 0; i < n && rc == 0; i++) {
 		const struct tensor *x = graph_t(p->g, t[i]);
-		enum dtype type = x->dtype == DTYPE_I32 ? DTYPE_I32 : DTYPE_F32;
+		enum dtype type = x->dtype == DTYPE_I32 ? DTYPE_I32 : float_type(s);
 		void *plain = arena_alloc(a, (size_t)shape_count(&x->shape) * dtype_size(type));
 		rc = exec_read(p->exec, t[i], type, plain);
 		out[i] = (struct st_tensor){ name[i], type, x->shape, plain };
@@ -422,13 +429,13 @@ static int run_first_batch(struct session *s, struct plan **used)
 	return exec_run((*used)->exec, ~0u);
 }
 
-static int write_inputs(const struct plan *p, const char *dir)
+static int write_inputs(const struct session *s, const struct plan *p, const char *dir)
 {
 	static const char *const names[] = { "input", "target", "mixup_target", "mixup_share" };
 	tid t[4];
 	for (int i = 0; i < 4; i++)
 		t[i] = plan_in(p, names[i]);
-	return write_tensors(p, dir, "inputs.safetensors", t[2] == NONE ? 2 : 4, t, names);
+	return write_tensors(s, p, dir, "inputs.safetensors", t[2] == NONE ? 2 : 4, t, names);
 }
 
 static int write_step(struct session *s, const struct plan *p, const char *dir)
@@ -438,12 +445,12 @@ static int write_step(struct session *s, const struct plan *p, const char *dir)
 		names[i] = graph_t(p->g, p->param[i])->name;
 	int rc = write_loss(p, dir);
 	if (rc == 0)
-		rc = write_inputs(p, dir);
+		rc = write_inputs(s, p, dir);
 	if (rc == 0)
-		rc = write_tensors(p, dir, "outputs.safetensors", 1,
+		rc = write_tensors(s, p, dir, "outputs.safetensors", 1,
 		                   (tid[]){ plan_out(p, "output") }, (const char *[]){ "output" });
 	if (rc == 0)
-		rc = write_tensors(p, dir, "gradients.safetensors", p->nparam, p->grad, names);
+		rc = write_tensors(s, p, dir, "gradients.safetensors", p->nparam, p->grad, names);
 	char *path = io_join(dir, "parameters.safetensors");
 	if (rc == 0)
 		rc = write_store(s, path, true, NULL, 0);

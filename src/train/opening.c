@@ -286,12 +286,26 @@ int session_bind(struct session *s)
 	return 0;
 }
 
+/* Float64 is a device of its own. */
+static int open_double(struct session *s, const struct session_options *o, const char *name)
+{
+	const bool chosen = strcmp(name, "auto") == 0;
+	if (o->gpu || strcmp(name, "cuda") == 0)
+		return ERR(E_UNSUPPORTED, config_place(s->config, "precision", "compute"),
+		           "a GPU does not compute in f64 here; 'device: cpu' does, for dense networks");
+	TRY(device_open(&s->dev, strcmp(name, "reference") == 0 ? name : DEVICE_DOUBLE));
+	if (chosen)
+		s->dev->why = "'device: auto' takes the CPU, which alone computes in f64";
+	return 0;
+}
+
 static int open_device(struct session *s, const struct session_options *o)
 {
 	const struct run_config *c = s->config;
-	TRY(o->gpu ? device_open_described(&s->dev, o->gpu) :
-	    device_open_rank(&s->dev, o->device ? o->device : device_names[c->device],
-	                     s->comm ? s->comm->local_rank : 0));
+	const char *name = o->device ? o->device : device_names[c->device];
+	TRY(config_compute(c) == DTYPE_F64 ? open_double(s, o, name) :
+	    o->gpu ? device_open_described(&s->dev, o->gpu) :
+	    device_open_rank(&s->dev, name, s->comm ? s->comm->local_rank : 0));
 	s->reduction = (struct reduction){ .dev = s->dev,
 		.comm = reduction_wanted(s->comm) ? s->comm : NULL };
 	s->wisdom = comm_first(s->comm) ? o->wisdom : NULL;

@@ -75,7 +75,8 @@ refuses "unknown key 'strid'" conv '2x3x5x6 5x3x3x3!; strid: 2'
 refuses "in the sample '3x3'; one of conv is '" conv 3x3
 refuses 'an input of more than 268435456 values' relu 99999999999x99999999999
 refuses 'nothing runs' reshape '3; shape: [3]'
-refuses "'--compute=f64': expected f32 or bf16" relu 3 --compute f64
+refuses "'--compute=fp16': expected f32, bf16 or f64" relu 3 --compute fp16
+refuses "'conv' has no float64 kernel on the CPU" conv '2x3x5x6 5x3x3x3! 5!' --compute f64
 refuses "'--set' is for configs" relu 3 --set run.seed=1
 expect 64 "$train" --check --compute bf16 labels.yaml
 says err "'--compute' goes with '--bench-op'"
