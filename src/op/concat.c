@@ -211,7 +211,7 @@ static struct runs runs_of(const struct kplan *k, const struct shape *s, int64_t
 {
 	struct runs r = { 1, (int64_t)element_bytes(k) };
 	int order[MAXD], i = 0;
-	grid_native_order(s, order);
+	grid_memory_order(k, s, order);
 	for (; order[i] != axis; i++)
 		r.rows *= s->d[order[i]];
 	for (i++; i < s->nd; i++)
@@ -355,7 +355,8 @@ static const struct op op_concat = {
 	.shape = concat_shape, .grad = concat_grad, .reads = concat_reads,
 	.piece = concat_piece,
 	.kernel = {
-		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = ref_concat_run),
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_concat_run },
+		[BACKEND_DOUBLE] = { .layouts = KL_PLAIN, .plan = concat_plan, .run = concat_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = concat_plan, .run = concat_run,
 		                  .slice_in = ~0u, .slice_out = 1,
 		                  .bf16_in = ~0u, .bf16_out = 1, .bf16 = KB_ALIKE },
@@ -374,7 +375,8 @@ static const struct op op_slice = {
 	.attr_size = sizeof(struct slice), .attrs = slice_fields,
 	.shape = slice_shape, .grad = slice_grad, .reads = slice_reads, .piece = slice_piece,
 	.kernel = {
-		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = ref_slice_run),
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_slice_run },
+		[BACKEND_DOUBLE] = { .layouts = KL_PLAIN, .plan = slice_plan, .run = slice_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = slice_plan, .run = slice_run,
 		                  .slice_in = 1, .slice_out = 1,
 		                  .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE },

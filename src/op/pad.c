@@ -131,7 +131,7 @@ static int cpu_plan(struct kplan *k)
 	const struct shape *x = node_in_shape(k->g, k->n, 0);
 	struct box *b = k->state = ARENA_NEW(k->arena, struct box);
 	int order[MAXD];
-	grid_native_order(x, order);
+	grid_memory_order(k, x, order);
 	for (int i = 0; i < x->nd; i++)
 		box_add(b, x->d[order[i]], at->before.v[order[i]], at->after.v[order[i]]);
 	if (x->nd == 0)
@@ -144,6 +144,11 @@ static int cpu_plan(struct kplan *k)
 
 static void fill(const struct box *b, char *to, int64_t n)
 {
+	if (b->bytes == sizeof b->value) {
+		for (int64_t i = 0; i < n; i++)
+			((uint64_t *)(void *)to)[i] = b->value;
+		return;
+	}
 	if (b->bytes == sizeof(uint32_t)) {
 		uint32_t v;
 		memcpy(&v, &b->value, sizeof v);
@@ -244,7 +249,8 @@ static const struct op op_pad = {
 	.attr_size = sizeof(struct pad), .attrs = fields,
 	.shape = shape, .grad = grad, .reads = reads,
 	.kernel = {
-		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = ref_run),
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_run },
+		[BACKEND_DOUBLE] = { .layouts = KL_PLAIN, .plan = cpu_plan, .run = cpu_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_run,
 		                  .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE },
 		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_check_strided, .run = cuda_run,

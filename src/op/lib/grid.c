@@ -3,6 +3,7 @@
  * Index arithmetic of ops that know batch, channels and space. */
 #include "op/lib/grid.h"
 
+#include "backend/device.h"
 #include "base/err.h"
 #include "op/lib/check.h"
 
@@ -58,8 +59,9 @@ int64_t grid_join(const struct shape *s, const int64_t *i)
 	return flat;
 }
 
-void grid_native_order(const struct shape *s, int order[MAXD])
+void grid_memory_order(const struct kplan *k, const struct shape *s, int order[MAXD])
 {
+	const bool plain = s->nd < 3 || k->dev->backend == BACKEND_DOUBLE;
 	for (int a = 0; a < s->nd; a++)
-		order[a] = s->nd < 3 || a == 0 ? a : a == s->nd - 1 ? 1 : a + 1;
+		order[a] = plain || a == 0 ? a : a == s->nd - 1 ? 1 : a + 1;
 }

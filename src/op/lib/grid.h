@@ -26,7 +26,8 @@ int grid_ints(const struct loc *loc, const struct node *n, const char *what, con
 void grid_split(const struct shape *s, int64_t flat, int64_t *i);
 int64_t grid_join(const struct shape *s, const int64_t *i);
 
-/* The axes of s in the order they are in memory under layout_native. */
-void grid_native_order(const struct shape *s, int order[MAXD]);
+/* The axes of s in the order they are in memory: under layout_native; on DEVICE_DOUBLE, where all
+ * tensors are row-major, as they are. */
+void grid_memory_order(const struct kplan *k, const struct shape *s, int order[MAXD]);
 
 #endif

@@ -22,7 +22,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/simd.h"
 #include "op/lib/cuda.h"
 #include "op/lib/walk.h"
 #include "op/update/descent.h"
@@ -290,13 +289,11 @@ static bool applies(const struct kplan *k, const struct kargs *a)
 #define real double
 #define NAME(kernel) kernel##_reference
 #define ROOT sqrt
-#define CLONES(type, name, params, args) static type name params
 #include "op/update/descent_body.h"
 
 #define real float
 #define NAME(kernel) kernel##_cpu
 #define ROOT sqrtf
-#define CLONES SIMD_CLONES
 #include "op/update/descent_body.h"
 
 /* --- plan --- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Kernels of descent.c in the type `real`: NAME(x) is x with the suffix of the backend, ROOT the
- * square root, CLONES what gcc compiles the loops over elements for. */
+ * square root. */
+#include "base/simd.h"
 
 /* What the loops over elements need, of one parameter:
  * d = trust (scale g + coupled w); new w = keep w - rate u, or the direction decay w + u. */
@@ -29,10 +30,10 @@ static struct NAME(coefficients) NAME(coefficients)(const struct kplan *k, const
 }
 
 /* v is written only with momentum, so plain SGD has a loop of its own. */
-CLONES(void, NAME(sgd_momentum),
-       (real *to, const real *w, const real *g, real *v, struct NAME(coefficients) c, real m,
-        real inside, real now, real ahead, int64_t lo, int64_t hi),
-       (to, w, g, v, c, m, inside, now, ahead, lo, hi))
+SIMD_CLONES(void, NAME(sgd_momentum),
+            (real *to, const real *w, const real *g, real *v, struct NAME(coefficients) c, real m,
+             real inside, real now, real ahead, int64_t lo, int64_t hi),
+            (to, w, g, v, c, m, inside, now, ahead, lo, hi))
 {
 	SIMD_LOOP
 	for (int64_t i = lo; i < hi; i++) {
@@ -42,9 +43,9 @@ CLONES(void, NAME(sgd_momentum),
 	}
 }
 
-CLONES(void, NAME(sgd_plain),
-       (real *to, const real *w, const real *g, struct NAME(coefficients) c, int64_t lo,
-        int64_t hi), (to, w, g, c, lo, hi))
+SIMD_CLONES(void, NAME(sgd_plain),
+            (real *to, const real *w, const real *g, struct NAME(coefficients) c, int64_t lo,
+             int64_t hi), (to, w, g, c, lo, hi))
 {
 	SIMD_LOOP
 	for (int64_t i = lo; i < hi; i++)
@@ -71,9 +72,9 @@ static void NAME(sgd_range)(const struct kplan *k, const struct kargs *a, int t,
 		NAME(sgd_plain)(out[W], in[W], in[G], c, lo, hi);
 }
 
-CLONES(void, NAME(adam_range),
-       (const struct kplan *k, const struct kargs *a, int t, int64_t lo, int64_t hi),
-       (k, a, t, lo, hi))
+SIMD_CLONES(void, NAME(adam_range),
+            (const struct kplan *k, const struct kargs *a, int t, int64_t lo, int64_t hi),
+            (k, a, t, lo, hi))
 {
 	const struct adam_attr *at = k->n->attr;
 	const struct adam_factors *f = a->ws;
@@ -94,9 +95,9 @@ CLONES(void, NAME(adam_range),
 
 /* With momentum a first loop writes the update u to `to`, from which a second one reads it; without
  * momentum one loop writes the new weights. */
-CLONES(void, NAME(rmsprop_range),
-       (const struct kplan *k, const struct kargs *a, int t, int64_t lo, int64_t hi),
-       (k, a, t, lo, hi))
+SIMD_CLONES(void, NAME(rmsprop_range),
+            (const struct kplan *k, const struct kargs *a, int t, int64_t lo, int64_t hi),
+            (k, a, t, lo, hi))
 {
 	const struct rmsprop_attr *at = k->n->attr;
 	const struct NAME(coefficients) c = NAME(coefficients)(k, a, &at->each, t);
@@ -151,7 +152,6 @@ static int NAME(rmsprop)(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
-#undef CLONES
 #undef ROOT
 #undef NAME
 #undef real
