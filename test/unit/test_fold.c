@@ -123,6 +123,9 @@ static void test_fold_joins(void **state)
 	/* scalars are computed */
 	t = folded(g, scale(g, scale(g, graph_scalar(g, 3), 2, 1), 2, 0));
 	assert_int_equal(t, graph_scalar(g, 14));
+	t = folded(g, scale(g, scale(g, graph_scalar(g, 1), 1.0 / 3, 0), 0.1, 0));
+	assert_true(*graph_t(g, t)->exact == 1.0 / 3 * 0.1);
+	assert_true(*(const float *)graph_t(g, t)->value == (float)(1.0 / 3 * 0.1));
 	graph_free(g);
 }
 
