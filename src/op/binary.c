@@ -12,6 +12,7 @@
  * maximum; one in c chooses b. */
 #include "base/err.h"
 #include "op/lib/cuda.h"
+#include "op/lib/reads.h"
 #include "op/lib/emit.h"
 #include "op/lib/simd.h"
 #include "op/lib/walk.h"
@@ -203,9 +204,9 @@ static const struct op op_select = {
 	.flags = OP_FLAT,
 	.min_in = 3, .max_in = 3, .nout = 1,
 	.nondiff = 1, .inplace = 7,
-	.shape = walk_shape, .grad = select_grad, .cost = walk_cost,
+	.shape = walk_shape, .grad = select_grad, .reads = reads_point, .cost = walk_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = select_reference },
+		WALK_DOUBLE(select_reference),
 		[BACKEND_CPU] = { .layouts = KL_SAME, .run = select_cpu, WALK_VIEWS, .bf16_in = 7,
 		                  .bf16_out = 1 },
 		CUDA_KERNEL(.layouts = KL_SAME, .run = select_cuda, .bf16_in = 7, .bf16_out = 1,

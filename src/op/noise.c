@@ -159,6 +159,7 @@ static const struct op op_noise = {
 	.shape = shape, .cost = walk_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reference },
+		[BACKEND_DOUBLE] = { .layouts = KL_PLAIN, .run = reference },
 		[BACKEND_CPU] = { .layouts = KL_PLAIN, .run = cpu },
 		CUDA_KERNEL(.layouts = KL_PLAIN, .run = cuda)
 	},

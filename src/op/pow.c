@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "op/lib/cuda.h"
+#include "op/lib/reads.h"
 #include "op/lib/elementwise.h"
 #include "op/lib/emit.h"
 #include "op/lib/simd.h"
@@ -136,9 +137,9 @@ static const struct op op_pow = {
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.attr_size = sizeof(struct pow_attr), .attrs = fields,
 	.inplace = 1,
-	.shape = walk_shape, .grad = grad, .cost = walk_cost,
+	.shape = walk_shape, .grad = grad, .reads = reads_point, .cost = walk_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reference },
+		WALK_DOUBLE(reference),
 		[BACKEND_CPU] = { WALK_DENSE(cpu), WALK_VIEWS },
 		CUDA_KERNEL(WALK_DENSE(cuda), CUDA_VIEWS, .bf16 = KB_ALIKE)
 	},

@@ -162,7 +162,7 @@ static const struct op op_slope = {
 	.inplace = 1,
 	.shape = shape, .grad = grad, .cost = cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reference },
+		WALK_DOUBLE(reference),
 		[BACKEND_CPU] = { WALK_DENSE(cpu), WALK_VIEWS },
 		CUDA_KERNEL(WALK_DENSE(cuda), CUDA_VIEWS, .bf16 = KB_ALIKE)
 	},

@@ -394,9 +394,9 @@ static const struct op op_sign = {
 	.flags = OP_FLAT | OP_NOGRAD,
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.nondiff = 1, .inplace = 1,
-	.shape = walk_shape, .cost = walk_cost,
+	.shape = walk_shape, .reads = reads_point, .cost = walk_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = sign_reference },
+		WALK_DOUBLE(sign_reference),
 		[BACKEND_CPU] = { WALK_ZERO(sign_cpu), WALK_VIEWS },
 		CUDA_KERNEL(WALK_ZERO(sign_cuda), CUDA_VIEWS, .bf16 = KB_ALIKE)
 	},
