@@ -34,8 +34,10 @@ static bool has_number(const struct graph *g, tid t, double *v)
 		*v = ((const struct fill_attr *)n->attr)->value;
 		return true;
 	}
+	if (x->role != ROLE_CONSTANT || shape_count(&x->shape) != 1)
+		return false;
 	*v = tensor_number(x);
-	return x->role == ROLE_CONSTANT && shape_count(&x->shape) == 1;
+	return true;
 }
 
 static bool is_filled(const struct graph *g, tid t, double v)

@@ -177,6 +177,9 @@ static int read_objectives(struct run_config *c)
 	for (int i = 0; i < n->n; i++)
 		rc = first_code(rc, read_objective(c, &n->pair[i], &o[i]));
 	c->objectives = (struct objectives){ o, n->n };
+	if (n->n > 1 && c->parallel.gradient_lag)
+		rc = ERR(E_CONFIG, config_place(c, "parallel", "gradient_lag"),
+		         "'gradient_lag' is not possible with several objectives");
 	return rc;
 }
 
