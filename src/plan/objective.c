@@ -49,7 +49,7 @@ bool objective_trains(const struct objective *o, const char *param)
 {
 	for (int i = 0; o->networks && i < o->networks->n; i++) {
 		const size_t n = strlen(o->networks->v[i]);
-		if (strncmp(param, o->networks->v[i], n) == 0 && param[n] == '.')
+		if (strncmp(param, o->networks->v[i], n) == 0 && (param[n] == '.' || !param[n]))
 			return true;
 	}
 	return o->networks == NULL;

@@ -15,7 +15,7 @@
 struct term;
 struct objective {
 	const char *name;
-	const struct strings *networks;  /* whose parameters it trains, those called NETWORK.*; NULL:
+	const struct strings *networks;  /* whose parameters it trains, those called NETWORK.* or so; NULL:
 	                                  * all */
 	const char *output;              /* of the model (model_output); NULL: the first */
 	const char *weights;             /* an array of the batch, of the output's shape, that weighs
