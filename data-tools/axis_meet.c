@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "axis_meet.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,17 @@ struct values {
 	int64_t n;
 	const double *v;
 	double period;             /* 360 of longitudes; else 0 */
+	double rounding;           /* what float32 may have left of one */
 };
+
+/* The numbers of a date count from one that the file chose, to which their rounding is relative. */
+static double rounding(const struct axis *x, double factor, double offset)
+{
+	double most = 0;
+	for (int64_t i = 0; i < x->n; i++)
+		most = fmax(most, fabs(x->values[i]));
+	return fabs(factor) * most * FLT_EPSILON + (fabs(factor) * most + fabs(offset)) * 1e-13;
+}
 
 static const double *scaled(struct arena *a, const struct axis *x, double factor, double offset)
 {
@@ -41,18 +52,22 @@ static bool comparable(struct arena *a, const struct axis *want, const struct ax
 	double wf, wo, gf, go;
 	if (up && other_up && strcasecmp(up, other_up) != 0)
 		return false;
-	*w = (struct values){ want->n, want->values, role == 'X' && axis_is_longitude(want) ? 360 : 0 };
-	*g = (struct values){ got->n, got->values, w->period };
+	*w = (struct values){ want->n, want->values, role == 'X' && axis_is_longitude(want) ? 360 : 0,
+		                  rounding(want, 1, 0) };
+	*g = (struct values){ got->n, got->values, w->period, rounding(got, 1, 0) };
 	if (units_time(wu, wc, &wf, &wo) && units_time(gu, gc, &gf, &go)) {
 		if (!units_same_calendar(wc, gc))
 			return false;
 		w->v = scaled(a, want, wf, wo);
 		g->v = scaled(a, got, gf, go);
+		w->rounding = rounding(want, wf, wo);
+		g->rounding = rounding(got, gf, go);
 		return true;
 	}
 	if (units_relate(gu, wu, &gf, &go) == UNITS_OTHER)
 		return false;
 	g->v = scaled(a, got, gf, go);
+	g->rounding = rounding(got, gf, go);
 	return true;
 }
 
@@ -62,16 +77,15 @@ static double distance(double x, double y, double period)
 	return period > 0 ? fabs(remainder(d, period)) : d;
 }
 
-static double tolerance(const struct values *w)
+static double tolerance(const struct values *w, const struct values *g)
 {
-	double spacing = INFINITY, most = 0;
-	for (int64_t i = 0; i < w->n; i++) {
-		const double step = i ? fabs(w->v[i] - w->v[i - 1]) : 0;
+	double spacing = INFINITY;
+	for (int64_t i = 1; i < w->n; i++) {
+		const double step = fabs(w->v[i] - w->v[i - 1]);
 
 		spacing = step > 0 && step < spacing ? step : spacing;
-		most = fabs(w->v[i]) > most ? fabs(w->v[i]) : most;
 	}
-	return spacing < INFINITY ? TOLERANCE * spacing : 1e-5 * (most > 1 ? most : 1);
+	return spacing < INFINITY ? TOLERANCE * spacing : w->rounding + g->rounding;
 }
 
 /* --- finding the values of one in the other --- */
@@ -121,7 +135,7 @@ static int64_t find_all(struct arena *a, const struct values *w, const struct va
                         int64_t *element)
 {
 	struct place *list = ARENA_ARRAY(a, struct place, g->n + 1);
-	const double within = tolerance(w);
+	const double within = tolerance(w, g);
 	int64_t found = 0;
 	for (int64_t i = 0; i < g->n; i++)
 		list[i] = (struct place){ canonical(g->v[i], g->period), i };
@@ -179,7 +193,7 @@ struct axis_meeting axis_meet(struct arena *a, const struct axis *want, const st
 	m.order = ORDER_OTHER;
 	if (w.n != g.n || w.n == 0)
 		return m;
-	const double within = tolerance(&w);
+	const double within = tolerance(&w, &g);
 	if (is_same(&w, &g, 0, within)) {
 		m.order = ORDER_SAME;
 		return m;

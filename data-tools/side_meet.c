@@ -153,15 +153,23 @@ static void put_duration(struct buf *out, double seconds)
 static void say_shift(const struct meeting *m, const struct axis *want, double shift)
 {
 	const char *units = axis_text(want, "units");
-	struct buf text = BUF_INIT;
-	if (units && strstr(units, " since ")) {
-		buf_printf(&text, "the %s is ", m->c->o->role);
-		put_duration(&text, fabs(shift));
-		buf_printf(&text, shift > 0 ? " after the %s" : " before the %s", m->ref->o->role);
+	struct buf text = BUF_INIT, got = BUF_INIT, ref = BUF_INIT;
+	if (m->c->o == m->ref->o) {
+		buf_printf(&got, "%s '%s'", m->c->o->role, shown(m->c->name));
+		buf_printf(&ref, "'%s'", shown(m->ref->name));
 	} else {
-		buf_printf(&text, "the %s is %g%s%s from the %s", m->c->o->role, shift, units ? " " : "",
-		           units ? units : "", m->ref->o->role);
+		buf_printf(&got, "the %s", m->c->o->role);
+		buf_printf(&ref, "the %s", m->ref->o->role);
 	}
+	buf_printf(&text, "%s is ", got.data);
+	if (units && strstr(units, " since ")) {
+		put_duration(&text, fabs(shift));
+		buf_printf(&text, " %s %s", shift > 0 ? "after" : "before", ref.data);
+	} else {
+		buf_printf(&text, "%g%s%s from %s", shift, units ? " " : "", units ? units : "", ref.data);
+	}
+	buf_release(&got);
+	buf_release(&ref);
 	warn("%s, by '%s' of '%s' and '%s': samples are paired by their order (--match coordinates "
 	     "joins those of the same %s)", text.data, want->name, shown(m->ref->file[0]),
 		shown(m->c->file[0]),

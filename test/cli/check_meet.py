@@ -100,6 +100,14 @@ for up in ("down", "Down", "up"):
     else:
         run(0, "-i", "u.nc:a", "-t", "t.nc:a")
 
+# One sample alone has a lead time, too.
+place("u.nc", time=TIME[:1] + 70000)
+for hours in 0, 3:
+    place("t.nc", "b", time=TIME[:1] * 24 + 70000 * 24 + hours, scale=1 / 24, about={"time": {"units": "hours since 2000-01-01"}})
+    text = run(0, "-i", "u.nc:a", "-t", "t.nc:b")
+    assert ("the target is 3 hours after the input" in text) == (hours == 3), text
+assert "input 'b' is 3 hours after 'a'" in run(0, "-i", "u.nc:a", "-i", "t.nc:b")
+
 # A lead time is kept; other differences are refused, unless --match says what is meant.
 place("t.nc", "b", time=TIME + 1)
 d = agrees("the target is 1 day after the input, by 'time' of 'in.nc' and 't.nc'", *two, equal=False)
