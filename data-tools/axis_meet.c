@@ -41,6 +41,13 @@ static const double *scaled(struct arena *a, const struct axis *x, double factor
 	return v;
 }
 
+/* As far as both say it, as of a GeoTIFF. */
+static bool same_system(const struct axis *want, const struct axis *got)
+{
+	const char *w = axis_text(want, "epsg"), *g = axis_text(got, "epsg");
+	return !w || !g || strcmp(w, g) == 0;
+}
+
 /* Both in the units of the first; dates as seconds. false: they
  * cannot be compared. */
 static bool comparable(struct arena *a, const struct axis *want, const struct axis *got, char role,
@@ -50,7 +57,7 @@ static bool comparable(struct arena *a, const struct axis *want, const struct ax
 	           *wc = axis_text(want, "calendar"), *gc = axis_text(got, "calendar");
 	const char *up = axis_text(want, "positive"), *other_up = axis_text(got, "positive");
 	double wf, wo, gf, go;
-	if (up && other_up && strcasecmp(up, other_up) != 0)
+	if ((up && other_up && strcasecmp(up, other_up) != 0) || !same_system(want, got))
 		return false;
 	*w = (struct values){ want->n, want->values, role == 'X' && axis_is_longitude(want) ? 360 : 0,
 		                  rounding(want, 1, 0) };
@@ -187,7 +194,7 @@ struct axis_meeting axis_meet(struct arena *a, const struct axis *want, const st
 	int64_t *element;
 	if (!want->values || !got->values)
 		return m;
-	m.order = ORDER_UNITS;
+	m.order = same_system(want, got) ? ORDER_UNITS : ORDER_SYSTEM;
 	if (!comparable(a, want, got, role, &w, &g))
 		return m;
 	m.order = ORDER_OTHER;

@@ -15,7 +15,8 @@ enum axis_order {
 	ORDER_REORDERED,      /* the same values in another order */
 	ORDER_SHIFTED,        /* all are farther by one number */
 	ORDER_OTHER,          /* other values, or another number of them */
-	ORDER_UNITS          /* units of which one cannot be computed from the other, calendars, or
+	ORDER_SYSTEM,         /* coordinates in another reference system */
+	ORDER_UNITS           /* units of which one cannot be computed from the other, calendars, or
 	                      * one positive upwards and one downwards */
 };
 

@@ -101,6 +101,8 @@ int column_meet_first(struct column *c);
  * that was element[i] of n. */
 void column_permute(struct column *c, int f, const int *order);
 void column_choose(struct column *c, int f, int axis, const int64_t *element, int64_t n);
+/* The elements n - 1, ..., 0, in a. */
+const int64_t *column_backwards(struct arena *a, int64_t n);
 /* Whether its files say more of their axes than the format does, as all pictures' do. */
 bool column_says_axes(const struct column *c);
 /* Whether what the formats' files say of axes is known of each. */

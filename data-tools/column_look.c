@@ -12,6 +12,7 @@
 #include "base/shown.h"
 #include "column.h"
 #include "data/axes_match.h"
+#include "place_meet.h"
 #include "source_place.h"
 #include "unit_relation.h"
 
@@ -113,6 +114,14 @@ void column_choose(struct column *c, int f, int axis, const int64_t *element, in
 	source_view_choose(&c->of[f].view, c->a, axis, element, n);
 	put_axis(c, f, axis, &x);
 	drop_fields(c, f, axis);
+}
+
+const int64_t *column_backwards(struct arena *a, int64_t n)
+{
+	int64_t *element = ARENA_ARRAY(a, int64_t, n + 1);
+	for (int64_t i = 0; i < n; i++)
+		element[i] = n - 1 - i;
+	return element;
 }
 
 /* --- messages --- */
@@ -310,13 +319,10 @@ static int meet_places(struct column *c, int f, int i)
 	if (m.order == ORDER_UNKNOWN)
 		return 0;
 	if (!c->file_a_sample)
-		return contradiction(c, i, "other places");
+		return contradiction(c, i, m.order == ORDER_SYSTEM ? "another reference system" :
+		                     "other places");
 	if (turned) {
-		int64_t *element = ARENA_ARRAY(c->a, int64_t, n + 1);
-
-		for (int64_t k = 0; k < n; k++)
-			element[k] = n - 1 - k;
-		column_choose(c, f, i, element, n);
+		column_choose(c, f, i, column_backwards(c->a, n), n);
 		say_turned(c, " the other way round", want);
 	} else if (want->n == got->n && !c->places_differ && !c->source->format->picture) {
 		struct buf text = BUF_INIT;
@@ -330,6 +336,63 @@ static int meet_places(struct column *c, int f, int i)
 		c->places_differ = true;
 	}
 	return 0;
+}
+
+/* The fields that the first file has of the same places: its rounding of them, and what was dropped
+ * with the order of an axis. */
+static void take_fields(struct column *c, int f)
+{
+	const struct axes *first = &c->of[0].axes;
+	struct axes *axes = &c->of[f].axes;
+	struct axis_field *field = ARENA_ARRAY(c->a, struct axis_field,
+	                                       first->nfields + axes->nfields + 1);
+	int n = 0;
+	for (int k = 0; k < first->nfields; k++)
+		if (first->field[k].nd == 2 && (c->file_a_sample || first->field[k].on[0] > 0))
+			field[n++] = first->field[k];
+	for (int k = 0; k < axes->nfields; k++) {
+		int i = 0;
+
+		while (i < n && strcmp(field[i].name, axes->field[k].name) != 0)
+			i++;
+		if (i == n)
+			field[n++] = axes->field[k];
+	}
+	axes->field = field;
+	axes->nfields = n;
+}
+
+/* Latitudes and longitudes that lie on two axes, and projections. Of files that are a sample each,
+ * samples may be of several places. */
+static int meet_grids(struct column *c, int f)
+{
+	const struct axes *want = &c->of[0].axes, *got = &c->of[f].axes;
+	const char *const file[] = { c->file[0], c->file[f] };
+	int partner[MAXD], rc = 0;
+	unsigned reversed = 0;
+	enum place_order order;
+	struct buf text = BUF_INIT;
+	for (int i = 0; i < MAXD; i++)
+		partner[i] = i;
+	if (!c->file_a_sample && !place_same_projection(want, got, file, &text)) {
+		rc = ERR(E_DATA, NULL, "'%s', '%s': another projection: %s", c->file[f], c->name,
+		         text.data);
+		buf_release(&text);
+		return rc;
+	}
+	order = place_meet(want, got, partner, file, &reversed, &text);
+	if (order == PLACES_OTHER && !c->file_a_sample)
+		rc = ERR(E_DATA, NULL, "'%s', '%s': other places: %s (--match index: the order counts, "
+		         "whatever the coordinates are)", c->file[f], c->name, text.data);
+	buf_release(&text);
+	for (int i = 0; i < want->n; i++)
+		if (reversed >> i & 1) {
+			column_choose(c, f, i, column_backwards(c->a, got->axis[i].n), got->axis[i].n);
+			say_turned(c, " the other way round", &want->axis[i]);
+		}
+	if (order == PLACES_SAME || order == PLACES_REVERSED)
+		take_fields(c, f);
+	return rc;
 }
 
 /* The coordinates of samples in the units of the first file's. */
@@ -371,5 +434,6 @@ int column_meet_first(struct column *c)
 	for (int i = !c->file_a_sample; i < want->axes.n; i++)
 		if (want->role[i] != 'C' && want->role[i] != 'T')
 			TRY(meet_places(c, f, i));
+	TRY(meet_grids(c, f));
 	return c->file_a_sample ? 0 : meet_samples(c, f);
 }

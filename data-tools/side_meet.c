@@ -11,6 +11,7 @@
 #include "base/shown.h"
 #include "data/axes_match.h"
 #include "pair.h"
+#include "place_meet.h"
 #include "side_state.h"
 
 /* A column that meets another, and those before it that are cut when it is. */
@@ -358,6 +359,8 @@ static int meet_axis(const struct meeting *m, int f, int r, int i, int k)
 	is = axis_meet(m->a, want, got, role);
 	if (is.order == ORDER_UNITS)
 		return places_differ(m, f, r, want, got, "units or directions that cannot be compared");
+	if (is.order == ORDER_SYSTEM)
+		return places_differ(m, f, r, want, got, "other reference systems");
 	if (is.order == ORDER_SHIFTED || (is.order == ORDER_OTHER && want->n == got->n))
 		return places_differ(m, f, r, want, got, "other places");
 	if (is.order == ORDER_OTHER && axis_direction(want) * axis_direction(got) < 0)
@@ -372,6 +375,38 @@ static int meet_axis(const struct meeting *m, int f, int r, int i, int k)
 	return 0;
 }
 
+static int grids_differ(const struct meeting *m, const char *why, struct buf *text)
+{
+	const int rc = ERR(E_DATA, NULL, "%s '%s': %s: %s; --match index goes by the order",
+	                   m->c->o->role, m->c->name, why, text->data);
+	buf_release(text);
+	return rc;
+}
+
+/* Latitudes and longitudes that lie on two axes, and projections. */
+static int meet_grids(const struct meeting *m, int f, int r, const int *partner)
+{
+	const struct axes *want = &m->ref->of[r].axes, *got = &m->c->of[f].axes;
+	const char *const file[] = { m->ref->file[r], m->c->file[f] };
+	struct buf text = BUF_INIT;
+	unsigned reversed = 0;
+	if (!place_same_projection(want, got, file, &text))
+		return grids_differ(m, "other projections", &text);
+	if (place_meet(want, got, partner, file, &reversed, &text) == PLACES_OTHER)
+		return grids_differ(m, "other places", &text);
+	for (int i = 0; i < m->c->of[f].axes.n; i++)
+		if (reversed >> i & 1) {
+			const int64_t n = m->c->of[f].axes.axis[i].n;
+
+			buf_clear(&text);
+			buf_printf(&text, "'%s' runs the other way", shown(got->axis[i].name));
+			say_turned(m->c, f, text.data, m->ref, r);
+			column_choose(m->c, f, i, column_backwards(m->a, n), n);
+		}
+	buf_release(&text);
+	return 0;
+}
+
 /* File f as the reference's file r. */
 static int meet_file(const struct meeting *m, int f, int r)
 {
@@ -381,6 +416,7 @@ static int meet_file(const struct meeting *m, int f, int r)
 	find_partners(m, f, r, partner);
 	if (turn_axes(m, f, partner))
 		say_turned(m->c, f, "its axes are in another order", m->ref, r);
+	TRY(meet_grids(m, f, r, partner));
 	for (int i = !m->c->file_a_sample; i < m->c->of[f].axes.n; i++) {
 		const char role = partner[i] >= 0 ? m->ref->of[r].role[partner[i]] : 'C';
 

@@ -133,7 +133,7 @@ bool axis_is_longitude(const struct axis *x)
 void axis_describe(const struct axis *x, struct buf *out)
 {
 	const char *units = axis_text(x, "units"), *calendar = axis_text(x, "calendar"),
-	           *positive = axis_text(x, "positive");
+	           *positive = axis_text(x, "positive"), *system = axis_text(x, "epsg");
 	buf_shown(out, x->name ? x->name : "an axis without a name");
 	if (x->values && x->n > 0)
 		buf_printf(out, " %.10g", x->values[0]);
@@ -150,6 +150,10 @@ void axis_describe(const struct axis *x, struct buf *out)
 	if (x->values && calendar && *calendar) {
 		buf_puts(out, " in the calendar ");
 		buf_shown(out, calendar);
+	}
+	if (x->values && system) {
+		buf_puts(out, " in ");
+		buf_shown(out, system);
 	}
 	buf_printf(out, " (%" PRId64 " of them)", x->n);
 }

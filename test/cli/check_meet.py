@@ -154,6 +154,52 @@ for turn in (False, True):
         pair({"given": {"units": first}}, {"given": {"units": second}})
         refused(*joined, says=[first, second])
 
+# Latitudes and longitudes that lie on two axes are compared as those of one are; so are projections.
+ROWS, COLUMNS = np.meshgrid(np.arange(4.0), np.arange(5.0), indexing="ij")
+GRID = {"LAT": 40 + ROWS + COLUMNS / 8, "LON": 179 + COLUMNS * 0.7 - ROWS / 9}
+LAMBERT = {"grid_mapping_name": "lambert_conformal_conic", "standard_parallel": [25.0, 30.0], "earth_radius": 6371229.0}
+
+
+def curved(name, variable="a", of=GRID, turn=(slice(None),) * 2, axes=("y", "x"), kind="f8", mapping=LAMBERT):
+    """A file of a field of these places, which are read along both axes in the directions of `turn`."""
+    field = np.stack([1000 * t + of["LAT"] + of["LON"] % 360 / 1000 for t in TIME])
+    swap = axes == ("x", "y")
+    place = {n: (axes, (v[turn].T if swap else v[turn]).astype(kind), {"units": f"degrees_{to}"})
+             for n, v, to in zip(("LAT", "LON"), (of["LAT"], (of["LON"] + 180) % 360 - 180 if kind == "f4" else of["LON"]), ("north", "east"))}
+    values = field[(slice(None), *turn)]
+    netcdf_files.write(name, place | {"time": (("time",), TIME, ABOUT["time"]), "lambert": ((), np.int32(0), mapping),
+                                      variable: (("time", *axes), (values.swapaxes(1, 2) if swap else values).astype("f4"),
+                                                 {"coordinates": "LAT LON", "grid_mapping": "lambert"})})
+
+
+curved("in.nc")
+both = ("-i", "in.nc:a", "-t", "t.nc:b")
+back, on = slice(None, None, -1), slice(None)
+for kind in "f8", "f4":
+    for turn, axes, says in (((on, on), ("y", "x"), ""), ((back, on), ("y", "x"), "'y' runs the other way in 't.nc' than in 'in.nc'"),
+                             ((on, back), ("y", "x"), "'x' runs the other way"), ((back, back), ("y", "x"), "'y' runs the other way"),
+                             ((back, on), ("x", "y"), "its axes are in another order")):
+        curved("t.nc", "b", turn=turn, axes=axes, kind=kind)
+        agrees(says, *both)
+        curved("f1.nc", turn=turn, axes=axes, kind=kind), curved("f0.nc")
+        for how in ["--concatenate"], ["--input-layout=first"]:
+            run(0, "-i", "f[01].nc:a", *how)
+            d, x, _ = dlxrecord.read("out.dlx")
+            assert np.array_equal(x[:len(x) // 2], x[len(x) // 2:]), (turn, axes, how)
+            assert len(d["coordinates"]) == 2, d
+    curved("t.nc", "b", of={"LAT": GRID["LAT"] + 1, "LON": GRID["LON"]}, kind=kind)
+    refused(*both, says=["other places: LAT 40 ... 43.5 (4 x 5 of them) in 'in.nc', but LAT 41 ... 44.5"])
+    run(0, *both, "--match=index")
+    curved("f1.nc", of={"LAT": GRID["LAT"], "LON": GRID["LON"] + 1}, kind=kind)
+    refused("-i", "f[01].nc:a", "--concatenate", says=["other places: ", "in 'f0.nc', but ", "in 'f1.nc'"])
+    run(0, "-i", "f[01].nc:a", "--input-layout=first")
+for other in {"standard_parallel": [25.0, 31.0]}, {"grid_mapping_name": "polar_stereographic"}:
+    curved("t.nc", "b", mapping=LAMBERT | other), curved("f1.nc", mapping=LAMBERT | other)
+    refused(*both, says=["other projections: ", " in 'in.nc', but ", *other])
+    refused("-i", "f[01].nc:a", "--concatenate", says=["another projection: "])
+curved("t.nc", "b", mapping=LAMBERT | {"earth_radius": 6370000.0})
+agrees("", *both)
+
 # Packed values, of one file alone.
 def packed(name, stored, **given):
     netcdf_files.write(name, {"a": (AXES, np.full((1, 2, 2), stored), given)})

@@ -339,6 +339,14 @@ for says, want in (({SCALE: [30.0, 20.0, 0.0], TIES: [0.0, 0.0, 0.0, 500000.0, 4
     for axis, (name, at, attributes) in zip(axes[1:], want, strict=True):
         if axis["name"] != name or axis["attributes"] != attributes or axis["values"] != at.tolist():
             sys.exit(f"{says}: {axis}; expected {name} {attributes} {at}")
+# Reference systems are compared; files that are a sample each may have several.
+tiff(f"{folder}/zone-0.tif", W, H, [values(v)], 3, says=[{SCALE: [30.0, 20.0, 0.0], TIES: [0.0, 0.0, 0.0, 500000.0, 4649000.0, 0.0], KEYS: UTM}])
+other = [32632 if k == 32633 else k for k in UTM]
+tiff(f"{folder}/zone-1.tif", W, H, [values(v)], 3, says=[{SCALE: [30.0, 20.0, 0.0], TIES: [0.0, 0.0, 0.0, 500000.0, 4649000.0, 0.0], KEYS: other}])
+refuse("other reference systems: y 4648990 ... 4648630 m in EPSG:32633 (19 of them) in 'zone-0.tif', but y 4648990 ... 4648630 m in EPSG:32632",
+       "-i", "zone-0.tif", "-t", "zone-1.tif", "--target-layout", "last")
+same("places in two zones", convert("-i", "zone-*.tif")[1], np.concatenate([first(v)] * 2))
+same("by index", convert("-i", "zone-0.tif", "-t", "zone-1.tif", "--target-layout", "last", "--match", "index")[2], first(v))
 turned = {MATRIX: [30.0, 1.0, 0.0, 0.0, 1.0, -20.0, 0.0, 0.0] + [0.0] * 7 + [1.0], KEYS: UTM}
 tiff(f"{folder}/p.tif", W, H, [values(v)], 3, says=[turned])
 assert "axes" not in convert("-i", "p.tif")[0] and "axes" not in convert("-i", "rgb.tif")[0]
