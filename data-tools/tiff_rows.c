@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The rows of TIFF pages. Strips of values that are not compressed are read where they are in the
- * file. Others are decoded one at a time, and tiles row by row of them. */
+ * file. Others are decoded one at a time, and tiles row by row of them. GDAL leaves out strips and
+ * tiles that have nothing but missing values or zeros. */
 #include "tiff_file.h"
 
 #ifdef HAVE_TIFF
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -55,6 +58,34 @@ static const uint8_t *whole_bytes(struct tiff_file *h, int64_t rows)
 	return h->bytewise;
 }
 
+/* --- strips and tiles that are not in the file --- */
+
+static bool is_absent(const struct tiff_file *h, uint32_t strile)
+{
+	return TIFFGetStrileByteCount(h->file, strile) == 0 &&
+	       TIFFGetStrileOffset(h->file, strile) == 0;
+}
+
+/* Missing values if the file says which they are and its type has them, else zeros, as they are
+ * stored. */
+static void fill(const struct source *s, const struct tiff_file *h, uint8_t *out, int64_t bytes)
+{
+	const int bits = h->page.bits, size = bits < 8 ? 1 : bits / 8;
+	const bool sign = h->page.kind == SAMPLEFORMAT_INT;
+	const double range = ldexp(1, bits);
+	double v = h->nodata ? strtod(h->nodata, NULL) : 0;
+	uint64_t slot = 0;
+	if (h->page.kind == SAMPLEFORMAT_IEEEFP) {
+		dtype_set(s->dtype, &slot, 0, v);
+	} else {
+		v = v >= (sign ? -range / 2 : 0) && v < (sign ? range / 2 : range) ? trunc(v) : 0;
+		slot = v < 0 ? (uint64_t)(int64_t)v : (uint64_t)v;
+		slot *= bits < 8 ? 255 / ((1u << bits) - 1) : 1;
+	}
+	for (int64_t i = 0; i + size <= bytes; i += size)
+		memcpy(out + i, &slot, (size_t)size);
+}
+
 static int decode_tiles(const struct source *s, struct tiff_file *h, const struct rows *r)
 {
 	const struct tiff_page *p = &h->page;
@@ -62,7 +93,12 @@ static int decode_tiles(const struct source *s, struct tiff_file *h, const struc
 	for (int k = 0; k < b->planes; k++)
 		for (int64_t y = r->y - r->y % b->high; y < r->y + r->n; y += b->high)
 			for (int64_t x = 0; x < p->width; x += b->wide) {
-				if (TIFFReadTile(h->file, h->block, (uint32_t)x, (uint32_t)y, 0, (uint16_t)k) < 0)
+				const uint32_t tile = TIFFComputeTile(h->file, (uint32_t)x, (uint32_t)y, 0,
+				                                      (uint16_t)k);
+
+				if (is_absent(h, tile))
+					fill(s, h, h->block, b->bytes);
+				else if (TIFFReadEncodedTile(h->file, tile, h->block, b->bytes) < 0)
 					return tiff_bad(s, "damaged: cannot read the values");
 				place(p, r, whole_bytes(h, b->high), y, x, b->high, b->wide,
 				      b->planes > 1 ? k : -1);
@@ -83,7 +119,9 @@ static int decode_strips(const struct source *s, struct tiff_file *h, const stru
 		h->next = -1;
 		h->plane = k;
 		for (; y < r->y + r->n; y++) {
-			if (TIFFReadScanline(h->file, h->block, (uint32_t)y, (uint16_t)k) < 0)
+			if (is_absent(h, TIFFComputeStrip(h->file, (uint32_t)y, (uint16_t)k)))
+				fill(s, h, h->block, b->row);
+			else if (TIFFReadScanline(h->file, h->block, (uint32_t)y, (uint16_t)k) < 0)
 				return tiff_bad(s, "damaged: cannot read the values");
 			place(p, r, whole_bytes(h, 1), y, 0, 1, p->width, b->planes > 1 ? k : -1);
 		}
@@ -129,11 +167,17 @@ static int read_strips(const struct source *s, struct tiff_file *h, const struct
 			uint64_t at = 0;
 
 			n = find_run(h, k, r->y + y, step < r->n - y ? step : r->n - y, &at);
-			if (n == 0)
+			if (n == 0 && is_absent(h, TIFFComputeStrip(h->file, (uint32_t)(r->y + y),
+			                                            (uint16_t)k))) {
+				n = 1;
+				fill(s, h, to, b->row);
+			} else if (n == 0) {
 				return tiff_bad(s, "damaged: cannot read the values");
-			TRY(io_reader_read(&h->bytes, at, to, (size_t)(n * b->row)));
-			if (TIFFIsByteSwapped(h->file))
-				source_swap(to, p->bits / 8, n * b->row / (p->bits / 8));
+			} else {
+				TRY(io_reader_read(&h->bytes, at, to, (size_t)(n * b->row)));
+				if (TIFFIsByteSwapped(h->file))
+					source_swap(to, p->bits / 8, n * b->row / (p->bits / 8));
+			}
 			if (b->planes > 1)
 				place(p, r, to, r->y + y, 0, n, p->width, k);
 		}

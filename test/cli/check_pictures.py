@@ -173,6 +173,29 @@ tiff(f"{folder}/p.tif", W, H, [values(v)] * 2, says=[{NODATA: "3"}, {NODATA: "4"
 refuse("its pages differ in the missing value", "-i", "p.tif")
 
 
+# Tiles, or planes, that GDAL leaves out are missing where the file has a missing value, and else zeros.
+for code, dtype in ("B", np.uint8), ("H", np.uint16), ("h", np.int16), ("I", np.uint32), ("f", np.float32), ("d", np.float64):
+    v = draw(1, dtype)
+    out = np.zeros((H, W), bool)
+    out[:16, 16:], out[16:, :16] = True, True
+    for packed, big in ((False, False), (True, False), (True, True)):
+        for text in None, "7", "-9999", "70000":
+            known = text and (code in "fd" or np.iinfo(dtype).min <= float(text) <= np.iinfo(dtype).max)
+            tiff(f"{folder}/p.tif", W, H, [values(v)], 1, code, tile=16, packed=packed, big=big, absent=(1, 2), says=[{NODATA: text} if text else {}])
+            got = convert("-i", "p.tif", "--fill", "99", "--dtype", "f64")[1][0, 0]
+            gone = v[..., 0] == float(text or "nan")
+            same(f"absent tiles {code} {text}", got, np.where(out, 99 if known else 0, np.where(gone, 99, v[..., 0])).astype(np.float64))
+    three = draw(3, dtype)
+    for packed in False, True:
+        tiff(f"{folder}/p.tif", W, H, [values(three)], 3, code, planar=True, packed=packed, absent=(1,))
+        got = convert("-i", "p.tif", "--dtype", "f64")[1]
+        same(f"an absent plane {code}", got, first(three * np.array([1, 0, 1])).astype(np.float64))
+labels = rng.integers(0, 2, (H, W))
+tiff(f"{folder}/p.tif", W, H, [values(labels)], bits=1, tile=16, absent=(0, 3), says=[{NODATA: "1"}])
+same("absent tiles of bits", convert("-i", "p.tif", "-t", "p.tif", "--ignore", "255")[2],
+     np.where(out & (labels == 0), 0, 255).astype(np.uint8)[None])
+
+
 def items(scale, offset):
     every = [("SCALE", "scale", v, k) for k, v in enumerate(scale)] + [("OFFSET", "offset", v, k) for k, v in enumerate(offset)]
     return ("<GDALMetadata>\n  <!-- <Item role=\"scale\">9</Item> --><Item name=\"SCALE\" sample=\"0\">8</Item>\n"

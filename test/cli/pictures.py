@@ -42,10 +42,11 @@ def png(path, width, height, values, channels=1, bits=8, palette=None, interlace
 
 
 def tiff(path, width, height, pages, channels=1, code="B", planar=False, tile=0, packed=False, big=False, alpha=False, white=False,
-         bits=0, palette=None, kinds=(), says=(), together=False):
+         bits=0, palette=None, kinds=(), says=(), together=False, absent=()):
     """pages: a list of values as for png(); code: of struct, B H h i f d; tile: extent of its tiles, else one strip; bits: of a
     value, if less than a byte; kinds: NewSubfileType of each page, of which 4 is a mask of single bits; says: of each page, further
-    tags, {number: a text, or a list of numbers, of 16 bits or floats}; together: one directory, the other pages after its values."""
+    tags, {number: a text, or a list of numbers, of 16 bits or floats}; together: one directory, the other pages after its values;
+    absent: numbers of tiles, or of planes without tiles, that are not written."""
     if together:
         rest = b"".join(struct.pack(f"{'>' if big else '<'}{len(v)}{code}", *v) for v in pages[1:])
         pages = pages[:1]
@@ -74,10 +75,11 @@ def tiff(path, width, height, pages, channels=1, code="B", planar=False, tile=0,
                 else:
                     data = struct.pack(f"{end}{len(block)}{code}", *block)
                 blocks.append(zlib.compress(data) if packed else data)
+        blocks = [b"" if k in absent else data for k, data in enumerate(blocks)]
         at = []
         for data in blocks:
             out += b"\0" * (len(out) % 2)
-            at.append(len(out))
+            at.append(len(out) if data else 0)
             out += data
             out += rest if together else b""
         tags = {256: (4, [width]), 257: (4, [height]), 258: (3, [bits] * channels), 259: (3, [8 if packed else 1]),
