@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -233,6 +234,14 @@ static uint64_t stamp_file(const struct column *c, int f, uint64_t seed)
 	char *in = content ? io_join(c->file[f], content) : NULL;
 	seed = io_stamp(in && io_exists(in) ? in : c->file[f], seed);
 	mem_free(in);
+	for (const char *const *end = c->source->format->beside; end && *end; end++) {
+		struct buf path = BUF_INIT;
+
+		buf_printf(&path, "%s%s", c->file[f], *end);
+		if (io_exists(path.data))
+			seed = io_stamp(path.data, seed);
+		buf_release(&path);
+	}
 	return seed;
 }
 

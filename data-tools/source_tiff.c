@@ -13,7 +13,8 @@
 #include "pixels.h"
 #include "tiff_file.h"
 
-static const char *const extensions[] = { ".tif", ".tiff", ".TIF", ".TIFF", NULL };
+static const char *const extensions[] = { ".tif", ".tiff", ".TIF", ".TIFF", NULL },
+                         *const beside[] = { ".msk", ".aux.xml", NULL };
 
 #ifdef HAVE_TIFF
 static int check_name(const struct source *s, const char *variable, const struct tiff_page *p)
@@ -68,5 +69,6 @@ static void close_tiff(struct source *s)
 const struct source_format source_tiff = { "tiff", extensions, open_tiff, pixels_read, close_tiff,
                                           .read_box = pixels_read_box,
                                           .coordinates = tiff_place_coordinates,
-                                          .read_valid = tiff_mask_read, .picture = true,
+                                          .read_valid = tiff_mask_read, .beside = beside,
+                                          .picture = true,
                                           .apart = true, .whole = true };

@@ -2,7 +2,7 @@
  *
  * A TIFF file's pages of one kind, by libtiff. What the tags say of the values is in
  * tiff_values.c, of the pages in tiff_stack.c, of the place in tiff_place.c and of missing points
- * in tiff_mask.c. */
+ * in tiff_mask.c; what files next to it say, in tiff_beside.c. */
 #ifndef DLX_DATA_TOOLS_TIFF_FILE_H
 #define DLX_DATA_TOOLS_TIFF_FILE_H
 
@@ -64,6 +64,20 @@ struct tiff_stack {
 	int64_t *place;              /* OME: the directory of each page; NULL: in their order */
 };
 
+/* As the key of the model in a GeoTIFF file has them. */
+enum { TIFF_PROJECTED = 1, TIFF_GEOGRAPHIC = 2 };
+
+/* What files next to it say of the place (tiff_beside.c). */
+struct tiff_beside {
+	bool has_place;
+	double place[6];             /* of the upper left corner of (column, row): [0] + column * [1] +
+	                              * row * [2], and the same of y */
+	bool has_system;
+	int model, epsg;             /* 0: not known */
+	const char *unit;            /* of a projection, or NULL */
+	bool world;                  /* by a world file, which counts less than the file itself */
+};
+
 /* A source's handle. */
 struct tiff_file {
 	struct pixels pixels;
@@ -78,6 +92,7 @@ struct tiff_file {
 	double slope, base;          /* a value as it is read = slope * stored + base */
 	struct packing *packing;     /* of each channel as stored; NULL: none is said */
 	char *nodata;
+	struct tiff_beside beside;
 	struct tiff_stack stack;
 	struct source *mask;         /* NULL: none */
 	int now;                     /* the page whose directory is read; -1: none */
@@ -106,6 +121,10 @@ int tiff_decode(struct source *s, int64_t first, int64_t n, uint8_t *out);
 
 /* Of the directory at hand, page i. */
 int tiff_values_take(struct source *s, struct tiff_file *h, int i);
+/* A number of a text of this name. */
+int tiff_read_number(const struct source *s, const char *name, const char *text, double *out);
+/* Then: what files next to it say. */
+int tiff_beside_take(struct source *s, struct tiff_file *h);
 /* Then, of all pages: the missing value and the packing, as values are read. */
 int tiff_values_settle(struct source *s, struct tiff_file *h);
 int tiff_stack_take(struct source *s, struct tiff_file *h, int i);

@@ -11,8 +11,7 @@
 
 enum { MODEL = 1024, RASTER = 1025, GEOGRAPHIC = 2048, ANGULAR_UNITS = 2054, PROJECTED = 3072,
 	LINEAR_UNITS = 3076 };
-enum { MODEL_PROJECTED = 1, MODEL_GEOGRAPHIC = 2, RASTER_POINT = 2, DEGREE = 9102,
-	OWN = 32767 };
+enum { RASTER_POINT = 2, DEGREE = 9102, OWN = 32767 };
 
 /* place = first + (number of the pixel) * step, of its centre; [0]: rows, [1]: columns. */
 struct line { double first, step; };
@@ -31,7 +30,7 @@ static int find_key(TIFF *f, int key)
 }
 
 /* Of the upper left corner of pixel (0, 0), where pixels are areas, and else of its centre. */
-static bool find_lines(TIFF *f, struct line out[2])
+static bool find_lines_within(TIFF *f, struct line out[2])
 {
 	uint32_t n = 0, ties = 0;
 	double *m, *tie;
@@ -48,20 +47,52 @@ static bool find_lines(TIFF *f, struct line out[2])
 	return true;
 }
 
-/* Whether places are degrees of latitude and longitude. */
-static bool is_geographic(TIFF *f)
+/* The centre of pixel (0, 0) first. false: it is not known, or the picture is turned. */
+static bool find_lines(const struct tiff_file *h, struct line out[2])
 {
-	const int unit = find_key(f, ANGULAR_UNITS);
-	return find_key(f, MODEL) == MODEL_GEOGRAPHIC && (unit == 0 || unit == DEGREE);
+	const struct tiff_beside *b = &h->beside;
+	const double *v = b->place;
+	uint32_t n;
+	void *tag;
+	const bool within = TIFFGetField(h->file, TIFF_TRANSFORMATION, &n, &tag) ||
+	                    TIFFGetField(h->file, TIFF_TIEPOINT, &n, &tag);
+	double centre = 0.5;
+	if (b->has_place && (!b->world || !within)) {
+		out[0] = (struct line){ v[3], v[5] };
+		out[1] = (struct line){ v[0], v[1] };
+		if (v[2] != 0 || v[4] != 0 || v[1] == 0 || v[5] == 0)
+			return false;
+	} else if (!find_lines_within(h->file, out)) {
+		return false;
+	} else if (find_key(h->file, RASTER) == RASTER_POINT) {
+		centre = 0;
+	}
+	for (int k = 0; k < 2; k++)
+		out[k].first += centre * out[k].step;
+	return true;
 }
 
-static const char *linear_unit(TIFF *f)
+static int find_model(const struct tiff_file *h)
+{
+	return h->beside.has_system ? h->beside.model : find_key(h->file, MODEL);
+}
+
+/* Whether places are degrees of latitude and longitude. */
+static bool is_geographic(const struct tiff_file *h)
+{
+	const int unit = h->beside.has_system ? 0 : find_key(h->file, ANGULAR_UNITS);
+	return find_model(h) == TIFF_GEOGRAPHIC && (unit == 0 || unit == DEGREE);
+}
+
+static const char *linear_unit(const struct tiff_file *h)
 {
 	static const struct { int code; const char *name; } units[] = {
 		{ 9001, "m" }, { 9002, "foot" }, { 9003, "US_survey_foot" }, { 9036, "km" },
 	};
-	const int code = find_key(f, LINEAR_UNITS);
+	const int code = find_key(h->file, LINEAR_UNITS);
 
+	if (h->beside.has_system)
+		return h->beside.unit;
 	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
 		if (units[i].code == code)
 			return units[i].name;
@@ -80,9 +111,9 @@ void tiff_place_name(struct source *s)
 {
 	struct tiff_file *h = s->handle;
 	struct line line[2];
-	if (tiff_turn_to(s, h, 0) != 0 || !find_lines(h->file, line))
+	if (tiff_turn_to(s, h, 0) != 0 || !find_lines(h, line))
 		return;
-	const bool degrees = is_geographic(h->file);
+	const bool degrees = is_geographic(h);
 	rename_axis(s, s->pages, degrees ? "lat" : "y", 'Y');
 	rename_axis(s, s->pages + 1, degrees ? "lon" : "x", 'X');
 }
@@ -96,21 +127,22 @@ static void add_text(struct arena *a, struct axis *out, const char *name, const 
 }
 
 /* Names as the CF conventions have them; "epsg" is for the reference system of both axes. */
-static void describe(TIFF *f, int column, struct arena *a, struct axis *out)
+static void describe(const struct tiff_file *h, int column, struct arena *a, struct axis *out)
 {
 	static const char *const names[2][2] = {
 		{ "projection_y_coordinate", "projection_x_coordinate" }, { "latitude", "longitude" },
 	};
 	static const char *const degrees[] = { "degrees_north", "degrees_east" };
-	const int model = find_key(f, MODEL);
-	const bool geographic = is_geographic(f);
-	const int code = find_key(f, model == MODEL_PROJECTED ? PROJECTED : GEOGRAPHIC);
+	const int model = find_model(h);
+	const bool geographic = is_geographic(h);
+	const int code = h->beside.has_system ? h->beside.epsg :
+	                 find_key(h->file, model == TIFF_PROJECTED ? PROJECTED : GEOGRAPHIC);
 
 	out->attribute = ARENA_ARRAY(a, struct axis_attribute, 4);
-	if (geographic || model == MODEL_PROJECTED)
+	if (geographic || model == TIFF_PROJECTED)
 		add_text(a, out, "standard_name", names[geographic][column]);
 	add_text(a, out, "units", geographic ? degrees[column] :
-	         model == MODEL_PROJECTED ? linear_unit(f) : NULL);
+	         model == TIFF_PROJECTED ? linear_unit(h) : NULL);
 	if (code > 0 && code != OWN)
 		add_text(a, out, "epsg", arena_printf(a, "EPSG:%d", code));
 }
@@ -120,13 +152,12 @@ void tiff_place_coordinates(struct source *s, int i, struct arena *a, struct axi
 	struct tiff_file *h = s->handle;
 	const int column = i - s->pages;
 	struct line line[2];
-	if (column < 0 || column > 1 || tiff_turn_to(s, h, 0) != 0 || !find_lines(h->file, line))
+	if (column < 0 || column > 1 || tiff_turn_to(s, h, 0) != 0 || !find_lines(h, line))
 		return;
-	const double centre = find_key(h->file, RASTER) == RASTER_POINT ? 0 : 0.5;
 	double *v = ARENA_ARRAY(a, double, out->n);
 	for (int64_t k = 0; k < out->n; k++)
-		v[k] = line[column].first + ((double)k + centre) * line[column].step;
+		v[k] = line[column].first + (double)k * line[column].step;
 	out->values = v;
-	describe(h->file, column, a, out);
+	describe(h, column, a, out);
 }
 #endif

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "xml_tag.h"
 
-static int read_double(const struct source *s, const char *name, const char *text, double *out)
+int tiff_read_number(const struct source *s, const char *name, const char *text, double *out)
 {
 	char *end;
 	*out = strtod(text, &end);
@@ -43,7 +43,7 @@ static int take_item(const struct source *s, const struct xml_tag *t, struct pac
 
 		if (strcmp(role, roles[k].role) != 0)
 			continue;
-		TRY(read_double(s, roles[k].role, text, &v));
+		TRY(tiff_read_number(s, roles[k].role, text, &v));
 		for (int i = from; i >= 0 && i < to && i < n; i++)
 			*(double *)((char *)&of[i] + roles[k].member) = v;
 	}
@@ -152,6 +152,7 @@ static void take_nodata(struct source *s, const struct tiff_file *h)
 int tiff_values_settle(struct source *s, struct tiff_file *h)
 {
 	bool packed = false, differ = false;
+	TRY(tiff_beside_take(s, h));
 	take_nodata(s, h);
 	TRY(take_calibration(s, h));
 	for (int i = 0; i < h->page.channels; i++) {
