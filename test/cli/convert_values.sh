@@ -13,7 +13,8 @@ built_with TIFF libtiff-dev
 "$python3" "$here/check_missing.py" "$convert" . || fail "check_missing.py"
 "$python3" "$here/check_axes.py" "$convert" . || fail "check_axes.py"
 "$python3" "$here/check_csv.py" "$convert" . || fail "check_csv.py"
-mkdir meet
+mkdir meet right
+"$python3" "$here/check_right.py" "$convert" right || fail "check_right.py"
 "$python3" "$here/check_meet.py" "$convert" meet || fail "check_meet.py"
 
 find_coads
