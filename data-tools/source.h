@@ -70,7 +70,7 @@ struct source_format {
 	/* A hash of what tells the other files that its values are in from themselves before a change
 	 * (io_stamp), seeded; NULL, and the seed itself: there are none. */
 	uint64_t (*stamp_parts)(const struct source *s, uint64_t seed);
-	const char *const *beside;           /* endings of files next to it that are read, too, or NULL */
+	const char *const *beside;           /* endings of files next to it that are read, or NULL */
 	const char *content;                 /* the one file of a folder that has values; NULL: any */
 	/* The attributes of the variable of this name in its group or one around it (NULL: its own),
 	 * texts in a; false: there is no such variable. NULL: the format has none. */

@@ -38,8 +38,9 @@ static void take_transform(struct tiff_beside *b, const double *of)
 	b->has_place = true;
 }
 
-/* --- a world file: the steps of x by column, y by column, x by row, y by row, and pixel (0, 0) --- */
+/* --- a world file --- */
 
+/* The steps of x and y by column, of x and y by row, and the centre of pixel (0, 0). */
 static void read_world(struct source *s, struct tiff_beside *b)
 {
 	static const char *const endings[] = { ".tfw", ".tifw", ".tiffw", ".wld", ".TFW", ".WLD" };
