@@ -41,26 +41,39 @@ static void take_transform(struct tiff_beside *b, const double *of)
 /* --- a world file --- */
 
 /* The steps of x and y by column, of x and y by row, and the centre of pixel (0, 0). */
-static void read_world(struct source *s, struct tiff_beside *b)
+static bool read_world(struct tiff_beside *b, const char *path)
 {
-	static const char *const endings[] = { ".tfw", ".tifw", ".tiffw", ".wld", ".TFW", ".WLD" };
-	const char *dot = strrchr(s->path, '.'), *slash = strrchr(s->path, '/');
-	const int stem = (int)(dot && (!slash || dot > slash) ? (size_t)(dot - s->path) :
-	                       strlen(s->path));
-	for (size_t i = 0; i < sizeof endings / sizeof *endings && !b->has_place; i++) {
-		struct buf path = BUF_INIT, text = BUF_INIT;
-		const int mark = err_count();
-		double v[6];
+	struct buf text = BUF_INIT;
+	const int mark = err_count();
+	double v[6];
+	const bool ok = io_exists(path) && io_read_text(path, &text) == 0 && read_six(text.data, v);
+	if (ok)
+		take_transform(b, (double[]){ v[4] - v[0] / 2 - v[2] / 2, v[0], v[2],
+		                              v[5] - v[1] / 2 - v[3] / 2, v[1], v[3] });
+	err_truncate(mark);
+	buf_release(&text);
+	return ok;
+}
 
+/* FILE.tfw, FILE.wld and, for FILE.tif, FILE.tifw. */
+static void find_world(struct source *s, struct tiff_beside *b)
+{
+	const char *dot = strrchr(s->path, '.'), *slash = strrchr(s->path, '/');
+	const bool ends = dot && (!slash || dot > slash);
+	const int stem = (int)(ends ? (size_t)(dot - s->path) : strlen(s->path));
+	struct buf path = BUF_INIT;
+	static const char *const endings[] = { ".tfw", ".wld" };
+	bool found = false;
+	for (size_t i = 0; i < 2 && !found; i++) {
+		buf_clear(&path);
 		buf_printf(&path, "%.*s%s", stem, s->path, endings[i]);
-		if (io_exists(path.data) && io_read_text(path.data, &text) == 0 && read_six(text.data, v))
-			take_transform(b, (double[]){ v[4] - v[0] / 2 - v[2] / 2, v[0], v[2],
-			                              v[5] - v[1] / 2 - v[3] / 2, v[1], v[3] });
-		b->world = b->has_place;
-		err_truncate(mark);
-		buf_release(&path);
-		buf_release(&text);
+		found = read_world(b, path.data);
 	}
+	buf_clear(&path);
+	buf_printf(&path, "%sw", s->path);
+	if (!found && ends)
+		read_world(b, path.data);
+	buf_release(&path);
 }
 
 /* --- FILE.aux.xml --- */
@@ -159,9 +172,9 @@ static int take_all(struct source *s, struct tiff_file *h, char *text)
 int tiff_beside_take(struct source *s, struct tiff_file *h)
 {
 	struct buf path = BUF_INIT, text = BUF_INIT;
-	int rc = 0;
+	int rc = tiff_turn_to(s, h, 0);
 	buf_printf(&path, "%s.aux.xml", s->path);
-	if (io_exists(path.data)) {
+	if (rc == 0 && io_exists(path.data)) {
 		rc = io_read_file(path.data, &text);
 		buf_putc(&text, '\0');
 		if (rc == 0)
@@ -169,8 +182,8 @@ int tiff_beside_take(struct source *s, struct tiff_file *h)
 	}
 	buf_release(&path);
 	buf_release(&text);
-	if (rc == 0 && !h->beside.has_place)
-		read_world(s, &h->beside);
+	if (rc == 0 && !h->beside.has_place && !tiff_has_place(h->file))
+		find_world(s, &h->beside);
 	return rc;
 }
 #endif

@@ -95,11 +95,11 @@ static int add_page(struct source *s, struct tiff_file *h, tdir_t directory)
 static int find_pages(struct source *s, struct tiff_file *h)
 {
 	tdir_t n = 0;
-	bool more;
+	bool last;
 	do {
 		uint32_t kind = 0;
 
-		more = !TIFFLastDirectory(h->file);
+		last = TIFFLastDirectory(h->file);
 		TIFFGetFieldDefaulted(h->file, TIFFTAG_SUBFILETYPE, &kind);
 		if (n >= TIFF_PAGES_MOST)
 			return tiff_bad(s, "too many pages");
@@ -108,9 +108,10 @@ static int find_pages(struct source *s, struct tiff_file *h)
 		h->nmasks += (kind & FILETYPE_MASK) != 0;
 		if (!(kind & FILETYPE_MASK) == !h->masks)
 			TRY(add_page(s, h, n));
-	} while (n++, TIFFReadDirectory(h->file));
-	if (more)
+	} while (n++, !last && TIFFReadDirectory(h->file));
+	if (!last)
 		return tiff_bad(s, "damaged: a page cannot be read");
+	h->directory = (int64_t)n - 1;
 	return h->npages || h->masks ? 0 : tiff_bad(s, "no page in it");
 }
 
@@ -242,6 +243,19 @@ static int64_t find_band(const struct source *s, const struct tiff_file *h)
 	return b->high < most ? b->high : most;
 }
 
+/* Makes the tags of page i those that are read: reading them takes as long as reading a small
+ * picture. */
+static int read_directory(const struct source *s, struct tiff_file *h, int i)
+{
+	if (h->directory == (int64_t)h->at[i].directory)
+		return 0;
+	h->directory = -1;
+	if (!TIFFSetDirectory(h->file, h->at[i].directory))
+		return tiff_bad(s, "damaged: cannot find a page");
+	h->directory = h->at[i].directory;
+	return 0;
+}
+
 /* Makes page i the one that is read. */
 int tiff_turn_to(const struct source *s, struct tiff_file *h, int i)
 {
@@ -254,8 +268,7 @@ int tiff_turn_to(const struct source *s, struct tiff_file *h, int i)
 	}
 	h->now = -1;
 	h->next = -1;
-	if (!TIFFSetDirectory(h->file, h->at[i].directory))
-		return tiff_bad(s, "damaged: cannot find a page");
+	TRY(read_directory(s, h, i));
 	if (h->page.photometric == PHOTOMETRIC_YCBCR)
 		TIFFSetField(h->file, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
 	TIFFGetFieldDefaulted(h->file, TIFFTAG_PLANARCONFIG, &planar);
@@ -294,7 +307,7 @@ static void add_tags(TIFF *f)
 
 int tiff_open(struct source *s, struct tiff_file *h)
 {
-	h->now = h->band_page = -1;
+	h->now = h->band_page = h->directory = -1;
 	h->pixels.decode = tiff_decode;
 	TIFFSetErrorHandler(on_error);
 	TIFFSetWarningHandler(NULL);
@@ -307,8 +320,7 @@ int tiff_open(struct source *s, struct tiff_file *h)
 	why[0] = '\0';
 	if (h->npages == 0)
 		return 0;
-	if (!TIFFSetDirectory(h->file, h->at[0].directory))
-		return tiff_bad(s, "damaged: cannot find a page");
+	TRY(read_directory(s, h, 0));
 	TRY(check_kind(s));
 	return check_size(s);
 }

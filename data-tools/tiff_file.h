@@ -75,7 +75,6 @@ struct tiff_beside {
 	bool has_system;
 	int model, epsg;             /* 0: not known */
 	const char *unit;            /* of a projection, or NULL */
-	bool world;                  /* by a world file, which counts less than the file itself */
 };
 
 /* A source's handle. */
@@ -95,7 +94,8 @@ struct tiff_file {
 	struct tiff_beside beside;
 	struct tiff_stack stack;
 	struct source *mask;         /* NULL: none */
-	int now;                     /* the page whose directory is read; -1: none */
+	int64_t directory;           /* whose tags the library has; -1: not known */
+	int now;                     /* the page whose blocks are known; -1: none */
 	struct tiff_blocks blocks;   /* its */
 	int plane;                   /* of which row `next` follows in a strip; next -1: none does */
 	int64_t next;
@@ -130,6 +130,8 @@ int tiff_values_settle(struct source *s, struct tiff_file *h);
 int tiff_stack_take(struct source *s, struct tiff_file *h, int i);
 /* Puts the pages in the order of their axes, which pixels_open takes. */
 int tiff_stack_settle(struct source *s, struct tiff_file *h);
+/* Whether the tags at hand say a place. */
+bool tiff_has_place(TIFF *f);
 /* After pixels_open: names the axes of a place. */
 void tiff_place_name(struct source *s);
 void tiff_place_coordinates(struct source *s, int i, struct arena *a, struct axis *out);

@@ -47,17 +47,21 @@ static bool find_lines_within(TIFF *f, struct line out[2])
 	return true;
 }
 
+bool tiff_has_place(TIFF *f)
+{
+	uint32_t n;
+	void *tag;
+	return TIFFGetField(f, TIFF_TRANSFORMATION, &n, &tag) ||
+	       TIFFGetField(f, TIFF_TIEPOINT, &n, &tag);
+}
+
 /* The centre of pixel (0, 0) first. false: it is not known, or the picture is turned. */
 static bool find_lines(const struct tiff_file *h, struct line out[2])
 {
 	const struct tiff_beside *b = &h->beside;
 	const double *v = b->place;
-	uint32_t n;
-	void *tag;
-	const bool within = TIFFGetField(h->file, TIFF_TRANSFORMATION, &n, &tag) ||
-	                    TIFFGetField(h->file, TIFF_TIEPOINT, &n, &tag);
 	double centre = 0.5;
-	if (b->has_place && (!b->world || !within)) {
+	if (b->has_place) {
 		out[0] = (struct line){ v[3], v[5] };
 		out[1] = (struct line){ v[0], v[1] };
 		if (v[2] != 0 || v[4] != 0 || v[1] == 0 || v[5] == 0)
