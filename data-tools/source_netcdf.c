@@ -310,10 +310,19 @@ static void keep_chunks(const struct source *s, const struct handle *h)
 		nc_set_var_chunk_cache(h->group, h->var, bytes, slots, how);
 }
 
+/* The bytes that the file has, without its holes: some file systems do not count blocks. */
+static uint64_t bytes_stored(const char *path)
+{
+	struct stat st;
+	if (stat(path, &st) != 0)
+		return 0;
+	const uint64_t size = (uint64_t)st.st_size, blocks = (uint64_t)st.st_blocks * 512;
+	return blocks > 0 && blocks < size ? blocks : size;
+}
+
 static int open_netcdf(struct source *s, const char *variable)
 {
 	struct handle *h = mem_calloc(1, sizeof(*h));
-	struct stat st;
 	nc_type type;
 	int rc, t;
 	hush();
@@ -335,7 +344,7 @@ static int open_netcdf(struct source *s, const char *variable)
 	s->unsigned64 = h->type == NC_UINT64;
 	TRY(read_attributes(s, h));
 	keep_chunks(s, h);
-	return source_check_stored(s, stat(s->path, &st) == 0 ? (uint64_t)st.st_size : 0);
+	return source_check_stored(s, bytes_stored(s->path));
 }
 
 static int unreadable(const struct source *s, const struct handle *h, int rc)

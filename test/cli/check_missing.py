@@ -4,6 +4,7 @@ missing values in the type that is stored, integers that no double has. DIR hold
 import fcntl
 import os
 import shutil
+import struct
 import subprocess
 import sys
 
@@ -115,6 +116,14 @@ refused(65, "packed by the filter 32000 (lzf), which", "-i", "rare.h5:lzf", "--f
 hollow = "hollow.h5", "--input-layout", "first"
 refused(65, "an array of 4x1099511627776x1x1, but only 0 bytes of it are stored", "-i", *hollow)
 refused(65, "an array of 4x1099511627776x1x1, but only ", "-i", *hollow, "--format", "netcdf")
+# a file with holes of a terabyte, as a classic netCDF file has where nothing was written
+with open("hollow.nc", "wb") as f:
+    name = lambda s: struct.pack(">I", len(s)) + s + b"\0" * (-len(s) % 4)
+    f.write(b"CDF\2" + struct.pack(">III", 0, 10, 2) + name(b"t") + struct.pack(">I", 4) + name(b"x") + struct.pack(">I", 1 << 30)
+            + struct.pack(">IIII", 0, 0, 11, 1) + name(b"v") + struct.pack(">III", 2, 0, 1) + struct.pack(">IIIIQ", 0, 0, 5, 2**32 - 1, 128))
+    f.truncate(128 + (1 << 34))
+refused(65, "an array of 4x1073741824, but only ", "-i", "hollow.nc", "--input-layout", "first")
+os.remove("hollow.nc")
 for name, at, byte, status, text in (("open.h5", 11, 1, 66, "is marked as open for writing"), ("newer.h5", 8, 9, 65, "its superblock is of version 9")):
     with open("rare.h5", "rb") as f:
         data = bytearray(f.read())
