@@ -12,6 +12,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -259,8 +260,36 @@ static int check_parts(const struct source *s, hid_t data)
 	return rc;
 }
 
+/* Of a virtual dataset whose parts are named by a pattern, %b is the number of a block and %% a
+ * per cent sign; the files of any number are stamped. */
+static uint64_t stamp_pattern(const char *path, const char *part, uint64_t seed)
+{
+	const char *slash = strrchr(path, '/');
+	struct buf glob = BUF_INIT;
+	struct io_paths found = { 0 };
+	const int mark = err_count();
+	if (slash && *part != '/')
+		buf_printf(&glob, "%.*s", (int)(slash - path) + 1, path);
+	for (const char *p = part; *p; p++) {
+		if (*p == '%' && p[1] == 'b')
+			buf_putc(&glob, '*');
+		else if (*p != '%' || p[1] == '%')
+			buf_putc(&glob, *p);
+		p += *p == '%' && p[1];
+	}
+	if (io_expand(&found, glob.data) == 0)
+		for (size_t i = 0; i < found.n; i++)
+			seed = io_stamp(found.v[i], seed);
+	err_truncate(mark);
+	io_paths_release(&found);
+	buf_release(&glob);
+	return seed;
+}
+
 static uint64_t stamp_part(const char *path, const char *part, uint64_t seed)
 {
+	if (strchr(part, '%'))
+		return stamp_pattern(path, part, seed);
 	char *found = strcmp(part, ".") == 0 ? NULL : find_part(path, part);
 	if (found)
 		seed = io_stamp(found, seed);

@@ -177,6 +177,7 @@ cp -r z.zarr/deep/v/3.0.0.0 z.zarr/deep/v/other
 changed z.zarr/deep/v/other -i z.zarr:deep/v --input-layout first
 "$DLX_BUILD/test/cli/make_sources" . || fail 'no HDF5 files'
 changed grid.h5 -i virtual.h5:cube --input-layout last
+changed sample-3.h5 -i pattern.h5:all
 if grep -q '^#define HAVE_LMDB 1' "$DLX_BUILD/config.h"; then
 	mkdir db
 	"$python3" -c "

@@ -219,6 +219,27 @@ static void write_virtual(const char *path, const char *source)
 	check(H5Fclose(f) >= 0, "H5Fclose");
 }
 
+/* The files of samples as one array, which are named by a pattern. */
+static void write_pattern(const char *path)
+{
+	const hsize_t d[] = { T, Y, X }, most[] = { H5S_UNLIMITED, Y, X }, start[3] = { 0 },
+	              each[] = { 1, 1, 1 }, count[] = { H5S_UNLIMITED, 1, 1 }, block[] = { 1, Y, X };
+	const hid_t f = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+	const hid_t how = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(3, d, most),
+	            from = H5Screate_simple(2, d + 1, NULL);
+	hid_t data;
+	check(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, each, count, block) >= 0,
+	      "H5Sselect_hyperslab");
+	check(H5Pset_virtual(how, space, "sample-%b.h5", "temp", from) >= 0, "H5Pset_virtual");
+	data = H5Dcreate2(f, "all", H5T_NATIVE_FLOAT, space, H5P_DEFAULT, how, H5P_DEFAULT);
+	check(data >= 0, "H5Dcreate2");
+	H5Dclose(data);
+	H5Sclose(from);
+	H5Sclose(space);
+	H5Pclose(how);
+	check(H5Fclose(f) >= 0, "H5Fclose");
+}
+
 /* One sample a file, as simulations write them. */
 static void write_sample(const char *path, int t)
 {
@@ -497,6 +518,8 @@ int main(int argc, char **argv)
 	write_virtual(path, "grid.h5");
 	snprintf(path, sizeof(path), "%s/partless.h5", argv[1]);
 	write_virtual(path, "away/grid-0.h5");
+	snprintf(path, sizeof(path), "%s/pattern.h5", argv[1]);
+	write_pattern(path);
 	snprintf(path, sizeof(path), "%s/vast.h5", argv[1]);
 	write_vast(path, (hsize_t)1 << 21);
 	snprintf(path, sizeof(path), "%s/hollow.h5", argv[1]);
