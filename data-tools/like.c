@@ -32,6 +32,8 @@ static int take(struct like *out, struct arena *a, const struct record_info *i)
 			names[k] = arena_strdup(a, i->input.channels[k]);
 	}
 	out->names = names;
+	const struct axes places = axes_of_places(a, &i->axes);
+	out->places_of = axes_copy(a, &places);
 	return 0;
 }
 
@@ -56,8 +58,7 @@ int like_read(struct like *out, struct arena *a, const char *path)
 	if (!io_ends_in(path, ".json")) {
 		TRY(record_open(&r, path));
 		rc = take(out, a, record_info(r));
-		const struct axes places = axes_of_places(a, &record_info(r)->axes);
-		out->axes = axes_copy(a, &places);
+		out->name = path;
 		record_free(r);
 		return rc;
 	}
@@ -66,6 +67,8 @@ int like_read(struct like *out, struct arena *a, const char *path)
 		rc = description_read(a, path, 0, text.data, text.len, &i);
 	if (rc == 0)
 		rc = take(out, a, &i);
+	out->name = "the training set";
+	out->compared = true;
 	buf_release(&text);
 	return rc;
 }
@@ -74,8 +77,10 @@ int like_check_axes(const struct like *l, const struct axes *axes, const char *i
                     const char *record, bool quiet)
 {
 	struct buf why = BUF_INIT;
-	const enum axes_agreement agree = axes_agree(&l->axes, axes, &why);
 	int rc = 0;
+	if (l->compared)
+		return 0;
+	const enum axes_agreement agree = axes_agree(&l->places_of, axes, &why);
 	if (agree == AXES_TURNED)
 		rc = ERR(E_DATA, NULL, "'%s' does not fit '%s' (--like): %s; turn the values and the "
 		         "coordinates before they are converted", input, record, why.data);

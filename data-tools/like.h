@@ -15,7 +15,9 @@ struct like {
 	const char *const *names;        /* of the channels, or NULL */
 	bool mask;                       /* a validity mask follows them */
 	enum dtype dtype;
-	struct axes axes;                /* places of a record; dlx-train compares a description's */
+	const char *name;                /* what it is read from, for messages */
+	struct axes places_of;           /* what is known of its places */
+	bool compared;                   /* by dlx-train, whose description it is */
 };
 
 /* Of a record file, or of the text of a record's description. E_NOINPUT, E_DATA. */

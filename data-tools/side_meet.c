@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "axis_meet.h"
+#include "axis_role.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/shown.h"
@@ -452,8 +453,53 @@ static int meet(struct meeting *m)
 	return meet_samples(m);
 }
 
+/* --- what a network takes --- */
+
+/* Where the coordinates are those of the training set in another order, file f is read in its. */
+static void turn_file(const struct meeting *m, int f)
+{
+	const struct column_file *want = m->ref->of, *got = &m->c->of[f];
+	int partner[MAXD];
+	find_partners(m, f, 0, partner);
+	for (int i = 0; i < got->axes.n; i++)
+		if (partner[i] >= 0 && !axis_is_place(want->role[partner[i]]))
+			partner[i] = -1;
+	if (turn_axes(m, f, partner))
+		say_turned(m->c, f, "its axes are in another order", m->ref, 0);
+	for (int i = 0; i < got->axes.n; i++) {
+		const int k = partner[i];
+		const struct axis_meeting is = k < 0 ? (struct axis_meeting){ 0 } :
+		                               axis_meet(m->a, &want->axes.axis[k], &got->axes.axis[i],
+		                                         want->role[k]);
+
+		if (!is.element)
+			continue;
+		say_turned(m->c, f, "the places of an axis are in another order", m->ref, 0);
+		column_choose(m->c, f, i, is.element, got->axes.axis[i].n);
+	}
+}
+
+static int turn_as(struct side *s, const struct like *l)
+{
+	struct column_file of = { .axes = l->places_of };
+	char *name = arena_strdup(s->a, l->name);
+	struct column ref = { .o = &s->o->read, .file = &name, .of = &of, .nfiles = 1 };
+	struct meeting m = { .ref = &ref, .a = s->a };
+	for (int k = 1; k < of.axes.n; k++)
+		of.role[k] = axis_role(&of.axes.axis[k], 0);
+	for (int i = 0; i < s->n; i++) {
+		m.c = &s->column[i];
+		for (int f = 0; f < m.c->nfiles; f++)
+			turn_file(&m, f);
+		TRY(column_settle(m.c));
+	}
+	return 0;
+}
+
 int side_meet(struct side *s, struct side *input, struct buf *said)
 {
+	if (!input && s->o->like && s->o->read.match != MATCH_INDEX)
+		TRY(turn_as(s, s->o->like));
 	struct column *ref = side_fullest(input ? input : s);
 	struct meeting m = { .ref = ref, .a = s->a, .said = said };
 	m.before = ARENA_ARRAY(s->a, struct column *, s->n + (input ? input->n : 0) + 1);

@@ -54,7 +54,14 @@ met '' 0 "'shifted.dlx' has other places than" shifted.dlx --predict shifted.dlx
 says err "the axis 'lon' has coordinates that are shifted by 10: lon 10 ... 325 degrees_east (8 of them), not lon 0 ... 315"
 all 0 "the axis 'lat' runs the other way: lat -80 ... -40 degrees_north (3 of them), not lat 80 ... -80" upward.dlx
 # Files that are no records are named as they were given.
-met 'the training set of checkpoint' 65 "the axis 'lat' is in reversed order" south.nc --predict south.nc:a,b -o p.nc
+# Where their coordinates are the training set's in another order, they are read in its.
+expect 0 "$train" --predict north.nc:a,b -o north-p.nc config.yaml
+for grid in south rolled turned; do
+	expect 0 "$train" --predict $grid.nc:a,b -o p.nc config.yaml
+	says err "input 'a': "
+	says err "in '$grid.nc' than in 'the training set', and is read as there"
+	cmp north-p.nc p.nc || fail "$grid.nc is another place"
+done
 met '' 0 '' west.nc --predict west.nc:a,b -o p.nc
 # Unless the order is to count: for this command, or for a record that was made so.
 met '' 0 '' south.dlx --match=index --evaluate --set data.validation=south.dlx
@@ -62,8 +69,9 @@ met '' 0 '' south.nc --match=index --predict south.nc:a,b -o p.nc
 expect 0 "$convert" -q -i south.nc:a,b -t south.nc:c --class-names calm,windy --match=index -o index.dlx
 all 0 '' index.dlx
 # So does dlx-convert compare what is read for a network.
-expect 65 "$convert" -q -i south.nc --like north.dlx -o like.dlx
-says err "'south.nc' does not fit 'north.dlx' (--like): the axis 'lat' is in reversed order: lat -80 ... 80 degrees_north (9 of them), not lat 80"
+expect 0 "$convert" -q -i south.nc --like north.dlx -o like.dlx
+says err "the places of an axis are in another order in 'south.nc' than in 'north.dlx', and is read as there"
+expect 0 "$convert" -q -i south.nc --like north.dlx --match=index -o like.dlx
 expect 0 "$convert" -i shifted.nc --like north.dlx -o like.dlx
 says err "'shifted.nc' has other places than 'north.dlx': the axis 'lon' has coordinates that are shifted by 10"
 # Targets that are fields have channels, too.
