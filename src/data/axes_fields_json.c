@@ -4,47 +4,10 @@
  * little-endian floats, which NumPy reads at once. */
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "data/axes_parts.h"
-
-static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-static void write_base64(struct buf *out, const uint8_t *p, size_t n)
-{
-	buf_reserve(out, 4 * (n / 3 + 1));
-	for (size_t i = 0; i < n; i += 3) {
-		const size_t m = n - i < 3 ? n - i : 3;
-		const uint32_t v = (uint32_t)p[i] << 16 | (m > 1 ? (uint32_t)p[i + 1] << 8 : 0) |
-		                   (m > 2 ? p[i + 2] : 0);
-
-		buf_putc(out, digits[v >> 18]);
-		buf_putc(out, digits[v >> 12 & 63]);
-		buf_putc(out, m > 1 ? digits[v >> 6 & 63] : '=');
-		buf_putc(out, m > 2 ? digits[v & 63] : '=');
-	}
-}
-
-/* Exactly n bytes. */
-static bool read_base64(const char *text, uint8_t *out, size_t n)
-{
-	uint8_t value[256];
-	memset(value, 64, sizeof value);
-	for (int i = 0; i < 64; i++)
-		value[(uint8_t)digits[i]] = (uint8_t)i;
-	if (strlen(text) != (n + 2) / 3 * 4)
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		const char *four = text + i / 3 * 4;
-		const size_t k = i % 3;
-		const uint8_t high = value[(uint8_t)four[k]], low = value[(uint8_t)four[k + 1]];
-
-		if (high > 63 || low > 63)
-			return false;
-		out[i] = (uint8_t)(high << (2 + 2 * k) | low >> (4 - 2 * k));
-	}
-	return true;
-}
 
 static void write_field(struct buf *out, const struct axes *axes, const struct axis_field *f)
 {
@@ -54,7 +17,7 @@ static void write_field(struct buf *out, const struct axes *axes, const struct a
 	for (int i = 0; i < f->nd; i++)
 		buf_printf(out, "%s%d", i ? ", " : "", f->on[i]);
 	buf_printf(out, "], \"dtype\": \"%s\", \"values\": \"", dtype_name(f->dtype));
-	write_base64(out, f->values, (size_t)axis_field_count(axes, f) * dtype_size(f->dtype));
+	base64_write(out, f->values, (size_t)axis_field_count(axes, f) * dtype_size(f->dtype));
 	buf_puts(out, "\", \"attributes\": ");
 	axis_attributes_write(out, f->attributes);
 	buf_putc(out, '}');
@@ -132,7 +95,7 @@ static const char *read_field(struct arena *a, const struct json *j, const struc
 	f->attributes = axis_attributes_read(a, json_find(j, "attributes"));
 	bytes = (size_t)axis_field_count(axes, f) * dtype_size(f->dtype);
 	f->values = v = arena_alloc(a, bytes);
-	return read_base64(values->text, v, bytes) ? NULL :
+	return base64_read(values->text, v, bytes) ? NULL :
 	       "coordinates of another number of values than the axes have";
 }
 

@@ -151,6 +151,7 @@ static void summarise(struct dataset *d)
 	w->input.named_by_file = record_info(first_named(d))->input.named_by_file;
 	w->nsources = 0;
 	w->sources = NULL;
+	w->hashes = NULL;
 	w->command = NULL;
 	w->nsizes = w->nextra = 0;
 	w->axes = all_axes(d);

@@ -47,7 +47,5 @@ int dataset_fit(const struct record *r, const struct record *first);
 /* The same of the names of input channels alone, beside a file of as many channels; names that are
  * made of a file's fit any. */
 int dataset_fit_names(const struct record *r, const struct record *named);
-/* The file that holds sample i, for messages, and the sample's number in it. */
-const char *dataset_locate(const struct dataset *d, int64_t i, int64_t *within);
 
 #endif

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "data/axes_parts.h"
@@ -308,6 +309,21 @@ static void read_two(struct reader *r, const struct json *root, struct record_in
 		object[1] = read_array(r, root, "target", &i->target);
 }
 
+/* Of each sample: no number of samples is believed before the text is as long. */
+static const uint64_t *read_hashes(struct reader *r, const struct json *root, int64_t samples)
+{
+	const struct json *j = json_find(root, "hashes");
+	const size_t room = j && j->kind == JSON_STRING ? strlen(j->text) / sizeof(uint64_t) : 0;
+	uint64_t *v;
+	if (!j)
+		return NULL;
+	v = (uint64_t)samples <= room ? ARENA_ARRAY(r->a, uint64_t, samples) : NULL;
+	if (v && base64_read(j->text, (uint8_t *)v, (size_t)samples * sizeof *v))
+		return v;
+	fault(r, j, "expected a hash of each sample");
+	return NULL;
+}
+
 static void read_contents(struct reader *r, const struct json *root, struct record_info *i,
                           const struct json *const *object)
 {
@@ -321,6 +337,7 @@ static void read_contents(struct reader *r, const struct json *root, struct reco
 	read_axes(r, root, i);
 	i->sources = read_strings(r, root, "sources", -1, &i->nsources);
 	i->target_names = read_strings(r, root, "target_names", i->samples, NULL);
+	i->hashes = read_hashes(r, root, i->samples);
 	if (command && command->kind == JSON_STRING)
 		i->command = command->text;
 	if (pairing && pairing->kind == JSON_STRING)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Descriptions as text: of a record file, and of a set of samples without their sizes. */
+#include "base/base64.h"
 #include "base/json.h"
 #include "data/description.h"
 
@@ -154,6 +155,15 @@ static void write_size(struct buf *out, const struct record_info *i, const struc
 	buf_puts(out, "]}");
 }
 
+static void write_hashes(struct buf *out, const struct record_info *i)
+{
+	if (!i->hashes)
+		return;
+	buf_puts(out, ",\n  \"hashes\": \"");
+	base64_write(out, (const uint8_t *)i->hashes, (size_t)i->samples * sizeof *i->hashes);
+	buf_putc(out, '"');
+}
+
 void description_write_arrays(struct buf *out, const struct record_info *i)
 {
 	buf_printf(out, "{\"samples\": %lld,\n\"arrays\": [", (long long)i->samples);
@@ -168,5 +178,6 @@ void description_write_arrays(struct buf *out, const struct record_info *i)
 		write_size(out, i, &i->size[k]);
 	}
 	buf_putc(out, ']');
+	write_hashes(out, i);
 	write_end(out, i);
 }

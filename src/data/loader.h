@@ -162,6 +162,14 @@ int64_t dataset_counted_labels(const struct dataset *d, int64_t nclasses, int64_
 /* How many values of targets that are fields are not finite, as the record files say; *file: the
  * first that has some. */
 int64_t dataset_missing_targets(const struct dataset *d, const char **file);
+/* The file that holds sample i, for messages, and the sample's number in it. */
+const char *dataset_locate(const struct dataset *d, int64_t i, int64_t *within);
+/* How many samples of d are among those of `other`, as the files say, some of which may not; and
+ * the first of them in d, which is sample `other` there. Decodes nothing. */
+struct dataset_shared {
+	int64_t samples, first, other;
+};
+struct dataset_shared dataset_shared(const struct dataset *d, const struct dataset *other);
 /* One for each input channel, over all files. */
 const struct channel_stats *dataset_statistics(const struct dataset *d);
 /* The target of all files: names and statistics of its channels; see record.h. */

@@ -87,6 +87,8 @@ struct record_info {
 	int64_t ignored;                      /* how often `ignore` occurs */
 	int nsources;
 	const char *const *sources;           /* the files it was made from */
+	const uint64_t *hashes;               /* of each sample, of all its values: equal samples have
+	                                       * equal ones; NULL: not kept. A writer makes them. */
 	const char *command;                  /* the command that made it, or NULL */
 	const char *const *target_names;      /* of each sample, the file that its target is from, if
 	                                       * each is from its own, or NULL */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "data/record_cut.h"
@@ -108,7 +109,9 @@ static void add_row(struct record_writer *w, const struct record_sample *s, int 
 	if (w->n == w->row_room) {
 		w->row_room = w->row_room ? w->row_room * 2 : 256;
 		w->row = mem_realloc(w->row, (size_t)w->row_room * sizeof(*w->row));
+		w->hash = mem_realloc(w->hash, (size_t)w->row_room * sizeof(*w->hash));
 	}
+	w->hash[w->n] = 0;
 	w->row[w->n++] = (struct record_row){ (uint64_t)first, add_text(w, s->key),
 	                                     add_group(w, s->group), (uint64_t)size };
 	w->size[size].samples++;
@@ -143,6 +146,7 @@ int record_count_piece(struct record_writer *w, const struct record_coded *c,
 	if (c->piece.array == 1)
 		TRY(add_labels(w, c));
 	w->at += chunk->stored;
+	w->hash[w->n - 1] = hash_bytes((uint64_t[]){ w->hash[w->n - 1], c->content }, 16, 0);
 	if (w->chunks == w->index_room) {
 		w->index_room = w->index_room ? w->index_room * 2 : 256;
 		w->index = mem_realloc(w->index, (size_t)w->index_room * sizeof(*w->index));

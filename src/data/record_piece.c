@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/round.h"
 #include "data/record_codec.h"
@@ -131,6 +132,7 @@ int record_measure_piece(struct record_coder *c, const struct record_info *i,
 	                             .nmoments = record_array_get(i, p->array)->nstats };
 	measure_moments(&c->measure, i, p->array, &p->shape, raw, c->moments);
 	out->chunk.raw = p->bytes;
+	out->content = hash_bytes(raw, p->bytes, 0);
 	return p->array == 1 ? count_labels(c, i, raw, shape_count(&p->shape), sample, out) : 0;
 }
 

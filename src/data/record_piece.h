@@ -35,6 +35,7 @@ struct moments;
 struct record_coded {
 	struct record_piece piece;
 	const void *raw;
+	uint64_t content;              /* hash of raw */
 	struct record_chunk chunk;     /* codec and bytes */
 	const void *stored;
 	const struct moments *moments; /* of its channels */

@@ -38,6 +38,7 @@ static void copy_info(struct record_writer *w, const struct record_info *info)
 	struct record_info *i = &w->info;
 	*i = *info;
 	i->samples = i->nsizes = 0;
+	i->hashes = NULL;
 	i->input = copy_array(w, info, 0);
 	i->target = copy_array(w, info, 1);
 	w->extra = ARENA_ARRAY(w->a, struct record_array, i->nextra + 1);
@@ -109,6 +110,7 @@ static void finish_info(struct record_writer *w)
 	struct record_info *i = &w->info;
 	const struct measure *m = &w->measure;
 	i->samples = w->n;
+	i->hashes = w->hash;
 	i->input.stats = measure_stats(m, w->a, 0, i->input.nstats);
 	i->target.stats = measure_stats(m, w->a, 1, i->target.nstats);
 	for (int k = 0; k < i->nextra; k++)
@@ -218,6 +220,7 @@ void record_discard(struct record_writer *w)
 	mem_free(w->size);
 	mem_free(w->chunk);
 	mem_free(w->row);
+	mem_free(w->hash);
 	mem_free(w->index);
 	mem_free(w->path);
 	arena_free(w->a);

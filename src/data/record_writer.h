@@ -26,6 +26,7 @@ struct record_writer {
 	uint8_t *chunk;               /* the strips of a chunk in a row */
 	size_t chunk_room;
 	struct record_row *row;
+	uint64_t *hash;               /* of each sample's values; as many as rows */
 	struct record_chunk *index;
 	int64_t n, row_room, chunks, index_room;
 	struct buf texts;

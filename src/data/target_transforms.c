@@ -9,7 +9,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "data/dataset.h"
 #include "data/transform_step.h"
 
 #define ROW(name_, fields_, doc_)                                                 \

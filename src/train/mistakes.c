@@ -61,6 +61,23 @@ static void warn_first_class(const struct session *s)
 	     (long long)s->data.classes);
 }
 
+static void warn_shared(const struct session *s)
+{
+	if (!s->validation_set)
+		return;
+	const struct dataset_shared shared = dataset_shared(s->validation_set, s->train_set);
+	int64_t n = dataset_info(s->validation_set)->samples, here, there;
+	if (shared.samples == 0)
+		return;
+	const char *validation = dataset_locate(s->validation_set, shared.first, &here),
+	           *train = dataset_locate(s->train_set, shared.other, &there);
+	warn("%lld of the %lld validation samples are among the training samples, the first of them "
+	     "sample %lld of '%s', which is sample %lld of '%s': their metrics do not say how the "
+	     "network does on what it has not seen; 'dlx-convert --split' makes two sets of one",
+	     (long long)shared.samples, (long long)n,
+	     (long long)here, validation, (long long)there, train);
+}
+
 void mistakes_warn(const struct session *s)
 {
 	if (!(s->need & SESSION_TRAIN) || !comm_first(s->comm))
@@ -70,4 +87,5 @@ void mistakes_warn(const struct session *s)
 		return;
 	warn_bytes(s);
 	warn_first_class(s);
+	warn_shared(s);
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """An independent reader of record files, written from dlx-record(5) alone, and of classic NetCDF: what the
 tests of dlx-convert compare with."""
+import base64
 import ctypes
 import ctypes.util
 import functools
@@ -51,8 +52,8 @@ def chunk(stored, raw, codec, width):
 
 
 def array(data, entries, place, shape, rows, has_channels, dtype):
-    """One array of a sample of the next entries; place: the numbers of sample and array."""
-    axis, parts, n = int(has_channels), [], 1
+    """One array of a sample of the next entries, and its chunks; place: the numbers of sample and array."""
+    axis, parts, chunks, n = int(has_channels), [], [], 1
     if rows:
         n = -(-shape[axis] // rows)
     for c in range(n):
@@ -64,7 +65,8 @@ def array(data, entries, place, shape, rows, has_channels, dtype):
         h = xxh3(v, xxh3(struct.pack("<3Q", *place, c), 0))
         assert check == (xxh3(data[offset:offset + stored], h) if codec else h)
         parts.append(np.frombuffer(v, dtype).reshape(part))
-    return np.concatenate(parts, axis) if n > 1 else parts[0]
+        chunks.append(v)
+    return np.concatenate(parts, axis) if n > 1 else parts[0], chunks
 
 
 def stacked(v):
@@ -88,17 +90,24 @@ def read(path):
     assert len(data[index:-72]) == 40 * m
     entries = struct.iter_unpack("<5Q", data[index:-72])
     arrays, named, text["keys"], text["groups"] = {"input": [], "target": []}, {}, [], []
+    hashes = np.frombuffer(base64.b64decode(text["hashes"], validate=True), "<u8")
+    assert len(hashes) == n
     for i in range(n):
         first, key, group, k = struct.unpack_from("<4Q", data, table + 32 * i)
+        sample = 0
         for texts_of, t in ("keys", key), ("groups", group):
             text[texts_of].append(data[texts + t:data.index(b"\0", texts + t)].decode() or None)
         for j, a in enumerate(text["arrays"]):
             shape, field = text["sizes"][k]["shapes"][j], a["role"] == "target" and a["dtype"][0] in "fb"
             number = j + (j and "target" not in text)
-            v = array(data, entries, (i, number), shape, text["sizes"][k]["rows"][j],
-                      bool(shape) and (field or len(shape) >= len(text["input"]["shape"])), DTYPES[a["dtype"]])
+            v, chunks = array(
+                data, entries, (i, number), shape, text["sizes"][k]["rows"][j],
+                bool(shape) and (field or len(shape) >= len(text["input"]["shape"])), DTYPES[a["dtype"]])
             named.setdefault(a["name"], []).append(v)
             arrays.setdefault(a["role"], []).append(v)
+            for raw in chunks:
+                sample = xxh3(struct.pack("<2Q", sample, xxh3(raw, 0)), 0)
+        assert sample == hashes[i]
     text["values"] = {name: stacked(v) for name, v in named.items()}
     return text, stacked(arrays["input"]), stacked(arrays["target"])
 

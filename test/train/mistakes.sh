@@ -22,6 +22,7 @@ npy f.npy '(4, 1, 2, 2)' 0 1 0 1 1 1 0 0 1 0 1 0 0 0 1 1
 for y in y0 y1; do
 	expect 0 "$convert" -q -i x.npy -t $y.npy --input-layout first -o $y.dlx
 done
+expect 0 "$convert" -q -i x.npy -t y0.npy --input-layout first --samples 1:3 --threads 2 -o part.dlx
 expect 0 "$convert" -q -i x.npy -t f.npy --input-layout first --target-layout first -o f.dlx
 cat >right.yaml <<'END'
 run: {name: m}
@@ -59,6 +60,13 @@ warns "'sigmoid' is the last layer, and the loss 'binary_cross_entropy' makes on
 warns "inputs are 8-bit, up to 255, and reach the network as they are; 'data: {transforms: [cast]}'" --set 'data.transforms=[{flip: width}]' \
 	right.yaml
 warns "no label of the training data is 0, the first of the network's 3 classes" --set data.train=y1.dlx right.yaml
+warns "2 of the 2 validation samples are among the training samples, the first of them sample 0 of 'part.dlx', which is sample 1 of 'y0.dlx'" \
+	--set data.validation=part.dlx right.yaml
+warns "6 of the 6 validation samples are among the training samples, the first of them sample 0 of 'part.dlx', which is sample 1 of 'y0.dlx'" \
+	--set 'data.validation=[part.dlx, y0.dlx]' --set 'data.train=[y1.dlx, y0.dlx]' right.yaml
+rm -rf runs
+expect 0 "$train" --set data.validation=y1.dlx right.yaml
+! grep 'warning: ' err || fail "a warning of samples with other targets"
 rm -rf runs
 expect 0 "$train" --set data.train=y1.dlx --set 'loss={type: softmax_cross_entropy, ignore: 0}' right.yaml
 ! grep 'warning: ' err || fail "a warning of a class that is ignored"

@@ -261,6 +261,7 @@ static void test_false_descriptions(void **state)
 {
 	static const struct {
 		const char *from, *to, *message;
+		bool no_hashes;
 	} lies[] = {
 		{ "\"role\": \"input\"", "\"role\": \"inpud\"", "expected a role" },
 		{ "\"role\": \"input\"", "\"role\": \"extra\"", "no description of 'input'" },
@@ -268,7 +269,10 @@ static void test_false_descriptions(void **state)
 		{ "\"name\": \"target\"", "\"nome\": \"target\"", "without a name" },
 		{ "\"arrays\"", "\"errays\"", "no description" },
 		{ "\"sizes\"", "\"cizes\"", "no sizes" },
-		{ "{\"samples\": 3,\n", "{\"samples\": 4,\n", "disagree" },
+		{ "{\"samples\": 3,\n", "{\"samples\": 4,\n", "a hash of each sample" },
+		{ "{\"samples\": 3,\n", "{\"samples\": 4,\n", "disagree", .no_hashes = true },
+		{ "\"hashes\": \"", "\"hashes\":\"!", "a hash of each sample" },
+		{ "\"hashes\": \"", "\"hashes\":\"\"", "byte" },
 		{ "{\"samples\": 3,\n", "{\"samples\": x,\n", "byte" },
 		{ "{\"samples\": 3, ", "{\"samples\": 2, ", "how many samples have a size" },
 		{ "[3, 3, 4]", "[3, 3, 5]", "impossible size" },
@@ -292,6 +296,8 @@ static void test_false_descriptions(void **state)
 		write_example(path);
 		assert_int_equal(io_read_file(path, &file), 0);
 		rewrite(&file, lies[i].from, lies[i].to);
+		if (lies[i].no_hashes)
+			rewrite(&file, "\"hashes\"", "\"Hashes\"");
 		expect_error(record_parse(&r, "lie", file.data, file.len), E_DATA, lies[i].message);
 		buf_release(&file);
 		unlink(path);
