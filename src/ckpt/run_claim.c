@@ -129,18 +129,23 @@ static int refuse(const struct run_link *link, struct arena *a, struct disk *d, 
                   const struct version_list *l, const char *where)
 {
 	const char *run = run_folder_of(a, dir);
+	if (!l)
+		return ERR(E_USAGE, NULL, "'%s' is a copy of the run %s, and both would save as one run in "
+		           "'%s' on this host's disk; '--set checkpoint.local.dir=DIR' with another folder "
+		           "keeps them apart, null does without", run, where, link->store);
 	return ERR(E_USAGE, NULL, "'%s' is a copy of the run %s, and both would save as one run in the "
 	           "store '%s'; 'dlx-ckpt %s fork %s NEW-FOLDER' makes a run of its own of it, which "
 	           "'dlx-train --resume NEW-FOLDER' goes on with", run, where, link->store, run,
 	           own_version(d, dir, l));
 }
 
-/* c: of a folder that was at another path. */
+/* c: of a folder that was at another path. l: NULL of a host's disk, where nothing tells which
+ * folder saved which. */
 static int check_moved(const struct run_claim *c, const struct run_link *link, struct arena *a,
                        struct disk *d, const char *dir, const struct version_list *l)
 {
 	const char *was = run_folder_of(a, c->path);
-	const struct version *last = l->n > l->first ? &l->v[l->n - 1] : NULL;
+	const struct version *last = l && l->n > l->first ? &l->v[l->n - 1] : NULL;
 	if (has_run(c->path, a, d, link) && !is_same(d, a, dir, c->path))
 		return refuse(link, a, d, dir, l, arena_printf(a, "in '%s'", was));
 	if (last && !version_log_saved(d, dir, last->id))
@@ -150,36 +155,55 @@ static int check_moved(const struct run_claim *c, const struct run_link *link, s
 }
 
 /* The first claim of a run, or that of a folder which was moved. */
-static int claim_anew(const struct run_claim *c, struct run_link *link, struct arena *a,
-                      struct disk *d, const char *dir, const char *path)
+static int claim_anew(const struct run_claim *c, struct run_link *link, const struct run_link *at,
+                      struct arena *a, struct disk *d, const char *dir, const char *path)
 {
 	const char *folder = run_link_random(a, d, dir);
 	if (!c->folder && link->folder[0])
-		return write_claim(&(struct run_claim){ link->folder, "", path }, a, d, link);
+		return write_claim(&(struct run_claim){ link->folder, "", path }, a, d, at);
 	if (c->folder)
 		note("the run of '%s' is in '%s' now", run_folder_of(a, c->path), run_folder_of(a, path));
-	TRY(write_claim(&(struct run_claim){ folder, link->folder, path }, a, d, link));
+	TRY(write_claim(&(struct run_claim){ folder, link->folder, path }, a, d, at));
 	return run_link_rename(link, d, dir, folder);
 }
 
-int run_claim(struct run_link *link, struct arena *a, struct disk *d, const char *dir,
-              const struct version_list *l)
+/* at: the link with the store that the claim is in. */
+static int claim(struct run_link *link, const struct run_link *at, struct arena *a, struct disk *d,
+                 const char *dir, const struct version_list *l)
 {
 	const char *path = path_of(a, d, dir);
 	struct run_claim c;
-	if (has_own_store(link, dir))
-		return 0;
-	TRY(read_claim(&c, a, d, link));
+	TRY(read_claim(&c, a, d, at));
 	const bool here = c.folder && strcmp(c.path, path) == 0;
 	if (here && strcmp(c.folder, link->folder) == 0)
 		return 0;
 	if (here && strcmp(c.before, link->folder) == 0)
 		return run_link_rename(link, d, dir, c.folder);
 	if (c.folder && strcmp(c.folder, link->folder) != 0)
-		return refuse(link, a, d, dir, l, arena_printf(a, "in '%s'", run_folder_of(a, c.path)));
+		return refuse(at, a, d, dir, l, arena_printf(a, "in '%s'", run_folder_of(a, c.path)));
 	if (c.folder)
-		TRY(check_moved(&c, link, a, d, dir, l));
-	return claim_anew(&c, link, a, d, dir, path);
+		TRY(check_moved(&c, at, a, d, dir, l));
+	return claim_anew(&c, link, at, a, d, dir, path);
+}
+
+int run_claim(struct run_link *link, struct arena *a, struct disk *d, const char *dir,
+              const struct version_list *l)
+{
+	return has_own_store(link, dir) ? 0 : claim(link, link, a, d, dir, l);
+}
+
+int run_claim_local(const char *dir, const char *local)
+{
+	struct arena *a = arena_new();
+	struct disk *d = disk_system();
+	struct run_link link, at;
+	int rc = run_link_read(&link, a, d, dir);
+	at = link;
+	at.store = local;
+	if (rc == 0 && link.run[0] && strcmp(link.store, dir) == 0)
+		rc = claim(&link, &at, a, d, dir, NULL);
+	arena_free(a);
+	return rc;
 }
 
 /* --- reading --- */

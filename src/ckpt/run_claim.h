@@ -17,7 +17,7 @@
  * gets an id of its own, which copies made before do not have. Numbers of devices and inodes prove
  * nothing, since file systems are mounted twice, and copied whole: whether two paths lead to one
  * folder is tried with a file. A run that has its store in its own folder is copied with it, and
- * claims nothing. */
+ * claims nothing but its versions on hosts' disks. */
 #ifndef DLX_CKPT_RUN_CLAIM_H
 #define DLX_CKPT_RUN_CLAIM_H
 
@@ -30,6 +30,11 @@ int run_claim_new(const struct run_link *link, struct disk *d, const char *dir);
  * is a copy. A folder that was moved is a note, and link gets its new id, in a. */
 int run_claim(struct run_link *link, struct arena *a, struct disk *d, const char *dir,
               const struct version_list *l);
+/* The same of a run that has its store in its own folder, for its versions on this host's disk, in
+ * the store at `local`: the claim is there. Nothing tells which folder saved which of them: a copy
+ * goes on with them if the folder that had them is gone. A run of a shared store has its claim
+ * there, and this does nothing. */
+int run_claim_local(const char *dir, const char *local);
 /* For a process that reads: a note if dir seems to be a copy. last: the run's newest version, or
  * NULL. */
 void run_claim_look(const struct run_link *link, struct disk *d, const char *dir,

@@ -232,7 +232,8 @@ static void remove_folder(struct disk *d, const char *path)
 /* Manifests go first: a version is whole or not there, whatever happens meanwhile. */
 void ckpt_discard(struct ckpt_store *s)
 {
-	static const char *const folders[] = { VERSIONS_FOLDER, PACKS_FOLDER, HOLD_FOLDER, NULL };
+	static const char *const folders[] = { VERSIONS_FOLDER, PACKS_FOLDER, HOLD_FOLDER, RUNS_FOLDER,
+	                                       NULL };
 	const int mark = err_count();
 	for (int i = 0; folders[i]; i++) {
 		char *path = io_join(s->dir, folders[i]);

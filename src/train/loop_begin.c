@@ -13,6 +13,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "ckpt/run_claim.h"
 #include "ckpt/version_id.h"
 #include "graph/cost.h"
 #include "plan/describe_seen.h"
@@ -193,9 +194,21 @@ static void find_run(struct loop *l, const char *run)
 	l->local_folder = levels_folder(l->c->arena, &l->c->checkpoint.local, l->comm, l->run);
 }
 
-static int open_local(struct loop *l, const struct state_resumed *r, const char *job)
+/* The run's folder is the one whose versions this host has, or is to have. Rank 0 sees both, and
+ * has a claim on its own host alone. */
+static int claim_local(const struct loop *l, const char *dir)
+{
+	const bool any = l->first && l->local_folder && io_exists(l->local_folder);
+	return ranks_agree(l->comm, any ? run_claim_local(dir, l->local_folder) : 0,
+	                   "the versions on hosts' disks");
+}
+
+static int open_local(struct loop *l, const struct state_resumed *r, const char *dir,
+                      const char *job)
 {
 	int rc = levels_open(&l->local, l->comm, &l->c->checkpoint, l->local_folder, l->run, job);
+	if (rc == 0)
+		rc = claim_local(l, dir);
 	if (rc < 0)
 		return err_locate(rc, config_place(l->c, "checkpoint", "local"));
 	if (l->local && r->rank >= 0 && (!l->comm || l->comm->local_rank == 0))
@@ -213,13 +226,15 @@ static int open_stores(struct loop *l, const struct train_options *o, const char
 	if (l->first)
 		ckpt_run_of(dir, run);
 	find_run(l, run);
+	if (o->resume)
+		TRY(claim_local(l, dir));
 	TRY(ranks_agree(l->comm, resume_or_start(l, o, dir, &from), "the checkpoint to go on from"));
 	snprintf(l->parent, sizeof l->parent, "%s", from.id);
 	TRY(ranks_agree(l->comm, l->first ? open_files(l, dir, from.id, &share) : 0,
 	                "opening the run's files"));
 	find_run(l, l->first ? ckpt_run(l->ckpt) : "");
 	TRY(open_shares(l, dir, &share));
-	return open_local(l, &from, name);
+	return open_local(l, &from, dir, name);
 }
 
 static int open_run(struct loop *l, const struct train_options *o)

@@ -109,6 +109,27 @@ expect 0 "$train" --set run.dir=runs/alone $local $alone "$@" --resume "$config"
 says out '(step 9, from the disk of rank 0'
 expect 0 "$train" --set run.dir=runs/one "$@" "$config"
 [ "$(newest_state runs/alone)" = "$(newest_state runs/one)" ] || fail "alone: other bits than the whole run"
+
+# A copy of the folder of a run has no part in what the original has on this host's disk; a folder that was moved goes on there.
+DLX_DEBUG=$(debug crash_at=ckpt_durable#3) "$train" --set run.dir=runs/first $local $alone "$@" "$config" >out 2>err && fail "not killed"
+cp -a runs/first runs/copy
+mine=$(ls -d disks/*)
+find "$mine" -type f | sort | xargs cksum >before
+expect 64 "$train" --set run.dir=runs/copy $local $alone "$@" --resume "$config"
+says err "'runs/copy' is a copy of the run in '$PWD/runs/first', and both would save as one run in '$PWD/$mine' on this host's disk"
+find "$mine" -type f | sort | xargs cksum >after
+cmp before after || fail "a copy changes what is on the host's disk"
+[ ! -e runs/copy/checkpoints/versions ] || fail "a copy has saved"
+mv runs/first runs/moved
+expect 0 "$train" --set run.dir=runs/moved $local $alone "$@" --set train.steps=12 --resume "$config"
+says err "the run of '$PWD/runs/first' is in '$PWD/runs/moved' now"
+says out '(step 9, from the disk of rank 0'
+[ -z "$(ls disks)" ] || fail "the end of a moved run leaves files on the host's disk"
+expect 0 "$train" --set run.dir=runs/copy $local $alone "$@" --set train.steps=12 --resume "$config"
+says out 'starting from the beginning'
+DLX_DEBUG=$(debug crash_at=ckpt_durable#3) "$train" --set run.dir=runs/third $local $alone "$@" "$config" >out 2>err && fail "not killed"
+cp -a runs/third runs/copy3
+expect 0 "$train" --set run.dir=runs/copy3 $local --set checkpoint.local.dir="$PWD/others" $alone "$@" --set train.steps=12 --resume "$config"
 : >file
 expect 73 on_ranks 4 "$train" --set run.dir=runs/no --set checkpoint.local.dir="$PWD/file/x" "$@" "$config"
 says err ":18: cannot create folder '$PWD/file'"
