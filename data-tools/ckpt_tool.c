@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Where a store is, and how its versions and tensors are read. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,10 @@ static bool holds(const struct ckpt_tool *t, const char *folder, const char *nam
 
 static int no_store(const struct ckpt_tool *t)
 {
+	struct disk_stat st;
+	errno = t->disk->stat(t->disk, arena_printf(t->a, "%s/checkpoints", t->dir), &st);
+	if (errno == ELOOP || errno == EACCES)
+		return io_fail(errno == EACCES ? E_IO : E_NOINPUT, "look into", t->dir);
 	if (!disk_exists(t->disk, t->dir))
 		return ERR(E_NOINPUT, NULL, "there is no '%s'; expected the folder of a run, its folder "
 		           "'checkpoints', or a store", t->dir);
@@ -63,9 +68,11 @@ int tool_open(struct ckpt_tool *t)
 	if (t->may_be_new && !holds(t, t->dir, "checkpoints"))
 		return 0;
 	TRY(find_store(t, &link));
-	TRY(history_read(&t->history, t->disk, t->root, t->folder, t->run));
+	const int mark = err_count();
+	const int rc = history_read(&t->history, t->disk, t->root, t->folder, t->run);
 	if (!t->folder)
-		return 0;
+		return rc;
+	TRY(run_store_read(rc, mark, t->disk, &link, t->folder));
 	TRY(run_store_check(t->disk, &link, t->folder, has_own(t)));
 	const int last = history_last(&t->history, t->run);
 	run_claim_look(&link, t->disk, t->folder, last < 0 ? NULL : t->history.v[last].id);

@@ -120,8 +120,12 @@ static int make_folder(struct disk *d, const char *path)
 	if (d->stat(d, path, &st) == 0 && st.folder)
 		return 0;
 	int reason = d->mkdir(d, path);
-	if (reason == EEXIST && d->stat(d, path, &st) == 0 && st.folder)
-		return 0;                   /* another process has made it */
+	if (reason == EEXIST) {
+		const int is = d->stat(d, path, &st);
+		if (is == 0 && st.folder)
+			return 0;               /* another process has made it */
+		reason = is ? is : ENOTDIR;
+	}
 	if (reason)
 		return fail(create_code(reason), reason, "create folder", path);
 	return sync_above(d, path);

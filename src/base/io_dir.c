@@ -22,12 +22,10 @@ static int make_one(const char *path)
 	if (mkdir(path, 0777) == 0)
 		return 0;
 	code = errno == ENOSPC || errno == EDQUOT || errno == EIO ? E_IO : E_CANTCREATE;
-	if (errno == EEXIST)
-		errno = ENOTDIR;
-	reason = errno;
+	reason = errno == EEXIST ? ENOTDIR : errno;
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return 0;
-	errno = reason;
+	errno = errno == ELOOP ? ELOOP : reason;
 	return io_fail(code, "create folder", path);
 }
 

@@ -214,10 +214,11 @@ static int load_path(struct ckpt_version **out, const struct store *s, const cha
 
 /* --- the newest intact one --- */
 
-static void warn_damaged(const struct store *s, const char *id, const char *why)
+static void warn_damaged(const struct store *s, const char *id, int rc, const char *why)
 {
 	if (s->extent == WHOLE)
-		warn("checkpoint '%s' is damaged and skipped: %s", id, why);
+		warn("checkpoint '%s' is %s and skipped: %s", id,
+		     rc == E_IO ? "not readable" : "damaged", why);
 }
 
 /* Tries version i; E_DATA and E_IO are a warning and leave *out NULL. */
@@ -227,7 +228,7 @@ static int try_version(struct ckpt_version **out, const struct store *s, int i, 
 	int rc = load_at(out, s, i);
 	if (rc == 0 || rc == E_NOMEM)
 		return rc;
-	warn_damaged(s, s->list.v[i].id, err_count() > mark ? err_get(mark)->text : err_name(rc));
+	warn_damaged(s, s->list.v[i].id, rc, err_count() > mark ? err_get(mark)->text : err_name(rc));
 	err_truncate(mark);
 	*code = rc == E_IO ? E_IO : *code;
 	return 0;
@@ -267,7 +268,7 @@ static int load_newest(struct ckpt_version **out, const struct store *s, bool gu
 	int code = E_DATA, own = 0;
 	for (int i = 0; i < l->first; i++)
 		if (l->v[i].own) {
-			warn_damaged(s, l->v[i].id, l->v[i].damage);
+			warn_damaged(s, l->v[i].id, E_DATA, l->v[i].damage);
 			own++;
 		}
 	own += l->n - l->first;
@@ -277,7 +278,8 @@ static int load_newest(struct ckpt_version **out, const struct store *s, bool gu
 	for (; i >= l->first && !*out; i--)
 		TRY(try_version(out, s, i, &code));
 	if (!*out && own > 0)
-		return ERR(code, NULL, "none of the %d checkpoints in '%s' is intact", own, s->dir);
+		return ERR(code, NULL, "none of the %d checkpoints in '%s' %s", own, s->link.store,
+		           code == E_IO ? "can be read" : "is intact");
 	return 0;
 }
 
@@ -332,7 +334,8 @@ static int load_best(struct ckpt_version **out, struct store *s)
 		version_list_remove(&s->list, i);
 	}
 	if (code)
-		return ERR(code, NULL, "no checkpoint with a validation in '%s' is intact", s->dir);
+		return ERR(code, NULL, "no checkpoint with a validation in '%s' %s", s->link.store,
+		           code == E_IO ? "can be read" : "is intact");
 	return ERR(E_NOINPUT, NULL, "no checkpoint in '%s' has a validation, so that none is best",
 	           s->dir);
 }
@@ -364,8 +367,10 @@ static int load_which(struct ckpt_version **out, struct store *s, const char *wh
 
 static int open_store(struct store *s)
 {
+	const int mark = err_count();
 	TRY(run_link_read(&s->link, s->a, s->disk, s->dir));
-	TRY(version_list_read(&s->list, s->disk, &s->link, s->dir));
+	TRY(run_store_read(version_list_read(&s->list, s->disk, &s->link, s->dir), mark, s->disk,
+	                   &s->link, s->dir));
 	return run_store_check(s->disk, &s->link, s->dir, version_list_any(&s->list));
 }
 

@@ -79,7 +79,7 @@ static int link_run(struct ckpt_store *s, const char *run)
 	const int mark = err_count();
 	char *store = store_path(s);
 	if (err_count() > mark)
-		return E_CANTCREATE;
+		return err_context(E_CANTCREATE, "while making 'checkpoint.store'");
 	int rc = run_link_get(&s->link, s->a, s->disk, s->dir, store, run);
 	mem_free(store);
 	return rc;
@@ -110,11 +110,13 @@ static int check_folder(struct ckpt_store *s, const char *run)
 
 static int open_store(struct ckpt_store *s, const char *run)
 {
+	const int mark = err_count();
 	TRY(disk_mkdirs(s->disk, s->dir));
 	if (s->rank == 0)
 		TRY(lock_store(s));
 	TRY(link_run(s, run));
-	TRY(version_list_read(&s->versions, s->disk, &s->link, s->dir));
+	TRY(run_store_read(version_list_read(&s->versions, s->disk, &s->link, s->dir), mark, s->disk,
+	                   &s->link, s->dir));
 	TRY(check_folder(s, run));
 	if (s->rank == 0)
 		TRY(clean(s));

@@ -3,6 +3,7 @@
  * config.yaml says where its run was written, which a folder that is moved does not change. */
 #include "cli/run_folder.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -31,7 +32,7 @@ static int load_folder(struct run_config **out, const struct options *o)
 {
 	char *path = io_join(o->config, CONFIG);
 	int rc;
-	if (io_exists(path))
+	if (io_exists(path) || errno == EACCES)
 		rc = config_load(out, path, o->set.n, o->set.v);
 	else
 		rc = ERR(E_NOINPUT, NULL, "'%s' is a folder, but not of a run: it has no " CONFIG,

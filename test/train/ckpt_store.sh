@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A run is what its folder says. Where its store is gone, moved or empty, every command ends with status 66 and the store's name, and
+# A run is what its folder says. Where its store is gone, moved, empty or no folder, every command ends with status 66 and the store's name, and
 # changes nothing; so it is for a fork whose origin is gone. A run that has saved nothing yet begins.
 . "${DLX_SOURCE:?}/test/lib.sh"
 coads_data
@@ -12,14 +12,17 @@ sums() {
 	find "$1" -type f -exec cksum {} + | sort
 }
 
+# How commands are run, the status that is expected, and the words before the store's name.
+as= want=66 words="its store"
+
 # train_refuses RUN STORE OPTION...: dlx-train ends so, whatever it is to do with the run.
 train_refuses() {
 	run=$1 store=$2
 	shift 2
 	for how in --check --plan --bench '--export bad.safetensors' --evaluate '--predict data/coads-validation.dlx -o bad.npy' \
 		--resume --resume=best --resume=4 --quiet '--replay 2..4'; do
-		expect 66 "$train" $how --set run.dir="$run" "$@"
-		says err "its store '$store'"
+		expect $want $as "$train" $how --set run.dir="$run" "$@"
+		says err "$words '$store'"
 	done
 }
 
@@ -29,8 +32,8 @@ refuses() {
 	train_refuses "$@"
 	for how in log 'show last' verify 'diff last best' 'fork last runs/no' 'tag a last' 'pin last' 'search step>1' gc \
 		'export last bad.npz'; do
-		expect 66 "$ckpt" "$1" $how
-		says err "its store '$2'"
+		expect $want $as "$ckpt" "$1" $how
+		says err "$words '$2'"
 	done
 	sums "$1" >after
 	cmp before after || fail "$1 is not as it was"
@@ -49,7 +52,59 @@ rmdir store
 expect 0 "$train" --set run.dir=runs/two $shared "$@"
 refuses runs/one "$PWD/store" $shared "$@"
 rm -r store
+
+# A file, a loop of links, and a store without its folder; a run that is new there cannot be made.
+: >store
+refuses runs/one "$PWD/store" $shared "$@"
+says err "its store '$PWD/store' is a file"
+expect 73 "$train" --set run.dir=runs/three $shared "$@"
+says err "cannot create folder '$PWD/store'"
+rm store
+ln -s store store
+refuses runs/one "$PWD/store" $shared "$@"
+says err "its store '$PWD/store' is a loop of symbolic links"
+expect 73 "$train" --set run.dir=runs/three $shared "$@"
+says err "cannot create folder '$PWD/store'"
+expect 66 "$ckpt" store log
+rm store
+mkdir store
+: >store/versions
+refuses runs/one "$PWD/store" $shared "$@"
+rm -r store
 mv away store
+
+# One that may not be read, as a user without that right; nothing of it is taken for damaged.
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+	as="setpriv --reuid 65534 --regid 65534 --clear-groups"
+	chmod a+rwx .
+fi
+mkdir -m 777 runs/any
+chmod -R a+rwX runs/one data
+if { [ -n "$as" ] || [ "$(id -u)" -ne 0 ]; } && $as test -x "$train" && $as test -w runs/any; then
+	want=74 words="while looking into"
+	for folder in store store/versions; do
+		chmod 0 $folder
+		refuses runs/one "$PWD/store" $shared "$@"
+		expect 74 $as "$train" --set run.dir=runs/any/new $shared "$@"
+		says err "$words '$PWD/store'"
+		expect 74 $as "$ckpt" store log
+		chmod 755 $folder
+		rm -rf runs/any/*
+	done
+	chmod 0 store/packs
+	for how in --evaluate --resume '--export bad.safetensors'; do
+		expect 74 $as "$train" $how --set run.dir=runs/one $shared "$@"
+		says err "none of the 3 checkpoints in '$PWD/store' can be read"
+	done
+	expect 74 $as "$ckpt" runs/one verify
+	chmod 755 store/packs
+	chmod 0 runs/one
+	expect 66 $as "$train" --evaluate runs/one
+	says err "cannot open 'runs/one/config.yaml': Permission denied"
+	expect 74 $as "$ckpt" runs/one log
+	chmod 755 runs/one
+fi
+as= want=66 words="its store"
 expect 0 "$train" --set run.dir=runs/one $shared --resume --set train.steps=5 "$@"
 says out '(step 4)'
 
@@ -81,4 +136,15 @@ refuses runs/origin runs/origin/checkpoints "$@"
 rm -r runs/origin/checkpoints
 train_refuses runs/origin runs/origin/checkpoints "$@"
 expect 66 "$ckpt" runs/origin verify
+: >runs/origin/checkpoints
+for how in --evaluate --resume; do
+	expect 66 "$train" $how --set run.dir=runs/origin "$@"
+	says err "'runs/origin/checkpoints', the store of the run in 'runs/origin', is a file"
+done
+expect 66 "$ckpt" runs/origin verify
+rm runs/origin/checkpoints
+ln -s checkpoints runs/origin/checkpoints
+expect 66 "$train" --resume --set run.dir=runs/origin "$@"
+expect 66 "$ckpt" runs/origin verify
+says err "Too many levels of symbolic links"
 pass
