@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "convert_command.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -27,22 +26,6 @@ static int left_out(const char *arg)
 	return 0;
 }
 
-static void put_quoted(struct buf *b, const char *arg)
-{
-	bool plain = arg[0] != '\0';
-	for (const char *p = arg; *p; p++)
-		plain &= isalnum((unsigned char)*p) || strchr("-_./:,=+@%", *p);
-	if (!plain)
-		buf_putc(b, '\'');
-	for (const char *p = arg; *p; p++) {
-		if (*p == '\'')
-			buf_puts(b, "'\\'");
-		buf_putc(b, *p);
-	}
-	if (!plain)
-		buf_putc(b, '\'');
-}
-
 const char *convert_command(struct arena *a, int argc, char **argv)
 {
 	struct buf b = BUF_INIT;
@@ -55,7 +38,7 @@ const char *convert_command(struct arena *a, int argc, char **argv)
 		if (skip)
 			continue;
 		buf_putc(&b, ' ');
-		put_quoted(&b, argv[i]);
+		buf_shell_word(&b, argv[i]);
 	}
 	text = arena_strdup(a, b.data);
 	buf_release(&b);

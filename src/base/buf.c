@@ -5,6 +5,7 @@
  * byte added moves it to memory of its own, doubled when full. */
 #include "base/buf.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -154,4 +155,20 @@ void buf_json_member(struct buf *b, const char *key, double v)
 {
 	buf_printf(b, ", \"%s\": ", key);
 	buf_json_double(b, v);
+}
+
+void buf_shell_word(struct buf *b, const char *word)
+{
+	bool plain = word[0] != '\0';
+	for (const char *p = word; *p; p++)
+		plain &= isalnum((unsigned char)*p) || strchr("-_./:,=+@%", *p);
+	if (!plain)
+		buf_putc(b, '\'');
+	for (const char *p = word; *p; p++) {
+		if (*p == '\'')
+			buf_puts(b, "'\\'");
+		buf_putc(b, *p);
+	}
+	if (!plain)
+		buf_putc(b, '\'');
 }

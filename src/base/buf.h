@@ -34,6 +34,8 @@ void buf_json_string(struct buf *b, const char *s);
 void buf_json_escape(struct buf *b, const char *s, int n);
 /* v as JSON: shortest decimal that reads back equal; NaN and infinities become null. */
 void buf_json_double(struct buf *b, double v);
+/* A word as a shell reads it back, in single quotes where it needs some. */
+void buf_shell_word(struct buf *b, const char *word);
 /* A member of an object that is not its first: , "key": v. */
 void buf_json_member(struct buf *b, const char *key, double v);
 

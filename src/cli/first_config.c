@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "cli/pretrained.h"
 #include "data/record.h"
 
 #define MOST_LEVELS 5
@@ -122,9 +123,6 @@ int suggest_open(struct suggestion **out, const char *train, const char *validat
 	s->train = train;
 	s->validation = validation;
 	rc = dataset_open(&s->set, &paths);
-	if (rc == E_DATA && !io_ends_in(train, ".dlx"))
-		rc = err_context(rc, "'dlx-convert -i %s -t TARGETS --split train=0.8,validation=0.2 -o "
-		                 "data.dlx' makes records to train and to validate with", train);
 	if (rc == 0) {
 		s->info = dataset_info(s->set);
 		rc = look(s);
@@ -275,10 +273,35 @@ static void linear_layers(const struct suggestion *s, struct buf *out)
 	buf_printf(out, "    - dense: %lld\n", (long long)s->outputs);
 }
 
+/* As a comment: the ResNet whose weights are here, for pictures that it can read. */
+static void put_pretrained(const struct suggestion *s, struct buf *out)
+{
+	struct pretrained p;
+	if (s->places != 2 || s->map || !s->labels || s->info->input.d[0] != 3 || smallest(s) < 32 ||
+	    !pretrained_find(&p, s->a))
+		return;
+	buf_printf(out, "  # What was trained on a million pictures needs fewer of these. In place of "
+	           "family and layers:\n  # family: resnet\n  # depth: %d\n  # init_from: {file: ",
+	           p.depth);
+	if (p.safetensors)
+		buf_json_string(out, p.file);
+	else
+		buf_printf(out, "resnet%d.safetensors", p.depth);
+	buf_puts(out, ", strict: false}   # all but its last layer\n");
+	if (!p.safetensors)
+		buf_printf(out, "  # (from Python: safetensors.torch.save_file(torch.load('%s'), "
+		           "'resnet%d.safetensors'))\n", p.file, p.depth);
+	buf_puts(out, "  # and in place of normalize, what its weights were trained with:\n  # - cast"
+	         "\n  # - normalize: {method: standard, mean: [0.485, 0.456, 0.406], std: [0.229, "
+	         "0.224, 0.225]}\n");
+}
+
 static void put_model(const struct suggestion *s, bool linear, struct buf *out)
 {
 	buf_puts(out, "model:\n  family: layers              # the shape of the input is that of the "
 	         "data\n");
+	if (!linear)
+		put_pretrained(s, out);
 	if (s->map && !linear)
 		map_blocks(s, out);
 	buf_puts(out, "  layers:\n");

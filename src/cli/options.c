@@ -30,9 +30,10 @@ static const struct option_row rows[] = {
 	{ "ranks", 0, OPTION_TEXT, AT(ranks_text), "[HOSTSx]N",
 	  .doc = "with --check or --plan: plan for N ranks that need not be there, on hosts of "
 	  "eight or HOSTS hosts of N" },
-	{ "suggest", 0, OPTION_TEXTS, AT(suggest), "TRAIN [VALIDATION]", .command = COMMAND_SUGGEST,
+	{ "suggest", 0, OPTION_TEXTS, AT(suggest), "TRAIN [VALIDATION] | INPUT TARGET",
+	  .command = COMMAND_SUGGEST,
 	  .doc = "write a first config for these records, and one of a linear network to compare it "
-		"with" },
+		"with; of other files, with -o, make records first, else print the commands" },
 	{ "set", 0, OPTION_TEXTS, AT(set), "KEY=VALUE",
 	  .doc = "override one config value: a path and a YAML value, as train.epochs=3 or "
 	  "'model.layers[0].filters=8'; may be repeated" },
@@ -226,8 +227,8 @@ static int check(const struct options *o)
 		           ".npy, .npz, .nc, .h5 or .csv, or a folder for pictures", o->output);
 	if (o->suggest.n > 2)
 		return ERR(E_USAGE, NULL, "'--suggest' takes a record to train with and one to validate "
-		           "with; "
-		           "several are one pattern, in quotes");
+		           "with, or the files of inputs and of targets; several are one pattern, in "
+		           "quotes");
 	if (o->first && o->command != COMMAND_REPLAY)
 		return ERR(E_USAGE, NULL, "'--first' goes with '--replay'");
 	if (o->resume && o->command == COMMAND_REPLAY)

@@ -28,8 +28,8 @@ struct options {
 	const char *file;                /* of --export, --dump-step; range of --replay; key of
 	                                  * --help-config; op of --bench-op */
 	struct texts predict;            /* the files of --predict */
-	struct texts suggest;            /* of --suggest: the data to train with and, if there are two,
-	                                  * to validate with */
+	struct texts suggest;            /* of --suggest: a record to train with and, if there are
+	                                  * two, to validate with; or inputs and targets */
 	const char *match;               /* index, coordinates; NULL: not asked */
 	const char *layout;              /* --input-layout */
 	const char *output;              /* -o */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The files that predictions are made of. Records are read as they are; NetCDF, HDF5, NumPy, IDX,
- * PNG and TIFF files become records in a temporary folder first, which dlx-convert makes: its
- * process may die of a damaged file, and no library of a foreign format is part of this one. */
+ * PNG and TIFF files become records in a temporary folder first, which dlx-convert makes. */
 #ifndef DLX_TRAIN_PREDICT_INPUT_H
 #define DLX_TRAIN_PREDICT_INPUT_H
 
@@ -16,6 +15,8 @@
  * that see the first rank's folder share it. */
 int predict_input(struct session *s, const struct texts *files, const char *layout, bool quiet,
                   struct texts *out);
+/* How many of them are records, as far as their names and first bytes tell. */
+int predict_records(const struct texts *files);
 /* Whether the files given are no records, so that the records are made of them. */
 bool predict_converts(const struct texts *files);
 void predict_input_release(struct texts *records);

@@ -51,6 +51,34 @@ says net.yaml 'crop: {size: [20, 32]}'
 suggested fields field '1 value of each point'
 suggested volumes organs 'of 1 channel of 16 x 16 x 16: which of 2 classes each point'
 
+# Weights of torchvision that are there: as a comment, which is valid as it stands.
+"$python3" -c 'import numpy as np
+np.save("colours.npy", np.random.default_rng(1).integers(0, 255, (60, 3, 33, 32)).astype("u1"))'
+expect 0 "$convert" -q -i colours.npy -t class.npy --input-layout first -o data.dlx
+rm -f ./*.yaml
+cat >resnet.yaml <<'END'
+run: {name: resnet}
+model: {family: resnet, depth: 18}
+data: {train: data.dlx, transforms: [cast]}
+loss: softmax_cross_entropy
+optimizer: sgd
+train: {steps: 1, batch_size: 2}
+END
+expect 0 "$train" --quiet resnet.yaml
+expect 0 "$train" --export resnet18-f37072fd.safetensors resnet.yaml
+expect 0 "$train" --suggest data.dlx data.dlx -o net.yaml
+sed -e '/^  family: layers/d; s/^  # \(family\|depth\|init_from\)/  \1/; /^  layers:/,/^    - dense/d; s/^  # - /    - /; /^    - normalize: standard/d' \
+	net.yaml | awk '/^    - (cast|normalize)/ { moved = moved $0 "\n"; next } { print } /^  transforms:/ { printf "%s", moved }' >begin.yaml
+expect 0 "$train" --check begin.yaml
+says err "'resnet18-f37072fd.safetensors'"
+says begin.yaml '    - cast'
+mkdir -p torch/hub/checkpoints
+mv resnet18-f37072fd.safetensors torch/hub/checkpoints/resnet18-f37072fd.pth
+expect 0 env TORCH_HOME="$PWD/torch" "$train" --suggest data.dlx data.dlx -o cached.yaml
+says cached.yaml "torch.load('$PWD/torch/hub/checkpoints/resnet18-f37072fd.pth')"
+expect 0 env HOME="$PWD" "$train" --suggest data.dlx data.dlx -o none.yaml
+! grep resnet none.yaml || fail "a ResNet whose weights are not there"
+
 # One record alone; what is there stays; what there is no suggestion for.
 rm -f ./*.yaml
 expect 0 "$train" --suggest data.dlx
@@ -61,8 +89,35 @@ says err "'config.yaml' is there: '-o FILE.yaml' names another one"
 expect 64 "$train" --suggest data.dlx -o config.json
 expect 64 "$train" --suggest data.dlx data.dlx data.dlx -o a.yaml
 expect 66 "$train" --suggest none.dlx -o a.yaml
-expect 65 "$train" --suggest table.npy -o a.yaml
-says err "'dlx-convert -i table.npy -t TARGETS --split train=0.8,validation=0.2 -o data.dlx' makes records"
+
+# Of files that are no records the commands, or, with -o, what they do.
+rm config.yaml config-linear.yaml
+expect 0 "$train" --suggest 'table.npy' 'class.npy'
+says out "dlx-convert -i table.npy -t class.npy --split train=0.8,validation=0.2 -o config.dlx"
+cp out commands
+expect 0 "$train" --suggest table.npy class.npy -o own.yaml
+says out "dlx-convert -i table.npy -t class.npy --split train=0.8,validation=0.2 -o own.dlx"
+says out '48 samples of 7 numbers: which of 3 classes each is of'
+for config in own own-linear; do expect 0 "$train" --quiet --set train.epochs=1 $config.yaml; done
+(PATH=$DLX_BUILD:$PATH && set -e && . ./commands) >out 2>&1 || { cat out; fail "the commands do not work"; }
+for part in train validation; do cmp config-$part.dlx own-$part.dlx || fail "$part: the commands make other records"; done
+"$python3" -c 'import numpy as np
+t = np.load("table.npy")
+np.savetxt("a table.csv", np.c_[t, t[:, 0] > 0], "%g", ",", header="a,b,c,d,e,f,g,y", comments="")'
+expect 0 "$train" --suggest 'a table.csv:a,b,c' 'a table.csv:y' -o t.yaml
+says out "dlx-convert -i 'a table.csv:a,b,c' -t 'a table.csv:y' --split"
+says out '48 samples of 3 numbers: '
+expect 64 "$train" --suggest table.npy class.npy -o own.yaml
+mv own.yaml gone
+expect 64 "$train" --suggest table.npy class.npy -o own.yaml
+says err "'own-train.dlx' is there"
+expect 64 "$train" --suggest table.npy -o a.yaml
+says err "'table.npy' is no record, and '--suggest' makes records of two files: '--suggest table.npy TARGETS'"
+expect 64 "$train" --suggest table.npy data.dlx -o a.yaml
+expect 66 "$train" --suggest table.npy none.npy -o a.yaml
+says err "there is no 'none.npy'"
+expect 66 "$train" --suggest table.npy none.npy
+expect 65 "$train" --suggest table.npy map.npy -o a.yaml
 expect 0 "$convert" -q -i table.npy -o bare.dlx
 expect 65 "$train" --suggest bare.dlx -o a.yaml
 says err 'no target: there is nothing to learn'
