@@ -24,9 +24,9 @@
 
 #define GAP 5                 /* channels of others between a slice's pixels */
 
-/* Sanitizers look for faults of memory, which the kernels make or do not make whatever is compared:
- * with them the sums, which would take most of the time, are made of few values, and sizes are those
- * that have every kind of block. */
+/* Sanitizers look for faults of memory, which do not depend on what is compared: with them sums,
+ * which would take most of the time, are made of few values, and sizes are those that have every
+ * kind of block. */
 #ifdef __SANITIZE_ADDRESS__
 #define SANITIZED true
 #else
