@@ -111,7 +111,7 @@ static int unknown_format(const char *path)
 	const char *kind = file_kind_of(path, &use);
 	if (io_is_folder(path))
 		return ERR(E_NOINPUT, NULL, "'%s' is a folder, but neither a Zarr store nor an LMDB "
-		           "database", path);
+		           "database; '%s/*.png' in quotes is all of its PNG files", path, path);
 	if (kind && (use == FILE_WEIGHTS_TORCH || use == FILE_FOREIGN))
 		return refuse_kind(path, NULL);
 	if (kind && use == FILE_PACKED)

@@ -138,7 +138,8 @@ static int put_value(struct table *t, const char *text)
 		t->value = mem_realloc(t->value, (size_t)t->room * sizeof *t->value);
 	}
 	if (!is_missing(text) && (!is_number(text) || strlen(text) > LONGEST))
-		return bad(t, t->column, "is no number (words as classes and decimal commas are not read)",
+		return bad(t, t->column, "is no number (words as classes and decimal commas are not read: "
+		           "number classes from 0)",
 		           text);
 	t->value[t->rows++] = is_missing(text) ? NAN : strtod(text, NULL);
 	return 0;

@@ -51,8 +51,9 @@ static int read_descr(struct source *s, const char *header)
 		s->unsigned64 = strcmp(types[i].code, "u8") == 0;
 		return 0;
 	}
-	return ERR(E_DATA, NULL, "'%s': element type %.*s is not supported", s->path,
-	           (int)strcspn(p, ",}"), p);
+	const bool text = strchr("US", p[2]) && p[2];
+	return ERR(E_DATA, NULL, "'%s': element type %.*s is not supported%s", s->path,
+	           (int)strcspn(p, ",}"), p, text ? ": it is text; number classes from 0" : "");
 }
 
 static int read_shape(struct source *s, const char *header)

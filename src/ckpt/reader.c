@@ -319,7 +319,8 @@ static int load_named(struct ckpt_version **out, const struct store *s, const ch
 		return found < 0 ? found : load_at(out, s, i);
 	if (word[0] && disk_exists(s->disk, word))
 		return load_path(out, s, word);
-	return ERR(E_NOINPUT, NULL, "there is no checkpoint '%s' in '%s'", word, s->dir);
+	return ERR(E_NOINPUT, NULL, "there is no checkpoint '%s' in '%s'; 'dlx-ckpt %s log' lists "
+	           "those that are there", word, s->dir, run_folder_of(s->a, s->dir));
 }
 
 /* The best one that is intact. The list is used up. */

@@ -75,8 +75,11 @@ int model_build(struct graph *g, struct arena *a, const struct variant_value *m,
 	graph_leave(g, saved);
 	TRY(rc);
 	const struct shape *s = &graph_t(g, out->v[0].t)->shape;
+	const nid last = graph_t(g, out->v[0].t)->producer;
 	if (s->nd < 2 || s->d[1] != classes)
-		return ERR(E_SHAPE, &m->loc, "the model's output is %s, but needs %lld channels (axis 1), "
-		           "as 'model.classes' or the data says", shape_text(s, text), (long long)classes);
+		return ERR(E_SHAPE, last == NONE ? &m->loc : &g->node[last]->loc, "the model's "
+		           "output is %s, but needs %lld channels (axis 1), as 'model.classes' or the data "
+		           "says: the last layer has to make %lld", shape_text(s, text), (long long)classes,
+		           (long long)classes);
 	return 0;
 }

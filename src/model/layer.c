@@ -180,8 +180,12 @@ static int check_rank(struct model_build *b, const char *kind, int axes, tid x)
 	const struct shape *s = &graph_t(b->g, x)->shape;
 	if (s->nd == axes + 2)
 		return 0;
-	return ERR(E_SHAPE, &b->loc, "'%s' needs an input %s, but gets %s", kind, wanted[axes - 1],
-	           shape_text(s, text));
+	shape_text(s, text);
+	if (s->nd < 3 || s->nd > 5)
+		return ERR(E_SHAPE, &b->loc, "'%s' needs an input %s, but gets %s", kind, wanted[axes - 1],
+		           text);
+	return ERR(E_SHAPE, &b->loc, "'%s' needs an input %s, but gets %s, which is one of '%.*s%dd'",
+	           kind, wanted[axes - 1], text, (int)strlen(kind) - 2, kind, s->nd - 2);
 }
 
 static int emit_conv(struct model_build *b, const char *path, const void *data, int axes,

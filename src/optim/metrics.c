@@ -45,9 +45,9 @@ static int check_target(const struct metric *row, const char *name, enum target_
 	           flags = row->source[TARGET_FLAGS] != NSOURCES;
 	if (row->source[target] != NSOURCES)
 		return 0;
-	return ERR(E_CONFIG, loc, "metric '%s' needs %s, but the loss has %s", name,
+	return ERR(E_CONFIG, loc, "metric '%s' needs %s, but the loss has %s%s", name,
 	           labels ? flags ? "class labels or flags" : "class labels" : "a field as target",
-	           has[target]);
+	           has[target], !labels ? "" : "; for class labels the loss is softmax_cross_entropy");
 }
 
 static int check_top(const char *name, int64_t k, int64_t classes, const struct loc *loc)

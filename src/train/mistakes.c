@@ -78,14 +78,17 @@ static void warn_shared(const struct session *s)
 	     (long long)here, validation, (long long)there, train);
 }
 
-void mistakes_warn(const struct session *s)
+void mistakes_warn_data(const struct session *s)
 {
-	if (!(s->need & SESSION_TRAIN) || !comm_first(s->comm))
-		return;
-	warn_activation(s);
-	if (!s->train_set)
+	if (!(s->need & SESSION_TRAIN) || !comm_first(s->comm) || !s->train_set)
 		return;
 	warn_bytes(s);
 	warn_first_class(s);
 	warn_shared(s);
+}
+
+void mistakes_warn_network(const struct session *s)
+{
+	if (s->need & SESSION_TRAIN && comm_first(s->comm))
+		warn_activation(s);
 }

@@ -7,7 +7,9 @@
 
 #include "plan/session.h"
 
-/* Of a session that is planned. */
-void mistakes_warn(const struct session *s);
+/* Of a session whose data is open. */
+void mistakes_warn_data(const struct session *s);
+/* Of one that is planned. */
+void mistakes_warn_network(const struct session *s);
 
 #endif

@@ -409,8 +409,9 @@ static int open_all(struct session *s, const struct session_options *o)
 	TRY(ranks_agree(c, session_open_loaders(s, o), "starting to read the data"));
 	TRY(ranks_agree(c, plan_ranks(s, o), "the times of sums"));
 	session_list_programs(s);
+	mistakes_warn_data(s);
 	TRY(plan_training(s));
-	mistakes_warn(s);
+	mistakes_warn_network(s);
 	TRY(ranks_agree(c, plan_the_rest(s), "planning"));
 	if (!(o->need & SESSION_TRAIN))
 		TRY(compare(s, NULL));

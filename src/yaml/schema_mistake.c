@@ -90,6 +90,8 @@ int missing_key(const struct scope *s, const struct field *f, const struct loc *
 		buf_printf(&text, "%s%s", i ? ", " : ", one of ", f->choices[i]);
 	if (f->type != FT_ENUM && f->doc)
 		buf_printf(&text, " (%s)", f->doc);
+	if (strcmp(s->what, "the config") == 0)
+		buf_printf(&text, "; 'dlx-train --help-config=%s' says what it takes", f->name);
 	rc = ERR(E_CONFIG, loc, "missing key '%s' in %s%s", f->name, s->what, text.data);
 	buf_release(&text);
 	return rc;

@@ -78,6 +78,9 @@ static int wrong_type(struct arena *a, const struct field *f, const struct ynode
 		cure = "; a list has square brackets: [3, 3]";
 	else if (n->kind == Y_SCALAR && f->flags & FIELD_SHORTHAND && strstr(n->text, "epoch"))
 		cure = "; epochs are given as {epochs: N}";
+	else if (n->kind == Y_SCALAR && n->quoted && n->text[0] &&
+	         n->text[strspn(n->text, "0123456789+-.eE")] == '\0')
+		cure = "; a number has no quotes";
 	return ERR(E_CONFIG, &n->loc, "'%s' must be %s%s, not %s%s", f->name, wanted,
 	           f->flags & FIELD_NULLABLE ? " or null" : "", value_describe(a, n), cure);
 }

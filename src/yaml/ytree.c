@@ -144,8 +144,10 @@ static int syntax_error(struct builder *b)
 		return ERR(E_CONFIG, &loc,
 		           "syntax error: a ',' is missing before this, or a quote around the value");
 	if (p->context)
-		return ERR(E_CONFIG, &loc, "syntax error %s: %s%s", p->context, p->problem,
-		           end ? " before the end of the text" : "");
+		return ERR(E_CONFIG, &loc, "syntax error %s: %s%s%s", p->context, p->problem,
+		           end ? " before the end of the text" : "",
+		           strstr(p->context, "block") ? "; the lines of one list or map begin in the same "
+		                                         "column" : "");
 	return ERR(E_CONFIG, &loc, "syntax error: %s", p->problem ? p->problem : "not YAML");
 }
 

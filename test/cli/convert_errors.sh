@@ -85,7 +85,7 @@ expect 64 "cannot be chosen" dlx-convert -i short.idx:x -t grid.nc:kind -o out.d
 # files and variables that are not there: 66
 expect 66 "'no.nc'" dlx-convert -i no.nc:wind -t grid.nc:kind -o out.dlx
 expect 66 "not a regular file" dlx-convert -i /dev/zero -t grid.nc:kind -o out.dlx
-expect 66 "neither a Zarr store nor an LMDB database" dlx-convert -i . -t grid.nc:kind -o out.dlx
+expect 66 "neither a Zarr store nor an LMDB database; './*.png' in quotes is all of its PNG files" dlx-convert -i . -t grid.nc:kind -o out.dlx
 expect 66 "no file matches 'no-*.h5'" dlx-convert -i 'no-*.h5' -t grid.nc:kind -o out.dlx
 expect 66 "no variable 'wint' (did you mean 'wind'?); it has: temp, wind, kind, packed" \
 	dlx-convert -i grid.nc:wint -t grid.nc:kind -o out.dlx

@@ -67,6 +67,23 @@ warns "6 of the 6 validation samples are among the training samples, the first o
 rm -rf runs
 expect 0 "$train" --set data.validation=y1.dlx right.yaml
 ! grep 'warning: ' err || fail "a warning of samples with other targets"
+
+# Classes that are counted from 1: the warning is there before the network that has a class too few is refused.
+sed 's/filters: 3/filters: 2/' right.yaml >two.yaml
+expect 78 "$train" --check --set data.train=y1.dlx two.yaml
+says err "no label of the training data is 0"
+says err "two.yaml:5:7: the model's output is 2x2x2x2, but needs 3 channels (axis 1), as 'model.classes' or the data says: the last layer has to make 3"
+for swap in 's/conv2d/conv3d/' 's/conv2d/conv1d/'; do
+	sed "$swap" right.yaml >rank.yaml
+	expect 78 "$train" --check rank.yaml
+	says err "which is one of 'conv2d'"
+done
+sed '5a\   - relu' right.yaml >lines.yaml
+expect 78 "$train" --check lines.yaml
+says err 'the lines of one list or map begin in the same column'
+sed '/^loss/d' right.yaml >loss.yaml
+expect 78 "$train" --check loss.yaml
+says err "'dlx-train --help-config=loss' says what it takes"
 rm -rf runs
 expect 0 "$train" --set data.train=y1.dlx --set 'loss={type: softmax_cross_entropy, ignore: 0}' right.yaml
 ! grep 'warning: ' err || fail "a warning of a class that is ignored"

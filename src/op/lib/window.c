@@ -22,7 +22,7 @@ static int window_axis(const struct loc *loc, const struct node *n, struct windo
 	if (w->k[a] > padded)
 		return ERR(E_SHAPE, loc,
 		           "layer '%s': kernel %lld of '%s' exceeds the input's size %lld (%lld "
-		           "with padding)",
+		           "with padding); it takes a smaller kernel, or fewer pools and strides before it",
 		           check_layer(n), (long long)w->k[a], n->op->name, (long long)w->in.d[a],
 		           (long long)padded);
 	w->out.d[a] = (padded - w->k[a]) / w->s[a] + 1;
