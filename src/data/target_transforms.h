@@ -3,7 +3,7 @@
  * The list `data.target_transforms`: how targets that are quantities are scaled for the loss. The
  * words are those of `data.transforms`, and statistics those of the training set's targets. Samples
  * stay as they are: the network's plans scale the targets that the loss reads, and bring outputs
- * back to the target's own units for metrics and predictions (plan/scaled_target.h). A value that
+ * back to the target's own units for metrics and predictions (scaled_target.h). A value that
  * is no number stays one. */
 #ifndef DLX_DATA_TARGET_TRANSFORMS_H
 #define DLX_DATA_TARGET_TRANSFORMS_H

@@ -22,10 +22,10 @@
 #include "plan/plan_memory.h"
 #include "plan/program.h"
 #include "plan/proofs.h"
-#include "plan/scaled_target.h"
+#include "plan/batch/scaled_target.h"
 #include "plan/memory_budget.h"
 #include "plan/sizes.h"
-#include "plan/stored_batch.h"
+#include "plan/batch/stored_batch.h"
 #include "plan/memory_sweep.h"
 
 /* --- counting --- */

@@ -15,8 +15,8 @@
 struct term;
 struct objective {
 	const char *name;
-	const struct strings *networks;  /* whose parameters it trains, those called NETWORK.* or so; NULL:
-	                                  * all */
+	const struct strings *networks;  /* whose parameters it trains: those of this name, or whose
+	                                  * name begins with it and a dot; NULL: all */
 	const char *output;              /* of the model (model_output); NULL: the first */
 	const char *weights;             /* an array of the batch, of the output's shape, that weighs
 	                                  * the loss's elements; NULL: all count the same */

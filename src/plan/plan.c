@@ -31,10 +31,10 @@
 #include "pass/signs.h"
 #include "pass/sync_batch_norm.h"
 #include "plan/compilation.h"
-#include "plan/mixed_loss.h"
+#include "plan/batch/mixed_loss.h"
 #include "plan/physics.h"
-#include "plan/scaled_target.h"
-#include "plan/stored_batch.h"
+#include "plan/batch/scaled_target.h"
+#include "plan/batch/stored_batch.h"
 
 static struct shape batched(const struct shape *s, int64_t batch)
 {

@@ -14,7 +14,7 @@
 #include "plan/extent/field.h"
 #include "plan/extent/field.h"
 #include "plan/micro_sums.h"
-#include "plan/port.h"
+#include "plan/batch/port.h"
 #include "plan/memory.h"
 #include "plan/micro_sums.h"
 #include "plan/step_mean.h"
@@ -36,7 +36,7 @@ struct plan_data {
 	int64_t classes;                 /* output channels */
 	int64_t ignore;                  /* label that means none; INT64_MIN: no such */
 	const int64_t *class_counts;     /* of the training set; NULL if no class weights need them */
-	const struct target_scaling *scaling;   /* of targets for the loss (plan/scaled_target.h); NULL:
+	const struct target_scaling *scaling;   /* of targets for the loss (scaled_target.h); NULL:
 	                                         * they are as they are stored */
 	/* By mode: how batches come; NULL: float32, nothing left to do. Inputs that are rounded must be
 	 * those of a plan that does so (plan_rounds_input). */

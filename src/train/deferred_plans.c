@@ -12,7 +12,6 @@
 #include "base/io.h"
 #include "base/trace.h"
 #include "plan/extent/whole.h"
-#include "plan/micro_tree.h"
 #include "plan/extent/whole.h"
 #include "train/account.h"
 #include "train/opening.h"

@@ -22,8 +22,8 @@
 #include "plan/memory_budget.h"
 #include "plan/micro_tree.h"
 #include "plan/reduction.h"
-#include "plan/scaled_target.h"
-#include "plan/stored_batch.h"
+#include "plan/batch/scaled_target.h"
+#include "plan/batch/stored_batch.h"
 #include "plan/extent/tile_size.h"
 #include "plan/extent/whole.h"
 #include "train/equations.h"
@@ -257,10 +257,8 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 	bool stored = stored_batch_wanted(s->dev) && !(s->need & SESSION_DUMP);
 	const struct strings further = objectives_arrays(&s->config->objectives, s->config->arena);
 	struct loader_options o = { .config = &s->config->data, .training = training,
-		.further = predict ? NULL : &further,
-		.memory = memory_of(s),
-		.stored_input = stored,
-		.stored_target = stored && !predict,
+		.further = predict ? NULL : &further, .memory = memory_of(s),
+		.stored_input = stored, .stored_target = stored && !predict,
 		.seed = (uint64_t)s->config->run.seed,
 		.step_batches = training ? config_step_batches(s->config) : 1,
 		.batch_size = predict ? s->config->train.batch_size : config_rank_batch(s->config),

@@ -11,7 +11,7 @@
 #include "data/loader_chains.h"
 #include "data/transform.h"
 #include "plan/extent/whole.h"
-#include "plan/stored_batch.h"
+#include "plan/batch/stored_batch.h"
 
 static bool is_needed(const struct session *s, enum plan_mode mode)
 {

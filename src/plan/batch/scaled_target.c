@@ -2,7 +2,7 @@
  *
  * An affine step is a node that samples are normalised by, too (op/normalize_input.c): it takes
  * the constants of each channel, and rounds a difference before it is scaled. */
-#include "plan/scaled_target.h"
+#include "plan/batch/scaled_target.h"
 
 #include "base/buf.h"
 #include "base/err.h"

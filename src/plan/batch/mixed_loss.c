@@ -6,12 +6,12 @@
  *     (s W1 L1 + (1 - s) W2 L2) / W,    W = s W1 + (1 - s) W2,
  *
  * s L1 + (1 - s) L2 where both weights are one. W is what means of batches are combined by. */
-#include "plan/mixed_loss.h"
+#include "plan/batch/mixed_loss.h"
 
 #include "base/err.h"
 #include "op/lib/emit.h"
-#include "plan/scaled_target.h"
-#include "plan/stored_batch.h"
+#include "plan/batch/scaled_target.h"
+#include "plan/batch/stored_batch.h"
 
 static int add(struct graph *g, tid a, tid b, tid *out)
 {

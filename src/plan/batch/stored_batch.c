@@ -6,7 +6,7 @@
  *
  * What is stored in more than 16 bits, of which the network reads 16 (pass/rounded_input.h), the
  * loader rounds: a sample of cosmoflow, 128^3 with 4 channels, is 16.8 MB instead of 33.6. */
-#include "plan/stored_batch.h"
+#include "plan/batch/stored_batch.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The numbers of a step that a graph may read: one row for each. */
-#include "plan/port.h"
+#include "plan/batch/port.h"
 
 #include <string.h>
 
