@@ -73,6 +73,10 @@ form() {
 	if big; then echo "$2"; else echo "$1"; fi
 }
 
+# More tests run at a time than there are cores. Two threads of one that meet at a barrier, where oneDNN's spin, lose the time in which
+# other tests have the core of one of them, so one thread computes unless a test asks for more; in the long form as many as by default.
+big || export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
+
 # capped COMMAND...: runs it, and ends it if it hangs, with status 124.
 capped() {
 	command -v "$1" >/dev/null || { command_not_found_handle "$1"; return; }

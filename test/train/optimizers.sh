@@ -4,5 +4,5 @@
 # Curves of every optimizer agree with their formulas (optimizers.py).
 . "${DLX_SOURCE:?}/test/lib.sh"
 find_python
-OMP_NUM_THREADS=2 "$python" "$DLX_SOURCE/test/train/optimizers.py" || fail "an optimizer is not what its formula says"
+OMP_NUM_THREADS=$(form 1 2) "$python" "$DLX_SOURCE/test/train/optimizers.py" || fail "an optimizer is not what its formula says"
 pass
