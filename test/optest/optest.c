@@ -16,10 +16,10 @@
  * [--wisdom=FILE] [OP...]: the device compared with the reference is the CPU unless another is
  * named; every op must have a kernel there, and on a GPU one that takes 16 bits, but for those of a
  * list (f32_only). --kernels leaves out the check of gradient rules, which is slow and the same for
- * all kernels. --shard takes every Nth sample from the Kth on, so that N processes share the work;
- * --sample only this one, which need not be one of the op's; --having those that have this text in
- * them. --wisdom is dlx-train's: engines that the file or its folder has are neither measured nor
- * compiled again.
+ * all kernels; the short form under sanitizers leaves it out, too. --shard takes every Nth sample
+ * from the Kth on, so that N processes share the work; --sample only this one, which need not be
+ * one of the op's; --having those that have this text in them. --wisdom is dlx-train's: engines
+ * that the file or its folder has are neither measured nor compiled again.
  * Prints a line for each failure and "N passed, N failed" at the end. */
 #include <math.h>
 #include <stdio.h>
@@ -670,6 +670,14 @@ static void check_op(const struct op *op, struct device *ref, struct device *cpu
 	}
 }
 
+/* Sanitizers see the kernels of both devices when these are compared. The differences that gradient
+ * rules are checked by run the reference dozens of times more, and no other code. */
+static bool under_sanitizers(void)
+{
+	const char *sanitizers = getenv("DLX_SANITIZERS"), *tier = getenv("DLX_TIER");
+	return sanitizers && strcmp(sanitizers, "yes") == 0 && !(tier && strcmp(tier, "big") == 0);
+}
+
 static bool wanted(const char *name, int argc, char **argv)
 {
 	for (int i = 0; i < argc; i++)
@@ -703,6 +711,7 @@ int main(int argc, char **argv)
 	const struct op *op;
 	const char *name = "cpu";
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	kernels_only = under_sanitizers();
 	for (argc--, argv++; argc && strncmp(argv[0], "--", 2) == 0; argc--, argv++)
 		if (!option(argv[0], &name)) {
 			fprintf(stderr, "optest: cannot use '%s'\n", argv[0]);
