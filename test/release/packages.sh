@@ -44,7 +44,8 @@ says err 'Unable to locate package gcc'
 mkdir -p build/test
 ran() {
 	printf ':test-result: %s\n' "$1" >"build/test/$3.trs"
-	printf '%s\ntest/run: status 0 after %s s of 300\n%s test/%s.sh (exit status: 0)\n' "${4-}" "$2" "$1" "$3" >"build/test/$3.log"
+	printf '%s\ntest/run: status 0 after %s s of 300, %s s of processor time\n%s test/%s.sh (exit status: 0)\n' \
+		"${4-}" "$2" "$(($2 / 2))" "$1" "$3" >"build/test/$3.log"
 }
 for i in 1 2 3 4 5 6 7 8 9 10; do ran PASS $((i + 1)) pass-$i; done
 ran SKIP 0 skipped 'SKIP: no such hardware'
@@ -52,6 +53,7 @@ ran FAIL 100 failed 'FAIL: so it is'
 expect 0 env WORK="$PWD" sh -c '. "$WORK/install_packages"; summary build'
 [ "$(tail -n 1 out)" = '10 passed, 1 failed, 1 skipped' ] || { cat out; fail "other counts"; }
 says out 'skipped: skipped: no such hardware'
-[ "$(grep '^longest: ' out | head -n 2 | tr '\n' ,)" = 'longest: 100 s failed,longest: 11 s pass-10,' ] || { cat out; fail "not the longest"; }
+[ "$(grep '^longest: ' out | head -n 2 | tr '\n' ,)" = 'longest: 100 s (processor 50 s) failed,longest: 11 s (processor 5 s) pass-10,' ] || { cat out; fail "not the longest"; }
 [ "$(grep -c '^longest: ' out)" -eq 10 ] || fail "not ten of them"
+says out 'tests: 80 s of processor time'
 pass
