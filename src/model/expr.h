@@ -40,7 +40,7 @@
  *              else those of the set that are `spatial`; so are those of div, laplacian, dn
  *   norm(v)    sqrt(sum of v[k]^2 + EXPR_EPSILON)
  *   mean, sum  over all rows and components, of what is emitted: where ranks share the points, the
- *              host weighs their parts
+ *              mean over ranks of what each has is that of all points
  *   join(a, ...)   where no argument says where: components, one after another. Where all do
  *              ('@', 'at.', 'SET.'): snapshots, in which the values of one argument after another
  *              come, of each point after point, of each point component after component. All sets
@@ -124,6 +124,8 @@ struct expr_scope {
 	int nname;
 	const struct expr_set *set;
 	int nset;
+	int ranks;                   /* that share the points, by which sums over points are multiplied;
+	                              * 0: one */
 	void *checked;               /* of expr_check's: NULL at first */
 };
 

@@ -342,6 +342,8 @@ static int emit_mean(struct expr_emission *m, const struct expr *e, struct value
 	tid t;
 	TRY(value_whole(&m->v, v, 0, &t));
 	TRY(emit_unary(m->v.g, e->function == CALL_MEAN ? "mean" : "sum", t, &t));
+	if (e->function == CALL_SUM && m->s->ranks > 1 && v->set >= 0)
+		TRY(emit_scale(m->v.g, t, m->s->ranks, 0, &t));
 	*out = value_of(m->v.g, t, EXPR_NOWHERE);
 	return 0;
 }

@@ -47,7 +47,7 @@ struct expr_scope physics_scope(struct arena *a, const struct physics *p, int ra
 	for (int i = 0; i < p->points.n; i++)
 		set[n++] = set_of(a, &p->points.set[i], ranks);
 	return (struct expr_scope){ .arena = a, .name = p->name, .nname = p->nname, .set = set,
-		.nset = n };
+		.nset = n, .ranks = ranks };
 }
 
 /* --- leaves --- */

@@ -264,6 +264,17 @@ int physics_check_metrics(const struct run_config *c)
 	return rc;
 }
 
+/* Drawing by a residual needs its values at the candidates, which no plan computes yet. */
+static int refuse_by(const struct points *p)
+{
+	int rc = 0;
+	for (int i = 0; i < p->n; i++)
+		if (p->set[i].by)
+			rc = ERR(E_CONFIG, &p->set[i].by_loc, "resampling by a residual is not there yet; "
+			         "'resample: STEPS' draws all points anew");
+	return rc;
+}
+
 int physics_read(struct run_config *c)
 {
 	const struct ynode *train = ytree_find(c->tree, "train");
@@ -277,6 +288,7 @@ int physics_read(struct run_config *c)
 		           "missing key 'points': where the objective holds");
 	int rc = networks_read(c->arena, c->model.data, &p->net);
 	rc = first_code(rc, points_read(c->arena, c->points, &p->points));
+	rc = first_code(rc, refuse_by(&p->points));
 	rc = first_code(rc, read_variables(c, p));
 	if (c->train.steps == 0)
 		rc = ERR(E_CONFIG, config_place(c, "train", NULL), "nothing says how long to train; give "
