@@ -319,6 +319,17 @@ static dnnl_status_t matmul_pd(const void *question, dnnl_primitive_desc_t *pd)
 	return st;
 }
 
+/* The strides that a dense matrix of one row or column has where it is not transposed. oneDNN takes
+ * memory of an extent of 1 for equal whatever its stride: it would run the primitive that was made
+ * first, which may copy the matrix to scratch memory that this one's description does not count. */
+static void straighten(int64_t rows, int64_t columns, int64_t stride[2])
+{
+	if (rows > 1 && columns > 1)
+		return;
+	stride[0] = columns;
+	stride[1] = 1;
+}
+
 int dnn_matmul_new(struct dnn_prim **out, const struct dnn_matmul *m)
 {
 	struct { int what, passed; struct dnn_matmul m; } key;
@@ -327,6 +338,9 @@ int dnn_matmul_new(struct dnn_prim **out, const struct dnn_matmul *m)
 	key.what = KEY_MATMUL;
 	key.passed = passed_count();
 	memcpy(&key.m, m, sizeof *m);
+	straighten(m->m, m->k, key.m.a_stride);
+	straighten(m->k, m->n, key.m.b_stride);
+	m = &key.m;
 	struct dnn_code *code = get_code(&key, sizeof key, matmul_pd, m, m->any_threads);
 	TRY(dnn_fail(code->status, "no implementation of this matrix product"));
 	const int arg[] = { DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, m->bias ? DNNL_ARG_BIAS : 0,
