@@ -6,7 +6,7 @@
 . "${DLX_SOURCE:?}/test/lib.sh"
 
 command -v mandoc >/dev/null || lacks mandoc
-for page in "$DLX_SOURCE"/man/*.[15]; do
+for page in "$DLX_SOURCE"/man/*.[157]; do
 	mandoc -Tlint -Wwarning "$page" >lint || { cat lint; fail "$page"; }
 done
 

@@ -1,0 +1,179 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Networks that solve equations: against known solutions, with an unknown number, by several objectives in turn; the same bits
+# after a stop, the same losses on two ranks; mistakes at their places; the configs of configs/physics and of dlx-physics(7).
+. "${DLX_SOURCE:?}/test/lib.sh"
+export OMP_NUM_THREADS=1
+field=$DLX_BUILD/dlx-field
+expect 0 "$field" poisson --quiet -o poisson.dlx
+expect 0 "$field" burgers --quiet -o burgers.dlx
+expect 0 "$field" burgers --quiet --sensors 2000 -o sensors.dlx
+expect 0 "$field" allen-cahn --quiet -o allen-cahn.dlx
+expect 0 "$field" heat --quiet --sensors 200 -o heat-sensors.dlx
+expect 0 "$field" gaussian --quiet -n 1 -o k.dlx
+
+cat >poisson.yaml <<'END'
+run: {name: poisson}
+model: {family: networks, networks: {u: {inputs: [x], dense: [32, 32]}}}
+points:
+  inside: {box: {x: [-1, 1]}, count: 64}
+  walls: {box: {x: {ends: [-1, 1]}}}
+objective:
+  solve:
+    minimise:
+      physics: mean((d(u, x, x) + pi^2 * sin(pi * x))^2 @ inside)
+      walls: {of: mean(u^2 @ walls), weight: 100}
+data: {validation: poisson.dlx}
+metrics: [relative_l2, max_error]
+optimizer: {type: adam, learning_rate: 0.003}
+schedule: cosine
+train: {steps: 3000}
+report: {progress: none}
+END
+
+# value FILE NAME: the last value so named in metrics.jsonl.
+value() {
+	sed -n "s,.*\"$2\": \([^,}]*\).*,\1,p" "$1/metrics.jsonl" | tail -n 1
+}
+
+# within NUMBER LOW HIGH WORDS
+within() {
+	awk -v x="$1" -v low="$2" -v high="$3" 'BEGIN { exit !(x != "" && x + 0 >= low && x + 0 <= high) }' ||
+		fail "$4 is $1, not within $2 and $3"
+}
+
+run() {
+	dir=$1
+	shift
+	expect 0 "$train" --set run.dir="runs/$dir" "$@"
+}
+
+# --- a known solution ---
+run poisson poisson.yaml
+within "$(value runs/poisson relative_l2)" 0 0.003 "the error of Poisson's equation"
+expect 0 "$train" --resume=best --evaluate --json --set run.dir=runs/poisson poisson.yaml
+within "$(sed -n 's/.*"relative_l2": \([^,}]*\).*/\1/p' out)" 0 0.003 "the error by --evaluate"
+for name in term/physics term/walls; do
+	[ "$(value runs/poisson $name)" ] || fail "metrics.jsonl has no $name"
+done
+run float64 --set precision.compute=f64 --set train.steps=2000 poisson.yaml
+within "$(value runs/float64 relative_l2)" 0 0.003 "the error of Poisson's equation in float64"
+
+# A condition that holds exactly: also of a network that is not trained.
+hard='model={family: networks, networks: {u: {inputs: [x], dense: [8], output: (1 - x^2) * net + x}}}'
+run hard --set "$hard" --set train.steps=2 --set 'objective.solve.minimise={walls: sum(abs(u - x) @ walls)}' poisson.yaml
+[ "$(value runs/hard term/walls)" = 0 ] || fail "a hard condition is off by $(value runs/hard term/walls)"
+
+# --- a stop in the middle ---
+resampled='points.inside={box: {x: [-1, 1]}, count: 64, resample: 50}'
+run whole --set "$resampled" --set train.steps=300 --set schedule=constant poisson.yaml
+for stop in 100 130; do
+	run stopped$stop --set "$resampled" --set train.steps=$stop --set schedule=constant poisson.yaml
+	run stopped$stop --resume --set "$resampled" --set train.steps=300 --set schedule=constant poisson.yaml
+	[ "$(newest_state runs/whole)" = "$(newest_state runs/stopped$stop)" ] ||
+		fail "stopped after step $stop: other bits than the whole run"
+done
+run kept --set train.steps=300 --set schedule=constant poisson.yaml
+[ "$(newest_state runs/whole)" != "$(newest_state runs/kept)" ] || fail "'resample' changes nothing"
+
+# --- an unknown number, whose sensors are a record ---
+cat >inverse.yaml <<'END'
+run: {name: inverse}
+model: {family: networks, networks: {u: {inputs: [x], dense: [24, 24]}}}
+variables: {k: {start: 2, positive: true}}
+points:
+  inside: {box: {x: [-1, 1]}, count: 64}
+  sensors: {record: poisson.dlx}
+objective:
+  find:
+    minimise:
+      physics: mean((d(u, x, x) + k * pi^2 * sin(pi * x))^2 @ inside)
+      sensors: {of: mean((u - sensors.u)^2 @ sensors), weight: 100}
+optimizer: {type: adam, learning_rate: 0.01}
+schedule: cosine
+train: {steps: 2000}
+report: {progress: none}
+END
+run inverse inverse.yaml
+within "$(value runs/inverse variable/k)" 0.99 1.01 "the coefficient"
+
+# In turn: the network by one objective, the number by the other, with optimizers of their own.
+cat >turns <<'END'
+objective={fit: {train: [u], times: 2, minimise: {sensors: mean((u - sensors.u)^2 @ sensors)}}, find: {train: [k],
+minimise: {physics: "mean((d(u, x, x) + k * pi^2 * sin(pi * x))^2 @ inside)"}, optimizer: {type: sgd, learning_rate: 0.01}, schedule: constant}}
+END
+run turns --set "$(tr '\n' ' ' <turns)" inverse.yaml
+within "$(value runs/turns variable/k)" 0.97 1.03 "the coefficient of two objectives"
+
+# --- ranks ---
+if has_ranks; then
+	# Nothing is odd or even here: gradients that cancel to rounding errors would be steps to Adam.
+	ranks_differ() {
+		for ranks in 1 2; do
+			expect 0 on_ranks $ranks "$train" --set run.dir="runs/$1-$ranks" --set train.steps=20 --set report.every=1 \
+				--set 'points={inside: {box: {x: [-0.6, 1]}, count: 64, resample: 7}, walls: {box: {x: {ends: [-0.6, 1]}}}}' \
+				--set "objective.solve.minimise.physics=$2" poisson.yaml
+			losses_of "runs/$1-$ranks" >"$1-$ranks"
+		done
+		paste "$1-1" "$1-2" | tr -d '",{}' | awk '$1 == "loss:" {
+			for (i = 3; i <= NF; i++) if ($i == "loss:") b = $(i + 1)
+			n++
+			d = ($2 - b) / $2
+			if (d > 1e-6 || d < -1e-6) { print "step " n ": " $2 " and " b; bad = 1 }
+		} END { exit bad || n < 20 }' || fail "two ranks have other losses than one: $2"
+	}
+	ranks_differ mean 'mean((d(u, x, x) + pi^2 * sin(pi * x))^2 @ inside)'
+	ranks_differ sum 'sum((d(u, x, x) + pi^2 * sin(pi * x))^2 @ inside)'
+	expect 78 on_ranks 2 "$train" --set run.dir=runs/odd --set points.inside.count=63 poisson.yaml
+	says err "'inside' has 63 points, which 2 ranks cannot share evenly; 64 can be"
+fi
+
+# --- mistakes ---
+# mistake STATUS TEXT SETTING...: what --check says of poisson.yaml with these.
+mistake() {
+	status=$1 text=$2
+	shift 2
+	expect "$status" "$train" --check "$@" poisson.yaml
+	says err "$text"
+}
+physics='objective.solve.minimise.physics'
+mistake 78 "--set:1:42: unknown name 'v'" --set "$physics=mean((d(v, x, x))^2 @ inside)"
+says err '     |                                          ^'
+mistake 78 "'walls' has no coordinate 'x', which 'u' takes; it has y" --set 'points.walls={box: {y: {ends: [0, 1]}}}'
+mistake 78 "unknown set of points 'insid'; did you mean 'inside'?" --set "$physics=mean(u^2 @ insid)"
+mistake 78 "'loss' has no meaning with 'objective'" --set loss=mse
+mistake 78 "'batch_size' has no meaning with 'objective'" --set train.batch_size=4
+mistake 78 "'train' has no meaning with 'objective'" --set data.train=poisson.dlx
+mistake 78 "'accuracy' is no metric of networks of equations" --set 'metrics=[accuracy]'
+mistake 78 "'k' is positive, and its 'start' is 0" --set 'variables={k: {start: 0, positive: true}}'
+mistake 78 "'train' names 'v', which is neither a network nor a variable" --set 'objective.solve.train=[v]'
+mistake 78 "resampling by a residual is not there yet" --set 'model.let={r: "d(u, x, x)"}' \
+	--set 'points.inside={box: {x: [-1, 1]}, count: 100, resample: {by: r, every: 50, of: 1000}}'
+mistake 78 "nothing says how long to train; give 'train.steps'" --set train=
+mistake 65 "'k.dlx' has no array of the name of a network to compare with" --set data.validation=k.dlx
+mistake 65 "does not say 't' of its points" --set 'model.networks.u.inputs=[x, t]' \
+	--set 'points={inside: {box: {x: [-1, 1], t: [0, 1]}, count: 64}, walls: {box: {x: {ends: [-1, 1]}, t: [0, 1]}, count: 8}}'
+mistake 66 "cannot open 'nothing.dlx'" --set data.validation=nothing.dlx
+
+# --- configs and documents ---
+for config in "$DLX_SOURCE"/configs/physics/*.yaml; do
+	[ "$(wc -l <"$config")" -le 30 ] || fail "$config has more than 30 lines"
+	run "$(basename "$config")" --set train.steps=2 --set report.progress=none "$config"
+	[ "$(value "runs/$(basename "$config")" relative_l2)" ] || fail "$config is compared with nothing"
+done
+# Configs of the page begin with "run:"; other blocks are parts.
+awk '
+/^\.Ed/ { inside = 0 }
+inside && first { whole = /^run:/; message = /^dlx-train: /; n += whole; first = 0 }
+inside && whole { print >("page" n ".yaml") }
+inside && message { print >"message" }
+/^\.Bd -literal/ { inside = first = 1 }' "$DLX_SOURCE/man/dlx-physics.7"
+[ -s page3.yaml ] || fail "dlx-physics.7 has lost its configs"
+for config in page*.yaml; do
+	run "$config" --set train.steps=2 --set report.progress=none "$config"
+done
+sed 's/d(u, x, x)/d(v, x, x)/' page1.yaml >page.yaml
+expect 78 "$train" --check page.yaml
+diff message err || fail "dlx-physics.7 shows another error message than the program's"
+pass
