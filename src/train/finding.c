@@ -59,8 +59,19 @@ static void put_values(const struct finding *f, struct buf *b)
 		buf_printf(b, ", of sample %" PRId64, f->largest_sample);
 }
 
+static void put_host(const struct finding *f, struct buf *b)
+{
+	if (*f->host)
+		buf_printf(b, ", on rank %d (host %s)", f->rank, f->host);
+}
+
 static void put_samples(const struct finding *f, struct buf *b)
 {
+	if (f->samples == 0) {           /* of equations */
+		buf_puts(b, "at the points of this step");
+		put_host(f, b);
+		return;
+	}
 	buf_printf(b, "in %ssample%s ", f->attributed ? "" : "a batch of ", f->samples > 1 ? "s" : "");
 	for (int i = 0; i < f->nsample; i++) {
 		const struct finding_sample *s = &f->sample[i];
@@ -75,8 +86,7 @@ static void put_samples(const struct finding *f, struct buf *b)
 	if (f->samples > f->nsample)
 		buf_printf(b, " and %" PRId64 " more", f->samples - f->nsample);
 	buf_puts(b, " of the training set");
-	if (*f->host)
-		buf_printf(b, ", on rank %d (host %s)", f->rank, f->host);
+	put_host(f, b);
 }
 
 static void put_kernel(const struct finding *f, struct buf *b)

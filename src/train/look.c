@@ -86,7 +86,8 @@ static bool by_sample(const struct look *k, tid t)
 {
 	const struct graph *g = k->plan->g;
 	const struct tensor *x = graph_t(g, t), *root = graph_t(g, graph_root(g, t));
-	return x->shape.nd > 1 && x->shape.d[0] == k->batch->n && x->grad_of == NONE &&
+	return k->s->train_set && x->shape.nd > 1 && x->shape.d[0] == k->batch->n &&
+	       x->grad_of == NONE &&
 	       (root->role == ROLE_ACTIVATION || root->role == ROLE_INPUT);
 }
 
@@ -121,7 +122,7 @@ static bool scan(const struct look *k, tid t, const double *v, struct finding *f
 			add_sample(k, f, last = i / each);
 	}
 	f->shape = *s;
-	for (int64_t i = 0; f->count && !f->attributed && i < k->batch->n; i++)
+	for (int64_t i = 0; k->s->train_set && f->count && !f->attributed && i < k->batch->n; i++)
 		add_sample(k, f, i);
 	return f->count > 0;
 }
