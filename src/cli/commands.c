@@ -81,6 +81,16 @@ static void note_input(const char *given)
 	mem_free(path);
 }
 
+/* Both read a batch of a data set. */
+static int refuse_equations(const struct options *o, const struct run_config *config)
+{
+	if (!config->physics || (o->command != COMMAND_PREDICT && o->command != COMMAND_DUMP_STEP))
+		return 0;
+	return ERR(E_UNSUPPORTED, NULL, "'--%s' of networks that solve equations is not there yet; "
+	           "'--export' writes their weights",
+	           o->command == COMMAND_PREDICT ? "predict" : "dump-step");
+}
+
 /* Before any work is done. */
 static int check_output(const struct options *o, const struct comm *c,
                         const struct run_config *config)
@@ -121,7 +131,9 @@ static int open_session(struct invocation *x, unsigned need, struct session **s)
 	x->config = NULL;
 	if (x->moved)
 		note("the run is in '%s' now, no longer in '%s'", mine->run.dir, x->moved);
-	int rc = o->confusion ? confusion_want(mine) : 0;
+	int rc = refuse_equations(o, mine);
+	if (rc == 0 && o->confusion)
+		rc = confusion_want(mine);
 	rc = ranks_agree(x->c, rc < 0 ? rc : check_output(o, x->c, mine), "looking at the output");
 	if (rc < 0) {
 		config_free(mine);
