@@ -106,6 +106,11 @@ END
 run turns --set "$(tr '\n' ' ' <turns)" inverse.yaml
 within "$(value runs/turns variable/k)" 0.97 1.03 "the coefficient of two objectives"
 
+# --- values that are not finite ---
+expect 76 "$train" --set run.dir=runs/diverged --set 'optimizer={type: sgd, learning_rate: 1e6}' poisson.yaml
+says err "in the forward part"
+says err "at the points of this step"
+
 # --- ranks ---
 if has_ranks; then
 	# Nothing is odd or even here: gradients that cancel to rounding errors would be steps to Adam.
@@ -154,6 +159,10 @@ mistake 78 "nothing says how long to train; give 'train.steps'" --set train=
 mistake 65 "'k.dlx' has no array of the name of a network to compare with" --set data.validation=k.dlx
 mistake 65 "does not say 't' of its points" --set 'model.networks.u.inputs=[x, t]' \
 	--set 'points={inside: {box: {x: [-1, 1], t: [0, 1]}, count: 64}, walls: {box: {x: {ends: [-1, 1]}, t: [0, 1]}, count: 8}}'
+for option in '--predict poisson.dlx -o u.npy' '--dump-step step'; do
+	expect 78 "$train" --set run.dir=runs/poisson $option poisson.yaml
+	says err "of networks that solve equations is not there yet"
+done
 mistake 66 "cannot open 'nothing.dlx'" --set data.validation=nothing.dlx
 
 # --- configs and documents ---
