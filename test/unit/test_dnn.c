@@ -241,6 +241,33 @@ static void equal_questions_share_code(void **state)
 	drop(a, 9), drop(b, 9), drop(c[0], 9), drop(c[1], 9), drop(ws, nws);
 }
 
+/* A row, and a column that is transposed, are planned together and run in either order: neither
+ * writes to more workspace than its own. oneDNN has one primitive for both. */
+static void rows_and_columns_are_one(void **state)
+{
+	for (int64_t k = 32; k <= 33; k++) {
+		struct dnn_prim *p[2];
+		float *a = floats(k, 0), *b = floats(k * 32, 0), *c = floats(32, 0xff);
+		for (int i = 0; i < 2; i++) {
+			const struct dnn_matmul m = { .m = 1, .n = 32, .k = k,
+				.a_stride = { i == k % 2 ? 1 : k, 1 }, .b_stride = { 32, 1 },
+				.c_stride = { 32, 1 } };
+			assert_int_equal(dnn_matmul_new(&p[i], &m), 0);
+			assert_int_equal(dnn_prim_prepare(p[i]), 0);
+		}
+		for (int i = 0; i < 2; i++) {
+			const int64_t used = (int64_t)dnn_prim_workspace(p[i]), nws = used / 4 + 1024;
+			float *ws = floats(nws, 0xff);
+			assert_int_equal(dnn_prim_run(p[i], (void *const[]){ a, b, c }, ws), 0);
+			for (int64_t at = used; at < 4 * nws; at++)
+				assert_int_equal(((unsigned char *)ws)[at], 0xff);
+			drop(ws, nws);
+			dnn_prim_free(p[i]);
+		}
+		drop(a, k), drop(b, k * 32), drop(c, 32);
+	}
+}
+
 /* A window of one tap is dense whatever its dilation says, also for oneDNN, which is wrong for some
  * of those that are said to be dilated. */
 static void single_taps_are_dense(void **state)
@@ -365,6 +392,7 @@ int main(void)
 		cmocka_unit_test(products),
 		cmocka_unit_test(refusals_say_why),
 		cmocka_unit_test(equal_questions_share_code),
+		cmocka_unit_test(rows_and_columns_are_one),
 		cmocka_unit_test(single_taps_are_dense),
 		cmocka_unit_test(describes_itself),
 		cmocka_unit_test(classes),
