@@ -124,9 +124,9 @@ struct expr_scope {
 	int nname;
 	const struct expr_set *set;
 	int nset;
+	void *checked;               /* of expr_check's: NULL at first */
 	int ranks;                   /* that share the points, by which sums over points are multiplied;
 	                              * 0: one */
-	void *checked;               /* of expr_check's: NULL at first */
 };
 
 /* --- checking --- */
