@@ -3,11 +3,16 @@
 
 #include <string.h>
 
+static int64_t times(const struct objectives *o, int k)
+{
+	return o->v[k].continues ? 0 : o->v[k].times;
+}
+
 static int64_t round_steps(const struct objectives *o)
 {
 	int64_t n = 0;
 	for (int k = 0; k < o->n; k++)
-		n += o->v[k].times;
+		n += times(o, k);
 	return n;
 }
 
@@ -16,19 +21,36 @@ struct turn objective_turn(const struct objectives *o, int64_t step)
 	const int64_t each = round_steps(o), round = step / each;
 	int64_t at = step % each;
 	int k = 0;
-	while (at >= o->v[k].times)
-		at -= o->v[k++].times;
-	return (struct turn){ k, round * o->v[k].times + at };
+	while (at >= times(o, k))
+		at -= times(o, k++);
+	struct turn t = { k, round * o->v[k].times + at };
+	while (t.objective + 1 < o->n && o->v[t.objective + 1].continues &&
+	       t.step >= o->v[t.objective].steps)
+		t.step -= o->v[t.objective++].steps;
+	return t;
+}
+
+/* Of all phases together. */
+static int64_t steps_of_all(const struct objectives *o, int first, int64_t steps)
+{
+	const int64_t each = round_steps(o);
+	int64_t at = steps % each;
+	for (int i = 0; i < first; i++)
+		at -= times(o, i);
+	at = at < 0 ? 0 : at > o->v[first].times ? o->v[first].times : at;
+	return steps / each * o->v[first].times + at;
 }
 
 int64_t objective_steps(const struct objectives *o, int k, int64_t steps)
 {
-	const int64_t each = round_steps(o);
-	int64_t at = steps % each;
-	for (int i = 0; i < k; i++)
-		at -= o->v[i].times;
-	at = at < 0 ? 0 : at > o->v[k].times ? o->v[k].times : at;
-	return steps / each * o->v[k].times + at;
+	int first = k;
+	while (o->v[first].continues)
+		first--;
+	int64_t n = steps_of_all(o, first, steps);
+	for (int i = first; i < k; i++)
+		n -= o->v[i].steps;
+	const bool more = k + 1 < o->n && o->v[k + 1].continues;
+	return n < 0 ? 0 : more && n > o->v[k].steps ? o->v[k].steps : n;
 }
 
 struct strings objectives_arrays(const struct objectives *o, struct arena *a)

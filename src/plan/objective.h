@@ -25,14 +25,26 @@ struct objective {
 	const struct term *term;         /* of equations (plan/physics.h), in place of a loss */
 	int nterm;
 	const struct strings *metrics;
+	/* An optimizer of phases makes an objective of each, one after the other in the list: they have
+	 * the name and the terms in common. */
+	bool continues;                  /* the phase after the one before it in the list */
+	int64_t steps;                   /* of the phase; 0: to the end */
+	const struct lbfgs_config *lbfgs;    /* in place of `optimizer`, or NULL */
 };
+
+struct lbfgs_config {
+	int64_t history;
+	double gradient, change;
+};
+#define LBFGS_STATE "lbfgs"          /* and a dot and the objective's name: the state in the store */
 
 struct objectives {
 	const struct objective *v;
 	int n;
 };
 
-/* Step `step` of a run, counted from 0: whose it is, and how many that objective made before. */
+/* Step `step` of a run, counted from 0: whose it is, and how many that objective, or phase of one,
+ * made before. */
 struct turn {
 	int objective;
 	int64_t step;

@@ -17,7 +17,8 @@ struct objective_config {
 	struct strings train;
 	int64_t times;
 	const struct ynode *minimise;
-	struct variant_value optimizer, schedule;
+	const struct ynode *optimizer;
+	struct variant_value schedule;
 };
 
 static const struct field objective_fields[] = {
@@ -26,10 +27,20 @@ static const struct field objective_fields[] = {
 	FIELD_INT(struct objective_config, times, "1", 1, 1 << 20, "steps of it in a round"),
 	FIELD_NODE(struct objective_config, minimise, "",
 	           "a map of names to terms, expressions or {of: EXPRESSION, weight: NUMBER}"),
-	FIELD(struct objective_config, optimizer, FT_VARIANT, .variants = optimizer_variants,
-	      .flags = FIELD_NULLABLE, .doc = "default: the config's"),
+	FIELD_NODE(struct objective_config, optimizer, NULL,
+	           "as the config's, which is the default; or a list of these, one after the other for "
+	           "`steps` each, of which the last may be {type: lbfgs}"),
 	FIELD(struct objective_config, schedule, FT_VARIANT, .variants = schedule_variants,
 	      .flags = FIELD_NULLABLE, .doc = "default: the config's"),
+	FIELD_END
+};
+
+static const struct field lbfgs_fields[] = {
+	FIELD_INT(struct lbfgs_config, history, "50", 1, 1000, "steps that the direction comes from"),
+	FIELD_FLOAT(struct lbfgs_config, gradient, "1e-12", 0, 1e30,
+	            "largest element of the gradient at which it has converged"),
+	FIELD_FLOAT(struct lbfgs_config, change, "0", 0, 1,
+	            "part of the loss that a step changes at least, or it has converged"),
 	FIELD_END
 };
 
@@ -151,33 +162,117 @@ static int read_trained(struct run_config *c, const struct objective_config *fro
 	return rc;
 }
 
-static int read_objective(struct run_config *c, const struct ypair *pair, struct objective *o)
+/* The map without these keys, which are read apart. */
+static struct ynode *without(struct arena *a, const struct ynode *n, const char *one,
+                             const char *other)
+{
+	struct ynode *copy = ARENA_NEW(a, struct ynode);
+	*copy = *n;
+	copy->pair = ARENA_ARRAY(a, struct ypair, n->n + 1);
+	copy->n = 0;
+	for (int i = 0; i < n->n; i++)
+		if (strcmp(n->pair[i].key, one) != 0 && (!other || strcmp(n->pair[i].key, other) != 0))
+			copy->pair[copy->n++] = n->pair[i];
+	return copy;
+}
+
+static int read_steps(const struct ynode *n, int64_t *out)
+{
+	const struct ynode *steps = n->kind == Y_MAP ? ytree_find(n, "steps") : NULL;
+	*out = 0;
+	if (!steps)
+		return 0;
+	if (y_int(steps, out) && *out > 0)
+		return 0;
+	return ERR(E_CONFIG, &steps->loc, "'steps' of a phase must be a number of steps");
+}
+
+static bool is_lbfgs(const struct ynode *n)
+{
+	const struct ynode *type = n->kind == Y_MAP ? ytree_find(n, "type") : n;
+	return type && type->kind == Y_SCALAR && strcmp(type->text, "lbfgs") == 0;
+}
+
+/* One phase; last: nothing comes after it. */
+static int read_phase(struct run_config *c, const struct ynode *n, bool last, struct objective *o)
+{
+	TRY(read_steps(n, &o->steps));
+	if (!last && o->steps == 0)
+		return ERR(E_CONFIG, &n->loc, "a phase of 'optimizer' that others follow needs 'steps'");
+	const struct ynode *rest = n->kind == Y_MAP ? without(c->arena, n, "steps", NULL) : n;
+	if (is_lbfgs(n)) {
+		struct lbfgs_config *l = ARENA_NEW(c->arena, struct lbfgs_config);
+		o->lbfgs = l;
+		o->optimizer = &c->optimizer;
+		if (!last)
+			return ERR(E_CONFIG, &n->loc, "'lbfgs' is the last phase, which ends where it has "
+			           "converged");
+		return schema_read(c->arena, rest->kind == Y_MAP ? without(c->arena, rest, "type", NULL) :
+		                   NULL, lbfgs_fields, "'lbfgs'", &n->loc, l);
+	}
+	struct variant_value *v = ARENA_NEW(c->arena, struct variant_value);
+	o->optimizer = v;
+	TRY(schema_read_variant(c->arena, rest, optimizer_variants, "'optimizer'", v));
+	return optim_check(v);
+}
+
+/* The phases of an objective, of which the first is filled in but for its optimizer. */
+static int read_phases(struct run_config *c, const struct ynode *n, struct objective *o, int *count)
+{
+	const int phases = n && n->kind == Y_SEQ ? n->n : 1;
+	int rc = 0;
+	*count = phases;
+	if (!n || y_is_null(n))
+		return 0;
+	if (phases == 0)
+		return ERR(E_CONFIG, &n->loc, "'optimizer' is an empty list");
+	for (int i = 0; i < phases; i++) {
+		o[i] = o[0];
+		o[i].continues = i > 0;
+		o[i].lbfgs = NULL;
+		rc = first_code(rc, read_phase(c, n->kind == Y_SEQ ? n->item[i] : n, i + 1 == phases,
+		                               &o[i]));
+	}
+	return rc;
+}
+
+static int read_objective(struct run_config *c, const struct ypair *pair, struct objective *o,
+                          int *count)
 {
 	struct objective_config *read = ARENA_NEW(c->arena, struct objective_config);
+	*count = 0;
 	*o = (struct objective){ .name = pair->key, .loss = &c->loss, .metrics = &c->metrics };
 	TRY(schema_read(c->arena, pair->value, objective_fields,
 	                arena_printf(c->arena, "objective '%s'", pair->key), &pair->key_loc, read));
 	o->times = read->times;
-	o->optimizer = read->optimizer.v ? &read->optimizer : &c->optimizer;
+	o->optimizer = &c->optimizer;
 	o->schedule = read->schedule.v ? &read->schedule : &c->schedule;
-	int rc = optim_check(o->optimizer);
-	rc = first_code(rc, schedule_check(o->schedule));
+	int rc = schedule_check(o->schedule);
 	rc = first_code(rc, read_trained(c, read, o));
-	return first_code(rc, read_terms(c, read->minimise, o));
+	rc = first_code(rc, read_terms(c, read->minimise, o));
+	return first_code(rc, read_phases(c, read->optimizer, o, count));
 }
 
 static int read_objectives(struct run_config *c)
 {
 	const struct ynode *n = c->objective;
-	struct objective *o = ARENA_ARRAY(c->arena, struct objective, n->n + 1);
-	int rc = 0;
+	struct objective *o = ARENA_ARRAY(c->arena, struct objective, 2 * OBJECTIVES_MOST);
+	int rc = 0, made = 0, all = 0, count;
 	TRY(need_map(n, "objective"));
-	if (n->n > OBJECTIVES_MOST)
-		return ERR(E_CONFIG, &n->loc, "%d objectives; expected at most %d", n->n, OBJECTIVES_MOST);
-	for (int i = 0; i < n->n; i++)
-		rc = first_code(rc, read_objective(c, &n->pair[i], &o[i]));
-	c->objectives = (struct objectives){ o, n->n };
-	if (n->n > 1 && c->parallel.gradient_lag)
+	for (int i = 0; i < n->n; i++) {
+		const struct ynode *list = n->pair[i].value->kind == Y_MAP ?
+		                           ytree_find(n->pair[i].value, "optimizer") : NULL;
+		all += list && list->kind == Y_SEQ ? list->n : 1;
+	}
+	if (all > OBJECTIVES_MOST)
+		return ERR(E_CONFIG, &n->loc, "%d objectives and phases; expected at most %d", all,
+		           OBJECTIVES_MOST);
+	for (int i = 0; i < n->n; i++) {
+		rc = first_code(rc, read_objective(c, &n->pair[i], &o[made], &count));
+		made += count;
+	}
+	c->objectives = (struct objectives){ o, made };
+	if (made > 1 && c->parallel.gradient_lag)
 		rc = ERR(E_CONFIG, config_place(c, "parallel", "gradient_lag"),
 		         "'gradient_lag' is not possible with several objectives");
 	return rc;
@@ -275,6 +370,18 @@ static int refuse_by(const struct points *p)
 	return rc;
 }
 
+/* Of one objective whose phases all say theirs; else 0. */
+static int64_t steps_of_phases(const struct objectives *o)
+{
+	int64_t sum = 0;
+	for (int k = 0; k < o->n; k++) {
+		if (o->v[k].steps == 0 || (k > 0 && !o->v[k].continues))
+			return 0;
+		sum += o->v[k].steps;
+	}
+	return sum;
+}
+
 int physics_read(struct run_config *c)
 {
 	const struct ynode *train = ytree_find(c->tree, "train");
@@ -290,13 +397,16 @@ int physics_read(struct run_config *c)
 	rc = first_code(rc, points_read(c->arena, c->points, &p->points));
 	rc = first_code(rc, refuse_by(&p->points));
 	rc = first_code(rc, read_variables(c, p));
+	TRY(rc < 0 ? rc : read_objectives(c));
 	if (c->train.steps == 0)
-		rc = ERR(E_CONFIG, config_place(c, "train", NULL), "nothing says how long to train; give "
-		         "'train.steps'");
+		c->train.steps = steps_of_phases(&c->objectives);
+	if (c->train.steps == 0)
+		return ERR(E_CONFIG, config_place(c, "train", NULL), "nothing says how long to train; give "
+		           "'train.steps'");
 	c->train.batch_size = 1;
 	if (!train || !ytree_find(train, "validate"))
 		c->train.validate = (struct validate_section){ .steps = c->train.steps / 10 + 1 };
-	return rc < 0 ? rc : read_objectives(c);
+	return 0;
 }
 
 /* --- names --- */

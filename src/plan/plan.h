@@ -131,6 +131,8 @@ struct plan_step {
 	bool save, save_local, report;   /* rank 0 votes for a checkpoint, one on hosts' disks, or
 	                                  * a report of the ranks' rates */
 };
+/* Numbers in the parameters that it trains. */
+int64_t plan_parameters(const struct plan *p);
 /* The input, or the result, so named; NONE. */
 tid plan_in(const struct plan *p, const char *name);
 tid plan_out(const struct plan *p, const char *name);

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "op/lib/emit.h"
 #include "op/update/update.h"
+#include "optim/lbfgs.h"
 #include "plan/compilation.h"
 #include "plan/guard.h"
 
@@ -70,7 +71,8 @@ static int keep_gradients(struct graph *g, struct compilation *c, const struct b
 	struct plan *p = c->p;
 	tid factor = plan_has_batches(c->r) ? p->mean.factor : c->scaling.inverse;
 	g->cur_phase = factor == c->scaling.inverse ? PHASE_BACKWARD : PHASE_UPDATE;
-	for (int i = 0; i < p->nparam && c->r->keep_results; i++) {
+	const bool keep = c->r->keep_results || c->r->objective->lbfgs;
+	for (int i = 0; i < p->nparam && keep; i++) {
 		for (int j = 0; j < p->nparam; j++)
 			if (b->param[j] == p->param[i])
 				p->grad[i] = b->grad[j];
@@ -115,6 +117,17 @@ static int emit_lag(struct graph *g, struct optim_input *in)
 	return 0;
 }
 
+/* What an L-BFGS search keeps between steps (optim/lbfgs.h), so that checkpoints have it. */
+static int emit_search_state(struct graph *g, const struct compilation *c)
+{
+	const struct objective *o = c->r->objective;
+	const int64_t n = plan_parameters(c->p);
+	const struct shape s = { 1, { lbfgs_state_count(n, (int)o->lbfgs->history) } };
+	tid state;
+	return graph_state(g, arena_printf(g->arena, LBFGS_STATE ".%s", o->name), DTYPE_F64, &s,
+	                   (struct init){ INIT_CONSTANT, 0 }, &state);
+}
+
 int plan_pass_update(struct graph *g, struct pass_env *env)
 {
 	struct compilation *c = env->user;
@@ -134,6 +147,8 @@ int plan_pass_update(struct graph *g, struct pass_env *env)
 	TRY(graph_input(g, "learning_rate", DTYPE_F32, &scalar, &rate));
 	struct optim_input in = { rate, c->step, NONE, NONE };
 	TRY(keep_gradients(g, c, b));
+	if (c->r->objective->lbfgs)          /* the host moves the parameters */
+		return emit_search_state(g, c);
 	TRY(emit_unscaling(g, c, b, &in));
 	if (ranks->lag)
 		TRY(emit_lag(g, &in));

@@ -55,14 +55,6 @@ void journal_close(struct journal *j)
 	mem_free(j);
 }
 
-static int64_t parameters(const struct plan *p)
-{
-	int64_t n = 0;
-	for (int i = 0; i < p->nparam; i++)
-		n += shape_count(&graph_t(p->g, p->param[i])->shape);
-	return n;
-}
-
 void journal_begin(struct journal *j, const struct session *s, const struct journal_begin *b)
 {
 	struct timespec now;
@@ -83,7 +75,7 @@ static void describe_network(const struct session *s, struct jsonl_start *line,
 	line->input = shape_text(&s->data.input, input);
 	line->plan = plan;
 	line->metric = target_metric(s->config);
-	line->parameters = parameters(p);
+	line->parameters = plan_parameters(p);
 	line->forward_flops = describe_forward_flops(p);
 	line->memory = memory->data;
 }

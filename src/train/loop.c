@@ -479,6 +479,7 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 	journal_close(l.journal);
 	ckpt_close(l.local);
 	ckpt_close(l.ckpt);
+	search_free(l.search);
 	snapshot_free(l.snapshot);
 	progress_free(l.progress);
 	return rc;

@@ -15,6 +15,7 @@
 #include "train/loop.h"
 #include "train/pace.h"
 #include "train/gpu_failure.h"
+#include "train/search.h"
 #include "train/slow_watch.h"
 
 /* A step in flight: submitted, its results not read back yet. */
@@ -92,6 +93,8 @@ struct loop {
 	/* Of steps that are made again (train/rerun.h): */
 	int64_t last;                  /* nothing is read beyond this step; 0: the config says where
 	                                * training ends */
+	struct search *search;         /* of a phase of L-BFGS, or NULL */
+	bool settled;                  /* which has ended */
 	struct look *look;             /* looks behind every node of the next step, or NULL */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * One step given to the device, which training and steps that are made again have in common. */
+#include <inttypes.h>
 #include <math.h>
 
 #include "base/err.h"
@@ -51,6 +52,8 @@ bool loop_stop_wanted(void)
 bool loop_finished(const struct loop *l, const struct clock *c)
 {
 	const struct train_section *t = &l->c->train;
+	if (l->settled)
+		return true;
 	if (l->last)
 		return c->step >= l->last;
 	return (t->epochs && c->epoch >= t->epochs) || (t->steps && c->step >= t->steps);
@@ -82,7 +85,25 @@ double loop_rate(const struct loop *l, int64_t step)
 	const struct objectives *o = &l->c->objectives;
 	const struct turn turn = objective_turn(o, step);
 	const struct schedule_context context = loop_schedule(l, turn.objective);
+	if (o->v[turn.objective].lbfgs)
+		return 1;                    /* the search finds the length of a step */
 	return schedule_rate(o->v[turn.objective].schedule, &context, turn.step);
+}
+
+/* The step whose points a step has: a search keeps those with which it began. */
+static int64_t draw_step(const struct objectives *o, struct turn turn, int64_t step)
+{
+	return o->v[turn.objective].lbfgs ? step - turn.step : step;
+}
+
+static int end_search_step(struct loop *l)
+{
+	const char *reason;
+	TRY(search_report(l->search, &reason));
+	if (reason && !l->settled)
+		progress_say(l->progress, "step %" PRId64 "  L-BFGS ends: %s", l->clock.step + 1, reason);
+	l->settled |= reason != NULL;
+	return 0;
 }
 
 /* m: the micro-batches that b is one of. next: the clock after the step. */
@@ -91,6 +112,7 @@ static int forward_backward(struct loop *l, const struct batch *b, int64_t micro
 {
 	const struct objectives *o = &l->c->objectives;
 	const struct turn turn = objective_turn(o, l->clock.step);
+	const struct objective *searched = o->v[turn.objective].lbfgs ? &o->v[turn.objective] : NULL;
 	struct plan *p = session_plan_of(l->s, turn.objective, b);
 	bool last = micro + 1 == m->n;
 	struct plan_step at = { .step = l->clock.step, .own = turn.step, .micro = micro, .micros = m->n,
@@ -104,9 +126,11 @@ static int forward_backward(struct loop *l, const struct batch *b, int64_t micro
 	double start = io_seconds();
 	struct batch points = *b;
 	if (l->s->equations) {
-		TRY(equations_fill(l->s->equations, l->clock.step, &points));
+		TRY(equations_fill(l->s->equations, draw_step(o, turn, l->clock.step), &points));
 		b = &points;
 	}
+	if (searched)
+		TRY(search_propose(&l->search, l->s, p, searched, turn.step));
 	TRY(plan_feed(p, l->c, b, &at));
 	trace_mark(TRACE_RUN, "feed", start);
 	if (l->look)
@@ -114,6 +138,8 @@ static int forward_backward(struct loop *l, const struct batch *b, int64_t micro
 	TRY(run_plan(l, p, b, last ? ~0u : EXEC_MICRO));
 	if (last)
 		TRY(plan_ask(p));
+	if (searched)
+		TRY(end_search_step(l));
 	l->submitted[l->nsubmitted].plan = p;
 	l->submitted[l->nsubmitted].size = b->size;
 	if (m->whole || (last && loop_finished(l, next)))

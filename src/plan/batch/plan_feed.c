@@ -6,6 +6,14 @@
 #include "base/err.h"
 #include "plan/compilation.h"
 
+int64_t plan_parameters(const struct plan *p)
+{
+	int64_t n = 0;
+	for (int i = 0; i < p->nparam; i++)
+		n += shape_count(&graph_t(p->g, p->param[i])->shape);
+	return n;
+}
+
 tid plan_in(const struct plan *p, const char *name)
 {
 	return ports_get(&p->in, name);
