@@ -464,7 +464,8 @@ static void test_max_pool(void **state)
 		"layer 'sample': padding 2 of 'max_pool' is not less than the kernel 2");
 	assert_refused("max_pool", "1x1x3x3; kernel: [4, 2]", E_SHAPE);
 	assert_string_equal(error_text(), "layer 'sample': kernel 4 of 'max_pool' exceeds the "
-	                                  "input's size 3 (3 with padding)");
+	                                  "input's size 3 (3 with padding); it takes a smaller "
+	                                  "kernel, or fewer pools and strides before it");
 	assert_refused("max_pool", "3x3; kernel: 2", E_SHAPE);
 	assert_refused("max_pool", "1x1x9x9; kernel: 65536, pad_lo: 65535", E_CONFIG);
 	assert_refused("max_pool", "1x1x3x3", E_CONFIG);
