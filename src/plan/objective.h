@@ -29,14 +29,14 @@ struct objective {
 	 * the name and the terms in common. */
 	bool continues;                  /* the phase after the one before it in the list */
 	int64_t steps;                   /* of the phase; 0: to the end */
-	const struct lbfgs_config *lbfgs;    /* in place of `optimizer`, or NULL */
+	const struct lbfgs_config *lbfgs;    /* in place of `optimizer`; or NULL */
 };
 
 struct lbfgs_config {
 	int64_t history;
 	double gradient, change;
 };
-#define LBFGS_STATE "lbfgs"          /* and a dot and the objective's name: the state in the store */
+#define LBFGS_STATE "lbfgs"          /* its state in the store: this, a dot and the name */
 
 struct objectives {
 	const struct objective *v;

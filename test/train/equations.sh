@@ -165,6 +165,19 @@ for option in '--predict poisson.dlx -o u.npy' '--dump-step step'; do
 done
 mistake 66 "cannot open 'nothing.dlx'" --set data.validation=nothing.dlx
 
+# --- phases ---
+# L-BFGS after Adam, stopped and resumed within the search, ends with the bits of a run that went on.
+phases='objective.solve.optimizer=[{type: adam, learning_rate: 0.002, steps: 300}, {type: lbfgs, steps: 700}]'
+run phases --set "$phases" --set train= poisson.yaml
+run stopped --set "$phases" --set train.steps=600 poisson.yaml
+run stopped --resume --set "$phases" --set train.steps=1000 poisson.yaml
+[ "$(newest_state runs/phases)" = "$(newest_state runs/stopped)" ] || fail "a search that is resumed takes another course"
+within "$(value runs/phases relative_l2)" 0 0.001 "the error after Adam and L-BFGS"
+mistake 78 "a phase of 'optimizer' that others follow needs 'steps'" \
+	--set 'objective.solve.optimizer=[adam, {type: lbfgs}]'
+mistake 78 "'lbfgs' is the last phase" \
+	--set 'objective.solve.optimizer=[{type: lbfgs, steps: 5}, {type: adam, steps: 5}]'
+
 # --- configs and documents ---
 for config in "$DLX_SOURCE"/configs/physics/*.yaml; do
 	[ "$(wc -l <"$config")" -le 30 ] || fail "$config has more than 30 lines"
