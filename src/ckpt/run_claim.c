@@ -139,7 +139,7 @@ static int refuse(const struct run_link *link, struct arena *a, struct disk *d, 
 	           own_version(d, dir, l));
 }
 
-/* c: of a folder that was at another path. l: NULL of a host's disk, where nothing tells which
+/* c: of a folder that was at another path. l: NULL of a host's disk, where nothing says which
  * folder saved which. */
 static int check_moved(const struct run_claim *c, const struct run_link *link, struct arena *a,
                        struct disk *d, const char *dir, const struct version_list *l)

@@ -31,7 +31,7 @@ int run_claim_new(const struct run_link *link, struct disk *d, const char *dir);
 int run_claim(struct run_link *link, struct arena *a, struct disk *d, const char *dir,
               const struct version_list *l);
 /* The same of a run that has its store in its own folder, for its versions on this host's disk, in
- * the store at `local`: the claim is there. Nothing tells which folder saved which of them: a copy
+ * the store at `local`: the claim is there. Nothing says which folder saved which of them: a copy
  * goes on with them if the folder that had them is gone. A run of a shared store has its claim
  * there, and this does nothing. */
 int run_claim_local(const char *dir, const char *local);

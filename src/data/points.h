@@ -2,7 +2,7 @@
  *
  * The points on which equations hold: `points` of the config, named sets of them. A set is a region
  * of the space of some coordinates (a box, a disk, a polygon, their products and differences), the
- * faces of one, or what a record file has. Its points are drawn anew every so many steps. The
+ * faces of one, or what a record file has. Its points are drawn again every N steps. The
  * values of point i depend on (seed, name of the set, number of the draw, i) alone: ranks draw a
  * part each, a resumed run draws the same again.
  *

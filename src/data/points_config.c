@@ -69,7 +69,7 @@ const struct field points_fields[] = {
 	           "how points are drawn: sobol: Sobol's sequence with a random digital shift; "
 	           "latin_hypercube: each coordinate stratified; grid: evenly, with the ends"),
 	FIELD_SECTION(struct points_config, resample, resample_fields,
-	              "a new draw every so many steps; also {by: RESIDUAL, every: STEPS, of: "
+	              "a new draw every N steps; also {by: RESIDUAL, every: STEPS, of: "
 	              "CANDIDATES}"),
 	FIELD_END
 };

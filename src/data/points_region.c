@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Whether a point of a face belongs to the boundary of a difference is asked on both sides of it:
+ * Whether a point of a face belongs to the boundary of a difference is decided on both sides of it:
  * a step out along the normal and one back, of which one has to be in the region and the other not.
  * That needs no rule for holes in holes, for holes at the border, nor for their common faces. */
 #include "data/points_region.h"

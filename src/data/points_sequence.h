@@ -16,7 +16,7 @@ struct points_sequence {
 	/* Set before points_sequence_begin. */
 	enum points_kind kind;
 	int dims;                            /* 0: points without coordinates */
-	int64_t count;                       /* strata of a Latin hypercube; it starts anew behind */
+	int64_t count;                       /* strata of a Latin hypercube, after which it repeats */
 	int64_t grid[POINTS_DIMS];           /* of a grid: points along each dimension */
 	uint64_t seed, stream, draw;
 	/* Set by it. */

@@ -271,7 +271,7 @@ static const char *take_name(struct reader *r)
 	return name;
 }
 
-/* NAME(at.SET) from behind the parenthesis on. */
+/* NAME(at.SET) from after the parenthesis on. */
 static int read_at_set(struct reader *r, const char *from, const char *name,
                        const struct expr **out)
 {
@@ -314,7 +314,7 @@ static int check_call(const struct expr *e)
 	return 0;
 }
 
-/* f(a, ...) from behind the parenthesis on. */
+/* f(a, ...) from after the parenthesis on. */
 static int read_call(struct reader *r, const char *from, const char *name, const char *open,
                      const struct expr **out)
 {

@@ -87,7 +87,7 @@ enum expr_what {
 struct expr_input {
 	const char *name;            /* of the scope: what the network gets where it is only named. One
 	                              * that is not in the scope has to be given: D(fake) */
-	int components;              /* 0: as many as are given, at all places alike */
+	int components;              /* 0: as many as are given, the same at all places */
 };
 
 struct expr_name {
@@ -160,7 +160,7 @@ struct expr_bound {
 	int components;
 	bool derivable;              /* d(e, name) is allowed: a coordinate */
 	const char *kinked;          /* of a network's outputs: as in struct expr_name */
-	tid value;                   /* (rows, components), the rows alike; not read by the check */
+	tid value;                   /* (rows, components), the same rows of all; not for checks */
 };
 /* Checks e where these names are bound and coordinates, arrays and noise that are not are none.
  * Networks that are only named get bound inputs as well; sets cannot be named. */

@@ -386,7 +386,7 @@ static int check_at(const struct check *c, const struct expr *e, struct expr_typ
 		                "a network's own expressions cannot say where they are evaluated"), t);
 	if (c->depth)
 		return fail(ERR(E_CONFIG, &e->set_loc, "'@' cannot stand inside of a derivative; write it "
-		                "behind: d(...) @ %s", e->set), t);
+		                "after it: d(...) @ %s", e->set), t);
 	inner.set = expr_check_set(c, e);
 	if (inner.set < 0)
 		return fail(inner.set, t);

@@ -14,7 +14,7 @@ struct opened {
 	const struct expr_name *name;
 };
 
-/* What an expression has been told, which is not said again of it. */
+/* What has been reported of an expression, which is not reported again. */
 struct said {
 	bool nowhere;                /* that it does not say where */
 	const struct expr_name *lacking;     /* that the set has no such name */

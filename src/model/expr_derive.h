@@ -36,7 +36,7 @@ struct site {
 	const struct expr_bound *bound;   /* NULL: no names are bound */
 };
 
-/* The tensor of a name at a set, made by the host when it is first asked for. */
+/* The tensor of a name at a set, made by the host when it is first needed. */
 int expr_leaf(struct expr_emission *m, int set, enum expr_what what, const char *name, tid *out);
 /* dx[i] = d(sum of y) / dx[i], NONE where y does not depend on it. Nodes are of the graph's current
  * phase. */

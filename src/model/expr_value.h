@@ -20,7 +20,7 @@ struct value {
 };
 
 struct column;
-/* Where slices are kept, so that a component is one tensor wherever it is asked for. */
+/* Where slices are kept, so that a component is one tensor wherever it is used. */
 struct values {
 	struct graph *g;
 	struct arena *arena;

@@ -70,7 +70,7 @@ static int reference(const struct kplan *k, const struct kargs *a)
 #define MOST 16              /* an integer exponent up to this is made by products: four squarings
                               * at most, of which each doubles the relative error */
 
-/* The powers of a block by squaring; what is behind n elements is computed for nothing. */
+/* The powers of a block by squaring; what comes after n elements is computed for nothing. */
 SIMD_CLONES(void, multiply_block, (const float *x, float *y, int64_t n, int e, bool inverse),
             (x, y, n, e, inverse))
 {

@@ -87,7 +87,7 @@ static void cost(const struct graph *g, const struct node *n, struct cost *c)
 #define DISTRIBUTION(x) (0.5f + 0.5f * simd_erf((x) * (float)SQRT_HALF))
 #include "op/slope_body.h"
 
-/* Of a block; what is behind n elements is computed for nothing. */
+/* Of a block; what comes after n elements is computed for nothing. */
 static void block_reference(const struct slope_attr *at, const double *x, double *y, int64_t n)
 {
 	double from[BLOCK] = { 0 }, to[BLOCK];

@@ -10,7 +10,7 @@
  * (Nocedal & Wright, Numerical Optimization, algorithms 3.5 and 3.6) by cubic interpolation. A
  * length whose loss or slope is not finite bounds the interval like one whose loss is too high.
  *
- * The caller evaluates: it asks wolfe_report what to do with each result. The state has doubles
+ * The caller evaluates, and wolfe_report says what to do with each result. The state has doubles
  * alone, so that a checkpoint keeps it as they are. */
 #ifndef DLX_OPTIM_WOLFE_H
 #define DLX_OPTIM_WOLFE_H

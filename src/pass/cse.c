@@ -2,7 +2,7 @@
  *
  * Common subexpressions: nodes of one op with equal attributes and inputs compute the same, and the
  * first of them is kept. Derivatives of derivatives repeat most of what the ones before computed:
- * each reverse pass emits the slopes of the activations anew, and the passes by x and by y share
+ * each reverse pass emits the slopes of the activations again, and the passes by x and by y share
  * all that does not depend on which.
  *
  * One walk in order. The inputs of a node are replaced first, so that chains of equal nodes merge

@@ -30,7 +30,7 @@ static void put_set(const struct point_set *p, bool first, struct buf *out)
 		buf_printf(out, "%s%s", k ? ", " : "", p->axis[k]);
 	buf_printf(out, ", %s", p->record ? p->record : draws[p->draw]);
 	if (p->every)
-		buf_printf(out, ", drawn anew every %" PRId64 " steps", p->every);
+		buf_printf(out, ", drawn again every %" PRId64 " steps", p->every);
 	buf_putc(out, '\n');
 }
 

@@ -366,7 +366,7 @@ static int refuse_by(const struct points *p)
 	for (int i = 0; i < p->n; i++)
 		if (p->set[i].by)
 			rc = ERR(E_CONFIG, &p->set[i].by_loc, "resampling by a residual is not there yet; "
-			         "'resample: STEPS' draws all points anew");
+			         "'resample: STEPS' draws all points again");
 	return rc;
 }
 

@@ -343,7 +343,7 @@ static void bad_terms(void **state)
 		{ "mean(sum(u) @ inside)", 6, 3, "'sum(u)' has no points to take the mean over" },
 		{ "mean(d(nu, x) @ inside)", 8, 2, "'nu' has no points; only what has can be derived" },
 		{ "mean(d(u @ inside, x) @ inside)", 12, 6,
-		  "'@' cannot stand inside of a derivative; write it behind: d(...) @ inside" },
+		  "'@' cannot stand inside of a derivative; write it after it: d(...) @ inside" },
 		{ "u^2 @ inside", 2, 1,
 		  "a term is one number, but 'u^2 @ inside' has a value for each point; write mean(...) or "
 		  "sum(...)" },
