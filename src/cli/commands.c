@@ -37,6 +37,7 @@
 #include "train/exchange.h"
 #include "train/loop.h"
 #include "train/predict.h"
+#include "train/predict_grid.h"
 #include "train/predict_input.h"
 #include "train/picture_names.h"
 #include "train/predict_tiles.h"
@@ -81,21 +82,24 @@ static void note_input(const char *given)
 	mem_free(path);
 }
 
-/* Both read a batch of a data set. */
-static int refuse_equations(const struct options *o, const struct run_config *config)
+/* A step of equations reads no batch of a data set. */
+static int check_equations(const struct options *o, const struct run_config *config)
 {
-	if (!config->physics || (o->command != COMMAND_PREDICT && o->command != COMMAND_DUMP_STEP))
+	if (!config->physics)
 		return 0;
-	return ERR(E_UNSUPPORTED, NULL, "'--%s' of networks that solve equations is not there yet; "
-	           "'--export' writes their weights",
-	           o->command == COMMAND_PREDICT ? "predict" : "dump-step");
+	if (o->command == COMMAND_PREDICT)
+		return predict_grid_check(o->output);
+	return o->command != COMMAND_DUMP_STEP ? 0 :
+	       ERR(E_UNSUPPORTED, NULL, "'--dump-step' of networks that solve equations is not there "
+	           "yet; '--export' writes their weights");
 }
 
 /* Before any work is done. */
 static int check_output(const struct options *o, const struct comm *c,
                         const struct run_config *config)
 {
-	const char *file = output_file(o, c);
+	const bool grid = config->physics && o->command == COMMAND_PREDICT;
+	const char *file = grid ? o->output : output_file(o, c);
 	if (!comm_first(c))
 		return 0;
 	if (file || o->command == COMMAND_PREDICT || o->command == COMMAND_DUMP_STEP) {
@@ -103,7 +107,7 @@ static int check_output(const struct options *o, const struct comm *c,
 		dataset_note_inputs(&train);
 		dataset_note_inputs(&config->data.validation);
 	}
-	for (int i = 0; i < o->predict.n; i++)
+	for (int i = 0; i < o->predict.n && !grid; i++)
 		note_input(o->predict.v[i]);
 	return file ? io_check_output(file) : 0;
 }
@@ -131,7 +135,7 @@ static int open_session(struct invocation *x, unsigned need, struct session **s)
 	x->config = NULL;
 	if (x->moved)
 		note("the run is in '%s' now, no longer in '%s'", mine->run.dir, x->moved);
-	int rc = refuse_equations(o, mine);
+	int rc = check_equations(o, mine);
 	if (rc == 0 && o->confusion)
 		rc = confusion_want(mine);
 	rc = ranks_agree(x->c, rc < 0 ? rc : check_output(o, x->c, mine), "looking at the output");
@@ -391,9 +395,26 @@ static int predict_part(struct invocation *x, struct predict_parts *parts, int64
 	return rc;
 }
 
+static int run_predict_grid(struct invocation *x)
+{
+	struct session *s;
+	int64_t points = 0;
+	TRY(open_session(x, SESSION_PREDICT | SESSION_RUN, &s));
+	int rc = load_weights(x->o, s, true);
+	if (rc == 0)
+		rc = ranks_agree(x->c, predict_grid(s, x->o->predict.v[0], x->o->output, &points),
+		                 "the grid");
+	session_close(s);
+	if (rc == 0 && !x->o->quiet && comm_first(x->c))
+		printf("%" PRId64 " points in %s\n", points, shown(x->o->output));
+	return rc;
+}
+
 /* Samples may have several sizes: those of each are a session of their own. */
 static int run_predict(struct invocation *x)
 {
+	if (x->config->physics)
+		return run_predict_grid(x);
 	int64_t written = 0;
 	double timeout;
 	struct predict_parts parts = { 0 };

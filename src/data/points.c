@@ -50,6 +50,23 @@ struct strings points_axes(struct arena *a, const struct points *p)
 	return (struct strings){ .n = n, .v = v };
 }
 
+bool points_reach(const struct points *p, const char *axis, double *low, double *high)
+{
+	bool any = false;
+	for (int i = 0; i < p->n; i++) {
+		const struct points_geometry *g = p->set[i].geometry;
+		const int k = g ? points_region_axis(&g->body, axis) : -1;
+		double from, to;
+		if (k < 0)
+			continue;
+		points_region_reach(&g->body, k, &from, &to);
+		*low = any && *low < from ? *low : from;
+		*high = any && *high > to ? *high : to;
+		any = true;
+	}
+	return any;
+}
+
 int64_t points_in_draw(const struct point_set *s)
 {
 	return s->by ? s->of : s->count;

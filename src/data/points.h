@@ -78,6 +78,9 @@ struct strings points_axes(struct arena *a, const struct points *p);
 /* NULL: there is none of this name. */
 const struct point_set *points_find(const struct points *p, const char *name);
 
+/* The range of an axis over all sets; false: none says it, as those of records do not. */
+bool points_reach(const struct points *p, const char *axis, double *low, double *high);
+
 /* How many points a draw has: count, or the candidates. */
 int64_t points_in_draw(const struct point_set *s);
 /* The number of the draw that a step uses. */

@@ -360,7 +360,7 @@ static int open_sets(struct session *s, const struct session_options *o, open_se
  * alone would wait for the others in vain. */
 static int open_second_set(struct session *s, const struct session_options *o)
 {
-	if (o->data && o->records->n == 0)
+	if (o->data && o->records->n == 0 && !s->config->physics)
 		TRY(predict_input(s, o->data, o->layout, o->quiet, o->records));
 	return ranks_agree(s->comm, open_sets(s, o, session_open_data), "opening the data");
 }

@@ -159,11 +159,29 @@ mistake 78 "nothing says how long to train; give 'train.steps'" --set train=
 mistake 65 "'k.dlx' has no array of the name of a network to compare with" --set data.validation=k.dlx
 mistake 65 "does not say 't' of its points" --set 'model.networks.u.inputs=[x, t]' \
 	--set 'points={inside: {box: {x: [-1, 1], t: [0, 1]}, count: 64}, walls: {box: {x: {ends: [-1, 1]}, t: [0, 1]}, count: 8}}'
-for option in '--predict poisson.dlx -o u.npy' '--dump-step step'; do
-	expect 78 "$train" --set run.dir=runs/poisson $option poisson.yaml
-	says err "of networks that solve equations is not there yet"
-done
+expect 78 "$train" --set run.dir=runs/poisson --dump-step step poisson.yaml
+says err "of networks that solve equations is not there yet"
 mistake 66 "cannot open 'nothing.dlx'" --set data.validation=nothing.dlx
+
+# --- on a grid ---
+# grid TEXT FILE
+grid() {
+	expect 0 "$train" --quiet --predict "$1" -o "$2" --set run.dir=runs/poisson poisson.yaml
+}
+grid 'grid: {x: 5}' u.csv
+awk -F, 'NR == 1 { bad = $0 != "x,u" }
+	NR > 1 { d = $2 - sin(3.14159265358979 * $1); bad += d * d > 1e-4 || $1 != -1 + (NR - 2) / 2 }
+	END { exit bad || NR != 6 }' u.csv || fail "the network on a grid: $(cat u.csv)"
+grid 'grid: {x: [0, 0.5, 2049]}' u.npy
+[ "$(wc -c <u.npy)" -eq $((128 + 4 * 2049)) ] || fail "a grid of 2049 points has $(wc -c <u.npy) bytes"
+grid 'grid: {x: 11}' u.nc
+expect 0 "$DLX_BUILD/dlx-convert" --quiet --input u.nc:u -o u.dlx
+for wrong in 'y: 5|is no coordinate' 'x: 0|must be a number of points' 'x: 5, y: 5|which names each coordinate once'; do
+	expect 64 "$train" --predict "grid: {${wrong%|*}}" -o u.csv --set run.dir=runs/poisson poisson.yaml
+	says err "${wrong#*|}"
+done
+expect 64 "$train" --predict 'grid: {x: 5}' -o u.npz --set run.dir=runs/poisson poisson.yaml
+says err "networks of equations are written as .nc, .h5, .npy or .csv"
 
 # --- phases ---
 # L-BFGS after Adam, stopped and resumed within the search, ends with the bits of a run that went on.
