@@ -202,6 +202,14 @@ for config in "$DLX_SOURCE"/configs/physics/*.yaml; do
 	run "$(basename "$config")" --set train.steps=2 --set report.progress=none "$config"
 	[ "$(value "runs/$(basename "$config")" relative_l2)" ] || fail "$config is compared with nothing"
 done
+ln -s "$DLX_SOURCE/configs" configs
+if big; then
+	expect 0 "$DLX_SOURCE/data-tools/demo_burgers.sh" "$DLX_BUILD"
+	within "$(value runs/burgers relative_l2)" 0 0.005 "the error of the demo"
+else
+	expect 0 "$DLX_SOURCE/data-tools/demo_burgers.sh" "$DLX_BUILD" --quiet --set train.steps=2 --set train.validate.steps=1
+fi
+[ -s runs/burgers/pictures/sample-00000.png ] && [ -s runs/burgers/exact/sample-00000.png ] || fail "the demo draws nothing"
 # Configs of the page begin with "run:"; other blocks are parts.
 awk '
 /^\.Ed/ { inside = 0 }
