@@ -136,14 +136,20 @@ static int64_t values_bytes(const struct session *s, int n, const struct plan *c
 	return sum;
 }
 
+/* Of each objective once. */
 static int64_t sums_bytes(const struct session *s)
 {
-	const struct plan *p = session_plan(s, PLAN_TRAIN);
-	if (!p)
-		return 0;
-	const struct reduction *r = &s->reduction;
-	return (r->sums.gradients ? reduction_block(r, p) : reduction_bytes(r, p)) +
-	       sync_reducer_bytes(s->sync, r);
+	int64_t sum = 0;
+	int next = 0;
+	for (int i = 0; i < s->nprogram; i++) {
+		const struct program *p = &s->program[i];
+		if (p->mode != PLAN_TRAIN || !p->plan || p->objective != next)
+			continue;
+		const struct reduction *r = next ? &s->further[next - 1].reduction : &s->reduction;
+		sum += r->sums.gradients ? reduction_block(r, p->plan) : reduction_bytes(r, p->plan);
+		next++;
+	}
+	return next ? sum + sync_reducer_bytes(s->sync, &s->reduction) : 0;
 }
 
 void memory_parts(const struct session *s, struct memory_parts *p)

@@ -128,7 +128,18 @@ static int emit_search_state(struct graph *g, const struct compilation *c)
 	                   (struct init){ INIT_CONSTANT, 0 }, &state);
 }
 
-int plan_pass_update(struct graph *g, struct pass_env *env)
+/* Sums of a step have memory of their own for each objective: the reducer's block. */
+static void name_sums(struct graph *g, const struct compilation *c)
+{
+	const int k = (int)(c->r->objective - c->r->config->objectives.v);
+	for (tid t = 0; k > 0 && t < g->ntensor; t++) {
+		const struct tensor *x = graph_t(g, t);
+		if (x->role == ROLE_STATE && x->use == STATE_OF_STEP && x->alias == NONE)
+			graph_rename(g, t, arena_printf(g->arena, "%s.objective_%d", x->name, k));
+	}
+}
+
+static int emit_update(struct graph *g, struct pass_env *env)
 {
 	struct compilation *c = env->user;
 	const struct run_config *config = c->r->config;
@@ -161,4 +172,11 @@ int plan_pass_update(struct graph *g, struct pass_env *env)
 	g->cur_loc = c->r->objective->optimizer->loc;
 	TRY(optim_emit(g, c->r->objective->optimizer, b, &in));
 	return ranks->lag ? buckets_emit_lagged(g, b, p->buckets, ranks, summands(c->r)) : 0;
+}
+
+int plan_pass_update(struct graph *g, struct pass_env *env)
+{
+	TRY(emit_update(g, env));
+	name_sums(g, env->user);
+	return 0;
 }

@@ -15,6 +15,7 @@ struct trial {
 	bool least;
 	struct store *store;
 	struct ranks_plan ranks;
+	const struct buckets *given[OBJECTIVES_MOST];
 	struct reduction reduction;      /* whose memory is not there yet */
 	struct arena *arena;
 	struct run_need *out;
@@ -32,6 +33,7 @@ static struct plan_request request(const struct trial *t, const struct program *
 	r.limit = t->limit;
 	r.fixed = t->out->n && t->out->plan[0].mode == PLAN_TRAIN ? t->out->plan[0].fixed : 0;
 	r.ranks = t->ranks;
+	r.ranks.given = t->given[p->objective];
 	r.keep_results = t->s->need & SESSION_DUMP;
 	r.any_extent = p->mode == PLAN_PREDICT && t->s->tiles_agree;
 	return r;
@@ -49,7 +51,7 @@ static double percent_again(const struct plan *p)
 	return cost_percent(again, all - again);
 }
 
-static int count(struct trial *t, const struct plan_request *r, struct plan *p)
+static int count(struct trial *t, const struct plan_request *r, int objective, struct plan *p)
 {
 	struct run_need *o = t->out;
 	const int k = o->n++;
@@ -57,9 +59,9 @@ static int count(struct trial *t, const struct plan_request *r, struct plan *p)
 	o->plan[k].fixed = r->fixed ? r->fixed : p->memory.fixed;
 	o->plan[k].arena = o->plan[k].least = (int64_t)exec_arena_bytes(p->exec);
 	o->fixed += plan_memory_values(p, t->store) + plan_memory_inputs(p, NULL);
-	if (p->buckets && !t->ranks.given) {
+	if (p->buckets && !t->given[objective]) {
 		o->fixed += reduction_bytes(&t->reduction, p);
-		t->ranks.given = buckets_copy(t->arena, p->buckets);
+		t->given[objective] = buckets_copy(t->arena, p->buckets);
 	}
 	if (k == 0)
 		o->again = percent_again(p);
@@ -80,7 +82,7 @@ static int try_plan(struct trial *t, const struct program *program)
 	struct plan *p;
 	TRY(plan_new(&p, &r));
 	t->out->fixed += (int64_t)(t->s->dev->memory->used - before);
-	int rc = count(t, &r, p);
+	int rc = count(t, &r, program->objective, p);
 	plan_free(p);
 	return rc;
 }
@@ -101,7 +103,6 @@ int run_need(const struct session *s, const struct run_config *c, int64_t limit,
 		.reduction = s->reduction, .store = store_new(s->dev, 0), .arena = arena_new(),
 		.out = out };
 	*out = (struct run_need){ .fixed = EXEC_ARENA_SLACK };
-	t.ranks.given = NULL;
 	t.reduction.sums = (struct links){ 0 };
 	int rc = try_all(&t);
 	store_free(t.store);

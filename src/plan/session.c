@@ -13,6 +13,19 @@ struct plan_request session_request(const struct session *s, enum plan_mode mode
 		.limit = s->config->train.memory.limit, .ranks = s->ranks };
 }
 
+struct reduction *session_reduction(struct session *s, int objective)
+{
+	return objective ? &s->further[objective - 1].reduction : &s->reduction;
+}
+
+double session_waited(const struct session *s)
+{
+	double sum = reduction_waited(&s->reduction);
+	for (int k = 1; k < s->config->objectives.n; k++)
+		sum += reduction_waited(&s->further[k - 1].reduction);
+	return sum;
+}
+
 struct plan_data session_train_data(const struct session *s, int k)
 {
 	struct plan_data d = s->data;

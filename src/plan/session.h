@@ -40,6 +40,11 @@ struct session {
 	const char *kernels;                             /* what training plans choose kernels by next
 	                                                  * to the config (proofs_state); or NULL */
 	struct reduction reduction;                      /* makes its all-reduces */
+	struct further_reduction {
+		struct reduction reduction;
+		const struct buckets *given;                 /* of the objective's first plan */
+	} *further;                                      /* those of objectives after the first; in
+	                                                  * the config's arena */
 	struct sync_reducer *sync;                       /* NULL: each rank normalises its own batch */
 	struct program *program;                         /* plan/program.h; in the config's arena */
 	int nprogram;
@@ -95,6 +100,10 @@ enum session_need {
 /* What s asks of a plan of the first objective for a batch of this many samples; callers change it
  * for other plans, and for those that are only tried. It borrows from s. */
 struct plan_request session_request(const struct session *s, enum plan_mode mode, int64_t batch);
+/* What an objective's gradients are summed by. */
+struct reduction *session_reduction(struct session *s, int objective);
+/* Seconds that this rank has waited for sums of steps so far, of all objectives. */
+double session_waited(const struct session *s);
 /* What training plans for samples of size k (loader_size) are made of. */
 struct plan_data session_train_data(const struct session *s, int k);
 /* How many classes, or channels of the target, the network has by the config and the data, where

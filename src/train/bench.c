@@ -186,9 +186,9 @@ int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struc
 	TRY(session_feed_first(s, &(struct plan_step){ .micros = 1 }, &p));
 	struct times t = { .steps = mem_alloc(sizeof(double) * (size_t)steps),
 		.starts = mem_alloc(sizeof(double) * (size_t)steps) };
-	double before = reduction_waited(&s->reduction), start = io_seconds();
+	double before = session_waited(s), start = io_seconds();
 	int rc = time_steps(p, session_overlaps(s), steps, &t);
-	double exposed = (reduction_waited(&s->reduction) - before) / (io_seconds() - start);
+	double exposed = (session_waited(s) - before) / (io_seconds() - start);
 	if (rc == 0 && !comm_many(s->comm))
 		rc = time_queue(p, s->dev, steps, &t);
 	if (rc == 0)

@@ -39,18 +39,18 @@ bool deferred_wanted(const struct session *s)
 static int make_missing(struct session *s, enum plan_mode mode)
 {
 	double start = io_seconds();
-	struct plan *made[PROGRAMS_MOST];
+	struct program *made[PROGRAMS_MOST];
 	int n = 0;
 	for (int i = 0; i < s->nprogram; i++)
 		if (s->program[i].mode == mode && !s->program[i].plan) {
 			TRY(session_make_plan(s, &s->program[i]));
-			made[n++] = s->program[i].plan;
+			made[n++] = &s->program[i];
 		}
 	if (n == 0)
 		return 0;
 	const bool room = s->arena_bytes <= s->bound_bytes;
 	for (int i = 0; i < n && room; i++)
-		TRY(exec_bind(made[i]->exec, s->store, s->arena, &s->reduction.sums));
+		TRY(session_bind_program(s, made[i]));
 	TRY(room ? account_check(s) : session_bind(s));
 	trace_mark(TRACE_RUN, mode == PLAN_TRAIN ? "plan of the short batch" : "plan of evaluations",
 	           start);

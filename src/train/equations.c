@@ -156,9 +156,9 @@ int equations_begin(struct session *s)
 	struct equations *e = s->equations;
 	const struct points *p = &s->config->physics->points;
 	int most = 0;
-	if (s->nranks > 1 && s->config->objectives.n > 1)
-		return ERR(E_UNSUPPORTED, config_place(s->config, "objective", NULL),
-		           "several objectives are trained by one rank; there are %d", s->nranks);
+	if (s->nranks > 1 && s->config->objectives.n > 1 && s->dev->driver)
+		return ERR(E_UNSUPPORTED, config_place(s->config, "objective", NULL), "several objectives, "
+		           "or phases, are trained by one GPU; there are %d ranks", s->nranks);
 	s->train = loader_new_steps(s->config->train.steps, s->comm ? s->comm->rank : 0, s->nranks);
 	for (int i = 0; i < p->n; i++) {
 		TRY(check_share(s, &p->set[i]));

@@ -49,17 +49,19 @@ static int compare(const struct session *s, const struct plan *p)
 }
 
 /* Opening the reducer is collective. */
-static int open_reduction(struct session *s, const struct plan *p)
+static int open_reduction(struct session *s, const struct program *program)
 {
+	const struct plan *p = program->plan;
 	if (p->mode != PLAN_TRAIN || !s->reduction.comm)
 		return 0;
-	if (s->reduction.sums.gradients)
-		return sync_reducer_open(&s->sync, &s->reduction, p, s->ranks.sync_group);
+	struct reduction *r = session_reduction(s, program->objective);
+	if (r->sums.gradients)
+		return sync_reducer_open(&s->sync, r, p, s->ranks.sync_group);
 	TRY(ranks_agree(s->comm, 0, "planning"));
 	if (comm_many(s->comm))
 		TRY(compare(s, p));
-	TRY(reduction_open(&s->reduction, s->store, p));
-	return sync_reducer_open(&s->sync, &s->reduction, p, s->ranks.sync_group);
+	TRY(reduction_open(r, s->store, p));
+	return sync_reducer_open(&s->sync, r, p, s->ranks.sync_group);
 }
 
 static struct plan_request request(const struct session *s, const struct program *p,
@@ -69,6 +71,8 @@ static struct plan_request request(const struct session *s, const struct program
 	struct plan_request r = session_request(s, p->mode, p->batch);
 	r.data = data;
 	r.objective = &s->config->objectives.v[p->objective];
+	if (p->objective)
+		r.ranks.given = s->further[p->objective - 1].given;
 	r.any_extent = p->mode == PLAN_PREDICT && s->tiles_agree;
 	r.fixed = first ? first->memory.fixed : 0;
 	r.sweep = s->need & SESSION_SWEEP;
@@ -88,15 +92,17 @@ static int check_room(const struct session *s, const struct plan *p)
 
 /* The ranks with whom proofs of this plan are shared: all have the first of training. Others, such
  * as a short batch's, some ranks may have alone. */
-static struct comm *proving_with(const struct session *s, enum plan_mode mode)
+static struct comm *proving_with(struct session *s, const struct program *p)
 {
-	return mode == PLAN_TRAIN && !s->reduction.sums.gradients ? s->comm : NULL;
+	return p->mode == PLAN_TRAIN && !session_reduction(s, p->objective)->sums.gradients ?
+	       s->comm : NULL;
 }
 
 /* Makes a plan, and again for as long as proofs find kernels that are to be passed over. */
-static int make_plan(struct session *s, struct plan **out, const struct plan_request *r)
+static int make_plan(struct session *s, struct program *p, const struct plan_request *r)
 {
-	struct comm *c = proving_with(s, r->mode);
+	struct comm *c = proving_with(s, p);
+	struct plan **out = &p->plan;
 	bool again = true;
 	int rc = 0;
 	while (again) {
@@ -123,16 +129,18 @@ int session_make_plan(struct session *s, struct program *p)
 	const struct plan_request r = request(s, p, &data);
 	double start = io_seconds();
 	size_t before = s->dev->memory->used;
-	TRY(make_plan(s, &p->plan, &r));
+	TRY(make_plan(s, p, &r));
 	proofs_say(s->proofs);
 	s->table_bytes += s->dev->memory->used - before;
 	trace_mark(TRACE_RUN, "plan", start);
-	if (!s->ranks.given && p->plan->buckets)
-		s->ranks.given = buckets_copy(s->config->arena, p->plan->buckets);
+	const struct buckets **given = p->objective ? &s->further[p->objective - 1].given :
+	                               &s->ranks.given;
+	if (!*given && p->plan->buckets)
+		*given = buckets_copy(s->config->arena, p->plan->buckets);
 	if ((s->need & SESSION_RUN) && !(s->need & SESSION_NO_DATA))
 		TRY(check_room(s, p->plan));
 	if (s->need & SESSION_RUN)
-		TRY(open_reduction(s, p->plan));
+		TRY(open_reduction(s, p));
 	start = io_seconds();
 	/* Fixes the layouts of params and states for the plans that follow. */
 	TRY(s->need & SESSION_RUN ? store_add(s->store, p->plan->g) : store_note(s->store, p->plan->g));
@@ -261,6 +269,11 @@ static void free_arena(struct session *s)
 		s->dev->memory->scratch_bytes = 0;
 }
 
+int session_bind_program(struct session *s, const struct program *p)
+{
+	return exec_bind(p->plan->exec, s->store, s->arena, &session_reduction(s, p->objective)->sums);
+}
+
 int session_bind(struct session *s)
 {
 	double start = io_seconds();
@@ -276,7 +289,7 @@ int session_bind(struct session *s)
 	s->dev->memory->scratch_bytes = s->bound_bytes;
 	for (int i = 0; i < s->nprogram; i++)
 		if (s->program[i].plan)
-			TRY(exec_bind(s->program[i].plan->exec, s->store, s->arena, &s->reduction.sums));
+			TRY(session_bind_program(s, &s->program[i]));
 	trace_mark(TRACE_RUN, "code", start);
 	start = io_seconds();
 	device_populate(s->dev, s->arena, s->arena_bytes);
@@ -308,6 +321,9 @@ static int open_device(struct session *s, const struct session_options *o)
 	    device_open_rank(&s->dev, name, s->comm ? s->comm->local_rank : 0));
 	s->reduction = (struct reduction){ .dev = s->dev,
 		.comm = reduction_wanted(s->comm) ? s->comm : NULL };
+	s->further = ARENA_ARRAY(c->arena, struct further_reduction, c->objectives.n);
+	for (int k = 1; k < c->objectives.n; k++)
+		s->further[k - 1].reduction = s->reduction;
 	s->wisdom = comm_first(s->comm) ? o->wisdom : NULL;
 	TRY(engines_open(&s->engines, s->comm, o->wisdom));
 	TRY(micro_tree_check_ranks(c, s->dev, s->reduction.comm));
@@ -465,6 +481,8 @@ void session_close(struct session *s)
 	if (s->dev && !failed_alone(s)) {
 		sync_reducer_close(s->sync, &s->reduction);
 		reduction_close(&s->reduction);
+		for (int k = 1; k < s->config->objectives.n; k++)
+			reduction_close(&s->further[k - 1].reduction);
 	}
 	free_arena(s);
 	engines_close(s->engines, s->wisdom);

@@ -46,6 +46,8 @@ void session_close(struct session *s);               /* NULL is fine */
  * memory for all plans there are, which are bound to it. */
 int session_make_plan(struct session *s, struct program *p);
 int session_bind(struct session *s);
+/* Binds one to the memory that is there. */
+int session_bind_program(struct session *s, const struct program *p);
 
 /* The plan by which an objective is trained on b. */
 struct plan *session_plan_of(const struct session *s, int objective, const struct batch *b);

@@ -14,7 +14,7 @@
 void rates_begin(struct rates *r, const struct session *s)
 {
 	*r = (struct rates){ .s = s, .looked_at = io_seconds(),
-		.waited = reduction_waited(&s->reduction) };
+		.waited = session_waited(s) };
 	if (comm_many(s->comm))
 		r->counts = comm_counts(s->comm);
 }
@@ -36,7 +36,7 @@ bool rates_due(const struct rates *r)
 
 static void gather_spread(struct rates *r, struct comm *c)
 {
-	double n = (double)r->steps, waited = reduction_waited(&r->s->reduction),
+	double n = (double)r->steps, waited = session_waited(r->s),
 	       alone = r->s->config->report.one_rank;
 	struct comm_counts now = comm_counts(c);
 	spread_gather(&r->spread, c, r->seconds / n, (waited - r->waited) / n);

@@ -81,8 +81,9 @@ int search_propose(struct search **out, const struct session *session, const str
 int search_report(struct search *s, const char **reason)
 {
 	const struct plan *p = s->plan;
-	double loss, *g = s->gradient;
-	TRY(exec_read(p->exec, plan_out(p, "loss"), DTYPE_F64, &loss));
+	double terms[MEAN_TERMS], *g = s->gradient;
+	TRY(exec_read(p->exec, plan_out(p, PLAN_STEP_MEAN), DTYPE_F64, terms));
+	const double loss = p->mean.terms == NONE ? terms[0] : terms[MEAN_LOSS] / terms[MEAN_WEIGHT];
 	for (int i = 0; i < p->nparam; i++) {
 		TRY(exec_read(p->exec, p->grad[i], DTYPE_F64, g));
 		g += shape_count(&graph_t(p->g, p->grad[i])->shape);

@@ -23,7 +23,7 @@ void slow_watch_begin(struct slow_watch *w, const struct session *s)
 static struct slow_mark mark(const struct slow_watch *w)
 {
 	struct slow_mark m = { io_seconds(), w->samples, w->stepping, w->data,
-		reduction_waited(&w->s->reduction), { 0 } };
+		session_waited(w->s), { 0 } };
 	host_load(&m.host);
 	return m;
 }

@@ -114,22 +114,30 @@ says err "at the points of this step"
 # --- ranks ---
 if has_ranks; then
 	# Nothing is odd or even here: gradients that cancel to rounding errors would be steps to Adam.
+	# ranks_differ NAME RESIDUAL OPTION...
 	ranks_differ() {
+		name=$1 residual=$2
+		shift 2
 		for ranks in 1 2; do
-			expect 0 on_ranks $ranks "$train" --set run.dir="runs/$1-$ranks" --set train.steps=20 --set report.every=1 \
+			expect 0 on_ranks $ranks "$train" --set run.dir="runs/$name-$ranks" --set train.steps=20 --set report.every=1 \
 				--set 'points={inside: {box: {x: [-0.6, 1]}, count: 64, resample: 7}, walls: {box: {x: {ends: [-0.6, 1]}}}}' \
-				--set "objective.solve.minimise.physics=$2" poisson.yaml
-			losses_of "runs/$1-$ranks" >"$1-$ranks"
+				--set "objective.solve.minimise.physics=$residual" "$@" poisson.yaml
+			losses_of "runs/$name-$ranks" >"$name-$ranks"
 		done
-		paste "$1-1" "$1-2" | tr -d '",{}' | awk '$1 == "loss:" {
+		paste "$name-1" "$name-2" | tr -d '",{}' | awk '$1 == "loss:" {
 			for (i = 3; i <= NF; i++) if ($i == "loss:") b = $(i + 1)
 			n++
 			d = ($2 - b) / $2
 			if (d > 1e-6 || d < -1e-6) { print "step " n ": " $2 " and " b; bad = 1 }
-		} END { exit bad || n < 20 }' || fail "two ranks have other losses than one: $2"
+		} END { exit bad || n < 20 }' || fail "two ranks have other losses than one: $name"
 	}
 	ranks_differ mean 'mean((d(u, x, x) + pi^2 * sin(pi * x))^2 @ inside)'
 	ranks_differ sum 'sum((d(u, x, x) + pi^2 * sin(pi * x))^2 @ inside)'
+	ranks_differ turns 'mean((d(u, x, x) + k * sin(pi * x))^2 @ inside)' --set precision.compute=f64 \
+		--set 'variables={k: 8}' --set objective.solve.train='[u]' \
+		--set 'objective.number={train: [k], minimise: {k: "mean((k - x^2)^2 @ inside)"}, times: 2}'
+	ranks_differ phases 'mean((d(u, x, x) + pi^2 * sin(pi * x))^2 @ inside)' --set precision.compute=f64 \
+		--set 'objective.solve.optimizer=[{type: adam, steps: 10}, {type: lbfgs, steps: 10}]'
 	expect 78 on_ranks 2 "$train" --set run.dir=runs/odd --set points.inside.count=63 poisson.yaml
 	says err "'inside' has 63 points, which 2 ranks cannot share evenly; 64 can be"
 fi
