@@ -26,6 +26,7 @@
 #define JOIN_LEAST 10          /* seconds; or what join_timeout of DLX_DEBUG says */
 #define JOIN_MOST 300
 #define GRACE 2                /* seconds for the rank that prints, before the others end it */
+#define REPORT_GRACE 10        /* where another rank is known to report: it may lack a processor */
 #define FORWARD 200000000      /* nanoseconds in which the launcher passes on what was printed */
 #define LINGER 1000            /* milliseconds in which all ranks that a signal ends remove files */
 
@@ -150,7 +151,8 @@ _Noreturn void comm_abort(struct comm *c, int status)
 	io_abandon();
 	if (!c->state->world)
 		exit(status);
-	nanosleep(&(struct timespec){ comm_prints(c) ? 0 : GRACE, FORWARD }, NULL);
+	const time_t grace = comm_prints(c) ? 0 : comm_told(c) ? REPORT_GRACE : GRACE;
+	nanosleep(&(struct timespec){ grace, FORWARD }, NULL);
 	world_abort(c->state->world, status);
 }
 
