@@ -78,9 +78,9 @@ struct hash_state *hash_new(void)
 	return h;
 }
 
-void hash_begin(struct hash_state *h, uint64_t seed)
+void hash_begin(struct hash_state *h)
 {
-	BUG_IF(XXH3_64bits_reset_withSeed(h->x, seed) != XXH_OK, "XXH3 state refused");
+	BUG_IF(XXH3_64bits_reset(h->x) != XXH_OK, "XXH3 state refused");
 }
 
 void hash_update(struct hash_state *h, const void *p, size_t n)

@@ -3,7 +3,7 @@
  * The record file: samples of named arrays (an input, a target, and others), which may have
  * several sizes. Also described in dlx-record(5).
  *
- *   0           magic "DLXREC\r\n" | u32 version (2) | u32 zero               16 bytes
+ *   0           magic "DLXREC\r\n" | u32 version (3) | u32 zero               16 bytes
  *   16          the chunks of sample 0, array by array; those of sample 1; ...    back to back
  *   D           description: one JSON object, padded with spaces to a multiple of 8
  *   T           texts: a zero byte, then keys and groups with a zero byte behind each; padded with
@@ -19,11 +19,12 @@
  *
  * All integers and values are little-endian. A chunk is some rows of an array along its first axis
  * of places, for all of its channels, row-major; an array without places is one chunk. Its hash is
- * that of its raw bytes, seeded by (sample, array, chunk), and unless it is stored raw, of its
- * stored bytes seeded by that. The description follows the chunks because it holds the statistics,
- * known only then; the file is still written in one pass and opened by reading its end. There are
- * no gaps: each byte belongs to exactly one part and each part to a hash, so any truncation or
- * flipped bit is found.
+ * that of five integers: the hash of its raw bytes, that of its stored bytes (0 where it is stored
+ * raw), sample, array and chunk. So one pass over the values serves this hash and that of the
+ * sample's content. The description follows the chunks because it holds the statistics, known only
+ * then; the file is still written in one pass and opened by reading its end. There are no gaps:
+ * each byte belongs to exactly one part and each part to a hash, so any truncation or flipped bit
+ * is found.
  *
  * Statistics count valid values: finite and, where the description names a mask channel, at
  * points where that channel is not 0. (The mask channel itself is counted everywhere.)
@@ -36,7 +37,7 @@
 #include "base/types.h"
 #include "data/axes.h"
 
-#define RECORD_VERSION 2                 /* the only one that is read */
+#define RECORD_VERSION 3                 /* the only one that is read */
 #define RECORD_MAX_CLASSES 65536
 #define RECORD_MAX_ARRAYS 64
 #define RECORD_NO_IGNORE INT64_MIN

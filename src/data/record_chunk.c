@@ -53,7 +53,7 @@ static int fetch_once(const struct record *r, struct record_decoder *d, const st
 	const uint8_t *stored = NULL;
 	const char *why = NULL;
 	sink->hash = d->hash;
-	hash_begin(d->hash, record_chunk_seed(p->sample, p->array, p->number));
+	hash_begin(d->hash);
 	TRYC(c->codec == RECORD_RAW ? copy_stored(r, d, c, sink)
 	     : record_stored(r, d, c->offset, c->stored, &stored), "reading sample %lld",
 	     (long long)p->sample);
@@ -62,7 +62,8 @@ static int fetch_once(const struct record *r, struct record_decoder *d, const st
 		why = codec_decode(&d->codec, c, width, stored, sink);
 	if (why)
 		return bad_chunk(r, p, c->offset, why);
-	if (record_chunk_hash_stored(hash_value(d->hash), c, stored) != c->hash)
+	if (record_chunk_hash(p->sample, p->array, p->number, hash_value(d->hash),
+	                      record_hash_stored(c, stored)) != c->hash)
 		return bad_chunk(r, p, c->offset, "hash mismatch");
 	return 0;
 }

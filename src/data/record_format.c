@@ -96,23 +96,16 @@ uint64_t record_footer_hash(const uint8_t preamble[PREAMBLE_BYTES], const void *
 	return v;
 }
 
-uint64_t record_chunk_seed(int64_t sample, int array, int64_t chunk)
+uint64_t record_hash_stored(const struct record_chunk *c, const void *stored)
 {
-	uint8_t place[24];
-	put_all(place, (uint64_t[]){ (uint64_t)sample, (uint64_t)array, (uint64_t)chunk }, 3);
-	return hash_bytes(place, sizeof place, 0);
+	return c->codec == RECORD_RAW ? 0 : hash_bytes(stored, c->stored, 0);
 }
 
-/* Bytes that differ can be decoded to the same values (a match at another distance): the stored
- * ones belong to the hash, so that no bit of them goes unnoticed. */
-uint64_t record_chunk_hash_stored(uint64_t raw, const struct record_chunk *c, const void *stored)
+uint64_t record_chunk_hash(int64_t sample, int array, int64_t chunk, uint64_t content,
+                           uint64_t stored)
 {
-	return c->codec == RECORD_RAW ? raw : hash_bytes(stored, c->stored, raw);
-}
-
-uint64_t record_chunk_hash(int64_t sample, int array, int64_t chunk, const void *raw, size_t n,
-                           const struct record_chunk *c, const void *stored)
-{
-	const uint64_t h = hash_bytes(raw, n, record_chunk_seed(sample, array, chunk));
-	return record_chunk_hash_stored(h, c, stored);
+	uint8_t all[40];
+	put_all(all, (uint64_t[]){ content, stored, (uint64_t)sample, (uint64_t)array,
+	                          (uint64_t)chunk }, 5);
+	return hash_bytes(all, sizeof all, 0);
 }

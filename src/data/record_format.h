@@ -40,12 +40,13 @@ void record_footer_read(const uint8_t in[FOOTER_BYTES], struct record_footer *f)
 /* tail: the n bytes between the samples and the footer. */
 uint64_t record_footer_hash(const uint8_t preamble[PREAMBLE_BYTES], const void *tail, size_t n,
                             const uint8_t footer[FOOTER_BYTES]);
-/* Of chunk `chunk` of an array of a sample: raw are its n bytes; c says how they are stored, and
- * stored are those bytes, which only another codec than RECORD_RAW needs. */
-uint64_t record_chunk_hash(int64_t sample, int array, int64_t chunk, const void *raw, size_t n,
-                           const struct record_chunk *c, const void *stored);
-/* The same in parts: the seed of the hash of the raw bytes, and what follows from that hash. */
-uint64_t record_chunk_seed(int64_t sample, int array, int64_t chunk);
-uint64_t record_chunk_hash_stored(uint64_t raw, const struct record_chunk *c, const void *stored);
+/* The hash of a chunk's bytes as they are stored; 0 of RECORD_RAW, which needs none. Bytes that
+ * differ can be decoded to the same values (a match at another distance): their hash leaves no
+ * flipped bit unnoticed. */
+uint64_t record_hash_stored(const struct record_chunk *c, const void *stored);
+/* The hash of chunk `chunk` of an array of a sample. content: the hash of its raw bytes, seed 0;
+ * stored: record_hash_stored. */
+uint64_t record_chunk_hash(int64_t sample, int array, int64_t chunk, uint64_t content,
+                           uint64_t stored);
 
 #endif
