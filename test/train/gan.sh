@@ -67,6 +67,10 @@ if has_ranks; then
 	says err "'us' has 11 realizations, which 2 ranks cannot share evenly; 12 can be"
 fi
 
+# A bench with its table of nodes.
+expect 0 "$train" --bench=2 --profile gan.yaml
+says err 'matmul ('
+
 # --- mistakes ---
 # mistake STATUS TEXT SETTING...: what --check says of gan.yaml with these.
 mistake() {
