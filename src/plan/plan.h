@@ -152,7 +152,7 @@ struct plan_result {
 	double scaling[LOSS_SCALE_STATE]; /* of the loss; all zero if there is none */
 	double guard[GUARD_TOLD];        /* op/update/step_guard.h; all zero without */
 	bool stop, save, save_local, report;   /* the ranks' votes */
-	int nvalue;                      /* terms, and then variables, of an objective */
+	int nvalue;                      /* terms and variables of an objective */
 	struct jsonl_value value[PORTS_MOST];
 };
 /* After a step's last micro-batch has been given to the device: asks for its result, which

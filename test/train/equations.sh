@@ -138,6 +138,19 @@ if has_ranks; then
 		--set 'objective.number={train: [k], minimise: {k: "mean((k - x^2)^2 @ inside)"}, times: 2}'
 	ranks_differ phases 'mean((d(u, x, x) + pi^2 * sin(pi * x))^2 @ inside)' --set precision.compute=f64 \
 		--set 'objective.solve.optimizer=[{type: adam, steps: 10}, {type: lbfgs, steps: 10}]'
+	within "$(value runs/mean-2 term/physics)" "$(value runs/mean-1 term/physics | awk '{ print $1 * 0.999999 }')" \
+		"$(value runs/mean-1 term/physics | awk '{ print $1 * 1.000001 }')" "a term of two ranks"
+	# shared STATUS TERM [TEXT]: whether two ranks train on it.
+	shared() {
+		expect "$1" on_ranks 2 "$train" --set run.dir=runs/shared --check --set 'variables={k: 2}' \
+			--set 'model.let={most: "max(mean(u @ inside), 1)"}' --set "objective.solve.minimise={physics: '$2'}" poisson.yaml
+		[ "$1" = 0 ] || says err "${3:-'$2'} is not linear in its means, which each of 2 ranks takes over its own share"
+	}
+	shared 78 'sqrt(mean(u^2 @ inside))'
+	shared 78 'mean((u - mean(u))^2 @ inside)' "'(u - mean(u))^2'"
+	shared 78 'mean(u @ inside) * mean(u @ walls)'
+	shared 78 'k + 2 * most' "'most'"
+	shared 0 'k^2 * mean(u^2 @ inside) / 3 - mean((u - mean(u)) @ inside) + sqrt(mean(u(0)^2))'
 	expect 78 on_ranks 2 "$train" --set run.dir=runs/odd --set points.inside.count=63 poisson.yaml
 	says err "'inside' has 63 points, which 2 ranks cannot share evenly; 64 can be"
 fi
