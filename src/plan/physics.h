@@ -14,13 +14,14 @@ struct compilation;
 struct run_config;
 struct variant_value;
 
-/* An unknown number. It is kept as a parameter called `variables.NAME`, whose exponential it is
- * where it is positive. */
+/* An unknown number. It is kept as a parameter p called `variables.NAME`: where it is positive it is
+ * exp(p), where it has bounds low + (high - low) / (1 + exp(-p)). */
 struct variable {
 	const char *name;
 	struct loc loc;
 	double start;
-	bool positive;
+	bool positive, bounded;
+	double low, high;
 };
 
 /* A part of what an objective minimises. */

@@ -75,7 +75,14 @@ static int normal(void *user, struct graph *g, int set, tid *out)
 	return input(l, g, set, "normal", columns, out);
 }
 
-/* exp(p) where it is positive. */
+/* The parameter's first value, from which the variable has its own. */
+static double stored_start(const struct variable *v)
+{
+	if (v->bounded)
+		return log((v->start - v->low) / (v->high - v->start));
+	return v->positive ? log(v->start) : v->start;
+}
+
 static int variable(void *user, struct graph *g, const char *name, tid *out)
 {
 	const struct leaves *l = user;
@@ -83,10 +90,14 @@ static int variable(void *user, struct graph *g, const char *name, tid *out)
 	const struct shape s = { 1, { 1 } };
 	while (strcmp(v->name, name) != 0)
 		v++;
-	const struct init init = { INIT_CONSTANT, v->positive ? log(v->start) : v->start };
+	const struct init init = { INIT_CONSTANT, stored_start(v) };
 	TRY(graph_param(g, arena_printf(g->arena, "variables.%s", name), DTYPE_F32, &s, init, out));
 	if (v->positive)
 		TRY(emit_unary(g, "exp", *out, out));
+	if (v->bounded) {
+		TRY(emit_unary(g, "sigmoid", *out, out));
+		TRY(emit_scale(g, *out, v->high - v->low, v->low, out));
+	}
 	const struct shape scalar = { 0 };
 	TRY(emit_reshape(g, *out, &scalar, out));
 	graph_t(g, *out)->output = true;

@@ -97,6 +97,10 @@ report: {progress: none}
 END
 run inverse inverse.yaml
 within "$(value runs/inverse variable/k)" 0.99 1.01 "the coefficient"
+run bounded --set 'variables.k={start: 2, bounds: [0.5, 3]}' inverse.yaml
+within "$(value runs/bounded variable/k)" 0.97 1.03 "the coefficient with bounds"
+run bound --set 'variables.k={start: 2, bounds: [1.5, 3]}' --set train.steps=500 inverse.yaml
+within "$(value runs/bound variable/k)" 1.5 1.8 "the coefficient at a bound"
 
 # In turn: the network by one objective, the number by the other, with optimizers of their own.
 cat >turns <<'END'
@@ -174,8 +178,9 @@ mistake 78 "'train' has no meaning with 'objective'" --set data.train=poisson.dl
 mistake 78 "'accuracy' is no metric of networks of equations" --set 'metrics=[accuracy]'
 mistake 78 "'k' is positive, and its 'start' is 0" --set 'variables={k: {start: 0, positive: true}}'
 mistake 78 "'train' names 'v', which is neither a network nor a variable" --set 'objective.solve.train=[v]'
-mistake 78 "resampling by a residual is not there yet" --set 'model.let={r: "d(u, x, x)"}' \
-	--set 'points.inside={box: {x: [-1, 1]}, count: 100, resample: {by: r, every: 50, of: 1000}}'
+mistake 78 "'start' of 'k' is 2, which is not between its bounds 0 and 2" --set 'variables={k: {start: 2, bounds: [0, 2]}}'
+mistake 78 "'bounds' of 'k' must be [LOW, HIGH]" --set 'variables={k: {start: 2, bounds: [3, 0]}}'
+mistake 78 "'k' has 'bounds': leave out 'positive'" --set 'variables={k: {start: 2, bounds: [0, 3], positive: true}}'
 mistake 78 "nothing says how long to train; give 'train.steps'" --set train=
 mistake 65 "'k.dlx' has no array of the name of a network to compare with" --set data.validation=k.dlx
 mistake 65 "does not say 't' of its points" --set 'model.networks.u.inputs=[x, t]' \
