@@ -40,6 +40,7 @@ struct physics {
 	struct variable *variable;
 	bool opened;                     /* the points of records are read */
 	struct strings coordinates;
+	const struct expr **residual;    /* of each set that is resampled by one; else NULL */
 	int nname;
 	struct expr_name *name;          /* of expressions */
 };
@@ -61,12 +62,24 @@ int physics_open(struct run_config *c);
 struct expr_scope physics_scope(struct arena *a, const struct physics *p, int ranks);
 /* Whether an axis is one of space, not of time ("t" or "time"). */
 bool physics_is_spatial(const char *axis);
+/* Whether the host looks at networks between steps: for picks by a residual. */
+bool physics_watches(const struct run_config *c);
 /* Points that one of `ranks` ranks has of a set, in each step. */
 int64_t physics_share(const struct point_set *s, int ranks);
 /* Emits the objective's terms at the points of a rank's share, c->loss, which is their sum, and the
  * ports PLAN_STEP_TERM and PLAN_STEP_VARIABLE; inputs are called SET.COORDINATE, SET.normal and
  * SET.ARRAY. */
 int physics_emit_objective(struct graph *g, struct compilation *c);
+/* Emits the residual of set c->r->scored - 1 at c->r->batch of its candidates: the result "score",
+ * whose inputs are called as above. */
+int physics_emit_scores(struct graph *g, struct compilation *c);
+/* What picks of a set are kept as in the store: PHYSICS_PICKS and the set's name, the number of the
+ * draw + 1 and then the candidates picked. */
+#define PHYSICS_PICKS "points."
+/* Whether a state is one of these, which a run may begin anew that resumes with another config. */
+bool physics_is_state(const char *name);
+/* Emits the states that a run of equations has besides its parameters. */
+int physics_emit_states(struct graph *g, const struct compilation *c);
 /* Emits all networks at c->r->batch points, whose coordinates are inputs called
  * PHYSICS_AT.COORDINATE, as outputs of the networks' names. */
 int physics_emit_networks(struct graph *g, struct compilation *c);

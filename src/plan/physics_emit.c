@@ -22,6 +22,14 @@ int64_t physics_share(const struct point_set *s, int ranks)
 	return s->count / (ranks > 1 ? ranks : 1);
 }
 
+bool physics_watches(const struct run_config *c)
+{
+	bool any = false;
+	for (int i = 0; i < c->physics->points.n; i++)
+		any |= c->physics->points.set[i].by != NULL;
+	return any;
+}
+
 bool physics_is_spatial(const char *axis)
 {
 	return strcmp(axis, "t") != 0 && strcmp(axis, "time") != 0;
@@ -182,6 +190,47 @@ int physics_emit_objective(struct graph *g, struct compilation *c)
 	c->loss.weight = graph_scalar(g, 1);
 	graph_t(g, sum)->output = true;
 	ports_add(&c->p->out, "loss", sum);
+	return 0;
+}
+
+/* --- resampling --- */
+
+int physics_emit_scores(struct graph *g, struct compilation *c)
+{
+	const int k = c->r->scored - 1;
+	struct leaves *l = ARENA_NEW(g->arena, struct leaves);
+	*l = (struct leaves){ .c = c, .p = c->r->config->physics };
+	struct expr_scope scope = physics_scope(g->arena, l->p, 1);
+	struct expr_set *set = arena_copy(g->arena, scope.set, sizeof *set * (size_t)scope.nset);
+	struct expr_type type;
+	tid out;
+	set[k].points = c->r->batch;
+	scope.set = set;
+	struct expr_emission *m = begin(g, l, scope);
+	g->cur_name = l->p->points.set[k].name;
+	g->cur_loc = l->p->points.set[k].by_loc;
+	TRY(expr_check(l->scope, l->p->residual[k], k, &type));
+	TRY(expr_emit(m, l->p->residual[k], k, &out));
+	graph_t(g, out)->output = true;
+	ports_add(&c->p->out, "score", out);
+	return 0;
+}
+
+bool physics_is_state(const char *name)
+{
+	return strncmp(name, PHYSICS_PICKS, strlen(PHYSICS_PICKS)) == 0;
+}
+
+int physics_emit_states(struct graph *g, const struct compilation *c)
+{
+	const struct points *p = &c->r->config->physics->points;
+	tid state;
+	for (int i = 0; i < p->n; i++) {
+		const struct shape s = { 1, { 1 + p->set[i].count } };
+		if (p->set[i].by)
+			TRY(graph_state(g, arena_printf(g->arena, PHYSICS_PICKS "%s", p->set[i].name),
+			                DTYPE_F64, &s, (struct init){ INIT_CONSTANT, 0 }, &state));
+	}
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "optim/schedule.h"
 #include "plan/config.h"
 #include "plan/physics.h"
+#include "plan/program.h"
 #include "yaml/schema_value.h"
 
 struct objective_config {
@@ -381,15 +382,37 @@ int physics_check_metrics(const struct run_config *c)
 	return rc;
 }
 
-/* Drawing by a residual needs its values at the candidates, which no plan computes yet. */
-static int refuse_by(const struct points *p)
+/* The residuals by which sets are resampled. */
+static int read_residuals(struct run_config *c, struct physics *p)
 {
-	int rc = 0;
-	for (int i = 0; i < p->n; i++)
-		if (p->set[i].by)
-			rc = ERR(E_CONFIG, &p->set[i].by_loc, "resampling by a residual is not there yet; "
-			         "'resample: STEPS' draws all points again");
+	int rc = 0, n = 0;
+	p->residual = ARENA_ARRAY(c->arena, const struct expr *, p->points.n + 1);
+	for (int i = 0; i < p->points.n; i++) {
+		const struct point_set *s = &p->points.set[i];
+		if (!s->by)
+			continue;
+		rc = first_code(rc, expr_parse(c->arena, s->by_node, &p->residual[i]));
+		if (++n > SCORED_MOST)
+			return ERR(E_CONFIG, &s->by_loc, "more than %d sets are resampled by a residual",
+			           SCORED_MOST);
+	}
 	return rc;
+}
+
+/* A search keeps its points, which the other objectives' steps would pick anew. */
+static int check_searches(const struct run_config *c)
+{
+	const struct objectives *o = &c->objectives;
+	int named = 0;
+	bool searches = false;
+	for (int k = 0; k < o->n; k++) {
+		named += !o->v[k].continues;
+		searches |= o->v[k].lbfgs != NULL;
+	}
+	if (named < 2 || !searches || !physics_watches(c))
+		return 0;
+	return ERR(E_CONFIG, config_place(c, "objective", NULL), "sets are not resampled by a residual "
+	           "where one of several objectives has a phase of 'lbfgs'");
 }
 
 /* Of one objective whose phases all say theirs; else 0. */
@@ -417,9 +440,10 @@ int physics_read(struct run_config *c)
 		           "missing key 'points': where the objective holds");
 	int rc = networks_read(c->arena, c->model.data, &p->net);
 	rc = first_code(rc, points_read(c->arena, c->points, &p->points));
-	rc = first_code(rc, refuse_by(&p->points));
+	rc = first_code(rc, read_residuals(c, p));
 	rc = first_code(rc, read_variables(c, p));
 	TRY(rc < 0 ? rc : read_objectives(c));
+	TRY(check_searches(c));
 	if (c->train.steps == 0)
 		c->train.steps = steps_of_phases(&c->objectives);
 	if (c->train.steps == 0)
@@ -523,6 +547,22 @@ static int check_networks(const struct run_config *c, struct expr_scope *s)
 	return rc;
 }
 
+static int check_residuals(const struct run_config *c, struct expr_scope *s)
+{
+	const struct physics *p = c->physics;
+	int rc = 0;
+	for (int i = 0; i < p->points.n; i++) {
+		const struct expr *e = p->residual[i];
+		struct expr_type type;
+		int one = e ? expr_check(s, e, i, &type) : 0;
+		if (e && one == 0 && (type.extent != EXPR_OF_POINTS || type.set != i))
+			one = ERR(E_CONFIG, expr_loc(e), "'%s' has no value at each point of '%s' to pick points "
+			          "by", p->points.set[i].by, p->points.set[i].name);
+		rc = first_code(rc, one);
+	}
+	return rc;
+}
+
 int physics_open(struct run_config *c)
 {
 	struct physics *p = c->physics;
@@ -538,5 +578,5 @@ int physics_open(struct run_config *c)
 	for (int k = 0; k < c->objectives.n; k++)
 		for (int i = 0; i < c->objectives.v[k].nterm; i++)
 			rc = first_code(rc, expr_check_term(&s, c->objectives.v[k].term[i].e));
-	return rc;
+	return first_code(rc, check_residuals(c, &s));
 }

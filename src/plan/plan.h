@@ -56,6 +56,9 @@ struct plan_request {
 	const struct plan_data *data;
 	enum plan_mode mode;
 	const struct objective *objective;
+	int scored;                      /* PLAN_PREDICT: 1 + the number of the set of points at
+	                                  * `batch` candidates of which its residual is wanted, the
+	                                  * result "score"; 0: none */
 	int64_t batch;
 	int64_t limit, fixed;            /* bytes of a step, INT64_MIN: no limit; and what of it is not
 	                                  * for the arena, as in struct memory_limit */

@@ -14,6 +14,7 @@
 #include "plan/physics.h"
 #include "plan/program.h"
 #include "train/opening.h"
+#include "train/resample.h"
 
 #define ROWS PHYSICS_ROWS
 
@@ -25,6 +26,7 @@ struct drawn {
 	int narrays;
 	struct batch_array *array;       /* in the list of all sets */
 	double *values;                  /* all arrays, one after the other */
+	struct resample *resample;       /* NULL: not by a residual */
 };
 
 struct equations {
@@ -166,9 +168,12 @@ int equations_begin(struct session *s)
 	}
 	e->set = ARENA_ARRAY(e->a, struct drawn, p->n + 1);
 	e->array = ARENA_ARRAY(e->a, struct batch_array, most + 1);
-	for (int i = 0; i < p->n; i++)
+	for (int i = 0; i < p->n; i++) {
 		if (p->set[i].count)
 			add_set(e, &p->set[i], s->comm ? s->comm->rank : 0, s->nranks);
+		if (p->set[i].by)
+			e->set[e->nset - 1].resample = resample_new(e->a, s, i);
+	}
 	return 0;
 }
 
@@ -202,6 +207,12 @@ static int draw(struct equations *e, struct drawn *d, int64_t number)
 	if (d->draw == number)
 		return 0;
 	d->draw = number;
+	if (d->resample) {
+		TRY(resample_draw(d->resample, number, d->first, d->n, d->coordinates, d->normals,
+		                  d->values + d->n * p->naxes));
+		spread(d);
+		return 0;
+	}
 	TRY(points_draw(p, seed, number, d->first, d->n, d->coordinates, d->normals));
 	spread(d);
 	for (int k = 0; k < p->nvalues; k++)
