@@ -22,9 +22,10 @@ static int walk(const struct shares *c, const struct expr *e, enum share *out);
 static int refuse(const struct shares *c, const struct expr *e)
 {
 	const struct expr *at = c->use ? c->use : e;
-	return ERR(E_CONFIG, &at->loc, "'%.*s' is not linear in its means, which each of %d ranks takes "
-	           "over its own share of the points; minimise the means themselves, or train on one "
-	           "rank", EXPR_TEXT(at), c->s->ranks);
+	return ERR(E_CONFIG, &at->loc,
+	           "'%.*s' is not linear in its means, which each of %d ranks takes over its own share "
+	           "of the points; minimise the means themselves, or train on one rank",
+	           EXPR_TEXT(at), c->s->ranks);
 }
 
 static int walk_name(const struct shares *c, const struct expr *e, enum share *out)

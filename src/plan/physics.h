@@ -14,8 +14,8 @@ struct compilation;
 struct run_config;
 struct variant_value;
 
-/* An unknown number. It is kept as a parameter p called `variables.NAME`: where it is positive it is
- * exp(p), where it has bounds low + (high - low) / (1 + exp(-p)). */
+/* An unknown number. It is kept as a parameter p called `variables.NAME`: a positive one is exp(p),
+ * one with bounds low + (high - low) / (1 + exp(-p)). */
 struct variable {
 	const char *name;
 	struct loc loc;
@@ -29,8 +29,12 @@ struct term {
 	const char *name;
 	struct loc loc;
 	double weight;
+	bool balanced;                   /* its weight is an input, PHYSICS_WEIGHT of the objective and
+	                                  * the term, in place of `weight` */
 	const struct expr *e;
 };
+#define PHYSICS_WEIGHT "weight/%s/%s"
+
 #define TERMS_MOST 32                /* of an objective */
 
 struct physics {
@@ -62,17 +66,22 @@ int physics_open(struct run_config *c);
 struct expr_scope physics_scope(struct arena *a, const struct physics *p, int ranks);
 /* Whether an axis is one of space, not of time ("t" or "time"). */
 bool physics_is_spatial(const char *axis);
-/* Whether the host looks at networks between steps: for picks by a residual. */
+/* Whether the host looks at networks between steps: for picks by a residual, or weights that are
+ * balanced. */
 bool physics_watches(const struct run_config *c);
 /* Points that one of `ranks` ranks has of a set, in each step. */
 int64_t physics_share(const struct point_set *s, int ranks);
 /* Emits the objective's terms at the points of a rank's share, c->loss, which is their sum, and the
- * ports PLAN_STEP_TERM and PLAN_STEP_VARIABLE; inputs are called SET.COORDINATE, SET.normal and
- * SET.ARRAY. */
+ * ports PLAN_STEP_TERM, PLAN_STEP_VARIABLE and PLAN_STEP_WEIGHT; inputs are called
+ * SET.COORDINATE, SET.normal and SET.ARRAY. */
 int physics_emit_objective(struct graph *g, struct compilation *c);
 /* Emits the residual of set c->r->scored - 1 at c->r->batch of its candidates: the result "score",
  * whose inputs are called as above. */
 int physics_emit_scores(struct graph *g, struct compilation *c);
+/* Emits, for each balanced term of c->r->objective, its gradient by all parameters that the
+ * objective trains, one after the other: the result PHYSICS_GRADIENT and the term's name. */
+int physics_emit_gradients(struct graph *g, struct compilation *c);
+#define PHYSICS_GRADIENT "gradient/"
 /* What picks of a set are kept as in the store: PHYSICS_PICKS and the set's name, the number of the
  * draw + 1 and then the candidates picked. */
 #define PHYSICS_PICKS "points."

@@ -7,6 +7,8 @@
 #include "base/err.h"
 #include "op/lib/emit.h"
 #include "op/noise.h"
+#include "optim/optim.h"
+#include "pass/autodiff.h"
 #include "plan/compilation.h"
 #include "plan/physics.h"
 
@@ -27,6 +29,8 @@ bool physics_watches(const struct run_config *c)
 	bool any = false;
 	for (int i = 0; i < c->physics->points.n; i++)
 		any |= c->physics->points.set[i].by != NULL;
+	for (int k = 0; k < c->objectives.n; k++)
+		any |= c->objectives.v[k].balance != NULL;
 	return any;
 }
 
@@ -146,6 +150,20 @@ static const struct expr_host host = { .coordinate = coordinate, .normal = norma
 
 /* --- objectives --- */
 
+/* The weighted term. A weight that is balanced is an input. */
+static int weigh(struct graph *g, struct compilation *c, const struct term *t, tid value, tid *out)
+{
+	const struct shape scalar = { 0 };
+	tid weight;
+	if (!t->balanced)
+		return emit_scale(g, value, t->weight, 0, out);
+	TRY(graph_input(g, arena_printf(g->arena, PHYSICS_WEIGHT, c->r->objective->name, t->name),
+	                DTYPE_F32, &scalar, &weight));
+	graph_t(g, weight)->output = true;
+	ports_add(&c->p->out, arena_printf(g->arena, PLAN_STEP_WEIGHT "%s", t->name), weight);
+	return emit_mul(g, value, weight, out);
+}
+
 static int emit_term(struct graph *g, struct compilation *c, struct expr_emission *m,
                      const struct term *t, tid *sum)
 {
@@ -155,7 +173,7 @@ static int emit_term(struct graph *g, struct compilation *c, struct expr_emissio
 	TRY(expr_emit(m, t->e, EXPR_NOWHERE, &value));
 	graph_t(g, value)->output = true;
 	ports_add(&c->p->out, arena_printf(g->arena, PLAN_STEP_TERM "%s", t->name), value);
-	TRY(emit_scale(g, value, t->weight, 0, &weighted));
+	TRY(weigh(g, c, t, value, &weighted));
 	if (*sum == NONE)
 		*sum = weighted;
 	else
@@ -193,6 +211,64 @@ int physics_emit_objective(struct graph *g, struct compilation *c)
 	return 0;
 }
 
+/* --- balanced weights --- */
+
+/* The parameters that an objective trains. Returns how many; param: room for all tensors. */
+static int trained(struct graph *g, const struct objective *o, tid *param)
+{
+	int n = 0;
+	for (tid t = 0; t < g->ntensor; t++)
+		if (graph_t(g, t)->role == ROLE_PARAM && graph_t(g, t)->alias == NONE &&
+		    objective_trains(o, graph_t(g, t)->name))
+			param[n++] = t;
+	return n;
+}
+
+static int emit_gradient(struct graph *g, struct compilation *c, const struct term *t, tid value,
+                         int n, const tid *param)
+{
+	tid *grad = ARENA_ARRAY(g->arena, tid, n + 1), all;
+	int found = 0;
+	g->cur_loc = t->loc;
+	TRY(autodiff(g, 1, &value, NULL, n, param, grad));
+	for (int i = 0; i < n; i++) {
+		const struct shape flat = { 1, { shape_count(&graph_t(g, param[i])->shape) } };
+		if (grad[i] != NONE)
+			TRY(emit_reshape(g, grad[i], &flat, &grad[found++]));
+	}
+	if (found == 0)
+		return ERR(E_CONFIG, &t->loc, "'%s' depends on nothing that is trained, and cannot be "
+		           "balanced", t->name);
+	TRY(emit_concat(g, 0, found, grad, &all));
+	graph_t(g, all)->output = true;
+	ports_add(&c->p->out, arena_printf(g->arena, PHYSICS_GRADIENT "%s", t->name), all);
+	return 0;
+}
+
+int physics_emit_gradients(struct graph *g, struct compilation *c)
+{
+	const struct objective *o = c->r->objective;
+	struct leaves *l = ARENA_NEW(g->arena, struct leaves);
+	*l = (struct leaves){ .c = c, .p = c->r->config->physics };
+	struct expr_emission *m = begin(g, l, physics_scope(g->arena, l->p, c->r->ranks.ranks));
+	tid *value = ARENA_ARRAY(g->arena, tid, o->nterm);
+	for (int i = 0; i < o->nterm; i++) {
+		if (!o->term[i].balanced)
+			continue;
+		g->cur_name = o->term[i].name;
+		g->cur_loc = o->term[i].loc;
+		TRY(expr_check_term(l->scope, o->term[i].e));
+		TRY(expr_emit(m, o->term[i].e, EXPR_NOWHERE, &value[i]));
+	}
+	tid *param = ARENA_ARRAY(g->arena, tid, g->ntensor);
+	int n = trained(g, o, param);
+	TRY(optim_drop_frozen(g, o->optimizer, &n, param));
+	for (int i = 0; i < o->nterm; i++)
+		if (o->term[i].balanced)
+			TRY(emit_gradient(g, c, &o->term[i], value[i], n, param));
+	return 0;
+}
+
 /* --- resampling --- */
 
 int physics_emit_scores(struct graph *g, struct compilation *c)
@@ -218,13 +294,19 @@ int physics_emit_scores(struct graph *g, struct compilation *c)
 
 bool physics_is_state(const char *name)
 {
-	return strncmp(name, PHYSICS_PICKS, strlen(PHYSICS_PICKS)) == 0;
+	return strncmp(name, PHYSICS_PICKS, strlen(PHYSICS_PICKS)) == 0 ||
+	       strncmp(name, BALANCE_STATE ".", strlen(BALANCE_STATE ".")) == 0;
 }
 
 int physics_emit_states(struct graph *g, const struct compilation *c)
 {
 	const struct points *p = &c->r->config->physics->points;
+	const struct objective *o = c->r->objective;
+	const struct shape weights = { 1, { 1 + o->nterm } };
 	tid state;
+	if (o->balance)
+		TRY(graph_state(g, arena_printf(g->arena, BALANCE_STATE ".%s", o->name), DTYPE_F64,
+		                &weights, (struct init){ INIT_CONSTANT, 0 }, &state));
 	for (int i = 0; i < p->n; i++) {
 		const struct shape s = { 1, { 1 + p->set[i].count } };
 		if (p->set[i].by)

@@ -20,6 +20,14 @@ struct objective_config {
 	const struct ynode *minimise;
 	const struct ynode *optimizer;
 	struct variant_value schedule;
+	struct balance_config balance;
+};
+
+static const struct field balance_fields[] = {
+	FIELD_INT(struct balance_config, every, "100", 1, 1e12, "steps from one update to the next"),
+	FIELD_FLOAT(struct balance_config, keep, "0.9", 0, 1,
+	            "part of a weight that an update keeps: a moving average"),
+	FIELD_END
 };
 
 static const struct field objective_fields[] = {
@@ -27,12 +35,15 @@ static const struct field objective_fields[] = {
 	              "networks and variables that it trains; default: all"),
 	FIELD_INT(struct objective_config, times, "1", 1, 1 << 20, "steps of it in a round"),
 	FIELD_NODE(struct objective_config, minimise, "",
-	           "a map of names to terms, expressions or {of: EXPRESSION, weight: NUMBER}"),
+	           "a map of names to terms, expressions or {of: EXPRESSION, weight: NUMBER | "
+	           "balanced}"),
 	FIELD_NODE(struct objective_config, optimizer, NULL,
 	           "as the config's, which is the default; or a list of these, one after the other for "
 	           "`steps` each, of which the last may be {type: lbfgs}"),
 	FIELD(struct objective_config, schedule, FT_VARIANT, .variants = schedule_variants,
 	      .flags = FIELD_NULLABLE, .doc = "default: the config's"),
+	FIELD_SECTION(struct objective_config, balance, balance_fields,
+	              "how weights of 'balanced' terms follow from their gradients"),
 	FIELD_END
 };
 
@@ -60,15 +71,17 @@ static const struct field variable_fields[] = {
 };
 
 struct term_config {
-	const struct ynode *of;
-	double weight;
+	const struct ynode *of, *weight;
 };
 static const struct field term_fields[] = {
 	FIELD(struct term_config, of, FT_NODE, .dflt = "", .flags = FIELD_SHORTHAND,
 	      .doc = "the expression"),
-	FIELD_FLOAT(struct term_config, weight, "1", 0, 1e30, "factor on the term"),
+	FIELD_NODE(struct term_config, weight, NULL,
+	           "factor on the term (1); balanced: it follows from the terms' gradients"),
 	FIELD_END
 };
+static const struct field weight_field = { .name = "weight", .type = FT_FLOAT, .min = 0,
+	.max = 1e30, .doc = "factor on the term" };
 
 /* --- reading --- */
 
@@ -128,12 +141,15 @@ static int read_variables(struct run_config *c, struct physics *p)
 
 static int read_term(struct run_config *c, const struct ypair *pair, struct term *t)
 {
-	struct term_config read = { .of = pair->value, .weight = 1 };
-	*t = (struct term){ .name = pair->key, .loc = pair->key_loc };
+	struct term_config read = { .of = pair->value };
+	*t = (struct term){ .name = pair->key, .loc = pair->key_loc, .weight = 1 };
 	if (pair->value->kind == Y_MAP)
 		TRY(schema_read(c->arena, pair->value, term_fields,
 		                arena_printf(c->arena, "term '%s'", pair->key), &pair->key_loc, &read));
-	t->weight = read.weight;
+	const struct ynode *w = read.weight;
+	t->balanced = w && w->kind == Y_SCALAR && strcmp(w->text, "balanced") == 0;
+	if (w && !t->balanced && !y_is_null(w))
+		TRY(value_read(c->arena, &weight_field, w, &t->weight));
 	return expr_parse(c->arena, read.of, &t->e);
 }
 
@@ -150,6 +166,25 @@ static int read_terms(struct run_config *c, const struct ynode *n, struct object
 	o->term = t;
 	o->nterm = n->n;
 	return rc;
+}
+
+static int check_balance(const struct ypair *pair, const struct objective_config *read,
+                         struct objective *o)
+{
+	const struct ynode *given = ytree_find(pair->value, "balance");
+	int n = 0, at = 0;
+	for (int i = 0; i < o->nterm; i++)
+		if (o->term[i].balanced) {
+			n++;
+			at = i;
+		}
+	if (n == 0 && given)
+		return ERR(E_CONFIG, &given->loc, "no term of '%s' has 'weight: balanced'", o->name);
+	if (n == 1)
+		return ERR(E_CONFIG, &o->term[at].loc, "'%s' alone is balanced: give another term "
+		           "'weight: balanced', too", o->term[at].name);
+	o->balance = n ? &read->balance : NULL;
+	return 0;
 }
 
 static bool is_trained_name(const struct physics *p, const char *name)
@@ -273,6 +308,7 @@ static int read_objective(struct run_config *c, const struct ypair *pair, struct
 	int rc = schedule_check(o->schedule);
 	rc = first_code(rc, read_trained(c, read, o));
 	rc = first_code(rc, read_terms(c, read->minimise, o));
+	rc = first_code(rc, check_balance(pair, read, o));
 	return first_code(rc, read_phases(c, read->optimizer, o, count));
 }
 
@@ -556,8 +592,9 @@ static int check_residuals(const struct run_config *c, struct expr_scope *s)
 		struct expr_type type;
 		int one = e ? expr_check(s, e, i, &type) : 0;
 		if (e && one == 0 && (type.extent != EXPR_OF_POINTS || type.set != i))
-			one = ERR(E_CONFIG, expr_loc(e), "'%s' has no value at each point of '%s' to pick points "
-			          "by", p->points.set[i].by, p->points.set[i].name);
+			one = ERR(E_CONFIG, expr_loc(e),
+			          "'%s' has no value at each point of '%s' to pick points by",
+			          p->points.set[i].by, p->points.set[i].name);
 		rc = first_code(rc, one);
 	}
 	return rc;

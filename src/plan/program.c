@@ -95,6 +95,16 @@ static void add_scoring(const struct points *p, struct program *list, int *n)
 	}
 }
 
+static void add_balancing(const struct objectives *o, struct program *list, int *n)
+{
+	for (int k = 0; k < o->n; k++) {
+		const struct program p = { .mode = PLAN_PREDICT, .objective = k, .gradients = true,
+			.filled = true };
+		if (o->v[k].balance && !o->v[k].continues)
+			add(list, n, p, 1, false);
+	}
+}
+
 int programs_list(const struct session *s, const struct run_config *c,
                   struct program list[PROGRAMS_MOST])
 {
@@ -110,8 +120,10 @@ int programs_list(const struct session *s, const struct run_config *c,
 				add_both(s, c, (struct program){ .mode = (enum plan_mode)mode, .objective = o,
 				                                 .size = k }, list, &n);
 	add(list, &n, (struct program){ .mode = PLAN_PREDICT, .filled = true }, at, false);
-	if (c->physics && s->need & SESSION_TRAIN)
+	if (c->physics && s->need & SESSION_TRAIN) {
 		add_scoring(&c->physics->points, list, &n);
+		add_balancing(&c->objectives, list, &n);
+	}
 	return n;
 }
 
@@ -126,7 +138,7 @@ void session_list_programs(struct session *s)
 struct plan *session_plan(const struct session *s, enum plan_mode mode)
 {
 	for (int i = 0; i < s->nprogram; i++)
-		if (s->program[i].mode == mode && !s->program[i].scored)
+		if (s->program[i].mode == mode && !s->program[i].scored && !s->program[i].gradients)
 			return s->program[i].plan;
 	return NULL;
 }
@@ -136,6 +148,14 @@ struct plan *session_plan_scoring(const struct session *s, int k)
 	int i = 0;
 	while (s->program[i].scored != k + 1)
 		BUG_IF(++i == s->nprogram, "no plan scores set %d", k);
+	return s->program[i].plan;
+}
+
+struct plan *session_plan_balancing(const struct session *s, int k)
+{
+	int i = 0;
+	while (!s->program[i].gradients || s->program[i].objective != k)
+		BUG_IF(++i == s->nprogram, "no plan balances objective %d", k);
 	return s->program[i].plan;
 }
 

@@ -18,11 +18,13 @@ struct program {
 	bool filled;                     /* the data fills a full batch */
 	int scored;                      /* 1 + a set of points whose candidates it scores
 	                                  * (train/resample.h); 0: none */
+	bool gradients;                  /* of an objective's balanced terms (train/balance.h) */
 	int64_t batch;                   /* samples */
 	struct plan *plan;               /* NULL: not made, or not yet */
 };
 /* Objectives are one where samples have several sizes. */
-#define PROGRAMS_MOST (2 * (OBJECTIVES_MOST + 2 * (1 + SESSION_MOST_SIZES) + 1) + SCORED_MOST)
+#define PROGRAMS_MOST \
+	(2 * (OBJECTIVES_MOST + 2 * (1 + SESSION_MOST_SIZES) + 1) + SCORED_MOST + OBJECTIVES_MOST)
 #define SCORED_MOST 16               /* sets of points that are resampled by a residual */
 
 /* An export needs the store's entries, and runs nothing. */
@@ -49,5 +51,7 @@ struct plan *session_plan_for(const struct session *s, enum plan_mode mode, int 
 
 /* The plan that scores candidates of set k. It is there. */
 struct plan *session_plan_scoring(const struct session *s, int k);
+/* The plan of the gradients of objective k's balanced terms. It is there. */
+struct plan *session_plan_balancing(const struct session *s, int k);
 
 #endif

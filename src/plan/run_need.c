@@ -28,6 +28,7 @@ static struct plan_request request(const struct trial *t, const struct program *
 	r.config = t->config;
 	r.objective = &t->s->config->objectives.v[p->objective];
 	r.scored = p->scored;
+	r.gradients = p->gradients;
 	r.trial = true;
 	r.store = t->store;
 	r.data = data;

@@ -73,6 +73,7 @@ static struct plan_request request(const struct session *s, const struct program
 	r.data = data;
 	r.objective = &s->config->objectives.v[p->objective];
 	r.scored = p->scored;
+	r.gradients = p->gradients;
 	if (p->objective)
 		r.ranks.given = s->further[p->objective - 1].given;
 	r.any_extent = p->mode == PLAN_PREDICT && s->tiles_agree;
