@@ -307,7 +307,8 @@ int physics_emit_gradients(struct graph *g, struct compilation *c)
 	const struct objective *o = c->r->objective;
 	struct leaves *l = ARENA_NEW(g->arena, struct leaves);
 	*l = (struct leaves){ .c = c, .p = c->r->config->physics };
-	struct expr_emission *m = begin(g, l, physics_scope(g->arena, l->p, c->r->ranks.ranks));
+	struct expr_emission *m = begin(g, l, physics_scope(g->arena, l->p, c->r->ranks.ranks),
+	                                &host);
 	tid *value = ARENA_ARRAY(g->arena, tid, o->nterm);
 	for (int i = 0; i < o->nterm; i++) {
 		if (!o->term[i].balanced)
@@ -339,7 +340,7 @@ int physics_emit_scores(struct graph *g, struct compilation *c)
 	tid out;
 	set[k].points = c->r->batch;
 	scope.set = set;
-	struct expr_emission *m = begin(g, l, scope);
+	struct expr_emission *m = begin(g, l, scope, &host);
 	g->cur_name = l->p->points.set[k].name;
 	g->cur_loc = l->p->points.set[k].by_loc;
 	TRY(expr_check(l->scope, l->p->residual[k], k, &type));
