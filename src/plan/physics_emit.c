@@ -21,7 +21,7 @@ struct leaves {
 	struct drawn_noise *noise;       /* so far */
 };
 
-/* The noise of this name for so many realizations. */
+/* The noise of this name for this many realizations. */
 struct drawn_noise {
 	struct drawn_noise *next;
 	const char *name;

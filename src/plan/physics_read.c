@@ -622,9 +622,6 @@ static int check_residuals(const struct run_config *c, struct expr_scope *s)
 			one = ERR(E_CONFIG, expr_loc(e),
 			          "'%s' has no value at each point of '%s' to pick points by",
 			          p->points.set[i].by, p->points.set[i].name);
-		if (e && one == 0 && p->points.set[i].realizations)
-			one = ERR(E_CONFIG, &p->points.set[i].by_loc, "'%s' has realizations; its points are "
-			          "not picked by a residual", p->points.set[i].name);
 		rc = first_code(rc, one);
 	}
 	return rc;
