@@ -69,8 +69,12 @@ bool physics_is_spatial(const char *axis);
 /* Whether the host looks at networks between steps: for picks by a residual, or weights that are
  * balanced. */
 bool physics_watches(const struct run_config *c);
-/* Points that one of `ranks` ranks has of a set, in each step. */
+/* Rows that one of `ranks` ranks has of a set, in each step: ranks share its points, or its
+ * realizations where it has these. */
 int64_t physics_share(const struct point_set *s, int ranks);
+/* Whether a network is a function of coordinates and noise; others have to be given something, as
+ * critics. */
+bool physics_is_field(const struct physics *p, const struct network *n);
 /* Emits the objective's terms at the points of a rank's share, c->loss, which is their sum, and the
  * ports PLAN_STEP_TERM, PLAN_STEP_VARIABLE and PLAN_STEP_WEIGHT; inputs are called
  * SET.COORDINATE, SET.normal and SET.ARRAY. */
@@ -89,8 +93,8 @@ int physics_emit_gradients(struct graph *g, struct compilation *c);
 bool physics_is_state(const char *name);
 /* Emits the states that a run of equations has besides its parameters. */
 int physics_emit_states(struct graph *g, const struct compilation *c);
-/* Emits all networks at c->r->batch points, whose coordinates are inputs called
- * PHYSICS_AT.COORDINATE, as outputs of the networks' names. */
+/* Emits all networks that are fields at c->r->batch points, whose coordinates and noise are inputs
+ * called PHYSICS_AT.NAME with a row for each point, as outputs of the networks' names. */
 int physics_emit_networks(struct graph *g, struct compilation *c);
 #define PHYSICS_AT "at"
 #define PHYSICS_ROWS 1024            /* points at a time */
