@@ -52,9 +52,6 @@ static const struct word words[] = {
 	  "there: by kernels of dlx, one graph of cuDNN's in windows of larger buffers or packed, "
 	  "cuDNN's convolution and kernels around it, or instead of that convolution a matrix product "
 	  "(windows of single pixels) or a dense one (dilated windows)" },
-	{ WORD(warpgroups, YES_NO), .values = { "yes", "no" },
-	  .doc = "on a GPU of compute capability 9.0, whether dlx's kernels by products of warpgroups, "
-	  "which no GPU has run, take convolutions of few channels; default: no" },
 	{ WORD(launch, CHOICE), .values = { "plain", "overlapped" },
 	  .doc = "on a GPU of compute capability 9.0 and more, whether dlx's kernels may be launched "
 	  "before the one ahead of them has ended; default: plain" },

@@ -59,9 +59,8 @@ void check_begun(const char *name);
 bool may_launch(const void *kernel, void *stream, const char *name);
 /* Whether a GPU takes a launch; else cudaGetLastError says why not. */
 bool takes(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes, size_t parameters);
-/* The barrier of the block; of the thread's warpgroup. */
+/* The barrier of the block. */
 void sync_block();
-void sync_group();
 /* Every lane gives 8 bytes and reads those of another lane of its warp. */
 uint64_t exchange(uint64_t mine, int from_lane);
 int lane();

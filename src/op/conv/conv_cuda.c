@@ -238,7 +238,7 @@ static int plan_other(struct kplan *k, enum conv_way way, const struct operands 
 }
 
 static const struct conv_own *const own[] = { &conv_few_own, &conv_depthwise_own,
-	&conv_warpgroups_own, &conv_narrow_own, &conv_narrow_weights_own, NULL };
+	&conv_narrow_own, &conv_narrow_weights_own, NULL };
 
 static int plan_ours(struct kplan *k, size_t *end)
 {

@@ -146,7 +146,7 @@ static int plan_own(const struct kplan *k, struct fused_cuda *f)
 	    (mask && !conv_own_in_place(mask)))
 		return E_UNSUPPORTED;
 	/* in the order of preference */
-	static const struct conv_own *const own[] = { &conv_warpgroups_own, &conv_narrow_own,
+	static const struct conv_own *const own[] = { &conv_narrow_own,
 		&conv_depthwise_own };
 	for (size_t i = 0; i < sizeof own / sizeof *own && !f->own; i++) {
 		f->whole = own[i]->run_with != NULL;

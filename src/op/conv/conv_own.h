@@ -39,6 +39,6 @@ bool conv_own_in_place(const struct tensor *t);
 size_t conv_own_reserve(size_t *end, size_t bytes);
 
 extern const struct conv_own conv_depthwise_own, conv_few_own, conv_narrow_own,
-	conv_narrow_weights_own, conv_warpgroups_own;
+	conv_narrow_weights_own;
 
 #endif
