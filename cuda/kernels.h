@@ -74,19 +74,6 @@ struct k_copy {
 /* unit: bytes that move as one: 1, 2, 4, 8 or 16; x and y are aligned to it. */
 int k_copy(void *stream, int unit, const struct k_copy *c, const void *x, void *y);
 
-/* --- phases of dilated convolutions (k_phases.cu) --- */
-
-/* n images of `size` pixels, `stride` bytes apart, of which `bytes` are moved: multiples of 16. Row
- * i of phase p is row p + i * phases of the image, columns alike; a phase has `part` of them, zeros
- * where the image has ended. parts: (n, phases[0], phases[1], part[0], part[1], bytes). */
-struct k_phases {
-	int64_t n, bytes, stride;
-	int size[2], phases[2], part[2];
-};
-int64_t k_phases_bytes(const struct k_phases *p);        /* of the parts */
-int k_phases_gather(void *stream, const struct k_phases *p, const void *whole, void *parts);
-int k_phases_scatter(void *stream, const struct k_phases *p, const void *parts, void *whole);
-
 /* --- samples as they are stored (k_input.cu), as op/normalize_input.c has it --- */
 
 /* x: (n, c, points) of type `from`; y: (n, points, c) of

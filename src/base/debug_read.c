@@ -47,11 +47,10 @@ static const struct word words[] = {
 	  .values = { "yes", "no" },
 	  .doc = "on a GPU, whether dlx's own kernels take depthwise convolutions, or cuDNN; "
 	  "default: yes" },
-	{ WORD(way, CHOICE), .values = { "ours", "windows", "whole", "parts", "product", "phases" },
+	{ WORD(way, CHOICE), .values = { "ours", "windows", "whole", "parts" },
 	  .doc = "on a GPU, how a convolution and what belongs to it are made, where that way is "
-	  "there: by kernels of dlx, one graph of cuDNN's in windows of larger buffers or packed, "
-	  "cuDNN's convolution and kernels around it, or instead of that convolution a matrix product "
-	  "(windows of single pixels) or a dense one (dilated windows)" },
+	  "there: by kernels of dlx, one graph of cuDNN's in windows of larger buffers or packed, or "
+	  "cuDNN's convolution and kernels around it" },
 	{ WORD(launch, CHOICE), .values = { "plain", "overlapped" },
 	  .doc = "on a GPU of compute capability 9.0 and more, whether dlx's kernels may be launched "
 	  "before the one ahead of them has ended; default: plain" },

@@ -21,7 +21,7 @@
 
 static const char *const names[] = {
 	[CONV_OURS] = "ours", [CONV_WINDOWS] = "windows", [CONV_WHOLE] = "whole",
-	[CONV_PARTS] = "parts", [CONV_PRODUCT] = "product", [CONV_PHASES] = "phases"
+	[CONV_PARTS] = "parts"
 };
 
 /* --- the problem --- */
