@@ -17,16 +17,6 @@ extern "C" {
 enum { K_TYPE_F32, K_TYPE_F64, K_TYPE_F16, K_TYPE_BF16, K_TYPE_I8, K_TYPE_U8, K_TYPE_I16,
 	K_TYPE_U16, K_TYPE_I32, K_TYPE_I64 };
 
-/* From now on kernels of this process may be launched when the blocks of the one ahead of them in
- * their stream have ended, but not yet that kernel ("programmatic dependent launch"), for which
- * they wait inside (BEGIN_KERNEL); for GPUs of compute capability 9.0 and more. On an H100 a step
- * of one sample takes 1.968 ms instead of 1.993 for resnet-50 and 12.94 instead of 13.05 for
- * deepcam (half a microsecond for each kernel of dlx's behind another one, 0.07 ms of resnet-50,
- * was predicted), and sixty steps had the bits of plain launches. So little does not pay for what
- * was not tried, sums of several ranks between the kernels: it is for DLX_DEBUG=launch=overlapped
- * alone. */
-void k_overlap(void);
-
 /* --- element by element (k_map.cu); the result may be x or y --- */
 
 /* n elements side by side, padding included (c is 0), or in rows of c, x, y and z elements apart in

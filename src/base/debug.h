@@ -31,7 +31,7 @@ struct debug_link {
 /* A member for each word of the table, where --help-debug says what it does. NULL and 0: not
  * given. */
 struct debug {
-	const char *conv, *way, *launch, *engines, *input, *isa, *proof, *spoil, *crash_at, *host_root;
+	const char *conv, *way, *engines, *input, *isa, *proof, *spoil, *crash_at, *host_root;
 	uint64_t crash_time;         /* crash_at's #N, or 1 */
 	int64_t ranks_per_host;
 	double join_timeout, measure_seconds, compile_seconds, proof_seconds;

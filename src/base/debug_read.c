@@ -51,9 +51,6 @@ static const struct word words[] = {
 	  .doc = "on a GPU, how a convolution and what belongs to it are made, where that way is "
 	  "there: by kernels of dlx, one graph of cuDNN's in windows of larger buffers or packed, or "
 	  "cuDNN's convolution and kernels around it" },
-	{ WORD(launch, CHOICE), .values = { "plain", "overlapped" },
-	  .doc = "on a GPU of compute capability 9.0 and more, whether dlx's kernels may be launched "
-	  "before the one ahead of them has ended; default: plain" },
 	{ .name = "narrow", .type = NO_YES, .at = offsetof(struct debug, no_narrow),
 	  .values = { "yes", "no" },
 	  .doc = "on a GPU, whether gradients that are made in 16 bits stay so until the update; "

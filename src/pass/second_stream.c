@@ -118,8 +118,7 @@ static nid *none(const struct graph *g)
 
 int pass_second_stream(struct graph *g, struct pass_env *env)
 {
-	const bool overlapped = debug.launch && strcmp(debug.launch, "overlapped") == 0;
-	if (env->backend != BACKEND_CUDA || debug.no_second_stream || overlapped ||
+	if (env->backend != BACKEND_CUDA || debug.no_second_stream ||
 	    graph_cost(g, ~0u).flops >= SMALL_STEP)
 		return 0;
 	struct uses u = { .g = g, .touched = none(g), .written = none(g) };

@@ -263,7 +263,7 @@ uint64_t nanoseconds()
 /* The kernel that this thread launches. */
 thread_local std::string launched;
 
-void count_launch(const char *name, bool overlapped)
+void count_launch(const char *name)
 {
 	struct counts {
 		std::map<std::string, long> of;
@@ -283,8 +283,6 @@ void count_launch(const char *name, bool overlapped)
 		name++;
 	launched.assign(name, strcspn(name, "<)"));
 	all.of[launched]++;
-	if (overlapped)
-		all.of["overlapped"]++;
 }
 
 namespace {

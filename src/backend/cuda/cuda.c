@@ -465,8 +465,6 @@ static int start(struct cuda *c)
 	TRY(cuda_check(cudaGetDeviceProperties(&c->properties, c->ordinal),
 	               "asking for the GPU's properties"));
 	TRY(cuda_find_code(c->properties.name, c->properties.major * 10 + c->properties.minor));
-	if (debug.launch && strcmp(debug.launch, "overlapped") == 0 && c->properties.major >= 9)
-		k_overlap();
 	TRY(cuda_check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking for priorities"));
 	TRY(cuda_check(cudaStreamCreateWithPriority(&c->stream, cudaStreamNonBlocking,
 	                                            greatest < least ? least - 1 : least),
