@@ -321,7 +321,7 @@ struct k_averaging {
 int k_average(void *stream, const struct k_table *a, const struct k_averaging *how);
 
 /* p: gradients of any float type; for the norms, weights, of which decay is added to the gradients
- * behind them, which are multiplied by *scale. */
+ * after them, which are multiplied by *scale. */
 enum k_bundle_kind { K_SQUARES, K_MAX_ABS, K_NORMS };
 /* part: a number for each block, two for norms. */
 int k_bundle_parts(void *stream, enum k_bundle_kind kind, const struct k_table *a,

@@ -75,7 +75,7 @@ static int emit_matmul(struct graph *g, tid a, bool ta, tid b, bool tb, tid *out
 }
 
 /* With c = op(a) op(b): d op(a) = dc op(b)^T, d op(b) = op(a)^T dc; a transposed operand has the
- * transposed gradient. That of b, which is the weights, comes first: behind it a may be gone. */
+ * transposed gradient. That of b, which is the weights, comes first: after it a may be gone. */
 static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	const struct matmul_attr at = transposed(n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Convolutions on the GPU by cuDNN, or by kernels of ours (conv_own.h). All tensors are
+ * Convolutions on the GPU by cuDNN, or by dlx's kernels (conv_own.h). All tensors are
  * channels-last; weights are (O, kernel..., I). A forward bias is part of cuDNN's graph where an
  * engine takes it, otherwise our kernel adds it; the gradient of the bias is a sum over rows.
  * (cuBLASLt adds a bias to float32 results only.)
@@ -11,7 +11,7 @@
  * Prediction, not measured: about half of the 12.7 GB that tiramisu's step of two samples packs in
  * bf16 is of forward convolutions, 1.5 ms at 4.3 TB/s.
  *
- * Batches of 3 or 4 channels stay as they are, and kernels of ours read them (conv_few_cuda.c).
+ * Batches of 3 or 4 channels stay as they are, and dlx's kernels read them (conv_few_cuda.c).
  * cuDNN would pad them to 8 channels in its workspace.
  *
  * In 16 bits all three tensors have 16 bits, since cuDNN's single operations read and write one
@@ -95,7 +95,7 @@ static size_t dense_bytes(const struct tensor *t, enum dtype type)
 	return aligned((size_t)shape_count(&t->shape) * dtype_size(type));
 }
 
-/* Views, and results of another type, find room behind `at` in the workspace; returns its end. */
+/* Views, and results of another type, find room after `at` in the workspace; returns its end. */
 static size_t place_packed(const struct kplan *k, struct conv_cuda *ck, size_t at)
 {
 	for (int i = 0; i < ARGUMENTS; i++) {
@@ -176,7 +176,7 @@ static int plan_with_bias(struct kplan *k, const struct cudnn *library, const st
 	struct cudnn_conv fused = *c;
 	if (!may_add_bias(k, c))
 		return E_UNSUPPORTED;
-	fused.bias = fused.best_only = true;   /* a fallback engine is slower than a pass of ours */
+	fused.bias = fused.best_only = true;   /* a fallback engine is slower than a pass of dlx's */
 	ck->biased = true;
 	return cudnn_conv_new(&ck->plan, library, k->env->wisdom, &fused);
 }

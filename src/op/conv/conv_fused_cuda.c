@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A convolution and what follows it on the GPU: one kernel of ours, for few channels
+ * A convolution and what follows it on the GPU: one kernel of dlx's, for few channels
  * (cuda/narrow.cuh); else one graph of cuDNN's, where it recommends an engine for that; else, or
  * where it is measured to be faster (conv_way.h), cuDNN's convolution and one pass of dlx's over
  * what it made. Which of these is decided in the plan, whose implementation says so.
@@ -34,7 +34,7 @@ struct fused_cuda {
 	const struct conv_own *own;  /* dlx's kernels, or NULL; */
 	size_t own_ws;               /* bytes of workspace that these take, */
 	const void *own_made;        /* and the arguments that they made of the node */
-	bool whole;                  /* no pass of ours follows */
+	bool whole;                  /* no pass of dlx's follows */
 	bool windows;                /* with views where they are */
 	enum dtype type;
 	int64_t rows, channels;      /* of the result */
@@ -78,7 +78,7 @@ static size_t dense_bytes(const struct tensor *t)
 	return is_window(t) ? (size_t)shape_count(&t->shape) * dtype_size(t->dtype) : 0;
 }
 
-/* cuDNN is told one layout for the result and for what is added to it. */
+/* A graph of cuDNN's has one layout for the result and for what is added to it. */
 static bool as_result(const struct tensor *t, const struct tensor *y)
 {
 	return !t || (layout_equal(&t->layout, &y->layout) && conv_own_in_place(t));
@@ -132,7 +132,7 @@ static int plan_whole(struct kplan *k, struct fused_cuda *f, enum conv_way way,
 	return cudnn_conv_new(&f->plan, library, k->env->wisdom, &chain);
 }
 
-/* A kernel of ours, with all tensors where they are. One that cannot do what follows leaves the
+/* A kernel of dlx's, with all tensors where they are. One that cannot do what follows leaves the
  * convolution in the place of the result, where the pass that follows finds it: not in a window,
  * which may be where the addend is. */
 static int plan_own(const struct kplan *k, struct fused_cuda *f)
@@ -321,7 +321,7 @@ static int run_own(const struct kplan *k, const struct kargs *a, const float *sc
 	return follow(k, a, a->out[0], scale, shift, &all);
 }
 
-static void *behind(const struct fused_cuda *f, void *p, int64_t elements)
+static void *advanced(const struct fused_cuda *f, void *p, int64_t elements)
 {
 	return (char *)p + (size_t)elements * dtype_size(f->type);
 }
@@ -336,7 +336,7 @@ static int run_band(const struct kplan *k, const struct kargs *a, void *in, cons
 		argument(k, a, f->at->mask) };
 	void *given[CUDNN_ARGUMENTS];
 	int n = 0;
-	given[n++] = behind(f, in, b->dy * node_in_shape(k->g, k->n, 0)->d[1]);
+	given[n++] = advanced(f, in, b->dy * node_in_shape(k->g, k->n, 0)->d[1]);
 	given[n++] = a->in[1];
 	for (int i = 0; i < 4 && f->whole; i++)
 		if (more[i])
@@ -344,7 +344,7 @@ static int run_band(const struct kplan *k, const struct kargs *a, void *in, cons
 	given[n++] = made;
 	TRYC(cudnn_plan_run(f->plan, given, a->ws), "in '%s'", k->n->name);
 	return f->whole ? 0 :
-	       follow(k, a, behind(f, made, b->skipped * f->channels), scale, shift, b);
+	       follow(k, a, advanced(f, made, b->skipped * f->channels), scale, shift, b);
 }
 
 int conv_fused_cuda_run(const struct kplan *k, const struct kargs *a)

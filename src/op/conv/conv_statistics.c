@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A convolution that gives the batch's statistics of what it makes, as batch_norm behind it would
+ * A convolution that gives the batch's statistics of what it makes, as batch_norm after it would
  * take them (made by the pass `conv_statistics`, for GPUs): y = x * w, mean and variance of each
  * channel of y, rstd = 1 / sqrt(variance + eps).
  *
- * A kernel of ours reads y for them, as that of batch_norm would. Where bits may differ and it is
+ * A kernel of dlx's reads y for them, as that of batch_norm would. Where bits may differ and it is
  * measured to be faster (conv_way.h), an engine of cuDNN's sums while it writes. It seldom is: on
  * an H100 the 53 of resnet-50 (256 samples, bf16, cuDNN 9.19) took 18.7 ms, most of them code for
- * compute capability 8.0; convolutions and passes of dlx's take 8.1. With a norm of its own before it (made by the pass `prologue`) x is
- * read as relu(norm(x)): by that engine, or a kernel of ours puts it into the workspace. The engine
- * is asked for windows of larger buffers in their places first. */
+ * compute capability 8.0; convolutions and passes of dlx's take 8.1. With a norm of its own before
+ * it (made by the pass `prologue`) x is read as relu(norm(x)): by that engine, or a kernel of dlx's
+ * puts it into the workspace. The engine is asked for windows of larger buffers in their places
+ * first. */
 #include <math.h>
 
 #include "backend/plan_env.h"
@@ -83,7 +84,7 @@ static int reference(const struct kplan *k, const struct kargs *a)
 
 struct statistics_cuda {
 	struct cudnn_plan *plan;
-	const void *own;             /* or what kernels of ours for few channels made of the node; */
+	const void *own;             /* or the arguments of dlx's kernels for few channels; */
 	size_t own_ws;               /* and the workspace that they take */
 	bool whole, within;          /* the sums, and the norm before it, are cuDNN's */
 	bool windows;                /* x and y stay where they are */

@@ -11,7 +11,7 @@
 
 /* In the order of preference where nothing is measured, but for conv_ways.parts. */
 enum conv_way {
-	CONV_OURS,       /* a kernel of ours */
+	CONV_OURS,       /* a kernel of dlx's */
 	CONV_WINDOWS,    /* one graph of cuDNN's, which reads and writes windows in their places */
 	CONV_WHOLE,      /* one graph of cuDNN's, of packed tensors */
 	CONV_PARTS,      /* cuDNN's convolution, and dlx's kernels before and after it */

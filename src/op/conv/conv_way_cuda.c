@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Measures the ways of a node as a whole, each with its kernels of ours and its copies of windows,
+ * Measures the ways of a node as a whole, each with dlx's kernels and its copies of windows,
  * on tensors of their sizes. */
 #include "op/conv/conv_way.h"
 
