@@ -15,7 +15,7 @@
 struct debug_fault {
 	const char *kind;            /* one of DEBUG_FAULT_KINDS; NULL: none */
 	uint64_t n;                  /* the Nth call fails, counted from 1 over the whole process, */
-	bool on;                     /* and all behind it */
+	bool on;                     /* and all after it */
 };
 
 /* What a processor that is described reaches: flop/s of products in two types, bytes/s. */

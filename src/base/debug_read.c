@@ -112,7 +112,7 @@ static const struct word words[] = {
 	  "made float32 by the host; default: stored" },
 	{ WORD(fault, FAULT), .form = "KIND:N[+]",
 	  .values = { "alloc", "append", "arena", "kernel", "read", "write" },
-	  .doc = "the Nth call of a kind fails (+: and all behind it; arena: the Nth is too large; "
+	  .doc = "the Nth call of a kind fails (+: and all after it; arena: the Nth is too large; "
 	  "kernel: node N, a convolution by oneDNN, makes a NaN); may be repeated" },
 	{ WORD(crash_at, POINT), .form = "POINT[#N]",
 	  .values = { "ckpt_chunk", "ckpt_cleaned", "ckpt_collected", "ckpt_durable", "ckpt_manifest",
