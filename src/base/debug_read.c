@@ -57,7 +57,7 @@ static const struct word words[] = {
 	  "default: yes" },
 	{ .name = "signs", .type = NO_YES, .at = offsetof(struct debug, no_signs),
 	  .values = { "yes", "no" },
-	  .doc = "on a GPU, whether gradients of batch norms behind additions read the signs of "
+	  .doc = "on a GPU, whether gradients of batch norms after additions read the signs of "
 	  "activations as bits; default: yes" },
 	{ .name = "masks", .type = NO_YES, .at = offsetof(struct debug, no_masks),
 	  .values = { "yes", "no" },
@@ -76,7 +76,7 @@ static const struct word words[] = {
 	  "read this one, or to a place of its own, from where it is copied; default: yes" },
 	{ .name = "second_stream", .type = NO_YES, .at = offsetof(struct debug, no_second_stream),
 	  .values = { "yes", "no" },
-	  .doc = "on a GPU, whether gradients to weights and updates of a small step run beside its "
+	  .doc = "on a GPU, whether gradients to weights and updates of a small step run during its "
 	  "other kernels; default: yes" },
 	{ WORD(isa, CHOICE), .values = { "avx2", "avx512", "avx512_bf16", "amx" },
 	  .doc = "on the CPU, the most of the instruction set that dlx's own kernels and oneDNN's "

@@ -16,11 +16,10 @@
  * [OP...]: the device compared with the reference is the CPU unless another is named; every op must
  * have a kernel there, and on a GPU one that takes 16 bits, but for those of a list (f32_only).
  * --kernels leaves out the check of gradient rules, which is slow and the same for all kernels; the
- * short form under sanitizers leaves it out, too. --shard takes every Nth sample from the Kth on, so
- * that N processes share the work; --sample only this one, which need not be one of the op's.
- * --wisdom is dlx-train's: engines that the file or its folder has are neither measured nor compiled
- * again.
- * Prints a line for each failure and "N passed, N failed" at the end. */
+ * short form under sanitizers leaves it out, too. --shard takes every Nth sample from the Kth on,
+ * so that N processes share the work; --sample only this one, which need not be one of the op's.
+ * --wisdom is dlx-train's: engines that the file or its folder has are neither measured nor
+ * compiled again. Prints a line for each failure and "N passed, N failed" at the end. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

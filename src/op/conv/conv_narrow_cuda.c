@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which convolutions the kernels of cuda/narrow.cuh take on the GPU, and with what follows them: windows of 3 x 3 or 5 x 5, of few channels, in 16 bits. Forward these
- * are of the result; to the input they are of dy, and the kernel goes over blocks of dx's channels.
- * cuDNN's engines are good where both are many, or the window is one pixel. */
+ * Which convolutions the kernels of cuda/narrow.cuh take on the GPU, and with what follows them:
+ * windows of 3 x 3 or 5 x 5, of few channels, in 16 bits. Forward these are of the result; to the
+ * input they are of dy, and the kernel goes over blocks of dx's channels. cuDNN's engines are good
+ * where both are many, or the window is one pixel. */
 #include "op/conv/conv_own.h"
 
 #include "op/conv/conv_shape.h"
