@@ -71,7 +71,7 @@ static int open_sums(struct sync_reducer *s, struct reduction *r, int size)
 {
 	const struct device *dev = r->dev;
 	if (size < r->comm->size)
-		comm_subgroup(&s->subgroup, r->comm, size);
+		comm_subgroup(&s->subgroup, r->comm, r->comm->rank / size);
 	struct comm *c = s->subgroup ? s->subgroup : r->comm;
 	if (!dev->driver)
 		return reducer_new(&r->sums.statistics, c, (size_t)s->bytes, s->group, s->n, false);
