@@ -15,6 +15,7 @@
 #include "data/dataset.h"
 #include "data/record_heads.h"
 #include "data/transform.h"
+#include "graph/cost.h"
 #include "model/model.h"
 #include "plan/extent/whole.h"
 #include "plan/memory_advice.h"
@@ -24,6 +25,7 @@
 #include "plan/physics.h"
 #include "plan/proofs.h"
 #include "plan/reduction.h"
+#include "plan/roles.h"
 #include "plan/sync_group.h"
 #include "plan/sync_reducer.h"
 #include "report/jsonl.h"
@@ -47,7 +49,8 @@ static int compare(const struct session *s, const struct plan *p)
 		data.second = dataset_fingerprint(second);
 		data.path = dataset_locate(second, 0, &within);
 	}
-	return ranks_compare(s->comm, s->config, s->dev, &data, p);
+	return ranks_compare(s->comm, s->config, s->dev, &data, !p ? 0 : s->sample ?
+	                     roles_fingerprint(p) : graph_fingerprint(p->g));
 }
 
 /* Whether the ranks that have a sample together normalise it together, and no others. */
@@ -150,13 +153,31 @@ static int make_plan(struct session *s, struct program *p, const struct plan_req
 	return rc;
 }
 
+/* Makes the first training plan of all ranks, whose graphs are of parts of a sample, once more
+ * where layouts and buckets are not those of rank 0. */
+static int make_alike(struct session *s, struct program *p, struct plan_request *r)
+{
+	struct roles roles;
+	int rc = roles_share(&roles, s->config->arena, s->comm, s->dev, p->plan);
+	if (rc == 0 && roles.differ) {
+		plan_free(p->plan);
+		r->store = roles.layouts;
+		r->ranks.given = roles.buckets;
+		rc = make_plan(s, p, r);
+	}
+	roles_release(&roles);
+	return rc;
+}
+
 int session_make_plan(struct session *s, struct program *p)
 {
 	const struct plan_data data = program_data(s, p);
-	const struct plan_request r = request(s, p, &data);
+	struct plan_request r = request(s, p, &data);
 	double start = io_seconds();
 	size_t before = s->dev->memory->used;
 	TRY(make_plan(s, p, &r));
+	if (s->sample && p == s->program && p->mode == PLAN_TRAIN && s->need & SESSION_RUN)
+		TRY(make_alike(s, p, &r));
 	proofs_say(s->proofs);
 	s->table_bytes += s->dev->memory->used - before;
 	trace_mark(TRACE_RUN, "plan", start);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * plan/messages.h between ranks that are threads: steps of planned graphs whose nodes exchange
+ * plan/messages.h and plan/roles.h between ranks that are threads: steps of planned graphs whose nodes exchange
  * values around a ring, and their gradients; teams that are not neighbours; steps that would never
- * end. */
+ * end; plans that store parameters in other layouts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,6 +22,7 @@
 #include "pass/pass.h"
 #include "pass/precision.h"
 #include "plan/messages.h"
+#include "plan/roles.h"
 
 #define N 300
 #define STEPS 3
@@ -191,10 +192,70 @@ static void endless(void **state)
 	err_clear();
 }
 
+/* --- roles --- */
+
+struct kinds {
+	bool lacks;                /* rank 1 has no state */
+	int wrong;
+};
+
+/* A plan of which there is no more than roles need. */
+static int kinds_rank(struct comm *c, void *arg)
+{
+	static int first[][3] = { { 0, 1, 2 }, { 0, 2, 2 } }, order[][2] = { { 1, 0 }, { 0, 1 } };
+	struct kinds *k = arg;
+	const bool other = c->rank == 1;
+	const struct shape s = { 4, { 2, 3, 4, 5 } };
+	struct buckets b = { .n = other ? 1 : 2, .first = first[other], .params = 2,
+		.order = order[other] };
+	struct plan p = { .g = graph_new(), .buckets = &b };
+	struct graph *again = graph_new();
+	struct arena *a = arena_new();
+	struct device *dev;
+	struct roles roles;
+	tid w, m, v;
+	TRY(device_open(&dev, "cpu"));
+	TRY(graph_param(p.g, "w", DTYPE_F32, &s, (struct init){ 0 }, &w));
+	TRY(graph_state(p.g, other && k->lacks ? "n" : "m", DTYPE_F32, &s, (struct init){ 0 }, &m));
+	graph_t(p.g, w)->layout = other ? layout_native(&s) : layout_plain(&s);
+	graph_t(p.g, m)->layout = layout_native(&s);
+	int rc = roles_share(&roles, a, c, dev, &p);
+	if (rc == 0) {
+		uint64_t mine = roles_fingerprint(&p), all[3];
+		comm_all_gather(c, &mine, sizeof mine, all, "fingerprints");
+		TRY(graph_param(again, "w", DTYPE_F32, &s, (struct init){ 0 }, &v));
+		store_preset(roles.layouts, again);
+		int wrong = !roles.differ || roles.buckets->n != 2 || roles.buckets->first[1] != 1 ||
+		            roles.buckets->order[0] != 1 || mine != all[0] ||
+		            !layout_is_plain(&graph_t(again, v)->layout, &s);
+		__atomic_fetch_add(&k->wrong, wrong, __ATOMIC_SEQ_CST);
+	}
+	roles_release(&roles);
+	graph_free(p.g);
+	graph_free(again);
+	arena_free(a);
+	device_close(dev);
+	return rc;
+}
+
+/* Rank 1 stores w otherwise, and has other buckets. */
+static void roles(void **state)
+{
+	struct kinds k = { 0 };
+	if (rank_threads_run(3, 60, kinds_rank, &k) < 0)
+		fail_msg("%s", err_get(0)->text);
+	assert_int_equal(k.wrong, 0);
+	k.lacks = true;
+	assert_int_equal(rank_threads_run(3, 60, kinds_rank, &k), E_BUG);
+	assert_non_null(strstr(err_get(0)->text, "rank 0 stores 'm', which this rank does not"));
+	err_clear();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps), cmocka_unit_test(teams), cmocka_unit_test(endless),
+		cmocka_unit_test(roles),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
