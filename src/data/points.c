@@ -166,7 +166,15 @@ static void take_stored(const struct point_set *s, const double *v, uint64_t see
 void points_values(const struct point_set *s, int k, uint64_t seed, int64_t draw, int64_t first,
                    int64_t n, double *out)
 {
-	take_stored(s, s->values[k].v, seed, draw, first, n, 1, out);
+	const struct point_values *v = &s->values[k];
+	struct walk w = { .set = s, .seed = seed, .number = -1 };
+	const size_t bytes = (size_t)v->each * dtype_size(v->dtype);
+	if (v->v)
+		take_stored(s, v->v, seed, draw, first, n, 1, out);
+	for (int64_t i = 0; !v->v && i < n; i++)
+		dtype_convert(DTYPE_F64, out + i * v->each, v->dtype,
+		              (const char *)v->raw + (size_t)stored_point(&w, draw, first + i) * bytes,
+		              v->each);
 }
 
 static void begin(struct points_sequence *q, const struct point_set *s, uint64_t seed, int64_t draw)

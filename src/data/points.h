@@ -13,22 +13,32 @@
  *     plate: {box: {x: [0, 2], y: [0, 1]}, minus: {disk: {center: {x: 1, y: 0.5}, radius: 0.2}},
  *             count: 5000}
  *     rim: {faces: plate, count: 500}
- *     sensors: {record: sensors.dlx} */
+ *     sensors: {record: sensors.dlx}
+ *     images: {samples: images.dlx, count: 64, resample: 1}
+ *
+ * The points of the last one are whole samples, each with all values of its arrays. */
 #ifndef DLX_DATA_POINTS_H
 #define DLX_DATA_POINTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/types.h"
 #include "data/points_sequence.h"
 #include "yaml/schema.h"
 
 struct points_geometry;
 
-/* An array of a record that is no coordinate: a value for each of its points. */
+/* An array of a record that is no coordinate: a value for each of its points; or all values of
+ * each sample. */
 struct point_values {
 	const char *name;
-	const double *v;
+	const double *v;                     /* NULL: of samples */
+	int64_t each;                        /* values of a point: 1, or those of a sample */
+	/* Of samples. */
+	struct shape shape;                  /* of one */
+	enum dtype dtype;
+	const void *raw;                     /* (stored, shape) */
 };
 
 struct point_set {
@@ -48,6 +58,7 @@ struct point_set {
 	int64_t of;
 	/* Of a record. */
 	const char *record;                  /* the file, or NULL */
+	bool whole;                          /* its points are samples, without coordinates */
 	int64_t stored;                      /* points that it has */
 	int nvalues;
 	const struct point_values *values;
@@ -91,7 +102,7 @@ int64_t points_draw_at(const struct point_set *s, int64_t step);
  * difference. */
 int points_draw(const struct point_set *s, uint64_t seed, int64_t draw, int64_t first, int64_t n,
                 double *coordinates, double *normals);
-/* The values of array k of a record at these points. */
+/* The values of array k of a record at these points: `each` for each of them. */
 void points_values(const struct point_set *s, int k, uint64_t seed, int64_t draw, int64_t first,
                    int64_t n, double *out);
 

@@ -20,7 +20,7 @@ struct points_resample {
 struct points_config {
 	struct points_shape_config shape;
 	const struct ynode *minus, *faces, *count;
-	const char *record;
+	const char *record, *samples;
 	int draw;
 	struct points_resample resample;
 };
@@ -62,6 +62,9 @@ const struct field points_fields[] = {
 	FIELD(struct points_config, record, FT_PATH, .flags = FIELD_NULLABLE,
 	      .doc = "the points of a record file: its arrays with names of coordinates say where, "
 	             "the others are values there"),
+	FIELD(struct points_config, samples, FT_PATH, .flags = FIELD_NULLABLE,
+	      .doc = "the samples of a record file in the place of points: its arrays are values, all "
+	             "of a sample at once"),
 	FIELD_NODE(struct points_config, count, NULL,
 	           "how many points a step has; of a grid also {x: 31, t: 11}; absent: of a record "
 	           "all"),
@@ -227,8 +230,8 @@ static int read_geometry(struct points_reader *r, const struct ynode *n,
 	}
 	TRY(rc);
 	if (g->body.naxes == 0)
-		return ERR(E_CONFIG, &n->loc, "a set must have 'box', 'disk', 'polygon', 'faces' or "
-		           "'record'");
+		return ERR(E_CONFIG, &n->loc, "a set must have 'box', 'disk', 'polygon', 'faces', 'record' "
+		           "or 'samples'");
 	for (int i = 0; i < g->body.nfactors; i++)
 		ends += g->body.factor[i].kind == FACTOR_ENDS;
 	if (ends + g->on_faces > 1)
@@ -277,15 +280,15 @@ static int read_resample(const struct points_config *c, const struct ynode *n, b
 static int check_record(const struct ynode *n, const struct point_set *s)
 {
 	static const char *const own[] = { "record", "count", "resample", NULL };
+	const char *key = s->whole ? "samples" : "record";
 	int rc = 0;
 	for (int i = 0; i < n->n; i++) {
 		int k = 0;
 		while (own[k] && strcmp(own[k], n->pair[i].key) != 0)
 			k++;
-		if (!own[k] && ytree_pair(n, "record"))
-			rc = first_code(rc, ERR(E_CONFIG, &n->pair[i].key_loc, "'%s' does not go with "
-			                        "'record', which has the points of '%s'", n->pair[i].key,
-			                        s->name));
+		if (!own[k] && strcmp(n->pair[i].key, key) != 0)
+			rc = first_code(rc, ERR(E_CONFIG, &n->pair[i].key_loc, "'%s' does not go with '%s', "
+			                        "which has the points of '%s'", n->pair[i].key, key, s->name));
 	}
 	return rc;
 }
@@ -301,7 +304,8 @@ static int read_keys(struct points_reader *r, int i, const struct ynode *n)
 		return first_code(rc, n->kind == Y_NULL ?
 		                  ERR(E_CONFIG, &s->loc, "set '%s' is empty", s->name) : 0);
 	s->draw = (enum points_kind)c.draw;
-	s->record = c.record;
+	s->record = c.samples ? c.samples : c.record;
+	s->whole = c.samples != NULL;
 	rc = first_code(rc, s->record ? check_record(n, s) : read_geometry(r, n, &c, g));
 	TRY(rc);
 	s->geometry = g;

@@ -60,14 +60,22 @@ int physics_open(struct run_config *c);
 struct expr_scope physics_scope(struct arena *a, const struct physics *p, int ranks);
 /* Whether an axis is one of space, not of time ("t" or "time"). */
 bool physics_is_spatial(const char *axis);
+/* By name, or NULL. */
+struct network *physics_network(const struct physics *p, const char *name);
+/* Components of what has a name; 0: not known, as of what a network is given. Networks of layers
+ * have some after physics_find_shapes, which the names of p->name get, too. */
+int physics_components(const struct physics *p, const char *name);
+int physics_find_shapes(struct arena *a, struct physics *p);
+/* Whether a network depends on coordinates alone, so that it can be evaluated anywhere. */
+bool physics_at_coordinates(const struct physics *p, const struct network *n);
 /* Points that one of `ranks` ranks has of a set, in each step. */
 int64_t physics_share(const struct point_set *s, int ranks);
 /* Emits the objective's terms at the points of a rank's share, c->loss, which is their sum, and the
  * ports PLAN_STEP_TERM and PLAN_STEP_VARIABLE; inputs are called SET.COORDINATE, SET.normal and
  * SET.ARRAY. */
 int physics_emit_objective(struct graph *g, struct compilation *c);
-/* Emits all networks at c->r->batch points, whose coordinates are inputs called
- * PHYSICS_AT.COORDINATE, as outputs of the networks' names. */
+/* Emits all networks that depend on coordinates alone at c->r->batch points, whose coordinates are
+ * inputs called PHYSICS_AT.COORDINATE, as outputs of the networks' names. */
 int physics_emit_networks(struct graph *g, struct compilation *c);
 #define PHYSICS_AT "at"
 #define PHYSICS_ROWS 1024            /* points at a time */

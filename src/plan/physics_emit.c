@@ -13,8 +13,10 @@
 struct leaves {
 	struct compilation *c;
 	const struct physics *p;
+	const struct objective *objective;   /* NULL: networks by themselves */
 	struct expr_scope *scope;
 	int uniforms;                    /* streams of random numbers taken so far */
+	int *places;                     /* at which each network was evaluated so far */
 };
 
 int64_t physics_share(const struct point_set *s, int ranks)
@@ -35,8 +37,10 @@ static struct expr_set set_of(struct arena *a, const struct point_set *p, int ra
 		axis[k] = (struct expr_axis){ p->axis[k], physics_is_spatial(p->axis[k]) };
 	for (int k = 0; k < p->nvalues; k++)
 		array[k] = p->values[k].name;
-	return (struct expr_set){ .name = p->name, .points = physics_share(p, ranks),
-		.realizations = 1, .axis = axis, .naxis = p->naxes, .array = array, .narray = p->nvalues,
+	const int64_t share = physics_share(p, ranks);
+	return (struct expr_set){ .name = p->name, .points = p->whole ? 1 : share,
+		.realizations = p->whole ? share : 1, .axis = axis, .naxis = p->naxes,
+		.array = array, .narray = p->nvalues,
 		.normals = p->normals };
 }
 
@@ -55,7 +59,8 @@ struct expr_scope physics_scope(struct arena *a, const struct physics *p, int ra
 static int input(const struct leaves *l, struct graph *g, int set, const char *name,
                  int64_t columns, tid *out)
 {
-	const struct shape s = { 2, { l->scope->set[set].points, columns } };
+	const struct expr_set *at = &l->scope->set[set];
+	const struct shape s = { 2, { at->points * at->realizations, columns } };
 	return graph_input(g, arena_printf(g->arena, "%s.%s", l->scope->set[set].name, name),
 	                   DTYPE_F32, &s, out);
 }
@@ -63,6 +68,16 @@ static int input(const struct leaves *l, struct graph *g, int set, const char *n
 static int coordinate(void *user, struct graph *g, int set, const char *name, tid *out)
 {
 	return input(user, g, set, name, 1, out);
+}
+
+static int array(void *user, struct graph *g, int set, const char *name, tid *out)
+{
+	const struct leaves *l = user;
+	const struct point_set *p = points_find(&l->p->points, l->scope->set[set].name);
+	int k = 0;
+	while (strcmp(p->values[k].name, name) != 0)
+		k++;
+	return input(user, g, set, name, p->values[k].each, out);
 }
 
 static int normal(void *user, struct graph *g, int set, tid *out)
@@ -112,8 +127,14 @@ static const struct network *network_of(const struct physics *p, const char *nam
 static int network(void *user, struct expr_emission *m, const struct expr_name *name,
                    const tid *in, tid *out)
 {
-	const struct leaves *l = user;
-	return network_emit(m, expr_graph(m)->arena, network_of(l->p, name->name), in, out);
+	struct leaves *l = user;
+	const struct network *n = network_of(l->p, name->name);
+	const struct objective *o = l->objective;
+	const int owner = (int)(n->owner - l->p->net.v);
+	int place = l->places[owner]++;
+	if (o && !objective_trains(o, n->owner->name))
+		place++;                         /* its running statistics are the other objective's */
+	return network_emit(m, expr_graph(m)->arena, n, o != NULL, place, in, out);
 }
 
 static int no_noise(void *user, struct graph *g, int like, const char *name, tid *out)
@@ -122,7 +143,7 @@ static int no_noise(void *user, struct graph *g, int like, const char *name, tid
 }
 
 static const struct expr_host host = { .coordinate = coordinate, .normal = normal,
-	.array = coordinate, .noise = no_noise, .variable = variable, .uniform = uniform,
+	.array = array, .noise = no_noise, .variable = variable, .uniform = uniform,
 	.network = network };
 
 /* --- objectives --- */
@@ -136,6 +157,8 @@ static int emit_term(struct graph *g, struct compilation *c, struct expr_emissio
 	TRY(expr_emit(m, t->e, EXPR_NOWHERE, &value));
 	graph_t(g, value)->output = true;
 	ports_add(&c->p->out, arena_printf(g->arena, PLAN_STEP_TERM "%s", t->name), value);
+	if (t->weight == 0)                  /* it is only reported */
+		return 0;
 	TRY(emit_scale(g, value, t->weight, 0, &weighted));
 	if (*sum == NONE)
 		*sum = weighted;
@@ -151,6 +174,7 @@ static struct expr_emission *begin(struct graph *g, struct leaves *l, struct exp
 	*s = scope;
 	*h = host;
 	h->user = l;
+	l->places = ARENA_ARRAY(g->arena, int, l->p->net.n + 1);
 	l->scope = s;
 	g->cur_phase = PHASE_FORWARD;
 	return expr_emission_new(g, s, h);
@@ -160,13 +184,16 @@ int physics_emit_objective(struct graph *g, struct compilation *c)
 {
 	const struct objective *o = c->r->objective;
 	struct leaves *l = ARENA_NEW(g->arena, struct leaves);
-	*l = (struct leaves){ .c = c, .p = c->r->config->physics };
+	*l = (struct leaves){ .c = c, .p = c->r->config->physics, .objective = o };
 	struct expr_emission *m = begin(g, l, physics_scope(g->arena, l->p, c->r->ranks.ranks));
 	tid sum = NONE;
 	for (int i = 0; i < o->nterm; i++)
 		TRY(expr_check_term(l->scope, o->term[i].e));
 	for (int i = 0; i < o->nterm; i++)
 		TRY(emit_term(g, c, m, &o->term[i], &sum));
+	if (sum == NONE)
+		return ERR(E_CONFIG, &o->term[0].loc, "all terms of objective '%s' have weight 0: there is "
+		           "nothing to minimise", o->name);
 	c->loss.loss = sum;
 	c->loss.weight = graph_scalar(g, 1);
 	graph_t(g, sum)->output = true;
@@ -200,6 +227,8 @@ int physics_emit_networks(struct graph *g, struct compilation *c)
 		const struct expr *e;
 		struct expr_type type;
 		tid out;
+		if (!physics_at_coordinates(l->p, n))
+			continue;
 		*text = (struct ynode){ .kind = Y_SCALAR, .loc = n->loc, .text = n->name };
 		TRY(expr_parse(g->arena, text, &e));
 		TRY(expr_check(l->scope, e, 0, &type));

@@ -152,7 +152,8 @@ static int read_trained(struct run_config *c, const struct objective_config *fro
 		if (!is_trained_name(c->physics, name))
 			rc = ERR(E_CONFIG, &from->train.loc[i], "'train' names '%s', which is neither a "
 			         "network nor a variable", name);
-		v[i] = name;
+		const struct network *n = physics_network(c->physics, name);
+		v[i] = n ? n->owner->name : name;
 		for (int k = 0; k < c->physics->nvariable; k++)
 			if (strcmp(c->physics->variable[k].name, name) == 0)
 				v[i] = arena_printf(c->arena, "variables.%s", name);
@@ -370,6 +371,18 @@ static int refuse_by(const struct points *p)
 	return rc;
 }
 
+/* A network that no objective trains, as a teacher, is evaluated as it is after training. */
+static void find_frozen(struct run_config *c)
+{
+	const struct networks_read *net = &c->physics->net;
+	for (int i = 0; i < net->n; i++) {
+		net->v[i].frozen = true;
+		for (int k = 0; k < c->objectives.n; k++)
+			if (objective_trains(&c->objectives.v[k], net->v[i].owner->name))
+				net->v[i].frozen = false;
+	}
+}
+
 /* Of one objective whose phases all say theirs; else 0. */
 static int64_t steps_of_phases(const struct objectives *o)
 {
@@ -398,6 +411,7 @@ int physics_read(struct run_config *c)
 	rc = first_code(rc, refuse_by(&p->points));
 	rc = first_code(rc, read_variables(c, p));
 	TRY(rc < 0 ? rc : read_objectives(c));
+	find_frozen(c);
 	if (c->train.steps == 0)
 		c->train.steps = steps_of_phases(&c->objectives);
 	if (c->train.steps == 0)
@@ -425,22 +439,14 @@ static int add_name(struct physics *p, const struct expr_name *name, const struc
 	return 0;
 }
 
-static int components_of(const struct physics *p, const char *name)
-{
-	for (int i = 0; i < p->net.n; i++)
-		if (strcmp(p->net.v[i].name, name) == 0)
-			return (int)p->net.v[i].c.outputs;
-	return 1;
-}
-
 static int add_network(struct arena *a, struct physics *p, const struct network *n)
 {
 	struct expr_input *in = ARENA_ARRAY(a, struct expr_input, n->c.inputs.n);
 	for (int i = 0; i < n->c.inputs.n; i++)
-		in[i] = (struct expr_input){ n->c.inputs.v[i], components_of(p, n->c.inputs.v[i]) };
+		in[i] = (struct expr_input){ n->c.inputs.v[i], physics_components(p, n->c.inputs.v[i]) };
 	return add_name(p, &(struct expr_name){ .name = n->name, .what = EXPR_NETWORK,
 	                .components = (int)n->c.outputs, .input = in, .ninput = n->c.inputs.n,
-	                .kinked = network_kinked(n) }, &n->loc);
+	                .kinked = network_kinked(n), .mixes = n->mixes }, &n->loc);
 }
 
 /* Each array once, whichever records have it. */
@@ -448,12 +454,22 @@ static int add_arrays(struct physics *p, const struct point_set *s)
 {
 	for (int k = 0; k < s->nvalues; k++) {
 		bool known = false;
-		for (int i = 0; i < p->nname; i++)
-			known |= p->name[i].what == EXPR_ARRAY &&
-			         strcmp(p->name[i].name, s->values[k].name) == 0;
+		for (int i = 0; i < p->nname; i++) {
+			const struct expr_name *n = &p->name[i];
+			if (n->what != EXPR_ARRAY || strcmp(n->name, s->values[k].name) != 0)
+				continue;
+			known = true;
+			if (n->components != s->values[k].each)
+				return ERR(E_CONFIG, &s->loc, "'%s' has %lld value%s in '%s' and %d in another set",
+				           n->name, (long long)s->values[k].each, s->values[k].each == 1 ? "" : "s",
+				           s->record, n->components);
+		}
+		if (s->values[k].each > INT32_MAX)
+			return ERR(E_CONFIG, &s->loc, "'%s' of '%s' is too large", s->values[k].name,
+			           s->record);
 		if (!known)
 			TRY(add_name(p, &(struct expr_name){ .name = s->values[k].name, .what = EXPR_ARRAY,
-			             .components = 1 }, &s->loc));
+			             .components = (int)s->values[k].each }, &s->loc));
 	}
 	return 0;
 }
@@ -492,11 +508,18 @@ static int check_networks(const struct run_config *c, struct expr_scope *s)
 	const struct physics *p = c->physics;
 	int rc = 0;
 	for (int i = 0; i < p->net.n; i++) {
-		const struct network *n = &p->net.v[i];
+		struct network *n = &p->net.v[i];
 		int *components = ARENA_ARRAY(c->arena, int, n->c.inputs.n);
 		for (int k = 0; k < n->c.inputs.n; k++)
-			components[k] = components_of(p, n->c.inputs.v[k]);
+			components[k] = physics_components(p, n->c.inputs.v[k]);
 		rc = first_code(rc, network_check(s, n, components));
+	}
+	for (int i = 0; rc == 0 && i < p->net.n; i++) {
+		const struct network *n = &p->net.v[i];
+		if (!n->layered && n->width && n->owner->width && n->width != n->owner->width)
+			rc = ERR(E_CONFIG, &n->loc, "network '%s' has the parameters of '%s', whose first "
+			         "layer reads %d values, but its own inputs have %d", n->name, n->owner->name,
+			         n->owner->width, n->width);
 	}
 	return rc;
 }
@@ -511,6 +534,7 @@ int physics_open(struct run_config *c)
 	p->opened = true;
 	TRY(points_open(c->arena, &p->points, &inputs));
 	TRY(collect_names(c));
+	TRY(physics_find_shapes(c->arena, p));
 	struct expr_scope s = physics_scope(c->arena, p, 1);
 	rc = check_networks(c, &s);
 	for (int k = 0; k < c->objectives.n; k++)

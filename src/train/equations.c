@@ -56,6 +56,10 @@ static int open_known(struct equations *e, const struct strings *coordinates)
 	             *map = ARENA_NEW(e->a, struct ynode);
 	if (files->n == 0)
 		return 0;
+	if (coordinates->n == 0)
+		return ERR(E_CONFIG, &files->loc[0], "a validation compares networks at coordinates, and "
+		           "there are none; a term of weight 0, on a set of other samples, is only "
+		           "reported");
 	if (files->n > 1)
 		return ERR(E_CONFIG, &files->loc[1], "networks of equations are compared with one record");
 	*path = (struct ynode){ .kind = Y_SCALAR, .loc = files->loc[0], .text = files->v[0] };
@@ -75,7 +79,8 @@ static int find_compared(struct equations *e, const struct physics *p)
 	e->compared = ARENA_ARRAY(e->a, struct compared, p->net.n);
 	for (int i = 0; i < p->net.n; i++)
 		for (int k = 0; k < s->nvalues; k++)
-			if (strcmp(s->values[k].name, p->net.v[i].name) == 0)
+			if (strcmp(s->values[k].name, p->net.v[i].name) == 0 &&
+			    physics_at_coordinates(p, &p->net.v[i]))
 				e->compared[e->ncompared++] = (struct compared){ .network = p->net.v[i].name,
 					.value = s->values[k].v };
 	if (e->ncompared == 0)
@@ -141,12 +146,15 @@ static void add_set(struct equations *e, const struct point_set *p, int rank, in
 	d->array = e->array + e->narrays;
 	d->coordinates = ARENA_ARRAY(e->a, double, d->n * p->naxes);
 	d->normals = p->normals ? ARENA_ARRAY(e->a, double, d->n * p->naxes) : NULL;
-	d->values = ARENA_ARRAY(e->a, double, d->n * (2 * p->naxes + p->nvalues));
+	int64_t each = 2 * p->naxes;
+	for (int k = 0; k < p->nvalues; k++)
+		each += p->values[k].each;
+	d->values = ARENA_ARRAY(e->a, double, d->n * each);
 	double *at = d->values;
 	for (int k = 0; k < p->naxes; k++)
 		add_array(e, d, p->axis[k], 1, &at);
 	for (int k = 0; k < p->nvalues; k++)
-		add_array(e, d, p->values[k].name, 1, &at);
+		add_array(e, d, p->values[k].name, p->values[k].each, &at);
 	if (p->normals)
 		add_array(e, d, "normal", spatial_axes(p), &at);
 }
@@ -204,8 +212,9 @@ static int draw(struct equations *e, struct drawn *d, int64_t number)
 	d->draw = number;
 	TRY(points_draw(p, seed, number, d->first, d->n, d->coordinates, d->normals));
 	spread(d);
-	for (int k = 0; k < p->nvalues; k++)
-		points_values(p, k, seed, number, d->first, d->n, d->values + d->n * (p->naxes + k));
+	double *at = d->values + d->n * p->naxes;
+	for (int k = 0; k < p->nvalues; at += d->n * p->values[k++].each)
+		points_values(p, k, seed, number, d->first, d->n, at);
 	return 0;
 }
 

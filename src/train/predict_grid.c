@@ -76,6 +76,14 @@ static int read_axis(struct grid *g, const struct ypair *p)
 	return 0;
 }
 
+static bool has_any(const struct physics *p)
+{
+	for (int i = 0; i < p->net.n; i++)
+		if (physics_at_coordinates(p, &p->net.v[i]))
+			return true;
+	return false;
+}
+
 static int read_grid(struct grid *g, const char *given)
 {
 	struct ynode *root;
@@ -83,6 +91,9 @@ static int read_grid(struct grid *g, const char *given)
 	TRY(ytree_parse(g->a, "--predict", given, &root));
 	const struct ynode *map = root && root->kind == Y_MAP && root->n == 1 ?
 	                          ytree_find(root, "grid") : NULL;
+	if (!has_any(g->s->config->physics))
+		return ERR(E_USAGE, NULL, "no network depends on coordinates alone, so that there is none "
+		           "to evaluate on a grid");
 	if (!map || map->kind != Y_MAP || map->n != coordinates->n || map->n > MAXD - 2)
 		return ERR(E_USAGE, root ? &root->loc : NULL, "networks of equations are evaluated on "
 		           "'grid: {%s: POINTS%s}', which names each coordinate once", coordinates->v[0],
@@ -97,12 +108,13 @@ static int read_grid(struct grid *g, const char *given)
 
 static void name_channels(struct grid *g)
 {
-	const struct networks_read *net = &g->s->config->physics->net;
+	const struct physics *p = g->s->config->physics;
+	const struct networks_read *net = &p->net;
 	for (int i = 0; i < net->n; i++)
-		g->nchannels += (int)net->v[i].c.outputs;
-	g->channel = ARENA_ARRAY(g->a, const char *, g->nchannels);
+		g->nchannels += physics_at_coordinates(p, &net->v[i]) ? (int)net->v[i].c.outputs : 0;
+	g->channel = ARENA_ARRAY(g->a, const char *, g->nchannels + 1);
 	for (int i = 0, k = 0; i < net->n; i++)
-		for (int64_t c = 0; c < net->v[i].c.outputs; c++)
+		for (int64_t c = 0; physics_at_coordinates(p, &net->v[i]) && c < net->v[i].c.outputs; c++)
 			g->channel[k++] = net->v[i].c.outputs == 1 ? net->v[i].name :
 			                  arena_printf(g->a, "%s.%lld", net->v[i].name, (long long)c);
 }
@@ -126,6 +138,8 @@ static int take(struct grid *g, struct plan *p, int64_t first, float *output)
 	float *to = g->value + first;
 	for (int i = 0; i < net->n; i++) {
 		const int64_t wide = net->v[i].c.outputs;
+		if (!physics_at_coordinates(g->s->config->physics, &net->v[i]))
+			continue;
 		TRY(exec_read(p->exec, plan_out(p, net->v[i].name), DTYPE_F32, output));
 		for (int64_t c = 0; c < wide; c++, to += g->points)
 			for (int64_t k = 0; k < n; k++)
