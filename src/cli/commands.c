@@ -34,7 +34,7 @@
 #include "train/bench_op.h"
 #include "train/confusion.h"
 #include "train/evaluate.h"
-#include "train/exchange.h"
+#include "train/interop.h"
 #include "train/loop.h"
 #include "train/predict.h"
 #include "train/predict_grid.h"
@@ -148,9 +148,9 @@ static int open_session(struct invocation *x, unsigned need, struct session **s)
 
 static int init_from(struct session *s)
 {
-	if (!exchange_has_init_from(s))
+	if (!interop_has_init_from(s))
 		return 0;
-	TRY(ranks_agree(s->comm, comm_first(s->comm) ? exchange_init_from(s) : 0, "init_from"));
+	TRY(ranks_agree(s->comm, comm_first(s->comm) ? interop_init_from(s) : 0, "init_from"));
 	return replicas_begin(s->comm, s->store);
 }
 
@@ -180,7 +180,7 @@ static int load_weights(const struct options *o, struct session *s, bool checkpo
 		note("weights of checkpoint %s", version_bare_id(id));
 	if (rc == 0 && found && !o->resume && comm_first(s->comm))
 		note_best(dir, id);
-	if (rc == 0 && !found && (o->resume || (checkpoint_needed && !exchange_has_init_from(s))))
+	if (rc == 0 && !found && (o->resume || (checkpoint_needed && !interop_has_init_from(s))))
 		rc = ranks_agree(s->comm, ERR(E_NOINPUT, NULL, "no checkpoint in '%s'; train first", dir),
 		                 "the checkpoint");
 	else if (rc == 0 && !found)
@@ -264,7 +264,7 @@ static int run_replay(struct invocation *x)
 
 static int check_init_from(struct session *s)
 {
-	return ranks_agree(s->comm, comm_first(s->comm) ? exchange_check(s) : 0, "init_from");
+	return ranks_agree(s->comm, comm_first(s->comm) ? interop_check(s) : 0, "init_from");
 }
 
 /* For people the first line says if the plans do not fit; a check is of that too. */
@@ -433,7 +433,7 @@ static int run_export(struct invocation *x)
 	TRY(open_session(x, need | SESSION_RUN | SESSION_NO_DATA, &s));
 	int rc = load_weights(x->o, s, false);
 	if (rc == 0)
-		rc = ranks_agree(x->c, comm_first(x->c) ? exchange_export(s, x->o->file, x->o->network) : 0,
+		rc = ranks_agree(x->c, comm_first(x->c) ? interop_export(s, x->o->file, x->o->network) : 0,
 		                 "writing the weights");
 	session_close(s);
 	return rc;
@@ -455,7 +455,7 @@ static int run_dump_step(struct invocation *x)
 	TRY(open_for_steps(x, SESSION_DUMP, &s));
 	int rc = load_weights(x->o, s, false);
 	if (rc == 0)
-		rc = exchange_dump_step(s, x->o->file);
+		rc = interop_dump_step(s, x->o->file);
 	session_close(s);
 	return rc;
 }

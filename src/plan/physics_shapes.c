@@ -16,6 +16,14 @@ struct network *physics_network(const struct physics *p, const char *name)
 	return NULL;
 }
 
+const struct noise_name *physics_noise(const struct physics *p, const char *name)
+{
+	for (int i = 0; i < p->net.nnoise; i++)
+		if (strcmp(p->net.noise[i].name, name) == 0)
+			return &p->net.noise[i];
+	return NULL;
+}
+
 static bool is_coordinate(const struct physics *p, const char *name)
 {
 	for (int i = 0; i < p->coordinates.n; i++)
@@ -38,9 +46,10 @@ static const struct point_values *find_array(const struct physics *p, const char
 static struct shape shape_of_name(const struct physics *p, const char *name)
 {
 	const struct network *n = physics_network(p, name);
+	const struct noise_name *z = physics_noise(p, name);
 	const struct point_values *v = find_array(p, name);
-	struct shape s = { 1, { 1 } };
-	bool one = is_coordinate(p, name);
+	struct shape s = { 1, { z ? z->components : 1 } };
+	bool one = z || is_coordinate(p, name);
 	if (n)
 		s.d[0] = n->c.outputs;
 	if (n && n->layered)
@@ -59,19 +68,32 @@ int physics_components(const struct physics *p, const char *name)
 	return s.nd ? (int)shape_count(&s) : 0;
 }
 
-bool physics_at_coordinates(const struct physics *p, const struct network *n)
+/* Whether a name is an expression, which may stand for anything, or an unknown number. */
+static bool is_general(const struct physics *p, const char *name)
+{
+	for (int k = 0; k < p->nname; k++)
+		if (strcmp(p->name[k].name, name) == 0 &&
+		    (p->name[k].what == EXPR_LET || p->name[k].what == EXPR_VARIABLE))
+			return true;
+	return false;
+}
+
+/* depth: of networks in networks; more than there are is a circle, which is reported elsewhere. */
+static bool is_field(const struct physics *p, const struct network *n, int depth)
 {
 	for (int i = 0; i < n->c.inputs.n; i++) {
 		const char *name = n->c.inputs.v[i];
 		const struct network *of = physics_network(p, name);
-		bool there = is_coordinate(p, name) || (of && physics_at_coordinates(p, of));
-		for (int k = 0; k < p->nname; k++)
-			there |= strcmp(p->name[k].name, name) == 0 &&
-			         (p->name[k].what == EXPR_LET || p->name[k].what == EXPR_VARIABLE);
-		if (!there)
+		if (!is_coordinate(p, name) && !physics_noise(p, name) && !is_general(p, name) &&
+		    depth < p->net.n && !(of && is_field(p, of, depth + 1)))
 			return false;
 	}
 	return true;
+}
+
+bool physics_is_field(const struct physics *p, const struct network *n)
+{
+	return is_field(p, n, 0);
 }
 
 enum { UNKNOWN, FINDING, FOUND };

@@ -20,7 +20,7 @@
 #include "plan/describe_sources.h"
 #include "plan/reduction.h"
 #include "train/changes.h"
-#include "train/exchange.h"
+#include "train/interop.h"
 #include "train/levels.h"
 #include "train/loop_state.h"
 #include "train/ranks.h"
@@ -66,9 +66,9 @@ static int go_on_from(struct loop *l, const struct state_resumed *r)
 /* The weights of `init_from`, which a run that resumes has not been given before. */
 static int begin_from(struct loop *l)
 {
-	if (!exchange_has_init_from(l->s))
+	if (!interop_has_init_from(l->s))
 		return 0;
-	TRY(ranks_agree(l->comm, l->first ? exchange_init_from(l->s) : 0, "init_from"));
+	TRY(ranks_agree(l->comm, l->first ? interop_init_from(l->s) : 0, "init_from"));
 	return replicas_begin(l->comm, l->s->store);
 }
 

@@ -79,7 +79,7 @@ static int read_axis(struct grid *g, const struct ypair *p)
 static bool has_any(const struct physics *p)
 {
 	for (int i = 0; i < p->net.n; i++)
-		if (physics_at_coordinates(p, &p->net.v[i]))
+		if (physics_is_field(p, &p->net.v[i]))
 			return true;
 	return false;
 }
@@ -92,7 +92,7 @@ static int read_grid(struct grid *g, const char *given)
 	const struct ynode *map = root && root->kind == Y_MAP && root->n == 1 ?
 	                          ytree_find(root, "grid") : NULL;
 	if (!has_any(g->s->config->physics))
-		return ERR(E_USAGE, NULL, "no network depends on coordinates alone, so that there is none "
+		return ERR(E_USAGE, NULL, "no network is a function of coordinates, so that there is none "
 		           "to evaluate on a grid");
 	if (!map || map->kind != Y_MAP || map->n != coordinates->n || map->n > MAXD - 2)
 		return ERR(E_USAGE, root ? &root->loc : NULL, "networks of equations are evaluated on "
@@ -111,10 +111,10 @@ static void name_channels(struct grid *g)
 	const struct physics *p = g->s->config->physics;
 	const struct networks_read *net = &p->net;
 	for (int i = 0; i < net->n; i++)
-		g->nchannels += physics_at_coordinates(p, &net->v[i]) ? (int)net->v[i].c.outputs : 0;
+		g->nchannels += physics_is_field(p, &net->v[i]) ? (int)net->v[i].c.outputs : 0;
 	g->channel = ARENA_ARRAY(g->a, const char *, g->nchannels + 1);
 	for (int i = 0, k = 0; i < net->n; i++)
-		for (int64_t c = 0; physics_at_coordinates(p, &net->v[i]) && c < net->v[i].c.outputs; c++)
+		for (int64_t c = 0; c < net->v[i].c.outputs && physics_is_field(p, &net->v[i]); c++)
 			g->channel[k++] = net->v[i].c.outputs == 1 ? net->v[i].name :
 			                  arena_printf(g->a, "%s.%lld", net->v[i].name, (long long)c);
 }
@@ -138,7 +138,7 @@ static int take(struct grid *g, struct plan *p, int64_t first, float *output)
 	float *to = g->value + first;
 	for (int i = 0; i < net->n; i++) {
 		const int64_t wide = net->v[i].c.outputs;
-		if (!physics_at_coordinates(g->s->config->physics, &net->v[i]))
+		if (!physics_is_field(g->s->config->physics, &net->v[i]))
 			continue;
 		TRY(exec_read(p->exec, plan_out(p, net->v[i].name), DTYPE_F32, output));
 		for (int64_t c = 0; c < wide; c++, to += g->points)
@@ -255,7 +255,11 @@ int predict_grid_check(const char *path)
 
 int predict_grid(struct session *s, const char *given, const char *path, int64_t *written)
 {
-	struct grid g = { .s = s, .a = arena_new() };
+	struct grid g = { .s = s };
+	if (s->config->physics->net.nnoise)
+		return ERR(E_UNSUPPORTED, &s->config->physics->net.noise[0].loc, "evaluating networks of "
+		           "noise is not there yet");
+	g.a = arena_new();
 	int rc = read_grid(&g, given);
 	if (rc == 0 && predict_is_netcdf(path) && g.naxes > 3)
 		rc = ERR(E_USAGE, NULL, "a grid of %d axes is written as .npy or .csv", g.naxes);

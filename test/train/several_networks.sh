@@ -145,7 +145,7 @@ mistake autoencoder "all terms of objective 'fit' have weight 0" --set 'objectiv
 mistake autoencoder "a validation compares networks at coordinates, and there are none" --set data.validation=data.dlx
 mistake autoencoder "'data.dlx' has 12 samples, and a draw of 'all' has 13" --set points.all.count=13
 expect 64 "$train" --predict 'grid: {x: 3}' -o u.npy autoencoder.yaml
-says err "no network depends on coordinates alone"
+says err "no network is a function of coordinates"
 
 # --- draws, stops ---
 resampled='points.all={samples: data.dlx, count: 4, resample: 1}'

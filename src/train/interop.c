@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Store entries and plan tensors to and from safetensors files. */
-#include "train/exchange.h"
+#include "train/interop.h"
 
 #include <string.h>
 
@@ -77,7 +77,7 @@ static int find_owner(const struct session *s, const char *name, const struct ne
 	return 0;
 }
 
-int exchange_export(struct session *s, const char *path, const char *network)
+int interop_export(struct session *s, const char *path, const char *network)
 {
 	const struct network *owner = NULL;
 	const char *meta[TRAINED_ON_META];
@@ -451,12 +451,12 @@ static const struct network *next_of(const struct session *s, const struct netwo
 	return NULL;
 }
 
-bool exchange_has_init_from(const struct session *s)
+bool interop_has_init_from(const struct session *s)
 {
 	return of_model(s) || next_of(s, NULL);
 }
 
-int exchange_init_from(struct session *s)
+int interop_init_from(struct session *s)
 {
 	if (of_model(s))
 		TRY(take_file(s, NULL, of_model(s), NULL));
@@ -482,7 +482,7 @@ static const struct plan *plan_with(const struct session *s, const struct networ
 	return p;
 }
 
-int exchange_check(struct session *s)
+int interop_check(struct session *s)
 {
 	if (of_model(s))
 		TRY(take_file(s, session_plan_of_size(s, PLAN_TRAIN, 0), of_model(s), NULL));
@@ -571,7 +571,7 @@ static int write_step(struct session *s, const struct plan *p, const char *dir)
 	return rc;
 }
 
-int exchange_dump_step(struct session *s, const char *dir)
+int interop_dump_step(struct session *s, const char *dir)
 {
 	struct plan *p;
 	bool first = comm_first(s->comm);
