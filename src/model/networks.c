@@ -38,7 +38,7 @@ static const struct field network_init_fields[] = {
 
 static const struct field network_fields[] = {
 	FIELD_STRINGS(struct network_config, inputs, "",
-	              "coordinates, other networks and arrays, in this order"),
+	              "coordinates, noise, other networks and arrays, in this order"),
 	FIELD_INTS(struct network_config, dense, NULL, 1, 1 << 20, "units of the hidden layers"),
 	FIELD_ENUM(struct network_config, activation, "tanh", activations, "after each hidden layer"),
 	FIELD_INT(struct network_config, outputs, "1", 1, 1 << 16, "components"),
@@ -66,26 +66,23 @@ static const struct field network_fields[] = {
 	FIELD_END
 };
 
-const struct field networks_fields[] = {
-	FIELD_NODE(struct networks, networks, "",
-	           "a map of names to networks: {inputs, dense, activation, outputs, input, output, "
-	           "fourier, init, layers, blocks, shape, init_from, same_as}; see dlx-physics(7)"),
-	FIELD_NODE(struct networks, let, NULL,
-	           "a map of names to expressions for which they stand in all objectives"),
-	FIELD_NODE(struct networks, noise, NULL,
-	           "a map of names to random numbers that networks take, a vector for each "
-	           "realization: NAME: COMPONENTS, or NAME: {components: 4, law: uniform}"),
-	FIELD_SECTION(struct networks, init_from, init_from_fields,
-	              "initial weights: a safetensors file, or these keys"),
-	FIELD_END
-};
-
 static const char *const laws[] = { "normal", "uniform", NULL };
 static const struct field noise_fields[] = {
 	FIELD(struct noise_name, components, FT_INT, .dflt = "", .min = 1, .max = 1 << 16,
 	      .flags = FIELD_SHORTHAND, .doc = "of the vector that each realization has"),
 	FIELD_ENUM(struct noise_name, law, "normal", laws,
 	           "normal: of mean 0 and variance 1; uniform: from 0 to 1"),
+	FIELD_END
+};
+
+const struct field networks_fields[] = {
+	FIELD_NAMED(struct networks, networks, "", network_fields, "the networks; see dlx-physics(7)"),
+	FIELD_NODE(struct networks, let, NULL,
+	           "a map of names to expressions for which they stand in all objectives"),
+	FIELD_NAMED(struct networks, noise, NULL, noise_fields,
+	            "random numbers that networks take, a vector for each realization"),
+	FIELD_SECTION(struct networks, init_from, init_from_fields,
+	              "initial weights: a safetensors file, or these keys"),
 	FIELD_END
 };
 
