@@ -277,8 +277,5 @@ int physics_read_objectives(struct run_config *c)
 		made += count;
 	}
 	c->objectives = (struct objectives){ o, made };
-	if (made > 1 && c->parallel.gradient_lag)
-		rc = ERR(E_CONFIG, config_place(c, "parallel", "gradient_lag"),
-		         "'gradient_lag' is not possible with several objectives");
 	return rc;
 }

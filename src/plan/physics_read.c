@@ -8,7 +8,6 @@
 #include "base/err.h"
 #include "data/loader.h"
 #include "optim/optim.h"
-#include "optim/schedule.h"
 #include "plan/config.h"
 #include "plan/physics.h"
 #include "plan/physics_objectives.h"
@@ -170,6 +169,9 @@ int physics_read(struct run_config *c)
 	rc = first_code(rc, read_residuals(c, p));
 	rc = first_code(rc, physics_read_variables(c));
 	TRY(rc < 0 ? rc : physics_read_objectives(c));
+	if (c->objectives.n > 1 && c->parallel.gradient_lag)
+		return ERR(E_CONFIG, config_place(c, "parallel", "gradient_lag"),
+		           "'gradient_lag' is not possible with several objectives");
 	find_frozen(c);
 	TRY(check_searches(c));
 	if (c->train.steps == 0)
