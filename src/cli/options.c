@@ -72,6 +72,9 @@ static const struct option_row rows[] = {
 	  .writes = ".safetensors",
 	  .doc = "write the weights of the newest checkpoint (or the one of --resume) as safetensors; "
 	  "initial ones if there is none" },
+	{ "network", 0, OPTION_TEXT, AT(network), "NAME",
+	  .doc = "with --export of 'family: networks': the weights of this network alone, without its "
+	  "name before theirs" },
 	{ "weights", 0, OPTION_CHOICE, AT(weights), "average|last",
 	  .doc = "with --evaluate, --predict and --export of a run with 'optimizer.average': which "
 	  "weights; default: average" },
@@ -240,6 +243,8 @@ static int check(const struct options *o)
 		           "'--plan=json'");
 	if (o->confusion)
 		TRY(confusion_check(o->confusion));
+	if (o->network && o->command != COMMAND_EXPORT)
+		return ERR(E_USAGE, NULL, "'--network' goes with '--export'");
 	if (o->as && o->command != COMMAND_PREDICT)
 		return ERR(E_USAGE, NULL, "'--as' goes with '--predict'");
 	if (o->layout && o->command != COMMAND_PREDICT)
