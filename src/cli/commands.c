@@ -181,7 +181,7 @@ static int load_weights(const struct options *o, struct session *s, bool checkpo
 	char *dir = io_join(s->config->run.dir, "checkpoints"), id[64];
 	bool found;
 	/* A step is one of training, which is about the last weights. */
-	bool averaged = optim_averages(&s->config->optimizer) && o->command != COMMAND_DUMP_STEP &&
+	bool averaged = objectives_average(&s->config->objectives) && o->command != COMMAND_DUMP_STEP &&
 	                !options_last_weights(o);
 	int rc = state_load_weights(s, dir, weights_of(o), averaged, &found, id);
 	if (rc == 0 && found)

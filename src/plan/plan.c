@@ -290,7 +290,8 @@ static int pass_rounded_input(struct graph *g, struct pass_env *env)
 static int pass_average(struct graph *g, struct pass_env *env)
 {
 	const struct compilation *c = env->user;
-	if (c->p->mode == PLAN_TRAIN || !c->r->store || !optim_averages(c->r->objective->optimizer))
+	if (c->p->mode == PLAN_TRAIN || !c->r->store ||
+	    !objectives_average(&c->r->config->objectives))
 		return 0;
 	for (tid t = 0; t < g->ntensor; t++) {
 		struct tensor *x = graph_t(g, t);

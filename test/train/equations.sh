@@ -106,6 +106,21 @@ END
 run turns --set "$(tr '\n' ' ' <turns)" inverse.yaml
 within "$(value runs/turns variable/k)" 0.97 1.03 "the coefficient of two objectives"
 
+# Validation, --evaluate and --predict take the averages that one of several objectives keeps; --weights=last does not.
+averaged='objective.fit={train: [u], minimise: {sensors: mean((u - sensors.u)^2 @ sensors)}, optimizer: {type: adam,
+learning_rate: 0.01, average: {decay: 0.9}}}'
+set -- --set "objective.find={train: [k], minimise: {k: (k - 1)^2}, optimizer: sgd}" --set "$averaged" --set schedule=constant \
+	--set data.validation=poisson.dlx --set 'metrics=[relative_l2]' inverse.yaml
+run averaged --set train.steps=60 "$@"
+validated=$(value runs/averaged relative_l2)
+run averaged --evaluate --json "$@"
+says out "\"relative_l2\": $validated}"
+run averaged --evaluate --json --weights=last "$@"
+grep -q "\"relative_l2\": $validated}" out && fail "validation takes the last weights of an objective that averages them"
+run averages-stopped --set train.steps=33 "$@"
+run averages-stopped --resume --set train.steps=60 "$@"
+[ "$(newest_state runs/averaged)" = "$(newest_state runs/averages-stopped)" ] || fail "a resumed run has other averages"
+
 # --- values that are not finite ---
 expect 76 "$train" --set run.dir=runs/diverged --set 'optimizer={type: sgd, learning_rate: 1e6}' poisson.yaml
 says err "in the forward part"
@@ -201,6 +216,8 @@ run stopped --resume --set "$phases" --set train.steps=1000 poisson.yaml
 within "$(value runs/phases relative_l2)" 0 0.001 "the error after Adam and L-BFGS"
 mistake 78 "a phase of 'optimizer' that others follow needs 'steps'" \
 	--set 'objective.solve.optimizer=[adam, {type: lbfgs}]'
+mistake 78 "one phase of 'optimizer' averages weights and another does not; all have to, and 'lbfgs' cannot" \
+	--set 'objective.solve.optimizer=[{type: adam, average: 0.9, steps: 5}, {type: lbfgs, steps: 5}]'
 mistake 78 "'lbfgs' is the last phase" \
 	--set 'objective.solve.optimizer=[{type: lbfgs, steps: 5}, {type: adam, steps: 5}]'
 
