@@ -60,14 +60,18 @@ int physics_open(struct run_config *c);
 struct expr_scope physics_scope(struct arena *a, const struct physics *p, int ranks);
 /* Whether an axis is one of space, not of time ("t" or "time"). */
 bool physics_is_spatial(const char *axis);
-/* Points that one of `ranks` ranks has of a set, in each step. */
+/* Rows that one of `ranks` ranks has of a set, in each step: ranks share its points, or its
+ * realizations where it has these. */
 int64_t physics_share(const struct point_set *s, int ranks);
+/* Whether a network is a function of coordinates and noise; others have to be given something, as
+ * critics. */
+bool physics_is_field(const struct physics *p, const struct network *n);
 /* Emits the objective's terms at the points of a rank's share, c->loss, which is their sum, and the
  * ports PLAN_STEP_TERM and PLAN_STEP_VARIABLE; inputs are called SET.COORDINATE, SET.normal and
  * SET.ARRAY. */
 int physics_emit_objective(struct graph *g, struct compilation *c);
-/* Emits all networks at c->r->batch points, whose coordinates are inputs called
- * PHYSICS_AT.COORDINATE, as outputs of the networks' names. */
+/* Emits all networks that are fields at c->r->batch points, whose coordinates and noise are inputs
+ * called PHYSICS_AT.NAME with a row for each point, as outputs of the networks' names. */
 int physics_emit_networks(struct graph *g, struct compilation *c);
 #define PHYSICS_AT "at"
 #define PHYSICS_ROWS 1024            /* points at a time */

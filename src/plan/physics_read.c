@@ -437,12 +437,19 @@ static int add_name(struct physics *p, const struct expr_name *name, const struc
 	return 0;
 }
 
+/* 0: as many as it is given. */
 static int components_of(const struct physics *p, const char *name)
 {
+	for (int i = 0; i < p->coordinates.n; i++)
+		if (strcmp(p->coordinates.v[i], name) == 0)
+			return 1;
 	for (int i = 0; i < p->net.n; i++)
 		if (strcmp(p->net.v[i].name, name) == 0)
 			return (int)p->net.v[i].c.outputs;
-	return 1;
+	for (int i = 0; i < p->net.nnoise; i++)
+		if (strcmp(p->net.noise[i].name, name) == 0)
+			return (int)p->net.noise[i].components;
+	return 0;
 }
 
 static int add_network(struct arena *a, struct physics *p, const struct network *n)
@@ -473,7 +480,7 @@ static int add_arrays(struct physics *p, const struct point_set *s)
 static int collect_names(struct run_config *c)
 {
 	struct physics *p = c->physics;
-	int most = p->net.n + p->net.nlet + p->nvariable, rc = 0;
+	int most = p->net.n + p->net.nlet + p->net.nnoise + p->nvariable, rc = 0;
 	p->coordinates = points_axes(c->arena, &p->points);
 	for (int i = 0; i < p->points.n; i++)
 		most += p->points.set[i].nvalues;
@@ -488,6 +495,11 @@ static int collect_names(struct run_config *c)
 		rc = first_code(rc, add_name(p, &(struct expr_name){ .name = p->variable[i].name,
 		                             .what = EXPR_VARIABLE, .components = 1 },
 		                             &p->variable[i].loc));
+	for (int i = 0; i < p->net.nnoise; i++)
+		rc = first_code(rc, add_name(p, &(struct expr_name){ .name = p->net.noise[i].name,
+		                             .what = EXPR_NOISE,
+		                             .components = (int)p->net.noise[i].components },
+		                             &p->net.noise[i].loc));
 	for (int i = 0; i < p->net.nlet; i++)
 		rc = first_code(rc, add_name(p, &(struct expr_name){ .name = p->net.let[i].name,
 		                             .what = EXPR_LET, .let = p->net.let[i].e },
@@ -513,14 +525,29 @@ static int check_networks(const struct run_config *c, struct expr_scope *s)
 	return rc;
 }
 
+/* Where no region says which coordinates there are: the inputs of networks that are neither
+ * networks nor noise. */
+static struct strings given_inputs(struct arena *a, const struct physics *p)
+{
+	int most = 0, n = 0;
+	for (int i = 0; i < p->net.n; i++)
+		most += p->net.v[i].c.inputs.n;
+	const char **v = ARENA_ARRAY(a, const char *, most + 1);
+	for (int i = 0; i < p->net.n && points_axes(a, &p->points).n == 0; i++)
+		for (int k = 0; k < p->net.v[i].c.inputs.n; k++)
+			if (components_of(p, p->net.v[i].c.inputs.v[k]) == 0)
+				v[n++] = p->net.v[i].c.inputs.v[k];
+	return (struct strings){ .n = n, .v = v };
+}
+
 int physics_open(struct run_config *c)
 {
 	struct physics *p = c->physics;
-	struct strings inputs = { 0 };
 	int rc = 0;
 	if (p->opened)
 		return 0;
 	p->opened = true;
+	const struct strings inputs = given_inputs(c->arena, p);
 	TRY(points_open(c->arena, &p->points, &inputs));
 	TRY(collect_names(c));
 	struct expr_scope s = physics_scope(c->arena, p, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Points are drawn by the host in float64, for this rank's share alone, when a step's draw is
- * another than the last step's. */
+ * another than the last step's; where there are realizations, all of them are at the same points. */
 #include "train/equations.h"
 
 #include "base/err.h"
@@ -13,8 +13,10 @@
 /* The arrays of one set, in the order of batch.more. */
 struct drawn {
 	const struct point_set *set;
-	int64_t draw, first, n;          /* draw: -1: none yet */
-	double *coordinates, *normals;   /* (n, axes) */
+	int64_t draw;                    /* -1: none yet */
+	int64_t realizations, points, n; /* this rank's: n rows, of each realization all its points */
+	int64_t first, first_point;      /* of all: realizations, points */
+	double *coordinates, *normals;   /* (points, axes) */
 	int narrays;
 	struct batch_array *array;       /* in the list of all sets */
 	double *values;                  /* all arrays, one after the other */
@@ -44,11 +46,12 @@ int equations_open(struct session *s, const struct session_options *o)
 
 static int check_share(const struct session *s, const struct point_set *p)
 {
-	if (p->count % s->nranks == 0)
+	const int64_t n = p->realizations ? p->realizations : p->count;
+	if (n % s->nranks == 0)
 		return 0;
-	return ERR(E_CONFIG, &p->loc, "'%s' has %lld points, which %d ranks cannot share evenly; %lld "
-	           "can be", p->name, (long long)p->count, s->nranks,
-	           (long long)(p->count + s->nranks - p->count % s->nranks));
+	return ERR(E_CONFIG, &p->loc, "'%s' has %lld %s, which %d ranks cannot share evenly; %lld "
+	           "can be", p->name, (long long)n, p->realizations ? "realizations" : "points",
+	           s->nranks, (long long)(n + s->nranks - n % s->nranks));
 }
 
 static int spatial_axes(const struct point_set *p)
@@ -73,10 +76,13 @@ static void add_set(struct equations *e, const struct point_set *p, int rank, in
 {
 	struct drawn *d = &e->set[e->nset++];
 	*d = (struct drawn){ .set = p, .draw = -1, .n = physics_share(p, ranks) };
-	d->first = rank * d->n;
+	d->points = p->realizations ? p->count : d->n;
+	d->realizations = d->n / d->points;
+	d->first = rank * d->realizations;
+	d->first_point = p->realizations ? 0 : rank * d->points;
 	d->array = e->array + e->narrays;
-	d->coordinates = ARENA_ARRAY(e->a, double, d->n * p->naxes);
-	d->normals = p->normals ? ARENA_ARRAY(e->a, double, d->n * p->naxes) : NULL;
+	d->coordinates = ARENA_ARRAY(e->a, double, d->points * p->naxes);
+	d->normals = p->normals ? ARENA_ARRAY(e->a, double, d->points * p->naxes) : NULL;
 	d->values = ARENA_ARRAY(e->a, double, d->n * (2 * p->naxes + p->nvalues));
 	double *at = d->values;
 	for (int k = 0; k < p->naxes; k++)
@@ -119,18 +125,19 @@ void equations_free(struct equations *e)
 
 /* --- points of a step --- */
 
-/* From rows of all axes to an array for each. */
+/* From rows of all axes to an array for each, repeated for each realization. */
 static void spread(const struct drawn *d)
 {
 	const struct point_set *p = d->set;
 	double *at = d->values, *normal = at + d->n * (p->naxes + p->nvalues);
 	for (int k = 0; k < p->naxes; k++)
-		for (int64_t i = 0; i < d->n; i++)
-			*at++ = d->coordinates[i * p->naxes + k];
+		for (int64_t r = 0; r < d->realizations; r++)
+			for (int64_t i = 0; i < d->points; i++)
+				*at++ = d->coordinates[i * p->naxes + k];
 	for (int64_t i = 0; p->normals && i < d->n; i++)
 		for (int k = 0; k < p->naxes; k++)
 			if (physics_is_spatial(p->axis[k]))
-				*normal++ = d->normals[i * p->naxes + k];
+				*normal++ = d->normals[i % d->points * p->naxes + k];
 }
 
 static int draw(struct equations *e, struct drawn *d, int64_t number)
@@ -139,11 +146,15 @@ static int draw(struct equations *e, struct drawn *d, int64_t number)
 	const struct point_set *p = d->set;
 	if (d->draw == number)
 		return 0;
+	if (d->draw < 0 || !(p->record && p->realizations)) {
+		TRY(points_draw(p, seed, number, d->first_point, d->points, d->coordinates, d->normals));
+		spread(d);
+	}
 	d->draw = number;
-	TRY(points_draw(p, seed, number, d->first, d->n, d->coordinates, d->normals));
-	spread(d);
 	for (int k = 0; k < p->nvalues; k++)
-		points_values(p, k, seed, number, d->first, d->n, d->values + d->n * (p->naxes + k));
+		points_values(p, k, seed, number, p->realizations ? d->first : d->first_point,
+		              p->realizations ? d->realizations : d->points,
+		              d->values + d->n * (p->naxes + k));
 	return 0;
 }
 

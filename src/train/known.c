@@ -27,6 +27,8 @@ int known_open(struct known **out, const struct run_config *c)
 	const struct point_set *set;
 	struct known *k = *out = mem_calloc(1, sizeof *k);
 	k->a = arena_new();
+	if (c->physics->net.nnoise)
+		return ERR(E_UNSUPPORTED, &files->loc[0], "networks of noise cannot be validated yet");
 	if (files->n > 1)
 		return ERR(E_CONFIG, &files->loc[1], "networks of equations are compared with one record");
 	TRY(places_of_record(k->a, c->physics, files->v[0], &files->loc[0], &set, &k->places));

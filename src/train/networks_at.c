@@ -14,10 +14,10 @@ void networks_at_names(struct arena *a, const struct physics *p, struct network_
 	const struct networks_read *net = &p->net;
 	*out = (struct network_values){ 0 };
 	for (int i = 0; i < net->n; i++)
-		out->n += (int)net->v[i].c.outputs;
+		out->n += physics_is_field(p, &net->v[i]) ? (int)net->v[i].c.outputs : 0;
 	out->name = ARENA_ARRAY(a, const char *, out->n + 1);
 	for (int i = 0, k = 0; i < net->n; i++)
-		for (int64_t c = 0; c < net->v[i].c.outputs; c++)
+		for (int64_t c = 0; c < net->v[i].c.outputs && physics_is_field(p, &net->v[i]); c++)
 			out->name[k++] = net->v[i].c.outputs == 1 ? net->v[i].name :
 			                 arena_printf(a, "%s.%lld", net->v[i].name, (long long)c);
 }
@@ -38,6 +38,8 @@ static int take(const struct session *s, struct plan *p, int64_t first, double *
 	double **to = out->v;
 	for (int i = 0; i < net->n; i++) {
 		const int64_t wide = net->v[i].c.outputs;
+		if (!physics_is_field(s->config->physics, &net->v[i]))
+			continue;
 		TRY(exec_read(p->exec, plan_out(p, net->v[i].name), DTYPE_F64, output));
 		for (int64_t c = 0; c < wide; c++, to++)
 			for (int64_t k = 0; k < n; k++)

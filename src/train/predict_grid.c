@@ -77,6 +77,9 @@ static int predict_at(struct session *s, struct arena *a, const char *given, con
 
 int predict_grid(struct session *s, const char *given, const char *path, int64_t *written)
 {
+	if (s->config->physics->net.nnoise)
+		return ERR(E_UNSUPPORTED, &s->config->physics->net.noise[0].loc, "evaluating networks of "
+		           "noise is not there yet");
 	struct arena *a = arena_new();
 	int rc = predict_at(s, a, given, path, written);
 	arena_free(a);
