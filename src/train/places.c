@@ -78,25 +78,33 @@ double places_coordinate(const struct places *p, int k, int64_t i)
 
 /* --- a record --- */
 
-/* {NAME: {record: FILE}} as it would be read from a config. */
-static struct ynode *section(struct arena *a, const char *path, const struct loc *loc)
+static void put_pair(struct arena *a, struct ynode *map, const char *key, const char *text,
+                     const struct loc *loc)
 {
-	struct ynode *text = ARENA_NEW(a, struct ynode), *set = ARENA_NEW(a, struct ynode),
-	             *map = ARENA_NEW(a, struct ynode);
-	*text = (struct ynode){ .kind = Y_SCALAR, .loc = *loc, .text = path };
-	*set = *map = (struct ynode){ .kind = Y_MAP, .loc = *loc, .text = "", .n = 1 };
-	set->pair = ARENA_NEW(a, struct ypair);
+	struct ynode *n = ARENA_NEW(a, struct ynode);
+	*n = (struct ynode){ .kind = Y_SCALAR, .loc = *loc, .text = text };
+	map->pair[map->n++] = (struct ypair){ key, *loc, n };
+}
+
+/* {NAME: {record: FILE}} as it would be read from a config. */
+static struct ynode *section(struct arena *a, const char *path, bool random, const struct loc *loc)
+{
+	struct ynode *set = ARENA_NEW(a, struct ynode), *map = ARENA_NEW(a, struct ynode);
+	*set = *map = (struct ynode){ .kind = Y_MAP, .loc = *loc, .text = "" };
+	set->pair = ARENA_ARRAY(a, struct ypair, 2);
 	map->pair = ARENA_NEW(a, struct ypair);
-	set->pair[0] = (struct ypair){ "record", *loc, text };
-	map->pair[0] = (struct ypair){ "validation", *loc, set };
+	put_pair(a, set, "record", path, loc);
+	if (random)
+		put_pair(a, set, "realizations", "1", loc);
+	map->pair[map->n++] = (struct ypair){ "validation", *loc, set };
 	return map;
 }
 
-int places_of_record(struct arena *a, const struct physics *p, const char *path,
+int places_of_record(struct arena *a, const struct physics *p, const char *path, bool random,
                      const struct loc *loc, const struct point_set **set, struct places *out)
 {
 	struct points *points = ARENA_NEW(a, struct points);
-	TRY(points_read(a, section(a, path, loc), points));
+	TRY(points_read(a, section(a, path, random, loc), points));
 	TRY(points_open(a, points, &p->coordinates));
 	const struct point_set *s = *set = &points->set[0];
 	*out = (struct places){ .n = s->stored, .ncoordinates = p->coordinates.n };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A row of panels for each field. On one axis: the curves of the network and of the known values,
- * and their difference; on two: a map of each. */
+ * and their difference; on two: a map of each. Of random fields the same of mean and deviation, but
+ * on one axis bands and no difference. */
 #include <math.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ struct pictures {
 	struct arena *a;
 	int axis[2], naxes;              /* those of more than one place: across, upwards */
 	const char *where;               /* the coordinates of the others */
-	int npanels;
+	int npanels, columns;
 	struct figure_panel *panel;
 };
 
@@ -62,14 +63,19 @@ static int64_t step_of(const struct pictures *c, int i)
 
 /* --- known values --- */
 
-static const double *known_values(const struct pictures *c, const char *name)
+static const struct known_field *find_known(const struct pictures *c, const char *name)
 {
-	const struct places *places = &c->p->places;
-	const double *v = NULL;
-	double point[MAXD];
 	for (int i = 0; c->known && i < c->known->n; i++)
 		if (strcmp(c->known->field[i].name, name) == 0)
-			v = c->known->field[i].v;
+			return &c->known->field[i];
+	return NULL;
+}
+
+/* v, at the known places, at those of the picture; NULL stays NULL. */
+static const double *interpolate(const struct pictures *c, const double *v)
+{
+	const struct places *places = &c->p->places;
+	double point[MAXD];
 	if (!v)
 		return NULL;
 	double *out = ARENA_ARRAY(c->a, double, places->n);
@@ -163,11 +169,58 @@ static void add_curves(struct pictures *c, const char *name, const double *v, co
 	p->n = 1;
 }
 
+static void add_values(struct pictures *c, const char *name, const char *what, const double *v,
+                       const double *known)
+{
+	const char *title = arena_printf(c->a, "%s%s", name, what);
+	if (c->naxes == 1)
+		add_curves(c, title, v, interpolate(c, known));
+	else
+		add_maps(c, title, v, interpolate(c, known));
+}
+
+/* The mean in the band of the quantiles, then the deviation: each of the network and as known. */
+static void add_bands(struct pictures *c, const char *name, const struct ensemble *e,
+                      const struct ensemble *known)
+{
+	const struct ensemble none = { 0 };
+	for (int i = 0; i < 2; i++) {
+		struct figure_curve *both = ARENA_ARRAY(c->a, struct figure_curve, 2);
+		struct figure_panel *p = add_panel(c, name, i ? ", deviation" : ", mean, 5 to 95 %");
+		const struct ensemble *k = known ? known : &none;
+		both[0] = curve(c, known ? "network" : NULL, i ? e->deviation : e->mean, false);
+		both[1] = curve(c, "known", interpolate(c, i ? k->deviation : k->mean), true);
+		if (i == 0) {
+			both[0].low = e->low;
+			both[0].high = e->high;
+			both[1].low = interpolate(c, k->low);
+			both[1].high = interpolate(c, k->high);
+		}
+		p->curve = both;
+		p->n = known ? 2 : 1;
+	}
+}
+
+static void add_field(struct pictures *c, const struct predicted_field *f)
+{
+	const struct known_field *known = find_known(c, f->name);
+	if (f->law && c->naxes == 1) {
+		add_bands(c, f->name, f->law, known ? &known->law : NULL);
+	} else if (f->law) {
+		add_values(c, f->name, ", mean", f->law->mean, known ? known->law.mean : NULL);
+		c->npanels = (c->npanels + c->columns - 1) / c->columns * c->columns;
+		add_values(c, f->name, ", deviation", f->law->deviation,
+		           known ? known->law.deviation : NULL);
+	} else {
+		add_values(c, f->name, "", f->v, known ? known->v : NULL);
+	}
+	c->npanels = (c->npanels + c->columns - 1) / c->columns * c->columns;
+}
+
 int predicted_fields_draw(const struct predicted_fields *p, const struct known *known,
                           struct arena *a, const char *path)
 {
 	struct pictures c = { .p = p, .known = known, .a = a };
-	const int columns = known ? 3 : 1;
 	if (p->places.naxes == 0)
 		return ERR(E_USAGE, NULL, "a picture is of a grid; points are written as .nc, .h5, .npy or "
 		           ".csv");
@@ -176,15 +229,10 @@ int predicted_fields_draw(const struct predicted_fields *p, const struct known *
 		note("the picture is without known values: their places are no grid");
 		c.known = NULL;
 	}
-	const int most = c.known ? columns - (c.naxes == 1) : 1;
-	c.panel = ARENA_ARRAY(a, struct figure_panel, p->n * most);
-	for (int i = 0; i < p->n; i++) {
-		const double *values = known_values(&c, p->field[i].name);
-		c.npanels = i * most;
-		if (c.naxes == 1)
-			add_curves(&c, p->field[i].name, p->field[i].v, values);
-		else
-			add_maps(&c, p->field[i].name, p->field[i].v, values);
-	}
-	return figure_write(path, c.panel, p->n * most, most);
+	const bool random = p->n && p->field[0].law;
+	c.columns = c.naxes == 1 ? (random || c.known ? 2 : 1) : c.known ? 3 : 1;
+	c.panel = ARENA_ARRAY(a, struct figure_panel, 6 * p->n + 1);
+	for (int i = 0; i < p->n; i++)
+		add_field(&c, &p->field[i]);
+	return figure_write(path, c.panel, c.npanels, c.columns);
 }

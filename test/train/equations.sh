@@ -214,6 +214,8 @@ for wrong in 'y: 5|is no coordinate' 'x: 0|must be a number of points' 'x: 5, y:
 	expect 64 "$train" --predict "grid: {${wrong%|*}}" -o u.csv --set run.dir=runs/poisson poisson.yaml
 	says err "${wrong#*|}"
 done
+expect 64 "$train" --predict 'grid: {x: 5}, seed: 1' -o u.csv --set run.dir=runs/poisson poisson.yaml
+says err "'realizations', 'seed' and 'samples' are of networks that take noise, and these take none"
 expect 64 "$train" --predict 'grid: {x: 5}' -o u.npz --set run.dir=runs/poisson poisson.yaml
 says err "networks of equations are written as .nc, .h5, .npy or .csv, and drawn as .png or .svg"
 expect 64 "$train" --predict poisson.dlx -o points.png --set run.dir=runs/poisson poisson.yaml
