@@ -33,8 +33,8 @@ int known_open(struct known **out, const struct run_config *c)
 	k->random = c->physics->net.nnoise > 0;
 	if (files->n > 1)
 		return ERR(E_CONFIG, &files->loc[1], "networks of equations are compared with one record");
-	TRY(places_of_record(k->a, c->physics, files->v[0], k->random, &files->loc[0], &set,
-	                     &k->places));
+	TRY(places_of_record(k->a, c->physics, &(struct places_file){ .path = files->v[0],
+		.random = k->random, .loc = files->loc[0] }, &set, &k->places));
 	return find_fields(k, c, set);
 }
 

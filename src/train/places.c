@@ -87,24 +87,27 @@ static void put_pair(struct arena *a, struct ynode *map, const char *key, const 
 }
 
 /* {NAME: {record: FILE}} as it would be read from a config. */
-static struct ynode *section(struct arena *a, const char *path, bool random, const struct loc *loc)
+static struct ynode *section(struct arena *a, const struct places_file *f)
 {
 	struct ynode *set = ARENA_NEW(a, struct ynode), *map = ARENA_NEW(a, struct ynode);
+	const struct loc *loc = &f->loc;
 	*set = *map = (struct ynode){ .kind = Y_MAP, .loc = *loc, .text = "" };
-	set->pair = ARENA_ARRAY(a, struct ypair, 2);
+	set->pair = ARENA_ARRAY(a, struct ypair, 3);
 	map->pair = ARENA_NEW(a, struct ypair);
-	put_pair(a, set, "record", path, loc);
-	if (random)
+	put_pair(a, set, "record", f->path, loc);
+	if (f->sensors)
+		put_pair(a, set, "sensors", f->sensors, loc);
+	if (f->random)
 		put_pair(a, set, "realizations", "1", loc);
 	map->pair[map->n++] = (struct ypair){ "validation", *loc, set };
 	return map;
 }
 
-int places_of_record(struct arena *a, const struct physics *p, const char *path, bool random,
-                     const struct loc *loc, const struct point_set **set, struct places *out)
+int places_of_record(struct arena *a, const struct physics *p, const struct places_file *f,
+                     const struct point_set **set, struct places *out)
 {
 	struct points *points = ARENA_NEW(a, struct points);
-	TRY(points_read(a, section(a, path, random, loc), points));
+	TRY(points_read(a, section(a, f), points));
 	TRY(points_open(a, points, &p->coordinates));
 	const struct point_set *s = *set = &points->set[0];
 	*out = (struct places){ .n = s->stored, .ncoordinates = p->coordinates.n };
@@ -113,7 +116,7 @@ int places_of_record(struct arena *a, const struct physics *p, const char *path,
 		while (axis < s->naxes && strcmp(s->axis[axis], p->coordinates.v[k]) != 0)
 			axis++;
 		if (axis == s->naxes)
-			return ERR(E_DATA, loc, "'%s' does not say '%s' of its points", path,
+			return ERR(E_DATA, &f->loc, "'%s' does not say '%s' of its points", f->path,
 			           p->coordinates.v[k]);
 		out->coordinate[k] = s->coordinate[axis];
 	}

@@ -24,11 +24,17 @@ struct places {
  * mistake. */
 int places_of_grid(struct arena *a, const struct physics *p, const struct ynode *map,
                    struct places *out);
-/* The points of a record, with its other arrays as values of *set, all in a; random: its samples
- * are realizations at the same places, set->samples of them. E_DATA at `loc` if a coordinate is
- * missing; errors of points_open. */
-int places_of_record(struct arena *a, const struct physics *p, const char *path, bool random,
-                     const struct loc *loc, const struct point_set **set, struct places *out);
+struct places_file {
+	const char *path;                /* a record */
+	const char *sensors;             /* of this field; NULL: all its arrays */
+	bool random;                     /* its samples are realizations at the same places */
+	struct loc loc;                  /* of errors */
+};
+
+/* The points of a record, with its other arrays as values of *set, all in a; of realizations
+ * set->samples of them. E_DATA if a coordinate is missing; errors of points_open. */
+int places_of_record(struct arena *a, const struct physics *p, const struct places_file *f,
+                     const struct point_set **set, struct places *out);
 
 /* Coordinate k of the networks at place i. */
 double places_coordinate(const struct places *p, int k, int64_t i);

@@ -26,7 +26,7 @@ int predict_grid_check(const char *path)
 
 struct request {
 	const struct ynode *grid;
-	const char *record;
+	const char *record, *sensors;
 	int64_t realizations, seed;      /* INT64_MIN: not given */
 	bool samples;
 };
@@ -34,6 +34,8 @@ struct request {
 static const struct field request_fields[] = {
 	FIELD_NODE(struct request, grid, NULL, "points along each coordinate"),
 	FIELD(struct request, record, FT_PATH, .flags = FIELD_NULLABLE, .doc = "a record of points"),
+	FIELD(struct request, sensors, FT_STRING, .flags = FIELD_NULLABLE, .doc = "of the record: those of "
+	      "a field"),
 	FIELD(struct request, realizations, FT_INT, .dflt = "null", .min = 1, .max = 1e9,
 	      .flags = FIELD_NULLABLE, .doc = "of noise"),
 	FIELD(struct request, seed, FT_INT, .dflt = "null", .min = 0, .max = 9e15,
@@ -57,29 +59,79 @@ static int read_request(struct arena *a, const struct physics *p, const char *gi
 	return schema_read(a, root, request_fields, "'--predict'", &root->loc, r) < 0 ? E_USAGE : 0;
 }
 
+/* set: the record's; NULL of a grid. */
 static int read_places(struct arena *a, const struct physics *p, const struct request *r,
-                       struct places *out)
+                       const struct point_set **set, struct places *out)
 {
-	static const struct loc nowhere;
-	const struct point_set *set;
+	*set = NULL;
 	if (p->net.nnoise == 0 && (r->realizations != INT64_MIN || r->seed != INT64_MIN || r->samples))
 		return ERR(E_USAGE, r->grid ? &r->grid->loc : NULL, "'realizations', 'seed' and 'samples' "
 		           "are of networks that take noise, and these take none");
-	return r->record ? places_of_record(a, p, r->record, p->net.nnoise > 0, &nowhere, &set, out) :
+	if (!r->record && r->sensors)
+		return ERR(E_USAGE, &r->grid->loc, "'sensors' are those of a 'record'");
+	return r->record ? places_of_record(a, p, &(struct places_file){ .path = r->record,
+		.sensors = r->sensors, .random = p->net.nnoise > 0 }, set, out) :
 	                   places_of_grid(a, p, r->grid, out);
 }
 
 /* --- what is written --- */
 
-/* Its own name and, of a random field, those of its statistics. */
-static void add_statistics(struct arena *a, const char *name, const struct ensemble *e,
-                           struct predicted_fields *out)
+static void add(struct arena *a, const char *name, const char *what, const double *v,
+                struct predicted_fields *out)
 {
-	const struct predicted_field all[] = { { "mean", e->mean }, { "std", e->deviation },
-		{ "q05", e->low }, { "q95", e->high } };
+	out->field[out->n++] = (struct predicted_field){ arena_printf(a, "%s%s", name, what), v };
+}
+
+static void add_statistics(struct arena *a, const char *name, const double *v,
+                           int64_t realizations, struct predicted_fields *out)
+{
+	static const char *const names[] = { "_mean", "_std", "_q05", "_q95" };
+	struct ensemble e;
+	ensemble_init(&e, v, realizations, out->places.n);
+	const double *const all[] = { e.mean, e.deviation, e.low, e.high };
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-		out->field[out->n++] = (struct predicted_field){
-			arena_printf(a, "%s_%s", name, all[i].name), all[i].v };
+		add(a, name, names[i], memcpy(ARENA_ARRAY(a, double, e.places), all[i],
+		                              sizeof(double) * (size_t)e.places), out);
+	ensemble_release(&e);
+}
+
+static const double *find_values(const struct point_set *set, const char *name)
+{
+	for (int i = 0; set && i < set->nvalues; i++)
+		if (strcmp(set->values[i].name, name) == 0)
+			return set->values[i].v;
+	return NULL;
+}
+
+/* What the record says at its places: values and the network's error, or statistics. */
+static void add_known(struct arena *a, const struct point_set *set, const char *name,
+                      const double *v, struct predicted_fields *out)
+{
+	const double *known = find_values(set, name);
+	if (known && set->realizations) {
+		add_statistics(a, arena_printf(a, "%s_known", name), known, set->samples, out);
+	} else if (known) {
+		double *error = ARENA_ARRAY(a, double, out->places.n);
+		for (int64_t i = 0; i < out->places.n; i++)
+			error[i] = v[i] - known[i];
+		add(a, name, "_known", known, out);
+		add(a, name, "_error", error, out);
+	}
+}
+
+static int write_file(const struct network_values *values, const struct point_set *set,
+                      bool statistics, struct predicted_fields *out, struct arena *a,
+                      const char *path)
+{
+	for (int i = 0; i < values->n; i++) {
+		if (statistics)
+			add_statistics(a, values->name[i], values->v[i], values->realizations, out);
+		else
+			add(a, values->name[i], "", values->v[i], out);
+		if (out->realizations == 0)
+			add_known(a, set, values->name[i], values->v[i], out);
+	}
+	return predicted_fields_write(out, a, path);
 }
 
 /* What is drawn next to the networks, where it is there. */
@@ -95,34 +147,20 @@ static void open_known(const struct run_config *c, struct known **known)
 	*known = NULL;
 }
 
-static int draw(const struct session *s, const struct predicted_fields *p, struct arena *a,
-                const char *path)
+static int draw_file(const struct session *s, const struct network_values *values, bool random,
+                     struct predicted_fields *out, struct arena *a, const char *path)
 {
 	struct known *known = NULL;
-	open_known(s->config, &known);
-	int rc = predicted_fields_draw(p, known, a, path);
-	known_free(known);
-	return rc;
-}
-
-static int write_fields(const struct session *s, const struct request *r,
-                        const struct network_values *values, struct predicted_fields *out,
-                        struct arena *a, const char *path)
-{
-	const bool random = s->config->physics->net.nnoise > 0 && !r->samples;
 	struct ensemble *law = ARENA_ARRAY(a, struct ensemble, values->n);
-	out->field = ARENA_ARRAY(a, struct predicted_field, 4 * values->n);
 	for (int i = 0; i < values->n; i++) {
 		if (random)
 			ensemble_init(&law[i], values->v[i], values->realizations, values->places);
-		if (random && !drawing_is(path))
-			add_statistics(a, values->name[i], &law[i], out);
-		else
-			out->field[out->n++] = (struct predicted_field){ values->name[i], values->v[i],
-				random ? &law[i] : NULL };
+		out->field[out->n++] = (struct predicted_field){ values->name[i], values->v[i],
+			random ? &law[i] : NULL };
 	}
-	out->realizations = r->samples ? values->realizations : 0;
-	int rc = drawing_is(path) ? draw(s, out, a, path) : predicted_fields_write(out, a, path);
+	open_known(s->config, &known);
+	int rc = predicted_fields_draw(out, known, a, path);
+	known_free(known);
 	for (int i = 0; i < values->n; i++)
 		ensemble_release(&law[i]);
 	return rc;
@@ -134,19 +172,26 @@ static int predict_at(struct session *s, struct arena *a, const char *given, con
 	const struct physics *p = s->config->physics;
 	struct predicted_fields out = { .coordinates = &p->coordinates,
 		.wide = config_compute(s->config) == DTYPE_F64 };
+	const bool random = p->net.nnoise > 0;
+	const struct point_set *set;
 	struct network_values values;
 	struct request r;
 	TRY(read_request(a, p, given, &r));
-	TRY(read_places(a, p, &r, &out.places));
+	TRY(read_places(a, p, &r, &set, &out.places));
 	if (r.samples && drawing_is(path))
 		return ERR(E_USAGE, NULL, "a picture is of statistics; 'samples' are written as .nc, .h5, "
 		           ".npy or .csv");
-	const struct noise_draw draw = { p->net.nnoise == 0 ? 1 :
+	const struct noise_draw draw = { !random ? 1 :
 		r.realizations == INT64_MIN ? s->config->train.validate.realizations : r.realizations,
 		(uint64_t)(r.seed == INT64_MIN ? s->config->run.seed : r.seed) };
 	TRY(networks_at(s, a, &out.places, draw, &values));
 	*written = out.places.n;
-	return comm_first(s->comm) ? write_fields(s, &r, &values, &out, a, path) : 0;
+	out.realizations = r.samples ? values.realizations : 0;
+	out.field = ARENA_ARRAY(a, struct predicted_field, 8 * values.n);
+	if (!comm_first(s->comm))
+		return 0;
+	return drawing_is(path) ? draw_file(s, &values, random, &out, a, path) :
+	                          write_file(&values, set, random && !r.samples, &out, a, path);
 }
 
 int predict_grid(struct session *s, const char *given, const char *path, int64_t *written)

@@ -8,8 +8,9 @@
 #include "plan/session.h"
 
 /* given: "grid: {x: 201, t: 101}" (see places_of_grid), or "record: FILE" or the name alone, at
- * whose points the networks are evaluated; of networks of noise also "realizations: N", "seed: N"
- * and "samples: true", which writes the realizations instead of their statistics. path: .nc, .h5,
+ * whose points, or with "sensors: FIELD" those of these, the networks are evaluated, next to the
+ * record's own values; of networks of noise also "realizations: N", "seed: N" and "samples: true",
+ * which writes the realizations instead of their statistics. path: .nc, .h5,
  * .npy or .csv, or of a grid .png or .svg. *written: how many places. E_USAGE for another name, and
  * for a mistake in given, which has its place in "--predict". Rank 0 writes. */
 int predict_grid(struct session *s, const char *given, const char *path, int64_t *written);

@@ -221,8 +221,12 @@ grid 'grid: {x: 11}' u.nc
 expect 0 "$DLX_BUILD/dlx-convert" --quiet --input u.nc:u -o u.dlx
 # At the points of a record, and drawn: the network, the known values, the difference.
 grid poisson.dlx points.csv
-awk -F, 'NR > 1 { d = $2 - sin(3.14159265358979 * $1); bad += d * d > 1e-4 } END { exit bad || NR != 202 }' points.csv ||
-	fail "the network at the points of a record"
+awk -F, 'NR == 1 { bad = $0 != "x,u,u_known,u_error" }
+	NR > 1 { known = $3 - sin(3.14159265358979 * $1); error = $2 - $3 - $4
+		bad += $4 * $4 > 1e-4 || known * known > 1e-12 || error * error > 1e-12 }
+	END { exit bad || NR != 202 }' points.csv || fail "the network at the points of a record: $(head -n 3 points.csv)"
+grid '{record: poisson.dlx}' keys.csv
+cmp points.csv keys.csv || fail "a record has other points with its key"
 grid poisson.dlx points.nc
 grid 'grid: {x: 101}' u.svg
 for word in network known difference '>-0.5<'; do
@@ -236,6 +240,8 @@ for wrong in 'y: 5|is no coordinate' 'x: 0|must be a number of points' 'x: 5, y:
 done
 expect 64 "$train" --predict 'grid: {x: 5}, seed: 1' -o u.csv --set run.dir=runs/poisson poisson.yaml
 says err "'realizations', 'seed' and 'samples' are of networks that take noise, and these take none"
+expect 64 "$train" --predict 'grid: {x: 5}, sensors: u' -o u.csv --set run.dir=runs/poisson poisson.yaml
+says err "'sensors' are those of a 'record'"
 expect 64 "$train" --predict 'grid: {x: 5}' -o u.npz --set run.dir=runs/poisson poisson.yaml
 says err "networks of equations are written as .nc, .h5, .npy or .csv, and drawn as .png or .svg"
 expect 64 "$train" --predict poisson.dlx -o points.png --set run.dir=runs/poisson poisson.yaml

@@ -80,6 +80,25 @@ for i, name in enumerate("uk"):
 for metric, v in worst.items():
     near(metrics[metric], v, metric)
 
-rows = list(csv.DictReader(open("known.csv")))
-near([float(r["k_std"]) for r in rows], made[1].std(0), "the deviation at the points of a record")
-near([float(r["x"]) for r in rows], known["x"][0].ravel(), "the points of a record", 1e-8)
+
+
+def table(path):
+    with open(path) as f:
+        rows = list(csv.DictReader(f))
+    return {name: np.array([float(r[name]) for r in rows]) for name in rows[0]}
+
+
+def statistics_near(columns, name, v, what):
+    near(columns[name + "_mean"], v.mean(0), "the mean of " + what)
+    near(columns[name + "_std"], v.std(0), "the deviation of " + what)
+    near(columns[name + "_q05"], np.quantile(v, 0.05, axis=0), "the lower quantile of " + what)
+
+
+columns = table("known.csv")
+near(columns["x"], known["x"][0].ravel(), "the points of a record", 1e-8)
+statistics_near(columns, "k", made[1], "k at the points of a record")
+statistics_near(columns, "k_known", known["k"].reshape(50, 41).astype("f8"), "k in the record")
+assert "f_known_mean" not in columns and "w.0_known_mean" not in columns
+columns, sensors = table("sensors.csv"), dlxrecord.read("snapshots.dlx")[0]["values"]
+near(columns["x"], sensors["u_sensors_x"][0].ravel(), "the places of sensors", 1e-8)
+statistics_near(columns, "u_known", sensors["u_sensors"].reshape(24, 5).astype("f8"), "what sensors of u measure")

@@ -51,6 +51,7 @@ predict 'grid: {x: 31}, realizations: 9, seed: 5, samples: true' fewer.npy
 predict '{grid: {x: 31}, realizations: 9, seed: 6, samples: true}' other.npy
 predict 'record: known.dlx, samples: true' known.npy
 predict known.dlx known.csv
+predict 'record: snapshots.dlx, sensors: u, realizations: 10' sensors.csv
 predict 'grid: {x: [0, 1, 3]}, realizations: 2, samples: true' samples.csv
 "$python3" "$DLX_SOURCE/test/train/random_fields.py" || fail "see above"
 [ "$(sed 1q samples.csv)" = "realization,x,u,k,w.0,w.1,w.2,e.0,e.1" ] || fail "the table has the columns $(sed 1q samples.csv)"
