@@ -34,8 +34,8 @@ struct request {
 static const struct field request_fields[] = {
 	FIELD_NODE(struct request, grid, NULL, "points along each coordinate"),
 	FIELD(struct request, record, FT_PATH, .flags = FIELD_NULLABLE, .doc = "a record of points"),
-	FIELD(struct request, sensors, FT_STRING, .flags = FIELD_NULLABLE, .doc = "of the record: those of "
-	      "a field"),
+	FIELD(struct request, sensors, FT_STRING, .flags = FIELD_NULLABLE,
+	      .doc = "of the record: those of a field"),
 	FIELD(struct request, realizations, FT_INT, .dflt = "null", .min = 1, .max = 1e9,
 	      .flags = FIELD_NULLABLE, .doc = "of noise"),
 	FIELD(struct request, seed, FT_INT, .dflt = "null", .min = 0, .max = 9e15,
