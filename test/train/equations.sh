@@ -57,6 +57,9 @@ within "$(sed -n 's/.*"relative_l2": \([^,}]*\).*/\1/p' out)" 0 0.003 "the error
 for name in term/physics term/walls; do
 	[ "$(value runs/poisson $name)" ] || fail "metrics.jsonl has no $name"
 done
+run lines --set report.progress=lines --set train.steps=2 --set 'variables={k: 2}' \
+	--set 'objective.solve.minimise.walls=mean((u - k)^2 @ walls)' poisson.yaml
+grep -q '^step 1/2  loss [-0-9.e]*  physics [-0-9.e]*  walls [-0-9.e]*  k [0-9.]*  lr 0.003' out || fail "progress without terms: $(cat out)"
 run float64 --set precision.compute=f64 --set train.steps=2000 poisson.yaml
 within "$(value runs/float64 relative_l2)" 0 0.003 "the error of Poisson's equation in float64"
 
