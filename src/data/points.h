@@ -49,7 +49,8 @@ struct point_set {
 	int64_t realizations;                /* that a step has, each of `count` points; 0: not given */
 	int64_t every;                       /* steps that a draw is for; 0: one draw for good */
 	/* By a residual: a draw has `of` candidates, of which points_pick takes `count`. */
-	const char *by;                      /* the residual's name; NULL: not so */
+	const char *by;                      /* the residual, an expression; NULL: not so */
+	const struct ynode *by_node;         /* where it is written */
 	struct loc by_loc;
 	int64_t of;
 	/* Of a record. */

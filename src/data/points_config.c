@@ -33,8 +33,8 @@ static const struct field resample_fields[] = {
 	      .flags = FIELD_NULLABLE | FIELD_SHORTHAND,
 	      .doc = "steps after which there is a new draw; null: never"),
 	FIELD(struct points_resample, by, FT_STRING, .flags = FIELD_NULLABLE,
-	      .doc = "a residual: points are picked from 'of' candidates with probabilities "
-	             "proportional to its size there"),
+	      .doc = "a residual, an expression: points are picked from 'of' candidates with "
+	             "probabilities proportional to its size there"),
 	FIELD(struct points_resample, of, FT_INT, .dflt = "null", .min = 1, .max = POINTS_MOST,
 	      .flags = FIELD_NULLABLE, .doc = "candidates of a draw, more than 'count'"),
 	FIELD_END
@@ -283,6 +283,7 @@ static int read_resample(const struct points_config *c, const struct ynode *n, b
 		           "has points, %lld", (long long)w->of, (long long)s->count);
 	s->every = w->every;
 	s->by = w->by;
+	s->by_node = by ? ytree_find(p->value, "by") : NULL;
 	s->of = by ? w->of : 0;
 	return 0;
 }

@@ -33,6 +33,8 @@ static void put_set(const struct point_set *p, bool first, struct buf *out)
 	buf_printf(out, ", %s", p->record ? p->record : draws[p->draw]);
 	if (p->every)
 		buf_printf(out, ", drawn again every %" PRId64 " steps", p->every);
+	if (p->by)
+		buf_printf(out, ", picked from %" PRId64 " by %s", p->of, p->by);
 	buf_putc(out, '\n');
 }
 
@@ -42,7 +44,8 @@ static void put_objective(const struct session *s, int k, struct buf *out)
 	char flops[32];
 	buf_printf(out, "%s%s: ", k ? "              " : "objectives    ", o->name);
 	for (int i = 0; i < o->nterm; i++)
-		buf_printf(out, "%s%s", i ? " + " : "", o->term[i].name);
+		buf_printf(out, "%s%s%s", i ? " + " : "", o->term[i].name,
+		           o->term[i].balanced ? " (balanced)" : "");
 	if (s->config->objectives.n > 1)
 		buf_printf(out, ", %" PRId64 " step%s in a round", o->times, o->times == 1 ? "" : "s");
 	for (int i = 0; i < s->nprogram; i++) {

@@ -8,6 +8,8 @@
 #include "base/hash.h"
 #include "op/lib/emit.h"
 #include "op/noise.h"
+#include "optim/optim.h"
+#include "pass/autodiff.h"
 #include "plan/compilation.h"
 #include "plan/physics.h"
 
@@ -19,7 +21,7 @@ struct leaves {
 	struct drawn_noise *noise;       /* so far */
 };
 
-/* The noise of this name for so many realizations. */
+/* The noise of this name for this many realizations. */
 struct drawn_noise {
 	struct drawn_noise *next;
 	const char *name;
@@ -30,6 +32,16 @@ struct drawn_noise {
 int64_t physics_share(const struct point_set *s, int ranks)
 {
 	return (s->realizations ? s->realizations : 1) * s->count / (ranks > 1 ? ranks : 1);
+}
+
+bool physics_watches(const struct run_config *c)
+{
+	bool any = false;
+	for (int i = 0; i < c->physics->points.n; i++)
+		any |= c->physics->points.set[i].by != NULL;
+	for (int k = 0; k < c->objectives.n; k++)
+		any |= c->objectives.v[k].balance != NULL;
+	return any;
 }
 
 bool physics_is_spatial(const char *axis)
@@ -88,7 +100,14 @@ static int normal(void *user, struct graph *g, int set, tid *out)
 	return input(l, g, set, "normal", columns, out);
 }
 
-/* exp(p) where it is positive. */
+/* The parameter's first value, from which the variable has its own. */
+static double stored_start(const struct variable *v)
+{
+	if (v->bounded)
+		return log((v->start - v->low) / (v->high - v->start));
+	return v->positive ? log(v->start) : v->start;
+}
+
 static int variable(void *user, struct graph *g, const char *name, tid *out)
 {
 	const struct leaves *l = user;
@@ -96,10 +115,14 @@ static int variable(void *user, struct graph *g, const char *name, tid *out)
 	const struct shape s = { 1, { 1 } };
 	while (strcmp(v->name, name) != 0)
 		v++;
-	const struct init init = { INIT_CONSTANT, v->positive ? log(v->start) : v->start };
+	const struct init init = { INIT_CONSTANT, stored_start(v) };
 	TRY(graph_param(g, arena_printf(g->arena, "variables.%s", name), DTYPE_F32, &s, init, out));
 	if (v->positive)
 		TRY(emit_unary(g, "exp", *out, out));
+	if (v->bounded) {
+		TRY(emit_unary(g, "sigmoid", *out, out));
+		TRY(emit_scale(g, *out, v->high - v->low, v->low, out));
+	}
 	const struct shape scalar = { 0 };
 	TRY(emit_reshape(g, *out, &scalar, out));
 	graph_t(g, *out)->output = true;
@@ -179,6 +202,20 @@ static const struct expr_host host = { .coordinate = coordinate, .normal = norma
 
 /* --- objectives --- */
 
+/* The weighted term. A weight that is balanced is an input. */
+static int weigh(struct graph *g, struct compilation *c, const struct term *t, tid value, tid *out)
+{
+	const struct shape scalar = { 0 };
+	tid weight;
+	if (!t->balanced)
+		return emit_scale(g, value, t->weight, 0, out);
+	TRY(graph_input(g, arena_printf(g->arena, PHYSICS_WEIGHT, c->r->objective->name, t->name),
+	                DTYPE_F32, &scalar, &weight));
+	graph_t(g, weight)->output = true;
+	ports_add(&c->p->out, arena_printf(g->arena, PLAN_STEP_WEIGHT "%s", t->name), weight);
+	return emit_mul(g, value, weight, out);
+}
+
 static int emit_term(struct graph *g, struct compilation *c, struct expr_emission *m,
                      const struct term *t, tid *sum)
 {
@@ -188,7 +225,7 @@ static int emit_term(struct graph *g, struct compilation *c, struct expr_emissio
 	TRY(expr_emit(m, t->e, EXPR_NOWHERE, &value));
 	graph_t(g, value)->output = true;
 	ports_add(&c->p->out, arena_printf(g->arena, PLAN_STEP_TERM "%s", t->name), value);
-	TRY(emit_scale(g, value, t->weight, 0, &weighted));
+	TRY(weigh(g, c, t, value, &weighted));
 	if (*sum == NONE)
 		*sum = weighted;
 	else
@@ -228,6 +265,112 @@ int physics_emit_objective(struct graph *g, struct compilation *c)
 	c->loss.weight = graph_scalar(g, 1);
 	graph_t(g, sum)->output = true;
 	ports_add(&c->p->out, "loss", sum);
+	return 0;
+}
+
+/* --- balanced weights --- */
+
+/* The parameters that an objective trains. Returns how many; param: room for all tensors. */
+static int trained(struct graph *g, const struct objective *o, tid *param)
+{
+	int n = 0;
+	for (tid t = 0; t < g->ntensor; t++)
+		if (graph_t(g, t)->role == ROLE_PARAM && graph_t(g, t)->alias == NONE &&
+		    objective_trains(o, graph_t(g, t)->name))
+			param[n++] = t;
+	return n;
+}
+
+static int emit_gradient(struct graph *g, struct compilation *c, const struct term *t, tid value,
+                         int n, const tid *param)
+{
+	tid *grad = ARENA_ARRAY(g->arena, tid, n + 1), all;
+	int found = 0;
+	g->cur_loc = t->loc;
+	TRY(autodiff(g, 1, &value, NULL, n, param, grad));
+	for (int i = 0; i < n; i++) {
+		const struct shape flat = { 1, { shape_count(&graph_t(g, param[i])->shape) } };
+		if (grad[i] != NONE)
+			TRY(emit_reshape(g, grad[i], &flat, &grad[found++]));
+	}
+	if (found == 0)
+		return ERR(E_CONFIG, &t->loc, "'%s' depends on nothing that is trained, and cannot be "
+		           "balanced", t->name);
+	TRY(emit_concat(g, 0, found, grad, &all));
+	graph_t(g, all)->output = true;
+	ports_add(&c->p->out, arena_printf(g->arena, PHYSICS_GRADIENT "%s", t->name), all);
+	return 0;
+}
+
+int physics_emit_gradients(struct graph *g, struct compilation *c)
+{
+	const struct objective *o = c->r->objective;
+	struct leaves *l = ARENA_NEW(g->arena, struct leaves);
+	*l = (struct leaves){ .c = c, .p = c->r->config->physics };
+	struct expr_emission *m = begin(g, l, physics_scope(g->arena, l->p, c->r->ranks.ranks),
+	                                &host);
+	tid *value = ARENA_ARRAY(g->arena, tid, o->nterm);
+	for (int i = 0; i < o->nterm; i++) {
+		if (!o->term[i].balanced)
+			continue;
+		g->cur_name = o->term[i].name;
+		g->cur_loc = o->term[i].loc;
+		TRY(expr_check_term(l->scope, o->term[i].e));
+		TRY(expr_emit(m, o->term[i].e, EXPR_NOWHERE, &value[i]));
+	}
+	tid *param = ARENA_ARRAY(g->arena, tid, g->ntensor);
+	int n = trained(g, o, param);
+	TRY(optim_drop_frozen(g, o->optimizer, &n, param));
+	for (int i = 0; i < o->nterm; i++)
+		if (o->term[i].balanced)
+			TRY(emit_gradient(g, c, &o->term[i], value[i], n, param));
+	return 0;
+}
+
+/* --- resampling --- */
+
+int physics_emit_scores(struct graph *g, struct compilation *c)
+{
+	const int k = c->r->scored - 1;
+	struct leaves *l = ARENA_NEW(g->arena, struct leaves);
+	*l = (struct leaves){ .c = c, .p = c->r->config->physics };
+	struct expr_scope scope = physics_scope(g->arena, l->p, 1);
+	struct expr_set *set = arena_copy(g->arena, scope.set, sizeof *set * (size_t)scope.nset);
+	struct expr_type type;
+	tid out;
+	set[k].points = c->r->batch;
+	scope.set = set;
+	struct expr_emission *m = begin(g, l, scope, &host);
+	g->cur_name = l->p->points.set[k].name;
+	g->cur_loc = l->p->points.set[k].by_loc;
+	TRY(expr_check(l->scope, l->p->residual[k], k, &type));
+	TRY(expr_emit(m, l->p->residual[k], k, &out));
+	graph_t(g, out)->output = true;
+	ports_add(&c->p->out, "score", out);
+	return 0;
+}
+
+bool physics_is_state(const char *name)
+{
+	return strncmp(name, PHYSICS_PICKS, strlen(PHYSICS_PICKS)) == 0 ||
+	       strncmp(name, BALANCE_STATE ".", strlen(BALANCE_STATE ".")) == 0;
+}
+
+int physics_emit_states(struct graph *g, const struct compilation *c)
+{
+	const struct points *p = &c->r->config->physics->points;
+	const struct objective *o = c->r->objective;
+	const struct shape weights = { 1, { 1 + o->nterm } };
+	tid state;
+	if (o->balance)
+		TRY(graph_state(g, arena_printf(g->arena, BALANCE_STATE ".%s", o->name), DTYPE_F64,
+		                &weights, (struct init){ INIT_CONSTANT, 0 }, &state));
+	for (int i = 0; i < p->n; i++) {
+		const struct shape s = { 1, { 1 + p->set[i].count } };
+		if (p->set[i].by)
+			TRY(graph_state(g, arena_printf(g->arena, PHYSICS_PICKS "%s", p->set[i].name),
+			                DTYPE_F64, &s, (struct init){ INIT_CONSTANT, 0 }, &state));
+	}
 	return 0;
 }
 

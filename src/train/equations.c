@@ -14,7 +14,9 @@
 #include "base/mem.h"
 #include "plan/physics.h"
 #include "plan/program.h"
+#include "train/balance.h"
 #include "train/opening.h"
+#include "train/resample.h"
 
 #define ROWS PHYSICS_ROWS
 
@@ -28,6 +30,7 @@ struct drawn {
 	int narrays;
 	struct batch_array *array;       /* in the list of all sets */
 	double *values;                  /* all arrays, one after the other */
+	struct resample *resample;       /* NULL: not by a residual */
 };
 
 struct equations {
@@ -36,6 +39,7 @@ struct equations {
 	int nset, narrays;
 	struct drawn *set;
 	struct batch_array *array;
+	struct balance **balance;        /* of the objectives; NULL: no weight of it is balanced */
 	/* Known values. */
 	struct points known;             /* one set; n 0: none */
 	int ncompared;
@@ -165,7 +169,8 @@ int equations_begin(struct session *s)
 {
 	struct equations *e = s->equations;
 	const struct points *p = &s->config->physics->points;
-	int most = 0;
+	const struct objectives *o = &s->config->objectives;
+	int most = o->n * TERMS_MOST;
 	if (s->nranks > 1 && s->config->objectives.n > 1 && s->dev->driver)
 		return ERR(E_UNSUPPORTED, config_place(s->config, "objective", NULL), "several objectives, "
 		           "or phases, are trained by one GPU; there are %d ranks", s->nranks);
@@ -176,9 +181,18 @@ int equations_begin(struct session *s)
 	}
 	e->set = ARENA_ARRAY(e->a, struct drawn, p->n + 1);
 	e->array = ARENA_ARRAY(e->a, struct batch_array, most + 1);
-	for (int i = 0; i < p->n; i++)
+	for (int i = 0; i < p->n; i++) {
 		if (p->set[i].count)
 			add_set(e, &p->set[i], s->comm ? s->comm->rank : 0, s->nranks);
+		if (p->set[i].by)
+			e->set[e->nset - 1].resample = resample_new(e->a, s, i);
+	}
+	e->balance = ARENA_ARRAY(e->a, struct balance *, o->n);
+	for (int k = 0; k < o->n; k++)
+		if (o->v[k].balance && !o->v[k].continues)
+			e->balance[k] = balance_new(e->a, s, k, e->array, &e->narrays);
+		else if (o->v[k].balance)
+			e->balance[k] = e->balance[k - 1];
 	return 0;
 }
 
@@ -212,6 +226,13 @@ static int draw(struct equations *e, struct drawn *d, int64_t number)
 	const struct point_set *p = d->set;
 	if (d->draw == number)
 		return 0;
+	if (d->resample) {
+		d->draw = number;
+		TRY(resample_draw(d->resample, number, d->first, d->n, d->coordinates, d->normals,
+		                  d->values + d->n * p->naxes));
+		spread(d);
+		return 0;
+	}
 	if (d->draw < 0 || !(p->record && p->realizations)) {
 		TRY(points_draw(p, seed, number, d->first_point, d->points, d->coordinates, d->normals));
 		spread(d);
@@ -224,13 +245,21 @@ static int draw(struct equations *e, struct drawn *d, int64_t number)
 	return 0;
 }
 
+/* The step whose points a step has: a search keeps those with which it began. */
+static int64_t draw_step(const struct objectives *o, struct turn turn, int64_t step)
+{
+	return o->v[turn.objective].lbfgs ? step - turn.step : step;
+}
+
 int equations_fill(struct equations *e, int64_t step, struct batch *b)
 {
+	const struct objectives *o = &e->config->objectives;
+	const struct turn turn = objective_turn(o, step);
 	for (int i = 0; i < e->nset; i++)
-		TRY(draw(e, &e->set[i], points_draw_at(e->set[i].set, step)));
+		TRY(draw(e, &e->set[i], points_draw_at(e->set[i].set, draw_step(o, turn, step))));
 	b->more = e->array;
 	b->nmore = e->narrays;
-	return 0;
+	return e->balance[turn.objective] ? balance_update(e->balance[turn.objective], turn, b) : 0;
 }
 
 /* --- known values --- */
