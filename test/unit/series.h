@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Polynomials of degree four in the distances a, b from a point, whose coefficients are derivatives:
- * the oracle of tests of expressions. They are complex, so that a weight that is moved by i h gives
- * derivatives by it. */
+ * Polynomials of degree four in the distances a, b from a point, whose coefficients are
+ * derivatives: the oracle of tests of expressions. They are complex, so that a weight that is moved
+ * by i h gives derivatives by it. */
 #ifndef TEST_SERIES_H
 #define TEST_SERIES_H
 
