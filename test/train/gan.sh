@@ -89,6 +89,34 @@ if has_ranks; then
 	says err "'us' has 11 realizations, which 2 ranks cannot share evenly; 12 can be"
 fi
 
+# --- a critic by itself ---
+# distance REAL WANTED PENALTY: the critic's difference between N(0, 1) and REAL, over the last 60 of 600 steps, which is the
+# distance of Wasserstein but for what slopes near 1 cost. A penalty of slopes below 1, too, keeps a slope below 0, where it began.
+distance() {
+	cat >critic.yaml <<END
+run: {name: critic}
+model:
+  family: networks
+  noise: {xi: 1, eta: 1}
+  networks: {d: {inputs: [value], dense: [16, 16]}}
+  let: {real: $1 @ here, fake: eta @ here}
+points: {here: {box: {x: 0}, realizations: 512}}
+objective: {critic: {minimise: {w: mean(d(fake)) - mean(d(real)), penalty: {of: "$3", weight: 100}}}}
+optimizer: {type: adam, learning_rate: 0.01}
+schedule: cosine
+train: {steps: 600}
+report: {progress: none, every: 1}
+END
+	rm -rf runs/critic
+	expect 0 "$train" critic.yaml
+	sed -n 's/.*"term.w": \([-0-9.e]*\).*/\1/p' runs/critic/metrics.jsonl | tail -60 | awk -v wanted="$2" '{ sum += $1 } END {
+		d = sum / NR - wanted
+		if (NR != 60 || d > 0.03 || d < -0.03) { print "the critic finds " sum / NR ", not " wanted; exit 1 }
+	}' || fail "see above"
+}
+distance '(xi + 3)' -3.045 'penalty(d, real, fake)'
+distance '(xi - 1.5)' -1.506 'mean(max(0, slope(d, real) - 1)^2 + max(0, slope(d, fake) - 1)^2)'
+
 # A bench with its table of nodes.
 expect 0 "$train" --bench=2 --profile gan.yaml
 says err 'matmul ('
