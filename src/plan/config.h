@@ -22,6 +22,7 @@ struct target_section {
 
 struct validate_section {
 	int64_t epochs, steps;           /* after every so many; 0: not by this */
+	int64_t realizations;            /* of noise, that random fields are validated by */
 };
 
 struct memory_section {
