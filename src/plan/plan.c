@@ -295,7 +295,7 @@ static int pass_average(struct graph *g, struct pass_env *env)
 {
 	const struct compilation *c = env->user;
 	if (c->p->mode == PLAN_TRAIN || c->r->scored || c->r->gradients || !c->r->store ||
-	    !optim_averages(c->r->objective->optimizer))
+	    !objectives_average(&c->r->config->objectives))
 		return 0;
 	for (tid t = 0; t < g->ntensor; t++) {
 		struct tensor *x = graph_t(g, t);

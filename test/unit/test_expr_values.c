@@ -5,8 +5,7 @@
  * point, whose coefficients are derivatives. They are complex: a weight that is moved by i h gives
  * the derivative of everything by this weight as the imaginary part over h, to the last digits. */
 #include "op_graph.h"
-
-#include <complex.h>
+#include "series.h"
 
 #include "base/rng.h"
 #include "graph/verify.h"
@@ -19,75 +18,7 @@ static const struct { const char *name; double tolerance; } devices[] = {
 	{ "reference", 1e-10 }, { "cpu", 1e-3 }
 }, *device = devices;
 
-#define DEGREE 4
 #define STEP 1e-30
-
-typedef double complex number;
-
-static number squared(number x)
-{
-	return x * x;
-}
-
-/* --- the oracle --- */
-
-struct series {
-	number c[DEGREE + 1][DEGREE + 1];    /* of a^i b^j, i + j <= DEGREE */
-};
-
-static struct series constant(number v)
-{
-	return (struct series){ { { v } } };
-}
-
-static struct series sum(struct series p, struct series q, number factor)
-{
-	for (int i = 0; i <= DEGREE; i++)
-		for (int j = 0; i + j <= DEGREE; j++)
-			p.c[i][j] += factor * q.c[i][j];
-	return p;
-}
-
-static struct series times(struct series p, struct series q)
-{
-	struct series r = { 0 };
-	for (int i = 0; i <= DEGREE; i++)
-		for (int j = 0; i + j <= DEGREE; j++)
-			for (int k = 0; i + j + k <= DEGREE; k++)
-				for (int l = 0; i + j + k + l <= DEGREE; l++)
-					r.c[i + k][j + l] += p.c[i][j] * q.c[k][l];
-	return r;
-}
-
-/* tanh(z + h), h without a constant: s' = 1 - s^2 four times over. */
-static struct series tanh_of(struct series p)
-{
-	const number s = ctanh(p.c[0][0]), s1 = 1 - s * s, s2 = -2 * s * s1;
-	const number s3 = -2 * (s1 * s1 + s * s2), s4 = -2 * (3 * s1 * s2 + s * s3);
-	struct series y = constant(s4 / 24);
-	p.c[0][0] = 0;
-	y = sum(constant(s3 / 6), times(y, p), 1);
-	y = sum(constant(s2 / 2), times(y, p), 1);
-	y = sum(constant(s1), times(y, p), 1);
-	return sum(constant(s), times(y, p), 1);
-}
-
-/* d^(i + j) / da^i db^j */
-static number derived(struct series p, int i, int j)
-{
-	static const double factorial[] = { 1, 1, 2, 6, 24 };
-	return p.c[i][j] * factorial[i] * factorial[j];
-}
-
-/* The same series less the constant: that of the derivative by a (axis 0) or b. */
-static struct series slope(struct series p, int axis)
-{
-	struct series r = { 0 };
-	for (int i = 0; i < DEGREE; i++)
-		for (int j = 0; i + j < DEGREE; j++)
-			r.c[i][j] = axis ? (j + 1) * p.c[i][j + 1] : (i + 1) * p.c[i + 1][j];
-	return r;
-}
 
 /* --- networks: tanh(12) -> tanh(12) -> outputs, in the graph and in the oracle --- */
 
@@ -531,7 +462,8 @@ static double plain(int which, double u, double v, double nu)
 {
 	switch (which) {
 	case 0: return sin(u) * cos(v) - tan(u * nu);
-	case 1: return exp(u) + log(v * v + 1) + sqrt(v * v + 2) + tanh(v);
+	case 1: return exp(u) + log(v * v + 1) + sqrt(v * v + 2) + tanh(v) -
+	               1 / (1 + exp(-u)) * log(1 + exp(v));
 	case 2: return fabs(u) + fmin(u, v) + fmax(fmax(u, 0.1), v);
 	case 3: return u >= 0 ? v : nu;
 	case 4: return pow(u, 3) - pow(v, 2) + pow(2, u) + pow(v * v + 1, u) + pow(v * v + 1, -1.5);
@@ -544,7 +476,7 @@ static void check_functions(void)
 {
 	static const char *const text[] = {
 		"sin(u) * cos(v[1]) - tan(u * nu)",
-		"exp(u) + log(v[1]^2 + 1) + sqrt(v[1]^2 + 2) + tanh(v[1])",
+		"exp(u) + log(v[1]^2 + 1) + sqrt(v[1]^2 + 2) + tanh(v[1]) - sigmoid(u) * softplus(v[1])",
 		"abs(u) + min(u, v[1]) + max(u, 0.1, v[1])", "select(u, v[1], nu)",
 		"u^3 - pow(v[1], 2) + 2^u + (v[1]^2 + 1)^u + (v[1]^2 + 1)^-1.5",
 		"1 - u + (u - 2) + 3 / (v[1]^2 + 1) - (2 - v[1] / 4) + u / (v[1] - 9)",
@@ -615,6 +547,15 @@ static struct series critic(int r, double alpha, int by)
 	return out;
 }
 
+/* Of the critic's gradient by what it reads, squared. */
+static number critic_slope(int r, double alpha)
+{
+	number y = EXPR_EPSILON;
+	for (int i = 0; i < 13; i++)
+		y += squared(derived(critic(r, alpha, i), 1, 0));
+	return y;
+}
+
 static number loss(int which)
 {
 	number y = 0, part;
@@ -633,12 +574,8 @@ static number loss(int which)
 			}
 		return variable() * y;
 	case 2:
-		for (int r = 0; r < REALIZATIONS; r++) {
-			part = 0;
-			for (int i = 0; i < 13; i++)
-				part += squared(derived(critic(r, input_value("alpha", r), i), 1, 0));
-			y += squared(csqrt(part + EXPR_EPSILON) - 1) / REALIZATIONS;
-		}
+		for (int r = 0; r < REALIZATIONS; r++)
+			y += squared(csqrt(critic_slope(r, input_value("alpha", r))) - 1) / REALIZATIONS;
 		return y;
 	case 3:
 		for (int r = 0; r < REALIZATIONS; r++)
@@ -648,6 +585,17 @@ static number loss(int which)
 		for (int row = 0; row < POINTS; row++)
 			y += squared(derived(field(&networks[U], INSIDE, row, 0), 0, 0) -
 			          derived(field(&networks[U], WALLS, row, 0), 0, 0)) / POINTS;
+		return y;
+	case 6:
+		for (int r = 0; r < REALIZATIONS; r++)
+			y += critic_slope(r, 1) / REALIZATIONS;
+		return y;
+	case 7:
+		for (int r = 0; r < REALIZATIONS; r++) {
+			const number real = derived(critic(r, 1, -1), 0, 0);
+			part = clog(1 + cexp(-derived(critic(r, 0, -1), 0, 0))) + clog(1 + cexp(-real));
+			y += (part + (creal(real) < 0.1 ? 0.1 - real : 0)) / REALIZATIONS;
+		}
 		return y;
 	default: {
 		struct series in[2] = { constant(0.5), constant(-1) }, out;
@@ -708,6 +656,9 @@ static void losses(void **state)
 	check_loss("nu * sum(dn(v)^2 @ walls)", 1, (int[]){ V }, 1);
 	check_loss("penalty(d, real, fake)", 2, (int[]){ D }, 1);
 	check_loss("mean(d(fake)) - mean(d(real))", 3, (int[]){ D, G }, 2);
+	check_loss("mean(slope(d, real)^2)", 6, (int[]){ D }, 1);
+	check_loss("mean(max(0, 0.1 - d(real)) - log(sigmoid(d(real))) + softplus(-d(fake)))", 7,
+	           (int[]){ D, G }, 2);
 	check_loss("mean((u(at.inside) - (u @ walls))^2)", 4, (int[]){ U }, 1);
 	check_loss("mean(u(0.5, -1)^2)", 5, (int[]){ U }, 1);
 }
