@@ -12,6 +12,7 @@
 
 struct world;
 struct world_memory;
+struct comm_threads;
 
 struct comm_state {
 	struct comm *whole;          /* of a subgroup (comm_subgroup): all ranks, whose counts and
@@ -23,6 +24,7 @@ struct comm_state {
 	bool reported;               /* of a sum that was not complete: printer is chosen among those
 	                              * that saw it */
 	struct world *world;         /* NULL: one process */
+	struct comm_threads *threads;        /* ranks that are threads (rank_threads.h); NULL: none */
 	struct liveness liveness;
 	struct world_memory *liveness_memory;
 	int *local;                  /* ranks of this host, as the whole counts them, by local rank */
