@@ -22,7 +22,7 @@ void cut_place(const struct cut_grid *grid, int p, int place[CUT_AXES])
 
 static int64_t extent_of(const struct cut *c, tid t, int k)
 {
-	return graph_t(c->g, t)->shape.d[c->tensor[t].first + k];
+	return c->tensor[t].extent[k];
 }
 
 struct cut_rows cut_rows(const struct cut *c, tid t, int k, int j)
@@ -66,7 +66,7 @@ static bool reads_of(const struct cut *c, const struct node *n, enum cut_way way
 bool cut_reads(const struct cut *c, const struct node *n, int i, int k, int j,
                struct cut_rows *rows)
 {
-	return reads_of(c, n, c->way[n->id], i, k, j, rows);
+	return c->way[n->id] != CUT_WHOLE && reads_of(c, n, c->way[n->id], i, k, j, rows);
 }
 
 static struct cut_rows clip(struct cut_rows r, int64_t extent)
@@ -161,6 +161,14 @@ static void find_steps_of(const struct cut *c, const struct node *n, struct cut_
 	}
 }
 
+static void give_steps(const struct cut *c, tid t, const struct cut_tensor *like)
+{
+	const struct shape *s = &graph_t(c->g, t)->shape;
+	c->tensor[t] = *like;
+	for (int k = 0; k < c->grid.axes && s->nd == like->first + c->grid.axes; k++)
+		c->tensor[t].extent[k] = s->d[like->first + k];
+}
+
 /* What is known of all nodes by the tensors that have steps. */
 static void find_steps(const struct cut *c)
 {
@@ -170,7 +178,7 @@ static void find_steps(const struct cut *c)
 		find_steps_of(c, n, &y);
 		for (int o = 0; o < n->nout; o++)
 			if (n->out[o] != NONE)
-				c->tensor[n->out[o]] = y;
+				give_steps(c, n->out[o], &y);
 	}
 }
 
@@ -368,28 +376,30 @@ static void decide(struct cut *c, const struct node *n, const int64_t limit[])
 /* The target has the output's places, if it has as many; then what is computed of it has them. */
 static void give_places(struct cut *c, tid target, tid output)
 {
-	const int first = graph_t(c->g, target)->shape.nd - c->grid.axes;
-	struct cut_tensor *t = &c->tensor[target];
-	if (c->tensor[output].step[0].num == 0 || first < 1 || first > 2)
+	struct cut_tensor t = c->tensor[output];
+	t.first = graph_t(c->g, target)->shape.nd - c->grid.axes;
+	if (t.step[0].num == 0 || t.first < 1 || t.first > 2)
 		return;
-	t->first = first;
-	if (!same_places(c, target, output))
-		return;
-	memcpy(t->step, c->tensor[output].step, sizeof t->step);
-	find_steps(c);
+	give_steps(c, target, &t);
+	if (same_places(c, target, output))
+		find_steps(c);
+	else
+		memset(c->tensor[target].step, 0, sizeof t.step);
 }
 
 int cut_find(struct cut *c, struct arena *a, const struct graph *g, tid input, tid target,
              tid output, const struct cut_grid *grid)
 {
+	struct cut_tensor first = { .first = 2 };
 	int64_t limit[CUT_AXES];
 	*c = (struct cut){ .g = g, .grid = *grid,
 		.tensor = ARENA_ARRAY(a, struct cut_tensor, g->ntensor),
 		.way = ARENA_ARRAY(a, enum cut_way, g->nnode) };
 	for (tid t = 0; t < g->ntensor; t++)
-		c->tensor[t].first = 2;
+		give_steps(c, t, &first);
 	for (int k = 0; k < grid->axes; k++)
-		c->tensor[input].step[k] = (struct cut_step){ 1, 1 };
+		first.step[k] = (struct cut_step){ 1, 1 };
+	give_steps(c, input, &first);
 	find_steps(c);
 	if (target != NONE)
 		give_places(c, target, output);

@@ -50,6 +50,7 @@ struct cut {
 		bool rows;                       /* it is cut */
 		int first;                       /* its axis that is the first spatial one */
 		struct cut_step step[CUT_AXES];
+		int64_t extent[CUT_AXES];        /* of the whole */
 	} *tensor;                           /* by tensor */
 	enum cut_way *way;                   /* by node */
 };
@@ -70,8 +71,8 @@ int cut_find(struct cut *c, struct arena *a, const struct graph *g, tid input, t
 void cut_place(const struct cut_grid *grid, int p, int place[CUT_AXES]);
 /* The rows of tensor t, which is cut, along spatial axis k in the j-th part of that axis. */
 struct cut_rows cut_rows(const struct cut *c, tid t, int k, int j);
-/* The rows of in[i] that node n, whose way is not CUT_WHOLE, reads there; not cut to the tensor:
- * rows beyond it are padding. False: all of that axis. */
+/* The rows of in[i] that node n reads there; not cut to the tensor: rows beyond it are padding.
+ * False: all of that axis. */
 bool cut_reads(const struct cut *c, const struct node *n, int i, int k, int j,
                struct cut_rows *rows);
 /* The same without padding; of an axis that is read whole all of it. */
