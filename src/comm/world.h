@@ -43,6 +43,23 @@ static inline int comm_rank_of(const struct comm *c, int local)
 	return c->state->local ? c->state->local[local] : local;
 }
 
+/* The local rank of rank r of c, or -1: it is on another host. */
+static inline int comm_local_of(const struct comm *c, int r)
+{
+	int local = 0;
+	if (c->state->host_of[r] != c->host)
+		return -1;
+	for (int i = 0; i < r; i++)
+		local += c->state->host_of[i] == c->host;
+	return local;
+}
+
+/* The number of rank r of c, as the launcher counts them. */
+static inline int comm_whole_rank(const struct comm *c, int r)
+{
+	return c->state->whole ? c->state->first + r : r;
+}
+
 /* Fills c and its state but for the liveness table. One process
  * after all (mpiexec -n 1): world stays NULL. */
 int world_join(struct comm *c, const struct launched *by);
