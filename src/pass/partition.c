@@ -163,13 +163,14 @@ static int emit_rows(struct graph *g, tid t, int axis, struct cut_rows r, int64_
 	return graph_emit1(g, "slice", &at, 1, &t, out);
 }
 
-/* has[], want[]: rows of the parts along axis k. The rows of each other part that this one wants,
- * in their order, and of this one that others want. */
-static int write_letters(const struct cutting *x, tid t, int k, const struct cut_rows *has,
-                         const struct cut_rows *want, const char *name, struct letters *to,
-                         struct letters *from)
+/* has[], want[]: rows of the parts along axis k, which is `axis` of t. The rows of each other part
+ * that this one wants, in their order, and of this one that others want. */
+static int write_letters(const struct cutting *x, tid t, int k, int axis,
+                         const struct cut_rows *has, const struct cut_rows *want,
+                         struct letters *to, struct letters *from)
 {
-	const int me = x->place[k], axis = x->c->tensor[t].first + k;
+	const int me = x->place[k];
+	const char *name = x->g->cur_name;
 	struct shape s = graph_t(x->g, t)->shape;
 	for (int j = 0; j < x->c->grid.parts[k]; j++) {
 		const struct cut_rows in = common(has[j], want[me]), out = common(has[me], want[j]);
@@ -217,10 +218,10 @@ static int emit_exchange(struct cutting *x, tid t, struct letters *to, struct le
 }
 
 /* Joins the rows that this part wants: from lower parts, its own, from higher ones. */
-static int emit_join(struct cutting *x, tid t, int k, const struct cut_rows *has,
+static int emit_join(struct cutting *x, tid t, int k, int axis, const struct cut_rows *has,
                      const struct cut_rows *want, const struct letters *from, tid *out)
 {
-	const int me = x->place[k], axis = x->c->tensor[t].first + k;
+	const int me = x->place[k];
 	const struct cut_rows own = common(has[me], want[me]);
 	tid *piece = ARENA_ARRAY(x->g->arena, tid, from->n + 1);
 	int n = 0, i = 0;
@@ -237,17 +238,17 @@ static int emit_join(struct cutting *x, tid t, int k, const struct cut_rows *has
 static int emit_messages(struct cutting *x, tid of, tid t, int k, const struct cut_rows *want,
                          tid *out)
 {
-	const int parts = x->c->grid.parts[k];
+	const int parts = x->c->grid.parts[k], axis = x->c->tensor[of].first + k;
 	struct arena *a = x->g->arena;
 	struct letters to = letters_new(a, parts), from = letters_new(a, parts);
 	struct cut_rows *has = ARENA_ARRAY(a, struct cut_rows, parts);
 	for (int j = 0; j < parts; j++)
 		has[j] = cut_rows(x->c, of, k, j);
 	TRY(check_type(x, t));
-	TRY(write_letters(x, t, k, has, want, x->g->cur_name, &to, &from));
+	TRY(write_letters(x, t, k, axis, has, want, &to, &from));
 	x->messages++;
 	TRY(emit_exchange(x, t, &to, &from));
-	return emit_join(x, t, k, has, want, &from, out);
+	return emit_join(x, t, k, axis, has, want, &from, out);
 }
 
 /* --- the second walk --- */

@@ -21,6 +21,7 @@ struct op_run {
 	struct arena *arena;
 	void **data;             /* by tensor; NULL: no value yet */
 	bool native;             /* inputs are laid out so */
+	const struct links *links;       /* to other ranks; NULL: none */
 };
 
 static inline enum dtype op_run_dtype(const struct op_run *r, tid t)
@@ -129,7 +130,7 @@ static inline void op_run_node(struct op_run *r, const struct node *n)
 	struct layout *out = ARENA_ARRAY(r->arena, struct layout, n->nout + 1);
 	void **pin = ARENA_ARRAY(r->arena, void *, n->nin + 1);
 	void **pout = ARENA_ARRAY(r->arena, void *, n->nout + 1);
-	struct kargs a = { .in = pin, .out = pout };
+	struct kargs a = { .in = pin, .out = pout, .sums = r->links };
 	op_run_want(r, &k, view ? KL_PLAIN : kernel->layouts, kernel, in, out);
 	for (int i = 0; i < n->nin; i++)
 		if (n->in[i] != NONE) {

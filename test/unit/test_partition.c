@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Samples that are cut over ranks, which are threads here, against whole ones: loss, gradients and
+ * running statistics of networks, by the reference kernels, where messages are float64. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "comm/exchange.h"
+#include "comm/rank_threads.h"
+#include "comm/reducer.h"
+#include "graph/attr.h"
+#include "model/model.h"
+#include "op/exchange.h"
+#include "op/lib/random.h"
+#include "op_run.h"
+#include "optim/optim.h"
+#include "pass/autodiff.h"
+#include "pass/partition.h"
+#include "pass/pass.h"
+#include "pass/sync_batch_norm.h"
+
+#define MOST_RANKS 8
+#define LEAVES 512
+
+struct problem {
+	const char *model, *loss;
+	struct shape in;
+	int64_t classes;
+	bool train;
+};
+
+/* A graph with its gradients. */
+struct net {
+	struct arena *a;
+	struct graph *g;
+	tid in, target, out, share;
+	struct loss_out loss;
+	int n;
+	tid param[LEAVES], grad[LEAVES];
+	struct cut c;
+};
+
+/* What a run gives. */
+struct result {
+	double loss, weight;
+	int n, nstate;
+	char name[LEAVES][128];
+	double *value[LEAVES];           /* gradients, then states */
+	int64_t count[LEAVES];
+	struct arena *a;
+};
+
+struct judge {
+	const struct problem *p;
+	struct cut_grid grid;
+	enum backend backend;
+	struct result whole, part[MOST_RANKS];
+	double messages[MOST_RANKS];
+};
+
+static int read_variant(struct arena *a, const char *yaml, const struct variant *variants,
+                        struct variant_value *v)
+{
+	struct ynode *root;
+	TRY(ytree_parse(a, "it.yaml", yaml, &root));
+	return schema_read_variant(a, root, variants, "'it'", v);
+}
+
+/* Forward: the target's shape is that of the output as the loss wants it. */
+static int build_forward(struct net *n, const struct problem *p)
+{
+	struct variant_value model, loss;
+	struct model_outputs made;
+	struct shape t;
+	struct ynode *root;
+	n->a = arena_new();
+	n->g = graph_new();
+	TRY(ytree_parse(n->a, "model.yaml", p->model, &root));
+	TRY(model_read(n->a, root, "'model'", &model));
+	TRY(read_variant(n->a, p->loss, loss_variants, &loss));
+	TRY(graph_input(n->g, "input", DTYPE_F32, &p->in, &n->in));
+	TRY(model_build(n->g, n->a, &model, p->train, n->in, p->classes, &made));
+	n->out = made.v[0].t;
+	t = graph_t(n->g, n->out)->shape;
+	if (loss_wants_labels(&loss)) {
+		memmove(t.d + 1, t.d + 2, sizeof *t.d * (size_t)(t.nd - 2));
+		t.nd--;
+	}
+	TRY(graph_input(n->g, "target", loss_wants_labels(&loss) ? DTYPE_I32 : DTYPE_F32, &t,
+	                &n->target));
+	TRY(loss_emit(n->g, &loss, n->out, n->target, 255, NULL, &n->loss));
+	return graph_input(n->g, "share", DTYPE_F32, &(struct shape){ 0 }, &n->share);
+}
+
+static int build_backward(struct net *n)
+{
+	n->n = 0;
+	for (tid t = 0; t < n->g->ntensor; t++)
+		if (graph_t(n->g, t)->role == ROLE_PARAM && graph_t(n->g, t)->alias == NONE)
+			n->param[n->n++] = t;
+	return autodiff(n->g, 1, &n->loss.loss, &n->loss.weight, n->n, n->param, n->grad);
+}
+
+static void release(struct net *n)
+{
+	graph_free(n->g);
+	arena_free(n->a);
+}
+
+/* --- values --- */
+
+static double value_at(const char *name, int64_t i, int64_t classes)
+{
+	uint64_t h = 1469598103934665603u;
+	for (const char *c = name; *c; c++)
+		h = (h ^ (uint64_t)*c) * 1099511628211u;
+	h = (h ^ (uint64_t)i) * 0x9E3779B97F4A7C15u;
+	h = (h ^ h >> 29) * 0xBF58476D1CE4E5B9u;
+	h ^= h >> 32;
+	if (classes)
+		return h % 37 == 0 ? 255 : (double)(h % (uint64_t)classes);
+	return (double)(h % 20011) / 20011 - 0.5;
+}
+
+static bool ends_in(const char *name, const char *end)
+{
+	const size_t n = strlen(name), m = strlen(end);
+	return n >= m && strcmp(name + n - m, end) == 0;
+}
+
+/* The values of t, which has rows from at[] on of a tensor of shape `whole`. */
+static double *fill(const struct net *n, tid t, const struct shape *whole, const int64_t *at,
+                    int64_t classes)
+{
+	const struct tensor *x = graph_t(n->g, t);
+	const struct shape *s = &x->shape;
+	double *v = ARENA_ARRAY(n->a, double, shape_count(s) + 1);
+	for (int64_t e = 0; e < shape_count(s); e++) {
+		int64_t i = 0, rest = e, index[MAXD];
+		for (int d = s->nd - 1; d >= 0; rest /= s->d[d--])
+			index[d] = rest % s->d[d] + at[d];
+		for (int d = 0; d < s->nd; d++)
+			i = i * whole->d[d] + index[d];
+		v[e] = value_at(x->name, i, classes);
+		if (ends_in(x->name, "var") || ends_in(x->name, "gamma"))
+			v[e] += 1;
+	}
+	return v;
+}
+
+static void give_values(struct net *n, const struct problem *p, const struct cut *c, int part,
+                        struct op_run *r)
+{
+	for (tid t = 0; t < n->g->ntensor; t++) {
+		const struct tensor *x = graph_t(n->g, t);
+		struct shape whole = x->shape;
+		int64_t at[MAXD] = { 0 };
+		int place[CUT_AXES];
+		if (x->role == ROLE_ACTIVATION || x->role == ROLE_CONSTANT || x->alias != NONE)
+			continue;
+		if (c && c->tensor[t].rows)
+			for (int k = 0; k < c->grid.axes; k++) {
+				cut_place(&c->grid, part, place);
+				at[c->tensor[t].first + k] = cut_rows(c, t, k, place[k]).lo;
+				whole.d[c->tensor[t].first + k] = c->tensor[t].extent[k];
+			}
+		if (t == n->share)
+			op_run_set(r, t, (double[]){ 1 });
+		else if (strcmp(x->name, RANDOM_KEY) == 0)
+			op_run_set(r, t, (double[]){ 5, 3, 0 });
+		else
+			op_run_set(r, t, fill(n, t, &whole, at, x->dtype == DTYPE_I32 ? p->classes : 0));
+	}
+}
+
+static void keep(struct result *out, const struct op_run *r, tid t, const char *name)
+{
+	const int i = out->n++;
+	assert_true(i < LEAVES);
+	snprintf(out->name[i], sizeof out->name[i], "%s", name);
+	out->count[i] = shape_count(&graph_t(r->g, t)->shape);
+	out->value[i] = ARENA_ARRAY(out->a, double, out->count[i]);
+	op_run_get(r, t, out->value[i]);
+}
+
+static void collect(struct net *n, const struct op_run *r, struct result *out)
+{
+	out->a = arena_new();
+	op_run_get(r, n->loss.loss, &out->loss);
+	op_run_get(r, n->loss.weight, &out->weight);
+	for (int i = 0; i < n->n; i++)
+		if (n->grad[i] != NONE)
+			keep(out, r, n->grad[i], graph_t(n->g, n->param[i])->name);
+	out->nstate = out->n;
+	for (tid t = 0; t < n->g->ntensor; t++) {
+		const struct tensor *x = graph_t(n->g, t);
+		if (x->alias != NONE && graph_t(n->g, x->alias)->role == ROLE_STATE)
+			keep(out, r, t, graph_t(n->g, x->alias)->name);
+	}
+}
+
+/* --- ranks --- */
+
+/* Buckets of the nodes that sum over ranks. */
+static int open_statistics(struct net *n, struct comm *c, struct reducer **out)
+{
+	struct reducer_bucket *b = ARENA_ARRAY(n->a, struct reducer_bucket, n->g->nnode + 1);
+	int64_t bytes = 0;
+	int k = 0;
+	for (int i = 0; i < n->g->nnode; i++) {
+		const struct node *m = n->g->node[i];
+		if (!node_meets(m))
+			continue;
+		b[k++] = (struct reducer_bucket){ .offset = bytes, .n = sync_batch_norm_values(n->g, m),
+			.dtype = DTYPE_F64, .name = m->name };
+		bytes += (sync_batch_norm_values(n->g, m) * 8 + 63) & ~INT64_C(63);
+	}
+	return reducer_new(out, c, (size_t)bytes, b, k, false);
+}
+
+static void add_edges(const struct ints *rank, const struct ints *id, const struct strings *name,
+                      const struct ints *shape, bool sends, size_t size, struct exchange_edge *e,
+                      int *n)
+{
+	for (int i = 0, at = 0; i < rank->n; i++) {
+		int64_t count = 1;
+		for (int d = 0; d < shape->v[at]; d++)
+			count *= shape->v[at + 1 + d];
+		at += (int)shape->v[at] + 1;
+		e[(*n)++] = (struct exchange_edge){ .peer = (int)rank->v[i], .sends = sends,
+			.bytes = count * (int64_t)size, .id = id->v[i], .depth = 1, .name = name->v[i] };
+	}
+}
+
+static int open_messages(struct net *n, struct comm *c, size_t size, struct exchange **out)
+{
+	struct exchange_edge *e = ARENA_ARRAY(n->a, struct exchange_edge,
+	                                      2 * MOST_RANKS * (n->g->nnode + 1));
+	int k = 0;
+	for (int i = 0; i < n->g->nnode; i++) {
+		const struct exchange_attr *at = exchange_sends(n->g->node[i]);
+		if (!at)
+			continue;
+		add_edges(&at->to, &at->to_id, &at->to_name, &at->to_shape, true, size, e, &k);
+		add_edges(&at->from, &at->from_id, &at->from_name, &at->from_shape, false, size, e, &k);
+	}
+	exchange_lay_out(e, k);
+	return exchange_new(out, c, e, k);
+}
+
+/* As on the reference device: kernels that copy go by the size of a value. */
+static void widen(const struct net *n)
+{
+	for (tid t = 0; t < n->g->ntensor; t++)
+		if (dtype_is_float(graph_t(n->g, t)->dtype) && graph_t(n->g, t)->role != ROLE_CONSTANT)
+			graph_t(n->g, t)->dtype = DTYPE_F64;
+}
+
+static int run_nodes(struct net *n, struct op_run *r)
+{
+	for (int i = 0; i < n->g->nnode; i++)
+		op_run_node(r, n->g->node[i]);
+	return 0;
+}
+
+static int build_part(struct net *n, const struct judge *j, int rank)
+{
+	TRY(build_forward(n, j->p));
+	struct partition at = { j->grid, rank, 0, n->in, n->target, n->out };
+	TRY(partition_graph(n->g, &at, &n->c));
+	TRY(build_backward(n));
+	sync_batch_norm_emit(n->g, n->share);
+	return graph_verify(n->g, STAGE_BUILT);
+}
+
+static int run_part(struct comm *c, void *arg)
+{
+	struct judge *j = arg;
+	struct links links = { 0 };
+	struct op_run r;
+	struct net n = { 0 };
+	TRY(comm_agree(c, build_part(&n, j, c->rank), "building"));
+	TRY(open_statistics(&n, c, &links.statistics));
+	TRY(open_messages(&n, c, j->backend == BACKEND_REFERENCE ? 8 : 4, &links.messages));
+	if (j->backend == BACKEND_REFERENCE)
+		widen(&n);
+	op_run_init(&r, n.g, j->backend, true);
+	r.links = &links;
+	give_values(&n, j->p, &n.c, c->rank, &r);
+	run_nodes(&n, &r);
+	collect(&n, &r, &j->part[c->rank]);
+	j->messages[c->rank] = exchange_stats(links.messages).bytes;
+	exchange_free(links.messages);
+	reducer_free(links.statistics);
+	op_run_release(&r);
+	release(&n);
+	return 0;
+}
+
+static void run_whole(struct judge *j)
+{
+	struct net n = { 0 };
+	struct op_run r;
+	if (build_forward(&n, j->p) < 0 || build_backward(&n) < 0)
+		fail_msg("%s: %s", j->p->model, err_get(0)->text);
+	if (j->backend == BACKEND_REFERENCE)
+		widen(&n);
+	op_run_init(&r, n.g, j->backend, true);
+	give_values(&n, j->p, NULL, 0, &r);
+	run_nodes(&n, &r);
+	collect(&n, &r, &j->whole);
+	op_run_release(&r);
+	release(&n);
+}
+
+/* --- judging --- */
+
+static double sum_of(const struct judge *j, int ranks, int leaf, int64_t i)
+{
+	double sum = 0;
+	for (int r = 0; r < ranks; r++)
+		sum += j->part[r].value[leaf][i];
+	return leaf < j->whole.nstate ? sum : sum / ranks;
+}
+
+/* Sums of gradients, over the weight, and states of all ranks, by relative L2 of each tensor. */
+static void compare(const struct judge *j, int ranks, double tolerance)
+{
+	double loss = 0, weight = 0;
+	for (int r = 0; r < ranks; r++) {
+		loss += j->part[r].loss * j->part[r].weight;
+		weight += j->part[r].weight;
+		assert_int_equal(j->part[r].n, j->whole.n);
+	}
+	loss /= weight;
+	if (!(fabs(loss - j->whole.loss) <= tolerance * fabs(j->whole.loss)))
+		fail_msg("%s: the loss is %.17g, not %.17g", j->p->model, loss, j->whole.loss);
+	for (int l = 0; l < j->whole.n; l++) {
+		double away = 0, all = 1e-300;
+		const bool state = l >= j->whole.nstate;
+		for (int64_t i = 0; i < j->whole.count[l]; i++) {
+			const double want = j->whole.value[l][i] / (state ? 1 : j->whole.weight);
+			away += pow(sum_of(j, ranks, l, i) / (state ? 1 : weight) - want, 2);
+			all += pow(want, 2);
+		}
+		if (!(sqrt(away / all) <= tolerance))
+			fail_msg("%s on %d x %d x %d: %s of '%s' is off by %g", j->p->model, j->grid.parts[0],
+			         j->grid.parts[1], j->grid.parts[2], state ? "the state" : "the gradient",
+			         j->whole.name[l], sqrt(away / all));
+	}
+}
+
+static void judge_on(const struct problem *p, int d, int h, int w, enum backend backend,
+                     double tolerance)
+{
+	struct judge *j = calloc(1, sizeof *j);
+	const int ranks = d * h * w;
+	*j = (struct judge){ .p = p, .grid = { p->in.nd - 2, { d, h, w } }, .backend = backend };
+	run_whole(j);
+	if (rank_threads_run(ranks, 60, run_part, j) < 0)
+		fail_msg("%s: %s", p->model, err_get(0)->text);
+	compare(j, ranks, tolerance);
+	arena_free(j->whole.a);
+	for (int r = 0; r < ranks; r++)
+		arena_free(j->part[r].a);
+	free(j);
+	err_clear();
+}
+
+static void judge(const struct problem *p, int d, int h, int w)
+{
+	judge_on(p, d, h, w, BACKEND_REFERENCE, 1e-12);
+}
+
+#define LAYERS(...) "{family: layers, layers: [" #__VA_ARGS__ "]}"
+#define PLANE(layers) { layers, "mse", { 4, { 2, 2, 13, 11 } }, 2, true }
+
+static void convolutions(void **state)
+{
+	static const struct problem p[] = {
+		PLANE(LAYERS({conv2d: {filters: 3, kernel: 3, padding: same}}, relu,
+		             {conv2d: {filters: 2, kernel: 3, padding: same}})),
+		PLANE(LAYERS({conv2d: {filters: 3, kernel: 5, padding: same}},
+		             {conv2d: {filters: 2, kernel: 3}})),
+		PLANE(LAYERS({conv2d: {filters: 3, kernel: 3, padding: 1, stride: 2}}, relu,
+		             {conv2d: {filters: 2, kernel: [2, 4], padding: {before: 1, after: 0}}})),
+		PLANE(LAYERS({conv2d: {filters: 4, kernel: 3, padding: 4, dilation: 4, groups: 2}}, relu,
+		             {conv2d: {filters: 2, kernel: 1}})),
+		PLANE(LAYERS({conv2d: {filters: 3, kernel: 3, padding: 1, stride: 2}},
+		             {conv_transpose2d: {filters: 3, kernel: 3, stride: 2, padding: 1}},
+		             {conv_transpose2d: {filters: 2, kernel: 4, stride: 3, padding: 0}})),
+	};
+	for (size_t i = 0; i < sizeof p / sizeof *p; i++) {
+		judge(&p[i], 2, 1, 1);
+		judge(&p[i], 3, 1, 1);
+		judge(&p[i], 1, 2, 1);
+		judge(&p[i], 2, 2, 1);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(convolutions),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
