@@ -76,24 +76,34 @@ static void note_wants(const struct cutting *x, const struct node *n, int i, str
 	}
 }
 
-static int set_part(const struct cutting *x, struct node *n, int k)
+static struct op_part part_of(const struct cutting *x, const struct node *n, int k)
 {
 	const tid in = n->in[0], out = n->out[0];
 	const struct cut_tensor *t = &x->c->tensor[out];
-	const int64_t all = in == NONE ? 0 : x->c->tensor[in].extent[k];
+	const int64_t all = x->c->tensor[in].extent[k];
 	const struct cut_rows y = cut_rows(x->c, out, k, x->place[k]);
 	struct cut_rows r = y;
-	if (!n->op->part || in == NONE)
-		return 0;
 	const bool rows = cut_reads(x->c, n, 0, k, x->place[k], &r);
 	const struct cut_rows has = rows ? cut_needs(x->c, n, 0, k, x->place[k]) :
 	                            (struct cut_rows){ 0, all };
-	const struct op_part p = { t->first + k, has.lo, has.hi, all, rows ? has.lo - r.lo : 0,
+	return (struct op_part){ t->first + k, has.lo, has.hi, all, rows ? has.lo - r.lo : 0,
 		rows ? r.hi - has.hi : 0, y.lo, y.hi, t->extent[k] };
-	if (n->op->part(x->g, n, &p))
+}
+
+/* What is read depends on the attributes, so these change when all of it is known. */
+static int set_parts(const struct cutting *x, struct node *n)
+{
+	struct op_part part[CUT_AXES];
+	if (!n->op->part || n->in[0] == NONE || x->c->way[n->id] != CUT_ROWS)
 		return 0;
-	return ERR(E_UNSUPPORTED, &n->loc, "layer '%s': '%s' cannot be cut along spatial axis %d",
-	           n->name, n->op->name, k);
+	for (int k = 0; k < x->c->grid.axes; k++)
+		part[k] = part_of(x, n, k);
+	for (int k = 0; k < x->c->grid.axes; k++)
+		if (divided(x, k) && !n->op->part(x->g, n, &part[k]))
+			return ERR(E_UNSUPPORTED, &n->loc,
+			           "layer '%s': '%s' cannot be cut along spatial axis %d", n->name,
+			           n->op->name, k);
+	return 0;
 }
 
 static int note(const struct cutting *x, struct node *n)
@@ -102,10 +112,7 @@ static int note(const struct cutting *x, struct node *n)
 	for (int i = 0; i < n->nin; i++)
 		if (n->in[i] != NONE)
 			note_wants(x, n, i, &x->wants[n->id][i]);
-	for (int k = 0; k < x->c->grid.axes && x->c->way[n->id] == CUT_ROWS; k++)
-		if (divided(x, k))
-			TRY(set_part(x, n, k));
-	return 0;
+	return set_parts(x, n);
 }
 
 /* --- messages --- */
