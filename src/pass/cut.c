@@ -8,7 +8,9 @@
 
 #include "base/err.h"
 #include "base/round.h"
+#include "op/norm/group_norm.h"
 #include "op/resize.h"
+#include "pass/rewrite.h"
 
 /* --- rows --- */
 
@@ -111,6 +113,8 @@ static const struct {
 
 static enum cut_way way_by_name(const struct node *n)
 {
+	if (strcmp(n->op->name, "group_norm") == 0 && ((const struct group_norm *)n->attr)->by_point)
+		return CUT_ROWS;
 	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
 		if (strcmp(n->op->name, ways[i].op) == 0)
 			return ways[i].way;
@@ -306,13 +310,18 @@ static bool same_places(const struct cut *c, tid a, tid b)
 	return true;
 }
 
-/* Outputs beside the first have its places, where they are along its axes. */
+static bool has_places_of(const struct cut *c, const struct node *n, int o)
+{
+	return graph_t(c->g, n->out[o])->shape.nd == node_out_shape(c->g, n, 0)->nd &&
+	       same_places(c, n->out[0], n->out[o]);
+}
+
+/* Outputs after the first have its places, or nothing reads them yet. */
 static bool outputs_agree(const struct cut *c, const struct node *n)
 {
-	for (int i = 1; i < n->nout; i++)
-		if (n->out[i] != NONE &&
-		    (graph_t(c->g, n->out[i])->shape.nd != node_out_shape(c->g, n, 0)->nd ||
-		     !same_places(c, n->out[0], n->out[i])))
+	for (int o = 1; o < n->nout; o++)
+		if (n->out[o] != NONE && !has_places_of(c, n, o) &&
+		    readers_count(&c->readers, n->out[o]) > 0)
 			return false;
 	return true;
 }
@@ -351,7 +360,7 @@ static void set_rows(struct cut *c, const struct node *n, bool rows)
 {
 	for (int o = 0; o < n->nout; o++)
 		if (n->out[o] != NONE)
-			c->tensor[n->out[o]].rows = rows;
+			c->tensor[n->out[o]].rows = rows && has_places_of(c, n, o);
 }
 
 static void decide(struct cut *c, const struct node *n, const int64_t limit[])
@@ -394,7 +403,7 @@ int cut_find(struct cut *c, struct arena *a, const struct graph *g, tid input, t
 	int64_t limit[CUT_AXES];
 	*c = (struct cut){ .g = g, .grid = *grid,
 		.tensor = ARENA_ARRAY(a, struct cut_tensor, g->ntensor),
-		.way = ARENA_ARRAY(a, enum cut_way, g->nnode) };
+		.way = ARENA_ARRAY(a, enum cut_way, g->nnode), .readers = rewrite_readers(g, a) };
 	for (tid t = 0; t < g->ntensor; t++)
 		give_steps(c, t, &first);
 	for (int k = 0; k < grid->axes; k++)

@@ -13,6 +13,7 @@
 
 #include "graph/op.h"
 #include "pass/receptive_field.h"
+#include "pass/rewrite.h"
 
 #define CUT_AXES RECEPTIVE_AXES
 
@@ -53,6 +54,7 @@ struct cut {
 		int64_t extent[CUT_AXES];        /* of the whole */
 	} *tensor;                           /* by tensor */
 	enum cut_way *way;                   /* by node */
+	struct readers readers;              /* of g */
 };
 
 /* Number of subdomains. */

@@ -287,6 +287,13 @@ static int emit_wants(struct cutting *x, tid of, const struct wants *w, tid *out
 	return 0;
 }
 
+static void follow_view(const struct cutting *x, const struct node *n, tid from, tid to)
+{
+	for (int o = 0; o < n->nout; o++)
+		if (n->out[o] != NONE && graph_t(x->g, n->out[o])->alias == from)
+			graph_t(x->g, n->out[o])->alias = to;
+}
+
 static int give_wants(struct cutting *x, struct node *n, int i)
 {
 	const struct wants *w = &x->wants[n->id][i];
@@ -302,6 +309,7 @@ static int give_wants(struct cutting *x, struct node *n, int i)
 		TRY(emit_wants(x, n->in[i], w, &j->t));
 		x->joined[n->in[i]] = j;
 	}
+	follow_view(x, n, n->in[i], j->t);
 	n->in[i] = j->t;
 	return 0;
 }
@@ -325,6 +333,39 @@ static int64_t points_of(const struct cutting *x, tid t, bool whole)
 	return points;
 }
 
+static double sample_variance(double n)
+{
+	return n > 1 ? n / (n - 1) : 1;
+}
+
+/* What follows the variance multiplies it by n / (n - 1), where n is the whole's: but the node
+ * counts on that of its own places (norm_sync.h). */
+static void follow_part(const struct cutting *x, const struct node *norm)
+{
+	const struct shape *s = node_in_shape(x->g, norm, 0);
+	const double own = (double)(s->d[0] * points_of(x, norm->out[0], false)),
+	             all = (double)(s->d[0] * points_of(x, norm->out[0], true));
+	for (int i = 0; norm->out[3] != NONE && i < readers_count(&x->c->readers, norm->out[3]); i++) {
+		const struct node *n = readers_of(&x->c->readers, norm->out[3])[i].n;
+		double *factor = attr_find(n->op, n->attr, "factor", FT_FLOAT);
+		if (factor)
+			*factor *= sample_variance(own) / sample_variance(all);
+	}
+}
+
+/* A node whose sums over places are those of a group; the pass `statistics` numbers it. */
+static void mark(const struct cutting *x, struct node *n)
+{
+	bool *cut = attr_find(n->op, n->attr, "cut", FT_BOOL);
+	int64_t *group = attr_find(n->op, n->attr, "group", FT_INT);
+	if (cut) {
+		*cut = true;
+		follow_part(x, n);
+	} else if (group) {
+		*group = 0;
+	}
+}
+
 /* The mean of all from those of the parts, which count by their places. */
 static int emit_mean(struct cutting *x, struct node *n)
 {
@@ -334,17 +375,31 @@ static int emit_mean(struct cutting *x, struct node *n)
 	TRY(graph_emit1(x->g, n->op->name, n->attr, 1, n->in, &t));
 	TRY(emit_scale(x->g, t, share, 0, &t));
 	TRY(graph_emit1(x->g, "place_sum", NULL, 1, &t, &t));
-	rewrite_take(x->g, x->g->node[x->g->nnode - 1], 0, n->out[0]);
+	struct node *sum = x->g->node[x->g->nnode - 1];
+	mark(x, sum);
+	rewrite_take(x->g, sum, 0, n->out[0]);
 	rewrite_drop(&x->r, n);
 	return 0;
 }
 
-/* Marks a node whose sums over places are those of a group. */
-static void mark(struct node *n)
+/* The outputs' shapes by the rule of the op; those that are cut have the subdomain's rows. */
+static int reshape(const struct cutting *x, const struct node *n)
 {
-	int64_t *group = attr_find(n->op, n->attr, "group", FT_INT);
-	if (group && strcmp(n->op->name, "batch_norm") != 0)
-		*group = 0;
+	char text[SHAPE_TEXT], other[SHAPE_TEXT];
+	x->g->cur_name = n->name;
+	x->g->cur_loc = n->loc;
+	TRY(graph_reshape(x->g, n));
+	for (int o = 0; o < n->nout; o++) {
+		struct shape s, *is = n->out[o] == NONE ? NULL : &graph_t(x->g, n->out[o])->shape;
+		if (!is || !x->c->tensor[n->out[o]].rows)
+			continue;
+		s = *is;
+		set_shape(x, n->out[o]);
+		if (!shape_equal(&s, is))
+			return ERR(E_BUG, &n->loc, "layer '%s': '%s' makes %s of its rows, not %s", n->name,
+			           n->op->name, shape_text(&s, text), shape_text(is, other));
+	}
+	return 0;
 }
 
 static int change(struct cutting *x, struct node *n)
@@ -352,11 +407,10 @@ static int change(struct cutting *x, struct node *n)
 	for (int i = 0; i < n->nin; i++)
 		if (n->in[i] != NONE)
 			TRY(give_wants(x, n, i));
-	for (int o = 0; o < n->nout; o++)
-		if (n->out[o] != NONE)
-			set_shape(x, n->out[o]);
 	if (x->c->way[n->id] == CUT_NORM)
-		mark(n);
+		mark(x, n);
+	if (x->c->way[n->id] != CUT_WHOLE)
+		TRY(reshape(x, n));
 	return x->c->way[n->id] == CUT_REDUCED ? emit_mean(x, n) : 0;
 }
 

@@ -30,14 +30,14 @@ static void change(struct graph *g, struct node *n, tid share, int group)
 	((struct norm_attr *)n->attr)->group = group;
 }
 
-void sync_batch_norm_emit(struct graph *g, tid share)
+void sync_batch_norm_emit(struct graph *g, tid share, bool all)
 {
 	int group = 0;
 	for (int i = 0; i < g->nnode; i++) {
 		struct node *n = g->node[i];
-		if (is_norm(n))
+		if (is_norm(n) && (all || ((const struct norm_attr *)n->attr)->cut))
 			change(g, n, share, group++);
-		else if (node_meets(n) && attr_find(n->op, n->attr, "group", FT_INT))
+		else if (!is_norm(n) && node_meets(n) && attr_find(n->op, n->attr, "group", FT_INT))
 			*(int64_t *)attr_find(n->op, n->attr, "group", FT_INT) = group++;
 	}
 }
