@@ -45,7 +45,7 @@ struct cut_rows cut_rows(const struct cut *c, tid t, int k, int j)
  * these axes. */
 static bool by_place(enum cut_way way)
 {
-	return way == CUT_SHARE || way == CUT_REDUCED || way == CUT_NORM;
+	return way == CUT_SHARE || way == CUT_COUNT || way == CUT_REDUCED || way == CUT_NORM;
 }
 
 static bool reads_of(const struct cut *c, const struct node *n, enum cut_way way, int i, int k,
@@ -107,8 +107,8 @@ static const struct {
 	{ "global_average", CUT_REDUCED }, { "dice_loss", CUT_NORM },
 	{ "softmax_cross_entropy", CUT_SHARE }, { "element_loss", CUT_SHARE },
 	{ "mse_loss", CUT_SHARE }, { "l1_loss", CUT_SHARE }, { "huber_loss", CUT_SHARE },
-	{ "confusion", CUT_SHARE }, { "label_ranks", CUT_SHARE }, { "error_sums", CUT_SHARE },
-	{ "flag_counts", CUT_SHARE },
+	{ "confusion", CUT_COUNT }, { "label_ranks", CUT_COUNT }, { "error_sums", CUT_COUNT },
+	{ "flag_counts", CUT_COUNT }, { "iou_per_sample", CUT_COUNT },
 };
 
 static enum cut_way way_by_name(const struct node *n)
@@ -366,10 +366,12 @@ static void set_rows(struct cut *c, const struct node *n, bool rows)
 static void decide(struct cut *c, const struct node *n, const int64_t limit[])
 {
 	const enum cut_way way = way_by_name(n);
+	c->tensor[n->out[0]].once = way == CUT_COUNT;
 	if (!reads_cut(c, n))
 		return;
-	if (by_place(way) && places_suffice(c, n)) {
+	if (by_place(way) && places_suffice(c, n) && !rewrite_is(n, "iou_per_sample")) {
 		c->way[n->id] = way;
+		c->tensor[n->out[0]].once = false;
 		c->tensor[n->out[0]].rows = shape_equal(node_in_shape(c->g, n, 0),
 		                                        node_out_shape(c->g, n, 0));
 	}

@@ -38,8 +38,9 @@ enum cut_way {
 	CUT_ROWS,                    /* the subdomain's rows, of the rows that these read */
 	CUT_NORM,                    /* the same, and sums over all places are the group's */
 	CUT_REDUCED,                 /* from the subdomain's rows, and then summed over the group */
-	CUT_SHARE                    /* from the subdomain's rows: a mean with its weight, or counts,
-	                              * which are summed over all ranks anyway */
+	CUT_SHARE,                   /* from the subdomain's rows: a mean with its weight, which are
+	                              * summed over all ranks anyway */
+	CUT_COUNT                    /* the same of counts */
 };
 
 struct cut {
@@ -49,6 +50,8 @@ struct cut {
 	const int64_t *bound[CUT_AXES];      /* of the input: parts + 1 of them */
 	struct cut_tensor {
 		bool rows;                       /* it is cut */
+		bool once;                       /* counts, which add up over ranks, of what each subdomain
+		                                  * has all of: so those of one of them are to be added */
 		int first;                       /* its axis that is the first spatial one */
 		struct cut_step step[CUT_AXES];
 		int64_t extent[CUT_AXES];        /* of the whole */

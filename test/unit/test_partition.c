@@ -34,7 +34,7 @@ struct problem {
 	const char *model, *loss;
 	struct shape in;
 	int64_t classes;
-	bool train;
+	const char *const *metrics;      /* of an evaluation; NULL: training */
 };
 
 /* A graph with its gradients. */
@@ -43,14 +43,16 @@ struct net {
 	struct graph *g;
 	tid in, target, out, share;
 	struct loss_out loss;
-	int n;
-	tid param[LEAVES], grad[LEAVES];
+	int n, nmetric;
+	tid param[LEAVES], grad[LEAVES], metric[METRICS_OUTPUTS];
+	struct metrics *metrics;
 	struct cut c;
 };
 
 /* What a run gives. */
 struct result {
 	double loss, weight;
+	bool counts;                     /* values are those of metrics */
 	int n, nstate;
 	char name[LEAVES][128];
 	double *value[LEAVES];           /* gradients, then states */
@@ -74,6 +76,18 @@ static int read_variant(struct arena *a, const char *yaml, const struct variant 
 	return schema_read_variant(a, root, variants, "'it'", v);
 }
 
+static int build_metrics(struct net *n, const struct problem *p, const struct variant_value *loss)
+{
+	const char *const *name = p->metrics;
+	struct strings names = { 0, NULL, NULL };
+	while (name[names.n])
+		names.n++;
+	names.v = (const char **)(uintptr_t)name;
+	TRY(metrics_new(&n->metrics, &names, loss_target(loss), p->classes));
+	return metrics_emit(n->metrics, n->g, n->out, n->target, 255, n->metric, METRICS_OUTPUTS,
+	                    &n->nmetric);
+}
+
 /* Forward: the target's shape is that of the output as the loss wants it. */
 static int build_forward(struct net *n, const struct problem *p)
 {
@@ -87,7 +101,7 @@ static int build_forward(struct net *n, const struct problem *p)
 	TRY(model_read(n->a, root, "'model'", &model));
 	TRY(read_variant(n->a, p->loss, loss_variants, &loss));
 	TRY(graph_input(n->g, "input", DTYPE_F32, &p->in, &n->in));
-	TRY(model_build(n->g, n->a, &model, p->train, n->in, p->classes, &made));
+	TRY(model_build(n->g, n->a, &model, !p->metrics, n->in, p->classes, &made));
 	n->out = made.v[0].t;
 	t = graph_t(n->g, n->out)->shape;
 	if (loss_wants_labels(&loss)) {
@@ -97,12 +111,15 @@ static int build_forward(struct net *n, const struct problem *p)
 	TRY(graph_input(n->g, "target", loss_wants_labels(&loss) ? DTYPE_I32 : DTYPE_F32, &t,
 	                &n->target));
 	TRY(loss_emit(n->g, &loss, n->out, n->target, 255, NULL, &n->loss));
+	if (p->metrics)
+		TRY(build_metrics(n, p, &loss));
 	return graph_input(n->g, "share", DTYPE_F32, &(struct shape){ 0 }, &n->share);
 }
 
 static int build_backward(struct net *n)
 {
-	n->n = 0;
+	if (n->metrics)
+		return 0;
 	for (tid t = 0; t < n->g->ntensor; t++)
 		if (graph_t(n->g, t)->role == ROLE_PARAM && graph_t(n->g, t)->alias == NONE)
 			n->param[n->n++] = t;
@@ -111,6 +128,7 @@ static int build_backward(struct net *n)
 
 static void release(struct net *n)
 {
+	metrics_free(n->metrics);
 	graph_free(n->g);
 	arena_free(n->a);
 }
@@ -194,14 +212,20 @@ static void keep(struct result *out, const struct op_run *r, tid t, const char *
 	op_run_get(r, t, out->value[i]);
 }
 
-static void collect(struct net *n, const struct op_run *r, struct result *out)
+static void collect(struct net *n, int rank, const struct op_run *r, struct result *out)
 {
 	out->a = arena_new();
 	op_run_get(r, n->loss.loss, &out->loss);
+	out->counts = n->metrics;
 	op_run_get(r, n->loss.weight, &out->weight);
 	for (int i = 0; i < n->n; i++)
 		if (n->grad[i] != NONE)
 			keep(out, r, n->grad[i], graph_t(n->g, n->param[i])->name);
+	for (int i = 0; i < n->nmetric; i++) {
+		keep(out, r, n->metric[i], graph_t(n->g, n->metric[i])->name);
+		if (rank > 0 && n->c.tensor[n->metric[i]].once)
+			memset(out->value[out->n - 1], 0, sizeof(double) * (size_t)out->count[out->n - 1]);
+	}
 	out->nstate = out->n;
 	for (tid t = 0; t < n->g->ntensor; t++) {
 		const struct tensor *x = graph_t(n->g, t);
@@ -299,7 +323,7 @@ static int run_part(struct comm *c, void *arg)
 	r.links = &links;
 	give_values(&n, j->p, &n.c, c->rank, &r);
 	run_nodes(&n, &r);
-	collect(&n, &r, &j->part[c->rank]);
+	collect(&n, c->rank, &r, &j->part[c->rank]);
 	j->messages[c->rank] = exchange_stats(links.messages).bytes;
 	exchange_free(links.messages);
 	reducer_free(links.statistics);
@@ -319,7 +343,7 @@ static void run_whole(struct judge *j)
 	op_run_init(&r, n.g, j->backend, true);
 	give_values(&n, j->p, NULL, 0, &r);
 	run_nodes(&n, &r);
-	collect(&n, &r, &j->whole);
+	collect(&n, 0, &r, &j->whole);
 	op_run_release(&r);
 	release(&n);
 }
@@ -351,7 +375,7 @@ static double largest(const struct judge *j)
  * gradient that is 0 but for rounding, as that of a bias before a norm, by the largest one. */
 static void compare(const struct judge *j, int ranks, double tolerance)
 {
-	double loss = 0, weight = 0, least = 1e-4 * largest(j);
+	double loss = 0, weight = 0, least = j->whole.counts ? 1e-300 : 1e-4 * largest(j);
 	for (int r = 0; r < ranks; r++) {
 		loss += j->part[r].loss * j->part[r].weight;
 		weight += j->part[r].weight;
@@ -362,15 +386,15 @@ static void compare(const struct judge *j, int ranks, double tolerance)
 		fail_msg("%s: the loss is %.17g, not %.17g", j->p->model, loss, j->whole.loss);
 	for (int l = 0; l < j->whole.n; l++) {
 		double away = 0, all = least;
-		const bool state = l >= j->whole.nstate;
+		const bool state = l >= j->whole.nstate, counts = j->whole.counts;
 		for (int64_t i = 0; i < j->whole.count[l]; i++) {
-			const double want = j->whole.value[l][i] / (state ? 1 : j->whole.weight);
-			away += pow(sum_of(j, ranks, l, i) / (state ? 1 : weight) - want, 2);
+			const double want = j->whole.value[l][i] / (state || counts ? 1 : j->whole.weight);
+			away += pow(sum_of(j, ranks, l, i) / (state || counts ? 1 : weight) - want, 2);
 			all += pow(want, 2);
 		}
 		if (!(sqrt(away / all) <= tolerance))
 			fail_msg("%s on %d x %d x %d: %s of '%s' is off by %g", j->p->model, j->grid.parts[0],
-			         j->grid.parts[1], j->grid.parts[2], state ? "the state" : "the gradient",
+			         j->grid.parts[1], j->grid.parts[2], state ? "the state" : counts ? "the metric" : "the gradient",
 			         j->whole.name[l], sqrt(away / all));
 	}
 }
@@ -398,7 +422,7 @@ static void judge(const struct problem *p, int d, int h, int w)
 }
 
 #define LAYERS(...) "{family: layers, layers: [" #__VA_ARGS__ "]}"
-#define PLANE(layers) { layers, "{type: mse}", { 4, { 2, 2, 13, 11 } }, 2, true }
+#define PLANE(layers) { layers, "{type: mse}", { 4, { 2, 2, 13, 11 } }, 2, NULL }
 
 static void judge_all(const struct problem *p, size_t n)
 {
@@ -501,7 +525,7 @@ static void sums(void **state)
 
 #define SCORES LAYERS({conv2d: {filters: 4, kernel: 3, padding: same}}, relu,   \
                       {conv2d: {filters: 3, kernel: 3, padding: same}})
-#define LOSS(loss) { SCORES, loss, { 4, { 2, 2, 13, 11 } }, 3, true }
+#define LOSS(loss) { SCORES, loss, { 4, { 2, 2, 13, 11 } }, 3, NULL }
 
 static void losses(void **state)
 {
@@ -513,9 +537,101 @@ static void losses(void **state)
 		LOSS("{type: dice}"), LOSS("{type: dice, squared: true, per_batch: true, background: false}"),
 		LOSS("{type: dice_cross_entropy, class_weights: [1, 2, 5]}"),
 		LOSS("{type: l1}"), LOSS("{type: huber}"), LOSS("{type: mse, output_weights: [1, 2, 3]}"),
-		{ SCORES, "{type: binary_cross_entropy}", { 4, { 2, 2, 13, 11 } }, 3, true },
+		{ SCORES, "{type: binary_cross_entropy}", { 4, { 2, 2, 13, 11 } }, 3, NULL },
 	};
 	JUDGE_ALL(p);
+}
+
+/* Counted once, whether the places of the output are cut or gathered. */
+static void metrics(void **state)
+{
+	static const char *const classes[] = { "mean_iou", "accuracy", "top_2", NULL },
+				 *const values[] = { "mae", "mse", "r2", NULL };
+	static const struct problem p[] = {
+		{ SCORES, "{type: softmax_cross_entropy}", { 4, { 2, 2, 13, 11 } }, 3, classes },
+		{ SCORES, "{type: mse}", { 4, { 2, 2, 13, 11 } }, 3, values },
+		{ LAYERS({conv2d: {filters: 4, kernel: 3, padding: same}}, relu, global_average,
+		         {dense: {units: 3}}), "{type: softmax_cross_entropy}", { 4, { 5, 2, 13, 11 } }, 3,
+		  classes },
+		{ LAYERS({conv2d: {filters: 4, kernel: 3, padding: same}}, batch_norm, relu,
+		         {max_pool: {kernel: 2, stride: 2}}, flatten, {dense: {units: 3}}), "{type: mse}",
+		  { 4, { 5, 2, 13, 11 } }, 3, values },
+	};
+	JUDGE_ALL(p);
+}
+
+#define LABELS "{type: softmax_cross_entropy}"
+#define MEAN   "{type: mse}"
+
+/* A model, two grids of it. */
+struct cut_model {
+	struct problem p;
+	int grid[2][3];
+	bool large;                      /* for the long form alone */
+};
+
+/* The long form has both grids. */
+static void judge_models(const struct cut_model *m, size_t n)
+{
+	const char *tier = getenv("DLX_TIER");
+	const bool all = tier && strcmp(tier, "big") == 0;
+	for (size_t i = 0; i < n; i++)
+		for (int g = 0; g < (all ? 2 : m[i].large ? 0 : 1); g++)
+			judge(&m[i].p, m[i].grid[g][0], m[i].grid[g][1], m[i].grid[g][2]);
+}
+
+/* The variants of the ready configs, with few channels. */
+static void families(void **state)
+{
+	static const struct cut_model f[] = {
+		{ { "{family: unet3d, variant: lits, filters: 2}", LABELS, { 5, { 1, 1, 24, 8, 16 } }, 3,
+		    NULL }, { { 3, 1, 1 }, { 2, 1, 2 } } },
+		{ { "{family: cosmoflow, variant: lbann-2020, batch_norm: true, filters: 2, max_filters: 4, "
+		    "dense: [8, 4]}", MEAN, { 5, { 1, 2, 40, 32, 32 } }, 4, NULL }, { { 3, 1, 1 }, { 1, 2, 2 } } },
+		{ { "{family: cosmoflow, variant: lbann-2023, filters: 2, max_filters: 4, dense: [8, 4]}", MEAN,
+		    { 5, { 1, 2, 40, 32, 32 } }, 4, NULL }, { { 3, 1, 1 }, { 2, 2, 1 } } },
+		{ { "{family: cosmoflow, variant: mlperf-v0.7, filters: 2, max_filters: 4, dense: [8, 4]}",
+		    MEAN, { 5, { 1, 2, 40, 32, 32 } }, 4, NULL }, { { 3, 1, 1 }, { 2, 2, 1 } } },
+		{ { "{family: cosmoflow, variant: mlperf, filters: 2, max_filters: 4, dense: [8, 4]}",
+		    MEAN, { 5, { 1, 2, 40, 32, 32 } }, 4, NULL }, { { 3, 1, 1 }, { 2, 2, 1 } } },
+		{ { "{family: tiramisu, variant: sc18, growth: 2, initial_filters: 4}", LABELS,
+		    { 4, { 1, 4, 80, 64 } }, 3, NULL }, { { 2, 2, 1 }, { 3, 1, 1 } } },
+		{ { "{family: tiramisu, variant: daint, growth: 2, initial_filters: 4}", LABELS,
+		    { 4, { 1, 4, 80, 64 } }, 3, NULL }, { { 2, 2, 1 }, { 3, 1, 1 } }, true },
+		{ { "{family: tiramisu, variant: fc-densenet56, growth: 2, initial_filters: 4}", LABELS,
+		    { 4, { 1, 3, 80, 64 } }, 11, NULL }, { { 2, 2, 1 }, { 3, 1, 1 } }, true },
+		{ { "{family: deeplabv3+, variant: sc18, filters: 4, aspp_filters: 4, low_level_filters: 3}",
+		    LABELS, { 4, { 2, 4, 48, 32 } }, 3, NULL }, { { 2, 2, 1 }, { 3, 1, 1 } } },
+		{ { "{family: deepcam, variant: mlperf, widths: [2, 2, 4, 4, 4, 4, 4, 4], middle_blocks: 1, "
+		    "aspp_filters: 4, low_level_filters: 3}", LABELS, { 4, { 2, 4, 48, 32 } }, 3, NULL },
+		  { { 2, 2, 1 }, { 3, 1, 1 } } },
+		{ { "{family: fcn, variant: pool_avg, growth: 2}", "{type: l1}", { 4, { 2, 3, 40, 32 } }, 1, NULL },
+		  { { 2, 2, 1 }, { 3, 1, 1 } } },
+		{ { "{family: resnet, depth: 50}", LABELS, { 4, { 4, 3, 48, 48 } }, 5, NULL },
+		  { { 2, 1, 1 }, { 2, 2, 1 } }, true },
+	};
+	judge_models(f, sizeof f / sizeof *f);
+}
+
+/* Where what cuts is combined: grids of the U-Net. */
+static void unets(void **state)
+{
+#define UNET(conv, size, up)                                                                      \
+	"{family: layers, layers: [{" conv ": {filters: 4, kernel: 3, padding: same}}, instance_norm, "  \
+	"{leaky_relu: {name: skip}}, {" conv ": {filters: 8, kernel: 3, stride: 2, padding: 1}}, "       \
+	"instance_norm, relu, {" conv ": {filters: 8, kernel: 3, padding: same, groups: 4}}, relu, "     \
+	"{dropout: {rate: 0.2}}, {resize: {size: " size ", mode: " up ", name: up}}, "                   \
+	"{concat: {axis: 1, inputs: [skip, up]}}, {" conv ": {filters: 3, kernel: 3, padding: same}}]}"
+	static const struct problem
+		plane = { UNET("conv2d", "[18, 16]", "bilinear"), "{type: dice_cross_entropy}",
+		          { 4, { 2, 2, 18, 16 } }, 3, NULL },
+		cube = { UNET("conv3d", "[12, 7, 8]", "nearest"), "{type: dice}", { 5, { 1, 2, 12, 7, 8 } },
+		         3, NULL };
+	judge(&plane, 3, 1, 1);
+	judge(&plane, 2, 2, 1);
+	judge(&cube, 2, 1, 2);
+	judge_on(&plane, 3, 1, 1, BACKEND_CPU, 1e-4);
+	judge_on(&cube, 2, 1, 2, BACKEND_CPU, 1e-4);
 }
 
 int main(void)
@@ -526,6 +642,9 @@ int main(void)
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(sums),
 		cmocka_unit_test(losses),
+		cmocka_unit_test(metrics),
+		cmocka_unit_test(unets),
+		cmocka_unit_test(families),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
