@@ -22,8 +22,8 @@ struct hash_state {
 };
 
 /* Its functions for AVX leave values in the upper halves of the vector registers, with which all
- * SSE code that follows is slow: a loop over the values of a chunk that was hashed before took three
- * times as long. */
+ * SSE code that follows is slow: a loop over the values of a chunk that was hashed before took
+ * three times as long. */
 #ifdef HASH_CHOOSES
 __attribute__((target("avx"))) static void clear_upper_halves(void)
 {

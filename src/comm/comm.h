@@ -35,11 +35,13 @@ struct comm {
 int comm_open(struct comm **out, double timeout);
 /* NULL is fine. Collective; after an error on this rank alone comm_abort ends the job instead. */
 void comm_close(struct comm *c);
-/* The ranks k size .. (k + 1) size - 1 of c, this one among them, as ranks of their own; size
- * divides that of c, of which there are several. Reports name ranks as c counts them, and c's
- * counts go on. Collective over c; comm_subgroup_close over the subgroup. c must live longer. */
-void comm_subgroup(struct comm **out, struct comm *c, int size);
+/* A team: the ranks of c that give this colour, 0 or more, in their order, as ranks of their own. c
+ * is that of all ranks, of which there are several. Reports name ranks as c counts them, and c's
+ * counts go on. Collective over c; comm_subgroup_close over the team. c must live longer. */
+void comm_subgroup(struct comm **out, struct comm *c, int colour);
 void comm_subgroup_close(struct comm *part);     /* NULL is fine */
+/* The number of rank r of c among all ranks. */
+int comm_whole_rank(const struct comm *c, int r);
 /* Ends all ranks with this exit status. The error has been printed before; a rank that does not
  * print it (comm_prints) gives the printing rank time to do so. */
 _Noreturn void comm_abort(struct comm *c, int status);

@@ -11,6 +11,7 @@
 #include "optim/schedule.h"
 #include "plan/config.h"
 #include "plan/physics.h"
+#include "plan/physics_variables.h"
 #include "plan/program.h"
 #include "yaml/schema_value.h"
 
@@ -56,20 +57,6 @@ static const struct field lbfgs_fields[] = {
 	FIELD_END
 };
 
-struct variable_config {
-	double start;
-	bool positive;
-	struct floats bounds;
-};
-static const struct field variable_fields[] = {
-	FIELD(struct variable_config, start, FT_FLOAT, .dflt = "", .min = -3e38, .max = 3e38,
-	      .flags = FIELD_SHORTHAND, .doc = "first value"),
-	FIELD_BOOL(struct variable_config, positive, "false", "it stays above 0"),
-	FIELD_FLOATS(struct variable_config, bounds, NULL, -3e38, 3e38,
-	             "[LOW, HIGH]: it stays between them"),
-	FIELD_END
-};
-
 struct term_config {
 	const struct ynode *of, *weight;
 };
@@ -92,60 +79,17 @@ static int need_map(const struct ynode *n, const char *what)
 	return ERR(E_CONFIG, &n->loc, "'%s' must be a map of names", what);
 }
 
-/* `start` lies strictly within what `positive` or `bounds` allow. */
-static int check_variable(const struct ypair *pair, const struct variable_config *v)
-{
-	const double *b = v->bounds.v;
-	const struct ynode *at = v->bounds.n ? ytree_find(pair->value, "bounds") : NULL;
-	if (v->positive && v->start <= 0)
-		return ERR(E_CONFIG, &pair->value->loc, "'%s' is positive, and its 'start' is %g",
-		           pair->key, v->start);
-	if (v->bounds.n == 0)
-		return 0;
-	if (v->bounds.n != 2 || !(b[0] < b[1]))
-		return ERR(E_CONFIG, &at->loc, "'bounds' of '%s' must be [LOW, HIGH]", pair->key);
-	if (v->positive)
-		return ERR(E_CONFIG, &at->loc, "'%s' has 'bounds': leave out 'positive'",
-		           pair->key);
-	if (v->start > b[0] && v->start < b[1])
-		return 0;
-	return ERR(E_CONFIG, &pair->value->loc, "'start' of '%s' is %g, which is not between its "
-	           "bounds %g and %g", pair->key, v->start, b[0], b[1]);
-}
-
-static int read_variables(struct run_config *c, struct physics *p)
-{
-	const struct ynode *n = c->variables;
-	int rc = 0;
-	if (!n || y_is_null(n))
-		return 0;
-	TRY(need_map(n, "variables"));
-	p->variable = ARENA_ARRAY(c->arena, struct variable, n->n);
-	for (int i = 0; i < n->n; i++) {
-		struct variable_config v = { 0 };
-		const struct ypair *pair = &n->pair[i];
-		const char *what = arena_printf(c->arena, "variable '%s'", pair->key);
-		int one = pair->value->kind == Y_SCALAR ? 0 :
-		          schema_read(c->arena, pair->value, variable_fields, what, &pair->key_loc, &v);
-		if (pair->value->kind == Y_SCALAR)
-			one = value_read(c->arena, &variable_fields[0], pair->value, &v.start);
-		if (one == 0)
-			one = check_variable(pair, &v);
-		rc = first_code(rc, one);
-		p->variable[p->nvariable++] = (struct variable){ .name = pair->key, .loc = pair->key_loc,
-			.start = v.start, .positive = v.positive, .bounded = v.bounds.n > 0,
-			.low = v.bounds.n ? v.bounds.v[0] : 0, .high = v.bounds.n ? v.bounds.v[1] : 0 };
-	}
-	return rc;
-}
-
 static int read_term(struct run_config *c, const struct ypair *pair, struct term *t)
 {
 	struct term_config read = { .of = pair->value };
 	*t = (struct term){ .name = pair->key, .loc = pair->key_loc, .weight = 1 };
-	if (pair->value->kind == Y_MAP)
+	if (pair->value->kind == Y_MAP) {
+		/* First: an expression that a comma cuts off is followed by what looks like a key. */
+		const struct ynode *of = ytree_find(pair->value, "of");
+		TRY(of && of->kind == Y_SCALAR ? expr_parse(c->arena, of, &t->e) : 0);
 		TRY(schema_read(c->arena, pair->value, term_fields,
 		                arena_printf(c->arena, "term '%s'", pair->key), &pair->key_loc, &read));
+	}
 	const struct ynode *w = read.weight;
 	t->balanced = w && w->kind == Y_SCALAR && strcmp(w->text, "balanced") == 0;
 	if (w && !t->balanced && !y_is_null(w))
@@ -477,7 +421,7 @@ int physics_read(struct run_config *c)
 	int rc = networks_read(c->arena, c->model.data, &p->net);
 	rc = first_code(rc, points_read(c->arena, c->points, &p->points));
 	rc = first_code(rc, read_residuals(c, p));
-	rc = first_code(rc, read_variables(c, p));
+	rc = first_code(rc, physics_read_variables(c));
 	TRY(rc < 0 ? rc : read_objectives(c));
 	TRY(check_searches(c));
 	if (c->train.steps == 0)

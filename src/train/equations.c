@@ -228,7 +228,7 @@ static int draw(struct equations *e, struct drawn *d, int64_t number)
 		return 0;
 	if (d->resample) {
 		d->draw = number;
-		TRY(resample_draw(d->resample, number, d->first, d->n, d->coordinates, d->normals,
+		TRY(resample_draw(d->resample, number, d->first_point, d->n, d->coordinates, d->normals,
 		                  d->values + d->n * p->naxes));
 		spread(d);
 		return 0;

@@ -181,6 +181,8 @@ mistake 78 "'train' names 'v', which is neither a network nor a variable" --set 
 mistake 78 "'start' of 'k' is 2, which is not between its bounds 0 and 2" --set 'variables={k: {start: 2, bounds: [0, 2]}}'
 mistake 78 "'bounds' of 'k' must be [LOW, HIGH]" --set 'variables={k: {start: 2, bounds: [3, 0]}}'
 mistake 78 "'k' has 'bounds': leave out 'positive'" --set 'variables={k: {start: 2, bounds: [0, 3], positive: true}}'
+mistake 78 "'(' is not closed; between '{' and '}' an expression that has a comma stands in quotes" \
+	--set "$physics={of: mean(d(u, x)^2 @ inside), weight: 2}"
 mistake 78 "nothing says how long to train; give 'train.steps'" --set train=
 mistake 65 "'k.dlx' has no array of the name of a network to compare with" --set data.validation=k.dlx
 mistake 65 "does not say 't' of its points" --set 'model.networks.u.inputs=[x, t]' \
