@@ -381,7 +381,8 @@ static const struct op op_slice = {
 	.flags = OP_LAYER | OP_SLICE,
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.attr_size = sizeof(struct slice), .attrs = slice_fields,
-	.shape = slice_shape, .grad = slice_grad, .reads = slice_reads, .part = slice_part, .piece = slice_piece,
+	.shape = slice_shape, .grad = slice_grad, .reads = slice_reads,
+	.part = slice_part, .piece = slice_piece,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_slice_run },
 		[BACKEND_DOUBLE] = { .layouts = KL_PLAIN, .plan = slice_plan, .run = slice_run },

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The sum of x over the ranks of a sample's group (pass/partition.h), on each of them: what is left
- * of a sum or mean over places that are cut over ranks. A sum over ranks is its own transpose, and so
- * its gradient. Few numbers, in double. */
+ * of a sum or mean over places that are cut over ranks. A sum over ranks is its own transpose, and
+ * so its gradient. Few numbers, in double. */
 #include "base/err.h"
 #include "comm/reducer.h"
 #include "op/lib/cuda.h"

@@ -222,8 +222,9 @@ static int refuse(const struct cut *c, tid input, int k)
 {
 	const int64_t extent = extent_of(c, input, k);
 	const int parts = c->grid.parts[k];
-	return ERR(E_SHAPE, &c->g->cur_loc, "cuts %lld rows into %d subdomains: '%s' would have none in "
-	           "%lld of them; at most %lld", (long long)extent, parts, graph_t(c->g, input)->name,
+	return ERR(E_SHAPE, &c->g->cur_loc, "cuts %lld rows into %d subdomains: '%s' would "
+	           "have none in %lld of them; at most %lld", (long long)extent, parts,
+	           graph_t(c->g, input)->name,
 	           (long long)(parts - extent), (long long)extent);
 }
 

@@ -2,7 +2,8 @@
  *
  * Two walks. The first one, of the graph of the whole, notes which rows each node reads for each
  * part and changes attributes; the second one changes shapes and inserts messages. Rows along one
- * axis travel before those along the next, with what was received, so corners come by themselves. */
+ * axis travel before those along the next, with what was received, so corners come by themselves.
+ */
 #include "pass/partition.h"
 
 #include <inttypes.h>
@@ -369,7 +370,8 @@ static void mark(const struct cutting *x, struct node *n)
 /* The mean of all from those of the parts, which count by their places. */
 static int emit_mean(struct cutting *x, struct node *n)
 {
-	const double share = (double)points_of(x, n->in[0], false) / (double)points_of(x, n->in[0], true);
+	const double share = (double)points_of(x, n->in[0], false) /
+	                     (double)points_of(x, n->in[0], true);
 	tid t;
 	rewrite_before(&x->r, n, n);
 	TRY(graph_emit1(x->g, n->op->name, n->attr, 1, n->in, &t));

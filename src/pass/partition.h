@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The graph of one subdomain of a sample that is cut over ranks (pass/cut.h). Tensors have the
- * subdomain's rows; a node that reads rows of other subdomains gets them by messages (op/exchange.h)
- * in front of it, and padding stays where the sample ends. What is computed of all of a tensor is
- * computed by all subdomains, of rows that they have gathered. Sums over places get a group of the
- * statistics' reducer, which pass `statistics` numbers. Runs before there are gradients: those of
- * messages are messages. */
+ * subdomain's rows; a node that reads rows of other subdomains gets them by messages
+ * (op/exchange.h) in front of it, and padding stays where the sample ends. What is computed of all
+ * of a tensor is computed by all subdomains, of rows that they have gathered. Sums over places get
+ * a group of the statistics' reducer, which pass `statistics` numbers. Runs before there are
+ * gradients: those of messages are messages. */
 #ifndef DLX_PASS_PARTITION_H
 #define DLX_PASS_PARTITION_H
 

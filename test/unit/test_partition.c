@@ -394,7 +394,8 @@ static void compare(const struct judge *j, int ranks, double tolerance)
 		}
 		if (!(sqrt(away / all) <= tolerance))
 			fail_msg("%s on %d x %d x %d: %s of '%s' is off by %g", j->p->model, j->grid.parts[0],
-			         j->grid.parts[1], j->grid.parts[2], state ? "the state" : counts ? "the metric" : "the gradient",
+			         j->grid.parts[1], j->grid.parts[2],
+			         state ? "the state" : counts ? "the metric" : "the gradient",
 			         j->whole.name[l], sqrt(away / all));
 	}
 }
@@ -450,7 +451,8 @@ static void convolutions(void **state)
 		             {conv_transpose2d: {filters: 3, kernel: 3, stride: 2, padding: 1}},
 		             {conv_transpose2d: {filters: 2, kernel: 4, stride: 3, padding: 0}})),
 		PLANE(LAYERS({conv_transpose2d: {filters: 4, kernel: 2, stride: 2}},
-		             {conv_transpose2d: {filters: 2, kernel: 3, padding: 2, dilation: 2, groups: 2}})),
+		             {conv_transpose2d: {filters: 2, kernel: 3, padding: 2, dilation: 2,
+		                                 groups: 2}})),
 	};
 	JUDGE_ALL(p);
 }
@@ -490,7 +492,8 @@ static void sizes(void **state)
 		             {max_pool: {kernel: 2, stride: 2}},
 		             {conv2d: {filters: 3, kernel: 3, padding: same}},
 		             {resize: {size: [13, 11], mode: nearest, name: b}},
-		             {concat: {axis: 1, inputs: [a, b]}}, {conv2d: {filters: 3, kernel: 1, name: c}},
+		             {concat: {axis: 1, inputs: [a, b]}},
+		             {conv2d: {filters: 3, kernel: 1, name: c}},
 		             {add: {inputs: [a, c]}}, {conv2d: {filters: 2, kernel: 3, padding: same}})),
 	};
 	JUDGE_ALL(p);
@@ -534,7 +537,8 @@ static void losses(void **state)
 		LOSS("{type: softmax_cross_entropy, class_weights: [1, 2, 5], label_smoothing: 0.1}"),
 		LOSS("{type: softmax_cross_entropy, class_weights: [1, 2, 5], reduction: mean_pixels}"),
 		LOSS("{type: focal, gamma: 2}"),
-		LOSS("{type: dice}"), LOSS("{type: dice, squared: true, per_batch: true, background: false}"),
+		LOSS("{type: dice}"),
+		LOSS("{type: dice, squared: true, per_batch: true, background: false}"),
 		LOSS("{type: dice_cross_entropy, class_weights: [1, 2, 5]}"),
 		LOSS("{type: l1}"), LOSS("{type: huber}"), LOSS("{type: mse, output_weights: [1, 2, 3]}"),
 		{ SCORES, "{type: binary_cross_entropy}", { 4, { 2, 2, 13, 11 } }, 3, NULL },
@@ -586,10 +590,11 @@ static void families(void **state)
 	static const struct cut_model f[] = {
 		{ { "{family: unet3d, variant: lits, filters: 2}", LABELS, { 5, { 1, 1, 24, 8, 16 } }, 3,
 		    NULL }, { { 3, 1, 1 }, { 2, 1, 2 } } },
-		{ { "{family: cosmoflow, variant: lbann-2020, batch_norm: true, filters: 2, max_filters: 4, "
-		    "dense: [8, 4]}", MEAN, { 5, { 1, 2, 40, 32, 32 } }, 4, NULL }, { { 3, 1, 1 }, { 1, 2, 2 } } },
-		{ { "{family: cosmoflow, variant: lbann-2023, filters: 2, max_filters: 4, dense: [8, 4]}", MEAN,
-		    { 5, { 1, 2, 40, 32, 32 } }, 4, NULL }, { { 3, 1, 1 }, { 2, 2, 1 } } },
+		{ { "{family: cosmoflow, variant: lbann-2020, batch_norm: true, filters: 2, "
+		    "max_filters: 4, dense: [8, 4]}", MEAN, { 5, { 1, 2, 40, 32, 32 } }, 4, NULL },
+		  { { 3, 1, 1 }, { 1, 2, 2 } } },
+		{ { "{family: cosmoflow, variant: lbann-2023, filters: 2, max_filters: 4, dense: [8, 4]}",
+		    MEAN, { 5, { 1, 2, 40, 32, 32 } }, 4, NULL }, { { 3, 1, 1 }, { 2, 2, 1 } } },
 		{ { "{family: cosmoflow, variant: mlperf-v0.7, filters: 2, max_filters: 4, dense: [8, 4]}",
 		    MEAN, { 5, { 1, 2, 40, 32, 32 } }, 4, NULL }, { { 3, 1, 1 }, { 2, 2, 1 } } },
 		{ { "{family: cosmoflow, variant: mlperf, filters: 2, max_filters: 4, dense: [8, 4]}",
@@ -600,12 +605,14 @@ static void families(void **state)
 		    { 4, { 1, 4, 80, 64 } }, 3, NULL }, { { 2, 2, 1 }, { 3, 1, 1 } }, true },
 		{ { "{family: tiramisu, variant: fc-densenet56, growth: 2, initial_filters: 4}", LABELS,
 		    { 4, { 1, 3, 80, 64 } }, 11, NULL }, { { 2, 2, 1 }, { 3, 1, 1 } }, true },
-		{ { "{family: deeplabv3+, variant: sc18, filters: 4, aspp_filters: 4, low_level_filters: 3}",
-		    LABELS, { 4, { 2, 4, 48, 32 } }, 3, NULL }, { { 2, 2, 1 }, { 3, 1, 1 } } },
-		{ { "{family: deepcam, variant: mlperf, widths: [2, 2, 4, 4, 4, 4, 4, 4], middle_blocks: 1, "
-		    "aspp_filters: 4, low_level_filters: 3}", LABELS, { 4, { 2, 4, 48, 32 } }, 3, NULL },
-		  { { 2, 2, 1 }, { 3, 1, 1 } } },
-		{ { "{family: fcn, variant: pool_avg, growth: 2}", "{type: l1}", { 4, { 2, 3, 40, 32 } }, 1, NULL },
+		{ { "{family: deeplabv3+, variant: sc18, filters: 4, aspp_filters: 4, "
+		    "low_level_filters: 3}", LABELS,
+		    { 4, { 2, 4, 48, 32 } }, 3, NULL }, { { 2, 2, 1 }, { 3, 1, 1 } } },
+		{ { "{family: deepcam, variant: mlperf, widths: [2, 2, 4, 4, 4, 4, 4, 4], "
+		    "middle_blocks: 1, aspp_filters: 4, low_level_filters: 3}", LABELS,
+		    { 4, { 2, 4, 48, 32 } }, 3, NULL }, { { 2, 2, 1 }, { 3, 1, 1 } } },
+		{ { "{family: fcn, variant: pool_avg, growth: 2}", "{type: l1}",
+		    { 4, { 2, 3, 40, 32 } }, 1, NULL },
 		  { { 2, 2, 1 }, { 3, 1, 1 } } },
 		{ { "{family: resnet, depth: 50}", LABELS, { 4, { 4, 3, 48, 48 } }, 5, NULL },
 		  { { 2, 1, 1 }, { 2, 2, 1 } }, true },
@@ -616,12 +623,14 @@ static void families(void **state)
 /* Where what cuts is combined: grids of the U-Net. */
 static void unets(void **state)
 {
-#define UNET(conv, size, up)                                                                      \
-	"{family: layers, layers: [{" conv ": {filters: 4, kernel: 3, padding: same}}, instance_norm, "  \
-	"{leaky_relu: {name: skip}}, {" conv ": {filters: 8, kernel: 3, stride: 2, padding: 1}}, "       \
-	"instance_norm, relu, {" conv ": {filters: 8, kernel: 3, padding: same, groups: 4}}, relu, "     \
-	"{dropout: {rate: 0.2}}, {resize: {size: " size ", mode: " up ", name: up}}, "                   \
-	"{concat: {axis: 1, inputs: [skip, up]}}, {" conv ": {filters: 3, kernel: 3, padding: same}}]}"
+#define UNET(conv, size, up)                                                                  \
+	"{family: layers, layers: [{" conv ": {filters: 4, kernel: 3, padding: same}}, "           \
+	"instance_norm, {leaky_relu: {name: skip}}, "                                              \
+	"{" conv ": {filters: 8, kernel: 3, stride: 2, padding: 1}}, instance_norm, relu, "        \
+	"{" conv ": {filters: 8, kernel: 3, padding: same, groups: 4}}, relu, "                    \
+	"{dropout: {rate: 0.2}}, {resize: {size: " size ", mode: " up ", name: up}}, "             \
+	"{concat: {axis: 1, inputs: [skip, up]}}, "                                                \
+	"{" conv ": {filters: 3, kernel: 3, padding: same}}]}"
 	static const struct problem
 		plane = { UNET("conv2d", "[18, 16]", "bilinear"), "{type: dice_cross_entropy}",
 		          { 4, { 2, 2, 18, 16 } }, 3, NULL },

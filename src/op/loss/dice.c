@@ -21,8 +21,9 @@
  *   g[c] = dL/dI_c [c = k] + dL/dP_c (q[c] if squared, else 1)
  *   dx_p[c] = dloss (q[c] (g[c] - sum_j q[j] g[j]) + e[k] (q[c] - [c = k]))
  *
- * Where the points are cut over ranks (group) the sums are those of all of them, on each rank; dL/dI
- * and the other gradients then count for each of the ranks, whose losses depend on the point alike.
+ * Where the points are cut over ranks (group) the sums are those of all of them, on each rank;
+ * dL/dI and the other gradients then count for each of the ranks, whose losses depend on the point
+ * alike.
  *
  * Where nothing counts loss and gradient are 0. A label that is neither a class nor ignored stops
  * the run. CPU: sums of rows of points, in double, added in order. */
