@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Each rank has planned by itself. Rank 0 broadcasts its layouts by name and its buckets; if they
- * are not those of every rank, as the choice of a kernel by the rows of a subdomain can bring about,
- * all plan again. */
+ * are not those of every rank, as the choice of a kernel by the rows of a subdomain can bring
+ * about, all plan again. */
 #include "plan/roles.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * plan/messages.h and plan/roles.h between ranks that are threads: steps of planned graphs whose nodes exchange
- * values around a ring, and their gradients; teams that are not neighbours; steps that would never
- * end; plans that store parameters in other layouts. */
+ * plan/messages.h and plan/roles.h between ranks that are threads: steps of planned graphs whose
+ * nodes exchange values around a ring, and their gradients; teams that are not neighbours; steps
+ * that would never end; plans that store parameters in other layouts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
