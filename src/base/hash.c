@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * XXH3 of libxxhash behind names of ours: the only file that includes <xxhash.h>. */
+ * XXH3 of libxxhash under dlx's names: the only file that includes <xxhash.h>. */
 #include "base/hash.h"
 
 #include <inttypes.h>

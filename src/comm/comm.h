@@ -58,7 +58,7 @@ int comm_agree(struct comm *c, int rc, const char *what);
 /* Whether this rank prints the error that comm_agree or
  * reducer_wait found; where none was found, rank 0 prints. */
 bool comm_prints(const struct comm *c);
-/* Whether another rank tells what this one has seen too: a sum that was not complete. */
+/* Whether another rank reports what this one has seen too: a sum that was not complete. */
 bool comm_told(const struct comm *c);
 void comm_broadcast(struct comm *c, void *p, size_t bytes, int root, const char *what);
 /* all: size * bytes, by rank. */
@@ -73,7 +73,7 @@ void comm_barrier(struct comm *c, const char *what);
 const char *comm_library(void);
 
 /* Counts of this rank's communication, so that a test can
- * see that nothing grows beside the plan. */
+ * see that nothing grows outside the plan. */
 struct comm_counts {
 	int64_t setup_collectives;
 	int64_t step_reductions;           /* starts of buckets, over all reducers */

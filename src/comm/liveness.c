@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Only the owner of a slot writes it, and any rank may read it. Every word is atomic, so
- * that a text that changes meanwhile is at worst mixed. /proc tells whether a process lives: it
+ * that a text that changes meanwhile is at worst mixed. /proc has whether a process lives: it
  * distinguishes a running process from a zombie, whose id still answers to signals. */
 #include "comm/liveness.h"
 
@@ -64,7 +64,7 @@ void liveness_collective(const struct liveness *b, int local, char out[LIVENESS_
 	liveness_text_get(liveness_slot(b, local)->what, out);
 }
 
-/* The letter of /proc/PID/stat, behind the name, which is in brackets and may hold anything. */
+/* The letter of /proc/PID/stat, after the name, which is in brackets and may hold anything. */
 static char letter(int64_t pid)
 {
 	char path[64], line[512];

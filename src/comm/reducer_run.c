@@ -4,7 +4,7 @@
  * sum take pieces of complete buckets first; then one of them at a time drives MPI between hosts. A
  * thread without work polls for a few microseconds, then sleeps on a futex: on shared cores a
  * spinning thread steals time from the threads that it waits for, which also stalls MPI's own
- * all-reduce beside computation. */
+ * all-reduce concurrently with computation. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Each node has a bucket of a reducer beside that of the gradients, whose sums nothing waits for
+ * Each node has a bucket of a reducer next to that of the gradients, whose sums nothing waits for
  * before the update. A group that is not all ranks is a communicator. On GPUs NCCL all-reduces, in
- * the order of the kernels around it, by a communicator beside that of the gradients (comm/nccl.h
+ * the order of the kernels around it, by a communicator next to that of the gradients (comm/nccl.h
  * says why the two do not wait for each other). */
 #include "plan/sync_reducer.h"
 
