@@ -314,7 +314,7 @@ static int pass_statistics(struct graph *g, struct pass_env *env)
 	const struct compilation *c = env->user;
 	if (c->p->mode != PLAN_TRAIN || c->r->ranks.sync_group < 2)
 		return 0;
-	sync_batch_norm_emit(g, c->p->mean.share);
+	sync_batch_norm_emit(g, c->p->mean.share, true);
 	return 0;
 }
 
