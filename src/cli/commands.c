@@ -58,7 +58,7 @@ int command_read(struct invocation *x, double *timeout)
 	return E_CONFIG;
 }
 
-/* The file that the command is told to write, or NULL: several files in a folder, or none. */
+/* The file that the command has to write, or NULL: several files in a folder, or none. */
 static const char *output_file(const struct options *o, const struct comm *c)
 {
 	if (o->command == COMMAND_EXPORT)
@@ -70,7 +70,7 @@ static const char *output_file(const struct options *o, const struct comm *c)
 	return comm_many(c) ? NULL : o->trace;   /* each rank has a file of its own */
 }
 
-/* A file to predict from: a pattern, or one with names of variables behind it. */
+/* A file to predict from: a pattern, or one with names of variables after it. */
 static void note_input(const char *given)
 {
 	const char *colon = strrchr(given, ':');

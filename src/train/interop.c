@@ -176,7 +176,7 @@ static void match_weight(struct match *m, const struct st_file *f, const struct 
 	                    dtype_name(t->dtype), want));
 }
 
-/* Counts of batches that PyTorch keeps beside running statistics; they are used by nothing. */
+/* Counts of batches that PyTorch keeps next to running statistics; they are used by nothing. */
 static bool is_batch_count(const char *name)
 {
 	const char *last = strrchr(name, '.');
@@ -347,7 +347,7 @@ static int refuse_kind(const char *file, const struct io_image *image)
 	return ERR(E_DATA, NULL, "'%s' is %s, not a safetensors file; %s", file, kind, advice[use]);
 }
 
-/* A tensor of the file with a name of the network behind something else, such as "module.", which
+/* A tensor of the file with a name of the network after something else, such as "module.", which
  * has *n characters; or NULL. */
 static const struct st_tensor *prefixed(const struct match *m, const struct st_file *f, int *n)
 {

@@ -72,7 +72,7 @@ struct variant {
 	const char *key;               /* whose value names the variant; NULL:
 	                                * "type". Same in every row */
 	const struct preset *presets;  /* NULL: none */
-	const void *own;               /* what the table's owner has beside it; not read here */
+	const void *own;               /* what the table's owner has next to it; not read here */
 };
 /* Values for some of a variant's keys under one name, chosen by the key `variant`: what a
  * publication fixes. Keys that the user gives win. */
