@@ -23,7 +23,8 @@
 
 static bool may_be_first(const struct node *n)
 {
-	return n->phase == PHASE_FORWARD && !(n->op->flags & OP_UPDATE) && !node_meets(n);
+	return n->phase == PHASE_FORWARD && !(n->op->flags & (OP_UPDATE | OP_BEGINS | OP_AWAITS)) &&
+	       !node_meets(n);
 }
 
 /* The node behind those that may be the intake. Nodes of OP_SETUP are no part of a step. */

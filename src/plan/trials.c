@@ -81,7 +81,7 @@ static bool alike(const struct plan *p, const struct node *a, const struct node 
 
 static bool waits(const struct node *n)
 {
-	return node_meets(n) || all_reduce_begins(n) || all_reduce_waits(n);
+	return node_meets(n) || (n->op->flags & (OP_BEGINS | OP_AWAITS));
 }
 
 static int kind_of(struct rounds *r, const struct node *n, double guess)

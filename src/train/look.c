@@ -12,7 +12,6 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "data/transform.h"
-#include "op/update/all_reduce.h"
 
 void look_begin(struct look *k, const struct session *s)
 {
@@ -265,7 +264,7 @@ static void look_before(void *user, const struct node *n)
 static void look_behind(void *user, const struct node *n)
 {
 	struct look *k = user;
-	if (k->found.node != NONE || all_reduce_begins(n))
+	if (k->found.node != NONE || (n->op->flags & OP_BEGINS))
 		return;
 	for (int i = 0; i < n->nout; i++) {
 		struct finding f = { .of = FOUND_OUTPUT };
