@@ -27,7 +27,8 @@ struct pass {
 	enum stage stage;        /* reached after it */
 };
 
-/* Runs the rows in order; after each: dump if asked, verify. Errors say which pass. */
+/* Runs the rows in order, but those that DLX_DEBUG=skip= leaves out; after each: dump if asked,
+ * verify. Errors say which pass. */
 int pass_run(struct graph *g, const struct pass *table, int n, struct pass_env *env);
 
 /* Moves ReLU and other monotonic activations after max-pool. Before there are gradients. */

@@ -131,7 +131,7 @@ static bool stays_narrow(const struct precision *h, const struct node *n, int i)
 {
 	const struct kernel *k = kernel_of(h, n);
 	const struct tensor *t = h->g->tensor[n->out[i]];
-	return !debug.no_narrow && k->makes_narrow && k->makes_narrow(n, i) && !h->wide[t->id] &&
+	return !debug_skips("narrow") && k->makes_narrow && k->makes_narrow(n, i) && !h->wide[t->id] &&
 	       !t->output;
 }
 

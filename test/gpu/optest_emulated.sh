@@ -37,7 +37,7 @@ by product 'kernel: 1' conv_grad_weight
 # shellcheck disable=SC2086
 by phases dilation: conv $following conv_grad_input conv_grad_weight
 grep -q '^(\?phases' launches || fail "no dilated convolution is made of its phases"
-export DLX_DEBUG=$(debug depthwise=no)
+export DLX_DEBUG=$(debug skip=depthwise)
 for type in f32 bf16 fp16; do
 	"$conv_checks" $type conv '2x12x9x10 12x1x3x3! 12! ; groups: 12, stride: 2, pad_lo: 1, pad_hi: 1' ||
 		fail "cuDNN's depthwise convolution with a bias differs from the reference in $type"

@@ -108,10 +108,6 @@ static void test_in_line(void **state)
 	n = net();
 	choose(n.g, BACKEND_CPU);
 	assert_int_equal(joins(n.g), 0);
-	debug.no_second_stream = true;
-	choose(n.g, BACKEND_CUDA);
-	debug.no_second_stream = false;
-	assert_int_equal(joins(n.g), 0);
 	debug.launch = "overlapped";
 	choose(n.g, BACKEND_CUDA);
 	debug.launch = NULL;
