@@ -15,7 +15,7 @@
  * not known yet. tiramisu's two largest sums (configs/tiramisu-sc18.yaml, two samples, bf16) have
  * 0.79 and 0.68 of 3.24 GB. Computing activations again does not shorten such a buffer's life: the
  * least train.memory.limit of tiramisu is 4 % higher than without this. */
-#include "pass/in_place.h"
+#include "pass/pass.h"
 
 #include "graph/layout_rule.h"
 #include "graph/memplan.h"

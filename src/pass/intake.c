@@ -10,7 +10,7 @@
  * H100 (3.0 TB/s), and not measured: in cosmoflow, 16 samples of 4 x 128^3 values in float32, 0.36
  * of 11.8 ms a step, and 0.5 of 3.7 GiB; in fcn, whose batch is 1 GiB, 0.7 of 80 ms, and 1 of 9.3
  * GiB. */
-#include "pass/intake.h"
+#include "pass/pass.h"
 
 #include "graph/attr.h"
 #include "graph/view.h"

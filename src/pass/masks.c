@@ -9,7 +9,7 @@
  *
  * Only what a step needs less memory for is changed: x's buffer lives longer than the gradient, and
  * nothing that runs later reads y's. */
-#include "pass/masks.h"
+#include "pass/pass.h"
 
 #include "base/mem.h"
 #include "graph/deps.h"

@@ -11,7 +11,7 @@
  * take as they are: the update, and sums over micro-batches and for clipping on a GPU. The values
  * are the same, without a cast of each, and its 8 bytes of memory traffic a weight of some 38.
  * Ranks add gradients up in f32. */
-#include "pass/precision.h"
+#include "pass/pass.h"
 
 #include "backend/plan_env.h"
 #include "base/debug.h"

@@ -12,7 +12,7 @@
  * updates 0.19. A step takes 1.60 with the second stream, so that 0.1 of the 0.4 ms that were
  * predicted are hidden; cosmoflow's takes as long as in line. A large step has no use for it: its
  * kernels fill the GPU, and its memory would grow. */
-#include "pass/second_stream.h"
+#include "pass/pass.h"
 
 #include <string.h>
 

@@ -11,7 +11,7 @@
  * of the norm kept y, as before a pool of averages, it saves 15/16 of it. Kernels make a byte from
  * eight channels; other numbers of channels stay as they are, and so do CPUs, which read y from
  * nearer by. */
-#include "pass/signs.h"
+#include "pass/pass.h"
 
 #include "base/err.h"
 #include "pass/rewrite.h"

@@ -5,7 +5,7 @@
 
 #include "base/debug.h"
 #include "graph/view.h"
-#include "pass/in_place.h"
+#include "pass/pass.h"
 
 static const struct pass before[] = {
 	{ "layout", "", pass_layout, STAGE_LAID_OUT }, { "views", "", pass_views, STAGE_LAID_OUT },

@@ -3,7 +3,7 @@
  * Which batches have one place: those that the first four nodes that run alone read. */
 #include "toy_passes.h"
 
-#include "pass/intake.h"
+#include "pass/pass.h"
 
 /* A chain of nodes of which the one at `at`, through a view if so asked, reads the batch x, too. */
 static struct graph *chain(int at, bool through_view, tid *x)

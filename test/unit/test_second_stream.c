@@ -5,7 +5,7 @@
 
 #include "base/debug.h"
 #include "graph/layout.h"
-#include "pass/second_stream.h"
+#include "pass/pass.h"
 
 /* Layers in backward: a gradient to the weights from x and dy, the next dy, an update. */
 struct net {
