@@ -41,17 +41,10 @@ struct word {
 static const struct word words[] = {
 	{ WORD(conv, CHOICE), .values = { "dnn", "direct", "winograd", "depthwise", "product" },
 	  .doc = "on the CPU, the algorithm of every convolution that it supports" },
-	{ WORD(way, CHOICE), .values = { "ours", "windows", "whole", "parts", "product", "phases" },
+	{ WORD(way, CHOICE), .values = { "ours", "windows", "whole", "parts" },
 	  .doc = "on a GPU, how a convolution and what belongs to it are made, where that way is "
-	  "there: by kernels of dlx, one graph of cuDNN's in windows of larger buffers or packed, "
-	  "cuDNN's convolution and kernels around it, or instead of that convolution a matrix product "
-	  "(windows of single pixels) or a dense one (dilated windows)" },
-	{ WORD(warpgroups, YES_NO), .values = { "yes", "no" },
-	  .doc = "on a GPU of compute capability 9.0, whether dlx's kernels by products of warpgroups, "
-	  "which no GPU has run, take convolutions of few channels; default: no" },
-	{ WORD(launch, CHOICE), .values = { "plain", "overlapped" },
-	  .doc = "on a GPU of compute capability 9.0 and more, whether dlx's kernels may be launched "
-	  "before the one ahead of them has ended; default: plain" },
+	  "there: by kernels of dlx, one graph of cuDNN's in windows of larger buffers or packed, or "
+	  "cuDNN's convolution and kernels around it" },
 	{ WORD(band_pixels, COUNT), .form = "PIXELS",
 	  .doc = "on a GPU, how many pixels a band of a gradient to an input has at least, in place of "
 	  "131072" },
@@ -98,7 +91,7 @@ static const struct word words[] = {
 	  "made float32 by the host; default: stored" },
 	{ WORD(fault, FAULT), .form = "KIND:N[+]",
 	  .values = { "alloc", "append", "arena", "kernel", "read", "write" },
-	  .doc = "the Nth call of a kind fails (+: and all behind it; arena: the Nth is too large; "
+	  .doc = "the Nth call of a kind fails (+: and all after it; arena: the Nth is too large; "
 	  "kernel: node N, a convolution by oneDNN, makes a NaN); may be repeated" },
 	{ WORD(crash_at, POINT), .form = "POINT[#N]",
 	  .values = { "ckpt_chunk", "ckpt_cleaned", "ckpt_collected", "ckpt_durable", "ckpt_manifest",

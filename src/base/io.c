@@ -16,7 +16,6 @@
 
 #include "base/debug.h"
 #include "base/err.h"
-#include "base/mem.h"
 
 #define READ_STEP ((size_t)64 << 10)
 #define TEXT_LIMIT ((size_t)64 << 20)

@@ -3,7 +3,7 @@
  * In a small step, of one sample say, a kernel has work for a part of the GPU only, and the step is
  * as long as its chain of kernels. Two kinds of nodes need not be in that chain: gradients to
  * weights, which nothing in backward reads, and the updates, whose parameters have been read. They
- * run on a second stream, behind all that was enqueued before them, in their own order. What they
+ * run on a second stream, after all that was enqueued before them, in their own order. What they
  * use stays as it is until a node of the chain waits for them: the first that reads what they made
  * or writes what they use, at the latest one bundle of updates later, so that no more than a
  * bundle's operands live longer.
@@ -16,7 +16,6 @@
 
 #include <string.h>
 
-#include "base/debug.h"
 #include "base/mem.h"
 #include "graph/cost.h"
 #include "graph/view.h"
@@ -116,8 +115,7 @@ static nid *none(const struct graph *g)
 
 int pass_second_stream(struct graph *g, struct pass_env *env)
 {
-	const bool overlapped = debug.launch && strcmp(debug.launch, "overlapped") == 0;
-	if (env->backend != BACKEND_CUDA || overlapped || graph_cost(g, ~0u).flops >= SMALL_STEP)
+	if (env->backend != BACKEND_CUDA || graph_cost(g, ~0u).flops >= SMALL_STEP)
 		return 0;
 	struct uses u = { .g = g, .touched = none(g), .written = none(g) };
 	u.aside = mem_alloc(((size_t)g->nnode + 1) * sizeof *u.aside);

@@ -12,6 +12,7 @@ expect 0 "$field" burgers --quiet --sensors 2000 -o sensors.dlx
 expect 0 "$field" allen-cahn --quiet -o allen-cahn.dlx
 expect 0 "$field" heat --quiet --sensors 200 -o heat-sensors.dlx
 expect 0 "$field" gaussian --quiet -n 1 -o k.dlx
+expect 0 "$field" gaussian --quiet -n 60 --points 16,16 -o fields.dlx
 
 cat >poisson.yaml <<'END'
 run: {name: poisson}
@@ -245,7 +246,7 @@ inside && first { whole = /^run:/; message = /^dlx-train: /; n += whole; first =
 inside && whole { print >("page" n ".yaml") }
 inside && message { print >"message" }
 /^\.Bd -literal/ { inside = first = 1 }' "$DLX_SOURCE/man/dlx-physics.7"
-[ -s page3.yaml ] || fail "dlx-physics.7 has lost its configs"
+[ -s page4.yaml ] || fail "dlx-physics.7 has lost its configs"
 for config in page*.yaml; do
 	run "$config" --set train.steps=2 --set report.progress=none "$config"
 done

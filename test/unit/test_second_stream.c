@@ -3,7 +3,6 @@
  * Which nodes run beside others, and which nodes wait for them. ("any" and "sgd" may be aside.) */
 #include "toy_passes.h"
 
-#include "base/debug.h"
 #include "graph/layout.h"
 #include "pass/pass.h"
 
@@ -107,10 +106,6 @@ static void test_in_line(void **state)
 	graph_free(n.g);
 	n = net();
 	choose(n.g, BACKEND_CPU);
-	assert_int_equal(joins(n.g), 0);
-	debug.launch = "overlapped";
-	choose(n.g, BACKEND_CUDA);
-	debug.launch = NULL;
 	assert_int_equal(joins(n.g), 0);
 	graph_free(n.g);
 }
