@@ -14,8 +14,6 @@
  * kernels fill the GPU, and its memory would grow. */
 #include "pass/pass.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 #include "graph/cost.h"
 #include "graph/view.h"
