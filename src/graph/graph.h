@@ -78,7 +78,7 @@ struct tensor {
 	bool prefetched;             /* an input whose next value travels to the device while this one
 	                              * is read: to a place of its own, but for */
 	bool read_first;             /* one that none but the first nodes of a step read, after which
-	                              * its next value may come (pass/intake.h) */
+	                              * its next value may come (pass/intake.c) */
 	bool pinned;                 /* an input whose values, plain and of its type, come in memory
 	                              * from which the device copies them */
 	bool output;                 /* read by the host after a step: storage stays untouched */

@@ -111,13 +111,13 @@ struct kernel {
 	 * of its tensors. The views pass makes use of it; every other tensor is as `layouts` says. */
 	unsigned slice_in, slice_out;
 	/* Bit i: out[0], a sum with in[i], may be stored where in[i] is, a slice of the channels of a
-	 * larger buffer (pass/in_place.h): each element there is read before its sum is written. */
+	 * larger buffer (pass/in_place.c): each element there is read before its sum is written. */
 	unsigned sums_into;
 	/* The same for KL_CHOOSE, where it depends on the node: whether in[i] (out[i]) may become a
 	 * slice after all; asked when layouts are chosen, before plan(). NULL: never. */
 	bool (*takes_slice)(const struct kplan *k, bool output, int i);
 	/* Bit i: in[i] (out[i]) may be bf16; bit 31 says it of all from there on. Other floats are
-	 * f32, and the pass that chooses types (pass/precision.h) puts casts where tensors differ. */
+	 * f32, and the pass that chooses types (pass/precision.c) puts casts where tensors differ. */
 	unsigned bf16_in, bf16_out;
 	enum kernel_bf16 bf16;
 	/* Optional, of gradients of params, which are f32 but where all agree. Whether in[i] may be of
@@ -178,7 +178,7 @@ enum {
 	                     * their order, and recomputation does not repeat them */
 	OP_SETUP = 2048,    /* no part of a step: runs after anything but
 	                     * the plan's own update changed params */
-	OP_ASIDE = 4096,    /* a GPU may run it on its second stream (pass/second_stream.h): its kernel
+	OP_ASIDE = 4096,    /* a GPU may run it on its second stream (pass/second_stream.c): its kernel
 	                     * shares no memory with others but operands and workspace */
 	OP_BEGINS = 16384,  /* begins what a node of OP_AWAITS then waits for: a sum over ranks, a
 	                     * message. Runs as soon as it can; what it gives is not the result */

@@ -11,7 +11,7 @@
 #include "graph/verify.h"
 #include "model/expr.h"
 #include "model/nn.h"
-#include "pass/precision.h"
+#include "pass/pass.h"
 
 /* The CPU computes in float32. */
 static const struct { const char *name; double tolerance; } devices[] = {
