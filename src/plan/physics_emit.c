@@ -252,6 +252,15 @@ static struct expr_emission *begin(struct graph *g, struct leaves *l, struct exp
 	return expr_emission_new(g, s, h);
 }
 
+/* By noise, the lines of a penalty, or dropout. */
+static bool is_random(const struct graph *g)
+{
+	for (int i = 0; i < g->nnode; i++)
+		if (g->node[i]->op->flags & OP_RANDOM)
+			return true;
+	return false;
+}
+
 int physics_emit_objective(struct graph *g, struct compilation *c)
 {
 	const struct objective *o = c->r->objective;
@@ -267,7 +276,7 @@ int physics_emit_objective(struct graph *g, struct compilation *c)
 	if (sum == NONE)
 		return ERR(E_CONFIG, &o->term[0].loc, "all terms of objective '%s' have weight 0: there is "
 		           "nothing to minimise", o->name);
-	if (o->lbfgs && (l->noise || l->uniforms))
+	if (o->lbfgs && is_random(g))
 		return ERR(E_CONFIG, &o->term[0].loc, "'lbfgs' does not train '%s': its terms have random "
 		           "numbers, other ones each time that they are evaluated", o->name);
 	c->loss.loss = sum;
