@@ -152,8 +152,8 @@ static int no_trained_name(const struct physics *p, const char *name, const stru
 	for (int i = 0; i < p->nvariable; i++)
 		suggest_offer(&near, p->variable[i].name);
 	if (strchr(name, ','))
-		return ERR(E_CONFIG, loc, "'train' names '%s'; several names are a list, 'train: [%s]'", name,
-		           name);
+		return ERR(E_CONFIG, loc, "'train' names '%s'; several names are a list, 'train: [%s]'",
+		           name, name);
 	return ERR(E_CONFIG, loc, "'train' names '%s', which is neither a network nor a variable%s%s%s",
 	           name, near.best ? "; did you mean '" : "", near.best ? near.best : "",
 	           near.best ? "'?" : "");

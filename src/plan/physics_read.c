@@ -170,8 +170,8 @@ int physics_read(struct run_config *c)
 	                   *validate = train ? ytree_find(train, "validate") : NULL;
 	struct physics *p = c->physics = ARENA_NEW(c->arena, struct physics);
 	if (!c->objective)
-		return ERR(E_CONFIG, &c->model.loc, "missing key 'objective': what the networks of 'family: "
-		           "networks' minimise, at which points");
+		return ERR(E_CONFIG, &c->model.loc, "missing key 'objective': what the networks of "
+		           "'family: networks' minimise, at which points");
 	TRY(refuse_keys(c));
 	if (strcmp(c->model.v->name, "networks") != 0)
 		return ERR(E_CONFIG, &c->model.loc, "'objective' trains the networks of 'family: "

@@ -58,9 +58,9 @@ static int check_fields(const struct physics *p)
 	for (int i = 0; i < p->net.n; i++)
 		if (physics_is_field(p, &p->net.v[i]))
 			return 0;
-	return ERR(E_USAGE, NULL, "no network is a function of coordinates or noise alone, so that there "
-	           "is none to evaluate; one of samples can be exported, '--export FILE --network NAME', "
-	           "and be used by a config of 'family: layers'");
+	return ERR(E_USAGE, NULL, "no network is a function of coordinates or noise alone, so that "
+	           "there is none to evaluate; one of samples can be exported, '--export FILE "
+	           "--network NAME', and be used by a config of 'family: layers'");
 }
 
 int places_of_grid(struct arena *a, const struct physics *p, const struct ynode *map,
