@@ -18,7 +18,6 @@
 
 #include "base/err.h"
 #include "graph/op.h"
-#include "op/lib/check.h"
 #include "op/lib/emit.h"
 #include "op/lib/simd.h"
 #include "op/lib/simd_double.h"

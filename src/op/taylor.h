@@ -7,16 +7,17 @@
 #include "graph/graph.h"
 #include "yaml/schema.h"
 
-enum taylor_of { TAYLOR_TANH, TAYLOR_SIN, TAYLOR_SILU, TAYLOR_GELU, TAYLOR_SIGMOID, TAYLOR_SOFTPLUS };
+enum taylor_of {
+	TAYLOR_TANH, TAYLOR_SIN, TAYLOR_SILU, TAYLOR_GELU, TAYLOR_SIGMOID, TAYLOR_SOFTPLUS
+};
 /* The activation of this name, or NONE. */
 int taylor_find(const char *activation);
 
 #define TAYLOR_FACTORS 10
 #define TAYLOR_ORDER 10          /* of a derivative of the activation */
 
-/* coefficient f^(order)(z) factor[0] factor[1] ... of a stream of the output; factors are numbers of
- * streams of the inputs,
- * from 1 on. */
+/* coefficient f^(order)(z) factor[0] factor[1] ... of a stream of the output; factors are numbers
+ * of streams of the inputs, from 1 on. */
 struct taylor_term {
 	int out, order, coefficient, n;
 	int factor[TAYLOR_FACTORS];      /* ascending */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Kernel of op/taylor.c for elements of type `real`; NAME(f) is f for that type, LOGISTIC, TANH, EXP,
- * DISTRIBUTION (of the normal distribution), SOFTPLUS, SIN and COS are functions of it. Each step is
- * a loop over a block of at most BLOCK elements, so that compilers make vectors of it and what is
- * computed on the way stays in the first cache. */
+ * Kernel of op/taylor.c for elements of type `real`; NAME(f) is f for that type, LOGISTIC, TANH,
+ * EXP, DISTRIBUTION (of the normal distribution), SOFTPLUS, SIN and COS are functions of it. Each
+ * step is a loop over a block of at most BLOCK elements, so that compilers make vectors of it and
+ * what is computed on the way stays in the first cache. */
 
 /* f' = f0' - (sum over i of binomial(k, i) d[i] d[k - i]), Leibniz's rule for d[k + 1] = (f')^(k)
  * where f' = 1 - f^2 (tanh) or f - f^2 (the logistic function). */
@@ -102,8 +102,8 @@ SIMD_INLINE void NAME(multiply)(const struct taylor_term *t, const real *const *
                                 const int first, real *restrict sum)
 {
 	const real w = (real)t->coefficient;
-	const real *a = t->n > 0 ? stream[t->factor[0]] : NULL, *b = t->n > 1 ? stream[t->factor[1]] : a,
-	           *c = t->n > 2 ? stream[t->factor[2]] : a;
+	const real *a = t->n > 0 ? stream[t->factor[0]] : NULL;
+	const real *b = t->n > 1 ? stream[t->factor[1]] : a, *c = t->n > 2 ? stream[t->factor[2]] : a;
 	real product[BLOCK];
 	if (t->n == 0) {
 		SIMD_LOOP

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/debug.h"
 #include "base/err.h"
 #include "op/lib/emit.h"
 #include "op/noise.h"
@@ -156,6 +157,17 @@ static struct expr_emission *begin(struct graph *g, struct leaves *l, struct exp
 	return expr_emission_new(g, s, h);
 }
 
+static int foresee(struct arena *a, struct expr_emission *m, const struct objective *o)
+{
+	const struct expr **e = ARENA_ARRAY(a, const struct expr *, o->nterm);
+	int *set = ARENA_ARRAY(a, int, o->nterm);
+	for (int i = 0; i < o->nterm; i++) {
+		e[i] = o->term[i].e;
+		set[i] = EXPR_NOWHERE;
+	}
+	return expr_foresee(m, o->nterm, e, set);
+}
+
 int physics_emit_objective(struct graph *g, struct compilation *c)
 {
 	const struct objective *o = c->r->objective;
@@ -165,6 +177,8 @@ int physics_emit_objective(struct graph *g, struct compilation *c)
 	tid sum = NONE;
 	for (int i = 0; i < o->nterm; i++)
 		TRY(expr_check_term(l->scope, o->term[i].e));
+	if (c->r->dev->backend != BACKEND_CUDA && !debug.no_streams)
+		TRY(foresee(g->arena, m, o));
 	for (int i = 0; i < o->nterm; i++)
 		TRY(emit_term(g, c, m, &o->term[i], &sum));
 	c->loss.loss = sum;
