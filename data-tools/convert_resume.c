@@ -11,9 +11,8 @@
 
 uint64_t resume_identity(const struct conversion *c)
 {
-	const struct { const char *program; unsigned zstd; int64_t samples; } version = {
-		PACKAGE_VERSION, ZSTD_versionNumber(), c->nsamples };
-	uint64_t h = hash_bytes(version.program, strlen(version.program), version.zstd);
+	const uint64_t version[] = { RECORD_VERSION, ZSTD_versionNumber() };
+	uint64_t h = hash_bytes(version, sizeof version, hash_name(PACKAGE_VERSION));
 	h = hash_bytes(c->command, strlen(c->command), h);
 	h = hash_bytes(c->sample, (size_t)c->nsamples * sizeof *c->sample, h);
 	h = side_stamp(c->input, h);

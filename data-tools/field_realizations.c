@@ -11,24 +11,26 @@
 #include "base/rng.h"
 #include "base/shown.h"
 
-/* A record's arrays: the fields, the coordinates of points, the snapshot and its coordinates. */
-#define MOST_ARRAYS (MOST_FIELDS + 1 + 2 * FIELD_AXES)
+/* A record's arrays: the fields, the coordinates of points, and the sensors of each field with
+ * their coordinates. */
+#define NAME_BYTES 32
+#define MOST_ARRAYS (MOST_FIELDS + FIELD_AXES + MOST_FIELDS * (1 + FIELD_AXES))
 
 static const char *const axis_name[FIELD_AXES] = { "x", "y" };
-static const char *const place_name[FIELD_AXES] = { "snapshot_x", "snapshot_y" };
 
 struct output {
 	struct realizations *r;
 	struct record_writer *w;
 	enum dtype dtype;
 	int64_t scratch;
-	void *x[FIELD_AXES], *place[FIELD_AXES];       /* coordinates, the same in all samples */
+	/* Coordinates, the same in all samples: of points, of each field's sensors. */
+	void *x[FIELD_AXES], *place[MOST_FIELDS][FIELD_AXES];
 };
 
 struct realization {
 	const struct output *o;
-	double *scratch, *field[MOST_FIELDS], *snapshot;
-	void *stored[MOST_FIELDS], *stored_snapshot;
+	double *scratch, *field[MOST_FIELDS], *sensor;     /* sensor: of one field */
+	void *stored[MOST_FIELDS], *stored_sensors[MOST_FIELDS];
 };
 
 static enum dtype dtype_of(const struct realizations *r)
@@ -67,22 +69,35 @@ static struct record_array describe_array(const struct realizations *r, const ch
 		.shape = shape };
 }
 
+/* F_sensors, and with the coordinates of these F_sensors_x. */
+static int describe_sensors(const struct realizations *r, int f, struct record_array *out)
+{
+	static char name[MOST_FIELDS][1 + FIELD_AXES][NAME_BYTES];
+	const struct shape shape = shape_of(1, &r->sensors[f].n);
+	if (r->sensors[f].n == 0)
+		return 0;
+	for (int k = 0; k <= r->grid.axes; k++) {
+		snprintf(name[f][k], NAME_BYTES, "%s_sensors%s%s", r->kind->name[f], k ? "_" : "",
+		         k ? axis_name[k - 1] : "");
+		out[k] = describe_array(r, name[f][k], shape);
+	}
+	return 1 + r->grid.axes;
+}
+
 struct record_info realizations_describe(const void *options)
 {
 	static struct record_array extra[MOST_ARRAYS];
 	const struct realizations *r = options;
 	const struct realization_kind *k = r->kind;
-	const struct shape field = shape_of_field(r), snapshot = shape_of(1, &r->nsensors);
+	const struct shape field = shape_of_field(r);
 	int n = 0;
 	for (int f = 0; f < k->fields; f++)
 		if (f != k->input && f != k->target)
 			extra[n++] = describe_array(r, k->name[f], field);
 	for (int axis = 0; axis < r->grid.axes; axis++)
 		extra[n++] = describe_array(r, axis_name[axis], field);
-	if (r->nsensors)
-		extra[n++] = describe_array(r, "snapshot", snapshot);
-	for (int axis = 0; r->nsensors && axis < r->grid.axes; axis++)
-		extra[n++] = describe_array(r, place_name[axis], snapshot);
+	for (int f = 0; f < k->fields; f++)
+		n += describe_sensors(r, f, extra + n);
 	struct record_info info = { .input = describe_array(r, k->name[k->input], field),
 		.target = record_no_target(), .mask = -1, .ignore = RECORD_NO_IGNORE, .extra = extra,
 		.nextra = n };
@@ -102,10 +117,10 @@ static void close_realization(void *slot)
 	for (int f = 0; f < MOST_FIELDS; f++) {
 		mem_free(v->field[f]);
 		mem_free(v->stored[f]);
+		mem_free(v->stored_sensors[f]);
 	}
 	mem_free(v->scratch);
-	mem_free(v->snapshot);
-	mem_free(v->stored_snapshot);
+	mem_free(v->sensor);
 	mem_free(v);
 }
 
@@ -117,11 +132,11 @@ static int open_realization(void *user, void *peer, void **slot)
 	(void)peer;
 	v->o = o;
 	v->scratch = mem_calloc((size_t)o->scratch, sizeof(double));
-	v->snapshot = mem_calloc((size_t)o->r->nsensors, sizeof(double));
-	v->stored_snapshot = mem_calloc((size_t)o->r->nsensors, width);
+	v->sensor = mem_calloc((size_t)o->r->nsensors, sizeof(double));
 	for (int f = 0; f < o->r->kind->fields; f++) {
 		v->field[f] = mem_calloc(points, sizeof(double));
 		v->stored[f] = mem_calloc(points, width);
+		v->stored_sensors[f] = mem_calloc((size_t)o->r->sensors[f].n, width);
 	}
 	return 0;
 }
@@ -144,6 +159,7 @@ static double deviation(const double *v, int64_t n)
 	return variance > 0 ? sqrt(variance) : 0;
 }
 
+/* The noise of a sensor is by its number among those of all fields. */
 static void look(struct realization *v, int64_t number)
 {
 	const struct realizations *r = v->o->r;
@@ -154,12 +170,13 @@ static void look(struct realization *v, int64_t number)
 			r->noise * deviation(v->field[f], field_points(&r->grid)) : 0;
 
 		for (int64_t k = 0; k < r->sensors[f].n; k++, at++) {
-			v->snapshot[at] = field_sensors_value(&r->sensors[f], k, &r->grid, r->kind->order,
-			                                      v->field[f]);
+			v->sensor[k] = field_sensors_value(&r->sensors[f], k, &r->grid, r->kind->order,
+			                                   v->field[f]);
 			if (noise > 0)
-				v->snapshot[at] += noise * rng_normal((uint64_t)r->common.seed, stream,
-				                                      (uint64_t)number, (uint64_t)at);
+				v->sensor[k] += noise * rng_normal((uint64_t)r->common.seed, stream,
+				                                   (uint64_t)number, (uint64_t)at);
 		}
+		dtype_convert(v->o->dtype, v->stored_sensors[f], DTYPE_F64, v->sensor, r->sensors[f].n);
 	}
 }
 
@@ -171,7 +188,6 @@ static int make_realization(void *slot, int64_t number)
 	look(v, number);
 	for (int f = 0; f < o->r->kind->fields; f++)
 		dtype_convert(o->dtype, v->stored[f], DTYPE_F64, v->field[f], field_points(&o->r->grid));
-	dtype_convert(o->dtype, v->stored_snapshot, DTYPE_F64, v->snapshot, o->r->nsensors);
 	return 0;
 }
 
@@ -195,10 +211,13 @@ static int write_realization(void *user, void *slot)
 	}
 	for (int axis = 0; axis < r->grid.axes; axis++)
 		data[n++] = o->x[axis];
-	if (r->nsensors)
-		data[n++] = v->stored_snapshot;
-	for (int axis = 0; r->nsensors && axis < r->grid.axes; axis++)
-		data[n++] = o->place[axis];
+	for (int f = 0; f < k->fields; f++) {
+		if (r->sensors[f].n == 0)
+			continue;
+		data[n++] = v->stored_sensors[f];
+		for (int axis = 0; axis < r->grid.axes; axis++)
+			data[n++] = o->place[f][axis];
+	}
 	return record_add(o->w, &(struct record_sample){ .data = data });
 }
 
@@ -211,13 +230,14 @@ static void set_coordinates(struct output *o)
 	const size_t width = dtype_size(o->dtype);
 	for (int axis = 0; axis < g->axes; axis++) {
 		o->x[axis] = mem_calloc((size_t)field_points(g), width);
-		o->place[axis] = mem_calloc((size_t)r->nsensors, width);
 		for (int64_t i = 0; i < field_points(g); i++)
 			dtype_set(o->dtype, o->x[axis], i,
 			          field_at(g, axis, axis ? i / g->n[0] : i % g->n[0]));
-		for (int64_t f = 0, at = 0; f < r->kind->fields; f++)
+		for (int f = 0; f < r->kind->fields; f++) {
+			o->place[f][axis] = mem_calloc((size_t)r->sensors[f].n, width);
 			for (int64_t k = 0; k < r->sensors[f].n; k++)
-				dtype_set(o->dtype, o->place[axis], at++, r->sensors[f].at[axis][k]);
+				dtype_set(o->dtype, o->place[f][axis], k, r->sensors[f].at[axis][k]);
+		}
 	}
 }
 
@@ -237,7 +257,8 @@ int realizations_make(void *options, struct generator *g, struct record_writer *
 	r->kind->close(r);
 	for (int axis = 0; axis < FIELD_AXES; axis++) {
 		mem_free(o.x[axis]);
-		mem_free(o.place[axis]);
+		for (int f = 0; f < MOST_FIELDS; f++)
+			mem_free(o.place[f][axis]);
 	}
 	for (int f = 0; f < MOST_FIELDS; f++)
 		field_sensors_release(&r->sensors[f]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What dlx-field's kinds have in common that make realizations of random fields: records with the
- * fields of each, the coordinates of their points, and a snapshot, which is the values that all
- * sensors have of a realization, one after the other. */
+ * fields of each, the coordinates of their points, and the values that each field's sensors have of
+ * a realization, with their coordinates. */
 #ifndef DLX_DATA_TOOLS_FIELD_REALIZATIONS_H
 #define DLX_DATA_TOOLS_FIELD_REALIZATIONS_H
 
@@ -13,7 +13,7 @@
 
 struct realization_kind {
 	int fields;
-	const char *name[MOST_FIELDS];        /* in the order of a snapshot */
+	const char *name[MOST_FIELDS];
 	const char *sensors[MOST_FIELDS];     /* the option of each; NULL: it has none */
 	int input, target;                    /* which fields have these roles; target: or -1 */
 	int order;                            /* points of sensors' interpolation along an axis */

@@ -76,7 +76,7 @@ void inspect_json(const struct record *r, bool verified)
 	           ", \"version\": %d, \"bytes\": %" PRIu64 ", \"hash\": \"%016" PRIx64
 	           "\", \"verified\": %s, "
 	           "\"description\": ",
-	           record_version(r), record_file_bytes(r), record_hash(r), verified ? "true" : "null");
+	           RECORD_VERSION, record_file_bytes(r), record_hash(r), verified ? "true" : "null");
 	add_description(&b, text, len);
 	buf_puts(&b, ", \"index\": [");
 	for (int64_t i = 0; i < n; i++) {

@@ -151,7 +151,7 @@ void inspect_text(const struct record *r, bool all)
 {
 	const struct record_info *i = record_info(r);
 	printf("%s\n", shown(record_path(r)));
-	printf("  %-10s dlx record, version %d\n", "format", record_version(r));
+	printf("  %-10s dlx record, version %d\n", "format", RECORD_VERSION);
 	printf("  %-10s %" PRId64 "\n", "samples", i->samples);
 	printf("  %-10s %" PRIu64 " bytes, %.1f %% of the raw samples\n", "size", record_file_bytes(r),
 	       100 * (double)record_file_bytes(r) / record_all_bytes(i));

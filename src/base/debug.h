@@ -23,6 +23,11 @@ struct debug_rates {
 	double f32, bf16, bytes;
 };
 
+/* What a link is modelled by, for messages and sums that are held back. */
+struct debug_link {
+	double latency, bandwidth;   /* seconds, bytes/s; 0: nothing is held back */
+};
+
 /* A member for each word of the table, where --help-debug says what it does. NULL and 0: not
  * given. */
 struct debug {
@@ -34,6 +39,7 @@ struct debug {
 	bool warpgroups, no_chains, no_depthwise, no_narrow, no_signs, no_masks, no_sums, no_intake,
 	     no_second_stream, no_streams, no_trials, nccl_alone, no_locks, strict, slow, stage_counts;
 	struct debug_rates rates;
+	struct debug_link link;
 	struct debug_fault fault[DEBUG_FAULTS];
 };
 

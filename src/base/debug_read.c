@@ -19,6 +19,7 @@ enum type {
 	COUNT,                       /* int64_t, 0 or more */
 	SECONDS,                     /* double, more than 0 */
 	RATES,                       /* struct debug_rates: three numbers, each more than 0 */
+	LINK,                        /* struct debug_link: two numbers, each more than 0 */
 	FOLDER,                      /* const char * */
 	POINT,                       /* const char * and crash_time: one of the values, and #N */
 	FAULT,                       /* a row of fault: one of the values, and :N or :N+ */
@@ -132,6 +133,9 @@ static const struct word words[] = {
 	         "of data.stage for the Nth time" },
 	{ WORD(ranks_per_host, COUNT), .form = "N",
 	  .doc = "ranks on one host behave as if on several, with N on each; 0: as they are" },
+	{ WORD(link, LINK), .form = "LATENCY:BANDWIDTH",
+	  .doc = "on the CPU, messages and sums between ranks are held back for as long as a link of "
+	  "so many seconds and bytes a second would take, as in 20e-6:12e9" },
 	{ WORD(nccl_alone, YES_NO), .values = { "yes", "no" },
 	  .doc = "on a GPU, a single rank uses NCCL too; default: no" },
 	{ .name = "locks", .type = NO_YES, .at = offsetof(struct debug, no_locks),
@@ -265,6 +269,14 @@ static bool set_rates(struct debug_rates *out, const char *value)
 	return rest != NULL;
 }
 
+static bool set_link(struct debug_link *out, const char *value)
+{
+	const char *rest;
+	out->latency = positive(value, ':', &rest);
+	out->bandwidth = rest ? positive(rest, '\0', &rest) : 0;
+	return rest != NULL;
+}
+
 static int set(const struct word *w, const char *value)
 {
 	void *at = (char *)&debug + w->at;
@@ -286,6 +298,9 @@ static int set(const struct word *w, const char *value)
 		break;
 	case RATES:
 		good = set_rates(at, value);
+		break;
+	case LINK:
+		good = set_link(at, value);
 		break;
 	case FOLDER:
 		*(const char **)at = value;

@@ -26,8 +26,7 @@ int hash128_order(struct hash128 a, struct hash128 b);         /* as strcmp of t
 /* A running hash. The result equals hash_bytes of the concatenation, seed 0. */
 struct hash_state;
 struct hash_state *hash_new(void);
-/* From the start, with a seed: the result is that of hash_bytes with it. */
-void hash_begin(struct hash_state *h, uint64_t seed);
+void hash_begin(struct hash_state *h);                         /* from the start, again */
 void hash_update(struct hash_state *h, const void *p, size_t n);
 uint64_t hash_value(const struct hash_state *h);
 void hash_free(struct hash_state *h);

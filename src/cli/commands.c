@@ -34,7 +34,7 @@
 #include "train/bench_op.h"
 #include "train/confusion.h"
 #include "train/evaluate.h"
-#include "train/exchange.h"
+#include "train/interop.h"
 #include "train/loop.h"
 #include "train/predict.h"
 #include "train/predict_grid.h"
@@ -157,7 +157,7 @@ static int init_from(struct session *s)
 	const struct model_common *m = s->config->model.data;
 	if (!has_init_from(s))
 		return 0;
-	TRY(ranks_agree(s->comm, comm_first(s->comm) ? exchange_init_from(s, &m->init_from) : 0,
+	TRY(ranks_agree(s->comm, comm_first(s->comm) ? interop_init_from(s, &m->init_from) : 0,
 	                "model.init_from"));
 	return replicas_begin(s->comm, s->store);
 }
@@ -273,7 +273,7 @@ static int run_replay(struct invocation *x)
 static int check_init_from(struct session *s)
 {
 	const struct model_common *m = s->config->model.data;
-	int rc = m->init_from.file && comm_first(s->comm) ? exchange_check(s, &m->init_from) : 0;
+	int rc = m->init_from.file && comm_first(s->comm) ? interop_check(s, &m->init_from) : 0;
 	return ranks_agree(s->comm, rc, "model.init_from");
 }
 
@@ -441,7 +441,7 @@ static int run_export(struct invocation *x)
 	TRY(open_session(x, SESSION_PREDICT | SESSION_RUN | SESSION_NO_DATA, &s));
 	int rc = load_weights(x->o, s, false);
 	if (rc == 0)
-		rc = ranks_agree(x->c, comm_first(x->c) ? exchange_export(s, x->o->file) : 0,
+		rc = ranks_agree(x->c, comm_first(x->c) ? interop_export(s, x->o->file) : 0,
 		                 "writing the weights");
 	session_close(s);
 	return rc;
@@ -463,7 +463,7 @@ static int run_dump_step(struct invocation *x)
 	TRY(open_for_steps(x, SESSION_DUMP, &s));
 	int rc = load_weights(x->o, s, false);
 	if (rc == 0)
-		rc = exchange_dump_step(s, x->o->file);
+		rc = interop_dump_step(s, x->o->file);
 	session_close(s);
 	return rc;
 }

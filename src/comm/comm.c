@@ -19,9 +19,9 @@
 #include "base/mem.h"
 #include "base/signals.h"
 #include "comm/launched.h"
+#include "comm/meet.h"
 #include "comm/ranks_text.h"
 #include "comm/siblings.h"
-#include "comm/world.h"
 
 #define JOIN_LEAST 10          /* seconds; or what join_timeout of DLX_DEBUG says */
 #define JOIN_MOST 300
@@ -209,7 +209,7 @@ static void give_up(struct comm *c, const char *what)
 
 static bool enter(struct comm *c, const char *what)
 {
-	if (!c->state->world)
+	if (!meets(c))
 		return false;
 	comm_whole(c)->state->counts.setup_collectives++;
 	liveness_enter(&c->state->liveness, what);
@@ -218,7 +218,7 @@ static bool enter(struct comm *c, const char *what)
 
 void comm_broadcast(struct comm *c, void *p, size_t bytes, int root, const char *what)
 {
-	if (enter(c, what) && world_broadcast(c, p, bytes, root) != 0)
+	if (enter(c, what) && meet_broadcast(c, p, bytes, root) != 0)
 		give_up(c, what);
 }
 
@@ -226,13 +226,13 @@ void comm_all_gather(struct comm *c, const void *mine, size_t bytes, void *all, 
 {
 	if (c->size == 1 && bytes > 0)
 		memmove(all, mine, bytes);
-	if (enter(c, what) && world_all_gather(c, mine, bytes, all) != 0)
+	if (enter(c, what) && meet_all_gather(c, mine, bytes, all) != 0)
 		give_up(c, what);
 }
 
 void comm_barrier(struct comm *c, const char *what)
 {
-	if (enter(c, what) && world_barrier(c) != 0)
+	if (enter(c, what) && meet_barrier(c) != 0)
 		give_up(c, what);
 }
 

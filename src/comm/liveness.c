@@ -27,31 +27,41 @@ void liveness_register(struct liveness *b)
 	struct liveness_slot *s = &b->slot[b->me];
 	atomic_store(&s->entered, 0);
 	atomic_store(&s->reporter, 0);
+	atomic_store(&s->waits_for, 0);
 	atomic_store(&s->since, io_nanoseconds());
 	atomic_store(&s->pid_namespace, pid_namespace_of_self());
 	atomic_store(&s->pid, (int64_t)getpid());
 }
 
+void liveness_text_set(_Atomic uint64_t word[LIVENESS_TEXT / 8], const char *text)
+{
+	uint64_t plain[LIVENESS_TEXT / 8] = { 0 };
+	size_t n = strlen(text);
+	memcpy(plain, text, n < LIVENESS_TEXT ? n : LIVENESS_TEXT - 1);
+	for (int i = 0; i < LIVENESS_TEXT / 8; i++)
+		atomic_store_explicit(&word[i], plain[i], memory_order_relaxed);
+}
+
+void liveness_text_get(const _Atomic uint64_t word[LIVENESS_TEXT / 8], char out[LIVENESS_TEXT])
+{
+	uint64_t plain[LIVENESS_TEXT / 8];
+	for (int i = 0; i < LIVENESS_TEXT / 8; i++)
+		plain[i] = atomic_load_explicit(&word[i], memory_order_relaxed);
+	memcpy(out, plain, sizeof plain);
+	out[LIVENESS_TEXT - 1] = '\0';
+}
+
 void liveness_enter(struct liveness *b, const char *what)
 {
 	struct liveness_slot *s = &b->slot[b->me];
-	uint64_t word[LIVENESS_TEXT / 8];
-	char text[LIVENESS_TEXT] = "";
-	snprintf(text, sizeof text, "%s", what);
-	memcpy(word, text, sizeof word);
-	for (int i = 0; i < LIVENESS_TEXT / 8; i++)
-		atomic_store_explicit(&s->what[i], word[i], memory_order_relaxed);
+	liveness_text_set(s->what, what);
 	atomic_store_explicit(&s->since, io_nanoseconds(), memory_order_relaxed);
 	atomic_fetch_add_explicit(&s->entered, 1, memory_order_release);
 }
 
 void liveness_collective(const struct liveness *b, int local, char out[LIVENESS_TEXT])
 {
-	uint64_t word[LIVENESS_TEXT / 8];
-	for (int i = 0; i < LIVENESS_TEXT / 8; i++)
-		word[i] = atomic_load_explicit(&b->slot[local].what[i], memory_order_relaxed);
-	memcpy(out, word, sizeof word);
-	out[LIVENESS_TEXT - 1] = '\0';
+	liveness_text_get(b->slot[local].what, out);
 }
 
 /* The letter of /proc/PID/stat, behind the name, which is in brackets and may hold anything. */

@@ -21,6 +21,10 @@ struct liveness_slot {
 	_Atomic uint64_t what[LIVENESS_TEXT / 8];
 	_Atomic int reporter;                /* of the host's first slot: the rank
 	                                      * that reports the error, from 1 */
+	/* What it waits for in a step (comm/board.h): an enum board_kind, the rank
+	 * that is to bring it, from 1, 0: unknown, and its name. */
+	_Atomic int waits_for, waits_rank;
+	_Atomic uint64_t waits_name[LIVENESS_TEXT / 8];
 };
 
 struct liveness {
@@ -55,6 +59,9 @@ double liveness_patience(int host);
 int liveness_reporter(struct liveness *b, int rank);
 /* "rank 3 (host n7, process 4711, stopped)" into buf; returns buf. */
 const char *liveness_name(const struct liveness *b, int local, char *buf, size_t n);
+/* Between words and a text, which is cut to LIVENESS_TEXT - 1 bytes. */
+void liveness_text_set(_Atomic uint64_t word[LIVENESS_TEXT / 8], const char *text);
+void liveness_text_get(const _Atomic uint64_t word[LIVENESS_TEXT / 8], char out[LIVENESS_TEXT]);
 /* Of local ranks the last set-up collective, "" before the first. */
 void liveness_collective(const struct liveness *b, int local, char out[LIVENESS_TEXT]);
 

@@ -12,7 +12,7 @@
 	X(Init_thread) X(Finalize) X(Abort) X(Get_library_version) X(Error_string)                     \
 	X(Comm_rank) X(Comm_size) X(Comm_split) X(Comm_split_type) X(Comm_dup) X(Comm_free)            \
 	X(Comm_set_errhandler) X(Ibcast) X(Iallgather) X(Ibarrier) X(Iallreduce) X(Ialltoall) X(Test)  \
-	X(Isend) X(Irecv) X(Cancel)                                                                    \
+	X(Isend) X(Irecv) X(Cancel) X(Send_init) X(Recv_init) X(Start) X(Request_free)                 \
 	X(Win_allocate_shared) X(Win_shared_query) X(Win_free)
 
 struct mpi_functions {

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "comm/meet.h"
 #include "comm/reducer_nccl.h"
 #include "comm/reducer_state.h"
 
@@ -93,7 +94,7 @@ static int share(struct reducer *r, bool background)
 	int shards = c->hosts > 1 ? across_shards(c) : 1;
 	size_t head = host_reducer_bytes(c->local_size, r->buckets, shards);
 	void *memory = NULL;
-	int rc = world_share(c, head + (size_t)c->local_size * r->block_bytes, &r->memory, &memory);
+	int rc = meet_share(c, head + (size_t)c->local_size * r->block_bytes, &r->memory, &memory);
 	if (rc > 0)
 		rc = ERR(E_UNAVAILABLE, NULL, "the ranks of host %s timed out while sharing memory",
 		         c->host_name);

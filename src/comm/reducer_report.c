@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "comm/board.h"
 #include "comm/ranks_text.h"
 #include "comm/reducer_state.h"
 
@@ -22,6 +23,10 @@ static void missing(const struct reducer *r, int local, struct buf *out)
 	if (last > 0)
 		buf_printf(out, ", the last it did was '%s' %.1f s ago", r->bucket[last - 1].name,
 		           (double)(io_nanoseconds() - atomic_load(&n->since)) * 1e-9);
+	struct buf waits = BUF_INIT;
+	if (board_follow(r->c, comm_rank_of(r->c, local), &waits))
+		buf_printf(out, ", now it%s", waits.data);
+	buf_release(&waits);
 }
 
 /* All ranks have started, and the sum is not complete: a
@@ -45,25 +50,12 @@ static void held(const struct reducer *r, int k, struct buf *out)
 		              "no rank holds a part of it");
 }
 
-/* The rank that reports, for all ranks of this host that wait, whatever they wait for. */
-static int reporter(struct reducer *r)
-{
-	struct liveness *b = &comm_whole(r->c)->state->liveness;
-	int first = 0, me = comm_rank_of(r->c, r->host.me);
-	if (b->n)
-		return liveness_reporter(b, me);
-	atomic_compare_exchange_strong(&r->host.head->reporter, &first, r->host.me + 1);
-	return first ? comm_rank_of(r->c, first - 1) : me;
-}
-
 int reducer_report(struct reducer *r, int k, int64_t begin)
 {
 	struct buf text = BUF_INIT, present = BUF_INIT;
-	struct comm_state *s = comm_whole(r->c)->state;
-	int speaker = s->printer = reporter(r);
+	int speaker = board_reporter(r->c, &r->host.head->reporter);
 	uint64_t start = host_reducer_started(&r->host, k);
-	s->reported = true;
-	if (speaker != comm_rank_of(r->c, r->host.me))
+	if (speaker != comm_whole(r->c)->rank)
 		return ERR(E_UNAVAILABLE, NULL, "the sum of '%s' is not complete; rank %d says why",
 		           r->bucket[k].name, speaker);
 	int *here = mem_calloc((size_t)r->host.n, sizeof *here), n = 0;

@@ -11,6 +11,7 @@
 #include "base/deadline.h"
 #include "base/err.h"
 #include "base/trace.h"
+#include "comm/board.h"
 #include "comm/reducer_nccl.h"
 #include "comm/reducer_state.h"
 
@@ -185,7 +186,16 @@ static bool too_late(const struct reducer *r, int k, double waited)
 	return waited > c->timeout + liveness_patience(c->host) || c->hosts == 1 || !all_here(r, k);
 }
 
-static int wait_asleep(struct reducer *r, int k, int64_t begin)
+/* The first rank that has not started bucket k. */
+static int missing_rank(const struct reducer *r, int k)
+{
+	for (int i = 0; i < r->host.n; i++)
+		if (host_reducer_starts(&r->host, i, k) < host_reducer_started(&r->host, k))
+			return comm_rank_of(r->c, i);
+	return -1;
+}
+
+static int sleep_until_done(struct reducer *r, int k, int64_t begin)
 {
 	struct futex_event *b = &r->host.head->news;
 	struct deadline d = { begin, begin };
@@ -206,7 +216,20 @@ static int wait_asleep(struct reducer *r, int k, int64_t begin)
 		round = waited + DEADLINE_ROUND;
 		if (!host_reducer_done(&r->host, k) && too_late(r, k, waited))
 			return reducer_report(r, k, d.begin);
+		board_wait(r->c, BOARD_SUM, r->bucket[k].name, missing_rank(r, k));
 	}
+	return 0;
+}
+
+/* The board is written only if there is no sum after a look. */
+static int wait_asleep(struct reducer *r, int k, int64_t begin)
+{
+	bool pending;
+	if (look(r, k, HOST_WAITER, &pending) && host_reducer_done(&r->host, k))
+		return 0;
+	board_wait(r->c, BOARD_SUM, r->bucket[k].name, missing_rank(r, k));
+	TRY(sleep_until_done(r, k, begin));
+	board_go(r->c);
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 
 struct world;
 struct world_memory;
+struct comm_threads;
 
 struct comm_state {
 	struct comm *whole;          /* of a subgroup (comm_subgroup): all ranks, whose counts and
@@ -23,6 +24,7 @@ struct comm_state {
 	bool reported;               /* of a sum that was not complete: printer is chosen among those
 	                              * that saw it */
 	struct world *world;         /* NULL: one process */
+	struct comm_threads *threads;        /* ranks that are threads (rank_threads.h); NULL: none */
 	struct liveness liveness;
 	struct world_memory *liveness_memory;
 	int *local;                  /* ranks of this host, as the whole counts them, by local rank */
@@ -39,6 +41,23 @@ static inline struct comm *comm_whole(struct comm *c)
 static inline int comm_rank_of(const struct comm *c, int local)
 {
 	return c->state->local ? c->state->local[local] : local;
+}
+
+/* The local rank of rank r of c, or -1: it is on another host. */
+static inline int comm_local_of(const struct comm *c, int r)
+{
+	int local = 0;
+	if (c->state->host_of[r] != c->host)
+		return -1;
+	for (int i = 0; i < r; i++)
+		local += c->state->host_of[i] == c->host;
+	return local;
+}
+
+/* The number of rank r of c, as the launcher counts them. */
+static inline int comm_whole_rank(const struct comm *c, int r)
+{
+	return c->state->whole ? c->state->first + r : r;
 }
 
 /* Fills c and its state but for the liveness table. One process

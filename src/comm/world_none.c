@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "comm/across.h"
+#include "comm/exchange_mpi.h"
 #include "comm/fetch.h"
 #include "comm/world.h"
 
@@ -92,6 +93,56 @@ void across_start(struct across *a, int k, void *p, int64_t n)
 bool across_test(struct across *a, int k)
 {
 	BUG("no MPI");
+}
+
+/* --- exchange_mpi.h --- */
+
+int64_t exchange_mpi_bytes(const struct comm *c, const struct exchange_edge *edge, int n)
+{
+	return 0;
+}
+
+int exchange_mpi_new(struct exchange *x)
+{
+	return 0;
+}
+
+void exchange_mpi_free(struct exchange *x)
+{
+}
+
+bool exchange_mpi_room(const struct exchange_end *e)
+{
+	BUG("no MPI");
+}
+
+bool exchange_mpi_came(const struct exchange_end *e)
+{
+	BUG("no MPI");
+}
+
+void *exchange_mpi_place(const struct exchange_end *e)
+{
+	BUG("no MPI");
+}
+
+void exchange_mpi_send(struct exchange *x, struct exchange_end *e)
+{
+	BUG("no MPI");
+}
+
+void exchange_mpi_taken(struct exchange_end *e)
+{
+	BUG("no MPI");
+}
+
+bool exchange_mpi_pending(void)
+{
+	return false;
+}
+
+void exchange_mpi_progress(void)
+{
 }
 
 /* --- fetch.h --- */

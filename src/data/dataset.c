@@ -461,16 +461,6 @@ int64_t dataset_pieces(const struct dataset *d, int64_t i)
 	return record_chunks(d->file[f], i - d->first[f]);
 }
 
-/* The input of a sample that is one chunk with its target, from raw to its place. */
-static void move_input(const struct record_array *a, const struct dataset_place *to)
-{
-	const int64_t n = shape_count(&a->shape);
-	if (to->taker)
-		to->taker->take(to->taker->self, 0, to->raw, n);
-	else if (to->input)
-		memcpy(to->input, to->raw, (size_t)n * dtype_size(a->dtype));
-}
-
 int dataset_decode_piece(const struct dataset *d, struct dataset_scratch *s, int64_t i, int64_t k,
                          const struct dataset_place *to)
 {
@@ -485,8 +475,6 @@ int dataset_decode_piece(const struct dataset *d, struct dataset_scratch *s, int
 	else
 		TRY(record_read_chunk(r, s->decoder, within, k,
 		                      to->input && c.array == 0 ? to->input : to->raw));
-	if (c.array < 0)
-		move_input(&record_info(r)->input, to);
 	data_counts_add(d->counts, (struct data_bytes){
 		.read = (int64_t)(record_decoder_bytes(s->decoder) - before),
 		.decoded = (int64_t)c.raw });

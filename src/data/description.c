@@ -299,7 +299,7 @@ static void read_sizes(struct reader *r, const struct json *root, struct record_
 
 /* --- all --- */
 
-/* Objects of the arrays, without sizes: of a set, and of version 1. */
+/* Objects of the arrays, without sizes: of a set. */
 static void read_two(struct reader *r, const struct json *root, struct record_info *i,
                      const struct json **object)
 {

@@ -99,7 +99,7 @@ static void write_end(struct buf *out, const struct record_info *i)
 	buf_puts(out, "}\n");
 }
 
-/* --- of a set, and of record files of version 1 --- */
+/* --- of a set --- */
 
 static void write_named(struct buf *out, const struct record_info *i, int k)
 {

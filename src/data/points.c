@@ -20,7 +20,7 @@
 #define TRIES 10000
 #define MOST_TRIES 1000000
 
-enum { STREAM_DRAW = 1, STREAM_PICK };
+enum { STREAM_DRAW = 1, STREAM_PICK, STREAM_REALIZATION };
 
 static uint64_t stream_of(const struct point_set *s, uint64_t purpose)
 {
@@ -133,40 +133,53 @@ static int draw_region(const struct point_set *s, const struct points_sequence *
 
 /* --- records --- */
 
-/* A record's points are permuted, again and again; draws take them in this order, so that no point
- * comes again before all have come. A draw of all points has them in their own order. */
+/* What a record has, points or realizations, is permuted, again and again; draws take it in this
+ * order, so that nothing comes again before all has come. A draw of all has them in their own
+ * order. The stream of realizations is the record's: what its sets take belongs together. */
 struct walk {
-	const struct point_set *set;
-	uint64_t seed;
+	int64_t all, each;                   /* of the record, of a draw */
+	uint64_t seed, stream;
 	int64_t number;                      /* of the permutation that the key is of */
 	uint64_t key[2];
 };
 
-static int64_t stored_point(struct walk *w, int64_t draw, int64_t i)
+static struct walk walk_of(const struct point_set *s, uint64_t seed)
 {
-	const int64_t all = w->set->stored, at = draw * points_in_draw(w->set) + i;
-	if (points_in_draw(w->set) == all)
+	if (s->realizations)
+		return (struct walk){ s->samples, s->realizations, seed,
+			hash_bytes(s->record, strlen(s->record), STREAM_REALIZATION), .number = -1 };
+	return (struct walk){ s->stored, points_in_draw(s), seed, stream_of(s, STREAM_DRAW),
+		.number = -1 };
+}
+
+static int64_t stored_at(struct walk *w, int64_t draw, int64_t i)
+{
+	const int64_t at = draw * w->each + i;
+	if (w->each == w->all)
 		return i;
-	if (at / all != w->number) {
-		w->number = at / all;
-		points_permute_key(w->seed, stream_of(w->set, STREAM_DRAW), (uint64_t)w->number, 0,
-		                   w->key);
+	if (at / w->all != w->number) {
+		w->number = at / w->all;
+		points_permute_key(w->seed, w->stream, (uint64_t)w->number, 0, w->key);
 	}
-	return points_permute(at % all, all, w->key);
+	return points_permute(at % w->all, w->all, w->key);
 }
 
 static void take_stored(const struct point_set *s, const double *v, uint64_t seed, int64_t draw,
                         int64_t first, int64_t n, int stride, double *out)
 {
-	struct walk w = { .set = s, .seed = seed, .number = -1 };
+	struct walk w = walk_of(s, seed);
 	for (int64_t i = 0; i < n; i++)
-		out[i * stride] = v[stored_point(&w, draw, first + i)];
+		out[i * stride] = v[s->realizations ? first + i : stored_at(&w, draw, first + i)];
 }
 
 void points_values(const struct point_set *s, int k, uint64_t seed, int64_t draw, int64_t first,
                    int64_t n, double *out)
 {
-	take_stored(s, s->values[k].v, seed, draw, first, n, 1, out);
+	struct walk w = walk_of(s, seed);
+	const int64_t each = s->realizations ? s->stored : 1;
+	for (int64_t i = 0; i < n; i++)
+		memcpy(out + i * each, s->values[k].v + stored_at(&w, draw, first + i) * each,
+		       sizeof *out * (size_t)each);
 }
 
 static void begin(struct points_sequence *q, const struct point_set *s, uint64_t seed, int64_t draw)

@@ -13,7 +13,11 @@
  *     plate: {box: {x: [0, 2], y: [0, 1]}, minus: {disk: {center: {x: 1, y: 0.5}, radius: 0.2}},
  *             count: 5000}
  *     rim: {faces: plate, count: 500}
- *     sensors: {record: sensors.dlx} */
+ *     sensors: {record: sensors.dlx}
+ *     us: {record: snapshots.dlx, sensors: u, realizations: 256, resample: 1}
+ *
+ * A set may have realizations of a random field: the same points, R times. Those of a record are
+ * its samples, which are drawn in the place of points. */
 #ifndef DLX_DATA_POINTS_H
 #define DLX_DATA_POINTS_H
 
@@ -25,7 +29,8 @@
 
 struct points_geometry;
 
-/* An array of a record that is no coordinate: a value for each of its points. */
+/* An array of a record that is no coordinate: a value for each of its points, of one realization
+ * after the other. */
 struct point_values {
 	const char *name;
 	const double *v;
@@ -41,14 +46,24 @@ struct point_set {
 	                                      * there for `minus` and `faces` of others */
 	bool normals;                        /* the points have normals: they are on faces */
 	enum points_kind draw;
+	int64_t realizations;                /* that a step has, each of `count` points; 0: not given */
 	int64_t every;                       /* steps that a draw is for; 0: one draw for good */
 	/* By a residual: a draw has `of` candidates, of which points_pick takes `count`. */
-	const char *by;                      /* the residual's name; NULL: not so */
+	const char *by;                      /* the residual, an expression; NULL: not so */
+	const struct ynode *by_node;         /* where it is written */
 	struct loc by_loc;
 	int64_t of;
 	/* Of a record. */
 	const char *record;                  /* the file, or NULL */
-	int64_t stored;                      /* points that it has */
+	const char *sensors;                 /* the field whose sensors they are, or NULL */
+	int nwithin;                         /* of its points those within intervals of axes */
+	struct point_range {
+		const char *axis;
+		struct loc loc;
+		double low, high;
+	} within[POINTS_DIMS];
+	int64_t stored;                      /* points that it has; with realizations, each of them */
+	int64_t samples;                     /* realizations that it has */
 	int nvalues;
 	const struct point_values *values;
 	const double *coordinate[POINTS_DIMS];
@@ -69,8 +84,9 @@ extern const struct field points_fields[];
 int points_read(struct arena *a, const struct ynode *section, struct points *out);
 /* Reads the records of the sets into a. The coordinates of a record are its arrays, or axes of its
  * places, with the name of an axis of another set or of one of `inputs`; its other arrays are
- * values. E_CONFIG at the set if it has none of these, or fewer points than are to be drawn; errors
- * of record_open. */
+ * values. Of a set with `sensors` F the arrays are F_sensors, called F here, and F_sensors_AXIS,
+ * called AXIS. E_CONFIG at the set if it has none of these, or fewer points, or realizations, than
+ * are to be drawn, or if the points of realizations differ; errors of record_open. */
 int points_open(struct arena *a, struct points *p, const struct strings *inputs);
 /* The names of all axes of all sets, in the order in which they are written: the coordinates. In
  * a. */
@@ -91,7 +107,9 @@ int64_t points_draw_at(const struct point_set *s, int64_t step);
  * difference. */
 int points_draw(const struct point_set *s, uint64_t seed, int64_t draw, int64_t first, int64_t n,
                 double *coordinates, double *normals);
-/* The values of array k of a record at these points. */
+/* The values of array k of a record at these points; of a set with realizations, all points of the
+ * realizations first .. first + n - 1. Sets of one record that have the same number of them have
+ * the same ones in the same draw. */
 void points_values(const struct point_set *s, int k, uint64_t seed, int64_t draw, int64_t first,
                    int64_t n, double *out);
 

@@ -19,8 +19,9 @@ struct points_resample {
 /* Of a set; of a region inside of one the rows of region_fields alone. */
 struct points_config {
 	struct points_shape_config shape;
-	const struct ynode *minus, *faces, *count;
-	const char *record;
+	const struct ynode *minus, *faces, *count, *within;
+	const char *record, *sensors;
+	int64_t realizations;
 	int draw;
 	struct points_resample resample;
 };
@@ -32,8 +33,8 @@ static const struct field resample_fields[] = {
 	      .flags = FIELD_NULLABLE | FIELD_SHORTHAND,
 	      .doc = "steps after which there is a new draw; null: never"),
 	FIELD(struct points_resample, by, FT_STRING, .flags = FIELD_NULLABLE,
-	      .doc = "a residual: points are picked from 'of' candidates with probabilities "
-	             "proportional to its size there"),
+	      .doc = "a residual, an expression: points are picked from 'of' candidates with "
+	             "probabilities proportional to its size there"),
 	FIELD(struct points_resample, of, FT_INT, .dflt = "null", .min = 1, .max = POINTS_MOST,
 	      .flags = FIELD_NULLABLE, .doc = "candidates of a draw, more than 'count'"),
 	FIELD_END
@@ -62,6 +63,16 @@ const struct field points_fields[] = {
 	FIELD(struct points_config, record, FT_PATH, .flags = FIELD_NULLABLE,
 	      .doc = "the points of a record file: its arrays with names of coordinates say where, "
 	             "the others are values there"),
+	FIELD(struct points_config, sensors, FT_STRING, .flags = FIELD_NULLABLE,
+	      .doc = "with 'record': the field F whose sensors the points are, of the arrays F_sensors "
+	             "and, with their coordinates, F_sensors_x and so on"),
+	FIELD_NODE(struct points_config, within, NULL,
+	           "with 'record': axes and intervals {x: [LO, HI]}, of whose points the set has "
+	           "those inside"),
+	FIELD(struct points_config, realizations, FT_INT, .dflt = "null", .min = 1, .max = POINTS_MOST,
+	      .flags = FIELD_NULLABLE,
+	      .doc = "realizations of random fields that a step has, each at all points of the set; of "
+	             "a record this many of its samples; absent: no realizations"),
 	FIELD_NODE(struct points_config, count, NULL,
 	           "how many points a step has; of a grid also {x: 31, t: 11}; absent: of a record "
 	           "all"),
@@ -259,6 +270,8 @@ static int read_resample(const struct points_config *c, const struct ynode *n, b
 	if (!p || (w->every == INT64_MIN && !by && !of))
 		return 0;
 	s->by_loc = p->value->loc;
+	if (s->realizations && by)
+		return ERR(E_CONFIG, &p->value->loc, "'by' does not go with 'realizations'");
 	if (w->every == INT64_MIN || by != of)
 		return ERR(E_CONFIG, &p->value->loc, "'resample' must be steps, or have all of 'by', "
 		           "'every' and 'of'");
@@ -270,24 +283,58 @@ static int read_resample(const struct points_config *c, const struct ynode *n, b
 		           "has points, %lld", (long long)w->of, (long long)s->count);
 	s->every = w->every;
 	s->by = w->by;
+	s->by_node = by ? ytree_find(p->value, "by") : NULL;
 	s->of = by ? w->of : 0;
 	return 0;
 }
 
-static int check_record(const struct ynode *n, const struct point_set *s)
+static bool is_one_of(const char *const *list, const char *name)
 {
-	static const char *const own[] = { "record", "count", "resample", NULL };
+	while (*list && strcmp(*list, name) != 0)
+		list++;
+	return *list != NULL;
+}
+
+/* Keys that do not go with the others of a set. */
+static int check_keys(const struct ynode *n, const struct point_set *s)
+{
+	static const char *const of_both[] = { "count", "resample", "realizations", NULL };
+	static const char *const of_record[] = { "record", "sensors", "within", NULL };
 	int rc = 0;
 	for (int i = 0; i < n->n; i++) {
-		int k = 0;
-		while (own[k] && strcmp(own[k], n->pair[i].key) != 0)
-			k++;
-		if (!own[k] && ytree_pair(n, "record"))
-			rc = first_code(rc, ERR(E_CONFIG, &n->pair[i].key_loc, "'%s' does not go with "
-			                        "'record', which has the points of '%s'", n->pair[i].key,
-			                        s->name));
+		const struct ypair *p = &n->pair[i];
+		const bool record = is_one_of(of_record, p->key);
+		if (s->record && !record && !is_one_of(of_both, p->key))
+			rc = first_code(rc, ERR(E_CONFIG, &p->key_loc, "'%s' does not go with 'record', which "
+			                        "has the points of '%s'", p->key, s->name));
+		if (!s->record && record && strcmp(p->key, "record") != 0)
+			rc = first_code(rc, ERR(E_CONFIG, &p->key_loc, "'%s' is for the points of a 'record'",
+			                        p->key));
+		if (s->record && s->realizations && strcmp(p->key, "count") == 0)
+			rc = first_code(rc, ERR(E_CONFIG, &p->key_loc, "'count' does not go with "
+			                        "'realizations' of a record, which have all its points; "
+			                        "'within' takes a part of them"));
 	}
 	return rc;
+}
+
+static int read_within(const struct ynode *n, struct point_set *s)
+{
+	if (n->kind != Y_MAP || n->n == 0 || n->n > POINTS_DIMS)
+		return ERR(E_CONFIG, &n->loc, "'within' must be a map of axes to intervals, {x: [LO, HI]}");
+	for (int i = 0; i < n->n; i++) {
+		const struct ypair *p = &n->pair[i];
+		struct point_range *r = &s->within[s->nwithin++];
+		*r = (struct point_range){ .axis = p->key, .loc = p->key_loc };
+		if (p->value->kind != Y_SEQ || p->value->n != 2)
+			return ERR(E_CONFIG, &p->value->loc, "'%s' must be an interval [LO, HI]", p->key);
+		TRY(points_number(p->value->item[0], p->key, &r->low));
+		TRY(points_number(p->value->item[1], p->key, &r->high));
+		if (r->low > r->high)
+			return ERR(E_CONFIG, &p->value->loc, "the interval of '%s' ends below its begin",
+			           p->key);
+	}
+	return 0;
 }
 
 static int read_keys(struct points_reader *r, int i, const struct ynode *n)
@@ -302,7 +349,13 @@ static int read_keys(struct points_reader *r, int i, const struct ynode *n)
 		                  ERR(E_CONFIG, &s->loc, "set '%s' is empty", s->name) : 0);
 	s->draw = (enum points_kind)c.draw;
 	s->record = c.record;
-	rc = first_code(rc, s->record ? check_record(n, s) : read_geometry(r, n, &c, g));
+	s->sensors = c.sensors;
+	s->realizations = c.realizations < 1 ? 0 : c.realizations;
+	rc = first_code(rc, check_keys(n, s));
+	if (!s->record)
+		rc = first_code(rc, read_geometry(r, n, &c, g));
+	if (c.within)
+		rc = first_code(rc, read_within(c.within, s));
 	TRY(rc);
 	s->geometry = g;
 	s->normals = g->on_faces;
@@ -311,8 +364,9 @@ static int read_keys(struct points_reader *r, int i, const struct ynode *n)
 	for (int k = 0; k < g->body.nfactors; k++)
 		s->normals |= g->body.factor[k].kind == FACTOR_ENDS;
 	TRY(points_read_count(r->a, c.count, s, g));
-	return read_resample(&c, n, s->record ? !c.count : s->draw == POINTS_GRID || g->distinct > 0,
-	                     s);
+	const bool fixed = s->record ? !c.count && !s->realizations
+	                             : s->draw == POINTS_GRID || g->distinct > 0;
+	return read_resample(&c, n, fixed, s);
 }
 
 static int read_set(struct points_reader *r, int i)

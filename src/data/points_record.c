@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The points of a record: all samples and all of their places in a row. An array is known by its
- * name, or each of its channels by the channel's; what a record of a grid has as axes are
- * coordinates, too. */
+ * The points of a record: all samples and all of their places in a row, or where samples are
+ * realizations the places that all of them have. An array is known by its name, or each of its
+ * channels by the channel's; what a record of a grid has as axes are coordinates, too. */
 #include <string.h>
 
 #include "base/buf.h"
@@ -21,6 +21,7 @@ struct points_table {
 	struct arena *a;
 	const struct record *record;
 	const struct record_info *info;
+	const char *sensors;                 /* only these arrays, by what their names have after it */
 	int n;
 	struct column *column;
 	int first;                           /* an array whose places the points are */
@@ -52,9 +53,21 @@ static int find_column(const struct points_table *t, const char *name)
 	return -1;
 }
 
+/* What the array of sensors is called: F_sensors is F, F_sensors_x is x. NULL: it is of others. */
+static const char *sensor_name(const char *field, const char *array)
+{
+	static const char word[] = "_sensors";
+	const size_t n = strlen(field), all = n + sizeof word - 1;
+	if (strncmp(array, field, n) != 0 || strncmp(array + n, word, sizeof word - 1) != 0)
+		return NULL;
+	return array[all] == '\0' ? field : array[all] == '_' ? array + all + 1 : NULL;
+}
+
 /* The first of a name wins: arrays are added before axes. */
 static void add_column(struct points_table *t, const char *name, int array, int64_t channel)
 {
+	if (name && t->sensors)
+		name = sensor_name(t->sensors, name);
 	if (name && find_column(t, name) < 0)
 		t->column[t->n++] = (struct column){ arena_strdup(t->a, name), array, channel };
 }
@@ -75,7 +88,7 @@ static void list_columns(struct points_table *t)
 			add_column(t, a->channels && (n > 1 || !a->name) ? a->channels[c] :
 			           record_array_name(i, k), k, c);
 	}
-	for (int k = 0; k < i->axes.n && i->nsizes == 1; k++)
+	for (int k = 0; k < i->axes.n && i->nsizes == 1 && !t->sensors; k++)
 		if (i->axes.axis[k].values)
 			add_column(t, i->axes.axis[k].name, -1, k);
 }
@@ -167,11 +180,32 @@ static int count_points(struct points_table *t, struct point_set *s, const int *
 			           s->axis[k], s->record, record_array_name(t->info, t->first));
 	for (int size = 0; size < t->info->nsizes; size++)
 		s->stored += t->info->size[size].samples * places(t->info, size, t->first);
+	s->samples = 1;
+	if (s->realizations && t->info->nsizes != 1)
+		return ERR(E_CONFIG, &s->loc, "'%s' has samples of several sizes, which are no "
+		           "realizations at the same points", s->record);
+	if (s->realizations) {
+		s->samples = t->info->samples;
+		s->stored = places(t->info, 0, t->first);
+	}
+	return 0;
+}
+
+/* Whether there is as much as a draw takes. */
+static int check_draw(struct point_set *s)
+{
 	if (s->count == 0)
 		s->count = s->stored;
 	if (s->stored == 0 || points_in_draw(s) > s->stored)
-		return ERR(E_CONFIG, &s->loc, "'%s' has %lld points, and a draw of '%s' has %lld",
-		           s->record, (long long)s->stored, s->name, (long long)points_in_draw(s));
+		return ERR(E_CONFIG, &s->loc, "'%s' has %lld points%s, and a draw of '%s' has %lld",
+		           s->record, (long long)s->stored, s->nwithin ? " within these intervals" : "",
+		           s->name, (long long)points_in_draw(s));
+	if (s->realizations > s->samples)
+		return ERR(E_CONFIG, &s->loc, "'%s' has %lld realizations, and a draw of '%s' has %lld",
+		           s->record, (long long)s->samples, s->name, (long long)s->realizations);
+	if (s->realizations && s->realizations == s->samples && s->every)
+		return ERR(E_CONFIG, &s->by_loc, "'%s' has all realizations of '%s' in each draw: leave "
+		           "out 'resample'", s->name, s->record);
 	return 0;
 }
 
@@ -194,6 +228,51 @@ static int read_columns(const struct points_table *t, int n, const int *column, 
 	return rc;
 }
 
+/* The coordinates of all realizations are those of the first. */
+static int check_places(const struct points_table *t, const struct point_set *s, double **v)
+{
+	for (int k = 0; k < s->naxes; k++)
+		for (int64_t r = 1; r < s->samples; r++)
+			if (memcmp(v[k], v[k] + r * s->stored, sizeof **v * (size_t)s->stored) != 0)
+				return ERR(E_CONFIG, &s->loc, "the realizations of '%s' are at different places: "
+				           "'%s' of sample %lld is another than that of the first", s->record,
+				           s->axis[k], (long long)r);
+	return 0;
+}
+
+/* Takes what is not within the set's intervals out of the columns of all samples; n of them. */
+static int leave_out(struct point_set *s, int n, double **v)
+{
+	const int64_t all = s->stored;
+	int axis[POINTS_DIMS];
+	if (s->nwithin == 0)
+		return 0;
+	for (int i = 0; i < s->nwithin; i++) {
+		axis[i] = 0;
+		while (axis[i] < s->naxes && strcmp(s->axis[axis[i]], s->within[i].axis) != 0)
+			axis[i]++;
+		if (axis[i] == s->naxes)
+			return ERR(E_CONFIG, &s->within[i].loc, "'%s' is no coordinate of the points of '%s'",
+			           s->within[i].axis, s->record);
+	}
+	s->stored = 0;
+	for (int64_t i = 0; i < all; i++) {
+		bool inside = true;
+		for (int k = 0; k < s->nwithin; k++)
+			inside &= v[axis[k]][i] >= s->within[k].low && v[axis[k]][i] <= s->within[k].high;
+		s->stored += inside;
+		for (int k = s->naxes; inside && k < n; k++)
+			for (int64_t r = 0; r < s->samples; r++)
+				v[k][r * all + s->stored - 1] = v[k][r * all + i];
+		for (int k = 0; inside && k < s->naxes; k++)
+			v[k][s->stored - 1] = v[k][i];
+	}
+	for (int k = s->naxes; k < n; k++)
+		for (int64_t r = 1; r < s->samples; r++)
+			memmove(v[k] + r * s->stored, v[k] + r * all, sizeof **v * (size_t)s->stored);
+	return 0;
+}
+
 static int read_points(struct points_table *t, struct point_set *s, const struct strings *names)
 {
 	int *column = ARENA_ARRAY(t->a, int, POINTS_DIMS + t->n + 1), n;
@@ -210,8 +289,11 @@ static int read_points(struct points_table *t, struct point_set *s, const struct
 			column[n++] = i;
 	}
 	for (int k = 0; k < n; k++)
-		v[k] = ARENA_ARRAY(t->a, double, s->stored);
+		v[k] = ARENA_ARRAY(t->a, double, s->stored * s->samples);
 	TRY(read_columns(t, n, column, v));
+	TRY(check_places(t, s, v));
+	TRY(leave_out(s, n, v));
+	TRY(check_draw(s));
 	for (int k = 0; k < s->naxes; k++)
 		s->coordinate[k] = v[k];
 	for (int k = s->naxes; k < n; k++)
@@ -222,7 +304,7 @@ static int read_points(struct points_table *t, struct point_set *s, const struct
 
 static int open_set(struct arena *a, struct point_set *s, const struct strings *names)
 {
-	struct points_table t = { .a = a };
+	struct points_table t = { .a = a, .sensors = s->sensors };
 	struct record *r;
 	int rc = record_open(&r, s->record);
 	if (rc < 0)
@@ -230,12 +312,31 @@ static int open_set(struct arena *a, struct point_set *s, const struct strings *
 	t.record = r;
 	t.info = record_info(r);
 	list_columns(&t);
-	rc = read_points(&t, s, names);
+	if (t.n == 0 && s->sensors)
+		rc = ERR(E_CONFIG, &s->loc, "'%s' has no arrays '%s_sensors', '%s_sensors_x' and so on",
+		         s->record, s->sensors, s->sensors);
+	else
+		rc = read_points(&t, s, names);
 	record_free(r);
 	return rc;
 }
 
 /* --- all sets --- */
+
+/* Sets of one record that draw as many realizations are to have the same ones in each step. */
+static int check_realizations(const struct points *p, int i)
+{
+	const struct point_set *s = &p->set[i];
+	for (int k = 0; k < i && s->record && s->realizations; k++) {
+		const struct point_set *o = &p->set[k];
+		if (o->record && strcmp(o->record, s->record) == 0 && o->realizations == s->realizations &&
+		    o->every != s->every)
+			return ERR(E_CONFIG, &s->loc, "'%s' and '%s' have the same number of realizations of "
+			           "'%s', and would have other ones in the same step: give both the same "
+			           "'resample'", o->name, s->name, s->record);
+	}
+	return 0;
+}
 
 int points_open(struct arena *a, struct points *p, const struct strings *inputs)
 {
@@ -257,5 +358,7 @@ int points_open(struct arena *a, struct points *p, const struct strings *inputs)
 			const int bad = open_set(a, &p->set[i], &names);
 			rc = rc < 0 ? rc : bad;
 		}
+	for (int i = 0; i < p->n && rc == 0; i++)
+		rc = check_realizations(p, i);
 	return rc;
 }

@@ -3,7 +3,7 @@
  * The record file: samples of named arrays (an input, a target, and others), which may have
  * several sizes. Also described in dlx-record(5).
  *
- *   0           magic "DLXREC\r\n" | u32 version (2) | u32 zero               16 bytes
+ *   0           magic "DLXREC\r\n" | u32 version (3) | u32 zero               16 bytes
  *   16          the chunks of sample 0, array by array; those of sample 1; ...    back to back
  *   D           description: one JSON object, padded with spaces to a multiple of 8
  *   T           texts: a zero byte, then keys and groups with a zero byte behind each; padded with
@@ -19,14 +19,12 @@
  *
  * All integers and values are little-endian. A chunk is some rows of an array along its first axis
  * of places, for all of its channels, row-major; an array without places is one chunk. Its hash is
- * that of its raw bytes, seeded by (sample, array, chunk), and unless it is stored raw, of its
- * stored bytes seeded by that. The description follows the chunks because it holds the statistics,
- * known only then; the file is still written in one pass and opened by reading its end. There are
- * no gaps: each byte belongs to exactly one part and each part to a hash, so any truncation or
- * flipped bit is found.
- *
- * Version 1, which is read but no longer written, has one zstd frame a sample: its layout is in
- * dlx-record(5).
+ * that of five integers: the hash of its raw bytes, that of its stored bytes (0 where it is stored
+ * raw), sample, array and chunk. So one pass over the values serves this hash and that of the
+ * sample's content. The description follows the chunks because it holds the statistics, known only
+ * then; the file is still written in one pass and opened by reading its end. There are no gaps:
+ * each byte belongs to exactly one part and each part to a hash, so any truncation or flipped bit
+ * is found.
  *
  * Statistics count valid values: finite and, where the description names a mask channel, at
  * points where that channel is not 0. (The mask channel itself is counted everywhere.)
@@ -39,7 +37,7 @@
 #include "base/types.h"
 #include "data/axes.h"
 
-#define RECORD_VERSION 2                 /* that is written */
+#define RECORD_VERSION 3                 /* the only one that is read */
 #define RECORD_MAX_CLASSES 65536
 #define RECORD_MAX_ARRAYS 64
 #define RECORD_NO_IGNORE INT64_MIN
@@ -182,7 +180,6 @@ int record_parse(struct record **out, const char *name, const void *image, size_
 void record_free(struct record *r);                                   /* NULL is fine */
 const struct record_info *record_info(const struct record *r);
 const char *record_path(const struct record *r);
-int record_version(const struct record *r);
 /* The footer's hash: identifies the content, samples included. */
 uint64_t record_hash(const struct record *r);
 uint64_t record_file_bytes(const struct record *r);                         /* of the file */
@@ -197,7 +194,7 @@ const char *record_group(const struct record *r, int64_t i);
 enum record_codec { RECORD_RAW, RECORD_ZSTD, RECORD_PLANES, RECORD_CODECS };
 
 struct record_chunk {
-	int array;                     /* whose it is; version 1: -1, of all */
+	int array;                     /* whose it is */
 	int64_t number;                /* in its array */
 	uint64_t offset, stored, raw;  /* bytes */
 	uint64_t codec;                /* enum record_codec */
@@ -237,7 +234,7 @@ struct record_taker {
 	void (*take)(void *self, int64_t first, const void *values, int64_t n);
 	void *self;
 };
-/* As record_read_chunk of version 2, to a taker. */
+/* As record_read_chunk, to a taker. */
 int record_take_chunk(const struct record *r, struct record_decoder *d, int64_t i, int64_t k,
                       const struct record_taker *taker);
 /* n rows of array k of sample i from row `first` on, along record_axis(k), which is not -1: a plain

@@ -160,8 +160,7 @@ int record_put(struct record_writer *w, const struct record_coded *c)
 	const struct record_piece *p = &c->piece;
 	struct record_chunk chunk = c->chunk;
 	chunk.offset = w->at;
-	chunk.hash = record_chunk_hash(w->n - 1, p->array, p->number, c->raw, p->bytes, &chunk,
-	                               c->stored);
+	chunk.hash = record_chunk_hash(w->n - 1, p->array, p->number, c->content, c->stored_hash);
 	TRY(record_again_end(w));
 	TRY(io_write(w->file, c->stored, chunk.stored));
 	return record_count_piece(w, c, &chunk);

@@ -4,6 +4,7 @@
  * is decoded, verified by its hash and measured, so that what follows is as if one writer had
  * written all. */
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "data/record_codec.h"
@@ -51,8 +52,8 @@ static bool load(struct again *a, const struct record_writer *w, const struct re
 		return false;
 	struct record_sink sink = { .out = a->raw, .strip = p->bytes, .stride = p->bytes };
 	return !codec_decode(&a->codec, c, width, a->stored, &sink) && sink.at == p->bytes &&
-	       record_chunk_hash(w->n - 1, p->array, p->number, a->raw, p->bytes, c, a->stored) ==
-	       c->hash;
+	       record_chunk_hash(w->n - 1, p->array, p->number, hash_bytes(a->raw, p->bytes, 0),
+	                         record_hash_stored(c, a->stored)) == c->hash;
 }
 
 int record_again(struct record_writer *w, const struct record_piece *p,

@@ -53,7 +53,7 @@ static int fetch_once(const struct record *r, struct record_decoder *d, const st
 	const uint8_t *stored = NULL;
 	const char *why = NULL;
 	sink->hash = d->hash;
-	hash_begin(d->hash, record_chunk_seed(p->sample, p->array, p->number));
+	hash_begin(d->hash);
 	TRYC(c->codec == RECORD_RAW ? copy_stored(r, d, c, sink)
 	     : record_stored(r, d, c->offset, c->stored, &stored), "reading sample %lld",
 	     (long long)p->sample);
@@ -62,7 +62,8 @@ static int fetch_once(const struct record *r, struct record_decoder *d, const st
 		why = codec_decode(&d->codec, c, width, stored, sink);
 	if (why)
 		return bad_chunk(r, p, c->offset, why);
-	if (record_chunk_hash_stored(hash_value(d->hash), c, stored) != c->hash)
+	if (record_chunk_hash(p->sample, p->array, p->number, hash_value(d->hash),
+	                      record_hash_stored(c, stored)) != c->hash)
 		return bad_chunk(r, p, c->offset, "hash mismatch");
 	return 0;
 }
@@ -111,13 +112,12 @@ static int read_chunk(const struct record *r, struct record_decoder *d, int64_t 
 int record_read_chunk(const struct record *r, struct record_decoder *d, int64_t i, int64_t k,
                       void *raw)
 {
-	return r->version == 1 ? record1_read(r, d, i, raw) : read_chunk(r, d, i, k, raw, NULL);
+	return read_chunk(r, d, i, k, raw, NULL);
 }
 
 int record_take_chunk(const struct record *r, struct record_decoder *d, int64_t i, int64_t k,
                       const struct record_taker *taker)
 {
-	BUG_IF(r->version == 1, "a sample of version 1 in chunks");
 	return read_chunk(r, d, i, k, NULL, taker);
 }
 
@@ -143,17 +143,6 @@ static void copy_rows(const struct record_cut *cut, const uint8_t *raw, int64_t 
 		       (size_t)(end - from) * cut->row);
 }
 
-/* Version 1 has no parts of samples: the whole is decoded. */
-static int read_rows1(const struct record *r, struct record_decoder *d, int64_t i, int k,
-                      int64_t first, int64_t n, void *out)
-{
-	const struct record_cut cut = record_cut(&r->info, 0, k, 0);
-	uint8_t *raw = record_decoder_raw(d, record_raw_bytes(&r->info));
-	TRY(record1_read(r, d, i, raw));
-	copy_rows(&cut, raw + record_array_at(&r->info, 0, k), first, n, out);
-	return 0;
-}
-
 int record_read_rows(const struct record *r, struct record_decoder *d, int64_t i, int k,
                      int64_t first, int64_t n, void *out)
 {
@@ -162,8 +151,6 @@ int record_read_rows(const struct record *r, struct record_decoder *d, int64_t i
 	BUG_IF(record_axis(&r->info, k) < 0 || first < 0 || n < 1 ||
 	       first + n > record_cut(&r->info, size, k, 0).extent, "rows %lld to %lld of an array",
 	       (long long)first, (long long)(first + n - 1));
-	if (r->version == 1)
-		return read_rows1(r, d, i, k, first, n, out);
 	for (int j = 0; j < k; j++)
 		before += record_cuts(&r->info, size, j);
 	for (int64_t c = first / record_cut(&r->info, size, k, 0).rows;; c++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What both versions of an open record file share: its bytes, complaints about them, and room to
+ * What the parts of an open record file share: its bytes, complaints about them, and room to
  * decode in. */
 #include "data/record_file.h"
 
@@ -66,11 +66,6 @@ const struct record_info *record_info(const struct record *r)
 const char *record_path(const struct record *r)
 {
 	return r->path;
-}
-
-int record_version(const struct record *r)
-{
-	return r->version;
 }
 
 uint64_t record_hash(const struct record *r)

@@ -17,7 +17,6 @@ struct record {
 	const char *head;              /* while it is opened: see record_heads.h; NULL: the file */
 	const char *path;
 	uint64_t size;
-	int version;
 	uint8_t preamble[PREAMBLE_BYTES];
 	uint8_t *tail;                 /* all behind the samples, in memory */
 	uint64_t largest;              /* bytes of a chunk as stored, of those that are decoded */
@@ -31,7 +30,7 @@ struct record_decoder {
 	struct codec_reader codec;
 	struct hash_state *hash;
 	uint8_t *piece;                /* room for what a taker is given */
-	uint8_t *stored, *raw;         /* room for a chunk, or a sample of version 1 */
+	uint8_t *stored, *raw;         /* room for a chunk */
 	uint64_t stored_room, raw_room;
 	uint64_t read;                 /* stored bytes of samples, so far */
 };
@@ -50,18 +49,11 @@ int record_stored(const struct record *r, struct record_decoder *d, uint64_t at,
 /* Room for n bytes, with any content. */
 uint8_t *record_decoder_raw(struct record_decoder *d, uint64_t n);
 
-/* --- the index of each version --- */
-
-/* Whether the parts in front of the footer at byte `end` have the sizes that they say; their order
+/* Whether table and index before the footer at byte `end` have the sizes that it says; their order
  * is checked. */
-int record1_check_parts(const struct record *r, uint64_t end);
-int record2_check_parts(const struct record *r, uint64_t end);
-/* Whether the index, read and hashed, is one of the samples that the description tells of; gives a
- * record of version 1 its only size, and finds what is largest. */
-int record1_check(struct record *r);
-int record2_check(struct record *r);
-/* A whole sample of version 1. */
-int record1_read(const struct record *r, struct record_decoder *d, int64_t i, void *raw);
-struct record_entry record1_entry(const struct record *r, int64_t i);
+int record_check_parts(const struct record *r, uint64_t end);
+/* Whether the index, read and hashed, is that of the samples in the description; finds which chunk
+ * is largest. */
+int record_check_index(struct record *r);
 
 #endif

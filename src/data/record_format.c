@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The fixed parts of record files of both versions as bytes, and their hashes. */
+ * The fixed parts of record files as bytes, and their hashes. */
 #include "data/record_format.h"
 
 #include <string.h>
@@ -31,25 +31,10 @@ static void put_all(uint8_t *out, const uint64_t *v, int n)
 		put_u64(out + 8 * i, v[i]);
 }
 
-void record_preamble(uint8_t out[PREAMBLE_BYTES], int version)
+void record_preamble(uint8_t out[PREAMBLE_BYTES])
 {
 	memcpy(out, RECORD_MAGIC, MAGIC_BYTES);
-	put_u64(out + 8, (uint64_t)version);
-}
-
-void record_entry_put(uint8_t out[ENTRY_BYTES], const struct record_entry *e)
-{
-	put_all(out, (uint64_t[]){e->offset, e->frame_bytes, e->raw_bytes, e->frame_hash, e->raw_hash},
-	        5);
-}
-
-void record_entry_read(const uint8_t in[ENTRY_BYTES], struct record_entry *e)
-{
-	e->offset = get_u64(in);
-	e->frame_bytes = get_u64(in + 8);
-	e->raw_bytes = get_u64(in + 16);
-	e->frame_hash = get_u64(in + 24);
-	e->raw_hash = get_u64(in + 32);
+	put_u64(out + 8, RECORD_VERSION);
 }
 
 void record_row_put(uint8_t out[SAMPLE_BYTES], const struct record_row *s)
@@ -79,76 +64,48 @@ void record_chunk_read(const uint8_t in[CHUNK_BYTES], struct record_chunk *c)
 	c->hash = get_u64(in + 32);
 }
 
-size_t record_footer_bytes(int version)
+void record_footer_put(uint8_t out[FOOTER_BYTES], const struct record_footer *f)
 {
-	return version == 1 ? FOOTER_BYTES : FOOTER2_BYTES;
+	put_all(out, (uint64_t[]){ f->description, f->texts, f->table, f->index, f->samples,
+	                          f->chunks, f->size, f->hash }, 8);
+	memcpy(out + FOOTER_HASHED + 8, RECORD_END_MAGIC, MAGIC_BYTES);
 }
 
-size_t record_footer_hashed(int version)
-{
-	return version == 1 ? FOOTER_HASHED : FOOTER2_HASHED;
-}
-
-void record_footer_put(uint8_t *out, const struct record_footer *f, int version)
-{
-	const size_t n = record_footer_hashed(version);
-	if (version == 1)
-		put_all(out, (uint64_t[]){ f->description, f->index, f->samples, f->size }, 4);
-	else
-		put_all(out, (uint64_t[]){ f->description, f->texts, f->table, f->index, f->samples,
-		                          f->chunks, f->size }, 7);
-	put_u64(out + n, f->hash);
-	memcpy(out + n + 8, RECORD_END_MAGIC, MAGIC_BYTES);
-}
-
-void record_footer_read(const uint8_t *in, struct record_footer *f, int version)
+void record_footer_read(const uint8_t in[FOOTER_BYTES], struct record_footer *f)
 {
 	f->description = get_u64(in);
-	f->hash = get_u64(in + record_footer_hashed(version));
-	if (version == 1) {
-		f->texts = f->table = f->index = get_u64(in + 8);
-		f->samples = f->chunks = get_u64(in + 16);
-		f->size = get_u64(in + 24);
-		return;
-	}
 	f->texts = get_u64(in + 8);
 	f->table = get_u64(in + 16);
 	f->index = get_u64(in + 24);
 	f->samples = get_u64(in + 32);
 	f->chunks = get_u64(in + 40);
 	f->size = get_u64(in + 48);
+	f->hash = get_u64(in + FOOTER_HASHED);
 }
 
 uint64_t record_footer_hash(const uint8_t preamble[PREAMBLE_BYTES], const void *tail, size_t n,
-                            const uint8_t *footer, int version)
+                            const uint8_t footer[FOOTER_BYTES])
 {
 	struct hash_state *h = hash_new();
 	uint64_t v;
 	hash_update(h, preamble, PREAMBLE_BYTES);
 	hash_update(h, tail, n);
-	hash_update(h, footer, record_footer_hashed(version));
+	hash_update(h, footer, FOOTER_HASHED);
 	v = hash_value(h);
 	hash_free(h);
 	return v;
 }
 
-uint64_t record_chunk_seed(int64_t sample, int array, int64_t chunk)
+uint64_t record_hash_stored(const struct record_chunk *c, const void *stored)
 {
-	uint8_t place[24];
-	put_all(place, (uint64_t[]){ (uint64_t)sample, (uint64_t)array, (uint64_t)chunk }, 3);
-	return hash_bytes(place, sizeof place, 0);
+	return c->codec == RECORD_RAW ? 0 : hash_bytes(stored, c->stored, 0);
 }
 
-/* Bytes that differ can be decoded to the same values (a match at another distance): the stored
- * ones belong to the hash, so that no bit of them goes unnoticed. */
-uint64_t record_chunk_hash_stored(uint64_t raw, const struct record_chunk *c, const void *stored)
+uint64_t record_chunk_hash(int64_t sample, int array, int64_t chunk, uint64_t content,
+                           uint64_t stored)
 {
-	return c->codec == RECORD_RAW ? raw : hash_bytes(stored, c->stored, raw);
-}
-
-uint64_t record_chunk_hash(int64_t sample, int array, int64_t chunk, const void *raw, size_t n,
-                           const struct record_chunk *c, const void *stored)
-{
-	const uint64_t h = hash_bytes(raw, n, record_chunk_seed(sample, array, chunk));
-	return record_chunk_hash_stored(h, c, stored);
+	uint8_t all[40];
+	put_all(all, (uint64_t[]){ content, stored, (uint64_t)sample, (uint64_t)array,
+	                          (uint64_t)chunk }, 5);
+	return hash_bytes(all, sizeof all, 0);
 }

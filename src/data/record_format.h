@@ -12,21 +12,10 @@
 #define RECORD_END_MAGIC "DLXEND\r\n"
 #define MAGIC_BYTES 8
 
-/* Version 1. */
-#define ENTRY_BYTES 40
-#define FOOTER_BYTES 48
-#define FOOTER_HASHED 32      /* of the footer, before its own hash */
-
-struct record_entry {
-	uint64_t offset, frame_bytes, raw_bytes;
-	uint64_t frame_hash, raw_hash;
-};
-
-/* Version 2. */
 #define CHUNK_BYTES 40
 #define SAMPLE_BYTES 32
-#define FOOTER2_BYTES 72
-#define FOOTER2_HASHED 56
+#define FOOTER_BYTES 72
+#define FOOTER_HASHED 56      /* of the footer, before its own hash */
 
 struct record_row {              /* of the table of samples */
 	uint64_t first;              /* of the index's entries, its first */
@@ -34,36 +23,30 @@ struct record_row {              /* of the table of samples */
 	uint64_t size;
 };
 
-/* Of both versions; version 1 has neither texts nor a table of samples, and a chunk a sample. */
 struct record_footer {
 	uint64_t description, texts, table, index, samples, chunks, size, hash;
 };
 
 uint64_t get_u64(const uint8_t *p);
 void put_u64(uint8_t *p, uint64_t v);
-void record_preamble(uint8_t out[PREAMBLE_BYTES], int version);
-/* For tests, which write files of version 1. */
-void record_entry_put(uint8_t out[ENTRY_BYTES], const struct record_entry *e);
-void record_entry_read(const uint8_t in[ENTRY_BYTES], struct record_entry *e);
+void record_preamble(uint8_t out[PREAMBLE_BYTES]);
 void record_row_put(uint8_t out[SAMPLE_BYTES], const struct record_row *s);
 void record_row_read(const uint8_t in[SAMPLE_BYTES], struct record_row *s);
 /* The codec is any number here. */
 void record_chunk_put(uint8_t out[CHUNK_BYTES], const struct record_chunk *c);
 void record_chunk_read(const uint8_t in[CHUNK_BYTES], struct record_chunk *c);
-/* Bytes of a version's footer, and how many of them are hashed. */
-size_t record_footer_bytes(int version);
-size_t record_footer_hashed(int version);
-void record_footer_put(uint8_t *out, const struct record_footer *f, int version);
-void record_footer_read(const uint8_t *in, struct record_footer *f, int version);
+void record_footer_put(uint8_t out[FOOTER_BYTES], const struct record_footer *f);
+void record_footer_read(const uint8_t in[FOOTER_BYTES], struct record_footer *f);
 /* tail: the n bytes between the samples and the footer. */
 uint64_t record_footer_hash(const uint8_t preamble[PREAMBLE_BYTES], const void *tail, size_t n,
-                            const uint8_t *footer, int version);
-/* Of chunk `chunk` of an array of a sample: raw are its n bytes; c says how they are stored, and
- * stored are those bytes, which only another codec than RECORD_RAW needs. */
-uint64_t record_chunk_hash(int64_t sample, int array, int64_t chunk, const void *raw, size_t n,
-                           const struct record_chunk *c, const void *stored);
-/* The same in parts: the seed of the hash of the raw bytes, and what follows from that hash. */
-uint64_t record_chunk_seed(int64_t sample, int array, int64_t chunk);
-uint64_t record_chunk_hash_stored(uint64_t raw, const struct record_chunk *c, const void *stored);
+                            const uint8_t footer[FOOTER_BYTES]);
+/* The hash of a chunk's bytes as they are stored; 0 of RECORD_RAW, which needs none. Bytes that
+ * differ can be decoded to the same values (a match at another distance): their hash leaves no
+ * flipped bit unnoticed. */
+uint64_t record_hash_stored(const struct record_chunk *c, const void *stored);
+/* The hash of chunk `chunk` of an array of a sample. content: the hash of its raw bytes, seed 0;
+ * stored: record_hash_stored. */
+uint64_t record_chunk_hash(int64_t sample, int array, int64_t chunk, uint64_t content,
+                           uint64_t stored);
 
 #endif

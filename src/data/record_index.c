@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The table of samples and the index of chunks of version 2, checked in whole when a file is
+ * The table of samples and the index of chunks, checked in whole when a file is
  * opened, so that questions need no more checks. */
 #include "base/err.h"
 #include "data/record_cut.h"
 #include "data/record_file.h"
 
-int record2_check_parts(const struct record *r, uint64_t end)
+int record_check_parts(const struct record *r, uint64_t end)
 {
 	const struct record_footer *f = &r->footer;
 	const uint64_t table = f->index - f->table, index = end - f->index;
@@ -114,7 +114,7 @@ static int check_ends(const struct record *r, const struct walk *w, const int64_
 	return 0;
 }
 
-int record2_check(struct record *r)
+int record_check_index(struct record *r)
 {
 	int64_t *samples = ARENA_ARRAY(r->a, int64_t, r->info.nsizes + 1);
 	struct walk w = { 0, PREAMBLE_BYTES };
@@ -130,7 +130,7 @@ int record2_check(struct record *r)
 
 int record_size_of(const struct record *r, int64_t i)
 {
-	return r->version == 1 ? 0 : (int)row_of(r, i).size;
+	return (int)row_of(r, i).size;
 }
 
 static const char *text_of(const struct record *r, uint64_t at)
@@ -140,12 +140,12 @@ static const char *text_of(const struct record *r, uint64_t at)
 
 const char *record_key(const struct record *r, int64_t i)
 {
-	return r->version == 1 ? NULL : text_of(r, row_of(r, i).key);
+	return text_of(r, row_of(r, i).key);
 }
 
 const char *record_group(const struct record *r, int64_t i)
 {
-	return r->version == 1 ? NULL : text_of(r, row_of(r, i).group);
+	return text_of(r, row_of(r, i).group);
 }
 
 static uint64_t first_after(const struct record *r, int64_t i)
@@ -155,19 +155,13 @@ static uint64_t first_after(const struct record *r, int64_t i)
 
 int64_t record_chunks(const struct record *r, int64_t i)
 {
-	return r->version == 1 ? 1 : (int64_t)(first_after(r, i) - row_of(r, i).first);
+	return (int64_t)(first_after(r, i) - row_of(r, i).first);
 }
 
 struct record_chunk record_chunk_get(const struct record *r, int64_t i, int64_t k)
 {
 	struct record_chunk c;
 	int64_t n;
-	if (r->version == 1) {
-		const struct record_entry e = record1_entry(r, i);
-
-		return (struct record_chunk){ -1, 0, e.offset, e.frame_bytes, e.raw_bytes, RECORD_ZSTD,
-		                             e.raw_hash };
-	}
 	const struct record_row row = row_of(r, i);
 	c = entry_of(r, row.first + (uint64_t)k);
 	for (c.array = 0; k >= (n = record_cuts(&r->info, (int)row.size, c.array)); c.array++)

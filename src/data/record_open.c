@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Opens a record file of either version from its end: footer, its hash over all but the samples,
+ * Opens a record file from its end: footer, its hash over all but the samples,
  * description, index. No number of the file is used before it is checked, even behind a matching
  * hash: a hostile file can have one. */
 #include <string.h>
@@ -53,12 +53,13 @@ static int check_preamble(struct record *r)
 	if (r->size < PREAMBLE_BYTES + FOOTER_BYTES)
 		return record_bad(r, r->size, "truncated: the file ends before its footer");
 	version = get_u64(r->preamble + MAGIC_BYTES);
-	if (version < 1 || version > RECORD_VERSION)
-		return ERR(E_DATA, NULL, "'%s': byte 8: record version %llu; this program reads versions "
-		           "1 to %d", r->path, (unsigned long long)version, RECORD_VERSION);
-	r->version = (int)version;
-	if (r->size < PREAMBLE_BYTES + record_footer_bytes(r->version))
-		return record_bad(r, r->size, "truncated: the file ends before its footer");
+	if (version < RECORD_VERSION)
+		return ERR(E_DATA, NULL, "'%s': byte 8: record version %llu, of a dlx before its first "
+		           "release, is no longer read: convert the data again with dlx-convert", r->path,
+		           (unsigned long long)version);
+	if (version > RECORD_VERSION)
+		return ERR(E_DATA, NULL, "'%s': byte 8: record version %llu; this program reads version %d",
+		           r->path, (unsigned long long)version, RECORD_VERSION);
 	return 0;
 }
 
@@ -75,15 +76,15 @@ static int read_tail(struct record *r)
 /* What the footer says of the file, which is not yet that its parts are in order. */
 static int read_footer(struct record *r, uint64_t at)
 {
-	uint8_t p[FOOTER2_BYTES];
+	uint8_t p[FOOTER_BYTES];
 	TRY(record_bytes(r, at, p, r->size - at));
 	if (memcmp(p + r->size - at - MAGIC_BYTES, RECORD_END_MAGIC, MAGIC_BYTES) != 0)
 		return record_bad(r, r->size - MAGIC_BYTES,
 		                  "truncated or damaged: no footer at the end of the file");
-	record_footer_read(p, &r->footer, r->version);
+	record_footer_read(p, &r->footer);
 	if (r->footer.size != r->size)
 		return ERR(E_DATA, NULL, "'%s': byte %llu: the footer says %llu bytes, the file has %llu",
-		           r->path, (unsigned long long)at + record_footer_hashed(r->version) - 8,
+		           r->path, (unsigned long long)at + FOOTER_HASHED - 8,
 		           (unsigned long long)r->footer.size, (unsigned long long)r->size);
 	return 0;
 }
@@ -91,17 +92,17 @@ static int read_footer(struct record *r, uint64_t at)
 /* Places in order, multiples where promised, and as many entries as it says. */
 static int check_footer(struct record *r)
 {
-	const uint64_t at = r->size - record_footer_bytes(r->version);
+	const uint64_t at = r->size - FOOTER_BYTES;
 	const struct record_footer *f = &r->footer;
 	TRY(read_footer(r, at));
 	if (f->description < PREAMBLE_BYTES || f->texts < f->description || f->table < f->texts ||
 	    f->index < f->table || f->index > at)
 		return record_bad(r, at, "damaged footer: parts out of order");
-	TRY(r->version == 1 ? record1_check_parts(r, at) : record2_check_parts(r, at));
+	TRY(record_check_parts(r, at));
 	TRY(read_tail(r));
-	if (record_footer_hash(r->preamble, r->tail, at - f->description, record_tail_at(r, at),
-	                       r->version) != f->hash)
-		return record_bad(r, at + record_footer_hashed(r->version),
+	if (record_footer_hash(r->preamble, r->tail, at - f->description, record_tail_at(r, at)) !=
+	    f->hash)
+		return record_bad(r, at + FOOTER_HASHED,
 		                  "description, index or footer damaged: hash mismatch");
 	return 0;
 }
@@ -122,7 +123,7 @@ static int open_image(struct record *r)
 	TRY(check_preamble(r));
 	TRY(check_footer(r));
 	TRY(read_description(r));
-	return r->version == 1 ? record1_check(r) : record2_check(r);
+	return record_check_index(r);
 }
 
 static struct record *record_alloc(const char *path)

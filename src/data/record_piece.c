@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/round.h"
 #include "data/record_codec.h"
+#include "data/record_format.h"
 #include "data/record_measure.h"
 
 #define FEW_LABELS 4096            /* that the writer counts as quickly as it adds counts */
@@ -142,5 +143,8 @@ int record_code(struct record_coder *c, const struct record_info *i, const struc
 	const struct record_array *a = record_array_get(i, p->array);
 	TRY(record_measure_piece(c, i, p, raw, sample, out));
 	out->stored = codec_encode(&c->codec, raw, p->bytes, dtype_size(a->dtype), &out->chunk);
-	return out->stored ? 0 : err_context(E_BUG, "coding sample %lld", (long long)sample);
+	if (!out->stored)
+		return err_context(E_BUG, "coding sample %lld", (long long)sample);
+	out->stored_hash = record_hash_stored(&out->chunk, out->stored);
+	return 0;
 }

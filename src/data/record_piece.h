@@ -35,7 +35,8 @@ struct moments;
 struct record_coded {
 	struct record_piece piece;
 	const void *raw;
-	uint64_t content;              /* hash of raw */
+	uint64_t content;              /* the hash of raw */
+	uint64_t stored_hash;          /* record_hash_stored */
 	struct record_chunk chunk;     /* codec and bytes */
 	const void *stored;
 	const struct moments *moments; /* of its channels */

@@ -54,7 +54,7 @@ static void copy_info(struct record_writer *w, const struct record_info *info)
 static int begin_file(struct record_writer *w)
 {
 	uint8_t preamble[PREAMBLE_BYTES];
-	record_preamble(preamble, RECORD_VERSION);
+	record_preamble(preamble);
 	w->at = PREAMBLE_BYTES;
 	return io_write(w->file, preamble, PREAMBLE_BYTES);
 }
@@ -130,7 +130,7 @@ static void pad(const struct record_writer *w, struct buf *tail, char with)
 
 static void build_tail(struct record_writer *w, struct buf *tail)
 {
-	uint8_t preamble[PREAMBLE_BYTES], bytes[FOOTER2_BYTES];
+	uint8_t preamble[PREAMBLE_BYTES], bytes[FOOTER_BYTES];
 	struct record_footer f = { .description = w->at, .samples = (uint64_t)w->n,
 	                          .chunks = (uint64_t)w->chunks };
 	description_write_arrays(tail, &w->info);
@@ -148,12 +148,12 @@ static void build_tail(struct record_writer *w, struct buf *tail)
 		record_chunk_put(bytes, &w->index[i]);
 		buf_add(tail, bytes, CHUNK_BYTES);
 	}
-	f.size = w->at + tail->len + FOOTER2_BYTES;
-	record_preamble(preamble, RECORD_VERSION);
-	record_footer_put(bytes, &f, RECORD_VERSION);
-	f.hash = record_footer_hash(preamble, tail->data, tail->len, bytes, RECORD_VERSION);
-	record_footer_put(bytes, &f, RECORD_VERSION);
-	buf_add(tail, bytes, FOOTER2_BYTES);
+	f.size = w->at + tail->len + FOOTER_BYTES;
+	record_preamble(preamble);
+	record_footer_put(bytes, &f);
+	f.hash = record_footer_hash(preamble, tail->data, tail->len, bytes);
+	record_footer_put(bytes, &f);
+	buf_add(tail, bytes, FOOTER_BYTES);
 }
 
 void record_set_axes(struct record_writer *w, const struct axes *axes)

@@ -150,7 +150,8 @@ struct expr_type {
  * used first, in its own text, with a line of context that says where it is used; they are not
  * repeated where it is used again in the same way. */
 int expr_check(struct expr_scope *s, const struct expr *e, int set, struct expr_type *out);
-/* The same, and e is a term of an objective: a scalar that says itself where it is evaluated. */
+/* The same, and e is a term of an objective: a scalar that says itself where it is evaluated, and
+ * where several ranks share the points a linear function of means and sums. */
 int expr_check_term(struct expr_scope *s, const struct expr *e);
 
 /* A name that stands for a tensor, ahead of the scope's: the inputs of a network in its own input

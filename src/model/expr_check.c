@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/suggest.h"
+#include "model/expr_shares.h"
 
 /* --- values that meet --- */
 
@@ -440,7 +441,7 @@ int expr_check_term(struct expr_scope *s, const struct expr *e)
 	if (t->extent == EXPR_OF_NUMBER)
 		return FAIL(NULL, e, "the number '%.*s' is no term: nothing can be minimised",
 		            EXPR_TEXT(e));
-	return 0;
+	return s->ranks > 1 ? expr_check_shares(s, e) : 0;
 }
 
 int expr_check_bound(struct expr_scope *s, const struct expr *e, int nbound,

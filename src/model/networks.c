@@ -51,8 +51,20 @@ const struct field networks_fields[] = {
 	           "fourier, init}; see dlx-physics(7)"),
 	FIELD_NODE(struct networks, let, NULL,
 	           "a map of names to expressions for which they stand in all objectives"),
+	FIELD_NODE(struct networks, noise, NULL,
+	           "a map of names to random numbers that networks take, a vector for each "
+	           "realization: NAME: COMPONENTS, or NAME: {components: 4, law: uniform}"),
 	FIELD_SECTION(struct networks, init_from, init_from_fields,
 	              "initial weights: a safetensors file, or these keys"),
+	FIELD_END
+};
+
+static const char *const laws[] = { "normal", "uniform", NULL };
+static const struct field noise_fields[] = {
+	FIELD(struct noise_name, components, FT_INT, .dflt = "", .min = 1, .max = 1 << 16,
+	      .flags = FIELD_SHORTHAND, .doc = "of the vector that each realization has"),
+	FIELD_ENUM(struct noise_name, law, "normal", laws,
+	           "normal: of mean 0 and variance 1; uniform: from 0 to 1"),
 	FIELD_END
 };
 
@@ -96,6 +108,15 @@ static int read_network(struct arena *a, const struct ypair *p, struct network *
 	return rc;
 }
 
+static int read_noise(struct arena *a, const struct ypair *p, struct noise_name *out)
+{
+	const char *what = arena_printf(a, "noise '%s'", p->key);
+	int rc = schema_read(a, p->value, noise_fields, what, &p->key_loc, out);
+	out->name = p->key;
+	out->loc = p->key_loc;
+	return rc;
+}
+
 static int read_map(const struct ynode *n, const char *what, int *count)
 {
 	*count = 0;
@@ -111,12 +132,16 @@ int networks_read(struct arena *a, const struct networks *c, struct networks_rea
 {
 	int rc = read_map(c->networks, "networks", &out->n);
 	rc = first_code(rc, read_map(c->let, "let", &out->nlet));
+	rc = first_code(rc, read_map(c->noise, "noise", &out->nnoise));
 	out->v = ARENA_ARRAY(a, struct network, out->n + 1);
 	out->let = ARENA_ARRAY(a, struct let, out->nlet + 1);
+	out->noise = ARENA_ARRAY(a, struct noise_name, out->nnoise + 1);
 	if (rc == 0 && out->n == 0)
 		rc = ERR(E_CONFIG, &c->networks->loc, "'networks' names no network");
 	for (int i = 0; i < out->n; i++)
 		rc = first_code(rc, read_network(a, &c->networks->pair[i], &out->v[i]));
+	for (int i = 0; i < out->nnoise; i++)
+		rc = first_code(rc, read_noise(a, &c->noise->pair[i], &out->noise[i]));
 	for (int i = 0; i < out->nlet; i++) {
 		out->let[i].name = c->let->pair[i].key;
 		rc = first_code(rc, expr_parse(a, c->let->pair[i].value, &out->let[i].e));

@@ -12,7 +12,7 @@
 
 struct networks {
 	MODEL_COMMON
-	const struct ynode *networks, *let;
+	const struct ynode *networks, *let, *noise;
 };
 
 extern const struct field networks_fields[];
@@ -50,11 +50,21 @@ struct let {
 	const struct expr *e;
 };
 
+/* Random numbers that a network may take: one vector for each realization, the same at all its
+ * points. */
+struct noise_name {
+	const char *name;
+	struct loc loc;
+	int64_t components;
+	int law;                         /* enum noise_kind */
+};
+
 /* What the model section comes to; in a. E_CONFIG, with an entry for every mistake. */
 struct networks_read {
-	int n, nlet;
+	int n, nlet, nnoise;
 	struct network *v;
 	struct let *let;
+	struct noise_name *noise;
 };
 int networks_read(struct arena *a, const struct networks *c, struct networks_read *out);
 const char *network_activation(const struct network *n);

@@ -24,13 +24,17 @@ static void put_network(const struct network *n, bool first, struct buf *out)
 static void put_set(const struct point_set *p, bool first, struct buf *out)
 {
 	static const char *const draws[] = { "uniform", "sobol", "latin_hypercube", "grid" };
-	buf_printf(out, "%s%s: %" PRId64 " points in ", first ? "points        " : "              ",
-	           p->name, p->count);
+	buf_printf(out, "%s%s: ", first ? "points        " : "              ", p->name);
+	if (p->realizations)
+		buf_printf(out, "%" PRId64 " realizations of ", p->realizations);
+	buf_printf(out, "%" PRId64 " points in ", p->count);
 	for (int k = 0; k < p->naxes; k++)
 		buf_printf(out, "%s%s", k ? ", " : "", p->axis[k]);
 	buf_printf(out, ", %s", p->record ? p->record : draws[p->draw]);
 	if (p->every)
 		buf_printf(out, ", drawn again every %" PRId64 " steps", p->every);
+	if (p->by)
+		buf_printf(out, ", picked from %" PRId64 " by %s", p->of, p->by);
 	buf_putc(out, '\n');
 }
 
@@ -40,7 +44,8 @@ static void put_objective(const struct session *s, int k, struct buf *out)
 	char flops[32];
 	buf_printf(out, "%s%s: ", k ? "              " : "objectives    ", o->name);
 	for (int i = 0; i < o->nterm; i++)
-		buf_printf(out, "%s%s", i ? " + " : "", o->term[i].name);
+		buf_printf(out, "%s%s%s", i ? " + " : "", o->term[i].name,
+		           o->term[i].balanced ? " (balanced)" : "");
 	if (s->config->objectives.n > 1)
 		buf_printf(out, ", %" PRId64 " step%s in a round", o->times, o->times == 1 ? "" : "s");
 	for (int i = 0; i < s->nprogram; i++) {
@@ -58,6 +63,11 @@ void describe_physics(const struct session *s, struct buf *out)
 	bool first = true;
 	for (int i = 0; i < p->net.n; i++)
 		put_network(&p->net.v[i], i == 0, out);
+	for (int i = 0; i < p->net.nnoise; i++)
+		buf_printf(out, "%s%s: %" PRId64 " %s number%s\n", i ? "              " :
+		           "noise         ", p->net.noise[i].name, p->net.noise[i].components,
+		           p->net.noise[i].law ? "uniform" : "normal",
+		           p->net.noise[i].components == 1 ? "" : "s");
 	for (int i = 0; i < p->points.n; i++)
 		if (p->points.set[i].count) {
 			put_set(&p->points.set[i], first, out);

@@ -24,6 +24,7 @@ struct objective {
 	const struct variant_value *loss, *optimizer, *schedule;
 	const struct term *term;         /* of equations (plan/physics.h), in place of a loss */
 	int nterm;
+	const struct balance_config *balance;    /* of terms whose weights are; NULL: none is */
 	const struct strings *metrics;
 	/* An optimizer of phases makes an objective of each, one after the other in the list: they have
 	 * the name and the terms in common. */
@@ -31,6 +32,13 @@ struct objective {
 	int64_t steps;                   /* of the phase; 0: to the end */
 	const struct lbfgs_config *lbfgs;    /* in place of `optimizer`; or NULL */
 };
+
+/* Of weights that are balanced by gradients (train/balance.h). */
+struct balance_config {
+	int64_t every;                   /* steps */
+	double keep;                     /* of the weight that was, in the moving average */
+};
+#define BALANCE_STATE "balance"      /* in the store: this, a dot and the name */
 
 struct lbfgs_config {
 	int64_t history;

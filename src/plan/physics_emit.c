@@ -6,8 +6,11 @@
 
 #include "base/debug.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "op/lib/emit.h"
 #include "op/noise.h"
+#include "optim/optim.h"
+#include "pass/autodiff.h"
 #include "plan/compilation.h"
 #include "plan/physics.h"
 
@@ -16,11 +19,30 @@ struct leaves {
 	const struct physics *p;
 	struct expr_scope *scope;
 	int uniforms;                    /* streams of random numbers taken so far */
+	struct drawn_noise *noise;       /* so far */
+};
+
+/* The noise of this name for this many realizations. */
+struct drawn_noise {
+	struct drawn_noise *next;
+	const char *name;
+	int64_t realizations;
+	tid t;
 };
 
 int64_t physics_share(const struct point_set *s, int ranks)
 {
-	return s->count / (ranks > 1 ? ranks : 1);
+	return (s->realizations ? s->realizations : 1) * s->count / (ranks > 1 ? ranks : 1);
+}
+
+bool physics_watches(const struct run_config *c)
+{
+	bool any = false;
+	for (int i = 0; i < c->physics->points.n; i++)
+		any |= c->physics->points.set[i].by != NULL;
+	for (int k = 0; k < c->objectives.n; k++)
+		any |= c->objectives.v[k].balance != NULL;
+	return any;
 }
 
 bool physics_is_spatial(const char *axis)
@@ -36,9 +58,11 @@ static struct expr_set set_of(struct arena *a, const struct point_set *p, int ra
 		axis[k] = (struct expr_axis){ p->axis[k], physics_is_spatial(p->axis[k]) };
 	for (int k = 0; k < p->nvalues; k++)
 		array[k] = p->values[k].name;
-	return (struct expr_set){ .name = p->name, .points = physics_share(p, ranks),
-		.realizations = 1, .axis = axis, .naxis = p->naxes, .array = array, .narray = p->nvalues,
-		.normals = p->normals };
+	const int64_t rows = physics_share(p, ranks);
+	const int64_t points = p->realizations ? p->count : rows;
+	return (struct expr_set){ .name = p->name, .points = points,
+		.realizations = points ? rows / points : 1, .axis = axis, .naxis = p->naxes,
+		.array = array, .narray = p->nvalues, .normals = p->normals };
 }
 
 struct expr_scope physics_scope(struct arena *a, const struct physics *p, int ranks)
@@ -56,7 +80,8 @@ struct expr_scope physics_scope(struct arena *a, const struct physics *p, int ra
 static int input(const struct leaves *l, struct graph *g, int set, const char *name,
                  int64_t columns, tid *out)
 {
-	const struct shape s = { 2, { l->scope->set[set].points, columns } };
+	const struct expr_set *at = &l->scope->set[set];
+	const struct shape s = { 2, { at->points * at->realizations, columns } };
 	return graph_input(g, arena_printf(g->arena, "%s.%s", l->scope->set[set].name, name),
 	                   DTYPE_F32, &s, out);
 }
@@ -76,7 +101,14 @@ static int normal(void *user, struct graph *g, int set, tid *out)
 	return input(l, g, set, "normal", columns, out);
 }
 
-/* exp(p) where it is positive. */
+/* The parameter's first value, from which the variable has its own. */
+static double stored_start(const struct variable *v)
+{
+	if (v->bounded)
+		return log((v->start - v->low) / (v->high - v->start));
+	return v->positive ? log(v->start) : v->start;
+}
+
 static int variable(void *user, struct graph *g, const char *name, tid *out)
 {
 	const struct leaves *l = user;
@@ -84,10 +116,14 @@ static int variable(void *user, struct graph *g, const char *name, tid *out)
 	const struct shape s = { 1, { 1 } };
 	while (strcmp(v->name, name) != 0)
 		v++;
-	const struct init init = { INIT_CONSTANT, v->positive ? log(v->start) : v->start };
+	const struct init init = { INIT_CONSTANT, stored_start(v) };
 	TRY(graph_param(g, arena_printf(g->arena, "variables.%s", name), DTYPE_F32, &s, init, out));
 	if (v->positive)
 		TRY(emit_unary(g, "exp", *out, out));
+	if (v->bounded) {
+		TRY(emit_unary(g, "sigmoid", *out, out));
+		TRY(emit_scale(g, *out, v->high - v->low, v->low, out));
+	}
 	const struct shape scalar = { 0 };
 	TRY(emit_reshape(g, *out, &scalar, out));
 	graph_t(g, *out)->output = true;
@@ -95,11 +131,55 @@ static int variable(void *user, struct graph *g, const char *name, tid *out)
 	return 0;
 }
 
+/* Numbers for the rows that this rank has of all. The rank is the key's sample, and has one row of
+ * the node, which begins where that of the rank before it ends, since a row is of even length: so
+ * the numbers of a realization are the same on any number of ranks. */
+static int random_rows(struct graph *g, enum noise_kind law, int64_t rows, int64_t components,
+                       int64_t stream, tid *out)
+{
+	const int64_t even = components + components % 2;
+	const struct shape s = { 2, { 1, rows * even } }, split = { 2, { rows, even } };
+	const struct slice range = { 1, 0, components };
+	TRY(noise_emit(g, law, &s, stream, out));
+	TRY(emit_reshape(g, *out, &split, out));
+	return even > components ? emit_slice(g, *out, &range, out) : 0;
+}
+
 static int uniform(void *user, struct graph *g, int64_t rows, tid *out)
 {
 	struct leaves *l = user;
-	const struct shape s = { 2, { rows, 1 } };
-	return noise_emit(g, NOISE_UNIFORM, &s, l->uniforms++, out);
+	return random_rows(g, NOISE_UNIFORM, rows, 1, l->uniforms++, out);
+}
+
+static const struct noise_name *noise_of(const struct physics *p, const char *name)
+{
+	for (int i = 0; i < p->net.nnoise; i++)
+		if (strcmp(p->net.noise[i].name, name) == 0)
+			return &p->net.noise[i];
+	return NULL;
+}
+
+/* One tensor for all sets of as many realizations. */
+static int noise(void *user, struct graph *g, int like, const char *name, tid *out)
+{
+	struct leaves *l = user;
+	const struct noise_name *n = noise_of(l->p, name);
+	const struct point_set *set = &l->p->points.set[like];
+	const int64_t realizations = l->scope->set[like].realizations;
+	if (!set->realizations)
+		return ERR(E_CONFIG, &g->cur_loc, "the noise '%s' is for realizations, which the set '%s' "
+		           "has not: give it 'realizations: N'", name, set->name);
+	for (const struct drawn_noise *d = l->noise; d; d = d->next)
+		if (d->realizations == realizations && strcmp(d->name, name) == 0) {
+			*out = d->t;
+			return 0;
+		}
+	TRY(random_rows(g, (enum noise_kind)n->law, realizations, n->components,
+	                (int64_t)hash_name(name), out));
+	struct drawn_noise *d = ARENA_NEW(g->arena, struct drawn_noise);
+	*d = (struct drawn_noise){ l->noise, name, realizations, *out };
+	l->noise = d;
+	return 0;
 }
 
 static const struct network *network_of(const struct physics *p, const char *name)
@@ -117,16 +197,25 @@ static int network(void *user, struct expr_emission *m, const struct expr_name *
 	return network_emit(m, expr_graph(m)->arena, network_of(l->p, name->name), in, out);
 }
 
-static int no_noise(void *user, struct graph *g, int like, const char *name, tid *out)
-{
-	BUG("noise '%s'", name);
-}
-
 static const struct expr_host host = { .coordinate = coordinate, .normal = normal,
-	.array = coordinate, .noise = no_noise, .variable = variable, .uniform = uniform,
+	.array = coordinate, .noise = noise, .variable = variable, .uniform = uniform,
 	.network = network };
 
 /* --- objectives --- */
+
+/* The weighted term. A weight that is balanced is an input. */
+static int weigh(struct graph *g, struct compilation *c, const struct term *t, tid value, tid *out)
+{
+	const struct shape scalar = { 0 };
+	tid weight;
+	if (!t->balanced)
+		return emit_scale(g, value, t->weight, 0, out);
+	TRY(graph_input(g, arena_printf(g->arena, PHYSICS_WEIGHT, c->r->objective->name, t->name),
+	                DTYPE_F32, &scalar, &weight));
+	graph_t(g, weight)->output = true;
+	ports_add(&c->p->out, arena_printf(g->arena, PLAN_STEP_WEIGHT "%s", t->name), weight);
+	return emit_mul(g, value, weight, out);
+}
 
 static int emit_term(struct graph *g, struct compilation *c, struct expr_emission *m,
                      const struct term *t, tid *sum)
@@ -137,7 +226,7 @@ static int emit_term(struct graph *g, struct compilation *c, struct expr_emissio
 	TRY(expr_emit(m, t->e, EXPR_NOWHERE, &value));
 	graph_t(g, value)->output = true;
 	ports_add(&c->p->out, arena_printf(g->arena, PLAN_STEP_TERM "%s", t->name), value);
-	TRY(emit_scale(g, value, t->weight, 0, &weighted));
+	TRY(weigh(g, c, t, value, &weighted));
 	if (*sum == NONE)
 		*sum = weighted;
 	else
@@ -145,27 +234,43 @@ static int emit_term(struct graph *g, struct compilation *c, struct expr_emissio
 	return 0;
 }
 
-static struct expr_emission *begin(struct graph *g, struct leaves *l, struct expr_scope scope)
+static struct expr_emission *begin(struct graph *g, struct leaves *l, struct expr_scope scope,
+                                   const struct expr_host *leaves)
 {
 	struct expr_scope *s = ARENA_NEW(g->arena, struct expr_scope);
 	struct expr_host *h = ARENA_NEW(g->arena, struct expr_host);
 	*s = scope;
-	*h = host;
+	*h = *leaves;
 	h->user = l;
 	l->scope = s;
 	g->cur_phase = PHASE_FORWARD;
 	return expr_emission_new(g, s, h);
 }
 
-static int foresee(struct arena *a, struct expr_emission *m, const struct objective *o)
+/* On a GPU derivatives do not travel forward, since op/taylor has no kernel there. */
+static int foresee(struct compilation *c, struct expr_emission *m, int n,
+                   const struct expr *const *e, const int *set)
 {
-	const struct expr **e = ARENA_ARRAY(a, const struct expr *, o->nterm);
-	int *set = ARENA_ARRAY(a, int, o->nterm);
+	if (c->r->dev->backend == BACKEND_CUDA || debug.no_streams)
+		return 0;
+	return expr_foresee(m, n, e, set);
+}
+
+/* Checks the terms that will be emitted, all or those that are balanced, and foresees them. */
+static int foresee_terms(struct compilation *c, struct expr_emission *m, const struct leaves *l,
+                         bool balanced)
+{
+	const struct objective *o = c->r->objective;
+	const struct expr **e = ARENA_ARRAY(l->scope->arena, const struct expr *, o->nterm);
+	int *set = ARENA_ARRAY(l->scope->arena, int, o->nterm), n = 0;
 	for (int i = 0; i < o->nterm; i++) {
-		e[i] = o->term[i].e;
-		set[i] = EXPR_NOWHERE;
+		if (balanced && !o->term[i].balanced)
+			continue;
+		TRY(expr_check_term(l->scope, o->term[i].e));
+		e[n] = o->term[i].e;
+		set[n++] = EXPR_NOWHERE;
 	}
-	return expr_foresee(m, o->nterm, e, set);
+	return foresee(c, m, n, e, set);
 }
 
 int physics_emit_objective(struct graph *g, struct compilation *c)
@@ -173,14 +278,15 @@ int physics_emit_objective(struct graph *g, struct compilation *c)
 	const struct objective *o = c->r->objective;
 	struct leaves *l = ARENA_NEW(g->arena, struct leaves);
 	*l = (struct leaves){ .c = c, .p = c->r->config->physics };
-	struct expr_emission *m = begin(g, l, physics_scope(g->arena, l->p, c->r->ranks.ranks));
+	struct expr_emission *m = begin(g, l, physics_scope(g->arena, l->p, c->r->ranks.ranks),
+	                                &host);
 	tid sum = NONE;
-	for (int i = 0; i < o->nterm; i++)
-		TRY(expr_check_term(l->scope, o->term[i].e));
-	if (c->r->dev->backend != BACKEND_CUDA && !debug.no_streams)
-		TRY(foresee(g->arena, m, o));
+	TRY(foresee_terms(c, m, l, false));
 	for (int i = 0; i < o->nterm; i++)
 		TRY(emit_term(g, c, m, &o->term[i], &sum));
+	if (o->lbfgs && (l->noise || l->uniforms))
+		return ERR(E_CONFIG, &o->term[0].loc, "'lbfgs' does not train '%s': its terms have random "
+		           "numbers, other ones each time that they are evaluated", o->name);
 	c->loss.loss = sum;
 	c->loss.weight = graph_scalar(g, 1);
 	graph_t(g, sum)->output = true;
@@ -188,8 +294,144 @@ int physics_emit_objective(struct graph *g, struct compilation *c)
 	return 0;
 }
 
+/* --- balanced weights --- */
+
+/* The parameters that an objective trains. Returns how many; param: room for all tensors. */
+static int trained(struct graph *g, const struct objective *o, tid *param)
+{
+	int n = 0;
+	for (tid t = 0; t < g->ntensor; t++)
+		if (graph_t(g, t)->role == ROLE_PARAM && graph_t(g, t)->alias == NONE &&
+		    objective_trains(o, graph_t(g, t)->name))
+			param[n++] = t;
+	return n;
+}
+
+static int emit_gradient(struct graph *g, struct compilation *c, const struct term *t, tid value,
+                         int n, const tid *param)
+{
+	tid *grad = ARENA_ARRAY(g->arena, tid, n + 1), all;
+	int found = 0;
+	g->cur_loc = t->loc;
+	TRY(autodiff(g, 1, &value, NULL, n, param, grad));
+	for (int i = 0; i < n; i++) {
+		const struct shape flat = { 1, { shape_count(&graph_t(g, param[i])->shape) } };
+		if (grad[i] != NONE)
+			TRY(emit_reshape(g, grad[i], &flat, &grad[found++]));
+	}
+	if (found == 0)
+		return ERR(E_CONFIG, &t->loc, "'%s' depends on nothing that is trained, and cannot be "
+		           "balanced", t->name);
+	TRY(emit_concat(g, 0, found, grad, &all));
+	graph_t(g, all)->output = true;
+	ports_add(&c->p->out, arena_printf(g->arena, PHYSICS_GRADIENT "%s", t->name), all);
+	return 0;
+}
+
+int physics_emit_gradients(struct graph *g, struct compilation *c)
+{
+	const struct objective *o = c->r->objective;
+	struct leaves *l = ARENA_NEW(g->arena, struct leaves);
+	*l = (struct leaves){ .c = c, .p = c->r->config->physics };
+	struct expr_emission *m = begin(g, l, physics_scope(g->arena, l->p, c->r->ranks.ranks),
+	                                &host);
+	tid *value = ARENA_ARRAY(g->arena, tid, o->nterm);
+	TRY(foresee_terms(c, m, l, true));
+	for (int i = 0; i < o->nterm; i++) {
+		if (!o->term[i].balanced)
+			continue;
+		g->cur_name = o->term[i].name;
+		g->cur_loc = o->term[i].loc;
+		TRY(expr_emit(m, o->term[i].e, EXPR_NOWHERE, &value[i]));
+	}
+	tid *param = ARENA_ARRAY(g->arena, tid, g->ntensor);
+	int n = trained(g, o, param);
+	TRY(optim_drop_frozen(g, o->optimizer, &n, param));
+	for (int i = 0; i < o->nterm; i++)
+		if (o->term[i].balanced)
+			TRY(emit_gradient(g, c, &o->term[i], value[i], n, param));
+	return 0;
+}
+
+/* --- resampling --- */
+
+int physics_emit_scores(struct graph *g, struct compilation *c)
+{
+	const int k = c->r->scored - 1;
+	struct leaves *l = ARENA_NEW(g->arena, struct leaves);
+	*l = (struct leaves){ .c = c, .p = c->r->config->physics };
+	struct expr_scope scope = physics_scope(g->arena, l->p, 1);
+	struct expr_set *set = arena_copy(g->arena, scope.set, sizeof *set * (size_t)scope.nset);
+	struct expr_type type;
+	tid out;
+	set[k].points = c->r->batch;
+	scope.set = set;
+	struct expr_emission *m = begin(g, l, scope, &host);
+	g->cur_name = l->p->points.set[k].name;
+	g->cur_loc = l->p->points.set[k].by_loc;
+	TRY(expr_check(l->scope, l->p->residual[k], k, &type));
+	TRY(foresee(c, m, 1, &l->p->residual[k], &k));
+	TRY(expr_emit(m, l->p->residual[k], k, &out));
+	graph_t(g, out)->output = true;
+	ports_add(&c->p->out, "score", out);
+	return 0;
+}
+
+bool physics_is_state(const char *name)
+{
+	return strncmp(name, PHYSICS_PICKS, strlen(PHYSICS_PICKS)) == 0 ||
+	       strncmp(name, BALANCE_STATE ".", strlen(BALANCE_STATE ".")) == 0;
+}
+
+int physics_emit_states(struct graph *g, const struct compilation *c)
+{
+	const struct points *p = &c->r->config->physics->points;
+	const struct objective *o = c->r->objective;
+	const struct shape weights = { 1, { 1 + o->nterm } };
+	tid state;
+	if (o->balance)
+		TRY(graph_state(g, arena_printf(g->arena, BALANCE_STATE ".%s", o->name), DTYPE_F64,
+		                &weights, (struct init){ INIT_CONSTANT, 0 }, &state));
+	for (int i = 0; i < p->n; i++) {
+		const struct shape s = { 1, { 1 + p->set[i].count } };
+		if (p->set[i].by)
+			TRY(graph_state(g, arena_printf(g->arena, PHYSICS_PICKS "%s", p->set[i].name),
+			                DTYPE_F64, &s, (struct init){ INIT_CONSTANT, 0 }, &state));
+	}
+	return 0;
+}
+
 /* --- networks by themselves --- */
 
+/* depth: of networks in networks; more than there are is a circle, which is reported elsewhere. */
+static bool is_field(const struct physics *p, const struct network *n, int depth)
+{
+	for (int i = 0; i < n->c.inputs.n; i++) {
+		const char *name = n->c.inputs.v[i];
+		bool known = noise_of(p, name) != NULL;
+		for (int k = 0; k < p->coordinates.n && !known; k++)
+			known = strcmp(p->coordinates.v[k], name) == 0;
+		for (int k = 0; k < p->net.n && !known && depth < p->net.n; k++)
+			known = strcmp(p->net.v[k].name, name) == 0 && is_field(p, &p->net.v[k], depth + 1);
+		if (!known && depth < p->net.n)
+			return false;
+	}
+	return true;
+}
+
+bool physics_is_field(const struct physics *p, const struct network *n)
+{
+	return is_field(p, n, 0);
+}
+
+/* (rows, components): of each point its own. */
+static int noise_at(void *user, struct graph *g, int like, const char *name, tid *out)
+{
+	const struct leaves *l = user;
+	return input(l, g, like, name, noise_of(l->p, name)->components, out);
+}
+
+/* Each point is a realization of its own. */
 static struct expr_scope scope_at(struct arena *a, const struct physics *p, int64_t rows)
 {
 	struct expr_axis *axis = ARENA_ARRAY(a, struct expr_axis, p->coordinates.n + 1);
@@ -197,7 +439,7 @@ static struct expr_scope scope_at(struct arena *a, const struct physics *p, int6
 	for (int k = 0; k < p->coordinates.n; k++)
 		axis[k] = (struct expr_axis){ p->coordinates.v[k],
 			physics_is_spatial(p->coordinates.v[k]) };
-	*set = (struct expr_set){ .name = PHYSICS_AT, .points = rows, .realizations = 1, .axis = axis,
+	*set = (struct expr_set){ .name = PHYSICS_AT, .points = 1, .realizations = rows, .axis = axis,
 		.naxis = p->coordinates.n };
 	return (struct expr_scope){ .arena = a, .name = p->name, .nname = p->nname, .set = set,
 		.nset = 1 };
@@ -207,13 +449,17 @@ int physics_emit_networks(struct graph *g, struct compilation *c)
 {
 	struct leaves *l = ARENA_NEW(g->arena, struct leaves);
 	*l = (struct leaves){ .c = c, .p = c->r->config->physics };
-	struct expr_emission *m = begin(g, l, scope_at(g->arena, l->p, c->r->batch));
+	struct expr_host at = host;
+	at.noise = noise_at;
+	struct expr_emission *m = begin(g, l, scope_at(g->arena, l->p, c->r->batch), &at);
 	for (int i = 0; i < l->p->net.n; i++) {
 		const struct network *n = &l->p->net.v[i];
 		struct ynode *text = ARENA_NEW(g->arena, struct ynode);
 		const struct expr *e;
 		struct expr_type type;
 		tid out;
+		if (!physics_is_field(l->p, n))
+			continue;
 		*text = (struct ynode){ .kind = Y_SCALAR, .loc = n->loc, .text = n->name };
 		TRY(expr_parse(g->arena, text, &e));
 		TRY(expr_check(l->scope, e, 0, &type));

@@ -11,6 +11,7 @@
 #include "optim/schedule.h"
 #include "plan/config.h"
 #include "plan/physics.h"
+#include "plan/program.h"
 #include "yaml/schema_value.h"
 
 struct objective_config {
@@ -19,6 +20,14 @@ struct objective_config {
 	const struct ynode *minimise;
 	const struct ynode *optimizer;
 	struct variant_value schedule;
+	struct balance_config balance;
+};
+
+static const struct field balance_fields[] = {
+	FIELD_INT(struct balance_config, every, "100", 1, 1e12, "steps from one update to the next"),
+	FIELD_FLOAT(struct balance_config, keep, "0.9", 0, 1,
+	            "part of a weight that an update keeps: a moving average"),
+	FIELD_END
 };
 
 static const struct field objective_fields[] = {
@@ -26,12 +35,15 @@ static const struct field objective_fields[] = {
 	              "networks and variables that it trains; default: all"),
 	FIELD_INT(struct objective_config, times, "1", 1, 1 << 20, "steps of it in a round"),
 	FIELD_NODE(struct objective_config, minimise, "",
-	           "a map of names to terms, expressions or {of: EXPRESSION, weight: NUMBER}"),
+	           "a map of names to terms, expressions or {of: EXPRESSION, weight: NUMBER | "
+	           "balanced}"),
 	FIELD_NODE(struct objective_config, optimizer, NULL,
 	           "as the config's, which is the default; or a list of these, one after the other for "
 	           "`steps` each, of which the last may be {type: lbfgs}"),
 	FIELD(struct objective_config, schedule, FT_VARIANT, .variants = schedule_variants,
 	      .flags = FIELD_NULLABLE, .doc = "default: the config's"),
+	FIELD_SECTION(struct objective_config, balance, balance_fields,
+	              "how weights of 'balanced' terms follow from their gradients"),
 	FIELD_END
 };
 
@@ -47,24 +59,29 @@ static const struct field lbfgs_fields[] = {
 struct variable_config {
 	double start;
 	bool positive;
+	struct floats bounds;
 };
 static const struct field variable_fields[] = {
 	FIELD(struct variable_config, start, FT_FLOAT, .dflt = "", .min = -3e38, .max = 3e38,
 	      .flags = FIELD_SHORTHAND, .doc = "first value"),
 	FIELD_BOOL(struct variable_config, positive, "false", "it stays above 0"),
+	FIELD_FLOATS(struct variable_config, bounds, NULL, -3e38, 3e38,
+	             "[LOW, HIGH]: it stays between them"),
 	FIELD_END
 };
 
 struct term_config {
-	const struct ynode *of;
-	double weight;
+	const struct ynode *of, *weight;
 };
 static const struct field term_fields[] = {
 	FIELD(struct term_config, of, FT_NODE, .dflt = "", .flags = FIELD_SHORTHAND,
 	      .doc = "the expression"),
-	FIELD_FLOAT(struct term_config, weight, "1", 0, 1e30, "factor on the term"),
+	FIELD_NODE(struct term_config, weight, NULL,
+	           "factor on the term (1); balanced: it follows from the terms' gradients"),
 	FIELD_END
 };
+static const struct field weight_field = { .name = "weight", .type = FT_FLOAT, .min = 0,
+	.max = 1e30, .doc = "factor on the term" };
 
 /* --- reading --- */
 
@@ -73,6 +90,27 @@ static int need_map(const struct ynode *n, const char *what)
 	if (n->kind == Y_MAP && n->n > 0)
 		return 0;
 	return ERR(E_CONFIG, &n->loc, "'%s' must be a map of names", what);
+}
+
+/* `start` lies strictly within what `positive` or `bounds` allow. */
+static int check_variable(const struct ypair *pair, const struct variable_config *v)
+{
+	const double *b = v->bounds.v;
+	const struct ynode *at = v->bounds.n ? ytree_find(pair->value, "bounds") : NULL;
+	if (v->positive && v->start <= 0)
+		return ERR(E_CONFIG, &pair->value->loc, "'%s' is positive, and its 'start' is %g",
+		           pair->key, v->start);
+	if (v->bounds.n == 0)
+		return 0;
+	if (v->bounds.n != 2 || !(b[0] < b[1]))
+		return ERR(E_CONFIG, &at->loc, "'bounds' of '%s' must be [LOW, HIGH]", pair->key);
+	if (v->positive)
+		return ERR(E_CONFIG, &at->loc, "'%s' has 'bounds': leave out 'positive'",
+		           pair->key);
+	if (v->start > b[0] && v->start < b[1])
+		return 0;
+	return ERR(E_CONFIG, &pair->value->loc, "'start' of '%s' is %g, which is not between its "
+	           "bounds %g and %g", pair->key, v->start, b[0], b[1]);
 }
 
 static int read_variables(struct run_config *c, struct physics *p)
@@ -84,33 +122,34 @@ static int read_variables(struct run_config *c, struct physics *p)
 	TRY(need_map(n, "variables"));
 	p->variable = ARENA_ARRAY(c->arena, struct variable, n->n);
 	for (int i = 0; i < n->n; i++) {
-		struct variable_config v;
+		struct variable_config v = { 0 };
 		const struct ypair *pair = &n->pair[i];
 		const char *what = arena_printf(c->arena, "variable '%s'", pair->key);
 		int one = pair->value->kind == Y_SCALAR ? 0 :
 		          schema_read(c->arena, pair->value, variable_fields, what, &pair->key_loc, &v);
-		if (pair->value->kind == Y_SCALAR) {
-			v = (struct variable_config){ 0 };
+		if (pair->value->kind == Y_SCALAR)
 			one = value_read(c->arena, &variable_fields[0], pair->value, &v.start);
-		}
-		if (one == 0 && v.positive && v.start <= 0)
-			one = ERR(E_CONFIG, &pair->value->loc, "'%s' is positive, and its 'start' is %g",
-			          pair->key, v.start);
+		if (one == 0)
+			one = check_variable(pair, &v);
 		rc = first_code(rc, one);
-		p->variable[p->nvariable++] = (struct variable){ pair->key, pair->key_loc, v.start,
-			v.positive };
+		p->variable[p->nvariable++] = (struct variable){ .name = pair->key, .loc = pair->key_loc,
+			.start = v.start, .positive = v.positive, .bounded = v.bounds.n > 0,
+			.low = v.bounds.n ? v.bounds.v[0] : 0, .high = v.bounds.n ? v.bounds.v[1] : 0 };
 	}
 	return rc;
 }
 
 static int read_term(struct run_config *c, const struct ypair *pair, struct term *t)
 {
-	struct term_config read = { .of = pair->value, .weight = 1 };
-	*t = (struct term){ .name = pair->key, .loc = pair->key_loc };
+	struct term_config read = { .of = pair->value };
+	*t = (struct term){ .name = pair->key, .loc = pair->key_loc, .weight = 1 };
 	if (pair->value->kind == Y_MAP)
 		TRY(schema_read(c->arena, pair->value, term_fields,
 		                arena_printf(c->arena, "term '%s'", pair->key), &pair->key_loc, &read));
-	t->weight = read.weight;
+	const struct ynode *w = read.weight;
+	t->balanced = w && w->kind == Y_SCALAR && strcmp(w->text, "balanced") == 0;
+	if (w && !t->balanced && !y_is_null(w))
+		TRY(value_read(c->arena, &weight_field, w, &t->weight));
 	return expr_parse(c->arena, read.of, &t->e);
 }
 
@@ -127,6 +166,25 @@ static int read_terms(struct run_config *c, const struct ynode *n, struct object
 	o->term = t;
 	o->nterm = n->n;
 	return rc;
+}
+
+static int check_balance(const struct ypair *pair, const struct objective_config *read,
+                         struct objective *o)
+{
+	const struct ynode *given = ytree_find(pair->value, "balance");
+	int n = 0, at = 0;
+	for (int i = 0; i < o->nterm; i++)
+		if (o->term[i].balanced) {
+			n++;
+			at = i;
+		}
+	if (n == 0 && given)
+		return ERR(E_CONFIG, &given->loc, "no term of '%s' has 'weight: balanced'", o->name);
+	if (n == 1)
+		return ERR(E_CONFIG, &o->term[at].loc, "'%s' alone is balanced: give another term "
+		           "'weight: balanced', too", o->term[at].name);
+	o->balance = n ? &read->balance : NULL;
+	return 0;
 }
 
 static bool is_trained_name(const struct physics *p, const char *name)
@@ -250,6 +308,7 @@ static int read_objective(struct run_config *c, const struct ypair *pair, struct
 	int rc = schedule_check(o->schedule);
 	rc = first_code(rc, read_trained(c, read, o));
 	rc = first_code(rc, read_terms(c, read->minimise, o));
+	rc = first_code(rc, check_balance(pair, read, o));
 	return first_code(rc, read_phases(c, read->optimizer, o, count));
 }
 
@@ -359,15 +418,37 @@ int physics_check_metrics(const struct run_config *c)
 	return rc;
 }
 
-/* Drawing by a residual needs its values at the candidates, which no plan computes yet. */
-static int refuse_by(const struct points *p)
+/* The residuals by which sets are resampled. */
+static int read_residuals(struct run_config *c, struct physics *p)
 {
-	int rc = 0;
-	for (int i = 0; i < p->n; i++)
-		if (p->set[i].by)
-			rc = ERR(E_CONFIG, &p->set[i].by_loc, "resampling by a residual is not there yet; "
-			         "'resample: STEPS' draws all points again");
+	int rc = 0, n = 0;
+	p->residual = ARENA_ARRAY(c->arena, const struct expr *, p->points.n + 1);
+	for (int i = 0; i < p->points.n; i++) {
+		const struct point_set *s = &p->points.set[i];
+		if (!s->by)
+			continue;
+		rc = first_code(rc, expr_parse(c->arena, s->by_node, &p->residual[i]));
+		if (++n > SCORED_MOST)
+			return ERR(E_CONFIG, &s->by_loc, "more than %d sets are resampled by a residual",
+			           SCORED_MOST);
+	}
 	return rc;
+}
+
+/* A search keeps its points, which the other objectives' steps would pick anew. */
+static int check_searches(const struct run_config *c)
+{
+	const struct objectives *o = &c->objectives;
+	int named = 0;
+	bool searches = false;
+	for (int k = 0; k < o->n; k++) {
+		named += !o->v[k].continues;
+		searches |= o->v[k].lbfgs != NULL;
+	}
+	if (named < 2 || !searches || !physics_watches(c))
+		return 0;
+	return ERR(E_CONFIG, config_place(c, "objective", NULL), "sets are not resampled by a residual "
+	           "where one of several objectives has a phase of 'lbfgs'");
 }
 
 /* Of one objective whose phases all say theirs; else 0. */
@@ -395,9 +476,10 @@ int physics_read(struct run_config *c)
 		           "missing key 'points': where the objective holds");
 	int rc = networks_read(c->arena, c->model.data, &p->net);
 	rc = first_code(rc, points_read(c->arena, c->points, &p->points));
-	rc = first_code(rc, refuse_by(&p->points));
+	rc = first_code(rc, read_residuals(c, p));
 	rc = first_code(rc, read_variables(c, p));
 	TRY(rc < 0 ? rc : read_objectives(c));
+	TRY(check_searches(c));
 	if (c->train.steps == 0)
 		c->train.steps = steps_of_phases(&c->objectives);
 	if (c->train.steps == 0)
@@ -425,12 +507,19 @@ static int add_name(struct physics *p, const struct expr_name *name, const struc
 	return 0;
 }
 
+/* 0: as many as it is given. */
 static int components_of(const struct physics *p, const char *name)
 {
+	for (int i = 0; i < p->coordinates.n; i++)
+		if (strcmp(p->coordinates.v[i], name) == 0)
+			return 1;
 	for (int i = 0; i < p->net.n; i++)
 		if (strcmp(p->net.v[i].name, name) == 0)
 			return (int)p->net.v[i].c.outputs;
-	return 1;
+	for (int i = 0; i < p->net.nnoise; i++)
+		if (strcmp(p->net.noise[i].name, name) == 0)
+			return (int)p->net.noise[i].components;
+	return 0;
 }
 
 static int add_network(struct arena *a, struct physics *p, const struct network *n)
@@ -461,7 +550,7 @@ static int add_arrays(struct physics *p, const struct point_set *s)
 static int collect_names(struct run_config *c)
 {
 	struct physics *p = c->physics;
-	int most = p->net.n + p->net.nlet + p->nvariable, rc = 0;
+	int most = p->net.n + p->net.nlet + p->net.nnoise + p->nvariable, rc = 0;
 	p->coordinates = points_axes(c->arena, &p->points);
 	for (int i = 0; i < p->points.n; i++)
 		most += p->points.set[i].nvalues;
@@ -476,6 +565,11 @@ static int collect_names(struct run_config *c)
 		rc = first_code(rc, add_name(p, &(struct expr_name){ .name = p->variable[i].name,
 		                             .what = EXPR_VARIABLE, .components = 1 },
 		                             &p->variable[i].loc));
+	for (int i = 0; i < p->net.nnoise; i++)
+		rc = first_code(rc, add_name(p, &(struct expr_name){ .name = p->net.noise[i].name,
+		                             .what = EXPR_NOISE,
+		                             .components = (int)p->net.noise[i].components },
+		                             &p->net.noise[i].loc));
 	for (int i = 0; i < p->net.nlet; i++)
 		rc = first_code(rc, add_name(p, &(struct expr_name){ .name = p->net.let[i].name,
 		                             .what = EXPR_LET, .let = p->net.let[i].e },
@@ -501,14 +595,46 @@ static int check_networks(const struct run_config *c, struct expr_scope *s)
 	return rc;
 }
 
+/* Where no region says which coordinates there are: the inputs of networks that are neither
+ * networks nor noise. */
+static struct strings given_inputs(struct arena *a, const struct physics *p)
+{
+	int most = 0, n = 0;
+	for (int i = 0; i < p->net.n; i++)
+		most += p->net.v[i].c.inputs.n;
+	const char **v = ARENA_ARRAY(a, const char *, most + 1);
+	for (int i = 0; i < p->net.n && points_axes(a, &p->points).n == 0; i++)
+		for (int k = 0; k < p->net.v[i].c.inputs.n; k++)
+			if (components_of(p, p->net.v[i].c.inputs.v[k]) == 0)
+				v[n++] = p->net.v[i].c.inputs.v[k];
+	return (struct strings){ .n = n, .v = v };
+}
+
+static int check_residuals(const struct run_config *c, struct expr_scope *s)
+{
+	const struct physics *p = c->physics;
+	int rc = 0;
+	for (int i = 0; i < p->points.n; i++) {
+		const struct expr *e = p->residual[i];
+		struct expr_type type;
+		int one = e ? expr_check(s, e, i, &type) : 0;
+		if (e && one == 0 && (type.extent != EXPR_OF_POINTS || type.set != i))
+			one = ERR(E_CONFIG, expr_loc(e),
+			          "'%s' has no value at each point of '%s' to pick points by",
+			          p->points.set[i].by, p->points.set[i].name);
+		rc = first_code(rc, one);
+	}
+	return rc;
+}
+
 int physics_open(struct run_config *c)
 {
 	struct physics *p = c->physics;
-	struct strings inputs = { 0 };
 	int rc = 0;
 	if (p->opened)
 		return 0;
 	p->opened = true;
+	const struct strings inputs = given_inputs(c->arena, p);
 	TRY(points_open(c->arena, &p->points, &inputs));
 	TRY(collect_names(c));
 	struct expr_scope s = physics_scope(c->arena, p, 1);
@@ -516,5 +642,5 @@ int physics_open(struct run_config *c)
 	for (int k = 0; k < c->objectives.n; k++)
 		for (int i = 0; i < c->objectives.v[k].nterm; i++)
 			rc = first_code(rc, expr_check_term(&s, c->objectives.v[k].term[i].e));
-	return rc;
+	return first_code(rc, check_residuals(c, &s));
 }

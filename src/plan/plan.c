@@ -163,6 +163,10 @@ static int pass_build(struct graph *g, struct pass_env *env)
 {
 	struct compilation *c = env->user;
 	const struct plan_request *r = c->r;
+	if (r->scored)
+		return physics_emit_scores(g, c);
+	if (r->gradients)
+		return physics_emit_gradients(g, c);
 	if (r->objective->term)
 		return r->mode == PLAN_TRAIN ? physics_emit_objective(g, c) : physics_emit_networks(g, c);
 	struct plan *p = c->p;
@@ -290,7 +294,8 @@ static int pass_rounded_input(struct graph *g, struct pass_env *env)
 static int pass_average(struct graph *g, struct pass_env *env)
 {
 	const struct compilation *c = env->user;
-	if (c->p->mode == PLAN_TRAIN || !c->r->store || !optim_averages(c->r->objective->optimizer))
+	if (c->p->mode == PLAN_TRAIN || c->r->scored || c->r->gradients || !c->r->store ||
+	    !optim_averages(c->r->objective->optimizer))
 		return 0;
 	for (tid t = 0; t < g->ntensor; t++) {
 		struct tensor *x = graph_t(g, t);

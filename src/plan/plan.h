@@ -56,6 +56,11 @@ struct plan_request {
 	const struct plan_data *data;
 	enum plan_mode mode;
 	const struct objective *objective;
+	int scored;                      /* PLAN_PREDICT: 1 + the number of the set of points at
+	                                  * `batch` candidates of which its residual is wanted, the
+	                                  * result "score"; 0: none */
+	bool gradients;                  /* PLAN_PREDICT: of the objective's balanced terms
+	                                  * (physics_emit_gradients) */
 	int64_t batch;
 	int64_t limit, fixed;            /* bytes of a step, INT64_MIN: no limit; and what of it is not
 	                                  * for the arena, as in struct memory_limit */
@@ -75,6 +80,7 @@ struct plan_request {
 #define PLAN_STEP_SCALING "step/scaling"  /* the state of loss scaling */
 #define PLAN_STEP_GUARD "step/guard"      /* the state of plan/guard.h */
 #define PLAN_STEP_TERM "step/term/"       /* and a term's name: its value on this rank */
+#define PLAN_STEP_WEIGHT "step/weight/"   /* and a balanced term's name: its weight */
 #define PLAN_STEP_VARIABLE "step/variable/"   /* and a variable's name: its value before the step */
 
 struct plan {
@@ -152,7 +158,7 @@ struct plan_result {
 	double scaling[LOSS_SCALE_STATE]; /* of the loss; all zero if there is none */
 	double guard[GUARD_TOLD];        /* op/update/step_guard.h; all zero without */
 	bool stop, save, save_local, report;   /* the ranks' votes */
-	int nvalue;                      /* terms, and then variables, of an objective */
+	int nvalue;                      /* terms, weights and variables of an objective */
 	struct jsonl_value value[PORTS_MOST];
 };
 /* After a step's last micro-batch has been given to the device: asks for its result, which

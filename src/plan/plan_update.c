@@ -10,6 +10,7 @@
 #include "optim/lbfgs.h"
 #include "plan/compilation.h"
 #include "plan/guard.h"
+#include "plan/physics.h"
 
 /* True if gradients are all-reduced; also on one rank with gradient_lag. */
 static bool reduced(const struct plan_request *r)
@@ -176,7 +177,10 @@ static int emit_update(struct graph *g, struct pass_env *env)
 
 int plan_pass_update(struct graph *g, struct pass_env *env)
 {
+	const struct compilation *c = env->user;
 	TRY(emit_update(g, env));
+	if (c->p->mode == PLAN_TRAIN && c->r->config->physics)
+		TRY(physics_emit_states(g, c));
 	name_sums(g, env->user);
 	return 0;
 }

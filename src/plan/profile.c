@@ -162,7 +162,9 @@ static const char header[] = "        ms      %   GFLOP/s     GB/s  roof%    los
 static void print_totals(const struct plan *p, const struct table *t, const struct node_rates *r,
                          const struct profile *f, struct buf *out)
 {
-	const bool wide = graph_t(p->g, plan_out(p, "output"))->dtype == DTYPE_F64;
+	const tid output = plan_out(p, "output");
+	const bool wide = graph_t(p->g, output == NONE ? plan_out(p, "loss") : output)->dtype ==
+	                  DTYPE_F64;
 	buf_printf(out, "rates       %.4g GB/s through memory, %.4g GFLOP/s in %s", r->bytes / 1e9,
 	           r->f32 / 1e9, dtype_name(wide ? DTYPE_F64 : DTYPE_F32));
 	if (r->bits16 != r->f32)

@@ -85,6 +85,26 @@ static void add_both(const struct session *s, const struct run_config *c, struct
 	add(list, n, p, full && rest != b.size ? rest : 0, true);
 }
 
+/* Candidates are scored some rows at a time. */
+static void add_scoring(const struct points *p, struct program *list, int *n)
+{
+	for (int i = 0; i < p->n; i++) {
+		const struct program score = { .mode = PLAN_PREDICT, .scored = i + 1, .filled = true };
+		if (p->set[i].by)
+			add(list, n, score, p->set[i].of < PHYSICS_ROWS ? p->set[i].of : PHYSICS_ROWS, false);
+	}
+}
+
+static void add_balancing(const struct objectives *o, struct program *list, int *n)
+{
+	for (int k = 0; k < o->n; k++) {
+		const struct program p = { .mode = PLAN_PREDICT, .objective = k, .gradients = true,
+			.filled = true };
+		if (o->v[k].balance && !o->v[k].continues)
+			add(list, n, p, 1, false);
+	}
+}
+
 int programs_list(const struct session *s, const struct run_config *c,
                   struct program list[PROGRAMS_MOST])
 {
@@ -100,6 +120,10 @@ int programs_list(const struct session *s, const struct run_config *c,
 				add_both(s, c, (struct program){ .mode = (enum plan_mode)mode, .objective = o,
 				                                 .size = k }, list, &n);
 	add(list, &n, (struct program){ .mode = PLAN_PREDICT, .filled = true }, at, false);
+	if (c->physics && s->need & SESSION_TRAIN) {
+		add_scoring(&c->physics->points, list, &n);
+		add_balancing(&c->objectives, list, &n);
+	}
 	return n;
 }
 
@@ -114,9 +138,25 @@ void session_list_programs(struct session *s)
 struct plan *session_plan(const struct session *s, enum plan_mode mode)
 {
 	for (int i = 0; i < s->nprogram; i++)
-		if (s->program[i].mode == mode)
+		if (s->program[i].mode == mode && !s->program[i].scored && !s->program[i].gradients)
 			return s->program[i].plan;
 	return NULL;
+}
+
+struct plan *session_plan_scoring(const struct session *s, int k)
+{
+	int i = 0;
+	while (s->program[i].scored != k + 1)
+		BUG_IF(++i == s->nprogram, "no plan scores set %d", k);
+	return s->program[i].plan;
+}
+
+struct plan *session_plan_balancing(const struct session *s, int k)
+{
+	int i = 0;
+	while (!s->program[i].gradients || s->program[i].objective != k)
+		BUG_IF(++i == s->nprogram, "no plan balances objective %d", k);
+	return s->program[i].plan;
 }
 
 struct plan *session_plan_of_size(const struct session *s, enum plan_mode mode, int size)

@@ -16,11 +16,16 @@ struct program {
 	                                  * training, and session.size[size - 1] elsewhere */
 	bool short_batch;                /* an epoch's last one, next to a full one */
 	bool filled;                     /* the data fills a full batch */
+	int scored;                      /* 1 + a set of points whose candidates it scores
+	                                  * (train/resample.h); 0: none */
+	bool gradients;                  /* of an objective's balanced terms (train/balance.h) */
 	int64_t batch;                   /* samples */
 	struct plan *plan;               /* NULL: not made, or not yet */
 };
 /* Objectives are one where samples have several sizes. */
-#define PROGRAMS_MOST (2 * (OBJECTIVES_MOST + 2 * (1 + SESSION_MOST_SIZES) + 1))
+#define PROGRAMS_MOST \
+	(2 * (OBJECTIVES_MOST + 2 * (1 + SESSION_MOST_SIZES) + 1) + SCORED_MOST + OBJECTIVES_MOST)
+#define SCORED_MOST 16               /* sets of points that are resampled by a residual */
 
 /* An export needs the store's entries, and runs nothing. */
 bool run_is_export(const struct session *s);
@@ -35,12 +40,18 @@ void session_list_programs(struct session *s);
 struct plan_data program_data(const struct session *s, const struct program *p);
 struct loader *program_loader(const struct session *s, const struct program *p);
 
-/* The plan of a mode's first program; NULL: there is none, or it is not made yet. */
+/* The plan of a mode's first program, but for those of equations that training alone has; NULL:
+ * there is none, or it is not made yet. */
 struct plan *session_plan(const struct session *s, enum plan_mode mode);
 /* The plan of any program of this mode and size; NULL: none is made. */
 struct plan *session_plan_of_size(const struct session *s, enum plan_mode mode, int size);
 /* The plan for a batch of n samples of this size. It is there. */
 struct plan *session_plan_for(const struct session *s, enum plan_mode mode, int objective, int size,
                               int64_t n);
+
+/* The plan that scores candidates of set k. It is there. */
+struct plan *session_plan_scoring(const struct session *s, int k);
+/* The plan of the gradients of objective k's balanced terms. It is there. */
+struct plan *session_plan_balancing(const struct session *s, int k);
 
 #endif

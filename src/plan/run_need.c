@@ -27,6 +27,8 @@ static struct plan_request request(const struct trial *t, const struct program *
 	struct plan_request r = session_request(t->s, p->mode, p->batch);
 	r.config = t->config;
 	r.objective = &t->s->config->objectives.v[p->objective];
+	r.scored = p->scored;
+	r.gradients = p->gradients;
 	r.trial = true;
 	r.store = t->store;
 	r.data = data;

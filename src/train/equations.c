@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Points are drawn by the host in float64, for this rank's share alone, when a step's draw is
- * another than the last step's; networks are compared with known values in pieces of ROWS points,
- * of which the last repeats its last point. */
+ * another than the last step's; where there are realizations, all of them are at the same points.
+ * Networks are compared with known values in pieces of ROWS points, of which the last repeats its
+ * last point. */
 #include "train/equations.h"
 
 #include <math.h>
@@ -13,18 +14,23 @@
 #include "base/mem.h"
 #include "plan/physics.h"
 #include "plan/program.h"
+#include "train/balance.h"
 #include "train/opening.h"
+#include "train/resample.h"
 
 #define ROWS PHYSICS_ROWS
 
 /* The arrays of one set, in the order of batch.more. */
 struct drawn {
 	const struct point_set *set;
-	int64_t draw, first, n;          /* draw: -1: none yet */
-	double *coordinates, *normals;   /* (n, axes) */
+	int64_t draw;                    /* -1: none yet */
+	int64_t realizations, points, n; /* this rank's: n rows, of each realization all its points */
+	int64_t first, first_point;      /* of all: realizations, points */
+	double *coordinates, *normals;   /* (points, axes) */
 	int narrays;
 	struct batch_array *array;       /* in the list of all sets */
 	double *values;                  /* all arrays, one after the other */
+	struct resample *resample;       /* NULL: not by a residual */
 };
 
 struct equations {
@@ -33,6 +39,7 @@ struct equations {
 	int nset, narrays;
 	struct drawn *set;
 	struct batch_array *array;
+	struct balance **balance;        /* of the objectives; NULL: no weight of it is balanced */
 	/* Known values. */
 	struct points known;             /* one set; n 0: none */
 	int ncompared;
@@ -56,6 +63,8 @@ static int open_known(struct equations *e, const struct strings *coordinates)
 	             *map = ARENA_NEW(e->a, struct ynode);
 	if (files->n == 0)
 		return 0;
+	if (e->config->physics->net.nnoise)
+		return ERR(E_UNSUPPORTED, &files->loc[0], "networks of noise cannot be validated yet");
 	if (files->n > 1)
 		return ERR(E_CONFIG, &files->loc[1], "networks of equations are compared with one record");
 	*path = (struct ynode){ .kind = Y_SCALAR, .loc = files->loc[0], .text = files->v[0] };
@@ -75,7 +84,8 @@ static int find_compared(struct equations *e, const struct physics *p)
 	e->compared = ARENA_ARRAY(e->a, struct compared, p->net.n);
 	for (int i = 0; i < p->net.n; i++)
 		for (int k = 0; k < s->nvalues; k++)
-			if (strcmp(s->values[k].name, p->net.v[i].name) == 0)
+			if (strcmp(s->values[k].name, p->net.v[i].name) == 0 &&
+			    physics_is_field(p, &p->net.v[i]))
 				e->compared[e->ncompared++] = (struct compared){ .network = p->net.v[i].name,
 					.value = s->values[k].v };
 	if (e->ncompared == 0)
@@ -108,11 +118,12 @@ int equations_open(struct session *s, const struct session_options *o)
 
 static int check_share(const struct session *s, const struct point_set *p)
 {
-	if (p->count % s->nranks == 0)
+	const int64_t n = p->realizations ? p->realizations : p->count;
+	if (n % s->nranks == 0)
 		return 0;
-	return ERR(E_CONFIG, &p->loc, "'%s' has %lld points, which %d ranks cannot share evenly; %lld "
-	           "can be", p->name, (long long)p->count, s->nranks,
-	           (long long)(p->count + s->nranks - p->count % s->nranks));
+	return ERR(E_CONFIG, &p->loc, "'%s' has %lld %s, which %d ranks cannot share evenly; %lld "
+	           "can be", p->name, (long long)n, p->realizations ? "realizations" : "points",
+	           s->nranks, (long long)(n + s->nranks - n % s->nranks));
 }
 
 static int spatial_axes(const struct point_set *p)
@@ -137,10 +148,13 @@ static void add_set(struct equations *e, const struct point_set *p, int rank, in
 {
 	struct drawn *d = &e->set[e->nset++];
 	*d = (struct drawn){ .set = p, .draw = -1, .n = physics_share(p, ranks) };
-	d->first = rank * d->n;
+	d->points = p->realizations ? p->count : d->n;
+	d->realizations = d->n / d->points;
+	d->first = rank * d->realizations;
+	d->first_point = p->realizations ? 0 : rank * d->points;
 	d->array = e->array + e->narrays;
-	d->coordinates = ARENA_ARRAY(e->a, double, d->n * p->naxes);
-	d->normals = p->normals ? ARENA_ARRAY(e->a, double, d->n * p->naxes) : NULL;
+	d->coordinates = ARENA_ARRAY(e->a, double, d->points * p->naxes);
+	d->normals = p->normals ? ARENA_ARRAY(e->a, double, d->points * p->naxes) : NULL;
 	d->values = ARENA_ARRAY(e->a, double, d->n * (2 * p->naxes + p->nvalues));
 	double *at = d->values;
 	for (int k = 0; k < p->naxes; k++)
@@ -155,7 +169,8 @@ int equations_begin(struct session *s)
 {
 	struct equations *e = s->equations;
 	const struct points *p = &s->config->physics->points;
-	int most = 0;
+	const struct objectives *o = &s->config->objectives;
+	int most = o->n * TERMS_MOST;
 	if (s->nranks > 1 && s->config->objectives.n > 1 && s->dev->driver)
 		return ERR(E_UNSUPPORTED, config_place(s->config, "objective", NULL), "several objectives, "
 		           "or phases, are trained by one GPU; there are %d ranks", s->nranks);
@@ -166,9 +181,18 @@ int equations_begin(struct session *s)
 	}
 	e->set = ARENA_ARRAY(e->a, struct drawn, p->n + 1);
 	e->array = ARENA_ARRAY(e->a, struct batch_array, most + 1);
-	for (int i = 0; i < p->n; i++)
+	for (int i = 0; i < p->n; i++) {
 		if (p->set[i].count)
 			add_set(e, &p->set[i], s->comm ? s->comm->rank : 0, s->nranks);
+		if (p->set[i].by)
+			e->set[e->nset - 1].resample = resample_new(e->a, s, i);
+	}
+	e->balance = ARENA_ARRAY(e->a, struct balance *, o->n);
+	for (int k = 0; k < o->n; k++)
+		if (o->v[k].balance && !o->v[k].continues)
+			e->balance[k] = balance_new(e->a, s, k, e->array, &e->narrays);
+		else if (o->v[k].balance)
+			e->balance[k] = e->balance[k - 1];
 	return 0;
 }
 
@@ -181,18 +205,19 @@ void equations_free(struct equations *e)
 
 /* --- points of a step --- */
 
-/* From rows of all axes to an array for each. */
+/* From rows of all axes to an array for each, repeated for each realization. */
 static void spread(const struct drawn *d)
 {
 	const struct point_set *p = d->set;
 	double *at = d->values, *normal = at + d->n * (p->naxes + p->nvalues);
 	for (int k = 0; k < p->naxes; k++)
-		for (int64_t i = 0; i < d->n; i++)
-			*at++ = d->coordinates[i * p->naxes + k];
+		for (int64_t r = 0; r < d->realizations; r++)
+			for (int64_t i = 0; i < d->points; i++)
+				*at++ = d->coordinates[i * p->naxes + k];
 	for (int64_t i = 0; p->normals && i < d->n; i++)
 		for (int k = 0; k < p->naxes; k++)
 			if (physics_is_spatial(p->axis[k]))
-				*normal++ = d->normals[i * p->naxes + k];
+				*normal++ = d->normals[i % d->points * p->naxes + k];
 }
 
 static int draw(struct equations *e, struct drawn *d, int64_t number)
@@ -201,21 +226,40 @@ static int draw(struct equations *e, struct drawn *d, int64_t number)
 	const struct point_set *p = d->set;
 	if (d->draw == number)
 		return 0;
+	if (d->resample) {
+		d->draw = number;
+		TRY(resample_draw(d->resample, number, d->first, d->n, d->coordinates, d->normals,
+		                  d->values + d->n * p->naxes));
+		spread(d);
+		return 0;
+	}
+	if (d->draw < 0 || !(p->record && p->realizations)) {
+		TRY(points_draw(p, seed, number, d->first_point, d->points, d->coordinates, d->normals));
+		spread(d);
+	}
 	d->draw = number;
-	TRY(points_draw(p, seed, number, d->first, d->n, d->coordinates, d->normals));
-	spread(d);
 	for (int k = 0; k < p->nvalues; k++)
-		points_values(p, k, seed, number, d->first, d->n, d->values + d->n * (p->naxes + k));
+		points_values(p, k, seed, number, p->realizations ? d->first : d->first_point,
+		              p->realizations ? d->realizations : d->points,
+		              d->values + d->n * (p->naxes + k));
 	return 0;
+}
+
+/* The step whose points a step has: a search keeps those with which it began. */
+static int64_t draw_step(const struct objectives *o, struct turn turn, int64_t step)
+{
+	return o->v[turn.objective].lbfgs ? step - turn.step : step;
 }
 
 int equations_fill(struct equations *e, int64_t step, struct batch *b)
 {
+	const struct objectives *o = &e->config->objectives;
+	const struct turn turn = objective_turn(o, step);
 	for (int i = 0; i < e->nset; i++)
-		TRY(draw(e, &e->set[i], points_draw_at(e->set[i].set, step)));
+		TRY(draw(e, &e->set[i], points_draw_at(e->set[i].set, draw_step(o, turn, step))));
 	b->more = e->array;
 	b->nmore = e->narrays;
-	return 0;
+	return e->balance[turn.objective] ? balance_update(e->balance[turn.objective], turn, b) : 0;
 }
 
 /* --- known values --- */

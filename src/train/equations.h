@@ -18,8 +18,9 @@ int equations_open(struct session *s, const struct session_options *o);
 int equations_begin(struct session *s);
 void equations_free(struct equations *e);              /* NULL is fine */
 
-/* Gives a batch the arrays of a step: coordinates, normals and given values of its points, in
- * memory that stays until the next call. */
+/* Gives a batch the arrays of a step: coordinates, normals and given values of its points, and
+ * weights of terms that are balanced, in memory that stays until the next call. Points that are
+ * picked by a residual, and weights, are computed now where they are due. Collective. */
 int equations_fill(struct equations *e, int64_t step, struct batch *b);
 /* As evaluate, where s->compares. The loss is the mean square of all differences. */
 int equations_evaluate(struct session *s, struct evaluation *out);

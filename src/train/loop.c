@@ -196,9 +196,26 @@ static void show_progress(struct loop *l, const struct submitted *g, double loss
 	progress_update(l->progress, &p);
 }
 
+/* Terms of the points of all ranks. Collective. */
+static void average_terms(struct loop *l)
+{
+	double v[PORTS_MOST];
+	if (!comm_many(l->comm) || l->nvalues == 0)
+		return;
+	for (int i = 0; i < l->nvalues; i++)
+		v[i] = l->value[i].v;
+	comm_sum(l->comm, v, l->nvalues, "the terms of all ranks");
+	for (int i = 0; i < l->nvalues; i++)
+		if (strncmp(l->value[i].name, "term/", strlen("term/")) == 0)
+			l->value[i].v = v[i] / l->comm->size;
+}
+
 static int report_step(struct loop *l, const struct submitted *g, double loss)
 {
-	if (!l->first || (g->clock.step % l->c->report.every && !loop_finished(l, &g->clock)))
+	if (g->clock.step % l->c->report.every && !loop_finished(l, &g->clock))
+		return 0;
+	average_terms(l);
+	if (!l->first)
 		return 0;
 	struct jsonl_step line = { .step = g->clock.step, .epoch = epoch_of(&g->clock), .loss = loss,
 		.learning_rate = loop_rate(l, g->clock.step - 1),

@@ -20,7 +20,7 @@
 #include "plan/describe_sources.h"
 #include "plan/reduction.h"
 #include "train/changes.h"
-#include "train/exchange.h"
+#include "train/interop.h"
 #include "train/levels.h"
 #include "train/loop_state.h"
 #include "train/ranks.h"
@@ -69,7 +69,7 @@ static int begin_from(struct loop *l)
 	const struct model_common *m = l->c->model.data;
 	if (!m->init_from.file)
 		return 0;
-	TRY(ranks_agree(l->comm, l->first ? exchange_init_from(l->s, &m->init_from) : 0,
+	TRY(ranks_agree(l->comm, l->first ? interop_init_from(l->s, &m->init_from) : 0,
 	                "model.init_from"));
 	return replicas_begin(l->comm, l->s->store);
 }

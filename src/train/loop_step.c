@@ -90,12 +90,6 @@ double loop_rate(const struct loop *l, int64_t step)
 	return schedule_rate(o->v[turn.objective].schedule, &context, turn.step);
 }
 
-/* The step whose points a step has: a search keeps those with which it began. */
-static int64_t draw_step(const struct objectives *o, struct turn turn, int64_t step)
-{
-	return o->v[turn.objective].lbfgs ? step - turn.step : step;
-}
-
 static int end_search_step(struct loop *l)
 {
 	const char *reason;
@@ -126,7 +120,7 @@ static int forward_backward(struct loop *l, const struct batch *b, int64_t micro
 	double start = io_seconds();
 	struct batch points = *b;
 	if (l->s->equations) {
-		TRY(equations_fill(l->s->equations, draw_step(o, turn, l->clock.step), &points));
+		TRY(equations_fill(l->s->equations, l->clock.step, &points));
 		b = &points;
 	}
 	if (searched)

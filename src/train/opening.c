@@ -20,6 +20,7 @@
 #include "plan/memory_advice.h"
 #include "plan/memory_budget.h"
 #include "plan/micro_tree.h"
+#include "plan/physics.h"
 #include "plan/proofs.h"
 #include "plan/reduction.h"
 #include "plan/sync_group.h"
@@ -71,6 +72,8 @@ static struct plan_request request(const struct session *s, const struct program
 	struct plan_request r = session_request(s, p->mode, p->batch);
 	r.data = data;
 	r.objective = &s->config->objectives.v[p->objective];
+	r.scored = p->scored;
+	r.gradients = p->gradients;
 	if (p->objective)
 		r.ranks.given = s->further[p->objective - 1].given;
 	r.any_extent = p->mode == PLAN_PREDICT && s->tiles_agree;
@@ -503,5 +506,6 @@ bool session_validates(const struct session *s)
 
 bool session_overlaps(const struct session *s)
 {
-	return s->dev->driver && !s->dev->each && !trace_on() && !comm_many(s->comm);
+	return s->dev->driver && !s->dev->each && !trace_on() && !comm_many(s->comm) &&
+	       !(s->config->physics && physics_watches(s->config));
 }

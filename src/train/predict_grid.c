@@ -97,12 +97,13 @@ static int read_grid(struct grid *g, const char *given)
 
 static void name_channels(struct grid *g)
 {
-	const struct networks_read *net = &g->s->config->physics->net;
+	const struct physics *p = g->s->config->physics;
+	const struct networks_read *net = &p->net;
 	for (int i = 0; i < net->n; i++)
-		g->nchannels += (int)net->v[i].c.outputs;
+		g->nchannels += physics_is_field(p, &net->v[i]) ? (int)net->v[i].c.outputs : 0;
 	g->channel = ARENA_ARRAY(g->a, const char *, g->nchannels);
 	for (int i = 0, k = 0; i < net->n; i++)
-		for (int64_t c = 0; c < net->v[i].c.outputs; c++)
+		for (int64_t c = 0; c < net->v[i].c.outputs && physics_is_field(p, &net->v[i]); c++)
 			g->channel[k++] = net->v[i].c.outputs == 1 ? net->v[i].name :
 			                  arena_printf(g->a, "%s.%lld", net->v[i].name, (long long)c);
 }
@@ -126,6 +127,8 @@ static int take(struct grid *g, struct plan *p, int64_t first, float *output)
 	float *to = g->value + first;
 	for (int i = 0; i < net->n; i++) {
 		const int64_t wide = net->v[i].c.outputs;
+		if (!physics_is_field(g->s->config->physics, &net->v[i]))
+			continue;
 		TRY(exec_read(p->exec, plan_out(p, net->v[i].name), DTYPE_F32, output));
 		for (int64_t c = 0; c < wide; c++, to += g->points)
 			for (int64_t k = 0; k < n; k++)
@@ -241,7 +244,11 @@ int predict_grid_check(const char *path)
 
 int predict_grid(struct session *s, const char *given, const char *path, int64_t *written)
 {
-	struct grid g = { .s = s, .a = arena_new() };
+	struct grid g = { .s = s };
+	if (s->config->physics->net.nnoise)
+		return ERR(E_UNSUPPORTED, &s->config->physics->net.noise[0].loc, "evaluating networks of "
+		           "noise is not there yet");
+	g.a = arena_new();
 	int rc = read_grid(&g, given);
 	if (rc == 0 && predict_is_netcdf(path) && g.naxes > 3)
 		rc = ERR(E_USAGE, NULL, "a grid of %d axes is written as .npy or .csv", g.naxes);

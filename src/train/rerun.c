@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "plan/reduction.h"
 #include "train/deferred_plans.h"
-#include "train/exchange.h"
+#include "train/interop.h"
 #include "train/ranks.h"
 #include "train/replicas.h"
 #include "train/target.h"
@@ -21,7 +21,7 @@ static int begin_weights(struct session *s)
 	const struct model_common *m = s->config->model.data;
 	int rc = store_begin_again(s->store);
 	if (rc == 0 && m->init_from.file && comm_first(s->comm))
-		rc = exchange_init_from(s, &m->init_from);
+		rc = interop_init_from(s, &m->init_from);
 	TRY(ranks_agree(s->comm, rc, "the weights to begin with"));
 	TRY(replicas_begin(s->comm, s->store));
 	return ranks_agree(s->comm, state_begin_averages(s->store), "the averages to begin with");

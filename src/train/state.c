@@ -15,6 +15,7 @@
 #include "ckpt/version_id.h"
 #include "plan/describe_sources.h"
 #include "plan/guard.h"
+#include "plan/physics.h"
 #include "train/compute.h"
 #include "train/levels.h"
 #include "train/opening.h"
@@ -154,12 +155,12 @@ static bool is_frozen(const struct store *store, const struct ckpt_tensor *t)
 }
 
 /* What goes on from zero where a checkpoint has none, or one of another window: of a run that
- * leaves out steps from now on, or trains what was frozen. */
+ * leaves out steps from now on, picks points by a residual, or trains what was frozen. */
 static bool may_begin(const struct ckpt_version *v, const struct store *store,
                       const struct store_entry *e)
 {
 	const struct ckpt_tensor *t = ckpt_version_find(v, e->name);
-	if (strcmp(e->name, GUARD_STATE) == 0)
+	if (strcmp(e->name, GUARD_STATE) == 0 || physics_is_state(e->name))
 		return !t || !shape_equal(&t->shape, &e->shape);
 	return was_frozen(v, store, e);
 }
@@ -237,6 +238,7 @@ static int refuse_foreign(const struct ckpt_version *v, const struct store *stor
 	for (int i = 0; i < state->ntensors; i++)
 		if (!store_find(store, state->tensor[i].name) &&
 		    strcmp(state->tensor[i].name, GUARD_STATE) != 0 &&
+		    !physics_is_state(state->tensor[i].name) &&
 		    !is_frozen(store, &state->tensor[i]))
 			return ERR(E_CONFIG, NULL,
 			           "checkpoint '%s' has a tensor '%s' that this network has not",

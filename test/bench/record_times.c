@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * How fast samples of record files become raw values, on one core, from files that the system has
- * in memory: for each kind of data a file of version 1, and of version 2 one of level 3 and one of
- * level 1.
+ * in memory: for each kind of data one of level 3 and one of level 1.
  *
  *   record_times FOLDER [REPETITIONS [MEGABYTES [KIND]]]
  *
@@ -15,9 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../unit/record_version1.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/io.h"
+#include "base/mem.h"
 #include "data/record.h"
 
 #define HEIGHT 768
@@ -101,7 +101,9 @@ static double seconds(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-#define FILES 3
+#define FILES 2
+
+static const int levels[FILES] = { 3, 1 };
 
 static int write_all(const struct kind *k, const char *const path[FILES], int64_t n)
 {
@@ -109,28 +111,22 @@ static int write_all(const struct kind *k, const char *const path[FILES], int64_
 		.input = { .dtype = k->dtype, .shape = { 3, { k->channels, HEIGHT, WIDTH } } },
 		.target = record_no_target(), .mask = -1, .ignore = RECORD_NO_IGNORE };
 	void *values = mem_alloc(record_raw_bytes(&info));
-	struct record_writer *w, *fast;
-	struct version1 v;
-	int rc;
-	version1_begin(&v, &info, 3);
-	TRY(record_create(&w, path[1], &info, 3));
-	TRY(record_create(&fast, path[2], &info, 1));
+	struct record_writer *w[FILES];
+	int rc = 0;
+	for (int v = 0; v < FILES; v++)
+		TRY(record_create(&w[v], path[v], &info, levels[v]));
 	for (int64_t i = 0; i < n; i++) {
 		k->make(values, k->channels, (uint64_t)i + 1);
-		version1_add(&v, values, "");
-		TRY(record_append(w, values, ""));
-		TRY(record_append(fast, values, ""));
+		for (int v = 0; v < FILES; v++)
+			TRY(record_append(w[v], values, ""));
 	}
-	TRY(record_commit(w));
-	TRY(record_commit(fast));
-	version1_end(&v);
-	rc = io_write_file(path[0], v.file.data, v.file.len);
-	buf_release(&v.file);
+	for (int v = 0; v < FILES; v++)
+		rc = rc < 0 ? rc : record_commit(w[v]);
 	mem_free(values);
 	return rc;
 }
 
-static int time_one(const struct kind *k, const char *path, const char *level, int repetitions)
+static int time_one(const struct kind *k, const char *path, int level, int repetitions)
 {
 	struct record_decoder *d = record_decoder_new();
 	struct record *r;
@@ -147,8 +143,8 @@ static int time_one(const struct kind *k, const char *path, const char *level, i
 			TRY(record_read(r, d, s, raw));
 		best = fmin(best, seconds() - start);
 	}
-	printf("%-24s version %d%s: %5.2f GB/s, stored %5.1f %%\n", k->name, record_version(r), level,
-	       bytes / best / 1e9, 100 * (double)record_file_bytes(r) / bytes);
+	printf("%-24s level %d: %5.2f GB/s, stored %5.1f %%\n", k->name, level, bytes / best / 1e9,
+	       100 * (double)record_file_bytes(r) / bytes);
 	record_decoder_free(d);
 	record_free(r);
 	mem_free(raw);
@@ -158,9 +154,7 @@ static int time_one(const struct kind *k, const char *path, const char *level, i
 static int time_kind(const struct kind *k, const char *folder, int repetitions, double megabytes)
 {
 	const double sample = (double)(k->channels * HEIGHT * WIDTH) * (double)dtype_size(k->dtype);
-	static const char *const levels[FILES] = { "", "", ", level 1" };
-	char *path[FILES] = { io_join(folder, "version1.dlx"), io_join(folder, "version2.dlx"),
-		io_join(folder, "fast.dlx") };
+	char *path[FILES] = { io_join(folder, "level3.dlx"), io_join(folder, "level1.dlx") };
 	int rc = write_all(k, (const char *const *)path, 1 + (int64_t)(megabytes * 1e6 / sample));
 	for (int v = 0; v < FILES; v++) {
 		if (rc == 0)

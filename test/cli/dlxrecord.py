@@ -29,11 +29,11 @@ def unzstd(frame, size):
     return out.raw
 
 
-def xxh3(data, seed):
+def xxh3(data):
     lib = library("xxhash", "libxxhash.so.0")
-    lib.XXH3_64bits_withSeed.restype = ctypes.c_uint64
-    lib.XXH3_64bits_withSeed.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
-    return lib.XXH3_64bits_withSeed(data, len(data), seed)
+    lib.XXH3_64bits.restype = ctypes.c_uint64
+    lib.XXH3_64bits.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+    return lib.XXH3_64bits(data, len(data))
 
 
 def chunk(stored, raw, codec, width):
@@ -52,7 +52,7 @@ def chunk(stored, raw, codec, width):
 
 
 def array(data, entries, place, shape, rows, has_channels, dtype):
-    """One array of a sample of the next entries, and its chunks; place: the numbers of sample and array."""
+    """One array of a sample of the next entries, and the hashes of its chunks' content; place: the numbers of sample and array."""
     axis, parts, chunks, n = int(has_channels), [], [], 1
     if rows:
         n = -(-shape[axis] // rows)
@@ -62,10 +62,10 @@ def array(data, entries, place, shape, rows, has_channels, dtype):
             part[axis] = min(rows, shape[axis] - c * rows)
         offset, stored, raw, codec, check = next(entries)
         v = chunk(data[offset:offset + stored], raw, codec, np.dtype(dtype).itemsize)
-        h = xxh3(v, xxh3(struct.pack("<3Q", *place, c), 0))
-        assert check == (xxh3(data[offset:offset + stored], h) if codec else h)
+        content = xxh3(v)
+        assert check == xxh3(struct.pack("<5Q", content, xxh3(data[offset:offset + stored]) if codec else 0, *place, c))
         parts.append(np.frombuffer(v, dtype).reshape(part))
-        chunks.append(v)
+        chunks.append(content)
     return np.concatenate(parts, axis) if n > 1 else parts[0], chunks
 
 
@@ -80,10 +80,10 @@ def read(path):
     'values', those of all arrays by their names."""
     data = open(path, "rb").read()
     assert data[:8] == b"DLXREC\r\n" and data[-8:] == b"DLXEND\r\n"
-    assert struct.unpack("<II", data[8:16]) == (2, 0)
+    assert struct.unpack("<II", data[8:16]) == (3, 0)
     at, texts, table, index, n, m, size, check = struct.unpack("<8Q", data[-72:-8])
     assert size == len(data) and texts % 8 == 0 and table % 8 == 0 and index % 8 == 0
-    assert check == xxh3(data[:16] + data[at:-16], 0)
+    assert check == xxh3(data[:16] + data[at:-16])
     text = json.loads(data[at:texts])
     for k, a in enumerate(text["arrays"]):
         text.setdefault(a["role"], dict(a, shape=text["sizes"][0]["shapes"][k]))
@@ -105,8 +105,8 @@ def read(path):
                 bool(shape) and (field or len(shape) >= len(text["input"]["shape"])), DTYPES[a["dtype"]])
             named.setdefault(a["name"], []).append(v)
             arrays.setdefault(a["role"], []).append(v)
-            for raw in chunks:
-                sample = xxh3(struct.pack("<2Q", sample, xxh3(raw, 0)), 0)
+            for content in chunks:
+                sample = xxh3(struct.pack("<2Q", sample, content))
         assert sample == hashes[i]
     text["values"] = {name: stacked(v) for name, v in named.items()}
     return text, stacked(arrays["input"]), stacked(arrays["target"])

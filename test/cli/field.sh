@@ -54,7 +54,7 @@ find_numpy
 
 # The record says how it was made, and that command makes it.
 expect 0 "$inspect" --verify fields.dlx
-says out 'snapshot_y f64 2, an extra array'
+says out 'k_sensors_y f64 2, an extra array'
 command=$("$inspect" fields.dlx | sed -n 's/.*made by *//p')
 eval "expect 0 $DLX_BUILD/$command -q -o again.dlx"
 cmp fields.dlx again.dlx || fail "another file by: $command"

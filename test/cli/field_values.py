@@ -19,7 +19,7 @@ def near(value, wanted, by, what):
 
 # A realization by its number alone, and by its seed.
 whole, first, last, other = read("one.dlx"), read("first.dlx"), read("last.dlx"), read("other.dlx")
-assert set(whole) == {"k", "u", "f", "x", "snapshot", "snapshot_x"}
+assert set(whole) == {"k", "u", "f", "x"} | {f + "_sensors" + x for f in "ukf" for x in ("", "_x")}
 for name in whole:
     assert (np.concatenate([first[name], last[name]]) == whole[name]).all(), name
 assert (whole["k"] != other["k"]).any(axis=1).all()
@@ -46,13 +46,13 @@ near(p["f"].mean(), 0.5, 5 * 0.15 * 0.45 / np.sqrt(n), "f")
 near([np.mean((p["f"][:, 200] - 0.5) * (p["f"][:, 200 + k] - 0.5)) for k in (0, 20, 40, 80)],
      0.0225 * np.exp(-np.array([0, 0.1, 0.2, 0.4]) ** 2 / 0.04), 5 * 0.0225 * np.sqrt(2 / n), "covariance of f")
 
-# Its sensors: u, then k, then f, where they lie on the grid, and what noise adds to them.
-for name, of in ("u", slice(0, 2)), ("k", slice(2, 5)), ("f", slice(5, 26)):
-    places = p["snapshot_x"][0, of]
-    near(places, np.linspace(-1, 1, len(places)), 1e-7, "sensors of " + name)
-    near(p["snapshot"][:, of], p[name][:, np.rint((places + 1) / h).astype(int)], 1e-6, "snapshots of " + name)
+# Its sensors, where they lie on the grid, and what noise adds to them.
+for name, n_sensors in ("u", 2), ("k", 3), ("f", 21):
+    places = p[name + "_sensors_x"][0]
+    near(places, np.linspace(-1, 1, n_sensors), 1e-7, "sensors of " + name)
+    near(p[name + "_sensors"], p[name][:, np.rint((places + 1) / h).astype(int)], 1e-6, "values of sensors of " + name)
 noisy = read("noisy.dlx")
-error = (noisy["snapshot"] - p["snapshot"])[:, 5:] / p["f"].std(axis=1)[:, None]
+error = (noisy["f_sensors"] - p["f_sensors"]) / p["f"].std(axis=1)[:, None]
 assert (noisy["f"] == p["f"]).all()
 near([error.mean(), error.std()], [0, 0.1], 5 * 0.1 / np.sqrt(error.size), "noise")
 
@@ -77,9 +77,9 @@ for dy in range(4):
         r = np.array([dx * 0.25, dy * 0.5])
         wanted = 0.3 * np.exp(-np.hypot(*r / [0.8, 0.4])) + 0.1 * np.exp(-np.hypot(*r) / 0.1)
         near((log[:, 0, 0] * log[:, dy, dx]).mean(), wanted, 5 * 0.4 * np.sqrt(2 / 3000), "covariance of fields")
-near(p["snapshot"][:, 0], p["k"][:, 3, 4], 1e-12, "a sensor on a point")
-near(p["snapshot"][:, 1], p["k"][:, 1:3, 4:6].mean(axis=(1, 2)), 1e-12, "a sensor between points")
-near([p["snapshot_x"][0], p["snapshot_y"][0]], [[0, 0.125], [1.5, 0.75]], 1e-15, "places of sensors")
+near(p["k_sensors"][:, 0], p["k"][:, 3, 4], 1e-12, "a sensor on a point")
+near(p["k_sensors"][:, 1], p["k"][:, 1:3, 4:6].mean(axis=(1, 2)), 1e-12, "a sensor between points")
+near([p["k_sensors_x"][0], p["k_sensors_y"][0]], [[0, 0.125], [1.5, 0.75]], 1e-15, "places of sensors")
 
 # Darcy's equation: what flows out of each cell, with the side's conditions, is its source.
 p = read("darcy.dlx")

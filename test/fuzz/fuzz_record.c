@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Fuzz target: any bytes as a record file. Each input is read as it is, which the hashes almost
- * always refuse, and once more for each version with its magics, size and hashes made right, so
- * that all checks behind them are reached. */
+ * always refuse, and once more with magics, size and the footer's hash made right, so that all
+ * checks after them are reached. */
 #include <stdint.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "base/hash.h"
 #include "base/mem.h"
 #include "data/record_format.h"
 
@@ -47,43 +46,27 @@ static void try_image(const uint8_t *data, size_t size)
 	err_clear();
 }
 
-/* Hashes of the frames of version 1 that lie within the file; of chunks they depend on what these
- * are decoded to. */
-static void repair_index(uint8_t *p, const struct record_footer *f, uint64_t end)
+static void repair(uint8_t *p, size_t size)
 {
-	struct record_entry e;
-	for (uint64_t at = f->index; at + ENTRY_BYTES <= end; at += ENTRY_BYTES) {
-		record_entry_read(p + at, &e);
-		if (e.offset > end || e.frame_bytes > end - e.offset)
-			continue;
-		e.frame_hash = hash_bytes(p + e.offset, e.frame_bytes, 0);
-		record_entry_put(p + at, &e);
-	}
-}
-
-static void repair(uint8_t *p, size_t size, int version)
-{
-	const uint64_t end = size - record_footer_bytes(version);
+	const uint64_t end = size - FOOTER_BYTES;
 	struct record_footer f;
-	record_preamble(p, version);
-	record_footer_read(p + end, &f, version);
+	record_preamble(p);
+	record_footer_read(p + end, &f);
 	f.size = size;
 	f.description = f.description > end ? f.description % (end + 1) : f.description;
-	if (f.index <= end && version == 1)
-		repair_index(p, &f, end);
-	record_footer_put(p + end, &f, version);
-	f.hash = record_footer_hash(p, p + f.description, end - f.description, p + end, version);
-	record_footer_put(p + end, &f, version);
+	record_footer_put(p + end, &f);
+	f.hash = record_footer_hash(p, p + f.description, end - f.description, p + end);
+	record_footer_put(p + end, &f);
 }
 
-static void try_repaired(const uint8_t *data, size_t size, int version)
+static void try_repaired(const uint8_t *data, size_t size)
 {
 	uint8_t *copy;
-	if (size < PREAMBLE_BYTES + record_footer_bytes(version))
+	if (size < PREAMBLE_BYTES + FOOTER_BYTES)
 		return;
 	copy = mem_alloc(size);
 	memcpy(copy, data, size);
-	repair(copy, size, version);
+	repair(copy, size);
 	try_image(copy, size);
 	mem_free(copy);
 }
@@ -91,7 +74,6 @@ static void try_repaired(const uint8_t *data, size_t size, int version)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	try_image(data, size);
-	for (int version = 1; version <= RECORD_VERSION; version++)
-		try_repaired(data, size, version);
+	try_repaired(data, size);
 	return 0;
 }

@@ -97,6 +97,10 @@ report: {progress: none}
 END
 run inverse inverse.yaml
 within "$(value runs/inverse variable/k)" 0.99 1.01 "the coefficient"
+run bounded --set 'variables.k={start: 2, bounds: [0.5, 3]}' inverse.yaml
+within "$(value runs/bounded variable/k)" 0.97 1.03 "the coefficient with bounds"
+run bound --set 'variables.k={start: 2, bounds: [1.5, 3]}' --set train.steps=500 inverse.yaml
+within "$(value runs/bound variable/k)" 1.5 1.8 "the coefficient at a bound"
 
 # In turn: the network by one objective, the number by the other, with optimizers of their own.
 cat >turns <<'END'
@@ -138,6 +142,19 @@ if has_ranks; then
 		--set 'objective.number={train: [k], minimise: {k: "mean((k - x^2)^2 @ inside)"}, times: 2}'
 	ranks_differ phases 'mean((d(u, x, x) + pi^2 * sin(pi * x))^2 @ inside)' --set precision.compute=f64 \
 		--set 'objective.solve.optimizer=[{type: adam, steps: 10}, {type: lbfgs, steps: 10}]'
+	within "$(value runs/mean-2 term/physics)" "$(value runs/mean-1 term/physics | awk '{ print $1 * 0.999999 }')" \
+		"$(value runs/mean-1 term/physics | awk '{ print $1 * 1.000001 }')" "a term of two ranks"
+	# shared STATUS TERM [TEXT]: whether two ranks train on it.
+	shared() {
+		expect "$1" on_ranks 2 "$train" --set run.dir=runs/shared --check --set 'variables={k: 2}' \
+			--set 'model.let={most: "max(mean(u @ inside), 1)"}' --set "objective.solve.minimise={physics: '$2'}" poisson.yaml
+		[ "$1" = 0 ] || says err "${3:-'$2'} is not linear in its means, which each of 2 ranks takes over its own share"
+	}
+	shared 78 'sqrt(mean(u^2 @ inside))'
+	shared 78 'mean((u - mean(u))^2 @ inside)' "'(u - mean(u))^2'"
+	shared 78 'mean(u @ inside) * mean(u @ walls)'
+	shared 78 'k + 2 * most' "'most'"
+	shared 0 'k^2 * mean(u^2 @ inside) / 3 - mean((u - mean(u)) @ inside) + sqrt(mean(u(0)^2))'
 	expect 78 on_ranks 2 "$train" --set run.dir=runs/odd --set points.inside.count=63 poisson.yaml
 	says err "'inside' has 63 points, which 2 ranks cannot share evenly; 64 can be"
 fi
@@ -161,8 +178,9 @@ mistake 78 "'train' has no meaning with 'objective'" --set data.train=poisson.dl
 mistake 78 "'accuracy' is no metric of networks of equations" --set 'metrics=[accuracy]'
 mistake 78 "'k' is positive, and its 'start' is 0" --set 'variables={k: {start: 0, positive: true}}'
 mistake 78 "'train' names 'v', which is neither a network nor a variable" --set 'objective.solve.train=[v]'
-mistake 78 "resampling by a residual is not there yet" --set 'model.let={r: "d(u, x, x)"}' \
-	--set 'points.inside={box: {x: [-1, 1]}, count: 100, resample: {by: r, every: 50, of: 1000}}'
+mistake 78 "'start' of 'k' is 2, which is not between its bounds 0 and 2" --set 'variables={k: {start: 2, bounds: [0, 2]}}'
+mistake 78 "'bounds' of 'k' must be [LOW, HIGH]" --set 'variables={k: {start: 2, bounds: [3, 0]}}'
+mistake 78 "'k' has 'bounds': leave out 'positive'" --set 'variables={k: {start: 2, bounds: [0, 3], positive: true}}'
 mistake 78 "nothing says how long to train; give 'train.steps'" --set train=
 mistake 65 "'k.dlx' has no array of the name of a network to compare with" --set data.validation=k.dlx
 mistake 65 "does not say 't' of its points" --set 'model.networks.u.inputs=[x, t]' \

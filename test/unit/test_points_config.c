@@ -163,6 +163,16 @@ static const struct mistake {
 	{ "{s: {faces: {minus: s}, count: 9}}", 1, 13, 0, "expected a region" },
 	{ "{s: {record: x.dlx, draw: sobol}}", 1, 21, 4, "'draw' does not go with 'record'" },
 	{ "{s: {record: x.dlx, resample: 5}}", 1, 21, 8, "has the same points in each draw" },
+	{ "{s: {record: x.dlx, realizations: 4, count: 5}}", 1, 38, 5,
+	  "'count' does not go with 'realizations' of a record" },
+	{ "{s: {record: x.dlx, realizations: 0}}", 1, 35, 1, "'realizations' is out of range" },
+	{ "{s: {box: {x: [0, 1]}, count: 9, sensors: u}}", 1, 34, 7,
+	  "'sensors' is for the points of a 'record'" },
+	{ "{s: {box: {x: [0, 1]}, count: 9, realizations: 2, resample: {by: r, every: 5, of: 70}}}", 1,
+	  61, 0, "'by' does not go with 'realizations'" },
+	{ "{s: {record: x.dlx, within: [0, 1]}}", 1, 29, 0, "'within' must be a map of axes" },
+	{ "{s: {record: x.dlx, within: {x: 1}}}", 1, 33, 1, "'x' must be an interval [LO, HI]" },
+	{ "{s: {record: x.dlx, within: {x: [1, 0]}}}", 1, 33, 0, "ends below its begin" },
 };
 
 static void mistakes_have_places(void **state)
@@ -328,6 +338,105 @@ static void grid_records(void **state)
 		            u[i] == i + 1);
 }
 
+/* Six realizations of u at four places and of k at two; moved: the last one is elsewhere. */
+static void write_realizations(bool moved)
+{
+	static const struct record_array extra[] = {
+		{ .dtype = DTYPE_F64, .shape = { 1, { 4 } }, .role = RECORD_EXTRA, .name = "u_sensors" },
+		{ .dtype = DTYPE_F64, .shape = { 1, { 4 } }, .role = RECORD_EXTRA, .name = "u_sensors_x" },
+		{ .dtype = DTYPE_F64, .shape = { 1, { 2 } }, .role = RECORD_EXTRA, .name = "k_sensors" },
+		{ .dtype = DTYPE_F64, .shape = { 1, { 2 } }, .role = RECORD_EXTRA, .name = "k_sensors_x" },
+	};
+	const struct record_info info = {
+		.input = { .dtype = DTYPE_F64, .shape = { 2, { 1, 3 } }, .name = "u" },
+		.target = record_no_target(), .mask = -1, .ignore = RECORD_NO_IGNORE,
+		.nextra = 4, .extra = extra,
+	};
+	struct record_writer *w;
+	io_input_forget(RECORD);
+	assert_int_equal(record_create(&w, RECORD, &info, 1), 0);
+	for (int s = 0; s < 6; s++) {
+		const double input[3] = { 0 }, u[4] = { 10 * s, 10 * s + 1, 10 * s + 2, 10 * s + 3 },
+		             x[4] = { -1, 0, 0.5, moved && s == 5 ? 2 : 1 }, k[2] = { -s, -s - 100 },
+		             kx[2] = { 0, 1 };
+		assert_int_equal(record_add(w, &(struct record_sample){
+			.data = (const void *const[]){ input, NULL, u, x, k, kx } }), 0);
+	}
+	assert_int_equal(record_commit(w), 0);
+}
+
+#define SET(name, more) name ": {record: " RECORD ", " more "}\n"
+
+/* Samples are realizations: sets of one record have the same ones, all of which come before one
+ * comes again; all points of each, or those within an interval. */
+static void realizations(void **state)
+{
+	static const char *const name[] = { "x" };
+	const struct strings inputs = { .n = 1, .v = name };
+	struct points p;
+	double x[8], u[12], some[6], k[6];
+	int seen[6] = { 0 };
+	write_realizations(false);
+	assert_int_equal(read_text(SET("us", "sensors: u, realizations: 3, resample: 10")
+	                           SET("some", "sensors: u, realizations: 3, resample: 10, within: {x: "
+	                               "[0, 0.5]}")
+	                           SET("ks", "sensors: k, realizations: 3, resample: 10")
+	                           SET("all", "sensors: u, realizations: 6"), &p), 0);
+	assert_int_equal(points_open(a, &p, &inputs), 0);
+	assert_true(p.set[0].count == 4 && p.set[0].samples == 6 && p.set[0].nvalues == 1);
+	assert_string_equal(p.set[0].values[0].name, "u");
+	assert_true(p.set[1].count == 2 && p.set[2].count == 2);
+	assert_int_equal(points_draw(&p.set[0], 1, 0, 1, 3, x, NULL), 0);
+	assert_true(x[0] == 0 && x[1] == 0.5 && x[2] == 1);
+	assert_int_equal(points_draw(&p.set[1], 1, 0, 0, 2, x, NULL), 0);
+	assert_true(x[0] == 0 && x[1] == 0.5);
+	for (int draw = 0; draw < 4; draw++) {
+		points_values(&p.set[0], 0, 1, draw, 0, 3, u);
+		points_values(&p.set[1], 0, 1, draw, 0, 2, some);
+		points_values(&p.set[1], 0, 1, draw, 2, 1, some + 4);
+		points_values(&p.set[2], 0, 1, draw, 0, 3, k);
+		for (int r = 0; r < 3; r++) {
+			const int of = (int)u[4 * r] / 10;
+			seen[of]++;
+			assert_true(u[4 * r + 3] == 10 * of + 3);
+			assert_true(k[2 * r] == -of && k[2 * r + 1] == -of - 100);
+			assert_true(some[2 * r] == 10 * of + 1 && some[2 * r + 1] == 10 * of + 2);
+		}
+		for (int i = 0; i < 6 && draw % 2; i++)
+			assert_int_equal(seen[i], (draw + 1) / 2);
+	}
+	points_values(&p.set[3], 0, 1, 0, 4, 2, u);
+	assert_true(u[0] == 40 && u[7] == 53);
+}
+
+static void bad_realizations(void **state)
+{
+	static const char *const name[] = { "x" };
+	const struct strings inputs = { .n = 1, .v = name };
+	static const struct {
+		const char *text, *message;
+	} bad[] = {
+		{ SET("s", "sensors: u, realizations: 7"), "has 6 realizations, and a draw of 's' has 7" },
+		{ SET("s", "sensors: u, realizations: 6, resample: 1"), "leave out 'resample'" },
+		{ SET("s", "sensors: v, realizations: 3"), "has no arrays 'v_sensors', 'v_sensors_x'" },
+		{ SET("s", "sensors: u, realizations: 3, within: {y: [0, 1]}"), "'y' is no coordinate" },
+		{ SET("s", "sensors: u, realizations: 3, within: {x: [3, 4]}"),
+		  "has 0 points within these intervals" },
+		{ SET("s", "sensors: u, realizations: 3, resample: 1") SET("t", "sensors: k, "
+		  "realizations: 3"), "'s' and 't' have the same number of realizations" },
+	};
+	struct points p;
+	write_realizations(false);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		assert_int_equal(read_text(bad[i].text, &p), 0);
+		assert_error(points_open(a, &p, &inputs), E_CONFIG, bad[i].message);
+	}
+	write_realizations(true);
+	assert_int_equal(read_text(SET("s", "sensors: u, realizations: 3"), &p), 0);
+	assert_error(points_open(a, &p, &inputs), E_CONFIG,
+	             "at different places: 'x' of sample 5 is another than that of the first");
+}
+
 static void bad_records(void **state)
 {
 	struct points p;
@@ -364,6 +473,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(records, setup, clean),
 		cmocka_unit_test_setup_teardown(grid_records, setup, clean),
 		cmocka_unit_test_setup_teardown(bad_records, setup, clean),
+		cmocka_unit_test_setup_teardown(realizations, setup, clean),
+		cmocka_unit_test_setup_teardown(bad_realizations, setup, clean),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -235,6 +235,10 @@ static void test_messages(void **state)
 	record_free(r);
 	file.data[8] = 9;
 	expect_error(record_parse(&r, "new", file.data, file.len), E_DATA, "version 9");
+	file.data[8] = 1;
+	expect_error(record_parse(&r, "old", file.data, file.len), E_DATA,
+	             "record version 1, of a dlx before its first release, is no longer read: convert "
+	             "the data again");
 	buf_release(&file);
 	record_decoder_free(d);
 	unlink(path);
@@ -244,16 +248,16 @@ static void test_messages(void **state)
  * right again. */
 static void rewrite(struct buf *file, const char *from, const char *to)
 {
-	uint8_t *p = (uint8_t *)file->data, *end = p + file->len - FOOTER2_BYTES;
+	uint8_t *p = (uint8_t *)file->data, *end = p + file->len - FOOTER_BYTES;
 	struct record_footer f;
 	char *at;
-	record_footer_read(end, &f, 2);
+	record_footer_read(end, &f);
 	at = memmem(p + f.description, f.texts - f.description, from, strlen(from));
 	assert_non_null(at);
 	assert_int_equal(strlen(from), strlen(to));
 	memcpy(at, to, strlen(to));
-	f.hash = record_footer_hash(p, p + f.description, (size_t)(end - p) - f.description, end, 2);
-	record_footer_put(end, &f, 2);
+	f.hash = record_footer_hash(p, p + f.description, (size_t)(end - p) - f.description, end);
+	record_footer_put(end, &f);
 }
 
 /* A description that lies behind a right hash. */

@@ -51,12 +51,20 @@ static bool get(const struct plan *p, const char *name, double *out)
 	return false;
 }
 
+static bool is_value(const char *name)
+{
+	static const char *const kinds[] = { PLAN_STEP_TERM, PLAN_STEP_WEIGHT, PLAN_STEP_VARIABLE };
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (strncmp(name, kinds[i], strlen(kinds[i])) == 0)
+			return true;
+	return false;
+}
+
 static void get_values(const struct plan *p, struct plan_result *r)
 {
 	for (int i = 0; i < p->out.n; i++) {
 		const char *name = p->out.port[i].name;
-		if (strncmp(name, PLAN_STEP_TERM, strlen(PLAN_STEP_TERM)) != 0 &&
-		    strncmp(name, PLAN_STEP_VARIABLE, strlen(PLAN_STEP_VARIABLE)) != 0)
+		if (!is_value(name))
 			continue;
 		struct jsonl_value *v = &r->value[r->nvalue++];
 		v->name = name + strlen("step/");

@@ -2,23 +2,23 @@
  *
  * Weights in and out as safetensors, and one training step
  * as files, so that any framework can be compared with. */
-#ifndef DLX_TRAIN_EXCHANGE_H
-#define DLX_TRAIN_EXCHANGE_H
+#ifndef DLX_TRAIN_INTEROP_H
+#define DLX_TRAIN_INTEROP_H
 
 #include "model/model.h"
 #include "plan/session.h"
 
 /* Params and running statistics of the store, in the network's order, float32. */
-int exchange_export(struct session *s, const char *path);
+int interop_export(struct session *s, const char *path);
 /* Sets params and running statistics from a file. strict: every missing, extra or misshapen tensor
  * is an error entry of its own (E_DATA) and nothing is set; else they are skipped and named in
  * notes. PyTorch's num_batches_tracked are passed over. */
-int exchange_init_from(struct session *s, const struct init_from *from);
+int interop_init_from(struct session *s, const struct init_from *from);
 /* The same errors, of the planned network: sets nothing, and notes which layers the file fits. s
  * needs SESSION_TRAIN. */
-int exchange_check(const struct session *s, const struct init_from *from);
+int interop_check(const struct session *s, const struct init_from *from);
 /* One training step on the first batch into folder dir: loss.json, inputs, outputs, gradients and
  * parameters (after the update). s needs SESSION_TRAIN | SESSION_RUN | SESSION_DUMP. */
-int exchange_dump_step(struct session *s, const char *dir);
+int interop_dump_step(struct session *s, const char *dir);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Store entries and plan tensors to and from safetensors files. */
-#include "train/exchange.h"
+#include "train/interop.h"
 
 #include <string.h>
 
@@ -45,7 +45,7 @@ static int write_store(struct session *s, const char *path, bool params_only,
 	return rc;
 }
 
-int exchange_export(struct session *s, const char *path)
+int interop_export(struct session *s, const char *path)
 {
 	struct arena *a = arena_new();
 	const char *meta[TRAINED_ON_META];
@@ -344,7 +344,7 @@ static int match_file(struct match *m, const struct io_image *image, struct st_f
 	return 0;
 }
 
-int exchange_init_from(struct session *s, const struct init_from *from)
+int interop_init_from(struct session *s, const struct init_from *from)
 {
 	struct io_image image;
 	TRY(io_image_read(&image, from->file));
@@ -361,7 +361,7 @@ int exchange_init_from(struct session *s, const struct init_from *from)
 	return rc;
 }
 
-int exchange_check(const struct session *s, const struct init_from *from)
+int interop_check(const struct session *s, const struct init_from *from)
 {
 	const struct plan *p = session_plan_of_size(s, PLAN_TRAIN, 0);
 	struct io_image image;
@@ -459,7 +459,7 @@ static int write_step(struct session *s, const struct plan *p, const char *dir)
 	return rc;
 }
 
-int exchange_dump_step(struct session *s, const char *dir)
+int interop_dump_step(struct session *s, const char *dir)
 {
 	struct plan *p;
 	bool first = comm_first(s->comm);

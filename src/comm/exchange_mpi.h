@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Messages of an exchange between hosts: a persistent request of MPI for each place of an edge. A
+ * message of more than a few kilobytes only arrives if its sender calls MPI meanwhile, so all that
+ * wait on this rank, for whatever, make progress for it. Only for src/comm/. */
+#ifndef DLX_COMM_EXCHANGE_MPI_H
+#define DLX_COMM_EXCHANGE_MPI_H
+
+#include "comm/exchange_state.h"
+
+/* Bytes for what other hosts send. */
+int64_t exchange_mpi_bytes(const struct comm *c, const struct exchange_edge *edge, int n);
+/* Connects the ends whose peer is on another host; collective over all ranks. */
+int exchange_mpi_new(struct exchange *x);
+void exchange_mpi_free(struct exchange *x);
+
+bool exchange_mpi_room(const struct exchange_end *e);
+bool exchange_mpi_came(const struct exchange_end *e);
+void *exchange_mpi_place(const struct exchange_end *e);
+void exchange_mpi_send(struct exchange *x, struct exchange_end *e);
+void exchange_mpi_taken(struct exchange_end *e);
+
+/* Any thread: whether messages of this process are under way, and progress for them. */
+bool exchange_mpi_pending(void);
+void exchange_mpi_progress(void);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the ranks of a comm meet by: MPI (world.h), or the memory that they have in common where
+ * they are threads of one process. Only for src/comm/. */
+#ifndef DLX_COMM_MEET_H
+#define DLX_COMM_MEET_H
+
+#include "comm/world.h"
+
+/* --- rank_threads.c: as the functions of world.h --- */
+
+int threads_broadcast(struct comm *c, void *p, size_t bytes, int root);
+int threads_all_gather(struct comm *c, const void *mine, size_t bytes, void *all);
+int threads_barrier(struct comm *c);
+/* The memory is zero, and goes when the ranks have ended. */
+int threads_share(struct comm *c, size_t bytes, void **p);
+
+/* Whether there is something to meet by: several ranks. */
+static inline bool meets(const struct comm *c)
+{
+	return c->state->world || c->state->threads;
+}
+
+static inline int meet_broadcast(struct comm *c, void *p, size_t bytes, int root)
+{
+	return c->state->threads ? threads_broadcast(c, p, bytes, root) :
+	       world_broadcast(c, p, bytes, root);
+}
+
+static inline int meet_all_gather(struct comm *c, const void *mine, size_t bytes, void *all)
+{
+	return c->state->threads ? threads_all_gather(c, mine, bytes, all) :
+	       world_all_gather(c, mine, bytes, all);
+}
+
+static inline int meet_barrier(struct comm *c)
+{
+	return c->state->threads ? threads_barrier(c) : world_barrier(c);
+}
+
+/* *out: NULL for threads, which world_unshare takes. */
+static inline int meet_share(struct comm *c, size_t bytes, struct world_memory **out, void **p)
+{
+	*out = NULL;
+	return c->state->threads ? threads_share(c, bytes, p) : world_share(c, bytes, out, p);
+}
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Ranks that are threads of one process, on one host: for tests, and for checks of a partition. All
+ * of comm.h, reducer.h and exchange.h works between them but comm_subgroup. */
+#ifndef DLX_COMM_RANK_THREADS_H
+#define DLX_COMM_RANK_THREADS_H
+
+#include "comm/comm.h"
+
+/* Calls work(c, arg) for each of `ranks` ranks, in a thread of its own, and returns when all have
+ * returned: 0, or the code of the first rank that failed, with its record in base/err.h. timeout:
+ * as in struct comm. A rank that fails must do so on all ranks together (comm_agree); one that does
+ * not is waited for until the timeout. */
+int rank_threads_run(int ranks, double timeout, int (*work)(struct comm *c, void *arg), void *arg);
+
+#endif
