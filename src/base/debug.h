@@ -37,7 +37,7 @@ struct debug {
 	double join_timeout, measure_seconds, compile_seconds, proof_seconds;
 	int64_t stage_extent, read_share, band_pixels;
 	bool warpgroups, no_chains, no_depthwise, no_narrow, no_signs, no_masks, no_sums, no_intake,
-	     no_second_stream, no_trials, nccl_alone, no_locks, strict, slow, stage_counts;
+	     no_second_stream, no_streams, no_trials, nccl_alone, no_locks, strict, slow, stage_counts;
 	struct debug_rates rates;
 	struct debug_link link;
 	struct debug_fault fault[DEBUG_FAULTS];
