@@ -87,8 +87,8 @@ static const struct word words[] = {
 	  "other kernels; default: yes" },
 	{ .name = "streams", .type = NO_YES, .at = offsetof(struct debug, no_streams),
 	  .values = { "yes", "no" },
-	  .doc = "whether derivatives of networks by coordinates travel forward through their layers, "
-	  "or are taken by reverse passes, as on a GPU; default: yes" },
+	  .doc = "on the CPU, whether derivatives of networks by coordinates travel forward through "
+	  "their layers, or are taken by reverse passes; default: yes" },
 	{ WORD(isa, CHOICE), .values = { "avx2", "avx512", "avx512_bf16", "amx" },
 	  .doc = "on the CPU, the most of the instruction set that dlx's own kernels and oneDNN's "
 	  "use" },

@@ -266,8 +266,8 @@ int network_emit(struct expr_emission *m, struct arena *a, const struct network 
 	if (n->c.fourier.features)
 		TRY(emit_fourier(g, n, x, &x));
 	*l = (struct layers){ { .g = g, .arena = a, .training = true, .loc = n->loc }, n };
-	const struct expr_layers layers = { n->c.dense.n + 1, taylor_find(network_activation(n)),
-		(int)n->c.outputs, l, layer_weights, emit_layers };
+	const struct expr_layers layers = { n->name, n->c.dense.n + 1,
+		taylor_find(network_activation(n)), (int)n->c.outputs, l, layer_weights, emit_layers };
 	TRY(expr_emit_layers(m, &layers, x, out));
 	bind(n, components, in, *out, bound);
 	return n->output ? expr_emit_bound(m, n->output, ninput + 1, bound, out) : 0;
