@@ -34,6 +34,8 @@ static const struct function functions[] = {
 	[CALL_SQRT] = { "sqrt", 1, 1, .value = sqrt },
 	[CALL_ABS] = { "abs", 1, 1, .value = fabs },
 	[CALL_TANH] = { "tanh", 1, 1, .value = tanh },
+	[CALL_SINH] = { "sinh", 1, 1, .value = sinh },
+	[CALL_COSH] = { "cosh", 1, 1, .value = cosh },
 	[CALL_MIN] = { "min", 2, EXPR_ARGUMENTS },
 	[CALL_MAX] = { "max", 2, EXPR_ARGUMENTS },
 	[CALL_POW] = { "pow", 2, 2 },

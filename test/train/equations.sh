@@ -110,6 +110,82 @@ END
 run turns --set "$(tr '\n' ' ' <turns)" inverse.yaml
 within "$(value runs/turns variable/k)" 0.97 1.03 "the coefficient of two objectives"
 
+# --- other equations, with solutions that are known: terms of weight 0 say how far off a network is ---
+# A soliton of the Korteweg-de Vries equation: third order.
+cat >kdv.yaml <<'END'
+run: {name: kdv}
+model:
+  family: networks
+  networks: {u: {inputs: [x, t], dense: [24, 24]}}
+  let:
+    soliton: 1 / cosh(x + 1 - 4 * t)^2 * 2
+    residual: d(u, t) + 6 * u * d(u, x) + d(u, x, x, x)
+    known: d(soliton, t) + 6 * soliton * d(soliton, x) + d(soliton, x, x, x)
+points:
+  inside: {box: {x: [-4, 4], t: [0, 0.5]}, count: 256}
+  start: {box: {x: [-4, 4], t: 0}, count: 64}
+  ends: {box: {x: {ends: [-4, 4]}, t: [0, 0.5]}, count: 32}
+objective:
+  solve:
+    minimise:
+      equation: mean(residual^2 @ inside)
+      start: {of: mean((u - soliton)^2 @ start), weight: 100}
+      ends: {of: mean((u - soliton)^2 @ ends), weight: 10}
+      slope: mean((d(u, x) - d(soliton, x))^2 @ ends)
+      known: {of: mean(known^2 @ inside), weight: 0}
+      error: {of: mean((u - soliton)^2 @ inside) / mean(soliton^2 @ inside), weight: 0}
+    optimizer: [{type: adam, learning_rate: 0.01, steps: 200}, {type: lbfgs, steps: 300}]
+END
+# Walls of Robin around a plate with a hole, but for one of Dirichlet.
+cat >robin.yaml <<'END'
+run: {name: robin}
+model:
+  family: networks
+  networks: {u: {inputs: [x, y], dense: [20, 20]}}
+  let: {exact: sin(x) * exp(y / 2)}
+points:
+  plate: {box: {x: [0, 1], y: [0, 1]}, minus: {disk: {center: {x: 0.5, y: 0.5}, radius: 0.2}}, count: 200}
+  left: {box: {x: 0, y: [0, 1]}, count: 32}
+  rim: {faces: plate, minus: left, count: 128}
+objective:
+  solve:
+    minimise:
+      equation: mean((laplacian(u) - laplacian(exact))^2 @ plate)
+      left: {of: mean((u - exact)^2 @ left), weight: 10}
+      robin: {of: mean((dn(u) + 2 * u - (dn(exact) + 2 * exact))^2 @ rim), weight: 10}
+      error: {of: mean((u - exact)^2 @ plate) / mean(exact^2 @ plate), weight: 0}
+    optimizer: [{type: adam, learning_rate: 0.01, steps: 100}, {type: lbfgs, steps: 200}]
+END
+# Three fields: a slow flow through a channel.
+cat >stokes.yaml <<'END'
+run: {name: stokes}
+model:
+  family: networks
+  networks:
+    u: {inputs: [x, y], dense: [16, 16]}
+    v: {inputs: [x, y], dense: [16, 16]}
+    p: {inputs: [x, y], dense: [16, 16]}
+points:
+  inside: {box: {x: [0, 1], y: [0, 1]}, count: 200}
+  walls: {faces: inside, count: 64}
+objective:
+  solve:
+    minimise:
+      momentum: "mean((grad(p) - laplacian(join(u, v)))^2 @ inside)"
+      continuity: mean(div(join(u, v))^2 @ inside)
+      walls: {of: "mean((join(u, v) - join(y * (1 - y), 0))^2 @ walls)", weight: 10}
+      pin: "mean(p(0, 0)^2)"
+      error: {of: "mean((join(u, v, p) - join(y * (1 - y), 0, -2 * x))^2 @ inside)", weight: 0}
+    optimizer: [{type: adam, learning_rate: 0.01, steps: 100}, {type: lbfgs, steps: 200}]
+END
+for name in kdv robin stokes; do
+	run $name --set precision.compute=f64 --set report.progress=none $name.yaml
+done
+within "$(value runs/kdv term/known)" 0 1e-20 "the residual of the soliton"
+within "$(value runs/kdv term/error)" 0 1e-4 "the squared error of the soliton"
+within "$(value runs/robin term/error)" 0 1e-5 "the squared error behind walls of Robin"
+within "$(value runs/stokes term/error)" 0 1e-2 "the squared error of the flow"
+
 # --- values that are not finite ---
 expect 76 "$train" --set run.dir=runs/diverged --set 'optimizer={type: sgd, learning_rate: 1e6}' poisson.yaml
 says err "in the forward part"
@@ -172,6 +248,8 @@ mistake 78 "--set:1:42: unknown name 'v'" --set "$physics=mean((d(v, x, x))^2 @ 
 says err '     |                                          ^'
 mistake 78 "'walls' has no coordinate 'x', which 'u' takes; it has y" --set 'points.walls={box: {y: {ends: [0, 1]}}}'
 mistake 78 "unknown set of points 'insid'; did you mean 'inside'?" --set "$physics=mean(u^2 @ insid)"
+mistake 78 "'twice' is a let, which takes no arguments: 'twice(at.SET)' is its value at a set" --set 'model.let={twice: 2 * u}' \
+	--set "$physics=mean(twice(0)^2)"
 mistake 78 "'loss' has no meaning with 'objective'" --set loss=mse
 mistake 78 "'batch_size' has no meaning with 'objective'" --set train.batch_size=4
 mistake 78 "'train' has no meaning with 'objective'" --set data.train=poisson.dlx
