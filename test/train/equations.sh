@@ -12,6 +12,7 @@ expect 0 "$field" burgers --quiet --sensors 2000 -o sensors.dlx
 expect 0 "$field" allen-cahn --quiet -o allen-cahn.dlx
 expect 0 "$field" heat --quiet --sensors 200 -o heat-sensors.dlx
 expect 0 "$field" gaussian --quiet -n 1 -o k.dlx
+expect 0 "$field" darcy --quiet -n 1 -o darcy.dlx
 
 cat >poisson.yaml <<'END'
 run: {name: poisson}
@@ -76,6 +77,13 @@ for stop in 100 130; do
 done
 run kept --set train.steps=300 --set schedule=constant poisson.yaml
 [ "$(newest_state runs/whole)" != "$(newest_state runs/kept)" ] || fail "'resample' changes nothing"
+
+# --- measurements of a table, by the names of its columns ---
+printf 'x,u\n-1,0\n-0.5,-1\n0,0\n0.5,1\n1,0\n' >table.csv
+expect 0 "$DLX_BUILD/dlx-convert" --quiet --input table.csv:x --target table.csv:u -o table.dlx
+run table --set 'points.walls={record: table.dlx}' --set 'objective.solve.minimise.walls=mean((u - walls.u)^2 @ walls)' \
+	--set data.validation=table.dlx --set train.steps=20 poisson.yaml
+[ "$(value runs/table relative_l2)" ] || fail "a network is not compared with the column of its name"
 
 # --- an unknown number, whose sensors are a record ---
 cat >inverse.yaml <<'END'
