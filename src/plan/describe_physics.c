@@ -23,7 +23,8 @@ static void put_network(const struct network *n, bool first, struct buf *out)
 
 static void put_variable(const struct variable *v, bool first, struct buf *out)
 {
-	buf_printf(out, "%s%s: from %g", first ? "variables     " : "              ", v->name, v->start);
+	buf_printf(out, "%s%s: from %g", first ? "variables     " : "              ", v->name,
+	           v->start);
 	if (v->bounded)
 		buf_printf(out, ", between %g and %g", v->low, v->high);
 	buf_puts(out, v->positive ? ", positive\n" : "\n");

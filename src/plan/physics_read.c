@@ -84,7 +84,7 @@ static int read_term(struct run_config *c, const struct ypair *pair, struct term
 	struct term_config read = { .of = pair->value };
 	*t = (struct term){ .name = pair->key, .loc = pair->key_loc, .weight = 1 };
 	if (pair->value->kind == Y_MAP) {
-		/* First of all: an expression that a comma cuts off is followed by what looks like a key. */
+		/* First of all: what a comma cuts off an expression looks like a key. */
 		const struct ynode *of = ytree_find(pair->value, "of");
 		TRY(of && of->kind == Y_SCALAR ? expr_parse(c->arena, of, &t->e) : 0);
 		TRY(schema_read(c->arena, pair->value, term_fields,
