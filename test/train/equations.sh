@@ -15,6 +15,7 @@ expect 0 "$field" gaussian --quiet -n 1 -o k.dlx
 expect 0 "$field" darcy --quiet -n 1 -o darcy.dlx
 cavity=$DLX_SOURCE/configs/physics/cavity.csv
 expect 0 "$DLX_BUILD/dlx-convert" --quiet --input "$cavity:x,y" --target "$cavity:u" -o cavity.dlx
+expect 0 "$field" gaussian --quiet -n 60 --points 16,16 -o fields.dlx
 
 cat >poisson.yaml <<'END'
 run: {name: poisson}
@@ -333,7 +334,7 @@ inside && first { whole = /^run:/; message = /^dlx-train: /; n += whole; first =
 inside && whole { print >("page" n ".yaml") }
 inside && message { print >"message" }
 /^\.Bd -literal/ { inside = first = 1 }' "$DLX_SOURCE/man/dlx-physics.7"
-[ -s page3.yaml ] || fail "dlx-physics.7 has lost its configs"
+[ -s page4.yaml ] || fail "dlx-physics.7 has lost its configs"
 for config in page*.yaml; do
 	run "$config" --set train.steps=2 --set report.progress=none "$config"
 done
