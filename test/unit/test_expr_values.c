@@ -485,7 +485,7 @@ static double plain(int which, double u, double v, double nu)
 {
 	switch (which) {
 	case 0: return sin(u) * cos(v) - tan(u * nu);
-	case 1: return exp(u) + log(v * v + 1) + sqrt(v * v + 2) + tanh(v) -
+	case 1: return exp(u) + log(v * v + 1) + sqrt(v * v + 2) + tanh(v) + sinh(u) - cosh(v) -
 	               1 / (1 + exp(-u)) * log(1 + exp(v));
 	case 2: return fabs(u) + fmin(u, v) + fmax(fmax(u, 0.1), v);
 	case 3: return u >= 0 ? v : nu;
@@ -499,7 +499,8 @@ static void check_functions(void)
 {
 	static const char *const text[] = {
 		"sin(u) * cos(v[1]) - tan(u * nu)",
-		"exp(u) + log(v[1]^2 + 1) + sqrt(v[1]^2 + 2) + tanh(v[1]) - sigmoid(u) * softplus(v[1])",
+		"exp(u) + log(v[1]^2 + 1) + sqrt(v[1]^2 + 2) + tanh(v[1]) + sinh(u) - cosh(v[1])"
+		" - sigmoid(u) * softplus(v[1])",
 		"abs(u) + min(u, v[1]) + max(u, 0.1, v[1])", "select(u, v[1], nu)",
 		"u^3 - pow(v[1], 2) + 2^u + (v[1]^2 + 1)^u + (v[1]^2 + 1)^-1.5",
 		"1 - u + (u - 2) + 3 / (v[1]^2 + 1) - (2 - v[1] / 4) + u / (v[1] - 9)",
