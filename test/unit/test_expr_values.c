@@ -738,26 +738,6 @@ static void numbers(void **state)
 	test_release(&t);
 }
 
-/* A random expression; `at` counts the numbers drawn. */
-static void grow(struct buf *b, uint64_t *at, int depth)
-{
-	static const char *const leaves[] = { "x", "t", "nu", "u", "v", "k", "g", "hard", "speed", "2",
-		"burgers", "real", "fake", "obs", "xi", "few.obs", "0.5" };
-	static const char *const forms[] = { "(% + %)", "(% - %)", "% * %", "% / %", "-%", "%^2",
-		"(% ^ %)", "tan(%)", "max(%, %, 1)", "select(%, %, %)", "d(%, x)", "d(%, t, x)", "grad(%)",
-		"grad(%, t)", "div(%)", "laplacian(%, x)", "dn(%)", "norm(%)", "dot(%, %)", "mean(%)",
-		"sum(%)", "join(%, %)", "(% @ inside)", "(% @ many)", "(% @ few)", "(%)[1]", "u(%, %)",
-		"d(%)", "penalty(d, %, %)" };
-	const double draw = rng_uniform(5, 1, 0, (*at)++);
-	const char *p = depth ? forms[(int)(draw * (sizeof forms / sizeof *forms))]
-	                      : leaves[(int)(draw * (sizeof leaves / sizeof *leaves))];
-	for (; *p; p++)
-		if (*p == '%')
-			grow(b, at, (int)(rng_uniform(5, 1, 0, (*at)++) * depth));
-		else
-			buf_putc(b, *p);
-}
-
 static const char *text_of(struct test *t, const struct expr *e)
 {
 	struct buf b = BUF_INIT;
