@@ -97,8 +97,8 @@ static void warn_untrained(const struct session *s)
 		const struct network *n = &p->net.v[i];
 		if (n->frozen && n->owner == n && !n->c.init_from.from.file)
 			warn("%s:%d:%d: no objective trains network '%s', which keeps its first random "
-			     "weights; name it in 'train', or give it weights by 'init_from'", n->loc.file, n->loc.line,
-			     n->loc.col, n->name);
+			     "weights; name it in 'train', or give it weights by 'init_from'", n->loc.file,
+			     n->loc.line, n->loc.col, n->name);
 	}
 }
 
