@@ -210,6 +210,9 @@ struct graph *expr_graph(const struct expr_emission *m);
  * through their layers (expr_emit_layers). Without it, and where a derivative cannot travel so, all
  * are taken by reverse passes over what is emitted, one for each component and order. */
 int expr_foresee(struct expr_emission *m, int n, const struct expr *const *e, const int *set);
+/* How derivatives of what has been emitted so far are taken, in words; NULL: there are none.
+ * unforeseen: why expr_foresee was not called, or NULL. */
+const char *expr_derivation(const struct expr_emission *m, const char *unforeseen);
 /* Emits e, which has been checked without a mistake at the same set or EXPR_NOWHERE. *out has one
  * of the forms above; a number becomes a scalar. Nodes have the graph's current phase, those of
  * derivatives too, of which pass_dce removes what was not needed; all but those have its current
@@ -222,6 +225,7 @@ int expr_emit_bound(struct expr_emission *m, const struct expr *e, int nbound,
 
 /* Dense layers with activations between them, for hosts. */
 struct expr_layers {
+	const char *name;            /* for people */
 	int n;                       /* layers */
 	int activation;              /* enum taylor_of; NONE: one whose derivatives cannot travel */
 	int outputs;                 /* of the last layer */

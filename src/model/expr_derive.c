@@ -141,6 +141,7 @@ int expr_emit_derivative(struct expr_emission *m, const struct site *f, const st
 	const struct shape s = { 2, { v->rows, 1 } };
 	tid x[EXPR_ARGUMENTS], part[EXPR_ARGUMENTS + MAX_COORDINATES], y;
 	int n, count = v->components;
+	m->derives = true;
 	TRY(coordinates(m, f, e, x, &n));
 	if (e->function == CALL_GRAD || e->function == CALL_DIV)
 		count = e->function == CALL_GRAD ? n : 1;

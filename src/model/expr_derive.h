@@ -40,6 +40,9 @@ struct expr_emission {
 	enum derivation how;
 	bool foreseeing;             /* nothing of what is emitted stays */
 	bool refused;                /* `how` cannot be */
+	const char *why;             /* derivatives cannot travel forward; NULL: they can */
+	bool derives;                /* there are derivatives */
+	int nstream;                 /* the most that travel through one network */
 	struct stack *stacks, *foreseen;     /* by application of a network, the last one first */
 	int nstack;
 	struct root *roots;

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "model/expr_forward.h"
 #include "model/expr_stack.h"
 
 static void forget(struct expr_emission *m)
@@ -20,6 +21,7 @@ static void forget(struct expr_emission *m)
 	m->nstack = 0;
 	m->roots = NULL;
 	m->refused = false;
+	m->derives = false;
 }
 
 /* Finds out which placeholders something depends on. */
@@ -46,6 +48,20 @@ static void mark_live(struct expr_emission *m, int first)
 	mem_free(live);
 }
 
+/* Whether more go through a network than can. */
+static bool has_too_many(const struct expr_emission *m)
+{
+	for (const struct stack *k = m->stacks; k; k = k->next) {
+		struct streams all = { .arena = m->v.arena };
+		for (const struct wish *w = k->wishes; w; w = w->next)
+			if (w->live)
+				streams_add_all(&all, &w->s);
+		if (all.n > STREAMS_MOST)
+			return true;
+	}
+	return false;
+}
+
 static int foresee(struct expr_emission *m, int n, const struct expr *const *e, const int *set)
 {
 	const int first = m->v.g->nnode;
@@ -55,6 +71,8 @@ static int foresee(struct expr_emission *m, int n, const struct expr *const *e, 
 		stack_root(m, t);
 	}
 	mark_live(m, first);
+	if (has_too_many(m))
+		expr_refuse(m, "too many are wanted");
 	m->foreseen = m->stacks;
 	return 0;
 }
@@ -64,6 +82,7 @@ int expr_foresee(struct expr_emission *m, int n, const struct expr *const *e, co
 	bool refused = true;
 	for (m->how = BY_SUMS; m->how != BY_REVERSE && refused; m->how += refused) {
 		m->foreseeing = true;
+		m->why = NULL;
 		int rc = foresee(m, n, e, set);
 		m->foreseeing = false;
 		refused = m->refused;
@@ -71,4 +90,14 @@ int expr_foresee(struct expr_emission *m, int n, const struct expr *const *e, co
 		TRY(rc);
 	}
 	return 0;
+}
+
+const char *expr_derivation(const struct expr_emission *m, const char *unforeseen)
+{
+	const char *why = unforeseen ? unforeseen : m->why;
+	if (!m->derives)
+		return NULL;
+	if (why)
+		return arena_printf(m->v.arena, "by reverse passes (%s)", why);
+	return arena_printf(m->v.arena, "forward, %d stream%s", m->nstream, m->nstream == 1 ? "" : "s");
 }

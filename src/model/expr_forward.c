@@ -47,6 +47,13 @@ static int add(struct expr_emission *m, tid a, tid b, tid *out)
 	return graph_emit1(m->v.g, "add", NULL, 2, (tid[]){ a, b }, out);
 }
 
+void expr_refuse(struct expr_emission *m, const char *why)
+{
+	if (!m->refused)
+		m->why = why;
+	m->refused = true;
+}
+
 /* --- nodes --- */
 
 static bool is_one_of(const struct node *n, const char *const *names)
@@ -68,12 +75,13 @@ static bool is_linear(const struct graph *g, const struct node *n)
 static bool is_elementwise(const struct graph *g, const struct node *n)
 {
 	static const char *const names[] = { "add", "subtract", "multiply", "divide", "minimum",
-		"maximum", "select", "scale", "pow", "square", "sqrt", "exp", "log", "sin", "cos", "abs",
-		"sign", "tanh", "sigmoid", "silu", "silu_grad", "gelu", "gelu_grad", "slope", NULL };
+		"maximum", "select", "scale", "pow", "square", "sqrt", "exp", "log", "log1p", "expm1",
+		"sin", "cos", "abs", "sign", "tanh", "sigmoid", "softplus", "silu", "silu_grad", "gelu",
+		"gelu_grad", "elu", "relu", "relu_grad", "leaky_relu", "leaky_relu_grad", "slope", NULL };
 	for (int k = 0; k < n->nin; k++)
 		if (!shape_equal(node_in_shape(g, n, k), node_out_shape(g, n, 0)))
 			return false;
-	return is_one_of(n, names);
+	return (n->op->grad || (n->op->flags & OP_NOGRAD)) && is_one_of(n, names);
 }
 
 /* n of derivatives of its inputs; d[i] NONE: zero. */
@@ -154,7 +162,7 @@ static int tangent_of_node(struct expr_emission *m, const struct node *n, tid x,
 		return emit_linear(m, n, d, dy);
 	if (is_elementwise(m->v.g, n))
 		return emit_slopes(m, n, d, dy);
-	m->refused = true;
+	expr_refuse(m, arena_printf(m->v.arena, "not through '%s'", n->op->name));
 	return 0;
 }
 
@@ -181,7 +189,7 @@ static int tangent(struct expr_emission *m, tid y, tid x, tid *dy)
 		return 0;
 	if (stream_derive(&s, x, &d))
 		return stack_stream(m, k, &d, dy);
-	m->refused = true;
+	expr_refuse(m, "the order is too high");
 	*dy = NONE;
 	return 0;
 }
@@ -192,7 +200,8 @@ int expr_tangent(struct expr_emission *m, tid y, tid x, tid *dy)
 	*dy = known ? known->dx : NONE;
 	if (y == NONE || known)
 		return 0;
-	m->refused |= !is_coordinate(m, x);
+	if (!is_coordinate(m, x))
+		expr_refuse(m, "not by what is no coordinate");
 	TRY(tangent(m, y, x, dy));
 	expr_remember(m, y, x, *dy);
 	return 0;
@@ -222,8 +231,10 @@ static int bend(struct expr_emission *m, const struct node *n, int k, tid x, tid
 	TRY(expr_tangent(m, n->in[k], x, &p));
 	if (p == NONE)
 		return 0;
-	/* A tensor of its own: p itself may also be an input of n. */
-	TRY(emit_reshape(m->v.g, p, &graph_t(m->v.g, p)->shape, &p));
+	/* A tensor of its own: elsewhere p itself is not held fixed. */
+	const struct shape *s = &graph_t(m->v.g, p)->shape;
+	const struct shape_attr same = { ints_make(m->v.g, s->nd, s->d) };
+	TRY(graph_emit1(m->v.g, "reshape", &same, 1, &p, &p));
 	expr_remember(m, p, x, NONE);
 	TRY(emit_slope(m, n, k, p, &t));
 	return expr_tangent(m, t, x, out);
@@ -292,7 +303,8 @@ int expr_sum_of_second(struct expr_emission *m, tid y, int n, const tid *x, tid 
 	BUG_IF(n > STREAM_AXES, "a sum of %d second derivatives", n);
 	for (int i = 0; i < n; i++) {
 		int k = by.n++;
-		m->refused |= !is_coordinate(m, x[i]);
+		if (!is_coordinate(m, x[i]))
+			expr_refuse(m, "not by what is no coordinate");
 		for (; k > 0 && by.by[k - 1] > x[i]; k--)
 			by.by[k] = by.by[k - 1];
 		by.by[k] = x[i];

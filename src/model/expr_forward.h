@@ -11,6 +11,8 @@
 const struct derived *expr_derived(const struct expr_emission *m, tid y, tid x);
 void expr_remember(struct expr_emission *m, tid y, tid x, tid dx);
 
+/* Derivatives cannot be taken as m->how says. */
+void expr_refuse(struct expr_emission *m, const char *why);
 /* dy = y derived by the coordinate x, NONE: zero. */
 int expr_tangent(struct expr_emission *m, tid y, tid x, tid *dy);
 /* The sum of the second derivatives of y by each of x[0 .. n - 1], 2 to STREAM_AXES of them,

@@ -74,7 +74,8 @@ int stack_stream(struct expr_emission *m, struct stack *k, const struct stream *
 	add_wish(m, k, s, *out);
 	if (!m->foreseeing)
 		return 0;
-	m->refused |= !k->able;
+	if (k->why)
+		expr_refuse(m, k->why);
 	streams_add_all(&parts, s);
 	for (int i = 0; i < parts.n; i++) {
 		tid t;
@@ -139,6 +140,7 @@ static int emit_streams(struct expr_emission *m, const struct expr_layers *l, st
 	tid h, weight, bias, value = NONE;
 	for (int i = 0; i < want->n; i++)
 		streams_add_all(&all, &want->v[i]);
+	m->nstream = all.n > m->nstream ? all.n : m->nstream;
 	TRY(stacked_input(m, k->x, &all, &in, &h));
 	for (int i = 0; i + 1 < l->n; i++) {
 		const struct streams *out = i + 2 < l->n ? &all : want;
@@ -181,8 +183,10 @@ int expr_emit_layers(struct expr_emission *m, const struct expr_layers *l, tid x
 		graph_leave(m->v.g, saved);
 		return rc;
 	}
-	*k = (struct stack){ .number = m->nstack++, .x = x,
-		.able = l->n > 1 && l->activation != NONE };
+	*k = (struct stack){ .number = m->nstack++, .x = x };
+	if (l->n == 1 || l->activation == NONE)
+		k->why = arena_printf(m->v.arena, "not through '%s', which %s", l->name, l->n == 1 ?
+		                      "has one layer" : "has another activation");
 	if (m->foreseeing) {
 		stack_root(m, x);
 		TRY(emit_fill(m->v.g, 0, &s, &k->y));

@@ -25,7 +25,7 @@ struct root {
 struct stack {
 	struct stack *next;
 	int number;                  /* in the order of emission */
-	bool able;                   /* derivatives can travel through */
+	const char *why;             /* derivatives cannot travel through; NULL: they can */
 	bool valued;                 /* of what was foreseen: y itself is wanted */
 	tid x, y;
 	struct wish *wishes;

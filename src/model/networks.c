@@ -390,8 +390,8 @@ int network_emit(struct expr_emission *m, struct arena *a, const struct network 
 		TRY(rc);
 	} else {
 		*l = (struct dense_stack){ { .g = g, .arena = a, .training = true, .loc = n->loc }, n };
-		const struct expr_layers layers = { n->c.dense.n + 1, taylor_find(network_activation(n)),
-			(int)n->c.outputs, l, layer_weights, emit_layers };
+		const struct expr_layers layers = { n->name, n->c.dense.n + 1,
+			taylor_find(network_activation(n)), (int)n->c.outputs, l, layer_weights, emit_layers };
 		TRY(expr_emit_layers(m, &layers, x, out));
 	}
 	bind(n, components, in, *out, bound);

@@ -12,6 +12,7 @@
 
 #define STREAM_ORDER 6           /* the highest */
 #define STREAM_AXES 16           /* most coordinates of a sum */
+#define STREAMS_MOST 100         /* through one network, so that op/taylor has room for gradients */
 
 struct stream {
 	bool sum;                        /* of the second derivatives by each of by[] */

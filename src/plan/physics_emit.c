@@ -253,13 +253,18 @@ static struct expr_emission *begin(struct graph *g, struct leaves *l, struct exp
 	return expr_emission_new(g, s, h);
 }
 
-/* On a GPU derivatives do not travel forward, since op/taylor has no kernel there. */
+/* Why no derivatives travel forward: on a GPU op/taylor has no kernel. NULL: they may. */
+static const char *why_reverse(const struct compilation *c)
+{
+	if (c->r->dev->backend == BACKEND_CUDA)
+		return "on a GPU";
+	return debug_skips("streams") ? "DLX_DEBUG=skip=streams" : NULL;
+}
+
 static int foresee(struct compilation *c, struct expr_emission *m, int n,
                    const struct expr *const *e, const int *set)
 {
-	if (c->r->dev->backend == BACKEND_CUDA || debug_skips("streams"))
-		return 0;
-	return expr_foresee(m, n, e, set);
+	return why_reverse(c) ? 0 : expr_foresee(m, n, e, set);
 }
 
 /* Checks the terms that will be emitted, all or those that are balanced, and foresees them. */
@@ -296,6 +301,7 @@ int physics_emit_objective(struct graph *g, struct compilation *c)
 	if (o->lbfgs && (l->noise || l->uniforms))
 		return ERR(E_CONFIG, &o->term[0].loc, "'lbfgs' does not train '%s': its terms have random "
 		           "numbers, other ones each time that they are evaluated", o->name);
+	c->p->derivatives = expr_derivation(m, why_reverse(c));
 	c->loss.loss = sum;
 	c->loss.weight = graph_scalar(g, 1);
 	graph_t(g, sum)->output = true;

@@ -171,7 +171,7 @@ static int plain_layers(void *user, struct graph *g, tid x, tid *y)
 static int build(struct test *t, struct expr_emission *m, struct network *n, tid x, tid *y)
 {
 	struct layers of = { t, n };
-	const struct expr_layers l = { LAYERS, TAYLOR_TANH, n->outputs, &of, layer_weights,
+	const struct expr_layers l = { n->name, LAYERS, TAYLOR_TANH, n->outputs, &of, layer_weights,
 		                           plain_layers };
 	return expr_emit_layers(m, &l, x, y);
 }
@@ -414,6 +414,8 @@ static number expected(int which, int row, int k)
 		evaluate(&networks[U], in, &out);
 		return derived(out, 1, 0);
 	}
+	case 23:
+		return 4 * u_at(row, 1, 0) + derived(x, 0, 0) * (2 * u_at(row, 2, 0) + u_at(row, 0, 2));
 	case 22: return u_at(row, 2, 0) - derived(v[k], 0, 0) + u_at(row, 0, 2);
 	case 20: return k == 2 ? 7 : k ? derived(x, 0, 0) : derived(u, 0, 1);
 	default: return (1 - squared(derived(x, 0, 0))) * derived(t, 0, 0) * derived(u, 0, 0) +
@@ -429,6 +431,16 @@ static bool has_op(const struct graph *g, const char *op)
 	return false;
 }
 
+/* have, which travelled forward, and want, by reverse passes. */
+static void assert_same(const char *what, int64_t n, const double *have, const double *want,
+                        double tolerance)
+{
+	for (int64_t i = 0; i < n; i++)
+		if (isfinite(want[i]) && fabs(want[i]) < 1e6 &&
+		    !(fabs(have[i] - want[i]) <= tolerance * (1 + fabs(want[i]))))
+			fail_msg("'%.200s': %.15g forward, %.15g by reverse passes", what, have[i], want[i]);
+}
+
 static void check_derivatives(void)
 {
 	static const char *const text[] = {
@@ -437,12 +449,12 @@ static void check_derivatives(void)
 		"laplacian(v)", "div(v)", "dot(v, grad(u))", "norm(grad(u, x, t))",
 		"3 * nu - v / 2 + join(u, nu)", "d(x^3 * u, x, x, t)", "d(k, x) * d(t^3, t, t)",
 		"d(x^2, x, x, x)", "d(u(x^2, 0.25), x)", "join(d(u, t), x, 7)", "hard",
-		"d(u, x, x) - v + d(u, t, t)"
+		"d(u, x, x) - v + d(u, t, t)", "laplacian(x * u, x, t) + d(x * u, x, x)"
 	};
 	enum { N = sizeof text / sizeof *text };
 	struct test t;
-	tid of[N];
-	double *have[N];
+	tid of[2 * N];
+	double *have[2 * N];
 	test_new(&t);
 	for (int i = 0; i < N; i++)
 		of[i] = emit(&t, text[i], INSIDE);
@@ -450,7 +462,14 @@ static void check_derivatives(void)
 	for (int i = 0; i < t.g->nnode; i++)
 		assert_int_equal(t.g->node[i]->phase, PHASE_FORWARD);
 	assert_true(has_op(t.g, "taylor") == forward);
-	run(&t, N, of, have);
+	const bool both = !forward && device == devices;
+	forward |= both;
+	for (int i = 0; i < N && both; i++)
+		of[N + i] = emit(&t, text[i], INSIDE);
+	forward &= !both;
+	run(&t, both ? 2 * N : N, of, have);
+	for (int i = 0; i < N && both; i++)
+		assert_same(text[i], shape_count(&graph_t(t.g, of[i])->shape), have[N + i], have[i], 1e-12);
 	for (int i = 0; i < N; i++) {
 		const int components = (int)graph_t(t.g, of[i])->shape.d[1];
 		for (int row = 0; row < POINTS; row++)
@@ -466,7 +485,7 @@ static double plain(int which, double u, double v, double nu)
 {
 	switch (which) {
 	case 0: return sin(u) * cos(v) - tan(u * nu);
-	case 1: return exp(u) + log(v * v + 1) + sqrt(v * v + 2) + tanh(v) -
+	case 1: return exp(u) + log(v * v + 1) + sqrt(v * v + 2) + tanh(v) + sinh(u) - cosh(v) -
 	               1 / (1 + exp(-u)) * log(1 + exp(v));
 	case 2: return fabs(u) + fmin(u, v) + fmax(fmax(u, 0.1), v);
 	case 3: return u >= 0 ? v : nu;
@@ -480,7 +499,8 @@ static void check_functions(void)
 {
 	static const char *const text[] = {
 		"sin(u) * cos(v[1]) - tan(u * nu)",
-		"exp(u) + log(v[1]^2 + 1) + sqrt(v[1]^2 + 2) + tanh(v[1]) - sigmoid(u) * softplus(v[1])",
+		"exp(u) + log(v[1]^2 + 1) + sqrt(v[1]^2 + 2) + tanh(v[1]) + sinh(u) - cosh(v[1])"
+		" - sigmoid(u) * softplus(v[1])",
 		"abs(u) + min(u, v[1]) + max(u, 0.1, v[1])", "select(u, v[1], nu)",
 		"u^3 - pow(v[1], 2) + 2^u + (v[1]^2 + 1)^u + (v[1]^2 + 1)^-1.5",
 		"1 - u + (u - 2) + 3 / (v[1]^2 + 1) - (2 - v[1] / 4) + u / (v[1] - 9)",
@@ -718,26 +738,6 @@ static void numbers(void **state)
 	test_release(&t);
 }
 
-/* A random expression; `at` counts the numbers drawn. */
-static void grow(struct buf *b, uint64_t *at, int depth)
-{
-	static const char *const leaves[] = { "x", "t", "nu", "u", "v", "k", "g", "hard", "speed", "2",
-		"burgers", "real", "fake", "obs", "xi", "few.obs", "0.5" };
-	static const char *const forms[] = { "(% + %)", "(% - %)", "% * %", "% / %", "-%", "%^2",
-		"(% ^ %)", "tan(%)", "max(%, %, 1)", "select(%, %, %)", "d(%, x)", "d(%, t, x)", "grad(%)",
-		"grad(%, t)", "div(%)", "laplacian(%, x)", "dn(%)", "norm(%)", "dot(%, %)", "mean(%)",
-		"sum(%)", "join(%, %)", "(% @ inside)", "(% @ many)", "(% @ few)", "(%)[1]", "u(%, %)",
-		"d(%)", "penalty(d, %, %)" };
-	const double draw = rng_uniform(5, 1, 0, (*at)++);
-	const char *p = depth ? forms[(int)(draw * (sizeof forms / sizeof *forms))]
-	                      : leaves[(int)(draw * (sizeof leaves / sizeof *leaves))];
-	for (; *p; p++)
-		if (*p == '%')
-			grow(b, at, (int)(rng_uniform(5, 1, 0, (*at)++) * depth));
-		else
-			buf_putc(b, *p);
-}
-
 static const char *text_of(struct test *t, const struct expr *e)
 {
 	struct buf b = BUF_INIT;
@@ -747,8 +747,7 @@ static const char *text_of(struct test *t, const struct expr *e)
 	return text;
 }
 
-/* Compares what is emitted forward with `out`, by reverse passes. */
-static int forward_too(struct test *t, const struct expr *e, int set, tid out)
+static int check_forward(struct test *t, const struct expr *e, int set, tid out)
 {
 	tid of[2] = { out };
 	double *v[2];
@@ -757,15 +756,9 @@ static int forward_too(struct test *t, const struct expr *e, int set, tid out)
 	if (rc == 0)
 		rc = expr_emit(t->m, e, set, &of[1]);
 	forward = false;
-	if (rc < 0)
-		return rc;
-	const int64_t n = shape_count(&graph_t(t->g, out)->shape);
+	TRY(rc);
 	run(t, 2, of, v);
-	for (int64_t i = 0; i < n; i++)
-		if (isfinite(v[0][i]) && fabs(v[0][i]) < 1e6 &&
-		    !(fabs(v[0][i] - v[1][i]) <= 1e-8 * (1 + fabs(v[0][i]))))
-			fail_msg("'%.*s': %.15g by reverse passes, %.15g forward", 200, text_of(t, e),
-			         v[0][i], v[1][i]);
+	assert_same(text_of(t, e), shape_count(&graph_t(t->g, out)->shape), v[1], v[0], 1e-8);
 	return 0;
 }
 
@@ -784,7 +777,7 @@ static void agreement(void **state)
 		const struct expr *e = parse(&t, arena_strdup(t.a, b.data));
 		const int set = i % (SETS + 1) - 1, rc = expr_check(&t.s, e, set, &type);
 		if (rc == 0 && (expr_emit(t.m, e, set, &out) < 0 ||
-		                (i % 10 == 0 && forward_too(&t, e, set, out) < 0)))
+		                (i % 10 == 0 && check_forward(&t, e, set, out) < 0)))
 			fail_msg("'%s': %s", b.data, err_get(0)->text);
 		if (rc == 0)
 			assert_type(&t, &type, out);
