@@ -221,5 +221,8 @@ void graph_sort_by(struct graph *g, const int64_t *rank);
 /* Appends a node like `like` (which is no update) that reads `in`; its outputs are new tensors of
  * the same shape, type and layout. Its phase is the current one. */
 struct node *graph_copy(struct graph *g, const struct node *like, const tid *in);
+/* Gives the outputs of n the shapes that its rule makes of its inputs and attributes, which have
+ * changed. Errors of the rule. */
+int graph_reshape(struct graph *g, const struct node *n);
 
 #endif

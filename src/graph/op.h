@@ -149,6 +149,17 @@ struct cost {
 	double bytes;       /* compulsory traffic: each tensor once */
 };
 
+/* --- parts --- */
+
+/* Rows of a node's in[0] and out[0] along one axis: from lo to hi - 1 of `all`. What outputs read
+ * beyond in[0] is padding: before and after. */
+struct op_part {
+	int axis;
+	int64_t in_lo, in_hi, in_all;
+	int64_t before, after;
+	int64_t out_lo, out_hi, out_all;
+};
+
 /* --- the record --- */
 
 enum {
@@ -228,6 +239,11 @@ struct op {
 	 * attributes so that out[0] is the part of `out` that belongs to it. The piece begins where
 	 * steps of all tensors begin; other attributes stay. Runs before the shape rule. */
 	void (*cut)(struct graph *g, struct node *n, const struct shape *in, const struct shape *out);
+	/* Optional, of ops whose attributes have extents or places along axes for which they have
+	 * `reads`. n is to compute the part p of out[0] alone, from the part of in[0] that this reads:
+	 * changes attributes along axis p->axis. False: no attributes make it so. Operands are still
+	 * those of the whole, or their parts. NULL: attributes stay. */
+	bool (*part)(struct graph *g, struct node *n, const struct op_part *p);
 	/* Adds to c->flops; c->bytes is preset to the bytes of all inputs and outputs. NULL: no
 	 * arithmetic worth counting. */
 	void (*cost)(const struct graph *g, const struct node *n, struct cost *c);

@@ -45,8 +45,10 @@
  *              ('@', 'at.', 'SET.'): snapshots, in which the values of one argument after another
  *              come, of each point after point, of each point component after component. All sets
  *              have the same R
- *   penalty(D, a, b)   mean((norm(dD/dv) - 1)^2) at v = b + alpha (a - b), alpha uniform in [0, 1)
- *              for each row, D a network of one input. Rows are points or snapshots
+ *   slope(D, v)        norm(dD/dv) in each row of v, D a network of one input. Rows are points or
+ *              snapshots
+ *   penalty(D, a, b)   mean((slope(D, v) - 1)^2) at v = b + alpha (a - b), alpha uniform in [0, 1)
+ *              for each row
  *   select(c, a, b)    a where c >= 0, else b
  *
  * A name of `let` stands for its expression, evaluated on the set where the name is used.
@@ -60,7 +62,7 @@
 #include "graph/graph.h"
 #include "yaml/ytree.h"
 
-#define EXPR_EPSILON 1e-12   /* under the root of norm and of penalty */
+#define EXPR_EPSILON 1e-12   /* under the root of norm and of slope */
 
 /* --- reading --- */
 
@@ -203,6 +205,14 @@ struct expr_host {
 struct expr_emission *expr_emission_new(struct graph *g, struct expr_scope *s,
                                         const struct expr_host *host);
 struct graph *expr_graph(const struct expr_emission *m);
+/* To be called before anything is emitted, with all that will be, n expressions at these sets and
+ * in this order: learns which derivatives of networks are wanted, so that those travel forward
+ * through their layers (expr_emit_layers). Without it, and where a derivative cannot travel so, all
+ * are taken by reverse passes over what is emitted, one for each component and order. */
+int expr_foresee(struct expr_emission *m, int n, const struct expr *const *e, const int *set);
+/* How derivatives of what has been emitted so far are taken, in words; NULL: there are none.
+ * unforeseen: why expr_foresee was not called, or NULL. */
+const char *expr_derivation(const struct expr_emission *m, const char *unforeseen);
 /* Emits e, which has been checked without a mistake at the same set or EXPR_NOWHERE. *out has one
  * of the forms above; a number becomes a scalar. Nodes have the graph's current phase, those of
  * derivatives too, of which pass_dce removes what was not needed; all but those have its current
@@ -212,5 +222,21 @@ int expr_emit(struct expr_emission *m, const struct expr *e, int set, tid *out);
 /* The same where names are bound; a value without rows is repeated to those of `bound`. */
 int expr_emit_bound(struct expr_emission *m, const struct expr *e, int nbound,
                     const struct expr_bound *bound, tid *out);
+
+/* Dense layers with activations between them, for hosts. */
+struct expr_layers {
+	const char *name;            /* for people */
+	int n;                       /* layers */
+	int activation;              /* enum taylor_of; NONE: one whose derivatives cannot travel */
+	int outputs;                 /* of the last layer */
+	void *user;
+	/* Makes the weight and the bias of layer i, whose input has this many columns, and gives the
+	 * graph the name and place of what is emitted next. */
+	int (*weights)(void *user, struct graph *g, int i, int64_t columns, tid *weight, tid *bias);
+	/* Emits all layers without derivatives. */
+	int (*plain)(void *user, struct graph *g, tid x, tid *y);
+};
+/* y (rows, outputs) of x (rows, width). To be called once for each application of a network. */
+int expr_emit_layers(struct expr_emission *m, const struct expr_layers *l, tid x, tid *y);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "model/expr_collapse.h"
 #include "model/expr_derive.h"
 #include "op/lib/elementwise.h"
 #include "op/lib/emit.h"
@@ -265,8 +266,9 @@ static int emit_function(struct expr_emission *m, const struct expr *e, struct v
 {
 	static const char *const op[] = {
 		[CALL_SIN] = "sin", [CALL_COS] = "cos", [CALL_EXP] = "exp", [CALL_LOG] = "log",
-		[CALL_SQRT] = "sqrt", [CALL_ABS] = "abs", [CALL_TANH] = "tanh", [CALL_MIN] = "minimum",
-		[CALL_MAX] = "maximum", [CALL_SELECT] = "select"
+		[CALL_SQRT] = "sqrt", [CALL_ABS] = "abs", [CALL_TANH] = "tanh", [CALL_SIGMOID] = "sigmoid",
+		[CALL_SOFTPLUS] = "softplus", [CALL_MIN] = "minimum", [CALL_MAX] = "maximum",
+		[CALL_SELECT] = "select"
 	};
 	if (e->function == CALL_TAN)
 		return value_map(&m->v, tan_operator, NULL, 1, v, out);
@@ -385,28 +387,55 @@ static int join_snapshots(struct expr_emission *m, const struct expr *e, struct 
 	return 0;
 }
 
-/* mean((norm(dD/dv) - 1)^2) at v = fake + alpha (real - fake). */
-static int emit_penalty(struct expr_emission *m, const struct expr *e, struct value *v,
-                        struct value *out)
+/* The norm of dD/dv at `at`, (rows, 1). */
+static int slope(struct expr_emission *m, const struct expr *e, tid at, tid *out)
 {
 	struct graph *g = m->v.g;
 	const struct expr_name *critic = expr_find_name(m->s, e->arg[0]->name);
-	tid real, fake, alpha, at, y, t;
-	TRY(value_whole(&m->v, &v[1], 0, &real));
-	TRY(value_whole(&m->v, &v[2], 0, &fake));
-	TRY(m->host->uniform(m->host->user, g, v[1].rows, &alpha));
-	TRY(emit_broadcast(g, alpha, &graph_t(g, real)->shape, &alpha));
-	TRY(emit_sub(g, real, fake, &t));
-	TRY(emit_mul(g, alpha, t, &t));
-	TRY(graph_emit1(g, "add", NULL, 2, (tid[]){ fake, t }, &at));
+	tid y, t;
 	TRY(apply(m, critic, &at, &y));
+	if (m->foreseeing) {
+		*out = y;
+		return 0;
+	}
 	TRY(expr_differentiate(m, y, 1, &at, &t));
 	if (t == NONE)
 		return ERR(E_CONFIG, &e->arg[0]->loc, "'%s' does not depend on its input", critic->name);
 	TRY(emit_unary(g, "square", t, &t));
 	TRY(emit_sum(g, t, 2u, true, &t));
 	TRY(emit_scale(g, t, 1, EXPR_EPSILON, &t));
-	TRY(emit_unary(g, "sqrt", t, &t));
+	return emit_unary(g, "sqrt", t, out);
+}
+
+static int emit_slope(struct expr_emission *m, const struct expr *e, struct value *v,
+                      struct value *out)
+{
+	tid at, t;
+	TRY(value_whole(&m->v, v, 0, &at));
+	TRY(slope(m, e, at, &t));
+	*out = value_of(m->v.g, t, v->set);
+	out->extent = v->extent;
+	out->located = v->located;
+	return 0;
+}
+
+/* mean((slope - 1)^2) at fake + alpha (real - fake). */
+static int emit_penalty(struct expr_emission *m, const struct expr *e, struct value *v,
+                        struct value *out)
+{
+	struct graph *g = m->v.g;
+	tid real, fake, alpha, at, t;
+	TRY(value_whole(&m->v, &v[1], 0, &real));
+	TRY(value_whole(&m->v, &v[2], 0, &fake));
+	if (m->foreseeing)
+		TRY(emit_fill(g, 0, &(struct shape){ 2, { v[1].rows, 1 } }, &alpha));
+	else
+		TRY(m->host->uniform(m->host->user, g, v[1].rows, &alpha));
+	TRY(emit_broadcast(g, alpha, &graph_t(g, real)->shape, &alpha));
+	TRY(emit_sub(g, real, fake, &t));
+	TRY(emit_mul(g, alpha, t, &t));
+	TRY(graph_emit1(g, "add", NULL, 2, (tid[]){ fake, t }, &at));
+	TRY(slope(m, e, at, &t));
 	TRY(emit_scale(g, t, 1, -1, &t));
 	TRY(emit_unary(g, "square", t, &t));
 	TRY(emit_unary(g, "mean", t, &t));
@@ -421,7 +450,7 @@ static int emit_call(struct expr_emission *m, const struct site *f, const struct
 	bool derives = e->function >= CALL_DERIVE && e->function <= CALL_NORMAL, located = false;
 	if (e->function < CALL_DERIVE)
 		return emit_each(m, f, e, out);
-	for (int i = e->function == CALL_PENALTY; i < (derives ? 1 : e->n); i++) {
+	for (int i = e->function >= CALL_SLOPE; i < (derives ? 1 : e->n); i++) {
 		TRY(emit(m, f, e->arg[i], &v[i]));
 		located |= v[i].located;
 	}
@@ -432,6 +461,8 @@ static int emit_call(struct expr_emission *m, const struct site *f, const struct
 		return emit_contraction(m, e, v, out);
 	if (e->function == CALL_MEAN || e->function == CALL_SUM)
 		return emit_mean(m, e, v, out);
+	if (e->function == CALL_SLOPE)
+		return emit_slope(m, e, &v[1], out);
 	if (e->function == CALL_PENALTY)
 		return emit_penalty(m, e, v, out);
 	return located ? join_snapshots(m, e, v, out) : join_components(m, f, e, v, out);
@@ -477,6 +508,8 @@ static int emit_op(struct expr_emission *m, const struct site *f, const struct e
                    struct value *out)
 {
 	m->v.g->cur_loc = e->loc;
+	if (m->how == BY_SUMS && (e->op == EXPR_ADD || e->op == EXPR_SUBTRACT))
+		e = expr_collapse(m, f, e);
 	switch (e->op) {
 	case EXPR_NUMBER: *out = value_number(e->number); return 0;
 	case EXPR_NAME: return emit_word(m, f, e->name, out);
@@ -502,7 +535,8 @@ struct expr_emission *expr_emission_new(struct graph *g, struct expr_scope *s,
                                         const struct expr_host *host)
 {
 	struct expr_emission *m = ARENA_NEW(s->arena, struct expr_emission);
-	*m = (struct expr_emission){ .v = { .g = g, .arena = s->arena }, .s = s, .host = host };
+	*m = (struct expr_emission){ .v = { .g = g, .arena = s->arena }, .s = s, .host = host,
+		                            .how = BY_REVERSE };
 	return m;
 }
 

@@ -59,9 +59,12 @@ static void put_objective(const struct session *s, int k, struct buf *out)
 		buf_printf(out, ", %" PRId64 " step%s in a round", o->times, o->times == 1 ? "" : "s");
 	for (int i = 0; i < s->nprogram; i++) {
 		const struct program *p = &s->program[i];
-		if (p->mode == PLAN_TRAIN && p->objective == k && p->plan)
-			buf_printf(out, "; %d nodes, %s a step", p->plan->g->nnode,
-			           flops_text(graph_cost(p->plan->g, ~0u).flops, flops));
+		if (p->mode != PLAN_TRAIN || p->objective != k || !p->plan)
+			continue;
+		if (p->plan->derivatives)
+			buf_printf(out, "; derivatives %s", p->plan->derivatives);
+		buf_printf(out, "; %d nodes, %s a step", p->plan->g->nnode,
+		           flops_text(graph_cost(p->plan->g, ~0u).flops, flops));
 	}
 	buf_putc(out, '\n');
 }
