@@ -3,13 +3,15 @@
  * An oracle for derivatives in float64: networks of dense layers and tanh evaluated on polynomials
  * of degree four in the distances from a point, whose coefficients are derivatives. They are
  * complex: a weight that is moved by i h gives the derivative of everything by this weight as the
- * imaginary part over h, to the last digits. */
+ * imaginary part over h, to the last digits. And expressions at random. */
 #ifndef DLX_TEST_EXPR_ORACLE_H
 #define DLX_TEST_EXPR_ORACLE_H
 
 #include <complex.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/rng.h"
 #include "graph/graph.h"
 
 #define DEGREE 4
@@ -120,6 +122,26 @@ static void evaluate(const struct network *n, const struct series *in, struct se
 		memcpy(x, y, sizeof x);
 	}
 	memcpy(out, x, sizeof *x * (size_t)n->outputs);
+}
+
+/* A random expression; `at` counts the numbers drawn. */
+static inline void grow(struct buf *b, uint64_t *at, int depth)
+{
+	static const char *const leaves[] = { "x", "t", "nu", "u", "v", "k", "g", "hard", "speed", "2",
+		"burgers", "real", "fake", "obs", "xi", "few.obs", "0.5" };
+	static const char *const forms[] = { "(% + %)", "(% - %)", "% * %", "% / %", "-%", "%^2",
+		"(% ^ %)", "tan(%)", "max(%, %, 1)", "select(%, %, %)", "d(%, x)", "d(%, t, x)", "grad(%)",
+		"grad(%, t)", "div(%)", "laplacian(%, x)", "dn(%)", "norm(%)", "dot(%, %)", "mean(%)",
+		"sum(%)", "join(%, %)", "(% @ inside)", "(% @ many)", "(% @ few)", "(%)[1]", "u(%, %)",
+		"d(%)", "penalty(d, %, %)" };
+	const double draw = rng_uniform(5, 1, 0, (*at)++);
+	const char *p = depth ? forms[(int)(draw * (sizeof forms / sizeof *forms))]
+	                      : leaves[(int)(draw * (sizeof leaves / sizeof *leaves))];
+	for (; *p; p++)
+		if (*p == '%')
+			grow(b, at, (int)(rng_uniform(5, 1, 0, (*at)++) * depth));
+		else
+			buf_putc(b, *p);
 }
 
 #endif
