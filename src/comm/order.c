@@ -233,8 +233,8 @@ static int report(const struct game *g, int first)
 	return rc;
 }
 
-/* A rank that does not end: one that waits for what no rank brings, or else one of a circle. -1: all
- * ranks end. */
+/* A rank that does not end: one that waits for what no rank brings, or else one of a circle. -1:
+ * all ranks end. */
 static int stuck(const struct game *g)
 {
 	int found = -1;

@@ -121,7 +121,7 @@ struct kernel {
 	unsigned bf16_in, bf16_out;
 	enum kernel_bf16 bf16;
 	/* Optional, of gradients of params, which are f32 but where all agree. Whether in[i] may be of
-	 * 16 bits beside f32; whether out[i] is made in 16 bits and then cast, so that a kernel that
+	 * 16 bits next to f32; whether out[i] is made in 16 bits and then cast, so that a kernel that
 	 * reads it may as well do so. */
 	bool (*takes_narrow)(const struct node *n, int i);
 	bool (*makes_narrow)(const struct node *n, int i);

@@ -101,6 +101,8 @@ struct expr_name {
 	int ninput;
 	const char *kinked;          /* a network's activation that is piecewise linear, so that its
 	                              * second derivatives are zero: "relu"; else NULL */
+	const char *mixes;           /* a network's layer through which its rows depend on each other,
+	                              * so that it cannot be derived: "batch_norm"; else NULL */
 };
 
 struct expr_axis {
@@ -164,6 +166,7 @@ struct expr_bound {
 	bool derivable;              /* d(e, name) is allowed: a coordinate */
 	const char *kinked;          /* of a network's outputs: as in struct expr_name */
 	tid value;                   /* (rows, components), the same rows of all; not for checks */
+	const char *mixes;           /* of a network's outputs, too */
 };
 /* Checks e where these names are bound and coordinates, arrays and noise that are not are none.
  * Networks that are only named get bound inputs as well; sets cannot be named. */

@@ -7,12 +7,12 @@
  *
  * Both nodes have the same attributes, both lists among them, and each ticket has one wait: a rank
  * that only sends, or only receives, has both nodes too. A wait for nothing (its output is a zero
- * then) is not dead code, and is differentiated: its ticket is of value to other ranks. A send of nothing says by its last
- * input, the anchor, which is not sent, what the ticket depends on: the tensor of which other ranks
- * send pieces to this one. Where to is not empty the anchor may be left off. So the
- * messages of a gradient depend on no rank's own lists: the gradient of a wait sends dL/dy to where
- * y came from (zeros where this rank's loss does not depend on y), that of a send waits for dL/dx,
- * and adds nothing for the anchor.
+ * then) is not dead code, and is differentiated: its ticket is of value to other ranks. A send of
+ * nothing says by its last input, the anchor, which is not sent, what the ticket depends on: the
+ * tensor of which other ranks send pieces to this one. Where to is not empty the anchor may be left
+ * off. So the messages of a gradient depend on no rank's own lists: the gradient of a wait sends
+ * dL/dy to where y came from (zeros where this rank's loss does not depend on y), that of a send
+ * waits for dL/dx, and adds nothing for the anchor.
  *
  * The numbers (id) of messages are below EXCHANGE_GRADIENT, and different among those from one rank
  * to another; ranks that exchange messages with each other must emit the nodes for them in the same

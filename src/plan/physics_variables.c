@@ -11,7 +11,7 @@ struct variable_config {
 	bool positive;
 	struct floats bounds;
 };
-static const struct field variable_fields[] = {
+const struct field variable_fields[] = {
 	FIELD(struct variable_config, start, FT_FLOAT, .dflt = "", .min = -3e38, .max = 3e38,
 	      .flags = FIELD_SHORTHAND, .doc = "first value"),
 	FIELD_BOOL(struct variable_config, positive, "false", "it stays above 0"),

@@ -85,14 +85,17 @@ static void add_set(struct equations *e, const struct point_set *p, int rank, in
 	d->first = rank * d->realizations;
 	d->first_point = p->realizations ? 0 : rank * d->points;
 	d->array = e->array + e->narrays;
+	int64_t each = 2 * p->naxes;
+	for (int k = 0; k < p->nvalues; k++)
+		each += p->values[k].each;
 	d->coordinates = ARENA_ARRAY(e->a, double, d->points * p->naxes);
 	d->normals = p->normals ? ARENA_ARRAY(e->a, double, d->points * p->naxes) : NULL;
-	d->values = ARENA_ARRAY(e->a, double, d->n * (2 * p->naxes + p->nvalues));
+	d->values = ARENA_ARRAY(e->a, double, d->n * each);
 	double *at = d->values;
 	for (int k = 0; k < p->naxes; k++)
 		add_array(e, d, p->axis[k], 1, &at);
 	for (int k = 0; k < p->nvalues; k++)
-		add_array(e, d, p->values[k].name, 1, &at);
+		add_array(e, d, p->values[k].name, p->values[k].each, &at);
 	if (p->normals)
 		add_array(e, d, "normal", spatial_axes(p), &at);
 }
@@ -172,10 +175,10 @@ static int draw(struct equations *e, struct drawn *d, int64_t number)
 		spread(d);
 	}
 	d->draw = number;
-	for (int k = 0; k < p->nvalues; k++)
+	double *at = d->values + d->n * p->naxes;
+	for (int k = 0; k < p->nvalues; at += d->n * p->values[k++].each)
 		points_values(p, k, seed, number, p->realizations ? d->first : d->first_point,
-		              p->realizations ? d->realizations : d->points,
-		              d->values + d->n * (p->naxes + k));
+		              p->realizations ? d->realizations : d->points, at);
 	return 0;
 }
 

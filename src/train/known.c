@@ -30,6 +30,10 @@ int known_open(struct known **out, const struct run_config *c)
 	const struct point_set *set;
 	struct known *k = *out = mem_calloc(1, sizeof *k);
 	k->a = arena_new();
+	if (c->physics->coordinates.n == 0)
+		return ERR(E_CONFIG, &files->loc[0], "a validation compares networks at coordinates, and "
+		           "there are none; a term of weight 0, on a set of other samples, is only "
+		           "reported");
 	k->random = c->physics->net.nnoise > 0;
 	if (files->n > 1)
 		return ERR(E_CONFIG, &files->loc[1], "networks of equations are compared with one record");

@@ -12,6 +12,7 @@ expect 0 "$field" burgers --quiet --sensors 2000 -o sensors.dlx
 expect 0 "$field" allen-cahn --quiet -o allen-cahn.dlx
 expect 0 "$field" heat --quiet --sensors 200 -o heat-sensors.dlx
 expect 0 "$field" gaussian --quiet -n 1 -o k.dlx
+expect 0 "$field" gaussian --quiet -n 60 --points 16,16 -o fields.dlx
 
 cat >poisson.yaml <<'END'
 run: {name: poisson}

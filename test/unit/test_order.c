@@ -99,7 +99,8 @@ static const struct game endless[] = {
 	{ { "b0.1 w0.1 s1.5", "r0.5 b0.1 w0.1" }, "rank 0 waits in 'layer1' for the sum of 'm1', which "
 	  "rank 1 has not started; rank 1 waits in 'layer0' for the message 'm5' of rank 0" },
 	/* The same over a third rank. */
-	{ { "b0.1 w0.1 s1.5", "r0.5 s2.6", "r1.6 b0.1 w0.1", "b0.1 w0.1" }, "which rank 2 has not started" },
+	{ { "b0.1 w0.1 s1.5", "r0.5 s2.6", "r1.6 b0.1 w0.1", "b0.1 w0.1" },
+	  "which rank 2 has not started" },
 	{ { "b0.1:3 w0.1:3 s1.5", "r0.5 s2.6 b0.1:3 w0.1:3", "r1.6 b0.1:3 w0.1:3" }, "rank 1 waits in "
 	  "'layer0' for the message 'm5' of rank 0; rank 0 waits in 'layer1' for the sum of 'm1'" },
 	/* Two teams that meet in another order. */
@@ -110,7 +111,8 @@ static const struct game endless[] = {
 	/* Both take another message than the one that comes. */
 	{ { "s1.1 r1.2", "s0.2 r0.3" }, "to rank 1, but rank 1 goes" },
 	/* A gradient that only one end sends. */
-	{ { "s1.1 r1.2 s1.3 r1.4", "s0.2 r0.1 r0.3" }, "rank 0 waits in 'layer3' for the message 'm4'" },
+	{ { "s1.1 r1.2 s1.3 r1.4", "s0.2 r0.1 r0.3" },
+	  "rank 0 waits in 'layer3' for the message 'm4'" },
 };
 
 static const struct game sound[] = {
@@ -201,12 +203,14 @@ static int check(struct comm *c, void *arg)
 static void gathered(void **state)
 {
 	static const struct game
-		halos = { { "s1.1 r1.2", "s0.2 r0.1 s2.1 r2.2", "s1.2 r1.1 s3.1 r3.2", "s2.2 r2.1" }, NULL },
+		halos = { { "s1.1 r1.2", "s0.2 r0.1 s2.1 r2.2", "s1.2 r1.1 s3.1 r3.2", "s2.2 r2.1" },
+		          NULL },
 		circle = { { "r3.1 s1.1", "r0.1 s2.1", "r1.1 s3.1", "r2.1 s0.1" }, NULL };
 	assert_int_equal(rank_threads_run(4, 60, check, (void *)&halos), 0);
 	assert_int_equal(rank_threads_run(4, 60, check, (void *)&circle), E_BUG);
-	assert_non_null(strstr(err_get(0)->text, "rank 0 waits in 'layer0' for the message 'm1' of rank "
-	                       "3; rank 3 waits in 'layer0' for the message 'm1' of rank 2; rank 2"));
+	assert_non_null(strstr(err_get(0)->text, "rank 0 waits in 'layer0' for the message 'm1' of "
+	                       "rank 3; rank 3 waits in 'layer0' for the message 'm1' of rank 2; "
+	                       "rank 2"));
 	err_clear();
 }
 

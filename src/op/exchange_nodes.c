@@ -332,7 +332,7 @@ static const struct op op_wait = {
 	.samples = wait_samples,
 };
 
-OPSET(exchange, &op_send, &op_wait);
+OPSET(exchange_nodes, &op_send, &op_wait);
 
 const struct exchange_attr *exchange_sends(const struct node *n)
 {
