@@ -205,6 +205,14 @@ struct expr_host {
 struct expr_emission *expr_emission_new(struct graph *g, struct expr_scope *s,
                                         const struct expr_host *host);
 struct graph *expr_graph(const struct expr_emission *m);
+/* To be called before anything is emitted, with all that will be, n expressions at these sets and
+ * in this order: learns which derivatives of networks are wanted, so that those travel forward
+ * through their layers (expr_emit_layers). Without it, and where a derivative cannot travel so, all
+ * are taken by reverse passes over what is emitted, one for each component and order. */
+int expr_foresee(struct expr_emission *m, int n, const struct expr *const *e, const int *set);
+/* How derivatives of what has been emitted so far are taken, in words; NULL: there are none.
+ * unforeseen: why expr_foresee was not called, or NULL. */
+const char *expr_derivation(const struct expr_emission *m, const char *unforeseen);
 /* Emits e, which has been checked without a mistake at the same set or EXPR_NOWHERE. *out has one
  * of the forms above; a number becomes a scalar. Nodes have the graph's current phase, those of
  * derivatives too, of which pass_dce removes what was not needed; all but those have its current
@@ -214,5 +222,21 @@ int expr_emit(struct expr_emission *m, const struct expr *e, int set, tid *out);
 /* The same where names are bound; a value without rows is repeated to those of `bound`. */
 int expr_emit_bound(struct expr_emission *m, const struct expr *e, int nbound,
                     const struct expr_bound *bound, tid *out);
+
+/* Dense layers with activations between them, for hosts. */
+struct expr_layers {
+	const char *name;            /* for people */
+	int n;                       /* layers */
+	int activation;              /* enum taylor_of; NONE: one whose derivatives cannot travel */
+	int outputs;                 /* of the last layer */
+	void *user;
+	/* Makes the weight and the bias of layer i, whose input has this many columns, and gives the
+	 * graph the name and place of what is emitted next. */
+	int (*weights)(void *user, struct graph *g, int i, int64_t columns, tid *weight, tid *bias);
+	/* Emits all layers without derivatives. */
+	int (*plain)(void *user, struct graph *g, tid x, tid *y);
+};
+/* y (rows, outputs) of x (rows, width). To be called once for each application of a network. */
+int expr_emit_layers(struct expr_emission *m, const struct expr_layers *l, tid x, tid *y);
 
 #endif

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Derivatives by coordinates. A row of a value depends on the same row of a coordinate alone, so
- * that the gradient of the sum over rows is the derivative at each. It is taken by reverse passes
- * over the graph as it is, one for each component and order. */
+ * that the gradient of the sum over rows is the derivative at each. It travels forward where it can
+ * (expr_forward.c), else is taken by reverse passes over the graph as it is, one for each component
+ * and order. */
 #include "model/expr_derive.h"
 
 #include <string.h>
 
 #include "base/err.h"
+#include "model/expr_forward.h"
+#include "model/streams.h"
 #include "op/lib/emit.h"
 #include "pass/autodiff.h"
 
 #define MAX_COORDINATES 64
-
-struct derived {
-	struct derived *next;
-	tid y, x, dx;                /* dx: NONE where y does not depend on x */
-};
 
 int expr_differentiate(struct expr_emission *m, tid y, int nx, const tid *x, tid *dx)
 {
@@ -27,14 +25,6 @@ int expr_differentiate(struct expr_emission *m, tid y, int nx, const tid *x, tid
 	for (int i = before; i < g->nnode; i++)
 		g->node[i]->phase = g->cur_phase;
 	return 0;
-}
-
-static const struct derived *recall(const struct expr_emission *m, tid y, tid x)
-{
-	for (const struct derived *d = m->derived; d; d = d->next)
-		if (d->y == y && d->x == x)
-			return d;
-	return NULL;
 }
 
 /* The tensors that may be derived by here. */
@@ -54,19 +44,18 @@ static int all_coordinates(const struct expr_emission *m, const struct site *f, 
 static int derive(struct expr_emission *m, const struct site *f, tid y, tid x, tid *out)
 {
 	tid all[MAX_COORDINATES + 1], dx[MAX_COORDINATES + 1];
-	const struct derived *known = y == NONE ? NULL : recall(m, y, x);
+	const struct derived *known = y == NONE ? NULL : expr_derived(m, y, x);
 	*out = NONE;
 	if (y == NONE)
 		return 0;
+	if (m->how != BY_REVERSE)
+		return expr_tangent(m, y, x, out);
 	if (!known) {
 		int n = all_coordinates(m, f, all);
 		TRY(expr_differentiate(m, y, n, all, dx));
-		for (int i = 0; i < n; i++) {
-			struct derived *d = ARENA_NEW(m->v.arena, struct derived);
-			*d = (struct derived){ m->derived, y, all[i], dx[i] };
-			m->derived = d;
-		}
-		known = recall(m, y, x);
+		for (int i = 0; i < n; i++)
+			expr_remember(m, y, all[i], dx[i]);
+		known = expr_derived(m, y, x);
 	}
 	*out = known ? known->dx : NONE;
 	return 0;
@@ -126,6 +115,8 @@ static int one_component(struct expr_emission *m, const struct site *f, const st
 	tid y, t, normals;
 	TRY(value_part(&m->v, v, k, &y));
 	*out = NONE;
+	if (e->function == CALL_LAPLACIAN && m->how == BY_SUMS && n > 1 && n <= STREAM_AXES)
+		return expr_sum_of_second(m, y, n, x, out);
 	for (int i = 0; i < n; i++) {
 		if (e->function == CALL_DIV)
 			TRY(value_part(&m->v, v, i, &y));
@@ -150,6 +141,7 @@ int expr_emit_derivative(struct expr_emission *m, const struct site *f, const st
 	const struct shape s = { 2, { v->rows, 1 } };
 	tid x[EXPR_ARGUMENTS], part[EXPR_ARGUMENTS + MAX_COORDINATES], y;
 	int n, count = v->components;
+	m->derives = true;
 	TRY(coordinates(m, f, e, x, &n));
 	if (e->function == CALL_GRAD || e->function == CALL_DIV)
 		count = e->function == CALL_GRAD ? n : 1;

@@ -15,7 +15,17 @@ struct leaf {
 	tid t;
 };
 
-struct derived;
+/* How derivatives are taken, from the one that is tried first to the one that always can. */
+enum derivation { BY_SUMS, BY_STREAMS, BY_REVERSE };
+
+struct derived {
+	struct derived *next;
+	tid y, x, dx;                /* dx: NONE where y does not depend on x */
+};
+
+struct stack;
+struct root;
+struct second;
 struct applied;
 struct let_value;
 struct expr_emission {
@@ -26,6 +36,17 @@ struct expr_emission {
 	struct applied *applied;
 	struct let_value *lets;
 	struct derived *derived;
+	/* expr_forward.c */
+	enum derivation how;
+	bool foreseeing;             /* nothing of what is emitted stays */
+	bool refused;                /* `how` cannot be */
+	const char *why;             /* derivatives cannot travel forward; NULL: they can */
+	bool derives;                /* there are derivatives */
+	int nstream;                 /* the most that travel through one network */
+	struct stack *stacks, *foreseen;     /* by application of a network, the last one first */
+	int nstack;
+	struct root *roots;
+	struct second *seconds;
 };
 
 /* Where an expression is evaluated. */

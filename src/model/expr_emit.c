@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "model/expr_collapse.h"
 #include "model/expr_derive.h"
 #include "op/lib/elementwise.h"
 #include "op/lib/emit.h"
@@ -205,6 +206,22 @@ static int tan_operator(struct graph *g, const void *of, const tid *in, tid *out
 	return emit_div(g, sine, cosine, out);
 }
 
+/* (exp(a) + exp(-a)) / 2, and tanh(a) cosh(a), which has no cancellation near 0. */
+static int hyperbolic_operator(struct graph *g, const void *of, const tid *in, tid *out)
+{
+	const enum expr_call *function = of;
+	tid up, down, tanh;
+	TRY(emit_unary(g, "exp", in[0], &up));
+	TRY(emit_scale(g, in[0], -1, 0, &down));
+	TRY(emit_unary(g, "exp", down, &down));
+	TRY(graph_emit1(g, "add", NULL, 2, (tid[]){ up, down }, out));
+	TRY(emit_scale(g, *out, 0.5, 0, out));
+	if (*function == CALL_COSH)
+		return 0;
+	TRY(emit_unary(g, "tanh", in[0], &tanh));
+	return emit_mul(g, tanh, *out, out);
+}
+
 /* a^b, b no number: exp(b log(a)). */
 static int varying_power(struct graph *g, const void *of, const tid *in, tid *out)
 {
@@ -271,6 +288,8 @@ static int emit_function(struct expr_emission *m, const struct expr *e, struct v
 	};
 	if (e->function == CALL_TAN)
 		return value_map(&m->v, tan_operator, NULL, 1, v, out);
+	if (e->function == CALL_SINH || e->function == CALL_COSH)
+		return value_map(&m->v, hyperbolic_operator, &e->function, 1, v, out);
 	if (e->function == CALL_POW)
 		return emit_power(m, v, out);
 	if (e->function != CALL_MIN && e->function != CALL_MAX)
@@ -393,6 +412,10 @@ static int slope(struct expr_emission *m, const struct expr *e, tid at, tid *out
 	const struct expr_name *critic = expr_find_name(m->s, e->arg[0]->name);
 	tid y, t;
 	TRY(apply(m, critic, &at, &y));
+	if (m->foreseeing) {
+		*out = y;
+		return 0;
+	}
 	TRY(expr_differentiate(m, y, 1, &at, &t));
 	if (t == NONE)
 		return ERR(E_CONFIG, &e->arg[0]->loc, "'%s' does not depend on its input", critic->name);
@@ -422,7 +445,10 @@ static int emit_penalty(struct expr_emission *m, const struct expr *e, struct va
 	tid real, fake, alpha, at, t;
 	TRY(value_whole(&m->v, &v[1], 0, &real));
 	TRY(value_whole(&m->v, &v[2], 0, &fake));
-	TRY(m->host->uniform(m->host->user, g, v[1].rows, &alpha));
+	if (m->foreseeing)
+		TRY(emit_fill(g, 0, &(struct shape){ 2, { v[1].rows, 1 } }, &alpha));
+	else
+		TRY(m->host->uniform(m->host->user, g, v[1].rows, &alpha));
 	TRY(emit_broadcast(g, alpha, &graph_t(g, real)->shape, &alpha));
 	TRY(emit_sub(g, real, fake, &t));
 	TRY(emit_mul(g, alpha, t, &t));
@@ -500,6 +526,8 @@ static int emit_op(struct expr_emission *m, const struct site *f, const struct e
                    struct value *out)
 {
 	m->v.g->cur_loc = e->loc;
+	if (m->how == BY_SUMS && (e->op == EXPR_ADD || e->op == EXPR_SUBTRACT))
+		e = expr_collapse(m, f, e);
 	switch (e->op) {
 	case EXPR_NUMBER: *out = value_number(e->number); return 0;
 	case EXPR_NAME: return emit_word(m, f, e->name, out);
@@ -525,7 +553,8 @@ struct expr_emission *expr_emission_new(struct graph *g, struct expr_scope *s,
                                         const struct expr_host *host)
 {
 	struct expr_emission *m = ARENA_NEW(s->arena, struct expr_emission);
-	*m = (struct expr_emission){ .v = { .g = g, .arena = s->arena }, .s = s, .host = host };
+	*m = (struct expr_emission){ .v = { .g = g, .arena = s->arena }, .s = s, .host = host,
+		                            .how = BY_REVERSE };
 	return m;
 }
 

@@ -11,6 +11,7 @@
 #include "base/suggest.h"
 #include "model/nn.h"
 #include "op/lib/emit.h"
+#include "op/taylor.h"
 #include "yaml/schema_value.h"
 
 #define PI 3.14159265358979323846
@@ -331,19 +332,38 @@ static int emit_fourier(struct graph *g, const struct network *n, tid x, tid *ou
 	return emit_concat(g, 1, 2, both, out);
 }
 
-static int emit_dense(struct model_build *b, const struct network *n, tid x, tid *out)
+struct dense_stack {
+	struct model_build b;
+	const struct network *n;
+};
+
+static struct nn_dense layer_of(const struct network *n, int i)
 {
-	const struct network_config *c = &n->c;
-	for (int i = 0; i <= c->dense.n; i++) {
-		const bool last = i == c->dense.n;
-		const char *path = arena_printf(b->arena, "%s.dense_%d", n->owner->name, i);
-		TRY(nn_dense(b, path, last ? c->outputs : c->dense.v[i], true, (enum weight_init)c->init, x,
-		             &x));
-		if (!last)
-			TRY(emit_unary(b->g, activations[c->activation], x, &x));
+	const int64_t units = i == n->c.dense.n ? n->c.outputs : n->c.dense.v[i];
+	return (struct nn_dense){ .units = units, .bias = true, .init = (enum weight_init)n->c.init };
+}
+
+static int emit_layers(void *user, struct graph *g, tid x, tid *out)
+{
+	struct dense_stack *l = user;
+	for (int i = 0; i <= l->n->c.dense.n; i++) {
+		const struct nn_dense d = layer_of(l->n, i);
+		const char *path = arena_printf(l->b.arena, "%s.dense_%d", l->n->owner->name, i);
+		TRY(nn_dense_layer(&l->b, path, &d, x, &x));
+		if (i < l->n->c.dense.n)
+			TRY(emit_unary(g, network_activation(l->n), x, &x));
 	}
 	*out = x;
 	return 0;
+}
+
+static int layer_weights(void *user, struct graph *g, int i, int64_t columns, tid *weight,
+                         tid *bias)
+{
+	struct dense_stack *l = user;
+	const struct nn_dense d = layer_of(l->n, i);
+	const char *path = arena_printf(l->b.arena, "%s.dense_%d", l->n->owner->name, i);
+	return nn_dense_params(&l->b, path, &d, columns, weight, bias);
 }
 
 int network_emit(struct expr_emission *m, struct arena *a, const struct network *n, bool training,
@@ -351,7 +371,7 @@ int network_emit(struct expr_emission *m, struct arena *a, const struct network 
 {
 	struct graph *g = expr_graph(m);
 	const int ninput = n->c.inputs.n;
-	struct model_build b = { .g = g, .arena = a, .training = true, .loc = n->loc };
+	struct dense_stack *l = ARENA_NEW(a, struct dense_stack);
 	struct expr_bound *bound = ARENA_ARRAY(a, struct expr_bound, ninput + 1);
 	int *components = ARENA_ARRAY(a, int, ninput);
 	tid *feature = ARENA_ARRAY(a, tid, n->nfeature + 1), x;
@@ -363,11 +383,17 @@ int network_emit(struct expr_emission *m, struct arena *a, const struct network 
 	TRY(n->nfeature ? join(g, n->nfeature, feature, &x) : join(g, ninput, in, &x));
 	if (n->c.fourier.features)
 		TRY(emit_fourier(g, n, x, &x));
-	struct graph_context saved = { g->cur_name, g->cur_loc, g->cur_phase };
-	int rc = n->layered ? network_emit_layers(g, a, n, training, place, x, out) :
-	         emit_dense(&b, n, x, out);
-	graph_leave(g, saved);
-	TRY(rc);
+	if (n->layered) {
+		struct graph_context saved = { g->cur_name, g->cur_loc, g->cur_phase };
+		int rc = network_emit_layers(g, a, n, training, place, x, out);
+		graph_leave(g, saved);
+		TRY(rc);
+	} else {
+		*l = (struct dense_stack){ { .g = g, .arena = a, .training = true, .loc = n->loc }, n };
+		const struct expr_layers layers = { n->name, n->c.dense.n + 1,
+			taylor_find(network_activation(n)), (int)n->c.outputs, l, layer_weights, emit_layers };
+		TRY(expr_emit_layers(m, &layers, x, out));
+	}
 	bind(n, components, in, *out, bound);
 	return n->output ? expr_emit_bound(m, n->output, ninput + 1, bound, out) : 0;
 }

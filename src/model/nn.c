@@ -188,6 +188,15 @@ int nn_conv_transpose(struct model_build *b, const char *path, const struct nn_c
 
 /* --- dense --- */
 
+int nn_dense_params(struct model_build *b, const char *path, const struct nn_dense *c,
+                    int64_t columns, tid *weight, tid *bias)
+{
+	const struct shape w = { .nd = 2, .d = { c->units, columns } };
+	begin(b, path);
+	TRY(param(b, path, "weight", &w, init_weight(c->init, c->init_value, &w), weight));
+	return bias ? vector_param(b, path, "bias", c->units, c->bias_value, bias) : 0;
+}
+
 int nn_dense_layer(struct model_build *b, const char *path, const struct nn_dense *c, tid x,
                    tid *y)
 {
@@ -199,11 +208,8 @@ int nn_dense_layer(struct model_build *b, const char *path, const struct nn_dens
 		           "'%s': a dense layer needs (N, features), but its input is %s; put 'flatten' or "
 		           "'global_average' before it",
 		           path, shape_text(s, text));
-	struct shape w = { .nd = 2, .d = { c->units, s->d[1] } };
 	tid in[3] = { x, NONE, NONE };
-	TRY(param(b, path, "weight", &w, init_weight(c->init, c->init_value, &w), &in[1]));
-	if (c->bias)
-		TRY(vector_param(b, path, "bias", c->units, c->bias_value, &in[2]));
+	TRY(nn_dense_params(b, path, c, s->d[1], &in[1], c->bias ? &in[2] : NULL));
 	return graph_emit1(b->g, "dense", NULL, c->bias ? 3 : 2, in, y);
 }
 

@@ -58,6 +58,10 @@ struct nn_dense {
 /* nn_dense with all there is to say. */
 int nn_dense_layer(struct model_build *b, const char *path, const struct nn_dense *c, tid x,
                    tid *y);
+/* Its parameters alone, for an input of this many columns; bias may be NULL. What is emitted next
+ * has the layer's name. */
+int nn_dense_params(struct model_build *b, const char *path, const struct nn_dense *c,
+                    int64_t columns, tid *weight, tid *bias);
 struct nn_batch_norm {
 	double eps, momentum; /* momentum: share of the new value (PyTorch) */
 	double gamma_init;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "op/lib/emit.h"
@@ -252,6 +253,37 @@ static struct expr_emission *begin(struct graph *g, struct leaves *l, struct exp
 	return expr_emission_new(g, s, h);
 }
 
+/* Why no derivatives travel forward: on a GPU op/taylor has no kernel. NULL: they may. */
+static const char *why_reverse(const struct compilation *c)
+{
+	if (c->r->dev->backend == BACKEND_CUDA)
+		return "on a GPU";
+	return debug_skips("streams") ? "DLX_DEBUG=skip=streams" : NULL;
+}
+
+static int foresee(struct compilation *c, struct expr_emission *m, int n,
+                   const struct expr *const *e, const int *set)
+{
+	return why_reverse(c) ? 0 : expr_foresee(m, n, e, set);
+}
+
+/* Checks the terms that will be emitted, all or those that are balanced, and foresees them. */
+static int foresee_terms(struct compilation *c, struct expr_emission *m, const struct leaves *l,
+                         bool balanced)
+{
+	const struct objective *o = c->r->objective;
+	const struct expr **e = ARENA_ARRAY(l->scope->arena, const struct expr *, o->nterm);
+	int *set = ARENA_ARRAY(l->scope->arena, int, o->nterm), n = 0;
+	for (int i = 0; i < o->nterm; i++) {
+		if (balanced && !o->term[i].balanced)
+			continue;
+		TRY(expr_check_term(l->scope, o->term[i].e));
+		e[n] = o->term[i].e;
+		set[n++] = EXPR_NOWHERE;
+	}
+	return foresee(c, m, n, e, set);
+}
+
 int physics_emit_objective(struct graph *g, struct compilation *c)
 {
 	const struct objective *o = c->r->objective;
@@ -260,8 +292,7 @@ int physics_emit_objective(struct graph *g, struct compilation *c)
 	struct expr_emission *m = begin(g, l, physics_scope(g->arena, l->p, c->r->ranks.ranks),
 	                                &host);
 	tid sum = NONE;
-	for (int i = 0; i < o->nterm; i++)
-		TRY(expr_check_term(l->scope, o->term[i].e));
+	TRY(foresee_terms(c, m, l, false));
 	for (int i = 0; i < o->nterm; i++)
 		TRY(emit_term(g, c, m, &o->term[i], &sum));
 	if (sum == NONE)
@@ -270,6 +301,7 @@ int physics_emit_objective(struct graph *g, struct compilation *c)
 	if (o->lbfgs && (l->noise || l->uniforms))
 		return ERR(E_CONFIG, &o->term[0].loc, "'lbfgs' does not train '%s': its terms have random "
 		           "numbers, other ones each time that they are evaluated", o->name);
+	c->p->derivatives = expr_derivation(m, why_reverse(c));
 	c->loss.loss = sum;
 	c->loss.weight = graph_scalar(g, 1);
 	graph_t(g, sum)->output = true;
@@ -319,12 +351,12 @@ int physics_emit_gradients(struct graph *g, struct compilation *c)
 	struct expr_emission *m = begin(g, l, physics_scope(g->arena, l->p, c->r->ranks.ranks),
 	                                &host);
 	tid *value = ARENA_ARRAY(g->arena, tid, o->nterm);
+	TRY(foresee_terms(c, m, l, true));
 	for (int i = 0; i < o->nterm; i++) {
 		if (!o->term[i].balanced)
 			continue;
 		g->cur_name = o->term[i].name;
 		g->cur_loc = o->term[i].loc;
-		TRY(expr_check_term(l->scope, o->term[i].e));
 		TRY(expr_emit(m, o->term[i].e, EXPR_NOWHERE, &value[i]));
 	}
 	tid *param = ARENA_ARRAY(g->arena, tid, g->ntensor);
@@ -353,6 +385,7 @@ int physics_emit_scores(struct graph *g, struct compilation *c)
 	g->cur_name = l->p->points.set[k].name;
 	g->cur_loc = l->p->points.set[k].by_loc;
 	TRY(expr_check(l->scope, l->p->residual[k], k, &type));
+	TRY(foresee(c, m, 1, &l->p->residual[k], &k));
 	TRY(expr_emit(m, l->p->residual[k], k, &out));
 	graph_t(g, out)->output = true;
 	ports_add(&c->p->out, "score", out);

@@ -220,8 +220,7 @@ static int read_phase(struct run_config *c, const struct ynode *n, bool last, st
 	return optim_check(v);
 }
 
-/* The phases of an objective, of which the first is filled in but for its optimizer. */
-/* Averages that a phase does not go on with would stay where they are while it trains. */
+/* Averages that a phase does not go on with would not follow what it trains. */
 static int check_averages(const struct ynode *list, const struct objective *o, int phases)
 {
 	int n = 0;
@@ -233,6 +232,7 @@ static int check_averages(const struct ynode *list, const struct objective *o, i
 	           "not; all have to, and 'lbfgs' cannot");
 }
 
+/* The phases of an objective, of which the first is filled in but for its optimizer. */
 static int read_phases(struct run_config *c, const struct ynode *n, struct objective *o, int *count)
 {
 	const int phases = n && n->kind == Y_SEQ ? n->n : 1;

@@ -102,6 +102,8 @@ struct plan {
 	int nmetric;
 	const char *activation;          /* the network's last layer, if the loss makes it itself; at */
 	struct loc activated;
+	const char *derivatives;         /* of an objective, by coordinates: how they are taken, in
+	                                  * words; NULL: there are none */
 	int nparam;
 	tid *param, *grad;               /* grad: of one batch; with keep_results that of the step,
 	                                  * before clipping */

@@ -15,7 +15,7 @@ static int find_fields(struct known *k, const struct run_config *c, const struct
 	k->field = ARENA_ARRAY(k->a, struct known_field, all.n + 1);
 	for (int i = 0; i < all.n; i++)
 		for (int j = 0; j < s->nvalues; j++)
-			if (strcmp(s->values[j].name, all.name[i]) == 0)
+			if (strcmp(s->values[j].name, all.name[i]) == 0 && s->values[j].each == 1)
 				k->field[k->n++] = (struct known_field){ .component = i, .name = all.name[i],
 					.v = s->values[j].v };
 	for (int i = 0; i < k->n && k->random; i++)
@@ -30,11 +30,11 @@ int known_open(struct known **out, const struct run_config *c)
 	const struct point_set *set;
 	struct known *k = *out = mem_calloc(1, sizeof *k);
 	k->a = arena_new();
+	k->random = c->physics->net.nnoise > 0;
 	if (c->physics->coordinates.n == 0)
 		return ERR(E_CONFIG, &files->loc[0], "a validation compares networks at coordinates, and "
 		           "there are none; a term of weight 0, on a set of other samples, is only "
 		           "reported");
-	k->random = c->physics->net.nnoise > 0;
 	if (files->n > 1)
 		return ERR(E_CONFIG, &files->loc[1], "networks of equations are compared with one record");
 	TRY(places_of_record(k->a, c->physics, &(struct places_file){ .path = files->v[0],

@@ -121,6 +121,9 @@ int networks_at(const struct session *s, struct arena *a, const struct places *p
 	networks_at_names(a, s->config->physics, out);
 	out->places = places->n;
 	out->realizations = draw.realizations;
+	if (out->n == 0)
+		return ERR(E_CONFIG, config_place(s->config, "model", "networks"), "no network is a "
+		           "function of coordinates and noise alone, which could be evaluated");
 	if (places->n > MOST_VALUES / out->n / draw.realizations)
 		return ERR(E_DATA, NULL, "%lld realizations of %d fields at %lld places are more than %lld "
 		           "values", (long long)draw.realizations, out->n, (long long)places->n,

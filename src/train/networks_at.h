@@ -24,8 +24,7 @@ struct noise_draw {
 
 /* The names alone, in a. */
 void networks_at_names(struct arena *a, const struct physics *p, struct network_values *out);
-/* By the session's plan of prediction; out is a's. There is a field. E_DATA if there are too many
- * values. */
+/* By the session's plan of prediction; out is a's. E_DATA if there are too many values. */
 int networks_at(const struct session *s, struct arena *a, const struct places *places,
                 struct noise_draw draw, struct network_values *out);
 

@@ -53,10 +53,21 @@ static int read_axis(struct arena *a, const struct physics *p, const struct ypai
 	return 0;
 }
 
+static bool has_fields(const struct physics *p)
+{
+	for (int i = 0; i < p->net.n; i++)
+		if (physics_is_field(p, &p->net.v[i]))
+			return true;
+	return false;
+}
+
 int places_of_grid(struct arena *a, const struct physics *p, const struct ynode *map,
                    struct places *out)
 {
 	*out = (struct places){ .n = 1, .ncoordinates = p->coordinates.n };
+	if (!has_fields(p))
+		return ERR(E_USAGE, NULL, "no network is a function of coordinates, so that there is none "
+		           "to evaluate on a grid");
 	if (!map || map->kind != Y_MAP || map->n != p->coordinates.n || map->n > MAXD - 2)
 		return ERR(E_USAGE, map ? &map->loc : NULL, "networks of equations are evaluated on "
 		           "'grid: {%s: POINTS%s}', which names each coordinate once", p->coordinates.v[0],

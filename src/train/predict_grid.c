@@ -176,10 +176,6 @@ static int predict_at(struct session *s, struct arena *a, const char *given, con
 	const struct point_set *set;
 	struct network_values values;
 	struct request r;
-	networks_at_names(a, p, &values);
-	if (values.n == 0)
-		return ERR(E_USAGE, NULL, "no network is a function of coordinates, so that there is none "
-		           "to evaluate on a grid");
 	TRY(read_request(a, p, given, &r));
 	TRY(read_places(a, p, &r, &set, &out.places));
 	if (r.samples && drawing_is(path))

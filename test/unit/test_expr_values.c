@@ -1,64 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Expressions as graphs, on the reference device and on the CPU, against an oracle in float64:
- * networks of dense layers and tanh evaluated on polynomials of degree four in the distances from a
- * point, whose coefficients are derivatives. They are complex: a weight that is moved by i h gives
- * the derivative of everything by this weight as the imaginary part over h, to the last digits. */
+ * Expressions as graphs, on the reference device and on the CPU, against an oracle in float64. */
 #include "op_graph.h"
-#include "series.h"
 
 #include "base/rng.h"
+#include "expr_oracle.h"
 #include "graph/verify.h"
 #include "model/expr.h"
 #include "model/nn.h"
-#include "pass/precision.h"
+#include "op/lib/emit.h"
+#include "op/taylor.h"
+#include "pass/pass.h"
 
 /* The CPU computes in float32. */
 static const struct { const char *name; double tolerance; } devices[] = {
 	{ "reference", 1e-10 }, { "cpu", 1e-3 }
 }, *device = devices;
 
-#define STEP 1e-30
-
-/* --- networks: tanh(12) -> tanh(12) -> outputs, in the graph and in the oracle --- */
-
-#define WIDTH 12
-#define LAYERS 3
-#define MAX_IN 20
-
-struct network {
-	const char *name;
-	int inputs, outputs;
-	number weight[LAYERS][WIDTH * MAX_IN], bias[LAYERS][WIDTH];
-	tid weight_tid[LAYERS], bias_tid[LAYERS];
-};
-
-static int layer_in(const struct network *n, int l)
-{
-	return l ? WIDTH : n->inputs;
-}
-
-static int layer_out(const struct network *n, int l)
-{
-	return l == LAYERS - 1 ? n->outputs : WIDTH;
-}
-
-static void evaluate(const struct network *n, const struct series *in, struct series *out)
-{
-	struct series x[MAX_IN], y[MAX_IN];
-	memcpy(x, in, sizeof *x * (size_t)n->inputs);
-	for (int l = 0; l < LAYERS; l++) {
-		for (int o = 0; o < layer_out(n, l); o++) {
-			y[o] = constant(n->bias[l][o]);
-			for (int i = 0; i < layer_in(n, l); i++)
-				y[o] = sum(y[o], x[i], n->weight[l][o * layer_in(n, l) + i]);
-			if (l < LAYERS - 1)
-				y[o] = tanh_of(y[o]);
-		}
-		memcpy(x, y, sizeof x);
-	}
-	memcpy(out, x, sizeof *x * (size_t)n->outputs);
-}
+/* Derivatives by streams (expr_foresee), or by reverse passes. */
+static bool forward;
 
 enum { U, V, K, G, D, NETWORKS };
 static struct network networks[NETWORKS] = {
@@ -176,21 +136,44 @@ static int host_uniform(void *user, struct graph *g, int64_t rows, tid *out)
 	return input(g, "alpha", rows, 1, out);
 }
 
-static int build(struct test *t, struct network *n, tid x, tid *y)
+struct layers {
+	struct test *t;
+	struct network *n;
+};
+
+static int layer_weights(void *user, struct graph *g, int l, int64_t columns, tid *weight,
+                         tid *bias)
 {
-	struct model_build b = { .g = t->g, .arena = t->a, .training = true };
+	const struct layers *of = user;
+	struct model_build b = { .g = g, .arena = of->t->a, .training = true };
+	const struct nn_dense d = { .units = layer_out(of->n, l), .init = WI_GLOROT_NORMAL };
+	TRY(nn_dense_params(&b, arena_printf(of->t->a, "%s.%d", of->n->name, l), &d, columns, weight,
+	                    bias));
+	of->n->weight_tid[l] = *weight;
+	of->n->bias_tid[l] = *bias;
+	graph_t(g, *bias)->init = (struct init){ INIT_NORMAL, 0.3 };
+	return 0;
+}
+
+static int plain_layers(void *user, struct graph *g, tid x, tid *y)
+{
 	for (int l = 0; l < LAYERS; l++) {
-		const char *path = arena_printf(t->a, "%s.%d", n->name, l);
-		TRY(nn_dense(&b, path, layer_out(n, l), true, WI_GLOROT_NORMAL, x, &x));
-		const struct node *made = t->g->node[t->g->tensor[x]->producer];
-		n->weight_tid[l] = made->in[1];
-		n->bias_tid[l] = made->in[2];
-		t->g->tensor[made->in[2]]->init = (struct init){ INIT_NORMAL, 0.3 };
+		tid in[3] = { x };
+		TRY(layer_weights(user, g, l, graph_t(g, x)->shape.d[1], &in[1], &in[2]));
+		TRY(graph_emit1(g, "dense", NULL, 3, in, &x));
 		if (l < LAYERS - 1)
-			TRY(nn_op(&b, path, "tanh", NULL, 1, &x, &x));
+			TRY(emit_unary(g, "tanh", x, &x));
 	}
 	*y = x;
 	return 0;
+}
+
+static int build(struct test *t, struct expr_emission *m, struct network *n, tid x, tid *y)
+{
+	struct layers of = { t, n };
+	const struct expr_layers l = { n->name, LAYERS, TAYLOR_TANH, n->outputs, &of, layer_weights,
+		                           plain_layers };
+	return expr_emit_layers(m, &l, x, y);
 }
 
 /* (1 - x^2) t net + d(net, x), net being u: that it is u shows that names are bound. */
@@ -217,8 +200,8 @@ static int host_network(void *user, struct expr_emission *m, const struct expr_n
 	              in, &x));
 	for (int i = 0; i < NETWORKS; i++)
 		if (!strcmp(networks[i].name, network->name))
-			return build(t, &networks[i], x, out);
-	TRY(build(t, &networks[U], x, out));
+			return build(t, m, &networks[i], x, out);
+	TRY(build(t, m, &networks[U], x, out));
 	return build_hard(t, m, in, *out, out);
 }
 
@@ -258,12 +241,22 @@ static void assert_type(const struct test *t, const struct expr_type *type, tid 
 		                                                         : sets[type->set].realizations);
 }
 
+/* Forward, each expression is emitted by itself. */
+static int begin(struct test *t, const struct expr *e, int set)
+{
+	if (!forward)
+		return 0;
+	t->m = expr_emission_new(t->g, &t->s, &t->host);
+	return expr_foresee(t->m, 1, &e, &set);
+}
+
 static tid emit(struct test *t, const char *text, int set)
 {
 	const struct expr *e = parse(t, text);
 	struct expr_type type;
 	tid out = NONE;
-	if (expr_check(&t->s, e, set, &type) < 0 || expr_emit(t->m, e, set, &out) < 0)
+	if (expr_check(&t->s, e, set, &type) < 0 || begin(t, e, set) < 0 ||
+	    expr_emit(t->m, e, set, &out) < 0)
 		fail_msg("'%s': %s", text, err_get(0)->text);
 	assert_type(t, &type, out);
 	return out;
@@ -421,10 +414,31 @@ static number expected(int which, int row, int k)
 		evaluate(&networks[U], in, &out);
 		return derived(out, 1, 0);
 	}
+	case 23:
+		return 4 * u_at(row, 1, 0) + derived(x, 0, 0) * (2 * u_at(row, 2, 0) + u_at(row, 0, 2));
+	case 22: return u_at(row, 2, 0) - derived(v[k], 0, 0) + u_at(row, 0, 2);
 	case 20: return k == 2 ? 7 : k ? derived(x, 0, 0) : derived(u, 0, 1);
 	default: return (1 - squared(derived(x, 0, 0))) * derived(t, 0, 0) * derived(u, 0, 0) +
 		            derived(u, 1, 0) + derived(kappa, 0, 0) + nu;
 	}
+}
+
+static bool has_op(const struct graph *g, const char *op)
+{
+	for (int i = 0; i < g->nnode; i++)
+		if (!strcmp(g->node[i]->op->name, op))
+			return true;
+	return false;
+}
+
+/* have, which travelled forward, and want, by reverse passes. */
+static void assert_same(const char *what, int64_t n, const double *have, const double *want,
+                        double tolerance)
+{
+	for (int64_t i = 0; i < n; i++)
+		if (isfinite(want[i]) && fabs(want[i]) < 1e6 &&
+		    !(fabs(have[i] - want[i]) <= tolerance * (1 + fabs(want[i]))))
+			fail_msg("'%.200s': %.15g forward, %.15g by reverse passes", what, have[i], want[i]);
 }
 
 static void check_derivatives(void)
@@ -434,19 +448,28 @@ static void check_derivatives(void)
 		"d(u, t, x)", "d(u, x, t, t, x)", "laplacian(u)", "div(k * grad(u))", "burgers",
 		"laplacian(v)", "div(v)", "dot(v, grad(u))", "norm(grad(u, x, t))",
 		"3 * nu - v / 2 + join(u, nu)", "d(x^3 * u, x, x, t)", "d(k, x) * d(t^3, t, t)",
-		"d(x^2, x, x, x)", "d(u(x^2, 0.25), x)", "join(d(u, t), x, 7)", "hard"
+		"d(x^2, x, x, x)", "d(u(x^2, 0.25), x)", "join(d(u, t), x, 7)", "hard",
+		"d(u, x, x) - v + d(u, t, t)", "laplacian(x * u, x, t) + d(x * u, x, x)"
 	};
 	enum { N = sizeof text / sizeof *text };
 	struct test t;
-	tid of[N];
-	double *have[N];
+	tid of[2 * N];
+	double *have[2 * N];
 	test_new(&t);
 	for (int i = 0; i < N; i++)
 		of[i] = emit(&t, text[i], INSIDE);
-	assert_int_equal(of[5], of[6]);
+	assert_true(forward || of[5] == of[6]);
 	for (int i = 0; i < t.g->nnode; i++)
 		assert_int_equal(t.g->node[i]->phase, PHASE_FORWARD);
-	run(&t, N, of, have);
+	assert_true(has_op(t.g, "taylor") == forward);
+	const bool both = !forward && device == devices;
+	forward |= both;
+	for (int i = 0; i < N && both; i++)
+		of[N + i] = emit(&t, text[i], INSIDE);
+	forward &= !both;
+	run(&t, both ? 2 * N : N, of, have);
+	for (int i = 0; i < N && both; i++)
+		assert_same(text[i], shape_count(&graph_t(t.g, of[i])->shape), have[N + i], have[i], 1e-12);
 	for (int i = 0; i < N; i++) {
 		const int components = (int)graph_t(t.g, of[i])->shape.d[1];
 		for (int row = 0; row < POINTS; row++)
@@ -462,7 +485,7 @@ static double plain(int which, double u, double v, double nu)
 {
 	switch (which) {
 	case 0: return sin(u) * cos(v) - tan(u * nu);
-	case 1: return exp(u) + log(v * v + 1) + sqrt(v * v + 2) + tanh(v) -
+	case 1: return exp(u) + log(v * v + 1) + sqrt(v * v + 2) + tanh(v) + sinh(u) - cosh(v) -
 	               1 / (1 + exp(-u)) * log(1 + exp(v));
 	case 2: return fabs(u) + fmin(u, v) + fmax(fmax(u, 0.1), v);
 	case 3: return u >= 0 ? v : nu;
@@ -476,7 +499,8 @@ static void check_functions(void)
 {
 	static const char *const text[] = {
 		"sin(u) * cos(v[1]) - tan(u * nu)",
-		"exp(u) + log(v[1]^2 + 1) + sqrt(v[1]^2 + 2) + tanh(v[1]) - sigmoid(u) * softplus(v[1])",
+		"exp(u) + log(v[1]^2 + 1) + sqrt(v[1]^2 + 2) + tanh(v[1]) + sinh(u) - cosh(v[1])"
+		" - sigmoid(u) * softplus(v[1])",
 		"abs(u) + min(u, v[1]) + max(u, 0.1, v[1])", "select(u, v[1], nu)",
 		"u^3 - pow(v[1], 2) + 2^u + (v[1]^2 + 1)^u + (v[1]^2 + 1)^-1.5",
 		"1 - u + (u - 2) + 3 / (v[1]^2 + 1) - (2 - v[1] / 4) + u / (v[1] - 9)",
@@ -501,11 +525,14 @@ static void check_functions(void)
 
 static void values(void **state)
 {
-	for (device = devices; device < devices + 2; device++) {
+	for (int i = 0; i < 4; i++) {
+		device = devices + i / 2;
+		forward = i & 1;
 		check_derivatives();
 		check_functions();
 	}
 	device = devices;
+	forward = false;
 }
 
 /* --- losses and their gradients by weights --- */
@@ -597,6 +624,13 @@ static number loss(int which)
 			y += (part + (creal(real) < 0.1 ? 0.1 - real : 0)) / REALIZATIONS;
 		}
 		return y;
+	case 8:
+		for (int row = 0; row < POINTS; row++)
+			for (int k = 0; k < 2; k++) {
+				struct series u = field(&networks[V], INSIDE, row, k);
+				y += squared(derived(u, 2, 0) + derived(u, 0, 2)) / POINTS / 2;
+			}
+		return y;
 	default: {
 		struct series in[2] = { constant(0.5), constant(-1) }, out;
 		evaluate(&networks[U], in, &out);
@@ -650,7 +684,7 @@ static void check_loss(const char *text, int which, const int *by, int nby)
 	test_release(&t);
 }
 
-static void losses(void **state)
+static void check_losses(void)
 {
 	check_loss("mean(burgers^2 @ inside)", 0, (int[]){ U }, 1);
 	check_loss("nu * sum(dn(v)^2 @ walls)", 1, (int[]){ V }, 1);
@@ -661,6 +695,15 @@ static void losses(void **state)
 	           (int[]){ D, G }, 2);
 	check_loss("mean((u(at.inside) - (u @ walls))^2)", 4, (int[]){ U }, 1);
 	check_loss("mean(u(0.5, -1)^2)", 5, (int[]){ U }, 1);
+	check_loss("mean(laplacian(v)^2 @ inside)", 8, (int[]){ V }, 1);
+}
+
+static void losses(void **state)
+{
+	check_losses();
+	forward = true;
+	check_losses();
+	forward = false;
 }
 
 /* What is asked for twice is emitted once. */
@@ -695,24 +738,28 @@ static void numbers(void **state)
 	test_release(&t);
 }
 
-/* A random expression; `at` counts the numbers drawn. */
-static void grow(struct buf *b, uint64_t *at, int depth)
+static const char *text_of(struct test *t, const struct expr *e)
 {
-	static const char *const leaves[] = { "x", "t", "nu", "u", "v", "k", "g", "hard", "speed", "2",
-		"burgers", "real", "fake", "obs", "xi", "few.obs", "0.5" };
-	static const char *const forms[] = { "(% + %)", "(% - %)", "% * %", "% / %", "-%", "%^2",
-		"(% ^ %)", "tan(%)", "max(%, %, 1)", "select(%, %, %)", "d(%, x)", "d(%, t, x)", "grad(%)",
-		"grad(%, t)", "div(%)", "laplacian(%, x)", "dn(%)", "norm(%)", "dot(%, %)", "mean(%)",
-		"sum(%)", "join(%, %)", "(% @ inside)", "(% @ many)", "(% @ few)", "(%)[1]", "u(%, %)",
-		"d(%)", "penalty(d, %, %)" };
-	const double draw = rng_uniform(5, 1, 0, (*at)++);
-	const char *p = depth ? forms[(int)(draw * (sizeof forms / sizeof *forms))]
-	                      : leaves[(int)(draw * (sizeof leaves / sizeof *leaves))];
-	for (; *p; p++)
-		if (*p == '%')
-			grow(b, at, (int)(rng_uniform(5, 1, 0, (*at)++) * depth));
-		else
-			buf_putc(b, *p);
+	struct buf b = BUF_INIT;
+	expr_print(&b, e);
+	const char *text = arena_strdup(t->a, b.data);
+	buf_release(&b);
+	return text;
+}
+
+static int check_forward(struct test *t, const struct expr *e, int set, tid out)
+{
+	tid of[2] = { out };
+	double *v[2];
+	forward = true;
+	int rc = begin(t, e, set);
+	if (rc == 0)
+		rc = expr_emit(t->m, e, set, &of[1]);
+	forward = false;
+	TRY(rc);
+	run(t, 2, of, v);
+	assert_same(text_of(t, e), shape_count(&graph_t(t->g, out)->shape), v[1], v[0], 1e-8);
+	return 0;
 }
 
 /* Emission can do what the check accepts, and gives the type that it says. */
@@ -729,11 +776,11 @@ static void agreement(void **state)
 		grow(&b, &at, 1 + i % 5);
 		const struct expr *e = parse(&t, arena_strdup(t.a, b.data));
 		const int set = i % (SETS + 1) - 1, rc = expr_check(&t.s, e, set, &type);
-		if (rc == 0 && expr_emit(t.m, e, set, &out) < 0)
+		if (rc == 0 && (expr_emit(t.m, e, set, &out) < 0 ||
+		                (i % 10 == 0 && check_forward(&t, e, set, out) < 0)))
 			fail_msg("'%s': %s", b.data, err_get(0)->text);
 		if (rc == 0)
 			assert_type(&t, &type, out);
-		assert_int_equal(graph_verify(t.g, STAGE_BUILT), 0);
 		assert_true(rc == 0 || err_count() > 0);
 		accepted += rc == 0;
 		buf_release(&b);

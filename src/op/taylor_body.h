@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Kernel of op/taylor.c for elements of type `real`; NAME(f) is f for that type, LOGISTIC, TANH,
+ * EXP, DISTRIBUTION (of the normal distribution), SOFTPLUS, SIN and COS are functions of it. Each
+ * step is a loop over a block of at most BLOCK elements, so that compilers make vectors of it and
+ * what is computed on the way stays in the first cache. */
+
+/* f' = f0' - (sum over i of binomial(k, i) d[i] d[k - i]), Leibniz's rule for d[k + 1] = (f')^(k)
+ * where f' = 1 - f^2 (tanh) or f - f^2 (the logistic function). */
+SIMD_INLINE void NAME(riccati)(int order, int logistic, int n, real (*d)[BLOCK])
+{
+	for (int k = 0; k < order; k++) {
+		real binomial = 1;
+		SIMD_LOOP
+		for (int j = 0; j < n; j++)
+			d[k + 1][j] = logistic ? d[k][j] : k == 0;
+		for (int i = 0; i <= k / 2; i++) {
+			const real twice = binomial * (2 * i == k ? 1 : 2);
+			SIMD_LOOP
+			for (int j = 0; j < n; j++)
+				d[k + 1][j] -= twice * d[i][j] * d[k - i][j];
+			binomial = binomial * (real)(k - i) / (real)(i + 1);
+		}
+	}
+}
+
+/* d = the derivatives of x s(x) from those of s, in place: x s^(k) + k s^(k-1). */
+SIMD_INLINE void NAME(times_argument)(int order, int n, const real *x, real (*d)[BLOCK])
+{
+	for (int k = order; k >= 0; k--)
+		SIMD_LOOP
+		for (int j = 0; j < n; j++)
+			d[k][j] = x[j] * d[k][j] + (real)k * d[k ? k - 1 : 0][j];
+}
+
+/* P' = p, p^(k+1) = -(x p^(k) + k p^(k-1)) */
+SIMD_INLINE void NAME(normal)(int order, int n, const real *x, real (*d)[BLOCK])
+{
+	SIMD_LOOP
+	for (int j = 0; j < n; j++) {
+		d[0][j] = DISTRIBUTION(x[j]);
+		d[1][j] = (real)DENSITY * EXP((real)-0.5 * x[j] * x[j]);
+	}
+	for (int k = 0; k + 2 <= order; k++)
+		SIMD_LOOP
+		for (int j = 0; j < n; j++)
+			d[k + 2][j] = -(x[j] * d[k + 1][j] + (real)k * d[k][j] * (real)(k > 0));
+}
+
+SIMD_INLINE void NAME(turn)(int order, int n, const real *x, real (*d)[BLOCK])
+{
+	real most = 0;
+	for (int j = 0; j < n; j++)
+		most = x[j] > most ? x[j] : -x[j] > most ? -x[j] : most;
+	if (most <= (real)SIMD_TURN_MOST) {
+		SIMD_LOOP
+		for (int j = 0; j < n; j++) {
+			d[0][j] = SIN(x[j]);
+			d[1][j] = COS(x[j]);
+		}
+	} else {
+		for (int j = 0; j < n; j++) {
+			d[0][j] = (real)sin((double)x[j]);
+			d[1][j] = (real)cos((double)x[j]);
+		}
+	}
+	for (int k = 2; k <= order; k++)
+		SIMD_LOOP
+		for (int j = 0; j < n; j++)
+			d[k][j] = -d[k - 2][j];
+}
+
+/* d[k] = f^(k)(x), k up to order. d has one row more. */
+SIMD_INLINE void NAME(derivatives)(enum taylor_of f, int order, int n, const real *x,
+                                   real (*d)[BLOCK])
+{
+	if (f == TAYLOR_SIN) {
+		NAME(turn)(order, n, x, d);
+	} else if (f == TAYLOR_GELU) {
+		NAME(normal)(order, n, x, d);
+		NAME(times_argument)(order, n, x, d);
+	} else if (f == TAYLOR_TANH) {
+		SIMD_LOOP
+		for (int j = 0; j < n; j++)
+			d[0][j] = TANH(x[j]);
+		NAME(riccati)(order, 0, n, d);
+	} else {
+		real (*s)[BLOCK] = f == TAYLOR_SOFTPLUS ? d + 1 : d;
+		SIMD_LOOP
+		for (int j = 0; j < n; j++)
+			s[0][j] = LOGISTIC(x[j]);
+		NAME(riccati)(f == TAYLOR_SOFTPLUS ? order - 1 : order, 1, n, s);
+		if (f == TAYLOR_SILU)
+			NAME(times_argument)(order, n, x, d);
+		for (int j = 0; f == TAYLOR_SOFTPLUS && j < n; j++)
+			d[0][j] = SOFTPLUS(x[j]);
+	}
+}
+
+/* sum = (first) or += what t multiplies but for f. */
+SIMD_INLINE void NAME(multiply)(const struct taylor_term *t, const real *const *stream, int n,
+                                const int first, real *restrict sum)
+{
+	const real w = (real)t->coefficient;
+	const real *a = t->n > 0 ? stream[t->factor[0]] : NULL;
+	const real *b = t->n > 1 ? stream[t->factor[1]] : a, *c = t->n > 2 ? stream[t->factor[2]] : a;
+	real product[BLOCK];
+	if (t->n == 0) {
+		SIMD_LOOP
+		for (int j = 0; j < n; j++)
+			sum[j] = (first ? 0 : sum[j]) + w;
+	} else if (t->n == 1) {
+		SIMD_LOOP
+		for (int j = 0; j < n; j++)
+			sum[j] = (first ? 0 : sum[j]) + w * a[j];
+	} else if (t->n == 2) {
+		SIMD_LOOP
+		for (int j = 0; j < n; j++)
+			sum[j] = (first ? 0 : sum[j]) + w * a[j] * b[j];
+	} else if (t->n == 3) {
+		SIMD_LOOP
+		for (int j = 0; j < n; j++)
+			sum[j] = (first ? 0 : sum[j]) + w * a[j] * b[j] * c[j];
+	} else {
+		SIMD_LOOP
+		for (int j = 0; j < n; j++)
+			product[j] = w * a[j] * b[j] * c[j];
+		for (int i = 3; i < t->n; i++) {
+			const real *more = stream[t->factor[i]];
+			SIMD_LOOP
+			for (int j = 0; j < n; j++)
+				product[j] *= more[j];
+		}
+		SIMD_LOOP
+		for (int j = 0; j < n; j++)
+			sum[j] = (first ? 0 : sum[j]) + product[j];
+	}
+}
+
+/* The terms of one stream: those of one order are added up before f^(order) multiplies them. */
+SIMD_INLINE void NAME(stream)(const struct taylor_term *t, const struct taylor_term *end,
+                              const real *const *stream, real (*d)[BLOCK], int n, real *restrict y)
+{
+	real sum[BLOCK];
+	bool first = true;
+	while (t < end) {
+		const real *f = d[t->order];
+		const int order = t->order;
+		NAME(multiply)(t, stream, n, 1, sum);
+		for (t++; t < end && t->order == order; t++)
+			NAME(multiply)(t, stream, n, 0, sum);
+		if (first) {
+			SIMD_LOOP
+			for (int j = 0; j < n; j++)
+				y[j] = f[j] * sum[j];
+		} else {
+			SIMD_LOOP
+			for (int j = 0; j < n; j++)
+				y[j] += f[j] * sum[j];
+		}
+		first = false;
+	}
+	for (int j = 0; first && j < n; j++)
+		y[j] = 0;
+}
+
+/* Elements [at, at + n) of all streams. */
+SIMD_INLINE void NAME(block)(const struct program *p, void *const *in, void *out, int64_t at, int n)
+{
+	const real *stream[MOST_STREAMS], *bias = p->bias ? in[1] : NULL;
+	real d[TAYLOR_ORDER + 2][BLOCK], z[BLOCK];
+	for (int i = 0; i < p->nstream; i++)
+		stream[i] = (const real *)in[p->input[i]] + p->first[i] + at;
+	for (int j = 0, left = 0; bias && j < n; j += left) {
+		const int64_t column = (at + j) % p->width;
+		left = (int)(p->width - column < n - j ? p->width - column : n - j);
+		SIMD_LOOP
+		for (int i = 0; i < left; i++)
+			z[j + i] = stream[0][j + i] + bias[column + i];
+	}
+	NAME(derivatives)(p->f, p->order, n, bias ? z : stream[0], d);
+	for (int s = 0; s < p->outputs; s++)
+		NAME(stream)(p->term + p->begin[s], p->term + p->begin[s + 1], stream, d, n,
+		             (real *)out + s * p->elements + at);
+}
+
+#undef real
+#undef NAME
+#undef LOGISTIC
+#undef TANH
+#undef EXP
+#undef DISTRIBUTION
+#undef SOFTPLUS
+#undef SIN
+#undef COS
