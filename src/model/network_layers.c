@@ -68,9 +68,13 @@ static int find_places(const struct network *n, const struct shape *given, struc
 static int not_known(const struct expr_scope *s, const struct network *n, const struct shape *given)
 {
 	const char *name = NULL, *arrays = "";
+	const struct loc *at = &n->loc;
 	struct suggest near = { 0 };
 	for (int i = 0; i < n->c.inputs.n && !name; i++)
-		name = given[i].nd == 0 ? n->c.inputs.v[i] : NULL;
+		if (given[i].nd == 0) {
+			name = n->c.inputs.v[i];
+			at = &n->c.inputs.loc[i];
+		}
 	near.word = name;
 	for (int i = 0; i < s->nname; i++) {
 		if (s->name[i].what == EXPR_ARRAY)
@@ -82,9 +86,9 @@ static int not_known(const struct expr_scope *s, const struct network *n, const 
 		return ERR(E_CONFIG, &n->loc, "nothing says how large the inputs of network '%s' are; say "
 		           "'shape', as [1, 28, 28]", n->name);
 	if (near.best)
-		return ERR(E_CONFIG, &n->loc, "input '%s' of network '%s' is nothing here; did you mean "
+		return ERR(E_CONFIG, at, "input '%s' of network '%s' is nothing here; did you mean "
 		           "'%s'?", name, n->name, near.best);
-	return ERR(E_CONFIG, &n->loc, "input '%s' of network '%s' is nothing here%s%s; where "
+	return ERR(E_CONFIG, at, "input '%s' of network '%s' is nothing here%s%s; where "
 	           "expressions give it, '%s(...)', say 'shape', as [1, 28, 28]", name, n->name,
 	           *arrays ? "; the sets have " : "", arrays, n->name);
 }
@@ -176,5 +180,9 @@ int network_find_shape(struct expr_scope *s, struct network *n, const struct sha
 		find_kinks(n, g);
 	}
 	graph_free(g);
+	if (rc < 0 && n->in.nd == 1 && n->c.shape.n == 0)
+		return err_context(rc, "the inputs of network '%s' have no places: a set has values of "
+		                   "points by 'record: FILE', whole samples by 'samples: FILE'; 'shape' of "
+		                   "the network gives them one", n->name);
 	return rc;
 }

@@ -150,6 +150,20 @@ static int check_keys(const struct ypair *p)
 	return rc;
 }
 
+static int check_inputs(const struct strings *in)
+{
+	for (int i = 0; i < in->n; i++) {
+		if (strchr(in->v[i], ','))
+			return ERR(E_CONFIG, &in->loc[i], "'%s' is no name of an input; several are a list, "
+			           "'inputs: [%s]'", in->v[i], in->v[i]);
+		for (int k = 0; k < i; k++)
+			if (strcmp(in->v[k], in->v[i]) == 0)
+				return ERR(E_CONFIG, &in->loc[i], "'%s' is an input twice: leave one of them out",
+				           in->v[i]);
+	}
+	return 0;
+}
+
 static int read_network(struct arena *a, const struct ypair *p, struct network *out)
 {
 	struct network_config *c = &out->c;
@@ -160,6 +174,8 @@ static int read_network(struct arena *a, const struct ypair *p, struct network *
 	                     &p->key_loc, c);
 	if (rc == 0 && c->inputs.n == 0)
 		rc = ERR(E_CONFIG, &p->key_loc, "network '%s' has no inputs", p->key);
+	if (rc == 0)
+		rc = check_inputs(&c->inputs);
 	if (rc == 0)
 		rc = check_keys(p);
 	if (c->input)

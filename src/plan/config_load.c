@@ -314,7 +314,7 @@ int config_load(struct run_config **out, const char *path, int nset, const char 
 		keep_first(&rc, schema_read(a, c->tree, physics_fields(a, c->tree), "the config",
 		                            &c->tree->loc, c));
 		keep_first(&rc, check(c));
-		if (rc == 0 && c->objective)
+		if (rc == 0 && (c->objective || strcmp(c->model.v->name, "networks") == 0))
 			rc = physics_read(c);
 	}
 	if (rc < 0) {

@@ -284,6 +284,15 @@ static int foresee_terms(struct compilation *c, struct expr_emission *m, const s
 	return foresee(c, m, n, e, set);
 }
 
+/* By noise, the lines of a penalty, or dropout. */
+static bool is_random(const struct graph *g)
+{
+	for (int i = 0; i < g->nnode; i++)
+		if (g->node[i]->op->flags & OP_RANDOM)
+			return true;
+	return false;
+}
+
 int physics_emit_objective(struct graph *g, struct compilation *c)
 {
 	const struct objective *o = c->r->objective;
@@ -298,7 +307,7 @@ int physics_emit_objective(struct graph *g, struct compilation *c)
 	if (sum == NONE)
 		return ERR(E_CONFIG, &o->term[0].loc, "all terms of objective '%s' have weight 0: there is "
 		           "nothing to minimise", o->name);
-	if (o->lbfgs && (l->noise || l->uniforms))
+	if (o->lbfgs && is_random(g))
 		return ERR(E_CONFIG, &o->term[0].loc, "'lbfgs' does not train '%s': its terms have random "
 		           "numbers, other ones each time that they are evaluated", o->name);
 	c->p->derivatives = expr_derivation(m, why_reverse(c));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/suggest.h"
 #include "optim/optim.h"
 #include "optim/schedule.h"
 #include "plan/config.h"
@@ -143,6 +144,21 @@ static bool is_trained_name(const struct physics *p, const char *name)
 	return false;
 }
 
+static int no_trained_name(const struct physics *p, const char *name, const struct loc *loc)
+{
+	struct suggest near = { .word = name };
+	for (int i = 0; i < p->net.n; i++)
+		suggest_offer(&near, p->net.v[i].name);
+	for (int i = 0; i < p->nvariable; i++)
+		suggest_offer(&near, p->variable[i].name);
+	if (strchr(name, ','))
+		return ERR(E_CONFIG, loc, "'train' names '%s'; several names are a list, 'train: [%s]'", name,
+		           name);
+	return ERR(E_CONFIG, loc, "'train' names '%s', which is neither a network nor a variable%s%s%s",
+	           name, near.best ? "; did you mean '" : "", near.best ? near.best : "",
+	           near.best ? "'?" : "");
+}
+
 /* The names of parameters begin with a network's, or with "variables" and a variable's. */
 static int read_trained(struct run_config *c, const struct objective_config *from,
                         struct objective *o)
@@ -153,8 +169,7 @@ static int read_trained(struct run_config *c, const struct objective_config *fro
 	for (int i = 0; i < from->train.n; i++) {
 		const char *name = from->train.v[i];
 		if (!is_trained_name(c->physics, name))
-			rc = ERR(E_CONFIG, &from->train.loc[i], "'train' names '%s', which is neither a "
-			         "network nor a variable", name);
+			rc = no_trained_name(c->physics, name, &from->train.loc[i]);
 		const struct network *n = physics_network(c->physics, name);
 		v[i] = n ? n->owner->name : name;
 		for (int k = 0; k < c->physics->nvariable; k++)
@@ -276,6 +291,9 @@ int physics_read_objectives(struct run_config *c)
 	struct objective *o = ARENA_ARRAY(c->arena, struct objective, 2 * OBJECTIVES_MOST);
 	int rc = 0, made = 0, all = 0, count;
 	TRY(need_map(n, "objective"));
+	if (ytree_pair(n, "minimise"))
+		return ERR(E_CONFIG, &ytree_pair(n, "minimise")->key_loc, "an objective has a name: "
+		           "'objective: {NAME: {minimise: ...}}'");
 	for (int i = 0; i < n->n; i++) {
 		const struct ynode *list = n->pair[i].value->kind == Y_MAP ?
 		                           ytree_find(n->pair[i].value, "optimizer") : NULL;

@@ -15,10 +15,17 @@
 #include "plan/program.h"
 #include "yaml/schema_value.h"
 
+static bool has_networks(const struct ynode *tree)
+{
+	const struct ynode *model = ytree_find(tree, "model"),
+	                   *family = model && model->kind == Y_MAP ? ytree_find(model, "family") : NULL;
+	return family && family->kind == Y_SCALAR && strcmp(family->text, "networks") == 0;
+}
+
 const struct field *physics_fields(struct arena *a, const struct ynode *tree)
 {
 	int n = 0, m = 0;
-	if (!tree || !ytree_pair(tree, "objective"))
+	if (!tree || tree->kind != Y_MAP || !(ytree_pair(tree, "objective") || has_networks(tree)))
 		return config_fields;
 	while (config_fields[n].type != FT_END)
 		n++;
@@ -162,6 +169,9 @@ int physics_read(struct run_config *c)
 	const struct ynode *train = ytree_find(c->tree, "train"),
 	                   *validate = train ? ytree_find(train, "validate") : NULL;
 	struct physics *p = c->physics = ARENA_NEW(c->arena, struct physics);
+	if (!c->objective)
+		return ERR(E_CONFIG, &c->model.loc, "missing key 'objective': what the networks of 'family: "
+		           "networks' minimise, at which points");
 	TRY(refuse_keys(c));
 	if (strcmp(c->model.v->name, "networks") != 0)
 		return ERR(E_CONFIG, &c->model.loc, "'objective' trains the networks of 'family: "

@@ -98,7 +98,7 @@ bool physics_is_field(const struct physics *p, const struct network *n)
 
 enum { UNKNOWN, FINDING, FOUND };
 
-/* Those of the network's inputs first. A circle of networks is reported where it is evaluated. */
+/* Those of the network's inputs first. */
 static int find_shape(struct physics *p, struct expr_scope *s, int *state, int i)
 {
 	struct network *n = &p->net.v[i];
@@ -108,6 +108,9 @@ static int find_shape(struct physics *p, struct expr_scope *s, int *state, int i
 	state[i] = FINDING;
 	for (int k = 0; k < n->c.inputs.n; k++) {
 		const struct network *of = physics_network(p, n->c.inputs.v[k]);
+		if (of && state[of - p->net.v] == FINDING)
+			return ERR(E_CONFIG, &n->c.inputs.loc[k], "'%s' is defined by itself: '%s' takes it as "
+			           "an input", of->name, n->name);
 		if (of)
 			TRY(find_shape(p, s, state, (int)(of - p->net.v)));
 		given[k] = shape_of_name(p, n->c.inputs.v[k]);
@@ -136,6 +139,8 @@ int physics_find_shapes(struct arena *a, struct physics *p)
 				physics_components(p, name->input[k].name) };
 		if (!n)
 			continue;
+		if (n->layered && name->ninput == 1 && n->nfeature == 0)
+			in[0].components = n->width;     /* by 'shape', where nothing else says it */
 		name->components = (int)n->c.outputs;
 		name->kinked = network_kinked(n);
 		name->mixes = n->mixes;

@@ -410,7 +410,9 @@ static int take_file(struct session *s, const struct plan *p, const struct init_
 {
 	struct io_image image;
 	struct st_file f;
-	TRY(io_image_read(&image, from->file));
+	int rc = io_image_read(&image, from->file);
+	if (rc < 0)
+		return n ? err_locate(rc, &n->loc) : rc;
 	struct match m = { .arena = arena_new(), .file = from->file };
 	if (n) {
 		m.network = n->name;
@@ -421,7 +423,7 @@ static int take_file(struct session *s, const struct plan *p, const struct init_
 		take_weights_of_plan(&m, p->g);
 	else
 		take_weights_of_store(&m, s->store);
-	int rc = match_file(&m, &image, &f);
+	rc = match_file(&m, &image, &f);
 	if (rc == 0 && !p && !n && (s->need & SESSION_TRAIN))
 		trained_on_compare(s, from->file, &f);
 	if (rc == 0 && p)

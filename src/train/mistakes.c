@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "data/record.h"
 #include "optim/optim.h"
+#include "plan/physics.h"
 #include "plan/program.h"
 
 /* The network ends with what the loss makes itself. */
@@ -87,8 +88,24 @@ void mistakes_warn_data(const struct session *s)
 	warn_shared(s);
 }
 
+/* Networks that stay as they are drawn. */
+static void warn_untrained(const struct session *s)
+{
+	const struct physics *p = s->config->physics;
+	const struct model_common *m = s->config->model.data;
+	for (int i = 0; p && !m->init_from.file && i < p->net.n; i++) {
+		const struct network *n = &p->net.v[i];
+		if (n->frozen && n->owner == n && !n->c.init_from.from.file)
+			warn("%s:%d:%d: no objective trains network '%s', which keeps its first random weights; "
+			     "name it in 'train', or give it weights by 'init_from'", n->loc.file, n->loc.line,
+			     n->loc.col, n->name);
+	}
+}
+
 void mistakes_warn_network(const struct session *s)
 {
-	if (s->need & SESSION_TRAIN && comm_first(s->comm))
-		warn_activation(s);
+	if (!(s->need & SESSION_TRAIN) || !comm_first(s->comm))
+		return;
+	warn_activation(s);
+	warn_untrained(s);
 }

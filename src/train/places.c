@@ -53,21 +53,24 @@ static int read_axis(struct arena *a, const struct physics *p, const struct ypai
 	return 0;
 }
 
-static bool has_fields(const struct physics *p)
+static int check_fields(const struct physics *p)
 {
 	for (int i = 0; i < p->net.n; i++)
 		if (physics_is_field(p, &p->net.v[i]))
-			return true;
-	return false;
+			return 0;
+	return ERR(E_USAGE, NULL, "no network is a function of coordinates or noise alone, so that there "
+	           "is none to evaluate; one of samples can be exported, '--export FILE --network NAME', "
+	           "and be used by a config of 'family: layers'");
 }
 
 int places_of_grid(struct arena *a, const struct physics *p, const struct ynode *map,
                    struct places *out)
 {
 	*out = (struct places){ .n = 1, .ncoordinates = p->coordinates.n };
-	if (!has_fields(p))
-		return ERR(E_USAGE, NULL, "no network is a function of coordinates, so that there is none "
-		           "to evaluate on a grid");
+	TRY(check_fields(p));
+	if (p->coordinates.n == 0 && !(map && map->kind == Y_MAP && map->n == 0))
+		return ERR(E_USAGE, map ? &map->loc : NULL, "networks of noise alone are evaluated on "
+		           "'grid: {}'");
 	if (!map || map->kind != Y_MAP || map->n != p->coordinates.n || map->n > MAXD - 2)
 		return ERR(E_USAGE, map ? &map->loc : NULL, "networks of equations are evaluated on "
 		           "'grid: {%s: POINTS%s}', which names each coordinate once", p->coordinates.v[0],
@@ -118,6 +121,7 @@ int places_of_record(struct arena *a, const struct physics *p, const struct plac
                      const struct point_set **set, struct places *out)
 {
 	struct points *points = ARENA_NEW(a, struct points);
+	TRY(check_fields(p));
 	TRY(points_read(a, section(a, f), points));
 	TRY(points_open(a, points, &p->coordinates));
 	const struct point_set *s = *set = &points->set[0];

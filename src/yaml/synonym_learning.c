@@ -22,6 +22,8 @@ const struct synonym synonyms_of_learning[] = {
 	{ "adamax", NULL, "adamax", NULL },
 	{ "adagrad", NULL, "adagrad", NULL },
 	{ "adadelta", NULL, "adadelta", NULL },
+	{ "lbfgs", NULL, "lbfgs", "L-BFGS trains networks of equations, in the last phase of an "
+	  "objective: 'objective: {NAME: {optimizer: [{type: adam, steps: 5000}, {type: lbfgs}]}}'" },
 	{ "lars", NULL, "lars", "LARS is {type: sgd, trust: lars}" },
 	{ "larc", NULL, "larc", "LARC is {type: sgd, trust: larc}" },
 	{ "betas", PYTORCH, "betas", "the two are 'beta1' and 'beta2'" },

@@ -148,7 +148,7 @@ mistake autoencoder "all terms of objective 'fit' have weight 0" --set 'objectiv
 mistake autoencoder "a validation compares networks at coordinates, and there are none" --set data.validation=data.dlx
 mistake autoencoder "'data.dlx' has 12 samples, and a draw of 'all' has 13" --set points.all.count=13
 expect 64 "$train" --predict 'grid: {x: 3}' -o u.npy autoencoder.yaml
-says err "no network is a function of coordinates"
+says err "no network is a function of coordinates or noise alone"
 
 # --- draws, stops ---
 resampled='points.all={samples: data.dlx, count: 4, resample: 1}'
@@ -156,4 +156,37 @@ expect 0 "$train" --set run.dir=runs/whole --set "$resampled" --set train.steps=
 expect 0 "$train" --set run.dir=runs/stopped --set "$resampled" --set train.steps=3 autoencoder.yaml
 expect 0 "$train" --set run.dir=runs/stopped --set "$resampled" --set train.steps=7 --resume autoencoder.yaml
 [ "$(newest_state runs/whole)" = "$(newest_state runs/stopped)" ] || fail "a stop changes the bits"
+
+# --- a generator of images, from noise: a sample is a realization ---
+cat >images.yaml <<'END'
+run: {name: images}
+model:
+  family: networks
+  noise: {z: 5}
+  networks:
+    seed: {inputs: [z], dense: [8], outputs: 16}
+    fake: {inputs: [seed], shape: [4, 2, 2], layers: [layer_norm, tanh, conv_transpose2d: {filters: 1, kernel: 4, stride: 4}]}
+    critic: {inputs: [image], shape: [1, 8, 8], layers: [conv2d: {filters: 4, kernel: 3, stride: 2}, leaky_relu, flatten, dense: 1]}
+points: {all: {samples: data.dlx, count: 4, resample: 1}}
+objective:
+  critic: {train: critic, times: 2, minimise: {w: "mean(max(0, 1 - critic(input)) @ all) + mean(max(0, 1 + critic(fake)) @ all)"}}
+  generator: {train: [seed, fake], minimise: {w: -mean(critic(fake) @ all)}}
+optimizer: {type: adam, learning_rate: 0.01}
+train: {steps: 15}
+report: {progress: none, every: 1}
+END
+expect 0 "$train" images.yaml
+expect 0 "$train" --set run.dir=runs/half --set train.steps=7 images.yaml
+expect 0 "$train" --set run.dir=runs/half --resume images.yaml
+[ "$(newest_state runs/images)" = "$(newest_state runs/half)" ] || fail "images of noise: a stop changes the bits"
+if has_ranks; then
+	expect 0 on_ranks 2 "$train" --set run.dir=runs/two images.yaml
+	losses_of runs/images >one
+	losses_of runs/two | paste one - | awk '{ d = $2 - $4; if (d > 1e-5 || d < -1e-5) { print "step " NR ": " $2 " and " $4; bad = 1 } }
+		END { exit bad || NR < 15 }' || fail "two ranks have other losses than one"
+fi
+expect 0 "$train" --quiet --predict 'grid: {}, realizations: 3, samples: true' -o fake.npy images.yaml
+says fake.npy "'shape': (80, 3, 1,)"
+expect 64 "$train" --predict 'grid: {x: 3}' -o fake.npy images.yaml
+says err "networks of noise alone are evaluated on 'grid: {}'"
 pass
