@@ -246,15 +246,17 @@ static int give_values(struct net *n, const struct problem *p, const struct cut 
 	return 0;
 }
 
-static int keep(struct result *out, const struct net *n, const struct running *r, tid t,
+/* The value t, of the shape of `like`. NONE is a gradient of zero: strides can leave out all rows
+ * of a subdomain, so that nothing depends on what it computes. */
+static int keep(struct result *out, const struct net *n, const struct running *r, tid like, tid t,
                 const char *name)
 {
 	const int i = out->n++;
 	assert_true(i < LEAVES);
 	snprintf(out->name[i], sizeof out->name[i], "%s", name);
-	out->count[i] = shape_count(&graph_t(n->g, t)->shape);
+	out->count[i] = shape_count(&graph_t(n->g, like)->shape);
 	out->value[i] = ARENA_ARRAY(out->a, double, out->count[i]);
-	return get_value(n, r, t, out->value[i]);
+	return t == NONE ? 0 : get_value(n, r, t, out->value[i]);
 }
 
 static int collect(struct net *n, int rank, const struct running *r, struct result *out)
@@ -265,10 +267,9 @@ static int collect(struct net *n, int rank, const struct running *r, struct resu
 	out->counts = n->metrics || n->mean.sum;
 	TRY(get_value(n, r, n->loss.weight, &out->weight));
 	for (int i = 0; i < n->n; i++)
-		if (n->grad[i] != NONE)
-			TRY(keep(out, n, r, n->grad[i], graph_t(n->g, n->param[i])->name));
+		TRY(keep(out, n, r, n->param[i], n->grad[i], graph_t(n->g, n->param[i])->name));
 	for (int i = 0; i < n->nmetric; i++) {
-		TRY(keep(out, n, r, n->metric[i], graph_t(n->g, n->metric[i])->name));
+		TRY(keep(out, n, r, n->metric[i], n->metric[i], graph_t(n->g, n->metric[i])->name));
 		if (rank > 0 && n->c.tensor[n->metric[i]].once)
 			memset(out->value[out->n - 1], 0, sizeof(double) * (size_t)out->count[out->n - 1]);
 	}
@@ -276,7 +277,7 @@ static int collect(struct net *n, int rank, const struct running *r, struct resu
 	for (tid t = 0; t < n->g->ntensor; t++) {
 		const struct tensor *x = graph_t(n->g, t);
 		if (x->alias != NONE && graph_t(n->g, x->alias)->role == ROLE_STATE)
-			TRY(keep(out, n, r, t, graph_t(n->g, x->alias)->name));
+			TRY(keep(out, n, r, t, t, graph_t(n->g, x->alias)->name));
 	}
 	return 0;
 }
@@ -492,7 +493,8 @@ static double largest(const struct judge *j)
  * gradient that is 0 but for rounding, as that of a bias before a norm, by the largest one. */
 static void compare(const struct judge *j, int ranks, double tolerance)
 {
-	double loss = 0, weight = 0, least = j->whole.counts && !j->whole.sum ? 1e-300 : 1e-4 * largest(j);
+	const double least = j->whole.counts && !j->whole.sum ? 1e-300 : 1e-4 * largest(j);
+	double loss = 0, weight = 0;
 	for (int r = 0; r < ranks; r++) {
 		loss += j->part[r].loss * (j->whole.sum ? 1 : j->part[r].weight);
 		weight += j->part[r].weight;
