@@ -7,9 +7,6 @@
 #ifndef DLX_CUDA_DEVICE_CUH
 #define DLX_CUDA_DEVICE_CUH
 
-/* Whether a kernel may be launched before the one ahead of it in its stream has ended. */
-extern bool k_overlapped;
-
 #ifdef DLX_CUDA_EMULATED
 #include "test/gpu/emulate.h"
 #else
@@ -20,39 +17,13 @@ template <typename... P, typename... A>
 static void launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, void *stream,
                    A... argument)
 {
-	if (!k_overlapped) {
-		kernel<<<grid, block, shared, (cudaStream_t)stream>>>(static_cast<P>(argument)...);
-		return;
-	}
-	cudaLaunchAttribute early = {};
-	early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-	early.val.programmaticStreamSerializationAllowed = 1;
-	cudaLaunchConfig_t how = {};
-	how.gridDim = grid;
-	how.blockDim = block;
-	how.dynamicSmemBytes = shared;
-	how.stream = (cudaStream_t)stream;
-	how.attrs = &early;
-	how.numAttrs = 1;
-	cudaLaunchKernelEx(&how, kernel, static_cast<P>(argument)...);
+	kernel<<<grid, block, shared, (cudaStream_t)stream>>>(static_cast<P>(argument)...);
 }
 #define LAUNCH(kernel, grid, block, shared, stream, ...) \
 	launch((kernel), (grid), (block), (shared), (void *)(stream), __VA_ARGS__)
 
-/* The first statement of every kernel. Where launches overlap, a kernel may have been launched
- * before the one ahead of it in its stream has ended; it waits here until that has, and what that
- * wrote can be seen. That one had waited in the same way, so what was written before it can be seen
- * as well. What is launched without the attribute, as libraries do and copies and events are, waits
- * for a kernel's end as ever. No kernel of ours lets the next one be launched while its blocks run
- * (griddepcontrol.launch_dependents): it would do so in plain launches, too, and a library's kernel
- * that is launched early may read weights before it waits, which in training were just written. */
-static __device__ __forceinline__ void begin_kernel()
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-	asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-#define BEGIN_KERNEL() begin_kernel()
+/* The first statement of every kernel, by which the emulation knows the kernel's declaration. */
+#define BEGIN_KERNEL() ((void)0)
 #define NOTE_WORD(size) ((void)0)        /* of a load or a store: for the emulation */
 
 /* Shared memory whose size the launch gives. */

@@ -20,8 +20,8 @@ constexpr int PROCESSORS = 2, FEW_PIXELS = 64;   /* so that small tensors have s
 constexpr int PROCESSORS = 132, FEW_PIXELS = 1024;       /* as an H100 has */
 #endif
 
-/* Blocks that go through so many tiles, `each` of them on a processor at a time: as few as do it in
- * as many rounds. `copies` times as many are launched. */
+/* Blocks that go through this many tiles, `each` of them on a processor at a time: as few as do it
+ * in as many rounds. `copies` times as many are launched. */
 static inline int blocks_through(int tiles, int each, int copies)
 {
 	const int fit = PROCESSORS * each / copies, most = fit > 1 ? fit : 1,

@@ -13,8 +13,8 @@
  * the slope of what followed a norm and add them up, for the norm's gradients: a lane loads the
  * norm's input of two pixels before their products, and 16 sums stay in registers (168 of them, so
  * that three blocks are resident and not four). Prediction: 5 instructions an element and its
- * border for the first, 0.008 ms in the example below at full rate, beside memory; for the second a
- * half more bytes, and the join of the tiles' sums, 3 to 11 us.
+ * border for the first, 0.008 ms in the example below at full rate, next to memory; for the second
+ * a half more bytes, and the join of the tiles' sums, 3 to 11 us.
  *
  * Measured there: 0.059 ms with the first, where 1,360 of a warp's 3,150 instructions normalised
  * (680 now, 0.048 predicted), and 0.066 with the second (a tenth fewer instructions since).
@@ -272,7 +272,7 @@ depthwise_tile(k_depthwise g, tile_deal a, int turned, const uint16_t *w, OUT ou
 /* With stride 2 result i of the gradient to x has the place i + lo in the tensor with its border.
  * Even places, 2q, have taps 0 and 2, which read dy at q and q - 1; odd ones, 2q + 1, have tap 1,
  * which reads it at q. f: dy at q - 1, q and q + 1, by p - 1 and p. The places (2q + ODD_I, 2p +
- * ODD_J) and those of the row behind. */
+ * ODD_J) and those of the row after it. */
 template <typename T, int ODD_I, int ODD_J> static __device__ __forceinline__ void add_places(
 		const uint32_t (&f)[3][2][4], const uint32_t (&b)[TAPS][4], float (&sum)[4][4])
 {

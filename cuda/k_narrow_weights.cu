@@ -220,7 +220,7 @@ static __host__ __device__ int64_t weights_of(const k_narrow_weights &g)
 	return (int64_t)g.co * g.kernel[0] * g.kernel[1] * g.kernel[2] * g.ci;
 }
 
-/* part[p]: [o][tap][i], and behind it the sums over dy, [o], if they are wanted */
+/* part[p]: [o][tap][i], and after it the sums over dy, [o], if they are wanted */
 template <typename T, typename F> __global__ void __launch_bounds__(F::SIZE, F::BLOCKS)
 narrow_weights(k_narrow_weights g, cut c, int biased, float *part)
 {

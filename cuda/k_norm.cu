@@ -190,7 +190,7 @@ template <typename T, int N> static __device__ __forceinline__ uint8_t signs_of(
 }
 
 /* factor: what scale is multiplied by, or NULL. A kernel of its own for gamma * rstd would be a
- * launch more for each norm behind a convolution that gives the statistics: 53 of 1.2 us in
+ * launch more for each norm after a convolution that gives the statistics: 53 of 1.2 us in
  * resnet-50.
  *
  * A thread has N channels of a row, which it moves EACH at a time. With 8 it can make a byte of

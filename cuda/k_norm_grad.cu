@@ -16,7 +16,7 @@
  *
  * Measured on an H100 with one kernel for all kinds of nodes: 2.84 TB/s where no mask is taken, 2.1
  * (sums) and 2.4 (map) where x says it, as each element had three branches, one of them divergent,
- * and 1.0 to 1.5 for tensors of 14 to 40 MB. With kinds told apart about ten instructions an
+ * and 1.0 to 1.5 for tensors of 14 to 40 MB. With kinds distinguished about ten instructions an
  * element are left, a quarter of what issues while memory brings it: batch_norm_grad of deepcam (8
  * samples, bf16) went from 14.2 to 10.1 ms, of resnet-50 (256) from 7.2 to 5.3, of deeplabv3+ (2)
  * from 5.8 to 3.2; 10.4, 5.4 and 3.7 were predicted.

@@ -17,16 +17,6 @@ extern "C" {
 enum { K_TYPE_F32, K_TYPE_F64, K_TYPE_F16, K_TYPE_BF16, K_TYPE_I8, K_TYPE_U8, K_TYPE_I16,
 	K_TYPE_U16, K_TYPE_I32, K_TYPE_I64 };
 
-/* From now on kernels of this process may be launched when the blocks of the one ahead of them in
- * their stream have ended, but not yet that kernel ("programmatic dependent launch"), for which
- * they wait inside (BEGIN_KERNEL); for GPUs of compute capability 9.0 and more. On an H100 a step
- * of one sample takes 1.968 ms instead of 1.993 for resnet-50 and 12.94 instead of 13.05 for
- * deepcam (half a microsecond for each kernel of dlx's behind another one, 0.07 ms of resnet-50,
- * was predicted), and sixty steps had the bits of plain launches. So little does not pay for what
- * was not tried, sums of several ranks between the kernels: it is for DLX_DEBUG=launch=overlapped
- * alone. */
-void k_overlap(void);
-
 /* --- element by element (k_map.cu); the result may be x or y --- */
 
 /* n elements side by side, padding included (c is 0), or in rows of c, x, y and z elements apart in
@@ -73,19 +63,6 @@ struct k_copy {
 };
 /* unit: bytes that move as one: 1, 2, 4, 8 or 16; x and y are aligned to it. */
 int k_copy(void *stream, int unit, const struct k_copy *c, const void *x, void *y);
-
-/* --- phases of dilated convolutions (k_phases.cu) --- */
-
-/* n images of `size` pixels, `stride` bytes apart, of which `bytes` are moved: multiples of 16. Row
- * i of phase p is row p + i * phases of the image, columns alike; a phase has `part` of them, zeros
- * where the image has ended. parts: (n, phases[0], phases[1], part[0], part[1], bytes). */
-struct k_phases {
-	int64_t n, bytes, stride;
-	int size[2], phases[2], part[2];
-};
-int64_t k_phases_bytes(const struct k_phases *p);        /* of the parts */
-int k_phases_gather(void *stream, const struct k_phases *p, const void *whole, void *parts);
-int k_phases_scatter(void *stream, const struct k_phases *p, const void *parts, void *whole);
 
 /* --- samples as they are stored (k_input.cu), as op/normalize_input.c has it --- */
 
@@ -344,7 +321,7 @@ struct k_averaging {
 int k_average(void *stream, const struct k_table *a, const struct k_averaging *how);
 
 /* p: gradients of any float type; for the norms, weights, of which decay is added to the gradients
- * behind them, which are multiplied by *scale. */
+ * after them, which are multiplied by *scale. */
 enum k_bundle_kind { K_SQUARES, K_MAX_ABS, K_NORMS };
 /* part: a number for each block, two for norms. */
 int k_bundle_parts(void *stream, enum k_bundle_kind kind, const struct k_table *a,

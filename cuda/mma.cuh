@@ -98,7 +98,7 @@ static __device__ __forceinline__ void copies_commit()
 }
 
 /* Until at most LEFT of this thread's groups, the last ones, are under way. What other threads
- * copied is seen after a barrier behind this. */
+ * copied is seen after a barrier after this. */
 template <int LEFT> static __device__ __forceinline__ void copies_wait()
 {
 	FROM_SM_80(asm volatile("cp.async.wait_group %0;" :: "n"(LEFT) : "memory"));

@@ -22,8 +22,8 @@
  * That is 540 TFLOP/s at 1.6 GHz; with borders, barriers and epilogues 430 were predicted for 224
  * channels of x, and 431 are measured. tiramisu's 26 forward nodes of two samples take 7.1 ms (382
  * TFLOP/s; cuDNN 13). To the input, where dy has 32 channels and the epilogue reads an addend, it
- * was 290 TFLOP/s: a tile has two stages only, and behind them an epilogue of 7,300 cycles, in
- * which four loads were waited for in turn; cuDNN with a pass behind it is as fast
+ * was 290 TFLOP/s: a tile has two stages only, and after them an epilogue of 7,300 cycles, in
+ * which four loads were waited for in turn; cuDNN with a pass after it is as fast
  * (conv_narrow_cuda.c). With the next rows' addend under way, 330 are predicted. */
 #ifndef DLX_CUDA_NARROW_CUH
 #define DLX_CUDA_NARROW_CUH
@@ -354,7 +354,7 @@ narrow(k_narrow g, deal d, const T *w)
 		else if (mine)
 			finish<T, N16, R, false>(g, p, row, col, sum);
 	}
-	copies_wait<0>();            /* zeros, behind the last item */
+	copies_wait<0>();            /* zeros, after the last item */
 }
 
 /* --- launches --- */
@@ -389,7 +389,7 @@ static int make(void *stream, const k_narrow &g, const void *w)
 }
 
 /* The time of a multiprocessor, in parts of that for a row of a warp. Fewer rows read more of
- * shared memory for each product; a block without another one beside it waits more. */
+ * shared memory for each product; a block that has a multiprocessor to itself waits more. */
 template <int N16, int R> static int64_t cost(const k_narrow &g)
 {
 	constexpr int row = R == 8 ? 20 : R == 4 ? 22 : 28;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Launchers of cuda/k_narrow.cu, k_broad.cu and k_stacked.cu, as those of cuda/kernels.h. */
+ * Launchers of cuda/k_narrow.cu, as those of cuda/kernels.h. */
 #ifndef DLX_CUDA_NARROW_H
 #define DLX_CUDA_NARROW_H
 
@@ -31,13 +31,6 @@ struct k_narrow {
 /* Whether the shape is one of these. */
 int k_narrow_takes(const struct k_narrow *g);
 int k_narrow_run(void *stream, const struct k_narrow *g, const void *w);
-
-/* The same by products of warpgroups, of images. Compute capability 9.0 alone. broad: turned, of
- * few channels of dy and many of dx; stacked: not turned, of few outputs. */
-int k_broad_takes(const struct k_narrow *g);
-int k_broad_run(void *stream, const struct k_narrow *g, const void *w);
-int k_stacked_takes(const struct k_narrow *g);
-int k_stacked_run(void *stream, const struct k_narrow *g, const void *w);
 
 #ifdef __cplusplus
 }

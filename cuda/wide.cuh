@@ -143,7 +143,7 @@ constexpr int WAVE = 264;                /* blocks, two for each multiprocessor 
 /* Blocks that share `work` of each column of them, where `wide` blocks lie side by side: one wave,
  * or two or four where each has `each` of it then. So no wave is mostly idle, the last one of four
  * evens out what multiprocessors differ by, and what a block does before its first rows and after
- * its last ones is little beside them. */
+ * its last ones is little next to them. */
 static inline int64_t in_waves(int64_t work, int64_t wide, int64_t each)
 {
 	const int64_t one = wide < WAVE ? WAVE / wide : 1, has = work / one,

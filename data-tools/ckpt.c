@@ -40,7 +40,7 @@ static const struct option_row rows[] = {
 static const struct command {
 	const char *name, *arguments;
 	int least, most;               /* arguments */
-	const char *options;           /* that it takes besides --json, each with a blank behind it */
+	const char *options;           /* that it takes besides --json, each followed by a blank */
 	int (*run)(struct ckpt_tool *);
 	const char *doc;
 } commands[] = {

@@ -13,7 +13,7 @@ struct ckpt_tool {
 	bool config, drop, dry_run, weights, state, all, first;
 	int64_t count;                 /* lines of log at most; 0: all */
 	const char *dir;
-	int n;                         /* arguments behind the command */
+	int n;                         /* arguments after the command */
 	char **arg;
 	bool may_be_new;               /* dir need not be there */
 

@@ -157,7 +157,7 @@ static bool is_number(const char *text, double *v)
 	return end != text && !*end && isfinite(*v) && !strpbrk(text, "xX");
 }
 
-/* 2026-11-20, with a time of day behind a T or a space or without, in local time. */
+/* 2026-11-20, with a time of day after a T or a space or without, in local time. */
 static bool is_date(const char *text, double *v)
 {
 	struct tm t = { .tm_isdst = -1 }, back;
@@ -220,7 +220,7 @@ static bool is_literal(const struct operand *o)
 	return o->kind == O_NUMBER || o->kind == O_TEXT;
 }
 
-/* Runs and ids are words of digits: beside them anything that is no name is one. */
+/* Runs and ids are words of digits: besides these anything that is no name is one. */
 static void take_as_text(struct operand *o)
 {
 	if (o->kind != O_NUMBER && o->kind != O_METRIC)

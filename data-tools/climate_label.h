@@ -12,7 +12,7 @@ extern const char *const label_name[LABELS];
 
 #define RIVER_THRESHOLD 24.0         /* of labels_0; labels_1 has 21 */
 
-/* Scratch for skies of so many points. */
+/* Scratch for skies of this many points. */
 struct labeller;
 struct labeller *labeller_new(int64_t points);
 void labeller_free(struct labeller *l);         /* NULL is fine */

@@ -12,7 +12,7 @@ struct ynode;
 
 struct config_key {
 	const char *path;            /* "data.transforms[1].normalize.method" */
-	const char *name;            /* its shortest end that tells it from all other keys */
+	const char *name;            /* its shortest end that no other key has */
 	const char **value;          /* one a run, on one line; NULL: null, or not there */
 	const struct ynode *const *node;     /* the same, as read; of NULL values unspecified */
 	int rank;                    /* how telling it is: 0 most */

@@ -53,8 +53,8 @@ struct run;
 struct run *run_new(const struct conversion *c, const char *path);
 /* Adds c's samples. */
 int run_add(struct run *r, const struct conversion *c);
-/* Makes the record visible if rc is 0, and tells what is in it; frees r, which may be NULL. Returns
- * rc or what went wrong. */
+/* Makes the record visible if rc is 0, and reports its contents; frees r, which may be NULL.
+ * Returns rc or what went wrong. */
 int run_close(struct run *r, int rc, bool tell);
 
 #endif

@@ -98,7 +98,7 @@ static int add_planned(struct each *e, const char *file, struct conversion *c)
 	return run_add(e->run, c);
 }
 
-/* names: ":NAME,NAME" behind the file, or "". */
+/* names: ":NAME,NAME" after the file, or "". */
 static int add_file(struct each *e, const char *file, const char *names)
 {
 	struct arena *a = arena_new();

@@ -17,7 +17,7 @@
 #define SUFFIX ".journal"
 #define MAGIC UINT64_C(0x314c4e524a584c44)     /* "DLXJRNL1" */
 #define FLUSH 4096                             /* bytes of entries that are held back */
-#define FLUSH_CHUNKS ((uint64_t)256 << 10)     /* but none of so many bytes */
+#define FLUSH_CHUNKS ((uint64_t)256 << 10)     /* but none of this many bytes */
 
 enum { ENTRY_FILE = 1, ENTRY_SAMPLE };
 
@@ -43,7 +43,7 @@ static uint64_t hash_of(const struct head *h, const void *content)
 	return hash_bytes(content, h->bytes, hash_bytes(h, sizeof *h, 0));
 }
 
-/* The entry at byte *at, which moves behind it; NULL: there is none that is whole. */
+/* The entry at byte *at, which moves past it; NULL: there is none that is whole. */
 static const char *next_entry(const struct buf *b, size_t *at, struct head *h)
 {
 	const size_t left = b->len - *at;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a conversion that was killed has written: a file OUTPUT.journal beside its output, which
+ * What a conversion that was killed has written: a file OUTPUT.journal next to its output, which
  * lists the record files that were begun, as FILE.part, and the samples that are complete in them,
  * in their order. It is there while the conversion runs, and one process at a time has it. */
 #ifndef DLX_DATA_TOOLS_CONVERT_JOURNAL_H
@@ -23,7 +23,7 @@ int journal_open(struct journal **out, const char *output, uint64_t what, bool r
 void journal_close(struct journal *j, int rc);
 
 /* The next sample that was complete, and its chunks in memory that is good until the next call;
- * false behind the last. */
+ * false after the last. */
 bool journal_next(struct journal *j, struct journal_sample *out,
                   const struct record_chunk **chunks);
 /* From the first one again. */

@@ -46,7 +46,7 @@ int piece_check_fill(const struct conversion *c, enum dtype t);
 struct maker;
 struct maker *maker_new(const struct conversion *c);               /* E_NOMEM: NULL */
 void maker_free(struct maker *m);                                  /* NULL is fine */
-/* All behind piece_fetch: sets p->coded and p->counts. */
+/* All that follows piece_fetch: sets p->coded and p->counts. */
 int piece_make(struct piece *p, struct maker *m);
 /* Adds the target's values that were seen. */
 void maker_add_seen(const struct maker *m, struct target_seen *all);

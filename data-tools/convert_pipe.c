@@ -361,7 +361,7 @@ static void close_pipe(struct pipe *p)
 	for (int k = 0; k < p->nunits; k++) {
 		const int mark = err_count();
 
-		err_give(&p->unit[k].error);   /* of a unit behind the one that failed */
+		err_give(&p->unit[k].error);   /* of a unit after the one that failed */
 		err_truncate(mark);
 		for (int64_t i = 0; i < p->unit[k].room; i++)
 			piece_release(&p->unit[k].piece[i]);

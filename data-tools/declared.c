@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reads the brackets behind a name and compares them with the bytes that are there. */
+ * Reads the brackets after a name and compares them with the bytes that are there. */
 #include "declared.h"
 
 #include <inttypes.h>
@@ -87,7 +87,7 @@ void declared_release(struct declared *d)
 
 /* --- what fits --- */
 
-/* A square or cube with a few channels behind it that has n values, as text; else their number. */
+/* A square or cube, then a few channels, that has n values, as text; else their number. */
 static void guess_extents(uint64_t n, struct buf *out)
 {
 	for (int axes = 3; axes >= 2; axes--) {

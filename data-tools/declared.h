@@ -20,7 +20,7 @@ struct declared {
 /* variable may be NULL. E_USAGE. */
 int declared_read(struct declared *d, const char *variable);
 void declared_release(struct declared *d);       /* a zeroed one is fine */
-/* The shape of a value of so many bytes; without extents one axis, but none for one element.
+/* The shape of a value of this many bytes; without extents one axis, but none for one element.
  * E_USAGE if the type was not said, E_DATA if it does not fit; both say what would fit. */
 int declared_shape(const struct declared *d, const char *path, const char *name, uint64_t bytes,
                    struct shape *out);

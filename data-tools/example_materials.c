@@ -80,7 +80,7 @@ static int write_pictures(const char *dir)
 
 /* Weights with which the network sees a little without training: the first layer has detectors of
  * stripes and of colours, as trained ones have, and what the blocks add, random convolutions, is
- * small beside what they pass on. */
+ * small compared with what they pass on. */
 struct weights {
 	struct arena *arena;
 	struct st_tensor t[160];

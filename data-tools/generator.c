@@ -49,7 +49,7 @@ static void close_slots(struct run *r)
 	mem_free(r->job);
 }
 
-/* Begins with the thing behind `done` others; returns how many were begun. */
+/* Begins with the thing after `done` others; returns how many were begun. */
 static int64_t start(struct run *r, int half, int64_t done)
 {
 	int64_t k = 0;

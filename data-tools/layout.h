@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which axis of a variable's samples is channels. What can be told from the other side's shape,
+ * Which axis of a variable's samples is channels. What follows from the other side's shape,
  * from names of axes or from an axis of at most four is decided; what is left open is an error
  * that shows the readings. */
 #ifndef DLX_DATA_TOOLS_LAYOUT_H

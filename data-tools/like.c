@@ -200,7 +200,7 @@ static bool names_agree(const struct column *s, const struct reading *r)
 	return true;
 }
 
-/* Keeps those that are told apart by something that only some of them have. */
+/* Keeps those that are distinguished by something that only some of them have. */
 static int keep(struct reading *r, int n, const bool *good)
 {
 	int kept = 0, all = 0;

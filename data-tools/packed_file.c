@@ -157,7 +157,7 @@ static int inflate_some(struct packed_file *f, uint8_t *out, size_t n, size_t *g
 		c->at += want - c->z.avail_out;
 		if (rc == Z_STREAM_END)
 			TRY(next_member(f));
-		else if (rc == Z_BUF_ERROR)      /* all input is used, also what is behind it in zlib */
+		else if (rc == Z_BUF_ERROR)      /* all input is used, also what follows it in zlib */
 			return damaged(f, "the compressed data is cut off");
 		else if (rc != Z_OK)
 			return damaged(f, "damaged compressed data");

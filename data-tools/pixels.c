@@ -72,7 +72,7 @@ static bool is_opaque(const uint8_t *v, size_t size, int64_t each, int64_t n)
 	return true;
 }
 
-/* Leaves out the last of so many channels of each of n points. */
+/* Leaves out the last of this many channels of each of n points. */
 static void leave_out(const uint8_t *v, size_t size, int64_t each, int64_t n, uint8_t *out)
 {
 	for (int64_t i = 0; i < n; i++)
@@ -80,7 +80,7 @@ static void leave_out(const uint8_t *v, size_t size, int64_t each, int64_t n, ui
 		        (size_t)(each - 1) * size);
 }
 
-/* How many rows of so many bytes are decoded at a time. */
+/* How many rows of this many bytes are decoded at a time. */
 static int64_t step_rows(int64_t bytes)
 {
 	return bytes < STEP ? STEP / bytes : 1;

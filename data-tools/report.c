@@ -24,13 +24,13 @@ static const struct option_row rows[] = {
 	{ "target", 't', OPTION_TEXT, AT(target), "METRIC=VALUE",
 	  .doc = "compare the time to this; default: the target of a run's config" },
 	{ "window", 'w', OPTION_INT, AT(window), "N", .min = 1, .max = 1000,
-	  .doc = "the mean of so many validations must reach it; default 1" },
+	  .doc = "the mean of this many validations must reach it; default 1" },
 	{ "base", 'b', OPTION_TEXT, AT(base), "RUN",
 	  .doc = "the run that others are compared with; default: the first of fewest ranks" },
 	{ "svg", 's', OPTION_TEXT, AT(svg), "FILE", .writes = ".svg",
 	  .doc = "draw loss and metric against time and samples" },
 	{ "metric", 'm', OPTION_TEXT, AT(metric), "NAME",
-	  .doc = "what the table compares, and what is drawn beside the loss; default: what decides" },
+	  .doc = "what the table compares, and what is drawn next to the loss; default: what decides" },
 	{ "log-y", 'l', OPTION_FLAG, AT(log_y), .doc = "draw with logarithmic vertical axes" },
 	{ "no-pool", 'n', OPTION_FLAG, AT(no_pool),
 	  .doc = "a row for each run: runs that differ in run.seed alone are not pooled" },
@@ -96,7 +96,7 @@ static bool any_run_has(const struct report *o, const char *series)
 	return false;
 }
 
-/* "iou[0]" to "iou[18]" are told once. */
+/* "iou[0]" to "iou[18]" are named once. */
 static void add_names(struct buf *b, const struct series_list *list)
 {
 	for (int i = 0; i < list->n; i++) {
@@ -108,7 +108,7 @@ static void add_names(struct buf *b, const struct series_list *list)
 	}
 }
 
-/* E_DATA with what there is, in the run that tells most. */
+/* E_DATA with what there is, in the run that has most. */
 static int unknown_metric(const struct report *o, const char *name)
 {
 	struct buf names = BUF_INIT;

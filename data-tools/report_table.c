@@ -135,7 +135,7 @@ static void put_best(const struct report *o, const struct seeds *row, struct buf
 	put_pooled(o, row, b, best);
 }
 
-/* A value that was not finite is told: the run has diverged, or its metric is undefined. */
+/* A value that was not finite is shown: the run has diverged, or its metric is undefined. */
 static void put_last(const struct report *o, const struct seeds *row, struct buf *b)
 {
 	const struct series *s = run_series(&o->run[row->run[0]], o->shown);
@@ -280,7 +280,7 @@ static int width_to(const struct text_table *t, int columns)
 /* Names as far as a line has room for them. */
 static void print_others(const struct report *o, const bool *in_table)
 {
-	int others = 0, width = 0, told = 0;
+	int others = 0, width = 0, shown = 0;
 	for (int i = 0; i < o->nkey; i++)
 		others += !in_table[i] && !is_pooled(o, &o->key[i]);
 	if (others == 0)
@@ -290,13 +290,13 @@ static void print_others(const struct report *o, const bool *in_table)
 		const char *name = shown(o->key[i].name);
 		if (in_table[i] || is_pooled(o, &o->key[i]))
 			continue;
-		if (width + text_width(name) + 6 > WIDTH && told > 0) {
+		if (width + text_width(name) + 6 > WIDTH && shown > 0) {
 			printf(", ...");
 			break;
 		}
-		width += printf("%s %s", told++ ? "," : "", name);
+		width += printf("%s %s", shown++ ? "," : "", name);
 	}
-	printf("%s\n", told < others ? " (--json has all)" : "");
+	printf("%s\n", shown < others ? " (--json has all)" : "");
 }
 
 /* The columns of keys, as many as there is room for and at least two. */

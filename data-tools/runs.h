@@ -46,7 +46,7 @@ struct run {
 	int64_t ranks, hosts, threads, starts, batch, epoch_samples, parameters;
 	double sample_flops, forward_flops, peak_flops;      /* 0: not known */
 	double best;                 /* samples/s of the best step; 0: not known */
-	double step;                 /* the last one that is told; 0: none yet */
+	double step;                 /* the last one that is reported; 0: none yet */
 	double steps;                /* that the config asks for; 0: not known */
 	struct rank_times times;
 	struct run_data data;

@@ -62,8 +62,8 @@ int side_size(struct side *s, int64_t i, struct shape *out);
  * sample; else NULL. */
 const char *side_name(const struct side *s, int64_t i);
 const char *side_key(const struct side *s, int64_t i);
-/* A hash of what tells its files, in their order, from others and from themselves before they were
- * changed (io_stamp), seeded. */
+/* A hash of what distinguishes its files, in their order, from others and from themselves before
+ * they were changed (io_stamp), seeded. */
 uint64_t side_stamp(struct side *s, uint64_t seed);
 /* Where sample i is: its file, or the first of several, and its row there; -1: it is the file. */
 struct side_origin { const char *file; int64_t row; };

@@ -59,7 +59,7 @@ struct source_format {
 	 * by the caller. */
 	int (*read)(struct source *s, int64_t first, int64_t n, void *out);
 	void (*close)(struct source *s);     /* handle may be NULL */
-	/* The box from `start` of so many values along each axis, without those around it; NULL: no
+	/* The box from `start` of this many values along each axis, without those around it; NULL: no
 	 * way to. Bounds are checked by the caller. */
 	int (*read_box)(struct source *s, const int64_t *start, const int64_t *count, void *out);
 	/* Coordinates of axis i and their attributes, into out, whose name and n are set; texts in a.
@@ -67,8 +67,8 @@ struct source_format {
 	void (*coordinates)(struct source *s, int i, struct arena *a, struct axis *out);
 	/* Which values of a box are there, 1 for each that is, where s->masked; else NULL. */
 	int (*read_valid)(struct source *s, const int64_t *start, const int64_t *count, uint8_t *out);
-	/* A hash of what tells the other files that its values are in from themselves before a change
-	 * (io_stamp), seeded; NULL, and the seed itself: there are none. */
+	/* A hash of what distinguishes the other files that its values are in from themselves before a
+	 * change (io_stamp), seeded; NULL, and the seed itself: there are none. */
 	uint64_t (*stamp_parts)(const struct source *s, uint64_t seed);
 	const char *const *beside;           /* endings of files next to it that are read, or NULL */
 	const char *content;                 /* the one file of a folder that has values; NULL: any */
@@ -142,7 +142,7 @@ void source_take_stem(struct source *s);
 int source_check(const struct source *s, void *values, int64_t n);
 /* n elements of `size` bytes from big to little endian, in place. */
 void source_swap(void *p, size_t size, int64_t n);
-/* A box as runs of values that lie one behind the other: n of the array, from value `from` on. */
+/* A box as runs of values that lie one after the other: n of the array, from value `from` on. */
 int source_read_runs(struct source *s, const int64_t *start, const int64_t *count, void *out,
                      int (*read_run)(struct source *s, int64_t from, int64_t n, void *out));
 /* Rows of an array that is in memory. */

@@ -47,7 +47,7 @@ static void names_release(struct names *names)
 	mem_free(names->v);
 }
 
-/* Anything the library converts to a type of ours: half floats become f32, unsigned 32 and 64
+/* Anything the library converts to a type of dlx's: half floats become f32, unsigned 32 and 64
  * bits i64. */
 static int dtype_of(hid_t type, hid_t *memory)
 {

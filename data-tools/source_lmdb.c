@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * LMDB databases of arrays, one a key, as STEMDL wrote them: the keys that have a name and a number
- * behind it are the samples of a variable, in the order of the numbers. Types and extents are
+ * after it are the samples of a variable, in the order of the numbers. Types and extents are
  * those of the command line, else those of STEMDL's header, which are entries too: input_name,
  * input_dtype, input_shape and the same of output. */
 #include "source_lmdb.h"
@@ -269,7 +269,7 @@ static void add_row(void *arg, const char *key, size_t n, size_t digits)
 	buf_add(&h->keys, key, n);
 }
 
-static const char *all_keys;     /* of the comparison, which takes no argument of ours */
+static const char *all_keys;     /* of the comparison, which takes no argument of its caller's */
 
 /* By the numbers at their ends, whatever zeros these begin with. */
 static int compare(const void *x, const void *y)

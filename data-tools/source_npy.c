@@ -13,7 +13,7 @@
 
 /* --- the array --- */
 
-/* The text behind 'key': in the header's Python dictionary, or NULL. */
+/* The text after 'key': in the header's Python dictionary, or NULL. */
 static const char *dict_value(const char *header, const char *key)
 {
 	char quoted[32];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An array whose values lie one behind the other in a file, in a compressed one or in a member of
+ * An array whose values lie one after the other in a file, in a compressed one or in a member of
  * an archive: what .npy, .npz and IDX files have in common. Only the values asked for are read. */
 #ifndef DLX_DATA_TOOLS_SOURCE_STORED_H
 #define DLX_DATA_TOOLS_SOURCE_STORED_H
@@ -25,7 +25,7 @@ struct stored {
 /* The first n bytes, or fewer if there are fewer, *got of them. */
 int stored_head(const struct source *s, void *out, size_t n, size_t *got);
 /* With file, at, element and s->shape: whether there can be as many values; what a compressed file
- * has is told by the first read. E_DATA. */
+ * has is known from the first read. E_DATA. */
 int stored_fits(const struct source *s);
 /* Those of struct source_format. */
 int stored_read(struct source *s, int64_t first, int64_t n, void *out);

@@ -87,7 +87,7 @@ static int cut_off(const struct source *s, int64_t i, uint64_t at)
 	return bad_at(s, i, at, "it is cut off");
 }
 
-/* Compares n bytes with the checksum behind them. They come in parts by the window, of which the
+/* Compares n bytes with the checksum after them. They come in parts by the window, of which the
  * first stays if it has all. */
 static int check_record(const struct source *s, struct handle *h, int64_t i)
 {

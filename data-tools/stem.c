@@ -374,7 +374,7 @@ static int check(void *options)
 int main(int argc, char **argv)
 {
 	static const struct generator_program program = { .name = "dlx-stem",
-		.about = "Makes diffraction patterns of scanned crystals, with the potential behind them.",
+		.about = "Makes diffraction patterns of scanned crystals, with the potential of each.",
 		.rows = rows, .check = check, .describe = describe, .make = make,
 		.tell = tell };
 	struct request q = { GENERATOR_DEFAULTS, .map = 48, .margin = 12, .pixel = 0.25, .step = 2,

@@ -20,9 +20,9 @@ const struct atom_kind *atom_kind_find(const char *symbol);
 /* f_e of the squared wave number, in angstrom: sum a / (q^2 + b) + c exp(-d q^2). */
 double atom_factor(const struct atom_kind *k, double q2);
 
-/* The relativistic wavelength of electrons behind so many kilovolts. */
+/* The relativistic wavelength of electrons accelerated by this many kilovolts. */
 double electron_wavelength(double kilovolts);
-/* sigma: a projected potential of one V A turns the phase by so many rad. */
+/* sigma: a projected potential of one V A turns the phase by this many rad. */
 double electron_interaction(double kilovolts);
 
 #endif

@@ -39,10 +39,10 @@ struct maps {
 };
 
 /* Where a parabola through three values has its top, from -0.5 to 0.5. */
-static double top(float before, float at, float behind)
+static double top(float before, float at, float after)
 {
-	const double bend = 2.0 * at - before - behind;
-	return bend > 0 ? ((double)behind - before) / (2 * bend) : 0;
+	const double bend = 2.0 * at - before - after;
+	return bend > 0 ? ((double)after - before) / (2 * bend) : 0;
 }
 
 static bool highest(const float *v, int64_t width)
@@ -123,7 +123,7 @@ static void compare(struct maps *m, const float *is, const float *seen, struct c
 
 /* --- files --- */
 
-/* The float32 values of a NumPy file with exactly so many; mem_free. */
+/* The float32 values of a NumPy file with exactly this many; mem_free. */
 static int read_npy(const char *path, int64_t n, float **out)
 {
 	unsigned char head[10];

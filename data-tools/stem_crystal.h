@@ -30,7 +30,7 @@ struct crystal {
 	int8_t zone[CRYSTAL_ZONES][3];
 };
 
-/* The i-th crystal of the table; NULL behind the last. */
+/* The i-th crystal of the table; NULL after the last. */
 const struct crystal *crystal_at(int i);
 const struct crystal *crystal_find(const char *name);          /* NULL: no such crystal */
 int crystal_zones(const struct crystal *c);

@@ -39,7 +39,7 @@ void multislice_potential(struct multislice *m, double blur, float *to);
 /* wave, n x n points (y, x), at the entrance of the slab becomes the modes of that at its exit. */
 void multislice_run(struct multislice *m, kiss_fft_cpx *wave);
 
-/* Scanning: the modes behind the slab for each plane wave of the aperture, from which those of any
+/* Scanning: the modes after the slab for each plane wave of the aperture, from which those of any
  * probe follow, the equations being linear. Only wave numbers from -reach to reach along each axis
  * are kept. A probe of unit intensity has 1 / beams in each mode of the aperture. */
 void multislice_scan(struct multislice *m, int reach);

@@ -135,7 +135,7 @@ static void mark(struct walk *w, uint64_t at, uint64_t end)
 	f->mark[f->nmarks++] = (struct feature_mark){ w->value, at, end };
 }
 
-/* The next n values, of so many bytes each, which lie one behind the other at `at`. */
+/* The next n values, of this many bytes each, which lie one after the other at `at`. */
 static bool take_values(struct walk *w, uint64_t at, uint64_t n, size_t size)
 {
 	const uint64_t from = w->first > w->value ? w->first : w->value,
@@ -306,7 +306,7 @@ bool example_next(struct example *e, struct feature *out)
 		if (!next_field(&r, &f)) {
 			if (r.wrong || !e->end)
 				break;
-			e->end = 0;                  /* behind these Features: there may be more */
+			e->end = 0;                  /* after these Features: there may be more */
 			r.end = e->m->n;
 		} else if (!is_bytes(&f, 1)) {
 			continue;

@@ -157,7 +157,7 @@ static int bad_member(const struct unzip *z, const struct unzip_member *m, const
 	return ERR(E_DATA, NULL, "'%s', '%s': %s", z->path, m->name, what);
 }
 
-/* Where the member's bytes are: behind a head of its own. */
+/* Where the member's bytes are: after a head of its own. */
 static int find_bytes(const struct unzip *z, const struct unzip_member *m, uint64_t *at)
 {
 	struct io_reader f;

@@ -388,7 +388,7 @@ static void place_chunk(const struct zarr_array *z, const struct slot *s, const 
 	copy_box(z->nd, n, values, from, out, to, (size_t)size);
 }
 
-/* The next place of the grid from low to high; false behind the last. */
+/* The next place of the grid from low to high; false after the last. */
 static bool step(const struct zarr_array *z, int64_t *at, const int64_t *low, const int64_t *high)
 {
 	for (int i = z->nd - 1; i >= 0; i--) {

@@ -108,20 +108,15 @@ use_nccl=no
 AS_IF([test "$have_cuda" != no && test "$have_cudnn" != no], [
 	use_cuda=yes
 	dlx_gencode=
-	dlx_hopper=
 	for a in `echo "$CUDA_ARCH" | tr , ' '`; do
 		dlx_gencode="$dlx_gencode -gencode arch=compute_$a,code=sm_$a"
 		dlx_last=$a
-		AS_CASE([$a], [90|90a], [dlx_hopper="-DDLX_HOPPER -gencode arch=compute_90a,code=sm_90a"])
 	done
 	# By itself nvcc compresses PTX alone. The smallest code takes drivers of CUDA 12.4 or newer, which with CUDA 13 are needed anyway.
 	AS_CASE([$have_cuda],
 		[[1[3-9].*|[2-9]*]], [dlx_compress=--compress-mode=size],
 		[dlx_compress='-Xfatbin -compress-all'])
-	dlx_nvcc="-O3 -std=c++17 $dlx_compress -Xcompiler -fno-threadsafe-statics -ccbin ${CXX:-g++} $NVCCFLAGS"
-	NVCCFLAGS="$dlx_nvcc $dlx_gencode -gencode arch=compute_$dlx_last,code=compute_$dlx_last"
-	# For kernels of which only compute capability 9.0 has the instructions.
-	NVCCFLAGS_HOPPER="$dlx_nvcc $dlx_hopper"
+	NVCCFLAGS="-O3 -std=c++17 $dlx_compress -Xcompiler -fno-threadsafe-statics -ccbin ${CXX:-g++} $NVCCFLAGS $dlx_gencode -gencode arch=compute_$dlx_last,code=compute_$dlx_last"
 	CUDA_CPPFLAGS="-DHAVE_CUDA -isystem $CUDA_HOME/include"
 	AS_IF([test "$have_nccl" != no], [
 		use_nccl=yes
@@ -138,7 +133,6 @@ AS_IF([test "$have_cuda" != no && test "$have_cudnn" != no], [
 		AC_MSG_ERROR([nvcc cannot generate code for --with-cuda-arch=$CUDA_ARCH (see config.log)])])
 	rm -f conftest.cu conftest.o
 ])
-AC_SUBST([NVCCFLAGS_HOPPER])
 AC_SUBST([CUDA_CPPFLAGS])
 AC_SUBST([CUDA_LIBS])
 AM_CONDITIONAL([HAVE_CUDA], [test "$use_cuda" = yes])

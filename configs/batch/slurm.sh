@@ -12,7 +12,7 @@
 #SBATCH --job-name=dlx
 #SBATCH --nodes=1
 #SBATCH --ntasks-per-node=1
-# Processors of each task, which is a rank: on CPUs those of a socket, beside a GPU its share of the node's.
+# Processors of each task, which is a rank: on CPUs those of a socket, with a GPU its share of the node's.
 #SBATCH --cpus-per-task=4
 #SBATCH --time=01:00:00
 # A line that begins with ##SBATCH is off; one '#' less makes it count.

@@ -46,7 +46,7 @@ struct device_driver {
 	void (*event_free)(const struct device *d, void *event);   /* waits for all */
 	/* Beside the kernels, for what they are to read next: prefetch_put copies from alloc_host
 	 * memory, and begins when all is done that was enqueued before prefetch_taken was called last.
-	 * What is enqueued behind prefetch_await waits for the copies so far; prefetch_copy is part of
+	 * What is enqueued after prefetch_await waits for the copies so far; prefetch_copy is part of
 	 * it, a copy within the device's memory. prefetch_ready waits until the host memory may be
 	 * written again. */
 	int (*prefetch_ready)(const struct device *d);
@@ -62,7 +62,7 @@ struct device_driver {
 	int (*copy_fence)(const struct device *d);
 	int (*copy_wait)(const struct device *d);
 	/* A second stream of kernels. What is enqueued from second_begin to second_end runs on it,
-	 * behind all kernels that were enqueued before. second_end makes point `at` its end so far (of
+	 * after all kernels that were enqueued before. second_end makes point `at` its end so far (of
 	 * a few hundred, from 0; an older one moves), also where what is between has failed; kernels
 	 * enqueued from second_await on wait for the point. A step, captured or not, ends with a wait
 	 * for the last one. */
@@ -92,7 +92,7 @@ struct device_driver {
 	void (*close)(struct device *d);
 };
 
-/* What has been taken of a device's memory. It is behind a pointer, since planning takes some
+/* What has been taken of a device's memory. It is a pointer, since planning takes some
  * too: kernels keep tables there. */
 struct device_memory {
 	size_t used, used_most;      /* bytes that device_alloc has given, now and at most */
@@ -165,7 +165,7 @@ int device_finish(const struct device *d);
  * DTYPE_BF16 (and on a GPU DTYPE_F16) of that type's own instructions, or float32's where there are
  * none. */
 double device_measure_peak(struct device *d, enum dtype type, bool tf32);
-/* That peak if it was measured, else 0, after a step that did so many flop/s: a peak that was
+/* That peak if it was measured, else 0, after a step that did this many flop/s: a peak that was
  * measured on a busy machine may be too low, and rises to what a step reached. */
 double device_reached_peak(struct device *d, enum dtype type, bool tf32, double flops);
 /* Memory bandwidth in bytes/s, measured once (about 50 ms). */

@@ -267,7 +267,7 @@ static bool in_one_place(const struct graph *g, tid a, tid b)
 	return a == b || (graph_t(g, a)->offset >= 0 && graph_t(g, a)->offset == graph_t(g, b)->offset);
 }
 
-/* The position of the tensor; tensors not met before are placed behind the others. */
+/* The position of the tensor; tensors not met before are placed after the others. */
 static void *trial_place(struct trial *t, tid x)
 {
 	const struct graph *g = t->e->g;
@@ -338,8 +338,8 @@ static void note_node(const struct exec *e, const struct node *n, double start, 
 }
 
 /* What is copied while forward and backward run is there before updates overwrite it. One wait for
- * all: updates come in few bundles, the first of them behind all of forward and some of backward,
- * and waits for single tensors would be in each captured step, for the one behind a save. */
+ * all: updates come in few bundles, the first of them after all of forward and some of backward,
+ * and waits for single tensors would be in each captured step, for the one after a save. */
 static int meet_update(const struct exec *e, unsigned phases)
 {
 	if (!(phases & EXEC_UPDATE))
@@ -370,7 +370,7 @@ static int run_each(struct exec *e, unsigned phases)
 		if (rc < 0)
 			return explain(rc, s->k->n);
 		if (e->look)
-			e->look->behind(e->look->user, s->k->n);
+			e->look->after(e->look->user, s->k->n);
 		else
 			note_node(e, s->k->n, t0, io_seconds());
 	}
@@ -401,7 +401,7 @@ static int launch(struct exec *e, unsigned phases, int first, int end)
 	return second_await(&e->second, e->second.n);
 }
 
-/* What comes behind is not waited for by the next batch. */
+/* The next batch does not wait for what comes after. */
 static int launch_intake(struct exec *e, unsigned phases)
 {
 	if (e->intake == 0)

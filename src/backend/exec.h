@@ -41,11 +41,11 @@ int exec_run(struct exec *e, unsigned phases);
  * captured on all ranks or on none, and launched by all together. */
 int exec_run_eager(struct exec *e, unsigned phases);
 
-/* The same, node by node; `before` is called before each, `behind` behind it, when its outputs are
+/* The same, node by node; `before` is called before each, `after` after it, when its outputs are
  * there: those of several ranks' sums that it begins are not. */
 struct exec_look {
 	void (*before)(void *user, const struct node *n);
-	void (*behind)(void *user, const struct node *n);
+	void (*after)(void *user, const struct node *n);
 	void *user;
 };
 int exec_run_looking(struct exec *e, unsigned phases, const struct exec_look *look);

@@ -26,7 +26,7 @@ struct inputs {
 	const struct graph *g;
 	const struct device *dev;
 	struct place *place;         /* by tensor id */
-	void *fed;                   /* the event behind which the staged values are free again */
+	void *fed;                   /* the event after which the staged values are free again */
 	bool feeding;                /* it is set, and was not reached since */
 };
 

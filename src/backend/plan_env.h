@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What passes and kernels are chosen by, beside the graph and the device. One plan has one from its
- * first pass to its last kernel, and two plans over one device may have different ones: a remedy is
- * planned in bf16 while the run's own plans stay in float32. plan/plan.h makes it of a config. */
+ * What passes and kernels are chosen by, in addition to the graph and the device. One plan has one
+ * from its first pass to its last kernel, and two plans over one device may have different ones: a
+ * remedy is planned in bf16 while the run's own plans stay in float32. plan/plan.h makes it of a
+ * config. */
 #ifndef DLX_BACKEND_PLAN_ENV_H
 #define DLX_BACKEND_PLAN_ENV_H
 

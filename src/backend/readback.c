@@ -11,7 +11,7 @@
 
 struct slot {
 	char *memory;                /* the tensors one after the other, as the device has them */
-	void *event;                 /* behind the copies */
+	void *event;                 /* after the copies */
 };
 
 struct readback {

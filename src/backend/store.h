@@ -49,9 +49,9 @@ struct store_entry *store_find(const struct store *s, const char *name);   /* or
  * device with a memory of its own can fail. */
 int store_get(const struct store_entry *e, enum dtype t, void *plain);
 int store_set(struct store_entry *e, enum dtype t, const void *plain);
-/* store_get in its own dtype on a device with a memory of its own, beside kernels: _begin starts
- * the copy (copy_beside) to store_room bytes of its alloc_host memory, _end makes them plain once
- * copy_wait has returned, in any thread. */
+/* store_get in its own dtype on a device with a memory of its own, concurrent with kernels: _begin
+ * starts the copy (copy_beside) to store_room bytes of its alloc_host memory, _end makes them plain
+ * once copy_wait has returned, in any thread. */
 size_t store_room(const struct store_entry *e);          /* elsewhere those of the plain values */
 int store_get_begin(const struct store_entry *e, void *room);
 int store_get_end(const struct store_entry *e, void *room);

@@ -2,7 +2,7 @@
  *
  * Chunks in a list, newest first; an object comes from the newest one or starts another. Chunks
  * grow with the arena, so that a small one costs little and a large one few calls. An object that
- * needs more than half a chunk gets its own, behind the newest, so that the newest one's rest is
+ * needs more than half a chunk gets its own, after the newest, so that the newest one's rest is
  * not lost. Chunks come zeroed and no byte is handed out twice: so objects are zeroed. */
 #include "base/arena.h"
 

@@ -15,7 +15,7 @@
 struct debug_fault {
 	const char *kind;            /* one of DEBUG_FAULT_KINDS; NULL: none */
 	uint64_t n;                  /* the Nth call fails, counted from 1 over the whole process, */
-	bool on;                     /* and all behind it */
+	bool on;                     /* and all after it */
 };
 
 /* What a processor that is described reaches: flop/s of products in two types, bytes/s. */
@@ -31,12 +31,12 @@ struct debug_link {
 /* A member for each word of the table, where --help-debug says what it does. NULL and 0: not
  * given. */
 struct debug {
-	const char *conv, *way, *launch, *engines, *input, *isa, *proof, *spoil, *crash_at, *host_root;
+	const char *conv, *way, *engines, *input, *isa, *proof, *spoil, *crash_at, *host_root;
 	uint64_t crash_time;         /* crash_at's #N, or 1 */
 	int64_t ranks_per_host;
 	double join_timeout, measure_seconds, compile_seconds, proof_seconds;
 	int64_t stage_extent, read_share, band_pixels;
-	bool warpgroups, no_chains, no_depthwise, no_narrow, no_signs, no_masks, no_sums, no_intake,
+	bool no_chains, no_depthwise, no_narrow, no_signs, no_masks, no_sums, no_intake,
 	     no_second_stream, no_streams, no_trials, nccl_alone, no_locks, strict, slow, stage_counts;
 	struct debug_rates rates;
 	struct debug_link link;

@@ -47,24 +47,17 @@ static const struct word words[] = {
 	  .values = { "yes", "no" },
 	  .doc = "on a GPU, whether dlx's own kernels take depthwise convolutions, or cuDNN; "
 	  "default: yes" },
-	{ WORD(way, CHOICE), .values = { "ours", "windows", "whole", "parts", "product", "phases" },
+	{ WORD(way, CHOICE), .values = { "ours", "windows", "whole", "parts" },
 	  .doc = "on a GPU, how a convolution and what belongs to it are made, where that way is "
-	  "there: by kernels of dlx, one graph of cuDNN's in windows of larger buffers or packed, "
-	  "cuDNN's convolution and kernels around it, or instead of that convolution a matrix product "
-	  "(windows of single pixels) or a dense one (dilated windows)" },
-	{ WORD(warpgroups, YES_NO), .values = { "yes", "no" },
-	  .doc = "on a GPU of compute capability 9.0, whether dlx's kernels by products of warpgroups, "
-	  "which no GPU has run, take convolutions of few channels; default: no" },
-	{ WORD(launch, CHOICE), .values = { "plain", "overlapped" },
-	  .doc = "on a GPU of compute capability 9.0 and more, whether dlx's kernels may be launched "
-	  "before the one ahead of them has ended; default: plain" },
+	  "there: by kernels of dlx, one graph of cuDNN's in windows of larger buffers or packed, or "
+	  "cuDNN's convolution and kernels around it" },
 	{ .name = "narrow", .type = NO_YES, .at = offsetof(struct debug, no_narrow),
 	  .values = { "yes", "no" },
 	  .doc = "on a GPU, whether gradients that are made in 16 bits stay so until the update; "
 	  "default: yes" },
 	{ .name = "signs", .type = NO_YES, .at = offsetof(struct debug, no_signs),
 	  .values = { "yes", "no" },
-	  .doc = "on a GPU, whether gradients of batch norms behind additions read the signs of "
+	  .doc = "on a GPU, whether gradients of batch norms after additions read the signs of "
 	  "activations as bits; default: yes" },
 	{ .name = "masks", .type = NO_YES, .at = offsetof(struct debug, no_masks),
 	  .values = { "yes", "no" },
@@ -83,7 +76,7 @@ static const struct word words[] = {
 	  "read this one, or to a place of its own, from where it is copied; default: yes" },
 	{ .name = "second_stream", .type = NO_YES, .at = offsetof(struct debug, no_second_stream),
 	  .values = { "yes", "no" },
-	  .doc = "on a GPU, whether gradients to weights and updates of a small step run beside its "
+	  .doc = "on a GPU, whether gradients to weights and updates of a small step run during its "
 	  "other kernels; default: yes" },
 	{ .name = "streams", .type = NO_YES, .at = offsetof(struct debug, no_streams),
 	  .values = { "yes", "no" },
@@ -123,7 +116,7 @@ static const struct word words[] = {
 	  "made float32 by the host; default: stored" },
 	{ WORD(fault, FAULT), .form = "KIND:N[+]",
 	  .values = { "alloc", "append", "arena", "kernel", "read", "write" },
-	  .doc = "the Nth call of a kind fails (+: and all behind it; arena: the Nth is too large; "
+	  .doc = "the Nth call of a kind fails (+: and all after it; arena: the Nth is too large; "
 	  "kernel: node N, a convolution by oneDNN, makes a NaN); may be repeated" },
 	{ WORD(crash_at, POINT), .form = "POINT[#N]",
 	  .values = { "ckpt_chunk", "ckpt_cleaned", "ckpt_collected", "ckpt_durable", "ckpt_manifest",

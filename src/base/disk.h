@@ -48,7 +48,7 @@ struct disk {
 /* The operating system's. Obeys DLX_DEBUG=fault=write:N for pwrite and append. */
 struct disk *disk_system(void);
 
-/* --- helpers, on any disk. They repeat what EINTR interrupts and go on behind short transfers.
+/* --- helpers, on any disk. They repeat what EINTR interrupts and go on after short transfers.
  * E_IO, E_NOINPUT, E_CANTCREATE with the path and the reason. --- */
 
 /* The names in a folder, sorted; a missing folder has none. names[i] point into text. */
@@ -72,7 +72,7 @@ int disk_read_at(struct disk *d, int fd, const char *path, uint64_t at, void *p,
 int disk_write_at(struct disk *d, int fd, const char *path, uint64_t at, const void *p, size_t n);
 /* The whole file into out (appended). */
 int disk_read_file(struct disk *d, const char *path, struct buf *out);
-/* The new content of path, whole or not at all: a temporary file (DISK_TMP before its name) beside
+/* The new content of path, whole or not at all: a temporary file (DISK_TMP before its name) next to
  * it, synced, renamed, the folder synced. After an error nothing of it is left, and path is
  * as it was. */
 int disk_write_file(struct disk *d, const char *path, const void *p, size_t n);
@@ -85,7 +85,7 @@ int disk_remove(struct disk *d, const char *path);        /* the same, durably *
 int disk_clean(struct disk *d, const char *folder, int64_t age);
 
 /* The parts of disk_write_file, for a file that is written piece by piece: *fd of a new temporary
- * file *name beside path; and its end. rc: how writing it went; where that is an error the file is
+ * file *name next to path; and its end. rc: how writing it went; where that is an error the file is
  * removed. Closes fd, frees name; returns rc or what failed here. */
 int disk_create_temporary(struct disk *d, const char *path, int *fd, char **name);
 int disk_commit_temporary(struct disk *d, const char *path, int fd, char *name, int rc);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The error record of a thread: raised, told more on the way out, handed over, dropped.
+ * The error record of a thread: raised, extended on the way out, handed over, dropped.
  * err_print.c shows it. Entries beyond ERR_MAX are counted, and a context or place meant for one
  * of them is ignored rather than given to an older entry. */
 #include "base/err.h"

@@ -9,7 +9,7 @@
  * A caller that recovers from a failure must drop its entries: mark = err_count() before,
  * err_truncate(mark) after. Worker threads hand over with err_take/err_give.
  *
- * BUG() is for broken invariants of ours only; user input can never reach it. */
+ * BUG() is for broken invariants of dlx's only; user input can never reach it. */
 #ifndef DLX_BASE_ERR_H
 #define DLX_BASE_ERR_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * XXH3 of libxxhash behind names of ours: the only file that includes <xxhash.h>. */
+ * XXH3 of libxxhash under dlx's names: the only file that includes <xxhash.h>. */
 #include "base/hash.h"
 
 #include <inttypes.h>
@@ -22,8 +22,8 @@ struct hash_state {
 };
 
 /* Its functions for AVX leave values in the upper halves of the vector registers, with which all
- * SSE code that follows is slow: a loop over the values of a chunk that was hashed before took three
- * times as long. */
+ * SSE code that follows is slow: a loop over the values of a chunk that was hashed before took
+ * three times as long. */
 #ifdef HASH_CHOOSES
 __attribute__((target("avx"))) static void clear_upper_halves(void)
 {

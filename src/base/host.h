@@ -43,7 +43,7 @@ struct host_load {
 void host_load(struct host_load *out);
 
 /* How many processes of this run, this one included, use the very same processors: each takes its
- * share. 1 unless told. */
+ * share. 1 unless it is set. */
 void host_share(int processes);
 
 #endif

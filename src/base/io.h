@@ -66,7 +66,7 @@ const char *io_input_find(const struct stat *st);
 /* Whether io_create can be expected to succeed, so that a command may refuse before it works. */
 int io_check_output(const char *path);
 
-/* An output. A regular file, or one that is to be, is written under a temporary name beside its
+/* An output. A regular file, or one that is to be, is written under a temporary name next to its
  * final one and visible only after commit; it keeps the mode of the file that it replaces. Links
  * are followed. A device or a pipe is written in place, and what was written stays.
  * E_USAGE for an input, E_CANTCREATE for a folder, a disk or a file that may not be written. */
@@ -80,7 +80,7 @@ int io_create_named(struct io_file **out, const char *path, const char *suffix, 
 void io_keep(struct io_file *f, bool keep);
 /* n bytes of the temporary file from byte `at` on; false: they are not there. */
 bool io_read_back(const struct io_file *f, uint64_t at, void *p, size_t n);
-/* What is behind byte `at` is gone, and io_write goes on there. */
+/* What is after byte `at` is gone, and io_write goes on there. */
 int io_cut(struct io_file *f, uint64_t at);
 /* The temporary name, for a library that writes files by name; NULL: written in place. */
 const char *io_temporary(const struct io_file *f);
@@ -116,9 +116,9 @@ bool io_exists(const char *path);
 bool io_is_regular(const char *path);
 bool io_is_folder(const char *path);
 int io_remove_tree(const char *path);         /* like rm -r; a missing path is fine */
-/* A hash of what tells a file from all others and from itself before it was written or replaced:
- * device left out, which a mount may change, its inode, size and times, of which no program sets
- * the last (ctime). */
+/* A hash of what distinguishes a file from all others and from itself before it was written or
+ * replaced: device left out, which a mount may change, its inode, size and times, of which no
+ * program sets the last (ctime). */
 struct stat;
 uint64_t io_stat_stamp(const struct stat *st);
 /* The same of a file and its name, or of all files of a folder and its folders; seeded. */

@@ -94,7 +94,7 @@ int io_remove_tree(const char *path)
 	return 0;
 }
 
-/* --- what tells whether files have changed --- */
+/* --- whether files have changed --- */
 
 uint64_t io_stat_stamp(const struct stat *st)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Patterns of file names. A pattern such as a slip of "/" and "*" in all places leads through the
- * whole file system: what the search does is told after some seconds, and it has an end. */
+ * whole file system: the search reports its progress after some seconds, and it has an end. */
 #include <dirent.h>
 #include <errno.h>
 #include <glob.h>
@@ -18,7 +18,7 @@
 #define MAX_ENTRIES 100000000
 #define FIRST_NOTE 2.0          /* seconds; later ones after twice the time each */
 
-/* glob's functions for folders take no argument of ours. */
+/* glob's functions for folders take no argument of their caller's. */
 static _Thread_local struct {
 	const char *pattern;
 	int64_t folders, entries;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The writing half of io.h. A regular file appears complete or not at all: it is written under a
- * temporary name beside its final one, synced, renamed, and the folder synced, because the new
+ * temporary name next to its final one, synced, renamed, and the folder synced, because the new
  * name is an entry of the folder. A symbolic link stays, and the file that it leads to is
  * replaced; its mode is kept, and its owner where that is allowed. Nothing is ever truncated, so
  * other hard links of a file keep its old content.
@@ -239,7 +239,7 @@ static void file_free(struct io_file *f)
 	mem_free(f);
 }
 
-/* The file that path leads to, of which `t` is told; what t has is the file's then. */
+/* The file that path leads to, which `t` describes; what t has is the file's then. */
 static struct io_file *file_new(const char *path, struct target *t)
 {
 	struct io_file *f = mem_calloc(1, sizeof *f);
@@ -370,7 +370,7 @@ static bool write_fault(void)
 	return true;
 }
 
-/* at -1: behind what was written last. */
+/* at -1: after what was written last. */
 static int write_all(struct io_file *f, off_t at, const void *p, size_t n)
 {
 	const char *s = p;

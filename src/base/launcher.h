@@ -12,8 +12,8 @@
 struct launcher_place {
 	const char *launcher;        /* "slurm", "open mpi", ...; NULL: none, one process */
 	int rank, size;              /* 0 of 1 without a launcher */
-	int local_rank, local_size;  /* this rank's number among the ranks of its host; -1: not told */
-	int host, hosts;             /* -1: not told */
+	int local_rank, local_size;  /* this rank's number among the ranks of its host; -1: unknown */
+	int host, hosts;             /* -1: unknown */
 	const char *variable;        /* of the environment, that has the
 	                              * rank; NULL without a launcher */
 };

@@ -68,7 +68,7 @@ void mem_free(void *p)
 	free(p);
 }
 
-/* Whole pages. Not whole huge pages: what is left behind the last of them would be as large as it
+/* Whole pages. Not whole huge pages: what is left after the last of them would be as large as it
  * is, for each of many tensors of two or three MiB. */
 static size_t map_size(size_t n)
 {

@@ -33,13 +33,13 @@ int signals_begin(void);
 void signals_watch(void);
 /* One of several processes, which a launcher ends as soon as one of them has ended: a signal that
  * is to end this one removes its files first, as ever, and then leaves the others so long to remove
- * theirs. Not behind signals_watch, whose programs have answered a first request. */
+ * theirs. Not after signals_watch, whose programs have answered a first request. */
 void signals_linger(int milliseconds);
 int signals_pending(void);         /* the signal that came, or 0 */
 /* For a caller whose child has failed, perhaps because a signal is ending this process, or is about
  * to (likely), as all processes of a terminal get one: does not return if so, or after a second. */
 void signals_await_end(bool likely);
-/* Counts as a signal (SIGALRM) after so many seconds; in place of an earlier alarm. INFINITY:
+/* Counts as a signal (SIGALRM) after this many seconds; in place of an earlier alarm. INFINITY:
  * never. */
 void signals_alarm(double seconds);
 /* A program that is started with these attributes takes signals as usual. posix_spawnattr_destroy

@@ -7,7 +7,7 @@
 /* The name of names[] (NULL-terminated) nearest to s, NULL if none is near enough to be meant. */
 const char *did_you_mean(const char *s, const char *const *names);
 
-/* The search behind it, for candidates that are not in one list. */
+/* The search of it, for candidates that are not in one list. */
 struct suggest {
 	const char *word;
 	const char *best;      /* NULL: none near enough so far */

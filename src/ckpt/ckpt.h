@@ -41,7 +41,7 @@ struct ckpt_every {                /* any of them combined; all 0 (`every: null`
 };
 struct ckpt_keep {
 	int64_t last, best;
-	int64_t every;                 /* versions at multiples of so many steps stay; 0: none */
+	int64_t every;                 /* versions at multiples of this many steps stay; 0: none */
 };
 enum ckpt_plain { PLAIN_NONE, PLAIN_WEIGHTS };
 struct ckpt_local {                /* versions on hosts' own disks, besides; see train/levels.h */

@@ -261,7 +261,7 @@ static int collect(struct sweep *w, struct hold *h)
 {
 	struct needed needed = { 0 };
 	bool alone;
-	TRY(hold_alone(h, &alone));        /* behind the listing of the packs: see holds.h */
+	TRY(hold_alone(h, &alone));        /* after the listing of the packs: see holds.h */
 	w->out->busy = !alone;
 	w->only = w->only || !alone;
 	w->needed = &needed;

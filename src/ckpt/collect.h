@@ -14,7 +14,7 @@ struct collected {
 };
 /* Removes the packs of which no manifest in root/versions names a chunk, and writes anew those of
  * which it names less than half the bytes. While a manifest cannot be read nothing is removed: what
- * it needs is unknown (E_DATA, by name). Safe beside other processes (holds.h) and against being
+ * it needs is unknown (E_DATA, by name). Safe while other processes run (holds.h) and against being
  * killed at any call. name: see hold_take; only: count, change nothing. */
 int collect_packs(struct collected *out, struct disk *d, const char *root, const char *name,
                   bool only);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Of each manifest only what tells versions apart is kept: lists of chunks are most of it. */
+ * Of each manifest only what distinguishes versions is kept: lists of chunks are most of it. */
 #include "ckpt/history.h"
 
 #include <inttypes.h>

@@ -69,7 +69,7 @@ static int wrong(const char *path, const char *why)
 }
 
 /* A pack of a later version has another end. One that says so alone, before an end of this version,
- * is damaged, and no reason to refuse the packs beside it. */
+ * is damaged, and no reason to refuse the packs next to it. */
 static int check_magic(const char *path, const uint8_t have[PACK_MAGIC_BYTES],
                        const uint8_t end[PACK_END_BYTES])
 {
@@ -95,7 +95,7 @@ static const char *check_entry(const struct pack_entry *e, uint64_t end)
 	return NULL;
 }
 
-/* index: the n entries, and behind them the end. */
+/* index: the n entries, and after them the end. */
 static int parse_index(const char *path, const uint8_t *index, uint64_t n, uint64_t at,
                        struct pack_entry **out)
 {

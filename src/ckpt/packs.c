@@ -65,16 +65,16 @@ static struct pack *find_pack(struct packs *p, const char *name)
 static void warn_damaged(const char *why)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-	static uint64_t *told;
+	static uint64_t *reported;
 	static int n;
 	const uint64_t this = hash_name(why);
 	bool before = false;
 	pthread_mutex_lock(&mutex);
 	for (int i = 0; i < n && !before; i++)
-		before = told[i] == this;
+		before = reported[i] == this;
 	if (!before) {
-		told = mem_realloc(told, (size_t)(n + 1) * sizeof *told);
-		told[n++] = this;
+		reported = mem_realloc(reported, (size_t)(n + 1) * sizeof *reported);
+		reported[n++] = this;
 	}
 	pthread_mutex_unlock(&mutex);
 	if (!before)

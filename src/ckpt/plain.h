@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * checkpoint.plain: weights keeps the weights of the best version, or of the newest while no
- * validation tells which is best, as a safetensors file beside the versions, for programs that do
+ * validation finds best, as a safetensors file next to the versions, for programs that do
  * not know their format. It is renewed after a version is durable, whole or not at all, and says
  * in its metadata which version it is of. */
 #ifndef DLX_CKPT_PLAIN_H

@@ -116,7 +116,7 @@ static bool is_same(struct disk *d, struct arena *a, const char *dir, const char
 	return same;
 }
 
-/* The newest version of the run that the folder itself has saved, as far as its log tells. */
+/* The newest version of the run that the folder itself has saved, as far as its log has them. */
 static const char *own_version(struct disk *d, const char *dir, const struct version_list *l)
 {
 	for (int i = l->n - 1; i >= l->first; i--)

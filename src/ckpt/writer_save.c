@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A save on the background thread. The order is the promise: chunks durable, then the manifest
- * durable, then the log, and only then may older versions go, and behind them packs. With several
+ * durable, then the log, and only then may older versions go, and after them packs. With several
  * ranks each has a pack of the chunks whose number modulo the ranks is its own, and rank 0 waits
  * until no chunk is missing any more.
  *
@@ -24,7 +24,7 @@
 #include "ckpt/writer_state.h"
 
 #define WAIT_LEAST 20.0                /* seconds that rank 0 waits for other ranks' packs */
-#define WAIT_SHARE 10.0                /* and so many times what its own took */
+#define WAIT_SHARE 10.0                /* and this many times what its own took */
 
 struct chunk {
 	struct hash128 address;
@@ -204,7 +204,7 @@ static int write_version(struct ckpt_store *s, char id[CKPT_ID])
 
 /* --- the keep policy --- */
 
-/* What cannot be deleted is no reason to stop: it stays, and the user is told. */
+/* What cannot be deleted is no reason to stop: it stays, and a warning says so. */
 static void say_stays(int mark, const char *what)
 {
 	if (err_count() > mark)

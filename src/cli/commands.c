@@ -58,7 +58,7 @@ int command_read(struct invocation *x, double *timeout)
 	return E_CONFIG;
 }
 
-/* The file that the command is told to write, or NULL: several files in a folder, or none. */
+/* The file that the command has to write, or NULL: several files in a folder, or none. */
 static const char *output_file(const struct options *o, const struct comm *c)
 {
 	if (o->command == COMMAND_EXPORT)
@@ -70,7 +70,7 @@ static const char *output_file(const struct options *o, const struct comm *c)
 	return comm_many(c) ? NULL : o->trace;   /* each rank has a file of its own */
 }
 
-/* A file to predict from: a pattern, or one with names of variables behind it. */
+/* A file to predict from: a pattern, or one with names of variables after it. */
 static void note_input(const char *given)
 {
 	const char *colon = strrchr(given, ':');
@@ -146,19 +146,11 @@ static int open_session(struct invocation *x, unsigned need, struct session **s)
 	return session_open(s, mine, &so);
 }
 
-static bool has_init_from(const struct session *s)
-{
-	const struct model_common *m = s->config->model.data;
-	return m->init_from.file != NULL;
-}
-
 static int init_from(struct session *s)
 {
-	const struct model_common *m = s->config->model.data;
-	if (!has_init_from(s))
+	if (!interop_has_init_from(s))
 		return 0;
-	TRY(ranks_agree(s->comm, comm_first(s->comm) ? interop_init_from(s, &m->init_from) : 0,
-	                "model.init_from"));
+	TRY(ranks_agree(s->comm, comm_first(s->comm) ? interop_init_from(s) : 0, "init_from"));
 	return replicas_begin(s->comm, s->store);
 }
 
@@ -188,7 +180,7 @@ static int load_weights(const struct options *o, struct session *s, bool checkpo
 		note("weights of checkpoint %s", version_bare_id(id));
 	if (rc == 0 && found && !o->resume && comm_first(s->comm))
 		note_best(dir, id);
-	if (rc == 0 && !found && (o->resume || (checkpoint_needed && !has_init_from(s))))
+	if (rc == 0 && !found && (o->resume || (checkpoint_needed && !interop_has_init_from(s))))
 		rc = ranks_agree(s->comm, ERR(E_NOINPUT, NULL, "no checkpoint in '%s'; train first", dir),
 		                 "the checkpoint");
 	else if (rc == 0 && !found)
@@ -272,9 +264,7 @@ static int run_replay(struct invocation *x)
 
 static int check_init_from(struct session *s)
 {
-	const struct model_common *m = s->config->model.data;
-	int rc = m->init_from.file && comm_first(s->comm) ? interop_check(s, &m->init_from) : 0;
-	return ranks_agree(s->comm, rc, "model.init_from");
+	return ranks_agree(s->comm, comm_first(s->comm) ? interop_check(s) : 0, "init_from");
 }
 
 /* For people the first line says if the plans do not fit; a check is of that too. */
@@ -438,10 +428,12 @@ static int run_predict(struct invocation *x)
 static int run_export(struct invocation *x)
 {
 	struct session *s;
-	TRY(open_session(x, SESSION_PREDICT | SESSION_RUN | SESSION_NO_DATA, &s));
+	/* The plans of all objectives together have all networks, and unknown numbers. */
+	const unsigned need = x->config->physics ? SESSION_TRAIN : SESSION_PREDICT;
+	TRY(open_session(x, need | SESSION_RUN | SESSION_NO_DATA, &s));
 	int rc = load_weights(x->o, s, false);
 	if (rc == 0)
-		rc = ranks_agree(x->c, comm_first(x->c) ? interop_export(s, x->o->file) : 0,
+		rc = ranks_agree(x->c, comm_first(x->c) ? interop_export(s, x->o->file, x->o->network) : 0,
 		                 "writing the weights");
 	session_close(s);
 	return rc;

@@ -5,7 +5,7 @@
 #define DLX_CLI_FOREIGN_H
 
 /* E_USAGE for an option that is a config key ("--epochs 3") or another program's word for one, for
- * "--set KEY VALUE", and for a value behind an option whose value follows '='. options: the names
+ * "--set KEY VALUE", and for a value after an option whose value follows '='. options: the names
  * of dlx-train's own, NULL-terminated. Any other mistake is left to the parser. */
 int foreign_check(int argc, char **argv, const char *const *options);
 

@@ -72,6 +72,9 @@ static const struct option_row rows[] = {
 	  .writes = ".safetensors",
 	  .doc = "write the weights of the newest checkpoint (or the one of --resume) as safetensors; "
 	  "initial ones if there is none" },
+	{ "network", 0, OPTION_TEXT, AT(network), "NAME",
+	  .doc = "with --export of 'family: networks': the weights of this network alone, without its "
+	  "name before theirs" },
 	{ "weights", 0, OPTION_CHOICE, AT(weights), "average|last",
 	  .doc = "with --evaluate, --predict and --export of a run with 'optimizer.average': which "
 	  "weights; default: average" },
@@ -96,7 +99,7 @@ static const struct option_row rows[] = {
 	{ "trace", 0, OPTION_TEXT, AT(trace), "FILE", .writes = ".json",
 	  .doc = "when training: a timeline of the first steps for Perfetto or chrome://tracing" },
 	{ "trace-steps", 0, OPTION_INT, AT(trace_steps), "N", .min = 1, .max = 1000,
-	  .doc = "with --trace: of so many steps; default: 10" },
+	  .doc = "with --trace: of this many steps; default: 10" },
 	{ "wisdom", 0, OPTION_TEXT, AT(wisdom), "FILE",
 	  .doc = "on a GPU: use the fastest engines, which FILE says; those it does not "
 	  "know are measured and added" },
@@ -240,6 +243,8 @@ static int check(const struct options *o)
 		           "'--plan=json'");
 	if (o->confusion)
 		TRY(confusion_check(o->confusion));
+	if (o->network && o->command != COMMAND_EXPORT)
+		return ERR(E_USAGE, NULL, "'--network' goes with '--export'");
 	if (o->as && o->command != COMMAND_PREDICT)
 		return ERR(E_USAGE, NULL, "'--as' goes with '--predict'");
 	if (o->layout && o->command != COMMAND_PREDICT)
@@ -272,7 +277,7 @@ static int check(const struct options *o)
 	return 0;
 }
 
-/* What other programs' command lines have, told before the parser says less. */
+/* What other programs' command lines have, reported before the parser says less. */
 static int refuse_foreign(int argc, char **argv)
 {
 	const char *names[sizeof rows / sizeof *rows];
@@ -286,7 +291,7 @@ static bool is_config(const char *arg)
 	return names_config(arg) || io_is_folder(arg);
 }
 
-/* Of several arguments beside --predict one is the config, by its name or as the last; the others
+/* Of several arguments next to --predict one is the config, by its name or as the last; the others
  * are more files, as a shell makes them of a pattern. */
 static void take_files(struct options *o, int *argc, char **argv)
 {

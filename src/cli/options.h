@@ -46,6 +46,7 @@ struct options {
 	int64_t ranks, hosts;            /* the same; 0: not asked, not said */
 	bool synthetic, profile, quiet, first, json;
 	const char *weights;             /* average, last; NULL: not asked */
+	const char *network;             /* of several, to export alone; NULL: all */
 	const char *as;                  /* logits, probabilities, classes; NULL: not asked */
 };
 

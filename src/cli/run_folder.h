@@ -9,7 +9,7 @@
 
 /* As config_load, for the command line's CONFIG. Where that is a folder it stands for the
  * config.yaml in it, and run.dir is the folder. So it is where CONFIG is a config.yaml that has the
- * checkpoints beside it and run.dir names a folder without any: the run was moved, and *moved is
+ * checkpoints next to it and run.dir names a folder without any: the run was moved, and *moved is
  * where it was; else NULL. A --set run.dir is above both. */
 int run_folder_load(struct run_config **out, const struct options *o, const char **moved);
 

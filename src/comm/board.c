@@ -15,7 +15,7 @@ static const struct liveness *table(const struct comm *c)
 static struct liveness_slot *mine(const struct comm *c)
 {
 	const struct liveness *b = table(c);
-	return b->n ? &b->slot[b->me] : NULL;
+	return b->n ? liveness_slot(b, b->me) : NULL;
 }
 
 void board_wait(const struct comm *c, enum board_kind kind, const char *name, int rank)
@@ -51,7 +51,7 @@ static void name_end(const struct liveness *b, int rank, struct buf *out)
 	};
 	int local = local_of(b, rank);
 	if (local >= 0)
-		buf_printf(out, " (process %" PRId64 "%s)", atomic_load(&b->slot[local].pid),
+		buf_printf(out, " (process %" PRId64 "%s)", atomic_load(&liveness_slot(b, local)->pid),
 		           text[liveness_state(b, local)]);
 	else
 		buf_puts(out, " of another host");
@@ -65,7 +65,7 @@ static bool follow_one(const struct liveness *b, int rank, const char *before, i
 	char name[LIVENESS_TEXT];
 	if (local < 0)
 		return false;
-	const struct liveness_slot *s = &b->slot[local];
+	const struct liveness_slot *s = liveness_slot(b, local);
 	enum slot_state state = liveness_state(b, local);
 	enum board_kind kind = (enum board_kind)atomic_load_explicit(&s->waits_for,
 	                                                             memory_order_acquire);

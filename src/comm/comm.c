@@ -50,7 +50,8 @@ static int open_liveness(struct comm *c)
 	struct liveness *b = &c->state->liveness;
 	void *slots;
 	TRY(met(c, world_share(c, liveness_bytes(c->local_size), &c->state->liveness_memory, &slots)));
-	*b = (struct liveness){ slots, c->state->local, 0, c->local_rank, c->host_name };
+	*b = (struct liveness){ .slots = slots, .rank = c->state->local, .me = c->local_rank,
+		.host = c->host_name };
 	liveness_register(b);
 	TRY(met(c, world_host_barrier(c)));
 	b->n = c->local_size;
@@ -134,6 +135,11 @@ struct comm_counts comm_counts(const struct comm *c)
 	return now;
 }
 
+int comm_whole_rank(const struct comm *c, int r)
+{
+	return c->state->member ? c->state->member[r] : r;
+}
+
 bool comm_prints(const struct comm *c)
 {
 	const struct comm *whole = comm_whole((struct comm *)c);
@@ -167,7 +173,7 @@ static void name_missing(struct comm *c, struct buf *out, int64_t mine)
 	char who[160], what[LIVENESS_TEXT], mine_at[LIVENESS_TEXT];
 	liveness_collective(&s->liveness, c->local_rank, mine_at);
 	for (int i = 0; i < c->local_size; i++) {
-		int64_t entered = atomic_load(&s->liveness.slot[i].entered);
+		int64_t entered = atomic_load(&liveness_slot(&s->liveness, i)->entered);
 		bool late = entered < mine, elsewhere;
 		enum slot_state state = liveness_state(&s->liveness, i);
 		liveness_collective(&s->liveness, i, what);
@@ -194,7 +200,7 @@ static void name_missing(struct comm *c, struct buf *out, int64_t mine)
 
 static void give_up(struct comm *c, const char *what)
 {
-	struct liveness_slot *mine = &c->state->liveness.slot[c->local_rank];
+	struct liveness_slot *mine = liveness_slot(&c->state->liveness, c->local_rank);
 	struct buf text = BUF_INIT;
 	if (c->state->liveness.n)
 		name_missing(c, &text, atomic_load(&mine->entered));
@@ -290,9 +296,9 @@ int comm_agree(struct comm *c, int rc, const char *what)
 		return 0;
 	first_line(story, rc < 0 ? rc : theirs);
 	comm_broadcast(c, story, sizeof story, first, what);
-	comm_whole(c)->state->printer = c->state->first + first;
+	comm_whole(c)->state->printer = comm_whole_rank(c, first);
 	if (rc == 0)
-		return ERR(theirs, NULL, "rank %d (host %s) failed: %s", c->state->first + first,
+		return ERR(theirs, NULL, "rank %d (host %s) failed: %s", comm_whole_rank(c, first),
 		           c->state->host_name[c->state->host_of[first]], story);
 	return rc;
 }

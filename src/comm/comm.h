@@ -35,11 +35,13 @@ struct comm {
 int comm_open(struct comm **out, double timeout);
 /* NULL is fine. Collective; after an error on this rank alone comm_abort ends the job instead. */
 void comm_close(struct comm *c);
-/* The ranks k size .. (k + 1) size - 1 of c, this one among them, as ranks of their own; size
- * divides that of c, of which there are several. Reports name ranks as c counts them, and c's
- * counts go on. Collective over c; comm_subgroup_close over the subgroup. c must live longer. */
-void comm_subgroup(struct comm **out, struct comm *c, int size);
+/* A team: the ranks of c that give this colour, 0 or more, in their order, as ranks of their own. c
+ * is that of all ranks, of which there are several. Reports name ranks as c counts them, and c's
+ * counts go on. Collective over c; comm_subgroup_close over the team. c must live longer. */
+void comm_subgroup(struct comm **out, struct comm *c, int colour);
 void comm_subgroup_close(struct comm *part);     /* NULL is fine */
+/* The number of rank r of c among all ranks. */
+int comm_whole_rank(const struct comm *c, int r);
 /* Ends all ranks with this exit status. The error has been printed before; a rank that does not
  * print it (comm_prints) gives the printing rank time to do so. */
 _Noreturn void comm_abort(struct comm *c, int status);
@@ -56,7 +58,7 @@ int comm_agree(struct comm *c, int rc, const char *what);
 /* Whether this rank prints the error that comm_agree or
  * reducer_wait found; where none was found, rank 0 prints. */
 bool comm_prints(const struct comm *c);
-/* Whether another rank tells what this one has seen too: a sum that was not complete. */
+/* Whether another rank reports what this one has seen too: a sum that was not complete. */
 bool comm_told(const struct comm *c);
 void comm_broadcast(struct comm *c, void *p, size_t bytes, int root, const char *what);
 /* all: size * bytes, by rank. */
@@ -71,7 +73,7 @@ void comm_barrier(struct comm *c, const char *what);
 const char *comm_library(void);
 
 /* Counts of this rank's communication, so that a test can
- * see that nothing grows beside the plan. */
+ * see that nothing grows outside the plan. */
 struct comm_counts {
 	int64_t setup_collectives;
 	int64_t step_reductions;           /* starts of buckets, over all reducers */

@@ -20,7 +20,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/round.h"
 #include "comm/exchange_state.h"
 #include "comm/futex.h"
 

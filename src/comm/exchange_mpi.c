@@ -87,8 +87,8 @@ static void open_ends(struct exchange *x)
 	for (int i = 0, tag = 0; i < x->n; i++) {
 		struct exchange_end *e = &x->end[x->order[i]];
 		const struct exchange_edge *d = &e->edge,
-		                           *before = i ? &x->end[x->order[i - 1]].edge : d;
-		tag = before->peer == d->peer && before->sends == d->sends ? tag + 1 : 0;
+		                           *before = i ? &x->end[x->order[i - 1]].edge : NULL;
+		tag = before && before->peer == d->peer && before->sends == d->sends ? tag + 1 : 0;
 		if (comm_local_of(x->c, d->peer) >= 0)
 			continue;
 		if (!d->sends) {

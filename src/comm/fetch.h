@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Bytes of files that a rank fetches from another one, whose reading of the file all ranks share.
- * The traffic has a communicator of its own and goes on beside a step: a thread of each rank waits
- * for questions, others answer them, and nothing is collective between opening and closing. A
- * thread that answers never asks, so that no ranks can wait for each other in a circle.
+ * The traffic has a communicator of its own and goes on concurrently with a step: a thread of each
+ * rank waits for questions, others answer them, and nothing is collective between opening and
+ * closing. A thread that answers never asks, so that no ranks can wait for each other in a circle.
  *
  * The wait for an answer has the deadline of all waits (parallel.timeout). */
 #ifndef DLX_COMM_FETCH_H

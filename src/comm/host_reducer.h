@@ -67,7 +67,7 @@ struct host_reducer {
 
 enum host_caller { HOST_THREAD, HOST_WAITER };
 
-/* Bytes of shared memory for what is beside the blocks, a multiple of a page. */
+/* Bytes of shared memory for all but the blocks, a multiple of a page. */
 size_t host_reducer_bytes(int ranks, int buckets, int shards);
 /* memory: host_reducer_bytes of zeroes, then the ranks' blocks of block_bytes each, a multiple of a
  * page. Not collective. */

@@ -26,6 +26,15 @@ static inline int64_t link_delay_message(int64_t bytes)
 	return busy + (int64_t)(debug.link.latency * 1e9);
 }
 
+/* Until when a sum of ranks is under way that the last of them started at `from`: a ring's time,
+ * after that of the sum before, in *busy. */
+static inline int64_t link_delay_sum(int64_t *busy, int64_t from, int64_t bytes, int ranks)
+{
+	double sent = 2.0 * (ranks - 1) / ranks * (double)bytes;
+	*busy = (*busy > from ? *busy : from) + (int64_t)(sent / debug.link.bandwidth * 1e9);
+	return *busy + (int64_t)(debug.link.latency * 1e9);
+}
+
 /* Whether that time has come; also true for what is not held back. */
 static inline bool link_delay_over(int64_t due)
 {

@@ -20,7 +20,7 @@ struct nccl;
 struct link {
 	double latency;              /* seconds that a message takes at least */
 	double bandwidth;            /* bytes/s each way */
-	double adding;               /* bytes/s that are summed; 0: beside the message */
+	double adding;               /* bytes/s that are summed; 0: concurrently with the message */
 };
 
 /* Sums of n bytes over p ranks that have a link each (Thakur, Rabenseifner, Gropp 2005). */

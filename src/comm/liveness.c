@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Only the owner of a slot writes it, and any rank may read it. Every word is atomic, so
- * that a text that changes meanwhile is at worst mixed. /proc tells whether a process lives: it
+ * that a text that changes meanwhile is at worst mixed. /proc has whether a process lives: it
  * distinguishes a running process from a zombie, whose id still answers to signals. */
 #include "comm/liveness.h"
 
@@ -24,7 +24,7 @@ static uint64_t pid_namespace_of_self(void)
 
 void liveness_register(struct liveness *b)
 {
-	struct liveness_slot *s = &b->slot[b->me];
+	struct liveness_slot *s = liveness_slot(b, b->me);
 	atomic_store(&s->entered, 0);
 	atomic_store(&s->reporter, 0);
 	atomic_store(&s->waits_for, 0);
@@ -53,7 +53,7 @@ void liveness_text_get(const _Atomic uint64_t word[LIVENESS_TEXT / 8], char out[
 
 void liveness_enter(struct liveness *b, const char *what)
 {
-	struct liveness_slot *s = &b->slot[b->me];
+	struct liveness_slot *s = liveness_slot(b, b->me);
 	liveness_text_set(s->what, what);
 	atomic_store_explicit(&s->since, io_nanoseconds(), memory_order_relaxed);
 	atomic_fetch_add_explicit(&s->entered, 1, memory_order_release);
@@ -61,10 +61,10 @@ void liveness_enter(struct liveness *b, const char *what)
 
 void liveness_collective(const struct liveness *b, int local, char out[LIVENESS_TEXT])
 {
-	liveness_text_get(b->slot[local].what, out);
+	liveness_text_get(liveness_slot(b, local)->what, out);
 }
 
-/* The letter of /proc/PID/stat, behind the name, which is in brackets and may hold anything. */
+/* The letter of /proc/PID/stat, after the name, which is in brackets and may hold anything. */
 static char letter(int64_t pid)
 {
 	char path[64], line[512];
@@ -81,7 +81,7 @@ static char letter(int64_t pid)
 
 enum slot_state liveness_state(const struct liveness *b, int local)
 {
-	const struct liveness_slot *s = &b->slot[local], *mine = &b->slot[b->me];
+	const struct liveness_slot *s = liveness_slot(b, local), *mine = liveness_slot(b, b->me);
 	int64_t pid = atomic_load(&s->pid);
 	uint64_t pid_namespace = atomic_load(&s->pid_namespace);
 	if (pid == 0 || pid_namespace == 0 || pid_namespace != atomic_load(&mine->pid_namespace))
@@ -119,7 +119,7 @@ double liveness_patience(int host)
 int liveness_reporter(struct liveness *b, int rank)
 {
 	int first = 0;
-	atomic_compare_exchange_strong(&b->slot[0].reporter, &first, rank + 1);
+	atomic_compare_exchange_strong(&b->slots[0].reporter, &first, rank + 1);
 	return first ? first - 1 : rank;
 }
 
@@ -132,7 +132,7 @@ const char *liveness_name(const struct liveness *b, int local, char *buf, size_t
 		[SLOT_UNKNOWN] = "",
 	};
 	snprintf(buf, n, "rank %d (host %s, process %" PRId64 "%s)", b->rank[local], b->host,
-	         atomic_load(&b->slot[local].pid), text[liveness_state(b, local)]);
+	         atomic_load(&liveness_slot(b, local)->pid), text[liveness_state(b, local)]);
 	return buf;
 }
 
@@ -146,7 +146,7 @@ void liveness_remember(const struct liveness *b)
 	nremembered = 0;
 	for (int i = 0; i < b->n; i++)
 		if (i != b->me && liveness_state(b, i) != SLOT_UNKNOWN)
-			remembered[nremembered++] = atomic_load(&b->slot[i].pid);
+			remembered[nremembered++] = atomic_load(&liveness_slot(b, i)->pid);
 }
 
 void liveness_end_halted(void)

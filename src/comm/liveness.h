@@ -28,11 +28,17 @@ struct liveness_slot {
 };
 
 struct liveness {
-	struct liveness_slot *slot;          /* by local rank */
+	struct liveness_slot *slots;         /* of the host's ranks */
+	const int *place;                    /* among them by local rank; NULL: all of them, in order */
 	const int *rank;                     /* of all processes */
 	int n, me;
 	const char *host;
 };
+
+static inline struct liveness_slot *liveness_slot(const struct liveness *b, int local)
+{
+	return &b->slots[b->place ? b->place[local] : local];
+}
 
 enum slot_state { SLOT_RUNS, SLOT_STOPPED, SLOT_GONE, SLOT_UNKNOWN };
 

@@ -14,6 +14,8 @@ int threads_all_gather(struct comm *c, const void *mine, size_t bytes, void *all
 int threads_barrier(struct comm *c);
 /* The memory is zero, and goes when the ranks have ended. */
 int threads_share(struct comm *c, size_t bytes, void **p);
+/* As world_subgroup; member: its ranks in the whole. It goes when the ranks have ended. */
+void threads_subgroup(struct comm *c, struct comm *whole, const int *member);
 
 /* Whether there is something to meet by: several ranks. */
 static inline bool meets(const struct comm *c)
@@ -36,6 +38,20 @@ static inline int meet_all_gather(struct comm *c, const void *mine, size_t bytes
 static inline int meet_barrier(struct comm *c)
 {
 	return c->state->threads ? threads_barrier(c) : world_barrier(c);
+}
+
+static inline void meet_subgroup(struct comm *c, struct comm *whole, int colour)
+{
+	if (whole->state->threads)
+		threads_subgroup(c, whole, c->state->member);
+	else
+		world_subgroup(c, whole, colour);
+}
+
+static inline void meet_subgroup_leave(const struct comm *c)
+{
+	if (c->state->world)
+		world_subgroup_leave(c);
 }
 
 /* *out: NULL for threads, which world_unshare takes. */

@@ -28,6 +28,7 @@ struct comm_threads {
 	uint64_t meetings;
 	const void **shown;          /* by rank */
 	struct shared_map *maps;
+	struct comm_threads *next;   /* a team of the same ranks; of a team: another one */
 };
 
 struct rank_thread {
@@ -102,14 +103,6 @@ int threads_share(struct comm *c, size_t bytes, void **p)
 	                           (double)bytes / 1e6, c->size);
 }
 
-static void *run(void *member)
-{
-	struct rank_thread *m = member;
-	m->rc = m->work(&m->c, m->arg);
-	err_take(&m->record);
-	return NULL;
-}
-
 static void begin(struct comm_threads *t, int ranks)
 {
 	pthread_condattr_t monotonic;
@@ -134,6 +127,41 @@ static void end(struct comm_threads *t)
 	mem_free(t->shown);
 }
 
+/* The first rank of each team makes it, and shows it to all ranks. */
+void threads_subgroup(struct comm *c, struct comm *whole, const int *member)
+{
+	struct comm_threads *t = whole->state->threads, *own = NULL;
+	if (c->rank == 0) {
+		own = mem_calloc(1, sizeof *own);
+		begin(own, c->size);
+		pthread_mutex_lock(&t->lock);
+		own->next = t->next;
+		t->next = own;
+		pthread_mutex_unlock(&t->lock);
+	}
+	int late = show(whole, own);
+	c->state->threads = (struct comm_threads *)t->shown[member[0]];
+	late = threads_barrier(whole) || late;
+	BUG_IF(late, "ranks do not come to make teams");
+}
+
+static void end_teams(struct comm_threads *t)
+{
+	for (struct comm_threads *next; t; t = next) {
+		next = t->next;
+		end(t);
+		mem_free(t);
+	}
+}
+
+static void *run(void *member)
+{
+	struct rank_thread *m = member;
+	m->rc = m->work(&m->c, m->arg);
+	err_take(&m->record);
+	return NULL;
+}
+
 static void join(struct rank_thread *m, struct comm_threads *t, struct liveness_slot *slots,
                  const int *rank, char (*host)[64])
 {
@@ -143,7 +171,7 @@ static void join(struct rank_thread *m, struct comm_threads *t, struct liveness_
 	s->local = (int *)rank;
 	s->host_of = mem_calloc((size_t)m->c.size, sizeof *s->host_of);
 	s->host_name = host;
-	s->liveness = (struct liveness){ .slot = slots, .rank = rank, .n = m->c.size, .me = m->c.rank,
+	s->liveness = (struct liveness){ .slots = slots, .rank = rank, .n = m->c.size, .me = m->c.rank,
 		.host = *host };
 	liveness_register(&s->liveness);
 }
@@ -189,6 +217,7 @@ int rank_threads_run(int ranks, double timeout, int (*work)(struct comm *c, void
 	for (int r = 0; r < ranks; r++)
 		mem_free(m[r].state.host_of);
 	mem_unmap(slots, liveness_bytes(ranks));
+	end_teams(t.next);
 	end(&t);
 	mem_free(rank);
 	mem_free(m);

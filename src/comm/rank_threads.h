@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Ranks that are threads of one process, on one host: for tests, and for checks of a partition. All
- * of comm.h, reducer.h and exchange.h works between them but comm_subgroup. */
+ * of comm.h, reducer.h and exchange.h works between them. */
 #ifndef DLX_COMM_RANK_THREADS_H
 #define DLX_COMM_RANK_THREADS_H
 

@@ -21,14 +21,16 @@
 #include "comm/comm.h"
 
 struct device;
+struct exchange;
 struct nccl;
 struct reducer;
 
-/* What the nodes of a step all-reduce by (struct kargs). */
+/* What the nodes of a step reach other ranks by (struct kargs). */
 struct links {
 	struct reducer *gradients;   /* overlap the step; NULL: gradients are this rank's alone */
 	struct reducer *statistics;  /* of batch norm, for which the step waits;
 	                              * NULL: each rank has its own */
+	struct exchange *messages;   /* NULL: no node sends */
 };
 
 struct reducer_bucket {

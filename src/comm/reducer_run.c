@@ -4,14 +4,16 @@
  * sum take pieces of complete buckets first; then one of them at a time drives MPI between hosts. A
  * thread without work polls for a few microseconds, then sleeps on a futex: on shared cores a
  * spinning thread steals time from the threads that it waits for, which also stalls MPI's own
- * all-reduce beside computation. */
+ * all-reduce concurrently with computation. */
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/deadline.h"
 #include "base/err.h"
 #include "base/trace.h"
 #include "comm/board.h"
+#include "comm/link_delay.h"
 #include "comm/reducer_nccl.h"
 #include "comm/reducer_state.h"
 
@@ -254,6 +256,16 @@ static void trace(const struct reducer *r, int k, double waited)
 		.more = { waited * 1e3, last, (double)late * 1e-6 } });
 }
 
+/* Of a modelled link: until the sum would have come by it. */
+static void hold_back(struct reducer *r, int k)
+{
+	const struct reducer_bucket *b = &r->bucket[k];
+	int64_t due = link_delay_sum(&r->link_busy, host_times(&r->host, k).came,
+	                             b->n * (int64_t)dtype_size(b->dtype), r->c->size);
+	while (!link_delay_over(due))
+		nanosleep(&(struct timespec){ 0, 20000 }, NULL);
+}
+
 int reducer_wait(struct reducer *r, int k)
 {
 	if (r->gpu)
@@ -262,9 +274,11 @@ int reducer_wait(struct reducer *r, int k)
 		return 0;
 	int rc = 0;
 	double waited = 0;
-	if (!host_reducer_done(&r->host, k)) {
+	if (link_delay_on() || !host_reducer_done(&r->host, k)) {
 		int64_t begin = io_nanoseconds();
 		rc = wait_asleep(r, k, begin);
+		if (rc == 0 && link_delay_on() && r->bucket[k].n > 0)
+			hold_back(r, k);
 		waited = (double)(io_nanoseconds() - begin) * 1e-9;
 		r->stats.waited += waited;
 	}

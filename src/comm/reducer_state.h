@@ -40,6 +40,7 @@ struct reducer {
 	_Atomic int stop;
 
 	struct reducer_stats stats;
+	int64_t link_busy;               /* until when a modelled link is (link_delay.h) */
 	_Atomic int64_t busy[2];         /* nanoseconds, by enum host_caller */
 };
 

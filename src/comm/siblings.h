@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The processes that the launcher started on this host beside this one, as /proc has them: for a
- * report at a time when ranks have not met, and nothing else is known of them. */
+ * The processes that the launcher started on this host in addition to this one, as /proc has them:
+ * for a report at a time when ranks have not met, and nothing else is known of them. */
 #ifndef DLX_COMM_SIBLINGS_H
 #define DLX_COMM_SIBLINGS_H
 

@@ -1,13 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Neighbouring ranks as a communicator of their own. Hosts and processes are known already: nothing
- * is exchanged again, and the slots of the liveness table are shared, so that reports name ranks by
- * the launcher's numbers. */
+ * Some ranks as a communicator of their own. Hosts and processes are known already: only colours
+ * are exchanged, and the slots of the liveness table are shared, so that reports name ranks by the
+ * launcher's numbers. */
 #include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "comm/world.h"
+#include "comm/meet.h"
+
+static void find_members(struct comm *c, struct comm *whole, int colour)
+{
+	int *all = mem_calloc((size_t)whole->size, sizeof *all);
+	comm_all_gather(whole, &colour, sizeof colour, all, "the teams of ranks");
+	c->state->member = mem_calloc((size_t)whole->size, sizeof *c->state->member);
+	c->size = 0;
+	for (int r = 0; r < whole->size; r++) {
+		if (all[r] != colour)
+			continue;
+		if (r == whole->rank)
+			c->rank = c->size;
+		c->state->member[c->size++] = r;
+	}
+	mem_free(all);
+}
 
 /* Hosts are counted in the order of the subgroup's ranks. */
 static void number_hosts(struct comm *c, const struct comm_state *whole)
@@ -16,7 +32,7 @@ static void number_hosts(struct comm *c, const struct comm_state *whole)
 	int *old = mem_calloc((size_t)c->size, sizeof *old);
 	c->hosts = 0;
 	for (int i = 0; i < c->size; i++) {
-		int host = whole->host_of[s->first + i], h = 0;
+		int host = whole->host_of[s->member[i]], h = 0;
 		while (h < c->hosts && old[h] != host)
 			h++;
 		if (h == c->hosts) {
@@ -29,37 +45,43 @@ static void number_hosts(struct comm *c, const struct comm_state *whole)
 	mem_free(old);
 }
 
-/* Local ranks are in the order of ranks, so the ranks of a subgroup are neighbours there, too. */
-static void find_neighbours(struct comm *c, const struct comm *whole)
+/* Of the ranks of this host those of the team: their numbers, and their places in the liveness
+ * table. */
+static void find_local(struct comm *c, const struct comm *whole)
 {
 	struct comm_state *s = c->state, *w = whole->state;
-	int lo = 0, hi;
-	while (w->local[lo] < s->first)
-		lo++;
-	for (hi = lo; hi < whole->local_size && w->local[hi] < s->first + c->size; hi++)
-		;
-	c->local_rank = whole->local_rank - lo;
-	c->local_size = hi - lo;
-	s->local = w->local + lo;
-	s->liveness = (struct liveness){ w->liveness.slot + lo, s->local, c->local_size, c->local_rank,
-		whole->host_name };
+	s->local = mem_calloc((size_t)c->size, sizeof *s->local);
+	s->place = mem_calloc((size_t)c->size, sizeof *s->place);
+	c->local_size = 0;
+	for (int i = 0, m = 0; i < whole->local_size; i++) {
+		while (m < c->size && s->member[m] < w->local[i])
+			m++;
+		if (m == c->size || s->member[m] != w->local[i])
+			continue;
+		if (i == whole->local_rank)
+			c->local_rank = c->local_size;
+		s->local[c->local_size] = w->local[i];
+		s->place[c->local_size++] = i;
+	}
+	s->liveness = (struct liveness){ .slots = w->liveness.slots, .place = s->place,
+		.rank = s->local, .n = c->local_size, .me = c->local_rank, .host = whole->host_name };
 }
 
-void comm_subgroup(struct comm **out, struct comm *whole, int size)
+void comm_subgroup(struct comm **out, struct comm *whole, int colour)
 {
 	struct comm *c = mem_alloc(sizeof *c);
 	struct comm_state *s = mem_calloc(1, sizeof *s);
-	BUG_IF(whole->size == 1 || whole->size % size, "parts of %d of %d ranks", size, whole->size);
+	BUG_IF(whole->size == 1 || whole->state->whole || colour < 0, "a team %d of %d ranks", colour,
+	       whole->size);
 	*c = *whole;
-	*s = (struct comm_state){ .whole = whole, .first = whole->rank / size * size };
+	*s = (struct comm_state){ .whole = whole };
 	c->state = s;
-	c->size = size;
-	c->rank = whole->rank - s->first;
-	s->host_of = mem_calloc((size_t)size, sizeof *s->host_of);
-	s->host_name = mem_calloc((size_t)size, sizeof *s->host_name);
+	find_members(c, whole, colour);
+	s->host_of = mem_calloc((size_t)c->size, sizeof *s->host_of);
+	s->host_name = mem_calloc((size_t)c->size, sizeof *s->host_name);
 	number_hosts(c, whole->state);
-	find_neighbours(c, whole);
-	world_subgroup(c, whole, s->first);
+	find_local(c, whole);
+	meet_subgroup(c, whole, colour);
 	*out = c;
 }
 
@@ -67,7 +89,10 @@ void comm_subgroup_close(struct comm *subgroup)
 {
 	if (!subgroup)
 		return;
-	world_subgroup_leave(subgroup);
+	meet_subgroup_leave(subgroup);
+	mem_free(subgroup->state->member);
+	mem_free(subgroup->state->local);
+	mem_free(subgroup->state->place);
 	mem_free(subgroup->state->host_of);
 	mem_free(subgroup->state->host_name);
 	mem_free(subgroup->state);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A time limit that tells of ranks which are missing. */
+ * A time limit that reports which ranks are missing. */
 #include "comm/watchdog.h"
 
 #include <stdio.h>

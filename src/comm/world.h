@@ -17,7 +17,7 @@ struct comm_threads;
 struct comm_state {
 	struct comm *whole;          /* of a subgroup (comm_subgroup): all ranks, whose counts and
 	                              * printer serve; else NULL */
-	int first;                   /* of a subgroup: its first rank */
+	int *member;                 /* of a subgroup: its ranks, as the whole counts them */
 	struct comm_counts counts;   /* but for messages, which threads of several reducers send */
 	_Atomic int64_t messages;
 	int printer;                 /* the rank that says what went wrong */
@@ -28,6 +28,7 @@ struct comm_state {
 	struct liveness liveness;
 	struct world_memory *liveness_memory;
 	int *local;                  /* ranks of this host, as the whole counts them, by local rank */
+	int *place;                  /* of a subgroup: local ranks of the whole, by local rank */
 	int *host_of;                /* by rank */
 	char (*host_name)[64];       /* by host */
 };
@@ -54,18 +55,12 @@ static inline int comm_local_of(const struct comm *c, int r)
 	return local;
 }
 
-/* The number of rank r of c, as the launcher counts them. */
-static inline int comm_whole_rank(const struct comm *c, int r)
-{
-	return c->state->whole ? c->state->first + r : r;
-}
-
 /* Fills c and its state but for the liveness table. One process
  * after all (mpiexec -n 1): world stays NULL. */
 int world_join(struct comm *c, const struct launched *by);
 void world_leave(const struct comm *c);
-/* c becomes the ranks of `whole` that give the same colour, in their order. Collective over the
- * whole. */
+/* c becomes the ranks of `whole` that give the same colour, 0 or more, in their order. Collective
+ * over the whole. */
 void world_subgroup(struct comm *c, const struct comm *whole, int colour);
 void world_subgroup_leave(const struct comm *c); /* collective over the subgroup */
 _Noreturn void world_abort(struct world *w, int status);

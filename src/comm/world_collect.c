@@ -21,8 +21,9 @@ static void nap(double seconds)
 /* Whether all ranks of this host have come as far as this one. */
 static bool all_here(const struct liveness *b)
 {
+	const int64_t own = b->n ? atomic_load(&liveness_slot(b, b->me)->entered) : 0;
 	for (int i = 0; i < b->n; i++)
-		if (atomic_load(&b->slot[i].entered) < atomic_load(&b->slot[b->me].entered))
+		if (atomic_load(&liveness_slot(b, i)->entered) < own)
 			return false;
 	return b->n > 0 && !liveness_halted(b);
 }

@@ -13,8 +13,8 @@ enum axes_agreement {
 	AXES_OTHER_WAY,                  /* other places, in the opposite direction */
 	AXES_TURNED                      /* the same places in another order */
 };
-/* Of the axes of places of y, beside those of x. Unless they agree, out gets a clause with both
- * readings: "the axis 'lat' is in reversed order: lat -90 ... 90 (9 of them), not lat ...". */
+/* Of the axes of places of y, compared with those of x. Unless they agree, out gets a clause with
+ * both readings: "the axis 'lat' is in reversed order: lat -90 ... 90 (9 of them), not lat ...". */
 enum axes_agreement axes_agree(const struct axes *x, const struct axes *y, struct buf *out);
 
 #endif

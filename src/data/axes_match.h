@@ -31,7 +31,7 @@ bool axis_is_longitude(const struct axis *x);
 const char *axis_text(const struct axis *x, const char *name);
 /* Appends "lat 90 ... -90 degrees_north (5 of them)". */
 void axis_describe(const struct axis *x, struct buf *out);
-/* Appends what y is beside x, after "are ": "in reversed order", "rolled by 4 of 8", ... */
+/* Appends how y differs from x, after "are ": "in reversed order", "rolled by 4 of 8", ... */
 void axis_relation_describe(struct axis_relation_of r, const struct axis *x, struct buf *out);
 
 #endif

@@ -41,10 +41,10 @@ int dataset_find_array(const struct dataset *d, const char *name, struct dataset
 /* That of sample i, in raw. */
 const void *dataset_array_of(const struct dataset *d, const struct dataset_array *a, int64_t i,
                              const void *raw);
-/* Whether a set can have record r beside `first`, but for names of channels; E_DATA says what
+/* Whether a set can have record r next to `first`, but for names of channels; E_DATA says what
  * differs. */
 int dataset_fit(const struct record *r, const struct record *first);
-/* The same of the names of input channels alone, beside a file of as many channels; names that are
+/* The same of the names of input channels alone, next to a file of as many channels; names that are
  * made of a file's fit any. */
 int dataset_fit_names(const struct record *r, const struct record *named);
 

@@ -64,7 +64,7 @@ static void write_shape(struct buf *out, const struct shape *s)
 	buf_putc(out, ']');
 }
 
-/* What stands behind dtype and shape. */
+/* What follows dtype and shape. */
 static void write_contents(struct buf *out, const struct record_info *i, int k)
 {
 	const struct record_array *a = record_array_get(i, k);

@@ -93,7 +93,7 @@ void epoch_order_fill(struct epoch_order *o, int64_t epoch,
 
 /* A last step: its size, its first batch, and the samples before it. */
 struct last {
-	int size;                              /* nsize: behind the end of the epoch */
+	int size;                              /* nsize: after the end of the epoch */
 	int64_t index, before;
 };
 

@@ -37,7 +37,7 @@ struct epoch_batch {
 /* of: the samples of each size, copied. sample[] is 0, 1, 2 ... at first. */
 void epoch_order_init(struct epoch_order *o, const int64_t *of);
 void epoch_order_release(struct epoch_order *o);
-/* Draws an epoch. size_of tells the size of a sample; not called where there is one. */
+/* Draws an epoch. size_of gives the size of a sample; not called where there is one. */
 void epoch_order_fill(struct epoch_order *o, int64_t epoch,
                       int (*size_of)(const void *context, int64_t sample), const void *context);
 /* A batch of the epoch filled in last. */

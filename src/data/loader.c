@@ -221,7 +221,7 @@ int loader_next(struct loader *l, const struct batch **b)
 #define LEAST_AHEAD 2
 #define MOST_AHEAD 16
 
-/* Batches of so many bytes to decode ahead. */
+/* Batches of this many bytes to decode ahead. */
 static int64_t batches_ahead(const struct loader *l, int64_t prefetch, size_t bytes)
 {
 	const size_t fit = SMALL_AHEAD / (bytes + 1);

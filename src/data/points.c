@@ -175,11 +175,18 @@ static void take_stored(const struct point_set *s, const double *v, uint64_t see
 void points_values(const struct point_set *s, int k, uint64_t seed, int64_t draw, int64_t first,
                    int64_t n, double *out)
 {
+	const struct point_values *v = &s->values[k];
 	struct walk w = walk_of(s, seed);
-	const int64_t each = s->realizations ? s->stored : 1;
-	for (int64_t i = 0; i < n; i++)
-		memcpy(out + i * each, s->values[k].v + stored_at(&w, draw, first + i) * each,
-		       sizeof *out * (size_t)each);
+	const int64_t each = s->realizations ? s->stored : v->each;
+	const size_t bytes = (size_t)each * dtype_size(v->dtype);
+	for (int64_t i = 0; i < n; i++) {
+		const int64_t at = stored_at(&w, draw, first + i);
+		if (v->v)
+			memcpy(out + i * each, v->v + at * each, sizeof *out * (size_t)each);
+		else
+			dtype_convert(DTYPE_F64, out + i * each, v->dtype,
+			              (const char *)v->raw + (size_t)at * bytes, each);
+	}
 }
 
 static void begin(struct points_sequence *q, const struct point_set *s, uint64_t seed, int64_t draw)

@@ -15,25 +15,34 @@
  *     rim: {faces: plate, count: 500}
  *     sensors: {record: sensors.dlx}
  *     us: {record: snapshots.dlx, sensors: u, realizations: 256, resample: 1}
+ *     images: {samples: images.dlx, count: 64, resample: 1}
  *
  * A set may have realizations of a random field: the same points, R times. Those of a record are
- * its samples, which are drawn in the place of points. */
+ * its samples, which are drawn in the place of points.
+ *
+ * The points of the last set are whole samples, each with all values of its arrays. */
 #ifndef DLX_DATA_POINTS_H
 #define DLX_DATA_POINTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/types.h"
 #include "data/points_sequence.h"
 #include "yaml/schema.h"
 
 struct points_geometry;
 
 /* An array of a record that is no coordinate: a value for each of its points, of one realization
- * after the other. */
+ * after the other; or all values of each sample. */
 struct point_values {
 	const char *name;
-	const double *v;
+	const double *v;                     /* NULL: of samples */
+	int64_t each;                        /* values of a point: 1, or those of a sample */
+	/* Of samples. */
+	struct shape shape;                  /* of one */
+	enum dtype dtype;
+	const void *raw;                     /* (stored, shape) */
 };
 
 struct point_set {
@@ -55,6 +64,7 @@ struct point_set {
 	int64_t of;
 	/* Of a record. */
 	const char *record;                  /* the file, or NULL */
+	bool whole;                          /* its points are samples, without coordinates */
 	const char *sensors;                 /* the field whose sensors they are, or NULL */
 	int nwithin;                         /* of its points those within intervals of axes */
 	struct point_range {
@@ -107,9 +117,9 @@ int64_t points_draw_at(const struct point_set *s, int64_t step);
  * difference. */
 int points_draw(const struct point_set *s, uint64_t seed, int64_t draw, int64_t first, int64_t n,
                 double *coordinates, double *normals);
-/* The values of array k of a record at these points; of a set with realizations, all points of the
- * realizations first .. first + n - 1. Sets of one record that have the same number of them have
- * the same ones in the same draw. */
+/* The values of array k of a record at these points, `each` for each of them; of a set with
+ * realizations, all points of the realizations first .. first + n - 1. Sets of one record that have
+ * the same number of them have the same ones in the same draw. */
 void points_values(const struct point_set *s, int k, uint64_t seed, int64_t draw, int64_t first,
                    int64_t n, double *out);
 

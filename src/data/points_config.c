@@ -20,7 +20,7 @@ struct points_resample {
 struct points_config {
 	struct points_shape_config shape;
 	const struct ynode *minus, *faces, *count, *within;
-	const char *record, *sensors;
+	const char *record, *samples, *sensors;
 	int64_t realizations;
 	int draw;
 	struct points_resample resample;
@@ -63,6 +63,9 @@ const struct field points_fields[] = {
 	FIELD(struct points_config, record, FT_PATH, .flags = FIELD_NULLABLE,
 	      .doc = "the points of a record file: its arrays with names of coordinates say where, "
 	             "the others are values there"),
+	FIELD(struct points_config, samples, FT_PATH, .flags = FIELD_NULLABLE,
+	      .doc = "the samples of a record file in the place of points: its arrays are values, all "
+	             "of a sample at once"),
 	FIELD(struct points_config, sensors, FT_STRING, .flags = FIELD_NULLABLE,
 	      .doc = "with 'record': the field F whose sensors the points are, of the arrays F_sensors "
 	             "and, with their coordinates, F_sensors_x and so on"),
@@ -238,8 +241,8 @@ static int read_geometry(struct points_reader *r, const struct ynode *n,
 	}
 	TRY(rc);
 	if (g->body.naxes == 0)
-		return ERR(E_CONFIG, &n->loc, "a set must have 'box', 'disk', 'polygon', 'faces' or "
-		           "'record'");
+		return ERR(E_CONFIG, &n->loc, "a set must have 'box', 'disk', 'polygon', 'faces', 'record' "
+		           "or 'samples'");
 	for (int i = 0; i < g->body.nfactors; i++)
 		ends += g->body.factor[i].kind == FACTOR_ENDS;
 	if (ends + g->on_faces > 1)
@@ -300,13 +303,16 @@ static int check_keys(const struct ynode *n, const struct point_set *s)
 {
 	static const char *const of_both[] = { "count", "resample", "realizations", NULL };
 	static const char *const of_record[] = { "record", "sensors", "within", NULL };
+	static const char *const of_samples[] = { "samples", "count", "resample", NULL };
+	const char *key = s->whole ? "samples" : "record";
 	int rc = 0;
 	for (int i = 0; i < n->n; i++) {
 		const struct ypair *p = &n->pair[i];
 		const bool record = is_one_of(of_record, p->key);
-		if (s->record && !record && !is_one_of(of_both, p->key))
-			rc = first_code(rc, ERR(E_CONFIG, &p->key_loc, "'%s' does not go with 'record', which "
-			                        "has the points of '%s'", p->key, s->name));
+		if (s->whole ? !is_one_of(of_samples, p->key) :
+		    s->record && !record && !is_one_of(of_both, p->key))
+			rc = first_code(rc, ERR(E_CONFIG, &p->key_loc, "'%s' does not go with '%s', which has "
+			                        "the points of '%s'", p->key, key, s->name));
 		if (!s->record && record && strcmp(p->key, "record") != 0)
 			rc = first_code(rc, ERR(E_CONFIG, &p->key_loc, "'%s' is for the points of a 'record'",
 			                        p->key));
@@ -348,7 +354,8 @@ static int read_keys(struct points_reader *r, int i, const struct ynode *n)
 		return first_code(rc, n->kind == Y_NULL ?
 		                  ERR(E_CONFIG, &s->loc, "set '%s' is empty", s->name) : 0);
 	s->draw = (enum points_kind)c.draw;
-	s->record = c.record;
+	s->record = c.samples ? c.samples : c.record;
+	s->whole = c.samples != NULL;
 	s->sensors = c.sensors;
 	s->realizations = c.realizations < 1 ? 0 : c.realizations;
 	rc = first_code(rc, check_keys(n, s));

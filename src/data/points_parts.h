@@ -46,6 +46,9 @@ int points_add_axis(struct points_region *r, const char *name, const struct loc 
 int points_read_shape(struct arena *a, const struct points_shape_config *c, const struct ypair *key,
                       struct points_region *r);
 
+/* Reads the record of a set of samples. */
+int points_open_samples(struct arena *a, struct point_set *s);
+
 #define POINTS_MOST 1000000000           /* points of a set, and candidates */
 /* The count of s, and of a grid its points along each axis; count NULL: all points of a record, or
  * those of a geometry of single points; else 0. */

@@ -297,7 +297,8 @@ static int read_points(struct points_table *t, struct point_set *s, const struct
 	for (int k = 0; k < s->naxes; k++)
 		s->coordinate[k] = v[k];
 	for (int k = s->naxes; k < n; k++)
-		values[s->nvalues++] = (struct point_values){ t->column[column[k]].name, v[k] };
+		values[s->nvalues++] = (struct point_values){ .name = t->column[column[k]].name,
+			.v = v[k], .each = 1 };
 	s->values = values;
 	return 0;
 }
@@ -355,7 +356,8 @@ int points_open(struct arena *a, struct points *p, const struct strings *inputs)
 	}
 	for (int i = 0; i < p->n; i++)
 		if (p->set[i].record) {
-			const int bad = open_set(a, &p->set[i], &names);
+			const int bad = p->set[i].whole ? points_open_samples(a, &p->set[i]) :
+			                open_set(a, &p->set[i], &names);
 			rc = rc < 0 ? rc : bad;
 		}
 	for (int i = 0; i < p->n && rc == 0; i++)

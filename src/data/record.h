@@ -6,7 +6,7 @@
  *   0           magic "DLXREC\r\n" | u32 version (3) | u32 zero               16 bytes
  *   16          the chunks of sample 0, array by array; those of sample 1; ...    back to back
  *   D           description: one JSON object, padded with spaces to a multiple of 8
- *   T           texts: a zero byte, then keys and groups with a zero byte behind each; padded with
+ *   T           texts: a zero byte, then keys and groups with a zero byte after each; padded with
  *               zeros to a multiple of 8
  *   S           table of samples: n entries of 32 bytes
  *                 u64 its first entry of the index | u64 key | u64 group (bytes of the texts;
@@ -103,7 +103,7 @@ struct record_info {
 struct record_array record_no_target(void);
 bool record_has_target(const struct record_info *i);
 /* Whether a target of this shape and type has a value for each point of the input: its last axes
- * are those of the input behind the channels. The one axis of a vector of floats is its channels,
+ * are those of the input after the channels. The one axis of a vector of floats is its channels,
  * however long it is; that of integers is places, as labels have no channels. */
 bool record_target_is_map(const struct shape *input, const struct shape *target, enum dtype type);
 /* How many arrays, array k, what it is called, and its shape in samples of a size. */
@@ -158,7 +158,7 @@ void record_set_axes(struct record_writer *w, const struct axes *axes);
 void record_set_target_names(struct record_writer *w, const char *const *names);
 /* How many samples and bytes are written. */
 int64_t record_written(const struct record_writer *w, uint64_t *bytes);
-/* Writes all behind the samples and makes the file visible. Frees w whatever the outcome. */
+/* Writes all that follows the samples and makes the file visible. Frees w whatever the outcome. */
 int record_commit(struct record_writer *w);
 /* The same, but the whole file keeps its temporary name until io_commit of *file. */
 struct io_file;
@@ -171,7 +171,7 @@ void record_discard(struct record_writer *w);
 struct record;
 struct record_decoder;
 
-/* Checks everything but the samples, and keeps all behind them in memory. E_NOINPUT, E_IO,
+/* Checks everything but the samples, and keeps all that follows them in memory. E_NOINPUT, E_IO,
  * or E_DATA with file and byte offset. */
 int record_open(struct record **out, const char *path);
 /* The same for an image in memory, which must outlive the record; name stands for the path in

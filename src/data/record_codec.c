@@ -18,7 +18,7 @@
 #include "data/record_format.h"
 #include "data/record_planes.h"
 
-#define LEAST_GAIN 8             /* a frame has to save one of so many bytes */
+#define LEAST_GAIN 8             /* a frame has to save one of this many bytes */
 #define FAST_LEVEL 1             /* of zstd; a plane then has to save two of three */
 #define DEFAULT_LEVEL 3          /* of zstd; levels above are meant */
 #define PLANE_LEVEL 6            /* of zstd at least, and the length of a match, for planes */
@@ -380,7 +380,7 @@ static const char *decode_planes(struct codec_reader *r, const struct record_chu
 		at += n;
 	}
 	if (at != c->stored)
-		return "bytes behind the last byte plane";
+		return "bytes after the last byte plane";
 	merge_to(sink, plane, each, width);
 	return NULL;
 }

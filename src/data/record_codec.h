@@ -25,7 +25,7 @@ struct codec_settings {
 	int plane_match;                 /* least length of a match in a plane; 0: as zstd thinks */
 	int plane_hash;                  /* log2 of the places that matches in a plane are looked up
 	                                  * in; 0: as zstd thinks */
-	size_t least_gain;               /* a frame has to save one of so many bytes */
+	size_t least_gain;               /* a frame has to save one of this many bytes */
 	bool fast;                       /* a plane that saves less than two of three is stored raw */
 	bool quick;                      /* what level 1 makes as small as `level` does is coded so */
 	bool planes_alone;               /* what has planes is not also tried as a whole, and a plane

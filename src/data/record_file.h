@@ -18,7 +18,7 @@ struct record {
 	const char *path;
 	uint64_t size;
 	uint8_t preamble[PREAMBLE_BYTES];
-	uint8_t *tail;                 /* all behind the samples, in memory */
+	uint8_t *tail;                 /* all that follows the samples, in memory */
 	uint64_t largest;              /* bytes of a chunk as stored, of those that are decoded */
 	uint64_t largest_planes;       /* raw bytes of a chunk that may be decoded in two steps */
 	struct record_footer footer;
@@ -38,7 +38,7 @@ struct record_decoder {
 /* E_DATA: what is wrong at byte `at`. */
 int record_bad(const struct record *r, uint64_t at, const char *what);
 int record_bytes(const struct record *r, uint64_t at, void *p, size_t n);
-/* Byte `at` of the file, which is behind the samples. */
+/* Byte `at` of the file, which is after the samples. */
 const uint8_t *record_tail_at(const struct record *r, uint64_t at);
 /* After rc: whether to read the same again, from a source that has had damaged bytes and may have
  * others; the error is dropped then. */

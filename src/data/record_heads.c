@@ -26,7 +26,7 @@ struct head {
 static struct buf *noted;
 static const struct buf *used;
 static char *kept_prefix;
-static struct buf loaded = BUF_INIT;       /* a kept head, behind its hash */
+static struct buf loaded = BUF_INIT;       /* a kept head, after its hash */
 
 void record_heads_note(struct buf *out)
 {

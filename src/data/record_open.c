@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Opens a record file from its end: footer, its hash over all but the samples,
- * description, index. No number of the file is used before it is checked, even behind a matching
+ * description, index. No number of the file is used before it is checked, even after a matching
  * hash: a hostile file can have one. */
 #include <string.h>
 

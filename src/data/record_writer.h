@@ -33,11 +33,11 @@ struct record_writer {
 	uint64_t group;               /* the last sample's */
 	uint64_t at;
 	struct again *again;          /* NULL: nothing that was there is taken over */
-	bool uncut;                   /* what is behind `at` is not yet gone */
+	bool uncut;                   /* what is after `at` is not yet gone */
 };
 
 void record_again_free(struct again *a);         /* NULL is fine */
-/* Ends record_again: what is behind the pieces that it took is gone. */
+/* Ends record_again: what is after the pieces that it took is gone. */
 int record_again_end(struct record_writer *w);
 /* What record_put and record_again share: adds a chunk to statistics and index. */
 int record_count_piece(struct record_writer *w, const struct record_coded *c,

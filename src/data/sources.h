@@ -11,7 +11,7 @@
 /* An entry of `data.train`. */
 struct data_source {
 	struct strings files;          /* paths or globs */
-	double weight;                 /* beside those of the others; NaN: not given */
+	double weight;                 /* relative to those of the others; NaN: not given */
 };
 extern const struct variant sources_row[];
 

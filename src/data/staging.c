@@ -146,7 +146,7 @@ static int fill_turn(struct staging *s, int64_t t)
 	return staging_copy_extent(f, e - f->first);
 }
 
-/* What goes wrong here is told to a reader, if one needs the same bytes. */
+/* What goes wrong here is reported by a reader, if one needs the same bytes. */
 static void *fill_all(void *arg)
 {
 	struct staging *s = arg;

@@ -143,7 +143,7 @@ int staging_settle(struct staging_file *f, int64_t k)
 
 static void say_damaged(const struct staging_file *f, uint64_t at)
 {
-	warn("'%s': the copy in '%s' is damaged at byte %llu or behind it; it is read anew",
+	warn("'%s': the copy in '%s' is damaged at byte %llu or after it; it is read anew",
 	     record_path(f->r), f->s->config.dir, (unsigned long long)at);
 }
 

@@ -32,7 +32,7 @@ int target_transforms_check(struct arena *a, const struct ynode *list, int *n);
 /* Whose statistics the steps use. */
 struct target_source {
 	const struct dataset *set;       /* NULL: nothing is known, */
-	int64_t channels;                /* and targets have so many channels */
+	int64_t channels;                /* and targets have this many channels */
 	bool imagined;                   /* nothing is computed: constants stand in for statistics */
 };
 /* *out: in a, NULL for an empty list. E_CONFIG with the place. */

@@ -246,7 +246,7 @@ static void extend(struct transform_chain *t, const struct geometry *g)
 		t->max_extent[k] = g->d[k] > t->max_extent[k] ? g->d[k] : t->max_extent[k];
 }
 
-/* Makes one of the last step and s, which is behind it: a warp takes the place of the last, a crop
+/* Makes one of the last step and s, which follows it: a warp takes the place of the last, a crop
  * goes with it. */
 static void join(struct transform_chain *t, struct arena *a, const struct step *s)
 {

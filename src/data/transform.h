@@ -34,7 +34,7 @@ int transform_check(struct arena *a, const struct ynode *list, const char *key, 
 int64_t transform_channels(struct arena *a, const struct ynode *list, struct loc *loc);
 
 /* Appends "; cast, flip": the names of those in the list, which has been checked, that act in
- * training or elsewhere. Nothing where there are none; crop is told by the extents. */
+ * training or elsewhere. Nothing where there are none; the extents give the crop. */
 void transform_names(struct arena *a, const struct ynode *list, bool training, struct buf *out);
 
 struct transform_chain;
@@ -65,7 +65,7 @@ struct transform_options {
 	 * that gives the same values and makes the batch no larger. */
 	bool stored_input, stored_target;
 	/* BF16 or F16, which is all that is read of inputs: those that would have more bytes are
-	 * rounded to it behind the last transform, as a GPU rounds. F32: they are not. */
+	 * rounded to it after the last transform, as a GPU rounds. F32: they are not. */
 	enum dtype rounded;
 };
 
@@ -99,7 +99,7 @@ bool transform_takes(const struct transform_chain *t);
  * input. */
 void transform_take(const struct transform_chain *t, void *begin, int64_t first,
                     const void *values, int64_t n);
-/* From the stored arrays to the batch's, whose types transform_rest tells. Random choices are a
+/* From the stored arrays to the batch's, whose types transform_rest gives. Random choices are a
  * function of (seed, epoch, sample); window w of sample i is the sample i + w n of n. E_DATA if
  * the values do not suit a transform. input: as stored, or what transform_begin said where the
  * input is there. Allocates nothing unless it fails. */

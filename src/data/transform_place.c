@@ -144,7 +144,7 @@ void zoom_place(const struct step *s, const struct frame *f, double *const place
 
 /* --- elastic --- */
 
-/* Points of the coarse grid along an axis: one before the field, and two behind it at least. Point
+/* Points of the coarse grid along an axis: one before the field, and two after it at least. Point
  * j is at (j - 1) * spacing. */
 static int64_t coarse(const struct step *s, int axis)
 {

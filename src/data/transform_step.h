@@ -48,7 +48,7 @@ struct step {
 	/* value steps */
 	float *centre, *scale;           /* x = (x - centre) * scale, per channel; NULL in others */
 	bool *active;                    /* per channel */
-	int mask;                        /* input channel that tells what is valid; -1: none */
+	int mask;                        /* input channel that marks valid points; -1: none */
 	/* spatial steps */
 	bool on[3];                      /* axes that roll or flip */
 	int64_t pad[3];                  /* elements before the first */
@@ -58,7 +58,7 @@ struct step {
 	const int64_t *kept;             /* channels: of each one after, which it was; NULL in others */
 	/* warps */
 	const struct step *inner;        /* one before, which is done in this step; or NULL */
-	const struct step *crop;         /* the one behind: nothing else is computed; or NULL */
+	const struct step *crop;         /* the one after it: nothing else is computed; or NULL */
 	bool target_linear;              /* targets are interpolated, labels are not */
 	int64_t displacement;            /* elastic: where its numbers begin */
 	bool training;
@@ -267,7 +267,7 @@ void stored_target_plan(struct step *step, int n, const struct dataset_info *inf
                         const struct shape *target, struct transform_rest *rest);
 /* Where the window of the crop s begins. */
 void crop_start(const struct step *s, const struct frame *f, int64_t start[3]);
-/* Whether the pad s puts zeros before and behind axis k. */
+/* Whether the pad s puts zeros before and after axis k. */
 bool pad_is_zeros(const struct step *s, int k);
 
 /* --- for the steps --- */

@@ -10,7 +10,7 @@
  *     sample and no random number is, and no place is between points;
  *   - one channel at most is a mask, it stays to the end, and what is stored of it is 0 where the
  *     mask would be;
- *   - zeros that a pad puts behind a step are what the steps before it make of zeros;
+ *   - zeros that a pad puts after a step are what the steps before it make of zeros;
  *   - the stored type is no larger than float32, and something is to be done.
  *
  * Targets travel as stored where that is shorter and the batch is worth another node. */
@@ -46,7 +46,7 @@ static bool has_effect(const struct step *s, int64_t channels)
 	return false;
 }
 
-/* Whether a value of channel c is 0 behind the step where, and only where, it was before. */
+/* Whether a value of channel c is 0 after the step where, and only where, it was before. */
 static bool keeps_zeros(const struct step *s, int64_t c, enum dtype stored)
 {
 	const float least = dtype_is_float(stored) ? 1 : FLT_MIN;   /* the smallest integer is 1 */

@@ -4,7 +4,7 @@
  *
  * Inputs and targets that are values are interpolated linearly, class labels and the mask are
  * those of the nearest point. A point that takes any part from an invalid one is invalid. So that
- * the grid's own points are met exactly, places are rounded to 2^-16 of a point. Of a crop behind a
+ * the grid's own points are met exactly, places are rounded to 2^-16 of a point. Of a crop after a
  * warp nothing but the window is computed.
  *
  * A core makes 540 samples (3, 256, 256) with labels a second of rotate or zoom, 250 of elastic and

@@ -324,7 +324,7 @@ bool carries_gradient(const struct graph *g, const struct node *n, int i)
 {
 	if (n->out[i] == NONE || !dtype_is_float(g->tensor[n->out[i]]->dtype))
 		return false;
-	return i == 0 || (i < 32 && (n->op->diff_out >> i & 1));
+	return i == 0 || (n->op->diff_out >> (i < 31 ? i : 31) & 1);
 }
 
 void derive_requires_grad(struct graph *g, const struct node *n)
@@ -432,6 +432,20 @@ struct node *graph_copy(struct graph *g, const struct node *like, const tid *in)
 
 /* --- used by shape rules --- */
 
+/* Outputs are made in ascending order. Beyond most_outputs the room is doubled. */
+static void make_room_for_output(struct graph *g, struct node *n, int i)
+{
+	int room = most_outputs(n->op, n->nin);
+	while (room < i)
+		room *= 2;
+	if (n->op->nout >= 0 || i != room)
+		return;
+	tid *out = ARENA_ARRAY(g->arena, tid, 2 * room);
+	for (int k = 0; k < 2 * room; k++)
+		out[k] = k < n->nout ? n->out[k] : NONE;
+	n->out = out;
+}
+
 int graph_out(struct graph *g, struct node *n, int i, enum dtype dtype, const struct shape *s)
 {
 	struct tensor *t;
@@ -449,6 +463,7 @@ int graph_out(struct graph *g, struct node *n, int i, enum dtype dtype, const st
 	snprintf(name, sizeof name, i ? "%s:%s%d" : "%s:%s", n->name, n->op->name, i);
 	t = graph_tensor_new(g, ROLE_ACTIVATION, dtype, s, name);
 	t->producer = n->id;
+	make_room_for_output(g, n, i);
 	n->out[i] = t->id;
 	if (i >= n->nout)
 		n->nout = i + 1;

@@ -12,7 +12,7 @@
  *    that produces w'. Views alias their input;
  *  - a tensor may be a view of another (`view`, graph/view.h): some channels of its buffer, so
  *    that concatenating and slicing need no copy;
- *  - params and states have no producer and a unique name; what a step leaves behind is exactly the
+ *  - params and states have no producer and a unique name; what a step leaves is exactly the
  *    storage of params and states.
  *
  * The graph is single-threaded and owns everything reachable from it. */
@@ -77,7 +77,7 @@ struct tensor {
 	bool requires_grad;          /* a param, or depends on one */
 	bool prefetched;             /* an input whose next value travels to the device while this one
 	                              * is read: to a place of its own, but for */
-	bool read_first;             /* one that none but the first nodes of a step read, behind which
+	bool read_first;             /* one that none but the first nodes of a step read, after which
 	                              * its next value may come (pass/intake.h) */
 	bool pinned;                 /* an input whose values, plain and of its type, come in memory
 	                              * from which the device copies them */

@@ -45,7 +45,7 @@ static bool in_arena(const struct graph *g, tid t)
 	return g->tensor[graph_root(g, t)]->role == ROLE_ACTIVATION;
 }
 
-/* The first of the living that ends behind `from`. */
+/* The first of the living that ends after `from`. */
 static int find_live(const struct replay *r, int64_t from)
 {
 	int lo = 0, hi = r->nlive;

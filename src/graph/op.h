@@ -121,7 +121,7 @@ struct kernel {
 	unsigned bf16_in, bf16_out;
 	enum kernel_bf16 bf16;
 	/* Optional, of gradients of params, which are f32 but where all agree. Whether in[i] may be of
-	 * 16 bits beside f32; whether out[i] is made in 16 bits and then cast, so that a kernel that
+	 * 16 bits next to f32; whether out[i] is made in 16 bits and then cast, so that a kernel that
 	 * reads it may as well do so. */
 	bool (*takes_narrow)(const struct node *n, int i);
 	bool (*makes_narrow)(const struct node *n, int i);
@@ -169,6 +169,12 @@ enum {
 	                     * the plan's own update changed params */
 	OP_ASIDE = 4096,    /* a GPU may run it on its second stream (pass/second_stream.h): its kernel
 	                     * shares no memory with others but operands and workspace */
+	OP_BEGINS = 16384,  /* begins what a node of OP_AWAITS then waits for: a sum over ranks, a
+	                     * message. Runs as soon as it can; what it gives is not the result */
+	OP_AWAITS = 32768,  /* waits for other ranks, for what was begun before. In the update phase it
+	                     * is put off until all else has run. Where it has a gradient it is
+	                     * differentiated whether or not its outputs are used here: what it reads
+	                     * is of value to other ranks */
 	OP_FLAT = 8192      /* its derivative by what has no gradient (nondiff) is zero wherever it
 	                     * exists: signs, masks of ReLU. Where that is part of a derivative, what
 	                     * is left may not be what was meant (autodiff_flat) */
@@ -184,7 +190,8 @@ struct op {
 	const struct field *attrs;      /* NULL if attr_size is 0 */
 	unsigned nondiff;               /* bit i: input i has no gradient (labels, statistics) */
 	unsigned diff_out;              /* bit i: output i carries gradient too; output 0 always
-	                                   does, the others not (saved for backward, counts) */
+	                                   does, the others not (saved for backward, counts). Bit
+	                                   31: and all after it */
 	unsigned inplace;               /* bit i: out[0] may take over in[i]'s buffer at its last
 	                                   use (same type, shape and layout) */
 

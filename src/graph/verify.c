@@ -384,7 +384,8 @@ static bool uses_root(const struct graph *g, const struct node *n, tid root, boo
 	return false;
 }
 
-/* Whether a may run beside b, which comes behind it: neither writes what the other one uses. */
+/* Whether a may run concurrently with b, which comes after it: neither writes what the other one
+ * uses. */
 static bool are_apart(const struct graph *g, const struct node *a, const struct node *b)
 {
 	for (int k = 0; k < a->nin + a->nout; k++) {
@@ -404,7 +405,7 @@ static int check_joins(const struct graph *g)
 		if (n->join == NONE)
 			continue;
 		if (n->join <= i || n->join > g->nnode || n->join < joined)
-			BAD_NODE(n, "nothing behind it waits for it");
+			BAD_NODE(n, "nothing after it waits for it");
 		joined = n->join;
 		for (nid j = i + 1; j < n->join; j++)
 			if (g->node[j]->join == NONE && !are_apart(g, n, g->node[j]))

@@ -99,6 +99,8 @@ struct expr_name {
 	int ninput;
 	const char *kinked;          /* a network's activation that is piecewise linear, so that its
 	                              * second derivatives are zero: "relu"; else NULL */
+	const char *mixes;           /* a network's layer through which its rows depend on each other,
+	                              * so that it cannot be derived: "batch_norm"; else NULL */
 };
 
 struct expr_axis {
@@ -162,6 +164,7 @@ struct expr_bound {
 	bool derivable;              /* d(e, name) is allowed: a coordinate */
 	const char *kinked;          /* of a network's outputs: as in struct expr_name */
 	tid value;                   /* (rows, components), the same rows of all; not for checks */
+	const char *mixes;           /* of a network's outputs, too */
 };
 /* Checks e where these names are bound and coordinates, arrays and noise that are not are none.
  * Networks that are only named get bound inputs as well; sets cannot be named. */
@@ -218,10 +221,10 @@ int expr_emit(struct expr_emission *m, const struct expr *e, int set, tid *out);
 int expr_emit_bound(struct expr_emission *m, const struct expr *e, int nbound,
                     const struct expr_bound *bound, tid *out);
 
-/* Dense layers with activations between them, for hosts. */
+/* The layers of a network, for hosts: dense ones with activations between them, or others. */
 struct expr_layers {
 	const char *name;            /* for people */
-	int n;                       /* layers */
+	int n;                       /* dense layers; 0: they are others */
 	int activation;              /* enum taylor_of; NONE: one whose derivatives cannot travel */
 	int outputs;                 /* of the last layer */
 	void *user;

@@ -133,7 +133,9 @@ static int implied(const struct check *c, const struct expr *e, int *n, uint64_t
 		*by |= expr_coordinate_bit(c->s, x);
 		++*n;
 	}
-	return *n ? 0 : FAIL(c, e, "the set '%s' has no coordinate in space", set->name);
+	return *n ? 0 : FAIL(c, e, set->naxis ? "the set '%s' has no coordinate in space" :
+	                     "the points of the set '%s' are samples of a record, which have no "
+	                     "coordinates", set->name);
 }
 
 /* Fills the number and the bits of the coordinates that e derives by. */
@@ -311,6 +313,9 @@ static int check_penalty(const struct check *c, const struct expr *e, struct exp
 	if (n->components != 1)
 		return FAIL(c, critic, "the critic '%s' must have one component, but has %d", n->name,
 		            n->components);
+	if (n->mixes)
+		return FAIL(c, critic, "'penalty' needs a critic whose samples do not depend on each "
+		            "other, and '%s' has %s; layer_norm is possible", n->name, n->mixes);
 	rc = expr_check_input(c, e->arg[1], n, 0, width, &of);
 	if (rc < 0)
 		return fail(rc, t);
@@ -376,7 +381,7 @@ static int check_apply(const struct check *c, const struct expr *e, struct expr_
 		t->extent = EXPR_OF_POINTS;
 		t->set = c->set == EXPR_NOWHERE && !c->bound ? EXPR_ONE_POINT : c->set;
 	}
-	return expr_check_kink(c, e, n->name, n->kinked, t);
+	return expr_check_kink(c, e, n->name, n->kinked, n->mixes, t);
 }
 
 static int check_at(const struct check *c, const struct expr *e, struct expr_type *t)

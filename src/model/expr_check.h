@@ -63,10 +63,10 @@ int expr_check_word(const struct check *c, const struct expr *e, const char *nam
 int expr_check_given(const struct check *c, const struct expr *e, const struct expr_name *n,
                      const struct expr_name *taker, struct expr_type *t);
 int expr_check_member(const struct check *c, const struct expr *e, struct expr_type *t);
-/* The value of a network at e, with this activation if that is piecewise linear (else NULL), and of
- * type *t: whether it can be derived as often as it is. */
+/* The value of a network at e, with `kinked` and `mixes` of struct expr_name, and of type *t:
+ * whether it can be derived as often as it is. */
 int expr_check_kink(const struct check *c, const struct expr *e, const char *name,
-                    const char *kinked, struct expr_type *t);
+                    const char *kinked, const char *mixes, struct expr_type *t);
 /* Input i of network n is given these components (0: not known), by e. */
 int expr_check_input(const struct check *c, const struct expr *e, const struct expr_name *n, int i,
                      int components, struct expr_type *t);

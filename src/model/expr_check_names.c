@@ -133,6 +133,9 @@ int expr_check_given(const struct check *c, const struct expr *e, const struct e
 		return fail(E_CONFIG, t);
 	if (!there)
 		*c->said = (struct said){ c->said->nowhere, n, c->set };
+	if (!there && n->what == EXPR_COORDINATE && set->naxis == 0)
+		return FAIL(c, e, "the set '%s' has no coordinate '%s'%s: its points are samples of a "
+		            "record, which have none", set->name, n->name, takes);
 	if (!there && n->what == EXPR_COORDINATE)
 		return FAIL(c, e, "the set '%s' has no %s '%s'%s; it has %s", set->name, what, n->name,
 		            takes, expr_list_axes(c, set, false));
@@ -198,8 +201,11 @@ static int check_let(const struct check *c, const struct expr *e, const struct e
 }
 
 int expr_check_kink(const struct check *c, const struct expr *e, const char *name,
-                    const char *kinked, struct expr_type *t)
+                    const char *kinked, const char *mixes, struct expr_type *t)
 {
+	if (mixes && c->depth && (t->depends & c->by))
+		return FAIL(c, e, "'%s' cannot be derived: its %s makes points depend on each other; "
+		            "layer_norm does not", name, mixes);
 	if (!kinked || c->depth < 2 || !(t->depends & c->by))
 		return 0;
 	return FAIL(c, e, "the second derivatives of '%s' are zero, since its activation is %s; use "
@@ -251,7 +257,7 @@ static int check_network(const struct check *c, const struct expr *e, const stru
 		rc = rc < 0 ? rc : one;
 		t->depends |= of.depends;
 	}
-	return rc < 0 ? fail(rc, t) : expr_check_kink(c, e, n->name, n->kinked, t);
+	return rc < 0 ? fail(rc, t) : expr_check_kink(c, e, n->name, n->kinked, n->mixes, t);
 }
 
 /* `name`, which stands at e or is an input of `taker`, which does. */
@@ -264,7 +270,7 @@ int expr_check_word(const struct check *c, const struct expr *e, const char *nam
 		*t = (struct expr_type){ EXPR_OF_POINTS, c->set, b->components, ~UINT64_C(0), false };
 		if (b->derivable && b - c->bound < 64)
 			t->depends = UINT64_C(1) << (b - c->bound);
-		return expr_check_kink(c, e, name, b->kinked, t);
+		return expr_check_kink(c, e, name, b->kinked, b->mixes, t);
 	}
 	if (!n)
 		return expr_unknown_name(c, e, name, t);

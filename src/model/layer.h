@@ -48,5 +48,7 @@ struct layer_list {
 /* Reads c's list; every mistake found is in the error record. */
 int layer_list_read(struct arena *a, const struct layers *c, const struct loc *loc,
                     struct layer_list *out);
+/* Emits the layers on b->input. */
+int layer_list_build(struct model_build *b, const struct layer_list *list, tid *out);
 
 #endif

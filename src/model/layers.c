@@ -90,19 +90,24 @@ int layers_check(struct arena *a, const void *config, const struct loc *loc)
 	return layer_list_read(a, config, loc, &list);
 }
 
+int layer_list_build(struct model_build *b, const struct layer_list *list, tid *out)
+{
+	tid *made = ARENA_ARRAY(b->arena, tid, list->n);
+	struct loc model = b->loc;
+	for (int i = 0; i < list->n; i++) {
+		b->loc = place(&list->layer[i]);
+		int rc = emit(b, &list->layer[i], made, &made[i]);
+		if (rc < 0)
+			return explain(b, list, &list->layer[i], made, rc);
+	}
+	*out = made[list->n - 1];
+	b->loc = model;
+	return 0;
+}
+
 int layers_build(struct model_build *b, tid *out)
 {
 	struct layer_list list;
 	TRY(layer_list_read(b->arena, b->config, &b->loc, &list));
-	tid *made = ARENA_ARRAY(b->arena, tid, list.n);
-	struct loc model = b->loc;
-	for (int i = 0; i < list.n; i++) {
-		b->loc = place(&list.layer[i]);
-		int rc = emit(b, &list.layer[i], made, &made[i]);
-		if (rc < 0)
-			return explain(b, &list, &list.layer[i], made, rc);
-	}
-	*out = made[list.n - 1];
-	b->loc = model;
-	return 0;
+	return layer_list_build(b, &list, out);
 }

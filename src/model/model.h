@@ -56,6 +56,9 @@ struct model_build {
 	const void *config;                /* the family's struct */
 	struct loc loc;                    /* of the model section */
 	struct model_outputs *outputs;     /* model_output adds to these */
+	int place;                         /* 0; of a network that is built several times in a graph,
+	                                    * at other inputs: others have other masks of dropout, and
+	                                    * leave the running statistics to 0 */
 };
 /* Names an output of the network. */
 void model_output(struct model_build *b, const char *name, tid t);

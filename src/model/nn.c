@@ -252,6 +252,8 @@ static int normalise_batch(struct model_build *b, const struct nn_batch_norm *c,
 	*y = out[0];
 	const struct shape *s = nn_shape(b, in[0]);
 	double n = (double)shape_count(s) / (double)s->d[1];
+	if (b->place)
+		return 0;
 	TRY(follow(b, c->momentum, 1, mean, out[1]));
 	/* running_var is that of a sample: n / (n - 1) times the batch's own */
 	return follow(b, c->momentum, n > 1 ? n / (n - 1) : 1, var, out[3]);
@@ -316,7 +318,7 @@ int nn_dropout(struct model_build *b, const char *path, double rate, tid x, tid 
 	struct op_attr t = op_attr_new(b->g->arena, "dropout");
 	tid in[2] = { x };
 	op_attr_float(&t, "rate", rate);
-	op_attr_int(&t, "stream", (int64_t)(hash_name(path) >> 1));
+	op_attr_int(&t, "stream", (int64_t)((hash_name(path) >> 1) ^ (uint64_t)b->place));
 	TRY(random_key(b->g, &in[1]));
 	return graph_emit1(b->g, "dropout", t.data, 2, in, y);
 }

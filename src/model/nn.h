@@ -83,7 +83,7 @@ const struct shape *nn_shape(const struct model_build *b, tid x);
 /* "part.leaf", in b's arena. */
 const char *nn_join(struct model_build *b, const char *part, const char *leaf);
 int nn_relu(struct model_build *b, const char *path, tid x, tid *y);
-/* Channels of n tensors behind each other; *y is in[0] itself where n is 1. */
+/* Channels of n tensors one after another; *y is in[0] itself where n is 1. */
 int nn_concat(struct model_build *b, const char *path, int n, const tid *in, tid *y);
 /* Any op by its name; *y is its first output. attr: the op's struct, or NULL for its defaults. */
 int nn_op(struct model_build *b, const char *path, const char *op, const void *attr, int nin,

@@ -11,7 +11,7 @@
  *
  *   (a, b)   twice: conv 3 [batch norm] leaky relu, to a and then to b filters
  *   pool     max 2/2
- *   deconv   transposed conv 2/2 that keeps its filters; the skip is put behind them
+ *   deconv   transposed conv 2/2 that keeps its filters; the skip is put after them
  *
  * Any size works: a pool covers an odd last plane by a smaller window, and a deconv produces the
  * skip's size. */
@@ -99,7 +99,7 @@ static int block(struct model_build *b, const char *name, int64_t first, int64_t
 	return layer(b, name, 1, second, *y, y);
 }
 
-/* Up to the skip's size, then the skip behind. */
+/* Up to the skip's size, then the skip. */
 static int rise(struct model_build *b, int level, tid skip, tid x, tid *y)
 {
 	const struct shape *s = &graph_t(b->g, skip)->shape;

@@ -75,7 +75,7 @@ static int emit_matmul(struct graph *g, tid a, bool ta, tid b, bool tb, tid *out
 }
 
 /* With c = op(a) op(b): d op(a) = dc op(b)^T, d op(b) = op(a)^T dc; a transposed operand has the
- * transposed gradient. That of b, which is the weights, comes first: behind it a may be gone. */
+ * transposed gradient. That of b, which is the weights, comes first: after it a may be gone. */
 static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	const struct matmul_attr at = transposed(n);
@@ -259,7 +259,7 @@ static int cuda_run(const struct kplan *k, const struct kargs *a)
 {
 	const void *bias = kargs_in(k, a, 2);
 	const struct cuda_state *s = k->state;
-	TRYC(cublas_plan_run(s->plan, a->in[0], a->in[1], bias, NULL, a->out[0], a->ws), "in '%s'",
+	TRYC(cublas_plan_run(s->plan, a->in[0], a->in[1], bias, a->out[0], a->ws), "in '%s'",
 	     k->n->name);
 	return s->columns ? cuda_launched(k, k_add_bias(cuda_stream(k->dev), cuda_out_type(k, 0),
 	                                                s->rows, s->columns, s->columns, bias,

@@ -6,13 +6,13 @@
  *   exchange_wait   (ticket) -> y...                what rank from[j] has sent
  *
  * Both nodes have the same attributes, both lists among them, and each ticket has one wait: a rank
- * that only sends, or only receives, has both nodes too. A wait without outputs is not dead code,
- * and is differentiated: its ticket is of value to other ranks. A send of nothing says by its last
- * input, the anchor, which is not sent, what the ticket depends on: the tensor of which other ranks
- * send pieces to this one. Where to is not empty the anchor may be left off. So the
- * messages of a gradient depend on no rank's own lists: the gradient of a wait sends dL/dy to where
- * y came from (zeros where this rank's loss does not depend on y), that of a send waits for dL/dx,
- * and adds nothing for the anchor.
+ * that only sends, or only receives, has both nodes too. A wait for nothing (its output is a zero
+ * then) is not dead code, and is differentiated: its ticket is of value to other ranks. A send of
+ * nothing says by its last input, the anchor, which is not sent, what the ticket depends on: the
+ * tensor of which other ranks send pieces to this one. Where to is not empty the anchor may be left
+ * off. So the messages of a gradient depend on no rank's own lists: the gradient of a wait sends
+ * dL/dy to where y came from (zeros where this rank's loss does not depend on y), that of a send
+ * waits for dL/dx, and adds nothing for the anchor.
  *
  * The numbers (id) of messages are below EXCHANGE_GRADIENT, and different among those from one rank
  * to another; ranks that exchange messages with each other must emit the nodes for them in the same
@@ -41,6 +41,8 @@ struct exchange_attr {
 	int64_t depth;               /* messages of an edge that may be under way, 1 or more */
 };
 
+/* The element type of the messages of such a node. */
+enum dtype exchange_wire(const struct device *dev, const struct node *n);
 /* The attributes of a node that sends, or of one that waits; NULL: n is another op. */
 const struct exchange_attr *exchange_sends(const struct node *n);
 const struct exchange_attr *exchange_waits(const struct node *n);

@@ -176,7 +176,7 @@ static int transpose_grad(struct graph *g, const struct node *n, const tid *dy, 
 
 /* --- kernels of broadcast and transpose --- */
 
-/* The axis of x behind axis i of the result, or NONE where the result repeats. */
+/* The axis of x that axis i of the result shows, or NONE where the result repeats. */
 typedef int source_axis(const struct kplan *k, int i);
 
 static int broadcast_axis(const struct kplan *k, int i)

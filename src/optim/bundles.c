@@ -71,8 +71,21 @@ static void cut(struct bundles *b, const struct graph *g, const struct ready *r,
 	b->first[b->n] = b->nparam;
 }
 
+static void sort(struct ready *r, int n, const int *order)
+{
+	if (!order) {
+		qsort(r, (size_t)n, sizeof *r, by_ready);
+		return;
+	}
+	struct ready *given = mem_alloc(((size_t)n + 1) * sizeof *given);
+	memcpy(given, r, (size_t)n * sizeof *r);
+	for (int i = 0; i < n; i++)
+		r[i] = given[order[i]];
+	mem_free(given);
+}
+
 struct bundles *bundles_new(struct graph *g, const struct variant_value *optimizer, int n,
-                            const tid *param, const tid *grad, int64_t most)
+                            const tid *param, const tid *grad, int64_t most, const int *order)
 {
 	struct bundles *b = ARENA_NEW(g->arena, struct bundles);
 	struct ready *r = mem_alloc(((size_t)n + 1) * sizeof *r);
@@ -81,14 +94,16 @@ struct bundles *bundles_new(struct graph *g, const struct variant_value *optimiz
 	b->param = ARENA_ARRAY(g->arena, tid, n);
 	b->grad = ARENA_ARRAY(g->arena, tid, n);
 	b->first = ARENA_ARRAY(g->arena, int, n + 1);
+	b->order = ARENA_ARRAY(g->arena, int, n);
 	b->frozen = ARENA_ARRAY(g->arena, bool, n);
 	for (int i = 0; i < n; i++) {
 		nid at = graph_t(g, grad[i])->producer;
 		r[i] = (struct ready){ at, at, i, i };
 	}
 	find_kin(g, optimizer, n, param, r);
-	qsort(r, (size_t)n, sizeof *r, by_ready);
+	sort(r, n, order);
 	for (int i = 0; i < n; i++) {
+		b->order[i] = r[i].i;
 		b->param[i] = param[r[i].i];
 		b->grad[i] = grad[r[i].i];
 		b->frozen[i] = optimizer && optim_freezes(optimizer, graph_t(g, b->param[i]));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Loss scaling as graph: one node says the scale before backward; after
- * it, a maximum for each bundle of gradients tells whether one overflowed,
+ * it, a maximum for each bundle of gradients shows whether one overflowed,
  * which changes the scale and decides whether the updates are made. */
 #include <string.h>
 

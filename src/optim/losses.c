@@ -216,7 +216,7 @@ static int emit_cross_entropy(struct graph *g, const struct variant_value *loss,
 	return 0;
 }
 
-/* Weights (or NONE) of classes behind the background that are all 0 leave nothing of Dice. */
+/* Weights (or NONE) of classes after the background that are all 0 leave nothing of Dice. */
 static int check_foreground(const struct graph *g, const struct variant_value *loss, tid weights)
 {
 	if (weights == NONE)
@@ -253,7 +253,7 @@ static int emit_dice(struct graph *g, const struct variant_value *loss, tid outp
 	return 0;
 }
 
-/* Whether the axes behind those of samples and channels are of one size. */
+/* Whether the axes after those of samples and channels are of one size. */
 static bool same_points(const struct shape *y, const struct shape *t, bool labels)
 {
 	const int points = y->nd - 2, first = labels ? 1 : 2;
@@ -276,7 +276,7 @@ static const char *misfit(const struct shape *y, const struct shape *t, enum tar
 		       "with global_average, or with flatten and dense";
 	if (points == 0 && wanted > 0)
 		return ": the data has a target at each point, the network one output a sample; it has to "
-		       "keep the axes behind the channels";
+		       "keep the axes after the channels";
 	if (labels && wanted == points + 1)
 		return ": the labels have an axis too many; class numbers instead of an axis of channels "
 		       "(one-hot) are made by argmax over it, before dlx-convert; where several classes "

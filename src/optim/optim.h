@@ -109,15 +109,18 @@ struct bundles {
 	int *first;
 	tid *param, *grad;
 	const tid *network;  /* the params in the order they were given in */
+	int *order;          /* of param[i] the place there */
 	bool *frozen;        /* whether the param stays as it is */
 };
-/* Sorts n parameters by when their gradients are ready, and cuts them into bundles of `most` bytes,
- * none of which parts what the optimizer (NULL: any) must see together. In the graph's arena. */
+/* Sorts n parameters by when their gradients are ready, or as order says (of another graph's
+ * bundles with these parameters; NULL: none), and cuts them into bundles of `most` bytes, none of
+ * which parts what the optimizer (NULL: any) must see together. In the graph's arena. */
 /* on a processor gradients are used while they are in the cache */
 #define BUNDLE_CACHED (INT64_C(1) << 20)
 #define BUNDLE_LAUNCHED (INT64_C(16) << 20)      /* on a GPU a launch is worth the while */
 struct bundles *bundles_new(struct graph *g, const struct variant_value *optimizer, int n,
-                            const tid *param, const tid *grad, int64_t most);
+                            const tid *param, const tid *grad, int64_t most,
+                            const int *order);
 /* Nodes emitted next are of bundle k: named after its first parameter, with `what` added. */
 void bundles_enter(struct graph *g, const struct bundles *b, int k, const char *what);
 /* A state of param p's shape, named "P.LEAF", zero at first. */

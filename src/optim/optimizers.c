@@ -331,7 +331,7 @@ static int emit_update(const struct job *j, tid *w)
 	return emit_descent(j, trust, u, w);
 }
 
-/* Right behind the update, while the bundle is in the cache. */
+/* Right after the update, while the bundle is in the cache. */
 static int emit_average(const struct job *j, const struct average *c, const tid *w)
 {
 	struct weight_average_attr at = { c->decay, c->warmup, c->start };

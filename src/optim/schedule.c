@@ -194,7 +194,7 @@ static double end_share(double end, double end_rate, const struct schedule_conte
 	return isnan(end_rate) ? end : c->base_rate > 0 ? end_rate / c->base_rate : 0;
 }
 
-/* Share of the fall behind us, counted from the end of the
+/* Share of the fall that is over, counted from the end of the
  * warm-up; `over` counts from the start of the run. */
 static double progress(const struct warmup *w, const struct length *over,
                        const struct schedule_context *c, double t)

@@ -39,13 +39,19 @@ static void mark_from_x(const struct graph *g, int nx, const tid *x, bool *from)
 	}
 }
 
+/* Whether what n reads is part of the y of other ranks. */
+static bool serves_others(const struct node *n)
+{
+	return (n->op->flags & OP_AWAITS) && n->op->grad;
+}
+
 static void mark_to_y(const struct graph *g, int ny, const tid *y, bool *to)
 {
 	for (int i = 0; i < ny; i++)
 		to[y[i]] = true;
 	for (int i = g->nnode - 1; i >= 0; i--) {
 		const struct node *n = g->node[i];
-		bool any = false;
+		bool any = serves_others(n);
 		for (int k = 0; k < n->nout; k++)
 			any |= carries_gradient(g, n, k) && to[n->out[k]];
 		for (int k = 0; any && k < n->nin; k++)
@@ -166,7 +172,7 @@ static int differentiate(struct walk *w, const struct node *n, const tid *dy, ti
 static int walk_node(struct walk *w, const struct node *n)
 {
 	struct graph_context saved;
-	bool wanted = false, any = false;
+	bool wanted = false, any = serves_others(n);
 	tid *dy, *dx;
 	int rc;
 	for (int i = 0; i < n->nin; i++)

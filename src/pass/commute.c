@@ -5,7 +5,7 @@
  * the activation and its gradient work on the smaller tensor. Where two inputs have the same
  * activation, another of the two may get the gradient.
  *
- * Applies only where the activation has no other reader, and only right behind an op that the
+ * Applies only where the activation has no other reader, and only right after an op that the
  * activation does not fuse with: a row of the table lists them. */
 #include "pass/pass.h"
 #include "pass/rewrite.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Algebraic identities that gradient rules and builders leave behind: each row of the table names
+ * Algebraic identities that gradient rules and builders leave: each row of the table names
  * an op and what it can become. One walk in order; the inputs of a node are replaced first, so that
  * chains fold in one go. A rule either names a tensor that equals the node's output, or changes the
  * node to read from further up. What then has no reader is left to dead-code removal.

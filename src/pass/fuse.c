@@ -13,7 +13,7 @@
  * new node is of that of the first.
  *
  * The new node is where the last replaced one was. What was in between and depends on the
- * replaced nodes moves behind it, so that the order stays valid; a row does not apply if the new
+ * replaced nodes moves after it, so that the order stays valid; a row does not apply if the new
  * node would depend on itself. Tensors keep their ids, and nodes take place, name and phase from
  * the replaced one that reads most, which is the layer with the parameters. */
 #include <math.h>

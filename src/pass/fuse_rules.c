@@ -10,7 +10,7 @@
  *
  * A dash stands for an optional input that is left out, c? for one that may be left out or be
  * there; where a node of `from` or `given` lacks it, the new node does too. Ops with a bar between
- * them may each be there: relu|leaky_relu. A number behind an op is its attribute `slope`, which
+ * them may each be there: relu|leaky_relu. A number after an op is its attribute `slope`, which
  * must be that; a norm whose slope is 1 has no activation yet. In `to` it is the slope unless
  * another replaced node has one, as leaky_relu has and relu has not.
  *

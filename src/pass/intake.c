@@ -3,7 +3,7 @@
  * The next batch travels to a GPU while a step runs, so there are two places for it and a copy from
  * one to the other: but not where all that reads the batch has run when the step has hardly begun,
  * as a cast, a reorder or normalize_input whose output is what the network reads. These nodes are
- * the intake. They run before the captured graph of the others (backend/exec.c), and behind them
+ * the intake. They run before the captured graph of the others (backend/exec.c), and after them
  * the next batch travels right to where they have read this one.
  *
  * That saves the second place, and the copy, which reads and writes the batch. Predicted for an
@@ -23,10 +23,11 @@
 
 static bool may_be_first(const struct node *n)
 {
-	return n->phase == PHASE_FORWARD && !(n->op->flags & OP_UPDATE) && !node_meets(n);
+	return n->phase == PHASE_FORWARD && !(n->op->flags & (OP_UPDATE | OP_BEGINS | OP_AWAITS)) &&
+	       !node_meets(n);
 }
 
-/* The node behind those that may be the intake. Nodes of OP_SETUP are no part of a step. */
+/* The node after those that may be the intake. Nodes of OP_SETUP are no part of a step. */
 static nid end_of_first(const struct graph *g)
 {
 	nid i = 0;

@@ -7,7 +7,7 @@
 #include "pass/pass.h"
 
 /* Sets read_first of prefetched inputs. The order of nodes is final, but for what later passes put
- * behind the readers of those inputs. */
+ * after the readers of those inputs. */
 int pass_intake(struct graph *g, struct pass_env *env);
 
 #endif

@@ -49,7 +49,7 @@ int pass_layout(struct graph *g, struct pass_env *env);
 int pass_views(struct graph *g, struct pass_env *env);
 /* The order: updates as soon as the last reader of the state has run, so all phases must then be
  * run by one walk; with gradient accumulation (a node named `accumulate`) the update phase stays
- * behind forward and backward and can be run apart. */
+ * after forward and backward and can be run apart. */
 int pass_sched(struct graph *g, struct pass_env *env);
 
 #endif

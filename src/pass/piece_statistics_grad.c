@@ -12,8 +12,8 @@
  * norms stay as they were, and the pass starts again.
  *
  * Some adds of gradients remain nodes (--plan --dump=sched): of maps that both the block and the
- * concat behind it read (tiramisu 9 nodes, 0.1 % of a step; fc-densenet103 44, 0.3 %; coads-fcn
- * 11), behind max-pool in the U-Net (3) and behind ReLU in fcn (14), where the other operand is a
+ * concat after it read (tiramisu 9 nodes, 0.1 % of a step; fc-densenet103 44, 0.3 %; coads-fcn
+ * 11), after max-pool in the U-Net (3) and after ReLU in fcn (14), where the other operand is a
  * view. A fused kernel for each would save one memory pass of three over these. */
 #include "base/err.h"
 #include "graph/attr.h"

@@ -17,7 +17,7 @@
  * would cost what is gained. x is the output of conv_statistics, so neither concatenated channels
  * nor biased convolutions qualify.
  *
- * Depthwise convolutions have kernels of ours for it (cuda/depthwise_tile.cuh) in both 16-bit
+ * Depthwise convolutions have dlx's kernels for it (cuda/depthwise_tile.cuh) in both 16-bit
  * types, with any slope of f below zero and without f. Forward and the gradient to the weights have
  * the bits that they have with the normalised tensor in memory. Of deepcam's 76 norms 42 are
  * followed by such a convolution alone: 3.2 GB with 8 samples in bf16, which are not kept.
@@ -122,7 +122,7 @@ static bool has(const struct walk *w, const struct site *s, const struct node *n
 	const struct conv_geom c = conv_geom_get(w->g, n, kind);
 	if (c.groups == 1 && slope_of(s->norm) != 0)
 		return false;
-	/* Kernels of ours give no statistics, and cuDNN is asked where those are wanted. */
+	/* dlx's kernels give no statistics, and cuDNN is asked where those are wanted. */
 	if (kind == CONV_FORWARD && rewrite_is(n, "conv") != (c.groups > 1))
 		return false;
 	return w->engines->has(w->engines->user, kind, &c);

@@ -230,7 +230,7 @@ static void take_back(struct recompute *r, int64_t limit, struct recompute_choic
 
 /* --- segments --- */
 
-/* Bytes that the forward part alone keeps alive behind each of its nodes. */
+/* Bytes that the forward part alone keeps alive after each of its nodes. */
 static int64_t *forward_profile(const struct recompute *r, nid *last)
 {
 	const struct recompute_nodes *a = r->a;

@@ -63,11 +63,11 @@ struct rewrite {
 };
 
 void rewrite_begin(struct rewrite *r, struct graph *g);
-/* What is emitted from here on is directly before the old node `at` (NULL: behind all), behind
+/* What is emitted from here on is directly before the old node `at` (NULL: after all), after
  * what was put there already, and has the name, place and phase of `like`. Before the first call,
  * nodes follow all others, in the context of the graph. */
 void rewrite_before(struct rewrite *r, const struct node *at, const struct node *like);
-/* Moves old node n directly before old node `at`, which does not move itself, behind what was put
+/* Moves old node n directly before old node `at`, which does not move itself, after what was put
  * there already. */
 void rewrite_move(struct rewrite *r, struct node *n, const struct node *at);
 /* Takes old node n out. Its outputs must have no reader left or be taken by another node. */
@@ -81,7 +81,7 @@ void rewrite_instead(struct rewrite *r, tid t, tid to);
 int rewrite_replace(struct rewrite *r, struct node *old, const char *op, const struct node *like,
                     int nin, const tid *in, struct node **made);
 /* Ends it and returns rc. If that is 0 the changes take place; otherwise the old nodes stay as they
- * are, and new ones behind them. */
+ * are, and new ones after them. */
 int rewrite_commit(struct rewrite *r, int rc);
 
 /* Output i of `made` becomes the existing tensor t, unless t is NONE; the tensor that was made for

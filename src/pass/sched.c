@@ -26,18 +26,20 @@
  * waits for other ranks. */
 static bool two_phases(const struct graph *g)
 {
-	for (int i = 0; i < g->nnode; i++)
-		if (rewrite_is(g->node[i], "accumulate") || rewrite_is(g->node[i], "all_reduce_wait"))
+	for (int i = 0; i < g->nnode; i++) {
+		const struct node *n = g->node[i];
+		if (rewrite_is(n, "accumulate") || (n->phase == PHASE_UPDATE && (n->op->flags & OP_AWAITS)))
 			return true;
+	}
 	return false;
 }
 
 /* Ready nodes of smaller rank come first. */
 static int64_t rank_of(const struct node *n, bool apart)
 {
-	if (rewrite_is(n, "all_reduce_start"))
+	if (n->op->flags & OP_BEGINS)
 		return -1;
-	if (rewrite_is(n, "all_reduce_wait"))
+	if (n->phase == PHASE_UPDATE && (n->op->flags & OP_AWAITS))
 		return 2;
 	if (n->phase == PHASE_UPDATE && apart)
 		return 1;

@@ -3,7 +3,7 @@
  * In a small step, of one sample say, a kernel has work for a part of the GPU only, and the step is
  * as long as its chain of kernels. Two kinds of nodes need not be in that chain: gradients to
  * weights, which nothing in backward reads, and the updates, whose parameters have been read. They
- * run on a second stream, behind all that was enqueued before them, in their own order. What they
+ * run on a second stream, after all that was enqueued before them, in their own order. What they
  * use stays as it is until a node of the chain waits for them: the first that reads what they made
  * or writes what they use, at the latest one bundle of updates later, so that no more than a
  * bundle's operands live longer.
@@ -118,8 +118,7 @@ static nid *none(const struct graph *g)
 
 int pass_second_stream(struct graph *g, struct pass_env *env)
 {
-	const bool overlapped = debug.launch && strcmp(debug.launch, "overlapped") == 0;
-	if (env->backend != BACKEND_CUDA || debug.no_second_stream || overlapped ||
+	if (env->backend != BACKEND_CUDA || debug.no_second_stream ||
 	    graph_cost(g, ~0u).flops >= SMALL_STEP)
 		return 0;
 	struct uses u = { .g = g, .touched = none(g), .written = none(g) };

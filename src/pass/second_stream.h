@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Nodes that a GPU runs beside the others. */
+ * Nodes that a GPU runs concurrently with the others. */
 #ifndef DLX_PASS_SECOND_STREAM_H
 #define DLX_PASS_SECOND_STREAM_H
 

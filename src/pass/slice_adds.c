@@ -124,12 +124,12 @@ static int merge_adds(struct slice_adds *c, const struct pair *p)
 
 static int apply(struct slice_adds *c, bool *any)
 {
-	const int told = c->edit.ntensor;
-	bool *done = ARENA_ARRAY(c->scratch, bool, told + 1);
+	const int known = c->edit.ntensor;
+	bool *done = ARENA_ARRAY(c->scratch, bool, known + 1);
 	struct pair p;
 	*any = false;
-	for (tid t = 0; t < told; t++) {
-		if (done[t] || !find_pair(c, t, &p) || p.a >= told || done[p.a])
+	for (tid t = 0; t < known; t++) {
+		if (done[t] || !find_pair(c, t, &p) || p.a >= known || done[p.a])
 			continue;
 		TRY(merge_adds(c, &p));
 		done[p.a] = done[p.b] = *any = true;  /* their readers have changed */

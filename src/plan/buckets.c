@@ -233,7 +233,10 @@ struct buckets *buckets_solve(struct graph *g, const struct bundles *b, const st
 		                            all_reduce_dtype(r->wire));
 	}
 	k->first = ARENA_ARRAY(g->arena, int, n + 1);
+	k->params = n;
+	k->order = b->order;
 	if (r->given) {
+		BUG_IF(r->given->params != n, "%d parameters, not %d", n, r->given->params);
 		k->n = r->given->n;
 		memcpy(k->first, r->given->first, ((size_t)k->n + 1) * sizeof *k->first);
 	} else {
@@ -253,6 +256,8 @@ struct buckets *buckets_copy(struct arena *a, const struct buckets *k)
 {
 	struct buckets *copy = ARENA_NEW(a, struct buckets);
 	copy->n = k->n;
+	copy->params = k->params;
+	copy->order = arena_copy(a, k->order, (size_t)k->params * sizeof *k->order);
 	copy->first = arena_copy(a, k->first, ((size_t)k->n + 1) * sizeof *k->first);
 	return copy;
 }

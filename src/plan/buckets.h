@@ -31,21 +31,22 @@ struct ranks_plan {
 	int wire;                    /* index in all_reduce_wires */
 	const struct linkmodel *link;
 	struct node_rates rates;     /* of the ranks' devices: ready times follow from them */
-	const struct buckets *given; /* those of another batch size's plan, which
-	                              * these must match; or NULL */
+	const struct buckets *given; /* those of another batch size's or rank's plan,
+	                              * which these must match; or NULL */
 };
 
 struct buckets {
 	int n;                       /* of gradients */
 	int *first;                  /* n + 1: bucket k is first[k] .. first[k + 1]
 	                              * - 1 of the bundles' order */
+	int params, *order;          /* the bundles' (optim/optim.h) */
 	int64_t *bytes;              /* that an all-reduce of each bucket sends */
 	tid *wait;                   /* for the lagged part; the emission's own */
 };
 
 /* Cuts b's parameters. In the graph's arena. Call after backward was emitted. */
 struct buckets *buckets_solve(struct graph *g, const struct bundles *b, const struct ranks_plan *r);
-/* A copy of the cuts, for plans that must have the same. */
+/* A copy of the cuts and the order, for plans that must have the same. */
 struct buckets *buckets_copy(struct arena *a, const struct buckets *k);
 /* Only the cut: of n sizes (bytes) that are ready at these seconds, ascending. first: room for n +
  * 1; returns the number of buckets. */

@@ -16,6 +16,8 @@
 #include "plan/buckets.h"
 #include "plan/micro_tree.h"
 #include "plan/physics.h"
+#include "plan/physics_objectives.h"
+#include "plan/physics_variables.h"
 #include "report/progress.h"
 
 const char *const device_names[] = { "auto", "cuda", "cpu", "reference", NULL };
@@ -191,13 +193,13 @@ const struct field config_fields[] = {
 	              "mean_iou, mean_precision, mean_recall, mean_f1, mean_dice, mean_iou_per_sample, "
 	              "confusion of classes; mae, mse, rmse, r2, mae_by_output, rmse_by_output, "
 	              "r2_by_output of fields; see METRICS"),
-	FIELD_NODE(struct run_config, points, NULL,
-	           "named sets of points on which equations hold; see dlx-physics(7)"),
-	FIELD_NODE(struct run_config, variables, NULL,
-	           "unknown numbers of equations: a map of names to first values"),
-	FIELD_NODE(struct run_config, objective, NULL,
-	           "what networks of equations minimise, in place of 'loss' and 'data.train': a map of "
-	           "names to {train, times, minimise, optimizer, schedule}; see dlx-physics(7)"),
+	FIELD_NAMED(struct run_config, points, NULL, points_fields,
+	            "named sets of points on which equations hold; see dlx-physics(7)"),
+	FIELD_NAMED(struct run_config, variables, NULL, variable_fields,
+	            "unknown numbers of equations; see dlx-physics(7)"),
+	FIELD_NAMED(struct run_config, objective, NULL, objective_fields,
+	            "what networks of equations minimise, in place of 'loss' and 'data.train'; see "
+	            "dlx-physics(7)"),
 	FIELD_VARIANT(struct run_config, optimizer, "sgd", optimizer_variants,
 	              "how gradients change the weights"),
 	FIELD_VARIANT(struct run_config, schedule, "constant", schedule_variants,

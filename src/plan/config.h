@@ -21,7 +21,7 @@ struct target_section {
 };
 
 struct validate_section {
-	int64_t epochs, steps;           /* after every so many; 0: not by this */
+	int64_t epochs, steps;           /* after every this many; 0: not by this */
 };
 
 struct memory_section {
@@ -32,7 +32,7 @@ struct memory_section {
 /* z-scores (op/update/step_guard.h) above which a step is left out; NaN: none. */
 struct outliers_section {
 	double loss, gradient;
-	int64_t window;                  /* accepted steps that they are told by */
+	int64_t window;                  /* accepted steps by which outliers are judged */
 };
 
 enum { NONFINITE_STOP, NONFINITE_SKIP };

@@ -333,6 +333,9 @@ int config_load(struct run_config **out, const char *path, int nset, const char 
 	io_input(path);
 	if (m->init_from.file)
 		io_input(m->init_from.file);
+	for (int i = 0; c->physics && i < c->physics->net.n; i++)
+		if (c->physics->net.v[i].c.init_from.from.file)
+			io_input(c->physics->net.v[i].c.init_from.from.file);
 	*out = c;
 	return 0;
 }

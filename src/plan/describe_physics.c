@@ -14,6 +14,15 @@ static void put_network(const struct network *n, bool first, struct buf *out)
 	for (int i = 0; i < n->c.inputs.n; i++)
 		buf_printf(out, "%s%s", i ? ", " : "", n->c.inputs.v[i]);
 	buf_puts(out, "): ");
+	if (n->owner != n)
+		buf_printf(out, "with the parameters of %s, ", n->owner->name);
+	if (n->layered) {
+		char in[SHAPE_TEXT], to[SHAPE_TEXT];
+		buf_printf(out, "%d layers, %s to %s%s%s\n", n->list.n, shape_text(&n->in, in),
+		           shape_text(&n->out, to), n->output ? ", in an expression" : "",
+		           n->frozen ? ", not trained" : "");
+		return;
+	}
 	for (int i = 0; i < n->c.dense.n; i++)
 		buf_printf(out, "%" PRId64 " ", n->c.dense.v[i]);
 	buf_printf(out, "%s, %" PRId64 " output%s%s%s\n", network_activation(n), n->c.outputs,
@@ -27,7 +36,7 @@ static void put_set(const struct point_set *p, bool first, struct buf *out)
 	buf_printf(out, "%s%s: ", first ? "points        " : "              ", p->name);
 	if (p->realizations)
 		buf_printf(out, "%" PRId64 " realizations of ", p->realizations);
-	buf_printf(out, "%" PRId64 " points in ", p->count);
+	buf_printf(out, "%" PRId64 " %s", p->count, p->whole ? "samples" : "points in ");
 	for (int k = 0; k < p->naxes; k++)
 		buf_printf(out, "%s%s", k ? ", " : "", p->axis[k]);
 	buf_printf(out, ", %s", p->record ? p->record : draws[p->draw]);

@@ -8,7 +8,7 @@
 #include "plan/step_time.h"
 
 void describe_time_text(const struct session *s, const struct step_time *t, struct buf *out);
-/* A member of the plan's object, with the comma behind it. */
+/* A member of the plan's object, with the comma after it. */
 void describe_time_json(const struct session *s, const struct step_time *t, struct buf *out);
 
 #endif

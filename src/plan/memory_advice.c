@@ -16,7 +16,7 @@
 #define TRIES 4                   /* batches planned */
 #define MIB ((double)(1 << 20))
 
-/* What all sizes of one refusal are told in. */
+/* The unit of all sizes of one refusal. */
 struct unit {
 	const char *name;
 	double bytes;

@@ -15,6 +15,7 @@
 #include "graph/memplan.h"
 #include "plan/reduction.h"
 #include "plan/memory_advice.h"
+#include "plan/messages.h"
 #include "plan/plan_memory.h"
 #include "plan/program.h"
 #include "plan/sync_reducer.h"
@@ -113,7 +114,8 @@ struct memory_need memory_need(const struct session *s, const struct plan *p)
 	const struct plan *all[PROGRAMS_MOST];
 	struct memory_need need = { plan_memory_values(p, s->store) + plan_memory_inputs(p, NULL),
 		(int64_t)exec_arena_bytes(p->exec) };
-	need.fixed += reduction_bytes(&s->reduction, p);
+	need.fixed += reduction_bytes(&s->reduction, p) +
+	              (s->sample ? messages_bytes(p->g, s->dev, s->sample) : 0);
 	for (int i = s->arena ? 0 : list_plans(s, all); i-- > 0;)
 		if (all[i] != p)
 			need.fixed += plan_memory_inputs(all[i], NULL);
@@ -152,13 +154,23 @@ static int64_t sums_bytes(const struct session *s)
 	return next ? sum + sync_reducer_bytes(s->sync, &s->reduction) : 0;
 }
 
+/* Of all plans together. */
+static int64_t all_messages_bytes(const struct session *s)
+{
+	int64_t sum = 0;
+	for (int i = 0; i < s->nprogram && s->sample; i++)
+		if (s->program[i].plan)
+			sum += messages_bytes(s->program[i].plan->g, s->dev, s->sample);
+	return sum;
+}
+
 void memory_parts(const struct session *s, struct memory_parts *p)
 {
 	const struct plan *all[PROGRAMS_MOST];
 	int n = list_plans(s, all);
 	*p = (struct memory_parts){ .values = values_bytes(s, n, all),
 		.arena = (int64_t)s->arena_bytes + EXEC_ARENA_SLACK,
-		.sums = sums_bytes(s), .tables = (int64_t)s->table_bytes };
+		.sums = sums_bytes(s) + all_messages_bytes(s), .tables = (int64_t)s->table_bytes };
 	for (int i = 0; i < n; i++)
 		p->inputs += plan_memory_inputs(all[i], NULL);
 	p->inputs += short_bytes(s);

@@ -19,7 +19,7 @@ struct memory_place {
 	enum memory_kind kind;
 	nid first, last;             /* it is in use from this node to that one, both included */
 	int64_t offset, end, bytes;  /* the arena gives it [offset, end), of
-	                              * which it fills so many bytes */
+	                              * which it fills this many bytes */
 	tid root;                    /* whose buffer it is in: its own, or what it is a view of */
 	bool view;                   /* channels [from, to) of the root's */
 	int64_t from, to;

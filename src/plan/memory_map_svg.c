@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The map of memory as a picture. Time runs to the right, node by node; addresses rise. What
- * is in another's buffer is not drawn again. Sizes are told in the largest unit of which the
+ * is in another's buffer is not drawn again. Sizes are in the largest unit of which the
  * arena has one. */
 #include <inttypes.h>
 #include <stdio.h>

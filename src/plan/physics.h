@@ -66,6 +66,13 @@ int physics_open(struct run_config *c);
 struct expr_scope physics_scope(struct arena *a, const struct physics *p, int ranks);
 /* Whether an axis is one of space, not of time ("t" or "time"). */
 bool physics_is_spatial(const char *axis);
+/* By name, or NULL. */
+struct network *physics_network(const struct physics *p, const char *name);
+const struct noise_name *physics_noise(const struct physics *p, const char *name);
+/* Components of what has a name; 0: not known, as of what a network is given. Networks of layers
+ * have some after physics_find_shapes, which the names of p->name get, too. */
+int physics_components(const struct physics *p, const char *name);
+int physics_find_shapes(struct arena *a, struct physics *p);
 /* Whether the host looks at networks between steps: for picks by a residual, or weights that are
  * balanced. */
 bool physics_watches(const struct run_config *c);

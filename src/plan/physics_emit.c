@@ -17,8 +17,11 @@
 struct leaves {
 	struct compilation *c;
 	const struct physics *p;
+	const struct objective *objective;   /* NULL: networks by themselves */
 	struct expr_scope *scope;
 	int uniforms;                    /* streams of random numbers taken so far */
+	int *places;                     /* at which each network was evaluated so far */
+	bool keeps;                      /* running statistics stay as they are */
 	struct drawn_noise *noise;       /* so far */
 };
 
@@ -59,7 +62,7 @@ static struct expr_set set_of(struct arena *a, const struct point_set *p, int ra
 	for (int k = 0; k < p->nvalues; k++)
 		array[k] = p->values[k].name;
 	const int64_t rows = physics_share(p, ranks);
-	const int64_t points = p->realizations ? p->count : rows;
+	const int64_t points = p->whole ? 1 : p->realizations ? p->count : rows;
 	return (struct expr_set){ .name = p->name, .points = points,
 		.realizations = points ? rows / points : 1, .axis = axis, .naxis = p->naxes,
 		.array = array, .narray = p->nvalues, .normals = p->normals };
@@ -89,6 +92,16 @@ static int input(const struct leaves *l, struct graph *g, int set, const char *n
 static int coordinate(void *user, struct graph *g, int set, const char *name, tid *out)
 {
 	return input(user, g, set, name, 1, out);
+}
+
+static int array(void *user, struct graph *g, int set, const char *name, tid *out)
+{
+	const struct leaves *l = user;
+	const struct point_set *p = points_find(&l->p->points, l->scope->set[set].name);
+	int k = 0;
+	while (strcmp(p->values[k].name, name) != 0)
+		k++;
+	return input(user, g, set, name, p->values[k].each, out);
 }
 
 static int normal(void *user, struct graph *g, int set, tid *out)
@@ -151,22 +164,14 @@ static int uniform(void *user, struct graph *g, int64_t rows, tid *out)
 	return random_rows(g, NOISE_UNIFORM, rows, 1, l->uniforms++, out);
 }
 
-static const struct noise_name *noise_of(const struct physics *p, const char *name)
-{
-	for (int i = 0; i < p->net.nnoise; i++)
-		if (strcmp(p->net.noise[i].name, name) == 0)
-			return &p->net.noise[i];
-	return NULL;
-}
-
 /* One tensor for all sets of as many realizations. */
 static int noise(void *user, struct graph *g, int like, const char *name, tid *out)
 {
 	struct leaves *l = user;
-	const struct noise_name *n = noise_of(l->p, name);
+	const struct noise_name *n = physics_noise(l->p, name);
 	const struct point_set *set = &l->p->points.set[like];
 	const int64_t realizations = l->scope->set[like].realizations;
-	if (!set->realizations)
+	if (!set->realizations && !set->whole)
 		return ERR(E_CONFIG, &g->cur_loc, "the noise '%s' is for realizations, which the set '%s' "
 		           "has not: give it 'realizations: N'", name, set->name);
 	for (const struct drawn_noise *d = l->noise; d; d = d->next)
@@ -182,23 +187,21 @@ static int noise(void *user, struct graph *g, int like, const char *name, tid *o
 	return 0;
 }
 
-static const struct network *network_of(const struct physics *p, const char *name)
-{
-	for (int i = 0; i < p->net.n; i++)
-		if (strcmp(p->net.v[i].name, name) == 0)
-			return &p->net.v[i];
-	BUG("no network '%s'", name);
-}
-
 static int network(void *user, struct expr_emission *m, const struct expr_name *name,
                    const tid *in, tid *out)
 {
-	const struct leaves *l = user;
-	return network_emit(m, expr_graph(m)->arena, network_of(l->p, name->name), in, out);
+	struct leaves *l = user;
+	const struct network *n = physics_network(l->p, name->name);
+	const struct objective *o = l->objective;
+	const int owner = (int)(n->owner - l->p->net.v);
+	int place = l->places[owner]++;
+	if (l->keeps || (o && !objective_trains(o, n->owner->name)))
+		place++;                         /* its running statistics are another plan's */
+	return network_emit(m, expr_graph(m)->arena, n, o != NULL, place, in, out);
 }
 
 static const struct expr_host host = { .coordinate = coordinate, .normal = normal,
-	.array = coordinate, .noise = noise, .variable = variable, .uniform = uniform,
+	.array = array, .noise = noise, .variable = variable, .uniform = uniform,
 	.network = network };
 
 /* --- objectives --- */
@@ -226,6 +229,8 @@ static int emit_term(struct graph *g, struct compilation *c, struct expr_emissio
 	TRY(expr_emit(m, t->e, EXPR_NOWHERE, &value));
 	graph_t(g, value)->output = true;
 	ports_add(&c->p->out, arena_printf(g->arena, PLAN_STEP_TERM "%s", t->name), value);
+	if (t->weight == 0 && !t->balanced)  /* it is only reported */
+		return 0;
 	TRY(weigh(g, c, t, value, &weighted));
 	if (*sum == NONE)
 		*sum = weighted;
@@ -242,6 +247,7 @@ static struct expr_emission *begin(struct graph *g, struct leaves *l, struct exp
 	*s = scope;
 	*h = *leaves;
 	h->user = l;
+	l->places = ARENA_ARRAY(g->arena, int, l->p->net.n + 1);
 	l->scope = s;
 	g->cur_phase = PHASE_FORWARD;
 	return expr_emission_new(g, s, h);
@@ -255,17 +261,20 @@ static const char *why_reverse(const struct compilation *c)
 	return debug.no_streams ? "DLX_DEBUG=streams=no" : NULL;
 }
 
-static int foresee(struct compilation *c, struct expr_emission *m, int n,
-                   const struct expr *const *e, const int *set)
+static int foresee(struct leaves *l, struct expr_emission *m, int n, const struct expr *const *e,
+                   const int *set)
 {
-	return why_reverse(c) ? 0 : expr_foresee(m, n, e, set);
+	if (why_reverse(l->c))
+		return 0;
+	TRY(expr_foresee(m, n, e, set));
+	memset(l->places, 0, (size_t)l->p->net.n * sizeof *l->places);   /* none of that stays */
+	return 0;
 }
 
 /* Checks the terms that will be emitted, all or those that are balanced, and foresees them. */
-static int foresee_terms(struct compilation *c, struct expr_emission *m, const struct leaves *l,
-                         bool balanced)
+static int foresee_terms(struct leaves *l, struct expr_emission *m, bool balanced)
 {
-	const struct objective *o = c->r->objective;
+	const struct objective *o = l->c->r->objective;
 	const struct expr **e = ARENA_ARRAY(l->scope->arena, const struct expr *, o->nterm);
 	int *set = ARENA_ARRAY(l->scope->arena, int, o->nterm), n = 0;
 	for (int i = 0; i < o->nterm; i++) {
@@ -275,20 +284,23 @@ static int foresee_terms(struct compilation *c, struct expr_emission *m, const s
 		e[n] = o->term[i].e;
 		set[n++] = EXPR_NOWHERE;
 	}
-	return foresee(c, m, n, e, set);
+	return foresee(l, m, n, e, set);
 }
 
 int physics_emit_objective(struct graph *g, struct compilation *c)
 {
 	const struct objective *o = c->r->objective;
 	struct leaves *l = ARENA_NEW(g->arena, struct leaves);
-	*l = (struct leaves){ .c = c, .p = c->r->config->physics };
+	*l = (struct leaves){ .c = c, .p = c->r->config->physics, .objective = o };
 	struct expr_emission *m = begin(g, l, physics_scope(g->arena, l->p, c->r->ranks.ranks),
 	                                &host);
 	tid sum = NONE;
-	TRY(foresee_terms(c, m, l, false));
+	TRY(foresee_terms(l, m, false));
 	for (int i = 0; i < o->nterm; i++)
 		TRY(emit_term(g, c, m, &o->term[i], &sum));
+	if (sum == NONE)
+		return ERR(E_CONFIG, &o->term[0].loc, "all terms of objective '%s' have weight 0: there is "
+		           "nothing to minimise", o->name);
 	if (o->lbfgs && (l->noise || l->uniforms))
 		return ERR(E_CONFIG, &o->term[0].loc, "'lbfgs' does not train '%s': its terms have random "
 		           "numbers, other ones each time that they are evaluated", o->name);
@@ -338,11 +350,11 @@ int physics_emit_gradients(struct graph *g, struct compilation *c)
 {
 	const struct objective *o = c->r->objective;
 	struct leaves *l = ARENA_NEW(g->arena, struct leaves);
-	*l = (struct leaves){ .c = c, .p = c->r->config->physics };
+	*l = (struct leaves){ .c = c, .p = c->r->config->physics, .objective = o, .keeps = true };
 	struct expr_emission *m = begin(g, l, physics_scope(g->arena, l->p, c->r->ranks.ranks),
 	                                &host);
 	tid *value = ARENA_ARRAY(g->arena, tid, o->nterm);
-	TRY(foresee_terms(c, m, l, true));
+	TRY(foresee_terms(l, m, true));
 	for (int i = 0; i < o->nterm; i++) {
 		if (!o->term[i].balanced)
 			continue;
@@ -376,7 +388,7 @@ int physics_emit_scores(struct graph *g, struct compilation *c)
 	g->cur_name = l->p->points.set[k].name;
 	g->cur_loc = l->p->points.set[k].by_loc;
 	TRY(expr_check(l->scope, l->p->residual[k], k, &type));
-	TRY(foresee(c, m, 1, &l->p->residual[k], &k));
+	TRY(foresee(l, m, 1, &l->p->residual[k], &k));
 	TRY(expr_emit(m, l->p->residual[k], k, &out));
 	graph_t(g, out)->output = true;
 	ports_add(&c->p->out, "score", out);
@@ -409,32 +421,11 @@ int physics_emit_states(struct graph *g, const struct compilation *c)
 
 /* --- networks by themselves --- */
 
-/* depth: of networks in networks; more than there are is a circle, which is reported elsewhere. */
-static bool is_field(const struct physics *p, const struct network *n, int depth)
-{
-	for (int i = 0; i < n->c.inputs.n; i++) {
-		const char *name = n->c.inputs.v[i];
-		bool known = noise_of(p, name) != NULL;
-		for (int k = 0; k < p->coordinates.n && !known; k++)
-			known = strcmp(p->coordinates.v[k], name) == 0;
-		for (int k = 0; k < p->net.n && !known && depth < p->net.n; k++)
-			known = strcmp(p->net.v[k].name, name) == 0 && is_field(p, &p->net.v[k], depth + 1);
-		if (!known && depth < p->net.n)
-			return false;
-	}
-	return true;
-}
-
-bool physics_is_field(const struct physics *p, const struct network *n)
-{
-	return is_field(p, n, 0);
-}
-
 /* (rows, components): of each point its own. */
 static int noise_at(void *user, struct graph *g, int like, const char *name, tid *out)
 {
 	const struct leaves *l = user;
-	return input(l, g, like, name, noise_of(l->p, name)->components, out);
+	return input(l, g, like, name, physics_noise(l->p, name)->components, out);
 }
 
 /* Each point is a realization of its own. */

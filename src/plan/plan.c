@@ -339,7 +339,7 @@ static int pass_sums(struct graph *g, struct pass_env *env)
 	return c->apart ? 0 : pass_in_place(g, env);
 }
 
-/* What runs aside lives longer, so nothing does under a memory limit. */
+/* What runs on the second stream lives longer, so nothing does under a memory limit. */
 static int pass_aside(struct graph *g, struct pass_env *env)
 {
 	const struct compilation *c = env->user;
@@ -373,7 +373,7 @@ static const struct pass passes[] = {
 	  pass_piece_statistics, STAGE_BUILT },
 	{ "conv_statistics", "batch statistics fused into the convolution before", pass_conv_statistics,
 	  STAGE_BUILT },
-	{ "prologue", "batch normalisation and ReLU fused into the convolution behind", pass_prologue,
+	{ "prologue", "batch normalisation and ReLU fused into the next convolution", pass_prologue,
 	  STAGE_BUILT },
 	{ "signs", "signs of activations kept for gradients that need no more", pass_signs,
 	  STAGE_BUILT },
@@ -392,7 +392,7 @@ static const struct pass passes[] = {
 	{ "masks", "masks of ReLU from its input, where that is kept", pass_masks, STAGE_LAID_OUT },
 	{ "in_place", "sums where one of their operands is", pass_sums, STAGE_LAID_OUT },
 	{ "intake", "batches that the first nodes alone read", pass_intake, STAGE_LAID_OUT },
-	{ "second_stream", "gradients to weights and updates beside the others in a small step",
+	{ "second_stream", "gradients to weights and updates during the others in a small step",
 	  pass_aside, STAGE_LAID_OUT },
 	{ "recompute", "activations recomputed to respect a memory limit", pass_recompute,
 	  STAGE_LAID_OUT },

@@ -151,7 +151,8 @@ static int emit_update(struct graph *g, struct pass_env *env)
 	if (p->mode != PLAN_TRAIN)
 		return 0;
 	struct bundles *b = bundles_new(g, c->r->objective->optimizer, p->nparam, p->param, p->grad,
-	                                env->backend == BACKEND_CUDA ? BUNDLE_LAUNCHED : BUNDLE_CACHED);
+	                                env->backend == BACKEND_CUDA ? BUNDLE_LAUNCHED : BUNDLE_CACHED,
+	                                ranks->given ? ranks->given->order : NULL);
 	if (config->micros.all > 1)
 		TRY(micro_sums_begin(g, config->micros.each, &p->micro_sums));
 	TRY(emit_accumulation(g, c, b));

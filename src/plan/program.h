@@ -21,6 +21,9 @@ struct program {
 	bool gradients;                  /* of an objective's balanced terms (train/balance.h) */
 	int64_t batch;                   /* samples */
 	struct plan *plan;               /* NULL: not made, or not yet */
+	/* Of its nodes, where ranks have a sample together; NULL: none. */
+	struct messages *messages;
+	struct sync_reducer *statistics; /* where batch norm does not sum over more ranks */
 };
 /* Objectives are one where samples have several sizes. */
 #define PROGRAMS_MOST \

@@ -34,7 +34,7 @@ int reduction_plan(struct ranks_plan *out, struct linkmodel *link, const struct 
  * for each bucket of p, and gives the states that are summed in place their memory. Before p's
  * states are in the store. Collective. Nothing to do if p sums nothing. */
 int reduction_open(struct reduction *r, struct store *store, const struct plan *p);
-/* Device memory that it will take for p, beside the states that are in it. */
+/* Device memory that it will take for p, in addition to the states that are in it. */
 int64_t reduction_bytes(const struct reduction *r, const struct plan *p);
 /* All that sums take, whether or not they are open: the block, and on a GPU what it needs to sum
  * it. */

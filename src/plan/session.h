@@ -57,6 +57,9 @@ struct session {
 	int nsize;
 	int only_size;                                   /* predictions: `validation` reads samples of
 	                                                  * size only_size - 1 alone; 0: all */
+	struct comm *sample;                             /* the ranks that have one sample together, a
+	                                                  * team of comm whose nodes exchange messages;
+	                                                  * NULL: each rank has its own */
 	int ntrain_size;                                 /* further sizes of training samples, each
 	                                                  * smaller than those before; the first is
 	                                                  * that of data.input (loader_size) */

@@ -151,7 +151,7 @@ bool step_time_known(const struct step_time *t)
 	return t->ceilings.f32 > 0 && t->ceilings.bytes > 0;
 }
 
-/* As the loader of so many ranks cuts an epoch, size by size. */
+/* As the loader of this many ranks cuts an epoch, size by size. */
 int64_t step_time_epoch(const struct session *s)
 {
 	int64_t steps = 0, all = config_rank_batch(s->config) * s->ranks.ranks;

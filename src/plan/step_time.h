@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The predicted step: nodes one after the other as they are scheduled, and beside them the sums
+ * The predicted step: nodes one after the other as they are scheduled, and next to them the sums
  * over ranks, one after the other too, by the link model. What a node waits for that is not done
  * is exposed. All predicted seconds that are printed come from here. */
 #ifndef DLX_PLAN_STEP_TIME_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Each node has a bucket of a reducer beside that of the gradients, whose sums nothing waits for
+ * Each node has a bucket of a reducer next to that of the gradients, whose sums nothing waits for
  * before the update. A group that is not all ranks is a communicator. On GPUs NCCL all-reduces, in
- * the order of the kernels around it, by a communicator beside that of the gradients (comm/nccl.h
+ * the order of the kernels around it, by a communicator next to that of the gradients (comm/nccl.h
  * says why the two do not wait for each other). */
 #include "plan/sync_reducer.h"
 
@@ -16,6 +16,7 @@
 struct sync_reducer {
 	struct arena *arena;
 	struct comm *subgroup;       /* NULL: the group is all ranks */
+	struct reducer *sums;        /* of one plan alone */
 	struct nccl *nccl;           /* of GPUs */
 	struct reducer_bucket *group;
 	int n;
@@ -71,7 +72,7 @@ static int open_sums(struct sync_reducer *s, struct reduction *r, int size)
 {
 	const struct device *dev = r->dev;
 	if (size < r->comm->size)
-		comm_subgroup(&s->subgroup, r->comm, size);
+		comm_subgroup(&s->subgroup, r->comm, r->comm->rank / size);
 	struct comm *c = s->subgroup ? s->subgroup : r->comm;
 	if (!dev->driver)
 		return reducer_new(&r->sums.statistics, c, (size_t)s->bytes, s->group, s->n, false);
@@ -93,11 +94,40 @@ int sync_reducer_open(struct sync_reducer **out, struct reduction *r, const stru
 	return open_sums(*out, r, size);
 }
 
+int sync_reducer_open_plan(struct sync_reducer **out, struct reducer **sums, struct comm *team,
+                           const struct plan *p)
+{
+	struct sync_reducer *s = lay_out(p->g);
+	*out = NULL;
+	*sums = NULL;
+	if (s->n == 0) {
+		arena_free(s->arena);
+		return 0;
+	}
+	*out = s;
+	TRY(check_order(s, p));
+	TRY(reducer_new(&s->sums, team, (size_t)s->bytes, s->group, s->n, false));
+	*sums = s->sums;
+	return 0;
+}
+
+void sync_reducer_close_plan(struct sync_reducer *s)
+{
+	if (!s)
+		return;
+	reducer_free(s->sums);
+	arena_free(s->arena);
+}
+
+const struct comm *sync_reducer_team(const struct sync_reducer *s, const struct reduction *r)
+{
+	return !s ? NULL : s->subgroup ? s->subgroup : r->comm;
+}
+
 int64_t sync_reducer_bytes(const struct sync_reducer *s, const struct reduction *r)
 {
-	int ranks = !s ? 0 : s->subgroup ? s->subgroup->size : r->comm->size;
 	return s && r->dev->driver ? (int64_t)reducer_nccl_bytes((size_t)s->bytes, s->group, s->n,
-	                                                         ranks) : 0;
+	                                                         sync_reducer_team(s, r)->size) : 0;
 }
 
 void sync_reducer_close(struct sync_reducer *s, struct reduction *r)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rounds over the kinds in the order of the step. Each node has its buffers behind those of the one
+ * Rounds over the kinds in the order of the step. Each node has its buffers after those of the one
  * before, in a ring as large as the step's arena, or larger than most caches: what it reads was not
  * written just now, as most of what a step reads was not. The first round loads code and touches
  * memory. A kernel that was not run takes as much longer than its estimate, which is its own or its
@@ -81,7 +81,7 @@ static bool alike(const struct plan *p, const struct node *a, const struct node 
 
 static bool waits(const struct node *n)
 {
-	return node_meets(n) || all_reduce_begins(n) || all_reduce_waits(n);
+	return node_meets(n) || (n->op->flags & (OP_BEGINS | OP_AWAITS));
 }
 
 static int kind_of(struct rounds *r, const struct node *n, double guess)
@@ -162,7 +162,7 @@ static void put_in_order(struct rounds *r, struct kind **order)
 	mem_free(all);
 }
 
-/* In order: those that were run, so many. */
+/* In order: those that were run, this many. */
 static int first_round(struct rounds *r, struct kind **order, int *tried)
 {
 	double until = io_seconds() + FIRST;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Eight bytes at a time: table[k][b] is the remainder of byte b with k zero bytes behind it, for
+ * Eight bytes at a time: table[k][b] is the remainder of byte b with k zero bytes after it, for
  * the reflected polynomial 0x82f63b78. Sources of gigabytes are checked by it. */
 #include "report/crc32c.h"
 

@@ -63,7 +63,7 @@ static void keep_lines(struct buf *out, const struct buf *in, repeats *which, in
 	}
 }
 
-/* last: a line that comes behind those that stay, or empty. */
+/* last: a line that comes after those that stay, or empty. */
 static int cut(const char *path, repeats *which, int64_t step, const struct buf *last)
 {
 	struct buf old = BUF_INIT, kept = BUF_INIT;

@@ -72,7 +72,7 @@ struct jsonl_metric {
 	const char *name;
 	int n;                 /* numbers in value */
 	bool list;             /* written as a list; else n is 1 */
-	int columns;           /* not 0: as a list of rows, which are lists of so many */
+	int columns;           /* not 0: as a list of rows, which are lists of this many */
 	const double *value;
 };
 /* Appends "name": value. */

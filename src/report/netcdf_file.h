@@ -4,7 +4,7 @@
  * height, width that there are; if the data's axes have names, dimensions have these names, and the
  * axes' coordinates; coordinates on several axes and grid mappings are variables, too. Such a file
  * is an HDF5 file as well, in which dimensions are dimension scales. It is written under a
- * temporary name beside its final one, which it gets by netcdf_commit. The only file that includes
+ * temporary name next to its final one, which it gets by netcdf_commit. The only file that includes
  * <netcdf.h> is netcdf_file.c. */
 #ifndef DLX_REPORT_NETCDF_FILE_H
 #define DLX_REPORT_NETCDF_FILE_H

@@ -24,7 +24,7 @@ const char *const progress_names[] = { "auto", "bar", "lines", "none", NULL };
 #define LINE_PERIOD 10.0
 #define BAR_WIDTH 20
 #define SLOW 1.05                 /* of the median: a rank that is worth a name */
-#define BAR_COLUMNS 80            /* narrower terminals have no room for a bar beside the numbers */
+#define BAR_COLUMNS 80            /* narrower terminals have no room for bar and numbers */
 
 struct progress {
 	enum progress_mode mode;

@@ -122,7 +122,7 @@ int tfevents_scalar(struct tfevents *t, int64_t step, const char *tag, double va
 
 /* --- the file --- */
 
-/* The serial number tells apart files that one process makes within a second. */
+/* The serial number distinguishes files that one process makes within a second. */
 static char *file_name(const char *dir)
 {
 	static unsigned serial;

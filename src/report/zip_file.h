@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A zip archive with members that are stored as they are, written from its beginning to its end:
- * what NumPy's .npz files are. A member's length is known beforehand, its CRC-32 follows behind it.
+ * what NumPy's .npz files are. A member's length is known beforehand, its CRC-32 follows it.
  * Archives of 4 GiB and more have the 64-bit records. The only file of src/ that includes <zlib.h>
  * is zip_file.c. */
 #ifndef DLX_REPORT_ZIP_FILE_H

@@ -6,7 +6,7 @@
 
 #include "plan/session.h"
 
-/* steps timed steps. Collective: the line is of all ranks, and tells how they differ. Appends the
+/* steps timed steps. Collective: the line is of all ranks, and shows how they differ. Appends the
  * line to out. s needs SESSION_TRAIN | SESSION_RUN. profile: the line has a profile too, and
  * `tables` gets it for people (plan/profile.h). */
 int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struct buf *tables);

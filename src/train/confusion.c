@@ -17,7 +17,7 @@
 #define MATRIX 480         /* pixels of a picture of few classes */
 #define MOST_CELL 48
 #define LEAST_TEXT 28      /* cells as wide have their counts in them */
-#define LEAST_NAME 9       /* and their classes' names beside them */
+#define LEAST_NAME 9       /* and their classes' names next to them */
 #define MARGIN 150         /* for names */
 
 struct matrix {

@@ -16,7 +16,7 @@ struct convert_program {
 /* convert_program_release. */
 void convert_program_new(struct convert_program *c);
 void convert_program_add(struct convert_program *c, const char *word);
-/* --name=value: its inputs are told from options by '='. */
+/* --name=value: its inputs differ from options by '='. */
 void convert_program_option(struct convert_program *c, const char *name, const char *value);
 /* Until its end. E_USAGE, E_NOINPUT, E_DATA, E_CANTCREATE, E_IO as it says; E_UNAVAILABLE where it
  * cannot be started. */

@@ -63,6 +63,10 @@ static int open_known(struct equations *e, const struct strings *coordinates)
 	             *map = ARENA_NEW(e->a, struct ynode);
 	if (files->n == 0)
 		return 0;
+	if (coordinates->n == 0)
+		return ERR(E_CONFIG, &files->loc[0], "a validation compares networks at coordinates, and "
+		           "there are none; a term of weight 0, on a set of other samples, is only "
+		           "reported");
 	if (e->config->physics->net.nnoise)
 		return ERR(E_UNSUPPORTED, &files->loc[0], "networks of noise cannot be validated yet");
 	if (files->n > 1)
@@ -153,14 +157,17 @@ static void add_set(struct equations *e, const struct point_set *p, int rank, in
 	d->first = rank * d->realizations;
 	d->first_point = p->realizations ? 0 : rank * d->points;
 	d->array = e->array + e->narrays;
+	int64_t each = 2 * p->naxes;
+	for (int k = 0; k < p->nvalues; k++)
+		each += p->values[k].each;
 	d->coordinates = ARENA_ARRAY(e->a, double, d->points * p->naxes);
 	d->normals = p->normals ? ARENA_ARRAY(e->a, double, d->points * p->naxes) : NULL;
-	d->values = ARENA_ARRAY(e->a, double, d->n * (2 * p->naxes + p->nvalues));
+	d->values = ARENA_ARRAY(e->a, double, d->n * each);
 	double *at = d->values;
 	for (int k = 0; k < p->naxes; k++)
 		add_array(e, d, p->axis[k], 1, &at);
 	for (int k = 0; k < p->nvalues; k++)
-		add_array(e, d, p->values[k].name, 1, &at);
+		add_array(e, d, p->values[k].name, p->values[k].each, &at);
 	if (p->normals)
 		add_array(e, d, "normal", spatial_axes(p), &at);
 }
@@ -228,7 +235,7 @@ static int draw(struct equations *e, struct drawn *d, int64_t number)
 		return 0;
 	if (d->resample) {
 		d->draw = number;
-		TRY(resample_draw(d->resample, number, d->first, d->n, d->coordinates, d->normals,
+		TRY(resample_draw(d->resample, number, d->first_point, d->n, d->coordinates, d->normals,
 		                  d->values + d->n * p->naxes));
 		spread(d);
 		return 0;
@@ -238,10 +245,10 @@ static int draw(struct equations *e, struct drawn *d, int64_t number)
 		spread(d);
 	}
 	d->draw = number;
-	for (int k = 0; k < p->nvalues; k++)
+	double *at = d->values + d->n * p->naxes;
+	for (int k = 0; k < p->nvalues; at += d->n * p->values[k++].each)
 		points_values(p, k, seed, number, p->realizations ? d->first : d->first_point,
-		              p->realizations ? d->realizations : d->points,
-		              d->values + d->n * (p->naxes + k));
+		              p->realizations ? d->realizations : d->points, at);
 	return 0;
 }
 

@@ -59,7 +59,7 @@ static int send_ahead(const struct session *s, const struct part *part, struct b
 	return b && !b->absent ? plan_prefetch(plan_of(s, part, b), b) : 0;
 }
 
-/* more: there are batches behind b, one of which may travel meanwhile. sums: of losses, and of what
+/* more: there are batches after b, one of which may travel meanwhile. sums: of losses, and of what
  * they were means over. */
 static int run_batch(struct session *s, const struct part *part, const struct batch *b,
                      struct batches *from, bool more, double **values, double sums[2])

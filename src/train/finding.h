@@ -54,7 +54,7 @@ struct finding {
 	char rounded[8];               /* FOUND_DATA: the type that the host has rounded the batch to;
 	                                * "": to none */
 	struct shape shape;            /* of the tensor that has them, */
-	int64_t count;                 /* so many */
+	int64_t count;                 /* values that are not finite */
 	int nvalue;                    /* of them that are kept, the first ones */
 	struct { int64_t at; double v; } value[FINDING_VALUES];        /* at: row-major */
 	/* FOUND_OUTPUT: the largest magnitude among the node's inputs, -1 if they are there no more; in

@@ -11,12 +11,24 @@
 #include "base/io_reader.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/suggest.h"
 #include "ckpt/safetensors.h"
 #include "optim/schedule.h"
+#include "plan/physics.h"
 #include "train/opening.h"
 #include "train/ranks.h"
 #include "train/synthetic.h"
 #include "train/trained_on.h"
+
+/* A weight's name after that of its network among several, NULL if that is another one's; the whole
+ * name if there is one network (NULL). */
+static const char *own_name(const char *network, const char *name)
+{
+	const size_t n = network ? strlen(network) : 0;
+	if (!network)
+		return name;
+	return strncmp(name, network, n) == 0 && name[n] == '.' ? name + n + 1 : NULL;
+}
 
 /* Float64 keeps all of its bits. */
 static enum dtype float_type(const struct session *s)
@@ -24,7 +36,7 @@ static enum dtype float_type(const struct session *s)
 	return config_compute(s->config) == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32;
 }
 
-static int write_store(struct session *s, const char *path, bool params_only,
+static int write_store(struct session *s, const char *path, bool params_only, const char *network,
                        const char *const *meta, int nmeta)
 {
 	struct arena *a = arena_new();
@@ -33,11 +45,12 @@ static int write_store(struct session *s, const char *path, bool params_only,
 	int n = 0, rc = 0;
 	for (int i = 0; i < store_count(s->store) && rc == 0; i++) {
 		const struct store_entry *e = store_at(s->store, i);
-		if (params_only ? e->role != ROLE_PARAM : !store_is_weight(e))
+		const char *name = own_name(network, e->name);
+		if ((params_only ? e->role != ROLE_PARAM : !store_is_weight(e)) || !name)
 			continue;
 		void *plain = arena_alloc(a, (size_t)shape_count(&e->shape) * dtype_size(type));
 		rc = store_get(e, type, plain);
-		t[n++] = (struct st_tensor){ e->name, type, e->shape, plain };
+		t[n++] = (struct st_tensor){ name, type, e->shape, plain };
 	}
 	if (rc == 0)
 		rc = st_write_file(path, t, n, meta, nmeta);
@@ -45,12 +58,34 @@ static int write_store(struct session *s, const char *path, bool params_only,
 	return rc;
 }
 
-int interop_export(struct session *s, const char *path)
+/* The one whose parameters the network so named has. */
+static int find_owner(const struct session *s, const char *name, const struct network **out)
 {
-	struct arena *a = arena_new();
+	const struct physics *p = s->config->physics;
+	struct suggest near = { .word = name };
+	for (int i = 0; p && i < p->net.n; i++) {
+		suggest_offer(&near, p->net.v[i].name);
+		if (strcmp(p->net.v[i].name, name) == 0)
+			*out = p->net.v[i].owner;
+	}
+	if (!p)
+		return ERR(E_USAGE, NULL, "'--network' is for 'family: networks', which names some");
+	if (!*out)
+		return ERR(E_USAGE, NULL, "'--network': there is no network '%s'%s%s%s", name,
+		           near.best ? "; did you mean '" : "", near.best ? near.best : "",
+		           near.best ? "'?" : "");
+	return 0;
+}
+
+int interop_export(struct session *s, const char *path, const char *network)
+{
+	const struct network *owner = NULL;
 	const char *meta[TRAINED_ON_META];
+	if (network)
+		TRY(find_owner(s, network, &owner));
+	struct arena *a = arena_new();
 	const int nmeta = trained_on_meta(s, a, meta);
-	int rc = write_store(s, path, false, meta, nmeta);
+	int rc = write_store(s, path, false, owner ? owner->name : NULL, meta, nmeta);
 	arena_free(a);
 	return rc;
 }
@@ -70,6 +105,9 @@ struct weight {
 struct match {
 	struct arena *arena;
 	const char *file;
+	/* Of one network among several: its name, and what stands before the names of its tensors in
+	 * the file, "teacher." or ""; NULL: of all. */
+	const char *network, *before;
 	int wanted, nfit, nmisfit;
 	struct weight *weight;      /* `wanted` of them */
 	const struct weight **fit;  /* the fitting ones, and the tensors for them */
@@ -83,7 +121,7 @@ static void take_weights_of_store(struct match *m, const struct store *store)
 	m->weight = ARENA_ARRAY(m->arena, struct weight, store_count(store) + 1);
 	for (int i = 0; i < store_count(store); i++) {
 		struct store_entry *e = store_at(store, i);
-		if (store_is_weight(e))
+		if (store_is_weight(e) && own_name(m->network, e->name))
 			m->weight[m->wanted++] = (struct weight){ e->name, &e->shape, e };
 	}
 }
@@ -95,7 +133,7 @@ static void take_weights_of_plan(struct match *m, const struct graph *g)
 	for (tid t = 0; t < g->ntensor; t++) {
 		const struct tensor *x = graph_t(g, t);
 		bool kept = x->role == ROLE_PARAM || (x->role == ROLE_STATE && x->use == STATE_OF_NETWORK);
-		if (kept && x->alias == NONE)
+		if (kept && x->alias == NONE && own_name(m->network, x->name))
 			m->weight[m->wanted++] = (struct weight){ x->name, &x->shape, NULL };
 	}
 }
@@ -118,7 +156,8 @@ static void misfit(struct match *m, enum misfit kind, const char *name, const ch
 static void match_weight(struct match *m, const struct st_file *f, const struct weight *e)
 {
 	char want[SHAPE_TEXT], have[SHAPE_TEXT];
-	const struct st_tensor *t = st_find(f, e->name);
+	const struct st_tensor *t = st_find(f, m->before ? arena_printf(m->arena, "%s%s", m->before,
+	                                    own_name(m->network, e->name)) : e->name);
 	shape_text(e->shape, want);
 	if (!t) {
 		misfit(m, MISSING, e->name,
@@ -137,7 +176,7 @@ static void match_weight(struct match *m, const struct st_file *f, const struct 
 	                    dtype_name(t->dtype), want));
 }
 
-/* Counts of batches that PyTorch keeps beside running statistics; they are used by nothing. */
+/* Counts of batches that PyTorch keeps next to running statistics; they are used by nothing. */
 static bool is_batch_count(const char *name)
 {
 	const char *last = strrchr(name, '.');
@@ -146,7 +185,12 @@ static bool is_batch_count(const char *name)
 
 static void match_tensor(struct match *m, const struct st_tensor *t)
 {
-	if (find_weight(m, t->name) || is_batch_count(t->name))
+	const char *name = t->name;
+	if (m->before && strncmp(name, m->before, strlen(m->before)) != 0)
+		return;
+	if (m->before)
+		name = arena_printf(m->arena, "%s.%s", m->network, name + strlen(m->before));
+	if (find_weight(m, name) || is_batch_count(name))
 		return;
 	misfit(m, EXTRA, t->name, arena_printf(m->arena, "tensor '%s' has no place in this network",
 	                                       t->name));
@@ -179,8 +223,9 @@ static int refuse(const struct match *m)
 	if (own < m->nmisfit)
 		ERR(E_DATA, NULL, "'%s': and %d more: %s", m->file, m->nmisfit - own, rest.data);
 	buf_release(&rest);
-	return err_context(E_DATA, "to load what fits: model.init_from: {file: %s, strict: false}",
-	                   m->file);
+	return err_context(E_DATA, "to load what fits: model.%s%sinit_from: {file: %s, strict: false}",
+	                   m->network ? arena_printf(m->arena, "networks.%s", m->network) : "",
+	                   m->network ? "." : "", m->file);
 }
 
 static void note_skipped(const struct match *m)
@@ -260,12 +305,17 @@ static int judge(const struct match *m, bool strict)
 	return 0;
 }
 
+static const char *whose(const struct match *m)
+{
+	return m->network ? arena_printf(m->arena, "%s's", m->network) : "the network's";
+}
+
 static int load_matching(const struct match *m, bool strict)
 {
 	TRY(judge(m, strict));
 	for (int i = 0; i < m->nfit; i++)
 		TRY(store_set(m->fit[i]->entry, m->tensor[i]->dtype, m->tensor[i]->data));
-	note("'%s': loaded %d of the network's %d tensors", m->file, m->nfit, m->wanted);
+	note("'%s': loaded %d of %s %d tensors", m->file, m->nfit, whose(m), m->wanted);
 	note_skipped(m);
 	return 0;
 }
@@ -297,7 +347,7 @@ static int refuse_kind(const char *file, const struct io_image *image)
 	return ERR(E_DATA, NULL, "'%s' is %s, not a safetensors file; %s", file, kind, advice[use]);
 }
 
-/* A tensor of the file with a name of the network behind something else, such as "module.", which
+/* A tensor of the file with a name of the network after something else, such as "module.", which
  * has *n characters; or NULL. */
 static const struct st_tensor *prefixed(const struct match *m, const struct st_file *f, int *n)
 {
@@ -334,49 +384,111 @@ static int refuse_names(const struct match *m, const struct st_file *f)
 	           "the key 'name' of the layer", m->file, f->tensor[0].name, m->name[0]);
 }
 
+static bool begins_any(const struct st_file *f, const char *with)
+{
+	for (int i = 0; i < f->n; i++)
+		if (strncmp(f->tensor[i].name, with, strlen(with)) == 0)
+			return true;
+	return false;
+}
+
 static int match_file(struct match *m, const struct io_image *image, struct st_file *f)
 {
 	TRY(refuse_kind(m->file, image));
 	TRY(st_parse(f, m->arena, m->file, image->data, image->size));
+	if (m->before && !begins_any(f, m->before))
+		m->before = "";                  /* of this network alone */
 	match_all(m, f);
 	if (m->nfit == 0 && f->n > 0 && all_missing(m) && m->wanted > 0)
 		return refuse_names(m, f);
 	return 0;
 }
 
-int interop_init_from(struct session *s, const struct init_from *from)
+/* One file, for the whole model or for the network n. s, or the plan p if it is only checked. */
+static int take_file(struct session *s, const struct plan *p, const struct init_from *from,
+                     const struct network *n)
 {
 	struct io_image image;
+	struct st_file f;
 	TRY(io_image_read(&image, from->file));
 	struct match m = { .arena = arena_new(), .file = from->file };
-	struct st_file f;
-	take_weights_of_store(&m, s->store);
+	if (n) {
+		m.network = n->name;
+		m.before = arena_printf(m.arena, "%s.", n->c.init_from.network ? n->c.init_from.network :
+		                        n->name);
+	}
+	if (p)
+		take_weights_of_plan(&m, p->g);
+	else
+		take_weights_of_store(&m, s->store);
 	int rc = match_file(&m, &image, &f);
-	if (rc == 0 && (s->need & SESSION_TRAIN))
+	if (rc == 0 && !p && !n && (s->need & SESSION_TRAIN))
 		trained_on_compare(s, from->file, &f);
+	if (rc == 0 && p)
+		note_layers(&m);
 	if (rc == 0)
-		rc = load_matching(&m, from->strict);
+		rc = p ? judge(&m, from->strict) : load_matching(&m, from->strict);
 	arena_free(m.arena);
 	io_image_release(&image);
 	return rc;
 }
 
-int interop_check(const struct session *s, const struct init_from *from)
+static const struct init_from *of_model(const struct session *s)
+{
+	const struct model_common *m = s->config->model.data;
+	return m->init_from.file ? &m->init_from : NULL;
+}
+
+/* Networks with files of their own; NULL: no more after n. */
+static const struct network *next_of(const struct session *s, const struct network *n)
+{
+	const struct physics *p = s->config->physics;
+	if (!p)
+		return NULL;
+	for (n = n ? n + 1 : p->net.v; n < p->net.v + p->net.n; n++)
+		if (n->c.init_from.from.file)
+			return n;
+	return NULL;
+}
+
+bool interop_has_init_from(const struct session *s)
+{
+	return of_model(s) || next_of(s, NULL);
+}
+
+int interop_init_from(struct session *s)
+{
+	if (of_model(s))
+		TRY(take_file(s, NULL, of_model(s), NULL));
+	for (const struct network *n = NULL; (n = next_of(s, n));)
+		TRY(take_file(s, NULL, &n->c.init_from.from, n));
+	return 0;
+}
+
+/* Networks are in the plan of one objective or another. */
+static const struct plan *plan_with(const struct session *s, const struct network *n)
 {
 	const struct plan *p = session_plan_of_size(s, PLAN_TRAIN, 0);
-	struct io_image image;
-	struct st_file f;
-	TRY(io_image_read(&image, from->file));
-	struct match m = { .arena = arena_new(), .file = from->file };
-	take_weights_of_plan(&m, p->g);
-	int rc = match_file(&m, &image, &f);
-	if (rc == 0) {
-		note_layers(&m);
-		rc = judge(&m, from->strict);
+	const char *start = n->name;
+	for (int i = 0; i < s->nprogram; i++) {
+		const struct plan *one = s->program[i].plan;
+		for (tid t = 0; one && t < one->g->ntensor; t++) {
+			const struct tensor *x = graph_t(one->g, t);
+			if (x->role == ROLE_PARAM && strncmp(x->name, start, strlen(start)) == 0 &&
+			    x->name[strlen(start)] == '.')
+				return one;
+		}
 	}
-	arena_free(m.arena);
-	io_image_release(&image);
-	return rc;
+	return p;
+}
+
+int interop_check(struct session *s)
+{
+	if (of_model(s))
+		TRY(take_file(s, session_plan_of_size(s, PLAN_TRAIN, 0), of_model(s), NULL));
+	for (const struct network *n = NULL; (n = next_of(s, n));)
+		TRY(take_file(s, plan_with(s, n), &n->c.init_from.from, n));
+	return 0;
 }
 
 /* --- one step as files --- */
@@ -453,7 +565,7 @@ static int write_step(struct session *s, const struct plan *p, const char *dir)
 		rc = write_tensors(s, p, dir, "gradients.safetensors", p->nparam, p->grad, names);
 	char *path = io_join(dir, "parameters.safetensors");
 	if (rc == 0)
-		rc = write_store(s, path, true, NULL, 0);
+		rc = write_store(s, path, true, NULL, NULL, 0);
 	mem_free(path);
 	mem_free(names);
 	return rc;

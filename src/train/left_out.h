@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What is told of steps that the plan left out (plan/guard.h). */
+ * Reports of steps that the plan left out (plan/guard.h). */
 #ifndef DLX_TRAIN_LEFT_OUT_H
 #define DLX_TRAIN_LEFT_OUT_H
 

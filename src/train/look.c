@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A node is run to its end before anything is read. A NaN of a target that the loss leaves out
- * (`mask: nan`) is not told, nor one of what is made of the target alone. A rank does not stop at
- * what it finds, since the others wait for its sums. */
+ * (`mask: nan`) is not reported, nor one of what is made of the target alone. A rank does not stop
+ * at what it finds, since the others wait for its sums. */
 #include "train/look.h"
 
 #include <math.h>
@@ -12,7 +12,6 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "data/transform.h"
-#include "op/update/all_reduce.h"
 
 void look_begin(struct look *k, const struct session *s)
 {
@@ -133,7 +132,7 @@ static bool readable(const struct look *k, tid t)
 }
 
 /* Whether t has values that are not finite. One that cannot be read is passed over: the run
- * itself tells of a device that fails. */
+ * itself shows that a device fails. */
 static bool look_at(const struct look *k, tid t, struct finding *f)
 {
 	const struct tensor *x = graph_t(k->plan->g, t);
@@ -265,7 +264,7 @@ static void look_before(void *user, const struct node *n)
 static void look_behind(void *user, const struct node *n)
 {
 	struct look *k = user;
-	if (k->found.node != NONE || all_reduce_begins(n))
+	if (k->found.node != NONE || (n->op->flags & OP_BEGINS))
 		return;
 	for (int i = 0; i < n->nout; i++) {
 		struct finding f = { .of = FOUND_OUTPUT };

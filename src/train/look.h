@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Looks behind every node of a step for values that are not finite, and keeps the first: as nodes
- * run in the order of what they need, that is where they come from. */
+ * Looks at the outputs of every node of a step for values that are not finite, and keeps the first:
+ * as nodes run in the order of what they need, that is where they come from. */
 #ifndef DLX_TRAIN_LOOK_H
 #define DLX_TRAIN_LOOK_H
 

@@ -279,10 +279,10 @@ static void measure_step(struct loop *l, const struct submitted *g)
 	job_end_longest(&l->job_end, &l->job_end.step, seconds);
 }
 
-/* A step in which every label is ignored has a weight of 0: its loss is told as 0, its gradient is
- * 0, and the next one goes on. An epoch of such steps, or a whole run, is data that teach nothing.
- * The weight is that of all ranks; where a step has no weight of its own, a loss of 0 is all that
- * is known, which a network that fits its data may have too. */
+/* A step in which every label is ignored has a weight of 0: its loss is reported as 0, its gradient
+ * is 0, and the next one goes on. An epoch of such steps, or a whole run, is data that teach
+ * nothing. The weight is that of all ranks; where a step has no weight of its own, a loss of 0 is
+ * all that is known, which a network that fits its data may have too. */
 static int check_counted(struct loop *l, const struct submitted *g)
 {
 	if (l->counted || (g->number < l->schedule.steps_per_epoch && !loop_finished(l, &g->clock)))

@@ -63,14 +63,12 @@ static int go_on_from(struct loop *l, const struct state_resumed *r)
 	return reduction_resume(&l->s->reduction, l->s->store, session_plan(l->s, PLAN_TRAIN));
 }
 
-/* The weights of `model.init_from`, which a run that resumes has not been given before. */
+/* The weights of `init_from`, which a run that resumes has not been given before. */
 static int begin_from(struct loop *l)
 {
-	const struct model_common *m = l->c->model.data;
-	if (!m->init_from.file)
+	if (!interop_has_init_from(l->s))
 		return 0;
-	TRY(ranks_agree(l->comm, l->first ? interop_init_from(l->s, &m->init_from) : 0,
-	                "model.init_from"));
+	TRY(ranks_agree(l->comm, l->first ? interop_init_from(l->s) : 0, "init_from"));
 	return replicas_begin(l->comm, l->s->store);
 }
 

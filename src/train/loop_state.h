@@ -24,7 +24,7 @@ struct submitted {
 	struct clock before, clock;    /* of it; after it */
 	int64_t samples, number;       /* which of this run, from 1 */
 	int size;                      /* of its samples (loader_size) */
-	double work;                   /* its samples, each counted by what it costs beside the mean one
+	double work;                   /* its samples, each counted by its cost relative to the mean one
 	                                * (loop.sample_flops): samples, where all have one size */
 	uint64_t allocations;          /* while it was launched */
 	double waited;                 /* waited for its batch, in seconds */
@@ -95,7 +95,7 @@ struct loop {
 	                                * training ends */
 	struct search *search;         /* of a phase of L-BFGS, or NULL */
 	bool settled;                  /* which has ended */
-	struct look *look;             /* looks behind every node of the next step, or NULL */
+	struct look *look;             /* looks at every node of the next step, or NULL */
 };
 
 /* --- one step (loop_step.c) --- */

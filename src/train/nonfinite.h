@@ -15,7 +15,7 @@
 int nonfinite_explain(struct loop *l, int rc, int64_t step);
 
 /* After a step that was left out for such values, with no other in flight: the weights are as they
- * were before it, so it alone is run again, and told of. The run goes on. Collective. */
+ * were before it, so it alone is run again, and reported. The run goes on. Collective. */
 int nonfinite_look(struct loop *l, const struct submitted *g);
 
 #endif

@@ -391,7 +391,7 @@ static int check_labels(const struct session *s, const struct dataset *set, cons
 	           (long long)s->data.classes - 1, (long long)n, (long long)label);
 }
 
-/* A grid of integers without an axis of channels is labels; beside flags a single integer, too. */
+/* A grid of integers without an axis of channels is labels; next to flags a single integer, too. */
 static int refuse_labels(const struct session *s, const struct dataset *set, const struct loc *loc)
 {
 	const bool flags = loss_target(&s->config->loss) == TARGET_FLAGS;

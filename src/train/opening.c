@@ -15,14 +15,17 @@
 #include "data/dataset.h"
 #include "data/record_heads.h"
 #include "data/transform.h"
+#include "graph/cost.h"
 #include "model/model.h"
 #include "plan/extent/whole.h"
 #include "plan/memory_advice.h"
 #include "plan/memory_budget.h"
+#include "plan/messages.h"
 #include "plan/micro_tree.h"
 #include "plan/physics.h"
 #include "plan/proofs.h"
 #include "plan/reduction.h"
+#include "plan/roles.h"
 #include "plan/sync_group.h"
 #include "plan/sync_reducer.h"
 #include "report/jsonl.h"
@@ -46,7 +49,14 @@ static int compare(const struct session *s, const struct plan *p)
 		data.second = dataset_fingerprint(second);
 		data.path = dataset_locate(second, 0, &within);
 	}
-	return ranks_compare(s->comm, s->config, s->dev, &data, p);
+	return ranks_compare(s->comm, s->config, s->dev, &data, !p ? 0 : s->sample ?
+	                     roles_fingerprint(p) : graph_fingerprint(p->g));
+}
+
+/* Whether the ranks that have a sample together normalise it together, and no others. */
+static bool sums_by_sample(const struct session *s)
+{
+	return s->sample && s->ranks.sync_group <= s->sample->size;
 }
 
 /* Opening the reducer is collective. */
@@ -56,13 +66,30 @@ static int open_reduction(struct session *s, const struct program *program)
 	if (p->mode != PLAN_TRAIN || !s->reduction.comm)
 		return 0;
 	struct reduction *r = session_reduction(s, program->objective);
+	const int group = sums_by_sample(s) ? 1 : s->ranks.sync_group;
 	if (r->sums.gradients)
-		return sync_reducer_open(&s->sync, r, p, s->ranks.sync_group);
+		return sync_reducer_open(&s->sync, r, p, group);
 	TRY(ranks_agree(s->comm, 0, "planning"));
 	if (comm_many(s->comm))
 		TRY(compare(s, p));
 	TRY(reduction_open(r, s->store, p));
-	return sync_reducer_open(&s->sync, r, p, s->ranks.sync_group);
+	return sync_reducer_open(&s->sync, r, p, group);
+}
+
+/* All ranks have the first training plan, those of a sample have any. */
+static int open_messages(struct session *s, struct program *p, bool first)
+{
+	struct reduction *r = session_reduction(s, p->objective);
+	struct links sums = r->sums;
+	struct messages_teams teams = { .messages = s->sample, .all = first ? s->comm : s->sample,
+		.gradients = p->plan->buckets ? r->comm : NULL };
+	if (!s->sample)
+		return 0;
+	if (sums_by_sample(s))
+		TRY(sync_reducer_open_plan(&p->statistics, &sums.statistics, s->sample, p->plan));
+	teams.statistics = sums_by_sample(s) ? s->sample : sync_reducer_team(s->sync, r);
+	return messages_open(&p->messages, &teams, p->plan->g, s->dev, &sums,
+	                     s->config->train.accumulate);
 }
 
 static struct plan_request request(const struct session *s, const struct program *p,
@@ -126,13 +153,31 @@ static int make_plan(struct session *s, struct program *p, const struct plan_req
 	return rc;
 }
 
+/* Makes the first training plan of all ranks, whose graphs are of parts of a sample, once more
+ * where layouts and buckets are not those of rank 0. */
+static int make_alike(struct session *s, struct program *p, struct plan_request *r)
+{
+	struct roles roles;
+	int rc = roles_share(&roles, s->config->arena, s->comm, s->dev, p->plan);
+	if (rc == 0 && roles.differ) {
+		plan_free(p->plan);
+		r->store = roles.layouts;
+		r->ranks.given = roles.buckets;
+		rc = make_plan(s, p, r);
+	}
+	roles_release(&roles);
+	return rc;
+}
+
 int session_make_plan(struct session *s, struct program *p)
 {
 	const struct plan_data data = program_data(s, p);
-	const struct plan_request r = request(s, p, &data);
+	struct plan_request r = request(s, p, &data);
 	double start = io_seconds();
 	size_t before = s->dev->memory->used;
 	TRY(make_plan(s, p, &r));
+	if (s->sample && p == s->program && p->mode == PLAN_TRAIN && s->need & SESSION_RUN)
+		TRY(make_alike(s, p, &r));
 	proofs_say(s->proofs);
 	s->table_bytes += s->dev->memory->used - before;
 	trace_mark(TRACE_RUN, "plan", start);
@@ -142,8 +187,10 @@ int session_make_plan(struct session *s, struct program *p)
 		*given = buckets_copy(s->config->arena, p->plan->buckets);
 	if ((s->need & SESSION_RUN) && !(s->need & SESSION_NO_DATA))
 		TRY(check_room(s, p->plan));
-	if (s->need & SESSION_RUN)
+	if (s->need & SESSION_RUN) {
 		TRY(open_reduction(s, p));
+		TRY(open_messages(s, p, p == s->program && p->mode == PLAN_TRAIN));
+	}
 	start = io_seconds();
 	/* Fixes the layouts of params and states for the plans that follow. */
 	TRY(s->need & SESSION_RUN ? store_add(s->store, p->plan->g) : store_note(s->store, p->plan->g));
@@ -274,7 +321,8 @@ static void free_arena(struct session *s)
 
 int session_bind_program(struct session *s, const struct program *p)
 {
-	return exec_bind(p->plan->exec, s->store, s->arena, &session_reduction(s, p->objective)->sums);
+	return exec_bind(p->plan->exec, s->store, s->arena, p->messages ? messages_links(p->messages) :
+	                 &session_reduction(s, p->objective)->sums);
 }
 
 int session_bind(struct session *s)
@@ -481,11 +529,16 @@ void session_close(struct session *s)
 		dataset_free(s->validation_set);
 	store_free(s->store);
 	proofs_free(s->proofs);
+	for (int i = s->nprogram - 1; i >= 0 && !failed_alone(s); i--) {
+		messages_close(s->program[i].messages);
+		sync_reducer_close_plan(s->program[i].statistics);
+	}
 	if (s->dev && !failed_alone(s)) {
 		sync_reducer_close(s->sync, &s->reduction);
 		reduction_close(&s->reduction);
 		for (int k = 1; k < s->config->objectives.n; k++)
 			reduction_close(&s->further[k - 1].reduction);
+		comm_subgroup_close(s->sample);
 	}
 	free_arena(s);
 	engines_close(s->engines, s->wisdom);

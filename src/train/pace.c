@@ -30,9 +30,9 @@ void pace_add(struct pace *p, double stall, double durable, int threads)
 
 bool pace_news(struct pace *p)
 {
-	const double ratio = p->told > 0 ? p->interval / p->told : INFINITY;
+	const double ratio = p->reported > 0 ? p->interval / p->reported : INFINITY;
 	if (p->failures == 0 || p->cost == 0 || (ratio < NEWS && ratio > 1 / NEWS))
 		return false;
-	p->told = p->interval;
+	p->reported = p->interval;
 	return true;
 }

@@ -13,7 +13,7 @@ struct pace {
 	double failures;               /* seconds between them in the mean; 0: not asked for */
 	double interval;               /* seconds from save to save; 0: none */
 	double cost, durable;          /* seconds, means over the saves, newer ones weigh more */
-	double told;                   /* the interval that the user was told of last */
+	double reported;               /* the interval that was reported last, in seconds */
 };
 
 /* The first save comes after a minute, or after a twentieth of `failures` if that is less. */

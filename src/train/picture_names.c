@@ -39,7 +39,7 @@ static char *stem_of(const char *path)
 	return stem;
 }
 
-/* spec: a pattern, or a file with names of variables behind a colon. */
+/* spec: a pattern, or a file with names of variables after a colon. */
 static int add_stems(struct texts *names, const char *spec)
 {
 	const char *colon = io_exists(spec) ? NULL : strrchr(spec, ':');

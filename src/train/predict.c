@@ -274,7 +274,7 @@ static int write_shares(struct writer *w, const struct batch *b, float *output, 
 	return 0;
 }
 
-/* A batch that has run: its samples, and what of them is in memory of ours. */
+/* A batch that has run: its samples, and what of them is in memory of dlx's. */
 struct ran {
 	struct batch batch;
 	struct share share;
@@ -399,7 +399,7 @@ static int open_csv(struct writer *w)
 	return predict_table_head(&w->table);
 }
 
-/* Can the file's target be drawn beside an output of shape s (N, C, [D,] H, W)? It need not fit:
+/* Can the file's target be drawn next to an output of shape s (N, C, [D,] H, W)? It need not fit:
  * nothing is computed with it. */
 static bool target_fits(const struct session *s, bool labels, const struct shape *out)
 {

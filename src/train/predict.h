@@ -22,7 +22,7 @@ struct predict_parts {
  * by default, the probabilities. Else out is a folder that gets one PNG a sample: for class
  * networks the predicted map above the true one, else the first output channel above the first
  * target channel. s needs SESSION_PREDICT | SESSION_RUN and data = the files. *written: files or
- * samples written. The picture of sample i of all files has the name names->v[i] with .png behind
+ * samples written. The picture of sample i of all files has the name names->v[i] followed by .png
  * it, or the number where there are no names.
  *
  * Samples of several sizes (s->only_size) are predicted by a session for each size, in turn. Then

@@ -19,11 +19,11 @@ extern const char *const predict_as_names[];      /* of those to choose: from [1
  * channels. Classes and flags are I32. */
 enum dtype predict_as_dtype(enum predict_as as);
 struct shape predict_as_shape(enum predict_as as, const struct shape *output);
-/* Changes the output of one sample in place, of `points` elements in each of so many channels. */
+/* Changes the output of one sample in place, of `points` elements in each of this many channels. */
 void predict_as_change(enum predict_as as, float *output, int64_t channels, int64_t points);
 /* Whether a logit says that its class is there, as metrics have it: its probability is above 0.5 */
 bool predict_flag(float logit);
-/* The number of the largest of so many values, `step` elements apart; of equal ones the first. */
+/* The number of the largest of this many values, `step` elements apart; of equal ones the first. */
 int64_t predict_largest(const float *v, int64_t channels, int64_t step);
 
 /* Samples whose outputs are not all finite. All 0 at first. */

@@ -76,6 +76,14 @@ static int read_axis(struct grid *g, const struct ypair *p)
 	return 0;
 }
 
+static bool has_any(const struct physics *p)
+{
+	for (int i = 0; i < p->net.n; i++)
+		if (physics_is_field(p, &p->net.v[i]))
+			return true;
+	return false;
+}
+
 static int read_grid(struct grid *g, const char *given)
 {
 	struct ynode *root;
@@ -83,6 +91,9 @@ static int read_grid(struct grid *g, const char *given)
 	TRY(ytree_parse(g->a, "--predict", given, &root));
 	const struct ynode *map = root && root->kind == Y_MAP && root->n == 1 ?
 	                          ytree_find(root, "grid") : NULL;
+	if (!has_any(g->s->config->physics))
+		return ERR(E_USAGE, NULL, "no network is a function of coordinates, so that there is none "
+		           "to evaluate on a grid");
 	if (!map || map->kind != Y_MAP || map->n != coordinates->n || map->n > MAXD - 2)
 		return ERR(E_USAGE, root ? &root->loc : NULL, "networks of equations are evaluated on "
 		           "'grid: {%s: POINTS%s}', which names each coordinate once", coordinates->v[0],
@@ -101,7 +112,7 @@ static void name_channels(struct grid *g)
 	const struct networks_read *net = &p->net;
 	for (int i = 0; i < net->n; i++)
 		g->nchannels += physics_is_field(p, &net->v[i]) ? (int)net->v[i].c.outputs : 0;
-	g->channel = ARENA_ARRAY(g->a, const char *, g->nchannels);
+	g->channel = ARENA_ARRAY(g->a, const char *, g->nchannels + 1);
 	for (int i = 0, k = 0; i < net->n; i++)
 		for (int64_t c = 0; c < net->v[i].c.outputs && physics_is_field(p, &net->v[i]); c++)
 			g->channel[k++] = net->v[i].c.outputs == 1 ? net->v[i].name :

@@ -11,7 +11,7 @@
 /* Records with the samples of these files (patterns, "FILE:NAME,NAME"), in order: those named, or
  * temporary ones; predict_input_release releases the list. layout: of --input-layout, or NULL.
  * They are read as s->train_set, where it is known, says that inputs are. E_USAGE where records
- * are beside other files; E_NOINPUT, E_DATA, E_UNAVAILABLE as dlx-convert. Collective: ranks
+ * are next to other files; E_NOINPUT, E_DATA, E_UNAVAILABLE as dlx-convert. Collective: ranks
  * that see the first rank's folder share it. */
 int predict_input(struct session *s, const struct texts *files, const char *layout, bool quiet,
                   struct texts *out);

@@ -21,7 +21,7 @@ struct predict_table {
 };
 
 int predict_table_head(const struct predict_table *t);
-/* output: the network's, of so many channels; it is changed. */
+/* output: the network's, of this many channels; it is changed. */
 int predict_table_line(const struct predict_table *t, int64_t sample, float *output);
 
 #endif

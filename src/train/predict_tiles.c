@@ -24,7 +24,7 @@ struct tiles {
 	struct tile_axis axis[AXES];
 	bool blended;
 	int64_t channels, out_channels;
-	int64_t field[AXES];             /* inputs of a sample, without the zeros behind it */
+	int64_t field[AXES];             /* inputs of a sample, without the zeros at its end */
 	int64_t out[AXES];               /* outputs of a sample that are written */
 	float *input, *output;           /* of the window that this rank computes */
 	float *received;                 /* outputs of another rank's; NULL: there are none */
@@ -120,7 +120,7 @@ static int open_file(struct tiles *t, const char *out)
 
 /* --- one window --- */
 
-/* Window (i, j, k) of the sample x, with zeros where it reaches behind the field. */
+/* Window (i, j, k) of the sample x, with zeros where it reaches beyond the field. */
 static void gather(struct tiles *t, const float *x, const int at[AXES])
 {
 	const int64_t *f = t->field, d[AXES] = { t->axis[0].tile, t->axis[1].tile, t->axis[2].tile };

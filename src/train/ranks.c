@@ -17,7 +17,6 @@
 #include "base/isa.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "graph/cost.h"
 
 static enum ranks_failure failure;
 
@@ -258,7 +257,7 @@ int ranks_same_command(struct comm *c, const char *text)
 }
 
 static void introduce(struct self *me, const struct device *dev, const struct ranks_data *data,
-                      const struct plan *p)
+                      uint64_t plan)
 {
 	snprintf(me->text[SAME_VERSION], sizeof *me->text, "%s", PACKAGE_VERSION);
 	snprintf(me->text[SAME_DEVICE], sizeof *me->text, "'%s'", dev->name);
@@ -266,7 +265,7 @@ static void introduce(struct self *me, const struct device *dev, const struct ra
 	         (unsigned long long)data->train);
 	snprintf(me->text[SAME_SECOND], sizeof *me->text, "'%.180s' with fingerprint %016llx",
 	         data->path ? data->path : "", (unsigned long long)data->second);
-	me->part[SAME_PLAN] = p ? graph_fingerprint(p->g) : 0;
+	me->part[SAME_PLAN] = plan;
 	snprintf(me->text[SAME_PLAN], sizeof *me->text, "fingerprint %016llx (%s)",
 	         (unsigned long long)me->part[SAME_PLAN], dev->description);
 	config_text(me->config, &me->config_text);
@@ -278,13 +277,13 @@ static void introduce(struct self *me, const struct device *dev, const struct ra
 }
 
 int ranks_compare(struct comm *c, const struct run_config *config, const struct device *dev,
-                  const struct ranks_data *data, const struct plan *p)
+                  const struct ranks_data *data, uint64_t plan)
 {
 	struct self me = { .config = config, .config_text = BUF_INIT };
 	int rc = 0;
 	if (!comm_many(c))
 		return 0;
-	introduce(&me, dev, data, p);
+	introduce(&me, dev, data, plan);
 	uint64_t *all = mem_calloc((size_t)c->size, sizeof me.part);
 	comm_all_gather(c, me.part, sizeof me.part, all, "comparing plans");
 	for (int i = 0; i < NPARTS && rc == 0; i++)

@@ -49,10 +49,10 @@ struct ranks_data {
 	uint64_t train, second;
 	const char *path;              /* of the first file of the second set, or NULL */
 };
-/* All ranks mean to run the same: version, config, device, data and plan (NULL: not compared).
+/* All ranks mean to run the same: version, config, device, data and plan, by its fingerprint.
  * E_CONFIG, of the second set E_DATA, on a rank that differs from most, with the difference.
  * Collective. */
 int ranks_compare(struct comm *c, const struct run_config *config, const struct device *dev,
-                  const struct ranks_data *data, const struct plan *p);
+                  const struct ranks_data *data, uint64_t plan);
 
 #endif

@@ -31,7 +31,7 @@ struct rates {
 
 void rates_begin(struct rates *r, const struct session *s);
 /* After each step: its time, what it waited of that for data, and samples on all ranks, each
- * counted by its cost beside the mean one where sizes differ. */
+ * counted by its cost relative to the mean one where sizes differ. */
 void rates_step(struct rates *r, double seconds, double waited, double samples);
 /* Whether an update is due; rank 0 decides. */
 bool rates_due(const struct rates *r);

@@ -15,9 +15,9 @@ int replay_range_parse(struct replay_range *out, const char *text);
 void replay_range_release(struct replay_range *r);        /* a zeroed one is fine */
 
 /* s: opened with SESSION_TRAIN | SESSION_EVALUATE | SESSION_RUN. first: compares with each kept
- * checkpoint in between, too, and ends at the first that differs. Appends what is to be told to out
- * (of rank 0); *differs on all ranks. E_NOINPUT if there is no such checkpoint, E_USAGE if `to` is
- * not after `from`. Collective. */
+ * checkpoint in between, too, and ends at the first that differs. Appends what is to be reported to
+ * out (of rank 0); *differs on all ranks. E_NOINPUT if there is no such checkpoint, E_USAGE if `to`
+ * is not after `from`. Collective. */
 int replay_versions(struct session *s, const struct replay_range *r, bool first, struct buf *out,
                     bool *differs);
 

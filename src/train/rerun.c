@@ -18,10 +18,9 @@
 
 static int begin_weights(struct session *s)
 {
-	const struct model_common *m = s->config->model.data;
 	int rc = store_begin_again(s->store);
-	if (rc == 0 && m->init_from.file && comm_first(s->comm))
-		rc = interop_init_from(s, &m->init_from);
+	if (rc == 0 && comm_first(s->comm))
+		rc = interop_init_from(s);
 	TRY(ranks_agree(s->comm, rc, "the weights to begin with"));
 	TRY(replicas_begin(s->comm, s->store));
 	return ranks_agree(s->comm, state_begin_averages(s->store), "the averages to begin with");

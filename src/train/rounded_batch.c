@@ -44,7 +44,7 @@ static bool describe(const struct session *s, const struct loader_options *o,
 	}
 	d->classes = session_classes(s, &d->target);
 	d->ignore = session_data(s)->target_ignore;
-	d->further = true;               /* nothing is told of these plans */
+	d->further = true;               /* nothing is reported of these plans */
 	if (d->classes < 1)
 		return false;
 	int64_t *counts = ARENA_ARRAY(s->config->arena, int64_t, d->classes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rank 0 tells the others what to read as often as it tries a version, and then that it is done.
- * Chunks travel by broadcasts, those of a reader one behind the other. */
+ * Rank 0 sends the others what to read as often as it tries a version, and then that it is done.
+ * Chunks travel by broadcasts, those of a reader one after the other. */
 #include "train/shared_read.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ struct task {
 	int readers;
 };
 
-struct order {                     /* a chunk, as rank 0 tells it */
+struct order {                     /* a chunk, as rank 0 sends it */
 	struct hash128 address;
 	uint64_t n;
 };

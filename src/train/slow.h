@@ -25,7 +25,7 @@ enum slow_reason { SLOW_THROTTLED, SLOW_THREADS, SLOW_OTHERS, SLOW_DATA, SLOW_RA
 
 /* Whether the rates say so. */
 bool slow_is(const struct slow_evidence *e);
-/* A bit 1 << reason for each that took a quarter of the time; 0: nothing measured tells why. What
+/* A bit 1 << reason for each that took a quarter of the time; 0: nothing measured says why. What
  * is NaN is no evidence. */
 unsigned slow_reasons(const struct slow_evidence *e);
 /* One line without its end: the evidence, and what to set. */

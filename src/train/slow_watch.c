@@ -91,10 +91,10 @@ static bool may_say(struct slow_watch *w, bool end)
 	const double now = io_seconds();
 	if (end)
 		return true;
-	if (w->told && now - w->told_at < AGAIN)
+	if (w->reported && now - w->reported_at < AGAIN)
 		return false;
-	w->told = true;
-	w->told_at = now;
+	w->reported = true;
+	w->reported_at = now;
 	return true;
 }
 

@@ -22,8 +22,8 @@ struct slow_watch {
 	double samples, stepping, data;  /* of all steps but the first: samples; seconds in them, and
 	                                  * of these waiting for data */
 	struct slow_mark begun, hour;    /* after the first step; at the beginning of this hour */
-	bool told;                     /* while the run goes on, */
-	double told_at;                /* io_seconds, at the last time */
+	bool reported;                 /* while the run goes on, */
+	double reported_at;            /* io_seconds, at the last time */
 };
 
 void slow_watch_begin(struct slow_watch *w, const struct session *s);

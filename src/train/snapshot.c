@@ -152,7 +152,7 @@ static int copy(struct snapshot *p, bool waiting,
 	return 0;
 }
 
-/* What a GPU copies beside its next step, it begins at once. */
+/* What a GPU copies during its next step, it begins at once. */
 static int begin(struct snapshot *p)
 {
 	const struct device *d = p->s->dev;

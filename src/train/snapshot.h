@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The one copy of a run's state that a checkpoint is written from. It is taken behind a step and
+ * The one copy of a run's state that a checkpoint is written from. It is taken after a step and
  * filled while the next one runs: what only updates write is copied, by the thread that writes the
- * checkpoint or by the GPU beside its kernels, during that step's forward and backward, and the
- * first update waits for it. What is written before that (running statistics) is copied at once;
- * with a gradient lag everything is. */
+ * checkpoint or by the GPU concurrently with its kernels, during that step's forward and backward,
+ * and the first update waits for it. What is written before that (running statistics) is copied at
+ * once; with a gradient lag everything is. */
 #ifndef DLX_TRAIN_SNAPSHOT_H
 #define DLX_TRAIN_SNAPSHOT_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Finds the unclosed bracket in text that libyaml could not parse: libyaml reports the place where
- * parsing failed, which may be many lines behind that bracket. */
+ * parsing failed, which may be many lines after that bracket. */
 #ifndef DLX_YAML_BRACKET_H
 #define DLX_YAML_BRACKET_H
 

@@ -53,11 +53,11 @@ static size_t longest_type(const struct field *f)
 	return longest;
 }
 
-static void add_table(struct buf *out, const struct field *fields, int indent);
+static void add_table(struct buf *out, const struct field *fields, int indent, bool named);
 
-/* Lists the variants below row f, from v on. */
+/* Lists the variants below row f, from v on. named: as help_lists has it. */
 static void add_variants(struct buf *out, const struct field *f, const struct variant *v,
-                         int indent)
+                         int indent, bool named)
 {
 	for (; v && v->name; v++) {
 		buf_printf(out, "%*s", indent, "");
@@ -68,13 +68,14 @@ static void add_variants(struct buf *out, const struct field *f, const struct va
 		for (const struct preset *p = v->presets; p && p->name; p++)
 			buf_printf(out, "%*svariant: %s  %s\n", indent + 4, "", p->name, p->doc);
 		if (v->fields)
-			add_table(out, v->fields, indent + 4);
+			add_table(out, v->fields, indent + 4, named);
 	}
 }
 
-static void add_row(struct buf *out, const struct field *f, int indent, size_t name_end,
-                    size_t type_end)
+static void add_row(struct buf *out, const struct field *f, int indent, bool named,
+                    size_t name_end, size_t type_end)
 {
+	const bool names = f->type == FT_NODE && f->sub;
 	size_t line = out->len;
 	struct arena *a = arena_new();
 	buf_printf(out, "%*s%s", indent, "", f->name);
@@ -82,18 +83,20 @@ static void add_row(struct buf *out, const struct field *f, int indent, size_t n
 	help_type(out, f);
 	pad(out, &line, type_end);
 	buf_printf(out, "%s\n", f->doc ? f->doc : "");
-	if (f->type == FT_SECTION)
-		add_table(out, f->sub, indent + 4);
-	add_variants(out, f, field_variants(f, a), indent + 4);
+	if (names)
+		buf_printf(out, "%*sNAME\n", indent + 4, "");
+	if (f->sub)
+		add_table(out, f->sub, indent + (names ? 8 : 4), named || names);
+	add_variants(out, f, help_lists(f, named) ? field_variants(f, a) : NULL, indent + 4, named);
 	arena_free(a);
 }
 
-static void add_table(struct buf *out, const struct field *fields, int indent)
+static void add_table(struct buf *out, const struct field *fields, int indent, bool named)
 {
 	size_t name_end = (size_t)indent + longest_name(fields) + 2;
 	size_t type_end = name_end + longest_type(fields) + 2;
 	for (const struct field *f = fields; f->type != FT_END; f++)
-		add_row(out, f, indent, name_end, type_end);
+		add_row(out, f, indent, named, name_end, type_end);
 }
 
 /* The end of a path: a table's row, or a variant of the row before. */
@@ -120,7 +123,7 @@ static const struct field *find_row(const struct field *f, const char *name)
 
 static void enter(struct at *at, const struct field *f, const struct variant *among)
 {
-	*at = (struct at){ .arena = at->arena, .fields = f->type == FT_SECTION ? f->sub : NULL,
+	*at = (struct at){ .arena = at->arena, .fields = f->sub,
 	                   .variants = field_variants(f, at->arena), .row = f, .among = among };
 }
 
@@ -131,6 +134,9 @@ static bool step(struct at *at, const char *word, struct hint *near)
 		*at = (struct at){ .arena = at->arena, .row = at->row, .names = true };
 		return true;
 	}
+	if (at->row && at->row->type == FT_NODE && at->fields == at->row->sub && at->fields &&
+	    strcmp(word, "NAME") == 0)
+		return true;
 	for (const struct variant *v = at->variants; v && v->name; v++) {
 		hint_offer(near, v->name);
 		if (!strcmp(v->name, word)) {
@@ -235,7 +241,7 @@ static void add_among(struct buf *out, const struct at *at)
 		end = !v->name;
 		buf_clear(&text);
 		if (f)
-			add_table(&text, (struct field[]){ *f, FIELD_END }, 4);
+			add_table(&text, (struct field[]){ *f, FIELD_END }, 4, false);
 		if (last.len && (end || (f && strcmp(last.data, text.data) != 0))) {
 			buf_printf(out, "%s: %s\n%s", variant_key(at->among), names.data, last.data);
 			buf_clear(&names);
@@ -271,10 +277,10 @@ static void add_part(struct buf *out, const struct at *at)
 	} else if (at->variant) {
 		struct variant one[2] = { *at->variant, { 0 } };
 		buf_printf(out, "%s:\n", at->list ? at->list : at->row->name);
-		add_variants(out, at->row, one, 4);
+		add_variants(out, at->row, one, 4, false);
 	} else {
 		struct field one[2] = { *at->row, FIELD_END };
-		add_table(out, one, 0);
+		add_table(out, one, 0, false);
 	}
 }
 
@@ -307,7 +313,7 @@ int help_text(struct buf *out, const struct field *fields, const char *key)
 		p.word = arena_printf(p.arena, "%.*s", (int)strcspn(key, "."), key);
 		rc = add_key(out, fields, key, &p);
 	} else {
-		add_table(out, fields, 0);
+		add_table(out, fields, 0, false);
 	}
 	buf_release(&p.owners);
 	arena_free(p.arena);

@@ -53,7 +53,7 @@ static void add_sentence(struct buf *out, const char *s)
 	buf_puts(out, ".\n");
 }
 
-static void add_list(struct buf *out, const struct field *fields);
+static void add_list(struct buf *out, const struct field *fields, bool named);
 
 static void add_heading(struct buf *out, const struct field *f, const struct variant *v)
 {
@@ -79,7 +79,8 @@ static void add_presets(struct buf *out, const struct preset *p)
 	buf_puts(out, ".El\n");
 }
 
-static void add_variants(struct buf *out, const struct field *f, const struct variant *v)
+static void add_variants(struct buf *out, const struct field *f, const struct variant *v,
+                         bool named)
 {
 	if (!v || !v->name)
 		return;
@@ -89,13 +90,14 @@ static void add_variants(struct buf *out, const struct field *f, const struct va
 		add_sentence(out, v->doc);
 		add_presets(out, v->presets);
 		if (v->fields && v->fields->type != FT_END)
-			add_list(out, v->fields);
+			add_list(out, v->fields, named);
 	}
 	buf_puts(out, ".El\n");
 }
 
-static void add_row(struct buf *out, const struct field *f)
+static void add_row(struct buf *out, const struct field *f, bool named)
 {
+	const bool names = f->type == FT_NODE && f->sub;
 	struct buf type = BUF_INIT;
 	struct arena *a = arena_new();
 	help_type(&type, f);
@@ -105,21 +107,26 @@ static void add_row(struct buf *out, const struct field *f)
 	add_sentence(out, f->doc);
 	add_sentence(out, type.data);
 	buf_release(&type);
-	if (f->type == FT_SECTION && f->sub->type != FT_END)
-		add_list(out, f->sub);
-	add_variants(out, f, field_variants(f, a));
+	if (names)
+		buf_puts(out, ".Bl -tag -width Ds\n.It Ar NAME\n");
+	if (f->sub && f->sub->type != FT_END)
+		add_list(out, f->sub, named || names);
+	if (names)
+		buf_puts(out, ".El\n");
+	if (help_lists(f, named))
+		add_variants(out, f, field_variants(f, a), named);
 	arena_free(a);
 }
 
-static void add_list(struct buf *out, const struct field *fields)
+static void add_list(struct buf *out, const struct field *fields, bool named)
 {
 	buf_puts(out, ".Bl -tag -width Ds\n");
 	for (const struct field *f = fields; f->type != FT_END; f++)
-		add_row(out, f);
+		add_row(out, f, named);
 	buf_puts(out, ".El\n");
 }
 
 void help_mdoc(struct buf *out, const struct field *fields)
 {
-	add_list(out, fields);
+	add_list(out, fields, false);
 }

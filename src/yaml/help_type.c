@@ -37,9 +37,14 @@ static bool has_short_form(const struct field *f)
 	return f->type != FT_END;
 }
 
+bool help_lists(const struct field *f, bool named)
+{
+	return !named || (f->type == FT_NODE && f->variants && f->variants->key);
+}
+
 void help_heading(struct buf *out, const struct field *f, const struct variant *v)
 {
-	if (f->type == FT_VARIANT)
+	if (f->type == FT_VARIANT || (f->variants && f->variants->key))
 		buf_printf(out, "%s: %s", variant_key(f->variants), v->name);
 	else
 		buf_printf(out, "- %s", v->name);
@@ -58,7 +63,9 @@ void help_type(struct buf *out, const struct field *f)
 	} else if (f->type == FT_SECTIONS) {
 		buf_puts(out, has_short_form(f->variants->fields) ? "value, list of them or list of maps"
 		                                                  : "list of maps");
-	} else if (f->type == FT_NODE && (f->variants || f->entries)) {
+	} else if (f->type == FT_NODE && f->sub) {
+		buf_puts(out, "map of names");
+	} else if (f->type == FT_NODE && (f->entries || (f->variants && !f->variants->key))) {
 		buf_puts(out, "list of entries");
 	} else {
 		buf_puts(out, names[f->type]);

@@ -11,6 +11,12 @@ struct walk {
 	void *to;
 	const struct field *seen[LISTS];   /* rows whose lists were visited */
 	int n;
+	/* Maps of names, which come last: what they share with others belongs there. */
+	struct later {
+		const struct field *sub;
+		const char *path;
+	} later[LISTS];
+	int nlater;
 };
 
 static bool is_new(struct walk *w, const struct field *f)
@@ -30,6 +36,10 @@ static void walk(struct walk *w, const struct field *f, const char *above)
 		const struct variant *list = f->type == FT_SECTIONS ? NULL : field_variants(f, w->a);
 		if (f->type == FT_SECTION)
 			walk(w, f->sub, arena_printf(w->a, "%s.", path));
+		if (f->type == FT_NODE && f->sub) {
+			BUG_IF(w->nlater == LISTS, "the config's tables have more than %d maps", LISTS);
+			w->later[w->nlater++] = (struct later){ f->sub, arena_printf(w->a, "%s.NAME.", path) };
+		}
 		if (!list || !is_new(w, f))
 			continue;
 		w->visit(w->to, path, f, list);
@@ -44,4 +54,6 @@ void help_walk(struct arena *a, const struct field *fields,
 {
 	struct walk w = { .a = a, .visit = visit, .to = to };
 	walk(&w, fields, "");
+	for (int i = 0; i < w.nlater; i++)
+		walk(&w, w.later[i].sub, w.later[i].path);
 }

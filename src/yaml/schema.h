@@ -33,8 +33,9 @@ enum field_type {
 	FT_BYTES,     /* int64_t: 4096, 512KiB, 8GiB, 1.5GB */
 	FT_SECONDS,   /* double: 90, "90s", "10m", "2h", or {minutes: 10} */
 	FT_SECTION,   /* the struct sub describes, embedded at offset */
-	FT_NODE,      /* struct ynode *: left to the owner to read (NULL if absent). With variants or
-	               * entries it is a list of tagged entries, which only the help needs to know */
+	FT_NODE,      /* struct ynode *: left to the owner to read (NULL if absent). Only the help needs
+	               * to know what is in it: with sub a map of names to such sections, with variants
+	               * that have a key one of them, with others or entries a list of tagged entries */
 	FT_VARIANT,   /* struct variant_value: a map with `type: NAME`, or just NAME */
 	FT_SECTIONS   /* struct sections: a list of maps, whose keys are those of the one row of
 	               * variants; where one of these is the short form, of its values too, or one */
@@ -71,7 +72,7 @@ struct variant {
 	const char *key;               /* whose value names the variant; NULL:
 	                                * "type". Same in every row */
 	const struct preset *presets;  /* NULL: none */
-	const void *own;               /* what the table's owner has beside it; not read here */
+	const void *own;               /* what the table's owner has next to it; not read here */
 };
 /* Values for some of a variant's keys under one name, chosen by the key `variant`: what a
  * publication fixes. Keys that the user gives win. */
@@ -105,7 +106,7 @@ struct field {
 	double min, max;                  /* of numbers, sizes, times and each item of a list;
 	                                   * inclusive; both 0: no limits */
 	const char *const *choices;       /* FT_ENUM: NULL-terminated */
-	const struct field *sub;          /* FT_SECTION */
+	const struct field *sub;          /* FT_SECTION, FT_NODE */
 	const struct variant *variants;   /* FT_VARIANT; FT_NODE: what may be in the list */
 	unsigned flags;
 	const char *doc;                  /* one line: lower case, no final stop */
@@ -136,6 +137,8 @@ const struct variant *field_variants(const struct field *f, struct arena *a);
 #define FIELD_STRINGS(s, m, d, doc_)        FIELD(s, m, FT_STRINGS, .dflt = d, .doc = doc_)
 #define FIELD_SECTION(s, m, fields, doc_)   FIELD(s, m, FT_SECTION, .sub = fields, .doc = doc_)
 #define FIELD_NODE(s, m, d, doc_)           FIELD(s, m, FT_NODE, .dflt = d, .doc = doc_)
+#define FIELD_NAMED(s, m, d, fields, doc_) \
+	FIELD(s, m, FT_NODE, .dflt = d, .sub = fields, .doc = doc_)
 #define FIELD_LIST(s, m, d, vars, doc_) \
 	FIELD(s, m, FT_NODE, .dflt = d, .variants = vars, .doc = doc_)
 #define FIELD_LIST_OF(s, m, d, make, doc_) \

@@ -139,10 +139,10 @@ static void put_call(struct buf *out, struct arena *a, const struct variant *lis
 		hint_offer(&h, v->name);
 	const char *meant = hint_name(&h) ? hint_name(&h) : "NAME";
 	if (*what == '\'')
-		buf_printf(out, "; its keys stand beside it: {%s: %s, KEY: VALUE}", variant_key(list),
+		buf_printf(out, "; its keys stand next to it: {%s: %s, KEY: VALUE}", variant_key(list),
 		           meant);
 	else
-		buf_printf(out, "; its keys are a map behind a colon: {%s: {KEY: VALUE}}", meant);
+		buf_printf(out, "; its keys are a map after a colon: {%s: {KEY: VALUE}}", meant);
 	for (const struct variant *v = list; v->name && hint_name(&h); v++)
 		if (!strcmp(v->name, hint_name(&h)) && v->fields && v->fields->type != FT_END)
 			list_keys(out, &(struct scope){ .a = a, .fields = v->fields });
@@ -201,7 +201,7 @@ int missing_type(const struct variant *variants, const struct ynode *node, const
 		if (node->n == 1 && ytree_pair(node, v->name) && node->pair[0].value->kind != Y_SEQ)
 			return ERR(E_CONFIG, &ytree_pair(node, v->name)->key_loc,
 			           "missing key '%s' in %s; '%s' is its value, and "
-			           "further keys stand beside it: "
+			           "further keys stand next to it: "
 			           "{%s: %s, ...}", key, what, v->name, key, v->name);
 		buf_printf(&names, "%s%s", v == variants ? "" : ", ", v->name);
 	}

@@ -342,7 +342,7 @@ int schema_read_tagged(struct arena *a, const struct ynode *node, const struct v
 		           "'type'", what);
 	if (node->n > 1 && find_variant(variants, node->pair[1].key))
 		return ERR(E_CONFIG, &node->pair[1].key_loc, "%s must be a map of one key, its type: '%s' "
-		           "is a second one, which has an entry of its own, behind another '- '", what,
+		           "is a second one, which has an entry of its own, after another '- '", what,
 		           node->pair[1].key);
 	if (node->n > 1)
 		return ERR(E_CONFIG, &node->pair[1].key_loc,

@@ -54,9 +54,11 @@ static void look(struct search *s, const struct field *fields, const char *path,
 	if (down == 0 && find(fields, s->key))
 		add(s, path);
 	for (const struct field *f = fields; f && f->type != FT_END && down > 0; f++) {
-		snprintf(below, sizeof below, "%s%s.", path, f->name);
+		snprintf(below, sizeof below - sizeof "NAME.", "%s%s.", path, f->name);
 		if (f->type == FT_SECTION)
 			look(s, f->sub, below, down - 1);
+		else if (f->type == FT_NODE && f->sub)
+			look(s, f->sub, strcat(below, "NAME."), down - 1);
 		else if (f->type == FT_VARIANT && down == 1 && common(f->variants, s->key))
 			add(s, below);
 		else if (f->type == FT_VARIANT && down > 1)   /* sections that all types have */

@@ -7,7 +7,7 @@
 
 #define LEAVE_OUT_INPUTS "leave it out: a layer has as many inputs as the " \
 	"layer before it has outputs"
-#define LAYER_OF_ITS_OWN "make it a layer of its own behind this one, as in '- relu'"
+#define LAYER_OF_ITS_OWN "make it a layer of its own after this one, as in '- relu'"
 #define RESIDUAL "name the layer that the branch begins at and end it with '- add: " \
 	"{inputs: [NAME, previous]}'"
 #define INIT_FROM "it is 'model: {init_from: FILE.safetensors}'"
@@ -181,7 +181,7 @@ const struct synonym synonyms_of_models[] = {
 	{ "DropPath", NULL, "drop_path", "dropout sets single values to zero, not whole branches" },
 	{ "permute", PYTORCH, "permute", "leave it out: axes keep their order, channels first" },
 	{ "transpose", PYTORCH, "permute", "leave it out: axes keep their order, channels first" },
-	{ "squeeze", PYTORCH, "squeeze", "flatten makes one axis of all behind the samples" },
+	{ "squeeze", PYTORCH, "squeeze", "flatten makes one axis of all after the samples" },
 	{ "unsqueeze", PYTORCH, "squeeze", "leave it out: samples keep their axes" },
 	{ "Cropping2D", KERAS, "slice", NULL },
 	{ "CenterCrop", PYTORCH, "slice", NULL },

@@ -192,9 +192,9 @@ const struct synonym synonyms_of_runs[] = {
 	{ "filename", NULL, "filename",
 	  "checkpoints are in the run's folder; '--export=FILE' writes weights elsewhere" },
 	{ "wandb", NULL, "wandb",
-	  "leave it out: metrics are in the run's metrics.jsonl, and with 'tensorboard' beside it" },
+	  "leave it out: metrics are in the run's metrics.jsonl, and with 'tensorboard' next to it" },
 	{ "logger", PYTORCH, "wandb",
-	  "leave it out: metrics are in the run's metrics.jsonl, and with 'tensorboard' beside it" },
+	  "leave it out: metrics are in the run's metrics.jsonl, and with 'tensorboard' next to it" },
 	{ "project", NULL, "name", NULL },
 
 	/* devices and number formats */

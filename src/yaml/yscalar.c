@@ -126,7 +126,7 @@ bool y_float(const struct ynode *n, double *v)
 		*v = strtod(s, NULL);
 	else
 		return false;
-	/* neither "1e999" nor "1e-400" is a number of ours */
+	/* neither "1e999" nor "1e-400" is a number of dlx's */
 	return isfinite(*v) && !vanishes(s, *v);
 }
 

@@ -97,7 +97,7 @@ static const char *line_at(const struct builder *b, yaml_mark_t mark)
 	return p;
 }
 
-/* Whether a mark is behind the last line, where libyaml places what is missing at the end. */
+/* Whether a mark is after the last line, where libyaml places what is missing at the end. */
 static bool behind_end(const struct builder *b, yaml_mark_t mark)
 {
 	const char *p = line_at(b, mark);

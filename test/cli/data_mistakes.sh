@@ -102,7 +102,7 @@ check 'where several classes may be there at once the loss is binary_cross_entro
 check 'so nothing would count in Dice' --set data.train=labels.dlx --set 'loss={type: dice, background: false, class_weights: [1, 0]}'
 check "'positive_weight' has 3 numbers, but the output has 2 channels" --set data.train=hot.dlx --set 'loss={type: binary_cross_entropy, positive_weight: [1, 2, 3]}'
 check "'output_weights' has 3 numbers, but the output has 2 channels" --set data.train=hot.dlx --set 'loss={type: mse, output_weights: [1, 2, 3]}'
-check 'it has to keep the axes behind the channels' --set 'model.layers=[flatten, {dense: {units: 2}}]'
+check 'it has to keep the axes after the channels' --set 'model.layers=[flatten, {dense: {units: 2}}]'
 check "'target': 7 is no class label: the classes are 0..1, and the loss does not ignore it" --set 'data.transforms=[{rotate: {degrees: 15, target: 7}}]'
 check 'the ignore value of the data, 255 is no class label' --set data.train=ignored.dlx --set 'data.transforms=[{pad: 4}]' --set 'loss={type: softmax_cross_entropy, ignore: 1}'
 expect 78 "$train" --set 'data.transforms=[{rotate: {degrees: 15, target: 7}}]' config.yaml

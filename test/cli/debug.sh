@@ -37,12 +37,15 @@ refused "'host_root=': expected DIR" host_root=
 for value in 371e9:2600e9 371e9:2600e9:20e9:1 371e9:2600e9: 0:1:1 1:-1:1 1:2:inf 371e9,2600e9; do
 	refused "expected F32:BF16:BYTES" "rates=$value"
 done
+for value in 20e-6 20e-6: 20e-6:0 0:12e9 20e-6:12e9: 20e-6:inf; do
+	refused "expected LATENCY:BANDWIDTH" "link=$value"
+done
 refused "more than 8 faults" "$(for i in 1 2 3 4 5 6 7 8 9; do printf ',fault=write:%d' $i; done | cut -c2-)"
 refused "longer than" "host_root=/$(printf '%05000d' 0)"
 
 # What is well said.
 for value in '' conv=direct,chains=no,input=host,fault=write:300+,fault=append:300,crash_at=ckpt_pack#9,ranks_per_host=2 \
-	nccl_alone=yes,strict=yes,strict=no,host_root=/none,join_timeout=0.5,rates=371e9:2.6e12:20e9; do
+	nccl_alone=yes,strict=yes,strict=no,host_root=/none,join_timeout=0.5,rates=371e9:2.6e12:20e9,link=20e-6:12e9; do
 	for program in "$train" "$convert" "$inspect" "$report"; do
 		DLX_DEBUG=$value expect 0 "$program" --version
 	done

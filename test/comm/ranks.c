@@ -237,20 +237,23 @@ static void order(int argc, char **argv)
 	reducer_free(r);
 }
 
-/* part SIZE STEPS: neighbouring ranks sum among themselves, beside sums of all; hosts are those of
- * all ranks. */
+/* part SIZE STEPS [APART]: ranks sum among themselves, next to sums of all; hosts are those of all
+ * ranks. Teams are of neighbours, or of ranks that are so far apart. */
 static void part(int argc, char **argv)
 {
-	int size = atoi(argv[0]), first = c->rank / size * size;
+	int size = atoi(argv[0]), apart = argc > 2 ? atoi(argv[2]) : 1,
+	    first = apart > 1 ? c->rank % apart : c->rank / size * size;
 	struct comm *p;
 	struct reducer *own, *all;
-	comm_subgroup(&p, c, size);
-	CHECK(p->size == size && p->rank == c->rank - first && p->local_size <= c->local_size &&
-	      p->hosts <= c->hosts);
+	comm_subgroup(&p, c, first);
+	CHECK(p->size == size && p->rank == (c->rank - first) / apart &&
+	      p->local_size <= c->local_size && p->hosts <= c->hosts);
+	for (int i = 0; i < size; i++)
+		CHECK(comm_whole_rank(p, i) == first + i * apart);
 	CHECK(p->timeout == c->timeout && strcmp(p->host_name, c->host_name) == 0);
 	double v[2] = { c->rank, 1 };
 	comm_sum(p, v, 2, "a sum of a part");
-	CHECK(v[0] == size * first + size * (size - 1) / 2 && v[1] == size);
+	CHECK(v[0] == size * first + apart * size * (size - 1) / 2 && v[1] == size);
 	static const struct reducer_bucket statistics[2] = { { 0, 1001, DTYPE_F64, "norm1" },
 		{ 8064, 65, DTYPE_F64, "norm2" } };
 	CHECK(reducer_new(&own, p, 16384, statistics, 2, false) == 0);
@@ -265,7 +268,7 @@ static void part(int argc, char **argv)
 			CHECK(reducer_wait(own, k) == 0);
 			for (int64_t i = 0; i < statistics[k].n; i++) {
 				double sum = 0;
-				for (int r = first; r < first + size; r++)
+				for (int r = first; r < first + size * apart; r += apart)
 					sum += value(r, s, i);
 				CHECK(x[i] == sum);
 			}
@@ -281,7 +284,7 @@ static void part(int argc, char **argv)
 	int last = c->size - 1, rc = c->rank == last ? ERR(E_DATA, NULL, "'x' is bad") : 0;
 	char expected[40];
 	snprintf(expected, sizeof expected, "rank %d (host ", last);
-	if (first + size == c->size) {
+	if (comm_whole_rank(p, size - 1) == last) {
 		CHECK(comm_agree(p, rc, "a failure") == E_DATA && comm_prints(c) == (c->rank == last));
 		CHECK(c->rank == last || strncmp(err_get(0)->text, expected, strlen(expected)) == 0);
 	}

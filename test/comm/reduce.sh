@@ -38,6 +38,10 @@ ok 4 env DLX_DEBUG="$(debug ranks_per_host=2)" "$ranks" part 2 "$steps"
 ok 4 env DLX_DEBUG="$(debug ranks_per_host=1)" "$ranks" part 2 "$steps"
 ok 6 env DLX_DEBUG="$(debug ranks_per_host=2)" "$ranks" part 3 "$steps"
 ok 2 "$ranks" part 1 "$steps"
+# Parts whose ranks are not neighbours.
+ok 4 "$ranks" part 2 "$steps" 2
+ok 6 env DLX_DEBUG="$(debug ranks_per_host=2)" "$ranks" part 2 "$steps" 3
+ok 6 env DLX_DEBUG="$(debug ranks_per_host=4)" "$ranks" part 3 "$steps" 2
 
 lost lost stop
 reported "is not complete after " "the sum of 'dense' (group 7 of 7, start 3)" ', stopped) has not started it' \

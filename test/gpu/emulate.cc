@@ -27,8 +27,7 @@ char *dynamic_shared;
 
 namespace {
 
-enum state { READY, AT_BARRIER, AT_GROUP_BARRIER, AT_EXCHANGE, DONE };
-constexpr int GROUP = 128;              /* threads of a warpgroup */
+enum state { READY, AT_BARRIER, AT_EXCHANGE, DONE };
 constexpr size_t STACK = 64 << 10;
 
 #ifdef __x86_64__
@@ -181,27 +180,6 @@ void run_warp(int first, int end)
 	}
 }
 
-/* Releases warpgroups all of whose threads that live wait for each other; whether there was one. */
-bool release_groups(int n)
-{
-	bool any = false;
-	for (int first = 0; first < n; first += GROUP) {
-		const int end = first + GROUP < n ? first + GROUP : n;
-		int waiting = 0, alive = 0;
-		for (int i = first; i < end; i++) {
-			alive += fibers[i].now != DONE;
-			waiting += fibers[i].now == AT_GROUP_BARRIER;
-		}
-		if (waiting == 0 || waiting != alive)
-			continue;
-		any = true;
-		for (int i = first; i < end; i++)
-			if (fibers[i].now == AT_GROUP_BARRIER)
-				fibers[i].now = READY;
-	}
-	return any;
-}
-
 void run_block(int n)
 {
 	for (int i = 0; i < n; i++)
@@ -211,14 +189,7 @@ void run_block(int n)
 			const int first = 32 * (falling ? warps - 1 - i : i);
 			run_warp(first, first + 32 < n ? first + 32 : n);
 		}
-		again = release_groups(n);
-		for (int i = 0; i < n && !again; i++)
-			if (fibers[i].now == AT_GROUP_BARRIER) {
-				fprintf(stderr, "emulate: a warpgroup's threads do not meet\n");
-				abort();
-			}
-		if (again)
-			continue;
+		again = false;
 		for (int i = 0; i < n; i++)
 			if (fibers[i].now == AT_BARRIER) {
 				fibers[i].now = READY;
@@ -265,11 +236,6 @@ void sync_block()
 	yield(AT_BARRIER);
 }
 
-void sync_group()
-{
-	yield(AT_GROUP_BARRIER);
-}
-
 int turn()
 {
 	return running->exchanges % 2;
@@ -297,7 +263,7 @@ uint64_t nanoseconds()
 /* The kernel that this thread launches. */
 thread_local std::string launched;
 
-void count_launch(const char *name, bool overlapped)
+void count_launch(const char *name)
 {
 	struct counts {
 		std::map<std::string, long> of;
@@ -317,8 +283,6 @@ void count_launch(const char *name, bool overlapped)
 		name++;
 	launched.assign(name, strcspn(name, "<)"));
 	all.of[launched]++;
-	if (overlapped)
-		all.of["overlapped"]++;
 }
 
 namespace {

@@ -39,8 +39,8 @@ typedef std::function<bool()> work;
 /* To be done in the order of the stream, once, or, if the stream records, at every replay. */
 void submit(void *stream, work run);
 /* With DLX_EMULATE_LAUNCHES=FILE, a line "NAME COUNT" for each kernel is written there when the
- * process ends, and one for "overlapped", those that may begin before the one ahead has ended. */
-void count_launch(const char *name, bool overlapped);
+ * process ends. */
+void count_launch(const char *name);
 /* Runs body for every thread of the grid. With DLX_EMULATE_KERNEL=7.5 that takes so many
  * microseconds by the clock of events, else none. */
 void launch(dim3 grid, dim3 block, size_t shared_bytes, void *stream, std::function<void()> body);
@@ -59,9 +59,8 @@ void check_begun(const char *name);
 bool may_launch(const void *kernel, void *stream, const char *name);
 /* Whether a GPU takes a launch; else cudaGetLastError says why not. */
 bool takes(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes, size_t parameters);
-/* The barrier of the block; of the thread's warpgroup. */
+/* The barrier of the block. */
 void sync_block();
-void sync_group();
 /* Every lane gives 8 bytes and reads those of another lane of its warp. */
 uint64_t exchange(uint64_t mine, int from_lane);
 int lane();
@@ -182,11 +181,11 @@ template <typename... P> constexpr size_t emulate_parameters()
 
 /* Arguments are taken by value when the launch is made, as on a GPU. */
 template <typename... P,
-typename... A> static void emulate_launch(const char *name, bool overlapped, void (*kernel)(P...),
+typename... A> static void emulate_launch(const char *name, void (*kernel)(P...),
                                           dim3 grid, dim3 block, size_t shared, void *stream,
                                           A... argument)
 {
-	emulate::count_launch(name, overlapped);
+	emulate::count_launch(name);
 	if (emulate::may_launch((const void *)kernel, stream, name) &&
 	    emulate::takes((const void *)kernel, grid, block, shared, emulate_parameters<P...>()))
 		emulate::launch(grid, block, shared, stream, [=] {
@@ -196,9 +195,8 @@ typename... A> static void emulate_launch(const char *name, bool overlapped, voi
 		});
 }
 #define LAUNCH(kernel, grid, block, shared, stream, ...) \
-	emulate_launch(#kernel, k_overlapped, (kernel), (grid), (block), (shared), (void *)(stream), \
+	emulate_launch(#kernel, (kernel), (grid), (block), (shared), (void *)(stream), \
 	               __VA_ARGS__)
-/* A kernel that does not begin so would not wait for the one before it, where launches overlap. */
 #define BEGIN_KERNEL() emulate::begin(__PRETTY_FUNCTION__)
 #define NOTE_WORD(size) (emulate::moves->words++, emulate::moves->bytes += (size))
 /* Memory whose size the launch gives. */

@@ -260,8 +260,8 @@ cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t *
 
 struct job {
 	product p;
-	matrix a, b, c, d;
-	const void *pa, *pb, *pc;    /* pc: what is added, or NULL */
+	matrix a, b, d;
+	const void *pa, *pb;
 	void *pd, *ws;
 };
 
@@ -294,8 +294,6 @@ static int multiply(void *argument)
 	for (int64_t column = 0; column < j->d.columns; column++)
 		for (int64_t row = 0; row < j->d.rows; row++) {
 			double sum = biased ? j->p.bias[row] : 0;
-			if (j->pc)
-				sum += dtype_get(type, j->pc, column * j->c.ld + row);
 			for (int64_t i = 0; i < inner; i++)
 				sum += a[row * inner + i] * b[column * inner + i];
 			dtype_convert(type, (char *)j->pd + dtype_size(type) * (size_t)(column * j->d.ld + row),
@@ -321,16 +319,12 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDesc_t desc, con
 {
 	struct job *j = mem_alloc(sizeof *j);
 	*j = (struct job){ *(const product *)(const void *)desc, *(const matrix *)(const void *)la,
-		*(const matrix *)(const void *)lb, *(const matrix *)(const void *)lc,
-		*(const matrix *)(const void *)ld, a, b, *(const float *)beta == 0 ? NULL : c, d, ws };
+		*(const matrix *)(const void *)lb, *(const matrix *)(const void *)ld, a, b, d, ws };
 	const char *end = (char *)d + dtype_size(dtype_of(j->d.type)) *
 	                  (size_t)((j->d.columns - 1) * j->d.ld + j->d.rows);
 	const bool biased = j->p.epilogue == CUBLASLT_EPILOGUE_BIAS;
-	const float share = *(const float *)beta;
-	if (!h || *(const float *)alpha != 1 || (share != 0 && share != 1))
-		return refuse("a product that is neither d = a b nor d = a b + c");
-	if (c == d && j->c.ld != j->d.ld)
-		return refuse("what is added lies in the result with other distances");
+	if (!h || *(const float *)alpha != 1 || *(const float *)beta != 0 || lc != ld)
+		return refuse("a product that is not d = a b");
 	if (unaligned(a, ALIGNMENT) || unaligned(b, ALIGNMENT) || unaligned(c, ALIGNMENT) ||
 	    unaligned(d, ALIGNMENT) || (biased && !j->p.bias))
 		return refuse("a product without an operand, or with one that is not aligned");

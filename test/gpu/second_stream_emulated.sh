@@ -40,10 +40,9 @@ for o in momentum adam rmsprop clip larc accumulated scaled average; do
 	alike $o "$@"
 done
 
-# Not in a large step, under a memory limit, with overlapped launches, on a CPU, or in a plan to evaluate.
+# Not in a large step, under a memory limit, on a CPU, or in a plan to evaluate.
 planned 0 0 --set model.growth=400 --set model.initial_filters=800 --set 'data.transforms=[{crop: {size: [90, 180]}}]'
 planned 0 0 --set 'train.memory={limit: 1GiB}'
-DLX_DEBUG=$(debug launch=overlapped) planned 0 0
 DLX_DEBUG=$(debug second_stream=no) planned 0 0
 planned 0 0 --device=cpu --set precision.allow_emulation=true
 

@@ -49,9 +49,6 @@ made() {
 	grep -c "cudnn:.*, $1" plan
 }
 
-# Matrix products are slow until the end.
-export DLX_FAKE_CUBLAS_TIMES=100000
-
 # A chain of cuDNN's is as fast as the convolution alone, and each kernel of dlx's takes time.
 export DLX_EMULATE_KERNEL=3
 plan
@@ -111,19 +108,7 @@ grep '^way conv_grad_weight ' depthwise | grep -q '	parts	' || fail "not the eng
 DLX_EMULATE_KERNEL=1 plan --wisdom depthwise.fast
 [ "$(grep -c '3x3 depthwise' plan)" = "$(grep -c '3x3 depthwise' first)" ] || fail "not dlx's own kernel, which is faster"
 
-# Convolutions of single pixels as matrix products, where these are faster: with statistics, and all three kinds with windows in their places.
-unset DLX_FAKE_CUBLAS_TIMES
-DLX_FAKE_CUDNN_CHAINS=60 plan --wisdom products
-[ "$(ways products)" = 'ours parts product ' ] || fail "no products, which are faster: $(ways products)"
-for op in conv_statistics conv_grad_weight conv_grad_input; do
-	grep "^way $op " products | grep -q '	product	' || { grep '^way ' products; fail "no product is a '$op'"; }
-done
-[ "$(grep -c 'cublaslt:.*, then a kernel' plan)" -gt 0 ] || { cat plan; fail "no product is followed by a kernel"; }
-cp plan with
-plan --wisdom products
-cmp plan with || fail "a second run takes other products"
-
-# A step by them is the same, up to rounding: windows are read and written where they are.
+# A step with windows that are read and written where they are is the same, up to rounding.
 sed 's/^    - .*name: counted}/    - conv2d: {filters: 16, kernel: 1, bias: false, inputs: activated, name: beside}\n    - batch_norm: {name: besides}\n&/
 s/name: counted}/inputs: joined, name: counted}/
 s/^    - .*name: last}/    - conv2d: {filters: 8, kernel: 1, name: point}\n    - concat: {inputs: [depthwise, besides, point]}\n&/' net.yaml >windows.yaml
@@ -131,10 +116,7 @@ step() {
 	DLX_DEBUG=$(debug "way=$1") expect 0 capped "$emulated" --device=cuda --quiet --synthetic --set precision.compute=bf16 \
 		--dump-step "step-$1" "${2:-windows}.yaml"
 }
-# a sum of gradients is made by the product
-DLX_DEBUG=$(debug way=product) expect 0 capped "$emulated" --device=cuda --plan windows.yaml
-grep -q 'conv_grad_input_sum  *point .* cublaslt:[a-z0-9]*, whole$' out || { cat out; fail "the sum of a product is a pass of its own"; }
-# cuDNN's graphs leave windows where they are, too: behind a ReLU, a bias, and statistics
+# cuDNN's graphs leave windows where they are: after a ReLU, a bias, and statistics
 DLX_DEBUG=$(debug way=windows) expect 0 capped "$emulated" --device=cuda --plan windows.yaml
 for node in 'conv_relu  *first' 'conv  *window' 'conv_statistics  *beside'; do
 	grep -q " $node .*, windows\$" out || { cat out; fail "a window is packed: $node"; }
@@ -150,8 +132,6 @@ sed '/name: joined}/,/groups: 16/d; s/^    - .*name: window}/    - conv2d: {filt
 DLX_DEBUG=$(debug way=windows) expect 0 capped "$emulated" --device=cuda --plan anywhere.yaml
 grep ' conv  *window .* slice ' out | grep -q ' cudnn:[a-z0-9]*$' || { cat out; fail "a window that is not aligned"; }
 step windows anywhere
-step product
-"$DLX_BUILD/test/gpu/compare_steps" -a -t 2e-2 step-parts step-product >out || { cat out; fail "a step by products differs"; }
 
 # No time: the first ones, and no line.
 DLX_DEBUG=$(debug measure_seconds=0.000001) DLX_FAKE_CUDNN_CHAINS=60 plan --wisdom none

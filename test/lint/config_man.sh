@@ -25,4 +25,16 @@ diff "$page" fresh >difference || {
 	cat difference
 	fail "$page does not fit the tables; run: test/lint/config_man.sh --update $DLX_BUILD"
 }
+
+# The page that teaches equations has each of their keys: of points, variables, objectives and networks.
+awk '/^\.Bl/ { depth++ } /^\.El/ { depth-- }
+	/^\.It Cm/ { name = $0; sub(/^\.It Cm "\\&/, "", name); sub(/"$/, "", name) }
+	/^\.It Cm/ && depth == 1 { on = name ~ /^(points|variables|objective)$/; next }
+	/^\.It Cm/ && depth == 2 && name ~ /:/ { on = name == "family: networks" }
+	/^\.It Cm/ && on && name !~ /[: ]/ { print name }' fresh | sort -u >keys
+[ "$(wc -l <keys)" -gt 40 ] || fail "the keys of equations are not found in the reference"
+while read -r key; do
+	grep -Eq "^\\.(Cm|Ic|It Cm|Brq Cm)( [A-Za-z_]+ ,)* $key( |\$)|(^|[ {\"])$key:" "$DLX_SOURCE/man/dlx-physics.7" || echo "$key"
+done <keys >missing
+[ ! -s missing ] || fail "dlx-physics(7) lacks the keys:" $(cat missing)
 pass

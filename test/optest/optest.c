@@ -12,15 +12,14 @@
  *   proof       kernels that are chosen for what the machine has pass the proof that a run makes
  *               of them (backend/proof/proof.h); with DLX_DEBUG=proof=no there is none
  *
- * Usage: optest [--device=cpu|cuda] [--kernels] [--shard=K/N] [--sample=TEXT] [--having=TEXT]
- * [--wisdom=FILE] [OP...]: the device compared with the reference is the CPU unless another is
- * named; every op must have a kernel there, and on a GPU one that takes 16 bits, but for those of a
- * list (f32_only). --kernels leaves out the check of gradient rules, which is slow and the same for
- * all kernels; the short form under sanitizers leaves it out, too. --shard takes every Nth sample
- * from the Kth on, so that N processes share the work; --sample only this one, which need not be
- * one of the op's; --having those that have this text in them. --wisdom is dlx-train's: engines
- * that the file or its folder has are neither measured nor compiled again.
- * Prints a line for each failure and "N passed, N failed" at the end. */
+ * Usage: optest [--device=cpu|cuda] [--kernels] [--shard=K/N] [--sample=TEXT] [--wisdom=FILE]
+ * [OP...]: the device compared with the reference is the CPU unless another is named; every op must
+ * have a kernel there, and on a GPU one that takes 16 bits, but for those of a list (f32_only).
+ * --kernels leaves out the check of gradient rules, which is slow and the same for all kernels; the
+ * short form under sanitizers leaves it out, too. --shard takes every Nth sample from the Kth on,
+ * so that N processes share the work; --sample only this one, which need not be one of the op's.
+ * --wisdom is dlx-train's: engines that the file or its folder has are neither measured nor
+ * compiled again. Prints a line for each failure and "N passed, N failed" at the end. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +55,6 @@ static bool kernels_only;
 static int shard = 1, shards = 1, samples;
 static const char *wisdom_path;         /* NULL: none */
 static const char *given_sample;        /* NULL: those of the ops */
-static const char *having = "";
 static const char *cur_op, *cur_text, *cur_what;
 
 static void fail(const char *fmt, ...)
@@ -656,7 +654,7 @@ static void check_op(const struct op *op, struct device *ref, struct device *cpu
 	for (const char *const *text = given_sample ? given : op->samples; complete && text && *text;
 	     text++) {
 		cur_text = *text;
-		if (!strstr(*text, having) || samples++ % shards != shard - 1)
+		if (samples++ % shards != shard - 1)
 			continue;
 		if (gradient && !other && !kernels_only)
 			check_gradient(op, *text, ref);
@@ -696,8 +694,6 @@ static bool option(const char *text, const char **device)
 		wisdom_path = text + 9;
 	else if (strncmp(text, "--sample=", 9) == 0)
 		given_sample = text + 9;
-	else if (strncmp(text, "--having=", 9) == 0)
-		having = text + 9;
 	else
 		return sscanf(text, "--shard=%d/%d", &shard, &shards) == 2 && shard >= 1 && shard <= shards;
 	return true;

@@ -12,6 +12,7 @@ expect 0 "$field" burgers --quiet --sensors 2000 -o sensors.dlx
 expect 0 "$field" allen-cahn --quiet -o allen-cahn.dlx
 expect 0 "$field" heat --quiet --sensors 200 -o heat-sensors.dlx
 expect 0 "$field" gaussian --quiet -n 1 -o k.dlx
+expect 0 "$field" gaussian --quiet -n 60 --points 16,16 -o fields.dlx
 
 cat >poisson.yaml <<'END'
 run: {name: poisson}
@@ -181,6 +182,8 @@ mistake 78 "'train' names 'v', which is neither a network nor a variable" --set 
 mistake 78 "'start' of 'k' is 2, which is not between its bounds 0 and 2" --set 'variables={k: {start: 2, bounds: [0, 2]}}'
 mistake 78 "'bounds' of 'k' must be [LOW, HIGH]" --set 'variables={k: {start: 2, bounds: [3, 0]}}'
 mistake 78 "'k' has 'bounds': leave out 'positive'" --set 'variables={k: {start: 2, bounds: [0, 3], positive: true}}'
+mistake 78 "'(' is not closed; between '{' and '}' an expression that has a comma stands in quotes" \
+	--set "$physics={of: mean(d(u, x)^2 @ inside), weight: 2}"
 mistake 78 "nothing says how long to train; give 'train.steps'" --set train=
 mistake 65 "'k.dlx' has no array of the name of a network to compare with" --set data.validation=k.dlx
 mistake 65 "does not say 't' of its points" --set 'model.networks.u.inputs=[x, t]' \
@@ -243,7 +246,7 @@ inside && first { whole = /^run:/; message = /^dlx-train: /; n += whole; first =
 inside && whole { print >("page" n ".yaml") }
 inside && message { print >"message" }
 /^\.Bd -literal/ { inside = first = 1 }' "$DLX_SOURCE/man/dlx-physics.7"
-[ -s page3.yaml ] || fail "dlx-physics.7 has lost its configs"
+[ -s page4.yaml ] || fail "dlx-physics.7 has lost its configs"
 for config in page*.yaml; do
 	run "$config" --set train.steps=2 --set report.progress=none "$config"
 done

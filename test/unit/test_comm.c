@@ -172,7 +172,7 @@ static void halted(void **state)
 	int status;
 	assert_int_equal(posix_memalign((void **)&seat, 128, liveness_bytes(3)), 0);
 	memset(seat, 0, liveness_bytes(3));
-	struct liveness b = { seat, rank, 3, 0, "here" };
+	struct liveness b = { .slots = seat, .rank = rank, .n = 3, .host = "here" };
 	liveness_register(&b);
 	for (int i = 0; i < 2; i++) {
 		child[i] = fork();

@@ -300,7 +300,23 @@ static int delayed(struct comm *c, void *arg)
 	return 0;
 }
 
-/* Two messages of 20 ms each and 5 ms of latency; their sender does not wait. */
+static int delayed_sum(struct comm *c, void *arg)
+{
+	static const struct reducer_bucket bucket = { 0, 25000, DTYPE_F32, "w" };
+	struct reducer *r;
+	int64_t *time = arg, begin = io_nanoseconds();
+	TRY(reducer_new(&r, c, 102400, &bucket, 1, true));
+	for (int i = 0; i < 2; i++) {
+		reducer_start(r, 0);
+		TRY(reducer_wait(r, 0));
+	}
+	time[c->rank] = io_nanoseconds() - begin;
+	reducer_free(r);
+	return 0;
+}
+
+/* Two messages of 20 ms each and 5 ms of latency; their sender does not wait. Two sums by a ring of
+ * two send as much, and each is waited for. */
 static void link_delay(void **state)
 {
 	int64_t time[2];
@@ -308,6 +324,10 @@ static void link_delay(void **state)
 	assert_int_equal(rank_threads_run(2, 60, delayed, time), 0);
 	assert_int_equal(debug_parse(NULL), 0);
 	assert_true(time[1] >= 44000000);
+	assert_int_equal(debug_parse("link=5e-3:5e6"), 0);
+	assert_int_equal(rank_threads_run(2, 60, delayed_sum, time), 0);
+	assert_int_equal(debug_parse(NULL), 0);
+	assert_true(time[0] >= 49000000 && time[1] >= 49000000);
 }
 
 int main(void)

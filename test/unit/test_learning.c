@@ -77,7 +77,7 @@ static void emit_update(struct run *r)
 		if (graph_t(r->g, t)->role == ROLE_PARAM)
 			param[n++] = t;
 	ok(autodiff(r->g, 1, &r->loss, (tid[]){ NONE }, n, param, grad));
-	struct bundles *b = bundles_new(r->g, NULL, n, param, grad, BUNDLE_CACHED);
+	struct bundles *b = bundles_new(r->g, NULL, n, param, grad, BUNDLE_CACHED, NULL);
 	ok(clip_emit(r->g, 1.0, b, NONE, &in.grad_scale));
 	ok(optim_emit(r->g, &o, b, &in));
 }

@@ -41,7 +41,7 @@ static void setup(struct fixture *f)
 	assert_int_equal(graph_input(f->g, "field", DTYPE_F32, &out, &f->field), 0);
 	assert_int_equal(graph_input(f->g, "labels", DTYPE_I32, &map, &f->labels), 0);
 	f->in.grad_scale = f->in.apply = NONE;
-	f->bundles = bundles_new(f->g, NULL, 2, f->param, f->grad, BUNDLE_CACHED);
+	f->bundles = bundles_new(f->g, NULL, 2, f->param, f->grad, BUNDLE_CACHED, NULL);
 	err_clear();
 }
 
@@ -147,7 +147,7 @@ static void test_bundles(void **state)
 	}
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(graph_emit1(f.g, "relu", NULL, 1, &param[order[i]], &grad[order[i]]), 0);
-	struct bundles *b = bundles_new(f.g, NULL, 5, param, grad, BUNDLE_CACHED);
+	struct bundles *b = bundles_new(f.g, NULL, 5, param, grad, BUNDLE_CACHED, NULL);
 	assert_int_equal(b->n, 4);
 	for (int i = 0; i < 5; i++) {
 		assert_int_equal(b->param[i], param[order[i]]);

@@ -266,7 +266,7 @@ static void wrong_types(void **state)
 	      "missing key 'type' in 'extra'; 'name' is called 'type' here");
 	wrong("extra: {sgd: {}}", 9, 3,
 	      "missing key 'type' in 'extra'; 'sgd' is its value, and further keys "
-	      "stand beside it: {type: sgd, ...}");
+	      "stand next to it: {type: sgd, ...}");
 	wrong("extra: {type: [x]}", 15, 1, "'type' of 'extra' must be a name, not a list");
 	wrong("extra: sgdd", 8, 4, "unknown type 'sgdd' for 'extra'; did you mean 'sgd'?");
 	wrong("extra: {type: lamb}", 15, 4,

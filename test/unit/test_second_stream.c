@@ -112,10 +112,6 @@ static void test_in_line(void **state)
 	choose(n.g, BACKEND_CUDA);
 	debug.no_second_stream = false;
 	assert_int_equal(joins(n.g), 0);
-	debug.launch = "overlapped";
-	choose(n.g, BACKEND_CUDA);
-	debug.launch = NULL;
-	assert_int_equal(joins(n.g), 0);
 	graph_free(n.g);
 }
 

@@ -67,7 +67,6 @@ struct cublas_plan {
 	const struct device *dev;
 	cublasLtMatmulDesc_t desc;
 	cublasLtMatrixLayout_t a, b, c;          /* in cuBLAS's order: A is our b */
-	cublasLtMatrixLayout_t addend;           /* or NULL */
 	cublasLtMatmulAlgo_t algo;
 	bool bias;
 	size_t ws_bytes;
@@ -99,11 +98,6 @@ static cublasStatus_t layout(cublasLtMatrixLayout_t *out, enum dtype t, int64_t 
 	return lib.cublasLtMatrixLayoutCreate(out, data_type(t), r, c, ld);
 }
 
-static cublasLtMatrixLayout_t added(const struct cublas_plan *p)
-{
-	return p->addend ? p->addend : p->c;
-}
-
 static cublasStatus_t describe(struct cublas_plan *p, const struct cublas_matmul *m)
 {
 	const cublasComputeType_t compute = m->type == DTYPE_F32 && m->tf32 ?
@@ -111,7 +105,7 @@ static cublasStatus_t describe(struct cublas_plan *p, const struct cublas_matmul
 	const cublasLtEpilogue_t epilogue = m->bias ? CUBLASLT_EPILOGUE_BIAS :
 	                                    CUBLASLT_EPILOGUE_DEFAULT;
 	const cudaDataType_t f32 = CUDA_R_32F;
-	cublasOperation_t opa, opb, opc, opadd = CUBLAS_OP_N;
+	cublasOperation_t opa, opb, opc;
 	cublasStatus_t s = lib.cublasLtMatmulDescCreate(&p->desc, compute, CUDA_R_32F);
 	if (s == CUBLAS_STATUS_SUCCESS)
 		s = layout(&p->a, m->type, m->k, m->n, m->b_stride, &opa);
@@ -119,9 +113,7 @@ static cublasStatus_t describe(struct cublas_plan *p, const struct cublas_matmul
 		s = layout(&p->b, m->type, m->m, m->k, m->a_stride, &opb);
 	if (s == CUBLAS_STATUS_SUCCESS)
 		s = layout(&p->c, m->c_type, m->m, m->n, m->c_stride, &opc);
-	if (s == CUBLAS_STATUS_SUCCESS && m->addend)
-		s = layout(&p->addend, m->c_type, m->m, m->n, (const int64_t[]){ m->addend, 1 }, &opadd);
-	if (s == CUBLAS_STATUS_SUCCESS && (opc != CUBLAS_OP_N || opadd != CUBLAS_OP_N))
+	if (s == CUBLAS_STATUS_SUCCESS && opc != CUBLAS_OP_N)
 		s = CUBLAS_STATUS_NOT_SUPPORTED;
 	if (s == CUBLAS_STATUS_SUCCESS)
 		s = lib.cublasLtMatmulDescSetAttribute(p->desc, CUBLASLT_MATMUL_DESC_TRANSA, &opa,
@@ -162,7 +154,7 @@ static cublasStatus_t propose(const struct cublas_plan *p, size_t ws_limit,
 		                                             sizeof alignment);
 	*n = 0;
 	if (s == CUBLAS_STATUS_SUCCESS)
-		s = lib.cublasLtMatmulAlgoGetHeuristic(p->handle, p->desc, p->a, p->b, added(p), p->c,
+		s = lib.cublasLtMatmulAlgoGetHeuristic(p->handle, p->desc, p->a, p->b, p->c, p->c,
 		                                       want, most, found, n);
 	if (want)
 		lib.cublasLtMatmulPreferenceDestroy(want);
@@ -202,7 +194,7 @@ static bool take_first(struct cublas_plan *p, const cublasLtMatmulHeuristicResul
 
 /* --- measuring --- */
 
-enum { A, B, BIAS, ADDEND, C, WS, ARGUMENTS };
+enum { A, B, BIAS, C, WS, ARGUMENTS };
 
 struct trial {
 	const struct cublas_plan *p;
@@ -213,7 +205,7 @@ static int run_trial(void *user)
 {
 	const struct trial *t = user;
 	return cublas_plan_run(t->p, t->argument[A], t->argument[B], t->argument[BIAS],
-	                       t->argument[ADDEND], t->argument[C], t->argument[WS]);
+	                       t->argument[C], t->argument[WS]);
 }
 
 static size_t extent(int64_t rows, int64_t columns, const int64_t *stride, enum dtype t)
@@ -229,7 +221,6 @@ static void measure(struct cublas_plan *p, const struct cublas_matmul *m,
 {
 	size_t bytes[ARGUMENTS] = { extent(m->m, m->k, m->a_stride, m->type),
 		extent(m->k, m->n, m->b_stride, m->type), (size_t)m->n * sizeof(float),
-		m->addend ? extent(m->m, m->n, (const int64_t[]){ m->addend, 1 }, m->c_type) : 0,
 		extent(m->m, m->n, m->c_stride, m->c_type), 0 };
 	struct trial t = { .p = p };
 	int best = p->place, rc = 0, mark = err_count();
@@ -256,14 +247,11 @@ static void measure(struct cublas_plan *p, const struct cublas_matmul *m,
 
 static void name_problem(char *out, size_t n, const struct cublas_matmul *m, size_t ws_limit)
 {
-	char sum[32] = "";
-	if (m->addend)
-		snprintf(sum, sizeof sum, " sum %" PRId64, m->addend);
 	snprintf(out, n, "product%s%s %s to %s %" PRId64 "x%" PRId64 "x%" PRId64 " a %" PRId64
-	         ",%" PRId64 " b %" PRId64 ",%" PRId64 " c %" PRId64 "%s workspace %zu",
+	         ",%" PRId64 " b %" PRId64 ",%" PRId64 " c %" PRId64 " workspace %zu",
 	         m->bias ? "+bias" : "", m->tf32 && m->type == DTYPE_F32 ? " tf32" : "",
 	         dtype_name(m->type), dtype_name(m->c_type), m->m, m->n, m->k, m->a_stride[0],
-	         m->a_stride[1], m->b_stride[0], m->b_stride[1], m->c_stride[0], sum, ws_limit);
+	         m->a_stride[1], m->b_stride[0], m->b_stride[1], m->c_stride[0], ws_limit);
 }
 
 /* Whether the algorithm of that name is still what is proposed at its place. */
@@ -363,14 +351,14 @@ struct kernel_choice cublas_plan_choice(const struct cublas_plan *p)
 }
 
 int cublas_plan_run(const struct cublas_plan *p, const void *a, const void *b, const void *bias,
-                    const void *addend, void *c, void *ws)
+                    void *c, void *ws)
 {
-	const float one = 1, share = p->addend ? 1 : 0;
+	const float one = 1, none = 0;
 	if (p->bias)
 		TRY(check(lib.cublasLtMatmulDescSetAttribute(p->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
 		                                             &bias, sizeof bias), "setting the bias"));
-	return check(lib.cublasLtMatmul(p->handle, p->desc, &one, b, p->a, a, p->b, &share,
-	                                p->addend ? addend : c, added(p), c, p->c, &p->algo, ws,
+	return check(lib.cublasLtMatmul(p->handle, p->desc, &one, b, p->a, a, p->b, &none,
+	                                c, p->c, c, p->c, &p->algo, ws,
 	                                p->ws_bytes, cuda_stream(p->dev)),
 	             "running a matrix product");
 }
@@ -387,7 +375,5 @@ void cublas_plan_free(struct cublas_plan *p)
 		lib.cublasLtMatrixLayoutDestroy(p->b);
 	if (p->c)
 		lib.cublasLtMatrixLayoutDestroy(p->c);
-	if (p->addend)
-		lib.cublasLtMatrixLayoutDestroy(p->addend);
 	mem_free(p);
 }

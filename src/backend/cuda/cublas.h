@@ -13,16 +13,14 @@ struct wisdom;
 int cublas_open(void **handle);
 void cublas_close(void *handle);                         /* NULL is fine */
 
-/* c (m, n) = a (m, k) * b (k, n) [+ bias (n)] [+ addend (m, n)], element strides in rows and
- * columns, one of which must be 1 for a and b; c and the addend are row-major. type: of a and b;
- * c_type: of c and the addend, the same or float32; sums are float32, and so is c with a bias.
- * addend: the distance of its rows, or 0: there is none. */
+/* c (m, n) = a (m, k) * b (k, n) [+ bias (n)], element strides in rows and
+ * columns, one of which must be 1 for a and b; c is row-major. type: of a and b; c_type: of c, the
+ * same or float32; sums are float32, and so is c with a bias. */
 struct cublas_matmul {
 	int64_t m, n, k;
 	int64_t a_stride[2], b_stride[2], c_stride[2];
 	enum dtype type, c_type;
 	bool bias, tf32;
-	int64_t addend;
 };
 #define CUBLAS_WORKSPACE ((size_t)32 << 20)     /* bytes that NVIDIA advises for Hopper */
 /* Uses the first algorithm that the library proposes, or, with wisdom (NULL: none), the fastest.
@@ -36,9 +34,9 @@ const char *cublas_plan_name(const struct cublas_plan *p);
 /* The algorithm as a choice among those for the problem, which proofs may find wrong; its name,
  * "cublaslt:3:algo66", is as long as p. */
 struct kernel_choice cublas_plan_choice(const struct cublas_plan *p);
-/* bias and addend: where the plan has them; the addend may be c, with rows as far apart. */
+/* bias: where the plan has one. */
 int cublas_plan_run(const struct cublas_plan *p, const void *a, const void *b, const void *bias,
-                    const void *addend, void *c, void *ws);
+                    void *c, void *ws);
 void cublas_plan_free(struct cublas_plan *p);            /* NULL is fine */
 
 #endif

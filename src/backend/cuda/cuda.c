@@ -138,7 +138,7 @@ static void release(const struct device *d, void *p, size_t bytes)
 
 /* Reserved for what libraries allocate after planning: cuDNN and cuBLAS load the code of a kernel
  * when it first runs, and the captured step has memory of its own. On an H100 (CUDA 13.0, cuDNN
- * 9.19) that was 15 to 23 MB in steps of six networks on one GPU; what NCCL takes beside other GPUs
+ * 9.19) that was 15 to 23 MB in steps of six networks on one GPU; what NCCL takes with other GPUs
  * is not known yet. Each run compares this with what was taken (train/account.h). */
 #define ASIDE ((int64_t)256 << 20)
 
@@ -457,7 +457,8 @@ int cuda_describe(struct device *d, const char *gpu)
 
 /* --- a GPU that is there --- */
 
-/* The stream of computation is before the second one, and behind that of sums over ranks. */
+/* The stream of computation has priority over the second one, and that of sums over ranks over
+ * both. */
 static int start(struct cuda *c)
 {
 	int least, greatest;
@@ -465,8 +466,6 @@ static int start(struct cuda *c)
 	TRY(cuda_check(cudaGetDeviceProperties(&c->properties, c->ordinal),
 	               "asking for the GPU's properties"));
 	TRY(cuda_find_code(c->properties.name, c->properties.major * 10 + c->properties.minor));
-	if (debug.launch && strcmp(debug.launch, "overlapped") == 0 && c->properties.major >= 9)
-		k_overlap();
 	TRY(cuda_check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking for priorities"));
 	TRY(cuda_check(cudaStreamCreateWithPriority(&c->stream, cudaStreamNonBlocking,
 	                                            greatest < least ? least - 1 : least),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The CUDA device for the rest of dlx: what opens it, and what kernels need of it. One process
- * drives one GPU through one stream of computation (others beside it: cuda_side.h); the libraries
- * behind it (cuDNN, cuBLASLt) are loaded when the first kernel asks for them, so that a machine
+ * drives one GPU through one stream of computation (others next to it: cuda_side.h); the libraries
+ * (cuDNN, cuBLASLt) are loaded when the first kernel asks for them, so that a machine
  * without a GPU, or a network without convolutions, does not wait for them. No header of CUDA is
  * needed to include this. */
 #ifndef DLX_BACKEND_CUDA_CUDA_H
@@ -46,7 +46,7 @@ void cuda_unpoll(const struct device *d, const void *argument);
 void cuda_rest(const struct device *d);
 /* The event at the beginning of the step that is being captured; NULL: none is. */
 void *cuda_begin(const struct device *d);
-/* An error code of the runtime as an error of ours; 0 for success. what: "copying to the GPU". */
+/* An error code of the runtime as one of dlx's; 0 for success. what: "copying to the GPU". */
 int cuda_check(int status, const char *what);
 /* The result of a run function: the status of a launcher in
  * cuda/kernels.h, reported with the node's place. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The CUDA device's copies to the host beside its kernels (copy_* of struct device_driver). */
+ * The CUDA device's copies to the host, concurrent with its kernels (copy_* of struct
+ * device_driver). */
 #ifndef DLX_BACKEND_CUDA_CUDA_COPIES_H
 #define DLX_BACKEND_CUDA_CUDA_COPIES_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The CUDA device's copies beside its kernels; what they do is said in struct device_driver. */
+ * The CUDA device's copies that are concurrent with its kernels, described in struct
+ * device_driver. */
 #ifndef DLX_BACKEND_CUDA_CUDA_PREFETCH_H
 #define DLX_BACKEND_CUDA_CUDA_PREFETCH_H
 

@@ -79,7 +79,7 @@ struct product {
 static int multiply_once(void *of)
 {
 	const struct product *p = of;
-	return cublas_plan_run(p->plan, p->memory, p->memory + p->matrix, NULL, NULL,
+	return cublas_plan_run(p->plan, p->memory, p->memory + p->matrix, NULL,
 	                       p->memory + 2 * p->matrix, p->memory + 3 * p->matrix);
 }
 

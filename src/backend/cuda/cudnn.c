@@ -2,7 +2,7 @@
  *
  * Convolutions as cuDNN operation graphs: the convolution with an optional epilogue or prologue of
  * pointwise operations (pass/fuse_rules.c lists the chains with engines). Intermediate results are
- * virtual tensors: float32 behind the convolution; in front of it the type of the convolution's
+ * virtual tensors: float32 after the convolution; before it the type of the convolution's
  * input, since no engine takes another one. */
 #include "backend/cuda/cudnn.h"
 

@@ -46,7 +46,7 @@ void cudnn_close(struct cudnn *c);                       /* NULL is fine */
  *   forward           x, w, scale, bias, addend, y
  *   backward data     dy, w, scale, bias, addend, mask, dx
  *   backward weights  x, dy, dw
- * A forward one with nothing behind it can give the statistics of what it makes: two more results,
+ * A forward one with nothing after it can give the statistics of what it makes: two more results,
  * float32 sums for each channel of y and of its squares, which follow y; such engines, and those
  * with norm_sums, are there only where bits may differ.
  *

@@ -40,10 +40,11 @@
  * their place silently. */
 static void tell_missing(const struct cudnn *c, cudnnStatus_t status)
 {
-	static bool told;
-	if (status != CUDNN_STATUS_NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING || !c->handle || told)
+	static bool reported;
+	if (status != CUDNN_STATUS_NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING ||
+	    !c->handle || reported)
 		return;
-	told = true;
+	reported = true;
 	warn("cuDNN finds no libnvrtc to compile kernels with and takes slower ones; install it or "
 	     "name its folder in LD_LIBRARY_PATH");
 }
@@ -199,7 +200,7 @@ static bool compile_plan(struct cudnn_engine *e, const struct search *s)
 	return made;
 }
 
-/* Of a gradient to the data in 16 bits with a sum behind it, and channels that are not in eights,
+/* Of a gradient to the data in 16 bits with a sum after it, and channels that are not in eights,
  * cuDNN 9.19 proposes seven variants that NVRTC all refuses, after 1.5 s each. */
 static bool is_hopeless(const struct search *s, const struct cudnn_candidate *is)
 {

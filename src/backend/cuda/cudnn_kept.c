@@ -65,15 +65,15 @@ static bool has_place(const char *folder)
 
 void cudnn_kept_write(const char *folder, const struct cudnn_kept_key *k, const struct buf *content)
 {
-	static bool told;
+	static bool reported;
 	struct buf text = BUF_INIT;
 	int mark = err_count();
 	put_key(&text, k);
 	char *path = path_of(folder, text.data);
 	buf_printf(&text, "%016" PRIx64 "\n", hash_bytes(content->data, content->len, 0));
 	buf_add(&text, content->data, content->len);
-	if (has_place(folder) && io_write_file(path, text.data, text.len) < 0 && !told) {
-		told = true;
+	if (has_place(folder) && io_write_file(path, text.data, text.len) < 0 && !reported) {
+		reported = true;
 		warn("what cuDNN compiled is not kept: %s", err_get(mark)->text);
 	}
 	err_truncate(mark);

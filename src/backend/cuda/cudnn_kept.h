@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A cache of compiled cuDNN engines, in the folder FILE.compiled beside the wisdom file FILE:
+ * A cache of compiled cuDNN engines, in the folder FILE.compiled next to the wisdom file FILE:
  * compiling an engine takes about 0.8 s, loading one (84 kB of cuDNN's JSON) 1 ms. Each engine has
  * a file, named by the hash of its key, that holds the key, the content's hash and the content.
  * Rank 0 writes, all ranks read; without a wisdom file each rank compiles the same engines. */

@@ -52,7 +52,7 @@ static struct {
 
 static const CUpti_ActivityKind kinds[] = { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
 	CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET };
-static const CUpti_CallbackId told[] = { CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+static const CUpti_CallbackId awaited[] = { CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
 	CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED };
 
 static int check(CUptiResult status, const char *what)
@@ -180,8 +180,8 @@ static int begin(void)
 {
 	TRY(check(lib.cuptiSubscribe(&seen.subscriber, (CUpti_CallbackFunc)told_of, NULL),
 	          "cannot be asked for nodes of graphs"));
-	for (size_t i = 0; i < sizeof told / sizeof *told; i++)
-		TRY(check(lib.cuptiEnableCallback(1, seen.subscriber, CUPTI_CB_DOMAIN_RESOURCE, told[i]),
+	for (size_t i = 0; i < sizeof awaited / sizeof *awaited; i++)
+		TRY(check(lib.cuptiEnableCallback(1, seen.subscriber, CUPTI_CB_DOMAIN_RESOURCE, awaited[i]),
 		          "cannot be asked for nodes of graphs"));
 	TRY(check(lib.cuptiActivityRegisterCallbacks(buffer_wanted, buffer_filled),
 	          "cannot be asked for kernels"));

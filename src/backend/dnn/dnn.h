@@ -7,7 +7,7 @@
  *   dnn_prim_layout  what it chose, if struct layout can say it
  *   dnn_prim_prepare says that it will be run: makes the memory objects, asks for code
  *   dnn_generate     generates what was asked for, on all threads (milliseconds each)
- *   dnn_prim_run     executes; allocates nothing of ours; scratch memory is the caller's
+ *   dnn_prim_run     executes; allocates no memory of dlx's; scratch memory is the caller's
  *
  * Equal problems share one primitive: a network has many layers alike, and its evaluation has those
  * of its training. Primitives live as long as the process.

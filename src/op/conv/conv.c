@@ -175,7 +175,7 @@ static int emit_grad_weight(struct graph *g, const struct conv_attr *at, tid x, 
 	return 0;
 }
 
-/* The gradients to the weights and the bias come first: behind them x may be gone, before there is
+/* The gradients to the weights and the bias come first: after them x may be gone, before there is
  * a gradient to x, and ranks may begin to sum them. */
 static int conv_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {

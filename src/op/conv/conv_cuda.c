@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Convolutions on the GPU by cuDNN, or by kernels of ours (conv_own.h). All tensors are
+ * Convolutions on the GPU by cuDNN, or by dlx's kernels (conv_own.h). All tensors are
  * channels-last; weights are (O, kernel..., I). A forward bias is part of cuDNN's graph where an
  * engine takes it, otherwise our kernel adds it; the gradient of the bias is a sum over rows.
  * (cuBLASLt adds a bias to float32 results only.)
@@ -11,9 +11,7 @@
  * Prediction, not measured: about half of the 12.7 GB that tiramisu's step of two samples packs in
  * bf16 is of forward convolutions, 1.5 ms at 4.3 TB/s.
  *
- * Some convolutions may be made in other ways (conv_other.h), which take windows where they are.
- *
- * Batches of 3 or 4 channels stay as they are, and kernels of ours read them (conv_few_cuda.c).
+ * Batches of 3 or 4 channels stay as they are, and dlx's kernels read them (conv_few_cuda.c).
  * cuDNN would pad them to 8 channels in its workspace.
  *
  * In 16 bits all three tensors have 16 bits, since cuDNN's single operations read and write one
@@ -22,12 +20,10 @@
  * another reader than the update wants them so (pass/precision.c). */
 #include "op/conv/conv_cuda.h"
 
-#include "backend/cuda/cublas.h"
 #include "backend/cuda/cudnn.h"
 #include "backend/plan_env.h"
 #include "base/err.h"
 #include "op/conv/conv_fused.h"
-#include "op/conv/conv_other.h"
 #include "op/conv/conv_own.h"
 #include "op/conv/conv_shape.h"
 #include "op/conv/conv_way.h"
@@ -39,7 +35,6 @@ enum { ARGUMENTS = 3 };              /* in[0], in[1], out[0] */
 
 struct conv_cuda {
 	struct cudnn_plan *plan;
-	struct conv_other other;     /* instead, or without a name */
 	const struct conv_own *own;  /* instead, or NULL; */
 	const void *made;            /* and what it made */
 	enum conv_kind kind;
@@ -100,13 +95,13 @@ static size_t dense_bytes(const struct tensor *t, enum dtype type)
 	return aligned((size_t)shape_count(&t->shape) * dtype_size(type));
 }
 
-/* Views, and results of another type, find room behind `at` in the workspace; returns its end. */
+/* Views, and results of another type, find room after `at` in the workspace; returns its end. */
 static size_t place_packed(const struct kplan *k, struct conv_cuda *ck, size_t at)
 {
 	for (int i = 0; i < ARGUMENTS; i++) {
 		const struct tensor *t = graph_t(k->g, argument(k->n, i));
 		const bool other = t->dtype != ck->type;
-		const bool stays = t->view == NONE || ck->windows || ck->other.name;
+		const bool stays = t->view == NONE || ck->windows;
 		ck->packed[i] = stays && !other ? NOWHERE : at;
 		if (ck->packed[i] != NOWHERE)
 			at += dense_bytes(t, ck->type);
@@ -181,7 +176,7 @@ static int plan_with_bias(struct kplan *k, const struct cudnn *library, const st
 	struct cudnn_conv fused = *c;
 	if (!may_add_bias(k, c))
 		return E_UNSUPPORTED;
-	fused.bias = fused.best_only = true;   /* a fallback engine is slower than a pass of ours */
+	fused.bias = fused.best_only = true;   /* a fallback engine is slower than a pass of dlx's */
 	ck->biased = true;
 	return cudnn_conv_new(&ck->plan, library, k->env->wisdom, &fused);
 }
@@ -216,29 +211,8 @@ static int plan_library(struct kplan *k, enum conv_way way, const struct operand
 	return 0;
 }
 
-/* In another way, of tensors where they are, or of what is packed for another type. */
-static int plan_other(struct kplan *k, enum conv_way way, const struct operands o, size_t *end)
-{
-	struct conv_cuda *ck = k->state;
-	const tid of[] = { o.x, o.y };
-	int64_t stride[2];
-	for (int i = 0; i < 2; i++) {
-		const struct tensor *t = graph_t(k->g, of[i]);
-		if (t->dtype != ck->type)
-			stride[i] = t->shape.d[1];
-		else if (!conv_own_stride(t, &stride[i]))
-			return E_UNSUPPORTED;
-	}
-	const struct conv_strides s = { stride[0], stride[1], 0 };
-	TRY(conv_other_plan(&ck->other, k, way, ck->kind, &s, end));
-	k->impl = ck->other.name;
-	if (ck->other.product)
-		k->choice = cublas_plan_choice(ck->other.product);
-	return 0;
-}
-
 static const struct conv_own *const own[] = { &conv_few_own, &conv_depthwise_own,
-	&conv_warpgroups_own, &conv_narrow_own, &conv_narrow_weights_own, NULL };
+	&conv_narrow_own, &conv_narrow_weights_own, NULL };
 
 static int plan_ours(struct kplan *k, size_t *end)
 {
@@ -264,8 +238,7 @@ static int plan_way(struct kplan *k, enum conv_way way, const void *kind_)
 	k->state = ck;
 	ck->kind = kind;
 	ck->type = graph_t(k->g, k->n->in[0])->dtype;
-	TRY(way == CONV_OURS ? plan_ours(k, &end) : conv_way_is_other(way) ?
-	    plan_other(k, way, o, &end) : plan_library(k, way, o, &end));
+	TRY(way == CONV_OURS ? plan_ours(k, &end) : plan_library(k, way, o, &end));
 	const struct tensor *biased = graph_t(k->g, kind == CONV_BACKWARD_DATA ? o.x : o.y);
 	if (!layout_rows(&biased->layout, &biased->shape, &rows))
 		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU works channels-last",
@@ -370,10 +343,7 @@ int conv_cuda_run(const struct kplan *k, const struct kargs *a)
 			TRY(pack(k, a, i, arg[i]));
 	}
 	void *const with_bias[] = { arg[0], arg[1], a->in[k->n->nin > 2 ? 2 : 0], arg[2] };
-	if (ck->other.name)
-		TRYC(conv_other_run(&ck->other, k, arg, NULL, a->ws), "in '%s'", k->n->name);
-	else
-		TRYC(cudnn_plan_run(ck->plan, ck->biased ? with_bias : arg, a->ws), "in '%s'", k->n->name);
+	TRYC(cudnn_plan_run(ck->plan, ck->biased ? with_bias : arg, a->ws), "in '%s'", k->n->name);
 	if (ck->kind == CONV_BACKWARD_WEIGHTS)
 		TRY(bias_gradient(k, a, arg[1], stride_of(ck, 1)));
 	return finish(k, a, arg[2]);
@@ -382,10 +352,8 @@ int conv_cuda_run(const struct kplan *k, const struct kargs *a)
 void conv_cuda_free(struct kplan *k)
 {
 	struct conv_cuda *ck = k->state;
-	if (!ck)
-		return;
-	cudnn_plan_free(ck->plan);
-	conv_other_free(&ck->other);
+	if (ck)
+		cudnn_plan_free(ck->plan);
 }
 
 static int plan(struct kplan *k, enum conv_kind kind)

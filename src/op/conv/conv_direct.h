@@ -36,7 +36,7 @@ struct direct_unit {
 	bool bias;                   /* this one makes the sums of the bias too */
 };
 
-/* Tiles along the tall side, beside v vectors. */
+/* Tiles along the tall side, of v vectors. */
 static inline int64_t direct_tall_tiles(int64_t size, int64_t v)
 {
 	return (size + tile_rows((int)v) - 1) / tile_rows((int)v);

@@ -21,7 +21,7 @@ struct block {
 	const void *x, *y;
 	uint32_t *pairs;             /* bf16: of the tall side */
 	const void *tall[TILE_SEGMENTS];     /* bf16: rows before they were paired */
-	int64_t paired;              /* bf16: for so many tiles */
+	int64_t paired;              /* bf16: for this many tiles */
 	struct part rows, cols;
 };
 

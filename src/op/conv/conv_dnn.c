@@ -408,7 +408,7 @@ static void add_biases_bf16(const struct dnn_kernel *ck, uint16_t *y, const floa
 			              ck->inner);
 }
 
-/* For tests of what is told of a wrong kernel. */
+/* For tests of the reports of a wrong kernel. */
 static void damage(const struct node *n, void *result)
 {
 	if (fault_hits("kernel", (uint64_t)n->id))

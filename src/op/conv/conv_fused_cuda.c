@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A convolution and what follows it on the GPU: one kernel of ours, for few channels
+ * A convolution and what follows it on the GPU: one kernel of dlx's, for few channels
  * (cuda/narrow.cuh); else one graph of cuDNN's, where it recommends an engine for that; else, or
- * where it is measured to be faster (conv_way.h), cuDNN's convolution, or one that is made in
- * another way (conv_other.h), and one pass of ours over what it made. Which of these is decided in
- * the plan, whose implementation says so.
+ * where it is measured to be faster (conv_way.h), cuDNN's convolution and one pass of dlx's over
+ * what it made. Which of these is decided in the plan, whose implementation says so.
  *
  * That pass it is for groups, for which cuDNN has generic code only, for results in another type,
  * and where a tensor like the result is a view of a larger buffer that no engine takes: those are
@@ -21,7 +20,6 @@
 #include "base/err.h"
 #include "op/conv/conv_bands.h"
 #include "op/conv/conv_cuda.h"
-#include "op/conv/conv_other.h"
 #include "op/conv/conv_own.h"
 #include "op/conv/conv_shape.h"
 #include "op/conv/conv_way.h"
@@ -33,11 +31,10 @@
 struct fused_cuda {
 	const struct conv_places *at;
 	struct cudnn_plan *plan;     /* or NULL: */
-	struct conv_other other;     /* or without a name */
-	const struct conv_own *own;          /* kernels of ours, or NULL */
-	size_t other_ws;             /* bytes of workspace, of either */
-	const void *own_made;        /* what they made of the node */
-	bool whole;                  /* no pass of ours follows */
+	const struct conv_own *own;  /* dlx's kernels, or NULL; */
+	size_t own_ws;               /* bytes of workspace that these take, */
+	const void *own_made;        /* and the arguments that they made of the node */
+	bool whole;                  /* no pass of dlx's follows */
 	bool windows;                /* with views where they are */
 	enum dtype type;
 	int64_t rows, channels;      /* of the result */
@@ -81,7 +78,7 @@ static size_t dense_bytes(const struct tensor *t)
 	return is_window(t) ? (size_t)shape_count(&t->shape) * dtype_size(t->dtype) : 0;
 }
 
-/* cuDNN is told one layout for the result and for what is added to it. */
+/* A graph of cuDNN's has one layout for the result and for what is added to it. */
 static bool as_result(const struct tensor *t, const struct tensor *y)
 {
 	return !t || (layout_equal(&t->layout, &y->layout) && conv_own_in_place(t));
@@ -135,7 +132,7 @@ static int plan_whole(struct kplan *k, struct fused_cuda *f, enum conv_way way,
 	return cudnn_conv_new(&f->plan, library, k->env->wisdom, &chain);
 }
 
-/* A kernel of ours, with all tensors where they are. One that cannot do what follows leaves the
+/* A kernel of dlx's, with all tensors where they are. One that cannot do what follows leaves the
  * convolution in the place of the result, where the pass that follows finds it: not in a window,
  * which may be where the addend is. */
 static int plan_own(const struct kplan *k, struct fused_cuda *f)
@@ -146,38 +143,14 @@ static int plan_own(const struct kplan *k, struct fused_cuda *f)
 	    (mask && !conv_own_in_place(mask)))
 		return E_UNSUPPORTED;
 	/* in the order of preference */
-	static const struct conv_own *const own[] = { &conv_warpgroups_own, &conv_narrow_own,
+	static const struct conv_own *const own[] = { &conv_narrow_own,
 		&conv_depthwise_own };
 	for (size_t i = 0; i < sizeof own / sizeof *own && !f->own; i++) {
 		f->whole = own[i]->run_with != NULL;
-		f->own_made = f->whole || !is_window(y) ? own[i]->make(k, f->at->kind, &f->other_ws) : NULL;
+		f->own_made = f->whole || !is_window(y) ? own[i]->make(k, f->at->kind, &f->own_ws) : NULL;
 		f->own = f->own_made ? own[i] : NULL;
 	}
 	return f->own ? 0 : E_UNSUPPORTED;
-}
-
-/* Whether nothing but an addend belongs to the convolution, which a matrix product can add. */
-static bool is_sum(const struct kplan *k, const struct fused_cuda *f)
-{
-	const struct conv_places *at = f->at;
-	const struct tensor *addend = like(k, at->addend);
-	return addend && !at->gamma && !like(k, CONV_BIAS_AT) && !at->relu && !at->mask &&
-	       graph_t(k->g, k->n->out[0])->dtype == f->type && conv_own_in_place(addend);
-}
-
-/* In another way, of an input where it is. */
-static int plan_other(struct kplan *k, struct fused_cuda *f, enum conv_way way)
-{
-	const struct tensor *in = graph_t(k->g, k->n->in[0]);
-	const bool data = f->at->kind == CONV_BACKWARD_DATA;
-	int64_t from, to = f->channels, addend = 0;
-	f->whole = way == CONV_PRODUCT && is_sum(k, f);
-	if (!conv_own_stride(in, &from) ||
-	    (f->whole && (!conv_own_stride(graph_t(k->g, k->n->out[0]), &to) ||
-	                  !conv_own_stride(like(k, f->at->addend), &addend))))
-		return E_UNSUPPORTED;
-	const struct conv_strides s = { data ? to : from, data ? from : to, addend };
-	return conv_other_plan(&f->other, k, way, f->at->kind, &s, &f->other_ws);
 }
 
 static int plan_engine(struct kplan *k, struct fused_cuda *f, enum conv_way way,
@@ -186,8 +159,6 @@ static int plan_engine(struct kplan *k, struct fused_cuda *f, enum conv_way way,
 	struct cudnn *library;
 	if (way == CONV_OURS)
 		return plan_own(k, f);
-	if (conv_way_is_other(way))
-		return plan_other(k, f, way);
 	TRY(cuda_cudnn(k->dev, &library));
 	return way == CONV_PARTS ? cudnn_conv_new(&f->plan, library, k->env->wisdom, c) :
 	       plan_whole(k, f, way, library, c);
@@ -226,10 +197,10 @@ static void place(struct kplan *k, struct fused_cuda *f)
 	f->vectors = f->packed = f->made = NOWHERE;
 	if (f->plan)
 		conv_own_reserve(&end, cudnn_plan_workspace(f->plan));
-	conv_own_reserve(&end, f->other_ws);
+	conv_own_reserve(&end, f->own_ws);
 	if (f->at->gamma)
 		f->vectors = conv_own_reserve(&end, 2 * sizeof(float) * vector_room(f));
-	if (is_window(x) && !f->windows && !f->own && !f->other.name)
+	if (is_window(x) && !f->windows && !f->own)
 		f->packed = conv_own_reserve(&end, (size_t)shape_count(&x->shape) * dtype_size(f->type));
 	const int64_t made = f->at->kind == CONV_FORWARD ? f->rows : f->bands.made;
 	if (made_elsewhere(y, f))
@@ -260,8 +231,7 @@ static int plan_way(struct kplan *k, enum conv_way way, const void *at_)
 		.tf32 = k->env->tf32, .deterministic = k->env->deterministic };
 	TRY(plan_engine(k, f, way, &c));
 	place(k, f);
-	const char *name = f->own ? f->own->name : f->other.name ? f->other.name :
-	                   cudnn_plan_name(f->plan);
+	const char *name = f->own ? f->own->name : cudnn_plan_name(f->plan);
 	k->impl = f->own && f->whole ? name :
 	          arena_printf(k->arena, "%s%s%s%s", name,
 	                       f->bands.count > 1 ? " in bands" : "",
@@ -279,10 +249,8 @@ int conv_fused_cuda_plan(struct kplan *k, const struct conv_places *at)
 void conv_fused_cuda_free(struct kplan *k)
 {
 	struct fused_cuda *f = k->state;
-	if (!f)
-		return;
-	cudnn_plan_free(f->plan);
-	conv_other_free(&f->other);
+	if (f)
+		cudnn_plan_free(f->plan);
 }
 
 /* --- running --- */
@@ -353,7 +321,7 @@ static int run_own(const struct kplan *k, const struct kargs *a, const float *sc
 	return follow(k, a, a->out[0], scale, shift, &all);
 }
 
-static void *behind(const struct fused_cuda *f, void *p, int64_t elements)
+static void *advanced(const struct fused_cuda *f, void *p, int64_t elements)
 {
 	return (char *)p + (size_t)elements * dtype_size(f->type);
 }
@@ -368,19 +336,15 @@ static int run_band(const struct kplan *k, const struct kargs *a, void *in, cons
 		argument(k, a, f->at->mask) };
 	void *given[CUDNN_ARGUMENTS];
 	int n = 0;
-	given[n++] = behind(f, in, b->dy * node_in_shape(k->g, k->n, 0)->d[1]);
+	given[n++] = advanced(f, in, b->dy * node_in_shape(k->g, k->n, 0)->d[1]);
 	given[n++] = a->in[1];
-	for (int i = 0; i < 4 && f->whole && f->plan; i++)
+	for (int i = 0; i < 4 && f->whole; i++)
 		if (more[i])
 			given[n++] = more[i];
 	given[n++] = made;
-	if (f->plan)
-		TRYC(cudnn_plan_run(f->plan, given, a->ws), "in '%s'", k->n->name);
-	else
-		TRYC(conv_other_run(&f->other, k, given, f->whole ? argument(k, a, f->at->addend) : NULL,
-		                    a->ws), "in '%s'", k->n->name);
+	TRYC(cudnn_plan_run(f->plan, given, a->ws), "in '%s'", k->n->name);
 	return f->whole ? 0 :
-	       follow(k, a, behind(f, made, b->skipped * f->channels), scale, shift, b);
+	       follow(k, a, advanced(f, made, b->skipped * f->channels), scale, shift, b);
 }
 
 int conv_fused_cuda_run(const struct kplan *k, const struct kargs *a)

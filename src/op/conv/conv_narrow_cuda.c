@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which convolutions the kernels of cuda/narrow.cuh, k_broad.cu and k_stacked.cu take on the GPU,
- * and with what follows them: windows of 3 x 3 or 5 x 5, of few channels, in 16 bits. Forward these
- * are of the result; to the input they are of dy, and the kernel goes over blocks of dx's channels.
- * cuDNN's engines are good where both are many, or the window is one pixel. */
+ * Which convolutions the kernels of cuda/narrow.cuh take on the GPU, and with what follows them:
+ * windows of 3 x 3 or 5 x 5, of few channels, in 16 bits. Forward these are of the result; to the
+ * input they are of dy, and the kernel goes over blocks of dx's channels. cuDNN's engines are good
+ * where both are many, or the window is one pixel. */
 #include "op/conv/conv_own.h"
 
-#include "base/debug.h"
 #include "op/conv/conv_shape.h"
 #include "op/lib/cuda.h"
 
@@ -21,11 +20,6 @@
  * cosmoflow, 64 to 32: 1.44 against 2.10 ms). Volumes are worth it with as few outputs ('conv2'
  * forward, 32 to 64: 1.54 against 1.22). */
 enum { LEAST = 16, SOME = 32, MOST = 64, PACK = 8 };
-
-struct conv_narrow {
-	struct k_narrow at;          /* but for the pointers */
-	int (*run)(void *stream, const struct k_narrow *g, const void *w);
-};
 
 /* Axes are three in front of which the absent ones are put. */
 static bool place_axes(struct k_narrow *at, const struct conv_geom *c, bool turned)
@@ -65,57 +59,37 @@ static bool find_rows(const struct tensor *t, struct k_rows *rows)
 	       (t->view == NONE || t->view_at % PACK == 0);
 }
 
-/* What the kernels are given, or NULL. */
-static struct conv_narrow *place(const struct kplan *k, const struct conv_geom *c,
+/* The kernel's arguments but for the pointers, or NULL. */
+static struct k_narrow *place(const struct kplan *k, const struct conv_geom *c,
                                  enum conv_kind kind)
 {
 	const bool turned = kind == CONV_BACKWARD_DATA;
-	struct conv_narrow *d = ARENA_NEW(k->arena, struct conv_narrow);
+	struct k_narrow *at = ARENA_NEW(k->arena, struct k_narrow);
 	const struct tensor *t[3];
 	if (kind == CONV_BACKWARD_WEIGHTS)
 		return NULL;
 	conv_own_tensors(k, kind, t);
-	d->at = (struct k_narrow){
+	*at = (struct k_narrow){
 		.n = c->n, .ci = (int)(turned ? c->co : c->ci), .co = (int)(turned ? c->ci : c->co),
 		.type = (int)t[1]->dtype, .turned = turned,
 		.processors = cuda_multiprocessors(k->dev) };
-	return has_types(k, c, t) && place_axes(&d->at, c, turned) &&
-	       find_rows(t[turned ? 2 : 0], &d->at.x) && find_rows(t[turned ? 0 : 2], &d->at.y) ? d :
-	       NULL;
+	return has_types(k, c, t) && place_axes(at, c, turned) &&
+	       find_rows(t[turned ? 2 : 0], &at->x) && find_rows(t[turned ? 0 : 2], &at->y) ? at : NULL;
 }
 
 static const void *make_narrow(const struct kplan *k, enum conv_kind kind, size_t *workspace)
 {
 	const struct conv_geom c = conv_geom_get(k->g, k->n, kind);
 	const bool wanted = kind == CONV_FORWARD ? c.ns < 3 || c.co <= SOME : c.ci <= SOME;
-	struct conv_narrow *d = wanted ? place(k, &c, kind) : NULL;
+	struct k_narrow *at = wanted ? place(k, &c, kind) : NULL;
 	*workspace = 0;
-	if (!d || !k_narrow_takes(&d->at))
-		return NULL;
-	d->run = k_narrow_run;
-	return d;
-}
-
-/* No GPU has run these yet: only where DLX_DEBUG asks for it. */
-static const void *make_by_warpgroups(const struct kplan *k, enum conv_kind kind, size_t *workspace)
-{
-	const struct conv_geom c = conv_geom_get(k->g, k->n, kind);
-	struct conv_narrow *d = debug.warpgroups && k->dev->arch == 90 ? place(k, &c, kind) : NULL;
-	*workspace = 0;
-	if (d && k_broad_takes(&d->at))
-		d->run = k_broad_run;
-	else if (d && k_stacked_takes(&d->at))
-		d->run = k_stacked_run;
-	else
-		return NULL;
-	return d;
+	return at && k_narrow_takes(at) ? at : NULL;
 }
 
 static int run_with(const struct kplan *k, const void *made, void *from, void *w,
                     const struct k_epilogue *follows)
 {
-	const struct conv_narrow *d = made;
-	struct k_narrow at = d->at;
+	struct k_narrow at = *(const struct k_narrow *)made;
 	at.x.p = from;
 	at.y = follows->y;
 	at.addend = follows->addend;
@@ -124,10 +98,9 @@ static int run_with(const struct kplan *k, const void *made, void *from, void *w
 	at.shift = follows->shift;
 	at.act = follows->act;
 	at.slope = follows->slope;
-	return cuda_launched(k, d->run(cuda_stream(k->dev), &at, w));
+	return cuda_launched(k, k_narrow_run(cuda_stream(k->dev), &at, w));
 }
 
 const struct conv_own conv_narrow_own = { "narrow", make_narrow, NULL, run_with };
-const struct conv_own conv_warpgroups_own = { "warpgroups", make_by_warpgroups, NULL, run_with };
 
 #endif

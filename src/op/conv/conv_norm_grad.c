@@ -10,7 +10,7 @@
  *   batch_norm_grad_rest    dx = gamma rstd (dz - dbeta / n - (x - mean) rstd dgamma / n) [+
  *                           addend]
  *
- * The first is one kernel where kernels of ours take it (depthwise convolutions) or cuDNN
+ * The first is one kernel where dlx's kernels take it (depthwise convolutions) or cuDNN
  * recommends an engine for the whole of it, unless separate ones are measured to be faster
  * (conv_way.h). */
 #include "base/err.h"

@@ -37,7 +37,7 @@ const double *conv_normed_reference(const struct kplan *k, const struct kargs *a
 /* How a GPU makes a node, and its kernel's state: norm_conv.c, conv_norm_grad.c. */
 struct conv_normed_cuda {
 	struct cudnn_plan *plan;
-	const void *own;             /* instead: what kernels of ours made of the node, or NULL; */
+	const void *own;             /* instead: the arguments of dlx's kernels, or NULL; */
 	size_t own_ws;               /* and the workspace that they take */
 	bool whole;                  /* what belongs to the norm is cuDNN's too */
 	enum dtype type;             /* in which cuDNN computes */
@@ -45,7 +45,7 @@ struct conv_normed_cuda {
 	size_t vectors, made, room;  /* in the workspace: vectors, or room for sums; the result, if it
 	                              * is of another type; z, which gradients to x have not */
 };
-/* Depthwise convolutions of z by kernels of ours (conv_depthwise_cuda.c), which read x
+/* Depthwise convolutions of z by dlx's kernels (conv_depthwise_cuda.c), which read x
  * alone: whether they take one of this shape, in 16 bits. */
 bool conv_depthwise_normed(const struct device *d, const struct conv_geom *c);
 /* As conv_own.make, for a node with a norm. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Convolutions on the GPU by kernels of ours, where cuDNN's engines are slow: the way CONV_OURS of
+ * Convolutions on the GPU by dlx's kernels, where cuDNN's engines are slow: the way CONV_OURS of
  * conv_way.h. Each set of kernels is a struct conv_own in a file of its own. */
 #ifndef DLX_OP_CONV_CONV_OWN_H
 #define DLX_OP_CONV_CONV_OWN_H
@@ -35,10 +35,10 @@ bool conv_own_stride(const struct tensor *t, int64_t *stride);
 /* Whether an engine that cuDNN compiles, or a matrix product, can read or write a tensor where it
  * is: a window of a wider buffer has to begin at a multiple of 16 bytes in each pixel. */
 bool conv_own_in_place(const struct tensor *t);
-/* Room behind *end of the workspace: where it begins. */
+/* Room after *end of the workspace: where it begins. */
 size_t conv_own_reserve(size_t *end, size_t bytes);
 
 extern const struct conv_own conv_depthwise_own, conv_few_own, conv_narrow_own,
-	conv_narrow_weights_own, conv_warpgroups_own;
+	conv_narrow_weights_own;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What all kernels of ours for convolutions ask of a node. */
+ * What all of dlx's kernels for convolutions need to know of a node. */
 #include "op/conv/conv_own.h"
 
 #include "op/lib/cuda.h"

@@ -4,7 +4,7 @@
  * layout that the forward convolution gave the weights: neighbours are output channels. oneDNN
  * wants input channels for neighbours to make the gradient of the input, and makes that of the
  * weights in a third layout, so that each step reorders all weights twice; where an image is small
- * beside them, that takes half as long as the products.
+ * as well, that takes half as long as the products.
  *
  *   input    dx (pixels, I) = dy (pixels, O) w (O, I): 32 input channels of w at a time are turned
  *            over into a panel that stays in a core's cache while pixels go by
@@ -227,7 +227,7 @@ static void transpose_panel(const struct point *p, const float *w, struct part g
 		}
 }
 
-/* Rows of a beside one panel. t: as for the first of them. */
+/* Rows of a by one panel. t: as for the first of them. */
 static void pass(int64_t rows, int v, struct point_tile t)
 {
 	const int64_t n = ceil_div(rows, POINT_ROWS);
@@ -264,7 +264,7 @@ static void input_unit(const struct point *p, const struct conv_args *a, int64_t
 
 /* --- the gradient of the weights --- */
 
-/* n channels from o on of these pixels; zeros beside them. */
+/* n channels from o on of these pixels; zeros around them. */
 static void copy_panel(const struct point *p, const float *y, struct part pixels, int64_t n, int v,
                        float *panel)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A group of tiles is as large as its sums may be in a core's L2 cache beside the pixels of a
- * block, and as square as that allows: each side is read once for every group along the other.
+ * A group of tiles is as large as its sums may be in a core's L2 cache together with the pixels of
+ * a block, and as square as that allows: each side is read once for every group along the other.
  * Where groups alone do not occupy a machine, or each would read everything, the pixels are cut in
  * chunks as well, and the chunks' sums added in order. The cheapest cut by a model of multiply-adds
  * and memory traffic wins. */

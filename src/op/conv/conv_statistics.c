@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A convolution that gives the batch's statistics of what it makes, as batch_norm behind it would
+ * A convolution that gives the batch's statistics of what it makes, as batch_norm after it would
  * take them (made by the pass `conv_statistics`, for GPUs): y = x * w, mean and variance of each
  * channel of y, rstd = 1 / sqrt(variance + eps).
  *
- * A kernel of ours reads y for them, as that of batch_norm would. Where bits may differ and it is
+ * A kernel of dlx's reads y for them, as that of batch_norm would. Where bits may differ and it is
  * measured to be faster (conv_way.h), an engine of cuDNN's sums while it writes. It seldom is: on
  * an H100 the 53 of resnet-50 (256 samples, bf16, cuDNN 9.19) took 18.7 ms, most of them code for
- * compute capability 8.0; convolutions and passes of ours take 8.1. The convolution may be made in
- * another way (conv_other.h). With a norm of its own before it (made by the pass `prologue`) x is
- * read as relu(norm(x)): by that engine, or a kernel of ours puts it into the workspace. The engine
- * is asked for windows of larger buffers in their places first. */
+ * compute capability 8.0; convolutions and passes of dlx's take 8.1. With a norm of its own before
+ * it (made by the pass `prologue`) x is read as relu(norm(x)): by that engine, or a kernel of dlx's
+ * puts it into the workspace. The engine is asked for windows of larger buffers in their places
+ * first. */
 #include <math.h>
 
 #include "backend/plan_env.h"
@@ -19,7 +19,6 @@
 #include "op/conv/conv_fused.h"
 #include "op/conv/conv_shape.h"
 #include "op/conv/conv_normed.h"
-#include "op/conv/conv_other.h"
 #include "op/conv/conv_own.h"
 #include "op/conv/conv_reference.h"
 #include "op/conv/conv_way.h"
@@ -85,9 +84,7 @@ static int reference(const struct kplan *k, const struct kargs *a)
 
 struct statistics_cuda {
 	struct cudnn_plan *plan;
-	struct conv_other other;     /* or one with a name; */
-	size_t other_ws;
-	const void *own;             /* or what kernels of ours for few channels made of the node; */
+	const void *own;             /* or the arguments of dlx's kernels for few channels; */
 	size_t own_ws;               /* and the workspace that they take */
 	bool whole, within;          /* the sums, and the norm before it, are cuDNN's */
 	bool windows;                /* x and y stay where they are */
@@ -154,16 +151,6 @@ static int plan_ours(struct kplan *k, struct statistics_cuda *s)
 	return s->own ? 0 : E_UNSUPPORTED;
 }
 
-/* In another way, of tensors where they are. */
-static int plan_other(struct kplan *k, struct statistics_cuda *s, enum conv_way way)
-{
-	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->out[0]);
-	struct conv_strides of = { .y = y->dtype == x->dtype ? s->y.stride : s->y.c };
-	if (conv_normed(k->n) || !conv_own_stride(x, &of.x))
-		return E_UNSUPPORTED;
-	return conv_other_plan(&s->other, k, way, CONV_FORWARD, &of, &s->other_ws);
-}
-
 static int plan_engine(struct kplan *k, struct statistics_cuda *s, enum conv_way way,
                        const struct cudnn_conv *c)
 {
@@ -173,7 +160,6 @@ static int plan_engine(struct kplan *k, struct statistics_cuda *s, enum conv_way
 	with.statistics = with.best_only = true;
 	switch (way) {
 	case CONV_OURS: return plan_ours(k, s);
-	case CONV_PRODUCT: case CONV_PHASES: return plan_other(k, s, way);
 	case CONV_WINDOWS: return plan_windows(k, s, library, &with);
 	case CONV_WHOLE: return plan_whole(k, s, library, &with);
 	default: return cudnn_conv_new(&s->plan, library, k->env->wisdom, c);
@@ -197,20 +183,18 @@ static int plan_way(struct kplan *k, enum conv_way way, const void *user)
 	(void)user;
 	TRY(plan_engine(k, s, way, &c));
 	s->squares = aligned((size_t)s->y.c * sizeof(float));
-	s->after = aligned(s->own ? s->own_ws : s->other.name ? s->other_ws :
-	                   cudnn_plan_workspace(s->plan));
+	s->after = aligned(s->own ? s->own_ws : cudnn_plan_workspace(s->plan));
 	size_t end = s->after + (s->whole ? 2 * s->squares :
 	                         aligned((size_t)k_norm_workspace(s->y.rows, s->y.c)));
 	s->vectors = end;
 	end += conv_normed(k->n) ? 2 * conv_normed_cuda_room(k) : 0;
-	const bool in_place = s->windows || s->other.name, reads = x->view == NONE || in_place;
+	const bool reads = x->view == NONE || s->windows;
 	s->packed = (conv_normed(k->n) ? s->within : reads) ? NOWHERE : end;
 	end += s->packed == NOWHERE ? 0 : dense_bytes(k, x);
-	s->made = (y->view == NONE || in_place) && y->dtype == x->dtype ? NOWHERE : end;
+	s->made = (y->view == NONE || s->windows) && y->dtype == x->dtype ? NOWHERE : end;
 	end += s->made == NOWHERE ? 0 : dense_bytes(k, y);
 	k->ws_bytes = end;
-	const char *name = s->own ? conv_few_own.name : s->other.name ? s->other.name :
-	                   cudnn_plan_name(s->plan);
+	const char *name = s->own ? conv_few_own.name : cudnn_plan_name(s->plan);
 	k->impl = arena_printf(k->arena, "%s%s%s%s", name, s->whole ? ", whole" : ", then a kernel",
 	                       s->windows ? ", windows" : "",
 	                       conv_normed(k->n) && !s->within ? ", after a kernel" : "");
@@ -265,8 +249,6 @@ static int cuda(const struct kplan *k, const struct kargs *a)
 		sums, squares };
 	if (s->own)
 		TRY(conv_few_own.run(k, s->own, in, a->in[1], made, a->ws));
-	else if (s->other.name)
-		TRYC(conv_other_run(&s->other, k, plain, NULL, a->ws), "in '%s'", k->n->name);
 	else
 		TRYC(cudnn_plan_run(s->plan, s->within ? normed : plain, a->ws), "in '%s'", k->n->name);
 	if (s->made != NOWHERE)
@@ -278,10 +260,8 @@ static int cuda(const struct kplan *k, const struct kargs *a)
 static void cuda_free(struct kplan *k)
 {
 	struct statistics_cuda *s = k->state;
-	if (!s)
-		return;
-	cudnn_plan_free(s->plan);
-	conv_other_free(&s->other);
+	if (s)
+		cudnn_plan_free(s->plan);
 }
 
 static int cuda_plan(struct kplan *k)

@@ -11,13 +11,10 @@
 
 /* In the order of preference where nothing is measured, but for conv_ways.parts. */
 enum conv_way {
-	CONV_OURS,       /* a kernel of ours */
+	CONV_OURS,       /* a kernel of dlx's */
 	CONV_WINDOWS,    /* one graph of cuDNN's, which reads and writes windows in their places */
 	CONV_WHOLE,      /* one graph of cuDNN's, of packed tensors */
-	CONV_PARTS,      /* cuDNN's convolution, and kernels of ours before and behind it */
-	/* The same in other ways (conv_other.h), only where they are measured: */
-	CONV_PRODUCT,    /* by a matrix product */
-	CONV_PHASES,     /* a dilated one as a dense one */
+	CONV_PARTS,      /* cuDNN's convolution, and dlx's kernels before and after it */
 	CONV_WAYS
 };
 

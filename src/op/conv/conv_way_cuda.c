@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Measures the ways of a node as a whole, each with its kernels of ours and its copies of windows,
+ * Measures the ways of a node as a whole, each with dlx's kernels and its copies of windows,
  * on tensors of their sizes. */
 #include "op/conv/conv_way.h"
 
@@ -21,7 +21,7 @@
 
 static const char *const names[] = {
 	[CONV_OURS] = "ours", [CONV_WINDOWS] = "windows", [CONV_WHOLE] = "whole",
-	[CONV_PARTS] = "parts", [CONV_PRODUCT] = "product", [CONV_PHASES] = "phases"
+	[CONV_PARTS] = "parts"
 };
 
 /* --- the problem --- */

@@ -7,7 +7,7 @@
  *   norm_conv               y = conv of z and w
  *   norm_conv_grad_weight   dw = conv_grad_weight of z and dy
  *
- * One kernel makes each where kernels of ours take it (depthwise convolutions, which read x and
+ * One kernel makes each where dlx's kernels take it (depthwise convolutions, which read x and
  * normalise it) or cuDNN recommends an engine for the whole, unless separate ones are measured to
  * be faster (conv_way.h). Those find z in the workspace. */
 #include "base/err.h"

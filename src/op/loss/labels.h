@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Class labels beside logits: what the segmentation loss and the confusion matrix share. Logits are
+ * Class labels and logits: what the segmentation loss and the confusion matrix share. Logits are
  * (N, C, ...), labels the same without C, of I32: a class 0..C-1, or the ignored value. Anything
  * else is bad data and is reported with its place. */
 #ifndef DLX_OP_LOSS_LABELS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Losses and metrics over labels on the GPU. A bad label is noted in memory that the host sees too,
- * and told at the next wait. */
+ * and reported at the next wait. */
 #include "op/loss/labels_cuda.h"
 
 #include "base/err.h"

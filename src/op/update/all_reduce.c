@@ -287,7 +287,7 @@ static const char *const wait_samples[] = { "5@", "3x5@ 7@ s@", NULL };
 static const struct op op_start = {
 	.name = "all_reduce_start",
 	.doc = "(x, g)... -> x' = factor g, and their sum over all ranks begins",
-	.flags = OP_UPDATE | OP_NODCE,
+	.flags = OP_UPDATE | OP_NODCE | OP_BEGINS,
 	.min_in = 2, .max_in = INT_MAX, .nout = -1,
 	.attr_size = sizeof(struct all_reduce_attr), .attrs = fields,
 	.shape = start_shape, .cost = start_cost,
@@ -304,7 +304,7 @@ static const struct op op_start = {
 static const struct op op_wait = {
 	.name = "all_reduce_wait",
 	.doc = "x... -> the sum over all ranks that was begun with x",
-	.flags = OP_UPDATE | OP_NODCE,
+	.flags = OP_UPDATE | OP_NODCE | OP_AWAITS,
 	.min_in = 1, .max_in = INT_MAX, .nout = -1,
 	.attr_size = sizeof(struct all_reduce_attr), .attrs = fields,
 	.shape = wait_shape,

@@ -14,7 +14,7 @@
 struct bundle_form {
 	int head, in, out;
 	const char *const *member;   /* what the inputs of a group are, for messages */
-	struct ints copy_of;         /* behind the groups: for each copy of a first output the group
+	struct ints copy_of;         /* after the groups: for each copy of a first output the group
 	                              * that it is of, in order */
 	int gradient;                /* the member that may be of 16 bits on a GPU, if the kernel says
 	                              * that any may (takes_narrow in graph/op.h) */

@@ -92,7 +92,7 @@ TARGET static void pairs_bf16_avx512(const struct copier_block *b, void *to)
 	}
 }
 
-/* Row r's 16 numbers as 8 pairs, and behind them those of row r + 8. */
+/* Row r's 16 numbers as 8 pairs, and after them those of row r + 8. */
 INLINE __m512i paired(const struct copier_block *b, int r)
 {
 	const __m512i first = rounded(b->from + r * b->from_step),

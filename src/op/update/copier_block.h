@@ -3,10 +3,10 @@
  * 16 x 16 floats, given by rows, to the forms in which kernels read weights:
  *
  *   ROWS     rows as they are
- *   PAIRS    two rows interleaved: row 0 and 1 element by element, 2 and 3, ... (oneDNN's 2b behind
+ *   PAIRS    two rows interleaved: row 0 and 1 element by element, 2 and 3, ... (oneDNN's 2b after
  *            16a)
- *   TRANSPOSED   columns, two of them interleaved (2a behind 16b)
- *   COLUMNS  columns one after the other (16b behind 16a) */
+ *   TRANSPOSED   columns, two of them interleaved (2a after 16b)
+ *   COLUMNS  columns one after the other (16b after 16a) */
 #ifndef DLX_OP_UPDATE_COPIER_BLOCK_H
 #define DLX_OP_UPDATE_COPIER_BLOCK_H
 

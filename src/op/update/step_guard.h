@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The state, zero at first: so many numbers, and behind them the losses and then the norms of the
+/* The state, zero at first: this many numbers, and after them the losses and then the norms of the
  * last accepted steps, a ring of `window` each. */
 enum {
 	GUARD_NONFINITE,             /* steps left out so far, for values that are not finite; */
@@ -23,7 +23,7 @@ struct step_guard_attr {
 	bool finite;                 /* leave out steps with values that are not finite */
 	bool sum;                    /* the result's loss is a sum, no mean */
 	double loss, gradient;       /* largest z-scores that are accepted; NaN: any */
-	int64_t maxima;              /* so many inputs behind the head are maxima; the others are sums
+	int64_t maxima;              /* this many inputs after the head are maxima; the others are sums
 	                              * of squares */
 };
 

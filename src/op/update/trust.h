@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Attributes of the ops behind LARS, LARC and LAMB, for the optimizers that emit them. */
+ * Attributes of the ops that make LARS, LARC and LAMB, for the optimizers that emit them. */
 #ifndef DLX_OP_UPDATE_TRUST_H
 #define DLX_OP_UPDATE_TRUST_H
 

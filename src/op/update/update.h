@@ -22,7 +22,7 @@ struct each_attr {
 	struct floats weight_decay, rate_factor;
 	bool decoupled;              /* decay the weights themselves rather than the gradient */
 	bool direction;              /* output u + decay w rather than the new weights */
-	struct ints copy_of;         /* copies of new weights behind all groups: which group each is of
+	struct ints copy_of;         /* copies of new weights after all groups: which group each is of
 	                              * (op/update/bundle.h) */
 };
 struct sgd_attr {

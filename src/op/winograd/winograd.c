@@ -265,7 +265,7 @@ static double v_seconds(const struct wino *w)
 	return bytes * (double)w->npanel / (bytes > CACHE_BYTES ? 40e9 : 80e9);
 }
 
-/* Transformed weights too large for the cache beside all else go through memory. */
+/* Transformed weights too large for the cache together with all else go through memory. */
 static double u_seconds(const struct wino *w)
 {
 	const double bytes = u_bytes(w);

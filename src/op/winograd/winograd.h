@@ -148,7 +148,7 @@ size_t wino_weights_workspace(const struct wino *w);
 
 /* --- between its files --- */
 
-/* Elements between positions of a matrix with so many rows and columns: off the powers of two, or
+/* Elements between positions of a matrix with this many rows and columns: off the powers of two, or
  * all positions would fall into the same few sets of the first level cache. */
 static inline int64_t wino_pos(int64_t rows, int64_t columns)
 {

@@ -2,7 +2,7 @@
  *
  * A device's own memory is where bytes cost: the way there is slow, and the batch is held twice. So
  * the loader of a GPU leaves what is stored as it is, and one node casts, normalises and turns it,
- * another one widens labels. In the host's memory the loader's threads do it beside the step.
+ * another one widens labels. In the host's memory the loader's threads do it during the step.
  *
  * What is stored in more than 16 bits, of which the network reads 16 (pass/rounded_input.h), the
  * loader rounds: a sample of cosmoflow, 128^3 with 4 channels, is 16.8 MB instead of 33.6. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What evaluation and prediction see of a sample, where training sees windows of it: the whole
- * field. The network gets it with zeros behind it, up to extents that each of its layers cuts
+ * field. The network gets it with zeros at its end, up to extents that each of its layers cuts
  * evenly, and of its output what belongs to those zeros is cut off: loss and metrics never see
  * them. */
 #ifndef DLX_PLAN_EXTENT_FIELD_H
@@ -13,7 +13,7 @@
 
 struct plan_field {
 	struct shape input, target;      /* of one sample; input.nd 0: as in training */
-	int64_t pad[FIELD_AXES];         /* zeros behind each spatial axis of
+	int64_t pad[FIELD_AXES];         /* zeros at the end of each spatial axis of
 	                                  * the input, outermost first */
 	const struct graph_whole *whole; /* of a tile: the graph of the whole
 	                                  * field; NULL: it is no tile */
@@ -23,7 +23,7 @@ struct plan_field {
 void field_pad_to(struct plan_field *f, const int64_t stride[FIELD_AXES]);
 /* The shape that the network gets of one sample. */
 struct shape field_padded(const struct plan_field *f);
-/* Emits the zeros behind a batch x; *out is x itself where there are none. What g gets until
+/* Emits the zeros at the end of a batch x; *out is x itself where there are none. What g gets until
  * field_emit_cut is the network: that of a tile, where f is one. */
 int field_emit_pad(struct graph *g, const struct plan_field *f, tid x, tid *out);
 /* Emits what is left of the output y of a network whose input was so padded: of an axis that is as

@@ -8,7 +8,7 @@
 #include "plan/session.h"
 
 struct tile_plan {
-	struct plan_field field;         /* the samples, and the zeros behind them */
+	struct plan_field field;         /* the samples, and the zeros at their end */
 	struct shape tile;               /* what a plan is made for: channels
 	                                  * and the extents of a window */
 	struct graph_whole whole;        /* the graph that it is a piece of */

@@ -79,7 +79,7 @@ static int check_network(const struct session *s, const struct plan_field *f)
 	return rc;
 }
 
-/* Whether the network makes a map as large as these samples without zeros behind them. */
+/* Whether the network makes a map as large as these samples without zeros at their end. */
 static bool takes_as_they_are(const struct session *s, const struct shape *input)
 {
 	struct receptive_field r;

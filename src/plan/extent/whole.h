@@ -19,7 +19,7 @@ int whole_check_training(const struct session *s);
  * training nothing else is seen, and f->input.nd is 0. */
 int whole_field(const struct session *s, const struct shape *input, const struct shape *target,
                 struct plan_field *f);
-/* Sets the zeros that the network gets behind f's inputs. */
+/* Sets the zeros that the network gets at the end of f's inputs. */
 int whole_pad(const struct session *s, struct plan_field *f);
 /* Whether evaluations see another size than training. */
 bool whole_differs(const struct session *s);

@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Messages next to sums over real ranks: of all sizes, within a host and over several (pretended), in teams; a rank that is lost
+# ends the others, with one report that follows those that wait for each other.
+. "${DLX_SOURCE:?}/test/lib.sh"
+. "$DLX_SOURCE/test/comm/lib.sh"
+ranks=$DLX_BUILD/test/comm/messages
+rounds=$(form 40 1000)
+
+for n in $(form "2 3" "2 3 4 8"); do
+	ok "$n" "$ranks" pass "$rounds" 1
+done
+# Hosts of 1 each, of 2 and 1, of 2 and 2 with teams over both, and inside each.
+ok 2 env DLX_DEBUG="$(debug ranks_per_host=1)" "$ranks" pass "$rounds" 1
+ok 3 env DLX_DEBUG="$(debug ranks_per_host=2)" "$ranks" pass "$rounds" 1
+ok 4 env DLX_DEBUG="$(debug ranks_per_host=2)" "$ranks" pass "$rounds" 2
+ok 4 "$ranks" pass "$rounds" 2
+# Held back for the time of a modelled link.
+ok 2 env DLX_DEBUG="$(debug link=1e-4:1e9)" "$ranks" pass 3 1
+ok 2 env DLX_DEBUG="$(debug ranks_per_host=1,link=1e-4:1e9)" "$ranks" pass 3 1
+
+# Whichever rank is the first to be too late reports.
+lost lost stop 4
+reported 'a message has not come after ' " waits for 'conv3: row 32' of rank 1 (process " ', stopped)'
+lost lost sleep 4
+reported 'a message has not come after ' " waits for 'conv3: row 32' of rank 1 (process " ', runs)'
+lost lost kill 4
+# Signals at any moment, to any rank: all end.
+for i in $(form "1 2 3" "$(seq 100)"); do
+	rm -f pid.*
+	capped mpiexec -n 3 "$ranks" endless >out 2>err </dev/null &
+	job=$!
+	for rank in 0 1 2; do
+		await test -s pid.$rank
+	done
+	sleep "0.$((i * 7 % 10))"
+	signal=$(echo STOP KILL TERM | cut -d' ' -f$((i % 3 + 1)))
+	send "$signal" "$(cat pid.$((i % 3)))"
+	ends $job
+	[ $status -ne 0 ] && [ $status -ne 124 ] || fail "SIG$signal: exit status $status: $(cat err)"
+done
+DLX_DEBUG=$(debug ranks_per_host=1)
+lost lost stop 3
+says err 'a message has not come after '
+pass

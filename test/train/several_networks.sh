@@ -1,0 +1,156 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Several networks of layers on samples: an autoencoder with two losses, student and teacher, a DeepONet and shared parameters,
+# against NumPy in float64; weights of single networks; the mistakes that such configs have.
+. "${DLX_SOURCE:?}/test/lib.sh"
+export OMP_NUM_THREADS=1
+find_numpy
+reference() {
+	"$python3" "$DLX_SOURCE/test/train/several_networks.py" "$@" || fail "several_networks.py $*"
+}
+reference
+expect 0 "$convert" --quiet --input image.npy --target label.npy -o data.dlx
+
+common='points: {all: {samples: data.dlx}}
+optimizer: {type: sgd, learning_rate: 0.05}
+schedule: constant
+train: {steps: 4}
+report: {progress: none, every: 1}'
+
+# The running statistics are those of the first place at which the encoder is evaluated.
+cat >autoencoder.yaml <<END
+run: {name: autoencoder}
+model:
+  family: networks
+  init_from: autoencoder.safetensors
+  networks:
+    encoder:
+      inputs: [input]
+      layers:
+        - conv2d: {name: down, filters: 2, kernel: 3, stride: 2, padding: same, bias: false}
+        - batch_norm: {name: norm}
+        - tanh
+        - flatten
+        - dense: {name: code, units: 3}
+    decoder: {inputs: [encoder], dense: [5], outputs: 64}
+objective:
+  fit:
+    minimise:
+      image: mean((decoder - input)^2 @ all)
+      code: {of: mean(encoder^2 @ all), weight: 0.1}
+      half: {of: mean((encoder - encoder(0.5 * input))^2 @ all), weight: 0.2}
+      seen: {of: mean(norm(encoder) @ all), weight: 0}
+$common
+END
+# A teacher that nothing trains: its running statistics; from a file in which it has another name.
+cat >student.yaml <<END
+run: {name: student}
+model:
+  family: networks
+  networks:
+    teacher:
+      inputs: [input]
+      layers: [flatten, {dense: {name: first, units: 6}}, {batch_norm: {name: norm}}, tanh, {dense: {name: last, units: 2}}]
+      init_from: {file: student.safetensors, network: big}
+    student: {inputs: [input], dense: [4], outputs: 2, init_from: student.safetensors}
+objective:
+  learn:
+    train: [student]
+    minimise:
+      teacher: mean((student - teacher)^2 @ all)
+      data: {of: mean((student - target)^2 @ all), weight: 0.5}
+$common
+END
+# 'twin' has no parameters of its own; a let as an input; a file of one network.
+cat >operator.yaml <<END
+run: {name: operator}
+model:
+  family: networks
+  networks:
+    branch: {inputs: [input], dense: [4], outputs: 3, init_from: operator.safetensors}
+    trunk: {inputs: [place], dense: [5], outputs: 3, init_from: trunk.safetensors}
+    twin: {inputs: [input], input: input^2, output: 2 * net, same_as: branch}
+  let: {place: "target[0]"}
+objective:
+  learn:
+    train: [twin, trunk]
+    minimise:
+      data: mean((dot(branch, trunk) - target[1])^2 @ all)
+      twin: {of: mean(twin @ all), weight: 0.1}
+$common
+END
+for case in autoencoder student operator; do
+	reference $case
+	expect 0 "$train" $case.yaml
+	expect 0 "$train" --quiet --export $case-trained.safetensors $case.yaml
+	reference $case runs/$case $case-trained.safetensors
+done
+
+# --- one network by itself ---
+expect 0 "$train" --quiet --export student.one --network student student.yaml
+cat >one.yaml <<'END'
+run: {name: one}
+model:
+  family: layers
+  layers: [flatten, {dense: {name: dense_0, units: 4, activation: tanh}}, {dense: {name: dense_1, units: 2}}]
+  init_from: student.one
+data: {train: data.dlx}
+loss: mse
+optimizer: {type: sgd, learning_rate: 0.1}
+train: {epochs: 1, batch_size: 4}
+END
+expect 0 "$train" --quiet --export again.one one.yaml
+tail -c 1000 student.one >student.tail
+tail -c 1000 again.one | cmp - student.tail || fail "a network that is exported alone has other weights"
+expect 64 "$train" --export student.one --network studen student.yaml
+says err "there is no network 'studen'; did you mean 'student'?"
+expect 64 "$train" --network student student.yaml
+says err "'--network' goes with '--export'"
+
+# --- mistakes ---
+# mistake CONFIG TEXT SETTING...: what --check says of it with these.
+mistake() {
+	config=$1 text=$2
+	shift 2
+	expect 78 "$train" --check "$@" $config.yaml
+	says err "$text"
+}
+networks='model.networks'
+mistake student "'teacher' has no layers: expected 'dense', 'layers' or 'same_as'" --set "$networks.teacher={inputs: [input]}"
+mistake student "'layers' does not go with 'dense'" --set "$networks.student.layers=[flatten]"
+mistake student "'outputs' goes with 'dense' alone, and network 'teacher' has 'layers'" --set "$networks.teacher.outputs=2"
+mistake student "'shape' of network 'teacher' says 1x8, which is 8 values, and its inputs have 64" \
+	--set "$networks.teacher.shape=[1, 8]"
+mistake student "input 'inpt' of network 'teacher' is nothing here; did you mean 'input'?" --set "$networks.teacher.inputs=[inpt]"
+mistake student "samples of 1x8x8 and of 2, which are not of the same places" --set "$networks.teacher.inputs=[input, target]"
+mistake student "the points of the set 'all' are samples of a record, which have no coordinates" \
+	--set "objective.learn.minimise.data=mean(laplacian(student) @ all)"
+mistake student "'input' is no coordinate: nothing can be derived by it" \
+	--set 'objective.learn.minimise.data=mean(d(student[0], input) @ all)'
+mistake student "'draw' does not go with 'samples', which has the points of 'all'" --set 'points.all={samples: data.dlx, draw: grid}'
+mistake operator "'twin' has the parameters of another network, where 'init_from' belongs" \
+	--set "$networks.twin.init_from=operator.safetensors"
+mistake operator "names no network 'branc'; did you mean 'branch'?" --set "$networks.twin.same_as=branc"
+mistake operator "'twin' has no parameters of its own: write 'same_as: branch'" --set "$networks.trunk={inputs: [place], same_as: twin}"
+mistake operator "whose first layer reads 64 values, but its own inputs have 2" \
+	--set "$networks.twin={inputs: [target], same_as: branch}"
+mistake autoencoder "'encoder' cannot be derived: its batch_norm makes points depend on each other" \
+	--set "$networks.encoder.inputs=[x]" --set "$networks.encoder.shape=[1, 1, 1]" --set "$networks.decoder.outputs=1" \
+	--set 'points.all={box: {x: [0, 1]}, count: 4}' --set 'objective.fit={minimise: {a: "mean(d(encoder[0], x) @ all)"}}'
+mistake autoencoder "and 'encoder' has batch_norm; layer_norm is possible" \
+	--set "$networks.encoder.layers=[batch_norm, flatten, dense: 1]" \
+	--set 'objective.fit={minimise: {a: "penalty(encoder, input @ all, 2 * input @ all)"}}'
+mistake autoencoder "all terms of objective 'fit' have weight 0" --set 'objective.fit.minimise={a: {of: mean(encoder @ all), weight: 0}}'
+mistake autoencoder "a validation compares networks at coordinates, and there are none" --set data.validation=data.dlx
+mistake autoencoder "'data.dlx' has 12 samples, and a draw of 'all' has 13" --set points.all.count=13
+expect 64 "$train" --predict 'grid: {x: 3}' -o u.npy autoencoder.yaml
+says err "no network is a function of coordinates"
+
+# --- draws, stops ---
+resampled='points.all={samples: data.dlx, count: 4, resample: 1}'
+expect 0 "$train" --set run.dir=runs/whole --set "$resampled" --set train.steps=7 autoencoder.yaml
+expect 0 "$train" --set run.dir=runs/stopped --set "$resampled" --set train.steps=3 autoencoder.yaml
+expect 0 "$train" --set run.dir=runs/stopped --set "$resampled" --set train.steps=7 --resume autoencoder.yaml
+[ "$(newest_state runs/whole)" = "$(newest_state runs/stopped)" ] || fail "a stop changes the bits"
+pass
