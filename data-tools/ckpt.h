@@ -25,7 +25,6 @@ struct ckpt_tool {
 	const char *root;              /* of the store; NULL: dir is not there yet */
 	struct history history;
 	struct packs *packs;           /* NULL until tool_packs */
-	struct tool_old *old;          /* versions of format 1 that are in memory */
 
 	int status;                    /* the exit status of a command that went well */
 };
@@ -55,11 +54,8 @@ const char *tool_store(const struct ckpt_tool *t);
 int tool_check_folder(const struct ckpt_tool *t, const char *folder);
 /* The index of the version that a word of the user names. E_NOINPUT, E_USAGE. */
 int tool_find(struct ckpt_tool *t, const char *word, int *out);
-/* The whole manifest of version i, in t->a; of format 1 with chunks as format 2 would have them,
- * for which all of it is read. E_DATA if it is damaged. */
+/* The whole manifest of version i, in t->a. E_DATA if it is damaged. */
 int tool_manifest(struct ckpt_tool *t, int i, struct manifest *out);
-/* Ends the use of such manifests. */
-void tool_forget(struct ckpt_tool *t);
 /* Whether version i is still there: a run that goes on removes old ones. */
 bool tool_has(const struct ckpt_tool *t, int i);
 /* Chunk k of a tensor, which *n bytes of p take. E_DATA with tensor, file and what is wrong. */

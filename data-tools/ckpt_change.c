@@ -50,9 +50,6 @@ int ckpt_fork(struct ckpt_tool *t)
 	bool written;
 	int i;
 	TRY(find_intact(t, t->arg[0], &i));
-	if (t->history.v[i].m.format == 1)
-		return ERR(E_USAGE, NULL, "version '%s' is of format 1, whose bytes runs cannot share; "
-		           "dlx-train --resume of its run saves versions of format 2", t->history.v[i].id);
 	TRY(tool_check_folder(t, folder));
 	TRY(fork_version(&made, t->disk, tool_store(t), t->history.v[i].id,
 	                 arena_printf(t->a, "%s/checkpoints", folder)));

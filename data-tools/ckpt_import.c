@@ -140,7 +140,6 @@ static int read_file(struct importer *m)
 static void fill(struct importer *m)
 {
 	struct manifest *out = &m->origin.m;
-	out->format = 2;
 	out->ntensors = m->n;
 	out->tensor = m->tensor;
 	if (m->whole)

@@ -23,7 +23,7 @@ struct size {
 static struct size size_of(const struct chunk_table *chunks, const struct manifest_tensor *x)
 {
 	struct size s = { .raw = manifest_bytes(x) };
-	for (int64_t k = 0; k < x->nchunks && chunks; k++) {
+	for (int64_t k = 0; k < x->nchunks; k++) {
 		const struct chunk_entry *e = chunk_table_find(chunks, x->chunk[k]);
 		s.stored += e ? e->stored : 0;
 		s.missing += !e;
@@ -122,10 +122,9 @@ static const char *bytes(struct ckpt_tool *t, uint64_t n)
 	return text;
 }
 
-/* Format 1 stores no tensor apart. */
-static const char *stored(struct ckpt_tool *t, const struct chunk_table *chunks, struct size s)
+static const char *stored(struct ckpt_tool *t, struct size s)
 {
-	return !chunks ? "-" : s.missing ? "missing" : bytes(t, s.stored);
+	return s.missing ? "missing" : bytes(t, s.stored);
 }
 
 static void print_tensors(struct ckpt_tool *t, const struct manifest *m,
@@ -143,11 +142,11 @@ static void print_tensors(struct ckpt_tool *t, const struct manifest *m,
 		put_row(&table, i + 1, (const char *[]){ x->name, x->weight ? "weight" : "state",
 		                                         dtype_name(x->dtype), shape_text(&x->shape, shape),
 		                                         bytes(t, s.raw),
-		                                         stored(t, chunks, s) });
+		                                         stored(t, s) });
 	}
 	put_row(&table, m->ntensors + 1, (const char *[]){
 		arena_printf(t->a, "%d tensors", m->ntensors), "", "", "", bytes(t, all.raw),
-		stored(t, chunks, all) });
+		stored(t, all) });
 	text_table_print(&table);
 }
 
@@ -167,8 +166,7 @@ static void put_json_tensors(const struct manifest *m, const struct chunk_table 
 		for (int k = 0; k < x->shape.nd; k++)
 			buf_printf(b, "%s%" PRId64, k ? ", " : "", x->shape.d[k]);
 		buf_printf(b, "], \"bytes\": %" PRIu64, s.raw);
-		if (chunks)
-			buf_printf(b, ", \"stored\": %" PRIu64 ", \"missing_chunks\": %d", s.stored, s.missing);
+		buf_printf(b, ", \"stored\": %" PRIu64 ", \"missing_chunks\": %d", s.stored, s.missing);
 		buf_puts(b, ", \"chunks\": [");
 		for (int64_t k = 0; k < x->nchunks; k++) {
 			char text[HASH128_TEXT];
@@ -184,7 +182,7 @@ static void put_json(const struct ckpt_tool *t, int i, const struct manifest *m,
 {
 	buf_puts(b, "{");
 	put_version_json(t, i, b);
-	buf_printf(b, ", \"format\": %d", m->format);
+	buf_printf(b, ", \"format\": %d", MANIFEST_FORMAT);
 	put_json_text(b, "program", m->program);
 	put_json_text(b, "data", m->data);
 	put_json_text(b, "config", m->config);
@@ -230,7 +228,7 @@ int ckpt_show(struct ckpt_tool *t)
 		return 0;
 	}
 	TRY(tool_packs(t));
-	chunks = m.format == 1 ? NULL : chunk_table_new(t->packs);
+	chunks = chunk_table_new(t->packs);
 	show(t, i, &m, chunks);
 	chunk_table_free(chunks);
 	return 0;

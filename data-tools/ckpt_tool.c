@@ -14,7 +14,6 @@
 #include "ckpt.h"
 #include "ckpt/run_claim.h"
 #include "ckpt/run_store.h"
-#include "ckpt/version1.h"
 #include "ckpt/version_id.h"
 
 /* --- opening --- */
@@ -69,7 +68,7 @@ int tool_open(struct ckpt_tool *t)
 		return 0;
 	TRY(find_store(t, &link));
 	const int mark = err_count();
-	const int rc = history_read(&t->history, t->disk, t->root, t->folder, t->run);
+	const int rc = history_read(&t->history, t->disk, t->root);
 	if (!t->folder)
 		return rc;
 	TRY(run_store_read(rc, mark, t->disk, &link, t->folder));
@@ -81,7 +80,6 @@ int tool_open(struct ckpt_tool *t)
 
 void tool_close(struct ckpt_tool *t)
 {
-	tool_forget(t);
 	packs_close(t->packs);
 	t->packs = NULL;
 	if (t->history.a)
@@ -143,49 +141,6 @@ int tool_write_config(const struct ckpt_tool *t, const char *folder, const char 
 
 /* --- one version --- */
 
-struct tool_old {
-	struct tool_old *next;
-	struct version1 v;
-	struct manifest_tensor *tensor;    /* as many as v has */
-};
-
-static void fill_tensor(struct arena *a, struct manifest_tensor *x, const struct ckpt_tensor *from)
-{
-	struct hash128 *chunk;
-	*x = (struct manifest_tensor){ .name = from->name, .dtype = from->dtype, .shape = from->shape,
-		.weight = from->weight };
-	x->nchunks = manifest_chunks(x);
-	x->chunk = chunk = ARENA_ARRAY(a, struct hash128, x->nchunks);
-	for (int64_t k = 0; k < x->nchunks; k++)
-		chunk[k] = hash128_bytes((const char *)from->data + (size_t)k * CHUNK_RAW,
-		                         manifest_chunk_bytes(x, k));
-}
-
-static int load_old(struct ckpt_tool *t, const char *folder, struct manifest *out)
-{
-	struct tool_old *o = ARENA_NEW(t->a, struct tool_old);
-	int rc = version1_load(&o->v, t->a, folder);
-	if (rc < 0) {
-		version1_release(&o->v);
-		return rc;
-	}
-	o->next = t->old;
-	t->old = o;
-	o->tensor = ARENA_ARRAY(t->a, struct manifest_tensor, o->v.ntensors);
-	for (int i = 0; i < o->v.ntensors; i++)
-		fill_tensor(t->a, &o->tensor[i], &o->v.tensor[i]);
-	*out = o->v.m;
-	out->tensor = o->tensor;
-	out->ntensors = o->v.ntensors;
-	return 0;
-}
-
-void tool_forget(struct ckpt_tool *t)
-{
-	for (; t->old; t->old = t->old->next)
-		version1_release(&t->old->v);
-}
-
 bool tool_has(const struct ckpt_tool *t, int i)
 {
 	return disk_exists(t->disk, t->history.v[i].path);
@@ -193,21 +148,13 @@ bool tool_has(const struct ckpt_tool *t, int i)
 
 int tool_manifest(struct ckpt_tool *t, int i, struct manifest *out)
 {
-	const char *path = t->history.v[i].path;
-	if (t->history.v[i].m.format == 1)
-		return load_old(t, path, out);
-	return manifest_read(out, t->a, t->disk, path, t->history.v[i].id);
+	return manifest_read(out, t->a, t->disk, t->history.v[i].path, t->history.v[i].id);
 }
 
 int tool_read_chunk(struct ckpt_tool *t, const struct manifest_tensor *x, int64_t k, void *p,
                     size_t *n)
 {
 	*n = manifest_chunk_bytes(x, k);
-	for (const struct tool_old *o = t->old; o; o = o->next)
-		if (x >= o->tensor && x < o->tensor + o->v.ntensors) {
-			memcpy(p, (const char *)o->v.tensor[x - o->tensor].data + (size_t)k * CHUNK_RAW, *n);
-			return 0;
-		}
 	TRYC(packs_read_moved(t->packs, x->chunk[k], p, *n),
 	     "while reading chunk %" PRId64 " of tensor '%s'", k, x->name);
 	return 0;

@@ -115,7 +115,6 @@ static int verify(struct verification *y, int i)
 	else if (rc == 0)
 		report(y, i, manifest, &wrong, n);
 	buf_release(&wrong);
-	tool_forget(y->t);
 	arena_free(y->t->a);
 	y->t->a = a;
 	return rc;

@@ -17,7 +17,6 @@ run=runs/burgers
 echo "== the exact solution, to compare with"
 mkdir -p data
 "$build/dlx-field" burgers -o data/burgers.dlx
-"$build/dlx-field" burgers --form grid --quiet -o data/burgers-grid.dlx
 
 echo
 echo "== training $config, which has the equation"
@@ -25,16 +24,14 @@ grep residual: "$config"
 rm -rf "$run"
 "$build/dlx-train" --set data.validation=data/burgers.dlx "$@" "$config"
 
-"$build/dlx-train" --quiet --resume=best --predict 'grid: {t: 101, x: 201}' -o "$run/u.nc" "$run"
-"$build/dlx-convert" --quiet --input "$run/u.nc:u" -o "$run/u.dlx"
-"$build/dlx-inspect" --png "$run/pictures" "$run/u.dlx" >/dev/null
-"$build/dlx-inspect" --png "$run/exact" data/burgers-grid.dlx >/dev/null
+for file in u.nc u.png; do
+	"$build/dlx-train" --quiet --resume=best --predict 'grid: {t: 101, x: 201}' -o "$run/$file" "$run"
+done
 cat <<END
 
-pictures (time downwards):
-  $run/pictures/sample-00000.png     what the network has learned
-  $run/exact/sample-00000.png        places, and the exact solution next to them
+the picture:
+  $run/u.png        what the network has learned, the exact solution and the difference
 everything written:
-  data/burgers.dlx data/burgers-grid.dlx    records; look with $build/dlx-inspect
-  $run/                              config.yaml metrics.jsonl u.nc checkpoints/
+  data/burgers.dlx         the solution at points; look with $build/dlx-inspect
+  $run/             config.yaml metrics.jsonl u.nc u.png checkpoints/
 END

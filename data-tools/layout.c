@@ -17,7 +17,8 @@ const char *const layout_names[] = { "auto", "stack", "first", "last", "none", N
 
 static const enum layout readings[READINGS] = { LAYOUT_FIRST, LAYOUT_LAST, LAYOUT_STACK };
 
-struct shape layout_places(const struct column *c, enum layout l)
+/* The axes besides channels of a sample of c in layout l, which is none of auto. */
+static struct shape places_in(const struct column *c, enum layout l)
 {
 	const int nd = c->sample.nd;
 	if (l == LAYOUT_FIRST)
@@ -33,7 +34,7 @@ static int64_t channels_of(const struct column *c, enum layout l)
 
 void layout_reading(const struct column *c, enum layout l, struct buf *out)
 {
-	const struct shape places = layout_places(c, l);
+	const struct shape places = places_in(c, l);
 	const int64_t n = channels_of(c, l);
 	buf_printf(out, "%lld channel%s", (long long)n, n == 1 ? "" : "s");
 	if (l == LAYOUT_FIRST || l == LAYOUT_LAST)
@@ -65,7 +66,7 @@ static int by_other(const struct column *c, const struct layout_hints *h, enum l
 {
 	int n = 0;
 	for (int i = 0; i < READINGS; i++) {
-		const struct shape places = layout_places(c, readings[i]);
+		const struct shape places = places_in(c, readings[i]);
 
 		if (places.nd > 3 || !fits_other(&places, h))
 			continue;
@@ -117,7 +118,7 @@ static int ask(const struct column *c, const struct layout_hints *h)
 	if (is_time(c, 0) && c->file_a_sample)
 		buf_printf(&text, "%lld samples of each file (--concatenate), ", (long long)c->sample.d[0]);
 	for (int i = 0; i < READINGS; i++) {
-		if (layout_places(c, readings[i]).nd > 3)
+		if (places_in(c, readings[i]).nd > 3)
 			continue;
 		layout_reading(c, readings[i], &text);
 		buf_printf(&text, " (--%s-layout %s)%s", h->role, layout_names[readings[i]],

@@ -33,8 +33,6 @@ bool layout_may_be_series(const struct column *c, const struct layout_hints *h);
 /* The layout of c and, for people, why: "by the target's shape". E_DATA. */
 int layout_find(const struct column *c, const struct layout_hints *h, enum layout *out,
                 const char **why);
-/* The axes besides channels of a sample of c in layout l, which is none of auto. */
-struct shape layout_places(const struct column *c, enum layout l);
 /* "3 channels (the last axis) of 32 x 32" */
 void layout_reading(const struct column *c, enum layout l, struct buf *out);
 

@@ -280,7 +280,7 @@ static int width_to(const struct text_table *t, int columns)
 /* Names as far as a line has room for them. */
 static void print_others(const struct report *o, const bool *in_table)
 {
-	int others = 0, width = 0, shown = 0;
+	int others = 0, width = 0, listed = 0;
 	for (int i = 0; i < o->nkey; i++)
 		others += !in_table[i] && !is_pooled(o, &o->key[i]);
 	if (others == 0)
@@ -290,13 +290,13 @@ static void print_others(const struct report *o, const bool *in_table)
 		const char *name = shown(o->key[i].name);
 		if (in_table[i] || is_pooled(o, &o->key[i]))
 			continue;
-		if (width + text_width(name) + 6 > WIDTH && shown > 0) {
+		if (width + text_width(name) + 6 > WIDTH && listed > 0) {
 			printf(", ...");
 			break;
 		}
-		width += printf("%s %s", shown++ ? "," : "", name);
+		width += printf("%s %s", listed++ ? "," : "", name);
 	}
-	printf("%s\n", shown < others ? " (--json has all)" : "");
+	printf("%s\n", listed < others ? " (--json has all)" : "");
 }
 
 /* The columns of keys, as many as there is room for and at least two. */

@@ -341,7 +341,7 @@ void source_turn_missing(struct source *s, size_t size, bool sign)
 	}
 }
 
-void source_take_sign(struct source *s, bool sign, bool wide)
+static void take_sign(struct source *s, bool sign, bool wide)
 {
 	struct element e = { .dtype = s->dtype, .size = wide ? 4 : dtype_size(s->dtype), .wide = wide,
 	                    .unsigned64 = s->unsigned64 };
@@ -356,7 +356,7 @@ void source_take_sign(struct source *s, bool sign, bool wide)
 void source_obey_unsigned(struct source *s, const char *text, bool wide)
 {
 	if (strcasecmp(text, "true") == 0 || strcasecmp(text, "false") == 0)
-		source_take_sign(s, strcasecmp(text, "false") == 0, wide);
+		take_sign(s, strcasecmp(text, "false") == 0, wide);
 }
 
 #define EMPTY_MOST ((uint64_t)256 << 20)     /* bytes of which none need be stored */

@@ -121,12 +121,10 @@ int source_no_number(const struct source *s, const char *attribute);
 /* The error for text_missing: missing values would be taken for others. */
 int source_no_missing(const struct source *s);
 void source_add_missing(struct source *s, long double v);
-/* What the attribute _Unsigned says of integers that the file's type has otherwise: with a sign, or
- * without one. Changes dtype and the missing values. wide: they have 32 bits and no sign, and are
- * read as i64. Those that become so are read as i64 too (unsigned32), whatever is in the upper
- * half; those that get a sign, bit by bit. */
-void source_take_sign(struct source *s, bool sign, bool wide);
-/* The same by the attribute's text, which is "true" or "false" in letters of any case. */
+/* Obeys the attribute _Unsigned, "true" or "false" in letters of any case, of integers that the
+ * file's type has otherwise: with a sign, or without one. Changes dtype and the missing values.
+ * wide: they have 32 bits and no sign, and are read as i64. Those that become so are read as i64
+ * too (unsigned32), whatever is in the upper half; those that get a sign, bit by bit. */
 void source_obey_unsigned(struct source *s, const char *text, bool wide);
 /* The missing values alone, of integers of this many bytes in the file. */
 void source_turn_missing(struct source *s, size_t size, bool sign);

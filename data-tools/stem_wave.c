@@ -132,11 +132,6 @@ void multislice_free(struct multislice *m)
 	mem_free(m);
 }
 
-double multislice_limit(const struct multislice *m)
-{
-	return m->limit;
-}
-
 int multislice_beams(const struct multislice *m)
 {
 	return m->beams;

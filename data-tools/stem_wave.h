@@ -27,8 +27,6 @@ struct multislice;
 int multislice_new(struct multislice **out, int n, double pixel, int slices,
                    const struct microscope *t);
 void multislice_free(struct multislice *m);          /* NULL is fine */
-/* The largest wave number that is kept. */
-double multislice_limit(const struct multislice *m);
 
 /* Sets the slab: atoms into slices (at most those of multislice_new) of equal thickness. */
 void multislice_set(struct multislice *m, const struct crystal *c, const struct atom *atom,

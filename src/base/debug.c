@@ -4,4 +4,17 @@
  * have switches of their own. */
 #include "base/debug.h"
 
+#include <string.h>
+
 struct debug debug;
+
+bool debug_skips(const char *what)
+{
+	const size_t n = strlen(what);
+	for (const char *at = debug.skip; at; at = strchr(at, '+')) {
+		at += *at == '+';
+		if (strncmp(at, what, n) == 0 && (at[n] == '\0' || at[n] == '+'))
+			return true;
+	}
+	return false;
+}

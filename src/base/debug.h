@@ -31,13 +31,12 @@ struct debug_link {
 /* A member for each word of the table, where --help-debug says what it does. NULL and 0: not
  * given. */
 struct debug {
-	const char *conv, *way, *engines, *input, *isa, *proof, *spoil, *crash_at, *host_root;
+	const char *conv, *way, *engines, *input, *isa, *proof, *skip, *spoil, *crash_at, *host_root;
 	uint64_t crash_time;         /* crash_at's #N, or 1 */
 	int64_t ranks_per_host;
 	double join_timeout, measure_seconds, compile_seconds, proof_seconds;
 	int64_t stage_extent, read_share, band_pixels;
-	bool no_chains, no_depthwise, no_narrow, no_signs, no_masks, no_sums, no_intake,
-	     no_second_stream, no_streams, no_trials, nccl_alone, no_locks, strict, slow, stage_counts;
+	bool no_trials, nccl_alone, no_locks, strict, slow, stage_counts;
 	struct debug_rates rates;
 	struct debug_link link;
 	struct debug_fault fault[DEBUG_FAULTS];
@@ -46,6 +45,8 @@ struct debug {
 /* All are off until debug_read, which writes them once, before there are threads. */
 extern struct debug debug;
 
+/* Whether `what` is one of the words of skip=WORD+WORD. pass_run asks for each pass by its name. */
+bool debug_skips(const char *what);
 /* Reads DLX_DEBUG; every program of dlx does so first. E_USAGE for an unknown word or value, with a
  * suggestion; all switches are off then. */
 int debug_read(void);

@@ -16,6 +16,7 @@ enum type {
 	CHOICE,                      /* const char *: one of the values */
 	YES_NO,                      /* bool */
 	NO_YES,                      /* bool: true for no */
+	LIST,                        /* const char *: values with '+' between them */
 	COUNT,                       /* int64_t, 0 or more */
 	SECONDS,                     /* double, more than 0 */
 	RATES,                       /* struct debug_rates: three numbers, each more than 0 */
@@ -40,48 +41,22 @@ struct word {
 static const struct word words[] = {
 	{ WORD(conv, CHOICE), .values = { "dnn", "direct", "winograd", "depthwise", "product" },
 	  .doc = "on the CPU, the algorithm of every convolution that it supports" },
-	{ .name = "chains", .type = NO_YES, .at = offsetof(struct debug, no_chains),
-	  .values = { "yes", "no" },
-	  .doc = "on a GPU, whether cuDNN is asked for more than the convolution; default: yes" },
-	{ .name = "depthwise", .type = NO_YES, .at = offsetof(struct debug, no_depthwise),
-	  .values = { "yes", "no" },
-	  .doc = "on a GPU, whether dlx's own kernels take depthwise convolutions, or cuDNN; "
-	  "default: yes" },
 	{ WORD(way, CHOICE), .values = { "ours", "windows", "whole", "parts" },
 	  .doc = "on a GPU, how a convolution and what belongs to it are made, where that way is "
 	  "there: by kernels of dlx, one graph of cuDNN's in windows of larger buffers or packed, or "
 	  "cuDNN's convolution and kernels around it" },
-	{ .name = "narrow", .type = NO_YES, .at = offsetof(struct debug, no_narrow),
-	  .values = { "yes", "no" },
-	  .doc = "on a GPU, whether gradients that are made in 16 bits stay so until the update; "
-	  "default: yes" },
-	{ .name = "signs", .type = NO_YES, .at = offsetof(struct debug, no_signs),
-	  .values = { "yes", "no" },
-	  .doc = "on a GPU, whether gradients of batch norms after additions read the signs of "
-	  "activations as bits; default: yes" },
-	{ .name = "masks", .type = NO_YES, .at = offsetof(struct debug, no_masks),
-	  .values = { "yes", "no" },
-	  .doc = "whether the gradient of a ReLU reads what the ReLU has read, where that is kept, "
-	  "instead of what it has made; default: yes" },
-	{ .name = "sums", .type = NO_YES, .at = offsetof(struct debug, no_sums),
-	  .values = { "yes", "no" },
-	  .doc = "on a GPU, whether sums of gradients are stored where one of the two is, if a step "
-	  "needs less memory then; default: yes" },
 	{ WORD(band_pixels, COUNT), .form = "PIXELS",
 	  .doc = "on a GPU, how many pixels a band of a gradient to an input has at least, in place of "
 	  "131072" },
-	{ .name = "intake", .type = NO_YES, .at = offsetof(struct debug, no_intake),
-	  .values = { "yes", "no" },
-	  .doc = "on a GPU, whether the next batch travels to where the first nodes of a step have "
-	  "read this one, or to a place of its own, from where it is copied; default: yes" },
-	{ .name = "second_stream", .type = NO_YES, .at = offsetof(struct debug, no_second_stream),
-	  .values = { "yes", "no" },
-	  .doc = "on a GPU, whether gradients to weights and updates of a small step run during its "
-	  "other kernels; default: yes" },
-	{ .name = "streams", .type = NO_YES, .at = offsetof(struct debug, no_streams),
-	  .values = { "yes", "no" },
-	  .doc = "on the CPU, whether derivatives of networks by coordinates travel forward through "
-	  "their layers, or are taken by reverse passes; default: yes" },
+	{ WORD(skip, LIST), .form = "WORD+WORD",
+	  .values = { "chains", "depthwise", "in_place", "intake", "masks", "narrow", "nothing",
+	              "second_stream", "signs", "streams" },
+	  .doc = "what is left out, for comparisons: a pass (masks: the gradient of a ReLU reads what "
+	  "that has made; streams: reverse passes make derivatives of networks by coordinates; on a GPU "
+	  "in_place: sums of gradients have buffers of their own; intake: the next batch travels to a place of its own; second_stream: all kernels run one after the "
+	  "other; signs: gradients of batch norms read activations, not their signs), or on a GPU "
+	  "what a convolution has (chains: cuDNN is asked for the convolution alone; depthwise: dlx's "
+	  "kernels for depthwise ones; narrow: gradients in 16 bits until the update)" },
 	{ WORD(isa, CHOICE), .values = { "avx2", "avx512", "avx512_bf16", "amx" },
 	  .doc = "on the CPU, the most of the instruction set that dlx's own kernels and oneDNN's "
 	  "use" },
@@ -168,7 +143,7 @@ static void put_form(struct buf *out, const struct word *w)
 {
 	buf_puts(out, w->form ? w->form : "");
 	if (w->form && w->values[0])
-		buf_printf(out, ", %.*s: ", (int)strcspn(w->form, ":[#"), w->form);
+		buf_printf(out, ", %.*s: ", (int)strcspn(w->form, ":[#+"), w->form);
 	for (int i = 0; w->values[i]; i++)
 		buf_printf(out, "%s%s", i ? "|" : "", w->values[i]);
 }
@@ -178,7 +153,7 @@ static int wrong(const struct word *w, const char *value)
 	char head[64];                   /* without :N or #N */
 	struct buf form = BUF_INIT;
 	put_form(&form, w);
-	snprintf(head, sizeof head, "%.*s", (int)strcspn(value, ":#"), value);
+	snprintf(head, sizeof head, "%.*s", (int)strcspn(value, ":#+"), value);
 	const char *near = did_you_mean(head, w->values);
 	if (near && strcmp(near, head) == 0)
 		near = NULL;
@@ -223,6 +198,15 @@ static int add_fault(const struct word *w, const char *value)
 			return 0;
 		}
 	return ERR(E_USAGE, NULL, "DLX_DEBUG: more than %d faults", DEBUG_FAULTS);
+}
+
+static bool set_list(const struct word *w, const char **out, const char *value)
+{
+	const char *rest = value;
+	*out = value;
+	while (choice(w, value, "+", &rest) && *rest)
+		value = rest + 1;
+	return choice(w, value, "", &rest) != NULL;
 }
 
 static bool set_point(const struct word *w, const char *value)
@@ -282,6 +266,9 @@ static int set(const struct word *w, const char *value)
 	case YES_NO:
 	case NO_YES:
 		*(bool *)at = good && strcmp(is, w->type == YES_NO ? "yes" : "no") == 0;
+		break;
+	case LIST:
+		good = set_list(w, at, value);
 		break;
 	case COUNT:
 		good = whole(value, 0, '\0', at);

@@ -10,14 +10,12 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/debug.h"
 #include "base/err.h"
-#include "base/mem.h"
 
 #define READ_STEP ((size_t)64 << 10)
 #define TEXT_LIMIT ((size_t)64 << 20)
@@ -104,53 +102,6 @@ int io_read_file(const char *path, struct buf *out)
 int io_read_text(const char *path, struct buf *out)
 {
 	return read_file(path, TEXT_LIMIT, out);
-}
-
-/* --- mappings --- */
-
-static int map_fd(struct io_map *m, int fd, const char *path)
-{
-	struct stat st;
-	void *p;
-	if (fstat(fd, &st) != 0)
-		return io_fail(E_IO, "read", path);
-	if (!S_ISREG(st.st_mode))
-		return ERR(E_NOINPUT, NULL, "cannot read '%s': it is not a regular file", path);
-	m->size = (size_t)st.st_size;
-	if (m->size == 0) {
-		m->data = (const uint8_t *)"";
-		return 0;
-	}
-	p = mmap(NULL, m->size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (p == MAP_FAILED)
-		return io_fail(errno == ENOMEM ? E_NOMEM : E_IO, "map", path);
-	m->data = p;
-	return 0;
-}
-
-int io_map_open(struct io_map *m, const char *path)
-{
-	int fd, rc;
-	memset(m, 0, sizeof *m);
-	fd = io_open(path, O_RDONLY | O_NONBLOCK, 0);   /* a FIFO is to be refused, not waited for */
-	if (fd < 0)
-		return io_fail(io_open_code(), "open", path);
-	rc = map_fd(m, fd, path);
-	close(fd);
-	if (rc < 0) {
-		memset(m, 0, sizeof *m);
-		return rc;
-	}
-	m->path = mem_strdup(path);
-	return 0;
-}
-
-void io_map_close(struct io_map *m)
-{
-	if (m->size)
-		munmap((void *)(uintptr_t)m->data, m->size);
-	mem_free(m->path);
-	memset(m, 0, sizeof *m);
 }
 
 int64_t io_nanoseconds(void)

@@ -31,16 +31,6 @@ int io_read_file(const char *path, struct buf *out);
 /* The same for a text that a person writes: E_DATA beyond 64 MiB. */
 int io_read_text(const char *path, struct buf *out);
 
-/* A read-only mapping of the whole file. An empty file maps to data != NULL, size 0. A file that
- * becomes shorter ends the process by SIGBUS; see base/io_reader.h. */
-struct io_map {
-	const uint8_t *data;
-	size_t size;
-	char *path;   /* owned */
-};
-int io_map_open(struct io_map *m, const char *path);
-void io_map_close(struct io_map *m);          /* a zeroed map is fine */
-
 /* The files that a pattern stands for, in order; a path that exists, or has neither "*?[" nor a
  * list in braces, stands for itself. Those of {a,b} are those of each in turn. Says what it does if
  * that takes seconds. E_NOINPUT if nothing matches, or none of a list, or if the search has no

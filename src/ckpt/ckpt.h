@@ -183,7 +183,7 @@ bool ckpt_poll(struct ckpt_store *s, struct ckpt_done *out);
  * saved last; a damaged one is named in a warning and the one before tried), "last" (the same, but
  * there must be one), "best" (that of the best validation by the metric of the newest version that
  * has any; of damaged ones the next), an id, a unique prefix of one (leading zeros may be left
- * out), a tag, a step number, or a path of a version's manifest (of format 1: folder). *out = NULL
+ * out), a tag, a step number, or a path of a version's manifest. *out = NULL
  * and 0 if which is "auto" and the store has none. E_NOINPUT if there is no such version, E_USAGE
  * if several fit, E_DATA if it is damaged ("auto", "last", "best": if all are). */
 struct ckpt_version;

@@ -70,7 +70,6 @@ static void describe_damaged(struct history_version *v, struct arena *a, struct 
 struct reading {
 	struct history *h;
 	struct disk *disk;
-	const char *run;               /* of versions of format 1; NULL: none */
 	int cap;
 };
 
@@ -98,8 +97,6 @@ static void add_seen(void *arg, const struct version_seen *seen)
 		return;
 	}
 	keep(v, r->h->a, seen->m);
-	if (seen->old && r->run)
-		v->m.run = arena_strdup(r->h->a, r->run);
 }
 
 /* --- edges --- */
@@ -152,19 +149,17 @@ static void link_parents(struct history *h)
 	}
 }
 
-static int read_all(struct history *h, struct disk *d, const char *root, const char *old,
-                    const char *run)
+static int read_all(struct history *h, struct disk *d, const char *root)
 {
-	TRY(version_walk(d, root, old, add_seen, &(struct reading){ h, d, run, 0 }));
+	TRY(version_walk(d, root, add_seen, &(struct reading){ h, d, 0 }));
 	return refs_read(&h->refs, d, root);
 }
 
-int history_read(struct history *out, struct disk *d, const char *root, const char *old,
-                 const char *run)
+int history_read(struct history *out, struct disk *d, const char *root)
 {
 	int rc;
 	*out = (struct history){ .a = arena_new() };
-	rc = read_all(out, d, root, old, run);
+	rc = read_all(out, d, root);
 	if (rc < 0) {
 		history_release(out);
 		return rc;

@@ -14,12 +14,12 @@ struct history_edge {
 
 struct history_version {
 	char id[CKPT_ID];
-	const char *path;              /* of the manifest; of format 1: of the folder */
+	const char *path;              /* of the manifest */
 	const char *damage;            /* what is wrong with the manifest; NULL: nothing. Else what
 	                                * follows is empty, but for m.step, which the id has, and
 	                                * m.time, which is the file's */
 	struct manifest m;             /* without tensors and scalars */
-	uint64_t raw;                  /* bytes of its tensors; 0 in format 1 */
+	uint64_t raw;                  /* bytes of its tensors */
 	int ntensors;
 	const struct history_edge *edge;   /* one for each parent */
 };
@@ -31,11 +31,9 @@ struct history {
 	struct refs refs;
 };
 
-/* Every version in root, and of format 1 those in the folder `old` (NULL: none), which are of the
- * run (NULL: of none). A missing folder has none; a manifest that is damaged is a version with the
- * reason. E_IO; E_DATA for tags and pins that cannot be read. */
-int history_read(struct history *out, struct disk *d, const char *root, const char *old,
-                 const char *run);
+/* Every version in root. A missing folder has none; a manifest that is damaged is a version with
+ * the reason. E_IO; E_DATA for tags and pins that cannot be read. */
+int history_read(struct history *out, struct disk *d, const char *root);
 void history_release(struct history *h);           /* a zeroed one is fine */
 
 /* The indices of all versions such that each comes before what it comes from, lines that part one

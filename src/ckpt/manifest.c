@@ -16,7 +16,6 @@
 #include "ckpt/version_id.h"
 
 #define NAME "dlx checkpoint"
-#define VERSION 2
 
 void manifest_id(const struct manifest *m, char id[CKPT_ID])
 {
@@ -146,8 +145,7 @@ static void put_tensors(struct buf *out, const struct manifest *m)
 void manifest_write(struct buf *out, struct manifest *m)
 {
 	const size_t start = out->len;
-	m->format = VERSION;
-	buf_printf(out, "{\n  \"format\": \"" NAME " %d\"", VERSION);
+	buf_printf(out, "{\n  \"format\": \"" NAME " %d\"", MANIFEST_FORMAT);
 	put_string(out, "byte_order", byte_order());
 	put_string(out, "run", m->run);
 	put_number(out, "serial", m->serial);
@@ -345,9 +343,9 @@ int manifest_parse(struct manifest *m, struct arena *a, const char *file,
 {
 	const struct reader r = { a, file };
 	struct json *root;
-	*m = (struct manifest){ .format = VERSION };
+	*m = (struct manifest){ 0 };
 	TRY(sealed_parse(&root, &m->hash, a, file, text, size));
-	TRY(sealed_format(file, root, NAME, VERSION));
+	TRY(sealed_format(file, root, NAME, MANIFEST_FORMAT));
 	TRY(read_byte_order(&r, root));
 	TRY(sealed_string(&m->run, file, root, "run"));
 	TRY(sealed_count(&m->serial, file, root, "serial"));
@@ -364,7 +362,7 @@ int manifest_parse(struct manifest *m, struct arena *a, const char *file,
 
 /* --- files --- */
 
-int manifest_check_id(const struct manifest *m, const char *path, const char *id)
+static int check_id(const struct manifest *m, const char *path, const char *id)
 {
 	char is[CKPT_ID];
 	manifest_id(m, is);
@@ -380,7 +378,7 @@ int manifest_read(struct manifest *m, struct arena *a, struct disk *d, const cha
 		rc = manifest_parse(m, a, path, text.data, text.len);
 	buf_release(&text);
 	TRY(rc);
-	return id ? manifest_check_id(m, path, id) : 0;
+	return id ? check_id(m, path, id) : 0;
 }
 
 /* A run repeated bit by bit after its last version got damaged would make that version's id again,

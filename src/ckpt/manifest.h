@@ -26,10 +26,7 @@
  *       ...
  *     ],
  *     "hash": "<32 digits>"                     XXH3 128 of the text before this line's comma
- *   }
- *
- * Versions of format 1 are folders with a manifest.json and two safetensors files; they are read,
- * no longer written (version1.h). */
+ *   } */
 #ifndef DLX_CKPT_MANIFEST_H
 #define DLX_CKPT_MANIFEST_H
 
@@ -42,6 +39,7 @@
 #define CKPT_ID 64                     /* bytes of an id's text */
 #define VERSIONS_FOLDER "versions"
 #define MANIFEST_SUFFIX ".json"
+#define MANIFEST_FORMAT 2
 
 struct manifest_tensor {
 	const char *name;
@@ -53,10 +51,9 @@ struct manifest_tensor {
 };
 
 struct manifest {
-	int format;                        /* 1 or 2 */
-	const char *run;                   /* "" in format 1 */
+	const char *run;
 	int64_t serial, step, epoch;
-	int64_t time;                      /* seconds since 1970; 0 in format 1 */
+	int64_t time;                      /* seconds since 1970 */
 	int nparents;
 	const char *const *parent;
 	bool fork;
@@ -66,17 +63,17 @@ struct manifest {
 	const struct ckpt_metric *metrics;  /* finite */
 	int nscalars;
 	const struct ckpt_scalar *scalar;
-	const char *config, *program, *data;   /* "" in format 1 */
-	int ranks;                         /* 0 in format 1 */
+	const char *config, *program, *data;
+	int ranks;
 	int ntensors;
-	const struct manifest_tensor *tensor;  /* none in format 1 */
+	const struct manifest_tensor *tensor;
 	struct hash128 hash;               /* of the text; set by both functions below */
 };
 
 /* Elements of host byte order; names of tensors differ within weights and within the rest. */
 void manifest_write(struct buf *out, struct manifest *m);
-/* Verifies and reads a text of format 2; strings go to a. file names it in errors. E_DATA, also for
- * a later format and for another byte order, which it names. Sizes and numbers of chunks agree with
+/* Verifies and reads a text; strings go to a. file names it in errors. E_DATA, also for
+ * another format and for another byte order, which it names. Sizes and numbers of chunks agree with
  * the shapes when it returns. */
 int manifest_parse(struct manifest *m, struct arena *a, const char *file,
                    const char *text, size_t size);
@@ -84,8 +81,6 @@ int manifest_parse(struct manifest *m, struct arena *a, const char *file,
  * file, E_IO. */
 int manifest_read(struct manifest *m, struct arena *a, struct disk *d, const char *path,
                   const char *id);
-/* E_DATA unless m, of the file path, is version id. */
-int manifest_check_id(const struct manifest *m, const char *path, const char *id);
 /* Writes m durably as a new version of the store at root. Its serial is raised until no version has
  * its id. id and *path (owned by the caller; NULL after an error) are those of the version, *bytes
  * those of the file. E_IO, E_CANTCREATE. */

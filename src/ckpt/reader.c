@@ -16,7 +16,6 @@
 #include "ckpt/packs.h"
 #include "ckpt/run_claim.h"
 #include "ckpt/run_store.h"
-#include "ckpt/version1.h"
 #include "ckpt/version_id.h"
 #include "ckpt/version_list.h"
 #include "ckpt/version_log.h"
@@ -25,9 +24,8 @@ struct ckpt_version {
 	struct arena *a;
 	char id[CKPT_ID];
 	struct manifest manifest;
-	char *image;                   /* the tensors of format 2 */
+	char *image;                   /* the tensors */
 	size_t bytes;
-	struct version1 old;           /* format 1 */
 	struct ckpt_state state;
 };
 
@@ -37,7 +35,6 @@ void ckpt_version_free(struct ckpt_version *v)
 		return;
 	if (v->image)
 		mem_unmap(v->image, v->bytes);
-	version1_release(&v->old);
 	arena_free(v->a);
 	mem_free(v);
 }
@@ -142,8 +139,8 @@ static void fill_state(struct ckpt_version *v)
 }
 
 /* root: of the store that the manifest is in. */
-static int read_new(struct ckpt_version *v, const struct store *s, const char *path,
-                    const char *root)
+static int read_version(struct ckpt_version *v, const struct store *s, const char *path,
+                        const char *root)
 {
 	struct disk *d = s->disk;
 	struct packs *p;
@@ -162,26 +159,14 @@ static int read_new(struct ckpt_version *v, const struct store *s, const char *p
 	return rc;
 }
 
-static int read_old(struct ckpt_version *v, const char *folder, enum extent extent)
-{
-	TRY(extent == WHOLE ? version1_load(&v->old, v->a, folder) :
-	    version1_look(&v->old, v->a, folder));
-	v->manifest = v->old.m;
-	manifest_id(&v->manifest, v->id);
-	fill_state(v);
-	v->state.tensor = v->old.tensor;
-	v->state.ntensors = v->old.ntensors;
-	return 0;
-}
-
-/* root: NULL for a folder of format 1. id: what the version must be, or NULL for any. */
+/* root: of the store. id: what the version must be, or NULL for any. */
 static int load(struct ckpt_version **out, const struct store *s, const char *path,
                 const char *root, const char *id)
 {
 	struct ckpt_version *v = mem_calloc(1, sizeof *v);
 	*out = NULL;
 	v->a = arena_new();
-	int rc = root ? read_new(v, s, path, root) : read_old(v, path, s->extent);
+	int rc = read_version(v, s, path, root);
 	if (rc == 0 && id && strcmp(id, v->id) != 0)
 		rc = ERR(E_DATA, NULL, "'%s' holds another version: '%s'", path, v->id);
 	if (rc < 0) {
@@ -195,17 +180,18 @@ static int load(struct ckpt_version **out, const struct store *s, const char *pa
 static int load_at(struct ckpt_version **out, const struct store *s, int i)
 {
 	const struct version *v = &s->list.v[i];
-	return load(out, s, v->path, v->format == 1 ? NULL : s->link.store, v->id);
+	return load(out, s, v->path, s->link.store, v->id);
 }
 
-/* A path that a user gives: STORE/versions/ID.json, or a folder of format 1. */
+/* A path that a user gives: STORE/versions/ID.json. */
 static int load_path(struct ckpt_version **out, const struct store *s, const char *path)
 {
 	struct disk_stat st;
 	if (s->disk->stat(s->disk, path, &st) != 0)
 		return ERR(E_NOINPUT, NULL, "there is no checkpoint '%s'", path);
 	if (st.folder)
-		return load(out, s, path, NULL, NULL);
+		return ERR(E_DATA, NULL, "'%s' is a folder; the path of a checkpoint is that of its "
+		           "manifest, STORE/versions/ID.json", path);
 	const char *slash = strrchr(path, '/');
 	const int folder = slash ? (int)(slash - path) : 0;
 	const char *root = slash ? arena_printf(s->a, "%.*s/..", folder, path) : "..";
@@ -370,7 +356,7 @@ static int open_store(struct store *s)
 {
 	const int mark = err_count();
 	TRY(run_link_read(&s->link, s->a, s->disk, s->dir));
-	TRY(run_store_read(version_list_read(&s->list, s->disk, &s->link, s->dir), mark, s->disk,
+	TRY(run_store_read(version_list_read(&s->list, s->disk, &s->link), mark, s->disk,
 	                   &s->link, s->dir));
 	return run_store_check(s->disk, &s->link, s->dir, version_list_any(&s->list));
 }

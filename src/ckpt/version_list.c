@@ -16,13 +16,8 @@
 #include "ckpt/holds.h"
 #include "ckpt/packs.h"
 #include "ckpt/plain.h"
-#include "ckpt/version1.h"
 #include "ckpt/version_id.h"
 #include "ckpt/version_walk.h"
-
-/* Hidden names of format 1: folders that were being written, or removed. */
-#define OLD_TMP ".tmp-"
-#define OLD_DEL ".del-"
 
 static struct version *append(struct version_list *l, const char *id, const char *path)
 {
@@ -38,7 +33,6 @@ static struct version *append(struct version_list *l, const char *id, const char
 
 static void describe(struct version *v, const struct manifest *m)
 {
-	v->format = m->format;
 	v->serial = m->serial;
 	v->step = m->step;
 	v->time = m->time;
@@ -69,7 +63,7 @@ static void add_seen(void *arg, const struct version_seen *seen)
 		v->damage = mem_strdup(seen->damage);
 		return;
 	}
-	v->own = seen->old || !r->link->run[0] || strcmp(seen->m->run, r->link->run) == 0;
+	v->own = !r->link->run[0] || strcmp(seen->m->run, r->link->run) == 0;
 	describe(v, seen->m);
 }
 
@@ -83,11 +77,10 @@ static int by_age(const void *a, const void *b)
 	return strcmp(x->id, y->id);
 }
 
-int version_list_read(struct version_list *out, struct disk *d, const struct run_link *link,
-                      const char *dir)
+int version_list_read(struct version_list *out, struct disk *d, const struct run_link *link)
 {
 	*out = (struct version_list){ 0 };
-	const int rc = version_walk(d, link->store, dir, add_seen, &(struct reading){ out, link });
+	const int rc = version_walk(d, link->store, add_seen, &(struct reading){ out, link });
 	if (rc < 0) {
 		version_list_release(out);
 		return rc;
@@ -174,46 +167,11 @@ int version_list_best(const struct version_list *l)
 
 /* --- deleting --- */
 
-static char *folder_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	struct buf b = BUF_INIT;
-	buf_add(&b, path, slash ? (size_t)(slash - path) : 0);
-	if (!slash)
-		buf_putc(&b, '.');
-	return buf_detach(&b);
-}
-
-/* A folder is renamed to a hidden name first, then deleted. */
-static int remove_old(struct disk *d, const struct version *v)
-{
-	char *folder = folder_of(v->path);
-	struct buf hidden = BUF_INIT;
-	buf_printf(&hidden, "%s/" OLD_DEL "%s", folder, v->id);
-	int rc = 0, reason = d->rename(d, v->path, hidden.data);
-	if (reason) {
-		errno = reason;
-		rc = io_fail(E_IO, "remove", v->path);
-	}
-	if (rc == 0)
-		rc = disk_sync_folder(d, folder);   /* else a power loss could undo the renaming alone */
-	if (rc == 0)
-		rc = io_remove_tree(hidden.data);
-	buf_release(&hidden);
-	mem_free(folder);
-	return rc;
-}
-
 int version_remove(struct disk *d, const struct version *v)
 {
-	int rc = v->format == 1 ? remove_old(d, v) : disk_remove(d, v->path);
+	const int rc = disk_remove(d, v->path);
 	io_crash_point("ckpt_removed");
 	return rc;
-}
-
-static bool begins(const char *name, const char *with)
-{
-	return strncmp(name, with, strlen(with)) == 0;
 }
 
 /* Tags and pins may be set by a process of a user, whatever the store. */
@@ -242,8 +200,8 @@ int version_clean(struct disk *d, const struct run_link *link, const char *dir, 
 	int rc = 0;
 	for (int i = 0; rc == 0 && i < names.n; i++) {
 		struct disk_stat st;
-		if (!begins(names.name[i], OLD_TMP) && !begins(names.name[i], OLD_DEL) &&
-		    !begins(names.name[i], PLAIN_TMP))
+		if (strncmp(names.name[i], DISK_TMP, strlen(DISK_TMP)) != 0 &&
+		    strncmp(names.name[i], PLAIN_TMP, strlen(PLAIN_TMP)) != 0)
 			continue;
 		char *path = io_join(dir, names.name[i]);
 		if (d->stat(d, path, &st) == 0)

@@ -12,8 +12,7 @@
 
 struct version {
 	char id[CKPT_ID];
-	char *path;                    /* of the manifest; format 1: of the folder; owned */
-	int format;
+	char *path;                    /* of the manifest; owned */
 	bool own;                      /* of the run, and no other one's in the store */
 	int64_t serial, step, time;
 	uint64_t metric_key;           /* hash of the metric's name; 0: none */
@@ -28,15 +27,13 @@ struct version_list {
 	int first;                     /* of the run's own that are not damaged */
 };
 
-/* Every version in the link's store, and of format 1 in the folder dir (RUN/checkpoints). A missing
- * folder has none; without a run (run_link.h) all are the run's. E_IO if a folder cannot be
- * read. */
-int version_list_read(struct version_list *out, struct disk *d, const struct run_link *link,
-                      const char *dir);
+/* Every version in the link's store. A missing folder has none; without a run (run_link.h) all are
+ * the run's. E_IO if a folder cannot be read. */
+int version_list_read(struct version_list *out, struct disk *d, const struct run_link *link);
 void version_list_release(struct version_list *l);
 /* Whether any is the run's own, damaged ones included. */
 bool version_list_any(const struct version_list *l);
-/* A version of format 2 that the run has just written. */
+/* A version that the run has just written. */
 void version_list_add(struct version_list *l, const char *id, const char *path,
                       const struct manifest *m);
 /* The index of the oldest version that neither the policy nor a tag or pin protects, or -1. Only
@@ -50,8 +47,8 @@ void version_list_remove(struct version_list *l, int i);
 
 /* Removes the version from the disk, durably and never half; its chunks stay (collect.h). */
 int version_remove(struct disk *d, const struct version *v);
-/* Removes what interrupted saves and deletions left in the store and, of format 1, in dir. age: of
- * temporary files in seconds; younger ones may be of processes that run. */
+/* Removes what interrupted saves and deletions left in the store and in dir (RUN/checkpoints). age:
+ * of temporary files in seconds; younger ones may be of processes that run. */
 int version_clean(struct disk *d, const struct run_link *link, const char *dir, int64_t age);
 
 #endif

@@ -11,18 +11,15 @@
 /* All of it is good during the call alone. */
 struct version_seen {
 	const char *id;
-	const char *path;              /* of the manifest; of format 1: of the folder */
-	bool old;                      /* of format 1, which has no run */
+	const char *path;              /* of the manifest */
 	const struct manifest *m;      /* NULL: it cannot be read */
 	const char *damage;            /* why */
 };
 typedef void version_visit(void *arg, const struct version_seen *v);
 
-/* Calls visit for every version in the store at root, and behind these for those of format 1 in the
- * folder `old` (NULL: none). What counts as a version is its name alone; one that vanishes
- * meanwhile, since another process removes what it no longer keeps, is none. A missing folder has
- * none. E_IO if a folder cannot be read. */
-int version_walk(struct disk *d, const char *root, const char *old, version_visit *visit,
-                 void *arg);
+/* Calls visit for every version in the store at root. What counts as a version is its name alone;
+ * one that vanishes meanwhile, since another process removes what it no longer keeps, is none. A
+ * missing folder has none. E_IO if a folder cannot be read. */
+int version_walk(struct disk *d, const char *root, version_visit *visit, void *arg);
 
 #endif

@@ -115,7 +115,7 @@ static int open_store(struct ckpt_store *s, const char *run)
 	if (s->rank == 0)
 		TRY(lock_store(s));
 	TRY(link_run(s, run));
-	TRY(run_store_read(version_list_read(&s->versions, s->disk, &s->link, s->dir), mark, s->disk,
+	TRY(run_store_read(version_list_read(&s->versions, s->disk, &s->link), mark, s->disk,
 	                   &s->link, s->dir));
 	TRY(check_folder(s, run));
 	if (s->rank == 0)

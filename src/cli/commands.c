@@ -29,6 +29,7 @@
 #include "plan/describe.h"
 #include "plan/describe_budget.h"
 #include "plan/extent/tile_size.h"
+#include "report/drawing.h"
 #include "report/progress.h"
 #include "train/bench.h"
 #include "train/bench_op.h"
@@ -82,9 +83,12 @@ static void note_input(const char *given)
 	mem_free(path);
 }
 
-/* A step of equations reads no batch of a data set. */
+/* What only networks of equations do, and what they do not: a step reads no batch of a data set. */
 static int check_equations(const struct options *o, const struct run_config *config)
 {
+	if (!config->physics && o->command == COMMAND_PREDICT && drawing_is(o->output))
+		return ERR(E_USAGE, NULL, "'-o %s': predictions of samples are written to a folder, as "
+		           "a picture each, or to a file .npy, .npz, .nc, .h5 or .csv", shown(o->output));
 	if (!config->physics)
 		return 0;
 	if (o->command == COMMAND_PREDICT)
@@ -173,7 +177,7 @@ static int load_weights(const struct options *o, struct session *s, bool checkpo
 	char *dir = io_join(s->config->run.dir, "checkpoints"), id[64];
 	bool found;
 	/* A step is one of training, which is about the last weights. */
-	bool averaged = optim_averages(&s->config->optimizer) && o->command != COMMAND_DUMP_STEP &&
+	bool averaged = objectives_average(&s->config->objectives) && o->command != COMMAND_DUMP_STEP &&
 	                !options_last_weights(o);
 	int rc = state_load_weights(s, dir, weights_of(o), averaged, &found, id);
 	if (rc == 0 && found)

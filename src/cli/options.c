@@ -107,7 +107,8 @@ static const struct option_row rows[] = {
 	  .doc = "with --predict: large samples in tiles of SIZE, as 256 or 64x256x256, or 'auto': the "
 	  "largest that fit in memory" },
 	{ "output", 'o', OPTION_TEXT, AT(output), "OUT",
-	  .writes = ".npy .npz .nc .h5 .hdf5 .csv .yaml .yml", .folder = "a folder for pictures",
+	  .writes = ".npy .npz .nc .h5 .hdf5 .csv .png .svg .yaml .yml",
+	  .folder = "a folder for pictures",
 	  .doc = "where --predict writes; the config of --suggest" },
 	{ "dump", 0, OPTION_TEXT, AT(dump), "PASS",
 	  .doc = "with --plan: print the graph after this pass, or after every one with 'all'" },

@@ -73,7 +73,7 @@ bool axes_say_anything(const struct axes *axes)
 
 /* --- copying --- */
 
-struct axis_attributes axis_attributes_copy(struct arena *a, struct axis_attributes from)
+static struct axis_attributes copy_attributes(struct arena *a, struct axis_attributes from)
 {
 	struct axis_attribute *copy = ARENA_ARRAY(a, struct axis_attribute, from.n + 1);
 	for (int i = 0; i < from.n; i++) {
@@ -95,7 +95,7 @@ static struct axis copy_axis(struct arena *a, const struct axis *x)
 	copy.name = x->name ? arena_strdup(a, x->name) : NULL;
 	if (x->values)
 		copy.values = arena_copy(a, x->values, (size_t)x->n * sizeof *x->values);
-	copy.attribute = axis_attributes_copy(a, (struct axis_attributes){ x->nattributes,
+	copy.attribute = copy_attributes(a, (struct axis_attributes){ x->nattributes,
 	                                                                 x->attribute }).v;
 	return copy;
 }
@@ -107,7 +107,7 @@ static struct axis_field copy_field(struct arena *a, const struct axes *of,
 	copy.name = arena_strdup(a, f->name);
 	copy.values = arena_copy(a, f->values,
 	                         (size_t)axis_field_count(of, f) * dtype_size(f->dtype));
-	copy.attributes = axis_attributes_copy(a, f->attributes);
+	copy.attributes = copy_attributes(a, f->attributes);
 	return copy;
 }
 
@@ -116,7 +116,7 @@ static void copy_mappings(struct arena *a, const struct axes *from, struct axes 
 	struct axis_mapping *copy = ARENA_ARRAY(a, struct axis_mapping, from->nmappings + 1);
 	for (int i = 0; i < from->nmappings; i++)
 		copy[i] = (struct axis_mapping){ arena_strdup(a, from->mapping[i].name),
-			axis_attributes_copy(a, from->mapping[i].attributes) };
+			copy_attributes(a, from->mapping[i].attributes) };
 	out->mapping = copy;
 	out->nmappings = from->nmappings;
 	out->grid_mapping = from->grid_mapping ? arena_strdup(a, from->grid_mapping) : NULL;

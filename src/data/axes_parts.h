@@ -6,8 +6,6 @@
 
 #include "data/axes.h"
 
-/* A copy in the arena. */
-struct axis_attributes axis_attributes_copy(struct arena *a, struct axis_attributes from);
 bool axis_attributes_equal(struct axis_attributes x, struct axis_attributes y);
 /* An object of JSON; what is not kept of one is left out. */
 void axis_attributes_write(struct buf *out, struct axis_attributes x);

@@ -50,16 +50,34 @@ struct strings points_axes(struct arena *a, const struct points *p)
 	return (struct strings){ .n = n, .v = v };
 }
 
+/* The range of an axis in one set; false: it does not say it. */
+static bool reach(const struct point_set *s, const char *axis, double *low, double *high)
+{
+	const struct points_geometry *g = s->geometry;
+	int k = g ? points_region_axis(&g->body, axis) : -1;
+	if (k >= 0) {
+		points_region_reach(&g->body, k, low, high);
+		return true;
+	}
+	for (k = 0; k < s->naxes && strcmp(s->axis[k], axis) != 0;)
+		k++;
+	if (!s->record || k == s->naxes || s->stored == 0)
+		return false;
+	*low = *high = s->coordinate[k][0];
+	for (int64_t i = 1; i < s->stored; i++) {
+		*low = fmin(*low, s->coordinate[k][i]);
+		*high = fmax(*high, s->coordinate[k][i]);
+	}
+	return true;
+}
+
 bool points_reach(const struct points *p, const char *axis, double *low, double *high)
 {
 	bool any = false;
 	for (int i = 0; i < p->n; i++) {
-		const struct points_geometry *g = p->set[i].geometry;
-		const int k = g ? points_region_axis(&g->body, axis) : -1;
 		double from, to;
-		if (k < 0)
+		if (!reach(&p->set[i], axis, &from, &to))
 			continue;
-		points_region_reach(&g->body, k, &from, &to);
 		*low = any && *low < from ? *low : from;
 		*high = any && *high > to ? *high : to;
 		any = true;

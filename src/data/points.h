@@ -104,7 +104,7 @@ struct strings points_axes(struct arena *a, const struct points *p);
 /* NULL: there is none of this name. */
 const struct point_set *points_find(const struct points *p, const char *name);
 
-/* The range of an axis over all sets; false: none says it, as those of records do not. */
+/* The range of an axis over all sets, of records once they are open; false: none says it. */
 bool points_reach(const struct points *p, const char *axis, double *low, double *high);
 
 /* How many points a draw has: count, or the candidates. */

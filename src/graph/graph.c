@@ -405,6 +405,22 @@ int graph_emit1(struct graph *g, const char *op, const void *attr, int nin, cons
 	return graph_emit(g, op, attr, nin, in, 1, out);
 }
 
+int graph_reshape(struct graph *g, const struct node *n)
+{
+	struct node made = *n;
+	const int ntensor = g->ntensor;
+	made.nout = n->op->nout < 0 ? 0 : n->op->nout;
+	made.out = ARENA_ARRAY(g->arena, tid, most_outputs(n->op, n->nin));
+	for (int i = 0; i < most_outputs(n->op, n->nin); i++)
+		made.out[i] = NONE;
+	int rc = n->op->shape(g, &made);
+	for (int i = 0; rc == 0 && i < made.nout && i < n->nout; i++)
+		if (n->out[i] != NONE && made.out[i] != NONE)
+			g->tensor[n->out[i]]->shape = g->tensor[made.out[i]]->shape;
+	g->ntensor = ntensor;
+	return rc;
+}
+
 struct node *graph_copy(struct graph *g, const struct node *like, const tid *in)
 {
 	struct node *n = arena_copy(g->arena, like, sizeof *like);

@@ -78,7 +78,7 @@ struct tensor {
 	bool prefetched;             /* an input whose next value travels to the device while this one
 	                              * is read: to a place of its own, but for */
 	bool read_first;             /* one that none but the first nodes of a step read, after which
-	                              * its next value may come (pass/intake.h) */
+	                              * its next value may come (pass/intake.c) */
 	bool pinned;                 /* an input whose values, plain and of its type, come in memory
 	                              * from which the device copies them */
 	bool output;                 /* read by the host after a step: storage stays untouched */
@@ -221,5 +221,8 @@ void graph_sort_by(struct graph *g, const int64_t *rank);
 /* Appends a node like `like` (which is no update) that reads `in`; its outputs are new tensors of
  * the same shape, type and layout. Its phase is the current one. */
 struct node *graph_copy(struct graph *g, const struct node *like, const tid *in);
+/* Gives the outputs of n the shapes that its rule makes of its inputs and attributes, which have
+ * changed. Errors of the rule. */
+int graph_reshape(struct graph *g, const struct node *n);
 
 #endif

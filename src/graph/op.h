@@ -111,13 +111,13 @@ struct kernel {
 	 * of its tensors. The views pass makes use of it; every other tensor is as `layouts` says. */
 	unsigned slice_in, slice_out;
 	/* Bit i: out[0], a sum with in[i], may be stored where in[i] is, a slice of the channels of a
-	 * larger buffer (pass/in_place.h): each element there is read before its sum is written. */
+	 * larger buffer (pass/in_place.c): each element there is read before its sum is written. */
 	unsigned sums_into;
 	/* The same for KL_CHOOSE, where it depends on the node: whether in[i] (out[i]) may become a
 	 * slice after all; asked when layouts are chosen, before plan(). NULL: never. */
 	bool (*takes_slice)(const struct kplan *k, bool output, int i);
 	/* Bit i: in[i] (out[i]) may be bf16; bit 31 says it of all from there on. Other floats are
-	 * f32, and the pass that chooses types (pass/precision.h) puts casts where tensors differ. */
+	 * f32, and the pass that chooses types (pass/precision.c) puts casts where tensors differ. */
 	unsigned bf16_in, bf16_out;
 	enum kernel_bf16 bf16;
 	/* Optional, of gradients of params, which are f32 but where all agree. Whether in[i] may be of
@@ -149,6 +149,17 @@ struct cost {
 	double bytes;       /* compulsory traffic: each tensor once */
 };
 
+/* --- parts --- */
+
+/* Rows of a node's in[0] and out[0] along one axis: from lo to hi - 1 of `all`. What outputs read
+ * beyond in[0] is padding: before and after. */
+struct op_part {
+	int axis;
+	int64_t in_lo, in_hi, in_all;
+	int64_t before, after;
+	int64_t out_lo, out_hi, out_all;
+};
+
 /* --- the record --- */
 
 enum {
@@ -167,7 +178,7 @@ enum {
 	                     * their order, and recomputation does not repeat them */
 	OP_SETUP = 2048,    /* no part of a step: runs after anything but
 	                     * the plan's own update changed params */
-	OP_ASIDE = 4096,    /* a GPU may run it on its second stream (pass/second_stream.h): its kernel
+	OP_ASIDE = 4096,    /* a GPU may run it on its second stream (pass/second_stream.c): its kernel
 	                     * shares no memory with others but operands and workspace */
 	OP_BEGINS = 16384,  /* begins what a node of OP_AWAITS then waits for: a sum over ranks, a
 	                     * message. Runs as soon as it can; what it gives is not the result */
@@ -228,6 +239,11 @@ struct op {
 	 * attributes so that out[0] is the part of `out` that belongs to it. The piece begins where
 	 * steps of all tensors begin; other attributes stay. Runs before the shape rule. */
 	void (*cut)(struct graph *g, struct node *n, const struct shape *in, const struct shape *out);
+	/* Optional, of ops whose attributes have extents or places along axes for which they have
+	 * `reads`. n is to compute the part p of out[0] alone, from the part of in[0] that this reads:
+	 * changes attributes along axis p->axis. False: no attributes make it so. Operands are still
+	 * those of the whole, or their parts. NULL: attributes stay. */
+	bool (*part)(struct graph *g, struct node *n, const struct op_part *p);
 	/* Adds to c->flops; c->bytes is preset to the bytes of all inputs and outputs. NULL: no
 	 * arithmetic worth counting. */
 	void (*cost)(const struct graph *g, const struct node *n, struct cost *c);

@@ -25,6 +25,16 @@ struct function {
 	double (*value)(double);     /* of a number; or NULL */
 };
 
+static double sigmoid(double x)
+{
+	return 1 / (1 + exp(-x));
+}
+
+static double softplus(double x)
+{
+	return fmax(x, 0) + log1p(exp(-fabs(x)));
+}
+
 static const struct function functions[] = {
 	[CALL_SIN] = { "sin", 1, 1, .value = sin },
 	[CALL_COS] = { "cos", 1, 1, .value = cos },
@@ -34,6 +44,8 @@ static const struct function functions[] = {
 	[CALL_SQRT] = { "sqrt", 1, 1, .value = sqrt },
 	[CALL_ABS] = { "abs", 1, 1, .value = fabs },
 	[CALL_TANH] = { "tanh", 1, 1, .value = tanh },
+	[CALL_SIGMOID] = { "sigmoid", 1, 1, .value = sigmoid },
+	[CALL_SOFTPLUS] = { "softplus", 1, 1, .value = softplus },
 	[CALL_MIN] = { "min", 2, EXPR_ARGUMENTS },
 	[CALL_MAX] = { "max", 2, EXPR_ARGUMENTS },
 	[CALL_POW] = { "pow", 2, 2 },
@@ -48,6 +60,7 @@ static const struct function functions[] = {
 	[CALL_MEAN] = { "mean", 1, 1 },
 	[CALL_SUM] = { "sum", 1, 1 },
 	[CALL_JOIN] = { "join", 1, EXPR_ARGUMENTS },
+	[CALL_SLOPE] = { "slope", 2, 2 },
 	[CALL_PENALTY] = { "penalty", 3, 3 },
 };
 #define NFUNCTION ((int)(sizeof functions / sizeof *functions))
@@ -307,10 +320,9 @@ static int check_call(const struct expr *e)
 			return ERR(E_CONFIG, &e->arg[i]->loc,
 			           "'%s' derives by coordinates: expected the name of one, not '%.*s'", f->name,
 			           EXPR_TEXT(e->arg[i]));
-	if (e->function == CALL_PENALTY && e->arg[0]->op != EXPR_NAME)
-		return ERR(E_CONFIG, &e->arg[0]->loc,
-		           "'penalty' takes the name of a network first, not '%.*s'",
-		           EXPR_TEXT(e->arg[0]));
+	if (e->function >= CALL_SLOPE && e->arg[0]->op != EXPR_NAME)
+		return ERR(E_CONFIG, &e->arg[0]->loc, "'%s' takes the name of a network first, not '%.*s'",
+		           f->name, EXPR_TEXT(e->arg[0]));
 	return 0;
 }
 

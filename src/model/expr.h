@@ -45,8 +45,10 @@
  *              ('@', 'at.', 'SET.'): snapshots, in which the values of one argument after another
  *              come, of each point after point, of each point component after component. All sets
  *              have the same R
- *   penalty(D, a, b)   mean((norm(dD/dv) - 1)^2) at v = b + alpha (a - b), alpha uniform in [0, 1)
- *              for each row, D a network of one input. Rows are points or snapshots
+ *   slope(D, v)        norm(dD/dv) in each row of v, D a network of one input. Rows are points or
+ *              snapshots
+ *   penalty(D, a, b)   mean((slope(D, v) - 1)^2) at v = b + alpha (a - b), alpha uniform in [0, 1)
+ *              for each row
  *   select(c, a, b)    a where c >= 0, else b
  *
  * A name of `let` stands for its expression, evaluated on the set where the name is used.
@@ -60,7 +62,7 @@
 #include "graph/graph.h"
 #include "yaml/ytree.h"
 
-#define EXPR_EPSILON 1e-12   /* under the root of norm and of penalty */
+#define EXPR_EPSILON 1e-12   /* under the root of norm and of slope */
 
 /* --- reading --- */
 

@@ -281,27 +281,31 @@ static int check_inputs(const struct check *c, const struct expr *e, const struc
 	            n->ninput == 1 ? "" : "s", expr_list_inputs(c, n), given);
 }
 
-/* Both samples of a penalty, which meet; *t becomes their type. */
+/* What a critic reads, of a penalty two values which meet; *t becomes their type. */
 static int check_samples(const struct check *c, const struct expr *e, struct expr_type *t)
 {
 	struct expr_type fake;
-	int rc = expr_check_tree(c, e->arg[1], t), other = expr_check_tree(c, e->arg[2], &fake);
+	int rc = expr_check_tree(c, e->arg[1], t);
+	int other = e->n > 2 ? expr_check_tree(c, e->arg[2], &fake) : 0;
 	if (rc == 0)
 		rc = want_rows(c, e->arg[1], "", t);
-	if (other == 0)
+	if (other == 0 && e->n > 2)
 		other = want_rows(c, e->arg[2], "", &fake);
 	if (rc < 0 || other < 0)
 		return fail(rc < 0 ? rc : other, t);
-	return meet(c, e, e->arg[1], t, e->arg[2], &fake, true);
+	return e->n > 2 ? meet(c, e, e->arg[1], t, e->arg[2], &fake, true) : 0;
 }
 
-static int check_penalty(const struct check *c, const struct expr *e, struct expr_type *t)
+/* Of a slope, or of a penalty, which is a number. */
+static int check_critic(const struct check *c, const struct expr *e, struct expr_type *t)
 {
 	const struct expr *critic = e->arg[0];
 	const struct expr_name *n = expr_find_name(c->s, critic->name);
 	int rc = check_samples(c, e, t), width = t->components;
 	struct expr_type of;
-	*t = (struct expr_type){ EXPR_OF_SCALAR, c->set, 1, 0, false };
+	if (e->function == CALL_PENALTY)
+		*t = (struct expr_type){ EXPR_OF_SCALAR, c->set, 1, 0, false };
+	t->components = 1;
 	if (!n)
 		return expr_unknown_name(c, critic, critic->name, t);
 	if (n->what != EXPR_NETWORK)
@@ -319,7 +323,7 @@ static int check_penalty(const struct check *c, const struct expr *e, struct exp
 	rc = expr_check_input(c, e->arg[1], n, 0, width, &of);
 	if (rc < 0)
 		return fail(rc, t);
-	return c->depth ? FAIL(c, e, "'penalty' cannot be derived by coordinates") : 0;
+	return c->depth ? FAIL(c, e, "'%s' cannot be derived by coordinates", e->name) : 0;
 }
 
 static int check_call(const struct check *c, const struct expr *e, struct expr_type *t)
@@ -330,8 +334,8 @@ static int check_call(const struct check *c, const struct expr *e, struct expr_t
 		return check_derivative(c, e, t);
 	if (e->function == CALL_JOIN)
 		return check_join(c, e, t);
-	if (e->function == CALL_PENALTY)
-		return check_penalty(c, e, t);
+	if (e->function >= CALL_SLOPE)
+		return check_critic(c, e, t);
 	TRY(check_meeting(c, e, true, t));
 	if (e->function == CALL_MEAN || e->function == CALL_SUM) {
 		TRY(want_rows(c, e->arg[0], e->function == CALL_MEAN ? " to take the mean over"

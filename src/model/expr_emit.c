@@ -266,8 +266,9 @@ static int emit_function(struct expr_emission *m, const struct expr *e, struct v
 {
 	static const char *const op[] = {
 		[CALL_SIN] = "sin", [CALL_COS] = "cos", [CALL_EXP] = "exp", [CALL_LOG] = "log",
-		[CALL_SQRT] = "sqrt", [CALL_ABS] = "abs", [CALL_TANH] = "tanh", [CALL_MIN] = "minimum",
-		[CALL_MAX] = "maximum", [CALL_SELECT] = "select"
+		[CALL_SQRT] = "sqrt", [CALL_ABS] = "abs", [CALL_TANH] = "tanh", [CALL_SIGMOID] = "sigmoid",
+		[CALL_SOFTPLUS] = "softplus", [CALL_MIN] = "minimum", [CALL_MAX] = "maximum",
+		[CALL_SELECT] = "select"
 	};
 	if (e->function == CALL_TAN)
 		return value_map(&m->v, tan_operator, NULL, 1, v, out);
@@ -386,13 +387,43 @@ static int join_snapshots(struct expr_emission *m, const struct expr *e, struct 
 	return 0;
 }
 
-/* mean((norm(dD/dv) - 1)^2) at v = fake + alpha (real - fake). */
+/* The norm of dD/dv at `at`, (rows, 1). */
+static int slope(struct expr_emission *m, const struct expr *e, tid at, tid *out)
+{
+	struct graph *g = m->v.g;
+	const struct expr_name *critic = expr_find_name(m->s, e->arg[0]->name);
+	tid y, t;
+	TRY(apply(m, critic, &at, &y));
+	if (m->foreseeing)           /* by an op that cannot be derived forward, as below */
+		return graph_emit1(g, "max", &(struct reduce_attr){ ints_make(g, 1, &(int64_t){ 1 }), true },
+		                   1, &y, out);
+	TRY(expr_differentiate(m, y, 1, &at, &t));
+	if (t == NONE)
+		return ERR(E_CONFIG, &e->arg[0]->loc, "'%s' does not depend on its input", critic->name);
+	TRY(emit_unary(g, "square", t, &t));
+	TRY(emit_sum(g, t, 2u, true, &t));
+	TRY(emit_scale(g, t, 1, EXPR_EPSILON, &t));
+	return emit_unary(g, "sqrt", t, out);
+}
+
+static int emit_slope(struct expr_emission *m, const struct expr *e, struct value *v,
+                      struct value *out)
+{
+	tid at, t;
+	TRY(value_whole(&m->v, v, 0, &at));
+	TRY(slope(m, e, at, &t));
+	*out = value_of(m->v.g, t, v->set);
+	out->extent = v->extent;
+	out->located = v->located;
+	return 0;
+}
+
+/* mean((slope - 1)^2) at fake + alpha (real - fake). */
 static int emit_penalty(struct expr_emission *m, const struct expr *e, struct value *v,
                         struct value *out)
 {
 	struct graph *g = m->v.g;
-	const struct expr_name *critic = expr_find_name(m->s, e->arg[0]->name);
-	tid real, fake, alpha, at, y, t;
+	tid real, fake, alpha, at, t;
 	TRY(value_whole(&m->v, &v[1], 0, &real));
 	TRY(value_whole(&m->v, &v[2], 0, &fake));
 	if (m->foreseeing)
@@ -403,19 +434,7 @@ static int emit_penalty(struct expr_emission *m, const struct expr *e, struct va
 	TRY(emit_sub(g, real, fake, &t));
 	TRY(emit_mul(g, alpha, t, &t));
 	TRY(graph_emit1(g, "add", NULL, 2, (tid[]){ fake, t }, &at));
-	TRY(apply(m, critic, &at, &y));
-	if (m->foreseeing) {
-		TRY(emit_unary(g, "mean", y, &t));
-		*out = value_of(g, t, EXPR_NOWHERE);
-		return 0;
-	}
-	TRY(expr_differentiate(m, y, 1, &at, &t));
-	if (t == NONE)
-		return ERR(E_CONFIG, &e->arg[0]->loc, "'%s' does not depend on its input", critic->name);
-	TRY(emit_unary(g, "square", t, &t));
-	TRY(emit_sum(g, t, 2u, true, &t));
-	TRY(emit_scale(g, t, 1, EXPR_EPSILON, &t));
-	TRY(emit_unary(g, "sqrt", t, &t));
+	TRY(slope(m, e, at, &t));
 	TRY(emit_scale(g, t, 1, -1, &t));
 	TRY(emit_unary(g, "square", t, &t));
 	TRY(emit_unary(g, "mean", t, &t));
@@ -430,7 +449,7 @@ static int emit_call(struct expr_emission *m, const struct site *f, const struct
 	bool derives = e->function >= CALL_DERIVE && e->function <= CALL_NORMAL, located = false;
 	if (e->function < CALL_DERIVE)
 		return emit_each(m, f, e, out);
-	for (int i = e->function == CALL_PENALTY; i < (derives ? 1 : e->n); i++) {
+	for (int i = e->function >= CALL_SLOPE; i < (derives ? 1 : e->n); i++) {
 		TRY(emit(m, f, e->arg[i], &v[i]));
 		located |= v[i].located;
 	}
@@ -441,6 +460,8 @@ static int emit_call(struct expr_emission *m, const struct site *f, const struct
 		return emit_contraction(m, e, v, out);
 	if (e->function == CALL_MEAN || e->function == CALL_SUM)
 		return emit_mean(m, e, v, out);
+	if (e->function == CALL_SLOPE)
+		return emit_slope(m, e, &v[1], out);
 	if (e->function == CALL_PENALTY)
 		return emit_penalty(m, e, v, out);
 	return located ? join_snapshots(m, e, v, out) : join_components(m, f, e, v, out);
@@ -529,6 +550,8 @@ int expr_emit(struct expr_emission *m, const struct expr *e, int set, tid *out)
 		                                                       m->s->set[set].realizations };
 	struct value v;
 	TRY(emit(m, &f, e, &v));
+	if (m->refused && !m->foreseeing)
+		return ERR(E_BUG, &e->loc, "a derivative that does not travel forward was not foreseen");
 	return value_whole(&m->v, &v, 0, out);
 }
 

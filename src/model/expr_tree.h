@@ -27,12 +27,13 @@ enum expr_op {
 enum expr_call {
 	/* of one value, each component for itself */
 	CALL_SIN, CALL_COS, CALL_TAN, CALL_EXP, CALL_LOG, CALL_SQRT, CALL_ABS, CALL_TANH,
+	CALL_SIGMOID, CALL_SOFTPLUS,
 	/* of several values, each component for itself */
 	CALL_MIN, CALL_MAX, CALL_POW, CALL_SELECT,
 	/* derivatives */
 	CALL_DERIVE, CALL_GRAD, CALL_DIV, CALL_LAPLACIAN, CALL_NORMAL,
 	/* over components, over points, of networks */
-	CALL_DOT, CALL_NORM, CALL_MEAN, CALL_SUM, CALL_JOIN, CALL_PENALTY
+	CALL_DOT, CALL_NORM, CALL_MEAN, CALL_SUM, CALL_JOIN, CALL_SLOPE, CALL_PENALTY
 };
 
 struct expr {

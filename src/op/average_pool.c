@@ -10,6 +10,7 @@
 
 #include "op/lib/cuda.h"
 #include "op/lib/fork.h"
+#include "op/lib/reads.h"
 #include "op/lib/row.h"
 #include "op/lib/simd.h"
 #include "op/lib/window_cuda.h"
@@ -332,7 +333,8 @@ static const struct op op_average_pool = {
 	.flags = OP_LAYER,
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.attr_size = sizeof(struct pool), .attrs = fields,
-	.shape = shape, .grad = grad, .reads = window_reads, .cost = window_cost,
+	.shape = shape, .grad = grad, .reads = window_reads,
+	.part = reads_window_part, .cost = window_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = window_plan, .run = ref_average_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = window_plan, .run = cpu_run,

@@ -113,6 +113,14 @@ static bool slice_reads(const struct graph *g, const struct node *n, int i, int 
 	return reads_window(1, at->axis == axis ? -at->begin : 0, 0, lo, hi);
 }
 
+static bool slice_part(struct graph *g, struct node *n, const struct op_part *p)
+{
+	struct slice *at = n->attr;
+	if (at->axis == p->axis)
+		*at = (struct slice){ at->axis, 0, p->out_hi - p->out_lo };
+	return true;
+}
+
 /* --- grad --- */
 
 static int concat_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
@@ -373,7 +381,8 @@ static const struct op op_slice = {
 	.flags = OP_LAYER | OP_SLICE,
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.attr_size = sizeof(struct slice), .attrs = slice_fields,
-	.shape = slice_shape, .grad = slice_grad, .reads = slice_reads, .piece = slice_piece,
+	.shape = slice_shape, .grad = slice_grad, .reads = slice_reads,
+	.part = slice_part, .piece = slice_piece,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_slice_run },
 		[BACKEND_DOUBLE] = { .layouts = KL_PLAIN, .plan = slice_plan, .run = slice_run },

@@ -19,6 +19,7 @@
 #include "base/rng.h"
 #include "base/round.h"
 #include "op/lib/cuda.h"
+#include "op/lib/emit.h"
 #include "op/lib/elementwise.h"
 #include "op/lib/random.h"
 #include "op/lib/reads.h"
@@ -75,6 +76,18 @@ static int relu_shape(struct graph *g, struct node *n)
 {
 	TRY(shape(g, n));
 	return graph_out(g, n, 1, graph_t(g, n->in[0])->dtype, node_in_shape(g, n, 0));
+}
+
+static bool part(struct graph *g, struct node *n, const struct op_part *p)
+{
+	struct dropout_attr *at = n->attr;
+	const struct shape *x = node_in_shape(g, n, 0);
+	const int axes = x->nd - 2;
+	if (!at->whole.n)
+		at->whole = ints_make(g, axes, x->d + 2);
+	reads_set(g, &at->whole, axes, p->axis - 2, 1, p->in_all);
+	reads_set(g, &at->at, axes, p->axis - 2, 0, p->out_lo);
+	return true;
 }
 
 /* --- grad --- */
@@ -516,7 +529,7 @@ static const struct op op_dropout = {
 	.min_in = 2, .max_in = 2, .nout = 1,
 	.attr_size = sizeof(struct dropout_attr), .attrs = fields,
 	.nondiff = 2, .inplace = 1,
-	.shape = shape, .grad = grad, .reads = reads_point, .cost = walk_cost,
+	.shape = shape, .grad = grad, .reads = reads_point, .part = part, .cost = walk_cost,
 	KERNELS(, 1, 1),
 	.samples = samples,
 };
@@ -528,7 +541,7 @@ static const struct op op_relu_dropout = {
 	.min_in = 2, .max_in = 2, .nout = 2,
 	.attr_size = sizeof(struct dropout_attr), .attrs = fields,
 	.nondiff = 2, .inplace = 1,
-	.shape = relu_shape, .grad = relu_grad, .reads = reads_point, .cost = walk_cost,
+	.shape = relu_shape, .grad = relu_grad, .reads = reads_point, .part = part, .cost = walk_cost,
 	KERNELS(relu_, 1, 3),
 	.samples = relu_samples,
 };

@@ -50,6 +50,14 @@ static bool reads(const struct graph *g, const struct node *n, int i, int axis, 
 	return reads_window(1, before, 0, lo, hi);
 }
 
+static bool part(struct graph *g, struct node *n, const struct op_part *p)
+{
+	struct pad *at = n->attr;
+	reads_set(g, &at->before, at->before.n, p->axis, 0, p->before);
+	reads_set(g, &at->after, at->after.n, p->axis, 0, p->after);
+	return true;
+}
+
 /* --- grad --- */
 
 static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
@@ -247,7 +255,7 @@ static const struct op op_pad = {
 	.flags = OP_LAYER,
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.attr_size = sizeof(struct pad), .attrs = fields,
-	.shape = shape, .grad = grad, .reads = reads,
+	.shape = shape, .grad = grad, .reads = reads, .part = part,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_run },
 		[BACKEND_DOUBLE] = { .layouts = KL_PLAIN, .plan = cpu_plan, .run = cpu_run },

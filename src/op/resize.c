@@ -23,6 +23,7 @@
 #include "op/lib/emit.h"
 #include "op/lib/fork.h"
 #include "op/lib/grid.h"
+#include "op/lib/reads.h"
 #include "op/lib/row.h"
 #include "op/lib/simd.h"
 #include "op/lib/window_cuda.h"
@@ -88,6 +89,26 @@ static void cut(struct graph *g, struct node *n, const struct shape *in, const s
 	}
 	at->size = ints_make(g, axes, size);
 	at->whole = ints_make(g, 2 * axes, whole);
+}
+
+/* The piece begins where the part does. Entries of other axes are of the whole until they come. */
+static bool part(struct graph *g, struct node *n, const struct op_part *p)
+{
+	struct resize *at = n->attr;
+	const struct shape *x = node_in_shape(g, n, 0), *y = node_out_shape(g, n, 0);
+	const int axes = x->nd - 2, k = p->axis - 2;
+	int64_t sizes[2 * MAXD];
+	for (int i = 0; i < axes; i++) {
+		sizes[i] = at->whole.n ? at->whole.v[i] : x->d[i + 2];
+		sizes[axes + i] = at->whole.n ? at->whole.v[axes + i] : y->d[i + 2];
+	}
+	sizes[k] = p->in_all;
+	sizes[axes + k] = p->out_all;
+	at->whole = ints_make(g, 2 * axes, sizes);
+	reads_set(g, &at->at, 2 * axes, k, 0, p->in_lo);
+	reads_set(g, &at->at, 2 * axes, axes + k, 0, p->out_lo);
+	reads_set(g, &at->size, axes, k, 1, p->out_hi - p->out_lo);
+	return true;
 }
 
 /* --- grad --- */
@@ -530,7 +551,7 @@ static const struct op op_resize = {
 	.flags = OP_LAYER,
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.attr_size = sizeof(struct resize), .attrs = fields,
-	.shape = shape, .grad = grad, .reads = resize_reads, .cut = cut, .cost = cost,
+	.shape = shape, .grad = grad, .reads = resize_reads, .cut = cut, .part = part, .cost = cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_run,

@@ -145,6 +145,14 @@ static bool reshape_reads(const struct graph *g, const struct node *n, int i, in
 	       reads_point(g, n, i, axis, lo, hi);
 }
 
+/* Of ops that are given the shape of the result. */
+static bool shape_part(struct graph *g, struct node *n, const struct op_part *p)
+{
+	struct shape_attr *at = n->attr;
+	reads_set(g, &at->shape, at->shape.n, p->axis, 1, p->out_hi - p->out_lo);
+	return true;
+}
+
 /* --- grad --- */
 
 static int broadcast_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
@@ -309,7 +317,7 @@ static const struct op op_broadcast = {
 	.doc = "repeats axes of size 1, and leading axes that are missing, up to a shape",
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.attr_size = sizeof(struct shape_attr), .attrs = broadcast_fields,
-	.shape = broadcast_shape, .grad = broadcast_grad, .reads = reads_point,
+	.shape = broadcast_shape, .grad = broadcast_grad, .reads = reads_point, .part = shape_part,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = broadcast_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = choose, .plan = broadcast_plan,
@@ -346,7 +354,7 @@ static const struct op op_reshape = {
 	.flags = OP_VIEW,
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.attr_size = sizeof(struct shape_attr), .attrs = reshape_fields,
-	.shape = reshape_shape, .grad = reshape_grad, .reads = reshape_reads,
+	.shape = reshape_shape, .grad = reshape_grad, .reads = reshape_reads, .part = shape_part,
 	.samples = reshape_samples,
 };
 

@@ -5,7 +5,7 @@
  * statistics while it writes; the op that applies given statistics is left of the norm. Both new
  * nodes replace the old ones in place. Convolutions with a bias stay (a bias has no use before a
  * norm), and so do those with groups, for which cuDNN has no engine. */
-#include "pass/conv_statistics_pass.h"
+#include "pass/pass.h"
 
 #include "base/err.h"
 #include "graph/attr.h"

@@ -16,7 +16,7 @@
  * themselves; nodes whose output the host reads are not replaced by others; and nodes of the update
  * phase merge among themselves only, since they run apart from the rest where gradients are
  * accumulated. */
-#include "pass/cse.h"
+#include "pass/pass.h"
 
 #include <string.h>
 

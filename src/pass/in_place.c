@@ -14,12 +14,9 @@
  * gone. So a sum is moved only where the step then needs less memory, but for workspaces, which are
  * not known yet. tiramisu's two largest sums (configs/tiramisu-sc18.yaml, two samples, bf16) have
  * 0.79 and 0.68 of 3.24 GB. Computing activations again does not shorten such a buffer's life: the
- * least train.memory.limit of tiramisu is 4 % higher than without this.
- *
- * DLX_DEBUG=sums=no leaves all sums in buffers of their own. */
-#include "pass/in_place.h"
+ * least train.memory.limit of tiramisu is 4 % higher than without this. */
+#include "pass/pass.h"
 
-#include "base/debug.h"
 #include "graph/layout_rule.h"
 #include "graph/memplan.h"
 #include "graph/view.h"
@@ -155,13 +152,11 @@ int pass_in_place(struct graph *g, struct pass_env *env)
 {
 	struct in_place p = { .g = g, .scratch = arena_new() };
 	(void)env;
-	if (!debug.no_sums) {
-		p.readers = rewrite_readers(g, p.scratch);
-		p.live = ARENA_ARRAY(p.scratch, int64_t, g->nnode + 1);
-		p.moves = ARENA_ARRAY(p.scratch, bool, g->ntensor + 1);
-		for (int64_t least = peak(&p); move_any(&p, &least);)
-			continue;
-	}
+	p.readers = rewrite_readers(g, p.scratch);
+	p.live = ARENA_ARRAY(p.scratch, int64_t, g->nnode + 1);
+	p.moves = ARENA_ARRAY(p.scratch, bool, g->ntensor + 1);
+	for (int64_t least = peak(&p); move_any(&p, &least);)
+		continue;
 	arena_free(p.scratch);
 	return 0;
 }

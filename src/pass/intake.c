@@ -10,9 +10,8 @@
  * H100 (3.0 TB/s), and not measured: in cosmoflow, 16 samples of 4 x 128^3 values in float32, 0.36
  * of 11.8 ms a step, and 0.5 of 3.7 GiB; in fcn, whose batch is 1 GiB, 0.7 of 80 ms, and 1 of 9.3
  * GiB. */
-#include "pass/intake.h"
+#include "pass/pass.h"
 
-#include "base/debug.h"
 #include "graph/attr.h"
 #include "graph/view.h"
 
@@ -59,7 +58,7 @@ static bool read_from(const struct graph *g, nid i, tid t)
 
 int pass_intake(struct graph *g, struct pass_env *env)
 {
-	const nid end = debug.no_intake ? 0 : end_of_first(g);
+	const nid end = end_of_first(g);
 	(void)env;
 	for (tid t = 0; t < g->ntensor; t++) {
 		struct tensor *x = graph_t(g, t);

@@ -8,10 +8,9 @@
  * fcn-pool-avg.yaml, 512 x 512, bf16) y has 0.54 of 4.4 GB of activations.
  *
  * Only what a step needs less memory for is changed: x's buffer lives longer than the gradient, and
- * nothing that runs later reads y's. DLX_DEBUG=masks=no leaves all as it is. */
-#include "pass/masks.h"
+ * nothing that runs later reads y's. */
+#include "pass/pass.h"
 
-#include "base/debug.h"
 #include "base/mem.h"
 #include "graph/deps.h"
 #include "graph/layout_rule.h"
@@ -47,7 +46,7 @@ int pass_masks(struct graph *g, struct pass_env *env)
 {
 	nid *last = graph_last_use(g);
 	(void)env;
-	for (nid i = 0; i < g->nnode && !debug.no_masks; i++) {
+	for (nid i = 0; i < g->nnode; i++) {
 		struct node *n = g->node[i];
 		const int at = mask_at(n);
 		const tid y = at == NONE ? NONE : n->in[at];

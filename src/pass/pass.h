@@ -27,7 +27,8 @@ struct pass {
 	enum stage stage;        /* reached after it */
 };
 
-/* Runs the rows in order; after each: dump if asked, verify. Errors say which pass. */
+/* Runs the rows in order, but those that DLX_DEBUG=skip= leaves out; after each: dump if asked,
+ * verify. Errors say which pass. */
 int pass_run(struct graph *g, const struct pass *table, int n, struct pass_env *env);
 
 /* Moves ReLU and other monotonic activations after max-pool. Before there are gradients. */
@@ -43,6 +44,26 @@ int pass_slice_adds(struct graph *g, struct pass_env *env);
 int pass_fuse(struct graph *g, struct pass_env *env);
 /* Computes the batch statistics of concatenated channels once for each piece. */
 int pass_piece_statistics(struct graph *g, struct pass_env *env);
+/* Computes once what several nodes compute: of nodes with equal op, attributes and inputs the first
+ * is kept. Tensors that the host reads stay. */
+int pass_cse(struct graph *g, struct pass_env *env);
+/* On GPUs: conv, and batch_norm that reads its result, become conv_statistics and batch_norm_apply.
+ * Runs after pass `statistics`, since norms over several ranks stay. */
+int pass_conv_statistics(struct graph *g, struct pass_env *env);
+/* Fuses batch norm and ReLU into the convolutions that read them. For GPUs that compute in 16 bits,
+ * with dlx's kernels for depthwise convolutions, and in fp16 with the engines that cuDNN
+ * recommends. Runs after pass `conv_statistics`. */
+int pass_prologue(struct graph *g, struct pass_env *env);
+/* Keeps signs of activations as bits (op/norm/norm.h). For GPUs; others keep their graph. */
+int pass_signs(struct graph *g, struct pass_env *env);
+/* Updates the running statistics of all norms at once. For GPUs; others keep their graph. */
+int pass_running_statistics(struct graph *g, struct pass_env *env);
+/* On the reference device, and on a CPU in float64, all floats become F64; there an op
+ * without a kernel is refused. On others, if env->plan->compute has 16 bits, the
+ * tensors on a way to a kernel that is faster in 16 bits (enum kernel_bf16) have 16 bits, within
+ * forward and within backward; `cast` nodes convert. Params, their gradients, states, losses and
+ * the update stay f32. */
+int pass_precision(struct graph *g, struct pass_env *env);
 /* Physical layouts; inserts `reorder` nodes, each (tensor, layout) once. Sets g->backend. */
 int pass_layout(struct graph *g, struct pass_env *env);
 /* Concatenates and slices channels without copies: tensors become views (graph/view.h). */
@@ -51,5 +72,15 @@ int pass_views(struct graph *g, struct pass_env *env);
  * run by one walk; with gradient accumulation (a node named `accumulate`) the update phase stays
  * after forward and backward and can be run apart. */
 int pass_sched(struct graph *g, struct pass_env *env);
+/* Takes the mask of a ReLU from what that has read, where it is kept. The order of nodes is final
+ * but for what is computed again. */
+int pass_masks(struct graph *g, struct pass_env *env);
+/* Stores sums where one of their operands is. Needs the order of nodes. */
+int pass_in_place(struct graph *g, struct pass_env *env);
+/* Sets read_first of prefetched inputs that the first nodes of a step read, and no others. The
+ * order of nodes is final, but for what later passes put after the readers of those inputs. */
+int pass_intake(struct graph *g, struct pass_env *env);
+/* Sets node.join: nodes that a GPU runs next to the others. The order of nodes is final. */
+int pass_second_stream(struct graph *g, struct pass_env *env);
 
 #endif

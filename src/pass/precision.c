@@ -11,7 +11,7 @@
  * take as they are: the update, and sums over micro-batches and for clipping on a GPU. The values
  * are the same, without a cast of each, and its 8 bytes of memory traffic a weight of some 38.
  * Ranks add gradients up in f32. */
-#include "pass/precision.h"
+#include "pass/pass.h"
 
 #include "backend/plan_env.h"
 #include "base/debug.h"
@@ -131,7 +131,7 @@ static bool stays_narrow(const struct precision *h, const struct node *n, int i)
 {
 	const struct kernel *k = kernel_of(h, n);
 	const struct tensor *t = h->g->tensor[n->out[i]];
-	return !debug.no_narrow && k->makes_narrow && k->makes_narrow(n, i) && !h->wide[t->id] &&
+	return !debug_skips("narrow") && k->makes_narrow && k->makes_narrow(n, i) && !h->wide[t->id] &&
 	       !t->output;
 }
 

@@ -34,7 +34,7 @@
  * and bias is rounded to fp16, which costs digits where a channel's mean is several times its
  * deviation.
  *
- * DLX_DEBUG=chains=no keeps norms as they are, and a described GPU without a driver, which cannot
+ * DLX_DEBUG=skip=chains keeps norms as they are, and a described GPU without a driver, which cannot
  * say what cuDNN would compile, has those before depthwise convolutions fused alone. */
 #include "pass/prologue.h"
 

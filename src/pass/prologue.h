@@ -16,8 +16,4 @@ struct prologue_engines {
 };
 int prologue_fold(struct graph *g, const struct prologue_engines *engines);
 
-/* For GPUs that compute in 16 bits, with dlx's kernels for depthwise convolutions, and in fp16
- * with the engines that cuDNN recommends. Runs after pass `conv_statistics`. */
-int pass_prologue(struct graph *g, struct pass_env *env);
-
 #endif

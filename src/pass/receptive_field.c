@@ -71,13 +71,12 @@ static void simplest(int64_t a, int64_t b, int64_t c, int64_t d, int64_t *num, i
 /* Outputs so far away tell fractions of denominators up to 2^17 apart. */
 #define FAR ((int64_t)1 << 36)
 
-/* How many of in[i] neighbouring outputs of n are apart; false: all of it is read. */
-static bool find_step(const struct search *s, const struct node *n, int i, int k, int64_t *num,
-                      int64_t *den)
+bool receptive_step(const struct graph *g, const struct node *n, int i, int k, int64_t *num,
+                    int64_t *den)
 {
 	int64_t lo = 0, hi = 0, far = FAR, end = FAR;
-	if (!n->op->reads || !n->op->reads(s->g, n, i, k + 2, &lo, &hi) ||
-	    !n->op->reads(s->g, n, i, k + 2, &far, &end))
+	if (!n->op->reads || !n->op->reads(g, n, i, k + 2, &lo, &hi) ||
+	    !n->op->reads(g, n, i, k + 2, &far, &end))
 		return false;
 	if (far - lo <= 1)               /* all outputs read the same place */
 		return false;
@@ -124,7 +123,7 @@ static struct receptive through(const struct search *s, const struct node *n, in
 	for (int k = 0; k < s->axes; k++) {
 		int64_t num, den;
 		if (node_out_shape(s->g, n, 0)->nd != s->axes + 2 ||
-		    !find_step(s, n, i, k, &num, &den)) {
+		    !receptive_step(s->g, n, i, k, &num, &den)) {
 			lose(&f, n);
 			memset(f.axis, 0, sizeof f.axis);
 			return f;

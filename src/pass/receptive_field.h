@@ -42,6 +42,11 @@ struct receptive_field {
 void receptive_field_find(const struct graph *g, tid input, tid output,
                           struct receptive_field *out);
 
+/* How many of in[i] neighbouring outputs of n are apart along spatial axis k, a fraction in lowest
+ * terms; false: n reads all of in[i] along it, or one place alone. */
+bool receptive_step(const struct graph *g, const struct node *n, int i, int k, int64_t *num,
+                    int64_t *den);
+
 /* Turns an interval of outputs along spatial axis k, outermost first, into that of the inputs that
  * these depend on, by op.reads of all nodes in between; neither is cut to its tensor. False: they
  * depend on all of the input, or on none; *lo and *hi are then as before. */

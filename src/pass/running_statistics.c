@@ -5,7 +5,7 @@
  * which 106 are such nodes, 0.13 ms on an H100, of 2.0 ms with one sample and 36.3 with 256; in
  * deepcam 0.2 ms, of 13 and 69. One launch for all takes 3 to 4 us. The batch's statistics
  * live until then: a few vectors. */
-#include "pass/running_statistics.h"
+#include "pass/pass.h"
 
 #include "base/err.h"
 #include "op/update/update.h"

@@ -11,14 +11,9 @@
  * An H100, resnet-50 with one sample: of 1.70 ms a step in line gradients to weights are 0.28 and
  * updates 0.19. A step takes 1.60 with the second stream, so that 0.1 of the 0.4 ms that were
  * predicted are hidden; cosmoflow's takes as long as in line. A large step has no use for it: its
- * kernels fill the GPU, and its memory would grow.
- *
- * DLX_DEBUG=second_stream=no leaves all in line. */
-#include "pass/second_stream.h"
+ * kernels fill the GPU, and its memory would grow. */
+#include "pass/pass.h"
 
-#include <string.h>
-
-#include "base/debug.h"
 #include "base/mem.h"
 #include "graph/cost.h"
 #include "graph/view.h"
@@ -118,8 +113,7 @@ static nid *none(const struct graph *g)
 
 int pass_second_stream(struct graph *g, struct pass_env *env)
 {
-	if (env->backend != BACKEND_CUDA || debug.no_second_stream ||
-	    graph_cost(g, ~0u).flops >= SMALL_STEP)
+	if (env->backend != BACKEND_CUDA || graph_cost(g, ~0u).flops >= SMALL_STEP)
 		return 0;
 	struct uses u = { .g = g, .touched = none(g), .written = none(g) };
 	u.aside = mem_alloc(((size_t)g->nnode + 1) * sizeof *u.aside);

@@ -11,9 +11,8 @@
  * of the norm kept y, as before a pool of averages, it saves 15/16 of it. Kernels make a byte from
  * eight channels; other numbers of channels stay as they are, and so do CPUs, which read y from
  * nearer by. */
-#include "pass/signs.h"
+#include "pass/pass.h"
 
-#include "base/debug.h"
 #include "base/err.h"
 #include "pass/rewrite.h"
 
@@ -56,7 +55,7 @@ int pass_signs(struct graph *g, struct pass_env *env)
 	struct rewrite r;
 	const char *form;
 	int rc = 0;
-	if (env->backend != BACKEND_CUDA || debug.no_signs)
+	if (env->backend != BACKEND_CUDA)
 		return 0;
 	rewrite_begin(&r, g);
 	for (int i = 0; i < r.nnode && rc == 0; i++) {

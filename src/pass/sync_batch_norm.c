@@ -7,6 +7,8 @@
 #include "pass/sync_batch_norm.h"
 
 #include "graph/attr.h"
+#include "op/loss/dice.h"
+#include "op/norm/group_norm.h"
 #include "op/norm/norm.h"
 #include "pass/rewrite.h"
 
@@ -28,17 +30,29 @@ static void change(struct graph *g, struct node *n, tid share, int group)
 	((struct norm_attr *)n->attr)->group = group;
 }
 
-void sync_batch_norm_emit(struct graph *g, tid share)
+void sync_batch_norm_emit(struct graph *g, tid share, bool all)
 {
 	int group = 0;
-	for (int i = 0; i < g->nnode; i++)
-		if (is_norm(g->node[i]))
-			change(g, g->node[i], share, group++);
+	for (int i = 0; i < g->nnode; i++) {
+		struct node *n = g->node[i];
+		if (is_norm(n) && (all || ((const struct norm_attr *)n->attr)->cut))
+			change(g, n, share, group++);
+		else if (!is_norm(n) && node_meets(n) && attr_find(n->op, n->attr, "group", FT_INT))
+			*(int64_t *)attr_find(n->op, n->attr, "group", FT_INT) = group++;
+	}
 }
 
 int64_t sync_batch_norm_values(const struct graph *g, const struct node *n)
 {
-	return norm_sync_message(node_in_shape(g, n, 0)->d[1]);
+	const struct shape *x = node_in_shape(g, n, 0);
+	if (rewrite_is(n, "place_sum"))
+		return norm_sync_message((shape_count(x) + 1) / 2);
+	if (rewrite_is(n, "dice_loss"))
+		return norm_sync_message(2 * x->d[1] * (((const struct dice_attr *)n->attr)->per_batch ? 1 :
+		                                        x->d[0]));
+	if (rewrite_is(n, "group_norm") || rewrite_is(n, "group_norm_grad"))
+		return norm_sync_message(x->d[0] * ((const struct group_norm *)n->attr)->groups);
+	return norm_sync_message(x->d[1]);
 }
 
 int sync_batch_norm_count(const struct graph *g, int64_t *bytes)

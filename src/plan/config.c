@@ -50,6 +50,8 @@ static const struct field validate_fields[] = {
 	          "validate after every so many epochs; 0: never by epochs"),
 	FIELD_INT(struct validate_section, steps, "0", 0, 1e15,
 	          "validate after every so many steps; 0: never by steps"),
+	FIELD_INT(struct validate_section, realizations, "1000", 2, 1e9,
+	          "realizations of networks of noise, to compare with those of 'data.validation'"),
 	FIELD_END
 };
 

@@ -22,6 +22,7 @@ struct target_section {
 
 struct validate_section {
 	int64_t epochs, steps;           /* after every this many; 0: not by this */
+	int64_t realizations;            /* of noise, by which random fields are validated */
 };
 
 struct memory_section {

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "optim/optim.h"
+
 static int64_t times(const struct objectives *o, int k)
 {
 	return o->v[k].continues ? 0 : o->v[k].times;
@@ -65,6 +67,14 @@ struct strings objectives_arrays(const struct objectives *o, struct arena *a)
 			v[n++] = o->v[k].weights;
 	}
 	return (struct strings){ .n = n, .v = v };
+}
+
+bool objectives_average(const struct objectives *o)
+{
+	for (int k = 0; k < o->n; k++)
+		if (!o->v[k].lbfgs && optim_averages(o->v[k].optimizer))
+			return true;
+	return false;
 }
 
 bool objective_trains(const struct objective *o, const char *param)

@@ -62,6 +62,8 @@ struct turn objective_turn(const struct objectives *o, int64_t step);
 int64_t objective_steps(const struct objectives *o, int k, int64_t steps);
 /* The arrays of records that elements are weighed by, each once. */
 struct strings objectives_arrays(const struct objectives *o, struct arena *a);
+/* Whether the optimizer of one of them averages weights. */
+bool objectives_average(const struct objectives *o);
 /* Whether the objective trains the parameter so named. */
 bool objective_trains(const struct objective *o, const char *param);
 

@@ -258,7 +258,7 @@ static const char *why_reverse(const struct compilation *c)
 {
 	if (c->r->dev->backend == BACKEND_CUDA)
 		return "on a GPU";
-	return debug.no_streams ? "DLX_DEBUG=streams=no" : NULL;
+	return debug_skips("streams") ? "DLX_DEBUG=skip=streams" : NULL;
 }
 
 static int foresee(struct leaves *l, struct expr_emission *m, int n, const struct expr *const *e,

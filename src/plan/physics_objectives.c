@@ -220,6 +220,18 @@ static int read_phase(struct run_config *c, const struct ynode *n, bool last, st
 	return optim_check(v);
 }
 
+/* Averages that a phase does not go on with would not follow what it trains. */
+static int check_averages(const struct ynode *list, const struct objective *o, int phases)
+{
+	int n = 0;
+	for (int i = 0; i < phases; i++)
+		n += !o[i].lbfgs && optim_averages(o[i].optimizer);
+	if (n == 0 || n == phases)
+		return 0;
+	return ERR(E_CONFIG, &list->loc, "one phase of 'optimizer' averages weights and another does "
+	           "not; all have to, and 'lbfgs' cannot");
+}
+
 /* The phases of an objective, of which the first is filled in but for its optimizer. */
 static int read_phases(struct run_config *c, const struct ynode *n, struct objective *o, int *count)
 {
@@ -237,7 +249,7 @@ static int read_phases(struct run_config *c, const struct ynode *n, struct objec
 		rc = first_code(rc, read_phase(c, n->kind == Y_SEQ ? n->item[i] : n, i + 1 == phases,
 		                               &o[i]));
 	}
-	return rc;
+	return rc < 0 ? rc : check_averages(n, o, phases);
 }
 
 static int read_objective(struct run_config *c, const struct ypair *pair, struct objective *o,

@@ -83,15 +83,19 @@ static int refuse_keys(const struct run_config *c)
 
 int physics_check_metrics(const struct run_config *c)
 {
-	static const char *const names[] = { "relative_l2", "max_error", "mae", "mse", "rmse", NULL };
+	static const char *const of_values[] = { "relative_l2", "max_error", "mae", "mse", "rmse",
+		NULL }, *const of_laws[] = { "mean_l2", "std_l2", "ks", NULL };
+	const bool random = c->model.v && strcmp(c->model.v->name, "networks") == 0 && c->model.data &&
+	                    ((const struct networks *)c->model.data)->noise;
 	int rc = 0;
 	for (int i = 0; i < c->metrics.n; i++) {
-		int k = 0;
-		while (names[k] && strcmp(names[k], c->metrics.v[i]) != 0)
-			k++;
-		if (!names[k])
-			rc = ERR(E_CONFIG, &c->metrics.loc[i], "'%s' is no metric of networks of equations, "
-			         "which are relative_l2, max_error, mae, mse and rmse", c->metrics.v[i]);
+		const char *const *names = random ? of_laws : of_values;
+		while (*names && strcmp(*names, c->metrics.v[i]) != 0)
+			names++;
+		if (!*names)
+			rc = ERR(E_CONFIG, &c->metrics.loc[i], "'%s' is no metric of networks of %s, which are "
+			         "%s", c->metrics.v[i], random ? "noise" : "equations", random ?
+			         "mean_l2, std_l2 and ks" : "relative_l2, max_error, mae, mse and rmse");
 	}
 	return rc;
 }
@@ -155,7 +159,8 @@ static int64_t steps_of_phases(const struct objectives *o)
 
 int physics_read(struct run_config *c)
 {
-	const struct ynode *train = ytree_find(c->tree, "train");
+	const struct ynode *train = ytree_find(c->tree, "train"),
+	                   *validate = train ? ytree_find(train, "validate") : NULL;
 	struct physics *p = c->physics = ARENA_NEW(c->arena, struct physics);
 	TRY(refuse_keys(c));
 	if (strcmp(c->model.v->name, "networks") != 0)
@@ -180,8 +185,10 @@ int physics_read(struct run_config *c)
 		return ERR(E_CONFIG, config_place(c, "train", NULL), "nothing says how long to train; give "
 		           "'train.steps'");
 	c->train.batch_size = 1;
-	if (!train || !ytree_find(train, "validate"))
-		c->train.validate = (struct validate_section){ .steps = c->train.steps / 10 + 1 };
+	if (!validate || (!ytree_find(validate, "steps") && !ytree_find(validate, "epochs"))) {
+		c->train.validate.epochs = 0;
+		c->train.validate.steps = c->train.steps / 10 + 1;
+	}
 	return 0;
 }
 

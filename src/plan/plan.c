@@ -17,18 +17,8 @@
 #include "op/update/update.h"
 #include "pass/autodiff.h"
 #include "pass/copies.h"
-#include "pass/cse.h"
-#include "pass/conv_statistics_pass.h"
-#include "pass/in_place.h"
-#include "pass/intake.h"
-#include "pass/masks.h"
 #include "pass/pass.h"
-#include "pass/precision.h"
-#include "pass/prologue.h"
 #include "pass/rounded_input.h"
-#include "pass/running_statistics.h"
-#include "pass/second_stream.h"
-#include "pass/signs.h"
 #include "pass/sync_batch_norm.h"
 #include "plan/compilation.h"
 #include "plan/batch/mixed_loss.h"
@@ -295,7 +285,7 @@ static int pass_average(struct graph *g, struct pass_env *env)
 {
 	const struct compilation *c = env->user;
 	if (c->p->mode == PLAN_TRAIN || c->r->scored || c->r->gradients || !c->r->store ||
-	    !optim_averages(c->r->objective->optimizer))
+	    !objectives_average(&c->r->config->objectives))
 		return 0;
 	for (tid t = 0; t < g->ntensor; t++) {
 		struct tensor *x = graph_t(g, t);
@@ -314,7 +304,7 @@ static int pass_statistics(struct graph *g, struct pass_env *env)
 	const struct compilation *c = env->user;
 	if (c->p->mode != PLAN_TRAIN || c->r->ranks.sync_group < 2)
 		return 0;
-	sync_batch_norm_emit(g, c->p->mean.share);
+	sync_batch_norm_emit(g, c->p->mean.share, true);
 	return 0;
 }
 

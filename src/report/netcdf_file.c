@@ -306,33 +306,37 @@ static void skip_exit_of_hdf5(void)
 		dont_atexit();
 }
 
-int netcdf_create(struct netcdf_file **out, const char *path, const struct netcdf_array *a)
+/* An empty file; *out is there to be discarded in any case. */
+static int create(struct netcdf_file **out, const char *path)
 {
+	struct netcdf_file *f = *out = mem_calloc(1, sizeof *f);
+	f->path = mem_strdup(path);
 	TRY(load());
 	skip_exit_of_hdf5();
-	struct netcdf_file *f = mem_calloc(1, sizeof *f);
-	f->path = mem_strdup(path);
+	TRY(io_create(&f->file, path));
+	if (!io_temporary(f->file))
+		return ERR(E_CANTCREATE, NULL, "cannot create '%s': netCDF needs a regular file", path);
+	const int status = lib.nc_create(io_temporary(f->file), NC_NETCDF4 | NC_CLOBBER, &f->nc);
+	f->open = status == NC_NOERR;
+	return f->open ? 0 : fail(f, E_CANTCREATE, status);
+}
+
+int netcdf_create(struct netcdf_file **out, const char *path, const struct netcdf_array *a)
+{
+	struct netcdf_file *f;
+	int rc = create(&f, path), status = NC_NOERR;
 	f->shape = *a->shape;
 	f->dtype = a->dtype;
 	f->lead = a->has_channels;
-	int rc = io_create(&f->file, path);
-	if (rc == 0 && !io_temporary(f->file))
-		rc = ERR(E_CANTCREATE, NULL, "cannot create '%s': netCDF needs a regular file", path);
-	if (rc < 0) {
-		netcdf_discard(f);
-		return rc;
-	}
-	int status = lib.nc_create(io_temporary(f->file), NC_NETCDF4 | NC_CLOBBER, &f->nc);
-	f->open = status == NC_NOERR;
-	if (f->open)
+	if (rc == 0)
 		status = define(f, a);
-	if (status != NC_NOERR) {
+	if (status != NC_NOERR)
 		rc = fail(f, E_CANTCREATE, status);
+	if (rc < 0)
 		netcdf_discard(f);
-		return rc;
-	}
-	*out = f;
-	return 0;
+	else
+		*out = f;
+	return rc;
 }
 
 int netcdf_write(struct netcdf_file *f, int64_t i, const void *v)
@@ -364,6 +368,43 @@ int netcdf_commit(struct netcdf_file *f)
 		rc = io_commit(f->file);
 		f->file = NULL;
 	}
+	netcdf_discard(f);
+	return rc;
+}
+
+static int put_all(struct netcdf_file *f, const struct netcdf_dimension *d, int nd,
+                   const struct netcdf_variable *v, int nv)
+{
+	int *dimension = mem_calloc((size_t)nd + 1, sizeof *dimension), on[MAXD], var,
+	    status = NC_NOERR;
+	for (int i = 0; i < nd && status == NC_NOERR; i++) {
+		status = lib.nc_def_dim(f->nc, d[i].name, (size_t)d[i].n, &dimension[i]);
+		if (status == NC_NOERR && d[i].values)
+			status = lib.nc_def_var(f->nc, d[i].name, NC_DOUBLE, 1, &dimension[i], &var);
+		if (status == NC_NOERR && d[i].values)
+			status = lib.nc_put_var_double(f->nc, var, d[i].values);
+	}
+	for (int i = 0; i < nv && status == NC_NOERR; i++) {
+		for (int k = 0; k < v[i].nd; k++)
+			on[k] = dimension[v[i].on[k]];
+		status = lib.nc_def_var(f->nc, v[i].name, v[i].wide ? NC_DOUBLE : NC_FLOAT, v[i].nd, on,
+		                        &var);
+		if (status == NC_NOERR)
+			status = lib.nc_put_var_double(f->nc, var, v[i].v);
+	}
+	mem_free(dimension);
+	return status == NC_NOERR ? 0 : fail(f, E_IO, status);
+}
+
+int netcdf_write_all(const char *path, const struct netcdf_dimension *dimension, int ndimensions,
+                     const struct netcdf_variable *variable, int nvariables)
+{
+	struct netcdf_file *f;
+	int rc = create(&f, path);
+	if (rc == 0)
+		rc = put_all(f, dimension, ndimensions, variable, nvariables);
+	if (rc == 0)
+		return netcdf_commit(f);
 	netcdf_discard(f);
 	return rc;
 }

@@ -38,4 +38,21 @@ int netcdf_write_rows(struct netcdf_file *f, int64_t i, int64_t first, int64_t r
 int netcdf_commit(struct netcdf_file *f);
 void netcdf_discard(struct netcdf_file *f);      /* NULL is fine */
 
+/* A file of several arrays over some of the same dimensions, whose coordinates are variables, too:
+ * written at once, whole or not at all. */
+struct netcdf_dimension {
+	const char *name;
+	int64_t n;
+	const double *values;            /* NULL: none */
+};
+struct netcdf_variable {
+	const char *name;
+	int nd, on[MAXD];                /* numbers of dimensions */
+	bool wide;                       /* stored as double, not as float */
+	const double *v;
+};
+/* E_CANTCREATE, E_IO. */
+int netcdf_write_all(const char *path, const struct netcdf_dimension *dimension, int ndimensions,
+                     const struct netcdf_variable *variable, int nvariables);
+
 #endif

@@ -9,32 +9,39 @@
 #include <png.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/mem.h"
 
 const uint8_t colour_missing[3] = { 150, 150, 150 };
 
-int png_write_rgb(const char *path, int64_t width, int64_t height, const uint8_t *pixels)
+int png_encode_rgb(struct buf *out, int64_t width, int64_t height, const uint8_t *pixels)
 {
 	png_image image = { .version = PNG_IMAGE_VERSION, .format = PNG_FORMAT_RGB };
 	png_alloc_size_t n = 0;
-	void *file;
-	int rc;
-
 	if (width < 1 || height < 1 || width > INT32_MAX / 3 / height)
-		return ERR(E_DATA, NULL, "'%s': a picture of %lld x %lld pixels is too large", path,
-		           (long long)width, (long long)height);
+		return ERR(E_DATA, NULL, "a picture of %lld x %lld pixels is too large", (long long)width,
+		           (long long)height);
 	image.width = (png_uint_32)width;
 	image.height = (png_uint_32)height;
 	if (!png_image_write_to_memory(&image, NULL, &n, 0, pixels, 0, NULL))
-		return ERR(E_IO, NULL, "'%s': libpng: %s", path, image.message);
-	file = mem_alloc(n);
-	if (png_image_write_to_memory(&image, file, &n, 0, pixels, 0, NULL))
-		rc = io_write_file(path, file, n);
+		return ERR(E_IO, NULL, "libpng: %s", image.message);
+	buf_reserve(out, n);
+	if (!png_image_write_to_memory(&image, out->data + out->len, &n, 0, pixels, 0, NULL))
+		return ERR(E_IO, NULL, "libpng: %s", image.message);
+	out->len += n;
+	return 0;
+}
+
+int png_write_rgb(const char *path, int64_t width, int64_t height, const uint8_t *pixels)
+{
+	struct buf file = BUF_INIT;
+	int rc = png_encode_rgb(&file, width, height, pixels);
+	if (rc == 0)
+		rc = io_write_file(path, file.data, file.len);
 	else
-		rc = ERR(E_IO, NULL, "'%s': libpng: %s", path, image.message);
-	mem_free(file);
+		err_context(rc, "while making '%s'", path);
+	buf_release(&file);
 	return rc;
 }
 
@@ -88,6 +95,16 @@ void colour_field(double v, uint8_t rgb[3])
 	v = fmin(fmax(v, 0), 1);
 	/* hue from violet (310) backwards to yellow (105), lightness straight up */
 	from_oklch(0.24 + 0.70 * v, 0.13 + 0.05 * v, 310 - 205 * v, rgb);
+}
+
+void colour_signed(double v, uint8_t rgb[3])
+{
+	if (isnan(v)) {
+		memcpy(rgb, colour_missing, 3);
+		return;
+	}
+	const double size = fmin(fabs(v), 1);
+	from_oklch(0.98 - 0.5 * size, 0.2 * size, v < 0 ? 260 : 28, rgb);
 }
 
 void colour_class(int64_t label, uint8_t rgb[3])

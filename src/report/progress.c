@@ -104,13 +104,22 @@ void progress_put_flops(struct buf *b, double flops_per_second)
 		buf_printf(b, "%.0f GFLOP/s", giga);
 }
 
+static void put_values(struct buf *b, const struct progress_state *s, const char *kind)
+{
+	for (int i = 0; i < s->nvalues; i++)
+		if (strncmp(s->value[i].name, kind, strlen(kind)) == 0)
+			buf_printf(b, "  %s %.4g", s->value[i].name + strlen(kind), s->value[i].v);
+}
+
 static void describe(struct buf *b, const struct progress_state *s, bool narrow)
 {
 	char time[32];
 	if (s->epochs && !narrow)
 		buf_printf(b, "epoch %lld/%lld  ", (long long)s->epoch, (long long)s->epochs);
-	buf_printf(b, "step %lld/%lld  loss %.4g  lr %.3g  %.3g samples/s", (long long)s->step,
-	           (long long)s->steps, s->loss, s->learning_rate, s->samples_per_second);
+	buf_printf(b, "step %lld/%lld  loss %.4g", (long long)s->step, (long long)s->steps, s->loss);
+	put_values(b, s, "term/");
+	put_values(b, s, "variable/");
+	buf_printf(b, "  lr %.3g  %.3g samples/s", s->learning_rate, s->samples_per_second);
 	if (s->flops_per_second > 0) {
 		buf_puts(b, "  ");
 		progress_put_flops(b, s->flops_per_second);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "report/jsonl.h"
 
 enum progress_mode { PROGRESS_AUTO, PROGRESS_BAR, PROGRESS_LINES, PROGRESS_NONE };
 extern const char *const progress_names[];
@@ -17,6 +18,8 @@ struct progress_state {
 	int64_t step, steps;          /* done, of */
 	int64_t epoch, epochs;        /* the current one, counting from 1; epochs 0: unknown */
 	double loss, learning_rate;
+	const struct jsonl_value *value;   /* terms and variables, this rank's; shown without kind */
+	int nvalues;
 	double samples_per_second;
 	double flops_per_second;      /* 0: not shown */
 	double peak_flops;            /* of the device; 0: unknown */

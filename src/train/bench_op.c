@@ -16,7 +16,6 @@
 #include "base/suggest.h"
 #include "op/lib/sample.h"
 #include "pass/pass.h"
-#include "pass/precision.h"
 
 #define SECONDS  0.5      /* of the op itself, about */
 #define MIN_RUNS 5

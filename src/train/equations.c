@@ -1,24 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Points are drawn by the host in float64, for this rank's share alone, when a step's draw is
- * another than the last step's; where there are realizations, all of them are at the same points.
- * Networks are compared with known values in pieces of ROWS points, of which the last repeats its
- * last point. */
+ * another than the last step's. All realizations of a set are at the same points. */
 #include "train/equations.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/err.h"
-#include "base/io.h"
 #include "base/mem.h"
 #include "plan/physics.h"
-#include "plan/program.h"
 #include "train/balance.h"
+#include "train/known.h"
 #include "train/opening.h"
 #include "train/resample.h"
-
-#define ROWS PHYSICS_ROWS
 
 /* The arrays of one set, in the order of batch.more. */
 struct drawn {
@@ -40,71 +32,10 @@ struct equations {
 	struct drawn *set;
 	struct batch_array *array;
 	struct balance **balance;        /* of the objectives; NULL: no weight of it is balanced */
-	/* Known values. */
-	struct points known;             /* one set; n 0: none */
-	int ncompared;
-	struct compared {
-		const char *network;
-		const double *value;
-		double error2, value2, most, absolute;
-	} *compared;
-	struct batch_array *at;          /* coordinates of a piece */
-	double *output, *metric;
-	struct metric_value *result;
+	struct known *known;             /* known values; NULL: none */
 };
 
 /* --- opening --- */
-
-/* data.validation as a set of points: {validation: {record: FILE}}. */
-static int open_known(struct equations *e, const struct strings *coordinates)
-{
-	const struct strings *files = &e->config->data.validation;
-	struct ynode *path = ARENA_NEW(e->a, struct ynode), *set = ARENA_NEW(e->a, struct ynode),
-	             *map = ARENA_NEW(e->a, struct ynode);
-	if (files->n == 0)
-		return 0;
-	if (coordinates->n == 0)
-		return ERR(E_CONFIG, &files->loc[0], "a validation compares networks at coordinates, and "
-		           "there are none; a term of weight 0, on a set of other samples, is only "
-		           "reported");
-	if (e->config->physics->net.nnoise)
-		return ERR(E_UNSUPPORTED, &files->loc[0], "networks of noise cannot be validated yet");
-	if (files->n > 1)
-		return ERR(E_CONFIG, &files->loc[1], "networks of equations are compared with one record");
-	*path = (struct ynode){ .kind = Y_SCALAR, .loc = files->loc[0], .text = files->v[0] };
-	*set = (struct ynode){ .kind = Y_MAP, .loc = files->loc[0], .text = "", .n = 1,
-		.pair = ARENA_NEW(e->a, struct ypair) };
-	*map = *set;
-	map->pair = ARENA_NEW(e->a, struct ypair);
-	set->pair[0] = (struct ypair){ "record", files->loc[0], path };
-	map->pair[0] = (struct ypair){ "validation", files->loc[0], set };
-	TRY(points_read(e->a, map, &e->known));
-	return points_open(e->a, &e->known, coordinates);
-}
-
-static int find_compared(struct equations *e, const struct physics *p)
-{
-	const struct point_set *s = &e->known.set[0];
-	e->compared = ARENA_ARRAY(e->a, struct compared, p->net.n);
-	for (int i = 0; i < p->net.n; i++)
-		for (int k = 0; k < s->nvalues; k++)
-			if (strcmp(s->values[k].name, p->net.v[i].name) == 0 &&
-			    physics_is_field(p, &p->net.v[i]))
-				e->compared[e->ncompared++] = (struct compared){ .network = p->net.v[i].name,
-					.value = s->values[k].v };
-	if (e->ncompared == 0)
-		return ERR(E_DATA, &e->config->data.validation.loc[0], "'%s' has no array of the name of a "
-		           "network to compare with", e->config->data.validation.v[0]);
-	for (int k = 0; k < p->coordinates.n; k++) {
-		int axis = 0;
-		while (axis < s->naxes && strcmp(s->axis[axis], p->coordinates.v[k]) != 0)
-			axis++;
-		if (axis == s->naxes)
-			return ERR(E_DATA, &e->config->data.validation.loc[0], "'%s' does not say '%s' of its "
-			           "points", e->config->data.validation.v[0], p->coordinates.v[k]);
-	}
-	return 0;
-}
 
 int equations_open(struct session *s, const struct session_options *o)
 {
@@ -113,11 +44,8 @@ int equations_open(struct session *s, const struct session_options *o)
 	e->a = arena_new();
 	e->config = s->config;
 	TRY(physics_open(s->config));
-	if (!(o->need & SESSION_EVALUATE))
-		return 0;
-	TRY(open_known(e, &s->config->physics->coordinates));
-	s->compares = e->known.n > 0;
-	return s->compares ? find_compared(e, s->config->physics) : 0;
+	s->compares = o->need & SESSION_EVALUATE && s->config->data.validation.n > 0;
+	return s->compares ? known_open(&e->known, s->config) : 0;
 }
 
 static int check_share(const struct session *s, const struct point_set *p)
@@ -205,8 +133,10 @@ int equations_begin(struct session *s)
 
 void equations_free(struct equations *e)
 {
-	if (e)
-		arena_free(e->a);
+	if (!e)
+		return;
+	known_free(e->known);
+	arena_free(e->a);
 	mem_free(e);
 }
 
@@ -271,110 +201,7 @@ int equations_fill(struct equations *e, int64_t step, struct batch *b)
 
 /* --- known values --- */
 
-/* The coordinates of ROWS known points from `first` on. */
-static void gather(struct equations *e, const struct strings *coordinates, int64_t first)
-{
-	const struct point_set *p = &e->known.set[0];
-	for (int k = 0; k < coordinates->n; k++) {
-		double *to = (double *)e->at[k].data;
-		int axis = 0;
-		while (strcmp(p->axis[axis], coordinates->v[k]) != 0)
-			axis++;
-		for (int64_t i = 0; i < ROWS; i++) {
-			const int64_t at = first + i < p->stored ? first + i : p->stored - 1;
-			to[i] = p->coordinate[axis][at];
-		}
-	}
-}
-
-static int compare_piece(struct session *s, struct plan *plan, int64_t first)
-{
-	struct equations *e = s->equations;
-	const struct strings *coordinates = &s->config->physics->coordinates;
-	struct batch b = { .n = ROWS, .more = e->at, .nmore = coordinates->n };
-	gather(e, coordinates, first);
-	TRY(plan_feed(plan, s->config, &b, NULL));
-	TRY(exec_run(plan->exec, ~0u));
-	for (int k = 0; k < e->ncompared; k++) {
-		struct compared *c = &e->compared[k];
-		TRY(exec_read(plan->exec, plan_out(plan, c->network), DTYPE_F64, e->output));
-		for (int64_t i = 0; i < ROWS && first + i < e->known.set[0].stored; i++) {
-			const double v = c->value[first + i], d = e->output[i] - v;
-			c->error2 += d * d;
-			c->value2 += v * v;
-			c->absolute += fabs(d);
-			c->most = fmax(c->most, fabs(d));
-		}
-	}
-	return 0;
-}
-
-static void make_room(struct equations *e, const struct run_config *c)
-{
-	const struct strings *coordinates = &c->physics->coordinates;
-	e->at = ARENA_ARRAY(e->a, struct batch_array, coordinates->n);
-	for (int k = 0; k < coordinates->n; k++)
-		e->at[k] = (struct batch_array){ arena_printf(e->a, PHYSICS_AT ".%s", coordinates->v[k]),
-			DTYPE_F64, 1, ARENA_ARRAY(e->a, double, ROWS) };
-	e->output = ARENA_ARRAY(e->a, double, ROWS);
-	e->metric = ARENA_ARRAY(e->a, double, e->ncompared * (c->metrics.n + 1));
-	e->result = ARENA_ARRAY(e->a, struct metric_value, e->ncompared * (c->metrics.n + 1));
-}
-
-static double value_of(const struct compared *c, const char *metric, int64_t n)
-{
-	if (strcmp(metric, "relative_l2") == 0)
-		return sqrt(c->error2 / c->value2);
-	if (strcmp(metric, "max_error") == 0)
-		return c->most;
-	if (strcmp(metric, "mae") == 0)
-		return c->absolute / (double)n;
-	return strcmp(metric, "mse") == 0 ? c->error2 / (double)n : sqrt(c->error2 / (double)n);
-}
-
-/* Of several networks metrics are called METRIC.NETWORK, and METRIC is the largest. */
-static void finish(struct equations *e, const struct run_config *config, struct evaluation *out)
-{
-	const int64_t points = e->known.set[0].stored;
-	double sum = 0;
-	int n = 0;
-	for (int m = 0; m < config->metrics.n; m++) {
-		double largest = 0;
-		const int at = n++;
-		for (int k = 0; k < e->ncompared; k++) {
-			const double v = value_of(&e->compared[k], config->metrics.v[m], points);
-			largest = v > largest || isnan(v) ? v : largest;
-			if (e->ncompared == 1)
-				continue;
-			e->metric[n] = v;
-			e->result[n] = (struct metric_value){ .name = arena_printf(e->a, "%s.%s",
-				config->metrics.v[m], e->compared[k].network), .n = 1, .v = &e->metric[n] };
-			n++;
-		}
-		e->metric[at] = largest;
-		e->result[at] = (struct metric_value){ .name = config->metrics.v[m], .n = 1,
-			.v = &e->metric[at] };
-	}
-	for (int k = 0; k < e->ncompared; k++)
-		sum += e->compared[k].error2;
-	out->loss = sum / (double)(points * e->ncompared);
-	out->metric = e->result;
-	out->nmetric = n;
-}
-
 int equations_evaluate(struct session *s, struct evaluation *out)
 {
-	struct equations *e = s->equations;
-	struct plan *plan = session_plan(s, PLAN_PREDICT);
-	const double start = io_seconds();
-	if (!e->at)
-		make_room(e, s->config);
-	for (int k = 0; k < e->ncompared; k++)
-		e->compared[k].error2 = e->compared[k].value2 = e->compared[k].most =
-			e->compared[k].absolute = 0;
-	for (int64_t first = 0; first < e->known.set[0].stored; first += ROWS)
-		TRY(compare_piece(s, plan, first));
-	finish(e, s->config, out);
-	out->seconds = io_seconds() - start;
-	return 0;
+	return known_compare(s->equations->known, s, out);
 }

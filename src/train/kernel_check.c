@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "graph/attr.h"
 #include "pass/pass.h"
-#include "pass/precision.h"
 
 /* Multiply-adds, of which the reference device makes one in 2 to 4 ns, on one thread (Xeon,
  * 2.5 GHz): in about a minute, while other ranks wait. */

@@ -181,7 +181,8 @@ static void show_progress(struct loop *l, const struct submitted *g, double loss
 	struct progress_state p = {
 		.step = g->clock.step, .steps = l->schedule.total_steps, .epochs = l->epochs,
 		.epoch = epoch_of(&g->clock), .loss = loss,
-		.learning_rate = loop_rate(l, g->clock.step - 1),
+		.learning_rate = loop_rate(l, g->clock.step - 1), .value = l->value,
+		.nvalues = l->nvalues,
 		.samples_per_second = (double)g->samples / l->step_seconds,
 		.flops_per_second = g->work * l->sample_flops / l->step_seconds,
 		.wait_share = l->wait_seconds / l->step_seconds, .seconds_left = -1,

@@ -209,33 +209,6 @@ expect 65 "$ckpt" hurt2 show "$(bare 5)"
 expect 65 "$ckpt" hurt2 fork "$(bare 5)" forked2
 expect 65 "$ckpt" hurt2 gc
 
-# Versions of format 1 are a run's, too, and are all but forked.
-mkdir -p old/checkpoints
-old() { "$DLX_BUILD/test/cli/make_version1" old/checkpoints "$@" || fail "cannot make a version of format 1"; }
-first=$(old 10 1 - 1)
-second=$(old 20 2 "$first" 2)
-expect 0 "$ckpt" old log
-sed 's/  step.*//' out >tree
-printf '* %s\n' "20-${second#*-}" "10-${first#*-}" | diff - tree || fail "another tree"
-says out '(last)'
-expect 0 "$ckpt" old show --json 10
-json
-says out '"format": 1'
-says out '{"name": "w.m", "use": "state", "type": "f32", "shape": [1000], "bytes": 4000, "chunks": ['
-expect 1 "$ckpt" old diff 10 last
-grep -q '^w   *1 of 1000  *1  *1  *8388608$' out || { cat out; fail "another distance"; }
-expect 0 "$ckpt" old verify
-expect 0 "$ckpt" old tag first 10
-expect 64 "$ckpt" old fork 10 older
-says err 'is of format 1'
-expect 0 "$ckpt" old export --all 20 old.npz
-expect 0 "$ckpt" newer import old.npz
-expect 0 "$ckpt" newer diff last old:20
-printf 'XX' | dd of="old/checkpoints/$first/state.safetensors.zst" bs=1 seek=20 conv=notrunc 2>/dev/null
-expect 65 "$ckpt" old verify
-says out 'state.safetensors.zst'
-says out "20-${second#*-}  intact"
-
 # The command line.
 expect 64 "$ckpt"
 expect 64 "$ckpt" store

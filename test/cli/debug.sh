@@ -20,7 +20,11 @@ refused "'strict' needs a value" strict
 refused "'conv=winogard': expected dnn|direct|winograd|depthwise|product; did you mean 'winograd'?" conv=winogard
 refused "'isa=avx3': expected avx2|avx512|avx512_bf16|amx; did you mean 'avx2'?" isa=avx3
 refused "'strict=1': expected yes|no" strict=1
-refused "'chains=': expected yes|no" chains=
+refused "'skip=': expected WORD+WORD, WORD: chains|depthwise|in_place|intake|masks|" skip=
+refused "'skip=mask': expected" skip=mask
+refused "; did you mean 'masks'?" skip=mask
+refused "'skip=signs+': expected" skip=signs+
+refused "'skip=signs+maks': expected" skip=signs+maks
 refused "'input=disk': expected stored|host" input=disk
 refused "'fault=wriet:1': expected KIND:N[+], KIND: alloc|append|arena|kernel|read|write; did you mean 'write'?" fault=wriet:1
 refused "'fault=write:0': expected" fault=write:0
@@ -44,7 +48,7 @@ refused "more than 8 faults" "$(for i in 1 2 3 4 5 6 7 8 9; do printf ',fault=wr
 refused "longer than" "host_root=/$(printf '%05000d' 0)"
 
 # What is well said.
-for value in '' conv=direct,chains=no,input=host,fault=write:300+,fault=append:300,crash_at=ckpt_pack#9,ranks_per_host=2 \
+for value in '' conv=direct,skip=signs+masks,input=host,fault=write:300+,fault=append:300,crash_at=ckpt_pack#9,ranks_per_host=2 \
 	nccl_alone=yes,strict=yes,strict=no,host_root=/none,join_timeout=0.5,rates=371e9:2.6e12:20e9,link=20e-6:12e9; do
 	for program in "$train" "$convert" "$inspect" "$report"; do
 		DLX_DEBUG=$value expect 0 "$program" --version

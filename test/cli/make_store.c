@@ -117,7 +117,7 @@ static int make(const char *root, struct line *l)
 	char run[33] = "";
 	const struct ckpt_scalar scalar[] = { { "seed", "1" },
 		{ "seconds", arena_printf(a, "%lld", l->step) } };
-	struct manifest m = { .format = 2, .serial = l->serial, .step = l->step, .epoch = l->epoch,
+	struct manifest m = { .serial = l->serial, .step = l->step, .epoch = l->epoch,
 		.time = l->time, .fork = strcmp(l->fork, "fork") == 0, .nscalars = 2, .scalar = scalar,
 		.config = l->config[0] ? arena_printf(a, "%s\n", l->config) : "", .program = "dlx test",
 		.data = "made", .ranks = 2 };

@@ -57,12 +57,14 @@ expected='a name that ends in .dlx'
 promises 'a NumPy .npz file' "$convert" --input "$coads:WSPD" --target "$coads:SST" -o out.npz
 promises 'a TFRecord file' "$convert" --input "$coads:WSPD" --target "$coads:SST" -oout.tfrecord
 promises 'a CSV table' "$DLX_BUILD/dlx-stem" -o out.csv
-expected='a name that ends in .npy, .npz, .nc, .h5, .hdf5, .csv, .yaml or .yml, or a folder for pictures'
-for out in p.tif p.json p.zarr p.pt p.png p.dlx P.NPY; do
+expected='a name that ends in .npy, .npz, .nc, .h5, .hdf5, .csv, .png, .svg, .yaml or .yml, or a folder for pictures'
+for out in p.tif p.json p.zarr p.pt p.dlx P.NPY; do
 	expect 64 "$train" --predict data/coads-validation.dlx -o $out "$config"
 	says err "$expected"
 	[ ! -e $out ] || fail "$out was made"
 done
+expect 64 "$train" --predict data/coads-validation.dlx -o p.png "$config"
+says err 'predictions of samples are written to a folder, as a picture each, or to a file'
 expected='a folder of files'
 promises 'a NumPy .npz file' "$train" --dump-step step.npz "$config"
 expected='a folder'

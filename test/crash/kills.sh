@@ -3,14 +3,14 @@
 #
 # kill -9 of runs that save after each step: at random times and at the points of a save that DLX_DEBUG=crash_at names, of one
 # process and of one of two ranks or both, also with versions on hosts' own disks. After each kill the run goes on from what it reported as saved, or from a newer version, and
-# at its end it has the bits of one that was not disturbed. 20 kills, or 1000; DLX_KILLS=N: N. test/adversary/kills has a network of
+# at its end it has the bits of one that was not disturbed. 20 kills, or 1000, or as many as the argument says. test/adversary/kills has a network of
 # another kind and no checks of bits.
 . "${DLX_SOURCE:?}/test/lib.sh"
 coads_data
 sed 's/crop: {size: .*}/crop: {size: [20, 28]}/' "$DLX_SOURCE/test/train/tiny.yaml" >tiny.yaml
 export OMP_NUM_THREADS=1
 DLX_DEBUG=$(debug join_timeout=30)
-kills=${DLX_KILLS:-$(form 20 1000)}
+kills=${1:-$(form 20 1000)}
 ranked=$((kills / 4))
 has_ranks || ranked=0
 set -- --set train.steps=24 --set train.batch_size=1 --set checkpoint.every.steps=1 --set checkpoint.keep.last=2 \

@@ -30,7 +30,7 @@ static struct new_version make_first(struct sim *s)
 {
 	const struct manifest_tensor tensor = { .name = "w", .dtype = DTYPE_F32,
 		.shape = { 1, { 4 } }, .weight = true };
-	struct manifest m = { .format = 2, .step = 7, .metric = NAN, .config = "", .program = "",
+	struct manifest m = { .step = 7, .metric = NAN, .config = "", .program = "",
 		.data = "", .ranks = 1, .ntensors = 1, .tensor = &tensor };
 	struct new_version made;
 	assert_int_equal(graft_version(&made, sim_process(s), STORE, &m, (const void *[]){ values }, 1,
@@ -89,7 +89,7 @@ static int promised(void *arg, int calls)
 static bool look(const struct story *t, struct disk *d, bool *forked, struct buf *why)
 {
 	struct history h;
-	if (history_read(&h, d, STORE, NULL, NULL) < 0)
+	if (history_read(&h, d, STORE) < 0)
 		return wrong(why, "the versions");
 	int i = find_fork(&h);
 	bool fine = h.n == 1 + (i >= 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Fuzz target for what a checkpoint is read from: safetensors images and manifests of both formats.
+ * Fuzz target for what a checkpoint is read from: safetensors images and manifests.
  * A manifest with a wrong hash is refused before it is parsed, so every input is also tried with
  * its hash set right. */
 #include <stdint.h>
@@ -13,7 +13,6 @@
 #include "ckpt/manifest.h"
 #include "ckpt/safetensors.h"
 #include "ckpt/sealed.h"
-#include "ckpt/version1.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -52,15 +51,6 @@ static void try_manifest(const char *text, size_t size)
 	arena_free(a);
 }
 
-static void try_version1(const char *text, size_t size)
-{
-	struct arena *a = arena_new();
-	struct version1 v;
-	if (version1_parse(&v, a, "input", text, size) == 0)
-		sink ^= (unsigned char)(strlen(v.m.scalar ? v.m.scalar[0].name : "") + v.file[0].bytes);
-	arena_free(a);
-}
-
 static void try_sealed(const char *text, size_t size)
 {
 	struct buf b = BUF_INIT;
@@ -75,31 +65,11 @@ static void try_sealed(const char *text, size_t size)
 	buf_release(&b);
 }
 
-static void try_sealed_version1(const char *text, size_t size)
-{
-	const size_t tail = 33, digits = 20;   /* ',\n  "hash": "', 16 digits, '"\n}\n' */
-	char *copy, hash[17];
-	if (size < tail)
-		return;
-	copy = malloc(size);
-	if (!copy)
-		return;
-	memcpy(copy, text, size);
-	memcpy(copy + size - tail, ",\n  \"hash\": \"", tail - digits);
-	snprintf(hash, sizeof hash, "%016llx", (unsigned long long)hash_bytes(copy, size - tail, 0));
-	memcpy(copy + size - digits, hash, 16);
-	memcpy(copy + size - 4, "\"\n}\n", 4);
-	try_version1(copy, size);
-	free(copy);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	try_safetensors(data, size);
 	try_manifest((const char *)data, size);
 	try_sealed((const char *)data, size);
-	try_version1((const char *)data, size);
-	try_sealed_version1((const char *)data, size);
 	err_clear();
 	return 0;
 }

@@ -99,7 +99,7 @@ mkdir packed/data
 check train
 for type in f32 bf16 fp16; do
 	asks dlx-train "run.dir=train/runs-$type/stop .*--resume"
-	for how in 'two-places intake=no' 'in-line second_stream=no'; do
+	for how in 'two-places skip=intake' 'in-line skip=second_stream'; do
 		grep "|engines=first,${how#* }|" asked | grep -q "run.dir=train/runs-$type/${how% *} " || fail "no training in $type with ${how#* }"
 	done
 done

@@ -29,7 +29,7 @@ static double tolerance = 1e-3;
 static bool as_one;
 
 struct dump {
-	struct io_map map;
+	struct buf text;
 	struct arena *arena;
 	struct st_file f;
 };
@@ -38,16 +38,16 @@ static int open_dump(struct dump *d, const char *dir, const char *file)
 {
 	char *path = io_join(dir, file);
 	d->arena = arena_new();
-	int rc = io_map_open(&d->map, path);
+	int rc = io_read_file(path, &d->text);
 	if (rc == 0)
-		rc = st_parse(&d->f, d->arena, arena_strdup(d->arena, path), d->map.data, d->map.size);
+		rc = st_parse(&d->f, d->arena, arena_strdup(d->arena, path), d->text.data, d->text.len);
 	mem_free(path);
 	return rc;
 }
 
 static void close_dump(struct dump *d)
 {
-	io_map_close(&d->map);
+	buf_release(&d->text);
 	arena_free(d->arena);
 }
 

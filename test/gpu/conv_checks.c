@@ -35,7 +35,6 @@
 #include "base/rng.h"
 #include "op/lib/sample.h"
 #include "pass/pass.h"
-#include "pass/precision.h"
 #include "train/engines.h"
 
 static bool other_bits;

@@ -9,7 +9,7 @@ driver=$DLX_BUILD/test/gpu/driver
 [ -r "$driver/libcuda.so.1" ] || skip "dlx was built without CUDA"
 unset CUDA_VISIBLE_DEVICES
 # dlx's own kernels would take the depthwise convolutions.
-DLX_DEBUG=$(debug depthwise=no)
+DLX_DEBUG=$(debug skip=depthwise)
 cat >net.yaml <<-'END'
 	run: {name: engines, seed: 3}
 	model:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The next batch travels from where the loader has put it to where the first nodes of a step have read this one: losses, metrics and weights
-# are those of runs that keep two places for a batch (DLX_DEBUG=intake=no), in every order that streams and events leave open, and the plan
+# are those of runs that keep two places for a batch (DLX_DEBUG=skip=intake), in every order that streams and events leave open, and the plan
 # has one batch less.
 . "${DLX_SOURCE:?}/test/lib.sh"
 . "$DLX_SOURCE/test/gpu/lib.sh"
@@ -21,9 +21,9 @@ small() {
 alike() {
 	name=$1
 	shift
-	DLX_DEBUG=$(debug intake=no)
+	DLX_DEBUG=$(debug skip=intake)
 	small "$name-two" "$@"
-	DLX_DEBUG=$(debug intake=yes)
+	DLX_DEBUG=$(debug skip=nothing)
 	small "$name" "$@"
 	same_run "runs/$name-two" "runs/$name"
 	for order in early 1 $(form "" "2 3 4 5"); do
@@ -79,9 +79,9 @@ plan() {
 	DLX_DEBUG=$(debug "$1") small none --plan=json
 	inputs=$(number inputs) all=$(number run)
 }
-plan intake=no
+plan skip=intake
 two=$inputs two_all=$all
-plan intake=yes
+plan skip=nothing
 batch=$((2 * 5 * 10 * 14 * 4))
 [ $((two - inputs)) = $batch ] || fail "inputs have $inputs bytes, and $two with two places for a batch of $batch"
 # The plan of a short batch, too.
@@ -130,8 +130,8 @@ loss: softmax_cross_entropy
 optimizer: {type: sgd, learning_rate: 0.05}
 train: {steps: 1, batch_size: 2}
 YAML
-for how in yes no; do
-	DLX_DEBUG=$(debug intake=$how) expect 0 "$emulated" --device=cuda --plan=json --set 'model.input={channels: 3, size: [8, 8]}' \
+for how in nothing intake; do
+	DLX_DEBUG=$(debug skip=$how) expect 0 "$emulated" --device=cuda --plan=json --set 'model.input={channels: 3, size: [8, 8]}' \
 		--set model.classes=4 direct.yaml
 	[ "$(number inputs)" = "${direct:=$(number inputs)}" ] || fail "a batch that is read late has one place"
 done
@@ -142,14 +142,14 @@ if "$emulated" --version | grep -q NCCL && has_ranks; then
 		expect 0 on_ranks 2 sh -c 'export DLX_EMULATE_GPUS=$PMI_RANK; exec "$@"' sh "$emulated" --quiet --device=cuda \
 			--set "$crop" --set train.batch_size=1 --set train.steps=5 "$@" tiny.yaml
 	}
-	for how in no yes; do
-		DLX_DEBUG=$(debug intake=$how)
+	for how in intake nothing; do
+		DLX_DEBUG=$(debug skip=$how)
 		for order in late early; do
 			export DLX_EMULATE_ORDER=$order
 			ranks --set run.dir=runs/ranks-$how-$order
 			ranks --set run.dir=runs/tree-$how-$order --set parallel.reproducible=true --set train.accumulate=2
-			same_run runs/ranks-no-late runs/ranks-$how-$order
-			same_run runs/tree-no-late runs/tree-$how-$order
+			same_run runs/ranks-intake-late runs/ranks-$how-$order
+			same_run runs/tree-intake-late runs/tree-$how-$order
 		done
 	done
 fi

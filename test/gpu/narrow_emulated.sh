@@ -14,7 +14,7 @@ casts() {
 narrow() {
 	name=$1
 	shift
-	DLX_DEBUG=$(debug narrow=no) DLX_EMULATE_LAUNCHES=$PWD/$name.wide expect 0 four_steps --set run.dir="runs/$name-wide" "$@"
+	DLX_DEBUG=$(debug skip=narrow) DLX_EMULATE_LAUNCHES=$PWD/$name.wide expect 0 four_steps --set run.dir="runs/$name-wide" "$@"
 	DLX_EMULATE_LAUNCHES=$PWD/$name.narrow expect 0 four_steps --set run.dir="runs/$name" "$@"
 	[ "$(newest_state "runs/$name")" = "$(newest_state "runs/$name-wide")" ] || fail "$name: other bits"
 	fewer=$(($(casts "$name.wide") - $(casts "$name.narrow")))

@@ -20,7 +20,7 @@ DLX_EMULATE_LAUNCHES=$PWD/launches "$optest" --device=cuda conv_add conv_grad_in
 grep -q depthwise launches || { cat launches; fail "cuDNN makes a depthwise convolution with a sum"; }
 # Statistics of a mean of 3000 deviations, which float32 sums of squares from zero do not have.
 "$conv_checks" f32 conv_statistics '2x36x20x30 36x36x1x1!' 3000 || fail "statistics far from zero differ from those in float64"
-export DLX_DEBUG=$(debug depthwise=no)
+export DLX_DEBUG=$(debug skip=depthwise)
 for type in f32 bf16 fp16; do
 	"$conv_checks" $type conv '2x12x9x10 12x1x3x3! 12! ; groups: 12, stride: 2, pad_lo: 1, pad_hi: 1' ||
 		fail "cuDNN's depthwise convolution with a bias differs from the reference in $type"

@@ -18,7 +18,7 @@ planned() {
 alike() {
 	name=$1
 	shift
-	DLX_DEBUG=$(debug second_stream=no) expect 0 four_steps --set run.dir="runs/$name" "$@"
+	DLX_DEBUG=$(debug skip=second_stream) expect 0 four_steps --set run.dir="runs/$name" "$@"
 	for order in late early 7; do
 		DLX_EMULATE_ORDER=$order expect 0 four_steps --set run.dir="runs/$name-$order" "$@"
 		same_run "runs/$name" "runs/$name-$order"
@@ -43,7 +43,7 @@ done
 # Not in a large step, under a memory limit, on a CPU, or in a plan to evaluate.
 planned 0 0 --set model.growth=400 --set model.initial_filters=800 --set 'data.transforms=[{crop: {size: [90, 180]}}]'
 planned 0 0 --set 'train.memory={limit: 1GiB}'
-DLX_DEBUG=$(debug second_stream=no) planned 0 0
+DLX_DEBUG=$(debug skip=second_stream) planned 0 0
 planned 0 0 --device=cpu --set precision.allow_emulation=true
 
 several_ranks

@@ -78,9 +78,9 @@ for t in f32 ${halves##* }; do
 	DLX_DEBUG=$(debug way=windows)
 	windows undropped "$t"
 	[ "$windows" -ge 10 ] || fail "$windows convolutions in $t leave windows where they are"
-	DLX_DEBUG=$(debug chains=no)
+	DLX_DEBUG=$(debug skip=chains)
 	windows undropped "$t"
-	DLX_DEBUG=$(debug chains=yes,way=ours)
+	DLX_DEBUG=$(debug skip=nothing,way=ours)
 	[ "$windows" -eq 0 ] || fail "$windows convolutions without chains leave windows where they are"
 done
 
@@ -159,10 +159,10 @@ loose=5e-2
 step norms "$norms" 8 fp16
 loose=
 mv norms-cuda-fp16 norms-folded
-DLX_DEBUG=$(debug chains=no)
+DLX_DEBUG=$(debug skip=chains)
 folded fp16 0
 dump cuda fp16 norms "$norms" 8
-DLX_DEBUG=$(debug chains=yes)
+DLX_DEBUG=$(debug skip=nothing)
 "$compare" -a -t 5e-2 norms-cuda-fp16 norms-folded || fail "norms that are not stored make another step"
 "$compare" -a -t 1e-6 norms-cuda-fp16 norms-folded >/dev/null && fail "norms are stored"
 
@@ -201,10 +201,10 @@ for t in $halves; do
 	apart "$t" 9
 	step apart "$norms" 8 "$t"
 	mv "apart-cuda-$t" apart-folded
-	DLX_DEBUG=$(debug chains=no)
+	DLX_DEBUG=$(debug skip=chains)
 	apart "$t" 0
 	dump cuda "$t" apart "$norms" 8
-	DLX_DEBUG=$(debug chains=yes)
+	DLX_DEBUG=$(debug skip=nothing)
 	"$compare" -a -t 1e-2 "apart-cuda-$t" apart-folded || fail "norms before depthwise convolutions that are not stored make another step"
 	cmp "apart-cuda-$t/outputs.safetensors" apart-folded/outputs.safetensors || fail "the outputs in $t are other ones"
 	rm -r apart-folded
@@ -235,14 +235,14 @@ done
 "$compare" -t 0 deepcam-null deepcam-64GiB || fail "weights that the update casts are other ones"
 
 # Depthwise convolutions are our kernels', or cuDNN's where that is asked for.
-for own in yes no; do
-	DLX_DEBUG=$(debug depthwise=$own)
+for skipped in nothing depthwise; do
+	DLX_DEBUG=$(debug skip=$skipped)
 	n=$("$emulated" --device=cuda --plan --set precision.compute=fp16 --set "model.input=$small" --set model.classes=3 \
 		--set train.batch_size=2 --set data.train=none.dlx --set data.validation=null --set 'data.transforms=[]' \
 		deepcam-mlperf-small.yaml | grep -c '3x3 depthwise')
-	if [ $own = yes ]; then [ "$n" -gt 40 ]; else [ "$n" -eq 0 ]; fi || fail "$n convolutions are our depthwise kernels', switch: $own"
+	if [ $skipped = nothing ]; then [ "$n" -gt 40 ]; else [ "$n" -eq 0 ]; fi || fail "$n convolutions are our depthwise kernels' with skip=$skipped"
 done
-DLX_DEBUG=$(debug depthwise=yes)
+DLX_DEBUG=$(debug skip=nothing)
 
 # Engines: the first allowed proposal; with wisdom the fastest one, measured once and known from then on; one that is not
 # deterministic only if that is asked for.

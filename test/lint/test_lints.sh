@@ -3,6 +3,7 @@
 #
 # Each lint that reads the sources or the library must find the mistake that it is for, and nothing in
 # a clean tree. layers.sh has test_layers.sh.
+[ "${DLX_TIER:-check}" = big ] || { echo "SKIP: a test of tests: in make bigcheck"; exit 77; }
 set -u
 lint=$(cd "${srcdir:-.}" && pwd)/test/lint
 CC=${CC:-cc}

@@ -4,6 +4,7 @@
 # What test/run and test/lib.sh make of tests that go wrong: a command that is not found, an end that does not come, a process
 # without an id, a package that is missing.
 . "${DLX_SOURCE:?}/test/lib.sh"
+big || skip "a test of tests: in make bigcheck"
 export DLX_WORK="$work/inner" DLX_TEST_SCALE=1 DLX_TIER=check DLX_SANITIZERS=no
 
 # outcome STATUS [TEXT]: so ends a test of the lines on standard input, and its log has TEXT.

@@ -34,7 +34,6 @@
 #include "op/lib/sample.h"
 #include "pass/autodiff.h"
 #include "pass/pass.h"
-#include "pass/precision.h"
 #include "train/engines.h"
 
 #define MAX_OUT 16

@@ -4,15 +4,15 @@
 # dlx with CUDA 12.8: configured (sm_70 is in its list then), built, and emulated against its headers. No package of Debian or PyPI has
 # its nvcc, but PyPI's have its headers, runtime, libdevice and assembler; clang takes the place of nvcc's two frontends. So this finds
 # what the headers, device code for Volta and the assembler refuse, and nothing that only nvcc 12's own frontend would. In the long
-# form alone. DLX_CUDA12 names a folder with those packages unpacked (its nvidia/cuda_runtime and so on), else pip is asked for them.
+# form alone. The argument is a folder with those packages unpacked (its nvidia/cuda_runtime and so on), else pip is asked for them.
 . "${DLX_SOURCE:?}/test/lib.sh"
 big || skip "ten minutes of compiling: in make bigcheck"
 grep -q '^#define HAVE_CUDA\|^CUDA_CPPFLAGS = .*-DHAVE_CUDA' "$DLX_BUILD/Makefile" || skip "dlx was built without CUDA"
 clang=$(for v in 24 23 22 21 20 19 18 17 16 ''; do command -v "clang++${v:+-$v}" && break; done) || skip "no clang++"
-packages=${DLX_CUDA12:-$work/packages}
-if [ -z "${DLX_CUDA12:-}" ]; then
+packages=${1:-$work/packages}
+if [ $# -eq 0 ]; then
 	find_python3
-	"$python3" -m pip --version >/dev/null 2>&1 || skip "no pip, and DLX_CUDA12 names no folder"
+	"$python3" -m pip --version >/dev/null 2>&1 || skip "no pip, and no folder is given"
 	for package in nvidia-cuda-nvcc-cu12==12.8.93 nvidia-cuda-runtime-cu12==12.8.90 nvidia-cuda-cupti-cu12==12.8.90 \
 		nvidia-cublas-cu12==12.8.4.1; do
 		"$python3" -m pip download --quiet --no-deps --only-binary=:all: -d wheels $package >pip.log 2>&1 ||

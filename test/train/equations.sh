@@ -58,6 +58,9 @@ within "$(sed -n 's/.*"relative_l2": \([^,}]*\).*/\1/p' out)" 0 0.003 "the error
 for name in term/physics term/walls; do
 	[ "$(value runs/poisson $name)" ] || fail "metrics.jsonl has no $name"
 done
+run lines --set report.progress=lines --set train.steps=2 --set 'variables={k: 2}' \
+	--set 'objective.solve.minimise.walls=mean((u - k)^2 @ walls)' poisson.yaml
+grep -q '^step 1/2  loss [-0-9.e]*  physics [-0-9.e]*  walls [-0-9.e]*  k [0-9.]*  lr 0.003' out || fail "progress without terms: $(cat out)"
 run float64 --set precision.compute=f64 --set train.steps=2000 poisson.yaml
 within "$(value runs/float64 relative_l2)" 0 0.003 "the error of Poisson's equation in float64"
 
@@ -110,6 +113,21 @@ minimise: {physics: "mean((d(u, x, x) + k * pi^2 * sin(pi * x))^2 @ inside)"}, o
 END
 run turns --set "$(tr '\n' ' ' <turns)" inverse.yaml
 within "$(value runs/turns variable/k)" 0.97 1.03 "the coefficient of two objectives"
+
+# Validation, --evaluate and --predict take the averages that one of several objectives keeps; --weights=last does not.
+averaged='objective.fit={train: [u], minimise: {sensors: mean((u - sensors.u)^2 @ sensors)}, optimizer: {type: adam,
+learning_rate: 0.01, average: {decay: 0.9}}}'
+set -- --set "objective.find={train: [k], minimise: {k: (k - 1)^2}, optimizer: sgd}" --set "$averaged" --set schedule=constant \
+	--set data.validation=poisson.dlx --set 'metrics=[relative_l2]' inverse.yaml
+run averaged --set train.steps=60 "$@"
+validated=$(value runs/averaged relative_l2)
+run averaged --evaluate --json "$@"
+says out "\"relative_l2\": $validated}"
+run averaged --evaluate --json --weights=last "$@"
+grep -q "\"relative_l2\": $validated}" out && fail "validation takes the last weights of an objective that averages them"
+run averages-stopped --set train.steps=33 "$@"
+run averages-stopped --resume --set train.steps=60 "$@"
+[ "$(newest_state runs/averaged)" = "$(newest_state runs/averages-stopped)" ] || fail "a resumed run has other averages"
 
 # --- values that are not finite ---
 expect 76 "$train" --set run.dir=runs/diverged --set 'optimizer={type: sgd, learning_rate: 1e6}' poisson.yaml
@@ -205,12 +223,35 @@ grid 'grid: {x: [0, 0.5, 2049]}' u.npy
 [ "$(wc -c <u.npy)" -eq $((128 + 4 * 2049)) ] || fail "a grid of 2049 points has $(wc -c <u.npy) bytes"
 grid 'grid: {x: 11}' u.nc
 expect 0 "$DLX_BUILD/dlx-convert" --quiet --input u.nc:u -o u.dlx
+# At the points of a record, and drawn: the network, the known values, the difference.
+grid poisson.dlx points.csv
+awk -F, 'NR == 1 { bad = $0 != "x,u,u_known,u_error" }
+	NR > 1 { known = $3 - sin(3.14159265358979 * $1); error = $2 - $3 - $4
+		bad += $4 * $4 > 1e-4 || known * known > 1e-12 || error * error > 1e-12 }
+	END { exit bad || NR != 202 }' points.csv || fail "the network at the points of a record: $(head -n 3 points.csv)"
+grid '{record: poisson.dlx}' keys.csv
+cmp points.csv keys.csv || fail "a record has other points with its key"
+grid poisson.dlx points.nc
+grid 'grid: {x: 101}' u.svg
+for word in network known difference '>-0.5<'; do
+	grep -q -e "$word" u.svg || fail "the drawing has no '$word'"
+done
+grid 'grid: {x: 101}' u.png
+[ "$(od -A n -t u1 -j 16 -N 8 u.png | tr -s ' ')" = " 0 0 6 64 0 0 2 48" ] || fail "not 1600 x 560 pixels: $(od -A n -t u1 -j 16 -N 8 u.png)"
 for wrong in 'y: 5|is no coordinate' 'x: 0|must be a number of points' 'x: 5, y: 5|which names each coordinate once'; do
 	expect 64 "$train" --predict "grid: {${wrong%|*}}" -o u.csv --set run.dir=runs/poisson poisson.yaml
 	says err "${wrong#*|}"
 done
+expect 64 "$train" --predict 'grid: {x: 5}, seed: 1' -o u.csv --set run.dir=runs/poisson poisson.yaml
+says err "'realizations', 'seed' and 'samples' are of networks that take noise, and these take none"
+expect 64 "$train" --predict 'grid: {x: 5}, sensors: u' -o u.csv --set run.dir=runs/poisson poisson.yaml
+says err "'sensors' are those of a 'record'"
 expect 64 "$train" --predict 'grid: {x: 5}' -o u.npz --set run.dir=runs/poisson poisson.yaml
-says err "networks of equations are written as .nc, .h5, .npy or .csv"
+says err "networks of equations are written as .nc, .h5, .npy or .csv, and drawn as .png or .svg"
+expect 64 "$train" --predict poisson.dlx -o points.png --set run.dir=runs/poisson poisson.yaml
+says err "a picture is of a grid"
+expect 64 "$train" --predict 'grid: {x: [0, 0, 1]}' -o u.png --set run.dir=runs/poisson poisson.yaml
+says err "a picture is of a grid with one or two axes of several points, and this has 0"
 
 # --- phases ---
 # L-BFGS after Adam, stopped and resumed within the search, ends with the bits of a run that went on.
@@ -222,15 +263,29 @@ run stopped --resume --set "$phases" --set train.steps=1000 poisson.yaml
 within "$(value runs/phases relative_l2)" 0 0.001 "the error after Adam and L-BFGS"
 mistake 78 "a phase of 'optimizer' that others follow needs 'steps'" \
 	--set 'objective.solve.optimizer=[adam, {type: lbfgs}]'
+mistake 78 "one phase of 'optimizer' averages weights and another does not; all have to, and 'lbfgs' cannot" \
+	--set 'objective.solve.optimizer=[{type: adam, average: 0.9, steps: 5}, {type: lbfgs, steps: 5}]'
 mistake 78 "'lbfgs' is the last phase" \
 	--set 'objective.solve.optimizer=[{type: lbfgs, steps: 5}, {type: adam, steps: 5}]'
 
 # --- configs and documents ---
+# snapshots KIND OPTION...: few realizations, which configs of GANs train on and are compared with.
+snapshots() {
+	for file in snapshots truth; do
+		expect 0 "$field" "$@" --quiet -n 300 -o $file.dlx
+	done
+}
+snapshots elliptic --u-sensors 2 --k-sensors 13 --f-sensors 21
 for config in "$DLX_SOURCE"/configs/physics/*.yaml; do
 	[ "$(wc -l <"$config")" -le 30 ] || fail "$config has more than 30 lines"
 	run "$(basename "$config")" --set train.steps=2 --set report.progress=none "$config"
-	[ "$(value "runs/$(basename "$config")" relative_l2)" ] || fail "$config is compared with nothing"
+	[ "$(value "runs/$(basename "$config")" '[rs][a-z]*_l2')" ] || fail "$config is compared with nothing"
 done
+config=$DLX_SOURCE/configs/physics/burgers.yaml
+expect 65 "$train" --predict poisson.dlx -o u.csv --set run.dir=runs/burgers.yaml "$config"
+says err "'poisson.dlx' does not say 't' of its points"
+expect 0 "$train" --predict 'grid: {t: 11, x: 21}' -o u.png --set run.dir=runs/burgers.yaml "$config"
+[ "$(od -A n -t u1 -j 16 -N 8 u.png | tr -s ' ')" = " 0 0 9 96 0 0 2 48" ] || fail "a picture of three maps is not 2400 x 560 pixels"
 ln -s "$DLX_SOURCE/configs" configs
 if big; then
 	expect 0 "$DLX_SOURCE/data-tools/demo_burgers.sh" "$DLX_BUILD"
@@ -238,7 +293,7 @@ if big; then
 else
 	expect 0 "$DLX_SOURCE/data-tools/demo_burgers.sh" "$DLX_BUILD" --quiet --set train.steps=2 --set train.validate.steps=1
 fi
-[ -s runs/burgers/pictures/sample-00000.png ] && [ -s runs/burgers/exact/sample-00000.png ] || fail "the demo draws nothing"
+[ -s runs/burgers/u.png ] || fail "the demo draws nothing"
 # Configs of the page begin with "run:"; other blocks are parts.
 awk '
 /^\.Ed/ { inside = 0 }
@@ -247,6 +302,7 @@ inside && whole { print >("page" n ".yaml") }
 inside && message { print >"message" }
 /^\.Bd -literal/ { inside = first = 1 }' "$DLX_SOURCE/man/dlx-physics.7"
 [ -s page4.yaml ] || fail "dlx-physics.7 has lost its configs"
+snapshots stochastic-poisson --f-sensors 17
 for config in page*.yaml; do
 	run "$config" --set train.steps=2 --set report.progress=none "$config"
 done

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # A rank that is killed, stands still or is asked to stop, at any moment: the run ends, and resumed it has the bits of one that was
-# not disturbed. Three times, or a hundred times; DLX_KILLS=N: N times, DLX_KILLS_FROM=I: from number I on, since each number has a
-# moment of its own.
+# not disturbed. Three times, or a hundred times; by hand [TIMES [FIRST]]: from number FIRST on, since each number has a moment of its
+# own.
 . "${DLX_SOURCE:?}/test/lib.sh"
+times=${1:-} first=${2:-0}
 find_mpiexec
 coads_data
 config=$DLX_SOURCE/test/train/tiny.yaml
@@ -95,9 +96,8 @@ disturb() {
 }
 
 # Each signal, and 2, 3 and 4 ranks.
-first=${DLX_KILLS_FROM:-0}
 numbers="0 4 8"
-if [ "${DLX_KILLS:-}" ] || big; then numbers=$(seq "$first" $((first + ${DLX_KILLS:-100} - 1))); fi
+if [ "$times" ] || big; then numbers=$(seq "$first" $((first + ${times:-100} - 1))); fi
 for number in $numbers; do
 	disturb "$number" "$@"
 done

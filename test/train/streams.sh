@@ -36,14 +36,14 @@ compare() {
 	set -- --set "model={family: networks, networks: {$networks}}" --set "objective.solve.minimise={$minimise}" "$@" base.yaml
 	expect 0 "$train" --plan "$@"
 	says out "; derivatives $how"
-	DLX_DEBUG=$(debug streams=no) expect 0 "$train" --plan "$@"
-	says out '; derivatives by reverse passes (DLX_DEBUG=streams=no)'
-	for streams in yes no; do
+	DLX_DEBUG=$(debug skip=streams) expect 0 "$train" --plan "$@"
+	says out '; derivatives by reverse passes (DLX_DEBUG=skip=streams)'
+	for skipped in nothing streams; do
 		rm -rf runs
-		(DLX_DEBUG=$(debug streams=$streams) && expect 0 "$train" --set run.dir=runs "$@") || exit 1
-		losses runs >losses-$streams
+		(DLX_DEBUG=$(debug skip=$skipped) && expect 0 "$train" --set run.dir=runs "$@") || exit 1
+		losses runs >losses-$skipped
 	done
-	paste losses-yes losses-no | awk '{ d = $2 - $4; m = $4 < 0 ? -$4 : $4; if ($1 != $3 || d > 1e-11 * (1 + m) || -d > 1e-11 * (1 + m)) { print; bad = 1 } }
+	paste losses-nothing losses-streams | awk '{ d = $2 - $4; m = $4 < 0 ? -$4 : $4; if ($1 != $3 || d > 1e-11 * (1 + m) || -d > 1e-11 * (1 + m)) { print; bad = 1 } }
 		END { exit bad || NR < 6 }' || fail "other losses than by reverse passes: $networks; $minimise"
 }
 

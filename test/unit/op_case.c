@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "pass/autodiff.h"
 #include "pass/pass.h"
-#include "pass/precision.h"
 
 static const struct pass passes[] = {
 	{ "precision", "", pass_precision, STAGE_BUILT },

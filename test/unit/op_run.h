@@ -7,10 +7,12 @@
 #ifndef DLX_TEST_OP_RUN_H
 #define DLX_TEST_OP_RUN_H
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/plan_env.h"
+#include "base/err.h"
 #include "graph/layout_rule.h"
 #include "graph/op.h"
 
@@ -21,6 +23,7 @@ struct op_run {
 	struct arena *arena;
 	void **data;             /* by tensor; NULL: no value yet */
 	bool native;             /* inputs are laid out so */
+	const struct links *links;       /* to other ranks; NULL: none */
 };
 
 static inline enum dtype op_run_dtype(const struct op_run *r, tid t)
@@ -68,18 +71,28 @@ static inline void op_run_init(struct op_run *r, struct graph *g, enum backend b
 	r->data = ARENA_ARRAY(r->arena, void *, g->ntensor + 1);
 	for (tid t = 0; t < g->ntensor; t++) {
 		struct tensor *x = graph_t(g, t);
-		double v;
+		const int64_t n = shape_count(&x->shape);
+		double *v;
 		x->layout = (struct layout){ 0 };
 		if (x->role != ROLE_CONSTANT)
 			continue;
-		v = dtype_get(x->dtype, x->value, 0);     /* scalars only */
-		op_run_set(r, t, &v);
+		v = ARENA_ARRAY(r->arena, double, n);
+		for (int64_t i = 0; i < n; i++)
+			v[i] = dtype_get(x->dtype, x->value, i);
+		op_run_set(r, t, v);
 	}
 }
 
 static inline void op_run_release(struct op_run *r)
 {
 	arena_free(r->arena);
+}
+
+static inline void op_run_stop(const struct node *n)
+{
+	fprintf(stderr, "node '%s' (%s): %s\n", n->name, n->op->name,
+	        err_count() ? err_get(0)->text : "");
+	abort();
 }
 
 /* Moves t to layout l. */
@@ -106,7 +119,7 @@ static inline void op_run_want(struct op_run *r, struct kplan *k, enum kernel_la
 	}
 	memset(out, 0, (size_t)n->nout * sizeof *out);
 	if (kl == KL_CHOOSE && kernel->choose(k, in, out) < 0)
-		abort();
+		op_run_stop(n);
 	for (int i = 0; kl != KL_CHOOSE && i < n->nin + n->nout; i++) {
 		tid t = i < n->nin ? n->in[i] : n->out[i - n->nin];
 		const struct shape *s;
@@ -129,7 +142,7 @@ static inline void op_run_node(struct op_run *r, const struct node *n)
 	struct layout *out = ARENA_ARRAY(r->arena, struct layout, n->nout + 1);
 	void **pin = ARENA_ARRAY(r->arena, void *, n->nin + 1);
 	void **pout = ARENA_ARRAY(r->arena, void *, n->nout + 1);
-	struct kargs a = { .in = pin, .out = pout };
+	struct kargs a = { .in = pin, .out = pout, .sums = r->links };
 	op_run_want(r, &k, view ? KL_PLAIN : kernel->layouts, kernel, in, out);
 	for (int i = 0; i < n->nin; i++)
 		if (n->in[i] != NONE) {
@@ -149,10 +162,10 @@ static inline void op_run_node(struct op_run *r, const struct node *n)
 	if (view)
 		return;
 	if (kernel->plan && kernel->plan(&k) < 0)
-		abort();
+		op_run_stop(n);
 	a.ws = op_run_buffer(r, k.ws_bytes);
 	if (kernel->run(&k, &a) < 0)
-		abort();
+		op_run_stop(n);
 	if (kernel->free)
 		kernel->free(&k);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a checkpoint's manifest may say although its hash is right, and versions of format 1. */
+ * What a checkpoint's manifest may say although its hash is right. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,6 @@
 #include "base/err.h"
 #include "ckpt/manifest.h"
 #include "ckpt/sealed.h"
-#include "ckpt_fixture.h"
 
 static const struct ckpt_scalar scalars[] = { { "a", "1" }, { "b \"", "\n" } };
 static const struct ckpt_metric metrics[] = { { "mean_iou", 0.1 }, { "loss", -2.5e-300 } };
@@ -149,26 +148,11 @@ static void test_form(void **unused)
 	}
 }
 
-/* A folder as dlx wrote it when it knew format 1 alone. */
-static void test_format_1(void **unused)
-{
-	struct ckpt_version *v;
-	static const char *const words[] = { "auto", "last", "best", "7", "000000000007-" };
-	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-		if (ckpt_load(&v, FORMAT1, words[i]) < 0)
-			fail_msg("%s: %s", words[i], err_get(0)->text);
-		assert_true(fixture_equal(v));
-		assert_null(ckpt_version_parent(v));
-		ckpt_version_free(v);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_form),
-		cmocka_unit_test(test_format_1),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

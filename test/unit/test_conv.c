@@ -25,7 +25,6 @@
 #include "op/reorder.h"
 #include "pass/autodiff.h"
 #include "pass/pass.h"
-#include "pass/precision.h"
 
 /* Builds the sample; the text of its output's shape, or of the error. */
 static const char *outcome(const char *op, const char *text)

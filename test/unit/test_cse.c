@@ -6,7 +6,7 @@
 
 #include "op/lib/elementwise.h"
 #include "op/lib/emit.h"
-#include "pass/cse.h"
+#include "pass/pass.h"
 #include "pass/rewrite.h"
 
 struct net {

@@ -9,8 +9,7 @@
 #include "base/rng.h"
 #include "op/lib/elementwise.h"
 #include "op/lib/emit.h"
-#include "pass/cse.h"
-#include "pass/precision.h"
+#include "pass/pass.h"
 
 #define POINTS 5
 #define WIDTH 16

@@ -268,6 +268,116 @@ static void rows_and_columns_are_one(void **state)
 	}
 }
 
+/* --- extents of 1 --- */
+
+/* x, w and y of a convolution, or the gradients of these. */
+struct three {
+	struct shape shape[3];
+	struct layout layout[3];
+	float *v[3];                     /* row-major */
+};
+
+/* Adds up the result, which is x, w or y, of the other two. */
+static void convolve(const struct three *t, int64_t pad, int result, double *sum)
+{
+	const int64_t *x = t->shape[0].d, *w = t->shape[1].d, *y = t->shape[2].d;
+	const int one = (result + 1) % 3, other = (result + 2) % 3;
+	for (int64_t i = 0; i < shape_count(&t->shape[2]) * w[1] * w[2] * w[3]; i++) {
+		const int64_t kw = i % w[3], kh = i / w[3] % w[2], c = i / w[3] / w[2] % w[1],
+		              at = i / w[3] / w[2] / w[1], o = at / y[3] / y[2] % y[1],
+		              row = at / y[3] % y[2] - pad + kh, column = at % y[3] - pad + kw,
+		              n = at / y[3] / y[2] / y[1],
+		              k[] = { ((n * x[1] + c) * x[2] + row) * x[3] + column,
+		                      ((o * w[1] + c) * w[2] + kh) * w[3] + kw, at };
+		if (row >= 0 && row < x[2] && column >= 0 && column < x[3])
+			sum[k[result]] += (double)t->v[one][k[one]] * t->v[other][k[other]];
+	}
+}
+
+/* Whether p computes that, and writes to no more workspace than its own. */
+static bool computes(struct dnn_prim *p, enum conv_kind kind, const struct three *t, int result,
+                     const double *want)
+{
+	static const int order[][3] = { { 0, 1, 2 }, { 2, 1, 0 }, { 0, 2, 1 } };
+	const int64_t used = (int64_t)dnn_prim_workspace(p), nws = used / 4 + 4096,
+	              n = shape_count(&t->shape[result]);
+	float *ws = floats(nws, 0xff), *got = floats(n, 0xff), *v[3];
+	void *arg[3];
+	bool right = true;
+	for (int i = 0; i < 3; i++) {
+		v[i] = floats(layout_elements(&t->layout[i]), 0xff);
+		if (i != result)
+			layout_pack(&t->layout[i], &t->shape[i], DTYPE_F32, v[i], DTYPE_F32, t->v[i]);
+	}
+	for (int i = 0; i < 3; i++)
+		arg[i] = v[order[kind][i]];
+	assert_int_equal(dnn_prim_run(p, arg, ws), 0);
+	for (int64_t at = used; at < 4 * nws; at++)
+		right &= ((unsigned char *)ws)[at] == 0xff;
+	layout_unpack(&t->layout[result], &t->shape[result], DTYPE_F32, got, DTYPE_F32, v[result]);
+	for (int64_t i = 0; i < n; i++)
+		right &= fabs(got[i] - want[i]) < 1e-3 * (1 + fabs(want[i]));
+	for (int i = 0; i < 3; i++)
+		drop(v[i], layout_elements(&t->layout[i]));
+	drop(ws, nws), drop(got, n);
+	return right;
+}
+
+/* The question in four pairs of layouts of x and y, planned together and run one after the other. */
+static bool layouts_keep_apart(enum conv_kind kind, int64_t ci, int64_t co, int64_t extent,
+                               int64_t kernel)
+{
+	const int64_t pad = kernel / 2, d[][4] = { { 1, ci, extent, extent },
+		{ co, ci, kernel, kernel }, { 1, co, extent, extent } };
+	const int result = kind == CONV_FORWARD ? 2 : kind == CONV_BACKWARD_DATA ? 0 : 1;
+	struct dnn_conv c = { .kind = kind, .geom = { .ns = 2, .n = 1, .ci = ci, .co = co, .groups = 1,
+		.in = { extent, extent, 1 }, .kernel = { kernel, kernel, 1 }, .out = { extent, extent, 1 },
+		.stride = { 1, 1, 1 }, .dilation = { 1, 1, 1 }, .pad_lo = { pad, pad, 0 },
+		.pad_hi = { pad, pad, 0 } } };
+	struct three t[4];
+	struct dnn_prim *p[4] = { NULL };
+	bool right = true;
+	for (int i = 0; i < 3; i++) {
+		t->shape[i] = shape_of(4, d[i]);
+		t->v[i] = floats(shape_count(&t->shape[i]), 0);
+	}
+	double *want = mem_calloc((size_t)shape_count(&t->shape[result]), sizeof *want);
+	convolve(t, pad, result, want);
+	for (int i = 0; i < 4; i++) {
+		t[i] = t[0];
+		t[i].layout[0] = i & 1 ? layout_plain(&t->shape[0]) : layout_native(&t->shape[0]);
+		t[i].layout[2] = i & 2 ? layout_plain(&t->shape[2]) : layout_native(&t->shape[2]);
+		c.x = &t[i].layout[0];
+		c.y = &t[i].layout[2];
+		if (dnn_conv_new(&p[i], &c) == 0) {
+			dnn_prim_layout(p[i], weights_argument(kind), &t[i].layout[1]);
+			assert_int_equal(dnn_prim_prepare(p[i]), 0);
+		}
+		err_clear();                 /* mixed ones may be nothing that oneDNN has code for */
+	}
+	for (int i = 0; i < 4; i++) {
+		right &= !p[i] || computes(p[i], kind, &t[i], result, want);
+		dnn_prim_free(p[i]);
+	}
+	for (int i = 0; i < 3; i++)
+		drop(t->v[i], shape_count(&t->shape[i]));
+	mem_free(want);
+	return right;
+}
+
+/* Activations of one channel or one pixel have several layouts and one place in memory: oneDNN's
+ * own cache has one primitive for all of these. */
+static void layouts_of_one_place(void **state)
+{
+	static const int64_t channels[] = { 1, 2, 16 };
+	for (int kind = CONV_FORWARD; kind <= CONV_BACKWARD_WEIGHTS; kind++)
+		for (int i = 0; i < 9; i++)
+			for (int64_t extent = 1; extent <= 5; extent += 4)
+				for (int64_t kernel = 1; kernel <= 3; kernel += 2)
+					assert_true(layouts_keep_apart((enum conv_kind)kind, channels[i / 3],
+					                               channels[i % 3], extent, kernel));
+}
+
 /* A window of one tap is dense whatever its dilation says, also for oneDNN, which is wrong for some
  * of those that are said to be dilated. */
 static void single_taps_are_dense(void **state)
@@ -393,6 +503,7 @@ int main(void)
 		cmocka_unit_test(refusals_say_why),
 		cmocka_unit_test(equal_questions_share_code),
 		cmocka_unit_test(rows_and_columns_are_one),
+		cmocka_unit_test(layouts_of_one_place),
 		cmocka_unit_test(single_taps_are_dense),
 		cmocka_unit_test(describes_itself),
 		cmocka_unit_test(classes),

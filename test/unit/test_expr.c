@@ -82,7 +82,8 @@ static void trees(void **state)
 		{ "penalty(d, real, fake)", "penalty(d, real, fake)" },
 		{ "join(u @ a, k @ b)", "join((u @ a), (k @ b))" },
 		{ "\xCE\xBD*u_x1", "(\xCE\xBD * u_x1)" },
-		{ "tanh(1) - tanh(1)", "0" },
+		{ "tanh(1) - tanh(1)", "0" }, { "sigmoid(0)", "0.5" }, { "softplus(1000)", "1000" },
+		{ "softplus(-1000)", "0" },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct buf b = BUF_INIT;
@@ -380,6 +381,11 @@ static void bad_terms(void **state)
 		{ "penalty(u, real, fake)", 9, 1, "'u' takes 2 inputs, x, t, but is given 1" },
 		{ "penalty(d, real, f @ many)", 1, 7, "'f @ many' is at points, 'real' is a snapshot" },
 		{ "penalty(d, real, nu)", 18, 2, "'nu' has no points" },
+		{ "mean(slope(d, nu))", 15, 2, "'nu' has no points" },
+		{ "slope(d, real)", 1, 5, "a term is one number, but 'slope(d, real)' has a value for each "
+		  "realization; write mean(...) or sum(...)" },
+		{ "mean(slope(d, real) - (f @ many))", 21, 1,
+		  "'f @ many' is at points, 'slope(d, real)' is a snapshot" },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		assert_mistake(&cases[i], expr_check_term(scope(), parse(cases[i].text)));

@@ -10,7 +10,7 @@
 #include "model/nn.h"
 #include "op/lib/emit.h"
 #include "op/taylor.h"
-#include "pass/precision.h"
+#include "pass/pass.h"
 
 /* The CPU computes in float32. */
 static const struct { const char *name; double tolerance; } devices[] = {
@@ -485,7 +485,8 @@ static double plain(int which, double u, double v, double nu)
 {
 	switch (which) {
 	case 0: return sin(u) * cos(v) - tan(u * nu);
-	case 1: return exp(u) + log(v * v + 1) + sqrt(v * v + 2) + tanh(v);
+	case 1: return exp(u) + log(v * v + 1) + sqrt(v * v + 2) + tanh(v) -
+	               1 / (1 + exp(-u)) * log(1 + exp(v));
 	case 2: return fabs(u) + fmin(u, v) + fmax(fmax(u, 0.1), v);
 	case 3: return u >= 0 ? v : nu;
 	case 4: return pow(u, 3) - pow(v, 2) + pow(2, u) + pow(v * v + 1, u) + pow(v * v + 1, -1.5);
@@ -498,7 +499,7 @@ static void check_functions(void)
 {
 	static const char *const text[] = {
 		"sin(u) * cos(v[1]) - tan(u * nu)",
-		"exp(u) + log(v[1]^2 + 1) + sqrt(v[1]^2 + 2) + tanh(v[1])",
+		"exp(u) + log(v[1]^2 + 1) + sqrt(v[1]^2 + 2) + tanh(v[1]) - sigmoid(u) * softplus(v[1])",
 		"abs(u) + min(u, v[1]) + max(u, 0.1, v[1])", "select(u, v[1], nu)",
 		"u^3 - pow(v[1], 2) + 2^u + (v[1]^2 + 1)^u + (v[1]^2 + 1)^-1.5",
 		"1 - u + (u - 2) + 3 / (v[1]^2 + 1) - (2 - v[1] / 4) + u / (v[1] - 9)",
@@ -572,6 +573,15 @@ static struct series critic(int r, double alpha, int by)
 	return out;
 }
 
+/* Of the critic's gradient by what it reads, squared. */
+static number critic_slope(int r, double alpha)
+{
+	number y = EXPR_EPSILON;
+	for (int i = 0; i < 13; i++)
+		y += squared(derived(critic(r, alpha, i), 1, 0));
+	return y;
+}
+
 static number loss(int which)
 {
 	number y = 0, part;
@@ -590,12 +600,8 @@ static number loss(int which)
 			}
 		return variable() * y;
 	case 2:
-		for (int r = 0; r < REALIZATIONS; r++) {
-			part = 0;
-			for (int i = 0; i < 13; i++)
-				part += squared(derived(critic(r, input_value("alpha", r), i), 1, 0));
-			y += squared(csqrt(part + EXPR_EPSILON) - 1) / REALIZATIONS;
-		}
+		for (int r = 0; r < REALIZATIONS; r++)
+			y += squared(csqrt(critic_slope(r, input_value("alpha", r))) - 1) / REALIZATIONS;
 		return y;
 	case 3:
 		for (int r = 0; r < REALIZATIONS; r++)
@@ -607,6 +613,17 @@ static number loss(int which)
 			          derived(field(&networks[U], WALLS, row, 0), 0, 0)) / POINTS;
 		return y;
 	case 6:
+		for (int r = 0; r < REALIZATIONS; r++)
+			y += critic_slope(r, 1) / REALIZATIONS;
+		return y;
+	case 7:
+		for (int r = 0; r < REALIZATIONS; r++) {
+			const number real = derived(critic(r, 1, -1), 0, 0);
+			part = clog(1 + cexp(-derived(critic(r, 0, -1), 0, 0))) + clog(1 + cexp(-real));
+			y += (part + (creal(real) < 0.1 ? 0.1 - real : 0)) / REALIZATIONS;
+		}
+		return y;
+	case 8:
 		for (int row = 0; row < POINTS; row++)
 			for (int k = 0; k < 2; k++) {
 				struct series u = field(&networks[V], INSIDE, row, k);
@@ -672,9 +689,12 @@ static void check_losses(void)
 	check_loss("nu * sum(dn(v)^2 @ walls)", 1, (int[]){ V }, 1);
 	check_loss("penalty(d, real, fake)", 2, (int[]){ D }, 1);
 	check_loss("mean(d(fake)) - mean(d(real))", 3, (int[]){ D, G }, 2);
+	check_loss("mean(slope(d, real)^2)", 6, (int[]){ D }, 1);
+	check_loss("mean(max(0, 0.1 - d(real)) - log(sigmoid(d(real))) + softplus(-d(fake)))", 7,
+	           (int[]){ D, G }, 2);
 	check_loss("mean((u(at.inside) - (u @ walls))^2)", 4, (int[]){ U }, 1);
 	check_loss("mean(u(0.5, -1)^2)", 5, (int[]){ U }, 1);
-	check_loss("mean(laplacian(v)^2 @ inside)", 6, (int[]){ V }, 1);
+	check_loss("mean(laplacian(v)^2 @ inside)", 8, (int[]){ V }, 1);
 }
 
 static void losses(void **state)

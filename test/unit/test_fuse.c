@@ -11,8 +11,7 @@
 #include "op/conv/conv.h"
 #include "op/lib/elementwise.h"
 #include "op/norm/norm.h"
-#include "pass/conv_statistics_pass.h"
-#include "pass/precision.h"
+#include "pass/pass.h"
 
 /* A small network under construction: an image and what is made of it. */
 struct net {

@@ -7,7 +7,7 @@
 #include "op/loss/loss.h"
 #include "op/loss/mean.h"
 #include "pass/autodiff.h"
-#include "pass/precision.h"
+#include "pass/pass.h"
 
 enum { SEEDED = 1, SCALED = 2, WEIGHTS = 4, VARIANTS = 8 };
 

@@ -83,24 +83,6 @@ static void whole_files(void **state)
 	assert_int_equal(entries(), 1);
 }
 
-static void maps(void **state)
-{
-	struct io_map m;
-	io_write_file(in_dir("m"), "mapped", 6);
-	assert_int_equal(io_map_open(&m, in_dir("m")), 0);
-	assert_int_equal(m.size, 6);
-	assert_memory_equal(m.data, "mapped", 6);
-	assert_string_equal(m.path, in_dir("m"));
-	io_map_close(&m);
-	io_map_close(&m);
-	io_write_file(in_dir("m"), "", 0);
-	assert_int_equal(io_map_open(&m, in_dir("m")), 0);
-	assert_non_null(m.data);
-	assert_int_equal(m.size, 0);
-	io_map_close(&m);
-	unlink(in_dir("m"));
-}
-
 #define LONG (1 << 20)
 
 /* What is read of a file that changes: its bytes as they were, or an error that names it. */
@@ -189,15 +171,8 @@ static void reading_whole(void **state)
 static void nothing_to_read(void **state)
 {
 	struct buf b = BUF_INIT;
-	struct io_map m;
 	assert_error(io_read_file("/nonexistent/x", &b), E_NOINPUT, "'/nonexistent/x': No such file");
 	assert_error(io_read_file(dir, &b), E_NOINPUT, dir);
-	assert_error(io_map_open(&m, "/nonexistent/x"), E_NOINPUT, "'/nonexistent/x'");
-	assert_error(io_map_open(&m, dir), E_NOINPUT, "not a regular file");
-	mkfifo(in_dir("fifo"), 0600);
-	assert_error(io_map_open(&m, in_dir("fifo")), E_NOINPUT, "not a regular file");
-	unlink(in_dir("fifo"));
-	io_map_close(&m);
 	buf_release(&b);
 }
 
@@ -427,7 +402,7 @@ static void clock_runs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_files), cmocka_unit_test(maps), cmocka_unit_test(reading),
+		cmocka_unit_test(whole_files), cmocka_unit_test(reading),
 		cmocka_unit_test(reading_whole), cmocka_unit_test(nothing_to_read),
 		cmocka_unit_test(visible_after_commit_only), cmocka_unit_test(two_writers),
 		cmocka_unit_test(cannot_create), cmocka_unit_test(full_disk),

@@ -21,7 +21,6 @@
 #include "optim/optim.h"
 #include "pass/autodiff.h"
 #include "pass/pass.h"
-#include "pass/precision.h"
 
 enum { N = 2, C = 3, H = 9, W = 14, CLASSES = 3, MAX_PARAMS = 64 };
 

@@ -3,9 +3,8 @@
  * Where the gradient of a ReLU reads what the ReLU has read. */
 #include "toy_passes.h"
 
-#include "base/debug.h"
 #include "graph/layout.h"
-#include "pass/masks.h"
+#include "pass/pass.h"
 
 struct net {
 	struct graph *g;
@@ -48,10 +47,6 @@ static void test_kept(void **state)
 	n = net(false);
 	graph_t(n.g, n.x)->output = true;            /* it is kept as well */
 	assert_int_equal(mask_of(&n), n.x);
-	n = net(true);
-	debug.no_masks = true;
-	assert_int_equal(mask_of(&n), n.y);
-	debug.no_masks = false;
 }
 
 /* y lives as long, so that nothing is gained. */

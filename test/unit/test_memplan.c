@@ -16,7 +16,6 @@
 #include "graph/memplan.h"
 #include "graph/verify.h"
 #include "pass/pass.h"
-#include "pass/second_stream.h"
 
 static uint64_t rng_at;
 static int dice(int n)

@@ -20,7 +20,6 @@
 #include "op/exchange.h"
 #include "pass/autodiff.h"
 #include "pass/pass.h"
-#include "pass/precision.h"
 #include "plan/messages.h"
 #include "plan/roles.h"
 

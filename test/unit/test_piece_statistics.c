@@ -10,7 +10,7 @@
 #include "graph/cost.h"
 #include "op/conv/conv.h"
 #include "op/norm/norm.h"
-#include "pass/precision.h"
+#include "pass/pass.h"
 
 #define C 5                      /* channels of the image */
 #define GROWTH 3                 /* that a layer adds */

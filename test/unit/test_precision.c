@@ -15,7 +15,7 @@
 #include "op/lib/emit.h"
 #include "op/normalize_input.h"
 #include "pass/autodiff.h"
-#include "pass/precision.h"
+#include "pass/pass.h"
 
 static const struct plan_env half = { .compute = DTYPE_BF16 };
 

@@ -8,8 +8,7 @@
 
 #include "op/conv/conv.h"
 #include "op/lib/elementwise.h"
-#include "pass/conv_statistics_pass.h"
-#include "pass/precision.h"
+#include "pass/pass.h"
 #include "pass/prologue.h"
 
 struct net {

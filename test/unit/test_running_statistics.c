@@ -6,7 +6,7 @@
 
 #include "graph/verify.h"
 #include "op/update/update.h"
-#include "pass/running_statistics.h"
+#include "pass/pass.h"
 
 #define NODES 6
 

@@ -3,9 +3,8 @@
  * Which nodes run beside others, and which nodes wait for them. ("any" and "sgd" may be aside.) */
 #include "toy_passes.h"
 
-#include "base/debug.h"
 #include "graph/layout.h"
-#include "pass/second_stream.h"
+#include "pass/pass.h"
 
 /* Layers in backward: a gradient to the weights from x and dy, the next dy, an update. */
 struct net {
@@ -107,10 +106,6 @@ static void test_in_line(void **state)
 	graph_free(n.g);
 	n = net();
 	choose(n.g, BACKEND_CPU);
-	assert_int_equal(joins(n.g), 0);
-	debug.no_second_stream = true;
-	choose(n.g, BACKEND_CUDA);
-	debug.no_second_stream = false;
 	assert_int_equal(joins(n.g), 0);
 	graph_free(n.g);
 }

@@ -5,9 +5,7 @@
  * kernels. */
 #include "op_graph.h"
 
-#include "pass/conv_statistics_pass.h"
-#include "pass/precision.h"
-#include "pass/signs.h"
+#include "pass/pass.h"
 
 struct net {
 	struct graph *g;

@@ -5,7 +5,7 @@
 #include "op_graph.h"
 
 #include "op/lib/slice.h"
-#include "pass/precision.h"
+#include "pass/pass.h"
 
 struct net {
 	struct graph *g;

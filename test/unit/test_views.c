@@ -19,7 +19,6 @@
 #include "op/lib/slice.h"
 #include "pass/autodiff.h"
 #include "pass/pass.h"
-#include "pass/precision.h"
 
 static const struct pass with[] = {
 	{ "precision", "", pass_precision, STAGE_BUILT },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Copies of the next batch that overlap the kernels of this one: over the bus in a stream of their
- * own, to where the first kernels of a step have read this one (pass/intake.h); or to a place from
+ * own, to where the first kernels of a step have read this one (pass/intake.c); or to a place from
  * where they are copied within the GPU's memory in the compute stream, at 3 TB/s on an H100 where
  * the bus has 0.05. Two events order the streams: kernels wait until a batch has arrived, and the
  * next batch waits until this one was taken. */

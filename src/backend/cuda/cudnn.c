@@ -548,8 +548,8 @@ static int plan(struct cudnn_plan *p, struct wisdom *wisdom, const struct cudnn_
 	if (has_other_bits(v))
 		return ERR(E_UNSUPPORTED, NULL, "cuDNN's engines that sum what they write do not give the "
 		           "same bits each time");
-	if (debug.no_chains && (is_chain(v) || v->statistics))
-		return ERR(E_UNSUPPORTED, NULL, "by DLX_DEBUG=chains=no cuDNN plans nothing with a "
+	if (debug_skips("chains") && (is_chain(v) || v->statistics))
+		return ERR(E_UNSUPPORTED, NULL, "by DLX_DEBUG=skip=chains cuDNN plans nothing with a "
 		           "convolution");
 	return build(p, wisdom, v);
 }

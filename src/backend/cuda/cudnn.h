@@ -70,7 +70,7 @@ struct cudnn_conv {
 };
 #define CUDNN_ARGUMENTS 13
 /* wisdom: or NULL. E_UNSUPPORTED with cuDNN's reason if no engine takes it, and for more than a
- * convolution alone with DLX_DEBUG=chains=no, by which the two ways can be compared. */
+ * convolution alone with DLX_DEBUG=skip=chains, by which the two ways can be compared. */
 int cudnn_conv_new(struct cudnn_plan **out, const struct cudnn *c, struct wisdom *wisdom,
                    const struct cudnn_conv *conv);
 

@@ -121,6 +121,12 @@ static void lib_open(void)
 	if (lib.status == dnnl_success)
 		lib.status = dnnl_primitive_attr_set_scratchpad_mode(lib.attr,
 		                                                     dnnl_scratchpad_mode_user);
+	/* oneDNN's own cache takes memory of an extent of 1 for equal whatever its stride: it would run
+	 * the primitive that was made first, of another layout of one channel or one pixel, which reads
+	 * the weights as it wants them, or writes to scratch memory that this description does not
+	 * count. dnn_code.h keeps primitives by all strides. */
+	if (lib.status == dnnl_success)
+		lib.status = dnnl_set_primitive_cache_capacity(0);
 }
 
 static int lib_get(void)
@@ -319,9 +325,8 @@ static dnnl_status_t matmul_pd(const void *question, dnnl_primitive_desc_t *pd)
 	return st;
 }
 
-/* The strides that a dense matrix of one row or column has where it is not transposed. oneDNN takes
- * memory of an extent of 1 for equal whatever its stride: it would run the primitive that was made
- * first, which may copy the matrix to scratch memory that this one's description does not count. */
+/* The strides that a dense matrix of one row or column has where it is not transposed: oneDNN would
+ * copy a transposed one to scratch memory first. */
 static void straighten(int64_t rows, int64_t columns, int64_t stride[2])
 {
 	if (rows > 1 && columns > 1)

@@ -126,6 +126,24 @@ static bool grad_input_reads(const struct graph *g, const struct node *n, int i,
 	return true;
 }
 
+/* Input p of the part makes outputs from p stride - pad_lo on. */
+static bool grad_input_part(struct graph *g, struct node *n, const struct op_part *p)
+{
+	struct conv_attr *at = n->attr;
+	const struct shape *w = node_in_shape(g, n, 1);
+	const int k = p->axis - 2, axes = w->nd - 2;
+	const int64_t stride = reads_entry(&at->stride, k, 1);
+	const int64_t reach = reads_entry(&at->dilation, k, 1) * (w->d[p->axis] - 1);
+	const int64_t size = p->out_hi - p->out_lo;
+	const int64_t lo = reads_entry(&at->pad_lo, k, 0) + p->out_lo - p->in_lo * stride;
+	const int64_t least = (p->in_hi - p->in_lo - 1) * stride + reach + 1 - size - lo;
+	const int64_t hi = least > 0 ? least : 0;
+	reads_set(g, &at->input_size, axes, k, 1, size);
+	reads_set(g, &at->pad_lo, axes, k, 0, lo);
+	reads_set(g, &at->pad_hi, axes, k, 0, hi);
+	return lo >= 0 && hi - least < stride;
+}
+
 /* --- grad --- */
 
 static struct ints spatial(struct graph *g, const struct shape *s)
@@ -390,6 +408,7 @@ static const struct op conv = {
 	.min_in = 2, .max_in = 3, .nout = 1,
 	.attr_size = sizeof(struct conv_attr), .attrs = conv_fields,
 	.shape = conv_shape, .grad = conv_grad, .expect = conv_expect, .reads = conv_reads,
+	.part = reads_window_part,
 	.cost = conv_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = conv_reference },
@@ -406,7 +425,7 @@ static const struct op conv_grad_input = {
 	.min_in = 2, .max_in = 3, .nout = 1,
 	.attr_size = sizeof(struct conv_attr), .attrs = grad_input_fields,
 	.shape = grad_input_shape, .grad = grad_input_grad, .expect = conv_grad_input_expect,
-	.reads = grad_input_reads, .cost = grad_input_cost,
+	.reads = grad_input_reads, .part = grad_input_part, .cost = grad_input_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = conv_grad_input_reference },
 		[BACKEND_CPU] = CONV_CPU(conv_grad_input, 1, NULL),

@@ -21,7 +21,7 @@ struct conv_depthwise {
 
 static bool is_taken(const struct conv_geom *c)
 {
-	bool taken = c->ns == 2 && c->groups == c->ci && c->co == c->ci && !debug.no_depthwise;
+	bool taken = c->ns == 2 && c->groups == c->ci && c->co == c->ci && !debug_skips("depthwise");
 	int64_t in = c->n, out = c->n;
 	for (int a = 0; a < 2; a++) {
 		taken = taken && c->kernel[a] == 3;
@@ -85,7 +85,7 @@ static int run(const struct kplan *k, const void *made, void *x, void *w, void *
 
 bool conv_depthwise_normed(const struct device *dev, const struct conv_geom *c)
 {
-	if (!is_taken(c) || debug.no_chains)
+	if (!is_taken(c) || debug_skips("chains"))
 		return false;
 	const struct k_depthwise d = place(dev, c, DTYPE_BF16);
 	return k_depthwise_tiles(&d, NULL);

@@ -31,7 +31,7 @@ static inline tid conv_fused_input(const struct node *n, int i)
 }
 
 /* Whether the library is to be asked for more than the convolution: not for groups, for which it
- * has generic code only. (DLX_DEBUG=chains=no is cudnn_conv_new's.) */
+ * has generic code only. (DLX_DEBUG=skip=chains is cudnn_conv_new's.) */
 bool conv_fused_cuda_wanted(const struct cudnn_conv *c);
 int conv_fused_cuda_plan(struct kplan *k, const struct conv_places *at);
 int conv_fused_cuda_run(const struct kplan *k, const struct kargs *a);

@@ -21,6 +21,10 @@
  *   g[c] = dL/dI_c [c = k] + dL/dP_c (q[c] if squared, else 1)
  *   dx_p[c] = dloss (q[c] (g[c] - sum_j q[j] g[j]) + e[k] (q[c] - [c = k]))
  *
+ * Where the points are cut over ranks (group) the sums are those of all of them, on each rank;
+ * dL/dI and the other gradients then count for each of the ranks, whose losses depend on the point
+ * alike.
+ *
  * Where nothing counts loss and gradient are 0. A label that is neither a class nor ignored stops
  * the run. CPU: sums of rows of points, in double, added in order. */
 #include "op/loss/dice.h"
@@ -29,10 +33,12 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "comm/reducer.h"
 #include "op/lib/check.h"
 #include "op/lib/cuda.h"
 #include "op/lib/fork.h"
 #include "op/loss/labels_cuda.h"
+#include "op/norm/norm_sync.h"
 
 static const struct field fields[] = {
 	LABELS_IGNORE_FIELD(struct dice_attr),
@@ -43,6 +49,8 @@ static const struct field fields[] = {
 	FIELD_FLOAT(struct dice_attr, smooth_denominator, "1e-5", 1e-30, 1e12, "added to P + G"),
 	FIELD_FLOAT(struct dice_attr, dice, "1", 0, 1e12, "factor on Dice"),
 	FIELD_FLOAT(struct dice_attr, cross_entropy, "0", 0, 1e12, "factor on cross-entropy"),
+	FIELD_INT(struct dice_attr, group, "-1", -1, INT32_MAX,
+	          "group of the statistics' reducer; -1: alone"),
 	FIELD_END
 };
 
@@ -133,11 +141,13 @@ static int plan(struct kplan *k)
 	s->rows = s->l.rows / s->groups;
 	k->ws_bytes = (sizeof(struct dice_sums) * (size_t)s->l.classes + sizeof(struct bad_labels)) *
 	              (size_t)s->l.rows;
+	if (attributes(k->n)->group >= 0)
+		k->ws_bytes += sizeof(struct dice_sums) * (size_t)(s->l.classes * s->groups);
 	return 0;
 }
 
 /* Adds the rows of group g up, in order, in the first of them. */
-static struct dice_sums *group_sums(const struct dice_plan *s, struct dice_sums *rows, int64_t g)
+static void group_sums(const struct dice_plan *s, struct dice_sums *rows, int64_t g)
 {
 	struct dice_sums *sum = rows + g * s->rows * s->l.classes;
 	for (int64_t i = s->l.classes; i < s->rows * s->l.classes; i++) {
@@ -147,7 +157,6 @@ static struct dice_sums *group_sums(const struct dice_plan *s, struct dice_sums 
 		to->labels += sum[i].labels;
 		to->entropy += sum[i].entropy;
 	}
-	return sum;
 }
 
 struct dice_result {
@@ -193,9 +202,30 @@ static void finish_group(const struct dice_attr *c, int64_t classes, const struc
 	out->groups++;
 }
 
-/* rows: the sums of all rows, which are overwritten; table: as finish_group makes it, in their
- * place. */
-static void finish(const struct dice_plan *s, const struct dice_attr *c,
+/* The sums of each group become those of all ranks, of which there are *ranks. sent: room for the
+ * sums of all groups. */
+static int join_ranks(const struct kplan *k, const struct kargs *a, struct dice_sums *rows,
+                      struct dice_sums *sent, double *ranks)
+{
+	const struct dice_plan *s = k->state;
+	const struct norm_sync t = { a->sums ? a->sums->statistics : NULL,
+		(int)attributes(k->n)->group, true };
+	const int64_t classes = s->l.classes;
+	const size_t each = sizeof *rows * (size_t)classes;
+	*ranks = 1;
+	if (t.group < 0)
+		return 0;
+	for (int64_t g = 0; g < s->groups; g++)
+		memcpy(sent + g * classes, rows + g * s->rows * classes, each);
+	TRY(norm_sync_sums(&t, 2 * classes * s->groups, &sent->both, ranks));
+	for (int64_t g = 0; g < s->groups; g++)
+		memcpy(rows + g * s->rows * classes, sent + g * classes, each);
+	return 0;
+}
+
+/* rows: the sums of all rows, those of a group in its first, which are overwritten; table: as
+ * finish_group makes it, in their place, times `ranks`. */
+static void finish(const struct dice_plan *s, const struct dice_attr *c, double ranks,
                    const struct class_numbers *w, struct dice_sums *rows,
                    struct dice_result *out)
 {
@@ -203,8 +233,10 @@ static void finish(const struct dice_plan *s, const struct dice_attr *c,
 	*out = (struct dice_result){ 0 };
 	for (int64_t g = 0; g < s->groups; g++) {
 		double table[DICE_TABLE * DICE_CLASSES];
-		struct dice_sums *sums = group_sums(s, rows, g);
+		struct dice_sums *sums = rows + g * s->rows * classes;
 		finish_group(c, classes, sums, w, table, out);
+		for (int64_t i = 0; i < DICE_TABLE * classes; i++)
+			table[i] *= ranks;
 		memcpy(sums, table, sizeof *table * (size_t)(DICE_TABLE * classes));
 	}
 	if (out->groups)
@@ -282,11 +314,15 @@ static int ref_run(const struct kplan *k, const struct kargs *a)
 	struct dice_sums *rows = a->ws;
 	struct bad_labels *bad = clear(s, a->ws);
 	struct dice_result r;
-	double *table = a->out[2];
+	double *table = a->out[2], ranks;
 	for (int64_t i = 0; i < s->l.rows; i++)
 		ref_row(k, a->in[0], a->in[1], i, rows + i * s->l.classes, &bad[i]);
 	TRY(report(k, bad));
-	finish(s, attributes(k->n), &(struct class_numbers){ .d = kargs_in(k, a, 2) }, rows, &r);
+	for (int64_t g = 0; g < s->groups; g++)
+		group_sums(s, rows, g);
+	TRY(join_ranks(k, a, rows, (struct dice_sums *)(void *)(bad + s->l.rows), &ranks));
+	finish(s, attributes(k->n), ranks, &(struct class_numbers){ .d = kargs_in(k, a, 2) }, rows,
+	       &r);
 	*(double *)a->out[0] = r.loss;
 	*(double *)a->out[1] = weight(s, attributes(k->n), r.groups);
 	for (int64_t i = 0; i < DICE_TABLE * s->l.classes * s->groups; i++)
@@ -340,11 +376,16 @@ static int cpu_run(const struct kplan *k, const struct kargs *a)
 	struct bad_labels *bad = clear(s, a->ws);
 	struct dice_result r;
 	float *table = a->out[2];
+	double ranks;
 #pragma omp parallel for schedule(static) if (l->rows * l->w * l->classes > FORK_VALUES)
 	for (int64_t i = 0; i < l->rows; i++)
 		dice_row(l, attributes(k->n), a->in[0], a->in[1], i, rows + i * l->classes, &bad[i]);
 	TRY(report(k, bad));
-	finish(s, attributes(k->n), &(struct class_numbers){ .f = kargs_in(k, a, 2) }, rows, &r);
+	for (int64_t g = 0; g < s->groups; g++)
+		group_sums(s, rows, g);
+	TRY(join_ranks(k, a, rows, (struct dice_sums *)(void *)(bad + s->l.rows), &ranks));
+	finish(s, attributes(k->n), ranks, &(struct class_numbers){ .f = kargs_in(k, a, 2) }, rows,
+	       &r);
 	*(float *)a->out[0] = (float)r.loss;
 	*(float *)a->out[1] = (float)weight(s, attributes(k->n), r.groups);
 	for (int64_t i = 0; i < DICE_TABLE * l->classes * s->groups; i++)
@@ -390,6 +431,7 @@ static const char *const grad_samples[] = {
 static const struct op op_dice_loss = {
 	.name = "dice_loss",
 	.doc = "soft Dice loss of softmax(logits) against labels, and cross-entropy, by sample",
+	.flags = OP_MEET,
 	.min_in = 2, .max_in = 3, .nout = 3,
 	.attr_size = sizeof(struct dice_attr), .attrs = fields,
 	.nondiff = 6,

@@ -15,6 +15,8 @@ struct dice_attr {
 	bool squared, background, per_batch;
 	double smooth_numerator, smooth_denominator;
 	double dice, cross_entropy;          /* factors */
+	int64_t group;                       /* of the reducer of statistics: the points of a sample are
+	                                      * cut over ranks; negative: all are here */
 };
 
 /* One class's sums over those points of a row, or of a group, that are not ignored. */

@@ -11,6 +11,9 @@
 int dice_cuda_plan(struct kplan *k)
 {
 	const struct dice_attr *at = k->n->attr;
+	if (at->group >= 0)
+		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' over the points of several ranks has no kernel "
+		           "for GPUs", k->n->op->name);
 	TRY(labels_cuda_plan(k, at->ignore));
 	struct labels_cuda *s = k->state;
 	int64_t samples = s->labels.shape.d[0];

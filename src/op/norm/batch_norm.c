@@ -72,7 +72,7 @@ static int sync_shape(struct graph *g, struct node *n, int share, unsigned like_
 static int shape(struct graph *g, struct node *n)
 {
 	TRY(sync_shape(g, n, SHARE_AT, X | RESIDUAL, X, 4));
-	return attr_of(n)->group >= 0 ? 0 : norm_check_batch(g, n);
+	return attr_of(n)->group >= 0 || attr_of(n)->cut ? 0 : norm_check_batch(g, n);
 }
 
 static int signs_shape(struct graph *g, struct node *n)

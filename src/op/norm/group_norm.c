@@ -8,13 +8,15 @@
  * xhat = (x - mean) * rstd, m values in a set and sums over it, the gradients are
  *   dbeta = sum over all samples and points dy,   dgamma = the same of dy xhat,
  *   dx = rstd (gamma dy - sum (gamma dy) / m - xhat sum (gamma dy xhat) / m).
- * Samples do not meet: training and evaluation are the same, on any number of ranks. */
+ * Samples do not meet: training and evaluation are the same, on any number of ranks. Where the
+ * points of a sample are cut over ranks (group), these make sums of the moments of their parts. */
 #include "op/norm/group_norm.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "comm/reducer.h"
 #include "op/lib/check.h"
 #include "op/lib/cuda.h"
 #include "op/lib/grid.h"
@@ -25,6 +27,8 @@ static const struct field fields[] = {
 	FIELD_BOOL(struct group_norm, by_point, "false",
 	           "each point is normalised over its channels; groups is 1"),
 	FIELD_FLOAT(struct group_norm, eps, "1e-5", 1e-12, 1, "added to the variance"),
+	FIELD_INT(struct group_norm, group, "-1", -1, INT32_MAX,
+	          "group of the statistics' reducer; -1: alone"),
 	FIELD_END
 };
 
@@ -52,7 +56,7 @@ static int check_sets(struct graph *g, const struct node *n)
 	if (x->d[1] % at->groups || (at->by_point && at->groups != 1))
 		return ERR(E_SHAPE, &g->cur_loc, "layer '%s': %lld groups do not divide %lld channels",
 		           check_layer(n), (long long)at->groups, (long long)x->d[1]);
-	if (shape_count(x) / shape_count(&s) < 2)
+	if (at->group < 0 && shape_count(x) / shape_count(&s) < 2)
 		return ERR(E_SHAPE, &g->cur_loc,
 		           "layer '%s': of %s each %s has one value, which has no variance", check_layer(n),
 		           shape_text(x, text), at->by_point ? "point" : "group");
@@ -167,6 +171,30 @@ static int64_t place(const struct walk *w, int64_t set, int64_t i, int64_t *c)
 	return set * w->count + i;
 }
 
+int group_norm_moments(const struct kplan *k, const struct kargs *a, double *v, double *m)
+{
+	const struct norm_sync t = { a->sums ? a->sums->statistics : NULL, (int)attr_of(k->n)->group,
+		true };
+	const struct norm_sets s = norm_sets_of(k);
+	return t.group < 0 ? 0 : norm_sync_moments(&t, s.samples * s.across, v, m);
+}
+
+int group_norm_sums(const struct kplan *k, const struct kargs *a, double *v, double *m)
+{
+	const struct norm_sync t = { a->sums ? a->sums->statistics : NULL, (int)attr_of(k->n)->group,
+		true };
+	const struct norm_sets s = norm_sets_of(k);
+	return t.group < 0 ? 0 : norm_sync_sums(&t, s.samples * s.across, v, m);
+}
+
+/* Workspace: two doubles for each set. */
+static int reference_plan(struct kplan *k)
+{
+	const struct norm_sets s = norm_sets_of(k);
+	k->ws_bytes = 2 * sizeof(double) * (size_t)(s.samples * s.across);
+	return 0;
+}
+
 static double entry(const double *v, int64_t c, double absent)
 {
 	return v ? v[c] : absent;
@@ -177,15 +205,19 @@ static int reference(const struct kplan *k, const struct kargs *a)
 	const struct walk w = walk_of(k);
 	const double *x = a->in[0], *gamma = kargs_in(k, a, GROUP_NORM_GAMMA),
 				 *beta = kargs_in(k, a, GROUP_NORM_BETA);
-	double *y = a->out[0], *means = a->out[1], *rstds = a->out[2];
+	double *y = a->out[0], *means = a->out[1], *rstds = a->out[2], *v = a->ws;
+	double count = (double)w.count;
+	int64_t c;
 	for (int64_t s = 0; s < w.sets; s++) {
-		double mean = 0, m2 = 0;
-		int64_t c;
+		v[s] = v[w.sets + s] = 0;
 		for (int64_t i = 0; i < w.count; i++)
-			mean += x[place(&w, s, i, &c)] / (double)w.count;
+			v[s] += x[place(&w, s, i, &c)] / (double)w.count;
 		for (int64_t i = 0; i < w.count; i++)
-			m2 += pow(x[place(&w, s, i, &c)] - mean, 2);
-		double rstd = 1 / sqrt(m2 / (double)w.count + attr_of(k->n)->eps);
+			v[w.sets + s] += pow(x[place(&w, s, i, &c)] - v[s], 2);
+	}
+	TRY(group_norm_moments(k, a, v, &count));
+	for (int64_t s = 0; s < w.sets; s++) {
+		const double mean = v[s], rstd = 1 / sqrt(v[w.sets + s] / count + attr_of(k->n)->eps);
 		for (int64_t i = 0; i < w.count; i++) {
 			int64_t at = place(&w, s, i, &c);
 			y[at] = (x[at] - mean) * rstd * entry(gamma, c, 1) + entry(beta, c, 0);
@@ -198,7 +230,7 @@ static int reference(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
-/* Adds the set's part of dgamma and dbeta; s1, s2: the means of gamma dy and gamma dy xhat. */
+/* Adds the set's part of dgamma and dbeta; s1, s2: the sums of gamma dy and gamma dy xhat. */
 static void reference_sums(const struct kargs *a, const struct walk *w, int64_t s,
                            const double *gamma, double *s1, double *s2)
 {
@@ -208,8 +240,8 @@ static void reference_sums(const struct kargs *a, const struct walk *w, int64_t 
 	for (int64_t i = 0; i < w->count; i++) {
 		int64_t c, at = place(w, s, i, &c);
 		double xhat = (x[at] - mean[s]) * rstd[s], d = entry(gamma, c, 1) * dy[at];
-		*s1 += d / (double)w->count;
-		*s2 += d * xhat / (double)w->count;
+		*s1 += d;
+		*s2 += d * xhat;
 		if (dgamma)
 			dgamma[c] += dy[at] * xhat;
 		if (dbeta)
@@ -222,12 +254,15 @@ static int grad_reference(const struct kplan *k, const struct kargs *a)
 	const struct walk w = walk_of(k);
 	const double *x = a->in[0], *dy = a->in[1], *mean = a->in[2], *rstd = a->in[3],
 				 *gamma = kargs_in(k, a, GROUP_NORM_GRAD_GAMMA);
-	double *dx = a->out[0], s1, s2;
+	double *dx = a->out[0], *v = a->ws, count = (double)w.count;
 	for (int i = 1; i < 3; i++)
 		if (a->out[i])
 			memset(a->out[i], 0, sizeof(double) * (size_t)w.c);
+	for (int64_t s = 0; s < w.sets; s++)
+		reference_sums(a, &w, s, gamma, &v[s], &v[w.sets + s]);
+	TRY(group_norm_sums(k, a, v, &count));
 	for (int64_t s = 0; s < w.sets; s++) {
-		reference_sums(a, &w, s, gamma, &s1, &s2);
+		const double s1 = v[s] / count, s2 = v[w.sets + s] / count;
 		for (int64_t i = 0; i < w.count; i++) {
 			int64_t c, at = place(&w, s, i, &c);
 			double xhat = (x[at] - mean[s]) * rstd[s];
@@ -250,6 +285,9 @@ static struct k_group_norm cuda_of(const struct kplan *k)
 static int cuda_plan(struct kplan *k)
 {
 	const struct norm_sets s = norm_sets_of(k);
+	if (attr_of(k->n)->group >= 0)
+		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' over the points of several ranks has no kernel "
+		           "for GPUs", k->n->op->name);
 	if (s.samples * s.across > INT32_MAX)
 		return ERR(E_UNSUPPORTED, &k->n->loc,
 		           "layer '%s': '%s' on the GPU takes 2^31 - 1 sets of values, but has %lld",
@@ -315,12 +353,13 @@ static const char *const grad_samples[] = {
 static const struct op op_group_norm = {
 	.name = "group_norm",
 	.doc = "normalises groups of channels of a sample, or its points, and gives the statistics",
+	.flags = OP_MEET,
 	.min_in = 1, .max_in = 3, .nout = 3,
 	.attr_size = sizeof(struct group_norm), .attrs = fields,
 	.inplace = 1,
 	.shape = shape, .grad = grad, .reads = reads, .cost = cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reference },
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = reference_plan, .run = reference },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = group_norm_plan, .run = group_norm_cpu },
 		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_plan, .run = cuda,
 		            .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE)
@@ -332,13 +371,14 @@ static const struct op op_group_norm_grad = {
 	.name = "group_norm_grad",
 	.doc = "gradients of group_norm for x, gamma and beta from x, dy, "
 	       "mean, 1 / deviation and gamma",
-	.flags = OP_ONCE,
+	.flags = OP_ONCE | OP_MEET,
 	.min_in = 4, .max_in = 5, .nout = 3,
 	.attr_size = sizeof(struct group_norm), .attrs = fields,
 	.inplace = 3,
 	.shape = grad_shape, .cost = cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = grad_reference },
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = reference_plan,
+		                        .run = grad_reference },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = group_norm_grad_plan,
 		                  .run = group_norm_grad_cpu },
 		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_grad_plan, .run = grad_cuda,

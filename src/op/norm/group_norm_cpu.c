@@ -2,10 +2,12 @@
  *
  * Group normalisation on the CPU. Where a set is a row (layer norm), a row at a time. Else samples
  * are cut into blocks of rows, whatever the number of threads; a block sums each channel in float
- * around a shift of its own, and the blocks and channels of a set are joined in order in double. */
+ * around a shift of its own, and the blocks and channels of a set are joined in order in double.
+ * Sets whose points are of several ranks travel as doubles in between. */
 #include <math.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/simd.h"
 #include "op/lib/fork.h"
 #include "op/norm/group_norm.h"
@@ -41,12 +43,17 @@ static int64_t all_blocks(const struct cut *p)
 	return p->by_row ? p->blocks : p->s.samples * p->blocks;
 }
 
+static size_t sums_bytes(const struct cut *p)
+{
+	return p->by_row ? 0 : 2 * sizeof(double) * (size_t)(p->s.samples * p->s.across);
+}
+
 /* Workspace: ones and zeros in place of an absent gamma and beta, PART * c floats for each block,
- * VECTORS * c for each sample. */
+ * VECTORS * c for each sample; before them two doubles for each set, but where a set is a row. */
 static size_t workspace(const struct cut *p)
 {
 	int64_t vectors = 2 + PART * all_blocks(p) + (p->by_row ? 0 : VECTORS * p->s.samples);
-	return sizeof(float) * (size_t)(vectors * p->s.c);
+	return sums_bytes(p) + sizeof(float) * (size_t)(vectors * p->s.c);
 }
 
 int group_norm_plan(struct kplan *k)
@@ -67,6 +74,7 @@ struct work {
 	const float *x, *dy, *gamma, *beta;
 	float *y, *mean, *rstd; /* y: in the gradient this is dx */
 	float *part, *vector;
+	double *sums, count;    /* two numbers of each set, by sample; values of a set */
 };
 
 static float *filled(float *v, int64_t n, float value)
@@ -80,8 +88,9 @@ static struct work work_of(const struct kplan *k, const struct kargs *a, const f
                            const float *beta)
 {
 	const struct cut *p = k->state;
-	float *ws = a->ws, *part = ws + 2 * p->s.c;
-	struct work w = { .p = p, .x = a->in[0], .y = a->out[0], .part = part };
+	float *ws = (float *)(void *)((char *)a->ws + sums_bytes(p)), *part = ws + 2 * p->s.c;
+	struct work w = { .p = p, .x = a->in[0], .y = a->out[0], .part = part, .sums = a->ws,
+		.count = (double)(p->s.rows * p->s.width) };
 	w.gamma = gamma ? gamma : filled(ws, p->s.c, 1);
 	w.beta = beta ? beta : filled(ws + p->s.c, p->s.c, 0);
 	w.vector = part + PART * all_blocks(p) * p->s.c;
@@ -171,8 +180,13 @@ SIMD_CLONES(void, sum_block, (const float *x, int64_t rows, int64_t c, float *pa
 		}
 }
 
-/* The mean of a set, and the mean square of what is above it. */
-static void join_set(const struct work *w, int64_t sample, int64_t g, double *mean, double *var)
+static int64_t sets(const struct cut *p)
+{
+	return p->s.samples * p->s.across;
+}
+
+/* The mean of a set, and the sum of squares of what is above it. */
+static void join_set(const struct work *w, int64_t sample, int64_t g, double *mean, double *above)
 {
 	const struct cut *p = w->p;
 	const int64_t c = p->s.c, lo = g * p->s.width, hi = lo + p->s.width;
@@ -193,17 +207,23 @@ static void join_set(const struct work *w, int64_t sample, int64_t g, double *me
 			}
 		}
 	*mean = sum / m;
-	*var = m2 / m;
+	*above = m2;
 }
 
 static void join_sample(const struct work *w, int64_t sample)
 {
+	const int64_t across = w->p->s.across;
+	for (int64_t i = sample * across; i < (sample + 1) * across; i++)
+		join_set(w, sample, i - sample * across, &w->sums[i], &w->sums[sets(w->p) + i]);
+}
+
+static void finish_sample(const struct work *w, int64_t sample)
+{
 	const struct norm_sets *s = &w->p->s;
 	float *shift = vector_of(w, sample, 0), *factor = vector_of(w, sample, 1);
 	for (int64_t g = 0; g < s->across; g++) {
-		double mean, var;
-		join_set(w, sample, g, &mean, &var);
-		float r = (float)(1 / sqrt(var + w->p->eps));
+		const double *set = &w->sums[sample * s->across + g], mean = set[0];
+		float r = (float)(1 / sqrt(set[sets(w->p)] / w->count + w->p->eps));
 		if (w->mean)
 			w->mean[sample * s->across + g] = (float)mean;
 		if (w->rstd)
@@ -225,7 +245,7 @@ SIMD_CLONES(void, apply_block,
 			y[r * c + j] = (x[r * c + j] - shift[j]) * factor[j] + beta[j];
 }
 
-static void forward_blocks(const struct work *w)
+static int forward_blocks(const struct kplan *k, const struct kargs *a, struct work *w)
 {
 	const struct cut *p = w->p;
 	const int64_t c = p->s.c, n = all_blocks(p);
@@ -238,12 +258,16 @@ static void forward_blocks(const struct work *w)
 #pragma omp parallel for schedule(static) if (fork)
 	for (int64_t i = 0; i < p->s.samples; i++)
 		join_sample(w, i);
+	TRY(group_norm_moments(k, a, w->sums, &w->count));
+	for (int64_t i = 0; i < p->s.samples; i++)
+		finish_sample(w, i);
 #pragma omp parallel for schedule(static) if (fork)
 	for (int64_t b = 0; b < n; b++) {
 		int64_t first, rows = block_rows(p, b, &first), i = b / p->blocks;
 		apply_block(w->x + first * c, rows, c, vector_of(w, i, 0), vector_of(w, i, 1), w->beta,
 		            w->y + first * c);
 	}
+	return 0;
 }
 
 int group_norm_cpu(const struct kplan *k, const struct kargs *a)
@@ -252,10 +276,9 @@ int group_norm_cpu(const struct kplan *k, const struct kargs *a)
 	                        kargs_in(k, a, GROUP_NORM_BETA));
 	w.mean = a->out[1];
 	w.rstd = a->out[2];
-	if (w.p->by_row)
-		forward_rows(&w);
-	else
-		forward_blocks(&w);
+	if (!w.p->by_row)
+		return forward_blocks(k, a, &w);
+	forward_rows(&w);
 	return 0;
 }
 
@@ -331,16 +354,12 @@ static void spread_sample(const struct work *w, int64_t sample)
 	}
 }
 
-/* Vectors 2 and 3: what dx has of the set's sums, k1 + (x - mean) k2. */
 static void grad_join_sample(const struct work *w, int64_t sample)
 {
 	const struct cut *p = w->p;
 	const struct norm_sets *s = &p->s;
-	const double m = (double)(s->rows * s->width);
-	float *k1 = vector_of(w, sample, 2), *k2 = vector_of(w, sample, 3);
 	for (int64_t g = 0; g < s->across; g++) {
 		const int64_t lo = g * s->width, hi = lo + s->width;
-		const double r = w->rstd[sample * s->across + g];
 		double s1 = 0, s2 = 0;
 		for (int64_t i = 0; i < p->blocks; i++) {
 			const float *part = part_of(w, sample * p->blocks + i);
@@ -349,8 +368,21 @@ static void grad_join_sample(const struct work *w, int64_t sample)
 				s2 += (double)w->gamma[j] * (double)part[s->c + j];
 			}
 		}
-		filled(k1 + lo, hi - lo, (float)(r * s1 / m));
-		filled(k2 + lo, hi - lo, (float)(r * r * s2 / m));
+		w->sums[sample * s->across + g] = s1;
+		w->sums[sets(p) + sample * s->across + g] = s2;
+	}
+}
+
+/* Vectors 2 and 3: what dx has of the set's sums, k1 + (x - mean) k2. */
+static void grad_finish_sample(const struct work *w, int64_t sample)
+{
+	const struct norm_sets *s = &w->p->s;
+	float *k1 = vector_of(w, sample, 2), *k2 = vector_of(w, sample, 3);
+	for (int64_t g = 0; g < s->across; g++) {
+		const int64_t at = sample * s->across + g, lo = g * s->width;
+		const double r = w->rstd[at], *set = &w->sums[at];
+		filled(k1 + lo, s->width, (float)(r * set[0] / w->count));
+		filled(k2 + lo, s->width, (float)(r * r * set[sets(w->p)] / w->count));
 	}
 }
 
@@ -367,7 +399,7 @@ SIMD_CLONES(void, grad_apply_block,
 		}
 }
 
-static void grad_blocks(const struct work *w)
+static int grad_blocks(const struct kplan *k, const struct kargs *a, struct work *w)
 {
 	const struct cut *p = w->p;
 	const int64_t c = p->s.c, n = all_blocks(p);
@@ -384,12 +416,16 @@ static void grad_blocks(const struct work *w)
 #pragma omp parallel for schedule(static) if (fork)
 	for (int64_t i = 0; i < p->s.samples; i++)
 		grad_join_sample(w, i);
+	TRY(group_norm_sums(k, a, w->sums, &w->count));
+	for (int64_t i = 0; i < p->s.samples; i++)
+		grad_finish_sample(w, i);
 #pragma omp parallel for schedule(static) if (fork)
 	for (int64_t b = 0; b < n; b++) {
 		int64_t first, rows = block_rows(p, b, &first);
 		grad_apply_block(w->x + first * c, w->dy + first * c, rows, c,
 		                 vector_of(w, b / p->blocks, 0), w->gamma, w->y + first * c);
 	}
+	return 0;
 }
 
 /* The sum over the blocks, in order. which: 0: dbeta, 1: dgamma. */
@@ -414,7 +450,7 @@ int group_norm_grad_cpu(const struct kplan *k, const struct kargs *a)
 	if (w.p->by_row)
 		grad_rows(&w);
 	else
-		grad_blocks(&w);
+		TRY(grad_blocks(k, a, &w));
 	if (a->out[2])
 		join_blocks(&w, 0, a->out[2]);
 	if (a->out[1])

@@ -16,13 +16,15 @@ struct norm_attr {
 	double eps;                  /* added to the variance before the root */
 	double slope;                /* of f below zero; 1: none, 0: relu */
 	int64_t group;               /* of the reducer of statistics; negative: of this rank alone */
+	bool cut;                    /* the points of a sample are cut over ranks */
 };
 #define NORM_EPS FIELD_FLOAT(struct norm_attr, eps, "1e-5", 1e-12, 1, \
 	"added to the variance before the root")
 #define NORM_SLOPE FIELD_FLOAT(struct norm_attr, slope, "1", 0, 1e6, "factor for negative values")
 #define NORM_GROUP                                          \
 	FIELD_INT(struct norm_attr, group, "-1", -1, INT32_MAX, \
-	          "group of the statistics' reducer; -1: alone")
+	          "group of the statistics' reducer; -1: alone"), \
+	FIELD_BOOL(struct norm_attr, cut, "false", "the points of a sample are cut over ranks")
 
 struct norm_through_attr {
 	struct ints begin;           /* of each pair k1, k2: its channel that is x's first */

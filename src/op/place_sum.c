@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The sum of x over the ranks of a sample's group (pass/partition.h), on each of them: what is left
+ * of a sum or mean over places that are cut over ranks. A sum over ranks is its own transpose, and
+ * so its gradient. Few numbers, in double. */
+#include "base/err.h"
+#include "comm/reducer.h"
+#include "op/lib/cuda.h"
+#include "op/lib/walk.h"
+#include "op/norm/norm_sync.h"
+
+struct place_sum {
+	int64_t group;
+};
+
+static const struct field fields[] = {
+	FIELD_INT(struct place_sum, group, "-1", -1, INT32_MAX,
+	          "group of the statistics' reducer; -1: alone"),
+	FIELD_END
+};
+
+static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	return dy[0] == NONE ? 0 : graph_emit1(g, "place_sum", n->attr, 1, dy, &dx[0]);
+}
+
+/* The message has pairs. */
+static int64_t pairs(const struct kplan *k)
+{
+	return (shape_count(node_in_shape(k->g, k->n, 0)) + 1) / 2;
+}
+
+static int plan(struct kplan *k)
+{
+	k->ws_bytes = 2 * sizeof(double) * (size_t)pairs(k);
+	return 0;
+}
+
+static int run(const struct kplan *k, const struct kargs *a)
+{
+	const struct norm_sync t = { a->sums ? a->sums->statistics : NULL,
+		(int)((const struct place_sum *)k->n->attr)->group, true };
+	const int64_t n = shape_count(node_in_shape(k->g, k->n, 0));
+	const bool wide = backend_is_double(k->dev->backend);
+	double *v = a->ws, unused = 1;
+	v[2 * pairs(k) - 1] = 0;
+	for (int64_t i = 0; i < n; i++)
+		v[i] = wide ? ((const double *)a->in[0])[i] : (double)((const float *)a->in[0])[i];
+	if (t.group >= 0)
+		TRY(norm_sync_sums(&t, pairs(k), v, &unused));
+	for (int64_t i = 0; i < n; i++)
+		if (wide)
+			((double *)a->out[0])[i] = v[i];
+		else
+			((float *)a->out[0])[i] = (float)v[i];
+	return 0;
+}
+
+static const char *const samples[] = { "2x3", "2x5x1x1", "s", "7; group: -1", NULL };
+
+static const struct op op_place_sum = {
+	.name = "place_sum",
+	.doc = "the sum over the ranks that a sample is cut over",
+	.flags = OP_MEET,
+	.min_in = 1, .max_in = 1, .nout = 1,
+	.attr_size = sizeof(struct place_sum), .attrs = fields,
+	.shape = walk_shape, .grad = grad, .cost = walk_cost,
+	.kernel = {
+		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .plan = plan, .run = run),
+		[BACKEND_CPU] = { .layouts = KL_PLAIN, .plan = plan, .run = run },
+	},
+	.samples = samples,
+};
+
+OPSET(place_sum, &op_place_sum);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Figures of fields: panels in rows, each with axes that have numbers and names, of curves over one
+ * coordinate, or of a map over two with a bar of its colours. */
+#ifndef DLX_REPORT_FIGURE_H
+#define DLX_REPORT_FIGURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct figure_curve {
+	const char *name;            /* in the panel's legend; NULL: not there */
+	int colour;                  /* a number, see colour_class */
+	bool dashed;
+	int n;
+	const double *x, *y;         /* what is not finite is left out */
+	const double *low, *high;    /* the edges of a band around it; NULL: none */
+};
+
+struct figure_map {
+	int columns, rows;           /* values on a grid of even steps */
+	double x[2], y[2];           /* the coordinates of the first and the last column, row */
+	const double *v;             /* the value in column i of row k is v[i * x_step + k * y_step] */
+	int64_t x_step, y_step;
+	double low, high;            /* of the colours */
+	bool is_signed;              /* blue below 0, red above; high is -low then */
+};
+
+struct figure_panel {
+	const char *title, *x_label;
+	int n;
+	const struct figure_curve *curve;
+	const struct figure_map *map;    /* NULL: curves; a panel with neither is left empty */
+	const char *y_label;             /* of a map */
+};
+
+/* Panels in rows of `columns`, as a file (report/drawing.h). E_DATA, E_CANTCREATE, E_IO. */
+int figure_write(const char *path, const struct figure_panel *panels, int n, int columns);
+
+#endif
