@@ -52,9 +52,10 @@ static const struct word words[] = {
 	  .values = { "chains", "depthwise", "in_place", "intake", "masks", "narrow", "nothing",
 	              "second_stream", "signs", "streams" },
 	  .doc = "what is left out, for comparisons: a pass (masks: the gradient of a ReLU reads what "
-	  "that has made; streams: reverse passes make derivatives of networks by coordinates; on a GPU "
-	  "in_place: sums of gradients have buffers of their own; intake: the next batch travels to a place of its own; second_stream: all kernels run one after the "
-	  "other; signs: gradients of batch norms read activations, not their signs), or on a GPU "
+	  "that has made; on a GPU in_place: sums of gradients have buffers of their own; intake: the "
+	  "next batch travels to a place of its own; second_stream: all kernels run one after the "
+	  "other; signs: gradients of batch norms read activations, not their signs), on the CPU "
+	  "streams (derivatives of networks by coordinates are taken by reverse passes), or on a GPU "
 	  "what a convolution has (chains: cuDNN is asked for the convolution alone; depthwise: dlx's "
 	  "kernels for depthwise ones; narrow: gradients in 16 bits until the update)" },
 	{ WORD(isa, CHOICE), .values = { "avx2", "avx512", "avx512_bf16", "amx" },

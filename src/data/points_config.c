@@ -107,7 +107,7 @@ struct points_reader {
 #define SHAPES_MOST 1000
 
 static int read_set(struct points_reader *r, int i);
-static int read_minus(struct points_reader *r, const struct ynode *minus,
+static int read_minus(struct points_reader *r, const struct ynode *minus, bool faces,
                       struct points_region *whole);
 
 /* The region of another set. */
@@ -144,7 +144,7 @@ static int written_region(struct points_reader *r, const struct ynode *n,
 	if (region->naxes == 0)
 		return ERR(E_CONFIG, &n->loc, "expected a region, of 'box', 'disk' or 'polygon'");
 	*out = region;
-	return c.minus ? read_minus(r, c.minus, region) : 0;
+	return c.minus ? read_minus(r, c.minus, false, region) : 0;
 }
 
 static int too_deep(const struct ynode *n)
@@ -152,8 +152,9 @@ static int too_deep(const struct ynode *n)
 	return ERR(E_CONFIG, &n->loc, "regions are more than %d deep in others here", DEPTH_MOST);
 }
 
-/* A region as `minus` and `faces` want it: it has a volume. key: which of them. */
-static int read_region(struct points_reader *r, const struct ynode *n, const char *key,
+/* A region as `minus` and `faces` want it: it has a volume, unless it is `flat`. key: which of
+ * them. */
+static int read_region(struct points_reader *r, const struct ynode *n, const char *key, bool flat,
                        const struct points_region **out)
 {
 	int rc = 0;
@@ -171,7 +172,7 @@ static int read_region(struct points_reader *r, const struct ynode *n, const cha
 		           "%s", key, value_describe(r->a, n));
 	for (int i = 0; i < (*out)->nfactors; i++) {
 		const struct points_factor *f = &(*out)->factor[i];
-		if (f->kind == FACTOR_VALUE || f->kind == FACTOR_ENDS)
+		if (!flat && (f->kind == FACTOR_VALUE || f->kind == FACTOR_ENDS))
 			return ERR(E_CONFIG, &n->loc, "axis '%s' of a region for '%s' must be an interval",
 			           (*out)->axis[f->axis[0]], key);
 	}
@@ -189,7 +190,8 @@ static int depth_of(const struct points_region *r)
 	return depth + 1;
 }
 
-static int read_minus(struct points_reader *r, const struct ynode *minus,
+/* faces: what is taken away from is faces, of which a region without a volume can take a part. */
+static int read_minus(struct points_reader *r, const struct ynode *minus, bool faces,
                       struct points_region *whole)
 {
 	const int n = minus->kind == Y_SEQ ? minus->n : 1;
@@ -198,7 +200,7 @@ static int read_minus(struct points_reader *r, const struct ynode *minus,
 	for (int i = 0; i < n; i++) {
 		const struct ynode *item = minus->kind == Y_SEQ ? minus->item[i] : minus;
 		const struct points_region *less = NULL;
-		int bad = read_region(r, item, "minus", &less);
+		int bad = read_region(r, item, "minus", faces, &less);
 		for (int k = 0; bad == 0 && k < less->naxes; k++)
 			if (points_region_axis(whole, less->axis[k]) < 0)
 				bad = ERR(E_CONFIG, &item->loc, "axis '%s' of what is taken away is no axis of "
@@ -218,7 +220,7 @@ static int read_minus(struct points_reader *r, const struct ynode *minus,
 static int read_faces(struct points_reader *r, const struct ynode *n, struct points_geometry *g)
 {
 	const struct points_region *region = NULL;
-	int rc = read_region(r, n, "faces", &region), axis;
+	int rc = read_region(r, n, "faces", false, &region), axis;
 	TRY(rc);
 	g->on_faces = true;
 	g->faces = points_faces_of(r->a, region);
@@ -249,7 +251,7 @@ static int read_geometry(struct points_reader *r, const struct ynode *n,
 		return ERR(E_CONFIG, &n->loc, "a set may be on one kind of faces alone: one axis with "
 		           "'ends', or 'faces'; all faces of a box are {faces: {box: ...}}");
 	if (c->minus)
-		TRY(read_minus(r, c->minus, &g->body));
+		TRY(read_minus(r, c->minus, g->on_faces || ends, &g->body));
 	g->rejects = g->body.nminus > 0 || (g->on_faces && g->faces.nshapes > 1);
 	g->dims = points_region_dims(&g->body) + (g->on_faces ? points_faces_dims(&g->faces) : 0);
 	g->distinct = ends + 1;

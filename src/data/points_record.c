@@ -72,6 +72,14 @@ static void add_column(struct points_table *t, const char *name, int array, int6
 		t->column[t->n++] = (struct column){ arena_strdup(t->a, name), array, channel };
 }
 
+/* Where its own name says less than theirs. */
+static bool is_called_by_channels(const struct record_info *i, int k)
+{
+	const char *name = record_array_name(i, k);
+	return record_array_get(i, k)->channels &&
+	       (channels(i, k) > 1 || strcmp(name, "input") == 0 || strcmp(name, "target") == 0);
+}
+
 static void list_columns(struct points_table *t)
 {
 	const struct record_info *i = t->info;
@@ -85,7 +93,7 @@ static void list_columns(struct points_table *t)
 		if ((k == 1 && !record_has_target(i)) || (!a->channels && !is_list(i, k)))
 			continue;
 		for (int64_t c = 0; c < n; c++)
-			add_column(t, a->channels && (n > 1 || !a->name) ? a->channels[c] :
+			add_column(t, is_called_by_channels(i, k) ? a->channels[c] :
 			           record_array_name(i, k), k, c);
 	}
 	for (int k = 0; k < i->axes.n && i->nsizes == 1 && !t->sensors; k++)

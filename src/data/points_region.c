@@ -70,6 +70,12 @@ struct points_region *points_region_extend(struct arena *a, const struct points_
 	return e;
 }
 
+/* But for the rounding of a point on the edge of a polygon. */
+static bool equals(double x, double value)
+{
+	return fabs(x - value) <= 1e-14 * fabs(value);
+}
+
 static bool factor_contains(const struct points_factor *f, const double *x)
 {
 	const double p[2] = { x[f->axis[0]], x[f->axis[1]] };
@@ -77,6 +83,10 @@ static bool factor_contains(const struct points_factor *f, const double *x)
 	switch (f->kind) {
 	case FACTOR_INTERVAL:
 		return p[0] >= f->low && p[0] <= f->high;
+	case FACTOR_VALUE:
+		return equals(p[0], f->low);
+	case FACTOR_ENDS:
+		return equals(p[0], f->low) || equals(p[0], f->high);
 	case FACTOR_DISK:
 		dx = p[0] - f->center[0];
 		dy = p[1] - f->center[1];

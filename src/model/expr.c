@@ -44,6 +44,8 @@ static const struct function functions[] = {
 	[CALL_SQRT] = { "sqrt", 1, 1, .value = sqrt },
 	[CALL_ABS] = { "abs", 1, 1, .value = fabs },
 	[CALL_TANH] = { "tanh", 1, 1, .value = tanh },
+	[CALL_SINH] = { "sinh", 1, 1, .value = sinh },
+	[CALL_COSH] = { "cosh", 1, 1, .value = cosh },
 	[CALL_SIGMOID] = { "sigmoid", 1, 1, .value = sigmoid },
 	[CALL_SOFTPLUS] = { "softplus", 1, 1, .value = softplus },
 	[CALL_MIN] = { "min", 2, EXPR_ARGUMENTS },

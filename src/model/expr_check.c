@@ -362,6 +362,9 @@ static int check_apply(const struct check *c, const struct expr *e, struct expr_
 		            EXPR_TEXT(e->arg[0]));
 	if (!n && !expr_find_bound(c->nbound, c->bound, e->name))
 		return FAIL(c, e, "unknown function '%s'%s", e->name, expr_meant(c, &near));
+	if (n && n->what == EXPR_LET)
+		return FAIL(c, e, "'%s' is a let, which takes no arguments: '%s(at.SET)' is its value at a "
+		            "set, and a product is written '%s * (...)'", e->name, e->name, e->name);
 	if (!n || n->what != EXPR_NETWORK)
 		return FAIL(c, e, "'%s' is neither a function nor a network; a product is written '%s * "
 		            "(...)'",

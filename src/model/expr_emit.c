@@ -206,6 +206,22 @@ static int tan_operator(struct graph *g, const void *of, const tid *in, tid *out
 	return emit_div(g, sine, cosine, out);
 }
 
+/* (exp(a) + exp(-a)) / 2, and tanh(a) cosh(a), which has no cancellation near 0. */
+static int hyperbolic_operator(struct graph *g, const void *of, const tid *in, tid *out)
+{
+	const enum expr_call *function = of;
+	tid up, down, tanh;
+	TRY(emit_unary(g, "exp", in[0], &up));
+	TRY(emit_scale(g, in[0], -1, 0, &down));
+	TRY(emit_unary(g, "exp", down, &down));
+	TRY(graph_emit1(g, "add", NULL, 2, (tid[]){ up, down }, out));
+	TRY(emit_scale(g, *out, 0.5, 0, out));
+	if (*function == CALL_COSH)
+		return 0;
+	TRY(emit_unary(g, "tanh", in[0], &tanh));
+	return emit_mul(g, tanh, *out, out);
+}
+
 /* a^b, b no number: exp(b log(a)). */
 static int varying_power(struct graph *g, const void *of, const tid *in, tid *out)
 {
@@ -272,6 +288,8 @@ static int emit_function(struct expr_emission *m, const struct expr *e, struct v
 	};
 	if (e->function == CALL_TAN)
 		return value_map(&m->v, tan_operator, NULL, 1, v, out);
+	if (e->function == CALL_SINH || e->function == CALL_COSH)
+		return value_map(&m->v, hyperbolic_operator, &e->function, 1, v, out);
 	if (e->function == CALL_POW)
 		return emit_power(m, v, out);
 	if (e->function != CALL_MIN && e->function != CALL_MAX)
@@ -394,9 +412,10 @@ static int slope(struct expr_emission *m, const struct expr *e, tid at, tid *out
 	const struct expr_name *critic = expr_find_name(m->s, e->arg[0]->name);
 	tid y, t;
 	TRY(apply(m, critic, &at, &y));
-	if (m->foreseeing)           /* by an op that cannot be derived forward, as below */
-		return graph_emit1(g, "max", &(struct reduce_attr){ ints_make(g, 1, &(int64_t){ 1 }), true },
-		                   1, &y, out);
+	if (m->foreseeing) {         /* by an op that cannot be derived forward, as those below */
+		const struct reduce_attr row = { ints_make(g, 1, &(int64_t){ 1 }), true };
+		return graph_emit1(g, "max", &row, 1, &y, out);
+	}
 	TRY(expr_differentiate(m, y, 1, &at, &t));
 	if (t == NONE)
 		return ERR(E_CONFIG, &e->arg[0]->loc, "'%s' does not depend on its input", critic->name);

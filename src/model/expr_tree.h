@@ -26,8 +26,8 @@ enum expr_op {
 
 enum expr_call {
 	/* of one value, each component for itself */
-	CALL_SIN, CALL_COS, CALL_TAN, CALL_EXP, CALL_LOG, CALL_SQRT, CALL_ABS, CALL_TANH,
-	CALL_SIGMOID, CALL_SOFTPLUS,
+	CALL_SIN, CALL_COS, CALL_TAN, CALL_EXP, CALL_LOG, CALL_SQRT, CALL_ABS, CALL_TANH, CALL_SINH,
+	CALL_COSH, CALL_SIGMOID, CALL_SOFTPLUS,
 	/* of several values, each component for itself */
 	CALL_MIN, CALL_MAX, CALL_POW, CALL_SELECT,
 	/* derivatives */

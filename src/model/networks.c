@@ -333,7 +333,7 @@ static int emit_fourier(struct graph *g, const struct network *n, tid x, tid *ou
 }
 
 /* What an application is emitted from. */
-struct built_layers {
+struct applied_stack {
 	struct model_build b;
 	const struct network *n;
 };
@@ -344,14 +344,14 @@ static struct nn_dense layer_of(const struct network *n, int i)
 	return (struct nn_dense){ .units = units, .bias = true, .init = (enum weight_init)n->c.init };
 }
 
-static const char *path_of(const struct built_layers *l, int i)
+static const char *path_of(const struct applied_stack *l, int i)
 {
 	return arena_printf(l->b.arena, "%s.dense_%d", l->n->owner->name, i);
 }
 
 static int emit_dense(void *user, struct graph *g, tid x, tid *out)
 {
-	struct built_layers *l = user;
+	struct applied_stack *l = user;
 	for (int i = 0; i <= l->n->c.dense.n; i++) {
 		const struct nn_dense d = layer_of(l->n, i);
 		TRY(nn_dense_layer(&l->b, path_of(l, i), &d, x, &x));
@@ -365,14 +365,14 @@ static int emit_dense(void *user, struct graph *g, tid x, tid *out)
 static int dense_weights(void *user, struct graph *g, int i, int64_t columns, tid *weight,
                          tid *bias)
 {
-	struct built_layers *l = user;
+	struct applied_stack *l = user;
 	const struct nn_dense d = layer_of(l->n, i);
 	return nn_dense_params(&l->b, path_of(l, i), &d, columns, weight, bias);
 }
 
 static int emit_layered(void *user, struct graph *g, tid x, tid *out)
 {
-	const struct built_layers *l = user;
+	const struct applied_stack *l = user;
 	return network_emit_layers(g, l->b.arena, l->n, l->b.training, l->b.place, x, out);
 }
 
@@ -381,7 +381,7 @@ int network_emit(struct expr_emission *m, struct arena *a, const struct network 
 {
 	struct graph *g = expr_graph(m);
 	const int ninput = n->c.inputs.n;
-	struct built_layers *l = ARENA_NEW(a, struct built_layers);
+	struct applied_stack *l = ARENA_NEW(a, struct applied_stack);
 	struct expr_bound *bound = ARENA_ARRAY(a, struct expr_bound, ninput + 1);
 	int *components = ARENA_ARRAY(a, int, ninput);
 	tid *feature = ARENA_ARRAY(a, tid, n->nfeature + 1), x;
@@ -393,7 +393,7 @@ int network_emit(struct expr_emission *m, struct arena *a, const struct network 
 	TRY(n->nfeature ? join(g, n->nfeature, feature, &x) : join(g, ninput, in, &x));
 	if (n->c.fourier.features)
 		TRY(emit_fourier(g, n, x, &x));
-	*l = (struct built_layers){ { .g = g, .arena = a, .training = training, .loc = n->loc,
+	*l = (struct applied_stack){ { .g = g, .arena = a, .training = training, .loc = n->loc,
 		                    .place = place }, n };
 	const struct expr_layers dense = { n->name, n->c.dense.n + 1,
 		taylor_find(network_activation(n)), (int)n->c.outputs, l, dense_weights, emit_dense };

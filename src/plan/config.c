@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/io.h"
 #include "data/transform.h"
 #include "model/model.h"
 #include "op/update/all_reduce.h"

@@ -30,6 +30,15 @@ static void put_network(const struct network *n, bool first, struct buf *out)
 	           ", of features" : "", n->output ? ", in an expression" : "");
 }
 
+static void put_variable(const struct variable *v, bool first, struct buf *out)
+{
+	buf_printf(out, "%s%s: from %g", first ? "variables     " : "              ", v->name,
+	           v->start);
+	if (v->bounded)
+		buf_printf(out, ", between %g and %g", v->low, v->high);
+	buf_puts(out, v->positive ? ", positive\n" : "\n");
+}
+
 static void put_set(const struct point_set *p, bool first, struct buf *out)
 {
 	static const char *const draws[] = { "uniform", "sobol", "latin_hypercube", "grid" };
@@ -55,7 +64,11 @@ static void put_objective(const struct session *s, int k, struct buf *out)
 	for (int i = 0; i < o->nterm; i++)
 		buf_printf(out, "%s%s%s", i ? " + " : "", o->term[i].name,
 		           o->term[i].balanced ? " (balanced)" : "");
-	if (s->config->objectives.n > 1)
+	if (o->lbfgs || o->steps || o->continues)
+		buf_printf(out, ", %s", o->lbfgs ? "lbfgs" : o->optimizer->v->name);
+	if (o->steps)
+		buf_printf(out, " for %" PRId64 " steps", o->steps);
+	else if (s->config->objectives.n > 1)
 		buf_printf(out, ", %" PRId64 " step%s in a round", o->times, o->times == 1 ? "" : "s");
 	for (int i = 0; i < s->nprogram; i++) {
 		const struct program *p = &s->program[i];
@@ -80,6 +93,8 @@ void describe_physics(const struct session *s, struct buf *out)
 		           "noise         ", p->net.noise[i].name, p->net.noise[i].components,
 		           p->net.noise[i].law ? "uniform" : "normal",
 		           p->net.noise[i].components == 1 ? "" : "s");
+	for (int i = 0; i < p->nvariable; i++)
+		put_variable(&p->variable[i], i == 0, out);
 	for (int i = 0; i < p->points.n; i++)
 		if (p->points.set[i].count) {
 			put_set(&p->points.set[i], first, out);

@@ -12,6 +12,9 @@ expect 0 "$field" burgers --quiet --sensors 2000 -o sensors.dlx
 expect 0 "$field" allen-cahn --quiet -o allen-cahn.dlx
 expect 0 "$field" heat --quiet --sensors 200 -o heat-sensors.dlx
 expect 0 "$field" gaussian --quiet -n 1 -o k.dlx
+expect 0 "$field" darcy --quiet -n 1 -o darcy.dlx
+cavity=$DLX_SOURCE/configs/physics/cavity.csv
+expect 0 "$DLX_BUILD/dlx-convert" --quiet --input "$cavity:x,y" --target "$cavity:u" -o cavity.dlx
 expect 0 "$field" gaussian --quiet -n 60 --points 16,16 -o fields.dlx
 
 cat >poisson.yaml <<'END'
@@ -81,6 +84,13 @@ done
 run kept --set train.steps=300 --set schedule=constant poisson.yaml
 [ "$(newest_state runs/whole)" != "$(newest_state runs/kept)" ] || fail "'resample' changes nothing"
 
+# --- measurements of a table, by the names of its columns ---
+printf 'x,u\n-1,0\n-0.5,-1\n0,0\n0.5,1\n1,0\n' >table.csv
+expect 0 "$DLX_BUILD/dlx-convert" --quiet --input table.csv:x --target table.csv:u -o table.dlx
+run table --set 'points.walls={record: table.dlx}' --set 'objective.solve.minimise.walls=mean((u - walls.u)^2 @ walls)' \
+	--set data.validation=table.dlx --set train.steps=20 poisson.yaml
+[ "$(value runs/table relative_l2)" ] || fail "a network is not compared with the column of its name"
+
 # --- an unknown number, whose sensors are a record ---
 cat >inverse.yaml <<'END'
 run: {name: inverse}
@@ -128,6 +138,81 @@ grep -q "\"relative_l2\": $validated}" out && fail "validation takes the last we
 run averages-stopped --set train.steps=33 "$@"
 run averages-stopped --resume --set train.steps=60 "$@"
 [ "$(newest_state runs/averaged)" = "$(newest_state runs/averages-stopped)" ] || fail "a resumed run has other averages"
+# --- other equations, with solutions that are known: terms of weight 0 say how far off a network is ---
+# A soliton of the Korteweg-de Vries equation: third order.
+cat >kdv.yaml <<'END'
+run: {name: kdv}
+model:
+  family: networks
+  networks: {u: {inputs: [x, t], dense: [24, 24]}}
+  let:
+    soliton: 1 / cosh(x + 1 - 4 * t)^2 * 2
+    residual: d(u, t) + 6 * u * d(u, x) + d(u, x, x, x)
+    known: d(soliton, t) + 6 * soliton * d(soliton, x) + d(soliton, x, x, x)
+points:
+  inside: {box: {x: [-4, 4], t: [0, 0.5]}, count: 256}
+  start: {box: {x: [-4, 4], t: 0}, count: 64}
+  ends: {box: {x: {ends: [-4, 4]}, t: [0, 0.5]}, count: 32}
+objective:
+  solve:
+    minimise:
+      equation: mean(residual^2 @ inside)
+      start: {of: mean((u - soliton)^2 @ start), weight: 100}
+      ends: {of: mean((u - soliton)^2 @ ends), weight: 10}
+      slope: mean((d(u, x) - d(soliton, x))^2 @ ends)
+      known: {of: mean(known^2 @ inside), weight: 0}
+      error: {of: mean((u - soliton)^2 @ inside) / mean(soliton^2 @ inside), weight: 0}
+    optimizer: [{type: adam, learning_rate: 0.01, steps: 200}, {type: lbfgs, steps: 300}]
+END
+# Walls of Robin around a plate with a hole, but for one of Dirichlet.
+cat >robin.yaml <<'END'
+run: {name: robin}
+model:
+  family: networks
+  networks: {u: {inputs: [x, y], dense: [20, 20]}}
+  let: {exact: sin(x) * exp(y / 2)}
+points:
+  plate: {box: {x: [0, 1], y: [0, 1]}, minus: {disk: {center: {x: 0.5, y: 0.5}, radius: 0.2}}, count: 200}
+  left: {box: {x: 0, y: [0, 1]}, count: 32}
+  rim: {faces: plate, minus: left, count: 128}
+objective:
+  solve:
+    minimise:
+      equation: mean((laplacian(u) - laplacian(exact))^2 @ plate)
+      left: {of: mean((u - exact)^2 @ left), weight: 10}
+      robin: {of: mean((dn(u) + 2 * u - (dn(exact) + 2 * exact))^2 @ rim), weight: 10}
+      error: {of: mean((u - exact)^2 @ plate) / mean(exact^2 @ plate), weight: 0}
+    optimizer: [{type: adam, learning_rate: 0.01, steps: 100}, {type: lbfgs, steps: 200}]
+END
+# Three fields: a slow flow through a channel.
+cat >stokes.yaml <<'END'
+run: {name: stokes}
+model:
+  family: networks
+  networks:
+    u: {inputs: [x, y], dense: [16, 16]}
+    v: {inputs: [x, y], dense: [16, 16]}
+    p: {inputs: [x, y], dense: [16, 16]}
+points:
+  inside: {box: {x: [0, 1], y: [0, 1]}, count: 200}
+  walls: {faces: inside, count: 64}
+objective:
+  solve:
+    minimise:
+      momentum: "mean((grad(p) - laplacian(join(u, v)))^2 @ inside)"
+      continuity: mean(div(join(u, v))^2 @ inside)
+      walls: {of: "mean((join(u, v) - join(y * (1 - y), 0))^2 @ walls)", weight: 10}
+      pin: "mean(p(0, 0)^2)"
+      error: {of: "mean((join(u, v, p) - join(y * (1 - y), 0, -2 * x))^2 @ inside)", weight: 0}
+    optimizer: [{type: adam, learning_rate: 0.01, steps: 100}, {type: lbfgs, steps: 200}]
+END
+for name in kdv robin stokes; do
+	run $name --set precision.compute=f64 --set report.progress=none $name.yaml
+done
+within "$(value runs/kdv term/known)" 0 1e-20 "the residual of the soliton"
+within "$(value runs/kdv term/error)" 0 1e-4 "the squared error of the soliton"
+within "$(value runs/robin term/error)" 0 1e-5 "the squared error behind walls of Robin"
+within "$(value runs/stokes term/error)" 0 1e-2 "the squared error of the flow"
 
 # --- values that are not finite ---
 expect 76 "$train" --set run.dir=runs/diverged --set 'optimizer={type: sgd, learning_rate: 1e6}' poisson.yaml
@@ -191,6 +276,8 @@ mistake 78 "--set:1:42: unknown name 'v'" --set "$physics=mean((d(v, x, x))^2 @ 
 says err '     |                                          ^'
 mistake 78 "'walls' has no coordinate 'x', which 'u' takes; it has y" --set 'points.walls={box: {y: {ends: [0, 1]}}}'
 mistake 78 "unknown set of points 'insid'; did you mean 'inside'?" --set "$physics=mean(u^2 @ insid)"
+mistake 78 "'twice' is a let, which takes no arguments: 'twice(at.SET)' is its value at a set" --set 'model.let={twice: 2 * u}' \
+	--set "$physics=mean(twice(0)^2)"
 mistake 78 "'loss' has no meaning with 'objective'" --set loss=mse
 mistake 78 "'batch_size' has no meaning with 'objective'" --set train.batch_size=4
 mistake 78 "'train' has no meaning with 'objective'" --set data.train=poisson.dlx
@@ -279,7 +366,8 @@ snapshots elliptic --u-sensors 2 --k-sensors 13 --f-sensors 21
 for config in "$DLX_SOURCE"/configs/physics/*.yaml; do
 	[ "$(wc -l <"$config")" -le 30 ] || fail "$config has more than 30 lines"
 	run "$(basename "$config")" --set train.steps=2 --set report.progress=none "$config"
-	[ "$(value "runs/$(basename "$config")" '[rs][a-z]*_l2')" ] || fail "$config is compared with nothing"
+	[ "$(value "runs/$(basename "$config")" '[rs][a-z]*_l2')$(value "runs/$(basename "$config")" term/error)" ] ||
+		fail "$config is compared with nothing"
 done
 config=$DLX_SOURCE/configs/physics/burgers.yaml
 expect 65 "$train" --predict poisson.dlx -o u.csv --set run.dir=runs/burgers.yaml "$config"

@@ -130,6 +130,15 @@ if has_ranks; then
 		END { exit bad || NR < 120 }' || fail "two ranks have other losses than one"
 fi
 
+# --- what --plan says of it ---
+expect 0 "$train" --plan --set "$both" --set train= --set 'variables={k: {start: 1, bounds: [0, 2]}, m: {start: 3, positive: true}}' wave.yaml
+for line in 'variables  *k: from 1, between 0 and 2' '  *m: from 3, positive' \
+	'points  *inside: 500 points in x, t, sobol, drawn again every 50 steps, picked from 3000 by r' \
+	'objectives  *solve: physics (balanced) + pin (balanced), adam for 70 steps; ' \
+	'  *solve: physics (balanced) + pin (balanced), lbfgs for 50 steps; '; do
+	grep -q "^$line" out || fail "--plan has no line like: $line"
+done
+
 # --- mistakes ---
 # mistake STATUS TEXT SETTING...
 mistake() {

@@ -38,10 +38,10 @@ compare() {
 	says out "; derivatives $how"
 	DLX_DEBUG=$(debug skip=streams) expect 0 "$train" --plan "$@"
 	says out '; derivatives by reverse passes (DLX_DEBUG=skip=streams)'
-	for skipped in nothing streams; do
+	for skip in nothing streams; do
 		rm -rf runs
-		(DLX_DEBUG=$(debug skip=$skipped) && expect 0 "$train" --set run.dir=runs "$@") || exit 1
-		losses runs >losses-$skipped
+		(DLX_DEBUG=$(debug skip=$skip) && expect 0 "$train" --set run.dir=runs "$@") || exit 1
+		losses runs >losses-$skip
 	done
 	paste losses-nothing losses-streams | awk '{ d = $2 - $4; m = $4 < 0 ? -$4 : $4; if ($1 != $3 || d > 1e-11 * (1 + m) || -d > 1e-11 * (1 + m)) { print; bad = 1 } }
 		END { exit bad || NR < 6 }' || fail "other losses than by reverse passes: $networks; $minimise"

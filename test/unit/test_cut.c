@@ -89,7 +89,7 @@ static void check_layer(const struct net *n, const char *op, int which, int j, i
 	const struct node *m = named(n, op, which);
 	const struct cut_rows has = cut_rows(&n->c, m->in[0], 0, j), r = cut_needs(&n->c, m, 0, 0, j);
 	if (n->c.way[m->id] != CUT_ROWS)
-		fail_msg("%s %d of %d rows is computed whole", op, which, 
+		fail_msg("%s %d of %d rows is computed whole", op, which,
 		         (int)graph_t(n->g, m->out[0])->shape.d[2]);
 	assert_int_equal(r.hi - r.lo, rows);
 	assert_int_equal(has.lo - r.lo, below);

@@ -323,7 +323,7 @@ static bool computes(struct dnn_prim *p, enum conv_kind kind, const struct three
 	return right;
 }
 
-/* The question in four pairs of layouts of x and y, planned together and run one after the other. */
+/* The question in four pairs of layouts of x and y, planned together, run one after the other. */
 static bool layouts_keep_apart(enum conv_kind kind, int64_t ci, int64_t co, int64_t extent,
                                int64_t kernel)
 {

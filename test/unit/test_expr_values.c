@@ -485,7 +485,7 @@ static double plain(int which, double u, double v, double nu)
 {
 	switch (which) {
 	case 0: return sin(u) * cos(v) - tan(u * nu);
-	case 1: return exp(u) + log(v * v + 1) + sqrt(v * v + 2) + tanh(v) -
+	case 1: return exp(u) + log(v * v + 1) + sqrt(v * v + 2) + tanh(v) + sinh(u) - cosh(v) -
 	               1 / (1 + exp(-u)) * log(1 + exp(v));
 	case 2: return fabs(u) + fmin(u, v) + fmax(fmax(u, 0.1), v);
 	case 3: return u >= 0 ? v : nu;
@@ -499,7 +499,8 @@ static void check_functions(void)
 {
 	static const char *const text[] = {
 		"sin(u) * cos(v[1]) - tan(u * nu)",
-		"exp(u) + log(v[1]^2 + 1) + sqrt(v[1]^2 + 2) + tanh(v[1]) - sigmoid(u) * softplus(v[1])",
+		"exp(u) + log(v[1]^2 + 1) + sqrt(v[1]^2 + 2) + tanh(v[1]) + sinh(u) - cosh(v[1])"
+		" - sigmoid(u) * softplus(v[1])",
 		"abs(u) + min(u, v[1]) + max(u, 0.1, v[1])", "select(u, v[1], nu)",
 		"u^3 - pow(v[1], 2) + 2^u + (v[1]^2 + 1)^u + (v[1]^2 + 1)^-1.5",
 		"1 - u + (u - 2) + 3 / (v[1]^2 + 1) - (2 - v[1] / 4) + u / (v[1] - 9)",
@@ -735,26 +736,6 @@ static void numbers(void **state)
 	assert_int_equal(expr_emit(t.m, e, EXPR_NOWHERE, &out), E_CONFIG);
 	assert_string_equal(err_get(0)->text, "division by zero");
 	test_release(&t);
-}
-
-/* A random expression; `at` counts the numbers drawn. */
-static void grow(struct buf *b, uint64_t *at, int depth)
-{
-	static const char *const leaves[] = { "x", "t", "nu", "u", "v", "k", "g", "hard", "speed", "2",
-		"burgers", "real", "fake", "obs", "xi", "few.obs", "0.5" };
-	static const char *const forms[] = { "(% + %)", "(% - %)", "% * %", "% / %", "-%", "%^2",
-		"(% ^ %)", "tan(%)", "max(%, %, 1)", "select(%, %, %)", "d(%, x)", "d(%, t, x)", "grad(%)",
-		"grad(%, t)", "div(%)", "laplacian(%, x)", "dn(%)", "norm(%)", "dot(%, %)", "mean(%)",
-		"sum(%)", "join(%, %)", "(% @ inside)", "(% @ many)", "(% @ few)", "(%)[1]", "u(%, %)",
-		"d(%)", "penalty(d, %, %)" };
-	const double draw = rng_uniform(5, 1, 0, (*at)++);
-	const char *p = depth ? forms[(int)(draw * (sizeof forms / sizeof *forms))]
-	                      : leaves[(int)(draw * (sizeof leaves / sizeof *leaves))];
-	for (; *p; p++)
-		if (*p == '%')
-			grow(b, at, (int)(rng_uniform(5, 1, 0, (*at)++) * depth));
-		else
-			buf_putc(b, *p);
 }
 
 static const char *text_of(struct test *t, const struct expr *e)

@@ -551,6 +551,12 @@ static void faces_less(void **state)
 	draw(s, 1, 0, 1000);
 	for (int i = 0; i < 1000; i++)
 		assert_true(x[2 * i] > 0.5 || x[2 * i + 1] < 0.25 || x[2 * i + 1] > 0.75);
+	s = set_of("{s: {faces: {polygon: {axes: [x, y], points: [[0.1, 0], [0.7, 0], [0.7, 1], "
+	           "[0.1, 1]]}}, minus: [left, {box: {y: {ends: [0, 1]}}}], count: 1000}, "
+	           "left: {box: {x: 0.1, y: [0, 1]}}}");
+	draw(s, 1, 0, 1000);
+	for (int i = 0; i < 1000; i++)
+		assert_true(x[2 * i] > 0.69);
 }
 
 /* Both ends have the same number, and each its own normal. */
