@@ -13,7 +13,7 @@
 #include "column.h"
 #include "data/axes_match.h"
 #include "place_meet.h"
-#include "source_place.h"
+#include "source.h"
 #include "unit_relation.h"
 
 void column_look(struct column *c)

@@ -26,8 +26,8 @@ echo "== training $config, which has the equation"
 grep ' f: ' "$config"
 rm -rf "$run"
 set -- --set "points.us.record=$snapshots" --set "points.ks.record=$snapshots" --set "points.fs.record=$snapshots" \
-	--set data.validation=data/elliptic-truth.dlx --set train.steps=18000 --set train.validate.steps=3000 \
-	--set train.validate.realizations=1000 "$@"
+	--set data.validation=data/elliptic-truth.dlx --set optimizer.learning_rate=0.001 --set train.steps=18000 \
+	--set train.validate.steps=3000 --set train.validate.realizations=1000 "$@"
 "$build/dlx-train" "$@" "$config"
 
 for file in fields.nc fields.png; do

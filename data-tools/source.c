@@ -5,9 +5,6 @@
 #include "element.h"
 #include "hdf5_file.h"
 #include "source.h"
-#include "source_lmdb.h"
-#include "source_tfrecord.h"
-#include "source_zarr.h"
 
 #include <float.h>
 #include <inttypes.h>

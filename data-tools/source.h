@@ -110,7 +110,22 @@ int source_read_all(struct source *s, void *out);
  * E_NOINPUT, E_IO, E_DATA. */
 int source_npz_names(const char *path, char ***names, int *n);
 
+/* Where a variable's values lie on the earth, as the CF conventions have it, by the variables that
+ * its attributes `coordinates` and `grid_mapping` name: into fields and mappings of *out, in a; the
+ * axes that fields lie on are those of s. variable: as it was opened. Names of variables that the
+ * file has not, or that are no numbers, are passed over, as the conventions allow for a part of a
+ * file; what is too large is, with a warning. */
+void source_place(struct source *s, const char *variable, struct arena *a, struct axes *out);
+
 /* --- for formats --- */
+
+/* Whether a file, or data.mdb in a folder, begins as an LMDB database does. */
+bool source_is_lmdb(const char *path);
+/* Whether the first bytes are those of a TFRecord file, compressed or not, by their checksum:
+ * nothing else tells. */
+bool source_is_tfrecord(const char *path);
+/* Whether a folder or ZIP file has the metadata of a Zarr array or group. */
+bool source_is_zarr(const char *path);
 
 /* The error for a variable that is not there (wanted), or not said although there are several
  * (wanted NULL). */

@@ -4,7 +4,6 @@
  * after it are the samples of a variable, in the order of the numbers. Types and extents are
  * those of the command line, else those of STEMDL's header, which are entries too: input_name,
  * input_dtype, input_shape and the same of output. */
-#include "source_lmdb.h"
 
 #include "config.h"
 

@@ -2,7 +2,7 @@
  *
  * The coordinates are variables of the same file, which are read as any other. Of those that are
  * given for each time, and the same each time, as WRF's XLAT and XLONG are, one is kept. */
-#include "source_place.h"
+#include "source.h"
 
 #include <math.h>
 #include <string.h>

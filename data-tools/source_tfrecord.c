@@ -16,7 +16,6 @@
 #include "packed_file.h"
 #include "report/crc32c.h"
 #include "source.h"
-#include "source_tfrecord.h"
 #include "tf_example.h"
 
 #define FRAME 12                 /* bytes before a record; 4 follow it */

@@ -4,7 +4,6 @@
  * the store. An array that is named as its only axis has the coordinates of that axis; consolidated
  * metadata are a copy of what the folders have, and not needed. Attributes mean what they do in
  * NetCDF. */
-#include "source_zarr.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -266,21 +266,30 @@ static int play(struct game *g)
 
 /* --- one order of starts --- */
 
-static const struct order_event *next_start(const struct order *o, int team, int *at)
+/* Teams that have a first rank in common differ in their ranks, or have reducers of their own. */
+static bool same_reducer(const struct order_event *a, const struct order_event *b)
+{
+	return a->peer == b->peer && a->of == b->of && a->id >> 32 == b->id >> 32;
+}
+
+/* Of the same reducer as `like`. */
+static const struct order_event *next_start(const struct order *o, const struct order_event *like,
+                                            int *at)
 {
 	while (*at < o->n) {
 		const struct order_event *e = &o->event[(*at)++];
-		if (e->kind == ORDER_START && e->peer == team)
+		if (e->kind == ORDER_START && same_reducer(e, like))
 			return e;
 	}
 	return NULL;
 }
 
-static int compare_starts(const struct order *rank, int r, int team)
+static int compare_starts(const struct order *rank, int r, const struct order_event *like)
 {
+	int team = like->peer;
 	for (int i = 0, k = 0;;) {
-		const struct order_event *p = next_start(&rank[team], team, &i),
-		                         *q = next_start(&rank[r], team, &k);
+		const struct order_event *p = next_start(&rank[team], like, &i),
+		                         *q = next_start(&rank[r], like, &k);
 		if (!p && !q)
 			return 0;
 		if (p && q && p->id == q->id)
@@ -294,13 +303,13 @@ static int compare_starts(const struct order *rank, int r, int team)
 static int check_starts(const struct order *rank, int ranks)
 {
 	for (int r = 0; r < ranks; r++) {
-		int last = -1;
+		const struct order_event *last = NULL;
 		for (int i = 0; i < rank[r].n; i++) {
-			int team = rank[r].event[i].peer;
-			if (rank[r].event[i].kind != ORDER_START || team == last)
+			const struct order_event *e = &rank[r].event[i];
+			if (e->kind != ORDER_START || (last && same_reducer(e, last)))
 				continue;
-			TRY(compare_starts(rank, r, team));
-			last = team;
+			TRY(compare_starts(rank, r, e));
+			last = e;
 		}
 	}
 	return 0;

@@ -20,7 +20,7 @@ struct order_event {
 	int peer;                    /* of messages the rank at the other end; of sums the first rank
 	                              * of the team */
 	int64_t id;                  /* of the message among those from one rank to another; of the sum
-	                              * in the team */
+	                              * in the team: the bits above 32 number its reducer */
 	int of;                      /* depth of the edge; ranks of the team */
 	const char *node;            /* the layer */
 	const char *name;            /* of the message or the sum */
@@ -33,7 +33,7 @@ struct order {                 /* a step of a rank */
 
 /* Plays steps of all ranks, by rank, until what is under way repeats. E_BUG where a wait would
  * never end: names the rank, its node and what it waits for, and the nodes where those are that
- * should bring it. same_starts: the sums of a team have to be started in one order, as they have
+ * should bring it. same_starts: the sums of a reducer have to be started in one order, as they have
  * between hosts and on GPUs. */
 int order_play(const struct order *rank, int ranks, bool same_starts);
 

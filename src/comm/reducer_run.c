@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/trace.h"
 #include "comm/board.h"
+#include "comm/exchange_mpi.h"
 #include "comm/link_delay.h"
 #include "comm/reducer_nccl.h"
 #include "comm/reducer_state.h"
@@ -205,7 +206,9 @@ static int sleep_until_done(struct reducer *r, int k, int64_t begin)
 	bool pending;
 	while (!look(r, k, HOST_WAITER, &pending) || !host_reducer_done(&r->host, k)) {
 		uint32_t signals = futex_event_approach(b);
+		exchange_mpi_progress();
 		if (!work(r, k, HOST_WAITER, &pending)) {
+			pending = pending || exchange_mpi_pending();
 			futex_event_wait(b, signals, pending ? pause : DEADLINE_ROUND);
 			pause = pause < LONG_NAP / 2 ? 2 * pause : LONG_NAP;
 		} else {

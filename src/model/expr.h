@@ -223,10 +223,10 @@ int expr_emit(struct expr_emission *m, const struct expr *e, int set, tid *out);
 int expr_emit_bound(struct expr_emission *m, const struct expr *e, int nbound,
                     const struct expr_bound *bound, tid *out);
 
-/* Dense layers with activations between them, for hosts. */
+/* The layers of a network, for hosts: dense ones with activations between them, or others. */
 struct expr_layers {
 	const char *name;            /* for people */
-	int n;                       /* layers */
+	int n;                       /* dense layers; 0: they are others */
 	int activation;              /* enum taylor_of; NONE: one whose derivatives cannot travel */
 	int outputs;                 /* of the last layer */
 	void *user;

@@ -318,8 +318,8 @@ static int check_critic(const struct check *c, const struct expr *e, struct expr
 		return FAIL(c, critic, "the critic '%s' must have one component, but has %d", n->name,
 		            n->components);
 	if (n->mixes)
-		return FAIL(c, critic, "'penalty' needs a critic whose samples do not depend on each "
-		            "other, and '%s' has %s; layer_norm is possible", n->name, n->mixes);
+		return FAIL(c, critic, "'%s' needs a critic whose samples do not depend on each other, "
+		            "and '%s' has %s; layer_norm is possible", e->name, n->name, n->mixes);
 	rc = expr_check_input(c, e->arg[1], n, 0, width, &of);
 	if (rc < 0)
 		return fail(rc, t);

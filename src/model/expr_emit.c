@@ -412,9 +412,9 @@ static int slope(struct expr_emission *m, const struct expr *e, tid at, tid *out
 	const struct expr_name *critic = expr_find_name(m->s, e->arg[0]->name);
 	tid y, t;
 	TRY(apply(m, critic, &at, &y));
-	if (m->foreseeing) {
-		*out = y;
-		return 0;
+	if (m->foreseeing) {         /* by an op that cannot be derived forward, as those below */
+		const struct reduce_attr row = { ints_make(g, 1, &(int64_t){ 1 }), true };
+		return graph_emit1(g, "max", &row, 1, &y, out);
 	}
 	TRY(expr_differentiate(m, y, 1, &at, &t));
 	if (t == NONE)
@@ -569,6 +569,8 @@ int expr_emit(struct expr_emission *m, const struct expr *e, int set, tid *out)
 		                                                       m->s->set[set].realizations };
 	struct value v;
 	TRY(emit(m, &f, e, &v));
+	if (m->refused && !m->foreseeing)
+		return ERR(E_BUG, &e->loc, "a derivative that does not travel forward was not foreseen");
 	return value_whole(&m->v, &v, 0, out);
 }
 

@@ -184,9 +184,10 @@ int expr_emit_layers(struct expr_emission *m, const struct expr_layers *l, tid x
 		return rc;
 	}
 	*k = (struct stack){ .number = m->nstack++, .x = x };
-	if (l->n == 1 || l->activation == NONE)
-		k->why = arena_printf(m->v.arena, "not through '%s', which %s", l->name, l->n == 1 ?
-		                      "has one layer" : "has another activation");
+	if (l->n < 2 || l->activation == NONE)
+		k->why = arena_printf(m->v.arena, "not through '%s', which has %s", l->name,
+		                      l->n == 0 ? "other layers" : l->n == 1 ? "one layer" :
+		                      "another activation");
 	if (m->foreseeing) {
 		stack_root(m, x);
 		TRY(emit_fill(m->v.g, 0, &s, &k->y));

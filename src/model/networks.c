@@ -348,7 +348,8 @@ static int emit_fourier(struct graph *g, const struct network *n, tid x, tid *ou
 	return emit_concat(g, 1, 2, both, out);
 }
 
-struct dense_stack {
+/* What an application is emitted from. */
+struct applied_stack {
 	struct model_build b;
 	const struct network *n;
 };
@@ -359,13 +360,17 @@ static struct nn_dense layer_of(const struct network *n, int i)
 	return (struct nn_dense){ .units = units, .bias = true, .init = (enum weight_init)n->c.init };
 }
 
-static int emit_layers(void *user, struct graph *g, tid x, tid *out)
+static const char *path_of(const struct applied_stack *l, int i)
 {
-	struct dense_stack *l = user;
+	return arena_printf(l->b.arena, "%s.dense_%d", l->n->owner->name, i);
+}
+
+static int emit_dense(void *user, struct graph *g, tid x, tid *out)
+{
+	struct applied_stack *l = user;
 	for (int i = 0; i <= l->n->c.dense.n; i++) {
 		const struct nn_dense d = layer_of(l->n, i);
-		const char *path = arena_printf(l->b.arena, "%s.dense_%d", l->n->owner->name, i);
-		TRY(nn_dense_layer(&l->b, path, &d, x, &x));
+		TRY(nn_dense_layer(&l->b, path_of(l, i), &d, x, &x));
 		if (i < l->n->c.dense.n)
 			TRY(emit_unary(g, network_activation(l->n), x, &x));
 	}
@@ -373,13 +378,18 @@ static int emit_layers(void *user, struct graph *g, tid x, tid *out)
 	return 0;
 }
 
-static int layer_weights(void *user, struct graph *g, int i, int64_t columns, tid *weight,
+static int dense_weights(void *user, struct graph *g, int i, int64_t columns, tid *weight,
                          tid *bias)
 {
-	struct dense_stack *l = user;
+	struct applied_stack *l = user;
 	const struct nn_dense d = layer_of(l->n, i);
-	const char *path = arena_printf(l->b.arena, "%s.dense_%d", l->n->owner->name, i);
-	return nn_dense_params(&l->b, path, &d, columns, weight, bias);
+	return nn_dense_params(&l->b, path_of(l, i), &d, columns, weight, bias);
+}
+
+static int emit_layered(void *user, struct graph *g, tid x, tid *out)
+{
+	const struct applied_stack *l = user;
+	return network_emit_layers(g, l->b.arena, l->n, l->b.training, l->b.place, x, out);
 }
 
 int network_emit(struct expr_emission *m, struct arena *a, const struct network *n, bool training,
@@ -387,7 +397,7 @@ int network_emit(struct expr_emission *m, struct arena *a, const struct network 
 {
 	struct graph *g = expr_graph(m);
 	const int ninput = n->c.inputs.n;
-	struct dense_stack *l = ARENA_NEW(a, struct dense_stack);
+	struct applied_stack *l = ARENA_NEW(a, struct applied_stack);
 	struct expr_bound *bound = ARENA_ARRAY(a, struct expr_bound, ninput + 1);
 	int *components = ARENA_ARRAY(a, int, ninput);
 	tid *feature = ARENA_ARRAY(a, tid, n->nfeature + 1), x;
@@ -399,17 +409,13 @@ int network_emit(struct expr_emission *m, struct arena *a, const struct network 
 	TRY(n->nfeature ? join(g, n->nfeature, feature, &x) : join(g, ninput, in, &x));
 	if (n->c.fourier.features)
 		TRY(emit_fourier(g, n, x, &x));
-	if (n->layered) {
-		struct graph_context saved = { g->cur_name, g->cur_loc, g->cur_phase };
-		int rc = network_emit_layers(g, a, n, training, place, x, out);
-		graph_leave(g, saved);
-		TRY(rc);
-	} else {
-		*l = (struct dense_stack){ { .g = g, .arena = a, .training = true, .loc = n->loc }, n };
-		const struct expr_layers layers = { n->name, n->c.dense.n + 1,
-			taylor_find(network_activation(n)), (int)n->c.outputs, l, layer_weights, emit_layers };
-		TRY(expr_emit_layers(m, &layers, x, out));
-	}
+	*l = (struct applied_stack){ { .g = g, .arena = a, .training = training, .loc = n->loc,
+		                    .place = place }, n };
+	const struct expr_layers dense = { n->name, n->c.dense.n + 1,
+		taylor_find(network_activation(n)), (int)n->c.outputs, l, dense_weights, emit_dense };
+	const struct expr_layers other = { n->name, 0, NONE, (int)n->c.outputs, l, NULL,
+		emit_layered };
+	TRY(expr_emit_layers(m, n->layered ? &other : &dense, x, out));
 	bind(n, components, in, *out, bound);
 	return n->output ? expr_emit_bound(m, n->output, ninput + 1, bound, out) : 0;
 }

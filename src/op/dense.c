@@ -6,7 +6,6 @@
  *   matmul   y (M, N) = a b, each perhaps transposed: a (M, K) or (K, M), b (K, N) or (N, K)
  *
  * The gradients of both are matmuls and a sum, so they can be differentiated again and again. */
-#include "op/dense.h"
 #include "op/dense_double.h"
 #include "op/lib/cuda.h"
 
@@ -22,6 +21,10 @@
 #include "op/lib/walk.h"
 
 /* --- attributes --- */
+
+struct matmul_attr {
+	bool transpose_a, transpose_b;
+};
 
 static const struct field matmul_fields[] = {
 	FIELD_BOOL(struct matmul_attr, transpose_a, "false", "use a transposed"),

@@ -19,7 +19,7 @@
  * DeepCAM has 56 million parameters; its update takes an eighth of the step in float32 and a fifth
  * in bf16. Casts and reorders took 51 ms of a step on two cores, the copies take 10; with a memory
  * limit 27 ms and 0.18 less memory (dlx-train --bench --profile). */
-#include "pass/copies.h"
+#include "pass/pass.h"
 
 #include <string.h>
 

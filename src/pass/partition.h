@@ -5,7 +5,8 @@
  * (op/exchange.h) in front of it, and padding stays where the sample ends. What is computed of all
  * of a tensor is computed by all subdomains, of rows that they have gathered. Sums over places get
  * a group of the statistics' reducer, which pass `statistics` numbers. Runs before there are
- * gradients: those of messages are messages. */
+ * gradients: those of messages are messages. Where strides leave out all rows of a subdomain, a
+ * parameter may have no gradient there that others have: it is zero. */
 #ifndef DLX_PASS_PARTITION_H
 #define DLX_PASS_PARTITION_H
 

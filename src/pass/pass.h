@@ -44,6 +44,8 @@ int pass_slice_adds(struct graph *g, struct pass_env *env);
 int pass_fuse(struct graph *g, struct pass_env *env);
 /* Computes the batch statistics of concatenated channels once for each piece. */
 int pass_piece_statistics(struct graph *g, struct pass_env *env);
+/* Its second half: rewrites the gradients of norms whose statistics are shared. */
+int piece_statistics_grad(struct graph *g);
 /* Computes once what several nodes compute: of nodes with equal op, attributes and inputs the first
  * is kept. Tensors that the host reads stay. */
 int pass_cse(struct graph *g, struct pass_env *env);
@@ -66,6 +68,11 @@ int pass_running_statistics(struct graph *g, struct pass_env *env);
 int pass_precision(struct graph *g, struct pass_env *env);
 /* Physical layouts; inserts `reorder` nodes, each (tensor, layout) once. Sets g->backend. */
 int pass_layout(struct graph *g, struct pass_env *env);
+/* Runs after the choice of layouts, in graphs that train. A param's cast to 16 bits, and reorders of
+ * such casts, become states that the update of the param rewrites while it has the new value at
+ * hand, and that op weight_copy makes when a plan begins. If they are not to be kept, reorders of
+ * casts become casts. */
+int copies_make(struct graph *g, const struct device *dev, bool keep);
 /* Concatenates and slices channels without copies: tensors become views (graph/view.h). */
 int pass_views(struct graph *g, struct pass_env *env);
 /* The order: updates as soon as the last reader of the state has run, so all phases must then be

@@ -24,7 +24,6 @@
 #include "graph/attr.h"
 #include "op/lib/emit.h"
 #include "op/norm/norm.h"
-#include "pass/piece_statistics.h"
 #include "pass/pass.h"
 #include "pass/rewrite.h"
 

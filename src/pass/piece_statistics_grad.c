@@ -19,7 +19,7 @@
 #include "graph/attr.h"
 #include "op/lib/emit.h"
 #include "op/norm/norm.h"
-#include "pass/piece_statistics.h"
+#include "pass/pass.h"
 #include "pass/rewrite.h"
 
 /* A piece of a concatenation, as the norms read it. */

@@ -253,15 +253,6 @@ static struct expr_emission *begin(struct graph *g, struct leaves *l, struct exp
 	return expr_emission_new(g, s, h);
 }
 
-/* By noise, the lines of a penalty, or dropout. */
-static bool is_random(const struct graph *g)
-{
-	for (int i = 0; i < g->nnode; i++)
-		if (g->node[i]->op->flags & OP_RANDOM)
-			return true;
-	return false;
-}
-
 /* Why no derivatives travel forward: on a GPU op/taylor has no kernel. NULL: they may. */
 static const char *why_reverse(const struct compilation *c)
 {
@@ -270,17 +261,20 @@ static const char *why_reverse(const struct compilation *c)
 	return debug_skips("streams") ? "DLX_DEBUG=skip=streams" : NULL;
 }
 
-static int foresee(struct compilation *c, struct expr_emission *m, int n,
-                   const struct expr *const *e, const int *set)
+static int foresee(struct leaves *l, struct expr_emission *m, int n, const struct expr *const *e,
+                   const int *set)
 {
-	return why_reverse(c) ? 0 : expr_foresee(m, n, e, set);
+	if (why_reverse(l->c))
+		return 0;
+	TRY(expr_foresee(m, n, e, set));
+	memset(l->places, 0, (size_t)l->p->net.n * sizeof *l->places);   /* none of that stays */
+	return 0;
 }
 
 /* Checks the terms that will be emitted, all or those that are balanced, and foresees them. */
-static int foresee_terms(struct compilation *c, struct expr_emission *m, const struct leaves *l,
-                         bool balanced)
+static int foresee_terms(struct leaves *l, struct expr_emission *m, bool balanced)
 {
-	const struct objective *o = c->r->objective;
+	const struct objective *o = l->c->r->objective;
 	const struct expr **e = ARENA_ARRAY(l->scope->arena, const struct expr *, o->nterm);
 	int *set = ARENA_ARRAY(l->scope->arena, int, o->nterm), n = 0;
 	for (int i = 0; i < o->nterm; i++) {
@@ -290,7 +284,16 @@ static int foresee_terms(struct compilation *c, struct expr_emission *m, const s
 		e[n] = o->term[i].e;
 		set[n++] = EXPR_NOWHERE;
 	}
-	return foresee(c, m, n, e, set);
+	return foresee(l, m, n, e, set);
+}
+
+/* By noise, the lines of a penalty, or dropout. */
+static bool is_random(const struct graph *g)
+{
+	for (int i = 0; i < g->nnode; i++)
+		if (g->node[i]->op->flags & OP_RANDOM)
+			return true;
+	return false;
 }
 
 int physics_emit_objective(struct graph *g, struct compilation *c)
@@ -301,7 +304,7 @@ int physics_emit_objective(struct graph *g, struct compilation *c)
 	struct expr_emission *m = begin(g, l, physics_scope(g->arena, l->p, c->r->ranks.ranks),
 	                                &host);
 	tid sum = NONE;
-	TRY(foresee_terms(c, m, l, false));
+	TRY(foresee_terms(l, m, false));
 	for (int i = 0; i < o->nterm; i++)
 		TRY(emit_term(g, c, m, &o->term[i], &sum));
 	if (sum == NONE)
@@ -360,7 +363,7 @@ int physics_emit_gradients(struct graph *g, struct compilation *c)
 	struct expr_emission *m = begin(g, l, physics_scope(g->arena, l->p, c->r->ranks.ranks),
 	                                &host);
 	tid *value = ARENA_ARRAY(g->arena, tid, o->nterm);
-	TRY(foresee_terms(c, m, l, true));
+	TRY(foresee_terms(l, m, true));
 	for (int i = 0; i < o->nterm; i++) {
 		if (!o->term[i].balanced)
 			continue;
@@ -394,7 +397,7 @@ int physics_emit_scores(struct graph *g, struct compilation *c)
 	g->cur_name = l->p->points.set[k].name;
 	g->cur_loc = l->p->points.set[k].by_loc;
 	TRY(expr_check(l->scope, l->p->residual[k], k, &type));
-	TRY(foresee(c, m, 1, &l->p->residual[k], &k));
+	TRY(foresee(l, m, 1, &l->p->residual[k], &k));
 	TRY(expr_emit(m, l->p->residual[k], k, &out));
 	graph_t(g, out)->output = true;
 	ports_add(&c->p->out, "score", out);

@@ -16,7 +16,6 @@
 #include "op/lib/emit.h"
 #include "op/update/update.h"
 #include "pass/autodiff.h"
-#include "pass/copies.h"
 #include "pass/pass.h"
 #include "pass/rounded_input.h"
 #include "pass/sync_batch_norm.h"

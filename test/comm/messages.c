@@ -100,16 +100,26 @@ static int read_all(struct exchange *x, const struct exchange_edge *edge, int n,
 
 static const struct reducer_bucket bucket = { 0, 70000, DTYPE_F32, "conv1.weight" };
 
-/* A sum is under way meanwhile. */
+/* A sum is under way meanwhile; or some ranks wait for one which the others start after they have
+ * read what those have sent, so that a rank that waits for a sum has to send. */
 static int round_of(struct exchange *x, struct reducer *r, const struct exchange_edge *edge, int n,
                     int64_t round)
 {
+	const bool before = round % 2 || c->rank % 2 == 0;
 	float *v = reducer_bucket_memory(r, 0);
 	for (int64_t i = 0; i < bucket.n; i++)
 		v[i] = (float)(c->rank + round % 7);
-	reducer_start(r, 0);
-	if (write_all(x, edge, n, round) < 0 || read_all(x, edge, n, round) < 0 ||
-	    reducer_wait(r, 0) < 0)
+	if (before)
+		reducer_start(r, 0);
+	if (write_all(x, edge, n, round) < 0)
+		return -1;
+	if (round % 2 == 0 && before && reducer_wait(r, 0) < 0)
+		return -1;
+	if (read_all(x, edge, n, round) < 0)
+		return -1;
+	if (!before)
+		reducer_start(r, 0);
+	if (reducer_wait(r, 0) < 0)
 		return -1;
 	for (int64_t i = 0; i < bucket.n; i += 997)
 		CHECK(v[i] == (float)(c->size * (c->size - 1) / 2 + c->size * (round % 7)));

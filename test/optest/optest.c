@@ -562,6 +562,10 @@ static const char *const cpu_only[][2] = {
 	{ "batch_norm_grad_through", "the same" },
 	{ "softmax_cross_entropy_with_grad", "fused for the CPU alone" },
 	{ "conv_grad_input_add", "fused for the CPU alone, in place; there it is conv_grad_input_sum" },
+	{ "taylor", "where a kernel is missing, derivatives are taken by reverse passes" },
+	{ "exchange_send", "of samples that are cut over ranks, which are refused on a GPU so far" },
+	{ "exchange_wait", "the same" },
+	{ "place_sum", "the same" },
 	{ NULL, NULL }
 };
 

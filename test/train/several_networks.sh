@@ -141,6 +141,9 @@ mistake autoencoder "'encoder' cannot be derived: its batch_norm makes points de
 mistake autoencoder "and 'encoder' has batch_norm; layer_norm is possible" \
 	--set "$networks.encoder.layers=[batch_norm, flatten, dense: 1]" \
 	--set 'objective.fit={minimise: {a: "penalty(encoder, input @ all, 2 * input @ all)"}}'
+mistake autoencoder "'slope' needs a critic whose samples do not depend on each other" \
+	--set "$networks.encoder.layers=[batch_norm, flatten, dense: 1]" \
+	--set 'objective.fit={minimise: {a: "mean(slope(encoder, input @ all))"}}'
 mistake autoencoder "all terms of objective 'fit' have weight 0" --set 'objective.fit.minimise={a: {of: mean(encoder @ all), weight: 0}}'
 mistake autoencoder "a validation compares networks at coordinates, and there are none" --set data.validation=data.dlx
 mistake autoencoder "'data.dlx' has 12 samples, and a draw of 'all' has 13" --set points.all.count=13

@@ -71,6 +71,17 @@ compare "by reverse passes (not through 'v', which has another activation)" "$u,
 compare "by reverse passes (not through 'u', which has one layer)" 'u: {inputs: [x, t], dense: [], output: sin(net)}' 'a: "mean((d(u, x, x) - 1)^2 @ inside)"'
 compare 'by reverse passes (the order is too high)' 'u: {inputs: [x, t], dense: [3]}' 'a: "mean(d(u, x, x, x, x, x, x, x)^2 @ inside)"' --set points.inside.count=2
 
+compare "by reverse passes (not through 'v', which has other layers)" "$u, v: {inputs: [x, t], layers: [{dense: 6}, tanh, {dense: 1}]}" \
+	'a: "mean((d(u, x, x) + d(v, x) * v)^2 @ inside)"'
+
+# Layers of a network without derivatives: the same bits, running statistics of the first place included.
+for skipped in nothing streams; do
+	(DLX_DEBUG=$(debug skip=$skipped) && expect 0 "$train" --set run.dir=norm-$skipped --set precision.compute=f32 \
+		--set "model={family: networks, networks: {$u, v: {inputs: [x, t], layers: [{dense: 6}, batch_norm, tanh, {dense: 1}]}}}" \
+		--set 'objective.solve.minimise={a: mean(v^2 @ inside), b: mean((u - 1)^2 @ inside), c: mean((v - 2)^2 @ walls)}' base.yaml) || exit 1
+done
+[ "$(newest_state norm-nothing)" = "$(newest_state norm-streams)" ] || fail "running statistics differ"
+
 # Balanced weights and residuals that points are picked by.
 compare forward "$u" "a: {of: \"mean(($burgers)^2 @ inside)\", weight: balanced}, w: {of: \"mean(d(u, x)^2 @ walls)\", weight: balanced}" \
 	--set "points.inside={box: {x: [-1, 1], t: [0, 1]}, count: 16, resample: {by: \"$burgers\", every: 2, of: 100}}" \

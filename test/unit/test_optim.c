@@ -282,11 +282,13 @@ static void test_other_loss_attributes(void **state)
 	} cases[] = {
 		{ "{type: dice, scale: 2, squared: true, background: false}", "dice_loss",
 		  "ignore: 255\nsquared: true\nbackground: false\nper_batch: false\n"
-		  "smooth_numerator: 1e-05\nsmooth_denominator: 1e-05\ndice: 2\ncross_entropy: 0\n", 2 },
+		  "smooth_numerator: 1e-05\nsmooth_denominator: 1e-05\ndice: 2\ncross_entropy: 0\n"
+		  "group: -1\n", 2 },
 		{ "{type: dice_cross_entropy, scale: 2, cross_entropy_weight: 3, "
 		  "class_weights: [1, 2, 3, 4]}",
 		  "dice_loss", "ignore: 255\nsquared: false\nbackground: true\nper_batch: false\n"
-		  "smooth_numerator: 1e-05\nsmooth_denominator: 1e-05\ndice: 2\ncross_entropy: 6\n", 3 },
+		  "smooth_numerator: 1e-05\nsmooth_denominator: 1e-05\ndice: 2\ncross_entropy: 6\n"
+		  "group: -1\n", 3 },
 		{ "binary_cross_entropy", "element_loss",
 		  "kind: logistic\ndelta: 1\nskip_nan: true\nskip: 255\n", 2 },
 		{ "{type: binary_cross_entropy, positive_weight: 2, ignore: -1}", "element_loss",

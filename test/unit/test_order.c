@@ -191,6 +191,20 @@ static void starts(void **state)
 	assert_int_equal(order_play(order, 2, true), 0);
 }
 
+/* Not those of several reducers: of two teams, of which one is that of all, or of one team. */
+static void starts_apart(void **state)
+{
+	static const char *const early = "b0.4294967297:2 w0.4294967297:2 b0.1:4 w0.1:4",
+	                  *const late = "b0.1:4 b2.4294967297:2 w2.4294967297:2 w0.1:4";
+	struct written w[4] = { 0 };
+	struct order order[4] = { read(&w[0], early, 4), read(&w[1], early, 4), read(&w[2], late, 4),
+		read(&w[3], late, 4) };
+	assert_int_equal(order_play(order, 4, true), 0);
+	order[0] = read(&w[0], "b0.4294967297 w0.4294967297 b0.1 w0.1", 2);
+	order[1] = read(&w[1], "b0.1 b0.4294967297 w0.4294967297 w0.1", 2);
+	assert_int_equal(order_play(order, 2, true), 0);
+}
+
 /* --- gathered from ranks --- */
 
 static int check(struct comm *c, void *arg)
@@ -218,6 +232,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_are_found), cmocka_unit_test(others_end), cmocka_unit_test(starts),
+		cmocka_unit_test(starts_apart),
 		cmocka_unit_test(gathered),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@
  *
  * Where `apply` is given and 0 nothing is written at all: a step that overflowed did not happen.
  * Padding is zero everywhere and stays so. Behind the groups there may be copies of the new
- * weights, in the types and layouts that kernels read (pass/copies.h). */
+ * weights, in the types and layouts that kernels read (pass/copies.c). */
 #include <limits.h>
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * A param in another type or layout, kept from step to step: (w, copy) -> copy', made of w as a
  * whole. Run when a plan begins, and when something else than its update has written params; in
- * between the update itself rewrites copies (pass/copies.h). */
+ * between the update itself rewrites copies (pass/copies.c). */
 #include "backend/device.h"
 #include "base/err.h"
 #include "op/lib/cuda.h"
