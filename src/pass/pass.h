@@ -68,8 +68,8 @@ int pass_running_statistics(struct graph *g, struct pass_env *env);
 int pass_precision(struct graph *g, struct pass_env *env);
 /* Physical layouts; inserts `reorder` nodes, each (tensor, layout) once. Sets g->backend. */
 int pass_layout(struct graph *g, struct pass_env *env);
-/* Runs after the choice of layouts, in graphs that train. A param's cast to 16 bits, and reorders of
- * such casts, become states that the update of the param rewrites while it has the new value at
+/* Runs after the choice of layouts, in graphs that train. A param's cast to 16 bits, and reorders
+ * of such casts, become states that the update of the param rewrites while it has the new value at
  * hand, and that op weight_copy makes when a plan begins. If they are not to be kept, reorders of
  * casts become casts. */
 int copies_make(struct graph *g, const struct device *dev, bool keep);
