@@ -41,10 +41,10 @@ outcome() {
 		fail "the outcome: $(cat out)"
 }
 if big; then
-	expect 0 "$DLX_SOURCE/data-tools/demo_climate.sh" "$DLX_BUILD"
+	expect 0 "$DLX_SOURCE/data-tools/demo/demo_climate.sh" "$DLX_BUILD"
 	outcome 1
 else
-	expect 0 "$DLX_SOURCE/data-tools/demo_climate.sh" "$DLX_BUILD" 4 2 --quiet --set train.epochs=1
+	expect 0 "$DLX_SOURCE/data-tools/demo/demo_climate.sh" "$DLX_BUILD" 4 2 --quiet --set train.epochs=1
 	outcome 0
 fi
 [ "$(find runs/climate/predictions -name '*.png' | wc -l)" -ge 2 ] || fail "no pictures"

@@ -49,10 +49,10 @@ outcome() {
 		fail "the outcome: $(cat outcome)"
 }
 if big; then
-	expect 0 "$DLX_SOURCE/data-tools/demo_cosmo.sh" "$DLX_BUILD"
+	expect 0 "$DLX_SOURCE/data-tools/demo/demo_cosmo.sh" "$DLX_BUILD"
 	outcome 0.9
 else
-	expect 0 "$DLX_SOURCE/data-tools/demo_cosmo.sh" "$DLX_BUILD" 4 3 --quiet --set train.epochs=1 --set train.batch_size=4
+	expect 0 "$DLX_SOURCE/data-tools/demo/demo_cosmo.sh" "$DLX_BUILD" 4 3 --quiet --set train.epochs=1 --set train.batch_size=4
 	outcome 0
 fi
 [ "$(find runs/universes/universes -name '*.png' | wc -l)" -ge 3 ] || fail "no pictures"

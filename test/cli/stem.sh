@@ -95,10 +95,10 @@ if big; then
 	PATH=$DLX_BUILD:$PATH sh -exc '. ./page.sh' >log 2>&1 || fail "an example of dlx-stem(1): $(cat log)"
 	stacks
 	outcome 65
-	expect 0 "$DLX_SOURCE/data-tools/demo_stem.sh" "$DLX_BUILD"
+	expect 0 "$DLX_SOURCE/data-tools/demo/demo_stem.sh" "$DLX_BUILD"
 	outcome 95
 else
-	expect 0 "$DLX_SOURCE/data-tools/demo_stem.sh" "$DLX_BUILD" 4 6 --quiet --set train.epochs=1 --set train.batch_size=4
+	expect 0 "$DLX_SOURCE/data-tools/demo/demo_stem.sh" "$DLX_BUILD" 4 6 --quiet --set train.epochs=1 --set train.batch_size=4
 	outcome 0
 	view='--map 32 --margin 8 --thickest 40 --step 4 --detector 16 --quiet'
 	# shellcheck disable=SC2086

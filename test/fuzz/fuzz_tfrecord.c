@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "data-tools/source.h"
+#include "data-tools/source/source.h"
 #include "report/crc32c.h"
 
 #define MAX_VALUES ((int64_t)1 << 22)

@@ -376,10 +376,10 @@ expect 0 "$train" --predict 'grid: {t: 11, x: 21}' -o u.png --set run.dir=runs/b
 [ "$(od -A n -t u1 -j 16 -N 8 u.png | tr -s ' ')" = " 0 0 9 96 0 0 2 48" ] || fail "a picture of three maps is not 2400 x 560 pixels"
 ln -s "$DLX_SOURCE/configs" configs
 if big; then
-	expect 0 "$DLX_SOURCE/data-tools/demo_burgers.sh" "$DLX_BUILD"
+	expect 0 "$DLX_SOURCE/data-tools/demo/demo_burgers.sh" "$DLX_BUILD"
 	within "$(value runs/burgers relative_l2)" 0 0.005 "the error of the demo"
 else
-	expect 0 "$DLX_SOURCE/data-tools/demo_burgers.sh" "$DLX_BUILD" --quiet --set train.steps=2 --set train.validate.steps=1
+	expect 0 "$DLX_SOURCE/data-tools/demo/demo_burgers.sh" "$DLX_BUILD" --quiet --set train.steps=2 --set train.validate.steps=1
 fi
 [ -s runs/burgers/u.png ] || fail "the demo draws nothing"
 # Configs of the page begin with "run:"; other blocks are parts.

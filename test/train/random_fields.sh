@@ -76,13 +76,13 @@ fi
 # --- the demo ---
 ln -s "$DLX_SOURCE/configs" configs
 if big; then
-	expect 0 "$DLX_SOURCE/data-tools/demo_pigan.sh" "$DLX_BUILD"
+	expect 0 "$DLX_SOURCE/data-tools/demo/demo_pigan.sh" "$DLX_BUILD"
 	"$python3" -c '
 import json
 last = [json.loads(l) for l in open("runs/elliptic-gan/metrics.jsonl") if "\"validation\"" in l][-1]["metrics"]
 assert last["mean_l2"] < 0.08 and last["std_l2"] < 0.25, last' || fail "the demo generates other fields"
 else
-	expect 0 "$DLX_SOURCE/data-tools/demo_pigan.sh" "$DLX_BUILD" --quiet --set train.steps=6 --set train.validate.steps=6 \
+	expect 0 "$DLX_SOURCE/data-tools/demo/demo_pigan.sh" "$DLX_BUILD" --quiet --set train.steps=6 --set train.validate.steps=6 \
 		--set train.validate.realizations=20 --set points.us.realizations=8 --set points.ks.realizations=8 \
 		--set points.fs.realizations=8
 fi

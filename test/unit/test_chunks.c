@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "data-tools/source.h"
+#include "data-tools/source/source.h"
 
 #define FILTER 399
 #define ROWS 24

@@ -12,9 +12,9 @@
 
 #include "base/err.h"
 #include "base/half.h"
-#include "data-tools/ckpt_distance.h"
-#include "data-tools/ckpt_graph.h"
-#include "data-tools/ckpt_where.h"
+#include "data-tools/ckpt/ckpt_distance.h"
+#include "data-tools/ckpt/ckpt_graph.h"
+#include "data-tools/ckpt/ckpt_where.h"
 
 /* --- graphs --- */
 

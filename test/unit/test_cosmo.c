@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "data-tools/cosmo_field.h"
+#include "data-tools/make/cosmo/cosmo_field.h"
 
 static void near(double is, double wanted, double digits)
 {

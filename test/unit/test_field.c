@@ -13,10 +13,10 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "data-tools/field_allen_cahn.h"
-#include "data-tools/field_darcy.h"
-#include "data-tools/field_gauss.h"
-#include "data-tools/field_line.h"
+#include "data-tools/make/field/field_allen_cahn.h"
+#include "data-tools/make/field/field_darcy.h"
+#include "data-tools/make/field/field_gauss.h"
+#include "data-tools/make/field/field_line.h"
 
 #define PI 3.14159265358979323846
 

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "data-tools/stem_dose.h"
-#include "data-tools/stem_wave.h"
+#include "data-tools/make/stem/stem_dose.h"
+#include "data-tools/make/stem/stem_wave.h"
 
 #define PI 3.14159265358979323846
 

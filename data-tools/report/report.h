@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What dlx-report was asked for and has read, for its table, its JSON and its picture. */
+#ifndef DLX_DATA_TOOLS_REPORT_H
+#define DLX_DATA_TOOLS_REPORT_H
+
+#include "data-tools/report/alike.h"
+#include "data-tools/report/runs.h"
+#include "data-tools/report/seeds.h"
+
+struct report {
+	bool json, help, version, no_pool, speed, log_y;
+	const char *target, *base, *metric, *svg;
+	int64_t window;
+	/* The parsed options. */
+	struct arena *arena;
+	int n, first;                /* first: the run that others are compared with */
+	struct run *run;
+	struct likeness *alike;
+	struct comparison *c;
+	struct target goal;          /* metric NULL: none */
+	const char *shown;           /* the metric of the table: of validations, or train_loss */
+	const char *drawn;           /* the series of the picture */
+	int nkey;
+	struct config_key *key;      /* in which the runs differ */
+	int nrow;
+	struct seeds *row;           /* of the table */
+};
+
+/* The best of a run's series and its last value; NaN: none. */
+struct report_best {
+	double best, step, last, last_step;
+};
+struct report_best report_best(const struct run *r, const char *series);
+
+/* Both go to the standard output. */
+void report_table(const struct report *o);
+void report_json(const struct report *o);
+/* Writes o->svg. E_CANTCREATE, E_IO. */
+int report_draw(const struct report *o);
+
+#endif
