@@ -105,7 +105,7 @@ struct device_memory {
 };
 
 /* Plans are made for a `const struct device`: none writes what the next one reads. Settings of a
- * run are in struct plan_env, its ranks in struct reduction (plan/reduction.h). */
+ * run are in struct plan_env, its ranks in struct reduction (plan/sums/reduction.h). */
 struct device {
 	/* As device_open found it. */
 	enum backend backend;

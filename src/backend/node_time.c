@@ -2,7 +2,7 @@
  *
  * Shares of the ceilings that steps reach. Processors: oneDNN's convolutions reach 75 to 100 % of
  * what its products do; a parallel region takes a few microseconds. There kernels are tried
- * (plan/trials.h), and this is for what is left. */
+ * (plan/time/trials.h), and this is for what is left. */
 #include "backend/node_time.h"
 
 #include <math.h>

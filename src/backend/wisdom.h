@@ -23,7 +23,7 @@ struct wisdom {
 	char *kept;                  /* the folder of what was compiled, or NULL; freed with it */
 	bool keep;                   /* what is compiled is added there */
 	bool told;                   /* all ranks have it: no rank measures
-	                              * any more (train/engines.h) */
+	                              * any more (train/run/engines.h) */
 	const char *path;            /* the file that has each choice at once; NULL: none here */
 	double seconds, spent;       /* what measuring may take in all, and took */
 	int left;                    /* problems that take the library's first proposal, as there is

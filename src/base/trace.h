@@ -16,7 +16,7 @@
  * in parallel before layouts are chosen (`foresee` of a kernel), and code is generated for a whole
  * plan at once; cuts of weight gradients are remembered (op/conv/conv_split.c). Libraries that few
  * runs need are opened late (base/library.h), and so are the plans of evaluations and of a short
- * last batch made (train/deferred_plans.h). */
+ * last batch made (train/run/deferred_plans.h). */
 #ifndef DLX_BASE_TRACE_H
 #define DLX_BASE_TRACE_H
 

@@ -44,7 +44,7 @@ struct ckpt_keep {
 	int64_t every;                 /* versions at multiples of this many steps stay; 0: none */
 };
 enum ckpt_plain { PLAIN_NONE, PLAIN_WEIGHTS };
-struct ckpt_local {                /* versions on hosts' own disks, besides; see train/levels.h */
+struct ckpt_local {                /* versions on hosts' own disks, too; see train/save/levels.h */
 	const char *dir;               /* NULL: none */
 	struct ckpt_every every;       /* `failures` is 0 */
 	int64_t keep, copies;          /* versions on a host; hosts that have each */
@@ -66,7 +66,7 @@ struct ckpt_clock {
 	int64_t step, epoch;
 	bool epoch_end;                /* an epoch ended with this step */
 	double seconds;                /* since the last save, or since the start */
-	double interval;               /* that `failures` asks for now (train/pace.h); 0: none */
+	double interval;               /* that `failures` asks for now (train/run/pace.h); 0: none */
 };
 /* Whether a save is due now. What depends on `seconds` may differ between ranks: ask one only. */
 bool ckpt_due(const struct ckpt_every *every, const struct ckpt_clock *now);

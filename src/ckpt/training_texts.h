@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The names of the texts that a model keeps of the data that it was trained on, among a
- * checkpoint's scalars and in an export's metadata. train/trained_on.h says what is in the texts;
- * a program that copies them from one to the other needs only their names. */
+ * checkpoint's scalars and in an export's metadata. train/diagnose/trained_on.h says what is in the
+ * texts; a program that copies them from one to the other needs only their names. */
 #ifndef DLX_CKPT_TRAINING_TEXTS_H
 #define DLX_CKPT_TRAINING_TEXTS_H
 

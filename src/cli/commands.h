@@ -7,7 +7,7 @@
 #include "cli/options.h"
 #include "comm/comm.h"
 #include "plan/config.h"
-#include "train/replay_versions.h"
+#include "train/save/replay_versions.h"
 
 struct invocation {
 	const struct options *o;

@@ -9,11 +9,11 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "cli/first_config.h"
-#include "plan/describe.h"
-#include "plan/describe_budget.h"
-#include "train/convert_program.h"
-#include "train/opening.h"
-#include "train/predict_input.h"
+#include "plan/describe/describe.h"
+#include "plan/describe/describe_budget.h"
+#include "train/predict/convert_program.h"
+#include "train/run/opening.h"
+#include "train/predict/predict_input.h"
 
 /* Finds out by its plan what the suggestion's batch and then its length may be. */
 static int fit_suggestion(struct suggestion *s, struct comm *c)

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "cli/commands.h"
-#include "train/ranks.h"
+#include "train/run/ranks.h"
 
 /* OpenMP threads that wait for the next loop spin; libgomp's do so for milliseconds
  * before they sleep. On a busy machine the spinning threads take CPU time from the

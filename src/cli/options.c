@@ -16,7 +16,7 @@
 #include "pass/pass.h"
 #include "plan/extent/tile_size.h"
 #include "plan/plan.h"
-#include "train/confusion.h"
+#include "train/predict/confusion.h"
 
 #define AT(m) offsetof(struct options, m)
 #define COMMAND(c) OPTION_NONE, .command = COMMAND_##c

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "base/option.h"
-#include "train/predict_as.h"
+#include "train/predict/predict_as.h"
 
 enum command {
 	COMMAND_TRAIN, COMMAND_CHECK, COMMAND_PLAN, COMMAND_EVALUATE, COMMAND_PREDICT, COMMAND_EXPORT,

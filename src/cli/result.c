@@ -8,7 +8,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "report/progress.h"
-#include "train/target.h"
+#include "train/run/target.h"
 
 /* The settings that say where the training ends. */
 static const char *end_settings(const struct session *s)

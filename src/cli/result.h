@@ -4,7 +4,7 @@
 #ifndef DLX_CLI_RESULT_H
 #define DLX_CLI_RESULT_H
 
-#include "train/loop.h"
+#include "train/run/loop.h"
 
 void result_text(const struct session *s, const struct train_result *r, struct buf *out);
 

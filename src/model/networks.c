@@ -89,7 +89,7 @@ const struct field networks_fields[] = {
 
 int networks_check(struct arena *a, const void *config, const struct loc *loc)
 {
-	return 0;        /* with the objectives: plan/physics.h */
+	return 0;        /* with the objectives: plan/physics/physics.h */
 }
 
 int networks_build(struct model_build *b, tid *out)

@@ -12,11 +12,11 @@
 #include "op/update/all_reduce.h"
 #include "optim/optim.h"
 #include "optim/schedule.h"
-#include "plan/buckets.h"
-#include "plan/micro_tree.h"
-#include "plan/physics.h"
-#include "plan/physics_objectives.h"
-#include "plan/physics_variables.h"
+#include "plan/sums/buckets.h"
+#include "plan/sums/micro_tree.h"
+#include "plan/physics/physics.h"
+#include "plan/physics/physics_objectives.h"
+#include "plan/physics/physics_variables.h"
 #include "report/progress.h"
 
 const char *const device_names[] = { "auto", "cuda", "cpu", "reference", NULL };

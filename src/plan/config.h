@@ -68,7 +68,7 @@ struct parallel_section {
 	double timeout;                  /* seconds that a wait for other ranks may take */
 	bool average_statistics;
 	struct ynode *sync_batch_norm;   /* see sync_group_parse */
-	bool reproducible;               /* see plan/micro_tree.h */
+	bool reproducible;               /* see plan/sums/micro_tree.h */
 };
 
 /* Micro-batches of a step, if they are summed as a tree; set by config_share_batch. */
@@ -77,7 +77,7 @@ struct micro_counts {
 };
 
 /* How the run computes, where the config leaves that to the device; set by compute_settle
- * (train/compute.h) once there is one. */
+ * (train/run/compute.h) once there is one. */
 struct compute_choice {
 	enum dtype type;                 /* that 'auto' stands for */
 	double ratio;                    /* class of products in bf16 (backend/bf16_ratio.h), that of
@@ -100,7 +100,7 @@ struct run_config {
 	struct variant_value loss;
 	struct strings metrics;
 	struct variant_value optimizer, schedule;
-	const struct ynode *points, *variables, *objective;     /* plan/physics.h */
+	const struct ynode *points, *variables, *objective;     /* plan/physics/physics.h */
 	struct precision_section precision;
 	struct parallel_section parallel;
 	struct train_section train;

@@ -22,7 +22,7 @@ struct objective {
 	                                  * the loss's elements; NULL: all count the same */
 	int64_t times;                   /* steps in a round */
 	const struct variant_value *loss, *optimizer, *schedule;
-	const struct term *term;         /* of equations (plan/physics.h), in place of a loss */
+	const struct term *term;         /* of equations (plan/physics/physics.h), in place of a loss */
 	int nterm;
 	const struct balance_config *balance;    /* of terms whose weights are; NULL: none is */
 	const struct strings *metrics;
@@ -33,7 +33,7 @@ struct objective {
 	const struct lbfgs_config *lbfgs;    /* in place of `optimizer`; or NULL */
 };
 
-/* Of weights that are balanced by gradients (train/balance.h). */
+/* Of weights that are balanced by gradients (train/run/balance.h). */
 struct balance_config {
 	int64_t every;                   /* steps */
 	double keep;                     /* of the weight that was, in the moving average */

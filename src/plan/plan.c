@@ -21,7 +21,7 @@
 #include "pass/sync_batch_norm.h"
 #include "plan/compilation.h"
 #include "plan/batch/mixed_loss.h"
-#include "plan/physics.h"
+#include "plan/physics/physics.h"
 #include "plan/batch/scaled_target.h"
 #include "plan/batch/stored_batch.h"
 

@@ -13,11 +13,11 @@
 #include "plan/config.h"
 #include "plan/extent/field.h"
 #include "plan/extent/field.h"
-#include "plan/micro_sums.h"
+#include "plan/sums/micro_sums.h"
 #include "plan/batch/port.h"
-#include "plan/memory.h"
-#include "plan/micro_sums.h"
-#include "plan/step_mean.h"
+#include "plan/memory/memory.h"
+#include "plan/sums/micro_sums.h"
+#include "plan/sums/step_mean.h"
 #include "report/jsonl.h"
 
 enum plan_mode { PLAN_TRAIN, PLAN_EVALUATE, PLAN_PREDICT, PLAN_MODES };

@@ -10,7 +10,7 @@
 #include "optim/lbfgs.h"
 #include "plan/compilation.h"
 #include "plan/guard.h"
-#include "plan/physics.h"
+#include "plan/physics/physics.h"
 
 /* True if gradients are all-reduced; also on one rank with gradient_lag. */
 static bool reduced(const struct plan_request *r)

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "comm/comm.h"
-#include "plan/physics.h"
+#include "plan/physics/physics.h"
 
 bool run_is_export(const struct session *s)
 {

@@ -17,8 +17,8 @@ struct program {
 	bool short_batch;                /* an epoch's last one, next to a full one */
 	bool filled;                     /* the data fills a full batch */
 	int scored;                      /* 1 + a set of points whose candidates it scores
-	                                  * (train/resample.h); 0: none */
-	bool gradients;                  /* of an objective's balanced terms (train/balance.h) */
+	                                  * (train/save/resample.h); 0: none */
+	bool gradients;                  /* of an objective's balanced terms (train/run/balance.h) */
 	int64_t batch;                   /* samples */
 	struct plan *plan;               /* NULL: not made, or not yet */
 	/* Of its nodes, where ranks have a sample together; NULL: none. */

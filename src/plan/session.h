@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Everything that one run consists of once it is planned: data, device, store, plans and the arena
- * they share. train/opening.h makes it; what decides and what describes reads it here. */
+ * they share. train/run/opening.h makes it; what decides and what describes reads it here. */
 #ifndef DLX_PLAN_SESSION_H
 #define DLX_PLAN_SESSION_H
 
 #include "plan/plan.h"
-#include "plan/rank_grid.h"
-#include "plan/reduction.h"
+#include "plan/sums/rank_grid.h"
+#include "plan/sums/reduction.h"
 
 struct equations;
 struct program;
 struct tile_plan;                                    /* plan/extent/tile_size.h */
-struct proofs;                                       /* plan/proofs.h */
+struct proofs;                                       /* plan/time/proofs.h */
 
 struct session {
 	struct run_config *config;
@@ -20,14 +20,14 @@ struct session {
 	int nranks;                                      /* of comm, or that are only planned for */
 	struct device *dev;
 	struct store *store;
-	/* train_set may be a description without samples (train/trained_on.h); validation_set NULL if
-	 * none is configured. */
+	/* train_set may be a description without samples (train/diagnose/trained_on.h); validation_set
+	 * NULL if none is configured. */
 	struct dataset *train_set, *validation_set;
 	bool set_borrowed;                               /* validation_set is the caller's */
 	struct staging *stage;                           /* by which they are read; or NULL */
 	struct loader *train, *validation;               /* train NULL where nothing is trained; both
 	                                                  * without data */
-	struct equations *equations;                     /* train/equations.h; NULL: data is trained
+	struct equations *equations;                     /* train/run/equations.h; NULL: data is trained
 	                                                  * on */
 	bool compares;                                   /* equations have known values to compare
 	                                                  * with */
@@ -64,8 +64,8 @@ struct session {
 	                                                  * smaller than those before; the first is
 	                                                  * that of data.input (loader_size) */
 	struct wisdom *engines;                          /* for plan requests
-	                                                  * (train/engines.h); NULL: none */
-	struct proofs *proofs;                           /* of kernels (plan/proofs.h); NULL: none */
+	                                                  * (train/run/engines.h); NULL: none */
+	struct proofs *proofs;                           /* of kernels (time/proofs.h); NULL: none */
 	struct tile_plan *tiles;                         /* predictions are made of these; NULL: of
 	                                                  * whole samples */
 	bool tiles_agree;                                /* predictions have the same
@@ -78,8 +78,8 @@ struct session {
 	size_t table_bytes;                              /* of kernels, taken while planning */
 	bool outside_known;
 	int64_t outside;                                 /* bytes of a GPU that were not this run's when
-	                                                  * all of it was bound (train/account.h) */
-	bool deferred[PLAN_MODES];                       /* train/deferred_plans.h: agreed upon */
+	                                                  * all of it was bound (account.h) */
+	bool deferred[PLAN_MODES];                       /* train/run/deferred_plans.h: agreed upon */
 	unsigned need;                                   /* as opened */
 	const char *dump;
 	bool dump_dot;

@@ -23,8 +23,8 @@
 #include "base/trace.h"
 #include "data/sources.h"
 #include "pass/pass.h"
-#include "train/opening.h"
-#include "train/synthetic.h"
+#include "train/run/opening.h"
+#include "train/run/synthetic.h"
 
 static int plan(const char *path, int nset, const char *const *set)
 {

@@ -35,7 +35,7 @@
 #include "base/rng.h"
 #include "op/lib/sample.h"
 #include "pass/pass.h"
-#include "train/engines.h"
+#include "train/run/engines.h"
 
 static bool other_bits;
 

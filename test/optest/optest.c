@@ -34,7 +34,7 @@
 #include "op/lib/sample.h"
 #include "pass/autodiff.h"
 #include "pass/pass.h"
-#include "train/engines.h"
+#include "train/run/engines.h"
 
 #define MAX_OUT 16
 #define FD_ELEMENTS 8           /* elements of each input that are moved one at a time */

@@ -33,8 +33,8 @@
 #include "pass/partition.h"
 #include "pass/pass.h"
 #include "pass/sync_batch_norm.h"
-#include "plan/messages.h"
-#include "plan/step_mean.h"
+#include "plan/sums/messages.h"
+#include "plan/sums/step_mean.h"
 
 #define MOST_RANKS 8
 #define LEAVES 512

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * plan/buckets.h: the cut that is solved against all cuts
+ * plan/sums/buckets.h: the cut that is solved against all cuts
  * there are; the simple rules; their spelling. */
 #include <math.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "plan/buckets.h"
+#include "plan/sums/buckets.h"
 
 #define MOST 12
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * plan/messages.h and plan/roles.h between ranks that are threads: steps of planned graphs whose
- * nodes exchange values around a ring, and their gradients; teams that are not neighbours; steps
- * that would never end; plans that store parameters in other layouts. */
+ * plan/sums/messages.h and plan/sums/roles.h between ranks that are threads: steps of planned
+ * graphs whose nodes exchange values around a ring, and their gradients; teams that are not
+ * neighbours; steps that would never end; plans that store parameters in other layouts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,8 +20,8 @@
 #include "op/exchange.h"
 #include "pass/autodiff.h"
 #include "pass/pass.h"
-#include "plan/messages.h"
-#include "plan/roles.h"
+#include "plan/sums/messages.h"
+#include "plan/sums/roles.h"
 
 #define N 300
 #define STEPS 3

@@ -19,7 +19,7 @@
 #include "model/nn.h"
 #include "optim/optim.h"
 #include "optim/schedule.h"
-#include "train/loop.h"
+#include "train/run/loop.h"
 #include "yaml/ytree.h"
 
 enum { SAMPLES = 8, BATCH = 4, INPUTS = 2, UNITS = 5, STEPS = 10 };

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "train/pace.h"
+#include "train/run/pace.h"
 
 #define HOUR 3600.0
 

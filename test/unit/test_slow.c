@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "train/slow.h"
+#include "train/diagnose/slow.h"
 
 #define BIT(reason) (1u << (reason))
 

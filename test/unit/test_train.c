@@ -17,7 +17,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "train/loop.h"
+#include "train/run/loop.h"
 #include "data_fixture.h"
 
 static char folder[64];

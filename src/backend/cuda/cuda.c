@@ -139,7 +139,7 @@ static void release(const struct device *d, void *p, size_t bytes)
 /* Reserved for what libraries allocate after planning: cuDNN and cuBLAS load the code of a kernel
  * when it first runs, and the captured step has memory of its own. On an H100 (CUDA 13.0, cuDNN
  * 9.19) that was 15 to 23 MB in steps of six networks on one GPU; what NCCL takes with other GPUs
- * is not known yet. Each run compares this with what was taken (train/account.h). */
+ * is not known yet. Each run compares this with what was taken (train/diagnose/account.h). */
 #define ASIDE ((int64_t)256 << 20)
 
 static int get_memory(const struct device *d, struct device_memory_info *out)

@@ -12,8 +12,8 @@
 #include "base/err.h"
 #include "base/round.h"
 #include "plan/extent/whole.h"
-#include "plan/memory_budget.h"
-#include "plan/sizes.h"
+#include "plan/memory/memory_budget.h"
+#include "plan/describe/sizes.h"
 
 #define MOST_PLANS 24
 #define MOST_EXTENT (1 << 30)

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Each message of a node is an edge, and each node is one or more events of the step's order. */
+#include "plan/sums/messages.h"
+
+#include "backend/device.h"
+#include "base/err.h"
+#include "comm/order.h"
+#include "graph/attr.h"
+#include "op/exchange.h"
+#include "op/update/all_reduce.h"
+
+struct messages {
+	struct arena *arena;
+	struct links links;
+};
+
+/* --- edges --- */
+
+struct edges {
+	struct exchange_edge *v;
+	int n;
+};
+
+static int count(const struct graph *g)
+{
+	int n = 0;
+	for (int i = 0; i < g->nnode; i++) {
+		const struct exchange_attr *sends = exchange_sends(g->node[i]),
+		                           *waits = exchange_waits(g->node[i]);
+		n += sends ? sends->to.n : waits ? waits->from.n : 0;
+	}
+	return n;
+}
+
+static void add_edge(struct edges *e, const struct graph *g, const struct device *dev,
+                     const struct node *n, bool sends, int i)
+{
+	const struct exchange_attr *at = n->attr;
+	const struct layout *l = &graph_t(g, sends ? n->in[i] : n->out[i])->layout;
+	e->v[e->n++] = (struct exchange_edge){
+		.peer = (int)(sends ? at->to.v[i] : at->from.v[i]), .sends = sends,
+		.bytes = layout_elements(l) * (int64_t)dtype_size(exchange_wire(dev, n)),
+		.id = sends ? at->to_id.v[i] : at->from_id.v[i], .depth = (int)at->depth,
+		.name = sends ? at->to_name.v[i] : at->from_name.v[i],
+	};
+}
+
+static struct edges edges_of(struct arena *a, const struct graph *g, const struct device *dev)
+{
+	struct edges e = { .v = ARENA_ARRAY(a, struct exchange_edge, count(g) + 1) };
+	for (int i = 0; i < g->nnode; i++) {
+		const struct node *n = g->node[i];
+		const struct exchange_attr *sends = exchange_sends(n), *waits = exchange_waits(n);
+		for (int k = 0; sends && k < sends->to.n; k++)
+			add_edge(&e, g, dev, n, true, k);
+		for (int k = 0; waits && k < waits->from.n; k++)
+			add_edge(&e, g, dev, n, false, k);
+	}
+	exchange_lay_out(e.v, e.n);
+	return e;
+}
+
+int64_t messages_bytes(const struct graph *g, const struct device *dev, const struct comm *team)
+{
+	struct arena *a = arena_new();
+	struct edges e = edges_of(a, g, dev);
+	int64_t bytes = exchange_bytes(team, e.v, e.n);
+	arena_free(a);
+	return bytes;
+}
+
+/* --- the order of a step --- */
+
+struct events {
+	const struct messages_teams *teams;
+	struct order_event *v;
+	int n;
+};
+
+/* The number among all ranks of rank r of a team. */
+static int number_of(const struct messages_teams *t, const struct comm *team, int r)
+{
+	return t->all == team ? r : comm_whole_rank(team, r);
+}
+
+static void add_messages(struct events *e, const struct node *n, bool sends)
+{
+	const struct exchange_attr *at = n->attr;
+	const struct ints *peer = sends ? &at->to : &at->from, *id = sends ? &at->to_id : &at->from_id;
+	const struct strings *name = sends ? &at->to_name : &at->from_name;
+	for (int i = 0; i < peer->n; i++)
+		e->v[e->n++] = (struct order_event){ sends ? ORDER_SEND : ORDER_RECEIVE,
+			number_of(e->teams, e->teams->messages, (int)peer->v[i]), id->v[i], (int)at->depth,
+			n->name, name->v[i] };
+}
+
+/* Sums of statistics have numbers after those of gradients. */
+#define STATISTICS (INT64_C(1) << 32)
+
+static void add_sum(struct events *e, const struct comm *team, const struct node *n,
+                    enum order_kind kind, int64_t id)
+{
+	const struct comm *all = e->teams->all;
+	if (!team)
+		return;
+	if (team->size > all->size)
+		team = all;
+	e->v[e->n++] = (struct order_event){ kind, number_of(e->teams, team, 0), id, team->size,
+		n->name, n->name };
+}
+
+static void add_node(struct events *e, const struct node *n)
+{
+	const struct exchange_attr *sends = exchange_sends(n), *waits = exchange_waits(n);
+	const struct all_reduce_attr *starts = all_reduce_begins(n), *sum = all_reduce_waits(n);
+	if (sends || waits)
+		add_messages(e, n, sends != NULL);
+	if (starts)
+		add_sum(e, e->teams->gradients, n, ORDER_START, starts->group);
+	if (sum)
+		add_sum(e, e->teams->gradients, n, ORDER_SUM, sum->group);
+	if (!node_meets(n))
+		return;
+	int64_t id = STATISTICS + *(int64_t *)attr_find(n->op, n->attr, "group", FT_INT);
+	add_sum(e, e->teams->statistics, n, ORDER_START, id);
+	add_sum(e, e->teams->statistics, n, ORDER_SUM, id);
+}
+
+/* More micro-batches than these repeat what is under way. */
+#define MICROS_PLAYED 4
+
+static struct order order_of(struct arena *a, const struct messages_teams *t, const struct graph *g,
+                             int64_t micros)
+{
+	int walks = (int)(micros < MICROS_PLAYED ? micros : MICROS_PLAYED);
+	int most = (count(g) + 2 * g->nnode) * (walks + 1);
+	struct events e = { .teams = t, .v = ARENA_ARRAY(a, struct order_event, most) };
+	for (int w = 0; w < walks; w++)
+		for (int i = 0; i < g->nnode; i++)
+			if (walks == 1 || g->node[i]->phase != PHASE_UPDATE)
+				add_node(&e, g->node[i]);
+	for (int i = 0; walks > 1 && i < g->nnode; i++)
+		if (g->node[i]->phase == PHASE_UPDATE)
+			add_node(&e, g->node[i]);
+	return (struct order){ e.v, e.n };
+}
+
+/* --- opening --- */
+
+static int open_exchange(struct messages *m, const struct messages_teams *t, const struct graph *g,
+                         const struct device *dev, int64_t micros)
+{
+	struct edges e = edges_of(m->arena, g, dev);
+	bool same_starts = t->all->hosts > 1 || dev->driver;
+	TRY(order_check(t->all, order_of(m->arena, t, g, micros), same_starts));
+	return exchange_new(&m->links.messages, t->messages, e.v, e.n);
+}
+
+int messages_open(struct messages **out, const struct messages_teams *teams, const struct graph *g,
+                  const struct device *dev, const struct links *sums, int64_t micros)
+{
+	struct arena *a = arena_new();
+	struct messages *m = ARENA_NEW(a, struct messages);
+	*m = (struct messages){ .arena = a };
+	if (sums)
+		m->links = *sums;
+	*out = NULL;
+	int rc = comm_agree(teams->all, open_exchange(m, teams, g, dev, micros), "messages of a step");
+	if (rc < 0)
+		messages_close(m);
+	else
+		*out = m;
+	return rc;
+}
+
+void messages_close(struct messages *m)
+{
+	if (!m)
+		return;
+	exchange_free(m->links.messages);
+	arena_free(m->arena);
+}
+
+const struct links *messages_links(const struct messages *m)
+{
+	return &m->links;
+}

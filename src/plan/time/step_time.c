@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The walk of a step: a clock for computing, and one for sums, which are made in the order of
+ * their starts. With a lag, what a step waits for was begun in the one before, so the walk is
+ * made twice. */
+#include "plan/time/step_time.h"
+
+#include <math.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/round.h"
+#include "op/update/all_reduce.h"
+#include "pass/sync_batch_norm.h"
+
+/* Bytes that a node gives to the sum it begins. */
+static double sum_bytes(const struct graph *g, const struct node *n)
+{
+	const struct all_reduce_attr *at = all_reduce_begins(n);
+	int64_t bytes = 0;
+	for (int i = 0; i < n->nin; i += 2)
+		bytes += all_reduce_bytes(layout_elements(&graph_t(g, n->in[i])->layout),
+		                          all_reduce_dtype(at->wire));
+	return (double)bytes;
+}
+
+struct clocks {
+	double now, sums;            /* of computing; when the sums begun so far are done */
+	double waited, began;        /* for sums; when backward began */
+	double *done;                /* by bucket of sums, 0: that of the mean's terms */
+};
+
+static void begin_sum(struct step_time *t, struct clocks *c, const struct session *s,
+                      const struct graph *g, const struct node *n)
+{
+	int64_t k = all_reduce_begins(n)->group;
+	c->sums = fmax(c->sums, c->now) + linkmodel_seconds(&s->link, sum_bytes(g, n));
+	c->done[k] = c->sums;
+	if (k > 0 && k <= t->buckets) {
+		t->ready[k - 1] = c->now - c->began;
+		t->done[k - 1] = c->sums - c->began;
+	}
+}
+
+static void wait_for(struct clocks *c, double done)
+{
+	if (done <= c->now)
+		return;
+	c->waited += done - c->now;
+	c->now = done;
+}
+
+static void walk(struct step_time *t, struct clocks *c, const struct session *s,
+                 const struct graph *g)
+{
+	bool backward = false;
+	for (int i = 0; i < g->nnode; i++) {
+		const struct node *n = g->node[i];
+		if (n->phase == PHASE_BACKWARD && !backward)
+			c->began = c->now;
+		backward |= n->phase == PHASE_BACKWARD;
+		if (all_reduce_waits(n))
+			wait_for(c, c->done[all_reduce_waits(n)->group]);
+		c->now += t->node[i];
+		if (all_reduce_begins(n))
+			begin_sum(t, c, s, g, n);
+	}
+}
+
+/* The clock goes back to 0, for the next step. */
+static void begin_step(struct clocks *c, int sums)
+{
+	for (int k = 0; k < sums; k++)
+		c->done[k] -= c->now;
+	c->sums -= c->now;
+	c->now = c->waited = 0;
+}
+
+/* Leaves the last micro-batch in t->seconds and t->exposed. */
+static void walk_steps(struct step_time *t, const struct session *s, const struct graph *g)
+{
+	int sums = 0;
+	for (int i = 0; i < g->nnode; i++)
+		sums += all_reduce_begins(g->node[i]) || all_reduce_waits(g->node[i]);
+	struct clocks c = { .done = mem_calloc((size_t)sums + 1, sizeof(double)) };
+	for (int step = 0; step < 2; step++) {
+		begin_step(&c, sums);
+		walk(t, &c, s, g);
+	}
+	t->seconds = c.now;
+	t->exposed = c.waited;
+	mem_free(c.done);
+}
+
+/* Those of batch normalisation are waited for where they are made, in each micro-batch. */
+static double statistics_seconds(const struct session *s, const struct graph *g)
+{
+	int64_t bytes, n = sync_batch_norm_count(g, &bytes);
+	return n ? (double)n * linkmodel_seconds(&s->link, (double)bytes / (double)n) : 0;
+}
+
+static int64_t micro_batches(const struct run_config *c)
+{
+	return c->micros.all ? c->micros.each : c->train.accumulate;
+}
+
+static void add_up(struct step_time *t, const struct session *s, const struct graph *g)
+{
+	double micro = statistics_seconds(s, g);
+	int64_t micros = micro_batches(s->config);
+	for (int i = 0; i < g->nnode; i++) {
+		const struct node *n = g->node[i];
+		double often = n->phase == PHASE_UPDATE ? 1 : (double)micros, seconds = t->node[i] * often;
+		t->phase[n->phase] += seconds;
+		t->products += n->op->flags & OP_COUNTED ? seconds : 0;
+		micro += n->phase == PHASE_UPDATE ? 0 : t->node[i];
+	}
+	t->backward = t->phase[PHASE_BACKWARD] / (double)micros;
+	t->statistics = statistics_seconds(s, g) * (double)micros;
+	t->exposed += t->statistics;
+	t->seconds += statistics_seconds(s, g) + (double)(micros - 1) * micro;
+}
+
+int step_time_predict(struct step_time *t, const struct session *s, const struct plan *p)
+{
+	const struct plan_env env = plan_env_of(s->config, NULL);
+	struct node_rates rates = node_rates_reached(s->dev, &env);
+	size_t buckets = p->buckets ? (size_t)p->buckets->n : 0;
+	*t = (struct step_time){ .ceilings = node_rates_ceilings(s->dev, &env),
+		.buckets = (int)buckets };
+	t->node = mem_calloc((size_t)p->g->nnode + 1, sizeof *t->node);
+	t->ready = mem_calloc(buckets + 1, sizeof *t->ready);
+	t->done = mem_calloc(buckets + 1, sizeof *t->done);
+	if (!step_time_known(t))
+		return 0;
+	TRY(trials_run(&t->trials, p, s->dev, &rates, t->node));
+	walk_steps(t, s, p->g);
+	add_up(t, s, p->g);
+	return 0;
+}
+
+void step_time_release(struct step_time *t)
+{
+	mem_free(t->node);
+	mem_free(t->ready);
+	mem_free(t->done);
+}
+
+bool step_time_known(const struct step_time *t)
+{
+	return t->ceilings.f32 > 0 && t->ceilings.bytes > 0;
+}
+
+/* As the loader of this many ranks cuts an epoch, size by size. */
+int64_t step_time_epoch(const struct session *s)
+{
+	int64_t steps = 0, all = config_rank_batch(s->config) * s->ranks.ranks;
+	if (!s->train_set)
+		return 0;
+	for (int k = 0; k < loader_sizes(s->train); k++) {
+		int64_t n = loader_size(s->train, k).samples;
+		int64_t batches = s->config->data.keep_short_batch ? (n + all - 1) / all : n / all;
+		steps += ceil_div(batches, config_step_batches(s->config));
+	}
+	return steps;
+}
+
+int64_t step_time_steps(const struct session *s)
+{
+	const struct train_section *t = &s->config->train;
+	int64_t by_epochs = t->epochs * step_time_epoch(s);
+	return by_epochs && (!t->steps || by_epochs < t->steps) ? by_epochs : t->steps;
+}
