@@ -3,7 +3,7 @@
  * The contract between the graph and its ops. One record per op; one file per op family holds
  * everything about it: attributes, documentation, shape rule, gradient rule, cost, kernels for
  * every backend, test samples. The file ends with OPSET(file_name, &op1, &op2, ...); the build
- * lists the files once, in Makefile.am (OPS), and makes src/op/table.inc from it.
+ * lists the files once, in src/op/local.mk (OPS), and makes src/op/table.inc from it.
  *
  * Fixed order inside an op file: purpose and maths - attribute struct and table - shape - grad -
  * cost - reference kernel - cpu kernel - cuda region - samples - records - OPSET. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The list of all ops. table.inc is made by the build from OPS in Makefile.am, one OP(file) a line,
+ * The list of all ops. table.inc is made by the build from OPS in local.mk, one OP(file) a line,
  * so that adding an op is its file and one word there. */
 #include <string.h>
 

@@ -31,7 +31,7 @@ done
 # shellcheck disable=SC2086
 {
 	find $roots -type f ! -path '*/corpus/*' ! -path 'src/op/table.inc' \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \
-		-o -name '*.sh' -o -name '*.py' -o -name '*.m4' -o -name '*.[15]' -o -name '*.yaml' -o -path '.ci/*' \)
+		-o -name '*.sh' -o -name '*.py' -o -name '*.m4' -o -name local.mk -o -name '*.[15]' -o -name '*.yaml' -o -path '.ci/*' \)
 	find . -maxdepth 1 -type f \( -name configure.ac -o -name Makefile.am -o -name bootstrap -o -name '*.md' \
 		-o -name NEWS -o -name COPYING \)
 } | sed 's,^\./,,' | sort | xargs awk '
