@@ -450,20 +450,21 @@ static int run_part(struct comm *c, void *arg)
 {
 	struct judge *j = arg;
 	struct net n = { 0 };
-	TRY(comm_agree(c, build(&n, j, c), "building"));
-	TRY(j->device ? run_planned(&n, j, c, &j->part[c->rank]) :
-	                run_nodes(&n, j, c, &j->part[c->rank]));
+	int rc = comm_agree(c, build(&n, j, c), "building");
+	if (rc == 0)
+		rc = (j->device ? run_planned : run_nodes)(&n, j, c, &j->part[c->rank]);
 	release(&n);
-	return 0;
+	return rc;
 }
 
 static int run_whole(struct judge *j)
 {
 	struct net n = { 0 };
-	TRY(build(&n, j, NULL));
-	TRY(j->device ? run_planned(&n, j, NULL, &j->whole) : run_nodes(&n, j, NULL, &j->whole));
+	int rc = build(&n, j, NULL);
+	if (rc == 0)
+		rc = (j->device ? run_planned : run_nodes)(&n, j, NULL, &j->whole);
 	release(&n);
-	return 0;
+	return rc;
 }
 
 /* --- judging --- */
