@@ -83,10 +83,9 @@ int reducer_wait(struct reducer *r, int k);
 /* Whether bucket k was started and not yet waited for. */
 bool reducer_under_way(const struct reducer *r, int k);
 
-/* Call between steps, when all buckets were waited for and the caller has written sums into the
- * memory of lagged buckets, the same on all ranks (from a checkpoint): the next wait returns these.
- * Only a reducer on GPUs (reducer_nccl.h), whose lagged all-reduces begin with the next step, has
- * work to do here. */
+/* Call between steps, when all buckets were waited for and the memory of lagged buckets holds sums,
+ * the same on all ranks: the next wait then returns these sums. Only a reducer on GPUs
+ * (reducer_nccl.h), whose lagged all-reduces begin with the next step, has work to do here. */
 int reducer_keep(struct reducer *r);
 
 struct reducer_stats {
