@@ -17,17 +17,18 @@
 struct place {
 	void *own;                   /* in the device's memory; NULL: the tensor is no input or
 	                              * constant */
-	void *staged;                /* an input of a device: the host's copy; NULL: there is none, or
-	                              * values travel from where they are */
-	void *ahead;                 /* where its next value travels to, if not to `own`; else NULL */
+	void *staged;                /* an input's staging buffer in host memory; NULL: none, values are
+	                              * copied from where they are */
+	void *ahead;                 /* the second device buffer, to which the next value is copied;
+	                              * NULL: that is `own` */
 };
 
 struct inputs {
 	const struct graph *g;
 	const struct device *dev;
 	struct place *place;         /* by tensor id */
-	void *fed;                   /* the event after which the staged values are free again */
-	bool feeding;                /* it is set, and was not reached since */
+	void *fed;                   /* the event after which staging buffers may be overwritten */
+	bool feeding;                /* `fed` was recorded and not waited for since */
 };
 
 static bool is_own(const struct tensor *x)
@@ -135,7 +136,8 @@ int inputs_prefetch_begin(const struct inputs *a)
 	return a->dev->driver->prefetch_ready(a->dev);
 }
 
-/* Whether the device can copy the values of t from where they are, as they are. */
+/* Whether the device can copy the values of t directly: they are in pinned memory and need no
+ * conversion. */
 static bool travel_as_they_are(const struct inputs *a, tid t, const struct host_values *v)
 {
 	const struct tensor *x = graph_t(a->g, t);

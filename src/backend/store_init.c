@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Initial values. They are drawn by row-major logical index, so that layout and backend do not
- * change them, and where each is among the random numbers is known: all tensors are cut into
- * pieces that threads draw in any order. */
+ * change them, and the index of each value in the random sequence is known: all tensors are cut
+ * into pieces that threads draw in any order. */
 #include "backend/store_init.h"
 
 #include "base/err.h"

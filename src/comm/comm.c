@@ -164,8 +164,9 @@ _Noreturn void comm_abort(struct comm *c, int status)
 
 /* --- collectives --- */
 
-/* Missing is a rank that has not come, has come to something else, or cannot go on. The first of
- * the host that comes here speaks; where the ranks of other hosts are is not known. */
+/* Names the missing ranks of this host: those that have not entered this collective, are in another
+ * one, or are stopped or ended. The first rank of the host to arrive here reports. Of ranks of
+ * other hosts nothing is known. */
 static void name_missing(struct comm *c, struct buf *out, int64_t mine)
 {
 	struct comm_state *s = c->state;

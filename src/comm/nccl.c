@@ -66,7 +66,7 @@ static int check(ncclResult_t result, const char *what)
 struct identity {
 	char gpu[16];
 	int ordinal, host;
-	bool shares;                 /* NCCL was asked to let ranks share a GPU, and can */
+	bool shares;                 /* the user allows ranks to share a GPU, and this NCCL can */
 };
 
 #define FIRST_TO_SHARE 23003   /* NCCL 2.30.3 */
@@ -267,7 +267,7 @@ int nccl_sum(struct nccl *n, void *p, int64_t count, enum dtype t, void *stream)
 	             "cannot begin a sum");
 }
 
-/* Elements of shard q. */
+/* The number of elements of shard q. */
 static size_t shard(int64_t count, int64_t each, int q)
 {
 	int64_t left = count - each * q;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A collective is a pointer that each rank shows the others, between two barriers: after the first
- * all of them are there, after the second none is read any more. */
+ * In a collective each rank publishes a pointer to its data between two barriers: after the first
+ * barrier all pointers are set, after the second none is used any more. */
 #include "comm/rank_threads.h"
 
 #include <errno.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Memory's speed is the limit: every element is read once and written once where it was read,
- * which leaves nothing for stores that go around the caches. Two blocks, the usual number on a
- * small machine, have a loop of their own; more are added into buffers that stay in the first
- * cache. */
+ * Memory bandwidth is the limit: every element is read once and written once to the same address,
+ * so non-temporal stores would not help. Two blocks, the usual number on a small machine, have a
+ * loop of their own; more are added into buffers that stay in the first cache. */
 #include "comm/sum.h"
 
 #include <string.h>

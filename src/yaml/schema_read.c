@@ -132,8 +132,8 @@ static int read_absent(const struct scope *s, const struct field *f, const struc
 	return rc;
 }
 
-/* A value that could not be read is replaced by the default, without a word: messages about it
- * would only confuse, and may not push out others. A section has filled its own rows already. */
+/* Replaces a value that could not be read by the default, without further messages, which would
+ * only confuse and might displace others. A section has filled its own rows already. */
 static void replace_by_default(const struct scope *s, const struct field *f, void *out)
 {
 	struct err_record kept;

@@ -14,7 +14,8 @@
 
 #define LEAST_PICKS 64
 #define MOST_PICKS 1024
-#define PICK_TERMS 2e6           /* terms of all picked sums, where that is no fewer picks */
+#define PICK_TERMS 2e6           /* limit on the terms of all picked sums together, unless it would
+                                  * leave too few picks */
 
 /* --- which elements --- */
 
@@ -80,8 +81,8 @@ static int64_t flat_of(const struct shape *s, const int64_t *index)
 
 /* --- tolerances --- */
 
-/* Of a processor's kernels, whose sums are float32: relative to the sum without signs. Those that
- * are right had up to 9e-7. */
+/* Tolerance for CPU kernels, whose sums are float32, relative to the sum of absolute values.
+ * Correct kernels had errors of up to 9e-7. */
 #define SINGLE_ERROR 1e-5
 #define MEAN_PRODUCT 0.25        /* of two inputs between -1 and 1, without its sign */
 

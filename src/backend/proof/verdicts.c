@@ -114,7 +114,7 @@ static void read_line(struct verdicts *v, char *line)
 		add_key(v, key);
 }
 
-/* Whatever the file is, the run goes on. */
+/* Reads all valid lines; a damaged file is no error. */
 static void read_all(struct verdicts *v)
 {
 	struct buf text = BUF_INIT;
@@ -199,7 +199,7 @@ static bool is_too_long(const char *path)
 	return stat(path, &st) == 0 && st.st_size > LONGEST;
 }
 
-/* What cannot be kept is proven again next time. */
+/* Ignores errors: a verdict that cannot be stored is found again next time. */
 static void append(const struct verdicts *v, const struct buf *text)
 {
 	const int mark = err_count(),
