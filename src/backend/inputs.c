@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A device with memory of its own copies an input from pinned host memory, in order with its
- * kernels and without the host waiting; an event says when that memory may be written again.
+ * A device with its own memory copies an input from pinned host memory asynchronously, in order
+ * with its kernels; an event marks when that memory may be overwritten.
  *
- * A batch of a loader is copied from where that has put it. For one of 0.5 to 1 GiB the copy to
- * pinned memory before, by the one thread of the loop, is predicted to take 50 to 100 ms, beside
- * steps of 12 to 80 ms on an H100 and 10 to 40 ms over its bus (25 to 50 GB/s): that copy would
- * decide how long a step takes. */
+ * A batch that the loader has put into pinned memory is copied directly from there. Otherwise the
+ * training thread would have to copy it to pinned memory first: for 0.5 to 1 GiB that is predicted
+ * to take 50 to 100 ms, more than the step (12 to 80 ms on an H100) or the transfer over the bus
+ * (10 to 40 ms at 25 to 50 GB/s), so it would determine the time of a step. */
 #include "backend/inputs.h"
 
 #include "backend/transfer.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * pread, and a comparison of what the file is with what it was when it was opened. */
+ * Reads by pread, and compares the file's stat with that at the time of opening. */
 #include "base/io_reader.h"
 
 #include <errno.h>
@@ -28,7 +28,8 @@ static int open_file(const char *path)
 	return fd;
 }
 
-/* Descriptors are given out from below: with half of them in use, the rest is for others. */
+/* fd if it may be kept open, else -1: numbers ascend from 0, and the upper half is left for other
+ * uses. */
 static int spare(int fd)
 {
 	struct rlimit most;

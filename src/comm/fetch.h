@@ -17,7 +17,8 @@
 struct fetch_range {
 	int64_t file;                /* number of the file, the same on all ranks */
 	uint64_t at, n;              /* bytes */
-	bool fresh;                  /* ask for another read: the bytes sent before were damaged */
+	bool fresh;                  /* the file must be read again, since the bytes sent before were
+	                              * damaged */
 };
 
 /* Provides the bytes of a range at p. Called concurrently, on the threads of the fetch. 0, or a

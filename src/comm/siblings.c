@@ -16,7 +16,7 @@
 #include "base/launcher.h"
 
 struct sibling {
-	int pid, rank;               /* rank: -1 if its environment does not tell */
+	int pid, rank;               /* rank: -1 if its environment does not contain it */
 	char state;                  /* of /proc/PID/stat */
 	char program[256];           /* "" where it cannot be seen */
 };

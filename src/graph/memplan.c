@@ -54,7 +54,7 @@ static bool in_arena(const struct graph *g, tid t)
 	return x->role == ROLE_ACTIVATION && x->producer != NONE;
 }
 
-/* By n, which reads or writes t. */
+/* Extends the lifetime of t's buffer to node n, which reads or writes t. */
 static void life_extend(struct life *l, const struct node *n, tid t)
 {
 	const tid b = t == NONE ? NONE : l->buffer[t];

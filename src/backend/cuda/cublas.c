@@ -312,7 +312,7 @@ int cublas_matmul_new(struct cublas_plan **out, const struct device *d, struct w
                       const struct cublas_matmul *m, size_t ws_limit)
 {
 	void *handle;
-	if (d->imagined) {         /* whose heuristics ask the driver */
+	if (d->imagined) {         /* its heuristics would query the driver */
 		*out = mem_calloc(1, sizeof **out);
 		(*out)->ws_bytes = ws_limit;
 		snprintf((*out)->shown, sizeof (*out)->shown, "cublaslt:?");

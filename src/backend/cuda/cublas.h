@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * cuBLASLt behind a small C interface: matrix products for dense layers and 1x1 work. The library
- * is loaded at run time. */
+ * A small C interface to cuBLASLt: matrix products for dense layers and 1x1 convolutions. The
+ * library is loaded at run time. */
 #ifndef DLX_BACKEND_CUDA_CUBLAS_H
 #define DLX_BACKEND_CUDA_CUBLAS_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * cuDNN behind a small C interface, as dnn.h is for oneDNN: callers speak struct layout and plain
- * pointers. Underneath is the graph API through its C backend interface (cuDNN 9); the library is
- * loaded at run time.
+ * A small C interface to cuDNN, as dnn.h is to oneDNN: callers use struct layout and plain
+ * pointers. It is implemented by cuDNN's graph API (the C backend interface of cuDNN 9); the
+ * library is loaded at run time.
  *
  *   cudnn_conv_new    describes the operation and chooses an engine: what wisdom says, or the first
  *                     one that is allowed and can be built; with measuring, the fastest of them

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * oneDNN behind a small C interface. Everything that differs between its C API v2 (Debian's 2.6)
- * and v3 stays in dnn.c, and so do its types: callers speak struct layout and plain pointers.
+ * A small C interface to oneDNN. Everything that differs between its C API v2 (Debian's 2.6) and v3
+ * stays in dnn.c, and so do its types: callers use struct layout and plain pointers.
  *
  *   dnn_*_new queries oneDNN for an implementation, which chooses layouts that are NULL
  *   dnn_prim_layout the layout that it chose, if struct layout can represent it

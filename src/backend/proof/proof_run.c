@@ -83,7 +83,7 @@ static int nameless_file(const struct buf *text, int *fd)
 	return ERR(E_UNAVAILABLE, NULL, "no room for it: %m");
 }
 
-/* --- the process that asks --- */
+/* --- the run, which starts the process --- */
 
 struct prover {
 	pid_t pid;
@@ -262,7 +262,7 @@ int proof_run(const struct proof_case *c, int n, struct proof_verdict *verdict)
 	return rc < 0 ? err_context(rc, "while starting a process that proves kernels") : 0;
 }
 
-/* --- the process that is asked --- */
+/* --- the process that tests --- */
 
 static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
