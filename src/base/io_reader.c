@@ -28,8 +28,8 @@ static int open_file(const char *path)
 	return fd;
 }
 
-/* fd if it may be kept open, else -1: numbers ascend from 0, and the upper half is left for other
- * uses. */
+/* Returns fd if it may stay open; else closes it and returns -1. Numbers ascend from 0, and the
+ * upper half is left for other uses. */
 static int spare(int fd)
 {
 	struct rlimit most;
