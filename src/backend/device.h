@@ -128,7 +128,7 @@ struct device {
 	const struct gpu_model *model;   /* a GPU's published properties; NULL: no GPU, or an unknown
 	                                  * model */
 	const char *why;             /* the reason why 'auto' has chosen this device; NULL: the user
-	                              * named it */
+	                              * named it, or there is nothing to explain */
 	struct device_memory *memory;
 	/* Rates, measured at the first request; 0 before. They are for output only, never for a plan,
 	 * which would then differ between ranks: so device_measure_peak and device_measure_bandwidth,

@@ -124,8 +124,7 @@ struct kernel {
 	 * writes the sum there. */
 	unsigned sums_into;
 	/* Like slice_in and slice_out, for KL_CHOOSE, where the answer depends on the node: whether
-	 * in[i] (out[i]) may be a slice. Called after layouts are chosen and before plan(). NULL:
-	 * never. */
+	 * in[i] (out[i]) may be a slice. Called when layouts are known, before plan(). NULL: never. */
 	bool (*takes_slice)(const struct kplan *k, bool output, int i);
 	/* Bit i: in[i] (out[i]) may be bf16; bit 31 stands for operand 31 and all after it. Other
 	 * floats are f32. The pass that chooses types (pass/precision.c) inserts casts where tensors
@@ -211,8 +210,8 @@ struct op {
 	const char *name;               /* the YAML key and the name in every message */
 	const char *doc;                /* one line */
 	unsigned flags;
-	int min_in, max_in;             /* inputs; numbers of inputs; an optional one is NONE or omitted
-	                                 * at the end */
+	int min_in, max_in;             /* numbers of inputs; an optional one is NONE or omitted at the
+	                                 * end */
 	int nout;                       /* outputs; -1: as many as the shape rule makes */
 	size_t attr_size;
 	const struct field *attrs;      /* NULL if attr_size is 0 */
