@@ -133,9 +133,9 @@ struct device {
 	/* Rates, measured at the first request; 0 before. They are for output only, never for a plan,
 	 * which would then differ between ranks: so device_measure_peak and device_measure_bandwidth,
 	 * which set them, take a device that is not const. */
-	double peak_flops;           /* in float32 */
-	double peak_tf32;            /* in float32 whose products are rounded to TF32 */
-	double peak_bf16;            /* in bfloat16 */
+	double peak_flops;           /* flop/s of float32 products */
+	double peak_tf32;            /* flop/s of float32 products rounded to TF32 */
+	double peak_bf16;            /* flop/s of bfloat16 products */
 	double bandwidth;            /* bytes/s */
 };
 

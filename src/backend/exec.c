@@ -40,11 +40,11 @@ struct exec {
 	int64_t *ws_offset;           /* by node id */
 	struct step *step;            /* nodes that run */
 	int nstep;
-	struct second second;         /* what is on the second stream */
+	struct second second;         /* bookkeeping of the second stream */
 	int intake;                   /* number of steps at the beginning that are not captured: those
 	                               * that read read_first inputs, whose buffers the next batch then
 	                               * overwrites */
-	void **pointer;               /* by tensor id, after bind */
+	void **pointer;               /* device address by tensor id, set by exec_bind */
 	struct inputs *inputs;        /* their memory and that of constants; NULL before bind */
 	void *captured[1 << PHASE_COUNT];    /* the captured graphs, by mask of phases */
 	bool walked[1 << PHASE_COUNT];       /* by mask: it has run once without capture */

@@ -62,7 +62,7 @@ int exec_prefetch_begin(struct exec *e);
 int exec_prefetch(struct exec *e, tid t, const struct host_values *v);
 int exec_take(struct exec *e, tid t);
 int exec_read(const struct exec *e, tid t, enum dtype type, void *plain);
-void *exec_pointer(const struct exec *e, tid t);      /* in the device's memory */
+void *exec_pointer(const struct exec *e, tid t);      /* address in the device's memory */
 
 /* Measures single nodes of a plan that is not bound, on whatever data is in the caller's memory
  * (exec_trial_bytes, 64-byte aligned). Not for nodes that wait for other ranks. exec_trial_end,
@@ -77,7 +77,8 @@ const char *exec_impl(const struct exec *e, nid n);
 const struct kplan *exec_kernel(const struct exec *e, nid n);   /* as planned */
 double exec_work(const struct exec *e, nid n);         /* struct kplan's */
 size_t exec_workspace(const struct exec *e, nid n);   /* bytes */
-int64_t exec_workspace_offset(const struct exec *e, nid n);   /* in the arena; -1 if it has none */
+int64_t exec_workspace_offset(const struct exec *e, nid n);   /* bytes into the arena; -1 if node n
+                                                               * has no workspace */
 
 /* Per-node wall time. on: start counting from zero.
  * seconds[i] of node i, summed over `runs` runs. */

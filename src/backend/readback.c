@@ -19,7 +19,7 @@ struct readback {
 	const struct device *dev;
 	const tid *t;
 	int n;
-	size_t bytes;                /* of a slot */
+	size_t bytes;                /* bytes of a slot */
 	struct slot slot[READBACK_DEPTH];
 	uint64_t asked, awaited;
 };

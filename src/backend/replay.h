@@ -30,7 +30,7 @@ struct replay_kernel {
 
 struct replay {
 	struct arena *arena;         /* NULL: nothing was replayed */
-	struct replay_kernel *kernel;        /* in order of their start */
+	struct replay_kernel *kernel;        /* rows, in the order of their start */
 	int nkernel, replays;
 	double span, busy;           /* medians in seconds: span: from the first start to the last end;
 	                              * busy: time in which anything ran */

@@ -14,7 +14,7 @@
 /* values that one thread draws at a time, or a whole block of rows up to the larger */
 #define PIECE (1 << 16)
 #define LARGE (1 << 22)
-#define RUN 512                  /* of them in the cache together; even */
+#define RUN 512                  /* values drawn at a time, to stay in the cache; even */
 /* from row to row of those that are drawn together: not a power of two */
 #define STEP (RUN + 18)
 

@@ -11,7 +11,7 @@ struct transfer {
 	const struct layout *layout;
 	const struct shape *shape;
 	enum dtype dtype;
-	void *data;                  /* in the device's memory */
+	void *data;                  /* address in the device's memory */
 };
 
 /* Copies from and to plain arrays, whose elements are of type t. Padding of the tensor becomes

@@ -370,7 +370,7 @@ static bool write_fault(void)
 	return true;
 }
 
-/* at -1: after what was written last. */
+/* Writes all n bytes at byte `at`; -1: at the current position. */
 static int write_all(struct io_file *f, off_t at, const void *p, size_t n)
 {
 	const char *s = p;

@@ -125,7 +125,8 @@ int io_reader_read(const struct io_reader *f, uint64_t at, void *p, size_t n)
 	int fd = begin(f);
 	if (fd < 0)
 		return io_fail(E_IO, "open", f->path);
-	int rc = f->fd < 0 ? unchanged(f, fd) : 0;   /* by its name it may be another file now */
+	int rc = f->fd < 0 ? unchanged(f, fd) : 0;   /* a reopened file may be another one of the same
+	                                              * name */
 	if (rc == 0)
 		rc = read_all(f, fd, at, p, n);
 	done(f, fd);

@@ -12,7 +12,7 @@ const char *did_you_mean(const char *s, const char *const *names);
 struct suggest {
 	const char *word;
 	const char *best;      /* NULL: none near enough so far */
-	int distance;          /* of best */
+	int distance;          /* edit distance of `best` */
 };
 
 /* Offers a candidate; keeps it if it is near enough to be meant and nearer than the best. */

@@ -12,7 +12,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 
-#define ROWS 64                  /* of a lane that is unfolded */
+#define ROWS 64                  /* most rows of an unfolded lane */
 
 struct place {
 	struct trace_span span;

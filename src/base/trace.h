@@ -31,10 +31,11 @@ enum trace_lane { TRACE_RUN, TRACE_COMPUTE, TRACE_COMMUNICATION, TRACE_DATA, TRA
 
 struct trace_span {
 	enum trace_lane lane;
-	int thread;                  /* of the lane, from 0; set by trace_add */
+	int thread;                  /* number of the thread within the lane, from 0; set by
+	                              * trace_add */
 	const char *name;            /* texts must live until the trace is written */
-	const char *layer, *phase;   /* of a node; or NULL */
-	const char *of;              /* what `number` counts: "sample", "bytes"; NULL: no number */
+	const char *layer, *phase;   /* for the span of a node: its layer and phase; else NULL */
+	const char *of;              /* the unit of `number`: "sample", "bytes"; NULL: no number */
 	int64_t number;
 	const char *more_of[TRACE_MORE];     /* further numbers: "waited_ms"; NULL: none */
 	double more[TRACE_MORE];

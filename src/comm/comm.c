@@ -26,7 +26,8 @@
 #define JOIN_LEAST 10          /* seconds; or what join_timeout of DLX_DEBUG says */
 #define JOIN_MOST 300
 #define GRACE 2                /* seconds for the rank that prints, before the others end it */
-#define REPORT_GRACE 10        /* where another rank is known to report: it may lack a processor */
+#define REPORT_GRACE 10        /* seconds, if another rank is known to report: it may have to wait
+                                * for a processor */
 #define FORWARD 200000000      /* nanoseconds in which the launcher passes on what was printed */
 #define LINGER 1000            /* milliseconds in which all ranks that a signal ends remove files */
 

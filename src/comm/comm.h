@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 struct comm {
-	int rank, size;                    /* of all processes */
+	int rank, size;                    /* among all processes */
 	int local_rank, local_size;        /* among the processes of this host */
 	int host, hosts;                   /* hosts are counted in the order of their first rank */
 	char host_name[64];

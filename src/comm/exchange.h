@@ -67,7 +67,7 @@ void exchange_taken(struct exchange *x, int k);
 
 struct exchange_stats {
 	double waited;               /* seconds in exchange_room and exchange_wait */
-	double bytes;                /* of messages sent */
+	double bytes;                /* bytes of all messages sent */
 	int64_t messages;
 };
 struct exchange_stats exchange_stats(const struct exchange *x);

@@ -78,8 +78,11 @@ void host_reducer_init(struct host_reducer *d, void *memory, size_t block_bytes,
 void host_reducer_release(struct host_reducer *d);
 
 void host_reducer_arrive(struct host_reducer *d, int k);
-uint64_t host_reducer_starts(const struct host_reducer *d, int rank, int k); /* by a local rank */
-uint64_t host_reducer_started(const struct host_reducer *d, int k); /* by this one */
+uint64_t host_reducer_starts(const struct host_reducer *d, int rank, int k); /* number of starts of
+                                                                              * bucket k by a local
+                                                                              * rank */
+uint64_t host_reducer_started(const struct host_reducer *d, int k); /* number of starts of bucket k
+                                                                     * by this rank */
 /* the sum of this rank's latest start */
 bool host_reducer_done(const struct host_reducer *d, int k);
 /* The times of this rank's latest start, which is done: when its last rank arrived, which rank of

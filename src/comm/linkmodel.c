@@ -15,10 +15,10 @@
 
 /* seconds until all ranks of a host have noticed that a sum is complete: a few wake-ups */
 #define HOST_LATENCY 10e-6
-#define HOST_BANDWIDTH 10e9    /* of memory, for each processor */
+#define HOST_BANDWIDTH 10e9    /* bytes/s of memory bandwidth for each processor */
 #define NETWORK_LATENCY 2e-6
 #define NETWORK_BANDWIDTH 11e9
-#define ADDING 5e9             /* of one processor */
+#define ADDING 5e9             /* bytes/s that one processor adds */
 
 #define NCCL_START 8.4e-6
 #define NCCL_INSIDE 3.4e-6

@@ -33,8 +33,8 @@ double link_halving(const struct link *l, int p, double n);
 
 enum link_kind {
 	LINK_FLAT,                   /* latency and bandwidth of `across`, for any number of ranks */
-	LINK_HOSTS,                  /* in a host in shared memory, between hosts by MPI */
-	LINK_GPUS                    /* by NCCL: rings in hosts, rings or trees between them */
+	LINK_HOSTS,                  /* shared memory within hosts, MPI between them */
+	LINK_GPUS                    /* NCCL: rings within hosts, rings or trees between them */
 };
 
 struct linkmodel {

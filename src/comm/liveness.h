@@ -28,7 +28,7 @@ struct liveness_slot {
 };
 
 struct liveness {
-	struct liveness_slot *slots;         /* of the host's ranks */
+	struct liveness_slot *slots;         /* the slots of the host's ranks */
 	const int *place;                    /* by local rank: index of its slot; NULL: local rank i has
 	                                      * slot i */
 	const int *rank;                     /* by local rank: number among all ranks */

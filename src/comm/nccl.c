@@ -29,7 +29,8 @@
 struct nccl {
 	struct comm *c;
 	const struct device *dev;
-	int ordinal, blocks;         /* of a sum, at most; 0: as NCCL likes */
+	int ordinal, blocks;         /* ordinal: the GPU's number; blocks: most blocks of a sum's
+	                              * kernel; 0: NCCL chooses */
 	struct nccl *other;          /* the process's other communicator, or NULL */
 	ncclUniqueId id;
 	ncclComm_t comm;

@@ -18,15 +18,17 @@
 /* A message's edge, or a sum. */
 struct channel {
 	bool sum;
-	int from, to;                /* of an edge; of a sum: the first rank of its team, and 0 */
+	int from, to;                /* ranks of an edge; of a sum: the first rank of its team, and 0 */
 	int64_t id;
-	int64_t sent, taken;         /* of a sum sent: starts of all ranks */
+	int64_t sent, taken;         /* messages of an edge; of a sum `sent` counts the starts of all
+	                              * ranks */
 };
 
 struct player {
 	struct order order;
 	int *channel;                /* by event */
-	int *first;                  /* by event: the first one of the same channel, where is counted */
+	int *first;                  /* by event: the first event of the same channel, at whose index
+	                              * counts are kept */
 	int64_t *mine, *waited;      /* how often this rank has started, and waited for, the sum */
 	int at, step;
 };

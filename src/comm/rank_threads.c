@@ -26,7 +26,7 @@ struct comm_threads {
 	pthread_cond_t all_came;
 	int n, came;
 	uint64_t meetings;
-	const void **shown;          /* by rank */
+	const void **shown;          /* the published pointers, by rank */
 	struct shared_map *maps;
 	struct comm_threads *next;   /* a team of the same ranks; of a team: another one */
 };

@@ -65,7 +65,7 @@ int reducer_new_gpu(struct reducer **out, const struct reducer_place *where, siz
                     const struct reducer_bucket *bucket, int n);
 void reducer_free(struct reducer *r);            /* NULL is fine; collective */
 void *reducer_memory(const struct reducer *r);   /* this rank's block (for tests) */
-void *reducer_bucket_memory(const struct reducer *r, int k);     /* where bucket k is in it */
+void *reducer_bucket_memory(const struct reducer *r, int k);     /* the address of bucket k in it */
 
 /* --- in a step: allocate nothing, decide nothing. By one thread of the rank at a time. --- */
 

@@ -17,7 +17,7 @@
 
 struct sibling {
 	int pid, rank;               /* rank: -1 if its environment does not contain it */
-	char state;                  /* of /proc/PID/stat */
+	char state;                  /* state letter of /proc/PID/stat */
 	char program[256];           /* "" where it cannot be seen */
 };
 

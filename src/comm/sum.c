@@ -11,7 +11,8 @@
 #include "base/simd.h"
 
 #define CHUNK 1024             /* elements */
-#define LEVELS 32              /* of the tree over the sources, whose number is an int */
+#define LEVELS 32              /* most levels of the tree over the sources, whose number is an
+                                * int */
 
 SIMD_CLONES(void, both_f32, (float *restrict a, float *restrict b, int64_t n), (a, b, n))
 {

@@ -70,7 +70,7 @@ const char *world_library(void);         /* see comm_library */
 int world_broadcast(struct comm *c, void *p, size_t bytes, int root);
 int world_all_gather(struct comm *c, const void *mine, size_t bytes, void *all);
 int world_barrier(struct comm *c);
-int world_host_barrier(struct comm *c);          /* of the ranks of this host */
+int world_host_barrier(struct comm *c);          /* a barrier of the ranks of this host */
 
 /* Allocates uninitialised memory shared by all ranks of the host, page-aligned. Collective over the
  * host. 0, or E_NOMEM on all ranks of the host, naming what is full; other codes as above. */

@@ -20,7 +20,7 @@
 #include "comm/world_mpi.h"
 
 #define TAG_QUESTION 0
-#define TAGS 512                 /* of answers */
+#define TAGS 512                 /* most tags of answers in use at a time */
 #define TEXT 1000
 #define QUEUE 256                /* questions that wait for a thread */
 #define SHORT_NAP 20e-6
@@ -31,7 +31,7 @@
 struct question {
 	struct fetch_range range;
 	int32_t from, tag;
-	bool last;                   /* of this rank to itself: there are no more */
+	bool last;                   /* sent by a rank to itself: there are no more requests */
 };
 
 struct answer_head {

@@ -27,7 +27,7 @@ struct replay {
 	nid *last;                   /* graph_last_use */
 	bool *made;                  /* by root: the buffer is or was alive; a view may be made before
 	                              * its root */
-	struct span *live;           /* by rising offset */
+	struct span *live;           /* the live buffers, by ascending offset */
 	int nlive;
 	const struct node **aside;   /* on the second stream */
 	int naside;

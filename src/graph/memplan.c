@@ -25,7 +25,7 @@ struct life {
 	tid *buffer;                 /* by tensor: the tensor whose buffer it lives in */
 	int *first;                  /* by buffer: first node that writes to it: a view may be made
 	                                before the tensor it is a view of */
-	int *last;                   /* by buffer: last node that touches it */
+	int *last;                   /* by buffer: last node that reads or writes it */
 	int *joined;                 /* by buffer: the node that waits for those of the second stream
 	                              * that use it; NONE: there are none */
 	bool *kept;                  /* by buffer: read by the host after the step */

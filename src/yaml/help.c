@@ -101,7 +101,7 @@ static void add_table(struct buf *out, const struct field *fields, int indent, b
 
 /* The end of a path: a table's row, or a variant of the row before. */
 struct at {
-	struct arena *arena;               /* of lists of entries */
+	struct arena *arena;               /* for lists of entries */
 	const struct field *fields;        /* where the next word is looked up; NULL: nothing below */
 	const struct variant *variants;    /* types or entries to look it up among first, or NULL */
 	const struct field *row;           /* the row found last */

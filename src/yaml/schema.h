@@ -70,7 +70,7 @@ struct variant {
 	const char *name;              /* NULL ends the list */
 	const char *doc;
 	const struct field *fields;    /* may be NULL: no keys */
-	size_t size;                   /* of the C struct */
+	size_t size;                   /* bytes of the C struct */
 	const char *key;               /* the key whose value names the variant; NULL: "type". The same
 	                                * in every row */
 	const struct preset *presets;  /* NULL: none */

@@ -21,7 +21,7 @@ struct ypair {
 
 struct ynode {
 	enum ykind kind;
-	struct loc loc;          /* of the value; .len spans a scalar */
+	struct loc loc;          /* position of the value; .len is the width of a scalar */
 	const char *text;        /* Y_SCALAR: the value, else "" */
 	bool quoted;             /* a quoted or block scalar is always a string */
 	const char *source;      /* for a Y_SCALAR whose source differs from `text` (it has escapes or

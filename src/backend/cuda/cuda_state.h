@@ -17,7 +17,7 @@ struct watched;
 struct cuda {
 	int ordinal;
 	struct cudaDeviceProp properties;
-	cudaStream_t stream;         /* of computation */
+	cudaStream_t stream;         /* the compute stream */
 	cudaStream_t now;            /* the stream that kernels are enqueued on: `stream` or the second
 	                              * one */
 	struct cuda_second *second;

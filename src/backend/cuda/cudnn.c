@@ -107,14 +107,15 @@ enum uid { UID_X = 1, UID_W, UID_Y, UID_SCALE, UID_BIAS, UID_ADDEND, UID_MASK, U
 struct cudnn_plan {
 	const struct cudnn *c;
 	struct cudnn_shared *shared; /* NULL: "cudnn:?" */
-	int64_t uid[CUDNN_ARGUMENTS];        /* of each argument of run, in its order */
+	int64_t uid[CUDNN_ARGUMENTS];        /* cuDNN's ids of the arguments of cudnn_plan_run, in their
+	                                      * order */
 	size_t bytes[CUDNN_ARGUMENTS];
 	int n;
 	void *scratch[CUDNN_ARGUMENTS + 1];  /* stand-ins for the arguments while engines are timed; the
 	                                      * workspace last */
 	size_t room;                 /* bytes of the workspace for trials */
-	char name[32], impl[CUDNN_IMPL];     /* in a plan; for proofs */
-	uint64_t key;                /* of the problem, for proofs */
+	char name[32], impl[CUDNN_IMPL];     /* the engine's name in a plan; its name in proofs */
+	uint64_t key;                /* hash of the problem, for proofs */
 };
 
 static void add_argument(struct cudnn_plan *p, enum uid uid, const struct layout *l,

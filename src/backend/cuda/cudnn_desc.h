@@ -31,7 +31,7 @@ typedef cudnnBackendDescriptor_t desc;
 struct cudnn_set {
 	desc made[CUDNN_SET_MAX];
 	int n;
-	cudnnStatus_t status;        /* of the first failure */
+	cudnnStatus_t status;        /* status of the first failure */
 };
 
 int cudnn_load(void);

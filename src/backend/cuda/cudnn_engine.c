@@ -28,8 +28,10 @@
 #include "base/time_limit.h"
 
 #define UNCOMPILED CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED
-#define FAILED "does not compile\n"           /* what is kept of such an engine */
-#define ENDLESS "does not end compiling\n"    /* of one that was compiled for COMPILE_MOST */
+#define FAILED "does not compile\n"           /* content of the cache file of an engine that does
+                                               * not compile */
+#define ENDLESS "does not end compiling\n"    /* content for an engine whose compilation exceeded
+                                               * COMPILE_MOST */
 #define COMPILE_MOST 300.0    /* seconds; an engine takes one or two, and ranks wait for each other
                                * for parallel.timeout, twice as long by default */
 #define MEASURED 8            /* engines that are measured at most */
@@ -303,7 +305,7 @@ struct contest {
 	int tried, compiled;         /* engines that were measured; those of them that were compiled */
 	double since;                /* time at which the search began to take longer than planning
 	                              * without measurement */
-	double us, score;            /* of the best so far */
+	double us, score;            /* time in microseconds and score of the best engine so far */
 	bool cut;                    /* the time limit ended the search early */
 };
 

@@ -20,7 +20,7 @@ struct cudnn_list {
 
 struct cudnn_candidate {
 	int64_t index;               /* cuDNN's number of the engine */
-	bool compiled;               /* by cuDNN, when its plan is made */
+	bool compiled;               /* cuDNN compiles it when its plan is made */
 	char name[24];               /* as of struct cudnn_engine */
 };
 

@@ -43,7 +43,7 @@ static struct {
 	pthread_mutex_t lock;
 	CUpti_SubscriberHandle subscriber;
 	bool on;
-	nid node;                    /* of the plan: what is being captured */
+	nid node;                    /* the plan's node that is being captured */
 	struct origin *origin;
 	size_t norigin, origin_room;
 	struct replay_span *span;

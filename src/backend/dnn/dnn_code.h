@@ -40,7 +40,7 @@ struct dnn_prim {
 	dnnl_engine_t engine;
 	dnnl_stream_t stream;
 	dnnl_memory_t mem[DNN_MAXARG + 1];         /* the last one in use is the scratchpad */
-	void *handle[DNN_MAXARG + 1];              /* what mem[] points at now */
+	void *handle[DNN_MAXARG + 1];              /* the addresses that mem[] has now */
 	dnnl_exec_arg_t exec[DNN_MAXARG + 1];
 	int arg[DNN_MAXARG];                       /* DNNL_ARG_* */
 	int narg, nexec;

@@ -204,7 +204,7 @@ static bool makes_five_pixels_of_x(const struct conv_geom *g)
 enum { V2 = 1, V3 = 2, BOTH = V2 | V3 };
 enum { FORWARD = 1 << CONV_FORWARD, DATA = 1 << CONV_BACKWARD_DATA,
        WEIGHTS = 1 << CONV_BACKWARD_WEIGHTS };
-enum { SINGLE = 1, HALF = 2,             /* what is multiplied: float32; 16 bits */
+enum { SINGLE = 1, HALF = 2,             /* type of the operands: float32; 16 bits */
        CROWDED = 4 };                    /* only with more threads than samples */
 
 struct fault {

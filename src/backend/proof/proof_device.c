@@ -18,7 +18,7 @@
 #include "base/round.h"
 
 #define EDGE 4096                /* bytes of guard before and after a buffer */
-#define ALIGNED 256              /* what libraries want of a workspace */
+#define ALIGNED 256              /* bytes: the alignment that libraries require of a workspace */
 #define SEEN ((size_t)4 << 20)   /* bytes of a result that are looked at, in */
 #define PARTS 16                 /* parts, if it has more */
 
@@ -36,7 +36,7 @@ struct trial {
 	struct place in[PROOF_IN], out[PROOF_OUT], ws;
 	struct proof_pattern pattern[PROOF_IN];
 	char *seen[PROOF_OUT];       /* results, or the last part that was looked at */
-	uint64_t hash;               /* of what was looked at */
+	uint64_t hash;               /* hash of the elements that were checked */
 	struct proof_verdict v;
 };
 

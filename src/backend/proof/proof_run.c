@@ -47,7 +47,8 @@ bool proof_enabled(void)
 #define RESULTS 3                /* the descriptor of the pipe */
 
 struct head {
-	int64_t bytes;               /* of a case: the two processes are of one program */
+	int64_t bytes;               /* size of a case in bytes, to check that both processes run the
+	                              * same program */
 	int ncase, npassed, isa;
 };
 
@@ -87,7 +88,7 @@ static int nameless_file(const struct buf *text, int *fd)
 
 struct prover {
 	pid_t pid;
-	int fd;                      /* of its results */
+	int fd;                      /* read end of the pipe of its results */
 	struct buf text;             /* results that are not parsed yet */
 };
 

@@ -12,7 +12,7 @@ struct proof_made {
 	const struct proof_case *c;
 	const struct graph *g;
 	const struct node *n;
-	void *const *in;             /* in the host's memory */
+	void *const *in;             /* the inputs, in host memory */
 	/* Reads the element of result o at this offset. */
 	int (*element)(void *user, int o, int64_t at, double *value);
 	void *user;

@@ -25,7 +25,7 @@
 #include "base/isa.h"
 #include "base/mem.h"
 
-#define FORMAT 1                 /* of the file; and of what a proof looks at */
+#define FORMAT 1                 /* version of the file's format and of the checks of a proof */
 #define KEY_TEXT (HASH128_TEXT - 1)
 #define LONGEST (16 << 20)       /* bytes, of 300,000 verdicts: the file is begun again then */
 
