@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What is kept is a file for each kind of processor, of two lines: what it is of, and the two
- * rates. It is written as a whole and then renamed, so that concurrent runs read one or the
- * other. */
+ * The cache has a file for each processor model, of two lines: the description of the processor,
+ * and the two rates. A file is written under another name and then renamed, so that concurrent runs
+ * read a complete one. */
 #include "backend/bf16_ratio.h"
 
 #include <inttypes.h>
@@ -47,7 +47,8 @@ static void keep(const char *path, const char *key, const struct bf16_ratio *r)
 	buf_release(&text);
 }
 
-/* In turns, so that other processes that want the core for a while hold up both. */
+/* float32 and bfloat16 are measured alternately, so that other processes on the core slow down
+ * both. */
 #define TURNS 3
 
 static void measure_both(struct bf16_ratio *r, double (*measure)(enum dtype))

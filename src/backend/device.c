@@ -88,8 +88,8 @@ static const char *reason(int mark)
 	return str_intern(text);
 }
 
-/* Whether the choice of the CPU needs a reason: a dlx that has no use for a GPU needs none where
- * there is no driver. */
+/* Whether to say why the CPU was chosen: a build without CUDA says nothing if the machine has no
+ * driver. */
 static bool gpu_expected(void)
 {
 #ifdef HAVE_CUDA
@@ -278,7 +278,8 @@ static double *peak_of(struct device *d, bool tf32)
 	return tf32 && d->driver ? &d->peak_tf32 : &d->peak_flops;
 }
 
-/* A GPU multiplies both kinds of 16 bits at one rate; where floats are F64 there is neither. */
+/* Whether the peak of 16-bit products applies: a GPU multiplies bf16 and fp16 at the same rate;
+ * devices with F64 floats use neither. */
 static bool is_half(const struct device *d, enum dtype type)
 {
 	return (type == DTYPE_BF16 && !backend_is_double(d->backend)) ||

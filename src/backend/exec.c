@@ -26,8 +26,9 @@ struct step {
 	struct kplan *k;
 	struct kargs args;
 	unsigned phase_bit;
-	int aside;                   /* its number on the second stream, from 1; 0: it is in line */
-	int awaits;                  /* those of the second stream, up to this one */
+	int aside;                   /* its number on the second stream, from 1; 0: it runs on the main
+	                              * stream */
+	int awaits;                  /* it waits for the nodes of the second stream up to this number */
 };
 
 struct exec {
@@ -39,19 +40,23 @@ struct exec {
 	int64_t *ws_offset;           /* by node id */
 	struct step *step;            /* nodes that run */
 	int nstep;
-	struct second second;         /* what is on the second stream */
-	int intake;                   /* the first of them, which are in no captured graph: those that
-	                               * read inputs to whose place the next batch then travels */
-	void **pointer;               /* by tensor id, after bind */
+	struct second second;         /* bookkeeping of the second stream */
+	int intake;                   /* number of steps at the beginning that are not captured: those
+	                               * that read read_first inputs, whose buffers the next batch then
+	                               * overwrites */
+	void **pointer;               /* device address by tensor id, set by exec_bind */
 	struct inputs *inputs;        /* their memory and that of constants; NULL before bind */
 	void *captured[1 << PHASE_COUNT];    /* the captured graphs, by mask of phases */
-	bool walked[1 << PHASE_COUNT];       /* before that */
+	bool walked[1 << PHASE_COUNT];       /* by mask: it has run once without capture */
 	struct store *store;
-	bool setup, updates;          /* whether there are nodes for EXEC_SETUP; that write params */
-	uint64_t seen;                /* of the store: up to then, copies of params are right */
+	bool setup, updates;          /* whether there are nodes that run for SETUP; nodes that write
+	                               * params */
+	uint64_t seen;                /* the store's change number at which copies of params were up to
+	                               * date */
 	double *seconds;              /* by node id */
 	bool profiling, watched;
-	const struct step *first_update;     /* that writes a kept value; NULL: none */
+	const struct step *first_update;     /* the first step that overwrites a value kept in the
+	                                      * store; NULL: none */
 	const struct exec_look *look; /* exec_run_looking; else NULL */
 };
 
@@ -176,7 +181,7 @@ static bool writes(const struct graph *g, const struct node *n, bool states)
 /* The bit of a node that is run only when params were changed by others. */
 #define SETUP (1u << PHASE_COUNT)
 
-/* What is on the second stream, and which steps wait for it. */
+/* Numbers the nodes on the second stream, and finds the steps that wait for them. */
 static void number_aside(struct exec *e)
 {
 	const struct step *aside = e->step;  /* the next that a step has to wait for */
@@ -231,8 +236,8 @@ static int explain(int rc, const struct node *n)
 
 /* --- trials --- */
 
-/* Buffers are placed anew, which says what a node writes in place: a memory sweep leaves them
- * without. */
+/* Plans the memory again, to know which nodes write in place; a sweep over batch sizes leaves that
+ * undone. */
 int exec_trial_begin(struct exec *e)
 {
 	TRY(plan_memory(e));
@@ -337,9 +342,10 @@ static void note_node(const struct exec *e, const struct node *n, double start, 
 			.phase = phase[n->phase], .of = "node", .number = n->id, .start = start, .end = end });
 }
 
-/* What is copied while forward and backward run is there before updates overwrite it. One wait for
- * all: updates come in few bundles, the first of them after all of forward and some of backward,
- * and waits for single tensors would be in each captured step, for the one after a save. */
+/* Before the first update, waits for all copies of a snapshot that overlap forward and backward,
+ * since updates overwrite the values. One wait serves all tensors: updates are in few bundles, the
+ * first of them late in the step, and a wait for each tensor would cost time in every captured
+ * step, though only the step after a save needs it. */
 static int meet_update(const struct exec *e, unsigned phases)
 {
 	if (!(phases & EXEC_UPDATE))
@@ -379,7 +385,7 @@ static int run_each(struct exec *e, unsigned phases)
 	return 0;
 }
 
-/* From step `first` on, up to `end`. A profiler is shown kernels one after the other. */
+/* Launches steps first .. end - 1. For a profiler, steps run one after the other. */
 static int launch(struct exec *e, unsigned phases, int first, int end)
 {
 	second_start(&e->second);
@@ -401,7 +407,8 @@ static int launch(struct exec *e, unsigned phases, int first, int end)
 	return second_await(&e->second, e->second.n);
 }
 
-/* The next batch does not wait for what comes after. */
+/* Launches the intake, then lets the copy of the next batch begin, which need not wait for the
+ * other steps. */
 static int launch_intake(struct exec *e, unsigned phases)
 {
 	if (e->intake == 0)
@@ -416,8 +423,8 @@ static int launch_eagerly(struct exec *e, unsigned phases)
 	return launch(e, phases, e->intake, e->nstep);
 }
 
-/* The steps that a captured graph begins with: a profiler is shown all of them, as no batch travels
- * meanwhile. */
+/* The first step in the captured graph. For a profiler that is step 0, since no next batch is
+ * copied then. */
 static int first_captured(const struct exec *e)
 {
 	return e->watched ? 0 : e->intake;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A device with memory of its own copies an input from pinned host memory, in order with its
- * kernels and without the host waiting; an event says when that memory may be written again.
+ * A device with its own memory copies an input from pinned host memory asynchronously, in order
+ * with its kernels; an event marks when that memory may be overwritten.
  *
- * A batch of a loader is copied from where that has put it. For one of 0.5 to 1 GiB the copy to
- * pinned memory before, by the one thread of the loop, is predicted to take 50 to 100 ms, beside
- * steps of 12 to 80 ms on an H100 and 10 to 40 ms over its bus (25 to 50 GB/s): that copy would
- * decide how long a step takes. */
+ * A batch that the loader has put into pinned memory is copied directly from there. Otherwise the
+ * training thread would have to copy it to pinned memory first: for 0.5 to 1 GiB that is predicted
+ * to take 50 to 100 ms, more than the step (12 to 80 ms on an H100) or the transfer over the bus
+ * (10 to 40 ms at 25 to 50 GB/s), so it would determine the time of a step. */
 #include "backend/inputs.h"
 
 #include "backend/transfer.h"
@@ -17,17 +17,18 @@
 struct place {
 	void *own;                   /* in the device's memory; NULL: the tensor is no input or
 	                              * constant */
-	void *staged;                /* an input of a device: the host's copy; NULL: there is none, or
-	                              * values travel from where they are */
-	void *ahead;                 /* where its next value travels to, if not to `own`; else NULL */
+	void *staged;                /* an input's staging buffer in host memory; NULL: none, values are
+	                              * copied from where they are */
+	void *ahead;                 /* the second device buffer, to which the next value is copied;
+	                              * NULL: that is `own` */
 };
 
 struct inputs {
 	const struct graph *g;
 	const struct device *dev;
 	struct place *place;         /* by tensor id */
-	void *fed;                   /* the event after which the staged values are free again */
-	bool feeding;                /* it is set, and was not reached since */
+	void *fed;                   /* the event after which staging buffers may be overwritten */
+	bool feeding;                /* `fed` was recorded and not waited for since */
 };
 
 static bool is_own(const struct tensor *x)
@@ -135,7 +136,8 @@ int inputs_prefetch_begin(const struct inputs *a)
 	return a->dev->driver->prefetch_ready(a->dev);
 }
 
-/* Whether the device can copy the values of t from where they are, as they are. */
+/* Whether the device can copy the values of t directly: they are in pinned memory and need no
+ * conversion. */
 static bool travel_as_they_are(const struct inputs *a, tid t, const struct host_values *v)
 {
 	const struct tensor *x = graph_t(a->g, t);

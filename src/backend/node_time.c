@@ -36,7 +36,7 @@ static const struct reach of_gpu[] = {
 	{ "", 0.8, 0.9, 0, 1.5e-6 },
 };
 
-/* What an H100 has of the rates that its maker publishes: 820 of 989 TFLOP/s in bf16, 50 of 67 in
+/* The shares of its published rates that an H100 reaches: 820 of 989 TFLOP/s in bf16, 50 of 67 in
  * float32, 2.99 of 3.35 TB/s. */
 #define SHOWN_16 0.83
 #define SHOWN_32 0.75
@@ -55,7 +55,7 @@ static struct node_rates scaled(const struct node_rates *r, double f32, double b
 	return (struct node_rates){ r->f32 * f32, r->bits16 * bits16, r->bytes * bytes, reach };
 }
 
-/* published: the rates are those of a GPU's maker, not measured. */
+/* published: the rates r are a GPU's published ones, not measured. */
 static struct node_rates reached(struct node_rates r, const struct device *d, bool published)
 {
 	if (!d->driver)
@@ -133,6 +133,7 @@ double node_seconds(const struct node_rates *r, const struct graph *g, const str
 	if (e->narrow <= 0)
 		return e->start + fmax(products, memory);
 	products *= 1 + e->narrow / narrower(g, n);
-	/* They overlap in part. Decisions depend on it: sqrt is rounded alike anywhere, pow is not. */
+	/* Arithmetic and traffic overlap in part. Plans depend on this number, which must be the same
+	 * on all machines: sqrt is correctly rounded everywhere, pow is not. */
 	return e->start + sqrt(products * products + memory * memory);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * libgomp puts a record of each thread on the stack of the one that starts them, so that it ends by
- * SIGSEGV where OMP_NUM_THREADS is large, as a kernel does where a thread's stack is small. A
- * team that is smaller than the device says would leave kernels waiting for threads that are not
- * there. */
+ * libgomp keeps a record of each thread on the starting thread's stack, so a large OMP_NUM_THREADS
+ * crashes it by SIGSEGV; a small stack of a thread crashes a kernel. If a team had fewer threads
+ * than the device assumes, kernels would wait for ever for the missing threads. */
 #include "backend/openmp.h"
 
 #ifdef _OPENMP

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The threads that compute: OpenMP's, whose variables libgomp takes as they are, however many
- * threads or little memory for each they ask for. */
+ * The number of OpenMP threads that compute. dlx checks OpenMP's environment variables itself,
+ * since libgomp accepts any number of threads and any stack size. */
 #ifndef DLX_BACKEND_OPENMP_H
 #define DLX_BACKEND_OPENMP_H
 
-/* OMP_NUM_THREADS, and no more than OpenMP's other variables let a loop have; by default a thread
- * for each processor of this process. E_USAGE for what no thread could be started with. */
+/* *out: OMP_NUM_THREADS, limited by OpenMP's other variables; by default one thread for each
+ * processor of this process. E_USAGE for values with which no thread could start. */
 int openmp_threads(int *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A slot of host memory for each run in flight, to which the device writes. On a device that works
- * in host memory the values are read directly. */
+ * Each run in flight has a slot of host memory to which the device copies its results. If kernels
+ * work in host memory, the values are copied directly. */
 #include "backend/readback.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ struct readback {
 	const struct device *dev;
 	const tid *t;
 	int n;
-	size_t bytes;                /* of a slot */
+	size_t bytes;                /* bytes of a slot */
 	struct slot slot[READBACK_DEPTH];
 	uint64_t asked, awaited;
 };

@@ -13,7 +13,7 @@
 #define READBACK_DEPTH 2         /* readbacks in flight, at most */
 
 struct readback;
-/* n tensors of g; those that are NONE are left out. Borrows g, t and dev. E_NOMEM. */
+/* t: the n tensors of g to read; NONE entries are skipped. Borrows g, t and dev. E_NOMEM. */
 int readback_new(struct readback **out, const struct graph *g, const struct device *dev,
                  const tid *t, int n);
 void readback_free(struct readback *a);               /* NULL is fine */

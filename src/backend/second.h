@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a device's second stream has been given in one walk over the nodes of a plan, of which not
- * all need be part: by the numbers of nodes, which rise from 1. Number 0 is no node of it, and
- * nothing is done for it. */
+ * Bookkeeping of the nodes that run on a device's second stream, in one pass over a plan or part of
+ * it. Those nodes have ascending numbers from 1; number 0 is a node of the main stream, for which
+ * the functions do nothing. */
 #ifndef DLX_BACKEND_SECOND_H
 #define DLX_BACKEND_SECOND_H
 
@@ -11,18 +11,20 @@
 struct second {
 	const struct device *dev;
 	int n;                       /* the highest number */
-	bool *given;                 /* by number */
-	int last, awaited;           /* the last that was given; that is waited for */
+	bool *given;                 /* by number: whether the node was enqueued on the second stream */
+	int last, awaited;           /* the highest number enqueued so far; the highest that the main
+	                              * stream waits for */
 };
 
-/* Its memory is the arena's. */
+/* Allocates from the arena. */
 void second_init(struct second *s, const struct device *d, int n, struct arena *a);
-/* A walk begins. */
+/* Call at the beginning of each pass over the nodes. */
 void second_start(struct second *s);
-/* Around the work of a node. */
+/* Call before and after enqueuing the work of a node. */
 int second_begin(struct second *s, int number);
 int second_end(struct second *s, int number);
-/* Work in line from here on waits for the nodes up to that number that were given. */
+/* Work enqueued on the main stream after this call waits for all nodes up to `number` on the second
+ * stream. */
 int second_await(struct second *s, int number);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Initial values. They are drawn by row-major logical index, so that layout and backend do not
- * change them, and where each is among the random numbers is known: all tensors are cut into
- * pieces that threads draw in any order. */
+ * change them, and the index of each value in the random sequence is known: all tensors are cut
+ * into pieces that threads draw in any order. */
 #include "backend/store_init.h"
 
 #include "base/err.h"
@@ -14,7 +14,7 @@
 /* values that one thread draws at a time, or a whole block of rows up to the larger */
 #define PIECE (1 << 16)
 #define LARGE (1 << 22)
-#define RUN 512                  /* of them in the cache together; even */
+#define RUN 512                  /* values drawn at a time, to stay in the cache; even */
 /* from row to row of those that are drawn together: not a power of two */
 #define STEP (RUN + 18)
 

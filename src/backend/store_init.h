@@ -6,8 +6,8 @@
 
 #include "backend/store.h"
 
-/* Gives n entries, whose memory is zero, their values by
- * `init`, `seed` and name; by all threads. */
+/* Sets the values of n zeroed entries by their `init`, their name and the seed, using all
+ * threads. */
 int store_initialise(struct store_entry *const *entry, int n, uint64_t seed);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Values between the host's row-major arrays and tensors where and as they are: laid out,
- * converted, in the device's memory. Where kernels work in host memory nothing is copied twice. */
+ * Copies between row-major host arrays and tensors in device memory, with conversion of layout and
+ * type. If kernels work in host memory, no intermediate copy is made. */
 #ifndef DLX_BACKEND_TRANSFER_H
 #define DLX_BACKEND_TRANSFER_H
 
@@ -11,7 +11,7 @@ struct transfer {
 	const struct layout *layout;
 	const struct shape *shape;
 	enum dtype dtype;
-	void *data;                  /* in the device's memory */
+	void *data;                  /* address in the device's memory */
 };
 
 /* Copies from and to plain arrays, whose elements are of type t. Padding of the tensor becomes
@@ -19,8 +19,8 @@ struct transfer {
 int transfer_write(const struct device *d, const struct transfer *to, enum dtype t,
                    const void *plain);
 int transfer_read(const struct device *d, const struct transfer *from, enum dtype t, void *plain);
-/* For a copy that is in the host's memory, with room for the plain array: makes it plain, in place.
- * E_NOMEM. */
+/* Converts a copy of a tensor in host memory, with room for the row-major array, to row-major order
+ * in place. E_NOMEM. */
 int transfer_unpack(const struct transfer *copy);
 
 #endif

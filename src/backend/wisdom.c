@@ -173,7 +173,7 @@ static int take_turn(const char *path)
 	return fd;
 }
 
-/* What the file has by now, and w on top of it. */
+/* Writes the lines that the file has now, with w's lines added. */
 static int write_both(const struct wisdom *w, const char *path)
 {
 	struct wisdom *all = wisdom_new();

@@ -18,27 +18,29 @@
 struct wisdom {
 	struct wisdom_line *line;
 	int n, cap;
-	bool measure;                /* problems that are not known are measured, and added */
+	bool measure;                /* unknown problems are measured and added */
 	bool changed;
-	char *kept;                  /* the folder of what was compiled, or NULL; freed with it */
-	bool keep;                   /* what is compiled is added there */
-	bool told;                   /* all ranks have it: no rank measures
-	                              * any more (train/run/engines.h) */
-	const char *path;            /* the file that has each choice at once; NULL: none here */
-	double seconds, spent;       /* what measuring may take in all, and took */
-	int left;                    /* problems that take the library's first proposal, as there is
-	                              * no time left to measure; a later run measures them */
+	char *kept;                  /* the folder of compiled engines, or NULL; owned */
+	bool keep;                   /* newly compiled engines are stored there */
+	bool told;                   /* all ranks have received it: no rank measures any more
+	                              * (train/run/engines.h) */
+	const char *path;            /* the file to which each choice is written at once; NULL: not on
+	                              * this rank */
+	double seconds, spent;       /* time limit for all measurements, and the time taken so far */
+	int left;                    /* number of problems that use the library's first proposal since
+	                              * the time limit was reached; a later run measures them */
 };
 
 struct wisdom *wisdom_new(void);
 void wisdom_free(struct wisdom *w);                      /* NULL is fine */
-/* Adds the lines of a text, which came from `name`. E_DATA with the line that is none. */
+/* Adds the lines of a text that came from the file `name`. E_DATA with the number of an invalid
+ * line. */
 int wisdom_parse(struct wisdom *w, const char *text, const char *name);
-/* A file that is not there is empty. */
+/* A missing file counts as empty. */
 int wisdom_read(struct wisdom *w, const char *path);
-/* In order, so that the same knowledge is the same file;
- * under another name first. Nothing if nothing changed. Lines that other processes have added to
- * the file meanwhile stay there; w does not learn them, since all ranks know the same. */
+/* Writes the file, sorted, so that equal contents give equal files; replaces it atomically. Does
+ * nothing if nothing has changed. Lines that other processes have added to the file in the meantime
+ * are kept there but not added to w, which must be the same on all ranks. */
 int wisdom_write(struct wisdom *w, const char *path);
 void wisdom_print(struct wisdom *w, struct buf *out);
 /* The engine, or NULL. w may be NULL. */
@@ -46,14 +48,15 @@ const char *wisdom_find(const struct wisdom *w, const char *problem, const char 
                         const char *library);
 void wisdom_add(struct wisdom *w, const char *problem, const char *device, const char *library,
                 const char *engine, double microseconds);
-/* The same of what was measured just now, and writes it to w->path, so that a run that ends in the
- * middle loses nothing. Where that fails nothing more is measured; the next wisdom_write has the
+/* Adds a new measurement and writes it to w->path at once, so that a run that is ended loses
+ * nothing. If writing fails, nothing more is measured, and the next wisdom_write returns the
  * error. */
 void wisdom_measured(struct wisdom *w, const char *problem, const char *device,
                      const char *library, const char *engine, double microseconds);
 /* Whether another trial may begin. w may be NULL. */
 bool wisdom_may_measure(const struct wisdom *w);
-/* Counts a problem that takes the first proposal, if that is for want of time. */
+/* Counts a problem that uses the library's first proposal in w->left, if the time limit is the
+ * reason. */
 void wisdom_left(struct wisdom *w);
 
 #endif

@@ -11,7 +11,8 @@
 struct buf;
 /* Appends n bytes. */
 void base64_write(struct buf *out, const uint8_t *p, size_t n);
-/* false: text is not exactly n bytes; out then has some of them. */
+/* Decodes exactly n bytes. False if text is not valid or not of that length; out is then partly
+ * written. */
 bool base64_read(const char *text, uint8_t *out, size_t n);
 
 #endif

@@ -25,18 +25,19 @@ void buf_puts(struct buf *b, const char *s);
 void buf_putc(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap);
-char *buf_detach(struct buf *b);                 /* the string, the caller's to mem_free */
+char *buf_detach(struct buf *b);                 /* returns the string, which the caller frees with
+                                                  * mem_free */
 
-/* s as a JSON string, quotes included; what is not visible (base/utf8.h) is escaped, and bytes that
- * are not UTF-8 become U+FFFD. */
+/* Appends s as a JSON string, quotes included. Invisible characters (base/utf8.h) are escaped, and
+ * bytes that are not UTF-8 become U+FFFD. */
 void buf_json_string(struct buf *b, const char *s);
-/* The escape of the well-formed character of n bytes at s. */
+/* Appends the JSON escape of the valid UTF-8 character of n bytes at s. */
 void buf_json_escape(struct buf *b, const char *s, int n);
-/* v as JSON: shortest decimal that reads back equal; NaN and infinities become null. */
+/* Appends v as JSON: the shortest decimal that reads back equal; NaN and infinities become null. */
 void buf_json_double(struct buf *b, double v);
-/* A word as a shell reads it back, in single quotes where it needs some. */
+/* Appends a word for use in a shell command, in single quotes if it needs them. */
 void buf_shell_word(struct buf *b, const char *word);
-/* A member of an object that is not its first: , "key": v. */
+/* Appends a member of a JSON object with a leading comma: , "key": v. */
 void buf_json_member(struct buf *b, const char *key, double v);
 
 #endif

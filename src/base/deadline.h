@@ -12,7 +12,8 @@
 #define DEADLINE_GAP INT64_C(1000000000)       /* nanoseconds */
 
 struct deadline {
-	int64_t begin, asked;                   /* by io_nanoseconds */
+	int64_t begin, asked;                   /* begin of the wait and the latest poll, in
+	                                         * io_nanoseconds */
 };
 
 static inline struct deadline deadline_begin(void)
@@ -21,7 +22,8 @@ static inline struct deadline deadline_begin(void)
 	return (struct deadline){ now, now };
 }
 
-/* Seconds of waiting so far. */
+/* Call it at each poll: returns the seconds of waiting so far, without the time that the process
+ * was stopped. */
 static inline double deadline_waited(struct deadline *d)
 {
 	const int64_t now = io_nanoseconds(), gap = now - d->asked;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The debugging switches: what the environment variable DLX_DEBUG=WORD=VALUE,... says, for tests
- * and for comparisons. The table of words is in debug_read.c; "dlx-train --help-debug" prints
- * it. */
+ * The debugging switches, set by the environment variable DLX_DEBUG=WORD=VALUE,..., for tests and
+ * comparisons. The table of words is in debug_read.c; "dlx-train --help-debug" prints it. */
 #ifndef DLX_BASE_DEBUG_H
 #define DLX_BASE_DEBUG_H
 
@@ -13,23 +12,24 @@
 #define DEBUG_FAULTS 8
 
 struct debug_fault {
-	const char *kind;            /* one of DEBUG_FAULT_KINDS; NULL: none */
-	uint64_t n;                  /* the Nth call fails, counted from 1 over the whole process, */
-	bool on;                     /* and all after it */
+	const char *kind;            /* one of DEBUG_FAULT_KINDS; NULL: the entry is empty */
+	uint64_t n;                  /* the number of the call that fails, from 1 over the whole
+	                              * process */
+	bool on;                     /* all later calls fail as well */
 };
 
-/* What a processor that is described reaches: flop/s of products in two types, bytes/s. */
+/* Rates given in place of measured ones: flop/s of products in float32 and bfloat16, bytes/s of
+ * memory. */
 struct debug_rates {
 	double f32, bf16, bytes;
 };
 
-/* What a link is modelled by, for messages and sums that are held back. */
+/* The simulated link by which messages and sums are delayed (comm/link_delay.h). */
 struct debug_link {
-	double latency, bandwidth;   /* seconds, bytes/s; 0: nothing is held back */
+	double latency, bandwidth;   /* seconds, bytes/s; bandwidth 0: no delay */
 };
 
-/* A member for each word of the table, where --help-debug says what it does. NULL and 0: not
- * given. */
+/* One member for each word; --help-debug prints what they do. NULL and 0: not given. */
 struct debug {
 	const char *conv, *way, *engines, *input, *isa, *proof, *skip, *spoil, *crash_at, *host_root;
 	uint64_t crash_time;         /* crash_at's #N, or 1 */
@@ -42,15 +42,16 @@ struct debug {
 	struct debug_fault fault[DEBUG_FAULTS];
 };
 
-/* All are off until debug_read, which writes them once, before there are threads. */
+/* All switches are off until debug_read, which is called once, before threads exist. */
 extern struct debug debug;
 
-/* Whether `what` is one of the words of skip=WORD+WORD. pass_run asks for each pass by its name. */
+/* Whether `what` is one of the words of skip=WORD+WORD. pass_run calls this with the name of each
+ * pass. */
 bool debug_skips(const char *what);
 /* Reads DLX_DEBUG; every program of dlx does so first. E_USAGE for an unknown word or value, with a
  * suggestion; all switches are off then. */
 int debug_read(void);
-/* The same of a text in the place of the variable's, NULL: of none. */
+/* The same for a text in place of the variable's value; NULL: the variable is unset. */
 int debug_parse(const char *text);
 /* The table, for --help-debug. */
 void debug_help(FILE *out);

@@ -26,7 +26,7 @@ enum type {
 	FAULT,                       /* a row of fault: one of the values, and :N or :N+ */
 };
 
-#define MOST_VALUES 16               /* and NULL behind them */
+#define MOST_VALUES 16               /* and a NULL after them */
 
 struct word {
 	const char *name;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The disk as a table of calls. Code whose files have to survive a crash (the checkpoint store)
- * makes every call through it, so that a test can record the calls, let them fail, or run them on a
- * disk in memory that loses what was not synced. All functions return 0 or what errno would be, and
- * raise no error; the helpers below the table do. Any thread may call them. */
+ * The file system as a table of functions. Code whose files must survive a crash (the checkpoint
+ * store) makes every call through it, so that a test can record calls, make them fail, or replace
+ * the disk by one in memory that loses unsynced data. The functions of the table return 0 or an
+ * errno value and raise no error; the helpers below it do. Any thread may call them. */
 #ifndef DLX_BASE_DISK_H
 #define DLX_BASE_DISK_H
 
@@ -20,7 +20,7 @@ struct disk_stat {
 	int64_t changed;               /* seconds since 1970 */
 };
 
-/* fd is a number of this disk, 0 or more. */
+/* fd: a file number of this disk, 0 or more. */
 struct disk {
 	/* flags as in open(2): O_RDONLY, O_RDWR, O_CREAT, O_EXCL, O_TRUNC, O_APPEND, O_DIRECTORY */
 	int (*open)(struct disk *d, int *fd, const char *path, int flags);
@@ -29,8 +29,8 @@ struct disk {
 	int (*pread)(struct disk *d, int fd, void *p, size_t n, uint64_t at, size_t *done);
 	int (*pwrite)(struct disk *d, int fd, const void *p, size_t n, uint64_t at, size_t *done);
 	int (*append)(struct disk *d, int fd, const void *p, size_t n, size_t *done);
-	/* data and size are durable; of a folder: its entries. A file whose sync failed must be written
-	 * anew under another name: the system may have dropped the pages */
+	/* makes a file's data and size, or a folder's entries, durable. After a failed sync the file
+	 * must be written again under another name, since the system may have dropped the pages */
 	int (*sync)(struct disk *d, int fd);
 	int (*rename)(struct disk *d, const char *from, const char *to);
 	int (*unlink)(struct disk *d, const char *path);
@@ -45,11 +45,11 @@ struct disk {
 	int64_t (*clock)(struct disk *d);                     /* seconds since 1970 */
 };
 
-/* The operating system's. Obeys DLX_DEBUG=fault=write:N for pwrite and append. */
+/* The disk of the operating system. DLX_DEBUG=fault=write:N applies to its pwrite and append. */
 struct disk *disk_system(void);
 
-/* --- helpers, on any disk. They repeat what EINTR interrupts and go on after short transfers.
- * E_IO, E_NOINPUT, E_CANTCREATE with the path and the reason. --- */
+/* --- helpers, for any disk. They repeat calls interrupted by EINTR and continue after short
+ * transfers. E_IO, E_NOINPUT, E_CANTCREATE with the path and the reason. --- */
 
 /* The names in a folder, sorted; a missing folder has none. names[i] point into text. */
 struct disk_names {
@@ -61,32 +61,35 @@ int disk_list(struct disk_names *out, struct disk *d, const char *folder);
 void disk_names_release(struct disk_names *l);
 
 bool disk_exists(struct disk *d, const char *path);
-int disk_mkdirs(struct disk *d, const char *path);        /* and syncs the folder above a new one */
+int disk_mkdirs(struct disk *d, const char *path);        /* like mkdir -p; syncs the parent of each
+                                                           * new folder */
 int disk_sync_folder(struct disk *d, const char *path);
-/* open of the table, repeated when a signal interrupts it. */
+/* d->open, repeated if a signal interrupts it. */
 int disk_open(struct disk *d, int *fd, const char *path, int flags);
-/* A regular file to read, and what it is. E_NOINPUT if there is none. */
+/* Opens a regular file for reading, and fills *out with its properties. E_NOINPUT if there is
+ * none. */
 int disk_open_read(struct disk *d, int *fd, const char *path, struct disk_stat *out);
-/* All n bytes. A file that ends before is E_IO. */
+/* Reads or writes all n bytes. E_IO if the file is too short. */
 int disk_read_at(struct disk *d, int fd, const char *path, uint64_t at, void *p, size_t n);
 int disk_write_at(struct disk *d, int fd, const char *path, uint64_t at, const void *p, size_t n);
 /* The whole file into out (appended). */
 int disk_read_file(struct disk *d, const char *path, struct buf *out);
-/* The new content of path, whole or not at all: a temporary file (DISK_TMP before its name) next to
- * it, synced, renamed, the folder synced. After an error nothing of it is left, and path is
- * as it was. */
+/* Replaces the content of path atomically: writes a temporary file (with the prefix DISK_TMP) in
+ * the same folder, syncs it, renames it, and syncs the folder. After an error the temporary file is
+ * removed, and path is unchanged. */
 int disk_write_file(struct disk *d, const char *path, const void *p, size_t n);
 /* Adds n bytes to the end of a file, made if missing, and syncs it. */
 int disk_append_file(struct disk *d, const char *path, const void *p, size_t n);
 int disk_unlink(struct disk *d, const char *path);        /* a missing file is fine */
 int disk_remove(struct disk *d, const char *path);        /* the same, durably */
-/* Removes the temporary files (DISK_TMP) of a folder that are `age` seconds old or older: processes
- * that were killed left them. A missing folder has none. */
+/* Removes from a folder the temporary files (DISK_TMP), left by killed processes, that are at least
+ * `age` seconds old. A missing folder has none. */
 int disk_clean(struct disk *d, const char *folder, int64_t age);
 
-/* The parts of disk_write_file, for a file that is written piece by piece: *fd of a new temporary
- * file *name next to path; and its end. rc: how writing it went; where that is an error the file is
- * removed. Closes fd, frees name; returns rc or what failed here. */
+/* The two halves of disk_write_file, for a file that is written in pieces. disk_create_temporary
+ * opens a new temporary file *name in the folder of path as *fd. disk_commit_temporary closes it
+ * and renames it to path; rc: the result of writing it; if that is an error the file is removed
+ * instead. It frees name, and returns rc or its own error. */
 int disk_create_temporary(struct disk *d, const char *path, int *fd, char **name);
 int disk_commit_temporary(struct disk *d, const char *path, int fd, char *name, int rc);
 

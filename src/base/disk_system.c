@@ -17,7 +17,7 @@
 #include "base/io.h"
 
 #define STEP ((size_t)1 << 30)   /* Linux moves at most 2 GiB - 4 KiB by one call */
-#define LARGE ((size_t)1 << 20)  /* bytes that are worth a call to have them written at once */
+#define LARGE ((size_t)1 << 20)  /* bytes from which on writing is started at once */
 
 static int call(int rc)
 {
@@ -51,8 +51,8 @@ static int system_pread(struct disk *d, int fd, void *p, size_t n, uint64_t at, 
 	return moved(pread(fd, p, n < STEP ? n : STEP, (off_t)at), done);
 }
 
-/* The disk begins with large pieces at once, so that the sync at the end has little left to wait
- * for. It is a hint: a failure is that of the sync, too. */
+/* Makes the system start writing a large piece at once, so that the sync at the end is short. This
+ * is a hint: if it fails, the sync will report the error. */
 static void begin_writing(int fd, uint64_t at, size_t n)
 {
 	if (n >= LARGE)

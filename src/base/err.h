@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Errors. A function that can fail returns int: 0, or one negative code of ERR_LIST.
- * The code steers the caller; the story for the user is kept in a thread-local record:
+ * The code is for the caller; the message for the user is kept in a thread-local record:
  * up to ERR_MAX entries, each a message, the place in the user's text, and context lines
  * added on the way out. Only cli/main.c prints the record and chooses the exit status.
  *
@@ -9,7 +9,7 @@
  * A caller that recovers from a failure must drop its entries: mark = err_count() before,
  * err_truncate(mark) after. Worker threads hand over with err_take/err_give.
  *
- * BUG() is for broken invariants of dlx's only; user input can never reach it. */
+ * BUG() is only for broken invariants of dlx itself; user input can never reach it. */
 #ifndef DLX_BASE_ERR_H
 #define DLX_BASE_ERR_H
 
@@ -71,7 +71,7 @@ int err_raise(int code, const struct loc *loc, const char *src_file, int src_lin
               const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* Adds a context line to the newest entry and returns code (so that it can be in a return). */
 int err_context(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Adds a context line to every entry kept since the record had `mark` of them. */
+/* Adds a context line to every entry from number `mark` on. */
 void err_context_since(int mark, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Gives the newest entry the place loc, unless it has one already. Returns code. */
 int err_locate(int code, const struct loc *loc);
@@ -108,8 +108,8 @@ void err_print(FILE *out, const char *program);
 int err_exit_status(int code);           /* sysexits number; 0 for 0 */
 const char *err_name(int code);          /* the text of ERR_LIST */
 
-/* Keeps a text under a name so that err_print can show its lines without reading a file again
- * (config files, '--set' overrides). The text is copied. */
+/* Stores a copy of a text under a name, so that err_print can show its lines without reading a file
+ * again (config files, '--set' overrides). */
 void err_source_add(const char *file, const char *text);
 
 /* One copy of s for the life of the process. */

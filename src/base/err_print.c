@@ -18,7 +18,7 @@
 
 #define TAB 8
 #define WIDTH 120       /* cells shown of a line */
-#define BEFORE 40       /* of these, before the caret in a line that is cut */
+#define BEFORE 40       /* of these cells, how many are before the caret in a shortened line */
 
 struct source {
 	struct source *next;

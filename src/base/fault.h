@@ -8,10 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether call number n of this kind ("alloc", "write", "append", "read") is to fail; "arena": is
- * to be larger than planned; "kernel": node n of a plan is to make a NaN. */
+/* Whether fault injection applies to call number n of this kind. "alloc", "write", "append",
+ * "read": the call is to fail; "arena": the arena is to be larger than planned; "kernel": node n of
+ * a plan is to produce a NaN. */
 bool fault_hits(const char *kind, uint64_t n);
-/* The same of the next "write", which all ways of writing count together. */
+/* The same for the next "write"; all functions that write share one count. */
 bool fault_writes(void);
 
 #endif

@@ -60,7 +60,7 @@ static const struct {
 };
 #define NMAGICS (sizeof magics / sizeof *magics)
 
-#define ZIP_NAME 30              /* where a member's name begins */
+#define ZIP_NAME 30              /* byte at which a member's name begins */
 
 static bool contains(const char *text, const char *part)
 {

@@ -56,7 +56,8 @@ uint16_t bfloat_from_float(float f)
 	return (uint16_t)round_shift(u, 16);
 }
 
-/* Through integers of the same size, which loops vectorise where memcpy of a float would not. */
+/* The stores are of integers of the same size, since compilers vectorise those but not a memcpy of
+ * a float. */
 SIMD_CLONES_OF(extern, void, bfloat_to_floats, (float *dst, const uint16_t *src, int64_t n),
                (dst, src, n))
 {

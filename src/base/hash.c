@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
-/* It chooses by what the processor has: 30 GB/s in place of 19 with AVX-512. */
+/* This variant of the library selects code by the processor: 30 GB/s instead of 19 with AVX-512. */
 #if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
 #include <xxh_x86dispatch.h>
 #define HASH_CHOOSES
@@ -21,9 +21,9 @@ struct hash_state {
 	XXH3_state_t *x;
 };
 
-/* Its functions for AVX leave values in the upper halves of the vector registers, with which all
- * SSE code that follows is slow: a loop over the values of a chunk that was hashed before took
- * three times as long. */
+/* The AVX functions of the library do not clear the upper halves of the vector registers, which
+ * slows down all following SSE code: a loop over a chunk that had just been hashed took three times
+ * as long. */
 #ifdef HASH_CHOOSES
 __attribute__((target("avx"))) static void clear_upper_halves(void)
 {

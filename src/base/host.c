@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reads files of /proc and the files of control groups. A group's limit bounds all groups below it,
- * so the way up to the root is walked; in a container the group's path may not be there, and the
- * root then is the container's own. What a group uses
- * already is not subtracted: most of it is files' pages, which give way. */
+ * Reads /proc and the files of control groups. A group's limit applies to all groups below it, so
+ * all ancestors up to the root are read. In a container the group's path may not exist; the root is
+ * then the container's own group. Memory that a group already uses is not subtracted, since most of
+ * it is page cache, which the system can reclaim. */
 #include "base/host.h"
 
 #include <dirent.h>
@@ -21,7 +21,7 @@
 
 #include "base/debug.h"
 
-/* Under the root that is looked in; whether it is short enough. */
+/* Prepends the root (host_root) to path; false if the result is too long. */
 static bool full_path(char full[1200], const char *path)
 {
 	const char *root = debug.host_root;
@@ -34,7 +34,7 @@ static FILE *open_file(const char *path)
 	return full_path(full, path) ? fopen(full, "r") : NULL;
 }
 
-/* A number alone in a file; 0 if there is none ("max"). */
+/* The number that is the content of a file; 0 if it is none ("max"). */
 static int64_t number_in(const char *path)
 {
 	FILE *f = open_file(path);
@@ -190,7 +190,8 @@ int host_number(const char *variable)
 	return *end || errno || n > INT_MAX ? -1 : (int)n;
 }
 
-/* A job's share of a host: srun does not bind by itself everywhere. */
+/* The processors of the job by SLURM_CPUS_PER_TASK, since srun does not bind processes on every
+ * system. */
 static int64_t job_share(void)
 {
 	const int n = host_number("SLURM_CPUS_PER_TASK");
@@ -257,7 +258,7 @@ static void add_throttling(struct host_load *l, const char *folder, const char *
 		fclose(f);
 }
 
-/* Of this group and those above it: whichever stops it, it stands still. */
+/* Adds the throttling of this group and of its ancestors: any of them stops the process. */
 static void add_groups(struct host_load *l, const char *mount, const char *group,
                        const char *seconds_key, double unit)
 {

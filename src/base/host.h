@@ -8,42 +8,41 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of memory: what the machine says is available now, and no more than the limit of any
- * control group (v1 and v2) that this process is in. 0 where nothing says. by: "machine" or
- * "control group", whichever is less. */
+/* Bytes of memory available now: the machine's, limited by the control groups (v1 and v2) of this
+ * process. 0 if unknown. *by: which of them is the lower limit, "machine" or "control group". */
 int64_t host_memory(const char **by);
 
-/* The same of all memory there is, free or not: more than that never fits. */
+/* The same for all memory, used or not: an upper bound on what can ever be allocated. */
 int64_t host_memory_whole(const char **by);
 
-/* A whole number from 0 to INT_MAX in an environment variable, or -1: another text, or none. NULL
- * is no variable. */
+/* The value of an environment variable as an integer from 0 to INT_MAX; -1 if it is unset or
+ * another text, or if variable is NULL. */
 int host_number(const char *variable);
 
-/* Whole processors that the control groups (v1 and v2) let this process use at a time, at least 1;
- * 0 where nothing limits it. More threads than that would stand still together for the rest of each
- * period. */
+/* The CPU quota of the control groups (v1 and v2) in whole processors, at least 1; 0: no quota. If
+ * more threads ran than that, the system would stop all of them for the rest of each period. */
 int host_processor_quota(void);
 
-/* Processors that are this process's own: those it may run on, or its quota or SLURM_CPUS_PER_TASK
- * where that is less, shared with whom it shares them; at least 1. What it may run on is what it
- * might at the first call, before threads are bound. */
+/* The number of processors for this process, at least 1: those in its affinity mask, limited by its
+ * quota and SLURM_CPUS_PER_TASK, divided by the number of processes that use the same ones
+ * (host_share). The mask is read at the first call, before threads are bound. */
 int host_processors(void);
 
-/* What this process has had of its processors, as counted by the system since it began; NaN: not
- * known. Two such tell what happened between them. */
+/* Counters of the system on this process's use of processors, from its start; NaN: unknown. The
+ * difference of two readings describes the time between them. */
 struct host_load {
 	double cpu_seconds;          /* of all its threads, user and system */
-	double queued_seconds;       /* its threads were ready, but had no processor */
-	double involuntary;          /* times that a thread was made to give up its processor */
-	double periods, throttled_periods, throttled_seconds;    /* of its control groups (v1, v2) */
-	double load;                 /* threads of the machine that were ready or ran, the mean of the
-	                              * last minute: no count */
+	double queued_seconds;       /* time in which threads were ready but had no processor */
+	double involuntary;          /* number of involuntary context switches */
+	double periods, throttled_periods, throttled_seconds;    /* quota periods of its control groups
+	                                                          * (v1, v2): all; those in which it was
+	                                                          * throttled; seconds throttled */
+	double load;                 /* the machine's load average of the last minute (not a counter) */
 };
 void host_load(struct host_load *out);
 
-/* How many processes of this run, this one included, use the very same processors: each takes its
- * share. 1 unless it is set. */
+/* Sets how many processes of this run, this one included, use the same processors, so that
+ * host_processors divides them. 1 by default. */
 void host_share(int processes);
 
 #endif

@@ -17,24 +17,24 @@
 
 #include "base/buf.h"
 
-/* Raises code with what errno says: "cannot VERB 'PATH': REASON"; returns it. */
+/* Raises code with the message "cannot VERB 'PATH': REASON", the reason by errno; returns code. */
 int io_fail(int code, const char *verb, const char *path);
-/* The code for a file that could not be opened for reading, by errno. */
+/* The error code, by errno, for a file that could not be opened for reading. */
 int io_open_code(void);
 
 /* open(2), repeated when a signal interrupts it; the descriptor is closed on exec. */
 int io_open(const char *path, int flags, mode_t mode);
 
-/* The whole file into out (appended): a regular file, a pipe or a terminal. E_NOINPUT for a device,
+/* Appends the whole file to out: a regular file, a pipe or a terminal. E_NOINPUT for other devices,
  * which may have no end. */
 int io_read_file(const char *path, struct buf *out);
 /* The same for a text that a person writes: E_DATA beyond 64 MiB. */
 int io_read_text(const char *path, struct buf *out);
 
-/* The files that a pattern stands for, in order; a path that exists, or has neither "*?[" nor a
- * list in braces, stands for itself. Those of {a,b} are those of each in turn. Says what it does if
- * that takes seconds. E_NOINPUT if nothing matches, or none of a list, or if the search has no
- * reasonable end. */
+/* The files that match a pattern, in order. A path that exists, or has neither "*?[" nor a list in
+ * braces, matches only itself; {a,b} matches the files of a, then those of b. Prints a note if the
+ * search takes seconds. E_NOINPUT if a pattern, or all items of a list, match nothing, or if the
+ * search takes too long. */
 struct io_paths {
 	size_t n;
 	char **v;
@@ -45,59 +45,61 @@ void io_paths_release(struct io_paths *p);     /* a zeroed one is fine */
 
 /* --- outputs --- */
 
-/* Notes that the command reads the file at path: io_create refuses an output that is this file, by
- * whatever name. A path that leads nowhere is fine. */
+/* Records that the command reads the file at path, so that io_create refuses to overwrite it under
+ * any name. The path need not exist. */
 void io_input(const char *path);
 void io_input_forget(const char *path);
 struct stat;
-/* The name under which a file was noted, or NULL. */
+/* The name under which a file was recorded by io_input, or NULL. */
 const char *io_input_find(const struct stat *st);
 
 /* Whether io_create can be expected to succeed, so that a command may refuse before it works. */
 int io_check_output(const char *path);
 
-/* An output. A regular file, or one that is to be, is written under a temporary name next to its
- * final one and visible only after commit; it keeps the mode of the file that it replaces. Links
- * are followed. A device or a pipe is written in place, and what was written stays.
+/* An output. A regular file, new or existing, is written under a temporary name in the same folder,
+ * and gets its name only by io_commit; it keeps the mode of the file that it replaces. Symbolic
+ * links are followed. A device or a pipe is written in place, and what was written cannot be
+ * undone.
  * E_USAGE for an input, E_CANTCREATE for a folder, a disk or a file that may not be written. */
 struct io_file;
 int io_create(struct io_file **out, const char *path);
-/* The same of a regular file whose temporary name is its own with a suffix, so that what a killed
- * process left is found; it is kept as it was, and io_write begins in front of it. locked: one
- * process at a time has it; E_CANTCREATE for another one. */
+/* The same for a regular file whose temporary name is path + suffix, so that the file of a killed
+ * process is found again. Its content is kept, and io_write begins at byte 0. locked: only one
+ * process at a time may open it; E_CANTCREATE for another one. */
 int io_create_named(struct io_file **out, const char *path, const char *suffix, bool locked);
 /* Whether io_discard and io_abandon leave the temporary file where it is. */
 void io_keep(struct io_file *f, bool keep);
-/* n bytes of the temporary file from byte `at` on; false: they are not there. */
+/* Reads n bytes of the temporary file from byte `at` on; false if it has fewer. */
 bool io_read_back(const struct io_file *f, uint64_t at, void *p, size_t n);
-/* What is after byte `at` is gone, and io_write goes on there. */
+/* Truncates the file at byte `at`, where io_write continues. */
 int io_cut(struct io_file *f, uint64_t at);
 /* The temporary name, for a library that writes files by name; NULL: written in place. */
 const char *io_temporary(const struct io_file *f);
 int io_write(struct io_file *f, const void *p, size_t n);      /* all of n, or an error */
-/* The same n bytes at byte `at` of the file, wherever io_write is. E_CANTCREATE for what is
- * written in place: it has no places. */
+/* Writes n bytes at byte `at`, without moving the position of io_write. E_CANTCREATE for an output
+ * written in place, which has no positions. */
 int io_write_at(struct io_file *f, uint64_t at, const void *p, size_t n);
 uint64_t io_tell(const struct io_file *f);                     /* bytes written so far */
-/* Nothing more is written: fsync and close, still under the temporary name. So several files can be
- * whole before the first of them gets its name by io_commit. */
+/* fsync and close, still under the temporary name. So several files can be complete before the
+ * first one gets its name by io_commit. */
 int io_finish(struct io_file *f);
-/* io_finish unless that was done, rename to the final name, fsync of the folder; frees f whatever
- * the outcome. */
+/* Calls io_finish if that was not done, renames the file to its final name, and syncs the folder.
+ * Frees f, also after an error. */
 int io_commit(struct io_file *f);
 /* Removes the temporary file and frees f. NULL is fine. */
 void io_discard(struct io_file *f);
-/* For a program that a signal, or another rank's failure, is about to end: removes the temporary
- * files of all threads. */
+/* Removes the temporary files of all threads, before the program is ended by a signal or by another
+ * rank's failure. */
 void io_abandon(void);
 
-/* p, n as the whole content of path, by io_create .. io_commit. */
+/* Writes a file with the n bytes at p as its whole content, by io_create .. io_commit. */
 int io_write_file(const char *path, const void *p, size_t n);
 
-/* A descriptor that appends to a regular file, made if it is not there and emptied if fresh; links
- * are refused, since what they lead to is not ours to change. Or an error. */
+/* Opens a regular file for appending; makes it if it is missing, and empties it if fresh. Symbolic
+ * links are refused, since dlx must not change the file that one points to. Returns the descriptor
+ * or an error code. */
 int io_open_log(const char *path, bool fresh);
-/* All of n bytes to a descriptor that was opened to append; path is for the message. */
+/* Writes n bytes to a descriptor opened for appending; path is for the error message. */
 int io_append(int fd, const char *path, const void *p, size_t n);
 
 int io_mkdirs(const char *path);              /* like mkdir -p */
@@ -106,27 +108,26 @@ bool io_exists(const char *path);
 bool io_is_regular(const char *path);
 bool io_is_folder(const char *path);
 int io_remove_tree(const char *path);         /* like rm -r; a missing path is fine */
-/* A hash of what distinguishes a file from all others and from itself before it was written or
- * replaced: device left out, which a mount may change, its inode, size and times, of which no
- * program sets the last (ctime). */
+/* A hash that changes if the file is written or replaced: of its inode, size, mtime and ctime
+ * (which no program can set). The device number is left out, since it may differ after a mount. */
 struct stat;
 uint64_t io_stat_stamp(const struct stat *st);
-/* The same of a file and its name, or of all files of a folder and its folders; seeded. */
+/* The same for a file and its name, or for all files below a folder, with a seed. */
 uint64_t io_stamp(const char *path, uint64_t seed);
-/* Whether a path has more than this suffix, and ends in it. */
+/* Whether a path ends in this suffix and is longer than it. */
 bool io_ends_in(const char *path, const char *suffix);
 char *io_join(const char *dir, const char *name);   /* "dir/name", or name if absolute; mem_free */
 
-/* This process's folder for temporary files, made in $TMPDIR (/tmp) when it is first asked for; the
- * path is good until io_scratch_remove, which io_abandon calls too. E_CANTCREATE, E_IO. */
+/* *out: this process's folder for temporary files, made in $TMPDIR (/tmp) at the first call; valid
+ * until io_scratch_remove, which io_abandon calls as well. E_CANTCREATE, E_IO. */
 int io_scratch(const char **out);
 void io_scratch_remove(void);
-/* A child that writes there, which io_scratch_remove ends first; 0: none any more. */
+/* Registers a child process that writes there, which io_scratch_remove ends first; 0: none. */
 void io_scratch_writer(pid_t pid);
 
 int64_t io_nanoseconds(void);                 /* monotonic clock, the same for a host's processes */
-double io_seconds(void);                      /* of that clock */
-/* Seconds since this process was started, to a hundredth; 0 where the system does not tell. */
+double io_seconds(void);                      /* io_nanoseconds in seconds */
+/* Seconds since this process was started, in steps of 0.01 s; 0 if unknown. */
 double io_process_age(void);
 void io_crash_point(const char *point);
 

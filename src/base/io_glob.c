@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Patterns of file names. A pattern such as a slip of "/" and "*" in all places leads through the
- * whole file system: the search reports its progress after some seconds, and it has an end. */
+ * Patterns of file names. A mistyped pattern with "*" for every folder can search the whole file
+ * system, so the search prints its progress after some seconds and has a limit. */
 #include <dirent.h>
 #include <errno.h>
 #include <glob.h>

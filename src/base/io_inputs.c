@@ -39,8 +39,8 @@ static bool same(const struct input *i, const struct stat *st)
 	return i->device == st->st_dev && i->inode == st->st_ino;
 }
 
-/* The number of an input that has been removed may be another file's by now: it still is the input
- * where it has its name, or the time at which it was written last. */
+/* The inode number of a removed input may have been reused for another file. It still is the input
+ * if it has the same name or the same modification time. */
 static bool is(const struct input *i, const struct stat *st)
 {
 	struct stat now;

@@ -26,11 +26,11 @@
 
 #define WRITE_STEP ((size_t)1 << 30)   /* Linux moves at most 2 GiB - 4 KiB by one call */
 #define MAX_LINKS 40                   /* as many as Linux follows */
-#define READER_WAIT 10.0               /* seconds in which a named pipe must find its reader */
+#define READER_WAIT 10.0               /* seconds that a named pipe waits for a reader */
 
 struct io_file {
 	int fd;
-	bool failed;        /* a write failed: what is there must not become visible */
+	bool failed;        /* a write failed, so the file must not get its final name */
 	bool keep;          /* the temporary file stays if it is not committed */
 	uint64_t at;
 	char *path;         /* as it was given, for messages */
@@ -89,7 +89,7 @@ static void folder_of(struct buf *out, const char *path)
 		buf_add(out, path, (size_t)(slash - path));
 }
 
-/* --- what a path leads to --- */
+/* --- resolution of a path --- */
 
 struct target {
 	struct buf name;     /* path with its links followed; a dangling link leads to what it names */
@@ -204,7 +204,7 @@ static bool leads_to(const struct target *t, int fd)
 	       st.st_ino == t->st.st_ino;
 }
 
-/* A named pipe cannot be opened before it has a reader, which may still be on its way. */
+/* A named pipe cannot be opened before it has a reader, which may start a little later. */
 static int open_in_place(struct io_file *f)
 {
 	const double deadline = io_seconds() + READER_WAIT;
@@ -370,7 +370,7 @@ static bool write_fault(void)
 	return true;
 }
 
-/* at -1: after what was written last. */
+/* Writes all n bytes at byte `at`; -1: at the current position. */
 static int write_all(struct io_file *f, off_t at, const void *p, size_t n)
 {
 	const char *s = p;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * pread, and a comparison of what the file is with what it was when it was opened. */
+ * Reads by pread, and compares the file's stat with that at the time of opening. */
 #include "base/io_reader.h"
 
 #include <errno.h>
@@ -28,7 +28,8 @@ static int open_file(const char *path)
 	return fd;
 }
 
-/* Descriptors are given out from below: with half of them in use, the rest is for others. */
+/* Returns fd if it may stay open; else closes it and returns -1. Numbers ascend from 0, and the
+ * upper half is left for other uses. */
 static int spare(int fd)
 {
 	struct rlimit most;
@@ -124,7 +125,8 @@ int io_reader_read(const struct io_reader *f, uint64_t at, void *p, size_t n)
 	int fd = begin(f);
 	if (fd < 0)
 		return io_fail(E_IO, "open", f->path);
-	int rc = f->fd < 0 ? unchanged(f, fd) : 0;   /* by its name it may be another file now */
+	int rc = f->fd < 0 ? unchanged(f, fd) : 0;   /* a reopened file may be another one of the same
+	                                              * name */
 	if (rc == 0)
 		rc = read_all(f, fd, at, p, n);
 	done(f, fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One folder of a process, whose path is kept in static memory: the thread that takes signals may
- * remove it at any time. */
+ * The path of the process's folder is in static memory, since the signal thread may remove the
+ * folder at any time. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the processor says, once. */
+ * Queries the processor, once. */
 #include "base/isa.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@
 static const char *const names[ISA_COUNT] = { "base", "avx2", "avx512", "avx512_bf16", "amx" };
 
 atomic_int isa_found = -1;
-static enum isa cap = ISA_COUNT;         /* ISA_COUNT: not asked for yet */
+static enum isa cap = ISA_COUNT;         /* ISA_COUNT: not determined yet */
 
 const char *isa_name(enum isa i)
 {

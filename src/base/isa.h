@@ -14,19 +14,19 @@ enum isa { ISA_BASE, ISA_AVX2, ISA_AVX512, ISA_AVX512_BF16, ISA_AMX, ISA_COUNT }
 /* "base", and as the values of DLX_DEBUG=isa= the others: "avx2", "avx512", "avx512_bf16",
  * "amx". */
 const char *isa_name(enum isa i);
-/* That of DLX_DEBUG=isa=, or ISA_AMX. */
+/* The cap: the level of DLX_DEBUG=isa=, or ISA_AMX if it is not given. */
 enum isa isa_cap(void);
-/* A lower cap, for a process whose ranks or whose questions come from a lesser processor. Before
- * any kernel is chosen. */
+/* Lowers the cap, if another rank, or the process that started this one, has a lesser processor.
+ * Call it before any kernel is chosen. */
 void isa_lower(enum isa i);
 
-/* What this machine could use, AMX too, within the cap: what ranks compare. */
+/* The highest level of this machine within the cap, including AMX; ranks compare it. */
 enum isa isa_of_machine(void);
 
-extern atomic_int isa_found;            /* isa_level's answer; -1: not asked for yet */
+extern atomic_int isa_found;            /* the result of isa_level; -1: not determined yet */
 enum isa isa_find(void);
 
-/* What dlx's own kernels may use, of which none needs AMX. Any thread may ask. */
+/* The level for dlx's own kernels, none of which needs AMX. Any thread may call it. */
 static inline enum isa isa_level(void)
 {
 	const int found = atomic_load_explicit(&isa_found, memory_order_relaxed);

@@ -14,7 +14,8 @@
 #include "base/arena.h"
 
 #define JSON_DEPTH 32
-#define JSON_VALUES (4 << 20)     /* bounds what a hostile text can make us allocate */
+#define JSON_VALUES (4 << 20)     /* limits the memory that a malicious text can make dlx
+                                   * allocate */
 
 enum json_kind {
 	JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT

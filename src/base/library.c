@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * dlopen with an error that says what to do. */
+ * dlopen with error messages that name a remedy. */
 #include "base/library.h"
 
 #include <dlfcn.h>

@@ -16,13 +16,13 @@ struct library_function {
 };
 
 /* Opens `file` and looks up its n functions. what: its name to users ("cuDNN 9"). E_UNAVAILABLE
- * says what is missing where. The library stays open for the life of the process. */
+ * names the missing file or function. The library stays open for the life of the process. */
 int library_open(const char *file, const char *what, const struct library_function *f, size_t n);
 /* Opens a library, if it is there, and keeps it open, for callers that would open and close it
  * again and again. */
 void library_keep(const char *file);
-/* A function of a library that is open, or of one that it depends on; file NULL: of any that the
- * program was linked with. NULL: there is none. */
+/* The address of a function in an open library or its dependencies; file NULL: in the libraries
+ * that the program was linked with. NULL: not found. */
 void *library_find(const char *file, const char *name);
 
 /* For a file that speaks to one library: `lib`, pointers to the functions that FUNCTIONS(X) lists

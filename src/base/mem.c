@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * malloc and mmap with a count. Small memory ends the process when there is none; planned memory
- * (mem_map) is refused instead, because the caller can tell the user what would have fitted. */
+ * malloc and mmap with a counter. If a small allocation fails, the process ends; a planned one
+ * (mem_map) returns NULL instead, because its caller can print what would have fitted. */
 #include "base/mem.h"
 
 #include <stdatomic.h>
@@ -68,8 +68,8 @@ void mem_free(void *p)
 	free(p);
 }
 
-/* Whole pages. Not whole huge pages: what is left after the last of them would be as large as it
- * is, for each of many tensors of two or three MiB. */
+/* Rounds up to whole pages, not to whole huge pages, which would waste up to half of the memory of
+ * tensors of two or three MiB. */
 static size_t map_size(size_t n)
 {
 	size_t unit = (size_t)sysconf(_SC_PAGESIZE);
@@ -99,7 +99,7 @@ static void *map_huge(size_t n)
 		munmap(p, before);
 	if (before < HUGE_PAGE)
 		munmap(p + before + n, HUGE_PAGE - before);
-	madvise(p + before, n, MADV_HUGEPAGE);   /* a wish; a kernel without them loses nothing */
+	madvise(p + before, n, MADV_HUGEPAGE);   /* only a hint; kernels without huge pages ignore it */
 	return p + before;
 }
 
@@ -120,7 +120,7 @@ void *mem_map(size_t n)
 void mem_populate(void *p, size_t n)
 {
 #ifdef MADV_POPULATE_WRITE
-	madvise(p, map_size(n), MADV_POPULATE_WRITE);   /* a wish too */
+	madvise(p, map_size(n), MADV_POPULATE_WRITE);   /* only a hint as well */
 #else
 	(void)p;
 	(void)n;

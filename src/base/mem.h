@@ -22,15 +22,17 @@ void *mem_realloc(void *p, size_t n);
 char *mem_strdup(const char *s);
 void mem_free(void *p);                    /* NULL is fine */
 
-/* n bytes, 64-byte aligned at least, zeroed, huge pages asked for when large; NULL if refused. */
+/* n zeroed bytes, aligned to at least 64 bytes, with huge pages requested for large blocks; NULL if
+ * refused. */
 void *mem_map(size_t n);
 void mem_unmap(void *p, size_t n);         /* n as given to mem_map; NULL is fine */
-/* Has the system back n bytes at p, a whole number of pages into a map, with memory now rather than
- * at first use. Several threads may do so to parts of one map. Where the system cannot, nothing
- * happens. */
+/* Makes the system allocate the pages of n bytes at p now rather than at first use; p is a whole
+ * number of pages into a block of mem_map. Several threads may populate parts of one block. Does
+ * nothing if the system cannot. */
 void mem_populate(void *p, size_t n);
 
-/* What memory that processes share is laid out in, whatever a page of the system is. */
+/* The unit in bytes in which memory shared by processes is laid out, whatever the system's page
+ * size. */
 #define MEM_PAGE 4096
 /* n bytes in whole pages of this size. */
 static inline size_t mem_pages(size_t n)

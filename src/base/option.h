@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 enum option_type {
-	OPTION_NONE,       /* nothing but its command */
+	OPTION_NONE,       /* no value: only sets `command` */
 	OPTION_FLAG,       /* bool */
 	OPTION_TEXT,       /* const char * */
 	OPTION_CHOICE,     /* const char *, one of those in arg: "text|json" */
@@ -31,22 +31,22 @@ struct option_row {
 	enum option_type type;
 	size_t at;         /* offset of the member of the caller's struct that takes the value */
 	const char *arg;   /* the argument's name in --help; NULL: the option takes none */
-	const char *absent;            /* the value if none is given, which needs
-	                                * "=" then; NULL: one must be */
+	const char *absent;            /* the value of an option without argument (an argument then
+	                                * needs "="); NULL: the argument is required */
 	int64_t min, max;
 	bool empty;        /* "" is a value */
-	/* Of the name of what is written: the endings that say in which format, ".npy .csv", or "";
-	 * a name with that of another known format (base/file_kind.h) is refused. folder: what a name
-	 * without any is taken for, if not for a file of that format. */
+	/* For options that name an output: writes: the file endings allowed, ".npy .csv", or ""; a name
+	 * with the ending of another known format (base/file_kind.h) is refused. folder: what a name
+	 * without ending means, if it does not mean a file. */
 	const char *writes, *folder;
-	int command;       /* 0, or what this option asks the program to do */
+	int command;       /* 0, or the number of the command that this option selects */
 	const char *doc;
 };
 
-/* Takes the options out of argv, leaving the other arguments in front and *argc their number.
- * "--name value", "--name=value", "-o value" and "-ovalue" are read; "--" ends the options; a lone
- * "-" is an argument. command: what is asked for, 0 before; NULL if no row has one. E_USAGE, also
- * where two commands are asked for. */
+/* Removes the options from argv; the other arguments move to the front, and *argc becomes their
+ * number. "--name value", "--name=value", "-o value" and "-ovalue" are read; "--" ends the options;
+ * a lone "-" is an argument. *command: the selected command; must be 0 before. command may be NULL
+ * if no row has one. E_USAGE, also if two commands are given. */
 int option_read(const struct option_row *rows, void *to, int *command, int *argc, char **argv);
 /* A line for each row. */
 void option_help(FILE *out, const struct option_row *rows);

@@ -2,8 +2,8 @@
  *
  * A ring of waiting jobs, one lock, three conditions: a job came, a place became free, all is
  * done. Jobs are milliseconds long (a sample to decode, a chunk to compress), so one lock is no
- * bottleneck. Jobs that come together wake one thread, which wakes the next as it takes its own:
- * the thread that adds them, often one that computes, makes one system call. */
+ * bottleneck. Jobs that are added together wake one thread, which wakes the next one as it takes a
+ * job. So the adding thread, often one that computes, makes only one system call. */
 #include "base/pool.h"
 
 #include <pthread.h>
@@ -49,7 +49,8 @@ static void run_one(struct pool *p)
 		pthread_cond_broadcast(&p->idle);
 }
 
-/* A thread that computes goes on when it wakes this one on its processor. */
+/* Makes this a batch thread, so that it does not preempt a computing thread that wakes it on the
+ * same processor. */
 static void yield_to_waker(void)
 {
 #ifdef SCHED_BATCH

@@ -23,8 +23,8 @@ void pool_free(struct pool *p);
 void pool_add(struct pool *p, void (*run)(void *arg), void *arg);
 /* n jobs, whose arguments are those of `size` bytes from args on: cheaper than one by one. */
 void pool_add_all(struct pool *p, void (*run)(void *arg), void *args, size_t size, int64_t n);
-/* As pool_add, but from any thread, where a thread of the pool has nothing to do; else, and always
- * without blocking, returns false. */
+/* Like pool_add, but only if a thread of the pool is idle; otherwise returns false. Never blocks;
+ * any thread may call it. */
 bool pool_offer(struct pool *p, void (*run)(void *arg), void *arg);
 /* Blocks until every job given so far has run. */
 void pool_wait(struct pool *p);

@@ -207,9 +207,9 @@ double rng_normal(uint64_t seed, uint64_t stream, uint64_t step, uint64_t index)
 	return z[index % 2];
 }
 
-/* The same as philox_lanes, as the two halves of each block, which is what the values below are
- * made from: a lane is as wide as a product, so that nothing is moved between lanes. What their
- * upper halves hold in between does not matter. */
+/* Like philox_lanes, but returns each block as two 64-bit halves, from which the values below are
+ * made. A lane is 64 bits wide, as a product is, so that nothing moves between lanes; the upper
+ * halves of intermediate results are ignored. */
 SIMD_CLONES(void, philox_halves,
             (uint64_t key, uint64_t block, uint64_t step, uint64_t *restrict first,
              uint64_t *restrict second), (key, block, step, first, second))

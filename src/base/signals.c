@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The thread that takes signals. Time that runs out is a signal too (SIGALRM), so that whatever
- * looks for signals looks for both. */
+ * The thread that receives signals. The end of the time limit is a signal too (SIGALRM), so that
+ * code that checks for signals checks for both. */
 #include "base/signals.h"
 
 #include <math.h>
@@ -18,9 +18,9 @@
 
 /* LSF announces the end of a job's time by SIGUSR2. */
 static const int requests[] = { SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGHUP, SIGALRM };
-/* Faults, which come to the thread that made them, whether it blocks them or not; and what a
- * write or a read does to its own thread: on a closed pipe, and at the terminal of another job,
- * where blocking it would make it an error. */
+/* Signals that are not blocked: faults, which are delivered to the thread that caused them even if
+ * blocked; and those that a read or write raises in its own thread, on a closed pipe or from a
+ * background job at the terminal, where blocking would turn them into errors. */
 static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPIPE,
 	SIGTTIN, SIGTTOU };
 #define NREQUESTS (sizeof requests / sizeof *requests)
@@ -69,8 +69,8 @@ static void by_default(int sig)
 	pthread_sigmask(SIG_UNBLOCK, &one, NULL);
 }
 
-/* Whether sig is the request that the program will answer. After our own alarm the scheduler's
- * signal comes, which belongs to the same request. */
+/* Whether sig is the first request to stop, which the program will handle. The scheduler's signal
+ * that follows dlx's own alarm belongs to the same request. */
 static bool note_request(int sig)
 {
 	int before = atomic_load(&pending);
@@ -122,7 +122,8 @@ void signals_watch(void)
 	for (size_t i = 0; i < NREQUESTS; i++)
 		if (requests[i] != SIGHUP)
 			signal(requests[i], SIG_DFL);
-	/* The reader of the progress is gone; that is no reason to lose the run. Writing then fails. */
+	/* If the reader of the progress output ends, the run should go on: writing then fails with an
+	 * error instead. */
 	signal(SIGPIPE, SIG_IGN);
 	atomic_store(&pending, 0);
 	atomic_store(&watching, true);

@@ -11,8 +11,8 @@
  * SIGSEGV and its kin, which come to the thread that caused them) has SA_ONSTACK, and each thread
  * that it may run on a sigaltstack.
  *
- * A program that uses libdlx and does not call these functions keeps its own way with signals,
- * and has to keep them from threads that compute. */
+ * A program that uses libdlx without calling these functions keeps its own handling of signals, and
+ * must block them in threads that compute. */
 #ifndef DLX_BASE_SIGNALS_H
 #define DLX_BASE_SIGNALS_H
 
@@ -31,19 +31,20 @@ int signals_begin(void);
  * began (nohup) stays so. A closed pipe (SIGPIPE) becomes an error of writing. Does nothing where
  * signals_begin was not called. */
 void signals_watch(void);
-/* One of several processes, which a launcher ends as soon as one of them has ended: a signal that
- * is to end this one removes its files first, as ever, and then leaves the others so long to remove
- * theirs. Not after signals_watch, whose programs have answered a first request. */
+/* For one of several processes, all of which a launcher ends as soon as one has ended: when a
+ * signal ends this process, it removes its temporary files as usual and then waits this long, so
+ * that the others can remove theirs. No effect after signals_watch. */
 void signals_linger(int milliseconds);
 int signals_pending(void);         /* the signal that came, or 0 */
-/* For a caller whose child has failed, perhaps because a signal is ending this process, or is about
- * to (likely), as all processes of a terminal get one: does not return if so, or after a second. */
+/* For a caller whose child process has failed, perhaps by a signal that all processes of the
+ * terminal receive: if this process is being ended by a signal, does not return; if that is
+ * `likely` to follow, waits up to a second for it. */
 void signals_await_end(bool likely);
-/* Counts as a signal (SIGALRM) after this many seconds; in place of an earlier alarm. INFINITY:
- * never. */
+/* Raises SIGALRM, as a request to stop, after this many seconds; replaces an earlier alarm.
+ * INFINITY: never. */
 void signals_alarm(double seconds);
-/* A program that is started with these attributes takes signals as usual. posix_spawnattr_destroy
- * is the caller's. */
+/* Initialises attributes for posix_spawn with which the new program receives signals as usual. The
+ * caller must call posix_spawnattr_destroy. */
 void signals_spawn(posix_spawnattr_t *how);
 
 #endif

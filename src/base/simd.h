@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Vectors without intrinsics: SIMD_CLONES compiles a function for AVX-512, AVX2 and the baseline,
- * and a call takes the one that isa_level() says, so that one binary is fast everywhere and one
- * switch caps all kernels. */
+ * Vectorisation without intrinsics: SIMD_CLONES compiles a function for AVX-512, AVX2 and the
+ * baseline, and a call selects one by isa_level(), so that one binary is fast on all processors and
+ * one switch limits all kernels. */
 #ifndef DLX_BASE_SIMD_H
 #define DLX_BASE_SIMD_H
 
@@ -48,23 +48,24 @@
 #define SIMD_CLONES_OF(linkage, type, name, params, args) linkage type name params
 #endif
 
-/* Before a loop without dependences between turns. Clang vectorises by itself, and warns where
- * asked to and unable. Without OpenMP gcc would warn of every loop. */
+/* Put before a loop without dependences between iterations. Empty for clang, which vectorises
+ * without it and warns if it is told to and cannot, and without OpenMP, where gcc would warn of an
+ * unknown pragma. */
 #if defined(__clang__) || !defined(_OPENMP)
 #define SIMD_LOOP
 #else
 #define SIMD_LOOP _Pragma("omp simd")
 #endif
 
-/* Before a loop with a constant number of turns, to be unrolled in full. */
+/* Put before a loop with a constant number of iterations, to unroll it completely. */
 #if defined(__clang__)
 #define SIMD_UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define SIMD_UNROLL _Pragma("GCC unroll 32")
 #endif
 
-/* Where functions may be compiled for AVX-512 by a target attribute, to be called after asking the
- * CPU. */
+/* 1 if functions can be compiled for AVX-512 by a target attribute; they may be called only if
+ * isa_level() permits. */
 #if defined(__GNUC__) && defined(__x86_64__)
 #define SIMD_AVX512 1
 #else
@@ -73,7 +74,7 @@
 
 #define SIMD_INLINE static inline __attribute__((always_inline))
 
-/* The bits of floating-point numbers, and numbers by their bits. */
+/* Conversion between floating-point numbers and their bit patterns. */
 SIMD_INLINE uint32_t simd_bits(float f)
 {
 	uint32_t u;

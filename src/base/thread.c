@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A new thread inherits the mask of signals that its maker has at that moment. */
+ * A new thread inherits the signal mask of the thread that creates it. */
 #include "base/thread.h"
 
 #include <signal.h>

@@ -32,7 +32,7 @@ static void *watch(void *arg)
 	if (over)
 		return NULL;
 	l->late(l->arg);
-	/* in which the launcher passes on what was said */
+	/* time for the launcher to forward the message */
 	nanosleep(&(struct timespec){ 0, 200000000 }, NULL);
 	_exit(err_exit_status(E_UNAVAILABLE));
 }

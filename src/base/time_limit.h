@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An end for calls of libraries that may never come back: nothing can stop such a call, and a
- * thread that is left in it may hold locks, so that the process ends. */
+ * A time limit for library calls that may never return. Such a call cannot be cancelled, and its
+ * thread may hold locks, so at the limit the process is ended. */
 #ifndef DLX_BASE_TIME_LIMIT_H
 #define DLX_BASE_TIME_LIMIT_H
 
@@ -9,8 +9,9 @@
 #include <stdbool.h>
 
 struct time_limit {
-	double seconds;              /* that count while the process runs (base/deadline.h) */
-	void (*late)(void *arg);     /* what is to be said and done then, on a thread of its own */
+	double seconds;              /* the limit; time while the process is stopped does not count
+	                              * (base/deadline.h) */
+	void (*late)(void *arg);     /* called at the limit, on a separate thread, to report */
 	void *arg;
 	/* private */
 	pthread_t thread;

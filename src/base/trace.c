@@ -12,7 +12,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 
-#define ROWS 64                  /* of a lane that is unfolded */
+#define ROWS 64                  /* most rows of an unfolded lane */
 
 struct place {
 	struct trace_span span;
@@ -24,7 +24,8 @@ atomic_bool trace_recording;
 static struct {
 	struct place *place;
 	int64_t room;
-	atomic_int_fast64_t used;              /* places asked for, also beyond the room there is */
+	atomic_int_fast64_t used;              /* number of places requested, also beyond the available
+	                                        * room */
 	atomic_int_fast64_t step;
 	atomic_int threads[TRACE_LANES];
 } trace;
@@ -102,7 +103,8 @@ static int by_start(const void *a, const void *b)
 	return ((*x)->start > (*y)->start) - ((*x)->start < (*y)->start);
 }
 
-/* Each into the first row that is free when it starts; the last row has what finds none. */
+/* Puts each span into the first row that is free at its start; spans that find no free row go into
+ * the last one. */
 void trace_unfold(enum trace_lane lane)
 {
 	double end[ROWS] = { 0 };

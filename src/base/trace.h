@@ -10,13 +10,13 @@
  *         trace_add(&(struct trace_span){ .lane = TRACE_DATA, .name = "decode", .start = t0,
  *         .number = sample, .of = "sample" });
  *
- * The time before the first step was cut by its help (test/bench/startup has the figures). Most of
- * it was first touch of memory and random numbers: both use all threads (device_populate,
- * backend/store_init.c). oneDNN answers each problem once (backend/dnn/dnn_code.c), for all nodes
- * in parallel before layouts are chosen (`foresee` of a kernel), and code is generated for a whole
- * plan at once; cuts of weight gradients are remembered (op/conv/conv_split.c). Libraries that few
- * runs need are opened late (base/library.h), and so are the plans of evaluations and of a short
- * last batch made (train/run/deferred_plans.h). */
+ * Traces led to a shorter time before the first step (test/bench/startup has the figures). Most of
+ * that time was first touch of memory and random numbers; both now use all threads
+ * (device_populate, backend/store_init.c). oneDNN answers each problem once
+ * (backend/dnn/dnn_code.c), for all nodes in parallel before layouts are chosen (`foresee` of a
+ * kernel), and code is generated for a whole plan at once; cuts of weight gradients are remembered
+ * (op/conv/conv_split.c). Libraries that few runs need are opened late (base/library.h), and so are
+ * the plans of evaluations and of a short last batch made (train/run/deferred_plans.h). */
 #ifndef DLX_BASE_TRACE_H
 #define DLX_BASE_TRACE_H
 
@@ -31,10 +31,11 @@ enum trace_lane { TRACE_RUN, TRACE_COMPUTE, TRACE_COMMUNICATION, TRACE_DATA, TRA
 
 struct trace_span {
 	enum trace_lane lane;
-	int thread;                  /* of the lane, from 0; set by trace_add */
-	const char *name;            /* texts live until the record is written, or for ever */
-	const char *layer, *phase;   /* of a node; or NULL */
-	const char *of;              /* what `number` counts: "sample", "bytes"; NULL: no number */
+	int thread;                  /* number of the thread within the lane, from 0; set by
+	                              * trace_add */
+	const char *name;            /* texts must live until the trace is written */
+	const char *layer, *phase;   /* for the span of a node: its layer and phase; else NULL */
+	const char *of;              /* the unit of `number`: "sample", "bytes"; NULL: no number */
 	int64_t number;
 	const char *more_of[TRACE_MORE];     /* further numbers: "waited_ms"; NULL: none */
 	double more[TRACE_MORE];
@@ -55,14 +56,15 @@ void trace_step(int64_t step);
 void trace_add(const struct trace_span *s);
 /* A span of the calling thread's, from start to now. */
 void trace_mark(enum trace_lane lane, const char *name, double start);
-void trace_stop(void);           /* what is noted until then stays */
-/* The i-th span, or NULL: not complete. n: how many there
- * are; lost: how many had no room. After trace_stop. */
+void trace_stop(void);           /* ends recording; the spans so far stay */
+/* trace_at: the i-th span, or NULL if it is incomplete. trace_count: the number of spans; *lost:
+ * the number that found no room. Call these after trace_stop. */
 const struct trace_span *trace_at(int64_t i);
 int64_t trace_count(int64_t *lost);
-/* Gives concurrent spans of a lane different threads, for work in flight that no single thread
- * does. After trace_stop. */
+/* Assigns different `thread` numbers to spans of a lane that overlap in time, for asynchronous work
+ * that belongs to no thread. After trace_stop. */
 void trace_unfold(enum trace_lane lane);
-void trace_free(void);           /* when no other thread records any more; nothing there is fine */
+void trace_free(void);           /* call it when no other thread records; also fine without a
+                                  * trace */
 
 #endif

@@ -63,8 +63,8 @@ static double clamp(double v, double lo, double hi)
 	return v > hi ? hi : v;
 }
 
-/* The same for integers of at most 32 bits, without a call or a branch: where a double's last digit
- * is 1, it is rounded to an integer by the addition. */
+/* The same for integers of at most 32 bits, without a call or a branch: adding a number so large
+ * that a double's last bit has the value 1 rounds v to an integer. */
 static inline double clamp_small(double v, double lo, double hi)
 {
 	v = v >= lo ? v : v < lo ? lo : 0;
@@ -144,7 +144,7 @@ void dtype_set(enum dtype t, void *p, int64_t i, double v)
 	store(t, (char *)p + (size_t)i * dtype_size(t), 1, &v);
 }
 
-/* What integers of so few bits become does not go through a double: it is the same. */
+/* Small integers are converted without going through a double; the result is the same. */
 #define DIRECT(to, from)                                                \
 	_Pragma("omp simd")                                                 \
 	for (int64_t i = 0; i < n; i++) {                                   \

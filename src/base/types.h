@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The vocabulary every folder shares: element types, shapes, and the place in the
- * user's YAML that caused something. No memory is owned here. */
+ * Basic types for all folders: element types, shapes, and positions in the user's YAML. No memory
+ * is owned here. */
 #ifndef DLX_BASE_TYPES_H
 #define DLX_BASE_TYPES_H
 
@@ -42,7 +42,7 @@ bool dtype_is_16bit(enum dtype t);       /* F16, BF16 */
 double dtype_get(enum dtype t, const void *p, int64_t i);
 void dtype_set(enum dtype t, void *p, int64_t i, double v);
 
-/* n elements from src (type ts) to dst (type td); same types are one memcpy. */
+/* Converts n elements from src (type ts) to dst (type td); a memcpy if the types are equal. */
 void dtype_convert(enum dtype td, void *dst, enum dtype ts, const void *src, int64_t n);
 
 /* A logical shape, outermost axis first: (N, C, [D,] H, W). nd = 0 is a scalar. */
@@ -57,7 +57,8 @@ bool shape_equal(const struct shape *a, const struct shape *b);
 #define SHAPE_TEXT 128
 /* "4x3x90x180" ("scalar" for nd = 0) into buf of SHAPE_TEXT bytes; returns buf. */
 const char *shape_text(const struct shape *s, char *buf);
-/* The coordinates of row-major element `at`, as "2, 0, 17", likewise. */
+/* The coordinates of the element with row-major index `at`, "2, 0, 17", into buf of SHAPE_TEXT
+ * bytes; returns buf. */
 const char *shape_place(const struct shape *s, int64_t at, char *buf);
 
 /* A place in a text the user wrote. file == NULL: unknown. line and col count from 1;

@@ -18,13 +18,13 @@
 struct across_sum {
 	MPI_Request request;
 	enum dtype dtype;
-	size_t size;                 /* of an element */
+	size_t size;                 /* bytes of an element */
 	bool by_mpi;                 /* MPI adds */
 	void *p;
 	int64_t n;
 	/* Else parts, one a host. */
 	int64_t part;                /* elements */
-	char *send, *receive;        /* of `hosts` parts each */
+	char *send, *receive;        /* buffers of `hosts` parts each */
 	void **lane;                 /* the parts received */
 	int64_t ticket;
 	bool gathering;

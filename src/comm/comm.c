@@ -26,7 +26,8 @@
 #define JOIN_LEAST 10          /* seconds; or what join_timeout of DLX_DEBUG says */
 #define JOIN_MOST 300
 #define GRACE 2                /* seconds for the rank that prints, before the others end it */
-#define REPORT_GRACE 10        /* where another rank is known to report: it may lack a processor */
+#define REPORT_GRACE 10        /* seconds, if another rank is known to report: it may have to wait
+                                * for a processor */
 #define FORWARD 200000000      /* nanoseconds in which the launcher passes on what was printed */
 #define LINGER 1000            /* milliseconds in which all ranks that a signal ends remove files */
 
@@ -164,8 +165,9 @@ _Noreturn void comm_abort(struct comm *c, int status)
 
 /* --- collectives --- */
 
-/* Missing is a rank that has not come, has come to something else, or cannot go on. The first of
- * the host that comes here speaks; where the ranks of other hosts are is not known. */
+/* Names the missing ranks of this host: those that have not entered this collective, are in another
+ * one, or are stopped or ended. The first rank of the host to arrive here reports. Of ranks of
+ * other hosts nothing is known. */
 static void name_missing(struct comm *c, struct buf *out, int64_t mine)
 {
 	struct comm_state *s = c->state;

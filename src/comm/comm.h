@@ -7,9 +7,9 @@
  * Without a launcher there is one rank and no library is loaded. Under one (mpiexec, srun with a
  * PMI), the MPI library that dlx was configured with is opened at run time.
  *
- * DLX_DEBUG=join_timeout=SECONDS is how long ranks wait for each other to join, whatever comm_open
- * is given. DLX_DEBUG=ranks_per_host=N pretends that the ranks of a host are on several, N on
- * each. */
+ * DLX_DEBUG=join_timeout=SECONDS sets how long ranks wait for each other to join, in place of the
+ * timeout given to comm_open. DLX_DEBUG=ranks_per_host=N pretends that the ranks of a host are on
+ * several, N on each. */
 #ifndef DLX_COMM_COMM_H
 #define DLX_COMM_COMM_H
 
@@ -18,8 +18,8 @@
 #include <stdint.h>
 
 struct comm {
-	int rank, size;                    /* of all processes */
-	int local_rank, local_size;        /* of those on this host */
+	int rank, size;                    /* among all processes */
+	int local_rank, local_size;        /* among the processes of this host */
 	int host, hosts;                   /* hosts are counted in the order of their first rank */
 	char host_name[64];
 	const char *library;               /* "MPICH 4.0.2"; NULL: one process */
@@ -35,20 +35,21 @@ struct comm {
 int comm_open(struct comm **out, double timeout);
 /* NULL is fine. Collective; after an error on this rank alone comm_abort ends the job instead. */
 void comm_close(struct comm *c);
-/* A team: the ranks of c that give this colour, 0 or more, in their order, as ranks of their own. c
- * is that of all ranks, of which there are several. Reports name ranks as c counts them, and c's
- * counts go on. Collective over c; comm_subgroup_close over the team. c must live longer. */
+/* Makes a team, a communicator of the ranks of c that pass the same colour (>= 0), numbered from 0
+ * in their order in c. c must be the communicator of all ranks, at least two. Reports use the rank
+ * numbers of c, and communication is counted in c's comm_counts. Collective over c;
+ * comm_subgroup_close over the team. c must live longer. */
 void comm_subgroup(struct comm **out, struct comm *c, int colour);
 void comm_subgroup_close(struct comm *part);     /* NULL is fine */
-/* The number of rank r of c among all ranks. */
+/* The number among all ranks of rank r of the team c. */
 int comm_whole_rank(const struct comm *c, int r);
 /* Ends all ranks with this exit status. The error has been printed before; a rank that does not
  * print it (comm_prints) gives the printing rank time to do so. */
 _Noreturn void comm_abort(struct comm *c, int status);
 
-/* --- set-up and between steps: collective, blocking, at the deadline a report and the end of the
- * job. `what` names the purpose in that report ("the size of the plan"). With one rank each does
- * nothing. --- */
+/* --- for set-up and between steps: collective and blocking. At the deadline they print a report
+ * and end the job; `what` names the purpose in that report ("the size of the plan"). With one rank
+ * they do nothing. --- */
 
 /* All ranks learn whether one failed: rc is this rank's (0 or a code with its record in
  * base/err.h). Returns 0 if all gave 0. If this rank failed: its own code; if another did: that
@@ -58,7 +59,8 @@ int comm_agree(struct comm *c, int rc, const char *what);
 /* Whether this rank prints the error that comm_agree or
  * reducer_wait found; where none was found, rank 0 prints. */
 bool comm_prints(const struct comm *c);
-/* Whether another rank reports what this one has seen too: a sum that was not complete. */
+/* Whether another rank reports the error that this rank has found too (a sum that did not
+ * complete). */
 bool comm_told(const struct comm *c);
 void comm_broadcast(struct comm *c, void *p, size_t bytes, int root, const char *what);
 /* all: size * bytes, by rank. */
@@ -77,12 +79,12 @@ const char *comm_library(void);
 struct comm_counts {
 	int64_t setup_collectives;
 	int64_t step_reductions;           /* starts of buckets, over all reducers */
-	int64_t messages;                  /* given to MPI in steps: none with one host */
+	int64_t messages;                  /* messages given to MPI in steps; 0 with one host */
 	double bytes;                      /* of buckets */
 };
 struct comm_counts comm_counts(const struct comm *c);
 
-/* These three also take NULL: a process alone. */
+/* These three accept NULL, which stands for a single process. */
 static inline bool comm_many(const struct comm *c)
 {
 	return c && c->size > 1;
@@ -93,7 +95,7 @@ static inline int comm_count(const struct comm *c)
 	return c ? c->size : 1;
 }
 
-/* Rank 0, or alone: writes files and prints. */
+/* True on rank 0 and in a single process: the rank that writes files and prints. */
 static inline bool comm_first(const struct comm *c)
 {
 	return !c || c->rank == 0;

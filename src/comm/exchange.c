@@ -124,7 +124,7 @@ static bool ends_match(struct exchange *x)
 	return sum == 0;
 }
 
-struct told {                  /* an edge, as the ranks tell each other */
+struct told {                  /* an edge, as ranks send it to each other */
 	int peer, sends, depth;
 	int64_t bytes, id;
 	char name[96];
@@ -137,7 +137,8 @@ static void describe(const struct comm *c, int rank, const struct told *e, struc
 	           e->depth, e->sends ? "to" : "from", comm_whole_rank(c, e->peer));
 }
 
-/* Of the edges of a rank the one that is the other end of e, or would be but for its number. */
+/* Among the edges of a rank, the other end of e, or the edge that would be it if their ids were
+ * equal. */
 static const struct told *other_end(const struct told *edge, int n, int rank, const struct told *e,
                                     bool *same)
 {

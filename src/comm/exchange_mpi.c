@@ -18,13 +18,15 @@
 
 struct exchange_request {
 	MPI_Request *of;             /* by place */
-	bool *active;                /* by place: sent, and not known to be complete */
-	int64_t *due;                /* by place: 0, or when what came may be read */
+	bool *active;                /* by buffer: the request was started and is not known to be
+	                              * complete */
+	int64_t *due;                /* by buffer: time from which the received message may be read; 0:
+	                              * at once */
 };
 
 struct exchange_mpi {
 	MPI_Comm comm;
-	char *memory;                /* for what is received */
+	char *memory;                /* buffers of received messages */
 	int64_t bytes;
 	struct exchange *x;
 	struct exchange_mpi *next;

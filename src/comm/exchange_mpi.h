@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages of an exchange between hosts: a persistent request of MPI for each place of an edge. A
- * message of more than a few kilobytes only arrives if its sender calls MPI meanwhile, so all that
- * wait on this rank, for whatever, make progress for it. Only for src/comm/. */
+ * Messages of an exchange between hosts: one persistent MPI request for each buffer of an edge. A
+ * message of more than a few kilobytes only arrives while its sender calls MPI, so every wait on
+ * this rank, for anything, also makes progress here. Internal to src/comm/. */
 #ifndef DLX_COMM_EXCHANGE_MPI_H
 #define DLX_COMM_EXCHANGE_MPI_H
 
 #include "comm/exchange_state.h"
 
-/* Bytes for what other hosts send. */
+/* Bytes of the buffers for messages from other hosts. */
 int64_t exchange_mpi_bytes(const struct comm *c, const struct exchange_edge *edge, int n);
 /* Connects the ends whose peer is on another host; collective over all ranks. */
 int exchange_mpi_new(struct exchange *x);
@@ -20,7 +20,8 @@ void *exchange_mpi_place(const struct exchange_end *e);
 void exchange_mpi_send(struct exchange *x, struct exchange_end *e);
 void exchange_mpi_taken(struct exchange_end *e);
 
-/* Any thread: whether messages of this process are under way, and progress for them. */
+/* Whether messages of this process are in flight; makes progress for them. Any thread may call
+ * these. */
 bool exchange_mpi_pending(void);
 void exchange_mpi_progress(void);
 

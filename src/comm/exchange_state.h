@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Internals of an exchange: exchange.c sets it up and compares its ends, exchange_host.c carries
- * messages inside a host, exchange_mpi.c between hosts. */
+ * Internals of an exchange: exchange.c sets it up and checks that both ends of each edge agree,
+ * exchange_host.c transfers messages within a host, exchange_mpi.c between hosts. */
 #ifndef DLX_COMM_EXCHANGE_STATE_H
 #define DLX_COMM_EXCHANGE_STATE_H
 
@@ -13,21 +13,21 @@
 /* --- in the memory that a host shares, by rank: an exchange_rank, its exchange_sends, a line for
  * each place of them, the block --- */
 
-/* A place of an edge. `sent` of place i counts the messages of the edge so far, when the last one
- * was written here: 1 + i, 1 + i + depth, ... */
+/* One buffer of an edge. In buffer i, `sent` is the number (from 1) of the message in it, counted
+ * over the edge: 1 + i, 1 + i + depth, ... */
 struct exchange_line {
 	_Alignas(64) _Atomic uint64_t sent;
 	int64_t due;                 /* when the message may be read (DLX_DEBUG=link); 0: at once */
 	char small[EXCHANGE_SMALL];  /* the message itself */
 };
 
-/* Of an edge that sends, where its receiver finds it. */
+/* A sending edge, as its receiver finds it in shared memory. */
 struct exchange_sends {
-	_Alignas(64) _Atomic uint64_t taken;   /* messages, by the receiver */
+	_Alignas(64) _Atomic uint64_t taken;   /* number of messages that the receiver has taken */
 	int64_t id;
 	int peer;                    /* rank of the exchange's comm */
-	int64_t line;                /* its first one, of the rank's */
-	int64_t at;                  /* its first place, bytes into the rank's block */
+	int64_t line;                /* index of its first exchange_line among those of the rank */
+	int64_t at;                  /* its first buffer: bytes into the rank's block */
 };
 
 struct exchange_rank {
@@ -45,11 +45,11 @@ struct exchange_end {
 	struct exchange_edge edge;
 	uint64_t count;              /* messages sent, or taken */
 	/* Inside a host: */
-	struct exchange_rank *other; /* whom a change may wake */
+	struct exchange_rank *other; /* the peer's entry: the rank to wake after a change */
 	struct exchange_sends *sends;
 	struct exchange_line *line;
-	char *place;                 /* its first; NULL: messages are small */
-	int64_t apart;               /* bytes from place to place */
+	char *place;                 /* its first buffer; NULL: messages are small */
+	int64_t apart;               /* bytes from buffer to buffer */
 	struct exchange_request *request;    /* else */
 };
 
@@ -70,17 +70,18 @@ static inline bool exchange_is_small(const struct exchange_edge *e)
 	return e->bytes <= EXCHANGE_SMALL;
 }
 
-/* Bytes from place to place in the block; 0 for small messages. */
+/* Bytes from buffer to buffer in the block; 0 for small messages. */
 int64_t exchange_apart(const struct exchange_edge *e);
 
 /* --- exchange_host.c --- */
 
 /* Bytes of this rank's part of the shared memory, in whole pages. */
 int64_t exchange_host_bytes(const struct exchange_edge *edge, int n);
-/* part: of this rank; zero. Lays out what others find. */
+/* Writes the tables that other ranks read into this rank's part of the shared memory, which is zero
+ * before. */
 void exchange_host_write(struct exchange *x, char *part);
-/* Connects the ends whose peer is on this host, after a barrier; part: by local rank. What goes to
- * another host has its places here, too. */
+/* Connects the ends whose peer is on this host, after a barrier; part: by local rank. Also sets the
+ * buffers of messages to other hosts. */
 void exchange_host_connect(struct exchange *x, char *const *part);
 bool exchange_host_room(const struct exchange_end *e);
 bool exchange_host_came(const struct exchange_end *e);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Bytes of files that a rank fetches from another one, whose reading of the file all ranks share.
- * The traffic has a communicator of its own and goes on concurrently with a step: a thread of each
- * rank waits for questions, others answer them, and nothing is collective between opening and
- * closing. A thread that answers never asks, so that no ranks can wait for each other in a circle.
+ * Ranges of files that a rank fetches from another rank: each part of a file is read by one rank on
+ * behalf of all. The traffic has a communicator of its own and goes on concurrently with a step:
+ * one thread of each rank receives requests, other threads answer them, and nothing is collective
+ * between opening and closing. A thread that answers never sends requests, so that ranks cannot
+ * wait for each other in a circle.
  *
  * The wait for an answer has the deadline of all waits (parallel.timeout). */
 #ifndef DLX_COMM_FETCH_H
@@ -14,26 +15,29 @@
 #define FETCH_MOST ((uint64_t)16 << 20)      /* bytes of a range */
 
 struct fetch_range {
-	int64_t file;                /* as all ranks number the files */
+	int64_t file;                /* number of the file, the same on all ranks */
 	uint64_t at, n;              /* bytes */
-	bool fresh;                  /* what was sent before was damaged */
+	bool fresh;                  /* the file must be read again, since the bytes sent before were
+	                              * damaged */
 };
 
-/* The bytes of a range into p; on threads of its own, several at a time. 0, or a code with its
- * record, which the rank that asked gets. */
+/* Provides the bytes of a range at p. Called concurrently, on the threads of the fetch. 0, or a
+ * code with its error record; both are sent to the requesting rank. */
 typedef int fetch_answer(void *self, const struct fetch_range *range, void *p);
 
 struct fetch;
-/* Collective over c, which has several ranks. threads: how many answer. */
+/* Collective over c, which has several ranks. threads: the number of threads that answer. */
 int fetch_open(struct fetch **out, struct comm *c, int threads, fetch_answer *answer, void *self);
-/* Ends all waits for answers, now and from now on, with E_UNAVAILABLE: for a rank that has failed
- * alone. */
+/* Makes all current and future waits for answers end with E_UNAVAILABLE: for a rank that has failed
+ * while others have not. */
 void fetch_give_up(struct fetch *f);
-/* Collective, unless this rank has failed alone: then what was opened is given up, and what answers
- * are made of may go. All ranks have asked their last before (comm_barrier). NULL is fine. */
+/* Collective, after all ranks have made their last request (comm_barrier). alone: only this rank
+ * has failed; then it is not collective, and communicator and threads are abandoned. After the call
+ * `self` of the answers may be freed. NULL is fine. */
 void fetch_close(struct fetch *f, bool alone);
-/* The range from another rank into p. Any thread; 512 at a time, and further ones wait. That rank's
- * code and text; E_UNAVAILABLE at the deadline, or if a rank of this host has ended. */
+/* Fetches a range from another rank into p. Any thread; at most 512 calls run at a time, others
+ * wait. Returns that rank's code and error text, or E_UNAVAILABLE at the deadline or if a rank of
+ * this host has ended. */
 int fetch_ask(struct fetch *f, int rank, const struct fetch_range *range, void *p);
 struct fetch_counts {
 	int64_t sent, received;      /* bytes of ranges */

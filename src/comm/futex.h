@@ -34,7 +34,7 @@ static inline void futex_event_leave(struct futex_event *b)
 	atomic_fetch_sub(&b->sleepers, 1);
 }
 
-/* Between approach and leave, after a look. */
+/* Sleeps until the next signal. Call it between approach and leave, after checking for work. */
 static inline void futex_event_wait(struct futex_event *b, uint32_t signals, double seconds)
 {
 	struct timespec t = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };

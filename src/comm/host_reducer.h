@@ -19,21 +19,23 @@
  * reset, so no rank can confuse the states of two steps. */
 struct host_shard {            /* a shard of a bucket */
 	_Alignas(64) _Atomic uint64_t claimed[2], finished[2];   /* pieces, by round */
-	_Atomic uint64_t sent;     /* the start of the bucket whose sum over hosts the owner has */
+	_Atomic uint64_t sent;     /* number of the latest start of the bucket whose sum over hosts the
+	                            * owner has */
 };
 struct host_bucket {           /* a bucket */
-	_Alignas(64) _Atomic uint64_t arrived;       /* ranks, over all starts */
-	_Atomic uint64_t done;                       /* shards, over all starts */
-	/* For traces: the last rank to arrive at a start, and when (io_nanoseconds), by odd and even
-	 * starts, since a rank may be one start ahead of another; and when the latest was done. */
+	_Alignas(64) _Atomic uint64_t arrived;       /* arrivals of ranks, summed over all starts */
+	_Atomic uint64_t done;                       /* shards completed, summed over all starts */
+	/* For traces, in io_nanoseconds: came and came_at: the last rank to arrive and its time, one
+	 * entry each for even and odd starts, since a rank may be one start ahead of another; done_at:
+	 * when the latest sum was done. */
 	_Atomic int64_t came_at[2], done_at;
 	_Atomic int came[2];
 };
 struct host_rank {             /* for reports */
 	_Alignas(64) _Atomic int last;               /* the bucket it started last, from 1 */
 	_Atomic int64_t since;                       /* when; io_nanoseconds */
-	_Atomic int works_on[2];                     /* the bucket of which its thread, and its waiter,
-	                                              * hold a piece; from 1 */
+	_Atomic int works_on[2];                     /* by enum host_caller: the bucket of which its
+	                                              * thread (its waiter) holds a piece, from 1 */
 };
 struct host_head {
 	struct futex_event work;         /* a bucket's pieces can be claimed */
@@ -41,7 +43,7 @@ struct host_head {
 	_Atomic int reporter;            /* the local rank that reports the error, from 1 */
 };
 
-struct host_share {            /* of a bucket, by shard; the same numbers on all ranks */
+struct host_share {            /* a shard of a bucket; the same on all ranks */
 	int64_t first, n, piece;   /* elements */
 	uint64_t pieces;
 };
@@ -52,7 +54,7 @@ struct host_reducer {
 	int rounds;                      /* 2 with other hosts, else 1 */
 	const struct reducer_bucket *bucket;
 	struct host_share *share;        /* [bucket][shard] */
-	uint64_t *whole;                 /* by bucket: shards that hold anything */
+	uint64_t *whole;                 /* by bucket: number of shards that are not empty */
 	/* shared */
 	struct host_head *head;
 	struct host_bucket *post;        /* by bucket */
@@ -76,8 +78,11 @@ void host_reducer_init(struct host_reducer *d, void *memory, size_t block_bytes,
 void host_reducer_release(struct host_reducer *d);
 
 void host_reducer_arrive(struct host_reducer *d, int k);
-uint64_t host_reducer_starts(const struct host_reducer *d, int rank, int k); /* by a local rank */
-uint64_t host_reducer_started(const struct host_reducer *d, int k); /* by this one */
+uint64_t host_reducer_starts(const struct host_reducer *d, int rank, int k); /* number of starts of
+                                                                              * bucket k by a local
+                                                                              * rank */
+uint64_t host_reducer_started(const struct host_reducer *d, int k); /* number of starts of bucket k
+                                                                     * by this rank */
 /* the sum of this rank's latest start */
 bool host_reducer_done(const struct host_reducer *d, int k);
 /* The times of this rank's latest start, which is done: when its last rank arrived, which rank of
@@ -89,8 +94,9 @@ struct host_times {
 struct host_times host_times(const struct host_reducer *d, int k);
 /* Reduces a piece of bucket k if there is one to claim. */
 bool host_reducer_work(struct host_reducer *d, int k, enum host_caller caller);
-/* Two rounds: whether the first is done for shard s of this start of bucket k; and that the sum
- * over hosts of this rank's latest start is in its block. */
+/* For two rounds. host_reducer_summed: whether the first round of this start is done for shard s of
+ * bucket k. host_reducer_sent: announces that the sum over hosts of shard s, for this rank's latest
+ * start, is in this rank's block. */
 bool host_reducer_summed(const struct host_reducer *d, int k, int s, uint64_t start);
 void host_reducer_sent(struct host_reducer *d, int k, int s);
 

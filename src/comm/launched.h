@@ -8,11 +8,12 @@
 #include <stdbool.h>
 
 struct launched {
-	const char *by;              /* the launcher whose variables were
-	                              * found; NULL: none, one process */
-	int size;                    /* processes, if they say; else 0 */
-	int rank;                    /* likewise */
-	bool interface;              /* MPI can find the others */
+	const char *by;              /* the launcher, known by its environment variables; NULL: none,
+	                              * one process */
+	int size;                    /* number of processes, if the variables contain it; else 0 */
+	int rank;                    /* this process's rank; 0 if unknown */
+	bool interface;              /* there is an interface (PMI) by which MPI finds the other
+	                              * processes */
 };
 void launched_find(struct launched *out);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * DLX_DEBUG=link=LATENCY:BANDWIDTH: messages and sums are held back until a link of that kind would
- * have brought them, so that overlap, and what is predicted of it, can be tested where ranks share
- * a host. Each rank has one link, on which its messages follow one another, and one for its sums.
- * Times are those of io_nanoseconds. Only for src/comm/. */
+ * DLX_DEBUG=link=LATENCY:BANDWIDTH: delays messages and sums until a link with this latency and
+ * bandwidth would have transferred them, so that overlap and its predictions can be tested with all
+ * ranks on one host. Each rank has one link on which its messages queue, and one for its sums.
+ * Times are io_nanoseconds. Internal to src/comm/. */
 #ifndef DLX_COMM_LINK_DELAY_H
 #define DLX_COMM_LINK_DELAY_H
 
@@ -15,7 +15,8 @@ static inline bool link_delay_on(void)
 	return debug.link.bandwidth > 0;
 }
 
-/* When a message that is sent now may be read; 0: at once. By the thread of one rank. */
+/* The time from which a message sent now may be read; 0: at once. One thread of the rank calls
+ * this. */
 static inline int64_t link_delay_message(int64_t bytes)
 {
 	static _Thread_local int64_t busy;
@@ -26,8 +27,9 @@ static inline int64_t link_delay_message(int64_t bytes)
 	return busy + (int64_t)(debug.link.latency * 1e9);
 }
 
-/* Until when a sum of ranks is under way that the last of them started at `from`: a ring's time,
- * after that of the sum before, in *busy. */
+/* The time at which a sum over ranks ends, if the last rank started it at `from`: by the model of a
+ * ring all-reduce that begins when the link is free. *busy: until when the link is busy,
+ * updated. */
 static inline int64_t link_delay_sum(int64_t *busy, int64_t from, int64_t bytes, int ranks)
 {
 	double sent = 2.0 * (ranks - 1) / ranks * (double)bytes;
@@ -35,7 +37,7 @@ static inline int64_t link_delay_sum(int64_t *busy, int64_t from, int64_t bytes,
 	return *busy + (int64_t)(debug.link.latency * 1e9);
 }
 
-/* Whether that time has come; also true for what is not held back. */
+/* Whether the time `due` has come; true if there is no delay. */
 static inline bool link_delay_over(int64_t due)
 {
 	return due <= 0 || io_nanoseconds() >= due;

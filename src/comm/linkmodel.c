@@ -13,12 +13,12 @@
 #include "backend/cuda/cuda_described.h"
 #include "backend/device.h"
 
-/* until all ranks of a host know that a sum is complete: a few wake-ups */
+/* seconds until all ranks of a host have noticed that a sum is complete: a few wake-ups */
 #define HOST_LATENCY 10e-6
-#define HOST_BANDWIDTH 10e9    /* of memory, for each processor */
+#define HOST_BANDWIDTH 10e9    /* bytes/s of memory bandwidth for each processor */
 #define NETWORK_LATENCY 2e-6
 #define NETWORK_BANDWIDTH 11e9
-#define ADDING 5e9             /* of one processor */
+#define ADDING 5e9             /* bytes/s that one processor adds */
 
 #define NCCL_START 8.4e-6
 #define NCCL_INSIDE 3.4e-6
@@ -53,7 +53,8 @@ double link_doubling(const struct link *l, int p, double n)
 	return steps_of(p) * (l->latency + n / l->bandwidth + adding(l, n));
 }
 
-/* Ranks beyond a power of two give theirs to another first, and get the sum from it. */
+/* If p is no power of two, each rank beyond the largest power first sends its values to another
+ * rank, and receives the sum from it at the end. */
 double link_halving(const struct link *l, int p, double n)
 {
 	double part = n * (p - 1) / p;
@@ -115,8 +116,8 @@ static double of_hosts(const struct linkmodel *m, double bytes)
 
 /* --- GPUs --- */
 
-/* Hops one after the other: NCCL has a ring through all GPUs, or a tree of hosts with a chain in
- * each. */
+/* The latency of a tree: its hops follow one another. (NCCL uses a ring through all GPUs, or a tree
+ * of hosts with a chain in each host.) */
 static double tree_hops(const struct linkmodel *m)
 {
 	return 2 * (m->ranks - 1) * m->inside.latency + 2 * steps_of(m->hosts) * m->across.latency;
@@ -129,7 +130,7 @@ static double ring_hops(const struct linkmodel *m)
 	return (all - across) * m->inside.latency + across * m->across.latency;
 }
 
-/* What is sent is in pieces, which are on all links at a time: the slowest counts. */
+/* Data is sent in pieces, in a pipeline over all links, so the slowest link determines the time. */
 static double of_gpus(const struct linkmodel *m, double bytes)
 {
 	double ranks = (double)m->hosts * m->ranks, hops = fmin(tree_hops(m), ring_hops(m));

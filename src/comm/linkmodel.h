@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The time of an all-reduce, as a function of its bytes, of ranks and hosts, and of its algorithm:
- * from the seconds that a message takes to begin, the bytes a second that a link carries, and the
- * bytes a second that are added up.
+ * A model of the time of an all-reduce as a function of its bytes, the numbers of ranks and hosts,
+ * and the algorithm. Its parameters are the latency and bandwidth of links and the rate of
+ * additions.
  *
  * The buckets of gradients follow from this model, and they must be the same on all ranks and in a
- * plan that is made without the ranks. So the model has nominal rates of links, not those that a
- * few messages reached just now. Only if a measurement finds links several times slower or faster
- * is it corrected, by a power of eight. */
+ * plan that is made without the ranks. So the model uses nominal rates of links rather than
+ * measured ones, which vary. Only if a measurement differs by several times are the rates
+ * corrected, by a power of eight. */
 #ifndef DLX_COMM_LINKMODEL_H
 #define DLX_COMM_LINKMODEL_H
 
@@ -18,47 +18,49 @@ struct device;
 struct nccl;
 
 struct link {
-	double latency;              /* seconds that a message takes at least */
+	double latency;              /* seconds of the shortest message */
 	double bandwidth;            /* bytes/s each way */
-	double adding;               /* bytes/s that are summed; 0: concurrently with the message */
+	double adding;               /* bytes/s of additions; 0: they overlap the message and cost
+	                              * nothing */
 };
 
 /* Sums of n bytes over p ranks that have a link each (Thakur, Rabenseifner, Gropp 2005). */
 double link_ring(const struct link *l, int p, double n);
-/* Each of log2 p messages has all bytes. */
+/* Recursive doubling: log2 p messages, each of all n bytes. */
 double link_doubling(const struct link *l, int p, double n);
 /* Rabenseifner's: a reduce-scatter by halves, then an all-gather. */
 double link_halving(const struct link *l, int p, double n);
 
 enum link_kind {
-	LINK_FLAT,                   /* latency and bandwidth of `across`, whatever the ranks */
-	LINK_HOSTS,                  /* in a host in shared memory, between hosts by MPI */
-	LINK_GPUS                    /* by NCCL: rings in hosts, rings or trees between them */
+	LINK_FLAT,                   /* latency and bandwidth of `across`, for any number of ranks */
+	LINK_HOSTS,                  /* shared memory within hosts, MPI between them */
+	LINK_GPUS                    /* NCCL: rings within hosts, rings or trees between them */
 };
 
 struct linkmodel {
 	enum link_kind kind;
-	int hosts, ranks;            /* ranks: of a host, at most */
-	int shards;                  /* parts of an all-reduce between hosts: each local rank has one */
-	bool exchanged;              /* between hosts by all-to-all and all-gather:
-	                              * 16 bits, or a given order */
-	struct link inside, across;  /* of a host; between two of them, `across`
-	                              * with all their ranks together */
-	double slower[2];            /* measured / nominal cost: of latency, of the rest; 1: not
-	                              * measured */
+	int hosts, ranks;            /* ranks: largest number on a host */
+	int shards;                  /* number of parts into which an all-reduce between hosts is
+	                              * divided, one for each local rank */
+	bool exchanged;              /* between hosts by all-to-all and all-gather, for 16-bit types or
+	                              * a fixed order of the sum */
+	struct link inside, across;  /* inside: within a host; across: between two hosts, shared by all
+	                              * their ranks */
+	double slower[2];            /* measured / nominal cost: [0] of latency, [1] of bandwidth and
+	                              * additions; 1: not measured */
 };
 
 /* hosts, ranks, shards as in struct linkmodel; processors: of a host. */
 void linkmodel_of_hosts(struct linkmodel *m, int hosts, int ranks, int shards, bool exchanged,
                         int processors);
-/* For the GPUs of the model that d is of. */
+/* For GPUs of the same model as d. */
 void linkmodel_of_gpus(struct linkmodel *m, int hosts, int ranks, const struct device *d);
 void linkmodel_flat(struct linkmodel *m, double latency, double bandwidth);      /* for tests */
 
-/* Corrects it by sums that are made; collective, under about 100 ms. Nothing in a single host,
- * whose memory is known well enough. */
+/* Corrects the model by measured sums; collective, takes less than about 100 ms. Does nothing on a
+ * single host, where the nominal rates are accurate enough. */
 int linkmodel_measure(struct linkmodel *m, struct comm *c);
-/* The same for sums by NCCL on the ranks' GPUs, of which d is this one's; also of one rank. */
+/* The same for sums by NCCL on the ranks' GPUs; d is this rank's GPU. Also for one rank. */
 int linkmodel_measure_gpus(struct linkmodel *m, struct comm *c, const struct device *d,
                            struct nccl *nccl);
 /* Corrects the model by the smallest and the largest all-reduce that were measured. */

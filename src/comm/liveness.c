@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Only the owner of a slot writes it, and any rank may read it. Every word is atomic, so
- * that a text that changes meanwhile is at worst mixed. /proc has whether a process lives: it
- * distinguishes a running process from a zombie, whose id still answers to signals. */
+ * that a text that changes meanwhile is at worst mixed. /proc shows whether a process is alive;
+ * unlike kill(pid, 0), it distinguishes a running process from a zombie. */
 #include "comm/liveness.h"
 
 #include <inttypes.h>

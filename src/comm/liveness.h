@@ -14,23 +14,24 @@
 
 struct liveness_slot {
 	_Alignas(128) _Atomic int64_t pid;
-	_Atomic uint64_t pid_namespace;      /* of the pid: pids are comparable within one */
-	_Atomic int64_t entered;             /* set-up collectives so far */
-	_Atomic int64_t since;               /* nanoseconds of the host's clock
-	                                      * when it came to the last */
+	_Atomic uint64_t pid_namespace;      /* namespace of pid: pids are comparable only within one */
+	_Atomic int64_t entered;             /* number of set-up collectives entered so far */
+	_Atomic int64_t since;               /* when the rank entered the latest one: nanoseconds of the
+	                                      * host's clock */
 	_Atomic uint64_t what[LIVENESS_TEXT / 8];
 	_Atomic int reporter;                /* of the host's first slot: the rank
 	                                      * that reports the error, from 1 */
-	/* What it waits for in a step (comm/board.h): an enum board_kind, the rank
-	 * that is to bring it, from 1, 0: unknown, and its name. */
+	/* What the rank waits for in a step (comm/board.h): waits_for: an enum board_kind; waits_rank:
+	 * the rank that it waits for, from 1, 0: unknown; waits_name: name of the sum or message. */
 	_Atomic int waits_for, waits_rank;
 	_Atomic uint64_t waits_name[LIVENESS_TEXT / 8];
 };
 
 struct liveness {
-	struct liveness_slot *slots;         /* of the host's ranks */
-	const int *place;                    /* among them by local rank; NULL: all of them, in order */
-	const int *rank;                     /* of all processes */
+	struct liveness_slot *slots;         /* the slots of the host's ranks */
+	const int *place;                    /* by local rank: index of its slot; NULL: local rank i has
+	                                      * slot i */
+	const int *rank;                     /* by local rank: number among all ranks */
 	int n, me;
 	const char *host;
 };
@@ -49,7 +50,7 @@ static inline size_t liveness_bytes(int n)
 void liveness_register(struct liveness *b);            /* before any rank reads this slot */
 void liveness_enter(struct liveness *b, const char *what);
 enum slot_state liveness_state(const struct liveness *b, int local);
-/* the first whose process has ended, or -1 */
+/* The first local rank whose process has ended, or -1. */
 int liveness_gone(const struct liveness *b);
 /* Whether a rank of this host cannot be waited for: stopped or ended. */
 bool liveness_halted(const struct liveness *b);
@@ -58,17 +59,19 @@ bool liveness_halted(const struct liveness *b);
  * suspended job does not reach its deadline (base/deadline.h). */
 void liveness_remember(const struct liveness *b);
 void liveness_end_halted(void);
-/* Seconds beyond the deadline that a host waits whose ranks are all present: another host has a
- * missing rank to name, and its report is to be the only one. */
+/* Extra seconds beyond the deadline for a host whose ranks are all present: the missing rank is
+ * then on another host, whose report should be the only one. */
 double liveness_patience(int host);
-/* The rank of the host that reports the error: `rank`, unless another was first. */
+/* The rank of this host that reports the error: `rank`, unless another rank has called this
+ * first. */
 int liveness_reporter(struct liveness *b, int rank);
 /* "rank 3 (host n7, process 4711, stopped)" into buf; returns buf. */
 const char *liveness_name(const struct liveness *b, int local, char *buf, size_t n);
-/* Between words and a text, which is cut to LIVENESS_TEXT - 1 bytes. */
+/* Copy between a text and the atomic words of a slot; the text is truncated to LIVENESS_TEXT - 1
+ * bytes. */
 void liveness_text_set(_Atomic uint64_t word[LIVENESS_TEXT / 8], const char *text);
 void liveness_text_get(const _Atomic uint64_t word[LIVENESS_TEXT / 8], char out[LIVENESS_TEXT]);
-/* Of local ranks the last set-up collective, "" before the first. */
+/* out: the name of the set-up collective that this local rank entered last; "" before the first. */
 void liveness_collective(const struct liveness *b, int local, char out[LIVENESS_TEXT]);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the ranks of a comm meet by: MPI (world.h), or the memory that they have in common where
- * they are threads of one process. Only for src/comm/. */
+ * Dispatches collectives to MPI (world.h), or, if ranks are threads of one process, to
+ * rank_threads.c, which uses their common memory. Internal to src/comm/. */
 #ifndef DLX_COMM_MEET_H
 #define DLX_COMM_MEET_H
 
@@ -12,12 +12,13 @@
 int threads_broadcast(struct comm *c, void *p, size_t bytes, int root);
 int threads_all_gather(struct comm *c, const void *mine, size_t bytes, void *all);
 int threads_barrier(struct comm *c);
-/* The memory is zero, and goes when the ranks have ended. */
+/* The memory is zeroed, and freed when the ranks have ended. */
 int threads_share(struct comm *c, size_t bytes, void **p);
-/* As world_subgroup; member: its ranks in the whole. It goes when the ranks have ended. */
+/* Like world_subgroup; member: the ranks of the subgroup, as numbered in `whole`. Freed when the
+ * ranks have ended. */
 void threads_subgroup(struct comm *c, struct comm *whole, const int *member);
 
-/* Whether there is something to meet by: several ranks. */
+/* Whether c has several ranks, so that collectives communicate. */
 static inline bool meets(const struct comm *c)
 {
 	return c->state->world || c->state->threads;

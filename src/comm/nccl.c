@@ -29,7 +29,8 @@
 struct nccl {
 	struct comm *c;
 	const struct device *dev;
-	int ordinal, blocks;         /* of a sum, at most; 0: as NCCL likes */
+	int ordinal, blocks;         /* ordinal: the GPU's number; blocks: most blocks of a sum's
+	                              * kernel; 0: NCCL chooses */
 	struct nccl *other;          /* the process's other communicator, or NULL */
 	ncclUniqueId id;
 	ncclComm_t comm;
@@ -66,7 +67,7 @@ static int check(ncclResult_t result, const char *what)
 struct identity {
 	char gpu[16];
 	int ordinal, host;
-	bool shares;                 /* NCCL was asked to let ranks share a GPU, and can */
+	bool shares;                 /* the user allows ranks to share a GPU, and this NCCL can */
 };
 
 #define FIRST_TO_SHARE 23003   /* NCCL 2.30.3 */
@@ -267,7 +268,7 @@ int nccl_sum(struct nccl *n, void *p, int64_t count, enum dtype t, void *stream)
 	             "cannot begin a sum");
 }
 
-/* Elements of shard q. */
+/* The number of elements of shard q. */
 static size_t shard(int64_t count, int64_t each, int q)
 {
 	int64_t left = count - each * q;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The ranks' GPUs, connected by NCCL: a thread sets the communicator up over MPI while the rank
- * goes on planning. NCCL chooses links and algorithms. The interface exists in every build; a build
- * without NCCL refuses.
+ * All-reduces between the ranks' GPUs by NCCL. A thread sets the communicator up over MPI while the
+ * rank goes on planning. NCCL chooses links and algorithms. In a build without NCCL, nccl_open
+ * returns an error.
  *
  * All-reduces of two communicators may be in flight on a GPU at once, for instance of gradients and
  * of batch statistics, and ranks may start them in different order. That is safe as long as both
@@ -21,25 +21,28 @@
 struct device;
 struct nccl;
 
-/* Collective. Begins to connect the GPUs of c's ranks, of which d is this one's; d and c outlive
- * it. E_UNAVAILABLE, on all ranks: no library, or two ranks have one GPU, with the ranks, the host
- * and the remedies. other: the first communicator of the process, which is closed after this one;
- * NULL: this is the first. */
+/* Collective. Begins to connect the GPUs of c's ranks; d is this rank's GPU. d and c must live
+ * longer than *out. E_UNAVAILABLE, on all ranks: NCCL is missing, or two ranks use the same GPU
+ * (the message names the ranks, the host and remedies). other: the first communicator of the
+ * process, which must be closed after this one; NULL: this is the first. */
 int nccl_open(struct nccl **out, struct comm *c, const struct device *d, struct nccl *other);
-/* Collective. Until they are connected, or comm's deadline; at once if they are. */
+/* Collective. Waits until the GPUs are connected, or until c's deadline. */
 int nccl_ready(struct nccl *n);
 /* Collective, when the device has finished; NULL is fine. */
 void nccl_close(struct nccl *n);
 
-/* Gives the stream a sum in place over all ranks: count values of F32, F16, BF16 or F64. */
+/* Enqueues on the stream an all-reduce (sum) in place of `count` values of type F32, F16, BF16 or
+ * F64. */
 int nccl_sum(struct nccl *n, void *p, int64_t count, enum dtype t, void *stream);
-/* Gives the stream an exchange of n float32, cut into shards of `each`, of which rank q has number
- * q (the last ones may be short, or empty). deal: this rank's shard of p of each other rank q comes
- * to parts + q * each. collect: the shards of all come into p, this rank's from there. */
+/* Enqueue on the stream the two halves of an all-reduce of `count` float32 in which the caller
+ * adds. The array is divided into shards of `each` elements, shard q for rank q (the last ones may
+ * be short or empty). nccl_share: sends every other rank its shard of p, and receives this rank's
+ * shard of rank q's p at parts + q * each. nccl_collect: an all-gather of the (summed) shards into
+ * p; this rank's shard is in p already. */
 int nccl_share(struct nccl *n, const float *p, int64_t count, int64_t each, float *parts,
                void *stream);
 int nccl_collect(struct nccl *n, float *p, int64_t count, int64_t each, void *stream);
-/* An error that NCCL has reported since, as text; NULL: none. */
+/* The text of an asynchronous error that NCCL has reported; NULL: none. */
 const char *nccl_trouble(struct nccl *n);
 /* Aborts all-reduces in flight, also those of the process's other communicator,
  * and waits until the GPU is idle; no all-reduce is possible after that. If

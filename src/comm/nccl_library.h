@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * NCCL's functions, from a library that is opened when several ranks use GPUs. Only for src/comm/;
- * nccl.h is what others see. */
+ * NCCL's functions, from a library that is loaded when several ranks use GPUs. Internal to
+ * src/comm/; other folders use nccl.h. */
 #ifndef DLX_COMM_NCCL_LIBRARY_H
 #define DLX_COMM_NCCL_LIBRARY_H
 
@@ -19,7 +19,7 @@ struct nccl_functions {
 };
 extern struct nccl_functions nccl;
 
-/* E_UNAVAILABLE says what was looked for where, or that it is too old. */
+/* E_UNAVAILABLE names the missing library and the places searched, or says that it is too old. */
 int nccl_library_open(void);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The play is exact. Messages wait in places of a fixed number, sums for a fixed number of ranks,
- * and no rank chooses by what it finds: so whichever rank goes on first, the same waits end. A step
- * leaves at most `depth` messages of an edge under way and one start of a sum; with one step more
- * than the largest depth, and another, what is under way at the end of a step repeats. */
+ * The simulation is exact. Each edge has a fixed number of buffers, each sum a fixed number of
+ * ranks, and no rank's order depends on timing: so the same waits end, whichever rank goes on
+ * first. A step leaves at most `depth` messages of an edge and one start of a sum in flight; after
+ * as many steps as the largest depth, plus two, the state at the end of a step repeats. */
 #include "comm/order.h"
 
 #include <inttypes.h>
@@ -18,15 +18,17 @@
 /* A message's edge, or a sum. */
 struct channel {
 	bool sum;
-	int from, to;                /* of an edge; of a sum: the first rank of its team, and 0 */
+	int from, to;                /* ranks of an edge; of a sum: the first rank of its team, and 0 */
 	int64_t id;
-	int64_t sent, taken;         /* of a sum sent: starts of all ranks */
+	int64_t sent, taken;         /* messages of an edge; of a sum `sent` counts the starts of all
+	                              * ranks */
 };
 
 struct player {
 	struct order order;
 	int *channel;                /* by event */
-	int *first;                  /* by event: the first one of the same channel, where is counted */
+	int *first;                  /* by event: the first event of the same channel, at whose index
+	                              * counts are kept */
 	int64_t *mine, *waited;      /* how often this rank has started, and waited for, the sum */
 	int at, step;
 };
@@ -118,7 +120,7 @@ static void release(struct game *g)
 	mem_free(g->channel);
 }
 
-/* Makes the event of p that is next, if it need not wait. */
+/* Executes the next event of p, unless it has to wait. */
 static bool advance(struct game *g, struct player *p)
 {
 	const struct order_event *e = &p->order.event[p->at];
@@ -163,7 +165,7 @@ static const struct order_event *next_of(const struct game *g, int r)
 	return ended(g, p) ? NULL : &p->order.event[p->at];
 }
 
-/* A rank that has to go on before rank r does, -1: there is none. */
+/* A rank for which rank r waits; -1: there is none. */
 static int blocker(const struct game *g, int r)
 {
 	const struct player *p = &g->player[r];
@@ -183,7 +185,7 @@ static int blocker(const struct game *g, int r)
 	return -1;
 }
 
-/* Whether the steps of rank `by` have what the next event of rank r waits for. */
+/* Whether the steps of rank `by` contain the event that rank r waits for. */
 static bool brings(const struct game *g, int r, int by)
 {
 	static const enum order_kind other[] = {
@@ -233,8 +235,8 @@ static int report(const struct game *g, int first)
 	return rc;
 }
 
-/* A rank that does not end: one that waits for what no rank brings, or else one of a circle. -1:
- * all ranks end. */
+/* A rank that never ends: one that waits for an event of no rank, or else one in a cycle of waiting
+ * ranks. -1: all ranks end. */
 static int stuck(const struct game *g)
 {
 	int found = -1;

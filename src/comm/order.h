@@ -1,44 +1,47 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Whether steps in which ranks wait for each other can end. What a rank sends and waits for, and
- * the sums that it starts and waits for, are fixed when plans are made, and their order is known.
- * So is, therefore, whether a wait never ends: steps are played once, before the first one. */
+ * Deadlock check. The messages and sums that each rank starts and waits for, and their order, are
+ * fixed when plans are made. So before the first step this file simulates the communication of all
+ * ranks, and finds any wait that would never end. */
 #ifndef DLX_COMM_ORDER_H
 #define DLX_COMM_ORDER_H
 
 #include "comm/comm.h"
 
 enum order_kind {
-	ORDER_SEND,                  /* waits while `of` messages of the edge are not taken */
-	ORDER_RECEIVE,               /* waits for a message, and takes it */
-	ORDER_START,                 /* of a sum */
-	ORDER_SUM                    /* waits for one, if this rank has started it */
+	ORDER_SEND,                  /* sends a message; waits while `of` messages of the edge are not
+	                              * taken */
+	ORDER_RECEIVE,               /* waits for a message and takes it */
+	ORDER_START,                 /* starts a sum */
+	ORDER_SUM                    /* waits for a sum, if this rank has started it */
 };
 
 struct order_event {
 	enum order_kind kind;
-	int peer;                    /* of messages the rank at the other end; of sums the first rank
-	                              * of the team */
-	int64_t id;                  /* of the message among those from one rank to another; of the sum
-	                              * in the team: the bits above 32 number its reducer */
-	int of;                      /* depth of the edge; ranks of the team */
-	const char *node;            /* the layer */
-	const char *name;            /* of the message or the sum */
+	int peer;                    /* for a message the rank at the other end; for a sum the first
+	                              * rank of the team */
+	int64_t id;                  /* for a message its edge's id; for a sum its number in the team,
+	                              * with the number of the reducer in the bits above 32 */
+	int of;                      /* for a message the depth of the edge; for a sum the number of
+	                              * ranks of the team */
+	const char *node;            /* name of the layer */
+	const char *name;            /* name of the message or the sum */
 };
 
-struct order {                 /* a step of a rank */
+struct order {                 /* the communication of one rank in a step, in order */
 	const struct order_event *event;
 	int n;
 };
 
-/* Plays steps of all ranks, by rank, until what is under way repeats. E_BUG where a wait would
- * never end: names the rank, its node and what it waits for, and the nodes where those are that
- * should bring it. same_starts: the sums of a reducer have to be started in one order, as they have
- * between hosts and on GPUs. */
+/* Simulates steps of all ranks (rank[0 .. ranks - 1]) until the state of messages in flight
+ * repeats. E_BUG if a wait would never end; the message names the rank, its node, what it waits
+ * for, and the nodes at which the ranks that it waits for have stopped. same_starts: also require
+ * that all ranks start the sums of a reducer in the same order, which MPI and NCCL need. */
 int order_play(const struct order *rank, int ranks, bool same_starts);
 
-/* The same, of this rank's order and those of all others; collective. Orders that differ in no more
- * than the rank from which peers are counted travel once. The same return on all ranks. */
+/* The same for this rank's order and those of all other ranks; collective. Orders that are equal
+ * once peers are numbered relative to the rank are communicated only once. Returns the same on all
+ * ranks. */
 int order_check(struct comm *c, struct order mine, bool same_starts);
 
 #endif

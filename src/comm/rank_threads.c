@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A collective is a pointer that each rank shows the others, between two barriers: after the first
- * all of them are there, after the second none is read any more. */
+ * In a collective each rank publishes a pointer to its data between two barriers: after the first
+ * barrier all pointers are set, after the second none is used any more. */
 #include "comm/rank_threads.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ struct comm_threads {
 	pthread_cond_t all_came;
 	int n, came;
 	uint64_t meetings;
-	const void **shown;          /* by rank */
+	const void **shown;          /* the published pointers, by rank */
 	struct shared_map *maps;
 	struct comm_threads *next;   /* a team of the same ranks; of a team: another one */
 };

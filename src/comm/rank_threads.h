@@ -9,8 +9,8 @@
 
 /* Calls work(c, arg) for each of `ranks` ranks, in a thread of its own, and returns when all have
  * returned: 0, or the code of the first rank that failed, with its record in base/err.h. timeout:
- * as in struct comm. A rank that fails must do so on all ranks together (comm_agree); one that does
- * not is waited for until the timeout. */
+ * as in struct comm. If one rank fails, all must return together (comm_agree); otherwise the others
+ * wait for it until the timeout. */
 int rank_threads_run(int ranks, double timeout, int (*work)(struct comm *c, void *arg), void *arg);
 
 #endif

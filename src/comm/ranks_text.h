@@ -9,8 +9,8 @@
 
 /* The first eight runs of the n ranks in ascending order, then "and N more". */
 void ranks_text(struct buf *out, const int *rank, int n);
-/* A local rank into buf, as liveness_name has it, or by its
- * number alone where there is no liveness table; returns buf. */
+/* Writes the name of a local rank into buf, as liveness_name does, or only its number if there is
+ * no liveness table; returns buf. */
 const char *ranks_text_who(const struct comm *c, int local, char *buf, size_t n);
 
 #endif

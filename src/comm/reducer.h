@@ -25,11 +25,12 @@ struct exchange;
 struct nccl;
 struct reducer;
 
-/* What the nodes of a step reach other ranks by (struct kargs). */
+/* The objects by which nodes communicate with other ranks; passed to kernels in struct kargs. */
 struct links {
-	struct reducer *gradients;   /* overlap the step; NULL: gradients are this rank's alone */
-	struct reducer *statistics;  /* of batch norm, for which the step waits;
-	                              * NULL: each rank has its own */
+	struct reducer *gradients;   /* sums of gradients, which overlap the step; NULL: gradients are
+	                              * not summed */
+	struct reducer *statistics;  /* sums of batch norm's statistics, for which the step waits; NULL:
+	                              * each rank uses its own statistics */
 	struct exchange *messages;   /* NULL: no node sends */
 };
 
@@ -45,14 +46,15 @@ struct reducer_bucket {
 	bool lagged;                 /* waited for in the step after the one that starts it */
 };
 
-/* Collective. bytes: of the block, alike on all ranks; zeroed. Buckets must not overlap; those that
- * start first had best come first. background: a thread of the reducer makes progress between start
- * and wait; false: only waiting threads do (batch statistics). With one rank the block is plain
- * memory and a sum is the value itself. E_NOMEM, on all ranks, names what is full (/dev/shm). */
+/* Collective. bytes: size of the block, the same on all ranks; it is zeroed. Buckets must not
+ * overlap, and should be in the order in which they start. background: a thread of the reducer
+ * makes progress between start and wait; false: only waiting threads do (batch statistics). With
+ * one rank the block is plain memory and a sum is the value itself. E_NOMEM, on all ranks, names
+ * what is full (/dev/shm). */
 int reducer_new(struct reducer **out, struct comm *c, size_t bytes,
                 const struct reducer_bucket *bucket, int n, bool background);
-/* The same in the memory of a GPU (reducer_nccl.h), also for one rank. beside: all-reduces overlap
- * the computation that follows their start; false: they run in the compute stream. */
+/* The same in the memory of a GPU (reducer_nccl.h), also for one rank. concurrent: all-reduces
+ * overlap the computation that follows their start; false: they run in the compute stream. */
 struct reducer_place {
 	const struct device *dev;
 	struct comm *comm;           /* the ranks that nccl connects */
@@ -62,8 +64,8 @@ struct reducer_place {
 int reducer_new_gpu(struct reducer **out, const struct reducer_place *where, size_t bytes,
                     const struct reducer_bucket *bucket, int n);
 void reducer_free(struct reducer *r);            /* NULL is fine; collective */
-void *reducer_memory(const struct reducer *r);   /* this rank's block; for tests */
-void *reducer_bucket_memory(const struct reducer *r, int k);     /* where bucket k is in it */
+void *reducer_memory(const struct reducer *r);   /* this rank's block (for tests) */
+void *reducer_bucket_memory(const struct reducer *r, int k);     /* the address of bucket k in it */
 
 /* --- in a step: allocate nothing, decide nothing. By one thread of the rank at a time. --- */
 
@@ -81,15 +83,15 @@ int reducer_wait(struct reducer *r, int k);
 /* Whether bucket k was started and not yet waited for. */
 bool reducer_under_way(const struct reducer *r, int k);
 
-/* Between steps, when all buckets were waited for: the memory of lagged buckets holds sums, alike
- * on all ranks, which the next wait must find there. Only a reducer of GPUs (reducer_nccl.h), whose
- * lagged all-reduces begin with the next step, has work to do here. */
+/* Call between steps, when all buckets were waited for and the memory of lagged buckets holds sums,
+ * the same on all ranks: the next wait then returns these sums. Only a reducer on GPUs
+ * (reducer_nccl.h), whose lagged all-reduces begin with the next step, has work to do here. */
 int reducer_keep(struct reducer *r);
 
 struct reducer_stats {
 	double waited;               /* seconds in reducer_wait */
 	double busy;                 /* seconds that this rank's thread and waiters summed or sent */
-	double bytes;                /* of buckets */
+	double bytes;                /* bytes of the buckets reduced */
 	int64_t reductions;
 };
 struct reducer_stats reducer_stats(const struct reducer *r);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A reducer (comm/reducer.h) whose block is in a GPU's memory and whose all-reduces NCCL makes, on
- * a stream of their own. Start and wait order that stream and the compute stream by events and
- * return at once, so that graph capture includes them. Errors are found where the host waits for
- * the GPU, and reported as those of a reducer in host memory. Sums have the type of the bucket and
- * an order that NCCL chooses by size and number of ranks, the same bits every time on the same
+ * A reducer (comm/reducer.h) whose block is in GPU memory and whose all-reduces are made by NCCL on
+ * a separate stream. Start and wait synchronise that stream with the compute stream by events and
+ * return at once, so that graph capture includes them. Errors are detected when the host waits for
+ * the GPU, and reported like those of a reducer in host memory. Sums have the type of the bucket
+ * and an order that NCCL chooses by size and number of ranks, the same bits every time on the same
  * machine; buckets that are `ordered` are added in the order of comm/sum.h.
  *
  * A lagged bucket (waited for one step after its start) is all-reduced at the beginning of the next
@@ -24,9 +24,9 @@ struct reducer_nccl;
 int reducer_nccl_new(struct reducer_nccl **out, const struct reducer_place *where, size_t bytes,
                      const struct reducer_bucket *bucket, int n);
 
-/* Bytes that it takes of the GPU's memory besides the block, to sum in an order. */
+/* Bytes of GPU memory in addition to the block, for sums with a fixed order. */
 size_t reducer_nccl_scratch(const struct reducer_bucket *bucket, int n, int ranks);
-/* Bytes that a reducer with a block of this many bytes takes altogether. */
+/* Bytes of GPU memory in all for a reducer with a block of `block` bytes. */
 #define REDUCER_NCCL_SLACK 64
 static inline size_t reducer_nccl_bytes(size_t block, const struct reducer_bucket *bucket, int n,
                                         int ranks)

@@ -10,7 +10,7 @@
 #include "comm/reducer_nccl_state.h"
 
 #define PIECE (INT64_C(1) << 24)       /* elements */
-#define ALIGNMENT 64                   /* of shards, in elements */
+#define ALIGNMENT 64                   /* alignment of shards, in elements */
 
 static int64_t shard_of(int64_t n, int ranks)
 {

@@ -14,8 +14,8 @@
 /* In memory that the host's ranks share. */
 struct gpu_slot {
 	_Alignas(64) _Atomic uint64_t begun, done;
-	_Atomic int64_t bucket, since;       /* of the last that was begun: which,
-	                                      * and when it was first seen */
+	_Atomic int64_t bucket, since;       /* of the all-reduce begun last: its bucket, and when the
+	                                      * host first saw it */
 };
 
 struct reducer_nccl {
@@ -25,18 +25,21 @@ struct reducer_nccl {
 	const struct device *dev;
 	struct nccl *nccl;
 	struct cuda_side *side;
-	bool concurrent;                     /* or in the order of computation */
+	bool concurrent;                     /* all-reduces run on the side stream; false: in the
+	                                      * compute stream */
 	void *block;
 	size_t block_bytes;
-	float *scratch;                      /* of sums with an order; NULL: there are none */
+	float *scratch;                      /* for sums with a fixed order; NULL: there are none */
 	size_t scratch_bytes;
 	bool ready;                          /* on all ranks */
 	struct gpu_slot *slot;               /* by local rank */
 	struct world_memory *shared;         /* the slots'; NULL: one process */
-	bool lagged;                         /* some bucket is */
-	bool lagged_begun;                   /* and those are, since the last start of one */
-	int failed;                          /* what a start could not say */
-	struct cuda_progress counted;        /* what is in the statistics */
+	bool lagged;                         /* some bucket is lagged */
+	bool lagged_begun;                   /* all-reduces of lagged buckets have begun since the
+	                                      * latest start of one */
+	int failed;                          /* error code of a start, which itself returns none;
+	                                      * reported by the wait */
+	struct cuda_progress counted;        /* the progress that is already counted in `stats` */
 	struct reducer_stats stats;
 	/* The all-reduce in flight as the waiting thread sees it: which one, for how long, and when to
 	 * check the other ranks next. */
@@ -53,8 +56,8 @@ static inline struct gpu_slot *gpu_slot(const struct reducer_nccl *r)
 /* Enqueues an all-reduce with a fixed order. */
 int reducer_nccl_ordered(const struct reducer_nccl *r, float *p, int64_t n);
 
-/* Raises the report on the sum that this rank's GPU has begun and not done, and ends it. trouble:
- * what NCCL says, or NULL. */
+/* Raises the error report on the sum that this rank's GPU has begun but not finished, and aborts
+ * it. trouble: NCCL's error text, or NULL. */
 int reducer_nccl_report(struct reducer_nccl *r, const char *trouble);
 
 #endif

@@ -15,17 +15,18 @@ struct reducer_nccl;
 
 struct reducer {
 	struct comm *c;
-	struct reducer_nccl *gpu;        /* sums on GPUs, and of all else here the
-	                                  * buckets; NULL: the host's */
+	struct reducer_nccl *gpu;        /* if set, sums are made on GPUs, and only `bucket` and
+	                                  * `buckets` of the other members are used; NULL: a reducer in
+	                                  * host memory */
 	struct host_reducer host;
 	struct reducer_bucket *bucket;
 	int buckets;
 	size_t block_bytes;
 	struct world_memory *memory;     /* NULL: one process, or a subgroup's */
 	void *plain;                     /* one process */
-	_Atomic uint64_t *waited;        /* by bucket: starts that were waited for */
+	_Atomic uint64_t *waited;        /* by bucket: number of starts that were waited for */
 
-	/* With other hosts: buckets in the order of their starts, until their shard is given to MPI. */
+	/* With other hosts: a queue of started buckets whose shard was not yet given to MPI. */
 	struct across *across;           /* NULL: nothing to send */
 	int shard;                       /* this rank's */
 	_Atomic uint64_t pushed, popped;
@@ -40,17 +41,18 @@ struct reducer {
 	_Atomic int stop;
 
 	struct reducer_stats stats;
-	int64_t link_busy;               /* until when a modelled link is (link_delay.h) */
+	int64_t link_busy;               /* until when a simulated link is busy (link_delay.h) */
 	_Atomic int64_t busy[2];         /* nanoseconds, by enum host_caller */
 };
 
-/* A reducer over memory that the ranks of c, all on one host, have already: `memory` has
- * host_reducer_bytes and then their blocks. For tests. */
+/* A reducer over existing memory of the ranks of c, all on one host: `memory` has
+ * host_reducer_bytes, then the ranks' blocks. For tests. */
 int reducer_of_ranks(struct reducer **out, struct comm *c, void *memory, size_t bytes,
                      const struct reducer_bucket *bucket, int n, bool background);
 
 void *reducer_run(void *reducer);        /* the thread */
-/* Raises the report on bucket k, for which this rank has waited since `begin`. */
+/* Raises the error report on bucket k, for which this rank has waited since `begin`
+ * (io_nanoseconds). */
 int reducer_report(struct reducer *r, int k, int64_t begin);
 
 #endif

@@ -16,8 +16,8 @@
 #include "base/launcher.h"
 
 struct sibling {
-	int pid, rank;               /* rank: -1 if its environment does not tell */
-	char state;                  /* of /proc/PID/stat */
+	int pid, rank;               /* rank: -1 if its environment does not contain it */
+	char state;                  /* state letter of /proc/PID/stat */
 	char program[256];           /* "" where it cannot be seen */
 };
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Memory's speed is the limit: every element is read once and written once where it was read,
- * which leaves nothing for stores that go around the caches. Two blocks, the usual number on a
- * small machine, have a loop of their own; more are added into buffers that stay in the first
- * cache. */
+ * Memory bandwidth is the limit: every element is read once and written once to the same address,
+ * so non-temporal stores would not help. Two blocks, the usual number on a small machine, have a
+ * loop of their own; more are added into buffers that stay in the first cache. */
 #include "comm/sum.h"
 
 #include <string.h>
@@ -12,7 +11,8 @@
 #include "base/simd.h"
 
 #define CHUNK 1024             /* elements */
-#define LEVELS 32              /* of the tree over the sources, whose number is an int */
+#define LEVELS 32              /* most levels of the tree over the sources, whose number is an
+                                * int */
 
 SIMD_CLONES(void, both_f32, (float *restrict a, float *restrict b, int64_t n), (a, b, n))
 {

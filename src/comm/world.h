@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The processes that a launcher started, as MPI knows them: joining them, memory that those of a
- * host share, and set-up collectives that give up at a deadline. Only for src/comm/; comm.h is
- * what others see. */
+ * The processes of a run, connected by MPI: initialisation, shared memory of a host, and set-up
+ * collectives with a deadline. Internal to src/comm/; other folders use comm.h. */
 #ifndef DLX_COMM_WORLD_H
 #define DLX_COMM_WORLD_H
 
@@ -15,20 +14,21 @@ struct world_memory;
 struct comm_threads;
 
 struct comm_state {
-	struct comm *whole;          /* of a subgroup (comm_subgroup): all ranks, whose counts and
-	                              * printer serve; else NULL */
-	int *member;                 /* of a subgroup: its ranks, as the whole counts them */
-	struct comm_counts counts;   /* but for messages, which threads of several reducers send */
+	struct comm *whole;          /* of a subgroup (comm_subgroup): the comm of all ranks, whose
+	                              * counts and printer are used; else NULL */
+	int *member;                 /* of a subgroup: its ranks, as numbered in the whole */
+	struct comm_counts counts;   /* all but messages, which threads of several reducers count
+	                              * below */
 	_Atomic int64_t messages;
-	int printer;                 /* the rank that says what went wrong */
-	bool reported;               /* of a sum that was not complete: printer is chosen among those
-	                              * that saw it */
+	int printer;                 /* the rank that prints the error */
+	bool reported;               /* after a sum that did not complete: printer is one of the ranks
+	                              * that detected it */
 	struct world *world;         /* NULL: one process */
 	struct comm_threads *threads;        /* ranks that are threads (rank_threads.h); NULL: none */
 	struct liveness liveness;
 	struct world_memory *liveness_memory;
-	int *local;                  /* ranks of this host, as the whole counts them, by local rank */
-	int *place;                  /* of a subgroup: local ranks of the whole, by local rank */
+	int *local;                  /* by local rank: number in the whole */
+	int *place;                  /* of a subgroup, by local rank: local rank in the whole */
 	int *host_of;                /* by rank */
 	char (*host_name)[64];       /* by host */
 };
@@ -38,7 +38,7 @@ static inline struct comm *comm_whole(struct comm *c)
 	return c->state->whole ? c->state->whole : c;
 }
 
-/* The number of a local rank, as the launcher counts them. */
+/* The number among all ranks of a local rank. */
 static inline int comm_rank_of(const struct comm *c, int local)
 {
 	return c->state->local ? c->state->local[local] : local;
@@ -55,12 +55,12 @@ static inline int comm_local_of(const struct comm *c, int r)
 	return local;
 }
 
-/* Fills c and its state but for the liveness table. One process
- * after all (mpiexec -n 1): world stays NULL. */
+/* Initialises MPI and fills c and its state, except for the liveness table. If there is only one
+ * process (mpiexec -n 1), world stays NULL. */
 int world_join(struct comm *c, const struct launched *by);
 void world_leave(const struct comm *c);
-/* c becomes the ranks of `whole` that give the same colour, 0 or more, in their order. Collective
- * over the whole. */
+/* Makes c the communicator of the ranks of `whole` that pass the same colour (>= 0), in their
+ * order. Collective over the whole. */
 void world_subgroup(struct comm *c, const struct comm *whole, int colour);
 void world_subgroup_leave(const struct comm *c); /* collective over the subgroup */
 _Noreturn void world_abort(struct world *w, int status);
@@ -70,10 +70,10 @@ const char *world_library(void);         /* see comm_library */
 int world_broadcast(struct comm *c, void *p, size_t bytes, int root);
 int world_all_gather(struct comm *c, const void *mine, size_t bytes, void *all);
 int world_barrier(struct comm *c);
-int world_host_barrier(struct comm *c);          /* of the ranks of this host */
+int world_host_barrier(struct comm *c);          /* a barrier of the ranks of this host */
 
-/* Memory that all ranks of the host see, at a page's start and with any content. Collective over
- * the host. 0, or E_NOMEM on all ranks of the host with what has no room; other codes as above. */
+/* Allocates uninitialised memory shared by all ranks of the host, page-aligned. Collective over the
+ * host. 0, or E_NOMEM on all ranks of the host, naming what is full; other codes as above. */
 int world_share(struct comm *c, size_t bytes, struct world_memory **out, void **p);
 void world_unshare(struct world_memory *m);      /* collective over the host; NULL is fine */
 

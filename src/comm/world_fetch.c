@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A question is one small message with a tag for its answer; the answer is a head, which says
- * whether all went well, and the bytes. All calls of MPI are non-blocking and polled with pauses,
- * so that a thread that waits leaves its processor to others. */
+ * A request is one small message that contains a tag for the answer; the answer is a header with
+ * the error code, and the bytes. All calls of MPI are non-blocking and polled with pauses, so that
+ * a thread that waits leaves its processor to others. */
 #include "comm/fetch.h"
 
 #include <pthread.h>
@@ -20,7 +20,7 @@
 #include "comm/world_mpi.h"
 
 #define TAG_QUESTION 0
-#define TAGS 512                 /* of answers */
+#define TAGS 512                 /* most tags of answers in use at a time */
 #define TEXT 1000
 #define QUEUE 256                /* questions that wait for a thread */
 #define SHORT_NAP 20e-6
@@ -31,7 +31,7 @@
 struct question {
 	struct fetch_range range;
 	int32_t from, tag;
-	bool last;                   /* of this rank to itself: there are no more */
+	bool last;                   /* sent by a rank to itself: there are no more requests */
 };
 
 struct answer_head {
@@ -190,7 +190,7 @@ static void give_tag(struct fetch *f, struct asking *a)
 	pthread_mutex_unlock(&f->lock);
 }
 
-/* As the reports of sums: the first rank of a host to miss another one speaks for all. */
+/* As in the reports of sums, the first rank of a host that misses another rank reports for all. */
 static int missing(struct fetch *f, int rank, double waited)
 {
 	struct comm_state *s = f->c->state;
@@ -218,7 +218,7 @@ static bool too_late(const struct fetch *f, int rank, double waited)
 	return waited > c->timeout + (elsewhere ? liveness_patience(c->host) : 0);
 }
 
-/* What comes too late is not wanted any more: its memory may go. */
+/* Cancels the receive of an answer that is too late, so that its memory may be freed. */
 static int give_up(struct fetch *f, int rank, double waited, MPI_Request *r)
 {
 	MPI_MUST(Cancel, r);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPI's handles, for world.c and its siblings. */
+ * MPI handles; for world*.c only. */
 #ifndef DLX_COMM_WORLD_MPI_H
 #define DLX_COMM_WORLD_MPI_H
 
@@ -9,12 +9,13 @@
 
 struct world {
 	MPI_Comm all;                /* for set-up collectives */
-	MPI_Comm host;               /* the ranks of this host, or of what is taken for one */
+	MPI_Comm host;               /* the ranks of this host (real, or simulated by
+	                              * DLX_DEBUG=ranks_per_host) */
 	char library[64];
 };
 
-/* Polls a request to its end: 0, or nonzero as in world.h. Sleeps between looks, longer and
- * longer, so that the ranks it waits for have the processors. */
+/* Polls a request until it completes: 0, or nonzero as in world.h. Sleeps between polls, for
+ * increasing times, to leave the processors to the other ranks. */
 int world_finish(struct comm *c, MPI_Request *request);
 
 #endif

@@ -12,13 +12,15 @@
 void *attr_find(const struct op *op, void *attr, const char *key, enum field_type type);
 /* A copy of attr in the arena; lists and strings are copied too. */
 void *attr_copy(struct arena *a, const struct op *op, const void *attr);
-/* Gives the members of to_attr the values that members of from_attr have under the same keys; lists
- * are shared. False if a key of `from` is not one of `to`; the others have their values then. */
+/* Copies every attribute of from_attr to the member of to_attr with the same key; lists are shared,
+ * not copied. Returns false if `to` lacks a key of `from`; the other keys are copied all the
+ * same. */
 bool attr_carry(const struct op *to, void *to_attr, const struct op *from, const void *from_attr);
-/* Whether keys of both have the same values (texts: are the same object). */
+/* Whether the keys that both ops have hold equal values. Strings count as equal only if they are
+ * the same pointer. */
 bool attr_agree(const struct op *a, void *a_attr, const struct op *b, void *b_attr);
-/* Whether n waits for other ranks: its op is flagged OP_MEET, and its attribute `group` is not
- * negative. */
+/* Whether n communicates with other ranks: its op has the flag OP_MEET, and its attribute `group`
+ * is not negative. */
 bool node_meets(const struct node *n);
 /* Appends "key: value, key: value" in table order; only what differs from the table's defaults if
  * `changed`. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The cost of nodes: arithmetic by the op's own rule, traffic by the sizes of inputs and outputs;
- * and queries of kernels about their node. */
+ * and functions by which kernels query their node. */
 #include "graph/cost.h"
 #include "graph/view.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The dependence edges of a graph: those of data and those of storage (every reader of a state runs
- * before the node that overwrites it). Shared by sorting, scheduling and verification. */
+ * The dependence edges of a graph: data edges from producer to reader, and storage edges (every
+ * reader of a state runs before the node that overwrites it). Used by sorting, scheduling and
+ * verification. */
 #ifndef DLX_GRAPH_DEPS_H
 #define DLX_GRAPH_DEPS_H
 
@@ -11,18 +12,20 @@
 struct deps {
 	int n;
 	int *first, *succ;
-	int *npred;                  /* edges into node i */
+	int *npred;                  /* [n]: number of edges into node i */
 };
 void deps_build(struct deps *d, const struct graph *g);
 void deps_release(struct deps *d);
 
-/* The tensor whose value t shows: t itself, or what a view looks at. */
+/* The tensor whose value t has: t itself, or, if t is the output of a view op, the tensor
+ * viewed. */
 tid version_of(const struct graph *g, tid t);
-/* Whether output i of n overwrites the storage of a tensor that was there before. */
+/* Whether output i of n is written in place, over an existing tensor (an update of a state). */
 bool overwrites(const struct graph *g, const struct node *n, int i);
 
-/* By root tensor (graph_root): the last node that touches it or what shares its buffer; nnode if
- * the host reads it after the step, NONE if no node does. The caller frees it with mem_free. */
+/* For each root tensor (graph_root), indexed by tensor id: the last node that reads or writes its
+ * buffer, also through aliases and views; nnode if the host reads the tensor after the step, NONE
+ * if no node uses it. The caller frees the array with mem_free. */
 nid *graph_last_use(const struct graph *g);
 
 /* A binary heap of (key, id), smallest first; ties by id. */

@@ -68,7 +68,7 @@ static void dump_node(const struct graph *g, const struct node *n, struct buf *o
 	buf_putc(out, '\n');
 }
 
-/* One line for each input, constant, param and state that is there before the first node. */
+/* One line for each input, constant, param and state, which exist before the first node. */
 static void dump_given(const struct graph *g, struct buf *out)
 {
 	for (int t = 0; t < g->ntensor; t++) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A graph as text and as a drawing: the debugger of everything that plans. */
+ * Prints a graph as text or as a Graphviz drawing, for debugging of passes and planners. */
 #ifndef DLX_GRAPH_DUMP_H
 #define DLX_GRAPH_DUMP_H
 
 #include "graph/op.h"
 
-/* One line a node: id, op, attributes that differ from the default, inputs and outputs with shape,
- * dtype, layout, offset, place. */
+/* One line for each node: id, op, attributes that differ from the default, inputs and outputs with
+ * shape, dtype, layout and offset, and the line of the config. */
 void graph_dump_text(const struct graph *g, struct buf *out);
 void graph_dump_dot(const struct graph *g, struct buf *out);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One number for a whole graph. Ranks compare it before they depend on each other; it covers what
- * decides what they will do and nothing that may differ between equal plans (addresses, file names,
- * places). */
+ * A hash of a whole graph, which ranks compare before the first step. It covers everything that
+ * determines the computation, and nothing that may differ between equal plans (addresses, names of
+ * files, lines of the config). */
 #include <string.h>
 
 #include "base/hash.h"

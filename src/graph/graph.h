@@ -12,8 +12,8 @@
  *    that produces w'. Views alias their input;
  *  - a tensor may be a view of another (`view`, graph/view.h): some channels of its buffer, so
  *    that concatenating and slicing need no copy;
- *  - params and states have no producer and a unique name; what a step leaves is exactly the
- *    storage of params and states.
+ *  - params and states have no producer and a unique name; all that survives a step is the storage
+ *    of params and states.
  *
  * The graph is single-threaded and owns everything reachable from it. */
 #ifndef DLX_GRAPH_GRAPH_H
@@ -62,7 +62,7 @@ enum state_use {
 	STATE_COPY           /* a copy of a param in another type or layout, which the update rewrites;
 	                      * saved in no file */
 };
-/* Whether it outlives a step: is in checkpoints, and on all ranks alike. */
+/* Whether a state of this use outlives a step: it is in checkpoints and is equal on all ranks. */
 static inline bool state_is_kept(enum state_use u)
 {
 	return u != STATE_OF_STEP && u != STATE_COPY;
@@ -70,33 +70,38 @@ static inline bool state_is_kept(enum state_use u)
 
 struct tensor {
 	tid id;
-	const char *name;            /* unique for params, states, inputs; else for messages */
+	const char *name;            /* unique for params, states and inputs; of others it only appears
+	                              * in messages */
 	struct shape shape;          /* logical, (N, C, [D,] H, W) order */
 	enum dtype dtype;
 	enum role role;
-	bool requires_grad;          /* a param, or depends on one */
-	bool prefetched;             /* an input whose next value travels to the device while this one
-	                              * is read: to a place of its own, but for */
-	bool read_first;             /* one that none but the first nodes of a step read, after which
-	                              * its next value may come (pass/intake.c) */
-	bool pinned;                 /* an input whose values, plain and of its type, come in memory
-	                              * from which the device copies them */
-	bool output;                 /* read by the host after a step: storage stays untouched */
+	bool requires_grad;          /* true for a param and for what depends on one */
+	bool prefetched;             /* an input whose next value is copied to the device while kernels
+	                              * read the current one; it has a second buffer on the device
+	                              * unless read_first is set */
+	bool read_first;             /* an input that only the first nodes of a step read; the next
+	                              * value may overwrite it after those (pass/intake.c) */
+	bool pinned;                 /* an input whose values arrive row-major and in its dtype, in
+	                              * pinned host memory, so that the device copies them directly */
+	bool output;                 /* the host reads the tensor after a step, so its storage is not
+	                              * reused */
 	tid alias;                   /* shares the storage of this tensor, or NONE */
-	tid grad_of;                 /* the gradient of this param: takes its layout; or NONE */
+	tid grad_of;                 /* the param that this tensor is the gradient of (both have the
+	                              * same layout), or NONE */
 	nid producer;                /* NONE for inputs, constants, params, states */
 	struct init init;            /* params, states */
 	enum state_use use;          /* states */
-	const void *value;           /* constants: plain, of dtype; in the arena */
-	const double *exact;         /* constants of F32 made from doubles: the values before they were
-	                              * rounded, for devices that compute in F64; or NULL */
+	const void *value;           /* constants: row-major elements of type dtype, in the arena */
+	const double *exact;         /* F32 constants made from doubles: the unrounded values, for
+	                              * devices that compute in F64; else NULL */
 	struct loc loc;
 	/* set by later passes */
 	struct layout layout;        /* layout */
-	tid view;                    /* views: is in this tensor's buffer (graph/view.h), or NONE */
-	int64_t view_at;             /* there from this channel on */
-	int64_t offset;              /* memplan: bytes into the step arena; -1 if stored elsewhere
-	                                (params, states, constants, inputs) */
+	tid view;                    /* views: the root tensor whose buffer holds this one
+	                              * (graph/view.h), or NONE */
+	int64_t view_at;             /* views: the first channel within the root */
+	int64_t offset;              /* memplan: byte offset in the step's arena; -1 for tensors outside
+	                              * of it (params, states, constants, inputs) */
 	int64_t bytes;               /* memplan */
 };
 
@@ -106,29 +111,32 @@ struct node {
 	void *attr;                  /* op->attr_size bytes, or NULL */
 	int nin, nout;
 	tid *in;                     /* NONE for an absent optional input */
-	tid *out;                    /* NONE: not asked for, and the op allows that */
-	const char *name;            /* of the layer it stems from: "dense1/conv2" */
+	tid *out;                    /* NONE: an output that is not needed, where the op allows that */
+	const char *name;            /* the layer that the node comes from: "dense1/conv2" */
 	enum phase phase;
 	struct loc loc;              /* the YAML line that caused it; passes inherit it */
-	nid join;                    /* a node that runs on the device's second stream: the node that
-	                              * waits for it, nnode: the end of the step. NONE: it is in line.
-	                              * A new order of the nodes sets it back */
+	nid join;                    /* for a node on the device's second stream: the node before which
+	                              * the main stream waits for it (nnode: the end of the step). NONE:
+	                              * the node runs on the main stream. Reordering of nodes resets it
+	                              * to NONE */
 };
 
-/* The last node during which n's operands and workspace are in use. */
+/* The last node that may run while n's operands and workspace are in use: n itself, or, on the
+ * second stream, the node before its join. */
 static inline nid node_last(const struct node *n)
 {
 	return n->join == NONE ? n->id : n->join - 1;
 }
 
-/* Operand k of n: its inputs, then its outputs; NONE for one that is absent. */
+/* Operand k of n, where inputs are counted first, then outputs; NONE if it is absent. */
 static inline tid node_operand(const struct node *n, int k)
 {
 	return k < n->nin ? n->in[k] : n->out[k - n->nin];
 }
 
-/* Of a graph that computes a piece of what another one does, which the same code has built: the
- * shapes of in[0] and out[0] that the node with the same id has there. */
+/* For a graph that computes one spatial part of a network: the graph of the whole network, built by
+ * the same code, so that node ids correspond. in[id] and out[id] are the shapes there of the node's
+ * first input and first output. */
 struct graph_whole {
 	int n;
 	const struct shape *in, *out;
@@ -140,13 +148,15 @@ struct graph {
 	int nnode, node_cap;
 	struct tensor **tensor;
 	int ntensor, tensor_cap;
-	/* The context new nodes inherit: set by the code that emits. */
+	/* The name, place and phase that new nodes get; set by the code that emits them. */
 	const char *cur_name;
 	struct loc cur_loc;
 	enum phase cur_phase;
-	const struct graph_whole *whole;     /* ops cut their sizes by it (op.cut); NULL: no piece */
-	/* Results of passes, for --plan. */
-	int backend;                 /* layout: enum backend the layouts are for; NONE before */
+	const struct graph_whole *whole;     /* of a part: shapes of the whole, from which op.cut adapts
+	                                      * attributes; NULL: no part */
+	/* Results of passes, which --plan prints. */
+	int backend;                 /* layout: the enum backend that the layouts were chosen for; NONE
+	                              * before that pass */
 	int64_t arena_bytes;         /* memplan: bytes of the step's arena */
 	int64_t arena_lower_bound;   /* memplan: most bytes live at once */
 	nid arena_peak_node;
@@ -160,8 +170,8 @@ void graph_free(struct graph *g);              /* NULL is fine */
 /* name is copied. */
 struct tensor *graph_tensor_new(struct graph *g, enum role role, enum dtype dtype,
                                 const struct shape *s, const char *name);
-/* Params, states and inputs by unique name. Asking again for a name gives the same tensor; a
- * different shape is E_SHAPE. */
+/* Params, states and inputs have unique names. A second call with the same name returns the same
+ * tensor; E_SHAPE if the shapes differ. */
 int graph_param(struct graph *g, const char *name, enum dtype dtype, const struct shape *s,
                 struct init init, tid *out);
 int graph_state(struct graph *g, const char *name, enum dtype dtype, const struct shape *s,
@@ -170,7 +180,7 @@ int graph_input(struct graph *g, const char *name, enum dtype dtype, const struc
                 tid *out);
 /* value is copied. */
 tid graph_constant(struct graph *g, enum dtype dtype, const struct shape *s, const void *value);
-/* The number of a constant of one element, before it was rounded where that is known. */
+/* The value of a constant of one element: the unrounded double if it is known (tensor.exact). */
 double tensor_number(const struct tensor *x);
 tid graph_floats(struct graph *g, const struct shape *s, const double *value);    /* F32 */
 tid graph_scalar(struct graph *g, double value);           /* F32 scalar; equal ones shared */
@@ -216,13 +226,14 @@ void graph_reorder(struct graph *g, struct node **order, int n);
 /* Stable topological order that keeps the current one where it can and honours aliases. BUG on a
  * cycle. */
 void graph_sort(struct graph *g);
-/* The same, but of the nodes whose operands are there the one of the smallest rank[id] is next. */
+/* A topological order too, but among nodes whose operands are ready the one with the smallest
+ * rank[id] comes next. */
 void graph_sort_by(struct graph *g, const int64_t *rank);
-/* Appends a node like `like` (which is no update) that reads `in`; its outputs are new tensors of
- * the same shape, type and layout. Its phase is the current one. */
+/* Appends a copy of the node `like` (not an update) with the inputs `in`. Its outputs are new
+ * tensors of the same shape, type and layout; its phase is g->cur_phase. */
 struct node *graph_copy(struct graph *g, const struct node *like, const tid *in);
-/* Gives the outputs of n the shapes that its rule makes of its inputs and attributes, which have
- * changed. Errors of the rule. */
+/* Recomputes the shapes of n's outputs by its op's shape rule, after inputs or attributes have
+ * changed. Returns the rule's error. */
 int graph_reshape(struct graph *g, const struct node *n);
 
 #endif

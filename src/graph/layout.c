@@ -152,7 +152,8 @@ bool layout_rows(const struct layout *l, const struct shape *s, struct layout_ro
 	int64_t stride = 0;
 	if (s->nd < 2 || l->nd != s->nd || l->nblk)
 		return false;
-	for (int d = s->nd - 1; d >= 0 && !stride; d--)    /* of the innermost axis with a step */
+	for (int d = s->nd - 1; d >= 0 && !stride; d--)    /* from the innermost spatial axis of extent
+	                                                    * > 1, or axis 0 */
 		if (d != 1 && s->d[d] > 1) {
 			struct layout dense = layout_native(s);
 			stride = l->stride[d] / (dense.stride[d] / s->d[1]);

@@ -36,13 +36,14 @@ struct layout layout_plain(const struct shape *s);       /* row-major */
 /* The layout of activations on CPU and GPU: channels-last for 3 axes and more ((N, C, ...) stored
  * as (N, ..., C)), row-major below. */
 struct layout layout_native(const struct shape *s);
-/* Whether both put every element in the same place, however they group the axes. */
+/* Whether both give every element the same offset, even if they group the axes differently. */
 bool layout_equal(const struct layout *a, const struct layout *b);
 bool layout_is_plain(const struct layout *l, const struct shape *s);
 bool layout_is_native(const struct layout *l, const struct shape *s);
-/* Channels-last pixels that may be apart: (N, C, ...) as `rows` rows of C neighbouring channels,
- * `stride` elements from one row to the next. A slice of the channels of a larger channels-last
- * buffer is such a layout; a native one is where stride == C. Two axes and more. */
+/* A channels-last tensor (N, C, ...) seen as a matrix: one row for each pixel, c contiguous
+ * channels in a row, `stride` elements from row to row. stride == c is the native layout; stride >
+ * c is a slice of the channels of a larger channels-last buffer. For tensors of two axes or
+ * more. */
 struct layout_rows {
 	int64_t rows, c, stride;
 };
@@ -51,56 +52,62 @@ bool layout_rows(const struct layout *l, const struct shape *s, struct layout_ro
 struct layout layout_slice(const struct shape *s, int64_t stride);
 /* True if no element is padding and none is skipped: elements == product of the dims. */
 bool layout_is_dense(const struct layout *l);
-int64_t layout_elements(const struct layout *l);   /* the buffer must hold, padding included */
-int64_t layout_offset(const struct layout *l, int64_t flat);   /* of the row-major index flat */
-/* The part of the offset from index i of axis d, whatever the other indices are. */
+int64_t layout_elements(const struct layout *l);   /* size of the buffer, padding included */
+int64_t layout_offset(const struct layout *l, int64_t flat);   /* in elements, for row-major index
+                                                                * flat */
+/* What index i of axis d contributes to the offset, in elements; it does not depend on the other
+ * indices. */
 int64_t layout_axis_offset(const struct layout *l, int d, int64_t i);
-/* The same places with the fewest axes: none of extent 1
- * unless blocked, contiguous neighbours joined. */
+/* An equivalent layout with the fewest axes: axes of extent 1 are dropped unless blocked, and
+ * contiguous neighbours are merged. */
 struct layout layout_normal(const struct layout *l);
-int64_t layout_block(const struct layout *l, int d);   /* elements of axis d in one block */
+int64_t layout_block(const struct layout *l, int d);   /* B_d above: elements of axis d in one
+                                                        * block */
 
 /* --- layout_pack.c --- */
 
-/* Elements between plain src and laid-out dst and back, converting dtypes. pack zeroes padding. */
+/* layout_pack copies row-major src (type ts) to dst in layout l (type td) and zeroes the padding;
+ * layout_unpack copies from layout l (type ts) to row-major dst (type td). */
 void layout_pack(const struct layout *l, const struct shape *s, enum dtype td, void *dst,
                  enum dtype ts, const void *src);
 void layout_unpack(const struct layout *l, const struct shape *s, enum dtype td, void *dst,
                    enum dtype ts, const void *src);
 
-/* For one tensor packed in pieces: what the places of its elements are summed from. */
-/* of them that are kept; those of axes for which no room is left are computed anew */
+/* State for packing one tensor piece by piece: tables of the terms whose sum is the offset of an
+ * element. */
+/* Room for terms in the table; terms of axes that do not fit are recomputed. */
 #define LAYOUT_TERMS 4096
 struct layout_walk {
 	struct layout l;             /* normal form, one axis at least */
-	size_t size;                 /* of an element where it is laid out */
+	size_t size;                 /* bytes of an element in the layout */
 	bool blocked[MAXD];
-	const int64_t *term[MAXD];   /* of a blocked axis by index, or NULL */
-	int64_t index[MAXD];         /* of the row */
-	int64_t row;                 /* elements of the innermost axis */
-	int64_t count;               /* elements of all */
-	bool dense;                  /* the innermost axis is one run */
+	const int64_t *term[MAXD];   /* for a blocked axis: offset in elements, by index; NULL: not
+	                              * tabulated */
+	int64_t index[MAXD];         /* index of the current row along each axis */
+	int64_t row;                 /* extent of the innermost axis */
+	int64_t count;               /* elements of the tensor */
+	bool dense;                  /* the innermost axis is contiguous */
 	int64_t table[LAYOUT_TERMS];
 };
 void layout_walk_init(struct layout_walk *w, const struct layout *l, const struct shape *s,
                       enum dtype laid);
-/* The n elements from the row-major index `first` on, which are at src; padding stays as it is.
- * td: as in layout_walk_init. */
+/* Packs the n elements at src, whose row-major indices are first, first + 1, ...; padding is not
+ * touched. td: the type `laid` given to layout_walk_init. */
 void layout_walk_pack(struct layout_walk *w, enum dtype td, void *dst, int64_t first, int64_t n,
                       enum dtype ts, const void *src);
-/* Whether rows of the first axis are interleaved, element by element, in blocks of a number of rows
- * that is a multiple of LAYOUT_ROWS. */
+/* Whether the layout interleaves rows of the first axis element by element, in blocks of a multiple
+ * of LAYOUT_ROWS rows (as blocked weights do). */
 #define LAYOUT_ROWS 16
 bool layout_walk_has_rows(const struct layout_walk *w);
-/* The n elements from `first` on of that row and of those that follow it, `rows` in all, up to the
- * end of their block: of row r at src + r * step. */
+/* Packs n elements of each of `rows` consecutive rows of one block: the first row begins at
+ * row-major index `first`, and row r is at src + r * step. */
 void layout_walk_pack_rows(struct layout_walk *w, float *dst, int64_t first, int64_t n, int rows,
                            const float *src, int64_t step);
 
 #define LAYOUT_TEXT 64
 /* "plain", "native", "slice" or the blocked form ("ABcd16b16a") into buf; returns buf. */
 const char *layout_text(const struct layout *l, const struct shape *s, char *buf);
-/* Appends extent:stride of each axis, with commas between: a name for what was measured. */
+/* Appends "extent:stride" of each axis, separated by commas: part of the key of a measurement. */
 void layout_name(const struct layout *l, struct buf *b);
 
 #endif

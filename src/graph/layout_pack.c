@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Elements between row-major order and their places in a layout. The offset of an element is a sum
- * of one term for each axis, so moving a tensor is an odometer over the outer axes and a run along
- * the innermost. The terms of blocked axes, which cost divisions, are looked up in a table. */
+ * Packs row-major elements into a layout, and back. The offset of an element is a sum of one term
+ * for each axis, so a tensor is copied by an odometer over the outer axes and a loop along the
+ * innermost. The terms of blocked axes, which cost divisions, are looked up in a table. */
 #include <string.h>
 
 #include "base/err.h"

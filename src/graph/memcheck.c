@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Replays the step: at each node the outputs and the workspace come alive among what is alive
- * already, kept sorted by offset so that only neighbours need a look; then what was used for the
- * last time dies, which for a node on the second stream is when another waits for it. An output
- * that takes over the buffer of a dying input is the one overlap allowed. */
+ * Simulates the step: at each node its outputs and workspace are added to the list of live buffers,
+ * which is sorted by offset so that only neighbours must be compared; then buffers after their last
+ * use are removed, for a node on the second stream at the node that waits for it. An output that
+ * takes over the buffer of a dying input is the one overlap allowed. */
 #include "graph/memcheck.h"
 
 #include <string.h>
@@ -25,8 +25,9 @@ struct replay {
 	const struct graph *g;
 	const struct memplan_workspace *ws;
 	nid *last;                   /* graph_last_use */
-	bool *made;                  /* by root: alive, or was; views come before what they are in */
-	struct span *live;           /* by rising offset */
+	bool *made;                  /* by root: the buffer is or was alive; a view may be made before
+	                              * its root */
+	struct span *live;           /* the live buffers, by ascending offset */
 	int nlive;
 	const struct node **aside;   /* on the second stream */
 	int naside;
@@ -148,7 +149,7 @@ static int check_range(struct replay *r, const struct node *n, struct span s)
 	return add(r, n, s);
 }
 
-/* Those that are on the second stream until node i. */
+/* Removes the buffers of nodes on the second stream for which node i waits. */
 static void remove_joined(struct replay *r, nid i)
 {
 	for (int k = 0; k < r->naside; k++)
@@ -184,7 +185,7 @@ static int check_node(struct replay *r, const struct node *n)
 	return 0;
 }
 
-/* Sizes, and what must not be in the arena. */
+/* Checks the sizes, and that no other tensor has an offset in the arena. */
 static int check_tensors(const struct graph *g)
 {
 	for (int t = 0; t < g->ntensor; t++) {

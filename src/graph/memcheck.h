@@ -7,9 +7,9 @@
 
 #include "graph/memplan.h"
 
-/* E_BUG if two buffers that are alive at once overlap, one is misaligned or outside the arena, or
- * an output is on an input where the op does not allow it. ws: NULL, or the workspaces to check
- * as well. */
+/* E_BUG if two buffers with overlapping lifetimes overlap in memory, a buffer is misaligned or
+ * outside the arena, or an output shares an input's buffer although the op does not allow it. ws:
+ * the workspaces, checked in the same manner; NULL: none. */
 int memcheck(const struct graph *g, const struct memplan_workspace *ws);
 
 #endif

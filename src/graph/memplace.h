@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Packing of buffers whose times of life are known into one arena. No graph here: the problem is
- * rectangles in (time, address), and so are its tests. */
+ * Packs buffers with known lifetimes into one arena. The problem is to place rectangles in (time,
+ * address) without overlap; this file knows nothing of graphs. */
 #ifndef DLX_GRAPH_MEMPLACE_H
 #define DLX_GRAPH_MEMPLACE_H
 
@@ -10,15 +10,16 @@
 #define MEM_ALIGN 64
 
 struct memitem {
-	int start, end;              /* alive from node start to node end, both included */
+	int start, end;              /* lifetime: from node `start` to node `end`, inclusive */
 	int64_t size;                /* a multiple of MEM_ALIGN */
-	int64_t offset;              /* result, a multiple of MEM_ALIGN */
+	int64_t offset;              /* the result: bytes into the arena, a multiple of MEM_ALIGN */
 };
 
-/* Fills the offsets so that no two items alive at once overlap, and returns the bytes needed.
- * Deterministic. lower_bound: of memplace_lower_bound, where the search may stop. */
+/* Fills the offsets so that items with overlapping lifetimes do not overlap in memory; returns the
+ * size of the arena in bytes. Deterministic. lower_bound: the result of memplace_lower_bound; the
+ * search stops once it is reached. */
 int64_t memplace(struct memitem *item, int n, int64_t lower_bound);
-/* Most bytes alive at one node, and the first node where it is so. */
+/* The largest number of bytes alive at any one node, and the first node with that number. */
 int64_t memplace_lower_bound(const struct memitem *item, int n, int nnode, int *peak_node);
 
 #endif

@@ -25,7 +25,7 @@ struct life {
 	tid *buffer;                 /* by tensor: the tensor whose buffer it lives in */
 	int *first;                  /* by buffer: first node that writes to it: a view may be made
 	                                before the tensor it is a view of */
-	int *last;                   /* by buffer: last node that touches it */
+	int *last;                   /* by buffer: last node that reads or writes it */
 	int *joined;                 /* by buffer: the node that waits for those of the second stream
 	                              * that use it; NONE: there are none */
 	bool *kept;                  /* by buffer: read by the host after the step */
@@ -54,7 +54,7 @@ static bool in_arena(const struct graph *g, tid t)
 	return x->role == ROLE_ACTIVATION && x->producer != NONE;
 }
 
-/* By n, which reads or writes t. */
+/* Extends the lifetime of t's buffer to node n, which reads or writes t. */
 static void life_extend(struct life *l, const struct node *n, tid t)
 {
 	const tid b = t == NONE ? NONE : l->buffer[t];

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Some elements of a tensor, and what they should be. */
+ * Selected elements of a tensor and their expected values, for spot checks of a kernel. */
 #ifndef DLX_GRAPH_PICKS_H
 #define DLX_GRAPH_PICKS_H
 
 #include "base/types.h"
 
-#define PICK_MOST 64             /* places of an axis */
+#define PICK_MOST 64             /* most indices picked along an axis */
 
-/* The elements at every combination of these places, in row-major order. */
+/* The picked elements are those at every combination of the indices at[axis][], in row-major
+ * order. */
 struct picks {
 	int nd;
-	int n[MAXD];                 /* places of each axis, ascending */
+	int n[MAXD];                 /* number of picked indices of each axis, which are ascending in
+	                              * at[] */
 	int64_t at[MAXD][PICK_MOST];
 };
 
-/* What an element should be, in double precision. */
+/* The expected value of an element, in double precision, with the scales of its rounding errors. */
 struct expected {
 	double value;
-	double size;                 /* the sum of its terms without their signs, which rounding errors
-	                              * are relative to */
-	double rounded;              /* what a kernel may round to the result's type before it adds the
-	                              * last terms: the sum of such values without their signs */
+	double size;                 /* the sum of the absolute values of its terms: rounding errors are
+	                              * relative to it */
+	double rounded;              /* the sum of the absolute values of partial sums that a kernel may
+	                              * round to the result's type before it adds the last terms */
 };
 
 static inline int64_t picks_count(const struct picks *p)
@@ -32,7 +34,7 @@ static inline int64_t picks_count(const struct picks *p)
 	return n;
 }
 
-/* Where element i of the picked ones is, by axis. */
+/* The index along each axis of the i-th picked element. */
 static inline void picks_index(const struct picks *p, int64_t i, int64_t *index)
 {
 	for (int d = p->nd - 1; d >= 0; d--) {

@@ -220,7 +220,8 @@ static int check_update(const struct graph *g, const struct tensor *t)
 	return 0;
 }
 
-/* Every reader of a version runs before it is overwritten, also where the update runs apart. */
+/* Every reader of a version runs before it is overwritten, even if the update phase runs
+ * separately. */
 static int check_readers(const struct graph *g)
 {
 	nid *killer = by_tensor(g);
@@ -324,11 +325,13 @@ static int check_layout(const struct tensor *t)
 	return 0;
 }
 
-/* A kernel gets 16 bits only where it takes it, and alike where it must. */
+/* 16-bit tensors occur only where the kernel accepts them, and have equal types where it requires
+ * that (enum kernel_bf16). */
 static int check_types(const struct graph *g, const struct node *n)
 {
 	const struct kernel *k = &n->op->kernel[g->backend];
-	int narrow = 0, full = 0;            /* of those that may be of 16 bits */
+	int narrow = 0, full = 0;            /* numbers of 16-bit and of 32-bit tensors among those that
+	                                      * may have 16 bits */
 
 	if (n->op->flags & OP_VIEW)
 		return 0;
@@ -384,7 +387,7 @@ static bool uses_root(const struct graph *g, const struct node *n, tid root, boo
 	return false;
 }
 
-/* Whether a may run concurrently with b, which comes after it: neither writes what the other one
+/* Whether a may run concurrently with the later node b: neither writes a buffer that the other one
  * uses. */
 static bool are_apart(const struct graph *g, const struct node *a, const struct node *b)
 {

@@ -11,24 +11,25 @@
 
 #include "graph/op.h"
 
-/* The place of t: channels [from, to) of root's buffer; root is t itself if t is no view. */
+/* Where t is stored: channels [from, to) of root's buffer; root is t itself if t is no view. */
 struct view {
 	tid root;
 	int64_t from, to;
 };
 struct view view_of(const struct graph *g, tid t);
-/* Makes t the channels of root's buffer from `at` on, or, where root is t itself, gives it a dense
- * channels-last buffer of its own. Views of t do not follow. */
+/* Makes t a view of root, beginning at channel `at`; if root is t itself, gives t a dense
+ * channels-last buffer of its own instead. Existing views of t are not changed. */
 void view_place(struct graph *g, tid t, tid root, int64_t at);
-/* Bytes from the start of the root's buffer. */
+/* Offset of t in bytes from the start of its root's buffer. */
 int64_t view_offset(const struct graph *g, tid t);
-/* For an OP_CONCAT (OP_SLICE): whether in[i] (out[0], i is 0) is already in its place within the
- * whole, so that there is nothing to copy. */
+/* Whether in[i] of an OP_CONCAT node (out[0] of an OP_SLICE node; i is 0) is a view at its position
+ * in the whole, so that the kernel need not copy it. */
 bool view_in_place(const struct graph *g, const struct node *n, int i);
-/* Whether n has a kernel to run: not if it is a view, and not if all pieces are in place. */
+/* Whether a kernel runs for n. False for view ops, and for a concat or slice whose pieces are all
+ * in place. */
 bool node_runs(const struct graph *g, const struct node *n);
-/* E_BUG unless every view fits its root, and every node finds in the buffers what their tensors
- * are said to hold. Part of graph_verify. */
+/* E_BUG unless every view fits into its root, and no buffer that a node reads has been overwritten
+ * through a view since. Part of graph_verify. */
 int view_check(const struct graph *g);
 
 #endif

@@ -67,7 +67,7 @@ static tid *channels_new(const struct graph *g, tid t)
 	return v;
 }
 
-/* Whether t's elements are where it is; true for what has no views. */
+/* Whether t's channels still hold t's elements; true for tensors without views. */
 static bool intact(const struct replay *r, tid t)
 {
 	struct view w = view_of(r->g, version_of(r->g, t));

@@ -10,13 +10,13 @@
 
 struct bracket {
 	char open;               /* '{' or '[' */
-	char closer;             /* the other kind's, which is in the
-	                          * place of its own; 0: none does */
-	size_t line, column;     /* where the bracket is, from 0, in characters */
+	char closer;             /* the closing bracket of the wrong kind that was found in its place;
+	                          * 0: none was found */
+	size_t line, column;     /* position of the opening bracket, counted from 0 in characters */
 };
 
-/* Whether a bracket of text is closed by the other kind or not at all; the one is *out. Comments,
- * quoted text and brackets inside of words do not count. */
+/* Whether some bracket in text is closed by the wrong kind or not at all; *out is that bracket.
+ * Comments, quoted text and brackets inside words are skipped. */
 bool bracket_unclosed(const char *text, struct bracket *out);
 
 #endif

@@ -101,7 +101,7 @@ static void add_table(struct buf *out, const struct field *fields, int indent, b
 
 /* The end of a path: a table's row, or a variant of the row before. */
 struct at {
-	struct arena *arena;               /* of lists of entries */
+	struct arena *arena;               /* for lists of entries */
 	const struct field *fields;        /* where the next word is looked up; NULL: nothing below */
 	const struct variant *variants;    /* types or entries to look it up among first, or NULL */
 	const struct field *row;           /* the row found last */
@@ -163,14 +163,16 @@ static bool step(struct at *at, const char *word, struct hint *near)
 	return false;
 }
 
-/* The places of a word that is no key at the top. */
+/* The places where a word that is no top-level key was found. */
 #define PLACES 16
 struct places {
 	struct arena *arena;
 	const char *word;
-	const char *path[PLACES], *list[PLACES];     /* of variants of this name, and of their rows */
+	const char *path[PLACES], *list[PLACES];     /* paths of the variants with this name, and of the
+	                                              * rows that list them */
 	int n;
-	struct buf owners;                           /* the variants that have a key of this name */
+	struct buf owners;                           /* text: the variants that have a key of this
+	                                              * name */
 	struct hint near;                            /* among the names of variants */
 };
 
@@ -191,8 +193,8 @@ static void look(void *to, const char *path, const struct field *f, const struct
 	p->path[p->n++] = arena_printf(p->arena, "%s.%s", path, p->word);
 }
 
-/* A word that is no key below the path: the nearest one there, or its place elsewhere. p: those of
- * a first word. */
+/* Raises the error for a word that is no key below the path, with the nearest key there, or where
+ * else it is a key. p: the places of the first word. */
 static int no_key(const char *whole, int path, const struct hint *near, const struct places *p)
 {
 	struct buf text = BUF_INIT;
@@ -284,7 +286,8 @@ static void add_part(struct buf *out, const struct at *at)
 	}
 }
 
-/* The parts below each place of the first word, or below the one at the top. */
+/* Appends the help of key: below the top-level key that is its first word, or below each place
+ * where that word was found. */
 static int add_key(struct buf *out, const struct field *fields, const char *key,
                    struct places *p)
 {

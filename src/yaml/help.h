@@ -7,15 +7,16 @@
 #include "base/buf.h"
 #include "yaml/schema.h"
 
-/* Every key below fields, as indented text: name, type, range, default, meaning. key: a dotted
- * path to show only that part (variants by their name: "optimizer.sgd.momentum"; without it, the
- * key of each variant that has it: "optimizer.momentum"); NULL for all. A path may begin with the
- * name of a variant wherever that is: "conv2d", "conv2d.filters".
+/* Prints every key of the table `fields` and its subtables as indented text: name, type, range,
+ * default, meaning. key: a dotted path that selects a part; NULL: all. A variant is part of the
+ * path ("optimizer.sgd.momentum"); without it the key of every variant that has it is shown
+ * ("optimizer.momentum"). A path may also begin with the name of any variant: "conv2d",
+ * "conv2d.filters".
  * E_USAGE with a suggestion if there is no such key. */
 int help_text(struct buf *out, const struct field *fields, const char *key);
-/* A page: the rows of fields, with the names of what is below them. */
+/* A one-page overview: the keys of `fields`, each with the names of its subkeys. */
 void help_overview(struct buf *out, const struct field *fields);
-/* The same as mdoc(7) source, one list, for the man page. */
+/* All keys as one list in mdoc(7) source, for the man page. */
 void help_mdoc(struct buf *out, const struct field *fields);
 
 #endif

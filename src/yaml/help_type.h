@@ -7,10 +7,10 @@
 #include "base/buf.h"
 #include "yaml/schema.h"
 
-/* How an entry of the row's list or a type of the row is headed: "- roll", "type: sgd". */
+/* Appends the heading of variant v of row f: "- roll" for a list entry, "type: sgd" for a type. */
 void help_heading(struct buf *out, const struct field *f, const struct variant *v);
-/* Whether what the row may have is listed below it. named: it is below a map of names, where lists
- * that the config has elsewhere, as layers, are not repeated. */
+/* Whether help lists the row's subkeys or variants below it. named: the row is inside a map of
+ * names, where lists that also appear elsewhere in the config (such as layers) are not repeated. */
 bool help_lists(const struct field *f, bool named);
 /* "integer from 1 to 64 (default 3)", "section", "one of same, valid (required)". */
 void help_type(struct buf *out, const struct field *f);

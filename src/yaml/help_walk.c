@@ -11,7 +11,8 @@ struct walk {
 	void *to;
 	const struct field *seen[LISTS];   /* rows whose lists were visited */
 	int n;
-	/* Maps of names, which come last: what they share with others belongs there. */
+	/* Maps of names are visited last, so that lists which they share with other rows are visited
+	 * there first. */
 	struct later {
 		const struct field *sub;
 		const char *path;

@@ -33,12 +33,14 @@ enum field_type {
 	FT_BYTES,     /* int64_t: 4096, 512KiB, 8GiB, 1.5GB */
 	FT_SECONDS,   /* double: 90, "90s", "10m", "2h", or {minutes: 10} */
 	FT_SECTION,   /* the struct sub describes, embedded at offset */
-	FT_NODE,      /* struct ynode *: left to the owner to read (NULL if absent). Only the help needs
-	               * to know what is in it: with sub a map of names to such sections, with variants
-	               * that have a key one of them, with others or entries a list of tagged entries */
+	FT_NODE,      /* struct ynode *: not interpreted here but by the owner (NULL if absent). sub,
+	               * variants and entries only serve the help: with sub it is a map from names to
+	               * such sections, with variants that have a `key` one of these, with other
+	               * variants or with entries a list of tagged entries */
 	FT_VARIANT,   /* struct variant_value: a map with `type: NAME`, or just NAME */
-	FT_SECTIONS   /* struct sections: a list of maps, whose keys are those of the one row of
-	               * variants; where one of these is the short form, of its values too, or one */
+	FT_SECTIONS   /* struct sections: a list of maps whose keys are the fields of variants[0]; if
+	               * one of these has FIELD_SHORTHAND, also a list of its values, or a single
+	               * value */
 };
 
 struct ints {
@@ -68,14 +70,14 @@ struct variant {
 	const char *name;              /* NULL ends the list */
 	const char *doc;
 	const struct field *fields;    /* may be NULL: no keys */
-	size_t size;                   /* of the C struct */
-	const char *key;               /* whose value names the variant; NULL:
-	                                * "type". Same in every row */
+	size_t size;                   /* bytes of the C struct */
+	const char *key;               /* the key whose value names the variant; NULL: "type". The same
+	                                * in every row */
 	const struct preset *presets;  /* NULL: none */
-	const void *own;               /* what the table's owner has next to it; not read here */
+	const void *own;               /* data of the table's owner; the schema code does not read it */
 };
-/* Values for some of a variant's keys under one name, chosen by the key `variant`: what a
- * publication fixes. Keys that the user gives win. */
+/* A named set of values for some of a variant's keys, such as the settings of a publication. The
+ * user chooses it with the key `variant`; keys that are given explicitly override it. */
 struct preset {
 	const char *name;              /* NULL ends the list */
 	const char *doc;
@@ -103,16 +105,18 @@ struct field {
 	enum field_type type;
 	size_t offset;
 	const char *dflt;                 /* YAML; "" = required; NULL = absent (zero, NULL, empty) */
-	double min, max;                  /* of numbers, sizes, times and each item of a list;
-	                                   * inclusive; both 0: no limits */
+	double min, max;                  /* inclusive limits of a number, size or time, or of each item
+	                                   * of a list; both 0: no limits */
 	const char *const *choices;       /* FT_ENUM: NULL-terminated */
 	const struct field *sub;          /* FT_SECTION, FT_NODE */
-	const struct variant *variants;   /* FT_VARIANT; FT_NODE: what may be in the list */
+	const struct variant *variants;   /* FT_VARIANT: the types; FT_NODE: the entries allowed in the
+	                                   * list */
 	unsigned flags;
 	const char *doc;                  /* one line: lower case, no final stop */
-	const struct variant *(*entries)(struct arena *a);   /* FT_NODE: variants, made when needed */
+	const struct variant *(*entries)(struct arena *a);   /* FT_NODE: makes the variants on demand;
+	                                                      * NULL: they are in `variants` */
 };
-/* The children of a row: its variants, its entries, or NULL. */
+/* The variants of a row, from f->variants or by f->entries; NULL if it has none. */
 const struct variant *field_variants(const struct field *f, struct arena *a);
 
 /* A row of key m, which the member m of struct s takes; the rest by name: .dflt = "1", .max = 9. */
@@ -123,7 +127,7 @@ const struct variant *field_variants(const struct field *f, struct arena *a);
 	FIELD(s, m, FT_INT, .dflt = d, .min = lo, .max = hi, .doc = doc_)
 #define FIELD_FLOAT(s, m, d, lo, hi, doc_) \
 	FIELD(s, m, FT_FLOAT, .dflt = d, .min = lo, .max = hi, .doc = doc_)
-/* A number, or a list of them, that the short form sets. */
+/* A number or a list of numbers that can also be given in the short form (FIELD_SHORTHAND). */
 #define FIELD_SHORT(s, m, t, d, lo, hi, doc_) \
 	FIELD(s, m, t, .dflt = d, .min = lo, .max = hi, .flags = FIELD_SHORTHAND, .doc = doc_)
 #define FIELD_STRING(s, m, d, doc_)         FIELD(s, m, FT_STRING, .dflt = d, .doc = doc_)
@@ -148,8 +152,8 @@ const struct variant *field_variants(const struct field *f, struct arena *a);
 #define FIELD_SECTIONS(s, m, row, doc_)     FIELD(s, m, FT_SECTIONS, .variants = row, .doc = doc_)
 #define FIELD_END { .type = FT_END }
 
-/* Reads map (NULL or Y_NULL: an empty one) into *out by the table. what names the thing in messages
- * ("'conv2d'", "section 'train'"); loc is where it is, for "missing key" errors. */
+/* Reads map (NULL or Y_NULL: an empty one) into *out by the table. what: the name of the section in
+ * messages ("'conv2d'", "section 'train'"); loc: its position, for "missing key" errors. */
 int schema_read(struct arena *a, const struct ynode *map, const struct field *fields,
                 const char *what, const struct loc *loc, void *out);
 
@@ -163,7 +167,8 @@ int schema_read_variant(struct arena *a, const struct ynode *node, const struct 
 int schema_read_tagged(struct arena *a, const struct ynode *node, const struct variant *variants,
                        const char *what, const char *const *ignore, struct variant_value *out);
 
-/* The table filled from out back to a tree: the effective config. */
+/* The reverse of schema_read: the values of the struct at `in` as a YAML tree (the effective
+ * config). */
 struct ynode *schema_write(struct arena *a, const struct field *fields, const void *in);
 /* for tests */
 struct ynode *schema_write_variant(struct arena *a, const struct variant_value *in);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Mistakes with keys, each with what would mend it: a name that was meant, the place where the key
- * is, or all that is allowed. */
+ * Error messages for wrong keys, each with a remedy: the name that was meant, the section that has
+ * the key, or all allowed keys. */
 #include "yaml/schema_mistake.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What is said of maps that do not fit their table: keys and types that are unknown or absent, and
- * values where maps belong. Inside of yaml/. */
+ * Error messages for maps that do not fit their table: unknown or missing keys and types, and other
+ * values in place of a map. Internal to yaml/. */
 #ifndef DLX_YAML_SCHEMA_MISTAKE_H
 #define DLX_YAML_SCHEMA_MISTAKE_H
 
@@ -9,13 +9,14 @@
 
 #define MEANT 8
 
-/* The scope of reading: the table, and keys that a user could have meant instead. */
+/* The map being read: its table, and where to look for keys that the user may have meant. */
 struct scope {
 	struct arena *a;
 	const struct field *fields;        /* may be NULL: no keys */
 	const char *what;
-	const struct variant *siblings;    /* of a variant: the whole list; else NULL */
-	const char *const *ignore;         /* keys that others read; may be NULL */
+	const struct variant *siblings;    /* if a variant is read: the list of all variants; else
+	                                    * NULL */
+	const char *const *ignore;         /* keys that other code reads; may be NULL */
 	const char *meant[MEANT];          /* keys that messages have proposed already */
 	int nmeant;
 };
@@ -23,7 +24,7 @@ struct scope {
 const struct field *scope_find(const struct field *f, const char *name);
 bool scope_in_list(const char *const *list, const char *s);
 
-/* Each raises E_CONFIG. unknown_key notes in s which key was proposed. */
+/* Each raises E_CONFIG and returns it. unknown_key adds the key that it proposes to s->meant. */
 int unknown_key(struct scope *s, const struct ypair *p);
 int missing_key(const struct scope *s, const struct field *f, const struct loc *loc);
 int not_a_map(const struct scope *s, const struct ynode *node);

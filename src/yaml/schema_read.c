@@ -33,7 +33,8 @@ static int check_keys(struct scope *s, const struct ynode *map)
 	return rc;
 }
 
-/* The tree of a row's default, placed at loc. A default that is no YAML is ours to mend. */
+/* The tree of a row's default, with the position loc. A default that is not valid YAML is a bug in
+ * dlx. */
 static struct ynode *default_node(struct arena *a, const struct field *f, const struct loc *loc)
 {
 	struct loc at = loc ? *loc : (struct loc){ 0 };
@@ -54,7 +55,8 @@ static bool constant_type(enum field_type t)
 	       t != FT_SECTIONS;
 }
 
-/* Where one of the row's keys is the short form, items need not be maps, nor the value a list. */
+/* Reads a list of maps. If one of the row's keys has a short form, items may be its values, and a
+ * single value may stand for a list. */
 static int read_sections(struct arena *a, const struct field *f, const struct ynode *node,
                          void *out)
 {
@@ -132,8 +134,8 @@ static int read_absent(const struct scope *s, const struct field *f, const struc
 	return rc;
 }
 
-/* A value that could not be read is replaced by the default, without a word: messages about it
- * would only confuse, and may not push out others. A section has filled its own rows already. */
+/* Replaces a value that could not be read by the default, without further messages, which would
+ * only confuse and might displace others. A section has filled its own rows already. */
 static void replace_by_default(const struct scope *s, const struct field *f, void *out)
 {
 	struct err_record kept;
@@ -160,7 +162,7 @@ static int read_rows(const struct scope *s, const struct ynode *map, const struc
 	return rc;
 }
 
-/* node into out, where node may be absent, a map, or the value of the row that is the shorthand. */
+/* Reads node into out. node may be absent, a map, or the value of the row with FIELD_SHORTHAND. */
 static int read_scope(struct scope *s, const struct ynode *node, const struct loc *loc,
                       void *out)
 {
@@ -230,7 +232,7 @@ static int find_preset(const struct preset *list, const struct ynode *name,
 	return rc;
 }
 
-/* body with the preset's values for the keys that it does not give. */
+/* Adds to *body the preset's values for keys that it lacks. */
 static int apply_preset(struct arena *a, const struct variant *v, const struct ynode **body,
                         const char **name)
 {

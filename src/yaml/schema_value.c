@@ -55,7 +55,7 @@ static const char *number(struct arena *a, double v)
 	return s;
 }
 
-/* Limits beyond which no value makes sense are not worth a word until one is there. */
+/* Limits this large are mentioned only in messages about a value beyond them. */
 #define VAST 0x1p62
 
 const char *value_range(struct arena *a, const struct field *f)
@@ -135,7 +135,7 @@ static int one_float(struct arena *a, const struct field *f, const struct ynode 
 		return wrong_type(a, f, n, wanted);
 	if (!within(f, *out))
 		return out_of_range(a, f, n, wanted);
-	/* Kernels compute with it in single precision, where it would be 0. */
+	/* Refused, since kernels compute in single precision, where the value would be 0. */
 	if (*out != 0 && fabs(*out) < FLT_MIN)
 		return ERR(E_CONFIG, &n->loc,
 		           "'%s' is %s, which is below %.2g, the smallest number of single precision",
@@ -143,7 +143,7 @@ static int one_float(struct arena *a, const struct field *f, const struct ynode 
 	return 0;
 }
 
-/* NaN is what null reads as; as a number nothing could be checked against it. */
+/* NaN is refused: it stands for null internally, and no limit can be checked against it. */
 static int read_float(struct arena *a, const struct field *f, const struct ynode *n, void *out)
 {
 	if (f->flags & FIELD_NULLABLE && y_float(n, out) && isnan(*(double *)out))

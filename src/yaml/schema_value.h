@@ -6,8 +6,8 @@
 
 #include "yaml/schema.h"
 
-/* node into *out by row f (every type but sections, variants and nodes). One error entry on
- * failure. */
+/* Reads node into *out by row f, of any type but sections, variants and nodes. Raises one error
+ * entry on failure. */
 int value_read(struct arena *a, const struct field *f, const struct ynode *node, void *out);
 /* The value of an absent key without default: zero, NULL, empty. Leaves sections alone. */
 void value_zero(const struct field *f, void *out);
@@ -20,10 +20,11 @@ const char *value_excerpt(struct arena *a, const char *s);
 /* " from 1 to 10", " of at least 0", " of at most 1", or "" if f has no limits. */
 const char *value_range(struct arena *a, const struct field *f);
 
-/* Every row's default, without messages about required keys. */
+/* Sets every field of *out to its default; required keys raise no error. */
 void schema_defaults(struct arena *a, const struct field *fields, void *out);
 
-/* The code to return after two steps that both went on: the first failure. */
+/* The first failure of two results, for code that goes on after the first error; 0 or more if
+ * neither failed. */
 static inline int first_code(int a, int b)
 {
 	return a < 0 ? a : b;

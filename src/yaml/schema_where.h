@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where in the whole config a key is, for messages about keys in a wrong section. */
+ * Finds the sections of the config that have a given key, for messages about keys in a wrong
+ * section. */
 #ifndef DLX_YAML_SCHEMA_WHERE_H
 #define DLX_YAML_SCHEMA_WHERE_H
 
 #include "base/buf.h"
 #include "yaml/schema.h"
 
-/* Says which table the config's is. Until then no key is anywhere. The table is borrowed for
- * good; call it before threads read configs. */
+/* Sets the table of the whole config; before that no key is found. The table must live as long as
+ * the process. Call it before threads read configs. */
 void schema_where_root(const struct field *fields);
 
 /* Appends "; did you mean 'train.batch_size'?" with up to three places of the key, those nearest

@@ -37,7 +37,7 @@ struct builder {
 	const char *text;
 	const char *line;    /* line number `lines` of it, from 0 */
 	size_t lines;
-	struct loc at;       /* where the text starts */
+	struct loc at;       /* position at which the text starts */
 	bool fixed;
 	int rc;              /* the first mistake's code */
 	int depth;

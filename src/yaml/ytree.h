@@ -21,11 +21,11 @@ struct ypair {
 
 struct ynode {
 	enum ykind kind;
-	struct loc loc;          /* of the value; .len spans a scalar */
+	struct loc loc;          /* position of the value; .len is the width of a scalar */
 	const char *text;        /* Y_SCALAR: the value, else "" */
 	bool quoted;             /* a quoted or block scalar is always a string */
-	const char *source;      /* Y_SCALAR that is not written as `text` on one line (it has escapes,
-	                          * or several lines): how it is written, else NULL */
+	const char *source;      /* for a Y_SCALAR whose source differs from `text` (it has escapes or
+	                          * several lines): the source text; else NULL */
 	int n;                   /* Y_SEQ, Y_MAP: members */
 	struct ynode **item;     /* Y_SEQ */
 	struct ypair *pair;      /* Y_MAP, in the order written */
@@ -46,8 +46,9 @@ struct ypair *ytree_pair(const struct ynode *map, const char *key);
  * "--set". */
 int ytree_set(struct arena *a, struct ynode *root, const char *assignment);
 
-/* The place of bytes offset .. offset + bytes - 1 of a scalar's text; of all of it where no more is
- * known (a default). The end of the text has a place as well. */
+/* The position in the user's file of bytes offset .. offset + bytes - 1 of a scalar's text; the
+ * position of the whole scalar if no finer one is known (a default). The end of the text is a valid
+ * offset. */
 struct loc ynode_place(const struct ynode *n, size_t offset, size_t bytes);
 
 /* The tree as YAML (block style, flow style for short leaves), parsable back to the same tree. */
@@ -61,7 +62,7 @@ bool y_is_null(const struct ynode *n);
 bool y_bool(const struct ynode *n, bool *v);
 bool y_int(const struct ynode *n, int64_t *v);
 bool y_float(const struct ynode *n, double *v);    /* an integer text is a float too */
-/* Whether n is written as a number, be it one that y_float cannot hold. */
+/* Whether n has the syntax of a number, even one outside the range of a double. */
 bool y_float_form(const struct ynode *n);
 
 #endif

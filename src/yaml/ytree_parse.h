@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The YAML reader's interface for the other files of yaml/. */
+ * Parsing and construction of YAML nodes; internal to yaml/. */
 #ifndef DLX_YAML_YTREE_PARSE_H
 #define DLX_YAML_YTREE_PARSE_H
 
 #include "yaml/ytree.h"
 
-/* Parses text as ytree_parse does, but keeps no source and places it in the user's text: its first
- * character is at at->line, at->col of at->file. fixed: every node gets exactly the place *at
- * (a default has no place of its own: it stands for the section that lacks the key). */
+/* Like ytree_parse, for text that is part of the user's file: its first character is at at->line,
+ * at->col of at->file. The source is not kept for err_print. fixed: every node gets exactly the
+ * position *at (for a default, which has no position of its own: that of the section that lacks the
+ * key). */
 int ytree_parse_at(struct arena *a, const struct loc *at, bool fixed, const char *text,
                    struct ynode **root);
 

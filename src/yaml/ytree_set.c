@@ -47,7 +47,7 @@ static struct ynode *shallow(struct arena *a, const struct ynode *n)
 /* A path, of which a part has been walked. */
 struct walk {
 	struct arena *a;
-	struct ynode *n;           /* where the walk has come to */
+	struct ynode *n;           /* the node reached so far */
 	struct loc loc;            /* of the word */
 	const char *word;
 	char *above;               /* the path down to n, for messages; "" at the root */
@@ -115,7 +115,7 @@ static void enter_type(struct walk *w)
 	w->item = false;
 }
 
-/* The value's place under the word, made if a map lacks it. */
+/* The slot of the value that the word names; made if a map lacks the key. */
 static struct ynode **slot(struct walk *w, int *rc)
 {
 	struct ypair *p;

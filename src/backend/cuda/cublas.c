@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The bridge to cuBLASLt, which thinks in column-major matrices: a row-major product c = a b is
- * computed as c' = b' a', so its A is our b and its B our a. Of the algorithms that its heuristics
- * propose the first is taken, so that the same problem gets the same kernel in every process; with
- * wisdom the one that is known to be fastest, or that is found to be by measuring the first few. */
+ * The interface to cuBLASLt, whose matrices are column-major: a row-major product c = a b is
+ * computed as c' = b' a', so its A is dlx's b and its B dlx's a. Without wisdom the first algorithm
+ * that the heuristics propose is used, so that a problem gets the same kernel in every process;
+ * with wisdom the fastest one, which is stored there or found by measuring the first few. */
 #include "backend/cuda/cublas.h"
 
 #include <inttypes.h>
@@ -26,8 +26,9 @@
 #define STRING(x) STRING_(x)
 #define LIBRARY "libcublasLt.so." STRING(CUBLAS_VER_MAJOR)
 
-#define ALIGNMENT 16          /* of what a plan places; cuBLASLt would take 256 for granted */
-#define PROPOSED 8            /* algorithms that are asked for, where they are measured */
+#define ALIGNMENT 16          /* bytes: alignment of operands in a plan; cuBLASLt would assume
+                               * 256 */
+#define PROPOSED 8            /* number of algorithms requested for a measurement */
 
 #define FUNCTIONS(X) \
 	X(cublasLtCreate) X(cublasLtDestroy) X(cublasLtGetStatusString) X(cublasLtMatmul) \
@@ -66,13 +67,14 @@ struct cublas_plan {
 	cublasLtHandle_t handle;
 	const struct device *dev;
 	cublasLtMatmulDesc_t desc;
-	cublasLtMatrixLayout_t a, b, c;          /* in cuBLAS's order: A is our b */
+	cublasLtMatrixLayout_t a, b, c;          /* in cuBLAS's order: its A is dlx's b */
 	cublasLtMatmulAlgo_t algo;
 	bool bias;
 	size_t ws_bytes;
-	int place;                   /* among what is proposed */
-	char name[24], shown[40], impl[40];      /* in wisdom; in a plan; for proofs */
-	uint64_t key;                /* of the problem and the library's version, for proofs */
+	int place;                   /* index among the proposed algorithms */
+	char name[24], shown[40], impl[40];      /* the algorithm's names: in wisdom, in a plan, in
+	                                          * proofs */
+	uint64_t key;                /* hash of the problem and the library's version, for proofs */
 };
 
 static cudaDataType_t data_type(enum dtype t)
@@ -137,7 +139,7 @@ static cublasStatus_t propose(const struct cublas_plan *p, size_t ws_limit,
 	static const cublasLtMatmulPreferenceAttributes_t aligned[] = {
 		CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
 		CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES };
-	/* A sum that is split is added up in float32, not in the result's type. */
+	/* The partial sums of a split-K product are added in float32, not in the result's type. */
 	const uint32_t alignment = ALIGNMENT,
 	               sums = CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 	const int most = *n;
@@ -176,14 +178,14 @@ static void take(struct cublas_plan *p, const cublasLtMatmulHeuristicResult_t *f
 	snprintf(p->impl, sizeof p->impl, "cublaslt:%s", p->name);
 }
 
-/* Takes the one at this place, unless it has been found wrong. */
+/* Takes the proposal at this index, unless a proof has found it wrong. */
 static bool may_take(struct cublas_plan *p, const cublasLtMatmulHeuristicResult_t *found, int place)
 {
 	take(p, found, place);
 	return !passed_over(p->key, p->impl);
 }
 
-/* The first that has not been found wrong. False: all have. */
+/* Takes the first proposal that no proof has found wrong. False: there is none. */
 static bool take_first(struct cublas_plan *p, const cublasLtMatmulHeuristicResult_t *found, int n)
 {
 	for (int i = 0; i < n; i++)
@@ -213,8 +215,8 @@ static size_t extent(int64_t rows, int64_t columns, const int64_t *stride, enum 
 	return (size_t)((rows - 1) * stride[0] + (columns - 1) * stride[1] + 1) * dtype_size(t);
 }
 
-/* The fastest algorithm that runs. Without memory for a trial the one that was taken before stays,
- * and so does `measured`, false. */
+/* Takes the fastest algorithm. Without memory for a trial the previous choice stays, and `measured`
+ * remains false. */
 static void measure(struct cublas_plan *p, const struct cublas_matmul *m,
                     const cublasLtMatmulHeuristicResult_t *found, int n, double *best_us,
                     bool *measured)
@@ -310,7 +312,7 @@ int cublas_matmul_new(struct cublas_plan **out, const struct device *d, struct w
                       const struct cublas_matmul *m, size_t ws_limit)
 {
 	void *handle;
-	if (d->imagined) {         /* whose heuristics ask the driver */
+	if (d->imagined) {         /* its heuristics would query the driver */
 		*out = mem_calloc(1, sizeof **out);
 		(*out)->ws_bytes = ws_limit;
 		snprintf((*out)->shown, sizeof (*out)->shown, "cublaslt:?");

@@ -4,9 +4,9 @@
  * linked statically and looks for the driver itself, so the same program starts where there is
  * none.
  *
- * Kernels are asynchronous. What fails on the GPU shows at the next call that waits, and stays:
- * after such an error the context is lost, so it is reported once, with what was being done, and
- * the run ends. */
+ * Kernels are asynchronous. A failure on the GPU is reported by the next call that waits, and is
+ * permanent: the context is lost. So it is reported once, with the operation at that time, and the
+ * run ends. */
 #include "backend/cuda/cuda.h"
 
 #include <dlfcn.h>
@@ -99,7 +99,7 @@ int cuda_check(int status, const char *what)
 {
 	if (status == cudaSuccess)
 		return 0;
-	/* or the next call would report it again, unless it is there to stay */
+	/* clears the error, which the next call would report again (unless it is permanent) */
 	cudaGetLastError();
 	return ERR(status == cudaErrorMemoryAllocation ? E_NOMEM : E_UNAVAILABLE, NULL, "CUDA: %s: %s",
 	           what, cudaGetErrorString((cudaError_t)status));
@@ -175,8 +175,9 @@ static int put_later(const struct device *d, void *to, const void *host, size_t 
 	                  "copying to the GPU");
 }
 
-/* Copies from pageable memory block inside the runtime, where watchers are not polled (cuda_wait).
- * So small ones go through pinned memory, and before larger ones the host drains the stream. */
+/* A copy from pageable memory blocks inside the runtime, where the functions of cuda_poll are not
+ * called. So small copies use pinned memory, and before larger ones the host waits for the stream
+ * with cuda_wait. */
 static int put(const struct device *d, void *to, const void *host, size_t bytes)
 {
 	struct cuda *c = cuda_of(d);
@@ -457,8 +458,8 @@ int cuda_describe(struct device *d, const char *gpu)
 
 /* --- a GPU that is there --- */
 
-/* The stream of computation has priority over the second one, and that of sums over ranks over
- * both. */
+/* The compute stream has priority over the second stream, and the stream of sums over ranks has
+ * priority over both. */
 static int start(struct cuda *c)
 {
 	int least, greatest;

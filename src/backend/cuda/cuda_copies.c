@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copies to the host that overlap the kernels of a step, in a stream of their own. Two events order
- * them: a copy waits for the kernels before it, and kernels that overwrite what is copied wait for
- * the last copy. In a captured step that wait is a node for an event from outside, which is the
- * same in all launches: each waits for what was recorded last before it, so a step with nothing to
- * wait for goes on at once. (A step captured in two parts would launch twice, and lose the edges
- * between the parts.) */
+ * Copies to the host that overlap the kernels of a step, on a separate stream. Two events order
+ * them: a copy waits for the kernels before it, and kernels that overwrite the copied data wait for
+ * the last copy. In a captured step that wait is a graph node for an external event: each launch
+ * waits for the latest record of the event, so a step without copies goes on at once. (A step
+ * captured in two parts would launch twice, and lose the edges between the parts.) */
 #include "backend/cuda/cuda_copies.h"
 
 #include <cuda_runtime_api.h>
@@ -16,7 +15,8 @@
 
 struct cuda_copies {
 	cudaStream_t stream;
-	cudaEvent_t made, copied;    /* on the compute stream; on this one */
+	cudaEvent_t made, copied;    /* made: recorded on the compute stream before a copy; copied: on
+	                              * this stream after it */
 };
 
 static int start(struct cuda_copies *c)
@@ -26,7 +26,7 @@ static int start(struct cuda_copies *c)
 	TRY(cuda_check(cudaEventCreateWithFlags(&c->made, cudaEventDisableTiming), "making an event"));
 	TRY(cuda_check(cudaEventCreateWithFlags(&c->copied, cudaEventDisableTiming),
 	               "making an event"));
-	/* so that there is something to wait for before the first copy */
+	/* recorded once, so that waiting before the first copy is valid */
 	return cuda_check(cudaEventRecord(c->copied, c->stream), "marking what is copied");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A described GPU, to plan for without one: its memory and its rates as NVIDIA publishes them. No
- * driver is queried, and nothing can run. */
+ * The published properties of GPU models: memory, flop/s, bandwidth. With them dlx plans for a GPU
+ * that is not present; no driver is queried, and nothing can run. */
 #ifndef DLX_BACKEND_CUDA_CUDA_DESCRIBED_H
 #define DLX_BACKEND_CUDA_CUDA_DESCRIBED_H
 
@@ -17,21 +17,21 @@ struct gpu_model {
 	int64_t bytes;
 	/* Published: flop/s without sparsity, bytes/s. */
 	double f32, tf32, bits16, bandwidth;
-	double link, network;        /* bytes/s each way: to the other GPUs of
-	                              * its host, and to other hosts */
-	/* Of the description that cuDNN's heuristics take. */
+	double link, network;        /* bytes/s in each direction: link to the other GPUs of the host,
+	                              * network to other hosts */
+	/* Properties that cuDNN's heuristics need. */
 	int clock, memory_clock;     /* kHz */
-	int l2, shared;              /* bytes; shared: of a block at most */
+	int l2, shared;              /* bytes; shared: most shared memory of a block */
 };
 
 /* text: "h200", "h200:100GiB", or a size alone, which means
  * an H200 with that much memory. E_USAGE lists the names. */
 int gpu_model_parse(struct gpu_model *out, const char *text);
-/* By the name that the driver gives it; NULL: none that is known. */
+/* The model with this name of the driver; NULL: unknown. */
 const struct gpu_model *gpu_model_find(const char *name);
-/* Its properties in cuDNN's JSON. */
+/* Writes the properties as the JSON text that cuDNN reads; n: bytes of out. */
 void gpu_model_json(const struct gpu_model *m, char *out, int n);
-/* Products in this type; tf32: float32 may be rounded. */
+/* Published flop/s of products in type t; tf32: float32 inputs may be rounded to TF32. */
 double gpu_model_peak(const struct gpu_model *m, enum dtype t, bool tf32);
 
 #endif

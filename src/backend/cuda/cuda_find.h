@@ -11,7 +11,7 @@ int cuda_find(int *n);
 /* Whether the current GPU, of this name and compute capability
  * (times 10), can run the kernels of this program. */
 int cuda_find_code(const char *name, int arch);
-/* The driver's version for CUDA, and a hash of what the driver says of itself ("13000 1f0c..."). */
+/* The driver's CUDA version and a hash of its own version text ("13000 1f0c..."). */
 #define CUDA_DRIVER 32
 void cuda_find_driver(char out[CUDA_DRIVER]);
 

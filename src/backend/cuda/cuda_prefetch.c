@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copies of the next batch that overlap the kernels of this one: over the bus in a stream of their
- * own, to where the first kernels of a step have read this one (pass/intake.c); or to a place from
- * where they are copied within the GPU's memory in the compute stream, at 3 TB/s on an H100 where
- * the bus has 0.05. Two events order the streams: kernels wait until a batch has arrived, and the
- * next batch waits until this one was taken. */
+ * Copies the next batch to the GPU on a separate stream while kernels work on the current one. The
+ * target is the input's own buffer, once the first kernels of the step have read it
+ * (pass/intake.c), or a second buffer, from which the compute stream copies the batch within the
+ * GPU's memory (3 TB/s on an H100; the bus has 0.05). Two events order the streams: kernels wait
+ * until a batch has arrived, and the next batch waits until this one was taken. */
 #include "backend/cuda/cuda_prefetch.h"
 
 #include <cuda_runtime_api.h>

@@ -15,7 +15,7 @@ int cuda_prefetch_await(const struct device *d);
 int cuda_prefetch_copy(const struct device *d, void *to, const void *from, size_t bytes);
 int cuda_prefetch_taken(const struct device *d);
 
-/* The place where the device keeps its prefetch stream; NULL in there: not used yet. */
+/* Address of the device's pointer to its prefetch stream; the pointer is NULL until first use. */
 struct cuda_prefetch **cuda_prefetch_of(const struct device *d);
 /* Waits for all copies. */
 void cuda_prefetch_rest(const struct cuda_prefetch *a);   /* NULL is fine */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The rates of a GPU that utilisation and rooflines refer to, as they were
- * measured: copies inside its memory, and cuBLASLt's products of square
- * matrices with a tile for every multiprocessor many times over. */
+ * Measures the peak rates of a GPU, to which utilisation and rooflines refer: the bandwidth of
+ * copies within its memory, and the flop/s of cuBLASLt's products of square matrices large enough
+ * to give every multiprocessor many tiles. */
 #include "backend/cuda/cuda.h"
 
 #include <cuda_runtime_api.h>
@@ -15,12 +15,13 @@
 #include "base/rng.h"
 
 #define EDGE 64                /* rows and columns a multiprocessor */
-#define COPY_SHARE 64          /* of the memory is copied, to as much again */
+#define COPY_SHARE 64          /* 1/64 of the memory is copied to a second buffer of the same
+                                * size */
 #define COPY_MOST ((size_t)256 << 20)
 #define WORKSPACE ((size_t)32 << 20)
 #define VALUES (1 << 18)
 
-/* `amount` of one, a second; 0 if it fails. */
+/* The rate of one(of), which does `amount` bytes or flops, per second; 0 if it fails. */
 static double rate(const struct device *d, int (*one)(void *of), void *of, double amount)
 {
 	double us = 0;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * While it has work enqueued on it, the second stream is the one that kernels ask for
- * (cuda_stream), and cuDNN's. Its kernels give way to those of the first, which others wait for; in
- * a captured step, too, whose nodes have the priority of the stream that they were captured
- * from. */
+ * While work is enqueued on the second stream, cuda_stream returns it, and cuDNN uses it. Its
+ * kernels have lower priority than those of the compute stream, for which other nodes wait. Nodes
+ * of a captured step keep the priority of the stream they were captured from. */
 #include "backend/cuda/cuda_second.h"
 
 #include <string.h>
@@ -52,7 +51,7 @@ void cuda_second_close(struct cuda_second *s)
 	mem_free(s);
 }
 
-/* What kernels are enqueued on from here on. */
+/* Sets the stream on which kernels are enqueued from now on. */
 static int enter(struct cuda *c, cudaStream_t stream)
 {
 	c->now = stream;

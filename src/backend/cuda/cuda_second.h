@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The second stream of kernels, as backend/device.h has it. */
+ * The second compute stream: second_begin, second_end and second_await of struct device_driver. */
 #ifndef DLX_BACKEND_CUDA_CUDA_SECOND_H
 #define DLX_BACKEND_CUDA_CUDA_SECOND_H
 

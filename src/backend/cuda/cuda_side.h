@@ -10,20 +10,20 @@
 
 struct cuda_side;
 
-/* points: the number of events that the compute stream can wait for. The side stream has priority
- * over the compute stream. With beside false it is the compute stream itself: its work runs in
- * order and needs no wait. */
+/* events: the number of events that the compute stream can wait for. The side stream has priority
+ * over the compute stream. concurrent false: the side stream is the compute stream itself, so that
+ * its work runs in order and needs no wait. */
 int cuda_side_new(struct cuda_side **out, const struct device *d, int events, bool concurrent);
 /* After the device has finished; NULL is fine. */
 void cuda_side_free(struct cuda_side *s);
 void *cuda_side_stream(const struct cuda_side *s);       /* a cudaStream_t */
 
-/* Work enqueued on the side stream from here on begins after all earlier work of the compute
- * stream; with early, in a step that is being captured, at the beginning of the step. */
+/* Work enqueued on the side stream after this call begins after all earlier work of the compute
+ * stream. early: in a captured step it may begin already at the beginning of the step. */
 int cuda_side_fork(struct cuda_side *s, bool early);
 /* Records event p after all work of the side stream so far. */
 int cuda_side_mark(struct cuda_side *s, int p);
-/* Work of the compute stream from here on waits for event p. */
+/* Work enqueued on the compute stream after this call waits for event p. */
 int cuda_side_join(struct cuda_side *s, int p);
 
 /* Enqueues on the side stream a sum of `n` arrays in the order of comm/sum.h, of `count` float32:
@@ -43,12 +43,14 @@ int cuda_side_note_done(struct cuda_side *s, uint64_t bytes);
 int cuda_side_note_wanted(struct cuda_side *s);
 struct cuda_progress {
 	uint64_t begun, done, bytes;         /* since cuda_side_new */
-	int64_t number;                      /* of the last that was begun */
-	uint64_t wanted_at, done_at;         /* nanoseconds of the GPU's clock, each the last */
-	uint64_t waited;                     /* on the stream of computation itself: nanoseconds between
-	                                      * beginnings and ends */
+	int64_t number;                      /* number of the work begun last */
+	uint64_t wanted_at, done_at;         /* latest times, in nanoseconds of the GPU's clock: when
+	                                      * the compute stream began to wait, when side work was
+	                                      * done */
+	uint64_t waited;                     /* if the side stream is the compute stream: nanoseconds
+	                                      * from begin to done, summed */
 };
-/* Any time, without waiting; begun is read first. */
+/* The current progress. May be called at any time, does not wait; begun is read first. */
 struct cuda_progress cuda_side_progress(const struct cuda_side *s);
 
 #endif

@@ -17,10 +17,11 @@ struct watched;
 struct cuda {
 	int ordinal;
 	struct cudaDeviceProp properties;
-	cudaStream_t stream;         /* of computation */
-	cudaStream_t now;            /* that kernels are enqueued on: it, or the second one */
+	cudaStream_t stream;         /* the compute stream */
+	cudaStream_t now;            /* the stream that kernels are enqueued on: `stream` or the second
+	                              * one */
 	struct cuda_second *second;
-	cudaEvent_t begin;           /* of what is being captured */
+	cudaEvent_t begin;           /* recorded at the beginning of the captured step */
 	bool capturing;
 	struct {
 		int (*ask)(void *argument);
@@ -34,7 +35,7 @@ struct cuda {
 	void *cublas;
 	struct cuda_prefetch *prefetched;
 	struct cuda_copies *copies;
-	struct gpu_model model;      /* of a GPU that is only described; key NULL: it is there */
+	struct gpu_model model;      /* the model, for a described GPU; key NULL: the GPU is present */
 };
 
 static inline struct cuda *cuda_of(const struct device *d)
@@ -42,7 +43,7 @@ static inline struct cuda *cuda_of(const struct device *d)
 	return d->state;
 }
 
-/* Parts of the driver, as backend/device.h has them. */
+/* Functions of struct device_driver (backend/device.h). */
 int cuda_finish(const struct device *d);
 bool cuda_failed(const struct device *d);
 int cuda_event_record(const struct device *d, void **event);
@@ -51,7 +52,7 @@ void cuda_event_free(const struct device *d, void *event);
 /* Drains the compute stream and polls the registered watchers
  * meanwhile. Does not look at records of invalid data. */
 int cuda_wait(const struct device *d);
-/* The same until the work before an event, of whatever stream, is done. */
+/* Like cuda_wait, but only until an event of any stream is reached. */
 int cuda_wait_event(const struct device *d, void *event);
 
 #endif

@@ -6,15 +6,16 @@
 
 #include <stddef.h>
 
-/* What a first run takes at most to be worth more runs, in times of the best so far. */
+/* A candidate whose first run takes more than this multiple of the best time so far is not run
+ * again. */
 #define CUDA_TIME_MUCH 3.0
 
-/* Memory of the GPU for a trial, which may hold anything; E_NOMEM if there is none. */
+/* Uninitialised GPU memory for a trial; E_NOMEM if there is none. */
 int cuda_scratch(void **out, size_t bytes);
 void cuda_scratch_free(void *p);                 /* NULL is fine */
-/* The time in microseconds of what `enqueue` puts on the
- * stream: the best of several trials after a warm-up. much: after one run
- * that takes longer than that there is no other one; 0: no limit. */
+/* *us: the time of the work that enqueue puts on the stream, in microseconds: the minimum of
+ * several runs after a warm-up. much: if the first run takes longer than this many microseconds, it
+ * is the only one; 0: no limit. */
 int cuda_time(void *stream, int (*enqueue)(void *user), void *user, double much, double *us);
 
 #endif

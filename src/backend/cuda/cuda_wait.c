@@ -38,8 +38,8 @@ void cuda_unpoll(const struct device *d, const void *argument)
 		}
 }
 
-/* event NULL: all work. The runtime keeps even 'not ready'
- * as an error, which the next launch would report. */
+/* The state of all work (event NULL) or of an event. Clears 'not ready', which the runtime would
+ * otherwise report as an error at the next launch. */
 static cudaError_t how_far(const struct cuda *c, cudaEvent_t event)
 {
 	cudaError_t status = event ? cudaEventQuery(event) : cudaStreamQuery(c->stream);
@@ -61,8 +61,8 @@ static int ask(struct cuda *c)
 	return 0;
 }
 
-/* Errors of kernels stay, whatever is asked then, also
- * where work is left that will never be done. */
+/* An error of a kernel is permanent and is returned by every later query, even if work is left that
+ * will never complete. */
 bool cuda_failed(const struct device *d)
 {
 	size_t left, total;
@@ -71,7 +71,7 @@ bool cuda_failed(const struct device *d)
 	       cudaMemGetInfo(&left, &total) != cudaSuccess;
 }
 
-#define POLL 5e-3              /* seconds between questions */
+#define POLL 5e-3              /* seconds between polls */
 #define PATIENCE 10            /* seconds for abandoned work to end */
 
 /* Work that was abandoned must not write to memory that its owner then frees. */

@@ -18,8 +18,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-/* Engines that cuDNN compiles to be measured for a problem: compiling one takes 0.3 to 0.8 s, and
- * of a gradient to the data with what follows it, of which up to nine are proposed, 2 s. */
+/* The most engines per problem that cuDNN compiles at run time to be measured. Compiling one takes
+ * 0.3 to 0.8 s; for a fused data gradient, which has up to nine proposals, 2 s. */
 #define COMPILED 2
 #define SLOW_COMPILED 1
 
@@ -107,14 +107,15 @@ enum uid { UID_X = 1, UID_W, UID_Y, UID_SCALE, UID_BIAS, UID_ADDEND, UID_MASK, U
 struct cudnn_plan {
 	const struct cudnn *c;
 	struct cudnn_shared *shared; /* NULL: "cudnn:?" */
-	int64_t uid[CUDNN_ARGUMENTS];        /* of each argument of run, in its order */
+	int64_t uid[CUDNN_ARGUMENTS];        /* cuDNN's ids of the arguments of cudnn_plan_run, in their
+	                                      * order */
 	size_t bytes[CUDNN_ARGUMENTS];
 	int n;
 	void *scratch[CUDNN_ARGUMENTS + 1];  /* stand-ins for the arguments while engines are timed; the
 	                                      * workspace last */
-	size_t room;                 /* bytes of that */
-	char name[32], impl[CUDNN_IMPL];     /* in a plan; for proofs */
-	uint64_t key;                /* of the problem, for proofs */
+	size_t room;                 /* bytes of the workspace for trials */
+	char name[32], impl[CUDNN_IMPL];     /* the engine's name in a plan; its name in proofs */
+	uint64_t key;                /* hash of the problem, for proofs */
 };
 
 static void add_argument(struct cudnn_plan *p, enum uid uid, const struct layout *l,
@@ -446,8 +447,7 @@ static void name_question(struct buf *b, const struct cudnn *c, const struct wis
 		buf_printf(b, " but %d", passed_of(want->key));
 }
 
-/* Asks cuDNN. Engines of a GPU that is only described are never run, so what is known of them is
- * kept without them. */
+/* Queries cuDNN. The engines of a described GPU never run, so only their properties are stored. */
 static int ask(struct cudnn_plan *p, struct wisdom *w, const struct cudnn_conv *v,
                struct cudnn_demand *want, struct buf *question)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * cuDNN behind a small C interface, as dnn.h is for oneDNN: callers speak struct layout and plain
- * pointers. Underneath is the graph API through its C backend interface (cuDNN 9); the library is
- * loaded at run time.
+ * A small C interface to cuDNN, as dnn.h is to oneDNN: callers use struct layout and plain
+ * pointers. It is implemented by cuDNN's graph API (the C backend interface of cuDNN 9); the
+ * library is loaded at run time.
  *
  *   cudnn_conv_new    describes the operation and chooses an engine: what wisdom says, or the first
  *                     one that is allowed and can be built; with measuring, the fastest of them
@@ -19,26 +19,27 @@ struct cudnn_plan;
 
 /* stream: a cudaStream_t. name: the GPU's. */
 int cudnn_open(struct cudnn **out, void *stream, const char *name);
-/* For a GPU that is not there: its properties as cuDNN writes them in JSON (9.8 and later). Plans
- * can be made, not run. */
+/* For a GPU that is not present, described by its properties in cuDNN's JSON format (9.8 and
+ * later). Plans can be made but not run. */
 int cudnn_open_described(struct cudnn **out, const char *json, const char *name);
 /* For a machine without cuDNN: no engine is known. */
 void cudnn_open_absent(struct cudnn **out);
-/* From now on engines that cuDNN would compile are not chosen, with
- * or without a driver. A single convolution without another engine
- * still gets a plan, "cudnn:?", whose workspace is not known (0). */
+/* From now on engines that cuDNN compiles at run time are not chosen, with or without a driver. A
+ * convolution for which there is no other engine still gets a plan, "cudnn:?", with unknown
+ * workspace (0). */
 void cudnn_leave_unknown(struct cudnn *c);
-/* What is run from now on is enqueued on this stream. */
+/* Plans that run from now on are enqueued on this stream. */
 int cudnn_use_stream(struct cudnn *c, void *stream);
-/* Engines that no plan has go. Until then they wait for another plan that asks for them: to make
- * one may take a second. */
+/* Releases engines that no plan uses. They are cached until then for later plans with the same
+ * problem, since building an engine may take a second. */
 void cudnn_trim(struct cudnn *c);
 void cudnn_close(struct cudnn *c);                       /* NULL is fine */
 
 /* A convolution. x, w, y: strided layouts (no blocks) of the input, the weights and the output, or
  * of the gradients of their shapes; type: of all three; sums are float32. tf32: float32 products
- * may be rounded to TF32. deterministic: only engines that give the same bits each time. A forward
- * one, or one to the data, may be followed by more operations in the same kernel, in float32:
+ * may be rounded to TF32. deterministic: only engines whose results have the same bits in every
+ * run. A forward one, or one to the data, may be followed by more operations in the same kernel, in
+ * float32:
  *   result = act(convolution * scale + bias + addend)
  * with a float32 scale and bias for each channel; addend is like the result; act: none, ReLU,
  * or ReLU's gradient: a factor of 1 where `mask`, which is like the result too,
@@ -69,24 +70,26 @@ struct cudnn_conv {
 	bool best_only;              /* only engines that cuDNN recommends, not its fallback engines */
 };
 #define CUDNN_ARGUMENTS 13
-/* wisdom: or NULL. E_UNSUPPORTED with cuDNN's reason if no engine takes it, and for more than a
- * convolution alone with DLX_DEBUG=skip=chains, by which the two ways can be compared. */
+/* wisdom: stored measurements, or NULL. E_UNSUPPORTED with cuDNN's reason if no engine supports it.
+ * DLX_DEBUG=skip=chains refuses all but plain convolutions, so that fused and separate kernels can
+ * be compared. */
 int cudnn_conv_new(struct cudnn_plan **out, const struct cudnn *c, struct wisdom *wisdom,
                    const struct cudnn_conv *conv);
 
-/* What wisdom knows, or learns, of a problem that the caller measures on this GPU with this
- * library; NULL: nothing. cudnn_runs: the GPU is there, and so can be measured. */
+/* For problems that the caller measures itself on this GPU with this version of cuDNN: cudnn_known
+ * returns the choice stored in wisdom, or NULL; cudnn_learn stores one. cudnn_runs: whether the GPU
+ * is present, so that measurements are possible. */
 const char *cudnn_known(const struct cudnn *c, const struct wisdom *w, const char *problem);
 void cudnn_learn(const struct cudnn *c, struct wisdom *w, const char *problem, const char *choice,
                  double microseconds);
 bool cudnn_runs(const struct cudnn *c);
-/* The GPU is not there, and what would be measured on it is to be compiled and kept: with wisdom
- * and DLX_DEBUG=engines=measured. */
+/* Whether the GPU is not present and engines that would be measured on it are to be compiled in
+ * advance and stored: with wisdom and DLX_DEBUG=engines=measured. */
 bool cudnn_prepares(const struct cudnn *c, const struct wisdom *w);
 
 const char *cudnn_plan_name(const struct cudnn_plan *p);         /* "cudnn:eng42" */
-/* The engine as a choice among those for the problem, which proofs may find wrong; its name is as
- * long as p. */
+/* The chosen engine, for tests on this machine (backend/proof/proof.h). Its name lives as long as
+ * p. */
 struct kernel_choice cudnn_plan_choice(const struct cudnn_plan *p);
 size_t cudnn_plan_workspace(const struct cudnn_plan *p);         /* bytes */
 int cudnn_plan_run(const struct cudnn_plan *p, void *const *argument, void *ws);

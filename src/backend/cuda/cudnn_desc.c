@@ -22,7 +22,7 @@
 
 LIBRARY_LATE(FUNCTIONS, LIBRARY, "cuDNN 9")
 
-/* Older ones lack engines and attributes that plans ask for, and say so one by one. */
+/* The oldest version supported: older ones lack engines and attributes that plans need. */
 #define OLDEST 90800
 
 static int refuse_old(void)
@@ -34,8 +34,8 @@ static int refuse_old(void)
 	           "needed", v / 10000, v / 100 % 100, v % 100);
 }
 
-/* cuDNN 9.19 opens the compiler of its run-time engines for each such engine that it thinks of, and
- * closes it again: a hundred megabytes, thousands of times. */
+/* cuDNN 9.19 loads and unloads the run-time compiler's library (about 100 MB) for each run-time
+ * engine that it considers, thousands of times; so dlx keeps it loaded. */
 int cudnn_load(void)
 {
 	static bool usable;
@@ -55,7 +55,7 @@ const char *cudnn_status(cudnnStatus_t status)
 	return lib.cudnnGetErrorString(status);
 }
 
-/* With the first line of what the library itself says. */
+/* Raises an error with the first line of the library's own message. */
 int cudnn_check(cudnnStatus_t status, const char *what)
 {
 	char more[240] = "";

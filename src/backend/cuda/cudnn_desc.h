@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * cuDNN's descriptors, for the files that speak to its graph API: the library, sets of descriptors
- * that live and die together, and the few operations this backend is made of. After the first
- * failure nothing more happens in a set. */
+ * Wrappers of cuDNN's graph API: the library, sets of descriptors that are released together, and
+ * the operations that dlx uses. After a failure in a set all further calls on it do nothing, so
+ * callers check its status once. */
 #ifndef DLX_BACKEND_CUDA_CUDNN_DESC_H
 #define DLX_BACKEND_CUDA_CUDNN_DESC_H
 
@@ -12,13 +12,14 @@
 #include "base/buf.h"
 #include "graph/graph.h"
 
-/* The library on one GPU, or on one that is only described. */
+/* cuDNN on one GPU, which may be only described (not present). */
 struct cudnn {
 	cudnnHandle_t handle;        /* NULL: described */
-	cudnnBackendDescriptor_t device;         /* its properties; NULL if there is a handle */
+	cudnnBackendDescriptor_t device;         /* a described GPU's properties; NULL if there is a
+	                                          * handle */
 	void *stream;
-	char name[80];               /* the GPU, for wisdom: "NVIDIA H200 sm_90" */
-	size_t version;              /* 0: the library is not there */
+	char name[80];               /* the GPU, a key for wisdom: "NVIDIA H200 sm_90" */
+	size_t version;              /* of cuDNN; 0: the library is missing */
 	bool leave_unknown;          /* see cudnn_leave_unknown */
 	struct cudnn_table *table;   /* see cudnn_shared.h; NULL without a library */
 };
@@ -30,7 +31,7 @@ typedef cudnnBackendDescriptor_t desc;
 struct cudnn_set {
 	desc made[CUDNN_SET_MAX];
 	int n;
-	cudnnStatus_t status;        /* of the first failure */
+	cudnnStatus_t status;        /* status of the first failure */
 };
 
 int cudnn_load(void);
@@ -45,24 +46,24 @@ desc cudnn_make(struct cudnn_set *s, cudnnBackendDescriptorType_t type);
 void cudnn_put(struct cudnn_set *s, desc d, cudnnBackendAttributeName_t name,
                cudnnBackendAttributeType_t type, int64_t n, const void *value);
 void cudnn_put_desc(struct cudnn_set *s, desc d, cudnnBackendAttributeName_t name, desc value);
-/* Up to `room` values; returns how many there are. */
+/* Reads up to `room` values of an attribute; returns how many it has. */
 int64_t cudnn_get(struct cudnn_set *s, desc d, cudnnBackendAttributeName_t name,
                   cudnnBackendAttributeType_t type, int64_t room, void *value);
-/* All elements of one whose number is not known: bytes. False: cuDNN does not give it. */
+/* Appends an attribute of type char, of any length. False: cuDNN does not provide it. */
 bool cudnn_get_text(desc d, cudnnBackendAttributeName_t name, struct buf *out);
 void cudnn_finalize(struct cudnn_set *s, desc d);
 void cudnn_execute(struct cudnn_set *s, const struct cudnn *c, desc plan, desc pack);
-/* Moves one of `from` into `to`. */
+/* Moves descriptor d from one set to another. */
 void cudnn_move(struct cudnn_set *to, struct cudnn_set *from, desc d);
 void cudnn_release(struct cudnn_set *s);
 
 /* --- tensors and operations, finalized --- */
 
-/* Over (a, b, spatial...) with at least two spatial axes: a missing one is of extent 1, and is
- * first. virtual: an intermediate result that has no memory. */
+/* A tensor (a, b, spatial...). cuDNN needs at least two spatial axes: a missing one is added as the
+ * first, with extent 1. virtual: an intermediate result without memory. */
 desc cudnn_tensor(struct cudnn_set *s, int64_t uid, enum dtype type, const struct layout *l,
                   bool virtual);
-/* c numbers along axis 1 of a tensor of `axes` axes. */
+/* A vector of c numbers, one for each channel (axis 1), as a tensor of `axes` axes. */
 desc cudnn_channels(struct cudnn_set *s, int64_t uid, enum dtype type, int axes, int64_t c);
 desc cudnn_convolution(struct cudnn_set *s, enum conv_kind kind, const struct conv_geom *g, desc x,
                        desc w, desc y);

@@ -28,16 +28,19 @@
 #include "base/time_limit.h"
 
 #define UNCOMPILED CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED
-#define FAILED "does not compile\n"           /* what is kept of such an engine */
-#define ENDLESS "does not end compiling\n"    /* of one that was compiled for COMPILE_MOST */
+#define FAILED "does not compile\n"           /* content of the cache file of an engine that does
+                                               * not compile */
+#define ENDLESS "does not end compiling\n"    /* content for an engine whose compilation exceeded
+                                               * COMPILE_MOST */
 #define COMPILE_MOST 300.0    /* seconds; an engine takes one or two, and ranks wait for each other
                                * for parallel.timeout, twice as long by default */
 #define MEASURED 8            /* engines that are measured at most */
-#define WORKSPACE ((size_t)256 << 20)        /* bytes; more only where it is worth it: */
-#define WORTH 0.9             /* of the time of what needs no more */
+#define WORKSPACE ((size_t)256 << 20)        /* bytes of workspace; a larger one only if the time is
+                                              * at most */
+#define WORTH 0.9             /* this share of the time of an engine within the limit */
 
-/* Engines that cuDNN compiles when they are planned are the fastest ones of chains, and others take
- * their place silently. */
+/* Warns that run-time compilation fails: compiled engines are the fastest for fused operations, and
+ * without a warning slower ones would silently replace them. */
 static void tell_missing(const struct cudnn *c, cudnnStatus_t status)
 {
 	static bool reported;
@@ -113,7 +116,7 @@ static bool read_plan(struct cudnn_engine *e, const struct cudnn *c,
 	return e->read;
 }
 
-/* The plan, or that it does not compile. */
+/* Stores the compiled plan, or the fact that it does not compile. */
 static void keep_plan(const struct cudnn_engine *e, const struct cudnn *c,
                       const struct cudnn_demand *want, const char *kept)
 {
@@ -127,7 +130,7 @@ static void keep_plan(const struct cudnn_engine *e, const struct cudnn *c,
 	buf_release(&text);
 }
 
-#define LONG 5.0               /* seconds of compiling that are worth a word */
+#define LONG 5.0               /* seconds of compiling after which a note is printed */
 
 static void note_compiling(double seconds, const struct wisdom *w)
 {
@@ -150,7 +153,7 @@ static bool make_plan(struct cudnn_engine *e, const struct cudnn *c)
 	return false;
 }
 
-/* What one choice is made of. */
+/* The state of the search for one engine. */
 struct search {
 	const struct cudnn *c;
 	desc graph;
@@ -200,8 +203,8 @@ static bool compile_plan(struct cudnn_engine *e, const struct search *s)
 	return made;
 }
 
-/* Of a gradient to the data in 16 bits with a sum after it, and channels that are not in eights,
- * cuDNN 9.19 proposes seven variants that NVRTC all refuses, after 1.5 s each. */
+/* For a 16-bit data gradient followed by a sum, with a number of channels that is no multiple of 8,
+ * cuDNN 9.19 proposes seven variants, and NVRTC rejects each after 1.5 s. */
 static bool is_hopeless(const struct search *s, const struct cudnn_candidate *is)
 {
 	return is->compiled && s->failed >= s->want->compile;
@@ -299,10 +302,11 @@ static bool take_first(struct cudnn_engine *out, struct search *s)
 /* --- measuring --- */
 
 struct contest {
-	int tried, compiled;         /* engines that were measured; and of them those compiled */
-	double since;                /* when this began to cost more than planning does anyway */
-	double us, score;            /* of the best so far */
-	bool cut;                    /* there was no time for all */
+	int tried, compiled;         /* engines that were measured; those of them that were compiled */
+	double since;                /* time at which the search began to take longer than planning
+	                              * without measurement */
+	double us, score;            /* time in microseconds and score of the best engine so far */
+	bool cut;                    /* the time limit ended the search early */
 };
 
 static bool has_time(const struct search *s, const struct contest *t)
@@ -310,7 +314,7 @@ static bool has_time(const struct search *s, const struct contest *t)
 	return t->tried == 0 || s->w->spent + io_seconds() - t->since < s->w->seconds;
 }
 
-/* e, which was built, against the best so far. */
+/* Measures the built engine e and keeps the better of it and the best so far. */
 static void compete(struct cudnn_engine *best, struct cudnn_engine *e, const struct search *s,
                     struct contest *t)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which of cuDNN's engines runs a graph of operations. */
+ * Chooses the cuDNN engine that runs a graph of operations. */
 #ifndef DLX_BACKEND_CUDA_CUDNN_ENGINE_H
 #define DLX_BACKEND_CUDA_CUDNN_ENGINE_H
 
@@ -8,29 +8,32 @@
 #include "backend/wisdom.h"
 
 struct cudnn_engine {
-	struct cudnn_set parts;      /* what the plan refers to */
+	struct cudnn_set parts;      /* descriptors that the plan refers to */
 	desc plan, config;
 	size_t ws_bytes;
 	char name[24];               /* "a3:eng42": the fourth that mode A
 	                              * proposes, which is engine 42 */
-	bool compiled, read;         /* by cuDNN, when the plan was made; or was, and read */
-	cudnnStatus_t refused;       /* where there is none: why the last one that was
-	                              * allowed could not be built */
+	bool compiled, read;         /* compiled: cuDNN compiled it when the plan was made; read: it was
+	                              * loaded from the cache instead */
+	cudnnStatus_t refused;       /* if no engine was found: why the last allowed one could not be
+	                              * built */
 };
 
 /* The requirements on an engine. */
 struct cudnn_demand {
 	bool deterministic, exact;   /* exact: no rounding of float32 to TF32 */
-	bool best_only;              /* of mode A */
-	int64_t wrong;               /* cuDNN's number of an engine whose results are wrong; -1: none */
+	bool best_only;              /* only engines of heuristic mode A */
+	int64_t wrong;               /* cuDNN's number of an engine known to give wrong results; -1:
+	                              * none */
 	const char *problem;         /* a text that two problems share only if they are the same */
-	uint64_t key;                /* the same with the library's version, for backend/proof/passed.h,
-	                              * where engines have cudnn_engine_impl as their names */
-	/* To measure one that was built: its arguments are filled and freed by the caller.
-	 * Microseconds, or a negative error; much: as of cuda_time. NULL: nothing is measured. */
+	uint64_t key;                /* a hash of problem and cuDNN version, the key in
+	                              * backend/proof/passed.h; engines are named there by
+	                              * cudnn_engine_impl */
+	/* Measures a built engine: returns microseconds, or a negative error. The caller provides and
+	 * frees its arguments. much: as in cuda_time. NULL: nothing is measured. */
 	double (*measure)(void *user, const struct cudnn_engine *e, double much);
 	void *user;
-	int compile;                 /* engines that cuDNN compiles to be measured, at most */
+	int compile;                 /* most run-time compiled engines to measure */
 };
 
 /* "cudnn:a3:eng42" */

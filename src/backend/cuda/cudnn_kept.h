@@ -14,7 +14,7 @@
 struct cudnn_kept_key {
 	const char *problem, *device, *library, *engine;
 };
-/* False: not there, or damaged, which callers treat alike. */
+/* Appends the engine's content to out. False if the file is missing or damaged. */
 bool cudnn_kept_read(const char *folder, const struct cudnn_kept_key *k, struct buf *out);
 /* Writes atomically: the file is complete or absent. Makes the folder, not those above it. Warns
  * once if writing fails. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Each configuration takes its time to make, so a few are asked for first. */
+ * cuDNN needs time to make each configuration, so only a few are requested at first. */
 #include "backend/cuda/cudnn_list.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "backend/proof/passed.h"
 #include "base/debug.h"
 
-#define FEW 4                 /* configurations asked for at first */
+#define FEW 4                 /* number of configurations requested at first */
 #define MAXNOTE 16
 
 static void ask(struct cudnn_list *l, const struct cudnn *c, desc graph)
@@ -25,7 +25,7 @@ static void ask(struct cudnn_list *l, const struct cudnn *c, desc graph)
 	cudnn_finalize(s, l->heuristics);
 }
 
-/* The first `most` of them. */
+/* Requests the first `most` configurations. */
 static void fetch(struct cudnn_list *l, int most)
 {
 	for (int i = 0; i < most; i++)

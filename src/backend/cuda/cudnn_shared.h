@@ -26,7 +26,7 @@ struct cudnn_shared {
 };
 
 struct cudnn_table {
-	struct cudnn_shared **line;  /* in order */
+	struct cudnn_shared **line;  /* sorted by question */
 	int n, cap;
 };
 
@@ -38,7 +38,7 @@ struct cudnn_shared *cudnn_shared_add(struct cudnn_table *t, const char *questio
 void cudnn_shared_leave(struct cudnn_shared *s);
 /* Releases the engine; its properties stay known. */
 void cudnn_shared_drop(struct cudnn_shared *s);
-/* Engines without users go. */
+/* Releases engines without users. */
 void cudnn_table_trim(struct cudnn_table *t);
 void cudnn_table_release(struct cudnn_table *t);
 

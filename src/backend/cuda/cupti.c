@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The bridge to CUPTI. Its callbacks tell of each node that a graph gets, in the thread that
- * captures, and, when the graph is made executable, of each node's clone; its records of kernels
- * name the clone. So a kernel is traced back to the node of the plan that was captured. Records
- * come in a thread of CUPTI's. */
+ * The interface to CUPTI. Its callbacks report each node that is added to a CUDA graph, in the
+ * capturing thread, and each node's clone when the graph is instantiated; its kernel records name
+ * the clone. So a kernel can be traced back to the node of the plan from which it was captured.
+ * Records arrive on a thread of CUPTI's. */
 #include "backend/cuda/cupti.h"
 
 #include "base/err.h"
@@ -43,7 +43,7 @@ static struct {
 	pthread_mutex_t lock;
 	CUpti_SubscriberHandle subscriber;
 	bool on;
-	nid node;                    /* of the plan: what is being captured */
+	nid node;                    /* the plan's node that is being captured */
 	struct origin *origin;
 	size_t norigin, origin_room;
 	struct replay_span *span;
@@ -121,7 +121,7 @@ static void note_span(const struct replay_span *s)
 	seen.span[seen.nspan++] = *s;
 }
 
-/* What did not come from a graph has no graph node. */
+/* A record without a graph node did not come from a graph and is skipped. */
 static void note_record(const CUpti_Activity *r)
 {
 	struct replay_span s = { .place = 0 };

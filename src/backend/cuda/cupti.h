@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * CUPTI, NVIDIA's profiler library: which kernels a replayed graph runs, and how long each takes on
- * the GPU. Opened when a profile asks for it. Drivers of a device have these as watch_begin,
- * watch_node and watch_end (backend/device.h). */
+ * CUPTI, NVIDIA's profiler library, records which kernels a replayed graph runs and how long each
+ * takes on the GPU. It is loaded when a profile is requested. These functions are watch_begin,
+ * watch_node and watch_end of struct device_driver. */
 #ifndef DLX_BACKEND_CUDA_CUPTI_H
 #define DLX_BACKEND_CUDA_CUPTI_H
 

@@ -10,12 +10,12 @@
 
 #define CONV_NS 3      /* most spatial axes */
 
-/* Which of the three is computed from the other two. */
+/* Which of y, x (or its gradient) and w (or its gradient) is computed from the other two. */
 enum conv_kind { CONV_FORWARD, CONV_BACKWARD_DATA, CONV_BACKWARD_WEIGHTS };
 
 struct conv_geom {
 	int ns;                      /* spatial axes: 1..3 */
-	int64_t n, ci, co, groups;   /* ci and co count all groups together */
+	int64_t n, ci, co, groups;   /* channels of x and y, of all groups together */
 	int64_t in[CONV_NS], kernel[CONV_NS], out[CONV_NS];
 	int64_t stride[CONV_NS], dilation[CONV_NS];      /* dilation 1: dense */
 	int64_t pad_lo[CONV_NS], pad_hi[CONV_NS];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The bridge to oneDNN. A primitive descriptor is asked for with the layouts the caller has fixed
- * and "any" for the rest; oneDNN answers with the layouts its best implementation wants. The first
- * part of this file is the difference between the two C APIs (dnn_md.h has that of memory
+ * The interface to oneDNN. A primitive descriptor is requested with the layouts that the caller has
+ * fixed and "any" for the others; oneDNN returns the layouts that its best implementation uses. The
+ * first part of this file is the difference between the two C APIs (dnn_md.h has that of memory
  * descriptors), the second is common to both. */
 #include "backend/dnn/dnn.h"
 
@@ -121,10 +121,10 @@ static void lib_open(void)
 	if (lib.status == dnnl_success)
 		lib.status = dnnl_primitive_attr_set_scratchpad_mode(lib.attr,
 		                                                     dnnl_scratchpad_mode_user);
-	/* oneDNN's own cache takes memory of an extent of 1 for equal whatever its stride: it would run
-	 * the primitive that was made first, of another layout of one channel or one pixel, which reads
-	 * the weights as it wants them, or writes to scratch memory that this description does not
-	 * count. dnn_code.h keeps primitives by all strides. */
+	/* oneDNN's own cache ignores the stride of axes of extent 1. So for a layout with one channel
+	 * or one pixel it may return a primitive made for another layout, which expects the weights in
+	 * a different order or needs more scratch memory. The cache of dnn_code.h compares all
+	 * strides. */
 	if (lib.status == dnnl_success)
 		lib.status = dnnl_set_primitive_cache_capacity(0);
 }
@@ -162,7 +162,8 @@ static void conv_dims_init(struct conv_dims *c, const struct conv_geom *g)
 /* The key of a convolution's primitive: all that it depends on. */
 struct conv_key {
 	enum { KEY_CONV = 1, KEY_MATMUL, KEY_REORDER } what;
-	int passed;                            /* entries of the list of those to pass over */
+	int passed;                            /* number of implementations that are passed over for
+	                                        * this problem */
 	struct dnn_conv c;                     /* without its pointers */
 	struct layout x, w, y;
 };
@@ -185,7 +186,7 @@ static void conv_key_init(struct conv_key *k, const struct dnn_conv *c)
 		memcpy(&k->y, c->y, sizeof k->y);
 }
 
-/* Members one by one: a copy could bring what lies between them. */
+/* Hashes the members one by one, since padding bytes between them may differ. */
 uint64_t dnn_conv_problem(const struct dnn_conv *c)
 {
 	const struct conv_geom *g = &c->geom;
@@ -223,7 +224,8 @@ static dnnl_status_t conv_pd(const void *question, dnnl_primitive_desc_t *pd)
 	return st;
 }
 
-/* The kernel that was offered open layouts asks again with those it was answered. */
+/* Also stores the primitive under the layouts that oneDNN has chosen, since the kernel will query
+ * again with these. */
 static void remember_answer(struct dnn_code *code, struct conv_key *k)
 {
 	static const int x[] = { DNNL_ARG_SRC, DNNL_ARG_DIFF_SRC, DNNL_ARG_SRC };
@@ -244,7 +246,7 @@ static void remember_answer(struct dnn_code *code, struct conv_key *k)
 		dnn_code_alias(k, sizeof *k, code);
 }
 
-/* oneDNN cuts sums in as many parts as there are threads when it is asked. */
+/* oneDNN splits sums into as many parts as there are threads at the time of the query. */
 static struct dnn_code *get_code(const void *key, size_t n, dnn_ask *ask, const void *question,
                                  bool one_thread)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * oneDNN behind a small C interface. Everything that differs between its C API v2 (Debian's 2.6)
- * and v3 stays in dnn.c, and so do its types: callers speak struct layout and plain pointers.
+ * A small C interface to oneDNN. Everything that differs between its C API v2 (Debian's 2.6) and v3
+ * stays in dnn.c, and so do its types: callers use struct layout and plain pointers.
  *
- *   dnn_*_new        asks oneDNN for an implementation; layouts left open (NULL) are its to choose
- *   dnn_prim_layout  what it chose, if struct layout can say it
- *   dnn_prim_prepare says that it will be run: makes the memory objects, asks for code
- *   dnn_generate     generates what was asked for, on all threads (milliseconds each)
+ *   dnn_*_new queries oneDNN for an implementation, which chooses layouts that are NULL
+ *   dnn_prim_layout the layout that it chose, if struct layout can represent it
+ *   dnn_prim_prepare announces that it will run: makes memory objects, requests code
+ *   dnn_generate generates the requested code, on all threads (milliseconds each)
  *   dnn_prim_run     executes; allocates no memory of dlx's; scratch memory is the caller's
  *
- * Equal problems share one primitive: a network has many layers alike, and its evaluation has those
- * of its training. Primitives live as long as the process.
+ * Equal problems share one primitive, since a network has many equal layers, and evaluation has the
+ * same ones as training. Primitives live as long as the process.
  *
  * Planning and running belong to one thread; the parallel part is oneDNN's OpenMP. The number of
  * threads must not change between new and run: scratch memory is sized for it. */
@@ -26,8 +26,9 @@ struct dnn_prim;
 
 /* A convolution. x, w, y: layouts of the input, the weights, the output (or of the gradients of
  * their shapes); NULL: open. With groups > 1 that of w is over (g, O/g, I/g, kernel...). Types are
- * f32, or bf16 for what is read and either for what is written; sums are f32. Biases are dense
- * vectors in f32. Arguments, in the order of dnn_prim_run and dnn_prim_layout:
+ * all f32, or bf16 for operands that are read and f32 or bf16 for the result; sums are accumulated
+ * in f32. Biases are dense vectors in f32. Arguments, in the order of dnn_prim_run and
+ * dnn_prim_layout:
  *   forward           x, w, [bias], y
  *   backward data     dy, w, dx
  *   backward weights  x, dy, dw, [dbias] */
@@ -37,9 +38,10 @@ struct dnn_conv {
 	bool bias;
 	const struct layout *x, *w, *y;
 	enum dtype x_type, w_type, y_type;
-	bool any_threads;        /* the gradient of the weights has the same bits for any number of
-	                          * threads: one makes it */
-	bool any_extent;         /* that of the input is added up in the same order for all extents */
+	bool any_threads;        /* the weight gradient has the same bits for any number of threads: a
+	                          * single thread computes it */
+	bool any_extent;         /* sums of the input gradient have the same order for all extents of
+	                          * the input */
 };
 /* All of these: 0, or E_UNSUPPORTED with oneDNN's reason, or E_NOMEM. */
 int dnn_conv_new(struct dnn_prim **out, const struct dnn_conv *c);
@@ -62,10 +64,11 @@ int dnn_reorder_new(struct dnn_prim **out, enum dtype from_type, const struct la
 
 /* The name of the implementation ("brgconv:avx512_core"); lives as long as p. */
 const char *dnn_prim_impl(const struct dnn_prim *p);
-/* The implementation as a choice for this problem, its name as dnn_prim_impl's; that of reference
- * code needs no proof. */
+/* The implementation, with the name of dnn_prim_impl, for tests on this machine
+ * (backend/proof/proof.h). oneDNN's reference code needs no test and gives none. */
 struct kernel_choice dnn_prim_choice(const struct dnn_prim *p);
-/* What c computes, as backend/proof/passed.h names it: of any implementation, oneDNN's or not. */
+/* The hash of the computation c that backend/proof/passed.h uses as a key, for any implementation,
+ * oneDNN's or not. */
 uint64_t dnn_conv_problem(const struct dnn_conv *c);
 /* True if oneDNN has only its reference code for this: correct, about a thousand times slower. */
 bool dnn_prim_is_reference(const struct dnn_prim *p);
@@ -74,18 +77,18 @@ int dnn_prim_layout(const struct dnn_prim *p, int i, struct layout *out);
 size_t dnn_prim_workspace(const struct dnn_prim *p);      /* bytes of scratch memory for run */
 
 int dnn_prim_prepare(struct dnn_prim *p);
-/* All code that is wanted and not there yet. */
+/* Generates all requested code that does not exist yet. */
 int dnn_generate(void);
 /* arg: one pointer per argument, 64-byte aligned; ws: dnn_prim_workspace bytes. */
 int dnn_prim_run(struct dnn_prim *p, void *const *arg, void *ws);
 void dnn_prim_free(struct dnn_prim *p);                   /* NULL is fine */
 
-/* What of the processor's instruction set oneDNN uses, which isa_cap() caps: of the levels of
- * base/isa.h the highest that it has all of. */
+/* The instruction set that oneDNN uses, limited by isa_cap(): the highest level of base/isa.h that
+ * it uses completely. */
 enum isa dnn_isa(void);
 
-/* How far this processor goes with bf16: not at all, by
- * taking float32 instructions, or by its own. */
+/* Support of bf16 on this processor: none, emulated by float32 instructions, or native
+ * instructions. */
 enum dnn_bf16 { DNN_BF16_NONE, DNN_BF16_EMULATED, DNN_BF16_NATIVE };
 enum dnn_bf16 dnn_bf16_support(void);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A hash table by the bytes of the question. Nothing is ever taken out: a process plans one network
- * or a few. Code is generated for all of a plan at once, since oneDNN's generators are serial but
- * do not disturb each other. */
+ * A hash table whose keys are the bytes of the problem. Entries are never removed, since a process
+ * plans only a few networks. Code is generated for all of a plan at once: each of oneDNN's
+ * generators is serial, but several can run in parallel. */
 #include "backend/dnn/dnn_code.h"
 
 #include <pthread.h>
@@ -73,7 +73,7 @@ void dnn_code_alias(const void *key, size_t n, struct dnn_code *code)
 	pthread_mutex_unlock(&cache.lock);
 }
 
-/* The code, new if *mine: then the caller is to ask. */
+/* The entry of the key. *mine: it is new, and the caller must query oneDNN. */
 static struct dnn_code *claim(const void *key, size_t n, bool *mine)
 {
 	uint64_t hash = hash_bytes(key, n, 0);

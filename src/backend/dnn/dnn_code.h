@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * oneDNN's answers, kept for the process under what was asked. To ask takes tens of microseconds
- * and to generate code milliseconds, while a network asks for the same convolution again and again:
- * candidates, the choice of layouts and the plan, equal layers, training and evaluation. For dnn.c
- * and dnn_prim.c, where a node's use of it is run. */
+ * A cache of oneDNN's primitives, by problem, for the life of the process. A query takes tens of
+ * microseconds and code generation milliseconds, and the same convolution is queried many times: as
+ * a candidate, in the choice of layouts and in the plan, for equal layers, in training and
+ * evaluation. Used by dnn.c and dnn_prim.c only. */
 #ifndef DLX_BACKEND_DNN_DNN_CODE_H
 #define DLX_BACKEND_DNN_DNN_CODE_H
 
@@ -13,11 +13,11 @@
 #include <dnnl.h>
 
 struct dnn_code {
-	dnnl_status_t status;            /* what oneDNN said; pd is there on success */
+	dnnl_status_t status;            /* the result of the query; pd is valid on success */
 	dnnl_primitive_desc_t pd;
 	dnnl_primitive_t prim;           /* NULL before dnn_code_generate */
-	bool asked;                      /* status and pd are there */
-	bool wanted;                     /* by a kernel that will run it */
+	bool asked;                      /* the query was made: status and pd are set */
+	bool wanted;                     /* a kernel will run it, so its code is to be generated */
 	struct dnn_code *next;
 };
 
@@ -40,15 +40,16 @@ struct dnn_prim {
 	dnnl_engine_t engine;
 	dnnl_stream_t stream;
 	dnnl_memory_t mem[DNN_MAXARG + 1];         /* the last one in use is the scratchpad */
-	void *handle[DNN_MAXARG + 1];              /* what mem[] points at now */
+	void *handle[DNN_MAXARG + 1];              /* the addresses that mem[] has now */
 	dnnl_exec_arg_t exec[DNN_MAXARG + 1];
 	int arg[DNN_MAXARG];                       /* DNNL_ARG_* */
 	int narg, nexec;
 	size_t ws_bytes;
-	bool one_thread;                           /* runs on one, as it was planned for */
-	uint64_t problem;                          /* as passed_over knows it */
-	int added;                                 /* spatial axes of extent 1 that only oneDNN sees,
-	                                            * before the others */
+	bool one_thread;                           /* runs on one thread, as it was planned for */
+	uint64_t problem;                          /* the key for passed_over: a hash of the
+	                                            * computation */
+	int added;                                 /* number of spatial axes of extent 1 added in front
+	                                            * for oneDNN (dnn_deeper.h) */
 };
 
 /* From now on this thread's calls of oneDNN use n threads; returns the number before. */
@@ -57,7 +58,7 @@ int dnn_set_threads(int n);
 /* args: DNNL_ARG_* in the caller's order, 0 for one that is not there. */
 struct dnn_prim *dnn_prim_make(struct dnn_code *code, dnnl_engine_t engine, dnnl_stream_t stream,
                                int narg, const int *args);
-/* The error of a status; 0 for success. */
+/* Raises the error for a status of oneDNN; 0 for success. */
 int dnn_fail(dnnl_status_t st, const char *what);
 
 #endif

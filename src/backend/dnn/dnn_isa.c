@@ -13,7 +13,7 @@
 
 static pthread_once_t capped = PTHREAD_ONCE_INIT;
 
-/* The library takes a cap before it is first used, and then never again. */
+/* oneDNN accepts a limit only before its first use. */
 static void cap_isa(void)
 {
 	static const dnnl_cpu_isa_t most[] = {

@@ -34,7 +34,7 @@ static void padded_dims(const struct layout *l, int64_t *padded)
 	}
 }
 
-/* oneDNN's arrays have room for more axes than ours. */
+/* oneDNN's arrays have room for more axes than dlx's. */
 struct dims {
 	dnnl_dims_t v;
 };
@@ -97,7 +97,8 @@ dnnl_status_t dnn_md_strided(struct dnn_md *m, int nd, const dnnl_dim_t *dims, d
 
 static dnnl_status_t md_blocked(struct dnn_md *m, const struct layout *l, dnnl_data_type_t t)
 {
-	/* A row-major one first: the library takes blocked strides for overlapping ones. */
+	/* Begins with a row-major descriptor, because the library would reject blocked strides as
+	 * overlapping. */
 	dnnl_status_t st = dnnl_memory_desc_init_by_strides(&m->d, l->nd, dims_of(l->nd, l->dims).v,
 	                                                    t, NULL);
 	if (st != dnnl_success)
@@ -190,9 +191,9 @@ static bool try_tag(struct dnn_md *m, const struct layout *l, dnnl_data_type_t t
 
 #define KNOWN_TAGS 32
 
-/* v3 makes blocked descriptors from tags only, so the tag that means this layout is looked for:
- * first among those that were found before, then among all, which are some hundred cheap calls. A
- * network has few; which thread notes one, or that two note the same, does not matter. */
+/* v3 makes blocked descriptors only from tags, so this searches for the tag of the layout: first
+ * among those found before, then among all (some hundred cheap calls). A network has few blocked
+ * layouts. If several threads store the same tag, no harm is done. */
 static dnnl_status_t md_blocked(struct dnn_md *m, const struct layout *l, dnnl_data_type_t t)
 {
 	static atomic_int known[KNOWN_TAGS], next;

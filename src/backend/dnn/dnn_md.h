@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * oneDNN's memory descriptors and dlx's layouts, for dnn.c. What differs between the two versions
- * of the C API stays in dnn_md.c, but for how a descriptor is passed (DNN_MD). */
+ * Converts between dlx's layouts and oneDNN's memory descriptors, for dnn.c. Differences between
+ * the two versions of the C API stay in dnn_md.c, except for how a descriptor is passed
+ * (DNN_MD). */
 #ifndef DLX_BACKEND_DNN_DNN_MD_H
 #define DLX_BACKEND_DNN_DNN_MD_H
 
@@ -22,7 +23,7 @@ typedef const_dnnl_memory_desc_t dnn_md_given;
 #endif
 
 dnnl_data_type_t dnn_type(enum dtype t);         /* dnnl_data_type_undef: oneDNN has none */
-/* Of a tensor of these dims in layout l; NULL: in any. */
+/* The descriptor of a tensor of these dims in layout l; l NULL: oneDNN chooses the layout. */
 dnnl_status_t dnn_md_init(struct dnn_md *m, int nd, const dnnl_dim_t *dims, enum dtype t,
                           const struct layout *l);
 dnnl_status_t dnn_md_strided(struct dnn_md *m, int nd, const dnnl_dim_t *dims, dnnl_data_type_t t,

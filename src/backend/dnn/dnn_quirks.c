@@ -4,7 +4,8 @@
  * and for which shapes. All of them were found by comparing 2.6.3 and 3.7.2 with sums in float64
  * over random problems; the counts are of those runs, wrong ones and right ones that a rule also
  * covers. What the next version or processor has is often the same code with its faults under a new
- * name, so a row has as little of the name as tells it from those that are right. */
+ * name, so a row has the shortest part of the name that distinguishes it from implementations that
+ * are right. */
 #include "backend/dnn/dnn_quirks.h"
 
 #include <stddef.h>
@@ -17,7 +18,7 @@
 
 /* --- shapes --- */
 
-/* From the first tap of a window to the last. */
+/* The extent of a window: from its first element of x to its last. */
 static int64_t reach(const struct conv_geom *g, int axis)
 {
 	return (g->kernel[axis] - 1) * g->dilation[axis];
@@ -84,7 +85,8 @@ static bool step_of_windows_exceeds_row(const struct conv_geom *g)
 	return g->kernel[g->ns - 1] > 1 && step_exceeds_row(g);
 }
 
-/* Three to four right ones for each wrong one; no narrower rule covers all wrong ones. */
+/* For each wrong run the rule also covers three to four right ones; no narrower rule covers all
+ * wrong ones. */
 static bool is_short_volume(const struct conv_geom *g)
 {
 	return g->ns == 3 && (is_short(g, 0) || is_short(g, 1));
@@ -202,11 +204,12 @@ static bool makes_five_pixels_of_x(const struct conv_geom *g)
 enum { V2 = 1, V3 = 2, BOTH = V2 | V3 };
 enum { FORWARD = 1 << CONV_FORWARD, DATA = 1 << CONV_BACKWARD_DATA,
        WEIGHTS = 1 << CONV_BACKWARD_WEIGHTS };
-enum { SINGLE = 1, HALF = 2,             /* what is multiplied: float32; 16 bits */
+enum { SINGLE = 1, HALF = 2,             /* type of the operands: float32; 16 bits */
        CROWDED = 4 };                    /* only with more threads than samples */
 
 struct fault {
-	const char *code, *isa;          /* how the name begins, and what is in the rest of it */
+	const char *code, *isa;          /* code: prefix of the name; isa: a text contained in the rest
+	                                  * of it */
 	int versions, kinds, when;
 	bool (*hits)(const struct conv_geom *g);
 	const char *text;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What is known of single implementations of oneDNN, by their names. */
+ * Known faults of implementations in oneDNN, and the selection of one without faults. */
 #ifndef DLX_BACKEND_DNN_DNN_QUIRKS_H
 #define DLX_BACKEND_DNN_DNN_QUIRKS_H
 
@@ -14,16 +14,16 @@
  * depends on its arguments alone. */
 const char *dnn_known_fault(int major, const char *impl, const struct dnn_conv *c, int threads);
 
-/* Whether an implementation may be used: nothing is known against it for c (NULL: it is of no
- * convolution), and it is not passed over for the problem. */
+/* Whether implementation pd may be used: it has no known fault for the convolution c (NULL: it is
+ * no convolution), and it is not passed over for the problem (backend/proof/passed.h). */
 bool dnn_is_allowed(dnnl_primitive_desc_t pd, const struct dnn_conv *c, uint64_t problem);
-/* The first of all implementations that may be used. */
+/* *pd: the first implementation that may be used. */
 #if DNNL_VERSION_MAJOR < 3
 dnnl_status_t dnn_first_allowed(dnnl_primitive_desc_t *pd, const_dnnl_op_desc_t d,
                                 const_dnnl_primitive_attr_t attr, dnnl_engine_t engine,
                                 const struct dnn_conv *c, uint64_t problem);
 #else
-/* pd has the first one of all. */
+/* Advances pd from oneDNN's first implementation to the first one that may be used. */
 dnnl_status_t dnn_next_allowed(dnnl_primitive_desc_t pd, const struct dnn_conv *c,
                                uint64_t problem);
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Implementations that are passed over for a problem: those that a proof (backend/proof/proof.h)
- * has found wrong on this machine, or on that of another rank. Kernels that choose among
- * implementations ask here. The list grows between plans alone, and all ranks have the same. */
+ * The list of implementations that must not be used for a problem, because a proof
+ * (backend/proof/proof.h) found them wrong on this machine or on that of another rank. Kernels
+ * query it when they choose an implementation. The list grows only between plans and is the same on
+ * all ranks. */
 #ifndef DLX_BACKEND_PROOF_PASSED_H
 #define DLX_BACKEND_PROOF_PASSED_H
 
@@ -12,24 +13,26 @@
 #include "base/buf.h"
 
 struct passed {
-	uint64_t problem;            /* what is computed, whatever the layouts: a hash */
+	uint64_t problem;            /* a hash of the computation, the same for all layouts */
 	const char *impl;            /* "jit:avx512_core", "winograd" */
 	const char *fault;           /* "wrong values" */
-	const char *text;            /* the problem, for people */
+	const char *text;            /* the problem in words, for messages */
 };
 
-/* Adds a copy; nothing if it is there. Not while another thread plans. */
+/* Adds a copy of *p unless the list has it already. Must not be called while another thread
+ * plans. */
 void passed_add(const struct passed *p);
-/* Whether impl is passed over. Any thread. Such an entry has been met then (passed_list). */
+/* Whether impl must not be used for the problem. If so, its entry counts as met (passed_met). Any
+ * thread. */
 bool passed_over(uint64_t problem, const char *impl);
-/* How many are passed over for the problem. */
+/* The number of implementations that must not be used for the problem. */
 int passed_of(uint64_t problem);
 int passed_count(void);
 const struct passed *passed_at(int i);
-/* Whether a choice has met entry i. */
+/* Whether passed_over has returned true for entry i. */
 bool passed_met(int i);
-/* "conv 2x4x8x8 ...: jit:avx512_core, wrong values" of each entry that a choice has met, sorted,
- * with this text between them; nothing if none was. */
+/* Appends "conv 2x4x8x8 ...: jit:avx512_core, wrong values" for each entry that was met, sorted and
+ * separated by the text `between`. */
 void passed_list(struct buf *out, const char *between);
 
 #endif

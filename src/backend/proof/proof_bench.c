@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One kernel on random inputs, looked at from all sides. What this costs should stay near to what
- * the kernel's own runs do: values are made and looked at in single passes over memory, and only
- * picked elements are computed again. */
+ * Tests one kernel on random inputs. The cost should not be much more than that of the kernel's
+ * runs: values are made and checked in single passes over memory, and only picked elements are
+ * recomputed. */
 #include "backend/proof/proof.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A kernel of a device with memory of its own, in this process and as it is planned: a second
- * process would need a context of its own on the device, and an engine that is planned anew may be
- * another one. What crosses the bus is bounded: inputs repeat there as they do here
- * (proof_pattern.h), and of a large result parts of it and the picked elements come back. */
+ * Tests a planned kernel of a device with its own memory, in this process: a second process would
+ * need its own context on the device, and planning again might choose another engine. The traffic
+ * over the bus is bounded: inputs are repeated on the device as on the host (proof_pattern.h), and
+ * of a large result only parts and the picked elements are copied back. */
 #include "backend/proof/proof.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@
 #include "base/round.h"
 
 #define EDGE 4096                /* bytes of guard before and after a buffer */
-#define ALIGNED 256              /* what libraries want of a workspace */
+#define ALIGNED 256              /* bytes: the alignment that libraries require of a workspace */
 #define SEEN ((size_t)4 << 20)   /* bytes of a result that are looked at, in */
 #define PARTS 16                 /* parts, if it has more */
 
@@ -36,7 +36,7 @@ struct trial {
 	struct place in[PROOF_IN], out[PROOF_OUT], ws;
 	struct proof_pattern pattern[PROOF_IN];
 	char *seen[PROOF_OUT];       /* results, or the last part that was looked at */
-	uint64_t hash;               /* of what was looked at */
+	uint64_t hash;               /* hash of the elements that were checked */
 	struct proof_verdict v;
 };
 
@@ -64,7 +64,7 @@ static void reserve_tensors(const struct graph *g, struct place *p, const tid *x
 		}
 }
 
-/* Not counted as the run's: it is given back before the run takes its own. */
+/* Not counted as memory of the run, since it is freed before the run allocates its own. */
 static int place_buffers(struct trial *t)
 {
 	const struct kplan *k = t->k;

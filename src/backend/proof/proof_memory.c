@@ -130,7 +130,7 @@ bool proof_memory_is(const char *p, size_t n, int byte)
 
 struct sums {
 	uint32_t special;            /* not 0: some exponent is that of infinities and NaN */
-	uint64_t plain, weighted;    /* of the bits, and of the bits by place */
+	uint64_t plain, weighted;    /* sums of the elements' bits, and of the bits weighted by index */
 };
 
 SIMD_CLONES(struct sums, sums_f32, (const uint32_t *p, uint64_t first, int64_t n), (p, first, n))

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Random inputs of any size in few megabytes of the host's memory: they repeat, after a number of
- * pages that is prime and is another one for each input, so that no stride of a tensor is a
- * multiple of it and products of two inputs do not repeat with it. */
+ * Random inputs of any size that take only a few megabytes of physical memory: a block of random
+ * pages is mapped repeatedly. The number of pages in a block is prime and differs between inputs,
+ * so that no stride of a tensor is a multiple of it, and products of two inputs do not repeat. */
 #ifndef DLX_BACKEND_PROOF_PROOF_PATTERN_H
 #define DLX_BACKEND_PROOF_PROOF_PATTERN_H
 
 #include "base/types.h"
 
 struct proof_pattern {
-	char *p;                     /* `bytes` of them, not to be written */
+	char *p;                     /* `bytes` bytes, read-only */
 	size_t bytes;
-	size_t period;               /* what repeats; bytes, if nothing does */
+	size_t period;               /* bytes after which the content repeats; `bytes` if it does not
+	                              * repeat */
 };
 
-/* Zero beforehand. number: of the input. */
+/* *out must be zero. number: index of the input. */
 int proof_pattern_make(struct proof_pattern *out, enum dtype t, size_t bytes, int number);
 void proof_pattern_free(struct proof_pattern *p);
 

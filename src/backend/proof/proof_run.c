@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Processes that prove kernels, from both sides. The cases are in a file without a name, which the
- * process has as its standard input; its third descriptor is a pipe of lines, one before each case
- * ("begin 5") and one after it ("end 5 0 0 64 0.02": fault, wrong, of, worst). Whatever a kernel
- * does to its process, the case that was begun last has done it, and another process goes on after
- * it. */
+ * Both sides of proofs in separate processes: the run that starts them, and the process that tests
+ * kernels. The cases are in a file without a name, which the process has as its standard input; its
+ * third descriptor is a pipe of lines, one before each case ("begin 5") and one after it ("end 5 0
+ * 0 64 0.02": fault, wrong, of, worst). Whatever a kernel does to its process, the case that was
+ * begun last has done it, and another process goes on after it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -47,7 +47,8 @@ bool proof_enabled(void)
 #define RESULTS 3                /* the descriptor of the pipe */
 
 struct head {
-	int64_t bytes;               /* of a case: the two processes are of one program */
+	int64_t bytes;               /* size of a case in bytes, to check that both processes run the
+	                              * same program */
 	int ncase, npassed, isa;
 };
 
@@ -83,12 +84,12 @@ static int nameless_file(const struct buf *text, int *fd)
 	return ERR(E_UNAVAILABLE, NULL, "no room for it: %m");
 }
 
-/* --- the process that asks --- */
+/* --- the run, which starts the process --- */
 
 struct prover {
 	pid_t pid;
-	int fd;                      /* of its results */
-	struct buf text;             /* what of them is not read yet */
+	int fd;                      /* read end of the pipe of its results */
+	struct buf text;             /* results that are not parsed yet */
 };
 
 /* This process's variables, with the threads of the run. Freed by mem_free, as is threads. */
@@ -204,8 +205,8 @@ static double patience(const struct proof_case *c)
 	return debug.proof_seconds > 0 ? debug.proof_seconds : PATIENCE + 4 * flops / SLOWEST;
 }
 
-/* SIGKILL is the system's, for want of memory say, and an exit is dlx's own: neither is the
- * kernel's. */
+/* SIGKILL comes from the system, for instance when memory runs out, and an exit is dlx's own:
+ * neither is a fault of the kernel. */
 static enum proof_fault how_ended(int status)
 {
 	return WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL ? PROOF_CRASH : PROOF_UNKNOWN;
@@ -262,7 +263,7 @@ int proof_run(const struct proof_case *c, int n, struct proof_verdict *verdict)
 	return rc < 0 ? err_context(rc, "while starting a process that proves kernels") : 0;
 }
 
-/* --- the process that is asked --- */
+/* --- the process that tests --- */
 
 static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -274,7 +275,7 @@ static void say(const char *fmt, ...)
 	const int n = vsnprintf(line, sizeof line, fmt, ap);
 	va_end(ap);
 	if (write(RESULTS, line, (size_t)n) != n)
-		_exit(1);            /* the run has ended */
+		_exit(1);            /* the pipe is closed: the run has ended */
 }
 
 static void prove_one(struct proof_bench *b, struct device *dev, const struct proof_case *c, int i)
@@ -319,7 +320,8 @@ int proof_main(int first)
 {
 	struct buf text = BUF_INIT;
 	enabled = false;                 /* it starts no further ones */
-	memset(debug.fault, 0, sizeof debug.fault);      /* those of the run */
+	memset(debug.fault, 0, sizeof debug.fault);      /* fault injection is meant for the run, not
+	                                                  * for this process */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	int rc = io_read_file("/proc/self/fd/0", &text);
 	if (rc == 0)

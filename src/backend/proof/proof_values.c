@@ -14,7 +14,8 @@
 
 #define LEAST_PICKS 64
 #define MOST_PICKS 1024
-#define PICK_TERMS 2e6           /* terms of all picked sums, where that is no fewer picks */
+#define PICK_TERMS 2e6           /* limit on the terms of all picked sums together, unless it would
+                                  * leave too few picks */
 
 /* --- which elements --- */
 
@@ -80,10 +81,11 @@ static int64_t flat_of(const struct shape *s, const int64_t *index)
 
 /* --- tolerances --- */
 
-/* Of a processor's kernels, whose sums are float32: relative to the sum without signs. Those that
- * are right had up to 9e-7. */
+/* Tolerance for CPU kernels, whose sums are float32, relative to the sum of absolute values.
+ * Correct kernels had errors of up to 9e-7. */
 #define SINGLE_ERROR 1e-5
-#define MEAN_PRODUCT 0.25        /* of two inputs between -1 and 1, without its sign */
+#define MEAN_PRODUCT 0.25        /* mean absolute value of the product of two random inputs in [-1,
+                                  * 1] */
 
 /* Half a unit in the last place, for a value of 1. */
 static double rounding_of(enum dtype t)
@@ -129,7 +131,8 @@ static double usual_size(const struct proof_made *m, int o, double terms, double
 /* --- comparing --- */
 
 struct sum {
-	double error, usual;         /* of a sum of its terms; their usual size */
+	double error, usual;         /* tolerance relative to the sum of terms; the usual size of that
+	                              * sum */
 };
 
 static int compare(const struct proof_made *m, int o, const struct picks *p,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Of the time between two looks the share of it counts that the threads which wanted a processor
- * had one; all of it, where no thread wanted one. */
+ * Of the time between two looks, only the share counts in which threads that were ready had a
+ * processor; if no thread was ready, all of it counts. */
 #include "backend/proof/proof_watch.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * For how long a process has worked, on a machine that may have more to do: seconds in which it
- * did not get a processor do not count, those in which it waits without a reason do. */
+ * A timer for another process that is fair on a busy machine: seconds in which the process was
+ * ready but got no processor do not count; seconds in which it is idle do. */
 #ifndef DLX_BACKEND_PROOF_PROOF_WATCH_H
 #define DLX_BACKEND_PROOF_PROOF_WATCH_H
 
@@ -9,12 +9,13 @@
 
 struct proof_watch {
 	pid_t pid;
-	double at, used;             /* when it was looked at last; its processor time until then */
+	double at, used;             /* time of the latest look; the process's CPU seconds then */
 	double spent;
 };
 
 void proof_watch_begin(struct proof_watch *w, pid_t pid);
-/* Seconds since the beginning. The more often this is asked, the better it knows. */
+/* Seconds counted since proof_watch_begin. The result is more accurate the more often this is
+ * called. */
 double proof_watch_spent(struct proof_watch *w);
 
 #endif

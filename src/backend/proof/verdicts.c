@@ -25,7 +25,7 @@
 #include "base/isa.h"
 #include "base/mem.h"
 
-#define FORMAT 1                 /* of the file; and of what a proof looks at */
+#define FORMAT 1                 /* version of the file's format and of the checks of a proof */
 #define KEY_TEXT (HASH128_TEXT - 1)
 #define LONGEST (16 << 20)       /* bytes, of 300,000 verdicts: the file is begun again then */
 
@@ -114,7 +114,7 @@ static void read_line(struct verdicts *v, char *line)
 		add_key(v, key);
 }
 
-/* Whatever the file is, the run goes on. */
+/* Reads all valid lines; a damaged file is no error. */
 static void read_all(struct verdicts *v)
 {
 	struct buf text = BUF_INIT;
@@ -199,7 +199,7 @@ static bool is_too_long(const char *path)
 	return stat(path, &st) == 0 && st.st_size > LONGEST;
 }
 
-/* What cannot be kept is proven again next time. */
+/* Ignores errors: a verdict that cannot be stored is found again next time. */
 static void append(const struct verdicts *v, const struct buf *text)
 {
 	const int mark = err_count(),
