@@ -30,20 +30,23 @@
 #define EXCHANGE_GRADIENT ((int64_t)1 << 24)
 
 struct exchange_attr {
-	struct ints to, to_id;       /* of what is sent: ranks of the plan's team, numbers, */
+	struct ints to, to_id;       /* what is sent: the receiving ranks of the plan's team, the
+	                              * message numbers, */
 	struct strings to_name;      /* names for reports: "conv3: row 64", */
 	struct ints to_shape;        /* shapes, one after another, each preceded by its axes:
 	                              * 4, 1, 8, 1, 66 for (1, 8, 1, 66) */
-	struct ints from, from_id;   /* the same of what is received */
+	struct ints from, from_id;   /* what is received: the same lists */
 	struct strings from_name;
 	struct ints from_shape;
-	int wire;                    /* index in all_reduce_wires: f32 bf16 fp16 */
-	int64_t depth;               /* messages of an edge that may be under way, 1 or more */
+	int wire;                    /* element type of messages, an index in all_reduce_wires: f32 bf16
+	                              * fp16 */
+	int64_t depth;               /* messages that may be in flight between two ranks at a time, 1 or
+	                              * more */
 };
 
-/* The element type of the messages of such a node. */
+/* The element type of the messages that node n sends or receives. */
 enum dtype exchange_wire(const struct device *dev, const struct node *n);
-/* The attributes of a node that sends, or of one that waits; NULL: n is another op. */
+/* The attributes of n if it is an exchange_send (an exchange_wait); else NULL. */
 const struct exchange_attr *exchange_sends(const struct node *n);
 const struct exchange_attr *exchange_waits(const struct node *n);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Shared by the reductions of all backends. */
+ * What the reductions of all backends share. */
 #ifndef DLX_OP_REDUCE_H
 #define DLX_OP_REDUCE_H
 
@@ -10,7 +10,7 @@
  * them) and those that are summed. */
 void reduce_nests(const struct kplan *k, tid y, struct nest *kept, struct nest *summed);
 
-/* On the GPU; there only in a build with CUDA. */
+/* The GPU's kernels; defined only in a build with CUDA. */
 int sum_cuda_plan(struct kplan *k);
 int mean_cuda_plan(struct kplan *k);
 int max_cuda_plan(struct kplan *k);

@@ -11,7 +11,7 @@ struct cast_attr {
 	int dtype;           /* enum dtype of the result */
 };
 
-/* n samples of 4-byte elements, (c, s) stored, to (s, c), or back. For tests. */
+/* Transposes n samples of 4-byte elements from (c, s) to (s, c), or back. Public for tests. */
 void reorder_transpose(const void *src, void *dst, int64_t n, int64_t c, int64_t s, bool back);
 
 #endif
