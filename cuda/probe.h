@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The architectures that this program's device code was compiled for, and whether the current GPU
- * can run it. This is a separate header so that the build's change of architectures recompiles only
- * k_probe.cu. */
+ * can run it. A separate header, so that a change to it does not recompile the kernels. */
 #ifndef DLX_CUDA_PROBE_H
 #define DLX_CUDA_PROBE_H
 
