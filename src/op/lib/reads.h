@@ -7,8 +7,8 @@
 #include "graph/op.h"
 
 /* For ops that compute each output element from the same place of the inputs: if the axis of in[i]
- * is as long as the output's, the range stays; if its extent is 1 (broadcast), the range is [0,
- * 1). */
+ * is as long as the output's, the range stays; if its extent is 1 (broadcast), the range is index
+ * 0. */
 bool reads_point(const struct graph *g, const struct node *n, int i, int axis, int64_t *lo,
                  int64_t *hi);
 /* Entry k of the list v, which has one entry for each axis, one for all axes, or none; an empty
