@@ -36,8 +36,8 @@ template <typename T> static __device__ __forceinline__ float half_of(uint32_t v
 	return which ? high_half(both) : low_half(both);
 }
 
-/* The epilogue of pairs of channels. limit: 0 for ReLU, -infinity for none; mask values are
- * positive where the gradient passes; low: 0 if the values below become 0 whatever they are. */
+/* The epilogue of two adjacent channels. Values below `limit` (0 for ReLU, -infinity for no
+ * activation), and those whose mask is not positive, become slope * v if `low`, else 0. */
 struct after {
 	float limit, slope;
 	bool low;
