@@ -56,14 +56,14 @@ TILE_INLINE void multiply(const int nv, const int rows, const uint32_t *tall, co
 	}
 }
 
-/* First in the lower half, where the first pixel of a pair is. */
+/* `first` goes to the lower half of each word, where the first pixel of a pair belongs. */
 TILE_INLINE __m512i pair(__m512i first, __m512i second)
 {
 	return _mm512_or_si512(first, _mm512_slli_epi32(second, 16));
 }
 
-/* Where two vectors are paired at once they mix: each 128 bits of the first have 4 channels of
- * every 8, the second the other 4. All else that meets these sums goes by this order. */
+/* Pairing two vectors at once mixes them: each 128 bits of the first result hold 4 of every 8
+ * channels, those of the second result the other 4. The sums keep this order until unmix(). */
 TILE_INLINE void load_two(const uint16_t *a, const uint16_t *b, bool last, __mmask16 mask,
                           __m512i *w)
 {
@@ -74,7 +74,7 @@ TILE_INLINE void load_two(const uint16_t *a, const uint16_t *b, bool last, __mma
 	w[1] = _mm512_unpackhi_epi16(first, second);
 }
 
-/* The two pixels at `wide`. */
+/* Loads the two pixels at `wide` as pairs. */
 TILE_INLINE void load_pair(const int nv, const struct tile_pixels *p, const uint16_t *wide,
                            __mmask16 mask, __m512i *w)
 {
@@ -88,7 +88,7 @@ TILE_INLINE void load_pair(const int nv, const struct tile_pixels *p, const uint
 	_mm_prefetch((const char *)(next + p->wide_ahead), _MM_HINT_T1);
 }
 
-/* One, the other counts as 0. */
+/* Loads one pixel of a pair; the other one counts as 0. */
 TILE_INLINE void load_bf16(const int nv, const uint16_t *wide, bool second, __mmask16 mask,
                            __m512i *w)
 {
@@ -105,7 +105,7 @@ TILE_INLINE void load_bf16(const int nv, const uint16_t *wide, bool second, __mm
 	}
 }
 
-/* Sums of mixed vectors in the order of the channels. */
+/* Restores the order of the channels in mixed vectors of sums. */
 TILE_INLINE void unmix(__m512 *s)
 {
 	const __m512i lo = _mm512_set_epi32(23, 22, 21, 20, 7, 6, 5, 4, 19, 18, 17, 16, 3, 2, 1, 0);

@@ -26,7 +26,8 @@ static const struct wino_form *form_of(const struct conv_task *t)
 	return wino_form_find(&t->geom);
 }
 
-/* Channels-last, perhaps a slice; weights in whatever has an axis for each of theirs. */
+/* Activations must be channels-last (slices, too); weights may have any layout that keeps their
+ * axes separate. */
 static bool fits(const struct conv_task *t, int64_t *x_px, int64_t *y_px)
 {
 	const struct shape xs = conv_x_shape(&t->geom), ys = conv_y_shape(&t->geom);
