@@ -51,7 +51,9 @@ static int unsupported(const struct conv_task *t)
 	return rc;
 }
 
-/* Whether oneDNN's algorithm may be used: DLX_DEBUG can exclude it. */
+/* Whether the algorithm may be used: not if it was found wrong for this problem
+ * (backend/proof/passed.h). oneDNN's implementations are excluded one by one where oneDNN is
+ * queried for them. */
 static bool is_allowed(const struct conv_algorithm *c, const struct conv_task *t)
 {
 	return c == &conv_dnn || passed_count() == 0 || !passed_over(conv_problem(t), c->name);
@@ -122,8 +124,8 @@ static int choose(struct kplan *k, enum conv_kind kind, struct layout *in, struc
 	return 0;
 }
 
-/* Choosing the layout of the weights takes the most time; it is cached for the gradients, which use
- * it, too. */
+/* Finds the layout of the weights in advance, since that takes the most time; the gradients then
+ * have it. */
 void conv_foresee(const struct kplan *k)
 {
 	struct conv_task t = task_of(k, CONV_FORWARD);
@@ -133,8 +135,8 @@ void conv_foresee(const struct kplan *k)
 	err_truncate(mark);
 }
 
-/* The estimate for given layouts. If an algorithm is slow with these weights, a reorder would cost
- * as much, so the slower estimate is limited by it. */
+/* The estimate for given layouts. If the weights are not in the algorithm's preferred layout, the
+ * time of a reorder is added, as a measure of how much slower the algorithm is with them. */
 static double seconds_in_layouts(const struct conv_algorithm *c, const struct conv_task *t)
 {
 	struct conv_task own = *t;
@@ -172,7 +174,8 @@ static bool takes_slice(const struct kplan *k, enum conv_kind kind, bool output,
 	return sliced <= least + (double)shape_count(shape) * sizeof(float) / COPY_RATE;
 }
 
-/* --- when layouts are final --- */
+/* The addend must consist of rows of channels, like the result, or (sum_px stays 0) have exactly
+ * the result's layout. */
 
 /* Plans the addend: by rows if it has rows like the result; otherwise (sum_px stays 0) its layout
  * is the result's. */

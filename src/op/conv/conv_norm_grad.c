@@ -132,8 +132,8 @@ static int input_plan_way(struct kplan *k, enum conv_way way, const void *user)
 	return 0;
 }
 
-/* The norm's gradient from cuDNN's result, by a kernel from which only the masked gradient and the
- * sums are needed. */
+/* Runs the kernel of the norm's gradient on cuDNN's result; only the masked gradient and the sums
+ * are needed. */
 static int mask_and_sum(const struct kplan *k, const struct kargs *a, void *dz, float *dgamma,
                         float *dbeta)
 {

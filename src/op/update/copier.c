@@ -116,7 +116,7 @@ static bool find_form(struct copier *c)
 	return true;
 }
 
-/* Whether the rows of all blocks have the same distance. */
+/* Whether the rows within each block are equally spaced. */
 static bool even(const int64_t *t, int64_t n)
 {
 	for (int64_t i = 0; i < n; i++)
@@ -125,7 +125,7 @@ static bool even(const int64_t *t, int64_t n)
 	return true;
 }
 
-/* Whether all entries that are `each` apart differ by `step`. */
+/* Whether entries 0, each, 2 each, ... are 0, step, 2 step, ... */
 static bool runs(const int64_t *t, int64_t n, int64_t each, int64_t step)
 {
 	for (int64_t i = 0; i < n; i += each)
