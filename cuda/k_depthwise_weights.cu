@@ -26,8 +26,8 @@
 static int64_t gradient_blocks(int) { return 12; }    /* small, so that tests have tiles left for
                                                        * small tensors */
 #else
-/* The number of blocks that are resident on an H100; with stride 1 on an A100 it is twice its
- * number. */
+/* The number of blocks that are resident on an H100; for stride 1 it is also twice the number of
+ * those resident on an A100. */
 static int64_t gradient_blocks(int stride) { return stride == 1 ? 648 : 528; }
 #endif
 

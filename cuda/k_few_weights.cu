@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Gradients to the weights between tensors of at most four channels and of many (few.h): a sum over
- * all pixels, bound by the memory that y comes from, once.
+ * Gradients to the weights between a tensor of at most four channels and one of many (few.h). They
+ * are sums over all pixels, bound by memory bandwidth, and y is read once.
  *
- * A warp has 32 channels of y, and of the window up to nine times four neighbouring taps of a row,
- * and goes through strips of 16 pixels of a row of y. For each strip and four taps it multiplies 16
- * rows (a tap's channel), 16 k (pixels) and 8 columns (channels of y). The pixels under the window
- * are in shared memory (few.cuh), from where ldmatrix turns pairs of them around: these have to be
- * aligned to 16 bytes, so pixels there are twice, one pixel apart, where the stride is 1; the two
- * are 64 bytes apart modulo 128, so that banks do not conflict. y passes through registers alone: a
- * lane loads 4 channels of 4 pixels, of DEPTH strips ahead, and pairs the pixels by permuting
- * bytes. Beyond a row's last tap, or where a pixel has less than four channels, a row of the
- * product is free: where the sum over y is wanted, ones in that row make it.
+ * A warp has 32 channels of y and up to nine groups of four adjacent taps of a window's row, and
+ * loops over strips of 16 pixels of a row of y. For each strip and group of taps it multiplies 16
+ * rows (the channels of the taps), 16 k (pixels) and 8 columns (channels of y). The pixels under
+ * the window are in shared memory (few.cuh), and ldmatrix transposes pairs of them. Pairs must be
+ * aligned to 16 bytes, so with stride 1 there are two copies of the pixels, shifted by one pixel;
+ * the copies are 64 bytes apart modulo 128 to avoid bank conflicts. y passes through registers
+ * only: a lane loads 4 channels of 4 pixels, DEPTH strips ahead, and pairs the pixels by permuting
+ * bytes. Beyond a row's last tap, or if a pixel has fewer than four channels, a row of the product
+ * is unused; if the sum over y is needed, ones in that row compute it.
  *
- * Warps that share taps and channels, then blocks are added up in an order that follows from the
- * shape.
+ * The sums of warps with the same taps and channels, and then those of blocks, are added in an
+ * order that depends only on the shape.
  *
  * Prediction for an H100: conv1 of cosmoflow (16 samples of 128^3 pixels, 3 x 3 x 3, 4 and 32
  * channels) reads 2.4 GB, 0.81 ms at 3.0 TB/s. Its 76 M products take 0.53 to 0.67 ms (6.4 to 8
@@ -22,9 +22,9 @@
  * instructions 0.25 ms. Eight warps a processor have 32 kB on their way; 1.1 ms were expected, 1.49
  * are measured (cuDNN and the bias: 7.77). conv1 of resnet-50 (256 samples of 224^2, 7 x 7, stride
  * 2, 3 and 64) reads 0.49 GB, 0.16 ms, and has 23 M products, 0.16 to 0.2 ms; 0.35 ms were
- * expected, 0.63 are measured (cuDNN: 1.18). The machine code says why: of pixels of three channels
- * each was waited for before the next one was loaded, and those of four took a quarter of all
- * instructions. Since that was mended, 1.3 and 0.4 ms are predicted. */
+ * expected, 0.63 are measured (cuDNN: 1.18). The machine code shows why: with three channels each
+ * pixel was waited for before the next one was loaded, and with four channels the copies took a
+ * quarter of all instructions. Since both were fixed, 1.3 and 0.4 ms are predicted. */
 #include <type_traits>
 
 #include "cuda/few.cuh"

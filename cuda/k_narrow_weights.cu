@@ -3,14 +3,14 @@
  * Gradients to the weights of convolutions with few output channels, on tensor cores: dw[o][tap][i]
  * is the sum over pixels of dy[pixel][o] x[pixel + tap][i].
  *
- * A warp has 16 channels o, 8 or 16 channels i and all taps of a plane of the window in registers,
- * and goes down a column of SPAN pixels of dy side by side, which are the k of a product. A new row
- * of x is multiplied by the last K rows of dy, which the warp keeps: so for K x K products it loads
- * K matrices of x, one for each shift to the side, and one of dy. Warps of a block share the rows
- * in shared memory, where copies arrive some stages of K rows ahead. Of a part of dw, blocks have
- * parts of the pixels each; their sums are added up at the end in a fixed order. Where the gradient
- * to the bias is wanted, the warps of the first channels i multiply rows of dy by ones, too: of an
- * image each row comes once.
+ * A warp keeps the sums for 16 channels o, 8 or 16 channels i and all taps of a plane of the window
+ * in registers. It goes down a column of dy that is SPAN pixels wide; these pixels are the k of a
+ * product. A new row of x is multiplied by the last K rows of dy, which the warp keeps. So for K x
+ * K products it loads K matrices of x, one for each horizontal shift, and one of dy. The warps of a
+ * block share the rows in shared memory; their copies are in flight several stages of K rows ahead.
+ * Several blocks compute the same part of dw, each for a part of the pixels, and their sums are
+ * added at the end in a fixed order. If the gradient to the bias is needed, the warps of the first
+ * channels i also multiply the rows of dy by ones, since they see each row once.
  *
  * A product of 16 x 8 x 16 takes a tensor core of an H100 6.4 cycles, at 62 % of the rate that
  * wgmma reaches: 560 TFLOP/s at 1.65 GHz. A row of 5 x 5 taps is 25 of them, 40 cycles of four

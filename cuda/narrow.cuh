@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Convolutions of few output channels, with windows of 3 x 3 or 5 x 5, by products of small
- * matrices (mma.sync). An implicit GEMM fetches pixels from L2 for each tap anew, which with 32
- * outputs is its bound. Here a tile of pixels with its border is in shared memory once for all
- * taps, as planes of 8 channels: 16 bytes a pixel, so that ldmatrix has no bank conflicts, and a
- * tap is an offset.
+ * matrices (mma.sync). An implicit GEMM reads pixels from L2 again for each tap, and with 32
+ * outputs that limits its speed. Here a tile of pixels with its border is copied to shared memory
+ * once for all taps, as planes of 8 channels: 16 bytes a pixel, so that ldmatrix has no bank
+ * conflicts, and a tap is an offset.
  *
  * A block of 4 warps has 2 R rows of 32 pixels of y, and 16 or 32 outputs; a warp has R rows of 16
- * pixels, each of them an A of 16 x 16. A row of x is loaded into registers once for a column of
- * the window, and multiplied by all taps of the column under which it is, for as many rows of y: (R
- * + K - 1) / (R K) of the loads that each tap by itself needs. So the tensor cores, not shared
- * memory, are the bound. A stage has 16 channels of x and their weights, as they are stored:
- * ldmatrix transposes them where the gradient to the input is made. The next stage is copied
- * meanwhile, a few copies at a time among the products; blocks stay and go on with the next tile,
- * whose first stage is under way while the last results are stored. Two blocks share a
- * multiprocessor.
+ * pixels, each of them an A of 16 x 16. A row of x is loaded into registers once for each column of
+ * the window, and multiplied by all taps of that column that read it, one for each row of y: this
+ * needs (R + K - 1) / (R K) of the loads of separate taps. So the tensor cores, not shared memory,
+ * limit the speed. A stage has 16 channels of x and their weights in storage order; for the
+ * gradient to the input ldmatrix transposes the weights. The next stage is copied during the
+ * products, a few copies at a time. Blocks are persistent: the first stage of the next tile is in
+ * flight while the results of the last one are stored. Two blocks share a multiprocessor.
  *
  * For an H100, 5 x 5, 32 outputs, R = 8: mma.sync has 0.62 of wgmma's 2,048 multiply-adds a cycle.
  * A stage of a block has 3,200 products of 2,048: 5,160 cycles; it reads 225 KB of shared memory,
@@ -22,9 +21,9 @@
  * That is 540 TFLOP/s at 1.6 GHz; with borders, barriers and epilogues 430 were predicted for 224
  * channels of x, and 431 are measured. tiramisu's 26 forward nodes of two samples take 7.1 ms (382
  * TFLOP/s; cuDNN 13). To the input, where dy has 32 channels and the epilogue reads an addend, it
- * was 290 TFLOP/s: a tile has two stages only, and after them an epilogue of 7,300 cycles, in
- * which four loads were waited for in turn; cuDNN with a pass after it is as fast
- * (conv_narrow_cuda.c). With the next rows' addend under way, 330 are predicted. */
+ * was 290 TFLOP/s: a tile has two stages only, and after them an epilogue of 7,300 cycles, in which
+ * four loads were waited for in turn; cuDNN with a pass after it is as fast (conv_narrow_cuda.c).
+ * With the next rows' addend under way, 330 are predicted. */
 #ifndef DLX_CUDA_NARROW_CUH
 #define DLX_CUDA_NARROW_CUH
 
