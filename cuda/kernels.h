@@ -498,8 +498,9 @@ int k_element_loss(void *stream, int type, const struct k_element *c, const stru
 int k_element_grad(void *stream, int type, int to, const struct k_element *c,
                    const struct k_loss_in *in, const struct k_loss_back *back, void *dx);
 
-/* The Dice loss (k_dice.cu, op/loss/dice.c). groups: the number of sets into which the labels are
- * divided; samples: the number of samples in the batch. ws: k_dice_workspace bytes. */
+/* The Dice loss (k_dice.cu, op/loss/dice.c). groups: the number of groups of points, each
+ * with its own Dice coefficients (one for each sample, or a single one); samples: samples in the
+ * batch. ws: k_dice_workspace bytes. */
 struct k_dice {
 	struct k_labels labels;
 	int64_t groups, samples;

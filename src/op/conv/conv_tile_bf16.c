@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The tiles of conv_tile.c for bf16. The dot-product instruction multiplies two pairs and adds both
- * products to a float32 sum; a pair is the same channel of two neighbouring pixels. The wide side
- * is read as stored and paired in registers; the tall side, of which a tile broadcasts pairs, is
- * paired once for all tiles of a block (tile_pair).
+ * products to a float32 sum; a pair is the same channel of two adjacent pixels. The wide side is
+ * loaded unpaired and paired in registers; the tall side, whose pairs a tile broadcasts, is paired
+ * once for all tiles of a block (tile_pair).
  *
  * What bf16 gains on a CPU, in ms on two cores (dlx-train --bench --profile, float32 -> bf16).
- * Products are twice as fast (950 GFLOP/s against 440) and reads half as long, but no step takes
- * half the time:
+ * Products are twice as fast (950 GFLOP/s instead of 440) and reads take half the time, but no step
+ * does:
  *
  *                                      ResNet-50    DeepCAM   SC18 Tiramisu
  *                                   8 x 224 x 224   192x288         192x288
@@ -18,12 +18,12 @@
  *   casts, reorders of weights           3 -> 0.4  6 -> 0.4      0.7 -> 0.3
  *   update, with bf16 copies               5 -> 9  41 -> 51          2 -> 3
  *
- * - Winograd convolution keeps float32 between its transforms (op/winograd/winograd.h).
- * - oneDNN 2.6's gradients to weights and these tiles reach half of the peak. The tiles alone run
+ * - Winograd convolution keeps float32 between its transforms (op/winograd/winograd.h). - oneDNN
+ * 2.6's gradients to weights and these tiles reach half of the peak. The tiles alone run
  *   at nine tenths of it; short rows, loading and storing sums, and pairing take the rest. The
  *   algorithm with the shorter estimate is chosen.
- * - The update reads and writes float32 weights, gradients and moments (pass/copies.c).
- * - Memory shrinks only while no kernel pads or unfolds: DeepCAM's dilated convolutions took 152
+ * - The update reads and writes float32 weights, gradients and moments (pass/copies.c). - Memory
+ * shrinks only while no kernel pads or unfolds: DeepCAM's dilated convolutions took 152
  *   MiB for im2col, and its dilated depthwise ones weights and moments of 16 times their
  *   size, until both had algorithms of their own. An odd `workspace` or `parameters` in
  *   --plan is worth a look. */

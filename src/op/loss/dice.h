@@ -33,7 +33,7 @@ void dice_row(const struct labels *l, const struct dice_attr *c, const float *x,
 void dice_grad_row(const struct labels *l, const struct dice_attr *c, const float *x,
                    const int32_t *y, const float *table, float f, int64_t row, float *dx);
 
-/* --- on the GPU; there only in a build with CUDA --- */
+/* --- GPU kernels, defined only in a build with CUDA --- */
 
 int dice_cuda_plan(struct kplan *k);
 int dice_cuda(const struct kplan *k, const struct kargs *a);

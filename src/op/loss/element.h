@@ -25,7 +25,7 @@ struct bad_targets {
 /* Returns 0 if there is none; else E_DATA with the layer, the first bad target and its place. */
 int bad_targets_report(const struct kplan *k, const struct bad_targets *bad);
 
-/* --- on the GPU; there only in a build with CUDA --- */
+/* --- GPU kernels, defined only in a build with CUDA --- */
 
 int element_cuda_plan(struct kplan *k);
 int element_cuda(const struct kplan *k, const struct kargs *a);

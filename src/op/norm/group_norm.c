@@ -3,9 +3,9 @@
  * Group normalisation (arXiv:1803.08494) of x (N, C, ...), with instance and layer norm:
  *   y = gamma * (x - mean) * rstd + beta,   rstd = 1 / sqrt(variance + eps)
  * with the mean and the biased variance over a set of values of one sample: the points of C/groups
- * neighbouring channels (groups C: instance norm), or with by_point the channels of one point
- * (layer norm over channels). gamma and beta, a number for each channel, may be absent. With xhat =
- * (x - mean) * rstd, m values in a set and sums over it, the gradients are
+ * adjacent channels (groups C: instance norm), or with by_point the channels of one point (layer
+ * norm over channels). gamma and beta, a number for each channel, may be absent. With xhat = (x -
+ * mean) * rstd, m values in a set and sums over it, the gradients are
  *   dbeta = sum over all samples and points dy,   dgamma = the same of dy xhat,
  *   dx = rstd (gamma dy - sum (gamma dy) / m - xhat sum (gamma dy xhat) / m).
  * Statistics never combine samples, so training and evaluation are the same, on any number of

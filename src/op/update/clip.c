@@ -4,9 +4,9 @@
  *
  *   sum_squares  <x1, x1> + <x2, x2> + ..., of many gradients at once (op/update/bundle.h)
  *   clip_factor  scale min(1, max_norm / (scale sqrt(s1 + ... + sn))) from the sums of all
- *                gradients, which are to be multiplied by scale before they are looked at
+ *                gradients; a gradient counts as multiplied by scale
  *
- * The factor reaches the optimizers as their grad_scale. */
+ * The optimizers take the factor as their input grad_scale. */
 #include <limits.h>
 #include <math.h>
 

@@ -3,17 +3,17 @@
  * Loss scaling (Micikevicius et al., ICLR 2018): gradients are computed of the loss times a scale,
  * so that small ones survive in 16 bits, and divided by it in the update.
  *
- *   loss_scale         what a step needs of the state: the scale, 1 / scale, and the updates made
- *                      so far, which are the steps less those left out
+ *   loss_scale         gives a step the scale, 1 / scale, and the number of updates so far, which is
+ *                      the number of steps minus those left out
  *   max_abs            max |x| over many gradients at once; not finite if any element is not
- *   loss_scale_update  whether the step is to be made (1 or 0), and the state after it:
+ *   loss_scale_update  gives 1 if the step is made, else 0, and the state after it:
  *       fixed     the scale stays
  *       dynamic   an overflow divides it by `factor`; `every` clean steps in a row multiply it
  *       logmax    OpenSeq2Seq's LogMax: 2^(log_max - (mean + 3.09 deviation)) of x = log2 max |g|,
  *                 rounded down to a power of two. An overflow counts as x = log_max; the original
- *                 took 2^log_max for it, and took ten thousand steps to forget one.
+ *                 uses x = 2^log_max, which affects ten thousand further steps.
  *
- * Scales that are powers of two change no bit of a result that does not overflow. */
+ * Scales that are powers of two do not change the bits of a result that does not overflow. */
 #include <limits.h>
 #include <math.h>
 
