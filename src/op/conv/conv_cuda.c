@@ -45,7 +45,8 @@ struct conv_cuda {
 	                              * bias gradient follows it */
 	size_t packed[ARGUMENTS];    /* offset in the workspace of each packed tensor; NOWHERE: used in
 	                              * place */
-	int64_t rows, channels, stride;      /* of the tensor to which the bias belongs */
+	int64_t rows, channels, stride;      /* rows, channels and row stride of the tensor to which the
+	                                      * bias belongs */
 };
 
 /* The tensors x, w and y of a node. */

@@ -25,7 +25,7 @@ struct conv_frame {
 /* Returns false if x or y is not channels-last, or if there are groups. */
 bool conv_frame_make(struct conv_frame *f, const struct conv_task *t);
 int64_t conv_frame_taps(const struct conv_frame *f);
-int64_t conv_frame_pixels(const struct conv_frame *f);       /* of y */
+int64_t conv_frame_pixels(const struct conv_frame *f);       /* pixels of y */
 
 /* The positions [lo, hi) along an axis of y at which tap k reads x and not padding; may be
  * empty. */

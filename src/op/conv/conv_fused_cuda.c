@@ -38,7 +38,7 @@ struct fused_cuda {
 	bool whole;                  /* no separate kernel of dlx follows */
 	bool windows;                /* views are used in place */
 	enum dtype type;
-	int64_t rows, channels;      /* of the result */
+	int64_t rows, channels;      /* pixels and channels of the result */
 	struct conv_bands bands;     /* bands of the gradient to the input */
 	size_t vectors, packed, made;        /* offsets in the workspace, or NOWHERE: scale and shift;
 	                                      * the packed input; cuDNN's result */

@@ -16,7 +16,7 @@ struct gradient {
 	struct norm_source x, dy, second, y, addend;
 	struct norm_sink dx, masked;
 	const float *mean, *scale, *beta;
-	const float *k1, *k2;             /* for the second pass */
+	const float *k1, *k2;             /* coefficients of dx in the second pass */
 	enum norm_mask mask;
 	struct norm_act f;
 	bool given;                       /* the statistics are constants, so the pass that sums also

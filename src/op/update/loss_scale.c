@@ -3,8 +3,8 @@
  * Loss scaling (Micikevicius et al., ICLR 2018): gradients are computed of the loss times a scale,
  * so that small ones survive in 16 bits, and divided by it in the update.
  *
- *   loss_scale         gives a step the scale, 1 / scale, and the number of updates so far, which is
- *                      the number of steps minus those left out
+ *   loss_scale         gives a step the scale, 1 / scale, and the number of updates so far, which
+ *                      is the number of steps minus those left out
  *   max_abs            max |x| over many gradients at once; not finite if any element is not
  *   loss_scale_update  gives 1 if the step is made, else 0, and the state after it:
  *       fixed     the scale stays

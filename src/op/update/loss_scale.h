@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LOSS_SCALE_NAME "loss_scale"       /* of the state */
+#define LOSS_SCALE_NAME "loss_scale"       /* name of the state */
 /* The numbers in the state, all zero at first. */
 #define LOSS_SCALE_STATE 8
 /* Entries of the state: the scale of the next step; the number of steps left out so far. */
