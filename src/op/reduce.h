@@ -6,8 +6,8 @@
 
 #include "op/lib/nest.h"
 
-/* Sorts the axes of input 0 into those that are kept (y, the result or a tensor of its shape, has
- * them) and those that are summed. */
+/* Divides the axes of input 0 into kept and summed ones. y is the result, or a tensor of its shape,
+ * and has the kept axes. */
 void reduce_nests(const struct kplan *k, tid y, struct nest *kept, struct nest *summed);
 
 /* The GPU's kernels; defined only in a build with CUDA. */

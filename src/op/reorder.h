@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Attributes of cast, for code that emits it, and the loop of reorder that needs no library. */
+ * Attributes of cast, for code that emits it, and reorder's own transposition loop, which does not
+ * use oneDNN. */
 #ifndef DLX_OP_REORDER_H
 #define DLX_OP_REORDER_H
 

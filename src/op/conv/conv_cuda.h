@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The kernels of conv, conv_grad_input and conv_grad_weight on the GPU. */
+ * The GPU kernels of conv, conv_grad_input and conv_grad_weight. */
 #ifndef DLX_OP_CONV_CONV_CUDA_H
 #define DLX_OP_CONV_CONV_CUDA_H
 

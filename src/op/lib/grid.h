@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Index arithmetic of ops that know batch, channels and space. A tensor (N, C, [D,] [H,] W) becomes
- * n, c and three spatial sizes d[0..2], innermost last, absent ones 1, so that one set of loops
- * serves one, two and three spatial axes. */
+ * Index arithmetic for ops with batch, channel and spatial axes. A tensor (N, C, [D,] [H,] W) has
+ * n, c and three spatial sizes d[0..2], innermost last; absent axes have size 1. So one set of
+ * loops serves one, two and three spatial axes. */
 #ifndef DLX_OP_LIB_GRID_H
 #define DLX_OP_LIB_GRID_H
 

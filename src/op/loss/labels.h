@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Class labels and logits: what the segmentation loss and the confusion matrix share. Logits are
- * (N, C, ...), labels the same without C, of I32: a class 0..C-1, or the ignored value. Anything
- * else is bad data and is reported with its place. */
+ * Class labels and logits, shared by the segmentation loss and the confusion matrix. Logits are (N,
+ * C, ...); labels have the same shape without C and are I32: a class 0..C-1, or the ignored value.
+ * Any other label is an error, which is reported with its place. */
 #ifndef DLX_OP_LOSS_LABELS_H
 #define DLX_OP_LOSS_LABELS_H
 

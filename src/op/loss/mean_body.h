@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Kernels of mean.c in the type `real`: NAME(x) is x with the suffix of the backend. */
+ * The kernels of mean.c for elements of type `real`. NAME(x) appends the backend's suffix to x. */
 #define NUMBER(i, otherwise) \
 	((k->n->nin > (i) && a->in[i]) ? *(const real *)a->in[i] : (otherwise))
 

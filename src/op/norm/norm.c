@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Batch normalisation: shape rules and reference loops, which go channel by channel over row-major
- * tensors (N, C, points) in double. */
+ * Batch normalisation: shape rules and reference loops, which process row-major tensors (N, C,
+ * points) channel by channel, in double. */
 #include "op/norm/norm.h"
 
 #include <math.h>

@@ -296,8 +296,8 @@ int norm_grad_given_cpu(const struct kplan *k, const struct kargs *a, const stru
 	return 0;
 }
 
-/* Computes (x - mean) * -k2 - k1 + dx by the forward pass's
- * loop, with a slope of 1, which changes nothing. */
+/* Computes (x - mean) * -k2 - k1 + dx by the forward pass's loop; its slope is 1, so f is the
+ * identity. */
 int norm_grad_through_cpu(const struct kplan *k, const struct kargs *a, const int64_t *begin)
 {
 	const struct norm_blocks *b = k->state;

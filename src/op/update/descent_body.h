@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Kernels of descent.c in the type `real`: NAME(x) is x with the suffix of the backend, ROOT the
- * square root. */
+ * The kernels of descent.c for elements of type `real`. NAME(x) appends the backend's suffix to x;
+ * ROOT is the square root. */
 #include "base/simd.h"
 
 /* The coefficients of one parameter for the loops over elements: d = trust (scale g + coupled w);

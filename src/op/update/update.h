@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Attributes of the ops that write state, for the optimizers and layers that emit them. */
+ * Attributes of the ops that update state in place, for the optimizers and layers that emit
+ * them. */
 #ifndef DLX_OP_UPDATE_UPDATE_H
 #define DLX_OP_UPDATE_UPDATE_H
 

@@ -185,8 +185,8 @@ WINO_INLINE void evaluate(int alpha, int n, bool scaled, const vec *in, vec *out
 	out[alpha - 1] = in[n - 1];
 }
 
-/* The transpose of evaluate(): out[k] = sum_j p_j^k in[j], in[j] over N_j before that if scaled.
- * Changes in. */
+/* The transpose of evaluate(): out[k] = sum_j p_j^k in[j]; if scaled, in[j] is divided by N_j
+ * before that. Overwrites `in`. */
 WINO_INLINE void interpolate(int alpha, int n, bool scaled, vec *in, vec *out)
 {
 	const struct wino_points *w = points(alpha);
