@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Tiles of convolutions of each channel by itself, windows of 3 x 3, for 16-bit elements and tensor
- * cores: cuda/k_depthwise_tile.cu and k_depthwise_weights.cu.
+ * Tiles of depthwise convolutions with 3 x 3 windows, for 16-bit elements and tensor cores. Used by
+ * cuda/k_depthwise_tile.cu and k_depthwise_weights.cu.
  *
- * A block copies a tile of pixels, with its border and of CHANNELS channels, to shared memory; all
- * copies are under way at once, and pixels outside of the tensor become zeros, so that nothing
- * after that asks where a border is. Some blocks share a multiprocessor: some of them wait for
- * memory while others compute.
+ * A block copies a tile of pixels with its border, for CHANNELS channels, to shared memory. All
+ * copies are in flight at once, and pixels outside the tensor become zeros, so that no later code
+ * checks for a border. Several blocks share a multiprocessor, so that some compute while others
+ * wait for memory.
  *
- * On ordinary cores a result takes 9 multiply-adds and 4 to 9 conversions from 16 bits, which is as
- * long as the memory takes. A product of matrices takes 16-bit elements as they are. Seven of eight
- * parts of it are wasted here, with zeros or sums that are not read, and it still does 8
- * multiply-adds of a lane with one instruction. */
+ * On ordinary cores a result takes 9 multiply-adds and 4 to 9 conversions from 16 bits, which takes
+ * as long as the memory accesses. A matrix product reads 16-bit elements directly. Here seven
+ * eighths of it are wasted, on zeros or on sums that are not read, and still one instruction does 8
+ * multiply-adds for each lane. */
 #ifndef DLX_CUDA_DEPTHWISE_TILE_CUH
 #define DLX_CUDA_DEPTHWISE_TILE_CUH
 
@@ -30,9 +30,10 @@ constexpr int PACK = 8, PACKS = 8, CHANNELS = PACK * PACKS;   /* a pack: 16 byte
 	default: return cudaErrorInvalidValue;                                           \
 	}
 
-/* How results are dealt: tiles of rows by columns, d apart. groups: of 8 columns. */
+/* The division of results into tiles of rows x columns, d apart. groups: a tile's columns, in
+ * groups of 8. blocks: tiles along each axis. */
 struct tile_deal {
-	int rows, groups, d[2], blocks[2], across;     /* across: blocks for all channels */
+	int rows, groups, d[2], blocks[2], across;     /* across: blocks that cover all channels */
 };
 
 struct tile {
@@ -40,13 +41,13 @@ struct tile {
 	int i, j;                                      /* the first result */
 };
 
-/* Pixels to copy: those from (i, j) on, d apart, of a tensor of height x width. */
+/* The pixels to copy: from (i, j) on, d apart, of a tensor of height x width. */
 struct area {
 	int i, j, d[2], rows, columns, height, width;
 };
 
-/* How many groups across a tile, at most `most`, make for few columns beyond the edge and little
- * border. */
+/* The number of groups across a tile, at most `most`, with the fewest columns beyond the edge and
+ * little border. */
 static int groups_for(int width, int most)
 {
 	int best = most, least = INT32_MAX;
@@ -60,7 +61,7 @@ static int groups_for(int width, int most)
 	return best;
 }
 
-/* groups: at most. */
+/* groups: the most that a tile may have. */
 static tile_deal deal_tiles(const int *result, const int *d, int rows, int groups, int64_t c)
 {
 	tile_deal a = { rows, 0, { d[0], d[1] }, { 0, 0 }, (int)((c + CHANNELS - 1) / CHANNELS) };
@@ -71,7 +72,7 @@ static tile_deal deal_tiles(const int *result, const int *d, int rows, int group
 	return a;
 }
 
-/* Number `at` of the tiles of block number `channels` of channels. */
+/* Tile number `at`, for block number `channels` along the channels. */
 static __device__ __forceinline__ tile tile_of(const tile_deal &a, unsigned at, unsigned channels)
 {
 	const unsigned across = (unsigned)a.blocks[1], down = (unsigned)a.blocks[0];
@@ -82,7 +83,7 @@ static __device__ __forceinline__ tile tile_of(const tile_deal &a, unsigned at, 
 	         (int)(bj / d1 * d1) * a.groups * 8 + (int)(bj % d1) };
 }
 
-/* The pixels of x under the windows of a tile of y, with stride S. */
+/* The pixels of x that the windows of a tile of y read, with stride S. */
 template <int S> static __device__ __forceinline__ area under(
 		const k_depthwise &g, const tile_deal &a, const tile &to)
 {
@@ -90,17 +91,18 @@ template <int S> static __device__ __forceinline__ area under(
 	         (a.groups * 8 - 1) * S + 3, g.in[0], g.in[1] };
 }
 
-/* Bytes of a plane, which has TOGETHER neighbouring packs of each pixel. The number of pixels is
- * odd, so that the packs of a pixel, in several planes, have different banks. */
+/* Bytes of a plane, which holds TOGETHER adjacent packs of each pixel. The number of pixels is
+ * rounded up to an odd one, so that the packs of a pixel, which are in different planes, are in
+ * different banks. */
 template <int TOGETHER>
 static __host__ __device__ __forceinline__ int plane_of(int rows, int columns)
 {
 	return (rows * columns | 1) * 16 * TOGETHER;
 }
 
-/* Begins to copy: to[plane][pixel][TOGETHER packs]. A thread has a pack of the columns t, t + STEP,
- * ..., STEPS of them, of all rows. What it asks of columns and rows is known before the copies, of
- * which there are one for each result that the block makes, or two. */
+/* Starts the copies to[plane][pixel][TOGETHER packs]. A thread copies one pack of the columns t, t
+ * + STEP, ... (STEPS of them), in all rows. Bounds of columns and rows are computed before the
+ * copies, of which there are only one or two for each result of the block. */
 template <typename T, int TOGETHER, int STEPS> static __device__ __forceinline__ void copy_area(
 		char *to, const k_rows &x, const area &a, const tile &of, int64_t channels)
 {
@@ -140,7 +142,7 @@ template <typename T, int TOGETHER, int STEPS> static __device__ __forceinline__
 	}
 }
 
-/* f(norm(x)) of the channels of a pack, as norm_map of k_norm.cu makes it, to the last bit. */
+/* f(norm(x)) for the channels of a pack, bit-equal to norm_map of k_norm.cu. */
 struct pack_norm {
 	float m[PACK], a[PACK], b[PACK], slope;
 
@@ -156,7 +158,7 @@ struct pack_norm {
 		slope = v.slope;
 	}
 
-	/* RELU: the slope is 0. */
+	/* RELU: the slope is 0, known at compile time. */
 	template <typename T, bool RELU> __device__ __forceinline__ void apply(char *to) const
 	{
 		several<T, PACK> x;
@@ -198,8 +200,9 @@ static __device__ __forceinline__ void apply_to_area(char *to, const area &a, in
 	}
 }
 
-/* Normalises what this thread has copied by copy_area, with the same arguments, and what has
- * arrived. Pixels outside stay zeros. v: loaded, where this thread has channels. */
+/* Normalises what this thread has copied by copy_area with the same arguments; the copies must have
+ * arrived. Pixels outside the tensor stay zero. v: loaded by load_norm if this thread has
+ * channels. */
 template <typename T, int TOGETHER, int STEPS>
 static __device__ __forceinline__ void normalise_area(char *to, const area &a, const tile &of,
                                                       int64_t channels, const pack_norm &v)
@@ -215,8 +218,8 @@ static __device__ __forceinline__ void normalise_area(char *to, const area &a, c
 		apply_to_area<T, TOGETHER, STEPS, false>(to, a, t, v);
 }
 
-/* What normalise_area takes: loads that are waited for there, which should begin before the copies
- * are waited for. */
+/* Starts the loads of v for normalise_area. Call it before waiting for the copies, so that both
+ * waits overlap. */
 static __device__ __forceinline__ void load_norm(pack_norm *v, const k_depthwise_norm &norm,
                                                  int64_t first, int64_t channels)
 {
@@ -237,7 +240,8 @@ static __device__ __forceinline__ void load_norm(pack_norm *v, const k_depthwise
 		}                                                                        \
 	} while (0)
 
-/* The copies of all threads have arrived, and what they stored before can be seen. */
+/* Waits until the copies of all threads have arrived; then their earlier stores are visible,
+ * too. */
 static __device__ __forceinline__ void copies_done()
 {
 	copies_commit();

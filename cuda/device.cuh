@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the .cu files share: loads and stores of every float type as float32, vectors of them, and
- * the shape of a launch. Kernels that are bound by memory have to have enough bytes on their way: a
- * thread of those that go down the rows has some neighbouring channels of some rows under way
- * before it uses the first. */
+ * Shared by the .cu files: loads and stores of every float type as float32, vectors of them, and
+ * launch dimensions. Kernels that are bound by memory bandwidth need enough bytes in flight: a
+ * thread of a kernel that processes rows starts the loads of several adjacent channels in several
+ * rows before it uses the first value. */
 #ifndef DLX_CUDA_DEVICE_CUH
 #define DLX_CUDA_DEVICE_CUH
 
@@ -12,7 +12,7 @@
 #else
 #include <cuda_runtime.h>
 
-/* With arguments by value, as a kernel takes them. */
+/* Launches a kernel with arguments converted to the types of its parameters. */
 template <typename... P, typename... A>
 static void launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, void *stream,
                    A... argument)
@@ -22,11 +22,12 @@ static void launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, v
 #define LAUNCH(kernel, grid, block, shared, stream, ...) \
 	launch((kernel), (grid), (block), (shared), (void *)(stream), __VA_ARGS__)
 
-/* The first statement of every kernel, by which the emulation knows the kernel's declaration. */
+/* The first statement of every kernel. The emulation needs it to find the kernel's declaration. */
 #define BEGIN_KERNEL() ((void)0)
-#define NOTE_WORD(size) ((void)0)        /* of a load or a store: for the emulation */
+#define NOTE_WORD(size) ((void)0)        /* marks a load or a store of this size for the
+                                          * emulation */
 
-/* Shared memory whose size the launch gives. */
+/* Shared memory whose size is a launch argument. */
 #define SHARED_DYNAMIC(type, name)                                                       \
 	extern __shared__ __align__(16) char shared_bytes_[];                            \
 	type *name = reinterpret_cast<type *>(shared_bytes_)
@@ -39,9 +40,9 @@ static void launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, v
 
 #include "cuda/kernels.h"
 
-/* Lets a kernel have dynamic shared memory up to `most` bytes, which is not what this launch needs
- * but what any of the kernel's launches does: the limit is the kernel's own, and one that falls is
- * too low for launches that were recorded before. */
+/* Allows a kernel up to `most` bytes of dynamic shared memory. `most` must cover all launches of
+ * the kernel, not only the next one: the limit belongs to the kernel, and lowering it would break
+ * launches that were captured before. */
 static inline cudaError_t allow_shared(const void *kernel, size_t most)
 {
 	return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)most);
@@ -62,8 +63,8 @@ __device__ __forceinline__ __nv_bfloat16 from_float<__nv_bfloat16>(float v)
 	return __float2bfloat16_rn(v);
 }
 
-/* For results whose type differs from their operands': a branch that all threads of a launch take
- * alike. */
+/* For results whose type differs from that of the operands. All threads of a launch take the same
+ * branch. */
 static __device__ __forceinline__ void store_as(int type, void *p, int64_t i, float v)
 {
 	if (type == K_TYPE_F32)
@@ -74,7 +75,7 @@ static __device__ __forceinline__ void store_as(int type, void *p, int64_t i, fl
 		((__nv_bfloat16 *)p)[i] = __float2bfloat16_rn(v);
 }
 
-/* 16 bytes of elements. */
+/* 16 bytes of elements of type T. */
 template <typename T> struct alignas(16) pack {
 	static constexpr int N = 16 / sizeof(T);
 	T v[N];
@@ -88,8 +89,8 @@ static inline int blocks_for(int64_t n, int64_t each)
 	return b < 1 ? 1 : b > 0x7fffffff ? 0x7fffffff : (int)b;
 }
 
-/* A block of THREADS: x side by side along the channels of
- * channels-last tensors, y along the rows. */
+/* A block of THREADS threads: x runs along the channels of a channels-last tensor, y along its
+ * rows. */
 static inline dim3 channel_block(int64_t c)
 {
 	unsigned x = 1;
@@ -100,14 +101,14 @@ static inline dim3 channel_block(int64_t c)
 
 /* --- rows of channels-last tensors --- */
 
-/* neighbouring channels that a thread moves as one, where it can */
+/* Adjacent channels that a thread loads or stores as one, if alignment allows. */
 constexpr int ABREAST = 4;
-constexpr int AHEAD = 4;                 /* rows that it has in flight, at most */
-/* For kernels that load several tensors at once, which would need too many registers. */
+constexpr int AHEAD = 4;                 /* rows that a thread has in flight, at most */
+/* The same for kernels that load several tensors at once and would need too many registers. */
 template <typename T, int N> constexpr int FEWER = sizeof(T) * N > 8 ? AHEAD / 2 : AHEAD;
 
-/* Elements side by side, one or ABREAST of them; halves stay in words until they are used, which
- * takes half the registers. */
+/* N adjacent elements, N being 1 or ABREAST. 16-bit elements stay packed in words until they are
+ * used, which takes half the registers. */
 template <typename T, int N> struct alignas(sizeof(T) * N) several {
 	T v[N];
 	__device__ __forceinline__ float at(int i) const { return as_float(v[i]); }
@@ -121,8 +122,8 @@ template <typename T, int N> struct alignas(sizeof(T) * N) several {
 
 static __device__ __forceinline__ float low_half(__half2 v) { return __low2float(v); }
 static __device__ __forceinline__ float high_half(__half2 v) { return __high2float(v); }
-/* A bfloat16 is the upper half of a float: one instruction each, where the headers' functions take
- * the element out of the pair before they widen it. */
+/* A bfloat16 is the upper half of a float, so one instruction converts either element of a pair.
+ * CUDA's functions would first extract the element. */
 static __device__ __forceinline__ float upper_half(uint32_t bits)
 {
 	float f;
@@ -165,7 +166,8 @@ template <typename PAIR> struct alignas(8) four_halves {
 template <> struct alignas(8) several<__half, ABREAST> : four_halves<__half2> {};
 template <> struct alignas(8) several<__nv_bfloat16, ABREAST> : four_halves<__nv_bfloat162> {};
 
-/* The type that one instruction moves; a compiler takes structs apart. */
+/* The integer type that one instruction loads or stores; compilers split structs into their
+ * members. */
 template <int BYTES> struct word;
 template <> struct word<2> { typedef uint16_t type; };
 template <> struct word<4> { typedef uint32_t type; };
@@ -187,7 +189,7 @@ template <typename V> static __device__ __forceinline__ void store_word(void *to
 	NOTE_WORD(sizeof w);
 }
 
-/* Whether c channels of `size` bytes can be read and written ABREAST. */
+/* Whether c channels of `size` bytes can be loaded and stored ABREAST at a time. */
 static inline bool abreast(int64_t c, size_t size, std::initializer_list<k_rows> tensors)
 {
 	bool all = c % ABREAST == 0;
@@ -196,7 +198,8 @@ static inline bool abreast(int64_t c, size_t size, std::initializer_list<k_rows>
 	return all;
 }
 
-/* N floats from p on. A load of one would have the lanes of a warp N floats apart. */
+/* Loads N floats from p on, word by word: one wide load would place the lanes of a warp N floats
+ * apart. */
 template <int N> static __device__ __forceinline__ void load_floats(const float *p, float (&to)[N])
 {
 	if (N % 4 == 0 && (uintptr_t)p % 16 == 0) {
@@ -221,7 +224,7 @@ template <int N> static __device__ __forceinline__ int64_t first_channel()
 	return ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * N;
 }
 
-/* Channels j to j + N - 1 of rows r, r + step, ... that are before end. */
+/* Loads channels j to j + N - 1 of rows r, r + step, ... that are before `end`. */
 template <typename T, int N, int ROWS> static __device__ __forceinline__ void load_rows(
 		const k_rows &x, int64_t j, int64_t r, int64_t step, int64_t end, several<T, N> (&to)[ROWS])
 {
@@ -241,14 +244,15 @@ int N> static __device__ __forceinline__ void store_row(const k_rows &y, int64_t
 }
 
 #ifdef DLX_CUDA_EMULATED
-/* so that small tensors are gone over in several rounds */
+/* small, so that tests cover several rounds with small tensors */
 constexpr int LEAST_BLOCKS = 4, MOST_BLOCKS = 16;
 #else
 constexpr int LEAST_BLOCKS = 2048, MOST_BLOCKS = 8192;
 #endif
 
-/* Blocks for a kernel whose threads stay with their channels, `across` of them or of packs of them,
- * and go down the rows: some waves of a large GPU, or one row a thread if that is less. */
+/* The grid for a kernel whose threads keep their channels and process the rows; `across` is the
+ * number of channels, or of packs of them. It has several waves of blocks on a large GPU, or one
+ * row for each thread if that is less. */
 static inline dim3 rows_grid(int64_t rows, int64_t across, dim3 block)
 {
 	const int64_t x = (across + block.x - 1) / block.x, need = (rows + block.y - 1) / block.y;
@@ -259,13 +263,13 @@ static inline dim3 rows_grid(int64_t rows, int64_t across, dim3 block)
 	return dim3((unsigned)x, (unsigned)(y < 1 ? 1 : y));
 }
 
-/* Folds K numbers of each thread over the threads of a column (of equal threadIdx.x): those of a
- * warp by shuffles, the results of the block's `warps` in order. Calls take(k, result) for each k,
- * all of them in threads of the column, so that what is done with the results is shared among
- * these. blockDim is of powers of two and at most 32 wide. room: used once.
+/* Reduces K values of each thread over the threads of a column (those with equal threadIdx.x):
+ * within a warp by shuffles, then over the block's `warps` in order. take(k, result) is called for
+ * each k, by different threads of the column, so that they share the work that follows. blockDim is
+ * a power of two in each axis, and at most 32 wide. room: shared memory that no other call uses.
  *
- * Two passes over shared memory and one barrier, where a tree over it has up to eight: at the end
- * of a chunk of rows these had cost as much as some ten of its rows. */
+ * This takes two passes over shared memory and one barrier, where a tree takes up to eight: at the
+ * end of a chunk of rows a tree cost as much as about ten of its rows. */
 template <typename T, int K, int M, typename FOLD, typename TAKE>
 static __device__ __forceinline__ void fold_columns(T (&v)[K], T (*room)[M], int warps, FOLD fold,
                                                     TAKE take)
@@ -293,14 +297,15 @@ struct plus {
 	template <typename T> __device__ __forceinline__ T operator()(T a, T b) const { return a + b; }
 };
 
-/* Sums, by a block of THREADS. */
+/* Column sums in a block of THREADS threads. */
 template <typename T, int K, typename TAKE>
 static __device__ __forceinline__ void add_columns(T (&v)[K], T (*room)[THREADS], TAKE take)
 {
 	fold_columns(v, room, THREADS / 32, plus(), take);
 }
 
-/* The same, for a thread that wants all K sums: valid for threadIdx.y 0. */
+/* The same for callers that need all K sums in one thread: the results are valid for threadIdx.y
+ * 0. */
 template <typename T, int K>
 static __device__ __forceinline__ void column_sums(T (&v)[K], T (*room)[THREADS])
 {
@@ -312,7 +317,7 @@ static __device__ __forceinline__ void column_sums(T (&v)[K], T (*room)[THREADS]
 			v[k] = room[k][threadIdx.x];
 }
 
-/* Runs the statement with N ABREAST or 1. */
+/* Runs the statement with N = ABREAST or N = 1. */
 #define WIDE_OR_NOT(wide, N, ...)                                                        \
 	do {                                                                             \
 		if (wide) {                                                              \
@@ -324,8 +329,8 @@ static __device__ __forceinline__ void column_sums(T (&v)[K], T (*room)[THREADS]
 		}                                                                        \
 	} while (0)
 
-/* Runs the statement with T the element type that `type`
- * names; returns an error for one that is no float. */
+/* Runs the statement with T as the element type that `type` denotes; for a type that is no float it
+ * returns an error. */
 #define FLOAT_TYPES(type, T, ...)                                                        \
 	switch (type) {                                                                  \
 	case K_TYPE_F32: { using T = float; __VA_ARGS__; break; }                             \

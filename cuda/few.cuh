@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What k_few.cu and k_few_weights.cu share: tiles of y, and the pixels of x under their windows,
- * which a block copies to shared memory, each pixel padded to four channels (8 bytes). Blocks stay
- * and go through tiles; while they compute with one, the next one's pixels are on their way. Those
- * of less than four channels are loaded into registers, TOGETHER at once, and arrive before the
- * block goes on. */
+ * Shared by k_few.cu and k_few_weights.cu: tiles of y, and the pixels of x that their windows read.
+ * A block copies these to shared memory, each pixel padded to four channels (8 bytes). Blocks are
+ * persistent and loop over tiles; while a block computes one tile, the copies of the next one are
+ * in flight. Pixels with fewer than four channels go through registers, TOGETHER at a time, and
+ * arrive before the block continues. */
 #ifndef DLX_CUDA_FEW_CUH
 #define DLX_CUDA_FEW_CUH
 
@@ -12,16 +12,17 @@
 #include "cuda/mma.cuh"
 
 constexpr int FEW_THREADS = 128, FEW_WARPS = FEW_THREADS / 32;
-constexpr int GROUP = 32;            /* channels of y that a warp has */
+constexpr int GROUP = 32;            /* channels of y for each warp */
 constexpr int TOGETHER = 4;          /* pixels of x that a thread loads at once */
 #ifdef DLX_CUDA_EMULATED
-constexpr int PROCESSORS = 2, FEW_PIXELS = 64;   /* so that small tensors have several tiles */
+constexpr int PROCESSORS = 2, FEW_PIXELS = 64;   /* small, so that tests give a block several
+                                                  * tiles */
 #else
-constexpr int PROCESSORS = 132, FEW_PIXELS = 1024;       /* as an H100 has */
+constexpr int PROCESSORS = 132, FEW_PIXELS = 1024;       /* multiprocessors of an H100 */
 #endif
 
-/* Blocks that go through this many tiles, `each` of them on a processor at a time: as few as do it
- * in as many rounds. `copies` times as many are launched. */
+/* The number of blocks that loop over `tiles`, if `each` of them fit on a multiprocessor: the
+ * fewest that need no more rounds. `copies` times that many blocks are launched. */
 static inline int blocks_through(int tiles, int each, int copies)
 {
 	const int fit = PROCESSORS * each / copies, most = fit > 1 ? fit : 1,
@@ -37,8 +38,8 @@ static inline int blocks_through(int tiles, int each, int copies)
 	default: return cudaErrorInvalidValue;                                           \
 	}
 
-/* With dynamic shared memory for the places under a tile: at most ROOM, a constant of the file that
- * launches. Returns from the function on errors. */
+/* Declares dynamic shared memory for the pixels under a tile: at most ROOM, a constant of the file
+ * that launches. On an error it returns from the function. */
 #define LAUNCH_FEW(kernel, grid, tile, stream, ...)                                      \
 	do {                                                                             \
 		const cudaError_t e_ = allow_shared((const void *)kernel, ROOM * sizeof(int)); \
@@ -48,23 +49,23 @@ static inline int blocks_through(int tiles, int each, int copies)
 		       __VA_ARGS__);                                                     \
 	} while (0)
 
-/* Tiles of y, and where the pixels under one lie in shared memory. */
+/* Tiles of y, and the layout of their pixels of x in shared memory. */
 struct few_tile {
-	int log[3];                  /* of its pixels along each axis */
+	int log[3];                  /* log2 of a tile's pixels along each axis */
 	int tiles[3];
-	int under[3];                /* pixels of x, of which those of a row are copied */
-	int pitch, plane;            /* from row to row, and from plane to plane */
-	int places;                  /* in shared memory, those between rows included */
+	int under[3];                /* pixels of x under a tile along each axis */
+	int pitch, plane;            /* places from row to row, and from plane to plane */
+	int places;                  /* places in shared memory, including gaps between rows */
 	int whole;                   /* a pixel of x is 8 aligned bytes */
-	int all;                     /* tiles; 0: no tile has room */
+	int all;                     /* number of tiles; 0: no tile fits in shared memory */
 };
 
-/* How the copies lie. */
+/* Constraints on the layout of the copies in shared memory. */
 struct few_room {
-	int unit;                    /* tiles are that wide, or a multiple */
-	int taps;                    /* along a row, those that are only read included */
-	int step, rest;              /* pitch and plane are `rest` modulo `step` */
-	int pixels;                  /* that there is room for */
+	int unit;                    /* a tile's width is a multiple of this */
+	int taps;                    /* taps along a row, including those that are read but not used */
+	int step, rest;              /* pitch and plane are congruent to `rest` modulo `step` */
+	int pixels;                  /* pixels that fit in shared memory */
 };
 
 static inline int rounded(int n, const few_room &r)
@@ -84,8 +85,8 @@ static inline void lay_out(const k_few &g, const few_room &r, few_tile *a)
 	a->places = a->under[0] * a->plane;
 }
 
-/* The tiles for which the least is to be done. Copying a pixel is taken to be a quarter of the work
- * for one of y, the beginning of a tile that for 50 of them. */
+/* The tiles with the least work. The estimate counts a copied pixel as a quarter of the work for a
+ * pixel of y, and the start of a tile as that of 50 of them. */
 static inline few_tile tile_of(const k_few &g, const few_room &r)
 {
 	few_tile best = {}, a = {};
@@ -112,7 +113,7 @@ static inline few_tile tile_of(const k_few &g, const few_room &r)
 	return best;
 }
 
-/* Which tile number u is: of sample n, and along each axis. */
+/* The position of tile number u: its sample n, and its index along each axis. */
 static __device__ __forceinline__ void tile_number(const int *tiles, int u, int *n, int (&at)[3])
 {
 	const unsigned across = (unsigned)u / (unsigned)tiles[2],
@@ -123,7 +124,7 @@ static __device__ __forceinline__ void tile_number(const int *tiles, int u, int 
 	at[2] = (int)((unsigned)u - across * (unsigned)tiles[2]);
 }
 
-/* Where tile u begins: a pixel of y. */
+/* The first pixel of tile u in y. */
 struct few_place {
 	int n, at[3];
 };
@@ -137,10 +138,10 @@ static __device__ __forceinline__ few_place place_of(const few_tile &a, int u)
 	return p;
 }
 
-/* Where each place of shared memory under a tile is from the tile's first pixel: depth, row and
- * column in 5, 8 and 12 bits, which is room for the largest tiles that tile_of gives, or NOWHERE
- * between the rows. It is the same for all tiles, so a block makes it once: a pixel takes a thread
- * 29 instructions to copy, and 57 where it counted on. */
+/* For each place of shared memory: the distance of its pixel from the tile's first one, as depth,
+ * row and column in 5, 8 and 12 bits (enough for the largest tiles of tile_of), or NOWHERE for gaps
+ * between rows. It is the same for all tiles, so a block computes it once: copying a pixel then
+ * takes a thread 29 instructions, instead of 57 if it kept counters. */
 constexpr int NOWHERE = -1;
 static __device__ __forceinline__ void find_places(const few_tile &a, int *place)
 {
@@ -151,8 +152,8 @@ static __device__ __forceinline__ void find_places(const few_tile &a, int *place
 	}
 }
 
-/* The first pixel of x under a tile, there or not: where it would be along each axis, and which of
- * all it would be. */
+/* The first pixel of x under a tile, which may be outside the tensor: its position along each axis,
+ * and its row-major index. */
 struct few_origin {
 	int at[3], pixel;
 };
@@ -168,7 +169,8 @@ static __device__ __forceinline__ few_origin origin_of(const k_few &g, const few
 	return o;
 }
 
-/* Whether there is a pixel of x at a place; *from: it, or the first one of all. */
+/* Whether a place has a pixel of x inside the tensor. *from: that pixel, or else the tensor's first
+ * one. */
 template <typename T> static __device__ __forceinline__ bool pixel_at(
 		const k_few &g, const few_origin &o, int place, const T **from)
 {
@@ -181,8 +183,9 @@ template <typename T> static __device__ __forceinline__ bool pixel_at(
 	return there;
 }
 
-/* Copies what is under the tile at p to shared memory; SHIFTED: twice, to `second` one pixel
- * earlier. place: of find_places. What is whole arrives when this thread waits for its copies. */
+/* Copies the pixels under the tile at p to shared memory. SHIFTED: also makes a second copy, at
+ * `second`, one pixel earlier. place: from find_places. Pixels of 8 aligned bytes arrive when this
+ * thread waits for its copies. */
 template <typename T, bool SHIFTED> static __device__ __forceinline__ void copy_under(
 		const k_few &g, const few_tile &a, const few_place &p, const int *place, uint2 *to,
 		uint2 *second)
@@ -201,7 +204,7 @@ template <typename T, bool SHIFTED> static __device__ __forceinline__ void copy_
 		return;
 	}
 	for (int i = first; i < a.places; i += TOGETHER * FEW_THREADS) {
-		uint32_t v[TOGETHER][K_FEW];         /* all are loaded before one is used */
+		uint32_t v[TOGETHER][K_FEW];         /* all loads start before the first value is used */
 		bool there[TOGETHER];
 #pragma unroll
 		for (int q = 0; q < TOGETHER; q++) {
@@ -226,7 +229,7 @@ template <typename T, bool SHIFTED> static __device__ __forceinline__ void copy_
 	}
 }
 
-/* What all three kinds of launches ask. */
+/* The conditions that all three kinds of launches share. */
 static inline bool few_general(const k_few &g)
 {
 	bool all = (g.type == K_TYPE_F16 || g.type == K_TYPE_BF16) && g.few >= 1 && g.few <= K_FEW &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What follows the products of small matrices (cuda/mma.cuh), of whose sums a lane has pairs of
- * neighbouring columns: four lanes exchange them, so that each has 16 bytes of a row. */
+ * Epilogues of small matrix products (cuda/mma.cuh). After a product, a lane has the sums of pairs
+ * of adjacent columns; four lanes exchange them, so that each gets 16 bytes of one row. */
 #ifndef DLX_CUDA_FRAGMENT_CUH
 #define DLX_CUDA_FRAGMENT_CUH
 
@@ -12,7 +12,7 @@ template <typename T> struct pair_of;
 template <> struct pair_of<__half> { typedef __half2 type; };
 template <> struct pair_of<__nv_bfloat16> { typedef __nv_bfloat162 type; };
 
-/* Word j of lane t of four neighbours becomes word t of lane j. */
+/* Transposes 4 x 4 words among four adjacent lanes: word j of lane t becomes word t of lane j. */
 static __device__ __forceinline__ void transpose(uint32_t (&v)[4])
 {
 	const int t = (int)threadIdx.x % 4;
@@ -36,8 +36,8 @@ template <typename T> static __device__ __forceinline__ float half_of(uint32_t v
 	return which ? high_half(both) : low_half(both);
 }
 
-/* What follows the products, of pairs of channels: ReLU's limit is -infinity where there is none,
- * and masks are positive; low: 0, where what is below is 0 whatever it was. */
+/* The epilogue of two adjacent channels. Values below `limit` (0 for ReLU, -infinity for no
+ * activation), and those whose mask is not positive, become slope * v if `low`, else 0. */
 struct after {
 	float limit, slope;
 	bool low;
@@ -68,7 +68,7 @@ static inline bool is_aligned(const k_rows &r)
 	return (uintptr_t)r.p % 16 == 0 && r.stride % 8 == 0;
 }
 
-/* Whether 16 bytes of each tensor can be read and written at once. */
+/* Whether 16 bytes of each tensor can be loaded and stored at once. */
 static inline bool are_aligned(const k_narrow &g, const void *w)
 {
 	return is_aligned(g.x) && is_aligned(g.y) && is_aligned(g.addend) && is_aligned(g.mask) &&

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Second stages of sums and maxima: kernels that join what the blocks of a first stage left, their
- * parts of each of some columns (results). They wait for memory, not for its bandwidth: blocks of
- * 256 threads, of which each had eight columns, took an H100 15 us (statistics of a batch norm) to
- * 26 us (its gradients) for 1,056 parts, and joins 1.1 ms of resnet-50's 37.5 ms a step. Here a
- * block has up to 1,024 threads, each with AT_ONCE parts on their way: 4.5 us for both, 2.2 for few
- * parts. 4 were predicted: 1.5 for the launch, 0.6 for each of three rounds of loads.
+ * The second stage of sums and maxima: kernels that combine the partial results that the blocks of
+ * a first stage left for each column (result). They are bound by memory latency, not bandwidth:
+ * blocks of 256 threads, with eight columns each, took an H100 15 us (statistics of a batch norm)
+ * to 26 us (its gradients) for 1,056 parts, and this stage 1.1 ms of resnet-50's 37.5 ms a step.
+ * Here a block has up to 1,024 threads, each with AT_ONCE loads in flight: 4.5 us for both, 2.2 for
+ * few parts. The prediction was 4 us: 1.5 for the launch, 0.6 for each of three rounds of loads.
  *
- * In which order parts are joined follows from the numbers of columns and parts alone. */
+ * The order in which parts are combined depends only on the numbers of columns and parts. */
 #ifndef DLX_CUDA_JOIN_CUH
 #define DLX_CUDA_JOIN_CUH
 
 #include "cuda/device.cuh"
 
 #ifdef DLX_CUDA_EMULATED
-constexpr int JOINERS = 64, AT_ONCE = 2; /* so that few parts take several rounds */
+constexpr int JOINERS = 64, AT_ONCE = 2; /* small, so that tests cover several rounds with few
+                                          * parts */
 #else
-/* Kernels have __launch_bounds__(JOINERS, 1), as a compiler spares registers for two blocks else:
- * it moves loads apart then, to where their values are used, and a thread waits for each. */
+/* Kernels have __launch_bounds__(JOINERS, 1). Otherwise the compiler saves registers to fit two
+ * blocks: it moves each load to the use of its value, and the thread waits for the loads one by
+ * one. */
 constexpr int JOINERS = 1024, AT_ONCE = 4;
 #endif
 
-/* As wide as a thread has all its parts under way at once, but not below eight columns, of which
- * four bytes are a sector of memory; and no more threads than have parts. */
+/* Enough threads for all parts of a column to be in flight at once, but at least eight columns,
+ * whose 4-byte values fill a 32-byte memory sector, and no more threads than parts. */
 static inline dim3 join_block(int64_t columns, int64_t parts)
 {
 	unsigned x = 1, y = 1;
@@ -35,7 +37,8 @@ static inline dim3 join_block(int64_t columns, int64_t parts)
 	return dim3(x, y);
 }
 
-/* Launches a kernel whose threads have column first_channel<1>(), or that many packs. */
+/* Launches a kernel whose threads have column first_channel<1>(). The grid covers this number of
+ * columns, or of packs. */
 #define LAUNCH_JOIN(kernel, columns, parts, stream, ...)                                 \
 	do {                                                                             \
 		const dim3 join_ = join_block((columns), (parts));                       \
@@ -43,18 +46,18 @@ static inline dim3 join_block(int64_t columns, int64_t parts)
 		       __VA_ARGS__);                                                     \
 	} while (0)
 
-/* Where the parts of a thread's column are: number l of part i is first[i * next + l * apart]. */
+/* The parts of a thread's column: value l of part i is first[i * next + l * apart]. */
 template <typename V> struct column {
 	const V *first;
 	int64_t parts, next, apart;
 };
 
-/* Joins the parts of this thread's column, which has none where there is no such column: add(i, v)
- * adds the L numbers of part i to `all`, in which fold joins what threads have. All threads of the
- * column get the result. A block calls it once.
+/* Combines the parts of this thread's column (none if the column does not exist). add(i, v) adds
+ * the L values of part i to `all`; fold then combines `all` over the threads. All threads of the
+ * column get the result. A block may call it once.
  *
- * A thread that has less than AT_ONCE left loads one again, which is near, and forgets the sum with
- * it: where it branched, it would wait for each load. */
+ * A thread with fewer than AT_ONCE parts left loads one of them again, which is cached, and ignores
+ * it. A branch would make it wait for each load separately. */
 template <int L, typename T, int K, typename V, typename FOLD, typename ADD>
 static __device__ __forceinline__ void join_parts(T (&all)[K], const column<V> &c, FOLD fold,
                                                   ADD add)
@@ -91,7 +94,7 @@ static __device__ __forceinline__ void join_parts(T (&all)[K], const column<V> &
 		all[k] = room[k][threadIdx.x];
 }
 
-/* Of parts of one number each, from what changes nothing on. */
+/* The same for parts of one value each; `none` is the neutral element. */
 template <typename T, typename V, typename FOLD>
 static __device__ __forceinline__ T joined_parts(T none, const column<V> &c, FOLD fold)
 {
@@ -105,8 +108,8 @@ template <typename V> static __device__ __forceinline__ double sum_of_parts(cons
 	return joined_parts(0.0, c, plus());
 }
 
-/* Gradients to weights that are wanted in float32 have the bits of those of the convolution's
- * `type` that are cast afterwards, whichever kernel makes them. */
+/* Gradients to weights whose result is float32 are rounded to the convolution's `type` first, so
+ * that their bits do not depend on which kernel computes them. */
 static __device__ __forceinline__ void store_rounded(int type, int to, void *p, int64_t i, float v)
 {
 	store_as(to, p, i, type == K_TYPE_F16 ? as_float(from_float<__half>(v)) :

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Many tensors in one launch: a table of them travels with the launch, a block works on K_PIECE
- * elements of one. Each thread has four elements under way at a time, which keeps enough bytes in
- * flight to come near the speed of a copy. Reductions give one number a block, which are added in
- * order. */
+ * Kernels over many tensors in one launch. A launch passes a table of tensors by value, and a block
+ * processes K_PIECE elements of one of them. Each thread has four elements in flight, which is
+ * enough to approach the speed of a copy. Reductions write one partial result for each block; these
+ * are added in order. */
 #include "cuda/join.cuh"
 
 constexpr int UNDER_WAY = 4;
 
-/* A table of N tensors as a launch carries it. Most tables are short, and a longer one takes longer
- * to launch. */
+/* A table of N tensors as a kernel argument. Most tables are short, and a longer argument takes
+ * longer to launch. */
 template <int N> struct rows {
 	int n;
 	int first[N + 1];
@@ -19,7 +19,7 @@ template <int N> struct rows {
 	unsigned char type[N];
 };
 
-#ifndef __CUDA_ARCH_LIST__       /* compiled for a host */
+#ifndef __CUDA_ARCH_LIST__       /* compiled for the host */
 #define __CUDA_ARCH_LIST__ 700
 #endif
 
@@ -60,7 +60,7 @@ template <int N> static rows<N> rows_of(const k_table &a)
 	return r;
 }
 
-/* Calls launch(table) with the shortest table that does. */
+/* Calls launch(table) with the shortest table type that is long enough. */
 template <typename L> static int tabled(const k_table *a, L launch)
 {
 	if (a->first[a->n] == 0)
@@ -93,7 +93,8 @@ template <int N> static __device__ __forceinline__ piece find_piece(const rows<N
 	return { lo, from, to < a.count[lo] ? to : a.count[lo] };
 }
 
-/* Calls body(i) for the elements of the piece, load(i, slot) for four of them before. */
+/* Calls body(i) for the elements of the piece; for four elements at a time, load(i, slot) is called
+ * first. */
 template <typename L, typename B>
 static __device__ __forceinline__ void each_element(const piece &p, L load, B body)
 {
@@ -109,8 +110,8 @@ static __device__ __forceinline__ void each_element(const piece &p, L load, B bo
 	}
 }
 
-/* A gradient, whose bits are loaded before any of them is converted: a load in a branch of its own
- * type would wait for its value there. */
+/* A gradient of any type. Its bits are loaded before any element is converted: if each type had its
+ * own branch with a load, the thread would wait for the value there. */
 struct gradient {
 	const void *p;
 	int type;
@@ -151,7 +152,7 @@ static __device__ __forceinline__ coefficients coefficients_of(const k_descent &
 	return c;
 }
 
-/* The update of one element: u, with the state s0 and s1 in place. */
+/* The update u of one element; the state s0 and s1 is updated in place. */
 template <int KIND> static __device__ __forceinline__ float step(const k_descent &d,
                                                                  float g, float *s0, float *s1,
                                                                  const float *bias)
@@ -177,10 +178,10 @@ template <int KIND> static __device__ __forceinline__ float step(const k_descent
 	}
 }
 
-/* Adam's 1 / (1 - beta1^t) and 1 / sqrt(1 - beta2^t), for all threads of the block, from the
- * logarithms of the betas. Each block computes them anew, in less than a microsecond (predicted)
- * while other blocks wait for memory; a kernel of its own before each bundle, of which a step has
- * up to 16, would take 3 each. */
+/* Adam's 1 / (1 - beta1^t) and 1 / sqrt(1 - beta2^t), from the logarithms of the betas, for all
+ * threads of the block. Each block recomputes them, which takes less than a microsecond (predicted)
+ * while other blocks wait for memory. A separate kernel before each bundle would take 3 us, and a
+ * step has up to 16 bundles. */
 static __device__ __forceinline__ void correct_bias(const k_descent &d, float *bias)
 {
 	if (threadIdx.x == 0) {
@@ -279,7 +280,7 @@ static __device__ sum_how how_to_sum(const void *place, int wide, int level, int
 	return index >> level & 1 ? SUM_ADD : SUM_SET;
 }
 
-/* Overwritten tensors may have held anything. */
+/* The tensors that index 0 overwrites may hold any values, so they are not read. */
 template <int N>
 __global__ void accumulate(rows<N> a, const void *place, int wide, int level, int all)
 {
@@ -393,7 +394,7 @@ static __device__ double share_of(const k_averaging &h)
 	return 1 - (h.warmup == K_WARMUP_RAMP ? fmin(h.decay, (1 + n) / (10 + n)) : h.decay);
 }
 
-/* A share of 1 copies: a + (w - a) would only be close. */
+/* With a share of 1 the weights are copied: a + (w - a) would only be close to w. */
 template <int N> __global__ void average(rows<N> a, k_averaging h)
 {
 	BEGIN_KERNEL();
@@ -427,8 +428,8 @@ int k_average(void *stream, const struct k_table *a, const struct k_averaging *h
 
 /* --- reductions --- */
 
-/* Compared as integers without the sign, floats are in
- * order, infinity above all numbers and NaN above it. */
+/* The larger magnitude, by comparing bit patterns without the sign as integers: floats keep their
+ * order, infinity is above all numbers, and NaN above infinity. */
 static __device__ __forceinline__ double larger_bits(double a, double b)
 {
 	return a != a || a > b ? a : b;
@@ -440,7 +441,7 @@ static __device__ __forceinline__ double joined(double a, double b)
 	return KIND == K_MAX_ABS ? larger_bits(a, b) : a + b;
 }
 
-/* part[block], and for K_NORMS part[block] of two. */
+/* part[block]; for K_NORMS, part[block] of two values. */
 template <int KIND, int N>
 __global__ void bundle_parts(rows<N> a, const float *scale, double *part)
 {
@@ -484,7 +485,7 @@ __global__ void bundle_parts(rows<N> a, const float *scale, double *part)
 	}
 }
 
-/* All parts, by one block. */
+/* Adds all partial results in one block. */
 template <int KIND> __global__ void __launch_bounds__(JOINERS, 1)
 join_all(int64_t n, const double *part, float *out)
 {
@@ -495,8 +496,24 @@ join_all(int64_t n, const double *part, float *out)
 		*out = (float)all;
 }
 
-/* ||a|| and ||b|| of each tensor of the table: a warp each. A thread each took 74 us on an H100,
- * the time of its hundreds of loads one after another. */
+/* Computes
+ *
+ *
+ *
+ * a
+ *
+ *
+ *
+ * and
+ *
+ *
+ *
+ * b
+ *
+ *
+ *
+ * of each tensor of the table, with a warp for each tensor. With one thread for each it took 74 us
+ * on an H100, the time of hundreds of dependent loads. */
 template <int N>
 __global__ void join_norms(rows<N> a, const double *part, float *first, float *second)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Work per channel on channels-last tensors: rows of neighbouring channels. Sums over rows go in
- * two stages, chunks of rows first, then the chunks in their order, so that the bits depend on the
- * shape alone. */
+ * Sums and additions for each channel of channels-last tensors. Sums over rows have two stages,
+ * first over chunks of rows, then over the chunks in order, so that the bits depend only on the
+ * shape. */
 #include "cuda/join.cuh"
 
-constexpr int BLOCKS = 1024;             /* about, of a first stage */
-constexpr int64_t CHUNKS = 256;          /* at most */
+constexpr int BLOCKS = 1024;             /* approximate number of blocks in a first stage */
+constexpr int64_t CHUNKS = 256;          /* the most chunks */
 
 struct chunking {
 	int64_t each, n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Strided copies. A thread moves one unit; its index is split along the axes, the last one fastest,
- * so that neighbours write side by side. Where x and y have different fastest axes (a
- * transposition) the writes are whole lines and the reads are helped by the cache. */
+ * Strided copies. A thread moves one unit; its index is divided along the axes, the last one
+ * fastest, so that adjacent threads write adjacent units. If x and y have different fastest axes (a
+ * transposition), writes are whole cache lines, and the cache helps the reads. */
 #include "cuda/device.cuh"
 
 template <typename T, typename I>

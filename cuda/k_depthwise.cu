@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Convolutions of each channel by itself, with windows of 3 x 3, of channels-last tensors. All are
- * bound by memory, so each tensor should come from it once and from the L2 cache not much more
- * often.
+ * Depthwise convolutions with 3 x 3 windows on channels-last tensors. All are bound by memory, so
+ * each tensor should be read from memory once, and from the L2 cache not much more often.
  *
- * The result and the gradient to the input: a thread has 16 bytes of neighbouring channels of RUN
- * pixels of a row, which are d apart, so that of dilated windows, too, neighbours overlap: it loads
- * RUN + 2 pixels of three rows for RUN results. The threads of a block along y are at consecutive
- * rows (again d apart), and find each other's rows in the L1 cache. Weights are in shared memory as
- * float32. A gradient to the input with stride 1 is a result with the window turned around. With
- * other strides windows overlap little, and a thread has one pixel.
+ * Forward and gradient to the input: a thread computes 16 bytes of adjacent channels for RUN pixels
+ * of a row. These pixels are d apart, so that their windows overlap, also if the window is dilated:
+ * for RUN results it loads RUN + 2 pixels of three rows. Threads along y compute rows that are d
+ * apart, and find each other's rows in the L1 cache. The weights are in shared memory as float32. A
+ * gradient to the input with stride 1 is a forward convolution with the window mirrored. With other
+ * strides windows overlap little, and a thread computes one pixel.
  *
- * The gradient to the weights: a thread has ABREAST channels of a column of y, and goes down the
- * rows with the three rows of x under the window in registers, of which one is loaded for each row
- * of y. Threads, then parts, are added up in an order that follows from the shape.
+ * Gradient to the weights: a thread has ABREAST channels of a column of y. It goes down the column
+ * with the three rows of x under the window in registers, and loads one new row of x for each row
+ * of y. The sums of threads, and then of parts, are added in an order that depends only on the
+ * shape.
  *
- * Most tensors of 16-bit elements are left to cuda/k_depthwise_tile.cu and k_depthwise_weights.cu.
- * Measured on an H100 before these were there, 3.0 TB/s: 8 x 48 x 72 pixels of 728 channels in bf16
- * moved at 1.4 TB/s for the result and the gradient to the input, and at 0.87 for that to the
- * weights. */
+ * Most tensors of 16-bit elements are processed by cuda/k_depthwise_tile.cu and
+ * k_depthwise_weights.cu instead. Measured on an H100 (3.0 TB/s) before those existed: 8 x 48 x 72
+ * pixels of 728 channels in bf16 moved at 1.4 TB/s for forward and for the gradient to the input,
+ * and at 0.87 for the gradient to the weights. */
 #include "cuda/depthwise.h"
 #include "cuda/join.cuh"
 #include "cuda/wide.cuh"
 
 constexpr int TAPS = 9, RUN = 4;
 #ifdef DLX_CUDA_EMULATED
-constexpr int PARTS = 6, GRADIENT_BLOCKS = 12;   /* so that small tensors have units left */
+constexpr int PARTS = 6, GRADIENT_BLOCKS = 12;   /* small, so that tests have units left for small
+                                                  * tensors */
 #else
 constexpr int PARTS = 512, GRADIENT_BLOCKS = 1024;
 #endif
@@ -35,9 +36,9 @@ static __device__ __forceinline__ int64_t pixel_of(const int *d, int64_t n, int 
 	return (n * d[0] + i) * d[1] + j;
 }
 
-/* --- the result, and the gradient to the input --- */
+/* --- forward, and the gradient to the input --- */
 
-/* How the pixels of the result are dealt: blocks of `rows` rows by RUN (or 1) pixels, d apart. */
+/* The division of the result's pixels: blocks of `rows` rows by RUN (or 1) pixels, d apart. */
 struct deal {
 	int rows, run, d[2], blocks[2];
 };
@@ -50,7 +51,7 @@ static deal deal_of(const int *result, const int *d, int rows, int run)
 	return a;
 }
 
-/* The first pixel of this thread: of sample *n, row *i, column *j. */
+/* The first pixel of this thread: sample *n, row *i, column *j. */
 static __device__ __forceinline__ void first_pixel(const deal &a, int64_t *n, int *i, int *j)
 {
 	const unsigned across = (unsigned)a.blocks[1], down = (unsigned)a.blocks[0];
@@ -61,7 +62,7 @@ static __device__ __forceinline__ void first_pixel(const deal &a, int64_t *n, in
 	*j = (int)(bj / (unsigned)a.d[1]) * a.run * a.d[1] + (int)(bj % (unsigned)a.d[1]);
 }
 
-/* The weights of the block's channels as weight[tap][channel], turned around if asked for. */
+/* Loads the weights of the block's channels as weight[tap][channel], mirrored if `turned`. */
 template <typename T> static __device__ __forceinline__ void load_weights(
 		const T *w, int64_t c, int64_t first, int channels, int turned, float *weight)
 {
@@ -83,7 +84,7 @@ template <typename T, int N> static __device__ __forceinline__ void add_tap(
 		sum[i] += x.at(i) * weight[i];
 }
 
-/* With stride 1: y, the result, of x. */
+/* For stride 1: y from x. */
 template <typename T, int N> __global__ void __launch_bounds__(THREADS, 2)
 depthwise_run(k_depthwise g, deal a, int turned, const T *w)
 {
@@ -129,7 +130,7 @@ depthwise_run(k_depthwise g, deal a, int turned, const T *w)
 			store_row<T, N>(g.y, c, pixel_of(g.out, n, i, j + q * g.d[1]), sum[q]);
 }
 
-/* The place along axis b of what result `at` reads by a tap, if any. */
+/* The position along axis b that result `at` reads with a tap; returns whether there is one. */
 template <bool BACK> static __device__ __forceinline__ bool tapped(const k_depthwise &g, int b,
                                                                    int at, int tap, int *place)
 {
@@ -142,7 +143,7 @@ template <bool BACK> static __device__ __forceinline__ bool tapped(const k_depth
 	return from >= 0 && from % g.s[b] == 0 && *place < g.out[b];
 }
 
-/* With any strides: y of x, or if BACK x of y. */
+/* For any stride: y from x or, if BACK, x from y. */
 template <typename T, int N, bool BACK>
 __global__ void depthwise_each(k_depthwise g, deal a, const T *w)
 {
@@ -238,10 +239,10 @@ int k_depthwise_grad_input(void *stream, const struct k_depthwise *g, const void
 
 /* --- the gradient to the weights --- */
 
-/* Units of work: of a sample, columns of y side by side as a block has threads along y, and `rows`
- * rows, d apart where the stride is 1. Part p has units p, p + parts, ... */
+/* Units of work: `rows` rows (d apart if the stride is 1) of adjacent columns of y, as many as a
+ * block has threads along y, in one sample. Part p has units p, p + parts, ... */
 struct columns {
-	int rows, d, across;     /* across: units side by side */
+	int rows, d, across;     /* across: units from the first to the last column */
 	int64_t down, units, parts;
 };
 
@@ -255,7 +256,8 @@ static columns columns_of(const k_depthwise &g)
 	most = most < 1 ? 1 : most > PARTS ? PARTS : most;
 	a.across = (g.out[1] + (int)block.y - 1) / (int)block.y;
 	const int64_t side = g.n * a.across * a.d, height = (g.out[0] + a.d - 1) / a.d;
-	int64_t cuts = side ? (most + side - 1) / side : 1;      /* of a column, of 8 rows or more */
+	int64_t cuts = side ? (most + side - 1) / side : 1;      /* the pieces of a column, each of 8
+	                                                          * rows or more */
 	cuts = cuts > height / 8 ? height / 8 : cuts;
 	cuts = cuts < 1 ? 1 : cuts;
 	a.rows = (int)((height + cuts - 1) / cuts);
@@ -269,11 +271,12 @@ int64_t k_depthwise_workspace(const struct k_depthwise *g)
 {
 	int64_t parts = columns_of(*g).parts;
 	if (k_depthwise_tiles(g, NULL) && parts < k_depthwise_tile_parts(g))
-		parts = k_depthwise_tile_parts(g);     /* but if the tensors are where tiles cannot be */
+		parts = k_depthwise_tile_parts(g);     /* unless the tensors are unsuitable for tiles */
 	return parts * TAPS * g->c * (int64_t)sizeof(float);
 }
 
-/* The three pixels of x under row `row` of the window at column j; there: whether they are. */
+/* Loads the three pixels of x under row `row` of the window at column j; there: which of them are
+ * inside. */
 template <typename T, int N> static __device__ __forceinline__ void load_three(
 		const k_depthwise &g, int64_t n, int i, int j, int row, int64_t c, several<T, N> (&x)[3],
 		bool (&there)[3])
@@ -288,7 +291,7 @@ template <typename T, int N> static __device__ __forceinline__ void load_three(
 	}
 }
 
-/* sum[tap][channel] += the products of a row of the window. */
+/* sum[tap][channel] += the products of one row of the window. */
 template <typename T, int N> static __device__ __forceinline__ void add_three(
 		const several<T, N> (&x)[3], const bool (&there)[3], const float (&dy)[N], int row,
 		float (&sum)[TAPS * N])
@@ -301,8 +304,8 @@ template <typename T, int N> static __device__ __forceinline__ void add_three(
 				sum[(row * 3 + col) * N + k] += x[col].at(k) * dy[k];
 }
 
-/* Column j of y, `rows` rows from i on, d apart. SHIFT: the window goes on by a row of its own, so
- * that two of the three rows are there already. */
+/* Adds column j of y, `rows` rows from i on, d apart. SHIFT: the window advances by one of its own
+ * rows each time, so that two of its three rows are loaded already. */
 template <typename T, int N, bool SHIFT> static __device__ __forceinline__ void add_column(
 		const k_depthwise &g, const columns &a, int64_t n, int i, int j, int64_t c,
 		float (&sum)[TAPS * N])

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Convolutions of each channel by itself and their gradient to the input, windows of 3 x 3, for
- * 16-bit elements, by tensor cores and tiles (cuda/depthwise_tile.cuh).
+ * Depthwise convolutions with 3 x 3 windows and their gradient to the input, for 16-bit elements,
+ * by tensor cores and tiles (cuda/depthwise_tile.cuh).
  *
- * Matrix A is 8 pixels of two rows by 8 channels of two taps, B two diagonal matrices, the weights.
- * Lane (g, t), of mma.cuh, has pixel g and 8 neighbouring channels, and product j takes pair j of
- * each lane, so that no element moves to another lane, and loads and stores are of 16 bytes. A
- * gradient to the input with stride 1 is a result with the window turned around; with stride 2 a
- * pixel of an even or odd row and column has 4, 2, 2 or 1 taps, which one tile of dy serves.
+ * Matrix A is 8 pixels of two rows by 8 channels of two taps; B consists of two diagonal matrices
+ * with the weights. Lane (g, t) of mma.cuh has pixel g and 8 adjacent channels, and product j uses
+ * pair j of each lane, so that no element moves to another lane, and loads and stores have 16
+ * bytes. The gradient to the input with stride 1 is a forward convolution with the window mirrored.
+ * With stride 2 a pixel has 4, 2, 2 or 1 taps, depending on whether its row and column are even or
+ * odd; one tile of dy serves all four cases.
  *
- * A block may normalise its tile before it computes (depthwise_tile.cuh), or multiply results by
- * the slope of what followed a norm and add them up, for the norm's gradients: a lane loads the
- * norm's input of two pixels before their products, and 16 sums stay in registers (168 of them, so
- * that three blocks are resident and not four). Prediction: 5 instructions an element and its
- * border for the first, 0.008 ms in the example below at full rate, next to memory; for the second
- * a half more bytes, and the join of the tiles' sums, 3 to 11 us.
+ * A block may normalise its tile before it computes (depthwise_tile.cuh). Or it may multiply
+ * results by the slope of the activation after a norm, and sum them for the norm's gradients: a
+ * lane loads the norm's input of two pixels before their products, and 16 sums stay in registers
+ * (168 of them, so that three blocks are resident and not four). Prediction: 5 instructions an
+ * element and its border for the first, 0.008 ms in the example below at full rate, next to memory;
+ * for the second a half more bytes, and the join of the tiles' sums, 3 to 11 us.
  *
  * Measured there: 0.059 ms with the first, where 1,360 of a warp's 3,150 instructions normalised
  * (680 now, 0.048 predicted), and 0.066 with the second (a tenth fewer instructions since).
  *
- * As products with zeros are added, a number that is not finite makes those of up to 8 channels of
- * the same result NaN, not only its own.
+ * Since products with zeros are added, an input that is not finite makes up to 8 channels of the
+ * same pixel NaN, not only its own channel.
  *
  * Prediction (H100, 3.0 TB/s; 8 x 48 x 72 pixels of 728 channels in bf16: 80 MB, which take 0.027
  * ms; without tiles 0.058 were measured): a block copies 33 KB and four are resident, so that 130
@@ -37,10 +38,11 @@
 #include "cuda/depthwise_tile.cuh"
 #include "cuda/join.cuh"
 
-constexpr int SLAB = 4;                  /* packs that a warp has, side by side */
+constexpr int SLAB = 4;                  /* adjacent packs of a warp */
 constexpr int WEIGHT_BYTES = CHANNELS * TAPS * 2;
 
-/* Begins to copy the weights of the block's channels, of which TAPS pieces have a pack. */
+/* Starts the copies of the weights for the block's channels; a pack's weights are TAPS pieces of 16
+ * bytes. */
 static __device__ __forceinline__ void copy_weights(const uint16_t *w, int64_t first,
                                                     int64_t channels, char *to)
 {
@@ -52,8 +54,8 @@ static __device__ __forceinline__ void copy_weights(const uint16_t *w, int64_t f
 	}
 }
 
-/* Half a matrix B for each tap: diagonal, with the weights of pair j of four packs; the window is
- * turned around if asked for. */
+/* Half of matrix B for each tap: diagonal, with the weights of pair j of four packs. The window is
+ * mirrored if `turned`. */
 static __device__ __forceinline__ void load_diagonals(const uint16_t *w, int turned,
                                                       uint32_t (&b)[TAPS][4])
 {
@@ -67,7 +69,7 @@ static __device__ __forceinline__ void load_diagonals(const uint16_t *w, int tur
 			b[tap][j] = w[2 * j * TAPS] * half;
 }
 
-/* sum += what taps P and Q give. Of a tap: the packs of a pixel of two rows, and B. */
+/* sum += the products of taps P and Q. For each tap: the packs of a pixel in two rows, and B. */
 template <typename T> static __device__ __forceinline__ void add_taps(
 		const uint32_t (&p0)[4], const uint32_t (&p1)[4], const uint32_t (&p)[4],
 		const uint32_t (&q0)[4], const uint32_t (&q1)[4], const uint32_t (&q)[4],
@@ -90,7 +92,7 @@ template <int ROWS, int COLUMNS> static __device__ __forceinline__ void load_pac
 			load_word(&f[row][column], from + row * pitch + column * 16 * SLAB);
 }
 
-/* Row `half` of two. */
+/* The results of row `half`, 0 or 1. */
 template <typename T> static __device__ __forceinline__ several<T, PACK> pack_of(
 		int half, const float (&sum)[4][4])
 {
@@ -105,9 +107,9 @@ template <typename T> static __device__ __forceinline__ several<T, PACK> pack_of
 	return v;
 }
 
-/* --- what becomes of results --- */
+/* --- destinations of results --- */
 
-/* They are stored. A lane has channels c to c + 7 of them. */
+/* The results are stored. A lane has channels c to c + 7. */
 template <typename T> struct stored {
 	static constexpr bool SUMS = false;
 	k_rows y;
@@ -124,8 +126,8 @@ template <typename T> struct stored {
 	};
 };
 
-/* They are multiplied by the slope where norm(of) is not above zero, and part[block] has the sums
- * of them and of them times of - mean, channels each. */
+/* The results are multiplied by the slope where norm(of) is not above zero. part[block] receives
+ * the sums of these, and of these times (of - mean), `channels` values each. */
 template <typename T> struct masked {
 	static constexpr bool SUMS = true;
 	k_rows y, of;
@@ -144,7 +146,7 @@ template <typename T> struct masked {
 			for (int i = 0; i < 2 * PACK; i++)
 				sum[i] = 0;
 		}
-		/* RELU: the slope is 0. */
+		/* RELU: the slope is 0, known at compile time. */
 		template <bool RELU> __device__ __forceinline__ void mask(several<T, PACK> &z,
 		                                                          const several<T, PACK> &of)
 		{
@@ -158,7 +160,7 @@ template <typename T> struct masked {
 			}
 			z.put(e);
 		}
-		/* Begins to load what says the signs: products are made meanwhile. */
+		/* Starts the loads that determine the signs, so that they overlap with the products. */
 		__device__ __forceinline__ void look(const masked &o, const int64_t (&pixel)[2],
 		                                     const bool (&there)[2], int64_t c)
 		{
@@ -177,7 +179,8 @@ template <typename T> struct masked {
 				mask<false>(z, x[half]);
 			store_word((T *)o.y.p + pixel * o.y.stride + c, z);
 		}
-		/* Lanes of a pack of channels are 4 apart, and the other two warps have the same packs. */
+		/* Sums over the block: lanes of the same pack of channels are 4 apart, and the other two
+		 * warps have the same packs. */
 		__device__ __forceinline__ void end(const masked &o, int64_t c, int64_t channels, int tile)
 		{
 			__shared__ float other[2 * SLAB][2 * PACK];
@@ -201,9 +204,9 @@ template <typename T> struct masked {
 	};
 };
 
-/* --- the result, and with stride 1 the gradient to the input --- */
+/* --- forward, and the gradient to the input with stride 1 --- */
 
-/* Two rows of 8 results. from: the first pixel of this lane. */
+/* Computes two rows of 8 results. from: this lane's first pixel. */
 template <typename T, int S> static __device__ __forceinline__ void add_windows(
 		const char *from, int pitch, const uint32_t (&b)[TAPS][4], float (&sum)[4][4])
 {
@@ -219,7 +222,7 @@ template <typename T, int S> static __device__ __forceinline__ void add_windows(
 	add_taps<T>(f[2][2], f[2 + S][2], b[TAPS - 1], none, none, none, sum);
 }
 
-/* A tile of y. */
+/* Computes a tile of y. */
 template <typename T, int S, bool NORMED, typename OUT>
 __global__ void __launch_bounds__(BLOCK, S == 1 && !OUT::SUMS ? 4 : 3)
 depthwise_tile(k_depthwise g, tile_deal a, int turned, const uint16_t *w, OUT out)
@@ -269,10 +272,10 @@ depthwise_tile(k_depthwise g, tile_deal a, int turned, const uint16_t *w, OUT ou
 
 /* --- the gradient to the input with stride 2 --- */
 
-/* With stride 2 result i of the gradient to x has the place i + lo in the tensor with its border.
- * Even places, 2q, have taps 0 and 2, which read dy at q and q - 1; odd ones, 2q + 1, have tap 1,
- * which reads it at q. f: dy at q - 1, q and q + 1, by p - 1 and p. The places (2q + ODD_I, 2p +
- * ODD_J) and those of the row after it. */
+/* With stride 2, result i of the gradient to x is at place i + lo of the tensor with its border.
+ * Even places 2q have taps 0 and 2, which read dy at q and q - 1; odd places 2q + 1 have tap 1,
+ * which reads dy at q. Computes the places (2q + ODD_I, 2p + ODD_J) and those of the next row. f:
+ * dy at q - 1, q and q + 1, by p - 1 and p. */
 template <typename T, int ODD_I, int ODD_J> static __device__ __forceinline__ void add_places(
 		const uint32_t (&f)[3][2][4], const uint32_t (&b)[TAPS][4], float (&sum)[4][4])
 {
@@ -312,7 +315,7 @@ static __device__ __forceinline__ void store_places(
 			lane.put(out, pixel[half], half, c, sum);
 }
 
-/* A tile of x, each pixel of which is four places, with stride 2. */
+/* Computes a tile of x with stride 2; each pixel of dy stands for four places. */
 template <typename T, typename OUT> __global__ void __launch_bounds__(BLOCK, OUT::SUMS ? 3 : 4)
 depthwise_spread(k_depthwise g, tile_deal a, const uint16_t *w, OUT out)
 {
@@ -366,7 +369,7 @@ static tile_deal result_deal(const k_depthwise &g)
 	return g.s[0] == 2 ? deal_tiles(g.out, g.d, 4, 2, g.c) : deal_tiles(g.out, g.d, 8, 3, g.c);
 }
 
-/* How the gradient to the input with stride 2 is dealt: by places of dy. */
+/* The division of the gradient to the input with stride 2, by places of dy. */
 static tile_deal spread_deal(const k_depthwise &g)
 {
 	int places[2];
@@ -389,7 +392,7 @@ template <typename T, typename OUT> static int make(void *stream, const k_depthw
 	const size_t shared = (size_t)(WEIGHT_BYTES + PACKS / SLAB * plane);
 	if (grid.x == 0)
 		return 0;
-	if constexpr (OUT::SUMS)                 /* a gradient, with stride 1 */
+	if constexpr (OUT::SUMS)                 /* a gradient with stride 1 */
 		LAUNCH((depthwise_tile<T, 1, false, OUT>), grid, dim3(BLOCK), shared, stream, g, a, turned,
 		       w, out);
 	else if (S == 2)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The gradient to the weights of convolutions of each channel by itself, windows of 3 x 3, for
- * 16-bit elements, by tensor cores and tiles (cuda/depthwise_tile.cuh).
+ * The gradient to the weights of depthwise convolutions with 3 x 3 windows, for 16-bit elements, by
+ * tensor cores and tiles (cuda/depthwise_tile.cuh).
  *
- * Matrix A is two taps of 8 channels by 8 pixels of two rows of x, B these pixels of dy by 8
- * channels; loads that transpose make them. The diagonals of the product are wanted, and stay in
- * registers while a block goes over its tiles, in the order of their numbers. cuda/k_depthwise.cu
- * joins the sums of blocks.
+ * Matrix A is two taps of 8 channels by 8 pixels of two rows of x; B is these pixels of dy by 8
+ * channels. Transposing loads make both. Only the diagonals of the product are used; they stay in
+ * registers while a block processes its tiles in ascending order. cuda/k_depthwise.cu adds the sums
+ * of blocks.
  *
  * Prediction (H100, 3.0 TB/s; 8 x 48 x 72 pixels of 728 channels in bf16: 80 MB, which take 0.027
  * ms; without tiles 0.093 were measured): a block copies 45 KB, and four are resident. From L2 come
@@ -23,25 +23,28 @@
 #include "cuda/depthwise_tile.cuh"
 
 #ifdef DLX_CUDA_EMULATED
-static int64_t gradient_blocks(int) { return 12; }    /* so that small tensors have tiles left */
+static int64_t gradient_blocks(int) { return 12; }    /* small, so that tests have tiles left for
+                                                       * small tensors */
 #else
-/* As many as are resident on an H100, and with stride 1 twice as many as on an A100. */
+/* The number of blocks that are resident on an H100; for stride 1 it is also twice the number of
+ * those resident on an A100. */
 static int64_t gradient_blocks(int stride) { return stride == 1 ? 648 : 528; }
 #endif
 
-/* A walk down the rows of a column of 8 pixels, two rows at a time, with stride 1: lanes' addresses
- * of rows of matrices. */
+/* A walk down a column of 8 pixels with stride 1, two rows at a time: this lane's addresses of
+ * matrix rows. */
 struct walk {
-	const char *x, *xy;          /* of columns 0 and 1 of the window; of column 2 and dy */
+	const char *x, *xy;          /* x: columns 0 and 1 of the window; xy: column 2, and dy */
 	int x_step, xy_step, x_plane, xy_plane;
 };
 
-/* For two packs of a warp. f: of the four rows of x under two of y, columns of the window. */
+/* For two packs of a warp. f: the four rows of x under two rows of y, for each column of the
+ * window; y: those two rows. */
 struct under_two {
 	uint32_t f[4][3], y[2];
 };
 
-/* Two rows of x more, and two of y if the walk is beyond the first. */
+/* Loads the next two rows of x and, from the second call on, of y. */
 static __device__ __forceinline__ void go_down(walk *w, under_two (&u)[2])
 {
 #pragma unroll
@@ -64,9 +67,9 @@ static __device__ __forceinline__ void go_down(walk *w, under_two (&u)[2])
 	w->xy += w->xy_step;
 }
 
-constexpr int PAIRS = (TAPS + 1) / 2;            /* of taps; the last one is there twice */
+constexpr int PAIRS = (TAPS + 1) / 2;            /* pairs of taps; the last tap is counted twice */
 
-/* sum[pack][pair of taps] += the products of a tile. x and y: their planes, of the warp's packs. */
+/* sum[pack][pair of taps] += the products of a tile. x and y: the planes of the warp's packs. */
 template <typename T, int S> struct sums;
 template <typename T> struct sums<T, 1> {
 	static __device__ __forceinline__ void add(const char *x, const char *y, const tile_deal &a,
@@ -81,7 +84,7 @@ template <typename T> struct sums<T, 1> {
 			walk w = { x + (m / 2 * width + at + m % 2) * 16,
 			           m < 2 ? x + (m * width + at + 2) * 16 : y + ((m - 2) * columns + at) * 16,
 			           x_step, m < 2 ? x_step : 0, x_plane, m < 2 ? x_plane : y_plane };
-			go_down(&w, u);                  /* the rows of y do not count here */
+			go_down(&w, u);                  /* the rows of y are not used here */
 			w.xy_step = m < 2 ? x_step : 2 * columns * 16;
 #pragma unroll 2
 			for (int row = 0; row < a.rows; row += 2) {
@@ -99,7 +102,7 @@ template <typename T> struct sums<T, 1> {
 	}
 };
 
-/* With stride 2 windows share too little for a walk. */
+/* With stride 2 windows overlap too little for a walk. */
 template <typename T> struct sums<T, 2> {
 	static __device__ __forceinline__ void add(const char *x, const char *y, const tile_deal &a,
 	                                           float (&sum)[2][PAIRS][4])
@@ -128,7 +131,7 @@ template <typename T> struct sums<T, 2> {
 	}
 };
 
-/* The diagonals: of the taps of pair k, channel g. */
+/* Stores the diagonals: lane g has channel g for the taps of pair k. */
 static __device__ __forceinline__ void store_part(const float (&sum)[2][PAIRS][4], int64_t c,
                                                   int64_t channels, float *part)
 {
@@ -145,7 +148,7 @@ static __device__ __forceinline__ void store_part(const float (&sum)[2][PAIRS][4
 		}
 }
 
-/* part[p][tap][channel], of tiles p, p + parts, ... A warp has two packs of channels. */
+/* part[p][tap][channel], summed over tiles p, p + parts, ... A warp has two packs of channels. */
 template <typename T, int S, bool NORMED>
 __global__ void __launch_bounds__(BLOCK, S == 1 ? 5 : 4)
 depthwise_tile_gradient(k_depthwise g, tile_deal a, int tiles, float *part)
@@ -169,7 +172,7 @@ depthwise_tile_gradient(k_depthwise g, tile_deal a, int tiles, float *part)
 			pack_norm norm;
 			load_norm(&norm, g.norm, at.c, g.c);
 			copies_commit();
-			copies_wait<1>();                /* x is there, y may be under way */
+			copies_wait<1>();                /* x has arrived, y may be in flight */
 			normalise_area<T, 1, S + 1>(room, x, at, g.c, norm);
 		}
 		copies_done();
@@ -187,7 +190,7 @@ static tile_deal gradient_deal(const k_depthwise &g)
 	return deal_tiles(g.out, g.d, 6, 3, g.c);
 }
 
-/* All blocks have as many tiles, but for the last. */
+/* All blocks have equally many tiles, except perhaps the last one. */
 int64_t k_depthwise_tile_parts(const struct k_depthwise *g)
 {
 	const tile_deal a = gradient_deal(*g);
@@ -211,7 +214,8 @@ template <typename T> static int weigh(void *stream, const k_depthwise &g, float
 		return cudaGetLastError();
 	}
 	NORMED_OR_NOT(g, NORMED,
-		const cudaError_t e = cudaFuncSetAttribute(      /* five blocks are to find room */
+		const cudaError_t e = cudaFuncSetAttribute(      /* five blocks must fit on a
+		                                                  * multiprocessor */
 			(const void *)depthwise_tile_gradient<T, 1, NORMED>,
 			cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
 		if (e != cudaSuccess)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Soft Dice, with cross-entropy or without (op/loss/dice.c). A first kernel keeps log-sum-exp of
- * every point; a block then sums one class over a chunk of the points of a group; one block adds
- * the chunks up in order and makes the loss and the gradient's table. */
+ * Soft Dice, with or without cross-entropy (op/loss/dice.c). The first kernel stores log-sum-exp of
+ * every point. Then each block sums one class over a chunk of a group's points. Finally one block
+ * adds the chunks in order and computes the loss and the gradient's table. */
 #include "cuda/loss.cuh"
 
-constexpr int SUMS = 4;                  /* both, share, labels, entropy of a class */
+constexpr int SUMS = 4;                  /* sums for each class: both, share, labels, entropy */
 constexpr int TABLE = 3;
-constexpr int CHUNKS = 64;               /* of a group, at most */
+constexpr int CHUNKS = 64;               /* the most chunks of a group */
 
 static int64_t chunk_points(const k_dice *c)
 {
@@ -22,7 +22,7 @@ static int64_t chunks_of(const k_dice *c)
 	return (c->labels.n / c->groups + each - 1) / each;
 }
 
-/* The blocks' bad labels, their sums, the table in double, log-sum-exp. */
+/* Bytes for the blocks' reports of bad labels, their sums, the table in double, and log-sum-exp. */
 int64_t k_dice_workspace(const struct k_dice *c)
 {
 	const int64_t cells = c->groups * c->labels.classes;
@@ -56,7 +56,7 @@ __global__ void dice_shares(k_dice c, const T *x, const int32_t *y, float *lse, 
 		parts[blockIdx.x] = sum;
 }
 
-/* Block (g C + k) chunks + i: class k over chunk i of group g. */
+/* Block (g C + k) chunks + i sums class k over chunk i of group g. */
 template <typename T> __global__ void dice_parts(k_dice c, int64_t chunks, int64_t each, const T *x,
                                                  const int32_t *y, const float *lse, double *sums)
 {
@@ -98,8 +98,9 @@ static __device__ __forceinline__ double weight_of(const float *weights, int64_t
 	return weights ? (double)weights[k] : 1.0;
 }
 
-/* L of a group, into *loss, and its part of the table, not yet divided; sums: chunks of SUMS for
- * each class, of which the first becomes the sum. *counted: whether it has a point that counts. */
+/* Computes L of a group into *loss, and its part of the table, not yet divided by the number of
+ * groups. sums: `chunks` entries of SUMS values for each class; the first one is overwritten by
+ * their sum. *counted: whether the group has a point that counts. */
 static __device__ void finish_group(const k_dice &c, int64_t chunks, double *sums,
                                     const float *weights, double *table, double *loss,
                                     double *counted)
@@ -129,10 +130,10 @@ static __device__ void finish_group(const k_dice &c, int64_t chunks, double *sum
 	*loss = some > 0 ? c.dice * dice + (weight > 0 ? c.cross_entropy * entropy / weight : 0) : 0;
 }
 
-/* What the kernels leave for each other in the workspace. */
+/* The workspace, by which the kernels pass data to each other. */
 struct dice_room {
-	int blocks;                          /* of dice_shares */
-	int64_t chunks;                      /* of a class of a group */
+	int blocks;                          /* blocks of dice_shares */
+	int64_t chunks;                      /* chunks for each class of a group */
 	block_part *parts;                   /* (blocks): bad labels */
 	double *sums;                        /* (groups, classes, chunks, SUMS) */
 	double *exact;                       /* (groups, TABLE, classes) */
@@ -199,7 +200,7 @@ int k_dice_loss(void *stream, int type, const struct k_dice *c, const struct k_l
 	return cudaGetLastError();
 }
 
-/* x may be dx: all lanes have read the whole row but for their own logits before they write. */
+/* x may be dx: all lanes have read the row before they write, each except its own logits. */
 template <typename T, int LANES>
 __global__ void dice_grad(k_dice c, const T *x, const int32_t *y, const float *table,
                           const float *dloss, int to, void *dx)

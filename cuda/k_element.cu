@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Losses of elements, of which not all count, or count alike (op/loss/element.c). Channels are
- * adjacent. */
+ * Element-wise losses with weights, where elements may be left out (op/loss/element.c). The
+ * channels of a point are adjacent. */
 #include "cuda/loss.cuh"
 
 int64_t k_element_workspace(void)

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The epilogue of a convolution whose kernel has none: scale and shift of its channels, an add,
- * ReLU or its gradient, in one pass over channels-last rows, the last one first: what the
- * convolution made last is still in the cache.
+ * The epilogue of a convolution whose kernel has none: scale and shift of the channels, an
+ * addition, and ReLU or its gradient, in one pass over channels-last rows. It begins with the last
+ * row, because the end of the convolution's result is still in the cache.
  *
- * With packs of 8 bytes and from the first row on it moved 2.69 TB/s of an H100's 2.98 for the sums
- * of tiramisu's gradients; the norms' maps, which go this way, move 2.95. */
+ * With packs of 8 bytes, beginning with the first row, it moved 2.69 TB/s of an H100's 2.98 for the
+ * sums of tiramisu's gradients; the kernels of k_norm.cu, which also go backwards, move 2.95. */
 #include "cuda/wide.cuh"
 
 static __device__ __forceinline__ float bent(const k_epilogue &e, float v, float mask)
 {
 	const bool below = e.act == K_ACT_MASK ? !(mask > 0) : e.act == K_ACT_RELU && v < 0;
-	return !below ? v : e.slope != 0 ? e.slope * v : 0.0f;     /* a true 0, whatever v is */
+	return !below ? v : e.slope != 0 ? e.slope * v : 0.0f;     /* exactly 0 for slope 0, even if v
+	                                                            * is infinite */
 }
 
 template <typename T, typename U, int N>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Convolutions of at most four channels to many (few.h): the first layers of networks, and
- * gradients to the input of last ones. They are bound by memory, which y is written to once.
+ * gradients to the input of last layers. They are bound by memory bandwidth, and y is written once.
  *
- * A warp has 32 channels of y and all of their weights in registers, and goes through strips of 8
- * pixels of a row, two or four at a time. Their products are those of matrices of 16 channels, 16 k
- * and 8 pixels, where a lane's four k are the four channels of one tap, so that it loads them as 8
- * bytes from the pixels in shared memory (few.cuh), without conflicts within a row; rows lie 64
- * bytes apart modulo 128. Taps beyond the window repeat the last one and have weights of zero. The
- * rows of the products are dealt so that a lane has four neighbouring channels of two pixels.
+ * A warp keeps all weights of 32 channels of y in registers, and loops over strips of 8 pixels of a
+ * row, two or four strips at a time. It multiplies matrices of 16 channels, 16 k and 8 pixels. A
+ * lane's four k are the four channels of one tap, so it loads them as 8 bytes from the pixels in
+ * shared memory (few.cuh), without bank conflicts within a row; rows are 64 bytes apart modulo 128.
+ * Taps beyond the window repeat the last one with zero weights. The rows of the products are
+ * assigned so that a lane has four adjacent channels of two pixels.
  *
  * Prediction for an H100: conv1 of cosmoflow (16 samples of 128^3 pixels, 3 x 3 x 3, 4 to 32
  * channels) writes 2.15 GB and reads 0.27 GB, 0.81 ms at 3.0 TB/s; its 59 M products take 0.41 to
@@ -23,10 +23,10 @@
 constexpr int ROOM = 2560;
 constexpr int TAPS_HELD = 52;        /* 13 steps of four taps */
 
-/* Blocks of a processor, whose registers are full then. */
+/* Resident blocks of a multiprocessor, which then use all its registers. */
 static constexpr int resident(int taps) { return taps > 28 ? 3 : 4; }
 
-/* Bits of the weights of one tap and the channel of y with number m. */
+/* The weights of one tap for channel m of y, as bits. */
 template <typename T> static __device__ __forceinline__ uint2 load_tap(const k_few &g, const T *w,
                                                                        int m, int tap)
 {
@@ -40,7 +40,7 @@ template <typename T> static __device__ __forceinline__ uint2 load_tap(const k_f
 	return { v[0] | v[1] << 16, v[2] | v[3] << 16 };
 }
 
-/* Where tap `tap` of the window lies from its first one. */
+/* The distance of tap `tap` from the window's first tap, in places of shared memory. */
 static __device__ __forceinline__ int tap_place(const k_few &g, const few_tile &a, int tap)
 {
 	const int last = g.kernel[0] * g.kernel[1] * g.kernel[2] - 1, i = tap < last ? tap : last,
@@ -48,8 +48,8 @@ static __device__ __forceinline__ int tap_place(const k_few &g, const few_tile &
 	return row / g.kernel[1] * a.plane + row % g.kernel[1] * a.pitch + i % g.kernel[2];
 }
 
-/* Writes `left` pixels of a row of y at most, of which this lane has two of every eight. to: of the
- * first of these, its channels; apart: from pixel to pixel. */
+/* Writes at most `left` pixels of a row of y; this lane has two of every eight. to: this lane's
+ * channels of the first one; apart: elements from pixel to pixel. */
 template <typename T, int STRIPS> static __device__ __forceinline__ void store_strips(
 		T *to, int apart, int left, const float (&sum)[STRIPS][2][4])
 {
@@ -65,7 +65,7 @@ template <typename T, int STRIPS> static __device__ __forceinline__ void store_s
 	}
 }
 
-/* across: the logarithm of the warps side by side along the channels. */
+/* across: log2 of the number of warps side by side along the channels. */
 template <typename T, int STEPS, int STRIPS, int STRIDE>
 __global__ void __launch_bounds__(FEW_THREADS, resident(4 * STEPS))
 few_to_many(k_few g, few_tile a, int across, const T *w, const float *bias)

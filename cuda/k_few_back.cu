@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Convolutions of many channels to at most four (few.h): the last layers of networks, transposed
- * ones among them, bound by memory, from which y should come once.
+ * Convolutions of many channels to at most four (few.h): the last layers of networks, including
+ * transposed ones. They are bound by memory bandwidth, so y should be read once.
  *
- * A block multiplies each pixel of y in a tile by the weights of all taps, as if these were
- * channels, and leaves the products of matrices (16 of taps times channels of x, 16 channels of y,
- * 8 pixels) in shared memory. From there each pixel of x in the tile adds up what its window reads.
- * Tiles of y overlap by the window; the second read is of the L2 cache. y does not pass through
- * shared memory: the order of the channels in a product is free, so a lane loads 8 neighbouring
- * ones of a pixel, and they are its k of two products; a load is of 64 bytes of each of 8 pixels.
- * The weights lie in shared memory in that order.
+ * A block multiplies each pixel of y in a tile by the weights of all taps, as if taps were
+ * channels. The matrix products (16 pairs of tap and channel of x, 16 channels of y, 8 pixels) are
+ * stored in shared memory, where each pixel of x in the tile adds up those in its window. Tiles of
+ * y overlap by the window; the second read comes from the L2 cache. y does not pass through shared
+ * memory: the order of channels within a product is arbitrary, so a lane loads 8 adjacent channels
+ * of a pixel, which are its k for two products; one load instruction covers 64 bytes of each of 8
+ * pixels. The weights are stored in shared memory in that order.
  *
  * Prediction for an H100: upsample.last_deconv of deepcam (8 samples, 384 x 576 pixels of 256
  * channels to 768 x 1152 of 3, 3 x 3, stride 2) reads 0.91 GB and writes 0.08 GB of float32, 0.33
@@ -19,15 +19,20 @@
  * (cuDNN: 1.05). */
 #include "cuda/few.cuh"
 
-constexpr int PIXELS = 256, PITCH = PIXELS + 8;      /* of y in a tile; a sum's row of them */
-constexpr int PART = 32, AHEAD_ROUNDS = 2;           /* channels of y in a round */
+constexpr int PIXELS = 256, PITCH = PIXELS + 8;      /* pixels of y in a tile; floats from row to
+                                                      * row of their sums */
+constexpr int PART = 32, AHEAD_ROUNDS = 2;           /* channels of y in a round; rounds that are
+                                                      * loaded ahead */
 constexpr int SHARED = 48 << 10;
-constexpr int RESIDENT = 2;          /* blocks of a processor, whose registers are full then */
+constexpr int RESIDENT = 2;          /* resident blocks of a multiprocessor, which then use all its
+                                      * registers */
 
-/* Tiles of x, and of y under them: tile i begins at pixel i * size, and i * step + from. */
+/* Tiles of x, and of y under them: tile i begins at pixel i * size of x, and at pixel i * step +
+ * from of y. */
 struct back_tile {
 	int size[3], step[3], from[3], under[3], tiles[3];
-	int columns, rounds;         /* taps times channels; rounds of channels, an even number */
+	int columns, rounds;         /* columns: taps times channels of x; rounds: rounds of channels of
+	                              * y, an even number */
 	int all;
 };
 
@@ -36,14 +41,14 @@ static int columns_of(const k_few &g)
 	return g.kernel[0] * g.kernel[1] * g.kernel[2] * g.few;
 }
 
-/* The first pixel of y that pixel 0 of x reads, there or not. */
+/* The first pixel of y that pixel 0 of x reads; it may be outside. */
 static int first_read(const k_few &g, int i)
 {
 	const int e = g.lo[i] - (g.kernel[i] - 1), s = g.stride[i];
 	return e >= 0 ? (e + s - 1) / s : -(-e / s);
 }
 
-/* The most pixels of x along axis i for which `under` ones of y are enough; 0: there are none. */
+/* The most pixels of x along axis i that `under` pixels of y suffice for; 0: none. */
 static int most_of(const k_few &g, int i, int under)
 {
 	const int s = g.stride[i];
@@ -79,7 +84,7 @@ static back_tile back_tile_of(const k_few &g)
 	return best;
 }
 
-/* Products of 16 columns each. */
+/* The number of products, of 16 columns each. */
 static int products_of(int columns)
 {
 	return (columns + 15) / 16;
@@ -99,7 +104,7 @@ int k_few_back_takes(const struct k_few *g)
 	return a.all && shared_of(a) <= SHARED;
 }
 
-/* The pixels of a box with the given sizes, dealt to threads: number i, i + threads, ... */
+/* A loop over the pixels of a box, in which a thread takes pixels i, i + threads, ... */
 struct few_walk {
 	int d, h, w;
 };
@@ -110,7 +115,7 @@ static __device__ __forceinline__ few_walk walk_from(const int *size, int i)
 	return { row / size[1], row % size[1], i % size[2] };
 }
 
-/* by: walk_from threads. */
+/* by: the step of `threads` pixels, from walk_from. */
 static __device__ __forceinline__ void walk_on(const int *size, const few_walk &by, few_walk *e)
 {
 	e->w += by.w;
@@ -126,8 +131,8 @@ static __device__ __forceinline__ void walk_on(const int *size, const few_walk &
 	}
 }
 
-/* weight[round][product][step][lane][8]: what ldmatrix would give of 16 columns and of 16 channels,
- * of which lane t of four has 8t + 4 step to 8t + 4 step + 3. */
+/* weight[round][product][step][lane][8]: as ldmatrix would give 16 columns and 16 channels, where
+ * lane t of four has channels 8t + 4 step to 8t + 4 step + 3. */
 template <typename T> static __device__ __forceinline__ void load_columns(
 		const k_few &g, const back_tile &a, int products, const T *w, T *weight)
 {
@@ -142,7 +147,7 @@ template <typename T> static __device__ __forceinline__ void load_columns(
 	}
 }
 
-/* Where tile u begins: pixels of x, of y. */
+/* The first pixels of tile u in x and in y. */
 struct back_place {
 	int n, x[3], y[3];
 };
@@ -158,7 +163,8 @@ static __device__ __forceinline__ back_place corner_of(const back_tile &a, int u
 	return p;
 }
 
-/* A lane's four pixels of y, at the first of its channels; NULL: not there. mine: in the tile. */
+/* The addresses of a lane's four pixels of y, at its first channel; NULL: outside. mine: whether
+ * the pixel is in the tile. */
 template <typename T> static __device__ __forceinline__ void pixels_of(
 		const k_few &g, const back_tile &a, int u, const few_walk (&mine)[4], const T *(&y)[4])
 {
@@ -185,7 +191,7 @@ template <typename T> static __device__ __forceinline__ void load_round(
 	}
 }
 
-/* sum[k]: of pixels 8k to 8k + 7 of the warp. */
+/* sum[k]: pixels 8k to 8k + 7 of the warp. */
 template <typename T, int PRODUCTS> static __device__ __forceinline__ void multiply_round(
 		const uint4 (&v)[4], const uint4 *weight, float (&sum)[4][PRODUCTS][4])
 {
@@ -202,7 +208,7 @@ template <typename T, int PRODUCTS> static __device__ __forceinline__ void multi
 		}
 }
 
-/* What pixel (d, h, w) of x reads. Strides are 1 or 2. sums: of the tile at p. */
+/* Adds up the window of pixel (d, h, w) of x. Strides are 1 or 2. sums: those of the tile at p. */
 static __device__ __forceinline__ void read_window(
 		const k_few &g, const back_tile &a, const back_place &p, int d, int h, int w,
 		const float *sums, float (&s)[K_FEW])
@@ -258,7 +264,7 @@ many_to_few(k_few g, back_tile a, int to, const T *w, const float *bias)
 				load_round(g, more ? round + AHEAD_ROUNDS + q : q, y, v[q]);
 			}
 		}
-		__syncthreads();                 /* the sums of the tile before are read */
+		__syncthreads();                 /* all threads have read the sums of the previous tile */
 #pragma unroll
 		for (int e = 0; e < 8 * PRODUCTS; e++) {
 			const int k = e / (2 * PRODUCTS), j = e / 2 % PRODUCTS,

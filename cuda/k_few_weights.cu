@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Gradients to the weights between tensors of at most four channels and of many (few.h): a sum over
- * all pixels, bound by the memory that y comes from, once.
+ * Gradients to the weights between a tensor of at most four channels and one of many (few.h). They
+ * are sums over all pixels, bound by memory bandwidth, and y is read once.
  *
- * A warp has 32 channels of y, and of the window up to nine times four neighbouring taps of a row,
- * and goes through strips of 16 pixels of a row of y. For each strip and four taps it multiplies 16
- * rows (a tap's channel), 16 k (pixels) and 8 columns (channels of y). The pixels under the window
- * are in shared memory (few.cuh), from where ldmatrix turns pairs of them around: these have to be
- * aligned to 16 bytes, so pixels there are twice, one pixel apart, where the stride is 1; the two
- * are 64 bytes apart modulo 128, so that banks do not conflict. y passes through registers alone: a
- * lane loads 4 channels of 4 pixels, of DEPTH strips ahead, and pairs the pixels by permuting
- * bytes. Beyond a row's last tap, or where a pixel has less than four channels, a row of the
- * product is free: where the sum over y is wanted, ones in that row make it.
+ * A warp has 32 channels of y and up to nine groups of four adjacent taps of a window's row, and
+ * loops over strips of 16 pixels of a row of y. For each strip and group of taps it multiplies 16
+ * rows (the channels of the taps), 16 k (pixels) and 8 columns (channels of y). The pixels under
+ * the window are in shared memory (few.cuh), and ldmatrix transposes pairs of them. Pairs must be
+ * aligned to 16 bytes, so with stride 1 there are two copies of the pixels, shifted by one pixel;
+ * the copies are 64 bytes apart modulo 128 to avoid bank conflicts. y passes through registers
+ * only: a lane loads 4 channels of 4 pixels, DEPTH strips ahead, and pairs the pixels by permuting
+ * bytes. Beyond a row's last tap, or if a pixel has fewer than four channels, a row of the product
+ * is unused; if the sum over y is needed, ones in that row compute it.
  *
- * Warps that share taps and channels, then blocks are added up in an order that follows from the
- * shape.
+ * The sums of warps with the same taps and channels, and then those of blocks, are added in an
+ * order that depends only on the shape.
  *
  * Prediction for an H100: conv1 of cosmoflow (16 samples of 128^3 pixels, 3 x 3 x 3, 4 and 32
  * channels) reads 2.4 GB, 0.81 ms at 3.0 TB/s. Its 76 M products take 0.53 to 0.67 ms (6.4 to 8
@@ -22,29 +22,32 @@
  * instructions 0.25 ms. Eight warps a processor have 32 kB on their way; 1.1 ms were expected, 1.49
  * are measured (cuDNN and the bias: 7.77). conv1 of resnet-50 (256 samples of 224^2, 7 x 7, stride
  * 2, 3 and 64) reads 0.49 GB, 0.16 ms, and has 23 M products, 0.16 to 0.2 ms; 0.35 ms were
- * expected, 0.63 are measured (cuDNN: 1.18). The machine code says why: of pixels of three channels
- * each was waited for before the next one was loaded, and those of four took a quarter of all
- * instructions. Since that was mended, 1.3 and 0.4 ms are predicted. */
+ * expected, 0.63 are measured (cuDNN: 1.18). The machine code shows why: with three channels each
+ * pixel was waited for before the next one was loaded, and with four channels the copies took a
+ * quarter of all instructions. Since both were fixed, 1.3 and 0.4 ms are predicted. */
 #include <type_traits>
 
 #include "cuda/few.cuh"
 #include "cuda/join.cuh"
 
-constexpr int HALF = 1280, SECOND = 1288;   /* pixels; the second ones lie 64 bytes on */
+constexpr int HALF = 1280, SECOND = 1288;   /* pixels of each copy; the second copy begins 64 bytes
+                                             * later modulo 128 */
 constexpr int ROOM = SECOND + HALF, DEPTH = 4;
-constexpr int STRIPS = 64;           /* of a tile, at most */
+constexpr int STRIPS = 64;           /* the most strips of a tile */
 
-/* How the taps and channels are dealt to warps. A role: `each` groups of four taps, and 32
- * channels. Warp i of a block has role i % roles of the block's, and strip i / roles of as many. */
+/* The assignment of taps and channels to warps. A role is `each` groups of four taps, for 32
+ * channels. Warp i of a block has role i % (roles of the block), and every (warps / roles)-th strip
+ * from i / roles on. */
 struct few_roles {
-	int quads, taps4, each;      /* groups of four taps in a row, in all, of a role */
-	int across, all;             /* roles for one group of channels, in all */
-	int log, blocks;             /* of the roles in a block; blocks that have all */
-	int parts;                   /* blocks of each role */
-	int free;                    /* the row of the first product that is free, or -1 */
+	int quads, taps4, each;      /* groups of four taps: in a row; in the window; of a role */
+	int across, all;             /* roles: for one group of channels; in all */
+	int log, blocks;             /* log: log2 of the roles in a block; blocks: blocks that together
+	                              * have all roles */
+	int parts;                   /* blocks for each role */
+	int free;                    /* the unused row of the first product; -1: none */
 };
 
-/* Blocks of a processor, whose registers are full then. */
+/* Resident blocks of a multiprocessor, which then use all its registers. */
 static constexpr int resident(int each) { return each > 5 ? 2 : each > 1 ? 3 : 4; }
 
 static few_room room_of(const k_few &g)
@@ -80,7 +83,7 @@ static few_roles roles_of(const k_few &g, const few_tile &a)
 	return r;
 }
 
-/* The floats that a role leaves: 4 a lane for each of its products. */
+/* Floats of a role's result: 4 in each lane for each of its products. */
 static __host__ __device__ __forceinline__ int role_floats(int each) { return each * 4 * 128; }
 
 int k_few_weights_takes(const struct k_few *g)
@@ -99,7 +102,7 @@ int64_t k_few_workspace(const struct k_few *g)
 	return (int64_t)r.parts * r.all * role_floats(r.each) * (int64_t)sizeof(float);
 }
 
-/* The second pixels, too, where a pixel's neighbours are read from it. */
+/* Also makes the second copy of the pixels if the stride needs it. */
 template <typename T> static __device__ __forceinline__ void copy_both(
 		const k_few &g, const few_tile &a, const few_place &p, const int *place, uint2 *to)
 {
@@ -109,9 +112,9 @@ template <typename T> static __device__ __forceinline__ void copy_both(
 		copy_under<T, false>(g, a, p, place, to, NULL);
 }
 
-/* A tile, and its strips: how far the first pixel of y is from that of the tile, in 16 bytes, or -1
- * where nothing of y is there; its column in the tile, times 65536, and the bytes to the pixels
- * under it. */
+/* A tile and its strips. For each strip: the distance of its first pixel of y from the tile's, in
+ * units of 16 bytes, or -1 if it has no pixel inside; and its column in the tile times 65536, plus
+ * the offset in bytes of the pixels under it. */
 struct few_table {
 	few_place place;
 	int2 strip[STRIPS];
@@ -134,8 +137,8 @@ static __device__ __forceinline__ void make_table(const k_few &g, const few_tile
 		to->place = p;
 }
 
-/* What a lane loads of y in a tile: four channels from its pixel 2t on, of which there are `left`
- * in the row (0 where the channels are not there). */
+/* The pixels of y that a lane loads in a tile: four channels from its pixel 2t on; `left` of the
+ * row's pixels exist (0 if the channels do not exist). */
 struct few_source {
 	const char *y;
 	int left;
@@ -150,8 +153,8 @@ template <typename T> static __device__ __forceinline__ few_source source_of(
 		channel < g.many ? g.out[2] - p.at[2] - t2 : 0 };
 }
 
-/* Loads four channels of pixels 2t, 2t + 1, 2t + 8 and 2t + 9 of a strip, zeros outside. apart:
- * bytes from pixel to pixel. Returns the bytes to what is under the strip, or -1. */
+/* Loads four channels of pixels 2t, 2t + 1, 2t + 8 and 2t + 9 of a strip; zeros outside. apart:
+ * bytes from pixel to pixel. Returns the offset in bytes of the pixels under the strip, or -1. */
 static __device__ __forceinline__ int load_strip(const few_source &s, int2 strip, int apart,
                                                  uint2 (&v)[4])
 {
@@ -167,7 +170,7 @@ static __device__ __forceinline__ int load_strip(const few_source &s, int2 strip
 	return strip.x < 0 ? -1 : strip.y & 0xffff;
 }
 
-/* From pixels by channels to the second factor of four products, of which column c of number j is
+/* Rearranges pixels by channels to the second factor of four products; column c of product j is
  * channel 4c + j. */
 static __device__ __forceinline__ void pair_pixels(const uint2 (&v)[4], uint32_t (&b)[4][2])
 {
@@ -181,8 +184,8 @@ static __device__ __forceinline__ void pair_pixels(const uint2 (&v)[4], uint32_t
 	}
 }
 
-/* Adds up the sums of the warps of each role, and leaves them in part[role]. room: used by nothing
- * else any more. */
+/* Adds the sums of the warps of each role, and stores them in part[role]. room: shared memory that
+ * is not in use any more. */
 template <int EACH> static __device__ __forceinline__ void leave_sums(
 		const few_roles &r, const float (&sum)[EACH][4][4], float *room, float *part)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Group normalisation of channels-last tensors: a block for each set of values, which reads them
- * for the mean, for the deviation and for the result; sums are in double, by a tree. The gradients
- * of gamma and beta are sums over rows, in two stages, so that the bits depend on the shape
- * alone. */
+ * Group normalisation of channels-last tensors. One block processes each set of values: it reads
+ * them three times, for the mean, for the deviation and for the result; sums are in double, by a
+ * tree. The gradients to gamma and beta are sums over rows, in two stages, so that the bits depend
+ * only on the shape. */
 #include "cuda/join.cuh"
 
-/* The sum of v over the threads of the block, for all of them. */
+/* The sum of v over the threads of the block, which all of them get. */
 static __device__ double block_sum(double v, double *room)
 {
 	const int t = threadIdx.x;
@@ -86,7 +86,7 @@ template <typename T> __global__ void gradient(k_group_norm n, const T *x,
 	}
 }
 
-/* part[blockIdx.y]: c sums of dy, then c of dy xhat, over some rows. */
+/* part[blockIdx.y]: c sums of dy, then c sums of dy xhat, over some rows. */
 template <typename T> __global__ void sum_channels(k_group_norm n, const T *x, const T *dy,
                                                    const float *means, const float *rstds,
                                                    float *part)
@@ -126,7 +126,7 @@ join_channels(int64_t parts, int64_t c, const float *part, float *dgamma, float 
 
 /* --- launchers --- */
 
-/* Threads of a block for a group of this many values. */
+/* The number of threads in a block for a set with this many values. */
 static unsigned threads_for(int64_t count)
 {
 	unsigned t = 32;
@@ -156,7 +156,7 @@ int k_group_norm_forward(void *stream, const struct k_group_norm *n, const void 
 	return cudaGetLastError();
 }
 
-/* dx may be x or dy, so it comes last. */
+/* dx may be x or dy, so it is written last. */
 int k_group_norm_backward(void *stream, const struct k_group_norm *n, const void *x, const void *dy,
                           const float *mean, const float *rstd, const float *gamma, void *dx,
                           float *dgamma, float *dbeta, void *ws)

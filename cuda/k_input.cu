@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Stored samples, a channel after the other, to floats, a point's channels side by side. A block
- * has TILE points and up to GROUP channels at a time: neighbouring threads read neighbouring points
- * of a channel, leave floats in shared memory and write them along the channels, so that both sides
- * move whole lines. AT_ONCE loads of a thread are on their way together. Products and differences
- * are written as intrinsics, which no compiler joins to a multiply-add: the bits are the CPU's.
+ * Converts stored samples (each channel contiguous) to floats with the channels of a point
+ * adjacent. A block has TILE points and up to GROUP channels at a time: adjacent threads read
+ * adjacent points of a channel, write floats to shared memory, and copy them from there along the
+ * channels, so that reads and writes cover whole cache lines. AT_ONCE loads of a thread are in
+ * flight together. Products and differences are intrinsics, which compilers do not fuse to a
+ * multiply-add: the bits are those of the CPU.
  *
- * Results of 16 bits are written 16 bytes at a time where a point has as many channels. Where they
- * were written one by one an H100 took twice as long as memory does: 0.72 ms for fcn's 1.07 GB and
- * 0.31 for deepcam's 0.45; 0.43 and 0.18 are predicted. */
+ * 16-bit results are written 16 bytes at a time if a point has enough channels. Written one by one,
+ * they took an H100 twice the time of the memory traffic: 0.72 ms for fcn's 1.07 GB and 0.31 for
+ * deepcam's 0.45; 0.43 and 0.18 are predicted. */
 #include "cuda/wide.cuh"
 
 constexpr int TILE = 128, GROUP = 32, LANES = THREADS / TILE, AT_ONCE = 8;
@@ -29,7 +30,8 @@ static __device__ __forceinline__ float step_all(const k_samples &s, float v, bo
 	return v;
 }
 
-/* The channels first .. first + n - 1 of this thread's point, whose first one is at x. */
+/* Reads channels first .. first + n - 1 of this thread's point; x is at the point's first
+ * channel. */
 template <typename T> static __device__ __forceinline__ void read_group(
 		const k_samples &s, const T *x, bool valid, int64_t first, int n, float (*tile)[TILE + 1])
 {
@@ -48,8 +50,8 @@ template <typename T> static __device__ __forceinline__ void read_group(
 	}
 }
 
-/* Writes `points` points to y, whose first one's first channel of these n is there, PACK channels
- * of a point at a time. */
+/* Writes n channels of `points` points to y, PACK channels of a point at a time; y is at the first
+ * of these channels of the first point. */
 constexpr int PACK = 8;
 template <typename T> static __device__ __forceinline__ void write_packs(
 		const k_samples &s, T *y, int points, int n, const float (*tile)[TILE + 1])
@@ -67,7 +69,7 @@ template <typename T> static __device__ __forceinline__ void write_packs(
 	}
 }
 
-/* The same one by one, of any type. at: the first element. */
+/* The same, element by element, for any type. at: index of the first element. */
 static __device__ __forceinline__ void write_group(const k_samples &s, void *y, int64_t at,
                                                    int points, int n, const float (*tile)[TILE + 1])
 {
@@ -84,7 +86,7 @@ static __device__ __forceinline__ void write_group(const k_samples &s, void *y, 
 	}
 }
 
-/* packs: whether points are written in such. */
+/* packs: whether channels are written in packs. */
 template <typename T> __global__ void normalize_input(k_samples s, bool packs, const T *x, void *y)
 {
 	BEGIN_KERNEL();
@@ -111,9 +113,10 @@ template <typename T> __global__ void normalize_input(k_samples s, bool packs, c
 	}
 }
 
-/* C channels, 3 or 4, to 16 bits: a thread writes two points side by side, 12 or 16 bytes, of which
- * each channel's are read at once. With a thread for each element an H100 took 0.96 ms for
- * cosmoflow's 0.8 GB (16 samples of 128^3), with this 0.26, as memory does. */
+/* Points of C channels, 3 or 4, to 16 bits: a thread writes two adjacent points, 12 or 16 bytes,
+ * and reads both values of each channel at once. With a thread for each element an H100 took 0.96
+ * ms for cosmoflow's 0.8 GB (16 samples of 128^3); with this kernel it takes 0.26, which is the
+ * time of the memory traffic. */
 template <typename T, int C> __global__ void normalize_pairs(k_samples s, const T *x, uint32_t *y)
 {
 	BEGIN_KERNEL();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Losses and metrics. A pixel's logits are neighbours (channels-last): few classes are one thread's
- * work, many a warp's. Sums are taken by a number of blocks that follows from the shape, each in a
- * fixed order, then by one block over what they left. Labels that are no class are counted, and the
- * first of them is written where the host looks after the step. */
+ * Losses and metrics. A pixel's logits are adjacent (channels-last): with few classes one thread
+ * processes them, with many a warp. Sums are computed by a number of blocks that depends only on
+ * the shape, each in a fixed order, and then by one block over their partial results. Invalid
+ * labels are counted, and the first one is written to memory that the host reads after the step. */
 #include "cuda/join.cuh"
 #include "cuda/loss.cuh"
 
@@ -105,7 +105,7 @@ int k_cross_entropy(void *stream, int type, const struct k_loss *c, const struct
 	return cudaGetLastError();
 }
 
-/* x may be dx: all lanes have read the label's logit before anything is written. */
+/* x may be dx: all lanes have read the label's logit before any lane writes. */
 template <typename T, int LANES>
 __global__ void cross_entropy_grad(k_loss c, const T *x, const int32_t *y, const float *weights,
                                    k_loss_back back, int to, void *dx)
@@ -163,12 +163,12 @@ int k_cross_entropy_grad(void *stream, int type, int to, const struct k_loss *c,
 	return cudaGetLastError();
 }
 
-/* --- confusion counts: whole numbers, so that atomics give the same result in any order --- */
+/* --- confusion counts: integers, so that atomics give the same result in any order --- */
 
 typedef unsigned long long count_t;
 
-/* counts[label][guess], classes^2 of them, then the number
- * of bad labels and the first one's place. */
+/* counts[label][guess], classes^2 of them, then the number of bad labels, and the complement of the
+ * first one's index. */
 template <typename T> __global__ void count_pixels(k_labels l, int64_t from, int64_t to, const T *x,
                                                    const int32_t *y, count_t *counts)
 {
@@ -196,7 +196,7 @@ template <typename T> __global__ void count_pixels(k_labels l, int64_t from, int
 			atomicAdd(&counts[(int64_t)label * l.classes + guess], (count_t)1);
 		} else if (label != l.ignore) {
 			atomicAdd(&counts[n], (count_t)1);
-			/* of zeroed memory: the complement of the first */
+			/* the memory starts as zero, so the maximum of complements is the first one */
 			atomicMax(&counts[n + 1], ~(count_t)p);
 		}
 	}
@@ -219,7 +219,7 @@ static int count(cudaStream_t stream, int type, const k_labels *l, int64_t from,
 	return cudaGetLastError();
 }
 
-/* n counts. */
+/* Adds n counts to `out`. */
 __global__ void give_counts(k_labels l, int64_t n, const count_t *counts, const int32_t *y,
                             double *out, k_bad *bad)
 {
@@ -247,7 +247,8 @@ int k_confusion(void *stream_, int type, const struct k_labels *l, const void *x
 	return cudaGetLastError();
 }
 
-/* counts[r]: labels below whose logit r others are, as op/loss/metric.c has it; then as above. */
+/* counts[r]: the number of labels whose logit is exceeded by r others (op/loss/metric.c); then as
+ * above. */
 template <typename T> __global__ void count_ranks(k_labels l, const T *x, const int32_t *y,
                                                   count_t *counts)
 {
@@ -290,8 +291,8 @@ int k_label_ranks(void *stream, int type, const struct k_labels *l, const void *
 	return cudaGetLastError();
 }
 
-/* Adds one sample's mean IoU over its classes to out[0], and whether it has a label at all to
- * out[1]; clears the counts. */
+/* Adds the mean IoU of one sample's classes to out[0], and 1 to out[1] if the sample has a label
+ * that counts; clears the counts. */
 __global__ void add_sample(k_labels l, count_t *counts, const int32_t *y, int first, double *out,
                            k_bad *bad)
 {
@@ -349,7 +350,7 @@ static __device__ __forceinline__ double error_of(int kind, float delta, float d
 	}
 }
 
-/* The sum of what the threads of a block give, by a tree; for thread 0. */
+/* The sum of the threads' values, by a tree; thread 0 gets the result. */
 static __device__ __forceinline__ double tree_sum(double mine, double *room)
 {
 	room[threadIdx.x] = mine;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Element-wise kernels: bound by memory, so each thread moves 16 bytes at a time where the pointers
- * allow it. The function is a template argument; parameters travel in it. */
+ * Element-wise kernels. They are bound by memory, so each thread moves 16 bytes at a time if
+ * alignment allows. The function is a template argument and contains its parameters. */
 #include "cuda/device.cuh"
 
 /* --- the functions --- */
@@ -28,7 +28,8 @@ struct affine { float a, b; __device__ float operator()(float x) const { return 
 struct by_scalar { const float *f;
 	__device__ float operator()(float x) const { return x * __ldg(f); } };
 
-/* Gelu by the error function: x * P(x), P the normal distribution; and by tanh, u its argument. */
+/* Gelu by the error function is x * P(x), where P is the normal distribution function; gelu by tanh
+ * has u as tanh's argument. */
 struct gelu {
 	__device__ float operator()(float x) const { return 0.5f * x * (1.0f + erff(x * 0.70710678f)); }
 };
@@ -81,7 +82,7 @@ struct leaky_back { float a;
 	__device__ float operator()(float y, float dy) const { return y > 0 ? dy :
 	a * dy; } };
 
-/* The derivative of x s(x) from the Taylor coefficients t of s, as op/slope_body.h has it. */
+/* The derivative of x s(x) from the Taylor coefficients t of s, as in op/slope_body.h. */
 static __device__ __forceinline__ float slope_from(const float *t, int order, float x)
 {
 	float factorial = 1;
@@ -182,7 +183,7 @@ template <typename T> __global__ void choose(int64_t n, const T *c, const T *a, 
 		y[i] = as_float(c[i]) >= 0 ? a[i] : b[i];
 }
 
-/* Rows apart: a thread stays with its columns. */
+/* Rows with gaps: a thread keeps its columns. */
 template <typename T, int N, typename F>
 __global__ void rows1(k_walk w, k_rows x, k_rows y, F f)
 {
@@ -231,7 +232,7 @@ __global__ void rows2(k_walk w, k_rows x, k_rows y, k_rows z, F f)
 	}
 }
 
-/* Packs, then up to N - 1 single elements. */
+/* The grid for whole packs, followed by up to N - 1 single elements. */
 template <typename T> static int grid(int64_t n)
 {
 	return blocks_for(n / pack<T>::N + n % pack<T>::N, THREADS);
@@ -374,7 +375,7 @@ template <> struct convert<__nv_bfloat16> {
 	static __device__ __nv_bfloat16 of(S v) { return __float2bfloat16_rn(convert<float>::of(v)); }
 };
 
-/* Each thread loads some elements before it uses the first. */
+/* Each thread loads several elements before it uses the first. */
 template <typename S, typename T> __global__ void cast(int64_t n, const S *x, T *y)
 {
 	BEGIN_KERNEL();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sums of metrics by channel. A block has a channel and some of its points, as many blocks as
- * follow from the shape; another kernel then adds what they left, in order. Blocks of
- * neighbouring channels read the same lines of memory at about the same time. */
+ * Sums of metrics for each channel. A block has one channel and some of its points; the number of
+ * blocks depends only on the shape. A second kernel adds their partial sums in order. Blocks of
+ * adjacent channels read the same cache lines at about the same time. */
 #include "cuda/join.cuh"
 
-constexpr int PIECES = 64;               /* blocks of a channel, at most */
+constexpr int PIECES = 64;               /* the most blocks for a channel */
 constexpr int ERRORS = 7, FLAGS = 4;
 
 static int pieces_of(const k_channel_sums *s)
@@ -24,7 +24,7 @@ static __device__ __forceinline__ bool left_out(const k_channel_sums &s, float t
 	return (s.leave_out == K_LEAVE_NAN && t != t) || (s.leave_out == K_LEAVE_VALUE && t == s.value);
 }
 
-/* op/loss/channel_sums.c says what an element adds. */
+/* The contribution of an element; op/loss/channel_sums.c has the formulas. */
 struct errors {
 	static constexpr int N = ERRORS;
 	static __device__ __forceinline__ void add(const k_channel_sums &s, float x, float t,
@@ -80,7 +80,7 @@ __global__ void channel_parts(k_channel_sums s, const T *x, const float *t, doub
 		parts[((int64_t)blockIdx.x * gridDim.y + blockIdx.y) * F::N + k] = room[k][0];
 }
 
-/* n sums of each of the parts of a channel. */
+/* Adds the n sums of each part of a channel. */
 __global__ void __launch_bounds__(JOINERS, 1)
 join_channels(int64_t channels, int pieces, int n, const double *parts, double *out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Convolutions of few channels, by the kernel of cuda/narrow.cuh: what it takes, and windows of
- * 3 x 3. */
+ * Convolutions with few channels, by the kernel of cuda/narrow.cuh: the supported shapes, and
+ * windows of 3 x 3. */
 #include "cuda/narrow.cuh"
 
 int k_narrow_takes(const struct k_narrow *g)

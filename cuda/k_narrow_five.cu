@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Windows of 5 x 5 of cuda/narrow.cuh, in a file of their own for the sake of the compiler's
+ * The kernels of cuda/narrow.cuh with 5 x 5 windows, in a file of their own to limit compile
  * time. */
 #include "cuda/narrow.cuh"
 

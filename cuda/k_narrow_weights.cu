@@ -3,14 +3,14 @@
  * Gradients to the weights of convolutions with few output channels, on tensor cores: dw[o][tap][i]
  * is the sum over pixels of dy[pixel][o] x[pixel + tap][i].
  *
- * A warp has 16 channels o, 8 or 16 channels i and all taps of a plane of the window in registers,
- * and goes down a column of SPAN pixels of dy side by side, which are the k of a product. A new row
- * of x is multiplied by the last K rows of dy, which the warp keeps: so for K x K products it loads
- * K matrices of x, one for each shift to the side, and one of dy. Warps of a block share the rows
- * in shared memory, where copies arrive some stages of K rows ahead. Of a part of dw, blocks have
- * parts of the pixels each; their sums are added up at the end in a fixed order. Where the gradient
- * to the bias is wanted, the warps of the first channels i multiply rows of dy by ones, too: of an
- * image each row comes once.
+ * A warp keeps the sums for 16 channels o, 8 or 16 channels i and all taps of a plane of the window
+ * in registers. It goes down a column of dy that is SPAN pixels wide; these pixels are the k of a
+ * product. A new row of x is multiplied by the last K rows of dy, which the warp keeps. So for K x
+ * K products it loads K matrices of x, one for each horizontal shift, and one of dy. The warps of a
+ * block share the rows in shared memory; their copies are in flight several stages of K rows ahead.
+ * Several blocks compute the same part of dw, each for a part of the pixels, and their sums are
+ * added at the end in a fixed order. If the gradient to the bias is needed, the warps of the first
+ * channels i also multiply the rows of dy by ones, since they see each row once.
  *
  * A product of 16 x 8 x 16 takes a tensor core of an H100 6.4 cycles, at 62 % of the rate that
  * wgmma reaches: 560 TFLOP/s at 1.65 GHz. A row of 5 x 5 taps is 25 of them, 40 cycles of four
@@ -29,9 +29,10 @@
 constexpr int SPAN = 16, STAGES = 4;
 constexpr int64_t MOST_WORKSPACE = 64 << 20;
 
-/* How a block works: windows of K x K taps; a warp has 8 * NI channels i, the block 16 * G channels
- * o. BLOCKS: on a multiprocessor. Rows of pixels in shared memory are an odd number of 16 bytes
- * apart, so that eight neighbours, which ldmatrix reads at once, lie in different banks. */
+/* The shape of a block's work: windows of K x K taps; a warp has 8 * NI channels i, the block 16 *
+ * G channels o. BLOCKS: resident blocks of a multiprocessor. The distance between pixels in shared
+ * memory is an odd number of 16 bytes, so that the eight adjacent pixels that ldmatrix reads at
+ * once are in different banks. */
 template <int K_, int NI_, int G_, int WARPS_, int BLOCKS_> struct form {
 	static constexpr int K = K_, NI = NI_, G = G_, WARPS = WARPS_, BLOCKS = BLOCKS_;
 	static constexpr int SIZE = 32 * WARPS, WIDE = SPAN + K - 1;
@@ -42,8 +43,9 @@ template <int K_, int NI_, int G_, int WARPS_, int BLOCKS_> struct form {
 	static_assert(SHARED <= 48 << 10, "");
 };
 
-/* How dw and the pixels are dealt. A tile of dw is a plane of the window, the channels o of a group
- * and the channels i of a chunk. A part of the pixels is rows of dy in the order of columns. */
+/* The division of dw and of the pixels. A tile of dw is a plane of the window, the channels o of a
+ * group and the channels i of a chunk. A part of the pixels is a range of rows of dy, in the order
+ * of columns. */
 struct cut {
 	int across, chunks, groups, tiles, parts, rows;
 };
@@ -58,7 +60,8 @@ template <typename F> static cut cut_of(const k_narrow_weights &g)
 	double least = 0;
 	c.tiles = c.chunks * c.groups * g.kernel[0];
 	c.rows = g.n * g.out[0] * c.across * g.out[1];
-	/* some waves of blocks; what a block writes, which is read again, takes as long as 40 rows */
+	/* There are up to four waves of blocks; writing a block's result and reading it again takes as
+	 * long as 40 rows. */
 	for (int waves = 1; waves <= 4; waves++) {
 		int parts = waves * slots / c.tiles;
 		parts = parts > most ? (int)most : parts;
@@ -74,15 +77,17 @@ template <typename F> static cut cut_of(const k_narrow_weights &g)
 	return c;
 }
 
-/* --- the way over the pixels --- */
+/* --- the walk over the pixels --- */
 
-/* The next K rows of dy from `row` on, of which those before `stop` exist; stop <= 0: no more. */
+/* The next K rows of dy are those from `row` on, and exist up to `stop`; stop <= 0: the walk has
+ * ended. */
 struct walk {
 	int column, row, stop;
-	int x, y, j;                 /* pixels of x and y in row 0 and the first column, y's column j */
+	int x, y, j;                 /* offsets in pixels of x and y, at row 0 and the first column; j:
+	                              * y's column */
 };
 
-/* A column whose plane of x is outside of it is left out. */
+/* Skips columns whose plane of x is outside the tensor. */
 static __device__ __forceinline__ void settle(const k_narrow_weights &g, const cut &c, int plane,
                                               int end, walk *w)
 {
@@ -119,8 +124,8 @@ template <int K> static __device__ __forceinline__ void go_on(
 	settle(g, c, plane, end, w);
 }
 
-/* Begins to copy 8 channels from c on of a pixel. Nothing branches: an offset that leads nowhere is
- * not used. */
+/* Starts a copy of 8 channels of a pixel, from c on. There is no branch: an offset outside the
+ * tensor is computed but not used. */
 template <typename T> static __device__ __forceinline__ void copy_pixel(
 		T *to, const k_rows &rows, int pixel, unsigned c, bool there)
 {
@@ -128,7 +133,7 @@ template <typename T> static __device__ __forceinline__ void copy_pixel(
 	copy_async<16>(to, (const T *)rows.p + (there ? at : 0), there);
 }
 
-/* Begins to copy the rows of x and dy; ci, co: the first channels. */
+/* Starts the copies of the rows of x and dy; ci, co: the first channels. */
 template <typename T, typename F> static __device__ __forceinline__ void fetch(
 		const k_narrow_weights &g, const walk &w, int ci, int co, T *stage)
 {
@@ -140,7 +145,8 @@ template <typename T, typename F> static __device__ __forceinline__ void fetch(
 		const int row = w.row + (int)(at / F::WIDE) - g.lo[1], px = (int)(at % F::WIDE);
 		const bool there = within(row, g.in[1]) && within(w.j + px - g.lo[2], g.in[2]) &&
 		                   ci + (int)c < g.ci;
-		if (e0 + F::SIZE <= XN || e < XN)        /* all threads know the former */
+		if (e0 + F::SIZE <= XN || e < XN)        /* all threads know the first condition at compile
+		                                          * time */
 			copy_pixel(stage + at * F::XP + c, g.x, w.x + row * g.in[2] + px, ci + c, there);
 	}
 #pragma unroll
@@ -165,8 +171,8 @@ template <typename T, typename F, int Q> static __device__ __forceinline__ void 
 	uint32_t b[4];
 #pragma unroll
 	for (int kw = 0; kw < F::K; kw++) {
-		/* two shifts at once, where a warp has one matrix of channels i; past the last one
-		 * it loads what is not used */
+		/* With one matrix of channels i for a warp, two shifts are loaded at once; the last load's
+		 * second half is not used. */
 		if (F::NI == 2 || kw % 2 == 0)
 			load_transposed(b, x + (Q * F::WIDE + kw) * F::XP);
 #pragma unroll
@@ -180,8 +186,8 @@ template <typename T, typename F, int Q> static __device__ __forceinline__ void 
 	}
 }
 
-/* Row Q and those after it; dy[r]: of the last K rows, that with number r modulo K in its stage.
- * of_dy: each row of it is the sum over the new rows' pixels, if it is wanted. */
+/* Adds row Q and the rows after it. dy[r]: the row, of the last K, whose number is r modulo K.
+ * of_dy: sums of the new rows of dy over their pixels, if needed. */
 template <typename T, typename F, int Q = 0> static __device__ __forceinline__ void add_rows(
 		const T *x, const T *y, int first, int end, uint32_t (&dy)[F::K][4], sums<F> &sum,
 		bool wanted, float (&of_dy)[4])
@@ -220,7 +226,7 @@ static __host__ __device__ int64_t weights_of(const k_narrow_weights &g)
 	return (int64_t)g.co * g.kernel[0] * g.kernel[1] * g.kernel[2] * g.ci;
 }
 
-/* part[p]: [o][tap][i], and after it the sums over dy, [o], if they are wanted */
+/* part[p]: the sums [o][tap][i], followed by the sums over dy, [o], if needed. */
 template <typename T, typename F> __global__ void __launch_bounds__(F::SIZE, F::BLOCKS)
 narrow_weights(k_narrow_weights g, cut c, int biased, float *part)
 {
@@ -233,8 +239,8 @@ narrow_weights(k_narrow_weights g, cut c, int biased, float *part)
 	const int first = (int)((int64_t)c.rows * p / c.parts);
 	const int end = (int)((int64_t)c.rows * (p + 1) / c.parts);
 	const int wi = warp / F::G * 8 * F::NI, wo = warp % F::G * 16;
-	/* this lane's rows of matrices: of x pixels 0-7 and 8-15 of two shifts or two matrices of
-	 * channels, of dy those of channels 0-7 and 8-15 */
+	/* this lane's matrix rows: of x pixels 0-7 and 8-15, for two shifts or two matrices of
+	 * channels; of dy channels 0-7 and 8-15 */
 	const int ofx = (lane % 8 + m % 2 * 8 + (F::NI == 1 ? m / 2 : 0)) * F::XP + wi +
 	                (F::NI == 2 ? m / 2 * 8 : 0);
 	const int ofy = F::XS + (lane % 8 + m / 2 * 8) * F::YP + m % 2 * 8 + wo;
@@ -243,7 +249,7 @@ narrow_weights(k_narrow_weights g, cut c, int biased, float *part)
 	float of_dy[4] = { 0 };
 	uint32_t dy[F::K][4] = {};
 	walk ahead = begin(g, c, plane, first, end), now = ahead;
-	int slot = STAGES - 1, at = 0;       /* where to copy to, where to read */
+	int slot = STAGES - 1, at = 0;       /* slot: the stage to copy to; at: the stage to read */
 	for (int s = 0; s < STAGES - 1; s++) {
 		if (ahead.stop > 0) {
 			fetch<T, F>(g, ahead, ci, co, room + s * F::STAGE);
@@ -279,7 +285,8 @@ narrow_weights(k_narrow_weights g, cut c, int biased, float *part)
 	}
 }
 
-/* The sum over parts of n numbers each, of which a thread has ABREAST; `weights` of them are w. */
+/* Sums n values over all parts, ABREAST in each thread; the first `weights` of them belong to w,
+ * the others to the bias. */
 __global__ void __launch_bounds__(JOINERS, 1)
 narrow_weights_join(int type, int64_t weights, int64_t n, int parts, const float *part, int to,
                     void *w, float *bias)
@@ -305,7 +312,7 @@ narrow_weights_join(int type, int64_t weights, int64_t n, int parts, const float
 
 /* --- launchers --- */
 
-/* Calls `with` with the form for a shape. */
+/* Calls `with` with the form that suits the shape. */
 template <typename WITH> static auto formed(const k_narrow_weights &g, WITH with)
 {
 	const int halves = (g.co + 15) / 16, quarters = (g.ci + 31) / 32;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Batch normalisation on channels-last tensors. Sums over rows go in two stages: chunks of rows sum
- * in float32 around a shift of their own (the mean of their first rows, which bounds the
- * cancellation), then chunks are joined in order in float64, as in Chan, Golub and LeVeque (1983).
- * How rows are cut depends on the shape alone, so the bits do too. Few rows are one chunk of one
- * launch: of resnet-50's 53 statistics with one sample, 4.6 us each on an H100 in two launches, 42
- * are expected to take 2.7.
+ * in float32 around a shift of their own (the mean of their first rows, which limits cancellation),
+ * then the chunks are combined in order, in float64, as in Chan, Golub and LeVeque (1983). The
+ * division of rows depends only on the shape, and so do the bits. Few rows form one chunk, which
+ * takes one launch: of resnet-50's 53 statistics with one sample, 4.6 us each on an H100 in two
+ * launches, 42 are expected to take 2.7.
  *
- * Where several ranks normalise as one, the sums of each stop between the join and what is made of
- * it, in a message of float64 that the ranks sum.
+ * If several ranks normalise together, each rank writes its combined sums to a message of float64
+ * values. The ranks sum the messages, and a second kernel computes the statistics from the result.
  *
  * Workspace: four vectors of c floats, then three for each chunk. */
 #include "cuda/norm.cuh"
@@ -37,7 +37,7 @@ template <typename T, int N> static __device__ __forceinline__ void take_shift(
 	}
 }
 
-/* s += x - shift, (x - shift)^2, N each. */
+/* s += (x - shift) and (x - shift)^2, N values each. */
 template <typename T, int N> static __device__ __forceinline__ void add_deviations(
 		const several<T, N> &x, const float (&shift)[N], float (&s)[2 * N])
 {
@@ -49,7 +49,7 @@ template <typename T, int N> static __device__ __forceinline__ void add_deviatio
 	}
 }
 
-/* part[chunk]: shift, sum (x - shift), sum (x - shift)^2, c each. */
+/* part[chunk]: shift, sum (x - shift) and sum (x - shift)^2, c values each. */
 template <typename T, int N> __global__ void __launch_bounds__(THREADS, 4)
 statistics_chunks(int64_t rows, int64_t c, k_rows x, chunking k, float *part)
 {
@@ -80,13 +80,14 @@ statistics_chunks(int64_t rows, int64_t c, k_rows x, chunking k, float *part)
 }
 
 struct statistics_out {
-	const float *gamma;                      /* or NULL */
-	float *mean, *rstd, *variance;           /* of the node, or NULL */
+	const float *gamma;                      /* may be NULL */
+	float *mean, *rstd, *variance;           /* outputs of the node; each may be NULL */
 	float *ws_mean, *ws_scale;
 	double eps;
 };
 
-/* Stores the statistics of a channel. n: values; the variance is multiplied by correction. */
+/* Stores the statistics of a channel. n: the number of values; correction: a factor of the
+ * variance. */
 static __device__ void tell(const statistics_out &o, int64_t j, double mean, double m2, double n,
                             double correction)
 {
@@ -102,9 +103,9 @@ static __device__ void tell(const statistics_out &o, int64_t j, double mean, dou
 		o.variance[j] = (float)(v * correction);
 }
 
-/* Writes into message, where that is not NULL. The chunks' sums are moved to one shift, the first
- * chunk's, and added in float64: its mean is as near as a few rows of the tensor are to the mean of
- * all, which costs nothing in 53 bits, and the chunks are read once. */
+/* Combines the chunks. If message is not NULL, it receives the sums. They are shifted to one
+ * origin, the first chunk's shift, and added in float64. That shift is the mean of a few rows,
+ * close enough to the mean of all rows that 53 bits suffice, so the chunks are read only once. */
 __global__ void __launch_bounds__(JOINERS, 1)
 statistics_join(int64_t rows, int64_t c, chunking k, const float *part, statistics_out o,
                 const float *share, double *message)
@@ -133,7 +134,7 @@ statistics_join(int64_t rows, int64_t c, chunking k, const float *part, statisti
 	message[1 + c + j] = weight * m2 + n * mean * mean;
 }
 
-/* The statistics of few rows: a block stores those of its channels. */
+/* The statistics of few rows: each block computes and stores those of its channels. */
 template <typename T, int N> __global__ void __launch_bounds__(FEW_MOST, 1)
 statistics_few(int64_t rows, int64_t c, k_rows x, statistics_out o)
 {
@@ -178,7 +179,7 @@ __global__ void statistics_of_all(int64_t rows, int64_t c, const double *message
 	     unbiased(n) / unbiased((double)rows));
 }
 
-/* A bit for each that is above zero as it is stored, the first one lowest. */
+/* A mask of the values that are above zero after rounding; the first one is the lowest bit. */
 template <typename T, int N> static __device__ __forceinline__ uint8_t signs_of(
 		const several<T, N> &y)
 {
@@ -189,12 +190,12 @@ template <typename T, int N> static __device__ __forceinline__ uint8_t signs_of(
 	return (uint8_t)bits;
 }
 
-/* factor: what scale is multiplied by, or NULL. A kernel of its own for gamma * rstd would be a
- * launch more for each norm after a convolution that gives the statistics: 53 of 1.2 us in
+/* factor: multiplied into scale; may be NULL. A separate kernel for gamma * rstd would be one more
+ * launch for each norm after a convolution that gives the statistics: 53 launches of 1.2 us in
  * resnet-50.
  *
- * A thread has N channels of a row, which it moves EACH at a time. With 8 it can make a byte of
- * signs, whatever the type of the elements and however their rows are aligned. */
+ * A thread has N channels of a row, and moves EACH of them at a time. With N = 8 it can write a
+ * byte of signs, whatever the type of the elements and the alignment of the rows. */
 template <typename T, int N, int EACH, bool RESIDUAL>
 __global__ void __launch_bounds__(THREADS, N > ABREAST ? 2 : 4)
 norm_map(k_norm n, const float *mean, const float *scale, const float *factor)
@@ -267,7 +268,8 @@ template <typename T> static int map_as(cudaStream_t stream, k_norm n, const flo
 	return cudaGetLastError();
 }
 
-/* From the last rows on, which what came before, sums or a convolution, left in the cache. */
+/* Processes the last rows first, since the previous kernel, sums or a convolution, left those in
+ * the cache. */
 static int map(cudaStream_t stream, const k_norm *n, const float *mean, const float *scale,
                const float *factor = NULL)
 {
@@ -343,8 +345,8 @@ int k_norm_statistics(void *stream, const struct k_norm *n, void *ws)
 	return statistics((cudaStream_t)stream, n, NULL, NULL, ws);
 }
 
-/* The variance of numbers whose mean is far from zero has
- * few digits this way; what a convolution makes has not. */
+/* This loses digits of the variance if the mean is far from zero relative to the deviation; results
+ * of convolutions have no such means. */
 __global__ void statistics_of_sums(k_norm n, const float *sum, const float *squares)
 {
 	BEGIN_KERNEL();

@@ -1,35 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Gradients of batch normalisation on channels-last tensors, in two stages as the statistics of
- * cuda/k_norm.cu, whose workspace and messages they have.
+ * Gradients of batch normalisation on channels-last tensors, in two stages like the statistics of
+ * cuda/k_norm.cu, with the same workspace and messages.
  *
- * Behind an addition and a ReLU the first stage stores the gradient of z, `masked`, which the node
- * gives anyway, and the second reads x and that. So x, dy, second, y, masked are moved by the
- * first, x, masked, dx by the second: 8 passes; reading all four again would be 10. Where forward
- * keeps the signs of y as bits (pass/signs.c), 1/16 of y in 16 bits, these are read instead of y: 7
- * 1/16 passes, and 1/16 more in forward. In 16 bits dx is made of `masked` as it is stored, the
- * sums of it before it is rounded. The map goes from the last rows to the first, as the last ones
- * are still in the cache (50 MB in an H100 and H200).
+ * If an addition and a ReLU follow the norm, the first stage stores the gradient of z, `masked`,
+ * which is an output of the node in any case, and the second stage reads x and `masked`. So the
+ * first stage moves x, dy, second, y and masked, and the second x, masked and dx: 8 passes over a
+ * tensor; reading all four inputs again would be 10. If the forward pass keeps the signs of y as
+ * bits (pass/signs.c), 1/16 of the size of a 16-bit y, these are read instead of y: 7 1/16 passes,
+ * and 1/16 more in the forward pass. With 16-bit types dx is computed from `masked` after rounding,
+ * and the sums from its value before rounding. The second stage goes from the last rows to the
+ * first, as the last ones are still in the cache (50 MB in an H100 and H200).
  *
  * resnet-50 of 256 samples in bf16 has 2.83 GB a pass in its 16 nodes with additions: 28.3 GB in 10
  * passes, 20.0 GB with signs, which an H100 moves at 2.8 TB/s.
  *
- * Measured on an H100 with one kernel for all kinds of nodes: 2.84 TB/s where no mask is taken, 2.1
- * (sums) and 2.4 (map) where x says it, as each element had three branches, one of them divergent,
- * and 1.0 to 1.5 for tensors of 14 to 40 MB. With kinds distinguished about ten instructions an
- * element are left, a quarter of what issues while memory brings it: batch_norm_grad of deepcam (8
- * samples, bf16) went from 14.2 to 10.1 ms, of resnet-50 (256) from 7.2 to 5.3, of deeplabv3+ (2)
- * from 5.8 to 3.2; 10.4, 5.4 and 3.7 were predicted.
+ * Measured on an H100 with one kernel for all kinds of nodes: 2.84 TB/s without a mask; 2.1 (sums)
+ * and 2.4 (map) with a mask from x, since each element had three branches, one of them divergent;
+ * and 1.0 to 1.5 for tensors of 14 to 40 MB. With a kernel for each kind, about ten instructions
+ * per element remain, a quarter of those that can issue in the time of the memory access:
+ * batch_norm_grad of deepcam (8 samples, bf16) went from 14.2 to 10.1 ms, of resnet-50 (256) from
+ * 7.2 to 5.3, of deeplabv3+ (2) from 5.8 to 3.2; 10.4, 5.4 and 3.7 were predicted.
  *
- * Of few rows one launch does all, for which a thread keeps its rows in registers. resnet-50 with
+ * For few rows one launch does everything, and a thread keeps its rows in registers. resnet-50 with
  * one sample has 41 such nodes of 53, 7.4 and 9.3 us each on an H100 in three launches. Now they
  * take 4.7 us, and the statistics 2.9 (3.6 and 2.6 were predicted: 1.3 for the launch, 0.6 for each
  * of two rounds of loads, the rest for the sums and what is made of them). */
 #include "cuda/norm.cuh"
 
-/* What a kernel is made for, where ANY is for whatever a node has: tests for each element of what
- * is the same for all of them cost as much as memory. PLAIN: all of z's gradient is wanted or where
- * x says so, a slope is 0, and there is neither a second gradient nor one of z to be stored. */
+/* The cases for which a kernel is specialised; ANY handles all nodes, but tests at each element of
+ * conditions that never change cost as much as the memory traffic. PLAIN: the mask is absent (ALL)
+ * or recomputed from x (RELU), the slope is 0, there is no second gradient, and the gradient of z
+ * is not stored. */
 enum kind { ANY, PLAIN_ALL, PLAIN_RELU };
 
 static kind kind_of(const k_norm_grad &g)
@@ -39,7 +41,7 @@ static kind kind_of(const k_norm_grad &g)
 	return g.mask == K_NORM_ALL ? PLAIN_ALL : g.mask == K_NORM_FROM_X ? PLAIN_RELU : ANY;
 }
 
-/* The inputs of N channels: z = (x - m) a + b. */
+/* The parameters of N channels: z = (x - m) a + b. */
 template <int N> struct channels {
 	float m[N], a[N], b[N];
 
@@ -56,7 +58,7 @@ template <int N> struct channels {
 	}
 };
 
-/* Rows of the tensors that the gradient of z is made of. */
+/* Rows of the tensors from which the gradient of z is computed. */
 template <typename T, int N, int ROWS, kind K> struct gradient_rows {
 	several<T, N> x[ROWS], dy[ROWS], second[ROWS], y[ROWS];
 	unsigned signs[ROWS];
@@ -74,7 +76,7 @@ template <typename T, int N, int ROWS, kind K> struct gradient_rows {
 			load_signs(g.signs, j, r, step, g.rows);
 	}
 
-	/* A byte of eight channels, of which this thread has N. */
+	/* Loads a byte of signs for eight channels, N of which this thread has. */
 	__device__ __forceinline__ void load_signs(const k_rows &from, int64_t j, int64_t r,
 	                                           int64_t step, int64_t end)
 	{
@@ -84,13 +86,13 @@ template <typename T, int N, int ROWS, kind K> struct gradient_rows {
 				signs[u] = ((const uint8_t *)from.p)[(r + u * step) * from.stride + j / 8] >> j % 8;
 	}
 
-	/* Whether z of channel i is above zero as x says; d = x - mean. */
+	/* Whether z of channel i is above zero, recomputed from d = x - mean. */
 	static __device__ __forceinline__ bool is_above(const channels<N> &c, int i, float d)
 	{
 		return d * c.a[i] + c.b[i] > 0;
 	}
 
-	/* Bit i says whether z of channel i is above zero. */
+	/* A mask whose bit i is set if z of channel i is above zero. */
 	__device__ __forceinline__ unsigned above(const k_norm_grad &g, int u, const float (&d)[N],
 	                                          const channels<N> &c) const
 	{
@@ -136,7 +138,7 @@ template <typename T, int N, int ROWS, kind K> struct gradient_rows {
 	}
 };
 
-/* part[chunk]: sum dz, sum dz (x - mean), c each; and dz itself, where it is wanted. */
+/* part[chunk]: sum dz and sum dz (x - mean), c values each. Also stores dz if it is needed. */
 template <typename T, int N, kind K> __global__ void __launch_bounds__(THREADS, 2)
 gradient_chunks(k_norm_grad g, chunking k, float *part)
 {
@@ -174,8 +176,8 @@ gradient_chunks(k_norm_grad g, chunking k, float *part)
 			p[i / N * g.c + i % N] = sum; });
 }
 
-/* k1 and k2 of dx = dz * scale - ((x - mean) * k2 + k1), 0 where the statistics are constants. s1,
- * s2: as gradient_chunks has them. */
+/* k1 and k2 of dx = dz * scale - ((x - mean) * k2 + k1); both are 0 if the statistics are
+ * constants. s1, s2: the sums of gradient_chunks. */
 static __device__ void corrections(const k_norm_grad &g, int64_t j, double s1, double s2, double n,
                                    float *k1, float *k2)
 {
@@ -184,7 +186,7 @@ static __device__ void corrections(const k_norm_grad &g, int64_t j, double s1, d
 	*k2 = g.variance ? 0.0f : (float)(s * r * dg / n);
 }
 
-/* dbeta and dgamma, where they are wanted. */
+/* Stores dbeta and dgamma if they are needed. */
 static __device__ void store_vectors(const k_norm_grad &g, int64_t j, double s1, double s2)
 {
 	if (g.dbeta)
@@ -193,8 +195,8 @@ static __device__ void store_vectors(const k_norm_grad &g, int64_t j, double s1,
 		g.dgamma[j] = (float)(s2 * g.rstd[j]);
 }
 
-/* dgamma and dbeta; and the corrections, or where message
- * is not NULL what they are made of, into that. */
+/* Computes dgamma, dbeta and the corrections k1 and k2. If message is not NULL, it receives the
+ * sums from which the corrections are computed later. */
 __global__ void __launch_bounds__(JOINERS, 1)
 gradient_join(k_norm_grad g, int64_t chunks, const float *part, float *k1, float *k2,
               const float *share, double *message)
@@ -234,7 +236,7 @@ __global__ void corrections_of_all(k_norm_grad g, const float *share, const doub
 	            message[0] * magnify(message[0]), k1 + j, k2 + j);
 }
 
-/* All of it, of few rows: the sums, what is made of them, and dx, where that is wanted. */
+/* The whole gradient for few rows: the sums, the corrections, and dx if it is needed. */
 template <typename T, int N, kind K> __global__ void __launch_bounds__(FEW_MOST, 1)
 gradient_few(k_norm_grad g)
 {
@@ -295,7 +297,7 @@ gradient_few(k_norm_grad g)
 	}
 }
 
-/* k1 NULL: dgamma and dbeta are inputs, which the corrections are made of. */
+/* k1 NULL: the corrections are computed from the inputs dgamma and dbeta. */
 template <typename T, int N, kind K, bool ADDEND>
 __global__ void __launch_bounds__(THREADS, sizeof(T) * N > 8 ? 2 : 3)
 gradient_map(k_norm_grad g, const float *k1, const float *k2)
@@ -304,7 +306,7 @@ gradient_map(k_norm_grad g, const float *k1, const float *k2)
 	const int64_t j = first_channel<N>(), step = (int64_t)gridDim.y * blockDim.y;
 	if (j >= g.c)
 		return;
-	constexpr int ROWS = K == ANY || ADDEND ? 2 : AHEAD;     /* of up to five tensors */
+	constexpr int ROWS = K == ANY || ADDEND ? 2 : AHEAD;     /* rows of up to five tensors */
 	channels<N> c;
 	float p1[N], p2[N];
 	c.load(g, j);
@@ -347,7 +349,7 @@ static k_rows mask_of(const k_norm_grad &g)
 	return g.mask == K_NORM_FROM_Y ? g.y : k_rows{};
 }
 
-/* Runs the statement with K the kind, for 16 bytes a thread; else ANY. */
+/* Runs the statement with K as the kind of the node, if a thread moves 16 bytes; else with ANY. */
 #define OF_KIND(which, T, N, K, ...)                                                     \
 	do {                                                                             \
 		if (N == pack<T>::N && (which) == PLAIN_ALL) {                           \
@@ -400,7 +402,7 @@ template <typename T> static int map_gradient_as(cudaStream_t stream, k_norm_gra
 	return cudaGetLastError();
 }
 
-/* Where the sums stored the gradient of z, it is that which is read. k1: 2 c floats, or NULL. */
+/* Reads the gradient of z if the first stage stored it. k1: 2 c floats, or NULL. */
 static int map_gradient(cudaStream_t stream, const k_norm_grad &given, const float *k1)
 {
 	k_norm_grad g = given;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An empty kernel to ask for: the runtime answers with an error if it finds no code for the current
- * GPU, nor PTX to make it from. */
+ * An empty kernel for a query: the runtime returns an error if this program has neither code for
+ * the current GPU nor PTX from which to compile it. */
 #include "cuda/device.cuh"                /* kept: the words of CUDA, for the emulation */
 #include "cuda/probe.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Random numbers by Philox 4x32-10 (Salmon, Moraes, Dror, Shaw, SC11), the bits of base/rng.c.
- * Dropout: a block of the generator, 128 bits, serves eight neighbouring elements of a sample, 16
- * bits each, and a thread draws one. Noise: a block serves a pair of elements of a row. */
+ * Random numbers by Philox 4x32-10 (Salmon, Moraes, Dror, Shaw, SC11), with the bits of base/rng.c.
+ * Dropout: a block of the generator (128 bits) gives 16 bits to each of eight adjacent elements of
+ * a sample, and a thread computes one block. Noise: a block gives a pair of elements of a row. */
 #include "cuda/wide.cuh"
 
 constexpr int TOGETHER = 8;
@@ -40,7 +40,8 @@ static __device__ __forceinline__ uint64_t key_of(int64_t seed, int64_t stream)
 	return mix(mix((uint64_t)seed + 0x9E3779B97F4A7C15ull) ^ (uint64_t)stream);
 }
 
-/* y = dropout(x), or of relu(x) with z = relu(x) if z is there. Rows are a multiple of N long. */
+/* y = dropout(x) or, if z is given, z = relu(x) and y = dropout(z). Rows are a multiple of N
+ * long. */
 template <typename T, int N>
 __global__ void dropout(k_dropout d, const int64_t *random_key, const T *x, T *y, T *z)
 {
@@ -109,7 +110,7 @@ static __device__ __forceinline__ double fraction(const uint32_t *w)
 	return (double)(((uint64_t)w[1] << 32 | w[0]) >> 11) * 0x1p-53;
 }
 
-/* A thread makes a pair; normal ones by Box and Muller. */
+/* A thread computes a pair of numbers; normal ones by the Box-Muller transform. */
 __global__ void noise(k_noise d, const int64_t *random_key, float *y)
 {
 	BEGIN_KERNEL();

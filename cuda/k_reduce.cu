@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sums and maxima over any axes of a strided tensor. A block takes up to 32 neighbouring results
- * (columns), or packs of ABREAST of them, and a part of what goes into them; threads of a column
- * add every so-manieth element in float64, then in order. Parts, if there are several, are joined
- * in order by a second launch. All of it follows from the shape, and where packs are loaded from
- * how a tensor is aligned in its plan.
+ * Sums and maxima over any axes of a strided tensor. A block computes up to 32 adjacent results
+ * (columns), or packs of ABREAST columns, for a part of the summed elements. The threads of a
+ * column take elements in turn and accumulate in float64; their sums are added in order. If there
+ * are several parts, a second launch combines them in order. The order depends only on the shape
+ * and, if packs are loaded, on the tensor's alignment in its plan.
  *
- * Where what is summed is one level, as for gradients of biases, a thread has AHEAD packs on their
- * way. Prediction, not measured: deeplabv3+ sums 1.2 GB a step of two samples so, 0.3 ms at 4.3
- * TB/s; with one load of 2 bytes a thread it was thought to take 1.6 ms. */
+ * If the summed elements form one level, as for gradients to biases, a thread has AHEAD packs in
+ * flight. Predicted, not measured: deeplabv3+ sums 1.2 GB in this manner in a step of two samples,
+ * which takes 0.3 ms at 4.3 TB/s; with one load of 2 bytes for each thread the estimate was 1.6
+ * ms. */
 #include "cuda/join.cuh"
 
-constexpr int BLOCKS = 1024;             /* about, of a first stage */
-constexpr int64_t PART = 2048;           /* elements of a column in a part, at least */
+constexpr int BLOCKS = 1024;             /* approximate number of blocks in a first stage */
+constexpr int64_t PART = 2048;           /* fewest elements of a column in a part */
 
 struct shape_of_launch {
 	dim3 block;
-	int64_t runs, tasks, parts;      /* runs of columns; runs of all kept elements; parts of each */
+	int64_t runs, tasks, parts;      /* runs of columns; runs for all kept elements; parts of each
+	                                  * run */
 };
 
 static shape_of_launch plan(const struct k_reduce *r)
@@ -38,8 +40,8 @@ int64_t k_reduce_workspace(const struct k_reduce *r)
 	return s.parts > 1 ? s.parts * r->kept.count * r->columns * (int64_t)sizeof(double) : 0;
 }
 
-/* Offsets of element i of the nest. The outermost level needs
- * no division, which is dear: mostly it is the only one. */
+/* Offsets of element i of the nest. The outermost level needs no division, which is expensive; most
+ * nests have only that level. */
 static __device__ __forceinline__ void nest_at(const k_nest &n, int64_t i, int64_t *x, int64_t *y)
 {
 	*x = *y = 0;
@@ -55,7 +57,7 @@ static __device__ __forceinline__ void nest_at(const k_nest &n, int64_t i, int64
 	}
 }
 
-/* The larger; NaN is larger than everything. */
+/* The larger number; NaN counts as larger than any number. */
 static __device__ __forceinline__ double larger(double a, double b)
 {
 	return a > b || a != a ? a : b;
@@ -94,7 +96,7 @@ template <typename T> __global__ void reduce_parts(k_reduce r, int64_t runs, int
 	});
 }
 
-/* The same of one level, N columns a thread. */
+/* The same for one level, with N columns in each thread. */
 template <typename T, int N> __global__ void reduce_rows(k_reduce r, int64_t runs, int64_t parts,
                                                          const T *x, double *part, int to, void *y)
 {
@@ -145,7 +147,7 @@ reduce_join(k_reduce r, int64_t parts, const double *part, int to, void *y)
 	store_as(to, y, ky + i % r.columns * r.column_y, (float)(all * r.factor));
 }
 
-/* Whether packs of columns are aligned, wherever they are. */
+/* Whether packs of columns are aligned at every position. */
 static bool in_packs(const struct k_reduce *r, size_t size, const void *x)
 {
 	bool all = r->columns % ABREAST == 0 && (uintptr_t)x % (ABREAST * size) == 0;
@@ -185,7 +187,8 @@ int k_reduce_run(void *stream, int type, int to, const struct k_reduce *r, const
 
 /* --- the gradient of the maximum --- */
 
-/* A block a result: the first maximum in the order of the nest, then dy there and 0 elsewhere. */
+/* One block for each result: it finds the first maximum in the order of the nest, and writes dy
+ * there and 0 elsewhere. */
 template <typename T>
 __global__ void max_grad(k_reduce r, const T *x, const T *dy, T *dx)
 {

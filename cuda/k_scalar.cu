@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Arithmetic on a few numbers that a step must not wait for: the factor of clipping, the loss
- * scale, trust ratios. One thread, or one for each number. */
+ * Arithmetic on a few numbers on the device, so that a step need not wait for the host: the factor
+ * of gradient clipping, the loss scale, trust ratios. Kernels have one thread, or one for each
+ * number. */
 #include "cuda/device.cuh"
 
 constexpr int POINTERS = 256;
@@ -30,7 +31,7 @@ int k_gather(void *stream, int n, const void *const *from, float *to)
 	return cudaGetLastError();
 }
 
-/* A NaN among the sums gives a NaN. */
+/* If a sum is NaN, so is the factor. */
 __global__ void clip_factor(int n, const float *sums, const float *scale, double max_norm,
                             float *out)
 {

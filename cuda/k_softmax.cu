@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Softmax of rows of channels, a warp for each row: its lanes go along the row, and the sums and
- * the maximum are trees of shuffles, which all lanes know. */
+ * Softmax of rows of channels, one warp for each row. Its lanes take channels in turn; the maximum
+ * and the sums are shuffle trees whose result all lanes get. */
 #include "cuda/device.cuh"
 
 constexpr int LANES = 32, ROWS = THREADS / LANES;
@@ -20,7 +20,7 @@ static __device__ __forceinline__ float lanes_sum(float v)
 	return v;
 }
 
-/* The row of this warp, whose lanes leave together where there is none. */
+/* The row of this warp; if it does not exist, all lanes of the warp return. */
 static __device__ __forceinline__ int64_t row_of()
 {
 	return (int64_t)blockIdx.x * ROWS + threadIdx.y;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Notes that a stream writes for the host before and after an all-reduce: one thread, once for each
- * all-reduce, concurrent with the kernels that compute. A captured step has no other way to say
- * where it is. Also the additions of all-reduces with a fixed order. */
+ * Records for the host that a stream writes before and after an all-reduce: one thread for each,
+ * concurrent with the kernels that compute. A captured step has no other means to report its
+ * progress. Also the additions of all-reduces in a fixed order. */
 #include "cuda/device.cuh"
 
 static __device__ __forceinline__ uint64_t nanoseconds()
@@ -45,8 +45,8 @@ int k_note_sum(void *stream, enum k_sums_kind kind, struct k_sums *s, int64_t gr
 	return cudaGetLastError();
 }
 
-/* A binary counter: level l holds the sum of 2^l ranks, as
- * far as the ones of the count of ranks so far say. */
+/* Adds in the order of a binary counter: level l holds the sum of 2^l ranks if bit l of the number
+ * of ranks so far is set. */
 __global__ void sum_ranks(int n, int me, int64_t count, int64_t each, const float *parts,
                           float *sum)
 {

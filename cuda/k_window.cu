@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Pooling and resizing of channels-last tensors: a thread for 16 bytes of neighbouring channels of
- * a pixel of the result, or for one where channels do not allow more. Gradients gather too, from
- * the windows over an input, so there are no atomics and the bits are always the same.
+ * Pooling and resizing of channels-last tensors. A thread computes 16 bytes of adjacent channels of
+ * a result pixel, or one channel if the number of channels or the alignment allows no more.
+ * Gradients gather from the windows that contain an input, so there are no atomics, and the bits
+ * are always the same.
  *
- * Maxima over windows of 2 and 3 have a plane of the window on its way before the first is used.
+ * For maxima over windows of 2 or 3, all loads of a window's plane are in flight before the first
+ * value is used.
  *
  * On an H100 the five pools of cosmoflow (16 samples of 128^3, bf16) take 1.13 ms forward, which is
  * its memory's bound; backward, with a thread for each window, 1.16 ms, the bound, too, where 2.95
@@ -14,7 +16,8 @@
  * 0.22 (0.26, 0.26 and 0.24 were predicted). The bound of memory is 0.19 for both of resnet-50. */
 #include "cuda/wide.cuh"
 
-/* The place of this thread's element: pixel n, i[0..2] of a grid of d, N channels from c on. */
+/* The position of this thread's element: pixel n, i[0..2] of a grid d, with N channels from c
+ * on. */
 struct pixel {
 	uint32_t n, flat;
 	int i[3];
@@ -42,7 +45,7 @@ static __device__ __forceinline__ int64_t pixel_at(const int *d, uint32_t n, int
 	return (((int64_t)n * d[0] + i0) * d[1] + i1) * d[2] + i2;
 }
 
-/* Places [first, last) of window o along axis a that are on the input. */
+/* The positions [first, last) of window o along axis a that are inside the input. */
 static __device__ __forceinline__ void taps(const k_window &w, int a, int o, int *first, int *last)
 {
 	const int start = o * w.s[a] - w.lo[a];
@@ -50,7 +53,7 @@ static __device__ __forceinline__ void taps(const k_window &w, int a, int o, int
 	*last = start + w.k[a] > w.in[a] ? w.in[a] - start : w.k[a];
 }
 
-/* Windows [first, last) along axis a that cover input i. */
+/* The windows [first, last) along axis a that contain input i. */
 static __device__ __forceinline__ void covers(const k_window &w, int a, int i, int *first,
                                               int *last)
 {
@@ -59,7 +62,7 @@ static __device__ __forceinline__ void covers(const k_window &w, int a, int i, i
 	*last = at / w.s[a] + 1 < w.out[a] ? at / w.s[a] + 1 : w.out[a];
 }
 
-/* 1 / the divisor in window o. */
+/* 1 / the divisor of window o. */
 static __device__ __forceinline__ float share(const k_window &w, int o0, int o1, int o2)
 {
 	int f0, f1, f2, l0, l1, l2;
@@ -71,7 +74,7 @@ static __device__ __forceinline__ float share(const k_window &w, int o0, int o1,
 	return 1.0f / (float)((l0 - f0) * (l1 - f1) * (l2 - f2));
 }
 
-/* N channels of the result of a pixel, from float32. */
+/* Stores N channels of a result pixel, converted from float32. */
 template <typename T, int N>
 static __device__ __forceinline__ void store_pixel(T *y, const k_window &w, const pixel &at,
                                                    const float (&v)[N])
@@ -79,7 +82,7 @@ static __device__ __forceinline__ void store_pixel(T *y, const k_window &w, cons
 	store_row<T, N>({ y, w.c }, at.c, at.flat, v);
 }
 
-/* Two neighbours of it, stored as one word. */
+/* Two adjacent elements of minus infinity as one word. */
 template <typename T> constexpr uint32_t MINUS_INFINITY = 0xff800000;
 template <> constexpr uint32_t MINUS_INFINITY<__half> = 0xfc00fc00;
 template <> constexpr uint32_t MINUS_INFINITY<__nv_bfloat16> = 0xff80ff80;
@@ -90,14 +93,14 @@ template <typename T, typename V> static __device__ __forceinline__ void fill_mi
 	memcpy(v, all, sizeof *v);
 }
 
-/* Of windows of w.k[0] x K x K, or of any where K is 0. Values that are absent are minus infinity,
- * and the first place is the maximum's until there is more: to ask for each value whether it is
- * there and the first took as long as memory brought them. */
+/* For windows of w.k[0] x K x K, or of any size if K is 0. Values outside the input are minus
+ * infinity, and the first position is the maximum until a larger value appears. A test of each
+ * value for being inside or the first took as long as the memory traffic. */
 template <typename T, typename I, int N, int K>
 __global__ void max_pool(k_window w, const T *x, T *y, I *index)
 {
 	BEGIN_KERNEL();
-	constexpr int A = K ? K : 1;     /* taps on their way, of two axes */
+	constexpr int A = K ? K : 1;     /* taps in flight, along each of two axes */
 	pixel o;
 	int lo[3], hi[3], place[N];
 	float best[N];
@@ -174,8 +177,8 @@ __global__ void max_pool_grad(k_window w, const T *dy, const I *index, T *dx)
 	store_pixel<T, N>(dx, w, x, sum);
 }
 
-/* Of windows that lie side by side: a thread has one window, or what is beyond the last one, and
- * writes all of its inputs, so that dy and its places are read once. */
+/* For windows that do not overlap and have no gaps: a thread has one window, or the inputs beyond
+ * the last one, and writes all its inputs, so that dy and the places are read once. */
 template <typename T, typename I, int N>
 __global__ void max_pool_spread(k_window w, k_window cells, const T *dy, const I *index, T *dx)
 {
@@ -205,13 +208,14 @@ __global__ void max_pool_spread(k_window w, k_window cells, const T *dy, const I
 			}
 }
 
-/* Windows that cover a cell of a plane, W x W for N channels, zeros where there are none. */
+/* The windows that cover a cell of a plane: W x W of them, N channels each; zeros if a window does
+ * not exist. */
 template <typename T, int N, int W, bool MAX> struct cell_windows {
 	several<T, N> dy[W * W];
 	several<uint8_t, N> place[W * W];
 	float factor[W * W];
 
-	/* o0, o1, o2: the first window; at: its pixel n and its channels. */
+	/* o0, o1, o2: the first window; at: pixel n and its channels. */
 	__device__ __forceinline__ void load(const k_window &w, const T *from, const uint8_t *index,
 	                                     const pixel &at, int o0, int o1, int o2)
 	{
@@ -233,10 +237,11 @@ template <typename T, int N, int W, bool MAX> struct cell_windows {
 	}
 };
 
-/* Of windows of w.k[0] x K x K that are two apart along the last two axes, where K is 2 or 3: a
- * thread has a cell of 2 x 2 inputs of a plane, from where a window begins. All windows over one of
- * its inputs are over its first one, one along an axis or two, so that they are found and loaded
- * once for the four. cells: these as windows, lo those before the first. */
+/* For windows of w.k[0] x K x K (K is 2 or 3) whose stride is 2 along the last two axes. A thread
+ * has a cell of 2 x 2 inputs of a plane, which begins where a window begins. All windows that
+ * contain one of its inputs, one or two along each axis, are found and loaded once for the four
+ * inputs. cells: the cells described as windows; their lo counts the inputs before the first
+ * cell. */
 template <typename T, int N, int K, bool MAX> __global__ void __launch_bounds__(THREADS, 2)
 pool_grad_cells(k_window w, k_window cells, const T *dy, const uint8_t *index, T *dx)
 {
@@ -247,7 +252,8 @@ pool_grad_cells(k_window w, k_window cells, const T *dy, const uint8_t *index, T
 	float sum[4][N] = {};
 	if (!find_pixel<N>(cells, cells.out, &q))
 		return;
-	const int o1 = q.i[1] + cells.lo[1], o2 = q.i[2] + cells.lo[2];      /* begin in the cell */
+	const int o1 = q.i[1] + cells.lo[1], o2 = q.i[2] + cells.lo[2];      /* the windows that begin
+	                                                                      * in the cell */
 	const int i1 = o1 * 2 - w.lo[1], i2 = o2 * 2 - w.lo[2];
 	covers(w, 0, q.i[0], &lo, &hi);
 	for (int o0 = lo; o0 < hi; o0++) {
@@ -277,7 +283,7 @@ pool_grad_cells(k_window w, k_window cells, const T *dy, const uint8_t *index, T
 	}
 }
 
-/* Only second derivatives need it: a thread for each channel. */
+/* Needed for second derivatives only: one thread for each channel. */
 template <typename T, typename I>
 __global__ void max_pool_gather(k_window w, const T *x, const I *index, T *y)
 {
@@ -296,7 +302,7 @@ __global__ void max_pool_gather(k_window w, const T *x, const I *index, T *y)
 	y[to] = inside ? x[pixel_at(w.in, o.n, i[0], i[1], i[2]) * w.c + o.c] : from_float<T>(0);
 }
 
-/* sum += factor * N channels of x from `at` on */
+/* sum += factor * N channels of x, from `at` on. */
 template <typename T, int N>
 static __device__ __forceinline__ void add_pixel(const T *x, int64_t at, float factor,
                                                  float (&sum)[N])
@@ -351,7 +357,7 @@ __global__ void average_pool_grad(k_window w, const T *dy, T *dx)
 	store_pixel<T, N>(dx, w, x, sum);
 }
 
-/* --- resize: each axis a sparse matrix, its rows of entries one after another --- */
+/* --- resize: each axis has a sparse matrix, stored row by row --- */
 
 template <typename T, int N>
 __global__ void resize(k_window w, k_resize m, const T *x, T *y)
@@ -373,7 +379,7 @@ __global__ void resize(k_window w, k_resize m, const T *x, T *y)
 
 /* --- launchers --- */
 
-/* across: channels, or packs of them. */
+/* across: number of channels, or of packs of channels. */
 static dim3 grid_for(const k_window *w, const int *d, int64_t across, dim3 block)
 {
 	const int64_t pixels = w->n * d[0] * d[1] * d[2];
@@ -381,14 +387,15 @@ static dim3 grid_for(const k_window *w, const int *d, int64_t across, dim3 block
 	            (unsigned)((across + block.x - 1) / block.x));
 }
 
-/* How many channels of x and y a thread takes at once; and of places of 8 bits, unless NULL. */
+/* The number of channels of x and y that a thread moves at once; also of 8-bit places, if index is
+ * not NULL. */
 static int at_once(const k_window *w, size_t size, const void *x, const void *y, const void *index)
 {
 	const int n = side_by_side(w->c, size, { { (void *)x, w->c }, { (void *)y, w->c } });
 	return (uintptr_t)index % (unsigned)n ? 1 : n;
 }
 
-/* Runs the statement with block and grid for threads of `each` channels of grid d. */
+/* Runs the statement with block and grid for threads with `each` channels of grid d. */
 #define GRID(w, d, each, ...) \
 	do { \
 		const int64_t across = (w)->c / (each); \
@@ -399,14 +406,14 @@ static int at_once(const k_window *w, size_t size, const void *x, const void *y,
 		__VA_ARGS__; \
 	} while (0)
 
-/* A channel a thread. */
+/* One channel for each thread. */
 #define OVER(w, d, type, ...) \
 	do { \
 		FLOAT_TYPES(type, T, GRID(w, d, 1, __VA_ARGS__)) \
 		return cudaGetLastError(); \
 	} while (0)
 
-/* N channels a thread, as many as x, y and index allow. */
+/* N channels for each thread, as many as x, y and index allow. */
 #define OVER_PACKS(w, d, type, x, y, index, N, ...) \
 	do { \
 		FLOAT_TYPES(type, T, const int n = at_once(w, sizeof(T), x, y, index); \
@@ -435,7 +442,7 @@ int k_max_pool(void *stream, int type, const struct k_window *w, const void *x, 
 	           launch_max_pool<T, N>(grid, block, stream, w, x, y, index));
 }
 
-/* Whether each input is in one window at most. */
+/* Whether each input is in at most one window. */
 static bool side_by_side_windows(const k_window &w)
 {
 	bool all = true;
@@ -455,7 +462,7 @@ static int spread_max_pool(void *stream, int type, const k_window *w, const void
 	                  (const T *)dy, (const uint8_t *)index, (T *)dx));
 }
 
-/* Whether gradients of these windows are made by cells, from packs of 16 bytes. */
+/* Whether the gradients of these windows are computed by cells, in packs of 16 bytes. */
 static bool by_cells(const k_window *w, size_t size, const void *dy, const void *dx,
                      const void *index)
 {

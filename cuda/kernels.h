@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Device code behind a C ABI. A launcher enqueues its kernel on the stream (a cudaStream_t) and
- * returns the runtime's status, 0 for success; it never waits and never allocates. Pointers are the
- * device's. `type` is an enum dtype of base/types.h: kernels compute in float32 whatever they load
- * and store. */
+ * Device code with a C interface. A launcher enqueues its kernel on the stream (a cudaStream_t) and
+ * returns the CUDA runtime's status, 0 for success; it never waits and never allocates. Pointers
+ * are device pointers. `type` is an enum dtype of base/types.h: kernels compute in float32 whatever
+ * types they load and store. */
 #ifndef DLX_CUDA_KERNELS_H
 #define DLX_CUDA_KERNELS_H
 
@@ -13,14 +13,16 @@
 extern "C" {
 #endif
 
-/* enum dtype without its header; backend/cuda/cuda.c checks that they agree. */
+/* A copy of enum dtype, so that .cu files need not include its header; backend/cuda/cuda.c checks
+ * that the two agree. */
 enum { K_TYPE_F32, K_TYPE_F64, K_TYPE_F16, K_TYPE_BF16, K_TYPE_I8, K_TYPE_U8, K_TYPE_I16,
 	K_TYPE_U16, K_TYPE_I32, K_TYPE_I64 };
 
 /* --- element by element (k_map.cu); the result may be x or y --- */
 
-/* n elements side by side, padding included (c is 0), or in rows of c, x, y and z elements apart in
- * each of the launcher's tensors in turn. */
+/* The elements of a launcher's tensors. c is 0: n contiguous elements, padding included. Otherwise
+ * n elements in rows of c; x, y and z are the distances between rows, in elements, in the
+ * launcher's first, second and third tensor. */
 struct k_walk {
 	int64_t n, c, x, y, z;
 };
@@ -29,8 +31,8 @@ enum k_unary { K_RELU, K_LEAKY_RELU, K_TANH, K_SIGMOID, K_SOFTPLUS, K_SQUARE, K_
 	K_SCALE,
 	       K_GELU, K_GELU_TANH, K_SILU, K_ELU, K_LOG1P, K_EXPM1, K_SIN, K_COS, K_ABS, K_SIGN,
 	       K_POW, K_SLOPE_SILU, K_SLOPE_GELU, K_SLOPE_GELU_TANH };
-/* a, b: parameters: the slope of leaky_relu; alpha of elu; factor and shift of scale; the exponent
- * of pow; the order of slope, at most K_SLOPE_MOST. */
+/* Parameters a and b: a is the slope of leaky_relu, alpha of elu, the exponent of pow, or the order
+ * of `slope` (at most K_SLOPE_MOST); scale takes its factor in a and its shift in b. */
 #define K_SLOPE_MOST 16
 int k_unary(void *stream, enum k_unary op, int type, const struct k_walk *w, float a, float b,
             const void *x, void *y);
@@ -38,8 +40,9 @@ int k_unary(void *stream, enum k_unary op, int type, const struct k_walk *w, flo
 enum k_binary { K_ADD, K_SUBTRACT, K_MULTIPLY, K_DIVIDE, K_RELU_GRAD, K_LEAKY_RELU_GRAD,
 	K_SCALED_RELU_GRAD,
 		K_GELU_GRAD, K_GELU_TANH_GRAD, K_SILU_GRAD, K_ELU_GRAD, K_MINIMUM, K_MAXIMUM };
-/* Gradients: x is the output y of the function (of gelu and silu the input), y is dy; a is the
- * slope, alpha, or what the scaled one multiplies by. */
+/* Gradients. For them the argument x is the function's output (for gelu and silu: its input) and
+ * the argument y is the gradient to the output. a: the slope, alpha, or the factor of a scaled
+ * gradient. */
 int k_binary(void *stream, enum k_binary op, int type, const struct k_walk *w, float a,
              const void *x, const void *y, void *z);
 
@@ -49,9 +52,10 @@ int k_select(void *stream, int type, int64_t n, const void *c, const void *a, co
 /* y = x * *factor, a float32 scalar on the device. */
 int k_scale_by(void *stream, int type, const struct k_walk *w, const void *x, const float *factor,
                void *y);
-/* In rows: of y, w->x apart. */
+/* Sets all elements to value. Rows of y are w->x elements apart. */
 int k_fill(void *stream, int type, const struct k_walk *w, double value, void *y);
-/* Any two of f32, f16, bf16, i32, i64, u8, i8, f64; from i16 and u16 too. */
+/* Converts between any two of f32, f16, bf16, i32, i64, u8, i8 and f64; i16 and u16 may only be
+ * `from`. */
 int k_cast(void *stream, int from, int to, int64_t n, const void *x, void *y);
 
 /* --- strided copies (k_copy.cu) --- */
@@ -61,7 +65,7 @@ struct k_copy {
 	int nd;
 	int64_t d[K_AXES], in[K_AXES], out[K_AXES];      /* extents; distances in units */
 };
-/* unit: bytes that move as one: 1, 2, 4, 8 or 16; x and y are aligned to it. */
+/* unit: bytes that are moved as one: 1, 2, 4, 8 or 16. x and y are aligned to it. */
 int k_copy(void *stream, int unit, const struct k_copy *c, const void *x, void *y);
 
 /* --- samples as they are stored (k_input.cu), as op/normalize_input.c has it --- */
@@ -87,15 +91,17 @@ int64_t k_channels_workspace(int64_t rows, int64_t c);
 
 /* --- batch normalisation (k_norm.cu) --- */
 
-/* Rows of c channels, `stride` elements apart; p is NULL where a tensor is absent. */
+/* A matrix with c channels per row; rows are `stride` elements apart. p is NULL if the tensor is
+ * absent. */
 struct k_rows {
 	void *p;
 	int64_t stride;
 };
 
-/* y = f((x - mean) * rstd * gamma + beta [+ residual]); f: slope * z below zero if act, which for a
- * slope of 0 is 0. signs: or absent; bit c % 8 of byte c / 8 of a row says whether its y is above
- * zero, c being in eights. */
+/* y = f((x - mean) * rstd * gamma + beta [+ residual]). If `act` is set, f multiplies negative
+ * values by `slope` (slope 0 is ReLU); otherwise f is the identity. signs: optional output, one bit
+ * for each value of y that is set if it is above zero: channel c is bit c % 8 of byte c / 8 of its
+ * row. c is a multiple of 8 then. */
 struct k_norm {
 	int64_t rows, c;
 	int type, act;
@@ -105,17 +111,18 @@ struct k_norm {
 	const float *gamma, *beta;
 	float *mean, *rstd, *variance;
 };
-/* Takes the batch's statistics; mean, rstd and variance are outputs, each may be NULL. */
+/* Computes and uses the batch's statistics. mean, rstd and variance are outputs, each of which may
+ * be NULL. */
 int k_norm_forward(void *stream, const struct k_norm *n, void *ws);
-/* The statistics alone: of x and eps. */
+/* Computes only the statistics, from x and eps. */
 int k_norm_statistics(void *stream, const struct k_norm *n, void *ws);
-/* The same from sums over the rows of x and of its squares. */
+/* The same statistics, computed from the sums over the rows of x and of its squares. */
 int k_norm_from_sums(void *stream, const struct k_norm *n, const float *sum, const float *squares);
-/* mean and variance are inputs; or mean and rstd, where that is not NULL. */
+/* mean is an input; so is rstd, or variance if rstd is NULL. */
 int k_norm_inference(void *stream, const struct k_norm *n, void *ws);
 
-/* norm(x) as x * scale + shift: scale = gamma * rstd, shift
- * = beta - mean * scale, in float32 or 16 bits. */
+/* The norm as one multiply-add per channel, x * scale + shift: scale = gamma * rstd, shift = beta -
+ * mean * scale. scale and shift are float32 or 16-bit vectors. */
 struct k_norm_vectors {
 	int64_t c;
 	int type;
@@ -124,7 +131,8 @@ struct k_norm_vectors {
 };
 int k_norm_vectors_run(void *stream, const struct k_norm_vectors *v);
 
-/* The source of z's sign: none is needed, recomputed from x, from y, or from y's bits, `signs`. */
+/* The source of the sign of z, the argument of f: no sign is needed (ALL), recomputed from x, from
+ * y, or from the stored bits, `signs`. */
 enum k_norm_mask { K_NORM_ALL, K_NORM_FROM_X, K_NORM_FROM_Y, K_NORM_FROM_SIGNS };
 struct k_norm_grad {
 	int64_t rows, c;
@@ -132,23 +140,23 @@ struct k_norm_grad {
 	enum k_norm_mask mask;
 	float slope;
 	struct k_rows x, dy, second, y, signs, addend;
-	struct k_rows dx, masked;                /* masked: the gradient of z, or none; it may be dy's
-	                                          * memory. dx may be absent if it is there. */
+	struct k_rows dx, masked;                /* masked: optional output, the gradient of z; it may
+	                                          * share dy's memory. dx may be absent if `masked` is
+	                                          * present. */
 	const float *gamma, *beta, *mean, *rstd;
-	const float *variance;                   /* of inference: rstd is made of it and eps, dx of dy
-	                                          * alone; else NULL */
+	const float *variance;                   /* inference only (else NULL): rstd is computed from it
+	                                          * and eps, and dx from dy alone */
 	double eps;
 	float *dgamma, *dbeta;
 };
 int k_norm_backward(void *stream, const struct k_norm_grad *g, void *ws);
-/* dx alone, where dy is masked already and dgamma and dbeta
- * are there, as inputs. */
+/* Computes only dx: dy is masked already, and dgamma and dbeta are inputs. */
 int k_norm_backward_rest(void *stream, const struct k_norm_grad *g);
 
-/* The same with statistics over the batches of all ranks. `give` makes the message of this rank,
- * 1 + 2 c doubles (op/norm/norm_sync.c says what is in it); the caller sums the messages of the
- * ranks; `take` finishes with the sum. share, on the device: 0 where this rank's batch does not
- * count. */
+/* The same with statistics over the batches of all ranks. `give` writes this rank's message, 1 + 2
+ * c doubles (op/norm/norm_sync.c documents its content); the caller sums the messages over the
+ * ranks; `take` computes the result from the sum. share: a number on the device; 0: this rank's
+ * batch does not count. */
 int k_norm_forward_give(void *stream, const struct k_norm *n, const float *share, double *message,
                         void *ws);
 int k_norm_forward_take(void *stream, const struct k_norm *n, const double *message, void *ws);
@@ -160,9 +168,10 @@ int64_t k_norm_workspace(int64_t rows, int64_t c);
 
 /* --- what follows a convolution (k_epilogue.cu) --- */
 
-/* y = f(made * scale + shift + addend) with vectors scale and shift; f: slope * v below zero, or
- * where mask is not above it. Absent parts are NULL. made, addend and mask are of type `from`; y of
- * that, too, or float32, and may be made. */
+/* y = f(made * scale + shift + addend), where `made` is the convolution's result and scale and
+ * shift are vectors over the channels. K_ACT_RELU: f multiplies negative values by `slope`;
+ * K_ACT_MASK: f multiplies by `slope` where `mask` is not above zero. Absent operands are NULL.
+ * made, addend and mask are of type `from`; y is of that type or float32, and may be `made`. */
 enum k_act { K_ACT_NONE, K_ACT_RELU, K_ACT_MASK };
 struct k_epilogue {
 	int64_t rows, c;
@@ -174,7 +183,8 @@ struct k_epilogue {
 };
 int k_epilogue_run(void *stream, const struct k_epilogue *e);
 
-/* (x + bias - mean) / sqrt(variance + eps) * gamma + beta as x * scale + shift; bias: or NULL. */
+/* Computes the vectors scale and shift for which x * scale + shift equals (x + bias - mean) /
+ * sqrt(variance + eps) * gamma + beta. bias may be NULL. */
 struct k_fold {
 	int64_t c;
 	double eps;
@@ -193,8 +203,8 @@ struct k_group_norm {
 /* gamma, beta, mean and rstd may be NULL; y may be x. */
 int k_group_norm_forward(void *stream, const struct k_group_norm *n, const void *x,
                          const float *gamma, const float *beta, void *y, float *mean, float *rstd);
-/* gamma, dgamma and dbeta may be NULL; dx may be x or dy.
- * ws: k_group_norm_workspace bytes for all rows. */
+/* gamma, dgamma and dbeta may be NULL; dx may be x or dy. ws: k_group_norm_workspace bytes,
+ * computed for all rows. */
 int k_group_norm_backward(void *stream, const struct k_group_norm *n, const void *x, const void *dy,
                           const float *mean, const float *rstd, const float *gamma, void *dx,
                           float *dgamma, float *dbeta, void *ws);
@@ -202,15 +212,15 @@ int64_t k_group_norm_workspace(int64_t rows, int64_t c);
 
 /* --- pooling and resizing, channels-last and dense (k_window.cu) --- */
 
-/* One to three spatial axes, absent ones 1; windows of k, s apart, the first lo before the input.
- * Less than 2^31 pixels. */
+/* One to three spatial axes; absent ones have extent 1. k: the window's extents; s: its strides;
+ * lo: padding before the first pixel. Tensors have fewer than 2^31 pixels. */
 struct k_window {
 	int64_t n, c;
 	int in[3], out[3], k[3], s[3], lo[3];
 	int count_padding;
 };
-/* index: the place of each maximum in its window, int32 if
- * wide, else uint8; forward it may be NULL. */
+/* index: the place of each maximum in its window, as int32 if `wide` is set, else as uint8.
+ * k_max_pool accepts NULL. */
 int k_max_pool(void *stream, int type, const struct k_window *w, const void *x, void *y, int wide,
                void *index);
 int k_max_pool_grad(void *stream, int type, const struct k_window *w, const void *dy, int wide,
@@ -220,13 +230,13 @@ int k_max_pool_gather(void *stream, int type, const struct k_window *w, const vo
 int k_average_pool(void *stream, int type, const struct k_window *w, const void *x, void *y);
 int k_average_pool_grad(void *stream, int type, const struct k_window *w, const void *dy, void *dx);
 
-/* Entries first[a][i] .. first[a][i + 1] - 1 of axis a belong to index i of the result: where from,
- * how much. On the device. */
+/* The interpolation table, on the device. Entries first[a][i] .. first[a][i + 1] - 1 of axis a are
+ * the sources of result index i: the index `from` and its weight. */
 struct k_resize {
 	const int32_t *first[3], *from[3];
 	const float *weight[3];
 };
-/* Uses n, c, in and out of w. */
+/* Of w, only n, c, in and out are used. */
 int k_resample(void *stream, int type, const struct k_window *w, const struct k_resize *m,
                const void *x, void *y);
 
@@ -244,108 +254,114 @@ struct k_nest {
 	int n;
 	int64_t count, size[K_LEVELS], x[K_LEVELS], y[K_LEVELS];
 };
-/* y = factor * the sum (max: the maximum) over `summed` for each of `kept` and of `columns`
- * neighbours in x, which are column_y apart in y. */
+/* For each element of the nest `kept` and for each of `columns` adjacent elements of x: y = factor
+ * * the sum (k_max: the maximum) over the nest `summed`. The results of adjacent columns are
+ * column_y elements apart in y. */
 struct k_reduce {
 	struct k_nest kept, summed;
 	int64_t columns, column_y;
 	double factor;
 	int max;
 };
-/* to: of y: type, or f32. */
+/* to: the type of y: `type` or f32. */
 int k_reduce_run(void *stream, int type, int to, const struct k_reduce *r, const void *x, void *y,
                  void *ws);
 int64_t k_reduce_workspace(const struct k_reduce *r);
-/* dx = dy at the first maximum of each result, 0 elsewhere. columns is 1; the y of `kept` is that
- * of dy, summed is in order. */
+/* dx = dy at the first maximum of each result, 0 elsewhere. columns is 1; the y strides of `kept`
+ * are those of dy, and `summed` is in row-major order. */
 int k_max_grad(void *stream, int type, const struct k_reduce *r, const void *x, const void *dy,
                void *dx);
 
 /* --- many tensors at once, float32 (k_bundle.cu) --- */
 
-/* A launch carries its table: 32 KiB since CUDA 12.1, for
- * architectures from 7.0 on, 4 KiB before. */
+/* A launch passes its table by value. The limit is 32 KiB since CUDA 12.1 for compute capability
+ * 7.0 and later, 4 KiB before. */
 #define K_TENSORS 448
 #define K_PIECE 8192
-/* first[t]: blocks before tensor t, each of K_PIECE elements or the rest; first[n]: of all. */
+/* first[t]: the number of blocks before tensor t. A block handles K_PIECE elements, the last one of
+ * a tensor the rest. first[n]: the number of all blocks. */
 struct k_table {
 	int n;
 	int first[K_TENSORS + 1];
 	int64_t count[K_TENSORS];
 	void *p[6][K_TENSORS];
 	float decay[K_TENSORS], factor[K_TENSORS];
-	unsigned char type[K_TENSORS];       /* of the gradient */
+	unsigned char type[K_TENSORS];       /* unsigned char type[K_TENSORS]; /* element type of the
+	                                      * gradient */
 };
-/* How many tensors a launch can really take. Long tables need a driver newer than that of CUDA
- * 12.0. */
+/* The number of tensors that a launch accepts on this machine. Tables above 4 KiB need a driver
+ * newer than that of CUDA 12.0. */
 int k_tensors(void);
 
-/* p: the new weights, weights, gradients of any float type, one state, another,
- * a copy of the new weights in copy_type, or NULL. */
+/* The columns of p: new weights, weights, gradients (any float type), the first state, the second
+ * state, and a copy of the new weights in copy_type (or NULL). */
 enum k_descent_kind { K_SGD, K_SGD_MOMENTUM, K_ADAM, K_RMSPROP, K_RMSPROP_MOMENTUM };
 struct k_descent {
-	const float *rate, *scale, *apply, *trust;       /* on the device; all but rate may be NULL */
-	int first_group;                                 /* of the table, in trust */
+	const float *rate, *scale, *apply, *trust;       /* device pointers; all but rate may be NULL */
+	int first_group;                                 /* the table's first group, as an index into
+	                                                  * trust */
 	int decoupled, direction, nesterov, rate_inside, eps_inside;
 	int copy_type;
 	float momentum, one_less_beta1, beta2, one_less_beta2, eps;
-	const void *step;                                /* adam: on the device; wide: int64, else
-	                                                  * int32 */
+	const void *step;                                /* number of updates so far (Adam), on the
+	                                                  * device: int64 if wide, else int32 */
 	int wide;
 	double log_beta1, log_beta2;
 };
 int k_descend(void *stream, enum k_descent_kind kind, const struct k_descent *d,
               const struct k_table *a);
-/* p: accumulators, gradients of any float type. As op/update/update.c has it. */
+/* The columns of p: accumulators, gradients (any float type). The other arguments are those of the
+ * op accumulate (op/update/update.c). */
 int k_accumulate(void *stream, const struct k_table *a, const void *place, int wide, int level,
                  int all);
-/* p: results, values: factor times those. */
+/* The columns of p: results, values. result = factor * value. */
 int k_scaled(void *stream, const struct k_table *a, float factor);
-/* The same, results of another float type; values of another float type to float32. */
+/* k_scaled_to: the same with results of another float type. k_widened: converts values of another
+ * float type to float32. */
 int k_scaled_to(void *stream, int type, const struct k_table *a, float factor);
 int k_widened(void *stream, int type, const struct k_table *a);
 
-/* p: running values r, new values x: r = keep r + factor x; r where x is not finite,
- * if `finite`. */
+/* The columns of p: running values r, new values x. r = keep r + factor x; if `finite` is set, r
+ * stays as it is wherever x is not finite. */
 int k_ema_update(void *stream, const struct k_table *a, float keep, int finite);
 
-/* As op/update/weight_average.c has it. p: averages, weights. */
+/* The op weight_average (op/update/weight_average.c). The columns of p: averages, weights. */
 enum k_warmup { K_WARMUP_BIAS, K_WARMUP_RAMP, K_WARMUP_NONE };
 struct k_averaging {
 	enum k_warmup warmup;
 	double decay, start;
 	const void *step;
-	const float *apply;          /* or NULL */
+	const float *apply;          /* 0: the step is left out; may be NULL */
 	int wide;
 };
 int k_average(void *stream, const struct k_table *a, const struct k_averaging *how);
 
-/* p: gradients of any float type; for the norms, weights, of which decay is added to the gradients
- * after them, which are multiplied by *scale. */
+/* The columns of p: gradients (any float type) and, for K_NORMS only, weights. For the norms the
+ * gradients are multiplied by *scale, and then decay times the weights is added to them. */
 enum k_bundle_kind { K_SQUARES, K_MAX_ABS, K_NORMS };
-/* part: a number for each block, two for norms. */
+/* part: one partial result for each block; two for K_NORMS. */
 int k_bundle_parts(void *stream, enum k_bundle_kind kind, const struct k_table *a,
                    const float *scale, double *part);
 int k_bundle_join(void *stream, enum k_bundle_kind kind, int64_t n, const double *part, float *out);
-/* Both norms of each tensor of the table. */
+/* Adds up the partial results to both norms of each tensor of the table. */
 int k_bundle_norms(void *stream, const struct k_table *a, const double *part, float *first,
                    float *second);
 
 /* --- progress of all-reduces (k_sums.cu) --- */
 
-/* In memory that the host sees too. */
+/* Counters in memory that both the GPU and the host can read. */
 struct k_sums {
-	uint64_t begun, done;                            /* so many */
-	uint64_t bytes;                                  /* of those that are done */
-	int64_t group;                                   /* the last that was begun */
-	uint64_t wanted_at, done_at;                     /* nanoseconds of the GPU's clock: the first
-	                                                  * wait of a step, the last sum */
-	uint64_t waited;                                 /* between what begins and ends on the stream
-	                                                  * of computation */
+	uint64_t begun, done;                            /* number of all-reduces begun, and done */
+	uint64_t bytes;                                  /* bytes of the all-reduces that are done */
+	int64_t group;                                   /* the last group that was begun */
+	uint64_t wanted_at, done_at;                     /* nanoseconds on the GPU's clock: at a step's
+	                                                  * first wait, and at its last sum */
+	uint64_t waited;                                 /* nanoseconds for which the computation's
+	                                                  * stream waited */
 };
 enum k_sums_kind { K_SUM_BEGINS, K_SUM_DONE, K_SUM_WANTED, K_SUM_BEGINS_HERE, K_SUM_DONE_HERE };
-/* sum[i] becomes the sum of n ranks' values in the order of comm/sum.h: rank q's are at parts + q *
- * each, this one's (me) at sum. */
+/* Sums the values of n ranks into sum[i], in the order of comm/sum.h. The values of rank q begin at
+ * parts + q * each; those of this rank, number `me`, are in `sum`. */
 int k_sum_ranks(void *stream, int n, int me, int64_t count, int64_t each, const float *parts,
                 float *sum);
 int k_note_sum(void *stream, enum k_sums_kind kind, struct k_sums *s, int64_t group,
@@ -353,12 +369,12 @@ int k_note_sum(void *stream, enum k_sums_kind kind, struct k_sums *s, int64_t gr
 
 /* --- a few numbers (k_scalar.cu) --- */
 
-/* to[i] = *from[i]; from: an array of the host. */
+/* to[i] = *from[i]. `from` is an array in host memory; its pointers are device pointers. */
 int k_gather(void *stream, int n, const void *const *from, float *to);
 int k_clip_factor(void *stream, int n, const float *sums, const float *scale, double max_norm,
                   float *out);
 
-/* As op/update/loss_scale.c has it. */
+/* The op loss_scale (op/update/loss_scale.c). */
 enum k_scaling_kind { K_SCALING_FIXED, K_SCALING_DYNAMIC, K_SCALING_LOGMAX };
 struct k_loss_scaling {
 	enum k_scaling_kind kind;
@@ -369,8 +385,8 @@ int k_loss_scale(void *stream, const float *state, const void *step, int wide, f
 int k_loss_scale_update(void *stream, const struct k_loss_scaling *at, int n, const float *maxima,
                         float *state, float *made);
 
-/* As op/update/step_guard.c has it: n values on the device, the first of them maxima. apply and
- * scale may be NULL. */
+/* The op step_guard (op/update/step_guard.c): n values on the device, of which the first `maxima`
+ * are maxima. apply and scale may be NULL. */
 struct k_guard {
 	int finite, sum, terms;
 	double loss, gradient;
@@ -380,7 +396,7 @@ int k_step_guard(void *stream, const struct k_guard *at, const float *value, con
                  int wide, const float *result, const float *apply, const float *scale,
                  float *state, float *made, int64_t *updates);
 
-/* As op/update/trust.c has it; lists of n numbers on the device. layer may be NULL. */
+/* The op of op/update/trust.c: lists of n numbers on the device. layer may be NULL. */
 struct k_trust {
 	int n, clip, by_rate;
 	double eta, eps, least, zero;
@@ -392,15 +408,15 @@ int k_trust_ratio(void *stream, const struct k_trust *at, const float *norm, con
 
 /* --- losses and metrics (k_loss.cu) --- */
 
-/* n labels of these extents and strides; dense: they are
- * in row-major order. ignore: INT64_MIN for none. */
+/* n labels with these extents and strides. dense: they are contiguous in row-major order. ignore:
+ * the label that is left out; INT64_MIN: none. */
 struct k_labels {
 	int64_t n, ignore;
 	int classes, nd, dense;
 	int64_t d[K_LEVELS], stride[K_LEVELS];
 };
-/* Labels that are no class: how many (0: nothing else
- * counts), the row-major index of the first, its value. */
+/* Labels that are not a class: their number (if it is 0 the other members are undefined), the
+ * row-major index of the first one, and its value. */
 struct k_bad {
 	int64_t count, at;
 	int32_t value;
@@ -412,19 +428,21 @@ struct k_loss {
 	int64_t samples;
 	double scale, gamma, smoothing;
 };
-/* What a loss and its gradient read. */
+/* The inputs of a loss and of its gradient. */
 struct k_loss_in {
 	const void *x;                   /* logits or predictions, of `type` */
-	const void *y;                   /* int32 labels; float32 targets of k_element_* */
-	const float *weights;            /* of a class or channel each, or NULL */
+	const void *y;                   /* labels (int32), or targets (float32) for k_element_* */
+	const float *weights;            /* one weight for each class or channel, or NULL */
 };
-/* What a loss writes: its two scalars, what its gradient reads again (of cross-entropy log-sum-exp,
- * of Dice the table, of elements nothing: NULL), and the labels or targets that are bad. */
+/* The outputs of a loss: two scalars, `loss` and `weight`; `kept`, which the gradient reads
+ * (cross-entropy: log-sum-exp; Dice: its table; element-wise losses: NULL); and the invalid labels
+ * or targets. */
 struct k_loss_out {
 	float *loss, *weight, *kept;
 	struct k_bad *bad;
 };
-/* What a gradient reads besides: the loss's outputs, and the gradient of its first. */
+/* Additional inputs of a gradient: the loss's outputs `kept` and `weight`, and the gradient of
+ * `loss`. */
 struct k_loss_back {
 	const float *kept, *weight, *dloss;
 };
@@ -433,7 +451,8 @@ int64_t k_loss_workspace(void);
 /* out->weight and out->kept may be NULL. */
 int k_cross_entropy(void *stream, int type, const struct k_loss *c, const struct k_loss_in *in,
                     const struct k_loss_out *out, void *ws);
-/* to: of dx: type, or any if that is f32. in->x and dx may be one if their types are. */
+/* to: the type of dx: `type`; or any float type if `type` is f32. in->x and dx may share memory if
+ * their types are equal. */
 int k_cross_entropy_grad(void *stream, int type, int to, const struct k_loss *c,
                          const struct k_loss_in *in, const struct k_loss_back *back, void *dx);
 
@@ -443,27 +462,28 @@ int k_confusion(void *stream, int type, const struct k_labels *l, const void *x,
 int k_iou_per_sample(void *stream, int type, const struct k_labels *l, int64_t samples,
                      const void *x, const int32_t *y, double *out, struct k_bad *bad, void *ws);
 
-/* counts[r]: labels below whose logit r others are. ws: k_label_ranks_workspace. */
+/* counts[r]: the number of labels whose logit is exceeded by r others. ws: k_label_ranks_workspace
+ * bytes. */
 int64_t k_label_ranks_workspace(int64_t classes);
 int k_label_ranks(void *stream, int type, const struct k_labels *l, const void *x, const int32_t *y,
                   double *counts, struct k_bad *bad, void *ws);
 
-/* Mean of a function of x - t, float32 but for x, which is of `type`; weight: n, or NULL. ws:
- * k_loss_workspace. */
+/* The mean of a function of x - t. x is of `type`, everything else float32. weight: n values, or
+ * NULL. ws: k_loss_workspace bytes. */
 enum k_error_kind { K_ERROR_ABSOLUTE, K_ERROR_SQUARE, K_ERROR_HUBER };
 struct k_error {
 	enum k_error_kind kind;
-	float delta;                     /* of K_ERROR_HUBER */
+	float delta;                     /* the threshold of K_ERROR_HUBER */
 	int64_t n;
 };
 int k_pointwise_error(void *stream, int type, const struct k_error *c, const void *x,
                       const float *t, float *mean, float *weight, void *ws);
-/* to: of dx: type, or f32. */
+/* to: the type of dx: `type` or f32. */
 int k_pointwise_error_grad(void *stream, int type, int to, const struct k_error *c, const void *x,
                            const float *t, const float *dloss, void *dx);
 
-/* As op/loss/element.c has it (k_element.cu); n elements in rows of `channels`. A bad target's
- * value is the bits of the float. ws: k_element_workspace. */
+/* Element-wise losses (k_element.cu, op/loss/element.c) of n elements in rows of `channels`. An
+ * invalid target is reported by the bits of its float value. ws: k_element_workspace bytes. */
 enum k_element_kind { K_ELEMENT_SQUARE, K_ELEMENT_ABSOLUTE, K_ELEMENT_HUBER, K_ELEMENT_LOGISTIC };
 struct k_element {
 	enum k_element_kind kind;
@@ -474,12 +494,13 @@ struct k_element {
 int64_t k_element_workspace(void);
 int k_element_loss(void *stream, int type, const struct k_element *c, const struct k_loss_in *in,
                    const struct k_loss_out *out, void *ws);
-/* dx may be in->x or in->y. back->kept is not read. */
+/* dx may be in->x or in->y. back->kept is ignored. */
 int k_element_grad(void *stream, int type, int to, const struct k_element *c,
                    const struct k_loss_in *in, const struct k_loss_back *back, void *dx);
 
-/* As op/loss/dice.c has it (k_dice.cu). groups: that divide the labels; samples: of the batch.
- * ws: k_dice_workspace. */
+/* The Dice loss (k_dice.cu, op/loss/dice.c). groups: the number of groups of points, each
+ * with its own Dice coefficients (one for each sample, or a single one); samples: samples in the
+ * batch. ws: k_dice_workspace bytes. */
 struct k_dice {
 	struct k_labels labels;
 	int64_t groups, samples;
@@ -489,8 +510,8 @@ struct k_dice {
 int64_t k_dice_workspace(const struct k_dice *c);
 int k_dice_loss(void *stream, int type, const struct k_dice *c, const struct k_loss_in *in,
                 const struct k_loss_out *out, void *ws);
-/* to: of dx: type, or f32. in->x and dx may be one if their types are. in->weights and
- * back->weight are not read. */
+/* to: the type of dx: `type` or f32. in->x and dx may share memory if their types are equal.
+ * in->weights and back->weight are ignored. */
 int k_dice_grad(void *stream, int type, int to, const struct k_dice *c, const struct k_loss_in *in,
                 const struct k_loss_back *back, void *dx);
 
@@ -498,12 +519,14 @@ int k_dice_grad(void *stream, int type, int to, const struct k_dice *c, const st
 
 enum k_leave_out { K_LEAVE_NAN = 1, K_LEAVE_VALUE };
 struct k_channel_sums {
-	int64_t points, channels;        /* channels are neighbours */
-	int leave_out;                   /* enum k_leave_out, or 0 */
+	int64_t points, channels;        /* the channels of a point are adjacent */
+	int leave_out;                   /* which values are left out: enum k_leave_out, or 0 for
+	                                  * none */
 	float value;
 };
 int64_t k_channel_sums_workspace(const struct k_channel_sums *s);
-/* out: (channels, 7) and (channels, 4). */
+/* out: the sums of each channel, (channels, 7) for k_error_sums and (channels, 4) for the other
+ * one. */
 int k_error_sums(void *stream, int type, const struct k_channel_sums *s, const void *x,
                  const float *t, double *out, void *ws);
 int k_flag_counts(void *stream, int type, const struct k_channel_sums *s, const void *x,
@@ -511,13 +534,13 @@ int k_flag_counts(void *stream, int type, const struct k_channel_sums *s, const 
 
 /* --- one mean of many batches (k_scalar.cu), as op/loss/mean.c has it --- */
 
-/* index: or NULL; wide: it is int64, else int32. */
+/* index: may be NULL; wide: it is int64, else int32. */
 int k_mean_terms(void *stream, int sum, const float *loss, const float *weight, const float *share,
                  const float *votes, const void *index, int wide, float *terms);
-/* scale: or NULL. */
+/* scale may be NULL. */
 int k_mean_seed(void *stream, int sum, float nominal, const float *weight, const float *share,
                 const float *scale, float *seed);
-/* inverse: or NULL. */
+/* inverse may be NULL. */
 int k_mean_factor(void *stream, int sum, float nominal, const float *terms, const float *inverse,
                   float *factor);
 int k_mean_lag(void *stream, const float *now, const void *step, int wide, float *state,
@@ -525,19 +548,21 @@ int k_mean_lag(void *stream, const float *now, const void *step, int wide, float
 
 /* --- random numbers (k_random.cu) --- */
 
-/* n elements, `each` of a sample, numbered in the order of memory, in rows of c; x, y, z:
- * elements from row to row of each tensor. An element is dropped if its 16 bits are below drop. */
+/* n elements, `each` per sample, numbered in memory order, in rows of c; x, y, z: the distance
+ * between rows of each tensor, in elements. An element is dropped if its 16 random bits are below
+ * `drop`. */
 struct k_dropout {
 	int64_t n, each, c, x, y, z, stream;
 	uint32_t drop;
 	float scale;
 	int relu;
 };
-/* key: seed, step, place of the first sample, on the device. z: relu(x), or NULL. */
+/* key, on the device: the seed, the step, and the place of the first sample. z: also receives
+ * relu(x); may be NULL. */
 int k_dropout_run(void *stream, int type, const struct k_dropout *d, const int64_t *key,
                   const void *x, void *y, void *z);
 
-/* Random numbers, normal or uniform: y is (rows, each), float32. */
+/* Random numbers, normal or uniform. y: (rows, each), float32. */
 struct k_noise {
 	int64_t rows, each, stream;
 	int normal;

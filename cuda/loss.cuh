@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the losses share: sums of a block, labels, and reports of bad ones. */
+ * Shared by the losses: sums over a block, labels, and reports of invalid ones. */
 #ifndef DLX_CUDA_LOSS_CUH
 #define DLX_CUDA_LOSS_CUH
 
 #include "cuda/device.cuh"
 
-constexpr int NARROW = 32;               /* classes up to which a thread does a pixel by itself */
-constexpr int BLOCKS = 1024;             /* of a first stage, at most */
+constexpr int NARROW = 32;               /* the most classes for which one thread processes a
+                                          * pixel */
+constexpr int BLOCKS = 1024;             /* the most blocks of a first stage */
 
 static int blocks_of(int64_t n, int64_t each)
 {
@@ -35,7 +36,8 @@ static __device__ __forceinline__ bool is_class(const k_labels &l, int y)
 /* The partial result of a block. */
 struct block_part {
 	double loss, weight;
-	int64_t bad, at;                 /* labels that are no class; the first one's place */
+	int64_t bad, at;                 /* bad: number of labels that are no class; at: index of the
+	                                  * first one */
 };
 
 static __device__ __forceinline__ void add_part(block_part *a, const block_part &b)
@@ -46,7 +48,7 @@ static __device__ __forceinline__ void add_part(block_part *a, const block_part 
 	a->bad += b.bad;
 }
 
-/* The sum of what the threads of a block give, by a tree; for thread 0. */
+/* Sums the values of a block's threads by a tree; thread 0 gets the result. */
 static __device__ __forceinline__ block_part block_sum(block_part mine, block_part *room)
 {
 	room[threadIdx.x] = mine;
@@ -58,7 +60,7 @@ static __device__ __forceinline__ block_part block_sum(block_part mine, block_pa
 	return room[0];
 }
 
-/* The sum of n blocks' parts by one block; for thread 0. */
+/* Sums the parts of n blocks in one block; thread 0 gets the result. */
 static __device__ __forceinline__ block_part parts_sum(int n, const block_part *parts,
                                                        block_part *room)
 {
@@ -82,7 +84,8 @@ template <int LANES> static __device__ __forceinline__ float lanes_sum(float v)
 	return v;
 }
 
-/* max of a row of classes, and the sum of exp(x - max), by LANES threads, all of which get both. */
+/* The maximum of a row of classes, and the sum of exp(x - max), computed by LANES threads, all of
+ * which get both. */
 template <typename T, int LANES>
 static __device__ __forceinline__ float shifted_exp_sum(const T *row, int classes, int lane,
                                                         float *max)

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Convolutions of few output channels, with windows of 3 x 3 or 5 x 5, by products of small
- * matrices (mma.sync). An implicit GEMM fetches pixels from L2 for each tap anew, which with 32
- * outputs is its bound. Here a tile of pixels with its border is in shared memory once for all
- * taps, as planes of 8 channels: 16 bytes a pixel, so that ldmatrix has no bank conflicts, and a
- * tap is an offset.
+ * matrices (mma.sync). An implicit GEMM reads pixels from L2 again for each tap, and with 32
+ * outputs that limits its speed. Here a tile of pixels with its border is copied to shared memory
+ * once for all taps, as planes of 8 channels: 16 bytes a pixel, so that ldmatrix has no bank
+ * conflicts, and a tap is an offset.
  *
  * A block of 4 warps has 2 R rows of 32 pixels of y, and 16 or 32 outputs; a warp has R rows of 16
- * pixels, each of them an A of 16 x 16. A row of x is loaded into registers once for a column of
- * the window, and multiplied by all taps of the column under which it is, for as many rows of y: (R
- * + K - 1) / (R K) of the loads that each tap by itself needs. So the tensor cores, not shared
- * memory, are the bound. A stage has 16 channels of x and their weights, as they are stored:
- * ldmatrix transposes them where the gradient to the input is made. The next stage is copied
- * meanwhile, a few copies at a time among the products; blocks stay and go on with the next tile,
- * whose first stage is under way while the last results are stored. Two blocks share a
- * multiprocessor.
+ * pixels, each of them an A of 16 x 16. A row of x is loaded into registers once for each column of
+ * the window, and multiplied by all taps of that column that read it, one for each row of y: this
+ * needs (R + K - 1) / (R K) of the loads of separate taps. So the tensor cores, not shared memory,
+ * limit the speed. A stage has 16 channels of x and their weights in storage order; for the
+ * gradient to the input ldmatrix transposes the weights. The next stage is copied during the
+ * products, a few copies at a time. Blocks are persistent: the first stage of the next tile is in
+ * flight while the results of the last one are stored. Two blocks share a multiprocessor.
  *
  * For an H100, 5 x 5, 32 outputs, R = 8: mma.sync has 0.62 of wgmma's 2,048 multiply-adds a cycle.
  * A stage of a block has 3,200 products of 2,048: 5,160 cycles; it reads 225 KB of shared memory,
@@ -22,9 +21,9 @@
  * That is 540 TFLOP/s at 1.6 GHz; with borders, barriers and epilogues 430 were predicted for 224
  * channels of x, and 431 are measured. tiramisu's 26 forward nodes of two samples take 7.1 ms (382
  * TFLOP/s; cuDNN 13). To the input, where dy has 32 channels and the epilogue reads an addend, it
- * was 290 TFLOP/s: a tile has two stages only, and after them an epilogue of 7,300 cycles, in
- * which four loads were waited for in turn; cuDNN with a pass after it is as fast
- * (conv_narrow_cuda.c). With the next rows' addend under way, 330 are predicted. */
+ * was 290 TFLOP/s: a tile has two stages only, and after them an epilogue of 7,300 cycles, in which
+ * four loads were waited for in turn; cuDNN with a pass after it is as fast (conv_narrow_cuda.c).
+ * With the next rows' addend under way, 330 are predicted. */
 #ifndef DLX_CUDA_NARROW_CUH
 #define DLX_CUDA_NARROW_CUH
 
@@ -32,26 +31,27 @@
 #include "cuda/narrow.h"
 
 constexpr int WARPS = 4, LANES = 32, BLOCK = WARPS * LANES;
-constexpr int COLUMNS = 32;          /* of a tile: two warps abreast */
-constexpr int CHUNK = 16;            /* channels of x that a stage has, in two halves of 16 bytes */
-constexpr int MATRICES = 512;        /* bytes of the weights of a tap: CHUNK by 16 outputs */
-constexpr int RESIDENT = 2;          /* blocks of a multiprocessor */
+constexpr int COLUMNS = 32;          /* columns of a tile: two warps side by side */
+constexpr int CHUNK = 16;            /* channels of x in a stage, in two halves of 16 bytes */
+constexpr int MATRICES = 512;        /* bytes of a tap's weights: CHUNK channels x 16 outputs */
+constexpr int RESIDENT = 2;          /* blocks on a multiprocessor */
 
-/* A stage of the pipeline in shared memory: of x two planes of pixels, 16 bytes each; weights as
- * MATRICES [tap][16 outputs]. Planes begin at other banks, as a warp writes to both. */
+/* A stage of the pipeline in shared memory: two planes of pixels of x, 16 bytes for each pixel, and
+ * weights as MATRICES [tap][16 outputs]. The planes begin at different banks, since a warp writes
+ * to both. */
 template <int K, int N16, int R> struct stage {
 	static constexpr int ROWS = 2 * R, HIGH = ROWS + K - 1, WIDE = COLUMNS + K - 1;
 	static constexpr int PLANE = ((HIGH * WIDE + 7) / 8 * 8 + 4) * 16;
 	static constexpr int WEIGHTS = 2 * PLANE, BYTES = WEIGHTS + K * K * N16 * MATRICES;
 };
 
-/* How items of work, each a tile of y by some channels, are dealt. */
+/* How work is divided into items; an item is a tile of y for some of its channels. */
 struct deal {
-	int down, across, blocks;        /* tiles; blocks of channels */
+	int down, across, blocks;        /* tiles along each axis; blocks of channels */
 	int chunks, steps, items;
 };
 
-/* An item's place: its first channel, column, row; its slice and sample. */
+/* The position of an item: its first channel, column and row; its slice in depth and its sample. */
 struct place {
 	int c, col, row, slice, n;
 };
@@ -71,16 +71,17 @@ static __device__ __forceinline__ place place_of(const k_narrow &g, const deal &
 	return p;
 }
 
-/* What this thread copies of a stage: elements before its first pieces of x and w, its pixel there
- * (rows: of the slice, 0 if nothing is to be read), whether its weights are there. */
+/* What this thread copies of a stage: the offsets of its first elements of x and w, its pixel
+ * (rows: rows of the slice that exist, 0 if none is read), and whether its weights exist. */
 struct pieces {
 	int64_t x, w;
 	int row, col, rows;
 	bool weights;
 };
 
-/* The weights of a tap that this thread copies: output n and 8 inputs from k, or if TURNED input k
- * and 8 outputs from n; and their place. Lanes that write together write to all banks. */
+/* The weights of a tap that this thread copies: output n and 8 inputs from k on or, if TURNED,
+ * input k and 8 outputs from n on; and their place in shared memory. Lanes that store at the same
+ * time use all banks. */
 template <int N16, bool TURNED> static __device__ __forceinline__ int weights_of(int *n, int *k)
 {
 	const int t = (int)threadIdx.x % (32 * N16);
@@ -94,7 +95,8 @@ template <int N16, bool TURNED> static __device__ __forceinline__ int weights_of
 	return *n / 8 * 256 + *k * 16 + *n % 8 * 16;
 }
 
-/* Of step `step` of an item, if it is one: slices under the window, and of each chunks of x. */
+/* The pieces for step `step` of an item, if it has that step. The steps are the depth slices under
+ * the window, and for each of them the chunks of x. */
 template <int K, int N16, bool TURNED> static __device__ __forceinline__ pieces pieces_of(
 		const k_narrow &g, const place &p, int step, int chunks, bool some)
 {
@@ -120,13 +122,13 @@ template <int K, int N16, bool TURNED> static __device__ __forceinline__ pieces 
 	return s;
 }
 
-/* Begins to copy part `part` of K of a stage. */
+/* Starts the copies of part `part`, of K parts, of a stage. */
 template <typename T, int K, int N16, int R, bool TURNED>
 static __device__ __forceinline__ void copy_part(const k_narrow &g, const pieces &s, const T *w,
                                                  int part, char *to)
 {
 	typedef stage<K, N16, R> S;
-	constexpr int AT_ONCE = BLOCK / (32 * N16);      /* taps */
+	constexpr int AT_ONCE = BLOCK / (32 * N16);      /* taps that a block's threads copy at once */
 	constexpr int ROWS = (S::HIGH + WARPS * K - 1) / (WARPS * K);
 	constexpr int TAPS = (K * K + AT_ONCE * K - 1) / (AT_ONCE * K);
 	const int warp = (int)threadIdx.x / LANES, lane = (int)threadIdx.x % LANES;
@@ -163,10 +165,10 @@ template <int N16, bool TURNED> static __device__ __forceinline__ void load_tap(
 			load_matrices(w[j], from + j * MATRICES);
 }
 
-/* sum[i] += the products of a stage for row i of R, of 16 pixels each. A row of x is loaded once
- * for a column of the window, and used for all rows of y under whose windows it is. x and w: what
- * this lane loads of the first tap. Among the products it calls meanwhile(0) to meanwhile(K - 1),
- * early in the stage. */
+/* sum[i] += the products of a stage, for row i of R, with 16 pixels in each. A row of x is loaded
+ * once for each column of the window, and used for all rows of y whose windows contain it. x and w:
+ * this lane's addresses for the first tap. meanwhile(0) to meanwhile(K - 1) are called between the
+ * products, early in the stage. */
 template <typename T, int K, int N16, int R, bool TURNED, typename F>
 static __device__ __forceinline__ void add_stage(const char *x, const char *w,
                                                  float (&sum)[R][2 * N16][4], const F &meanwhile)
@@ -197,14 +199,14 @@ static __device__ __forceinline__ void add_stage(const char *x, const char *w,
 	}
 }
 
-/* Where a lane's 16 bytes are of each row of a part of y: a pixel, a channel; how many rows of the
- * tensor are there from the part's first, none if the pixel is not. */
+/* This lane's 16 bytes in each row of a part of y: a pixel, a channel, and the number of rows that
+ * exist from the part's first one on (0 if the pixel does not exist). */
 struct granule {
 	int64_t pixel;
 	int channel, down;
 };
 
-/* 16 bytes of each of SOME rows of an addend and a mask, each of which may be absent. */
+/* 16 bytes of SOME rows of an addend and of a mask; either may be absent. */
 template <int SOME> struct beside {
 	uint32_t addend[SOME][4], mask[SOME][4];
 };
@@ -230,10 +232,11 @@ template <typename T, bool LIKE, int SOME> static __device__ __forceinline__ voi
 	load_rows<T>(LIKE ? g.mask : absent, at, g.out[2], POSITIVE, v.mask);
 }
 
-/* The warp's part of y. A lane has pairs of channels of pixels g and g + 8 (cuda/mma.cuh); four
- * lanes exchange them, so that each has 16 bytes of a pixel. LIKE: there is an addend or a mask,
- * which come in the same way. Those of the next two rows are loaded before these are stored: y may
- * be the addend, so the compiler cannot move a load over a store, and each would be waited for. */
+/* Stores the warp's part of y. A lane has pairs of channels of pixels g and g + 8 (cuda/mma.cuh);
+ * four lanes exchange them, so that each has 16 bytes of a pixel. LIKE: there is an addend or a
+ * mask, which are loaded in the same form. Those of the next two rows are loaded before the current
+ * rows are stored: y may be the addend, so the compiler cannot move a load above a store, and the
+ * thread would wait for each load. */
 template <typename T, int N16, int R, bool LIKE> static __device__ __forceinline__ void finish(
 		const k_narrow &g, const place &p, int row, int col, const float (&sum)[R][2 * N16][4])
 {
@@ -286,7 +289,7 @@ template <typename T, int N16, int R, bool LIKE> static __device__ __forceinline
 	}
 }
 
-/* Brings what the epilogue will load of the warp's R rows into L2. */
+/* Prefetches what the epilogue will load, for the warp's R rows, into L2. */
 template <typename T, int N16, int R> static __device__ __forceinline__ void warm(
 		const k_narrow &g, const place &p, int row, int col, const k_rows &like)
 {
@@ -354,7 +357,7 @@ narrow(k_narrow g, deal d, const T *w)
 		else if (mine)
 			finish<T, N16, R, false>(g, p, row, col, sum);
 	}
-	copies_wait<0>();            /* zeros, after the last item */
+	copies_wait<0>();            /* after the last item only zeros are in flight */
 }
 
 /* --- launches --- */
@@ -378,7 +381,7 @@ static int make(void *stream, const k_narrow &g, const void *w)
 	const int bytes = 2 * stage<K, N16, R>::BYTES, most = RESIDENT * g.processors;
 	const void *const kernel = (const void *)narrow<T, K, N16, R, TURNED>;
 	cudaError_t e = allow_shared(kernel, bytes);
-	if (e == cudaSuccess)            /* both blocks are to find room */
+	if (e == cudaSuccess)            /* two blocks must fit on a multiprocessor */
 		e = cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
 		                         cudaSharedmemCarveoutMaxShared);
 	if (e != cudaSuccess)
@@ -388,8 +391,8 @@ static int make(void *stream, const k_narrow &g, const void *w)
 	return cudaGetLastError();
 }
 
-/* The time of a multiprocessor, in parts of that for a row of a warp. Fewer rows read more of
- * shared memory for each product; a block that has a multiprocessor to itself waits more. */
+/* Estimated time of a multiprocessor, in units of the time for one row of a warp. With fewer rows
+ * each product reads more shared memory; a block that is alone on its multiprocessor waits more. */
 template <int N16, int R> static int64_t cost(const k_narrow &g)
 {
 	constexpr int row = R == 8 ? 20 : R == 4 ? 22 : 28;
@@ -397,22 +400,24 @@ template <int N16, int R> static int64_t cost(const k_narrow &g)
 	return each * R * row * (each > 1 ? 10 : 13);
 }
 
-/* Rows of a warp: the most of 8, 4 and (LEAST) 2 that is no slower than fewer. */
+/* The rows of a warp: the largest of 8, 4 and (if LEAST) 2 that is not slower than a smaller
+ * one. */
 template <int N16, int LEAST> static int rows_of(const k_narrow &g)
 {
 #ifdef DLX_CUDA_EMULATED
-	return g.out[1] % 3 == 0 ? 8 : g.out[1] % 3 == 1 ? 4 : LEAST;      /* so that all are tried */
+	return g.out[1] % 3 == 0 ? 8 : g.out[1] % 3 == 1 ? 4 : LEAST;      /* so that tests cover all of
+	                                                                    * them */
 #else
 	const int64_t eight = cost<N16, 8>(g), four = cost<N16, 4>(g), least = cost<N16, LEAST>(g);
 	return eight <= four && eight <= least ? 8 : four <= least ? 4 : 2;
 #endif
 }
 
-/* The widths of blocks and the rows that are compiled are those that networks have a use for: few
- * outputs of small images are forward. */
+/* Only those block widths and numbers of rows are compiled that networks use: few outputs of small
+ * images occur forward only. */
 template <typename T, int K> static int narrow_run(void *stream, const k_narrow &g, const void *w)
 {
-	/* blocks of 16 outputs take 0.55 of the time of those of 32 */
+	/* Blocks of 16 outputs take 0.55 of the time of those of 32. */
 	const int sixteens = (g.co + 15) / 16, pairs = (g.co + 31) / 32;
 	if (g.turned)
 		return rows_of<2, 4>(g) == 8 ? make<T, K, 2, 8, true>(stream, g, w) :

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the device code of this program was compiled for, and whether the current GPU can run it. A
- * header of its own, so that kernels are not compiled again with it. */
+ * The architectures that this program's device code was compiled for, and whether the current GPU
+ * can run it. A separate header, so that a change to it does not recompile the kernels. */
 #ifndef DLX_CUDA_PROBE_H
 #define DLX_CUDA_PROBE_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Packs of 16 bytes along the channels of channels-last tensors, for the kernels that the bytes of
- * large tensors go through: four floats or eight halves, where ABREAST (cuda/device.cuh) halves are
- * 8 bytes. Eight halves need no more registers on their way than two rows of four, and half the
- * instructions that load them. */
+ * Packs of 16 bytes along the channels of channels-last tensors, for kernels that process large
+ * tensors: four floats or eight 16-bit elements, where ABREAST (cuda/device.cuh) 16-bit elements
+ * are only 8 bytes. Eight 16-bit elements in flight need no more registers than two rows of four,
+ * and half the load instructions. */
 #ifndef DLX_CUDA_WIDE_CUH
 #define DLX_CUDA_WIDE_CUH
 
@@ -25,7 +25,7 @@ template <typename PAIR> struct alignas(16) eight_halves {
 template <> struct alignas(16) several<__half, 8> : eight_halves<__half2> {};
 template <> struct alignas(16) several<__nv_bfloat16, 8> : eight_halves<__nv_bfloat162> {};
 
-/* What is above zero, and zeros: f(z) = z < 0 ? 0 : z as it is rounded, and NaN stays NaN. */
+/* The positive part f(z) = z < 0 ? 0 : z, applied in the conversion to 16 bits; NaN stays NaN. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 static __device__ __forceinline__ void put_above(__half2 *v, float a, float b)
 {
@@ -56,8 +56,8 @@ template <typename PAIR> static __device__ __forceinline__ void put_above(
 
 template <> struct word<1> { typedef uint8_t type; };
 
-/* How many of c neighbouring channels of `size` bytes a thread can move as one: 16 bytes of them,
- * ABREAST, or 1. */
+/* The number of adjacent channels, of c with `size` bytes each, that a thread can load as one: 16
+ * bytes of them, ABREAST, or 1. */
 static inline int side_by_side(int64_t c, size_t size, std::initializer_list<k_rows> tensors)
 {
 	const int most = (int)(16 / size);
@@ -67,7 +67,7 @@ static inline int side_by_side(int64_t c, size_t size, std::initializer_list<k_r
 	return all ? most : abreast(c, size, tensors) ? ABREAST : 1;
 }
 
-/* Runs the statement with N what side_by_side gave for elements of type T. */
+/* Runs the statement with N as the result of side_by_side for elements of type T. */
 #define SIDE_BY_SIDE(n, T, N, ...)                                                       \
 	do {                                                                             \
 		if ((n) == pack<T>::N) {                                                 \
@@ -78,13 +78,13 @@ static inline int side_by_side(int64_t c, size_t size, std::initializer_list<k_r
 		}                                                                        \
 	} while (0)
 
-/* What an activation with a slope below zero makes of z there. */
+/* The value of the activation at a z below zero. */
 static __device__ __forceinline__ float below(float z, float slope)
 {
-	return slope != 0 ? slope * z : 0.0f;    /* a true 0, whatever z is */
+	return slope != 0 ? slope * z : 0.0f;    /* exactly 0 for slope 0, even if z is infinite */
 }
 
-/* Elements side by side that are moved EACH at a time, where all of them are not aligned. */
+/* Loads or stores N adjacent elements, EACH at a time, if they are not aligned as a whole. */
 template <int EACH, typename T, int N> static __device__ __forceinline__ void load_pieces(
 		several<T, N> *to, const T *from)
 {
@@ -101,8 +101,8 @@ template <int EACH, typename T, int N> static __device__ __forceinline__ void st
 		store_word(to + i, *(const several<T, EACH> *)((const T *)&v + i));
 }
 
-/* Channels j to j + N - 1 of rows r, r + step, ..., of all if ALL, else of those before end, EACH
- * channels at a time. */
+/* Loads channels j to j + N - 1 of rows r, r + step, ..., EACH channels at a time: of all rows if
+ * ALL, else of those before `end`. */
 template <bool ALL, int EACH, typename T, int N, int ROWS>
 static __device__ __forceinline__ void fetch(const k_rows &x, int64_t j, int64_t r, int64_t step,
                                              int64_t end, several<T, N> (&to)[ROWS])
@@ -115,9 +115,9 @@ static __device__ __forceinline__ void fetch(const k_rows &x, int64_t j, int64_t
 			load_pieces<EACH>(&to[u], p + u * down);
 }
 
-/* Calls body(r, all) for the rows of a grid whose blocks go down them side by side, `step`
- * apart: of r, r + step, ..., ROWS of them, this thread has all if all.value, else those that there
- * are. */
+/* Calls body(r, all) for the rows of a grid whose blocks are side by side and `step` rows apart,
+ * ROWS at a time: r, r + step, ... If all.value is true this thread has all of them, else only
+ * those that exist. */
 template <int ROWS, typename B> static __device__ __forceinline__ void each_of_grid(
 		int64_t rows, int64_t step, B body)
 {
@@ -128,22 +128,22 @@ template <int ROWS, typename B> static __device__ __forceinline__ void each_of_g
 		body(r, std::false_type());
 }
 
-/* The same rows, the last one first. */
+/* The same rows in reverse order. */
 template <typename T> static k_rows backwards(const k_rows &x, int64_t rows)
 {
 	return { x.p ? (T *)x.p + (rows - 1) * x.stride : NULL, -x.stride };
 }
 
 #ifdef DLX_CUDA_EMULATED
-constexpr int WAVE = 3;                  /* so that small tensors have chunks of several groups */
+constexpr int WAVE = 3;                  /* small, so that tests have chunks of several groups */
 #else
-constexpr int WAVE = 264;                /* blocks, two for each multiprocessor of an H100 */
+constexpr int WAVE = 264;                /* blocks: two for each multiprocessor of an H100 */
 #endif
 
-/* Blocks that share `work` of each column of them, where `wide` blocks lie side by side: one wave,
- * or two or four where each has `each` of it then. So no wave is mostly idle, the last one of four
- * evens out what multiprocessors differ by, and what a block does before its first rows and after
- * its last ones is little next to them. */
+/* The number of blocks that share the `work` of each column, if `wide` blocks are side by side: one
+ * wave of blocks, or two or four waves if each block still has `each` units of work. So no wave is
+ * mostly idle, the last of four waves evens out differences between multiprocessors, and a block's
+ * start and end are short compared with its rows. */
 static inline int64_t in_waves(int64_t work, int64_t wide, int64_t each)
 {
 	const int64_t one = wide < WAVE ? WAVE / wide : 1, has = work / one,
@@ -151,9 +151,9 @@ static inline int64_t in_waves(int64_t work, int64_t wide, int64_t each)
 	return n < work ? n : work;
 }
 
-/* A grid of blocks whose threads stay with their channels, `across` of them or of packs of them,
- * and go down the rows: 16 of them or more, as what a thread has of its channels is as much as some
- * rows. */
+/* A grid of blocks whose threads keep their channels and process the rows; `across` is the number
+ * of channels or of packs. A thread has at least 16 rows, since loading the constants of its
+ * channels costs as much as some rows. */
 static inline dim3 wave_grid(int64_t rows, int64_t across, dim3 block)
 {
 	const int64_t x = (across + block.x - 1) / block.x, y = (rows + block.y - 1) / block.y;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Smooth activations, element by element, each with a gradient op of its own so that a step keeps
- * one tensor for it.
+ * Smooth element-wise activations. Each has its own gradient op, so that a training step keeps only
+ * one tensor for the gradient.
  *
  *   gelu   x P(x), P the normal distribution, by the error function (approximate: none), or
  *          x/2 (1 + tanh u), u = sqrt(2/pi) (x + 0.044715 x^3) (approximate: tanh)
@@ -10,10 +10,10 @@
  *   silu   x s, s = 1 / (1 + e^-x)        dx = dy s (1 + x (1 - s))
  *   elu    x, alpha (e^x - 1) below 0     dx = dy, (y + alpha) dy where y <= 0
  *
- * All keep zero, and their gradients are zero where dy is.
+ * All map zero to zero, and their gradients are zero wherever dy is.
  *
- * The gradient ops are linear in dy, and have gradients in their turn: further derivatives of gelu
- * and silu are nodes of op/slope.c. */
+ * The gradient ops are linear in dy, and are differentiable: higher derivatives of gelu and silu
+ * are nodes of op/slope.c. */
 #include <math.h>
 
 #include "base/err.h"
@@ -80,8 +80,8 @@ static int elu_grad(struct graph *g, const struct node *n, const tid *dy, tid *d
 	return grad_of(g, n, "elu_grad", n->out[0], dy, dx);
 }
 
-/* The gradients of a gradient op, which multiplied dy by f'(x): by dy it is the op itself on the
- * new gradient d, by x it is d dy f''(x). */
+/* The gradients of a gradient op, whose output is dy f'(x): to dy it is the same op applied to the
+ * new gradient d, to x it is d dy f''(x). */
 static int grad_of_grad(struct graph *g, const struct node *n, enum slope_of of, tid d, tid *dx)
 {
 	tid t, second;
@@ -91,7 +91,7 @@ static int grad_of_grad(struct graph *g, const struct node *n, enum slope_of of,
 	if (!grad_wanted(g, n, 0))
 		return 0;
 	TRY(slope_emit(g, of, 2, n->in[0], &second));
-	TRY(emit_mul(g, n->in[1], second, &t));      /* the same for each d */
+	TRY(emit_mul(g, n->in[1], second, &t));      /* the same for both values of d */
 	return emit_mul(g, t, d, &dx[0]);
 }
 
@@ -106,7 +106,7 @@ static int silu_grad_grad(struct graph *g, const struct node *n, const tid *dy, 
 	return grad_of_grad(g, n, SLOPE_SILU, dy[0], dx);
 }
 
-/* By y: d dy where y <= 0, else 0. */
+/* The gradient to y: d dy where y <= 0, else 0. */
 static int elu_grad_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	tid all, above;
@@ -210,8 +210,8 @@ SIMD_INLINE float elu_float(float x, float a)
 	return simd_select(x < 0, a * simd_expm1(x), x);
 }
 
-/* Of the output y, which is 0 for all x below 0 where alpha is 0. The slope at 0 is alpha, as
- * PyTorch has it. */
+/* The slope of elu as a function of the output y, which is 0 for all x below 0 if alpha is 0. The
+ * slope at 0 is alpha, as in PyTorch. */
 static double elu_slope_double(double y, double a)
 {
 	return y > 0 ? 1 : y + a;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Mean over windows of one to three spatial axes (window.h). It divides by the size of the window
- * (count_padding: padding counts as zeros), or by its part that is not padding.
+ * The mean over windows of one to three spatial axes (window.h). The divisor is the size of the
+ * window (count_padding: padding counts as zeros), or the size of its part inside the input.
  *
- * CPU: channels-last, a row of outputs (forward) or of inputs (backward) at a time, channels
- * innermost. Backward gathers from the windows over each input, so rows do not share sums and any
- * number of threads gives the same bits. */
+ * CPU: tensors are channels-last; a task is a row of outputs (forward) or of inputs (backward),
+ * with channels in the innermost loop. Backward adds, for each input, the windows that contain it,
+ * so that rows do not share sums and the bits do not depend on the number of threads. */
 #include <string.h>
 
 #include "op/lib/cuda.h"
@@ -21,7 +21,7 @@
 static const struct field fields[] = { POOL_FIELDS, COUNT_FIELD, FIELD_END };
 static const struct field grad_fields[] = { POOL_FIELDS, POOL_INPUT_FIELD, COUNT_FIELD, FIELD_END };
 
-/* 1 / the divisor in the window at o. */
+/* 1 / the divisor of the window at o. */
 static double share(const struct window *w, const int64_t o[3])
 {
 	int64_t count = 1, first, last;
@@ -73,7 +73,7 @@ static double ref_share(const struct window *w, int64_t flat)
 	return 1.0 / (double)count;
 }
 
-/* For each output o of each plane p. */
+/* Runs the statement for each output o of each plane p. */
 #define EACH_WINDOW(w, p, o)                                \
 	for (int64_t p = 0; p < (w)->in.n * (w)->in.c; p++) \
 		for (int64_t o = 0; o < grid_points(&(w)->out); o++)
@@ -112,18 +112,20 @@ static int ref_average_grad_run(const struct kplan *k, const struct kargs *a)
 
 /* --- cpu kernels --- */
 
-/* In elements, of a channels-last tensor. */
+/* The offset of a row of a channels-last tensor, in elements. */
 static int64_t row_offset(const struct grid *g, int64_t n, int64_t d, int64_t h)
 {
 	return ((n * g->d[0] + d) * g->d[1] + h) * g->d[2] * g->c;
 }
 
-/* Windows side by side along the innermost axis, each of `taps` pixels, one every `step` pixels. */
+/* Adjacent windows along the innermost axis, each with `taps` pixels; windows start every `step`
+ * pixels. */
 struct run {
 	int64_t count, taps, step;
 };
 
-/* The windows from `first` on, which are cut alike: those at the borders one by one. */
+/* The windows from `first` on that lie completely inside the input, as one run; a window at the
+ * border is a run by itself. */
 static struct run run_from(const struct window *w, int64_t first, const int64_t whole[2],
                            int64_t *tap)
 {
@@ -133,8 +135,8 @@ static struct run run_from(const struct window *w, int64_t first, const int64_t 
 	return (struct run){ inner ? whole[1] - first : 1, last - *tap, w->s[2] };
 }
 
-/* y (fresh: =, else +=) f times one pixel, or the sum of two neighbours, of each window from x on.
- * bf16: x is bf16. */
+/* y = (fresh) or += f times one pixel, or the sum of two adjacent pixels, of each window; x points
+ * to the first window's pixel. bf16: x is bf16. */
 SIMD_INLINE void add_pixels(const void *x, const int bf16, int64_t c, struct run r, bool two,
                             bool fresh, float f, float *y)
 {
@@ -148,7 +150,7 @@ SIMD_INLINE void add_pixels(const void *x, const int bf16, int64_t c, struct run
 	}
 }
 
-/* The windows from dx on += f * dy. */
+/* dx += f * dy for each window; dx points to the first one's pixel. */
 SIMD_INLINE void spread_windows(const void *dy, const int bf16, int64_t c, struct run r, float f,
                                 float *dx)
 {
@@ -159,8 +161,8 @@ SIMD_INLINE void spread_windows(const void *dy, const int bf16, int64_t c, struc
 				dx[t * c + j] += f * simd_get(dy, bf16, o * c + j);
 }
 
-/* With few channels, loops over a number of them that the
- * compiler does not know cost more than what they do. */
+/* Calls the loop with a constant number of channels if there are few: with a number that the
+ * compiler does not know, the loop's overhead would exceed its work. */
 SIMD_INLINE void add_widths(const void *x, const int bf16, int64_t c, struct run r, bool two,
                             bool fresh, float f, float *y)
 {
@@ -214,7 +216,7 @@ SIMD_INLINE void spread_widths(const void *dy, const int bf16, int64_t c, struct
 RUNS(, 0)
 RUNS(_bf16, 1)
 
-/* The row of means of windows (od, oh); x at batch element n. */
+/* The means of windows (od, oh), one row of output; x is at its sample n. */
 static void average_row(const struct window *w, const void *x, int64_t od, int64_t oh, float *y)
 {
 	int64_t d0, d1, h0, h1, whole[2], tap, c = w->in.c;

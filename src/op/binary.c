@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Arithmetic on two tensors of one shape, the smaller and the larger of two, and a choice between
- * two by a third. Every gradient is made of these same ops (and relu_grad) and so can be
- * differentiated again; what has to be repeated to a common shape is so by an explicit `broadcast`.
+ * Element-wise ops on two tensors of one shape: arithmetic, minimum, maximum, and the selection
+ * between two by a third. Every gradient consists of these ops (and relu_grad), so it can be
+ * differentiated again. Tensors of different shapes need an explicit `broadcast`.
  *
  *   minimum    a where a < b, else b      da = dy where b - a > 0, db = dy - da
  *   maximum    a where a > b, else b      da = dy where a - b > 0, db = dy - da
  *   select     a where c >= 0, else b     da = dy where c >= 0, else 0; db = 0 there, else dy
  *
- * Where a and b are equal, b has all of the gradient. A NaN in a or b is the result of minimum and
- * maximum; one in c chooses b. */
+ * If a and b are equal, b gets the whole gradient. A NaN in a or b becomes the result of minimum
+ * and maximum; a NaN in c selects b. */
 #include "base/err.h"
 #include "op/lib/cuda.h"
 #include "op/lib/reads.h"
@@ -56,7 +56,7 @@ static int divide_grad(struct graph *g, const struct node *n, const tid *dy, tid
 	return emit_scale(g, t, -1, 0, &dx[1]);
 }
 
-/* The gradients of a and b if a was chosen where x is positive. */
+/* The gradients of a and b if a was chosen wherever x is positive. */
 static int split(struct graph *g, const struct node *n, tid x, tid dy, tid *dx)
 {
 	dx[1] = NONE;

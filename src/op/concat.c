@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * concat joins tensors along one axis, slice takes a range of one axis; each is the other's
- * gradient (slice's by way of pad). Any element type.
+ * concat joins tensors along one axis, slice takes a range of one axis; each occurs in the other's
+ * gradient (slice's gradient is a pad). Elements may have any type.
  *
- * CPU: in memory order both are a matrix of runs: all that follows the axis is contiguous, and a
- * row of a concat is the runs of its inputs side by side. Rows are copied in parallel, pieces that
- * are views of the whole and are in place already (graph/view.h) are not. */
+ * CPU: in memory order both tensors are matrices of runs: everything after the axis is contiguous,
+ * and a row of a concat consists of a run of each input. Rows are copied in parallel. A piece that
+ * is a view of the whole tensor is in place already (graph/view.h) and is not copied. */
 #include <string.h>
 
 #include "base/err.h"
@@ -33,7 +33,7 @@ static const struct field slice_fields[] = {
 
 /* --- shape --- */
 
-/* Input i fits input 0 in all but the axis. */
+/* Checks that input i has the shape of input 0 except along the axis. */
 static int check_concat(struct graph *g, const struct node *n, int i, int64_t axis)
 {
 	struct shape a = *node_in_shape(g, n, 0), b = *node_in_shape(g, n, i);
@@ -158,7 +158,7 @@ static size_t element_bytes(const struct kplan *k)
 	return dtype_size(graph_t(k->g, k->n->out[0])->dtype);
 }
 
-/* Copies element `from` of src to `to` of dst. */
+/* Copies element `from` of src to element `to` of dst. */
 static void copy_one(void *dst, int64_t to, const void *src, int64_t from, size_t bytes)
 {
 	memcpy((char *)dst + (size_t)to * bytes, (const char *)src + (size_t)from * bytes, bytes);
@@ -197,20 +197,22 @@ static int ref_slice_run(const struct kplan *k, const struct kargs *a)
 
 /* --- cpu kernels --- */
 
-/* One piece in bytes: a row in the piece's buffer and in the whole's. */
+/* One piece, in bytes: its rows in its own buffer and in the whole tensor. */
 struct copy {
-	int piece;                     /* of a concat: which input */
-	int64_t length, stride, at;    /* at: in a row of the whole */
+	int piece;                     /* for concat: index of the input */
+	int64_t length, stride, at;    /* bytes of a row, from row to row in the piece, and before the
+	                                * piece in a row of the whole */
 };
 
 struct copies {
-	int64_t rows, stride;          /* of the whole */
+	int64_t rows, stride;          /* rows of the whole tensor, and bytes from row to row */
 	int64_t bytes;
 	int n;
 	struct copy *copy;
 };
 
-/* Bytes from one index of the axis to the next, and how many rows there are, in memory order. */
+/* The rows of a tensor in memory order: their number, and the bytes from one index of the axis to
+ * the next. */
 struct runs {
 	int64_t rows, unit;
 };
@@ -227,7 +229,7 @@ static struct runs runs_of(const struct kplan *k, const struct shape *s, int64_t
 	return r;
 }
 
-/* The distance of neighbouring rows of t. */
+/* Bytes from row to row of t. */
 static int64_t row_stride(const struct kplan *k, tid t, int64_t axis)
 {
 	const struct tensor *x = graph_t(k->g, t);
@@ -300,7 +302,7 @@ static int slice_run(const struct kplan *k, const struct kargs *a)
 /* --- cuda kernels: a strided copy for each piece that is not in place --- */
 
 #ifdef HAVE_CUDA
-/* Between the piece and where it begins in the whole. */
+/* Copies between the piece and its range of the whole tensor. */
 static int copy_piece(const struct kplan *k, tid part, tid whole, int64_t axis, int64_t first,
                       char *of_piece, char *of_whole, bool join)
 {

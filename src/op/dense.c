@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Products of matrices:
+ * Matrix products:
  *
  *   dense    y (N, O) = x (N, I) w (O, I)^T + b (O)
  *   matmul   y (M, N) = a b, each perhaps transposed: a (M, K) or (K, M), b (K, N) or (N, K)
  *
- * The gradients of both are matmuls and a sum, so they can be differentiated again and again. */
+ * The gradients of both consist of matmuls and a sum, so they can be differentiated any number of
+ * times. */
 #include "op/dense_double.h"
 #include "op/lib/cuda.h"
 
@@ -78,7 +79,8 @@ static int emit_matmul(struct graph *g, tid a, bool ta, tid b, bool tb, tid *out
 }
 
 /* With c = op(a) op(b): d op(a) = dc op(b)^T, d op(b) = op(a)^T dc; a transposed operand has the
- * transposed gradient. That of b, which is the weights, comes first: after it a may be gone. */
+ * transposed gradient. The gradient to b (the weights) is emitted first, so that the memory of a
+ * can be reused after it. */
 static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	const struct matmul_attr at = transposed(n);
@@ -235,8 +237,8 @@ static int double_run(const struct kplan *k, const struct kargs *a)
 #ifdef HAVE_CUDA
 struct cuda_state {
 	struct cublas_plan *plan;
-	int64_t rows, columns;       /* where the bias is added afterwards: cuBLASLt adds float32 to
-	                              * float32 only */
+	int64_t rows, columns;       /* size of y if the bias is added in a separate pass: cuBLASLt adds
+	                              * a float32 bias to float32 results only */
 };
 
 static int cuda_plan(struct kplan *k)

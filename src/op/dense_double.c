@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Products in float64, as Goto and van de Geijn (2008) block them. b is packed once, in panels as
- * wide as a tile, DEPTH rows deep: a panel stays in the L1 cache. A task is a block of rows of c;
- * it packs its part of a in panels as high as a tile, which stays in the L2 cache. A tile of c is
- * in registers while one panel of a meets one of b. An element's sum is made block of DEPTH by
- * block of DEPTH, whatever the tasks are. */
+ * Matrix products in float64, blocked as in Goto and van de Geijn (2008). b is packed once, in
+ * panels as wide as a tile and DEPTH rows deep; a panel stays in the L1 cache. A task is a block of
+ * rows of c. It packs its part of a in panels as high as a tile; these stay in the L2 cache. A tile
+ * of c stays in registers while a panel of a is multiplied by a panel of b. The sum of each element
+ * is computed in blocks of DEPTH terms, so it does not depend on the division into tasks. */
 #include "op/dense_double.h"
 
 #include <omp.h>
@@ -16,11 +16,11 @@
 #include "base/simd.h"
 
 #define DEPTH 128
-#define ROWS 64                  /* of a task; a multiple of every tile's */
+#define ROWS 64                  /* rows of c in a task; a multiple of every tile's height */
 #define MAX_TILE (8 * 24)
-#define SERIAL (1 << 18)         /* multiply-adds that are not worth waking threads for */
+#define SERIAL (1 << 18)         /* multiply-adds that are too few to start threads */
 
-/* sum (rows x columns, row-major) = panel of a times panel of b, `depth` deep. */
+/* sum (rows x columns, row-major) = a panel of a times a panel of b; `depth` terms. */
 typedef void tile_fn(int64_t depth, const double *a, const double *b, double *sum);
 
 struct tile {
@@ -51,7 +51,7 @@ static const struct tile tile_base = { "4x4", BASE_ROWS, BASE_COLUMNS, multiply_
 #if SIMD_AVX512
 #include <immintrin.h>
 
-/* Three vectors of b and one element of a times `height` x 3 sums. */
+/* Updates `height` x 3 vectors of sums by one element of a and three vectors of b at a time. */
 #define TILE(name, instructions, vector, lanes, height, load, store, broadcast, zero, fma)         \
 	__attribute__((target(instructions))) static void name(int64_t depth, const double *a,         \
 	                                                       const double *b, double *sum)           \
@@ -115,8 +115,8 @@ size_t dense_double_workspace(const struct dense_double *p)
 	return (size_t)(p->k * ceil_div(p->n, width) * width) * sizeof(double);
 }
 
-/* `count` of `size` neighbours, `stride` apart, for each of `depth` steps of `step`; the rest of
- * the panel is 0. */
+/* Packs a panel: for each of `depth` steps, `step` elements apart, `count` elements that are
+ * `stride` apart, followed by zeros up to `size`. */
 static void pack(double *to, int64_t size, int64_t count, int64_t stride, const double *from,
                  int64_t depth, int64_t step)
 {
@@ -130,7 +130,7 @@ static void pack(double *to, int64_t size, int64_t count, int64_t stride, const 
 	}
 }
 
-/* Panel j of b, k rows: where it is in ws, and so are blocks of DEPTH of it. */
+/* Packs panel j of b (k rows) to its place in ws, in blocks of DEPTH rows. */
 static void pack_b(const struct dense_double *p, const double *b, int64_t width, int64_t j,
                    double *ws)
 {
@@ -140,7 +140,7 @@ static void pack_b(const struct dense_double *p, const double *b, int64_t width,
 
 /* --- blocks --- */
 
-/* A tile's sums to c; the first of an element's sums takes the place of what is there. */
+/* Adds a tile's sums to c; the first block of terms overwrites c. */
 static void add_tile(double *c, int64_t ld, const double *sum, const struct tile *t, int64_t rows,
                      int64_t columns, bool first, const double *bias)
 {
@@ -184,7 +184,7 @@ void dense_double_run(const struct dense_double *p, const double *a, const doubl
 {
 	const struct tile *t = tile_of_processor();
 	const int64_t panels = ceil_div(p->n, t->columns), blocks = ceil_div(p->m, ROWS);
-	/* Few rows are shared out by panels of b as well. */
+	/* With few blocks of rows, tasks also divide the panels of b. */
 	const int64_t parts = min64(panels, ceil_div(omp_get_max_threads(), blocks));
 	const bool large = p->m * p->n * p->k > SERIAL;
 #pragma omp parallel if (large)

@@ -2,16 +2,18 @@
  *
  * Dropout (Srivastava et al., JMLR 15, 2014), inverted: y = x / (1 - rate) where a random number
  * says keep, else 0. That number is a pure function of run seed, layer (stream), step, the sample's
- * place among all samples of the step, and the element's place in the sample in the channels-last
- * order. So the mask does not depend on layout, threads, ranks or micro-batches, and is not stored:
- * the gradient is the same op on dy, which draws the same mask again. Each sample begins with a
- * block of the generator of its own. A piece of a tensor drops what the whole drops there.
+ * place among all samples of the step, and the element's place in the sample in channels-last
+ * order. So the mask does not depend on layout, threads, ranks or micro-batches, and it is not
+ * stored: the gradient is the same op applied to dy, which draws the same mask. Each sample begins
+ * with a new block of the generator. A piece of a tensor drops the elements that the whole tensor
+ * would drop there.
  *
- * relu_dropout is both in one pass (made by the pass `fuse`). Its output tells where x was positive
- * and kept, so its gradient draws nothing: dx = dy / (1 - rate) where y > 0, else 0.
+ * relu_dropout is ReLU and dropout in one loop (made by the pass `fuse`). Its output is positive
+ * exactly where x was positive and kept, so its gradient needs no random numbers: dx = dy / (1 -
+ * rate) where y > 0, else 0.
  *
- * CPU: channels-last, so that elements are drawn in the order of memory; rows of a slice of
- * channels are gathered to tiles and scattered again. */
+ * CPU: tensors are channels-last, so that numbers are drawn in memory order. The rows of a channel
+ * slice are gathered into tiles, and the results are scattered. */
 #include <math.h>
 #include <string.h>
 
@@ -71,7 +73,7 @@ static int shape(struct graph *g, struct node *n)
 	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, node_in_shape(g, n, 0));
 }
 
-/* y and, if asked for, relu(x). */
+/* Makes y and, if the node has a second output, relu(x). */
 static int relu_shape(struct graph *g, struct node *n)
 {
 	TRY(shape(g, n));
@@ -106,13 +108,13 @@ static int relu_grad(struct graph *g, const struct node *n, const tid *dy, tid *
 
 /* --- the mask --- */
 
-#define LEVELS 65536         /* 16 random bits an element */
+#define LEVELS 65536         /* 16 random bits for each element */
 
 struct mask {
 	uint64_t seed, stream, step;
 	uint64_t first;          /* place of the batch's first sample in the step */
 	uint32_t drop;           /* an element is dropped if its 16 bits are below this */
-	double scale;            /* what the others are multiplied by, so that the mean stays exactly */
+	double scale;            /* factor of the kept elements, which preserves the mean exactly */
 };
 
 static struct mask fixed_mask(const struct kplan *k)
@@ -136,16 +138,17 @@ static struct mask mask_of(const struct kplan *k, const struct kargs *a)
 	return m;
 }
 
-#define BLOCK 8              /* elements that a block of the generator serves */
+#define BLOCK 8              /* elements that one block of the generator serves */
 
-/* How the elements of a sample, in channels-last order, are numbered: in that order, by their
- * places in the whole. */
+/* The numbering of the elements of a sample: channels-last order, by their place in the whole
+ * tensor. */
 struct samples {
-	int64_t each;                        /* elements of one */
-	int64_t padded;                      /* numbers of one: those of the whole, in whole blocks */
-	int64_t run;                         /* elements whose numbers follow each other, from each
-	                                      * multiple on */
-	int axes;                            /* of a piece; else 0 */
+	int64_t each;                        /* elements of a sample */
+	int64_t padded;                      /* numbers of a sample: those of the whole tensor, rounded
+	                                      * up to full blocks */
+	int64_t run;                         /* elements with consecutive numbers, from each multiple of
+	                                      * this on */
+	int axes;                            /* spatial axes if the tensor is a piece; else 0 */
 	int64_t c, d[MAXD], whole[MAXD], at[MAXD];
 };
 
@@ -183,7 +186,8 @@ static uint64_t number_of(const struct samples *s, uint64_t n, int64_t i)
 
 /* --- reference kernels --- */
 
-/* The element of row-major index i as it is numbered: (N, C, ...) in the order (N, ..., C). */
+/* The number of the element with row-major index i: (N, C, ...) is numbered in the order (N, ...,
+ * C). */
 static uint64_t number(const struct mask *m, const struct samples *of, const struct shape *s,
                        int64_t i)
 {
@@ -245,7 +249,7 @@ static int relu_grad_reference(const struct kplan *k, const struct kargs *a)
 
 #define TILE 512             /* elements drawn together; a block of the generator serves 8 */
 
-/* How tensors of the node are stored: rows of c elements, stride apart. One row if dense. */
+/* The tensors of the node in memory: rows of c elements, `stride` apart; one row if contiguous. */
 struct rows {
 	int64_t c, in[2], out[2];
 };
@@ -260,7 +264,7 @@ static int choose(struct kplan *k, struct layout *in, struct layout *out)
 	return 0;
 }
 
-/* bf16 is widened by runs of neighbours. */
+/* bf16 is converted by contiguous runs only, so a slice must be float32. */
 static bool takes_slice(const struct kplan *k, bool output, int i)
 {
 	return graph_t(k->g, output ? k->n->out[i] : k->n->in[i])->dtype == DTYPE_F32;
@@ -298,7 +302,7 @@ static void move(float *rows, int64_t c, int64_t stride, int64_t i, int n, float
 	}
 }
 
-/* Elements i .. i + n as a dense run: where they are, or gathered into `room`. */
+/* Elements i .. i + n as a contiguous run: in place, or gathered into `room`. */
 static const float *fetch(const float *p, int64_t c, int64_t stride, int64_t i, int n, float *room)
 {
 	if (stride == c)
@@ -307,8 +311,9 @@ static const float *fetch(const float *p, int64_t c, int64_t stride, int64_t i, 
 	return room;
 }
 
-/* Dropped values may be infinite. The lower half of a word is the first of its two elements; the
- * first `skip` belong to others. */
+/* Dropped values may be infinite, so they are selected, not multiplied by 0. The lower half of a
+ * random word belongs to the first of its two elements; the first `skip` elements belong to another
+ * tile. */
 SIMD_CLONES(void, apply,
             (const struct mask *m, const uint32_t *word, int skip, const float *x, float *y,
              int n), (m, word, skip, x, y, n))
@@ -341,7 +346,7 @@ SIMD_CLONES(void, scale_positive, (float scale, const float *y, const float *dy,
 		dx[i] = simd_select(y[i] > 0, scale * dy[i], 0);
 }
 
-/* The place of a tile of output o, and storing the tile there. */
+/* tile returns the buffer for a tile of output o; store writes it to the output. */
 static float *tile(const struct kargs *a, const struct rows *r, int o, int64_t i, float *room)
 {
 	return r->out[o] == r->c ? (float *)a->out[o] + i : room;
@@ -353,8 +358,8 @@ static void store(const struct kargs *a, const struct rows *r, int o, int64_t i,
 		move(a->out[o], r->c, r->out[o], i, n, run, false);
 }
 
-/* n elements from i on, of one sample, whose random numbers begin `skip` after the start of a
- * Philox block. */
+/* n elements of one sample, from i on. Their random numbers begin `skip` elements after the start
+ * of a Philox block. */
 static void drop_tile(const struct kplan *k, const struct kargs *a, const struct mask *m, int64_t i,
                       int n, uint64_t block, int skip, bool relu)
 {
@@ -441,8 +446,9 @@ static int relu_grad_cpu(const struct kplan *k, const struct kargs *a)
 /* --- cuda kernels --- */
 
 #ifdef HAVE_CUDA
-/* Of any float type. Prediction, not measured: 29 concats of tiramisu in bf16 need no copy of what
- * relu_dropout makes, 4.4 GB a step of two samples, 1.0 ms at 4.3 TB/s. */
+/* Any float type may be a slice. Predicted, not measured: 29 concats of tiramisu in bf16 then need
+ * no copy of relu_dropout's output, which saves 4.4 GB, or 1.0 ms at 4.3 TB/s, in a step of two
+ * samples. */
 static bool cuda_takes_slice(const struct kplan *k, bool output, int i)
 {
 	return dtype_is_float(graph_t(k->g, output ? k->n->out[i] : k->n->in[i])->dtype);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages to other ranks and from them: exchange.h says how the two nodes belong together, and
- * comm/exchange.h carries what they pack and unpack. Each message is copied twice, into its place
- * at the sender and out of it at the receiver. */
+ * Point-to-point messages between ranks. exchange.h documents the two nodes; comm/exchange.h
+ * transports the messages that they pack and unpack. Each message is copied twice: into the send
+ * buffer, and out of the receive buffer. */
 #include "op/exchange.h"
 
 #include <limits.h>
@@ -42,7 +42,7 @@ static const struct field fields[] = {
 
 /* --- shape --- */
 
-/* The shape that begins at v[*at]; false if the list ends before it does. */
+/* Reads the shape that begins at v[*at]. Returns false if the list ends too early. */
 static bool next_shape(const struct ints *list, int *at, struct shape *s)
 {
 	*s = (struct shape){ 0 };
@@ -123,7 +123,8 @@ static bool is_taken(const struct graph *g, bool sends, int64_t peer, int64_t nu
 	return false;
 }
 
-/* Both ends find the same numbers, since both have emitted the same messages between the two. */
+/* Sender and receiver compute the same numbers, since both have emitted the same messages between
+ * them. */
 static struct ints gradient_ids(struct graph *g, bool sends, const struct ints *rank,
                                 const struct ints *id)
 {
@@ -144,7 +145,8 @@ static struct strings gradient_names(struct graph *g, const struct strings *name
 	return (struct strings){ .n = name->n, .v = v };
 }
 
-/* What came goes back, and what went comes back. */
+/* The attributes of the gradient: messages that were received are sent back, and those that were
+ * sent come back. */
 static struct exchange_attr turned(struct graph *g, const struct exchange_attr *at)
 {
 	return (struct exchange_attr){
@@ -156,7 +158,8 @@ static struct exchange_attr turned(struct graph *g, const struct exchange_attr *
 	};
 }
 
-/* The ticket of the wait is the anchor: what the gradient of the gradient depends on. */
+/* The wait's ticket is the anchor of the gradient's send, so that a gradient of the gradient
+ * depends on it. */
 static int wait_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	const struct exchange_attr *at = n->attr, back = turned(g, at);
@@ -203,7 +206,7 @@ static enum dtype stored(const struct kplan *k, tid t)
 	return device_dtype(k->dev, graph_t(k->g, t)->dtype);
 }
 
-/* Between 16-bit types of different kinds, in pieces that stay in the first cache. */
+/* Conversion between different 16-bit types, in pieces that stay in the first-level cache. */
 #define PIECE 1024
 
 static void convert_range(enum dtype td, char *dst, enum dtype ts, const char *src, int64_t n)
@@ -228,7 +231,7 @@ static void copy_range(enum dtype td, char *dst, enum dtype ts, const char *src,
 		convert_range(td, dst, ts, src, n);
 }
 
-/* n elements, between a tensor and a message. */
+/* Copies n elements between a tensor and a message, and converts their type. */
 static void copy(enum dtype td, void *dst, enum dtype ts, const void *src, int64_t n)
 {
 	int64_t pieces = (n + FORK_FLOATS - 1) / FORK_FLOATS;

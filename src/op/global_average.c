@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The mean over all spatial axes: (N, C, ...) -> (N, C), or (N, C, 1, ...) with `keep`. Its
- * gradient is ordinary graph.
+ * The mean over all spatial axes: (N, C, ...) -> (N, C), or (N, C, 1, ...) with `keep`. The
+ * gradient is made of other ops.
  *
- * CPU: channels-last; the pixels of a batch element are cut into blocks whatever the number of
- * threads; blocks sum in float and are joined in order in double. */
+ * CPU: tensors are channels-last. The pixels of a sample are divided into blocks of a fixed size,
+ * independent of the number of threads. Blocks sum in float, and their sums are added in order, in
+ * double. */
 #include <string.h>
 
 #include "base/err.h"

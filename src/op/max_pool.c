@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Maximum over windows of one to three spatial axes (window.h). Forward keeps the place in the
- * window (row-major) of the maximum, the first of equal ones, for backward: 8 bits for windows of
- * up to 256 places. NaN counts as larger than any number.
+ * The maximum over windows of one to three spatial axes (window.h). Forward stores, for backward,
+ * the place of the maximum in its window (row-major; the first of equal ones): in 8 bits for
+ * windows of up to 256 places. NaN counts as larger than any number.
  *
- * CPU: channels-last, a row of outputs (forward) or of inputs (backward) at a time, channels
- * innermost. Backward gathers from the windows over each input, so rows do not share sums and any
- * number of threads gives the same bits. */
+ * CPU: tensors are channels-last; a task is a row of outputs (forward) or of inputs (backward),
+ * with channels in the innermost loop. Backward adds, for each input, the windows that contain it,
+ * so that rows do not share sums and the bits do not depend on the number of threads. */
 #include <math.h>
 #include <string.h>
 
@@ -88,7 +88,7 @@ static enum dtype index_dtype(const struct kplan *k, tid t)
 	return t == NONE ? DTYPE_U8 : graph_t(k->g, t)->dtype;
 }
 
-/* For each output o of each plane p. */
+/* Runs the statement for each output o of each plane p. */
 #define EACH_WINDOW(w, p, o)                                \
 	for (int64_t p = 0; p < (w)->in.n * (w)->in.c; p++) \
 		for (int64_t o = 0; o < grid_points(&(w)->out); o++)
@@ -146,9 +146,9 @@ static int ref_gather_run(const struct kplan *k, const struct kargs *a)
 
 /* --- cpu kernels --- */
 
-#define PLACES      512   /* of maxima kept at a time */
+#define PLACES      512   /* places of maxima held at a time */
 
-/* A row: the innermost spatial axis at n, d, h. */
+/* A row along the innermost spatial axis, at (n, d, h). */
 struct row {
 	int64_t n, d, h;
 };
@@ -158,13 +158,13 @@ static struct row row_of(const struct grid *g, int64_t i)
 	return (struct row){ i / (g->d[1] * g->d[0]), i / g->d[1] % g->d[0], i % g->d[1] };
 }
 
-/* In elements, of a channels-last tensor. */
+/* The offset of a row of a channels-last tensor, in elements. */
 static int64_t row_offset(const struct grid *g, int64_t n, int64_t d, int64_t h)
 {
 	return ((n * g->d[0] + d) * g->d[1] + h) * g->d[2] * g->c;
 }
 
-/* The larger of *y and v with its place. */
+/* Replaces *y and its place by v and `place` if v is larger. */
 SIMD_INLINE void larger(float v, int32_t place, float *y, int32_t *best)
 {
 	int t = (v > *y) | (v != v);
@@ -172,13 +172,14 @@ SIMD_INLINE void larger(float v, int32_t place, float *y, int32_t *best)
 	*best = t ? place : *best;
 }
 
-/* Windows side by side along the innermost axis, each of `taps` pixels, one every `step` pixels. */
+/* Adjacent windows along the innermost axis, each with `taps` pixels; windows start every `step`
+ * pixels. */
 struct run {
 	int64_t count, taps, step;
 };
 
-/* The windows from `first` on, at most `most`, which are
- * cut alike: those at the borders one by one. */
+/* The windows from `first` on, at most `most`, that lie completely inside the input, as one run; a
+ * window at the border is a run by itself. */
 static struct run run_from(const struct window *w, int64_t first, int64_t most,
                            const int64_t whole[2], int64_t *tap)
 {
@@ -189,20 +190,20 @@ static struct run run_from(const struct window *w, int64_t first, int64_t most,
 	return (struct run){ n, last - *tap, w->s[2] };
 }
 
-/* Pixels of a row of the input, c channels apart, from x on. */
+/* Pixels of a row of the input, c channels apart; x is the first one. */
 struct pixels {
 	const void *x;
 	int64_t c;
 };
 
-/* The maxima so far of windows side by side, and their places in the windows. */
+/* The maxima so far of adjacent windows, and their places in the windows. */
 struct maxima {
 	float *y;
 	int32_t *best;
 };
 
-/* Takes one or two neighbouring places of the windows, the first of which are the pixels x, of
- * which `tile` channels are looked at. fresh: `to` holds nothing yet. bf16: x is bf16. */
+/* Compares one or two adjacent places of each window with its maximum. x: the first place's pixels,
+ * of which `tile` channels are processed. fresh: `to` is not initialised yet. bf16: x is bf16. */
 SIMD_INLINE void max_places(struct pixels x, const int bf16, int64_t tile, struct run r, bool two,
                             int32_t place, bool fresh, struct maxima to)
 {
@@ -225,8 +226,8 @@ SIMD_INLINE void max_places(struct pixels x, const int bf16, int64_t tile, struc
 	}
 }
 
-/* With few channels, loops over a number of them that the
- * compiler does not know cost more than what they do. */
+/* Calls the loop with a constant number of channels if there are few: with a number that the
+ * compiler does not know, the loop's overhead would exceed its work. */
 SIMD_INLINE void max_widths(struct pixels x, const int bf16, int64_t tile, struct run r, bool two,
                             int32_t place, bool fresh, struct maxima to)
 {
@@ -254,7 +255,7 @@ MAX_SOME(max_one, 0, false)
 MAX_SOME(max_two_bf16, 1, true)
 MAX_SOME(max_one_bf16, 1, false)
 
-/* The part of the windows' places in one input row, the first with number `place`. */
+/* Processes the windows' places in one input row; `place` is the number of the first one. */
 static void max_run(struct pixels x, bool bf16, int64_t tile, struct run r, int32_t place,
                     bool fresh, struct maxima to)
 {
@@ -275,8 +276,8 @@ SIMD_CLONES(void, narrow, (const int32_t *best, int64_t n, uint8_t *out), (best,
 		out[j] = (uint8_t)best[j];
 }
 
-/* Windows from ow on of a row, `pixels` of them, `tile` channels; x at those channels of batch
- * element n. */
+/* Windows ow .. ow + pixels - 1 of a row, for `tile` channels; x points to those channels in sample
+ * n. */
 static void max_group(const struct window *w, const void *x, struct row r, int64_t ow,
                       int64_t pixels, int64_t tile, float *y, int32_t *best)
 {
@@ -300,8 +301,8 @@ static void max_group(const struct window *w, const void *x, struct row r, int64
 		}
 }
 
-/* Places are kept for some pixels, or some channels of one, at a time, so that they are narrowed in
- * long runs. */
+/* The places of several pixels, or of some channels of one pixel, are held at a time as int32, so
+ * that long runs are converted to 8 bits. */
 static void max_row(const struct window *w, const void *x, struct row r, float *y, uint8_t *index8,
                     int32_t *index32)
 {
@@ -339,7 +340,7 @@ static int cpu_run(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
-/* dx += dy where the maximum of the window is at this place. */
+/* dx += dy in each window whose maximum is at this place. */
 SIMD_INLINE void give_windows(const void *dy, const int bf16, const void *index, bool wide,
                               int64_t c, struct run r, int32_t place, float *dx)
 {
@@ -375,8 +376,8 @@ SIMD_INLINE void give_windows(const void *dy, const int bf16, const void *index,
 GIVE_RUN(give_run, 0)
 GIVE_RUN(give_run_bf16, 1)
 
-/* Adds the gradient of the windows of output row (r.n, od, oh), which begins at `at`, to the input
- * row at dx, at places `place` and on. */
+/* Adds the gradients of the windows of output row (r.n, od, oh), which begins at `at`, to the input
+ * row dx, for places `place` and following. */
 static void give_row(const struct window *w, const void *dy, const void *index, bool wide,
                      int64_t at, int64_t place, float *dx)
 {
@@ -423,7 +424,8 @@ static int cpu_grad_run(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
-/* y[o] = x at the place index[o] of window o: only second derivatives need it, so it is plain. */
+/* y[o] = x at place index[o] of window o. Only second derivatives need this, so it is not
+ * optimized. */
 static void gather_row(const struct window *w, const float *x, struct row r, enum dtype type,
                        const void *index, int64_t at, float *y)
 {

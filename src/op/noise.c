@@ -2,9 +2,9 @@
  *
  * A tensor of random numbers: normal (mean 0, variance 1) or uniform in [0, 1). Rows are
  * realizations. A number is a function of the run's seed, the step, the row's place among all rows
- * of the step (the key's first sample and on), the stream, and the element's place in the row, so
- * that a realization is the same on every rank, however rows are shared out, and the same numbers
- * come from every node of the stream. Each row begins with a pair of the generator of its own. */
+ * of the step (counted from the key's first sample), the stream, and the element's place in the
+ * row. So a realization is the same on every rank, however rows are divided among ranks, and all
+ * nodes of a stream give the same numbers. Each row begins with a new pair of the generator. */
 #include "op/noise.h"
 
 #include "base/err.h"
@@ -60,7 +60,7 @@ static int shape(struct graph *g, struct node *n)
 
 /* --- numbers --- */
 
-/* Elements of a row, and their number rounded up to pairs. */
+/* The number of rows, the elements of a row, and these rounded up to pairs. */
 struct rows {
 	int64_t count, each, padded;
 };
@@ -96,7 +96,7 @@ static int reference(const struct kplan *k, const struct kargs *a)
 
 #define TILE 512
 
-/* Numbers lo .. hi-1 of the padded rows; lo is even. */
+/* Numbers lo .. hi - 1 of the rows after rounding up to pairs; lo is even. */
 static void range(const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi)
 {
 	const struct noise_attr *at = k->n->attr;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Converts samples from the form in which a record stores them (integers or short floats, channels
- * first) to what a network reads: floats, channels-last. On a GPU this is the first node of a step,
- * so that a batch travels in its stored type, and one pass over it converts, normalises, rounds to
- * 16 bits and transposes.
+ * first) to the network's input: floats, channels-last. On a GPU this is the first node of a step,
+ * so that the batch is transferred in its stored type, and a single kernel converts, normalises,
+ * rounds to 16 bits and transposes it.
  *
  *   y = x;  then for each step s:  y = (y - centre[s][c]) * scale[s][c];
  *                                  y = 0  where masked[s][c] > 0 and x[mask] == 0
  *
  * in float32, each operation rounded once, as data/transform_value.c does: float32 inputs have the
- * same bits as on the CPU. Steps are not merged, since the merged step would round differently.
+ * same bits as on the CPU. Steps are not merged into one, since that would round differently.
  *
  * DeepCAM's batch of 8 (768x1152x16) is 233 MB in i16 with labels in u8, and 481 MB in float32 with
  * labels in i32. zstd is decoded on the CPU: its threads overlap the step and decode 1.0 to 1.2
@@ -49,7 +49,8 @@ static int shape(struct graph *g, struct node *n)
 	return graph_out(g, n, 0, DTYPE_F32, x);
 }
 
-/* The table is read by channel. */
+/* Output points read the same points of the samples (input 0). The table is indexed by channel, so
+ * it has no such range. */
 static bool reads(const struct graph *g, const struct node *n, int i, int axis, int64_t *lo,
                   int64_t *hi)
 {
@@ -122,7 +123,7 @@ static int reference_run(const struct kplan *k, const struct kargs *a)
 
 /* --- cpu kernel --- */
 
-#define TILE 64                 /* points at a time */
+#define TILE 64                 /* points converted at a time */
 
 static void cpu_step(float *v, const float *valid, int64_t n, float centre, float scale)
 {
@@ -132,7 +133,7 @@ static void cpu_step(float *v, const float *valid, int64_t n, float centre, floa
 		v[i] = valid[i] != 0 ? v[i] : 0;
 }
 
-/* Points at .. at + n - 1 of a sample, whose values are from the element `base` on. */
+/* Converts points at .. at + n - 1 of a sample whose values begin at element `base`. */
 static void cpu_tile(const struct kplan *k, const struct kargs *a, const struct place *p,
                      int64_t base, int64_t at, int64_t n)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * pad puts a border of one value around a tensor, on any axes; its gradient is a slice of each
- * padded axis. Any element type.
+ * pad adds a border of one value around a tensor, on any axes; its gradient is a slice of each
+ * padded axis. Elements may have any type.
  *
- * CPU: in memory order, axes that are not padded join the axis before them, so that the last one
- * left is a long run: each row of the output is border, a copy, border, or all border. */
+ * CPU: in memory order, axes without padding are merged with the axis before them, so that the last
+ * remaining axis is a long run. Each row of the output is border, copy, border, or only border. */
 #include <string.h>
 
 #include "base/err.h"
@@ -108,16 +108,16 @@ static int ref_run(const struct kplan *k, const struct kargs *a)
 
 /* --- cpu kernel --- */
 
-/* The axes in memory order, joined; run: the last one. */
+/* The axes in memory order, merged; run: the last one. */
 struct box {
 	struct shape in, out;
 	int64_t before[MAXD];
-	int64_t rows;   /* of the output */
-	size_t bytes;   /* of an element */
-	uint64_t value; /* a border element, in its first bytes */
+	int64_t rows;   /* rows of the output */
+	size_t bytes;   /* bytes of an element */
+	uint64_t value; /* value of the border, in the first bytes */
 };
 
-/* Appends an axis, or joins it to the one before. */
+/* Appends an axis, or merges it with the previous one. */
 static void box_add(struct box *b, int64_t size, int64_t before, int64_t after)
 {
 	int last = b->in.nd - 1;
@@ -175,7 +175,7 @@ static void fill(const struct box *b, char *to, int64_t n)
 		memcpy(to + (size_t)i * b->bytes, &b->value, b->bytes);
 }
 
-/* The input row under output row `row`, or -1. */
+/* The input row that is copied to output row `row`; -1: none, the row is border. */
 static int64_t input_row(const struct box *b, int64_t row)
 {
 	int64_t at = 0, scale = 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The sum of x over the ranks of a sample's group (pass/partition.h), on each of them: what is left
- * of a sum or mean over places that are cut over ranks. A sum over ranks is its own transpose, and
- * so its gradient. Few numbers, in double. */
+ * The sum of x over the ranks that share a sample (its group, pass/partition.h); each of them gets
+ * it. It completes a sum or mean over positions that are divided among ranks. A sum over ranks is
+ * its own transpose, so its gradient is the same op. It is for few numbers, and sums in double. */
 #include "base/err.h"
 #include "comm/reducer.h"
 #include "op/lib/cuda.h"
@@ -24,7 +24,7 @@ static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 	return dy[0] == NONE ? 0 : graph_emit1(g, "place_sum", n->attr, 1, dy, &dx[0]);
 }
 
-/* The message has pairs. */
+/* The message consists of pairs of doubles; x may have an odd number of elements. */
 static int64_t pairs(const struct kplan *k)
 {
 	return (shape_count(node_in_shape(k->g, k->n, 0)) + 1) / 2;

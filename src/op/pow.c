@@ -4,10 +4,10 @@
  *
  *   pow        x^e        dx = dy e x^(e - 1)
  *
- * As in C, x^0 is 1 for any x, and a negative x has powers of integer exponents only (NaN
- * otherwise). The gradient multiplies by x itself where e is 2 and by no power where e is 1, so
- * that the derivatives of x^2, x^3, ... are polynomials, right at 0 and below, and end. The CPU
- * kernel multiplies for integer exponents; x^2 and x^3 have the bits of x * x and x * x * x. */
+ * As in C, x^0 is 1 for any x, and a negative x has a power only for an integer exponent (else
+ * NaN). The gradient uses x itself if e is 2, and no power if e is 1, so that the derivatives of
+ * x^2, x^3, ... are polynomials: they are right for x <= 0, and end at order e. The CPU kernel
+ * multiplies for integer exponents; x^2 and x^3 have the bits of x * x and x * x * x. */
 #include <math.h>
 #include <string.h>
 
@@ -67,10 +67,11 @@ static int reference(const struct kplan *k, const struct kargs *a)
 /* --- cpu kernel --- */
 
 #define BLOCK 64
-#define MOST 16              /* an integer exponent up to this is made by products: four squarings
-                              * at most, of which each doubles the relative error */
+#define MOST 16              /* integer exponents up to this are computed by products: at most four
+                              * squarings, each of which doubles the relative error */
 
-/* The powers of a block by squaring; what comes after n elements is computed for nothing. */
+/* The powers of a block by repeated squaring. Lanes after element n are computed, too, but not
+ * used. */
 SIMD_CLONES(void, multiply_block, (const float *x, float *y, int64_t n, int e, bool inverse),
             (x, y, n, e, inverse))
 {

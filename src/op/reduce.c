@@ -6,12 +6,12 @@
  *   mean   y = sum x / n       dx = dy / n repeated
  *   max    y = max x           dx = dy at the first maximum (in row-major order), 0 elsewhere
  *
- * The CPU kernel sorts the axes of x into kept and summed ones. If neighbouring elements of x go
- * to different results (channels-last, channels kept), a task is a run of up to 64 results that
- * adds rows of x to 64 accumulators; else it is one result that adds up runs. Few tasks over many
- * elements (a bias gradient, a full sum) are cut into parts. Parts depend on shapes alone,
- * accumulate in double and are added in order, so that results do not depend on the number of
- * threads. */
+ * The CPU kernel divides the axes of x into kept and summed ones. If adjacent elements of x belong
+ * to different results (channels-last, channels kept), a task computes up to 64 adjacent results,
+ * adding rows of x to 64 accumulators; otherwise it computes one result as a sum of runs. Few tasks
+ * with many elements (a bias gradient, a full sum) are divided into parts. The parts depend on the
+ * shapes only, accumulate in double, and are added in order, so results do not depend on the number
+ * of threads. */
 #include <math.h>
 
 #include "base/err.h"
@@ -63,7 +63,7 @@ static int check_axes(struct graph *g, const struct node *n)
 	return 0;
 }
 
-/* x with the axes of the mask of size 1 (keep) or left out. */
+/* The shape of x with the axes in the mask reduced to size 1 (keep) or removed. */
 static struct shape reduced(const struct shape *x, unsigned mask, bool keep)
 {
 	struct shape s = { 0 };
@@ -104,7 +104,7 @@ static int max_grad_shape(struct graph *g, struct node *n)
 
 /* --- grad --- */
 
-/* dy put back to the shape of x by repeating it. */
+/* Repeats dy to the shape of x. */
 static int repeat(struct graph *g, const struct node *n, tid dy, tid *dx)
 {
 	const struct shape *x = node_in_shape(g, n, 0);
@@ -119,7 +119,7 @@ static int sum_grad(struct graph *g, const struct node *n, const tid *dy, tid *d
 	return repeat(g, n, dy[0], &dx[0]);
 }
 
-/* How many elements go into one result. */
+/* The number of elements in one result. */
 static double group(const struct graph *g, const struct node *n)
 {
 	double x = (double)shape_count(node_in_shape(g, n, 0));
@@ -138,8 +138,8 @@ static int max_grad(struct graph *g, const struct node *n, const tid *dy, tid *d
 	return graph_emit1(g, "max_grad", n->attr, 2, (tid[]){ n->in[0], dy[0] }, &dx[0]);
 }
 
-/* max_grad picks places that do not depend on its second input, in which it is linear: the gradient
- * comes back from those places. They are marked by the max_grad of ones. */
+/* max_grad is linear in its second input, and its places do not depend on that input. So its
+ * gradient picks the elements at those places; max_grad of ones marks them. */
 static int max_grad_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	tid ones, place, t;
@@ -172,7 +172,7 @@ static void result_strides(const struct kplan *k, int64_t *stride)
 	}
 }
 
-/* The element of the result that element i of x belongs to; both row-major. */
+/* The index of the result to which element i of x belongs; both indices are row-major. */
 static int64_t result_index(const struct shape *x, const int64_t *stride, int64_t i)
 {
 	int64_t at = 0;
@@ -183,7 +183,7 @@ static int64_t result_index(const struct shape *x, const int64_t *stride, int64_
 	return at;
 }
 
-/* A NaN is larger than everything, so that it is not lost. */
+/* NaN counts as larger than any number, so that it is not lost. */
 static bool larger(double a, double b)
 {
 	return a > b || (isnan(a) && !isnan(b));
@@ -232,22 +232,23 @@ static int max_reference(const struct kplan *k, const struct kargs *a)
 /* --- cpu kernels --- */
 
 #define COLUMNS 64
-#define PARTS 64             /* of all tasks together, at most, about */
-#define PART_ELEMENTS 16384  /* of a part, at least */
+#define PARTS 64             /* the most parts of all tasks together, approximately */
+#define PART_ELEMENTS 16384  /* the fewest elements in a part */
 
 struct reduction {
 	struct nest kept, summed;
-	int64_t columns, column_y;   /* neighbours in x that are kept, and their stride in y */
-	int64_t runs;                /* runs of COLUMNS in columns */
+	int64_t columns, column_y;   /* adjacent elements of x that belong to different results, and
+	                              * their stride in y */
+	int64_t runs;                /* runs of COLUMNS results that cover `columns` */
 	int64_t tasks, parts;
 	double start, factor;
-	enum dtype type;             /* of x and y, but for x in bf16: then y is F32 */
+	enum dtype type;             /* type of x and y; if x is bf16, y is F32 */
 	size_t size;                 /* bytes of an element of x */
 	void (*fold)(double *acc, const void *x, int64_t stride, int64_t rows, int columns);
 	void (*join)(double *acc, const double *part, int columns);
 };
 
-/* The sum of n neighbours. */
+/* The sum of n adjacent elements. */
 SIMD_INLINE double sum_run(const void *x, const int bf16, int64_t n)
 {
 	double sum = 0;
@@ -257,7 +258,7 @@ SIMD_INLINE double sum_run(const void *x, const int bf16, int64_t n)
 	return sum;
 }
 
-/* acc[c] += x[r * stride + c] over r. */
+/* acc[c] += x[r * stride + c] for all rows r. */
 SIMD_INLINE void sum_rows(double *acc, const void *x, const int bf16, int64_t stride, int64_t rows,
                           int columns)
 {
@@ -301,7 +302,8 @@ SIMD_CLONES(void, fold_sum_double,
 			acc[c] += x[r * stride + c];
 }
 
-/* The sum of n neighbours in lanes, which do not depend on the instruction set. */
+/* The sum of n adjacent elements, in a fixed number of partial sums that does not depend on the
+ * instruction set. */
 #define LANES 8
 SIMD_CLONES(double, sum_run_double, (const double *x, int64_t n), (x, n))
 {
@@ -394,7 +396,7 @@ static int64_t part_count(const struct reduction *r)
 	return parts < 1 ? 1 : parts;
 }
 
-/* how: start, factor, fold, join. */
+/* how: supplies start, factor, fold and join. */
 static int reduce_plan(struct kplan *k, const struct reduction *how)
 {
 	struct reduction *r = arena_copy(k->arena, how, sizeof *how);
@@ -514,8 +516,8 @@ static int reduce_cpu(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
-/* --- max_grad: one text for both, on row-major tensors. Nothing hot takes a maximum over axes, so
- * the search is serial. The workspace holds the place of each maximum. --- */
+/* --- max_grad: one source text for both types, on row-major tensors. No network spends time in a
+ * maximum over axes, so the search is serial. The workspace holds the place of each maximum. --- */
 
 static int max_grad_plan(struct kplan *k)
 {

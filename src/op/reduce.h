@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Shared by the reductions of all backends. */
+ * What the reductions of all backends share. */
 #ifndef DLX_OP_REDUCE_H
 #define DLX_OP_REDUCE_H
 
 #include "op/lib/nest.h"
 
-/* Sorts the axes of input 0 into those that are kept (y, the result or a tensor of its shape, has
- * them) and those that are summed. */
+/* Divides the axes of input 0 into kept and summed ones. y is the result, or a tensor of its shape,
+ * and has the kept axes. */
 void reduce_nests(const struct kplan *k, tid y, struct nest *kept, struct nest *summed);
 
-/* On the GPU; there only in a build with CUDA. */
+/* The GPU's kernels; defined only in a build with CUDA. */
 int sum_cuda_plan(struct kplan *k);
 int mean_cuda_plan(struct kplan *k);
 int max_cuda_plan(struct kplan *k);

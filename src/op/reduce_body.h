@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The kernel of max_grad (reduce.c) in the type `real`: NAME(x) is x with the suffix of the
- * backend. */
+ * The kernel of max_grad (reduce.c) for elements of type `real`. NAME(x) appends the backend's
+ * suffix to x. */
 
 static int NAME(max_grad)(const struct kplan *k, const struct kargs *a)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reductions on the GPU: the nests of op/reduce.c as cuda/k_reduce.cu takes them. */
+ * Reductions on the GPU: converts the loop nests of op/reduce.c to the arguments of
+ * cuda/k_reduce.cu. */
 #include "base/err.h"
 #include "op/lib/cuda.h"
 #include "op/reduce.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copies that change how values are stored and not what they are:
+ * Copies that change the storage of values, not the values:
  *
- *   reorder   another physical layout; the layout pass puts one where a kernel wants another
+ *   reorder   another physical layout; the layout pass inserts it where a kernel needs one
  *   cast      another element type, rounding to nearest; integers saturate */
 #include "op/reorder.h"
 
@@ -78,8 +78,8 @@ static int reorder_reference(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
-/* The pass that inserts reorders sets both layouts; one that stands alone goes between row-major
- * and channels-last. */
+/* The pass that inserts reorders sets both layouts. A reorder that the pass did not insert converts
+ * between row-major and channels-last. */
 static int reorder_choose(struct kplan *k, struct layout *in, struct layout *out)
 {
 	const struct shape *s = node_in_shape(k->g, k->n, 0);
@@ -93,12 +93,12 @@ static int reorder_choose(struct kplan *k, struct layout *in, struct layout *out
 enum way { LOOP, TRANSPOSE, TRANSPOSE_BACK }; /* without oneDNN */
 
 struct reorder_plan {
-	struct dnn_prim *prim; /* NULL: that way */
+	struct dnn_prim *prim; /* NULL: see `way` */
 	enum way way;
-	struct copier *copier; /* cast: before all others */
+	struct copier *copier; /* for cast: preferred to all others if not NULL */
 };
 
-/* oneDNN's reorder, where it can express both sides; sets *out to NULL where it cannot. */
+/* Plans oneDNN's reorder. Sets *out to NULL if oneDNN does not support the layouts or types. */
 static int plan_vendor(const struct tensor *x, const struct tensor *y, enum dtype from_type,
                        enum dtype to_type, struct dnn_prim **out)
 {
@@ -129,7 +129,7 @@ static bool is_proven(enum dtype t)
 	return t == DTYPE_F32 || t == DTYPE_BF16;
 }
 
-/* What a batch brings in other types is copied as it is. */
+/* Inputs of other types than f32 are copied without conversion. */
 static struct kernel_choice choice_of(const struct dnn_prim *p, const struct tensor *x,
                                       const struct tensor *y)
 {
@@ -148,7 +148,7 @@ static enum way way(const struct tensor *x, const struct tensor *y, size_t size)
 	       LOOP;
 }
 
-/* oneDNN falls back to a slow reorder where a sample has 2^31 bytes: 10 s for 4 x 512^3. */
+/* oneDNN uses a slow reorder for samples of 2^31 bytes or more: 10 s for 4 x 512^3. */
 static void prefer_transpose(struct reorder_plan *p)
 {
 	if (p->way != LOOP && p->prim && strncmp(dnn_prim_impl(p->prim), "simple", 6) == 0) {
@@ -176,7 +176,7 @@ static int reorder_plan(struct kplan *k)
 	return 0;
 }
 
-#define TILE 16 /* positions: a cache line of each channel */
+#define TILE 16 /* positions at a time: a cache line of each channel */
 
 void reorder_transpose(const void *src, void *dst, int64_t n, int64_t c, int64_t s, bool back)
 {
@@ -196,7 +196,7 @@ void reorder_transpose(const void *src, void *dst, int64_t n, int64_t c, int64_t
 	}
 }
 
-/* Element by element: for types and regroupings the library does not know. */
+/* Copies element by element, for types and axis groupings that oneDNN does not support. */
 static void reorder_loop(const struct layout *from, const struct layout *to, size_t size,
 			 int64_t count, const char *src, char *dst)
 {
@@ -232,7 +232,7 @@ static void reorder_free(struct kplan *k)
 		dnn_prim_free(p->prim);
 }
 
-/* Of both ops: the value itself. */
+/* The expected value of both ops is the input's value. */
 static int reorder_expect(const struct graph *g, const struct node *n, void *const *in, int o,
                           const struct picks *p, struct expected *e)
 {
@@ -278,8 +278,8 @@ static int cast_run(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
-/* The layout that node n's kernel wants for its input (output) t, given the layouts known so far.
- * False if it takes row-major tensors only or has no wish. */
+/* The layout that node n's kernel prefers for its input (output) t, given the layouts chosen so
+ * far. False if the kernel takes only row-major tensors or has no preference. */
 static int wish_of(const struct kplan *k, const struct node *n, bool output, tid t,
                    struct layout *l)
 {
@@ -303,8 +303,8 @@ static int wish_of(const struct kplan *k, const struct node *n, bool output, tid
 	return 0;
 }
 
-/* The layout of the kernel that makes the gradient of param
- * t, so that an update reads what that kernel wrote. */
+/* The layout that the kernel for the gradient of param t prefers, so that the update reads the
+ * gradient in the layout in which that kernel writes it. */
 static int gradient_wish(const struct kplan *k, tid t, struct layout *l)
 {
 	for (tid i = 0; i < k->g->ntensor && !l->set; i++) {
@@ -325,9 +325,9 @@ static int reader_wish(const struct kplan *k, struct layout *l)
 	return 0;
 }
 
-/* A param and its copy of another type may differ in layout too,
- * since a conversion reads and writes everything anyhow: the copy
- * has that of its first reader, the param that of its gradient. */
+/* A param and its copy of another type may also differ in layout, since the conversion reads and
+ * writes everything in any case: the copy gets the layout of its first reader, the param that of
+ * its gradient. */
 static int cast_choose(struct kplan *k, struct layout *in, struct layout *out)
 {
 	const struct tensor *x = graph_t(k->g, k->n->in[0]);
@@ -343,7 +343,8 @@ static int cast_choose(struct kplan *k, struct layout *in, struct layout *out)
 	return 0;
 }
 
-/* Weights, whose layouts on both sides are of blocks, are copied at twice oneDNN's speed. */
+/* Weights with blocked layouts on both sides are copied by a copier (op/update/copier.h), at twice
+ * oneDNN's speed. */
 static bool plan_copier(struct kplan *k, struct reorder_plan *p, const struct tensor *x,
                         const struct tensor *y)
 {
@@ -353,7 +354,7 @@ static bool plan_copier(struct kplan *k, struct reorder_plan *p, const struct te
 	return p->copier;
 }
 
-/* The plan's prim stays NULL where nothing moves or oneDNN does not know the types. */
+/* The plan's prim stays NULL if the layouts are equal or oneDNN does not support the types. */
 static int cast_plan(struct kplan *k)
 {
 	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->out[0]);
@@ -372,7 +373,7 @@ static int cast_plan(struct kplan *k)
 	return 0;
 }
 
-/* Element by element, where layouts differ and oneDNN cannot. */
+/* Element by element, if the layouts differ and oneDNN does not support them. */
 static void cast_loop(const struct tensor *x, const struct tensor *y, const char *src, char *dst)
 {
 	const size_t fs = dtype_size(x->dtype), ts = dtype_size(y->dtype);
@@ -405,8 +406,9 @@ static int cast_cpu(const struct kplan *k, const struct kargs *a)
 /* --- cuda kernels --- */
 
 #ifdef HAVE_CUDA
-/* Whether what goes from one layout to the other is a sample's channels: the kernel that normalises
- * batches reads and writes whole lines on both sides, and converts the type besides. */
+/* Whether the conversion between the two layouts is a transposition of channels and points in each
+ * sample. The kernel of normalize_input then reads and writes whole cache lines on both sides, and
+ * converts the type, too. */
 static bool turns(const struct kplan *k, const struct layout *from, const struct layout *to)
 {
 	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->out[0]);
@@ -441,10 +443,11 @@ static int reorder_cuda(const struct kplan *k, const struct kargs *a)
 	                 a->in[0], a->out[0]);
 }
 
-/* A weight takes the layout in which its first reader reads the copy, so that the update writes the
- * copy as it is read, and the gradient's kernel writes what the update reads; a batch is turned as
- * it is cast. Prediction, not measured: a step of fcn in bf16 has 3.6 GB of reorders less, 2.6 GB
- * of them of weights and gradients: 4 ms if strided copies of 2 and 4 bytes reach 0.9 TB/s. */
+/* A weight's copy gets the layout of its first reader, so that the update writes it in the layout
+ * in which it is read, and the kernel of the gradient writes what the update reads. A batch is
+ * transposed while it is converted. Predicted, not measured: a step of fcn in bf16 then has 3.6 GB
+ * fewer reorders, 2.6 GB of them of weights and gradients: 4 ms if strided copies of 2 and 4 bytes
+ * reach 0.9 TB/s. */
 static int cast_cuda_choose(struct kplan *k, struct layout *in, struct layout *out)
 {
 	struct layout wish = { 0 };
@@ -470,7 +473,8 @@ static const char *const reorder_samples[] = {
 	"2x3x4x5", "1x17x3x2x5!", "7x16x3", "5x4", "3", "s", NULL
 };
 
-/* Types the reference keeps as double: rounding to 16 bits and integers are tested in test_dnn. */
+/* Only types that the reference stores as double. test_dnn tests rounding to 16 bits, and
+ * integers. */
 static const char *const cast_samples[] = {
 	"2x3x4x5 ; dtype: f32", "2x16x3x7x5 ; dtype: f64", "3x701 ; dtype: f64", "s ; dtype: f64",
 	"3x5x7:u8 ; dtype: i32", "3x5x7:i16 ; dtype: i32", "5x9:u16 ; dtype: f32", NULL

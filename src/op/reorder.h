@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Attributes of cast, for code that emits it, and the loop of reorder that needs no library. */
+ * Attributes of cast, for code that emits it, and reorder's own transposition loop, which does not
+ * use oneDNN. */
 #ifndef DLX_OP_REORDER_H
 #define DLX_OP_REORDER_H
 
@@ -11,7 +12,7 @@ struct cast_attr {
 	int dtype;           /* enum dtype of the result */
 };
 
-/* n samples of 4-byte elements, (c, s) stored, to (s, c), or back. For tests. */
+/* Transposes n samples of 4-byte elements from (c, s) to (s, c), or back. Public for tests. */
 void reorder_transpose(const void *src, void *dst, int64_t n, int64_t c, int64_t s, bool back);
 
 #endif

@@ -9,9 +9,9 @@
  * as torch.nn.functional.interpolate does; area is adaptive average pooling. resize and resize_grad
  * are linear maps, each the other's transpose and gradient.
  *
- * CPU: per axis a sparse matrix (for each index of the result: where from, how much), transposed
- * for the gradient, which so is a gather too: no atomics, the same bits for any number of threads.
- */
+ * CPU: each axis has a sparse matrix (for each index of the result: source indices and weights).
+ * The gradient uses its transpose, so it is a gather, too: it needs no atomics, and its bits do not
+ * depend on the number of threads. */
 #include "op/resize.h"
 
 #include <string.h>
@@ -44,7 +44,7 @@ static const struct field fields[] = {
 
 /* --- shape --- */
 
-/* The result's grid: input 0's with the spatial size of the attributes. */
+/* The grid of the result: that of input 0 with the spatial size in the attributes. */
 static int result_grid(struct graph *g, const struct node *n, struct grid *y)
 {
 	const struct resize *at = n->attr;
@@ -70,7 +70,8 @@ static int shape(struct graph *g, struct node *n)
 	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &s);
 }
 
-/* The sizes of the whole, and those of the piece where a whole number of steps is missing. */
+/* Sets the missing attributes of a piece: the sizes of the whole, and the piece's size where it is
+ * a whole number of steps smaller. */
 static void cut(struct graph *g, struct node *n, const struct shape *in, const struct shape *out)
 {
 	struct resize *at = n->attr;
@@ -91,7 +92,8 @@ static void cut(struct graph *g, struct node *n, const struct shape *in, const s
 	at->whole = ints_make(g, 2 * axes, whole);
 }
 
-/* The piece begins where the part does. Entries of other axes are of the whole until they come. */
+/* Makes n compute a part of its output: the piece begins where the part begins. The entries of
+ * other axes stay those of the whole until `part` is called for them. */
 static bool part(struct graph *g, struct node *n, const struct op_part *p)
 {
 	struct resize *at = n->attr;
@@ -148,7 +150,7 @@ static void cost(const struct graph *g, const struct node *n, struct cost *c)
 
 /* --- reference kernels --- */
 
-/* Axis a of three, the last being those that there are. */
+/* Axis a of three, if the spatial axes that exist are the last ones. */
 static struct resize_axis grid_axis(const struct resize *at, const struct grid *small,
                                     const struct grid *large, int a)
 {
@@ -158,7 +160,8 @@ static struct resize_axis grid_axis(const struct resize *at, const struct grid *
 	return resize_axis_of(at, small->axes, k, small->d[a], large->d[a]);
 }
 
-/* Calls visit for each (output, input, weight) of one plane, small being the size before resize. */
+/* Calls visit(output, input, weight) for each pair of one plane; `small` is the grid before the
+ * resize. */
 static void each_pair(const struct resize *at, const struct grid *small, const struct grid *large,
                       void (*visit)(void *arg, int64_t o, int64_t i, double w), void *arg)
 {
@@ -228,7 +231,7 @@ static int ref_grad_run(const struct kplan *k, const struct kargs *a)
 
 /* --- cpu kernels --- */
 
-/* Entries first[i] .. first[i + 1] - 1 belong to index i of the result. */
+/* The sparse matrix of one axis: entries first[i] .. first[i + 1] - 1 belong to result index i. */
 struct axis_map {
 	int64_t *first, *from;
 	float *w;
@@ -237,7 +240,7 @@ struct axis_map {
 struct maps {
 	struct grid from, to;
 	struct axis_map axis[3];
-	bool bf16;                   /* what is resized is bf16 */
+	bool bf16;                   /* the input is bf16 */
 };
 
 static struct axis_map map_new(struct arena *arena, int64_t n, int64_t entries)
@@ -247,7 +250,7 @@ static struct axis_map map_new(struct arena *arena, int64_t n, int64_t entries)
 		                  ARENA_ARRAY(arena, float, entries + 1) };
 }
 
-/* The map of `out` indices. */
+/* The matrix of an axis with `out` result indices. */
 static struct axis_map map_make(struct arena *arena, const struct resize_axis *x, int64_t out)
 {
 	struct axis_map m = map_new(arena, out, 2 * out + (x->at->mode == RESIZE_AREA ? x->n : 0));
@@ -270,7 +273,8 @@ static struct axis_map map_transpose(struct arena *arena, const struct axis_map 
 {
 	int64_t entries = m->first[out];
 	struct axis_map t = map_new(arena, in + 1, entries);
-	int64_t *next = t.first + 1; /* becomes the end of each index as it is filled */
+	int64_t *next = t.first + 1; /* the end of each index's entries, which advances while they are
+	                              * filled in */
 	for (int64_t e = 0; e < entries; e++)
 		next[m->from[e] + 1]++;
 	for (int64_t i = 1; i <= in; i++)
@@ -312,13 +316,13 @@ static int cpu_grad_plan(struct kplan *k)
 	return plan_any(k, true);
 }
 
-/* Rows of the input that go into a row of the result, two at a time, and their weights. */
+/* Two rows of the input that contribute to a row of the result, and their weights. */
 struct pair {
 	const void *a, *b;
 	float fa, fb;
 };
 
-/* y = or y += two pixels of both rows, or one. */
+/* y = or += the weighted sum of one or two pixels of both rows. */
 SIMD_INLINE void mix_two(const struct pair *r, const int bf16, int64_t i0, float w0, int64_t i1,
                          float w1, int64_t c, bool add, float *y)
 {
@@ -353,7 +357,7 @@ SIMD_INLINE void mix_one(const struct pair *r, const int bf16, int64_t i, float 
 			y[j] = fa * simd_get(a, bf16, j) + fb * simd_get(b, bf16, j);
 }
 
-/* y = or y += the two rows resized along their axis by m: n pixels of c. */
+/* y = or += two rows, interpolated along their axis by m: n pixels of c channels. */
 SIMD_INLINE void blend_two(struct pair r, const int bf16, const struct axis_map *m, int64_t n,
                            int64_t c, bool keep, float *y)
 {
@@ -412,7 +416,7 @@ SIMD_INLINE void blend_one(const void *x, const int bf16, float weight, const st
 BLEND(, 0)
 BLEND(_bf16, 1)
 
-/* Row h of slice d of the result; x at its batch element. */
+/* Row h of slice d of the result; x points to its sample. */
 static void resize_row(const struct maps *m, const void *x, int64_t d, int64_t h, float *y)
 {
 	const struct axis_map *md = &m->axis[0], *mh = &m->axis[1];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which indices resize reads along one axis, and by which weights. Positions are quotients of
- * integers, and a weight is a remainder over its denominator, rounded once: the same to the last
- * bit wherever the same position comes again, however large the sizes. */
+ * The indices that resize reads along one axis, and their weights. Positions are quotients of
+ * integers, and a weight is a remainder divided by the denominator, rounded once. So the weights of
+ * equal fractional positions are bit-equal, however large the sizes are. */
 #include <math.h>
 
 #include "base/round.h"
@@ -29,7 +29,7 @@ struct position {
 	int64_t num, den;
 };
 
-/* Of index o, also beyond both ends; of areas where it begins. */
+/* The position of index o, which may be outside [0, n). For area: the start of the area. */
 static struct position position_of(const struct resize_axis *x, int64_t o)
 {
 	if (x->at->mode != RESIZE_BILINEAR)
@@ -45,14 +45,15 @@ static struct resize_source area_of(int64_t first, int64_t end)
 	return (struct resize_source){ first, end - first, { w, w } };
 }
 
-/* In float32, as PyTorch has it: where o * in / out is nearly whole, that decides. */
+/* Computed in float32, as in PyTorch: where o * in / out is nearly an integer, its rounding decides
+ * the result. */
 static int64_t nearest_of(const struct resize_axis *x, int64_t o)
 {
 	int64_t i = (int64_t)floorf((float)o * ((float)x->in / (float)x->out));
 	return i < x->in ? i : x->in - 1;
 }
 
-/* Of index o of the whole, there. */
+/* The sources of index o of the whole, as indices of the whole. */
 static struct resize_source whole_source(const struct resize_axis *x, int64_t o)
 {
 	if (x->at->mode == RESIZE_AREA)
@@ -85,7 +86,7 @@ static bool power_of_two(int64_t n)
 	return (n & (n - 1)) == 0;
 }
 
-/* Whether float32 cannot round a nearest index to a neighbour. */
+/* Whether float32 is exact enough that no nearest index is rounded to a neighbour. */
 static bool nearest_exact(const struct resize_axis *x)
 {
 	int64_t a = x->in, b = x->out;

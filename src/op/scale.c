@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Arithmetic with one number: scale (factor * x + shift, known when the graph is built), scale_by
- * (s * x, s a scalar tensor) and fill (a tensor of one value, made when it is needed rather than
- * stored). */
+ * Arithmetic with one number: scale (factor * x + shift, with constants of the graph), scale_by (s
+ * * x, where s is a scalar tensor) and fill (a tensor of one value, computed when it is needed and
+ * not stored in the plan). */
 #include "base/err.h"
 #include "base/simd.h"
 #include "op/lib/cuda.h"
@@ -148,8 +148,8 @@ static int scale_cpu(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
-/* s is read once a piece: it is never the buffer y, which has another shape or, for scalars, one
- * piece. */
+/* s is read once for each piece. It never shares memory with y: that has another shape or, for
+ * scalars, only one piece. */
 SIMD_CLONES(void, scale_by_range,
             (const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi), (k, a, lo, hi))
 {

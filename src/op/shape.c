@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ops that move or repeat elements: broadcast, transpose, and reshape, which is another view of
- * the same storage. The gradient of a repetition is a sum, of a permutation the inverse one, of a
- * reshape the reshape back.
+ * Ops that move or repeat elements: broadcast, transpose, and reshape, which is a view of the same
+ * storage with another shape. The gradient of broadcast is a sum, that of transpose the inverse
+ * permutation, that of reshape the opposite reshape.
  *
- * Broadcast and transpose are one kernel: the result is written in its own order from an x whose
- * strides are permuted, or 0 along repeated axes. Any strided layout of x will do; the result is
- * written in the native one. */
+ * Broadcast and transpose share one kernel: it writes the result in memory order and reads x with
+ * permuted strides, which are 0 along repeated axes. x may have any strided layout; the result is
+ * native. */
 #include <string.h>
 
 #include "base/err.h"
@@ -68,7 +68,7 @@ static int broadcast_shape(struct graph *g, struct node *n)
 	return graph_out(g, n, 0, DTYPE_F32, &s);
 }
 
-/* Puts what is left in the place of -1. */
+/* Replaces the entry -1 by the size that makes the element counts equal. */
 static int infer(struct graph *g, int64_t count, struct shape *s)
 {
 	int64_t rest = 1;
@@ -131,7 +131,7 @@ static bool transpose_reads(const struct graph *g, const struct node *n, int i, 
 	return at->perm.v[axis] == axis && reads_point(g, n, i, axis, lo, hi);
 }
 
-/* An axis is the input's where both have as many elements after it. */
+/* An axis of the result is an axis of the input if both have equally many elements after it. */
 static bool reshape_reads(const struct graph *g, const struct node *n, int i, int axis, int64_t *lo,
                           int64_t *hi)
 {
@@ -145,7 +145,7 @@ static bool reshape_reads(const struct graph *g, const struct node *n, int i, in
 	       reads_point(g, n, i, axis, lo, hi);
 }
 
-/* Of ops that are given the shape of the result. */
+/* The callback `part` of ops whose attributes contain the result's shape. */
 static bool shape_part(struct graph *g, struct node *n, const struct op_part *p)
 {
 	struct shape_attr *at = n->attr;
@@ -184,7 +184,7 @@ static int transpose_grad(struct graph *g, const struct node *n, const tid *dy, 
 
 /* --- kernels of broadcast and transpose --- */
 
-/* The axis of x that axis i of the result shows, or NONE where the result repeats. */
+/* The axis of x that corresponds to axis i of the result; NONE: x is repeated along it. */
 typedef int source_axis(const struct kplan *k, int i);
 
 static int broadcast_axis(const struct kplan *k, int i)

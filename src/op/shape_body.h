@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The kernel of broadcast and transpose (shape.c) for elements of the type `real`: NAME(x) is x
- * with the suffix of the backend. */
+ * The kernel of broadcast and transpose (shape.c) for elements of type `real`. NAME(x) appends the
+ * backend's suffix to x. */
 #include "base/simd.h"
 
 static void NAME(copy_run)(real *y, int64_t ys, const real *x, int64_t xs, int64_t n)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Derivatives of silu and gelu, element by element: one node for each order, where products of
- * other functions would become more with each derivative.
+ * Element-wise derivatives of silu and gelu. Each order is one node; if they were composed of other
+ * ops, each derivative would have more products than the last.
  *
  *   slope      f^(k)(x)        dx = dy f^(k+1)(x)
  *
@@ -87,7 +87,7 @@ static void cost(const struct graph *g, const struct node *n, struct cost *c)
 #define DISTRIBUTION(x) (0.5f + 0.5f * simd_erf((x) * (float)SQRT_HALF))
 #include "op/slope_body.h"
 
-/* Of a block; what comes after n elements is computed for nothing. */
+/* Computes a block. Lanes after element n are computed, too, but not used. */
 static void block_reference(const struct slope_attr *at, const double *x, double *y, int64_t n)
 {
 	double from[BLOCK] = { 0 }, to[BLOCK];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Kernel of op/slope.c for elements of type `real`; NAME(f) is f for that type, LOGISTIC, TANH, EXP
- * and DISTRIBUTION (of the normal distribution) are functions of it. Each step is a loop over a
- * block, so that compilers make vectors of it.
+ * The kernel of op/slope.c for elements of type `real`. NAME(f) is the function f for that type;
+ * LOGISTIC, TANH, EXP and DISTRIBUTION (the normal distribution function) are functions of that
+ * type. Each step is a loop over a block, which compilers vectorize.
  *
- * t[k] is coefficient k of the Taylor series of a function around each x. Differential equations
- * give one coefficient from those before. */
+ * t[k] is coefficient k of the Taylor series of a function around each x. A differential equation
+ * gives each coefficient from the lower ones. */
 
 /* s' = s - s^2 */
 SIMD_INLINE void NAME(logistic)(int order, const real *x, real (*t)[BLOCK])
@@ -83,7 +83,7 @@ SIMD_INLINE void NAME(tanh_of_cubic)(int order, const real *x, real (*t)[BLOCK])
 			t[k][j] *= (real)0.5;
 }
 
-/* The derivative of x f(x) from the series of f: order! (x t[order] + t[order - 1]). */
+/* The derivative of x f(x) from f's Taylor coefficients: order! (x t[order] + t[order - 1]). */
 SIMD_INLINE void NAME(slope_block)(enum slope_of of, int order, const real *x, real *y)
 {
 	real t[SLOPE_MOST + 1][BLOCK], factorial = 1;

@@ -2,7 +2,7 @@
  *
  * Softmax over the channels, at each point of (N, C, ...):
  *   y = e^(x - max) / sum e^(x - max),   dx = y (dy - sum (y dy))
- * Losses that want logits (softmax_cross_entropy) take the layer before it: they are exact where
+ * Losses that need logits (softmax_cross_entropy) read the input of this op: they stay exact where
  * softmax rounds to 0. */
 #include <math.h>
 
@@ -14,7 +14,7 @@
 #include "op/lib/reads.h"
 #include "op/lib/simd.h"
 
-/* Clang cannot vectorise the loop for the maximum, and warns where asked to. */
+/* Clang cannot vectorise the loop for the maximum, and warns if a pragma demands it. */
 #if defined(__clang__)
 #define MAX_LOOP
 #else
@@ -86,7 +86,7 @@ static int grad_reference(const struct kplan *k, const struct kargs *a)
 
 /* --- cpu kernels: rows of channels --- */
 
-/* A NaN makes the sum one, whatever becomes of the maximum. */
+/* The comparison may lose a NaN in the maximum, but the sum is then NaN in any case. */
 SIMD_CLONES(void, softmax_row, (const float *x, int64_t c, float *y), (x, c, y))
 {
 	float most = x[0], sum = 0;

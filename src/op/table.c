@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The list of all ops. table.inc is made by the build from OPS in local.mk, one OP(file) a line,
- * so that adding an op is its file and one word there. */
+ * The list of all ops. The build generates table.inc from OPS in local.mk, with one OP(file) on
+ * each line, so that a new op needs only its file and one word there. */
 #include <string.h>
 
 #include "graph/op.h"

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An activation applied to streams: to a value z and to derivatives of it, all of one shape (P, W),
- * one after another as the rows of (S P, W). A stream of the output is a sum of terms
+ * An activation applied to a value z and to derivatives of z ("streams"). All streams have one
+ * shape (P, W), and are concatenated to (S P, W). A stream of the output is a sum of terms
  *
  *   coefficient f^(order)(z + bias) s_1 s_2 ...
  *
- * of streams s, but z itself, as the chain rule makes them: with z_x, z_y and the sum l of z_xx and
- * z_yy, y_x = f' z_x and l of y = f' l + f'' (z_x^2 + z_y^2). Stream 0 is z. Inputs after the bias
- * are further streams; their numbers go on from those before.
+ * whose factors are streams other than z, as given by the chain rule. Example: with the streams
+ * z_x, z_y and l = z_xx + z_yy, the output has y_x = f' z_x, and y_xx + y_yy = f' l + f'' (z_x^2 +
+ * z_y^2). Stream 0 is z. Inputs after the bias contain further streams, which are numbered
+ * consecutively.
  *
- * The gradient is an op of the same kind, with dy among its inputs: by a factor a term without it
- * times dy, by z a term of the next order times dy. So there are gradients of any order. */
+ * The gradient is a node of the same op, with dy among its inputs: the derivative of a term by one
+ * of its factors is the term without that factor, times dy; by z it is the term of the next order,
+ * times dy. So gradients of any order exist. */
 #include "op/taylor.h"
 
 #include <math.h>
@@ -28,13 +30,13 @@
 
 #define MOST_STREAMS 256
 #define MOST_INPUTS 8
-#define TERM 4               /* numbers of a term before its factors */
+#define TERM 4               /* numbers that encode a term, before its factors */
 
 static const char *const names[] = { "tanh", "sin", "silu", "gelu", "sigmoid", "softplus", NULL };
 
 struct taylor_attr {
 	int of;
-	struct ints streams;         /* of each input but the bias */
+	struct ints streams;         /* number of streams in each input except the bias */
 	int64_t outputs;
 	struct ints terms;
 };
@@ -96,7 +98,7 @@ int taylor_add(struct arena *a, struct taylor_terms *terms, const struct taylor_
 	return 0;
 }
 
-/* The order that a kernel takes them in: by stream, then by order. */
+/* The order of terms in a kernel: by output stream, then by order of the derivative. */
 static bool before(const struct taylor_term *a, const struct taylor_term *b)
 {
 	return a->out != b->out ? a->out < b->out : a->order < b->order;
@@ -136,7 +138,7 @@ static int stream_count(const struct taylor_attr *at)
 	return (int)(n < MOST_STREAMS ? n : MOST_STREAMS + 1);
 }
 
-/* One term from v[*i] on; false where it is none. */
+/* Decodes one term from v[*i] on; false if it is invalid. */
 static bool decode(const struct taylor_attr *at, int *i, struct taylor_term *t)
 {
 	const int64_t *v = at->terms.v + *i;
@@ -160,7 +162,7 @@ static bool decode(const struct taylor_attr *at, int *i, struct taylor_term *t)
 
 /* --- shape --- */
 
-/* The input that has streams number i of the attribute. */
+/* The index of the input that entry i of the attribute `streams` describes. */
 static int input_of(int i)
 {
 	return i ? i + 1 : 0;
@@ -217,7 +219,8 @@ int taylor_emit(struct graph *g, enum taylor_of f, tid z, int streams, tid bias,
 
 /* --- grad --- */
 
-/* The terms of the gradient by the streams first .. first + count - 1; dy: the first of its. */
+/* The terms of the gradient to streams first .. first + count - 1; dy: the number of the first
+ * stream of dy. */
 static int terms_of_gradient(struct graph *g, const struct taylor_attr *at, int first, int count,
                              int dy, struct taylor_terms *out)
 {
@@ -267,7 +270,7 @@ static int gradient_of(struct graph *g, const struct node *n, int which, tid dy,
 	return graph_emit1(g, "taylor", &of, at->streams.n + 2, in, dx);
 }
 
-/* The gradient by the bias is the sum of that by z over points. */
+/* The gradient to the bias is the gradient to z, summed over the points. */
 static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	const struct taylor_attr *at = n->attr;
@@ -298,18 +301,19 @@ static void cost(const struct graph *g, const struct node *n, struct cost *c)
 /* --- kernels --- */
 
 #define BLOCK 128
-#define PIECE 2048           /* elements of a stream, a multiple of blocks */
+#define PIECE 2048           /* elements of a stream; a multiple of BLOCK */
 #define SERIAL_PIECES 4
 
-/* What a run goes by. */
+/* The terms as the kernel executes them. */
 struct program {
 	enum taylor_of f;
 	int order, nstream, outputs, nterm;
 	bool bias;
-	int64_t elements, width;     /* of a stream; of a row */
-	int input[MOST_STREAMS];     /* of each stream */
-	int64_t first[MOST_STREAMS]; /* element there */
-	int *begin;                  /* terms of each output, and the end */
+	int64_t elements, width;     /* elements of a stream; elements of a row */
+	int input[MOST_STREAMS];     /* input that contains each stream */
+	int64_t first[MOST_STREAMS]; /* offset of each stream in its input, in elements */
+	int *begin;                  /* index of the first term of each output, and the number of
+	                              * terms */
 	struct taylor_term *term;
 };
 
@@ -435,7 +439,7 @@ static int cpu_double(const struct kplan *k, const struct kargs *a)
 
 /* --- samples --- */
 
-/* Streams 0: z, 1: z_x, 2: z_y, 3: the sum of second ones. */
+/* Stream 0 is z, 1 is z_x, 2 is z_y, and 3 is z_xx + z_yy. */
 #define STREAMS_OF_SECOND "streams: [4], outputs: 4, terms: [0, 0, 1, 0, 1, 1, 1, 1, 1, " \
 	"2, 1, 1, 1, 2, 3, 1, 1, 1, 3, 3, 2, 1, 2, 1, 1, 3, 2, 1, 2, 2, 2]"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Kernel of op/taylor.c for elements of type `real`; NAME(f) is f for that type, LOGISTIC, TANH,
- * EXP, DISTRIBUTION (of the normal distribution), SOFTPLUS, SIN and COS are functions of it. Each
- * step is a loop over a block of at most BLOCK elements, so that compilers make vectors of it and
- * what is computed on the way stays in the first cache. */
+ * The kernel of op/taylor.c for elements of type `real`. NAME(f) is the function f for that type;
+ * LOGISTIC, TANH, EXP, DISTRIBUTION (the normal distribution function), SOFTPLUS, SIN and COS are
+ * functions of that type. Each step is a loop over a block of at most BLOCK elements, which
+ * compilers vectorize and whose intermediate results stay in the first-level cache. */
 
 /* f' = f0' - (sum over i of binomial(k, i) d[i] d[k - i]), Leibniz's rule for d[k + 1] = (f')^(k)
  * where f' = 1 - f^2 (tanh) or f - f^2 (the logistic function). */
@@ -70,7 +70,7 @@ SIMD_INLINE void NAME(turn)(int order, int n, const real *x, real (*d)[BLOCK])
 			d[k][j] = -d[k - 2][j];
 }
 
-/* d[k] = f^(k)(x), k up to order. d has one row more. */
+/* d[k] = f^(k)(x) for k = 0 .. order. d has room for one more row. */
 SIMD_INLINE void NAME(derivatives)(enum taylor_of f, int order, int n, const real *x,
                                    real (*d)[BLOCK])
 {
@@ -97,7 +97,8 @@ SIMD_INLINE void NAME(derivatives)(enum taylor_of f, int order, int n, const rea
 	}
 }
 
-/* sum = (first) or += what t multiplies but for f. */
+/* Sets (first) or increments sum by the product of t's coefficient and factors, without the
+ * derivative of f. */
 SIMD_INLINE void NAME(multiply)(const struct taylor_term *t, const real *const *stream, int n,
                                 const int first, real *restrict sum)
 {
@@ -137,7 +138,8 @@ SIMD_INLINE void NAME(multiply)(const struct taylor_term *t, const real *const *
 	}
 }
 
-/* The terms of one stream: those of one order are added up before f^(order) multiplies them. */
+/* Computes one output stream. Terms of the same order are added before they are multiplied by
+ * f^(order). */
 SIMD_INLINE void NAME(stream)(const struct taylor_term *t, const struct taylor_term *end,
                               const real *const *stream, real (*d)[BLOCK], int n, real *restrict y)
 {

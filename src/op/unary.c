@@ -19,10 +19,10 @@
  *   abs        |x|                    dx = dy sign(x)
  *   sign       -1, 0 or 1             dx = 0
  *
- * Where the gradient can be had from the output it is, so that x need not be kept and the op can
- * work in place. The gradients of the smooth functions are ordinary nodes and can be
- * differentiated again; the piecewise linear ones have a gradient op that is linear in dy (its
- * derivative by y is zero wherever it exists). A NaN goes through all of them. */
+ * If the gradient can be computed from the output, it is, so that x need not be kept and the op can
+ * work in place. The gradients of the smooth functions are ordinary nodes and can be differentiated
+ * again; the piecewise linear ones have a gradient op that is linear in dy (its derivative by y is
+ * zero wherever it exists). All of them propagate NaN. */
 #include <math.h>
 
 #include "base/err.h"
@@ -65,8 +65,8 @@ static int leaky_relu_grad(struct graph *g, const struct node *n, const tid *dy,
 	return graph_emit1(g, "leaky_relu_grad", n->attr, 2, (tid[]){ n->out[0], dy[0] }, &dx[0]);
 }
 
-/* The gradient of relu_grad and leaky_relu_grad, linear in
- * dy: the same mask or slope on the new gradient. */
+/* The gradient of relu_grad and leaky_relu_grad, which are linear in dy: the same mask or slope
+ * applied to the new gradient. */
 static int mask_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	dx[0] = NONE;
@@ -156,7 +156,7 @@ static int abs_grad(struct graph *g, const struct node *n, const tid *dy, tid *d
 	return emit_mul(g, dy[0], t, &dx[0]);
 }
 
-/* --- kernels: one expression in v = x[i] for the reference and one for the CPU --- */
+/* --- kernels: an expression in v = x[i] for the reference, and another one for the CPU --- */
 
 #define REFERENCE(name, reference)                                                      \
 	static int name##_reference(const struct kplan *k, const struct kargs *a)           \
@@ -207,7 +207,7 @@ UNARY(expm1, expm1(v), expm1f(v))
 UNARY(abs, fabs(v), fabsf(v))
 UNARY(sign, v > 0 ? 1 : v < 0 ? -1 : v, simd_select(v > 0, 1, simd_select(v < 0, -1, v)))
 
-/* Whether simd_sin and simd_cos are right for x[lo..hi-1]. */
+/* Whether simd_sin and simd_cos are accurate for all of x[lo..hi-1]. */
 SIMD_CLONES(bool, turns_are_few, (const float *x, int64_t lo, int64_t hi), (x, lo, hi))
 {
 	uint32_t most = 0;
@@ -275,8 +275,8 @@ static int leaky_relu_cpu(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
-/* relu_grad and leaky_relu_grad: dx = y > 0 ? dy : slope * dy, the slope of relu being a true 0 (no
- * 0 * infinity). */
+/* relu_grad and leaky_relu_grad: dx = y > 0 ? dy : slope * dy. The result of relu is 0 by
+ * selection, not by a product 0 * dy, which is NaN for infinite dy. */
 
 static int relu_grad_reference(const struct kplan *k, const struct kargs *a)
 {

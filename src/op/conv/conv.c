@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Convolution (cross-correlation, as everywhere in this field) over one to three spatial axes, and
- * its two gradients:
+ * Convolution (strictly: cross-correlation) over one to three spatial axes, and its two gradients:
  *
  *   conv              y[n,o,p]  = b[o] + sum_{i,t} x[n,i,q] w[o,i,t]
  *   conv_grad_input   dx[n,i,q] = b[i] + sum over (o,p,t) that reach q of dy[n,o,p] w[o,i,t]
  *   conv_grad_weight  dw[o,i,t] = sum_{n,p} x[n,i,q] dy[n,o,p],   dbias[o] = sum_{n,p} dy[n,o,p]
  *
- * where q = p stride + t dilation - pad_lo is what tap t of the window at p reads of the input.
- * The middle one is also the transposed convolution (its bias is for that), and conv_grad_input_add
- * adds it to what the gradient is so far. The form <y, w, x> is
- * trilinear, so the gradient of each is made of the other two and can be differentiated again. */
+ * where q = p stride + t dilation - pad_lo is the input position that tap t reads for output p.
+ * conv_grad_input is also the transposed convolution, for which it has a bias; conv_grad_input_add
+ * adds its result to another gradient. <y, conv(x, w)> is trilinear, so the gradients of each op
+ * consist of the other two ops, and can be differentiated again. */
 #include "op/conv/conv.h"
 
 #include <string.h>
@@ -76,7 +75,7 @@ static int grad_input_shape(struct graph *g, struct node *n)
 	return conv_shape_rule(g, n, CONV_BACKWARD_DATA);
 }
 
-/* in[3]: what is added. */
+/* in[3]: the addend. */
 static int grad_input_add_shape(struct graph *g, struct node *n)
 {
 	char sum[SHAPE_TEXT], dx[SHAPE_TEXT];
@@ -94,7 +93,7 @@ static int grad_weight_shape(struct graph *g, struct node *n)
 	return conv_shape_rule(g, n, CONV_BACKWARD_WEIGHTS);
 }
 
-/* --- what an output reads --- */
+/* --- input ranges of an output --- */
 
 static bool conv_reads(const struct graph *g, const struct node *n, int i, int axis, int64_t *lo,
                        int64_t *hi)
@@ -105,10 +104,10 @@ static bool conv_reads(const struct graph *g, const struct node *n, int i, int a
 	                              hi);
 }
 
-/* Output o reads what reaches it: from (o + pad_lo - reach) / stride to (o + pad_lo) / stride. An
- * output between inputs may read none of them and be the bias; but inputs a to b make outputs from
- * a stride to b stride + reach - pad_lo - pad_hi, and none after that. So the interval is as wide
- * as it takes to make each output. */
+/* Output o depends on inputs from (o + pad_lo - reach) / stride to (o + pad_lo) / stride. An output
+ * between them may depend on no input and equal the bias. But inputs a to b can only make outputs
+ * from a stride to b stride + reach - pad_lo - pad_hi. So the interval is wide enough for the op to
+ * make each output. */
 static bool grad_input_reads(const struct graph *g, const struct node *n, int i, int axis,
                              int64_t *lo, int64_t *hi)
 {
@@ -126,7 +125,7 @@ static bool grad_input_reads(const struct graph *g, const struct node *n, int i,
 	return true;
 }
 
-/* Input p of the part makes outputs from p stride - pad_lo on. */
+/* Input p of the part contributes to outputs from p stride - pad_lo on. */
 static bool grad_input_part(struct graph *g, struct node *n, const struct op_part *p)
 {
 	struct conv_attr *at = n->attr;
@@ -177,7 +176,7 @@ static int emit_grad_input(struct graph *g, const struct conv_attr *at, tid dy, 
 	return graph_emit1(g, "conv_grad_input", &a, 2, (tid[]){ dy, w }, dx);
 }
 
-/* db: NULL if not wanted. */
+/* db: NULL if it is not needed. */
 static int emit_grad_weight(struct graph *g, const struct conv_attr *at, tid x, tid dy, tid w,
 			    tid *dw, tid *db)
 {
@@ -193,8 +192,8 @@ static int emit_grad_weight(struct graph *g, const struct conv_attr *at, tid x, 
 	return 0;
 }
 
-/* The gradients to the weights and the bias come first: after them x may be gone, before there is
- * a gradient to x, and ranks may begin to sum them. */
+/* The gradients to the weights and the bias are emitted first: then the memory of x can be reused
+ * before the gradient to x exists, and ranks can start to sum them. */
 static int conv_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	const tid x = n->in[0], w = n->in[1];
@@ -208,7 +207,7 @@ static int conv_grad(struct graph *g, const struct node *n, const tid *dy, tid *
 	return grad_wanted(g, n, 0) ? emit_grad_input(g, n->attr, dy[0], w, x, &dx[0]) : 0;
 }
 
-/* z = conv_grad_input(v, w, b), and dz given. */
+/* For z = conv_grad_input(v, w, b), given dz. */
 static int grad_input_grad(struct graph *g, const struct node *n, const tid *dz, tid *dx)
 {
 	const tid v = n->in[0], w = n->in[1];
@@ -228,8 +227,8 @@ static int grad_input_add_grad(struct graph *g, const struct node *n, const tid 
 	return 0;
 }
 
-/* (dw, dbias) = conv_grad_weight(x, v); d[0] and d[1] are the gradients of these, either may be
- * NONE. */
+/* For (dw, dbias) = conv_grad_weight(x, v). d[0] and d[1] are the gradients to these outputs;
+ * either may be NONE. */
 static int grad_weight_grad(struct graph *g, const struct node *n, const tid *d, tid *dx)
 {
 	const tid x = n->in[0], v = n->in[1];
@@ -254,7 +253,7 @@ static int grad_weight_grad(struct graph *g, const struct node *n, const tid *d,
 
 /* --- cost --- */
 
-/* Every tap is counted, taps over padding too, as publications do. */
+/* Every tap is counted, including those in padding, as publications do. */
 void conv_count_flops(const struct graph *g, const struct node *n, enum conv_kind kind,
                       struct cost *c)
 {
@@ -287,8 +286,8 @@ static int64_t volume(const int64_t *size)
 	return size[0] * size[1] * size[2];
 }
 
-/* The place that tap t of the window at output p reads: the
- * row-major index in one input plane, or -1 outside of it. */
+/* The input position that tap t reads for output p, as a row-major index in one plane; -1:
+ * padding. */
 static int64_t reach(const struct conv_geom *c, int64_t p, int64_t t)
 {
 	int64_t index = 0, step = 1;
@@ -305,9 +304,8 @@ static int64_t reach(const struct conv_geom *c, int64_t p, int64_t t)
 	return index;
 }
 
-/* Correlates what one tap of the window reads at one place, where x, w and y point in their first
- * planes, for all pairs of channels of all samples; `kind` says which of the three receives the
- * sums. */
+/* Adds the products for one tap at one position, for all pairs of channels of all samples; x, w and
+ * y point into their first planes. `kind` selects which of the three receives the sums. */
 static void correlate_tap(const struct conv_geom *c, enum conv_kind kind, double *x, double *w,
                           double *y)
 {
@@ -326,7 +324,7 @@ static void correlate_tap(const struct conv_geom *c, enum conv_kind kind, double
 		}
 }
 
-/* Channels are the inner loops, since `reach` costs as much as tens of products. */
+/* Loops over channels are inside, since `reach` costs as much as tens of products. */
 static void correlate(const struct conv_geom *c, enum conv_kind kind, double *x, double *w,
                       double *y)
 {
@@ -339,7 +337,7 @@ static void correlate(const struct conv_geom *c, enum conv_kind kind, double *x,
 		}
 }
 
-/* Every plane of a (n, channels, spatial) result starts at its channel's bias, or zero. */
+/* Initializes every plane of an (n, channels, spatial) result with its channel's bias, or zero. */
 static void start_planes(double *y, int64_t n, int64_t channels, int64_t size, const double *bias)
 {
 	for (int64_t s = 0; s < n; s++)
@@ -350,7 +348,7 @@ static void start_planes(double *y, int64_t n, int64_t channels, int64_t size, c
 
 static double *bias_in(const struct kplan *k, const struct kargs *a)
 {
-	return k->n->nin > 2 ? a->in[2] : NULL;      /* NULL where it is left out, too */
+	return k->n->nin > 2 ? a->in[2] : NULL;      /* NULL also if the input is absent */
 }
 
 int conv_reference(const struct kplan *k, const struct kargs *a)

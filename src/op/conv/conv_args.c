@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The three convolution ops know two of x, w and y and make the third; this is the one place that
- * knows in which order. */
+ * Each of the three convolution ops has two of x, w and y as inputs and computes the third. Only
+ * this file depends on their order. */
 #include "op/conv/conv_args.h"
 
 struct conv_slots conv_slots_of(enum conv_kind kind, const struct node *n)

@@ -31,7 +31,7 @@ static void split_samples(struct conv_bands *b, const struct conv_geom *g, int w
 	b->dy_row = b->dy_sample;
 }
 
-/* False if rows cannot be split. */
+/* Returns false if rows cannot be split. */
 static bool split_rows(struct conv_bands *b, const struct conv_geom *g, int want)
 {
 	const int64_t reach = g->dilation[0] * (g->kernel[0] - 1);

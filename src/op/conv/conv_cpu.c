@@ -51,7 +51,9 @@ static int unsupported(const struct conv_task *t)
 	return rc;
 }
 
-/* What oneDNN has is passed over where it is asked for. */
+/* Whether the algorithm may be used: not if it was found wrong for this problem
+ * (backend/proof/passed.h). oneDNN's implementations are excluded one by one where oneDNN is
+ * queried for them. */
 static bool is_allowed(const struct conv_algorithm *c, const struct conv_task *t)
 {
 	return c == &conv_dnn || passed_count() == 0 || !passed_over(conv_problem(t), c->name);
@@ -65,11 +67,12 @@ static double seconds(const struct conv_algorithm *c, const struct conv_task *t)
 	return debug.conv && strcmp(debug.conv, c->name) == 0 && s < INFINITY ? 0 : s;
 }
 
-/* --- while layouts are chosen --- */
+/* --- while layouts are being chosen --- */
 
-#define COPY_RATE 15e9         /* bytes a second, from one layout (or slice) to another */
+#define COPY_RATE 15e9         /* bytes per second that are copied from one layout (or slice) to
+                                * another */
 
-/* The cost of reordering weights from another layout, or of doing so to their gradient later. */
+/* Seconds to reorder weights from another layout, or to do so with their gradient later. */
 static double reordering(const struct layout *have, const struct layout *want)
 {
 	if (!have->set || layout_equal(have, want))
@@ -121,7 +124,8 @@ static int choose(struct kplan *k, enum conv_kind kind, struct layout *in, struc
 	return 0;
 }
 
-/* To find the layout of the weights is what takes longest; the gradients then have it. */
+/* Finds the layout of the weights in advance, since that takes the most time; the gradients then
+ * have it. */
 void conv_foresee(const struct kplan *k)
 {
 	struct conv_task t = task_of(k, CONV_FORWARD);
@@ -131,8 +135,8 @@ void conv_foresee(const struct kplan *k)
 	err_truncate(mark);
 }
 
-/* The same where layouts are given: if an algorithm is slow
- * with these weights, the reorder would have cost as much. */
+/* The estimate for given layouts. If the weights are not in the algorithm's preferred layout, the
+ * time of a reorder is added, as a measure of how much slower the algorithm is with them. */
 static double seconds_in_layouts(const struct conv_algorithm *c, const struct conv_task *t)
 {
 	struct conv_task own = *t;
@@ -166,13 +170,15 @@ static bool takes_slice(const struct kplan *k, enum conv_kind kind, bool output,
 	}
 	const struct shape *shape = &graph_t(k->g, conv_tensor_at(k->n, slot))->shape;
 	if (least == 0 && sliced > 0)
-		return false;      /* the algorithm of DLX_DEBUG takes none */
+		return false;      /* the algorithm of DLX_DEBUG supports no slices */
 	return sliced <= least + (double)shape_count(shape) * sizeof(float) / COPY_RATE;
 }
 
-/* --- when they are final --- */
+/* The addend must consist of rows of channels, like the result, or (sum_px stays 0) have exactly
+ * the result's layout. */
 
-/* In rows like the result, or (sum_px stays 0) just as it is. */
+/* Plans the addend: by rows if it has rows like the result; otherwise (sum_px stays 0) its layout
+ * is the result's. */
 static int plan_sum(const struct kplan *k, struct conv_task *t)
 {
 	const struct tensor *sum = graph_t(k->g, k->n->in[CONV_SUM]);
@@ -187,10 +193,10 @@ static int plan_sum(const struct kplan *k, struct conv_task *t)
 	return 0;
 }
 
-/* of the machine of the estimates, in a second: two cores at 3.7 GHz */
+/* flop/s of the machine that the estimates assume: two cores at 3.7 GHz */
 #define MODEL_FLOPS 474e9
 
-/* Tries the codes in the order of their estimates. */
+/* Tries the algorithms in the order of their estimates. */
 static int plan_task(struct kplan *k, const struct conv_task *t)
 {
 	bool tried[NALGORITHM] = { false };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The CPU kernels of conv.c: each takes the fastest algorithm of conv_algorithm.h. */
+ * The CPU kernels of conv.c. Each runs the fastest algorithm of conv_algorithm.h. */
 #ifndef DLX_OP_CONV_CONV_CPU_H
 #define DLX_OP_CONV_CONV_CPU_H
 
@@ -9,7 +9,7 @@
 int conv_choose(struct kplan *k, struct layout *in, struct layout *out);
 int conv_grad_input_choose(struct kplan *k, struct layout *in, struct layout *out);
 int conv_grad_weight_choose(struct kplan *k, struct layout *in, struct layout *out);
-/* Whether an algorithm that can read (write) a slice is fast enough to be worth the saved copy. */
+/* Whether an algorithm that supports slices is fast enough to be worth the copy that it saves. */
 bool conv_takes_slice(const struct kplan *k, bool output, int i);
 bool conv_grad_input_takes_slice(const struct kplan *k, bool output, int i);
 bool conv_grad_weight_takes_slice(const struct kplan *k, bool output, int i);
@@ -20,9 +20,9 @@ int conv_grad_weight_plan(struct kplan *k);
 int conv_run(const struct kplan *k, const struct kargs *a);              /* all three */
 void conv_free(struct kplan *k);
 
-/* writes: outputs that may be bf16. The gradients of weights and biases are f32. */
+/* writes: mask of outputs that may be bf16. Gradients to weights and biases are f32. */
 #define CONV_CPU(name, writes, sees) CONV_CPU_TAKING(name, writes, sees, 3)
-/* takes: inputs that may be. */
+/* takes: mask of inputs that may be bf16. */
 #define CONV_CPU_TAKING(name, writes, sees, takes)                                   \
 	{                                                                                \
 		.layouts = KL_CHOOSE, .foresee = sees, .choose = name##_choose,              \

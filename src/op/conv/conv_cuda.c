@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Convolutions on the GPU by cuDNN, or by dlx's kernels (conv_own.h). All tensors are
- * channels-last; weights are (O, kernel..., I). A forward bias is part of cuDNN's graph where an
- * engine takes it, otherwise our kernel adds it; the gradient of the bias is a sum over rows.
- * (cuBLASLt adds a bias to float32 results only.)
+ * channels-last; weights are (O, kernel..., I). A forward bias is part of cuDNN's graph if an
+ * engine supports it, otherwise a kernel of dlx adds it; the gradient of the bias is a sum over
+ * rows. (cuBLASLt adds a bias to float32 results only.)
  *
- * A view of a larger buffer is packed into the workspace before, or unpacked from it after the
- * convolution: cuDNN's precompiled engines want packed tensors. Those that it compiles for a
- * convolution with a bias read and write windows where they are, so they are asked first.
- * Prediction, not measured: about half of the 12.7 GB that tiramisu's step of two samples packs in
- * bf16 is of forward convolutions, 1.5 ms at 4.3 TB/s.
+ * A view of a larger buffer is packed into the workspace before the convolution, or unpacked after
+ * it, since cuDNN's precompiled engines need packed tensors. The engines that cuDNN compiles for a
+ * convolution with a bias can access windows in place, so they are tried first. Predicted, not
+ * measured: tiramisu's step of two samples packs 12.7 GB in bf16, about half of it for forward
+ * convolutions, which is 1.5 ms at 4.3 TB/s.
  *
- * Batches of 3 or 4 channels stay as they are, and dlx's kernels read them (conv_few_cuda.c).
- * cuDNN would pad them to 8 channels in its workspace.
+ * Batches of 3 or 4 channels stay as they are, and dlx's kernels read them (conv_few_cuda.c). cuDNN
+ * would pad them to 8 channels in its workspace.
  *
- * In 16 bits all three tensors have 16 bits, since cuDNN's single operations read and write one
- * type: 9.19 has no engine for gradients to weights in float32, compiled or not. Results that are
- * wanted in float32 are computed in the workspace and cast; gradients to weights are only where
- * another reader than the update wants them so (pass/precision.c). */
+ * If the inputs are 16-bit, all three tensors are, since cuDNN's single operations read and write
+ * one type: version 9.19 has no engine, compiled or not, for float32 gradients to weights. If the
+ * result is to be float32, it is computed in the workspace and converted. For gradients to weights
+ * that happens only if an op other than the update reads them in float32 (pass/precision.c). */
 #include "op/conv/conv_cuda.h"
 
 #include "backend/cuda/cudnn.h"
@@ -31,24 +31,27 @@
 
 #ifdef HAVE_CUDA
 
-enum { ARGUMENTS = 3 };              /* in[0], in[1], out[0] */
+enum { ARGUMENTS = 3 };              /* in[0], in[1] and out[0] */
 
 struct conv_cuda {
 	struct cudnn_plan *plan;
-	const struct conv_own *own;  /* instead, or NULL; */
-	const void *made;            /* and what it made */
+	const struct conv_own *own;  /* used instead of `plan`; NULL: not used */
+	const void *made;            /* the result of own->make */
 	enum conv_kind kind;
-	enum dtype type;             /* in which cuDNN computes */
+	enum dtype type;             /* type in which cuDNN computes */
 	bool biased;                 /* cuDNN adds the bias */
-	bool windows;                /* views stay where they are */
-	size_t cudnn_ws;             /* or ours: the bias gradient's workspace follows it */
-	size_t packed[ARGUMENTS];    /* where in the workspace; NOWHERE: in its own place */
-	int64_t rows, channels, stride;      /* of the tensor that a bias belongs to */
+	bool windows;                /* views are used in place */
+	size_t cudnn_ws;             /* bytes of the workspace of cuDNN or of dlx's kernels; that of the
+	                              * bias gradient follows it */
+	size_t packed[ARGUMENTS];    /* offset in the workspace of each packed tensor; NOWHERE: used in
+	                              * place */
+	int64_t rows, channels, stride;      /* rows, channels and row stride of the tensor to which the
+	                                      * bias belongs */
 };
 
-/* The operand numbers of x, w and y of a node. */
+/* The tensors x, w and y of a node. */
 struct operands {
-	tid x, w, y, bias;           /* bias: the one added, or its gradient */
+	tid x, w, y, bias;           /* bias: the bias that is added, or its gradient */
 };
 
 static tid optional(const tid *t, int n, int i)
@@ -95,7 +98,8 @@ static size_t dense_bytes(const struct tensor *t, enum dtype type)
 	return aligned((size_t)shape_count(&t->shape) * dtype_size(type));
 }
 
-/* Views, and results of another type, find room after `at` in the workspace; returns its end. */
+/* Reserves workspace from `at` on for packed views, and for results of another type; returns its
+ * end. */
 static size_t place_packed(const struct kplan *k, struct conv_cuda *ck, size_t at)
 {
 	for (int i = 0; i < ARGUMENTS; i++) {
@@ -109,7 +113,7 @@ static size_t place_packed(const struct kplan *k, struct conv_cuda *ck, size_t a
 	return at;
 }
 
-/* The layout cuDNN sees. */
+/* The layout that cuDNN gets. */
 static struct layout packed_layout(const struct kplan *k, tid t)
 {
 	const struct tensor *x = graph_t(k->g, t);
@@ -141,7 +145,8 @@ int conv_cuda_windows(struct cudnn_plan **out, const struct cudnn *library, stru
 	return rc;
 }
 
-/* A forward bias that cuDNN may add; a result that is cast gets its bias after that. */
+/* Whether cuDNN may add a forward bias; if the result is converted, the bias is added after
+ * that. */
 static bool may_add_bias(const struct kplan *k, const struct cudnn_conv *c)
 {
 	const struct conv_cuda *ck = k->state;
@@ -149,7 +154,7 @@ static bool may_add_bias(const struct kplan *k, const struct cudnn_conv *c)
 	       graph_t(k->g, k->n->out[0])->dtype == ck->type;
 }
 
-/* Windows with their bias, in place. */
+/* Plans an engine that accesses windows in place, with the bias. */
 static int plan_windows(struct kplan *k, const struct cudnn *library, const struct cudnn_conv *c)
 {
 	struct conv_cuda *ck = k->state;
@@ -169,14 +174,15 @@ static int plan_windows(struct kplan *k, const struct cudnn *library, const stru
 	return ck->plan ? 0 : E_UNSUPPORTED;
 }
 
-/* The convolution together with its bias, if it has one and cuDNN can. */
+/* Plans the convolution together with its bias, if it has one and cuDNN supports that. */
 static int plan_with_bias(struct kplan *k, const struct cudnn *library, const struct cudnn_conv *c)
 {
 	struct conv_cuda *ck = k->state;
 	struct cudnn_conv fused = *c;
 	if (!may_add_bias(k, c))
 		return E_UNSUPPORTED;
-	fused.bias = fused.best_only = true;   /* a fallback engine is slower than a pass of dlx's */
+	fused.bias = fused.best_only = true;   /* a fallback engine is slower than a separate kernel of
+	                                        * dlx */
 	ck->biased = true;
 	return cudnn_conv_new(&ck->plan, library, k->env->wisdom, &fused);
 }
@@ -193,7 +199,7 @@ static int plan_engine(struct kplan *k, enum conv_way way, const struct cudnn_co
 	}
 }
 
-/* By cuDNN. *end: of its workspace. */
+/* Plans the convolution by cuDNN. *end: the end of its workspace. */
 static int plan_library(struct kplan *k, enum conv_way way, const struct operands o, size_t *end)
 {
 	struct conv_cuda *ck = k->state;
@@ -226,7 +232,7 @@ static int plan_ours(struct kplan *k, size_t *end)
 	return ck->own ? 0 : E_UNSUPPORTED;
 }
 
-/* kind_: an enum conv_kind. */
+/* kind_: points to an enum conv_kind. */
 static int plan_way(struct kplan *k, enum conv_way way, const void *kind_)
 {
 	const enum conv_kind kind = *(const enum conv_kind *)kind_;
@@ -253,7 +259,7 @@ static int plan_way(struct kplan *k, enum conv_way way, const void *kind_)
 	return 0;
 }
 
-/* Packs window i. */
+/* Packs window i into `to`. */
 static int pack(const struct kplan *k, const struct kargs *a, int i, void *to)
 {
 	const struct tensor *t = graph_t(k->g, k->n->in[i]);
@@ -273,14 +279,14 @@ static int bias_gradient(const struct kplan *k, const struct kargs *a, const voi
 	                                      (char *)a->ws + ck->cudnn_ws));
 }
 
-/* From pixel to pixel of argument i, as the library finds or leaves it. */
+/* Elements from pixel to pixel of argument i, as cuDNN reads or writes it. */
 static int64_t stride_of(const struct conv_cuda *ck, int i)
 {
 	return ck->packed[i] == NOWHERE ? ck->stride : ck->channels;
 }
 
-/* Turns the library's result, in `made`, into the node's result: casts it, adds the bias, and
- * stores it, in one pass. */
+/* Converts cuDNN's result, `made`, to the node's result: casts it, adds the bias and stores it, in
+ * one pass. */
 static int finish(const struct kplan *k, const struct kargs *a, void *made)
 {
 	const struct conv_cuda *ck = k->state;
@@ -304,7 +310,7 @@ static void *optional_at(void *const *p, int n, int i)
 	return i < n ? p[i] : NULL;
 }
 
-/* All tensors where they are. */
+/* All tensors are used in place. */
 static int run_own(const struct kplan *k, const struct kargs *a)
 {
 	const struct conv_cuda *ck = k->state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The kernels of conv, conv_grad_input and conv_grad_weight on the GPU. */
+ * The GPU kernels of conv, conv_grad_input and conv_grad_weight. */
 #ifndef DLX_OP_CONV_CONV_CUDA_H
 #define DLX_OP_CONV_CONV_CUDA_H
 
@@ -17,18 +17,20 @@ int conv_grad_weight_cuda_plan(struct kplan *k);
 int conv_cuda_run(const struct kplan *k, const struct kargs *a);        /* all three */
 void conv_cuda_free(struct kplan *k);
 
-/* Whether out[i] is made in 16 bits, where the inputs have them, whatever type it has: the gradient
- * of the weights. It is not where the convolution has groups: a kernel of dlx's adds that gradient
- * up in float32. */
+/* Whether output i is computed in 16 bits if the inputs are 16-bit, whatever its own type is. That
+ * holds for the gradient to the weights, unless the convolution has groups: dlx's kernel for those
+ * adds the gradient up in float32. */
 bool conv_makes_narrow(const struct node *n, int i);
 
-/* A forward convolution and what follows it, of tensors in their places, by an engine that cuDNN
- * recommends. *out stays NULL where there is none, or one that takes as much workspace as the
- * copies of `saved` bytes that it is to save: cuDNN's precompiled engines make them themselves. */
+/* Plans a forward convolution and its epilogue by an engine that cuDNN recommends and that reads
+ * and writes tensors in place. saved: bytes of the copies that this avoids. *out stays NULL if
+ * there is no such engine, or if its workspace is not smaller than `saved` (cuDNN's precompiled
+ * engines make the copies themselves). */
 int conv_cuda_windows(struct cudnn_plan **out, const struct cudnn *library, struct wisdom *w,
                       const struct cudnn_conv *v, size_t saved);
 
-/* in_, out_: which inputs and outputs may be windows; more: further members. */
+/* in_, out_: masks of inputs and outputs that may be windows of wider buffers; more: further
+ * members of the record. */
 #define CONV_CUDA(name, in_, out_, ...)                                                 \
 	CUDA_KERNEL(.layouts = KL_NATIVE, .plan = name##_cuda_plan, .run = conv_cuda_run,   \
 	            .free = conv_cuda_free,                                                 \

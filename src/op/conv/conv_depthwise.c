@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Depthwise convolutions (as many groups as channels) and their gradients, with AVX-512: every
- * channel is by itself, so vectors of channels walk over pixels. The weights are in any layout;
- * forward and backward copy them, tap by tap, into the workspace. The gradient of the weights is
- * summed row by row, then over the rows of a chunk, then over chunks: all cut by the shape, none by
- * the number of threads. oneDNN 2.6 has no code for the gradients of dilated ones: it takes each
- * channel for a block of 16 x 16, and has weights and their gradients so. */
+ * Depthwise convolutions (as many groups as channels) and their gradients, with AVX-512. Channels
+ * are independent, so vectors hold channels, and loops run over pixels. The weights may have any
+ * layout; forward and the gradient to the input copy them, tap by tap, into the workspace. The
+ * gradient to the weights is summed over each row, then over the rows of a chunk, then over chunks;
+ * the division depends on the shape and not on the number of threads. oneDNN 2.6 has no
+ * implementation for the gradients of dilated depthwise convolutions: it pads each channel to a
+ * block of 16 x 16, and stores weights and their gradients in that form. */
 #include <math.h>
 #include <string.h>
 
@@ -18,8 +19,8 @@
 
 #if defined(__x86_64__)
 
-#define RATE 40e9              /* multiply-adds a second */
-#define UNIT (2 * WINO_LANES)  /* channels of a unit of the gradient of the weights */
+#define RATE 40e9              /* multiply-adds per second */
+#define UNIT (2 * WINO_LANES)  /* channels in a unit of the gradient to the weights */
 #define UNITS 32
 #define MOST_TAPS 128
 
@@ -27,13 +28,15 @@ struct depthwise {
 	struct conv_kernel base;
 	struct conv_frame f;
 	bool bf16, bf16_result, bias;
-	bool bf16_sum;               /* what is added to the result, */
-	int64_t sum_px;              /* and its elements from pixel to pixel */
-	const int32_t *at;           /* weights of tap t of channel c: at[t * padded + c] */
-	int64_t taps, padded;        /* channels, up to whole vectors */
-	int64_t elements;            /* of the weights' layout */
+	bool bf16_sum;               /* the addend is bf16 */
+	int64_t sum_px;              /* elements from pixel to pixel of the addend */
+	const int32_t *at;           /* offset of the weight of tap t of channel c: at[t * padded +
+	                              * c] */
+	int64_t taps, padded;        /* padded: channels, rounded up to whole vectors */
+	int64_t elements;            /* size of the weights' buffer in elements */
 	bool dense;
-	int64_t units, chunks, rows; /* weights: of channels, of rows; rows of y */
+	int64_t units, chunks, rows; /* gradient to the weights: units of channels, chunks of rows; rows
+	                              * of y */
 };
 
 static bool frame_of(const struct conv_task *t, struct conv_frame *f)
@@ -118,8 +121,8 @@ static void copy_weights(const struct depthwise *d, const void *from, float *w)
 	}
 }
 
-/* The place along an axis at which tap k of the result's place i finds its source; -1: in padding
- * or between the places of a stride. */
+/* The position along an axis of the source that position i of the result reads with tap k; -1:
+ * padding, or between two positions of a stride. */
 static int64_t source_at(const struct depthwise *d, int axis, int64_t k, int64_t i)
 {
 	const struct conv_frame *f = &d->f;
@@ -133,14 +136,14 @@ static int64_t source_at(const struct depthwise *d, int axis, int64_t k, int64_t
 	return at < f->y.size[axis] ? at : -1;
 }
 
-/* The inputs of a pixel of the result. */
+/* The inputs of one pixel of the result. */
 struct sources {
 	int n;
 	const void *from[MOST_TAPS];
 	const float *w[MOST_TAPS];
 };
 
-/* bias, add: NULL if there is none. */
+/* bias, add: may be NULL. */
 WINO_TARGET static void sum_pixel(const struct depthwise *d, const struct sources *s,
                                   const float *bias, const void *add, void *to)
 {
@@ -157,7 +160,7 @@ WINO_TARGET static void sum_pixel(const struct depthwise *d, const struct source
 	}
 }
 
-/* One row of the result: place i of an axis is tap k's source at source_at(). */
+/* One row of the result. Position i along an axis reads source_at() with tap k. */
 struct row {
 	const struct depthwise *d;
 	const struct conv_side *from;
@@ -211,8 +214,8 @@ static void run_rows(const struct depthwise *d, const struct conv_args *a, const
 
 /* --- backward to the weights --- */
 
-/* Neighbouring pixels of a row, for one tap and two vectors of channels, two pixels at a time: four
- * sums hide what one waits for. dy alone if x is NULL. */
+/* Sums over adjacent pixels of a row, for one tap and two vectors of channels. Two pixels are added
+ * at a time, to four independent sums, to hide latency. If x is NULL, sums dy only. */
 WINO_INLINE void sum_pixels(const struct depthwise *d, bool bf16, const void *x, const void *y,
                             int64_t n, int64_t channel, float *sum)
 {
@@ -246,7 +249,7 @@ WINO_TARGET static void sum_row(const struct depthwise *d, const void *x, const 
 		sum_pixels(d, false, x, y, n, channel, sum);
 }
 
-/* The taps of one row of y. sum: (taps, then the bias) x UNIT. */
+/* Sums for the taps of one row of y. sum: (taps, then the bias) x UNIT. */
 static void sum_taps(const struct depthwise *d, const struct conv_args *a, int64_t r, int64_t unit,
                      float *sum)
 {

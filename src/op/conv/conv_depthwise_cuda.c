@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which depthwise convolutions our kernels take on the GPU, and where their tensors are. Windows of
- * wider buffers stay in their places. */
+ * Depthwise convolutions on the GPU: decides which of them dlx's kernels compute, and converts
+ * tensors to their arguments. Windows of wider buffers are used in place. */
 #include "op/conv/conv_own.h"
 
 #include "base/debug.h"
@@ -15,8 +15,8 @@
 
 struct conv_depthwise {
 	enum conv_kind kind;
-	int to;                      /* type of the weights' gradient */
-	struct k_depthwise at;       /* but for the pointers */
+	int to;                      /* element type of the weights' gradient */
+	struct k_depthwise at;       /* all arguments except pointers */
 };
 
 static bool is_taken(const struct conv_geom *c)
@@ -46,8 +46,8 @@ static struct k_depthwise place(const struct device *dev, const struct conv_geom
 	return d;
 }
 
-/* cuDNN takes windows of other than 3 x 3, several channels a group, and results of another type
- * than what is read, but for the weights' gradient. */
+/* cuDNN computes the others: windows other than 3 x 3, several channels in a group, and results
+ * whose type differs from the inputs', except for the weights' gradient. */
 static const void *make(const struct kplan *k, enum conv_kind kind, size_t *workspace)
 {
 	const struct conv_geom c = conv_geom_get(k->g, k->n, kind);
@@ -81,7 +81,7 @@ static int run(const struct kplan *k, const void *made, void *x, void *w, void *
 	}
 }
 
-/* --- of a norm's result --- */
+/* --- convolutions of a norm's result --- */
 
 bool conv_depthwise_normed(const struct device *dev, const struct conv_geom *c)
 {

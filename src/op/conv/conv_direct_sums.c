@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The sums of a unit: for each block of its pixels and each kernel row the rows of pixels that
- * meet, over which every tile goes while they are in the cache. */
+ * The sums of a unit. For each block of its pixels and each kernel row, it finds the pairs of pixel
+ * rows of x and y, and computes all tiles while these rows are in the cache. */
 #include <omp.h>
 #include <string.h>
 
@@ -15,17 +15,17 @@ static uint16_t tile_mask(const struct direct *d, int64_t vector)
 	return left < TILE_VECTOR ? (uint16_t)((1 << left) - 1) : 0xffff;
 }
 
-/* A block of output pixels: rows of y counted through all images, and columns. */
+/* A block of output pixels: rows of y, counted over all samples, and columns. */
 struct block {
 	const struct direct *d;
 	const void *x, *y;
-	uint32_t *pairs;             /* bf16: of the tall side */
-	const void *tall[TILE_SEGMENTS];     /* bf16: rows before they were paired */
-	int64_t paired;              /* bf16: for this many tiles */
+	uint32_t *pairs;             /* bf16: pairs of the tall side */
+	const void *tall[TILE_SEGMENTS];     /* bf16: the rows before pairing */
+	int64_t paired;              /* bf16: number of tiles whose channels are paired */
 	struct part rows, cols;
 };
 
-/* The rows of pixels of the block for which kernel row (kd, kh) meets x. */
+/* Finds the pixel rows of the block for which kernel row (kd, kh) reads inside x. */
 static void find_rows(struct block *b, int64_t kd, int64_t kh, struct tile_pixels *p)
 {
 	const struct conv_frame *f = &b->d->f;
@@ -48,7 +48,7 @@ static void find_rows(struct block *b, int64_t kd, int64_t kh, struct tile_pixel
 	}
 }
 
-/* Pairs the unit's channels of the rows found for n tiles, and has p point there. */
+/* Pairs the unit's channels in the rows found, for n tiles, and makes p point to the pairs. */
 static void pair_rows(struct block *b, const struct direct_unit *u, int64_t n,
                       struct tile_pixels *p)
 {
@@ -72,7 +72,7 @@ static void pair_rows(struct block *b, const struct direct_unit *u, int64_t n,
 	b->paired = n;
 }
 
-/* wide_at, tall_at: of the unit's first channels. */
+/* wide_at, tall_at: offsets of the unit's first channels. */
 static void sum_tile(const struct direct *d, const struct direct_unit *u, struct tile_pixels *p,
                      struct part v, int64_t wide_at, int64_t tall_at, float *sum)
 {
@@ -91,9 +91,9 @@ static void sum_tile(const struct direct *d, const struct direct_unit *u, struct
 	}
 }
 
-/* While the first tiles of a block use its pixels, those of the next are fetched: the tall side in
- * the first wide tile, the wide side in each; y at the first tap that has pixels, x at the last,
- * which is ahead of the others. */
+/* While the first tiles of a block use its pixels, those of the next block are prefetched: the tall
+ * side during the first wide tile, the wide side during each wide tile; y at the first tap that has
+ * pixels, x at the last tap, whose positions are the furthest ahead. */
 static void fetch_ahead(const struct block *b, struct tile_pixels *p, int64_t row, int64_t k,
                         bool first)
 {
@@ -111,8 +111,8 @@ static void fetch_ahead(const struct block *b, struct tile_pixels *p, int64_t ro
 	p->tall_ahead = wide_x ? y : x;
 }
 
-/* The place of the unit's channels of the tall side, in row
- * elements or pairs, for column c of y and tap k. */
+/* The offset of the unit's channels on the tall side, in elements of a row or in pairs, for column
+ * c of y and tap k. */
 static int64_t tall_place(const struct block *b, const struct direct_unit *u, int64_t k, int64_t c)
 {
 	const struct direct *d = b->d;
@@ -124,7 +124,7 @@ static int64_t tall_place(const struct block *b, const struct direct_unit *u, in
 	return TILE_VECTOR * (d->s.wide_x ? (c - own.lo) / 2 : x - conv_frame_reach(f, WIDTH, own).lo);
 }
 
-/* All taps of kernel row number `row` over the rows found, for one wide tile. */
+/* Sums all taps of kernel row number `row` over the rows found, for one wide tile. */
 static void sum_row(const struct block *b, const struct direct_unit *u, struct tile_pixels *p,
                     struct part v, int64_t row, float *sum)
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The gradient of the weights, directly: dw[tap] is the sum over pixels of outer products of x at
- * the place the tap reads and dy. A tile of dw stays in registers while a block of pixels goes by
- * (conv_tile.h), a group of tiles stays in a core's cache while a chunk of the pixels goes by; a
- * unit of work is one of both. Sums are added up in three levels (block, chunk, image), which
- * also keeps rounding small. Padding is never touched: each tap has the range of pixels it is
- * good for. Strides and dilation are steps through x.
+ * The direct gradient to the weights: dw[tap] is the sum over pixels of outer products of dy and of
+ * x at the position that the tap reads. A tile of dw stays in registers for a block of pixels
+ * (conv_tile.h), and a group of tiles stays in a core's cache for a chunk of the pixels; a unit of
+ * work is one group and one chunk. Sums are added in three levels (block, chunk, image), which also
+ * keeps rounding errors small. Padding is never read: each tap has its range of valid pixels.
+ * Strides and dilation are strides through x.
  *
- * With few channels a tile would be low, so neighbouring kernel columns are taken for channels:
- * in a row of pixels without gaps they are adjacent. Rows get zeros at both ends for that, in
- * a copy (`merged`).
+ * With few channels a tile would have few rows, so adjacent kernel columns count as additional
+ * channels: in a row of pixels without gaps they are adjacent in memory. For that, rows are copied
+ * with zeros at both ends (`merged`).
  *
- * In bf16 neighbouring pixels of a row are multiplied in pairs. A row of the tall side is paired
- * with itself, shifted by the step from one output pixel to the next, so that a pair can begin at
- * any pixel: a tap then finds its pairs wherever it starts. */
+ * In bf16 adjacent pixels of a row are multiplied in pairs. A row of the tall side is paired with
+ * itself, shifted by the distance of two output pixels, so that a pair can begin at any pixel,
+ * wherever a tap starts. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -25,7 +25,8 @@
 
 /* --- plan --- */
 
-/* x becomes a copy with rows padded, and a kernel row one tap of kernel columns x channels. */
+/* x becomes a copy with padded rows, and a kernel row becomes one tap with kernel columns x
+ * channels. */
 static void merge_columns(struct conv_frame *f)
 {
 	const int64_t columns = (f->y.size[WIDTH] - 1) * f->stride[WIDTH] + f->kernel[WIDTH];
@@ -114,7 +115,7 @@ static int choose(struct conv_task *t)
 	return takes(t, &f);
 }
 
-/* of dot products where there is a matrix unit, in place of CONV_DOT_RATIO */
+/* replaces CONV_DOT_RATIO for dot products on a CPU with a matrix unit */
 #define DOT_BESIDE_UNIT 0.6
 
 static double seconds(const struct conv_task *t)
@@ -170,7 +171,7 @@ static struct direct_unit unit_at(const struct direct *d, int64_t i)
 			      d->bias && (s->wide_x ? w : t) == 0 };
 }
 
-/* The sums of one tap of a wide tile. */
+/* Stores the sums of one tap of a wide tile to dw. */
 static void store_tile(const struct direct *d, const struct direct_unit *u, struct part v,
                        int64_t tap, const float *sum, float *dw)
 {
@@ -202,7 +203,7 @@ static void add(float *restrict to, const float *restrict from, int64_t n)
 		to[i] += from[i];
 }
 
-/* Adds the chunks' sums of one tap of a group to those of the first chunk. */
+/* Adds the sums of all chunks, for one tap of a group, to those of the first chunk. */
 static void add_chunks(const struct direct *d, const struct direct_unit *u, int64_t tap, float *sum)
 {
 	const int64_t groups = d->s.tall_groups * d->s.wide_groups;
@@ -227,7 +228,8 @@ static void run_chunks(const struct direct *d, const struct conv_args *a, uint32
 {
 	const int64_t groups = d->s.tall_groups * d->s.wide_groups, taps = d->s.taps;
 
-	/* Static: the block fetched ahead at the end of a unit is the next one's first. */
+	/* Static schedule: the block prefetched at the end of a unit is the first one of the next
+	 * unit. */
 #pragma omp parallel for schedule(static)
 	for (int64_t i = 0; i < groups * d->s.chunks; i++) {
 		const struct direct_unit u = unit_at(d, i);
@@ -266,7 +268,7 @@ static void run_groups(const struct direct *d, const struct conv_args *a, uint32
 	}
 }
 
-/* Rows of x with zeros at both ends, as wide as the windows reach. */
+/* Copies rows of x with zeros at both ends, as far as the windows reach. */
 static void copy_rows(const struct direct *d, const void *x, void *copy)
 {
 	const struct conv_frame *f = &d->f, *o = &d->original;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Convolutions by oneDNN. Activations stay channels-last, weights take the layout oneDNN likes
- * best for the first forward use and keep it; a gradient that oneDNN has no fast code for in that
- * layout asks for its own, and the layout pass puts a (small) reorder there.
+ * Convolutions by oneDNN. Activations stay channels-last. Weights get the layout that oneDNN
+ * prefers at their first forward use, and keep it. If oneDNN has no fast code for a gradient in
+ * that layout, the gradient requests another one, and the layout pass inserts a (small) reorder.
  *
  * Why channels-last even for very few channels: on 2 cores (Zen 5, oneDNN 2.6.3), forward /
  * backward data / backward weights in ms:
@@ -32,15 +32,17 @@ struct dnn_kernel {
 	struct conv_kernel base;
 	struct dnn_prim *prim;
 	struct conv_geom geom;
-	bool add_bias;            /* backward data with a bias: we add it */
+	bool add_bias;            /* backward data with a bias, which dlx adds */
 	bool bf16;                /* add_bias: the result is bf16 */
-	int64_t rows, inner;      /* add_bias: the result is rows x channels x inner */
-	bool add_sum;             /* to what oneDNN makes, in the workspace from `made` on */
+	int64_t rows, inner;      /* add_bias: the result as rows x channels x inner */
+	bool add_sum;             /* an addend is added to oneDNN's result, which is in the workspace
+	                           * from `made` on */
 	struct conv_sum sum;
 	size_t made;
 };
 
-/* The layout of the weights as oneDNN wants it. False if it cannot be said so. */
+/* The layout of the weights in oneDNN's form, with groups as an axis. False if it has no such
+ * form. */
 static bool split_groups(const struct layout *l, const struct conv_geom *c, struct layout *out)
 {
 	if (c->groups > 1 && l->nd == c->ns + 2)
@@ -49,11 +51,12 @@ static bool split_groups(const struct layout *l, const struct conv_geom *c, stru
 	return true;
 }
 
-/* Layouts to try in turn. */
+/* Combinations of layouts to try in order. */
 struct candidate {
 	enum { ACT_NATIVE, ACT_PLAIN, ACT_ANY } act;
-	bool keep_w;              /* the layout the weights (their gradient) have already */
-	bool reference;           /* oneDNN's reference code will do */
+	bool keep_w;              /* keep the layout that the weights (or their gradient) already
+	                           * have */
+	bool reference;           /* oneDNN's reference code is acceptable */
 };
 
 static const struct candidate candidates[] = {
@@ -93,7 +96,7 @@ static int read_layouts(const struct dnn_prim *p, const struct dnn_conv *c, stru
 	return dnn_prim_layout(p, at.y, &t->y);
 }
 
-/* The bias of backward data is not oneDNN's. */
+/* oneDNN does not add the bias of backward data. */
 static struct dnn_conv conv_of(const struct conv_task *t)
 {
 	struct dnn_conv c = { .kind = t->kind,
@@ -113,7 +116,7 @@ uint64_t conv_problem(const struct conv_task *t)
 	return dnn_conv_problem(&c);
 }
 
-/* 1 if oneDNN has good code for this candidate (t's layouts are filled then), 0 if not, or an
+/* Returns 1 if oneDNN has good code for this candidate (and sets t's layouts), 0 if not, or an
  * error. */
 static int try_candidate(const struct candidate *cand, struct conv_task *t)
 {
@@ -151,7 +154,7 @@ static int choose(struct conv_task *t)
 	const bool add = (t->bias || t->sum) && t->kind == CONV_BACKWARD_DATA;
 	for (int i = 0; i < n; i++) {
 		if (candidates[i].act == ACT_ANY && add)
-			continue;         /* adding ourselves wants a layout we know */
+			continue;         /* dlx can add only in layouts that it knows */
 		int rc = try_candidate(&candidates[i], t);
 		if (rc != 0)
 			return rc;
@@ -159,17 +162,17 @@ static int choose(struct conv_task *t)
 	return 0;
 }
 
-/* Slices of a larger buffer have reference code only. */
+/* Whether the layout is a slice of a larger buffer, for which oneDNN has reference code only. */
 static bool is_slice(const struct layout *l, const struct shape *s)
 {
 	struct layout_rows rows;
 	return layout_rows(l, s, &rows) && rows.stride != rows.c;
 }
 
-/* The rates in bf16 below are those of dot products (CONV_DOT_RATIO). How much faster than these a
- * matrix unit (AMX) is: on two cores with it, in class 8, forward convolutions and gradients of
- * inputs reach 1,670 to 3,690 GFLOP/s (2.6.3 and 3.7.2), 3x3 in float32 about a seventh. It
- * takes channels 32 at a time, of which few ones are a part. */
+/* The factor by which a matrix unit (AMX) is faster than dot products, whose rates in bf16 follow
+ * below (CONV_DOT_RATIO). Measured on two cores in class 8: forward convolutions and gradients to
+ * inputs reach 1,670 to 3,690 GFLOP/s (2.6.3 and 3.7.2), 3x3 in float32 about a seventh of that.
+ * The unit processes 32 channels at a time, so few channels use a part of it. */
 #define UNIT_CHANNELS 32.0
 
 static double unit_factor(const struct conv_task *t)
@@ -180,12 +183,12 @@ static double unit_factor(const struct conv_task *t)
 	       fmax(1, t->env->bf16_ratio / CONV_DOT_RATIO * fmin(channels / UNIT_CHANNELS, 1));
 }
 
-/* Gradients of the weights reach 850 to 1,630 GFLOP/s there with 2.6.3 and 1,330 to 2,470 with
- * 3.7.2, float32 about 300; and 480 and 1,150 in rows of 12 pixels, 300 and 690 in rows of 6: the
- * unit takes pixels of a row 32 at a time. */
+/* Gradients to weights on that machine reach 850 to 1,630 GFLOP/s with 2.6.3 and 1,330 to 2,470
+ * with 3.7.2, float32 about 300. With rows of 12 pixels these are 480 and 1,150, with rows of 6
+ * pixels 300 and 690, since the unit processes 32 pixels of a row at a time. */
 #define WEIGHTS_PART 0.7
 #define FULL_ROW 20.0
-#define UNIT_ROWS 16           /* channels that it takes at a time there */
+#define UNIT_ROWS 16           /* channels that the unit processes at a time there */
 
 static double unit_factor_weights(const struct conv_task *t)
 {
@@ -194,7 +197,7 @@ static double unit_factor_weights(const struct conv_task *t)
 	       t->env->bf16_ratio / CONV_DOT_RATIO * WEIGHTS_PART * fmin(row / FULL_ROW, 1);
 }
 
-/* The rate of oneDNN 2.6 for the gradient of the weights, in multiply-adds a second. */
+/* oneDNN 2.6's rate for the gradient to the weights, in multiply-adds per second. */
 static double weights_rate(const struct conv_task *t)
 {
 	const struct conv_geom *g = &t->geom;
@@ -208,7 +211,7 @@ static double weights_rate(const struct conv_task *t)
 		dilated |= g->dilation[i] > 1;
 	}
 	if (bf16 && dilated)
-		return 190e9;      /* by im2col, in as much memory as that takes */
+		return 190e9;      /* im2col, which needs that much memory */
 	if (bf16)
 		return least < few ? 180e9 : point ? 270e9 : 330e9;
 	if (point)
@@ -218,7 +221,8 @@ static double weights_rate(const struct conv_task *t)
 	return dilated ? 150e9 : least < 32 ? 170e9 : least < 64 ? 200e9 : 220e9;
 }
 
-/* Depthwise: bound by memory, and oneDNN has no implementation of gradients of dilated ones. */
+/* Depthwise convolutions are bound by memory, and oneDNN has no implementation for gradients of
+ * dilated ones. */
 static double depthwise_rate(const struct conv_task *t)
 {
 	const bool bf16 = t->dtype == DTYPE_BF16, forward = t->kind == CONV_FORWARD;
@@ -253,7 +257,7 @@ static double seconds(const struct conv_task *t)
 	return conv_macs(&t->geom) / (sliced ? SLICE_RATE : rate(t));
 }
 
-/* Rows, channels and inner of the result, to which the bias is added. */
+/* Sets rows, channels and inner of the result to which the bias is added. */
 static int plan_bias(struct dnn_kernel *ck, const struct conv_task *t)
 {
 	const struct shape s = conv_x_shape(&ck->geom);
@@ -271,7 +275,7 @@ static int plan_bias(struct dnn_kernel *ck, const struct conv_task *t)
 	return 0;
 }
 
-/* f32, or bf16 in the two that are multiplied and what is added. */
+/* Checks the types: f32, or bf16 for both factors and the addend. */
 static int check_dtypes(const struct kplan *k)
 {
 	const enum dtype first = graph_t(k->g, k->n->in[0])->dtype;
@@ -285,8 +289,8 @@ static int check_dtypes(const struct kplan *k)
 	return 0;
 }
 
-/* The ways to write an activation's layout down: where an axis has one element its stride says
- * nothing, but oneDNN recognises layouts by all strides. */
+/* All equivalent stride forms of an activation's layout. The stride of an axis with one element is
+ * arbitrary, but oneDNN recognises a layout by all its strides. */
 static int spellings(const struct layout *l, const struct shape *s, struct layout *out)
 {
 	int n = 0;
@@ -299,8 +303,8 @@ static int spellings(const struct layout *l, const struct shape *s, struct layou
 	return n;
 }
 
-/* Replaces *best by the primitive of c if there is one and its kind is faster. w: the layout of the
- * weights; if c leaves it open, oneDNN must choose the same. */
+/* Replaces *best by the primitive for c if that exists and is of a faster kind. w: the layout of
+ * the weights; if c leaves it open, oneDNN must choose w. */
 static int improve(struct dnn_prim **best, const struct dnn_conv *c, const struct layout *w)
 {
 	const int mark = err_count();
@@ -322,7 +326,7 @@ static int improve(struct dnn_prim **best, const struct dnn_conv *c, const struc
 	return rc;
 }
 
-/* The best primitive for the layouts the tensors have now, over all ways to spell them. */
+/* The best primitive for the current layouts of the tensors, over all equivalent stride forms. */
 static int find_prim(const struct conv_task *t, struct dnn_prim **out)
 {
 	struct dnn_conv c = conv_of(t);
@@ -386,9 +390,9 @@ static void add_bias(const struct dnn_kernel *ck, float *restrict y, const float
 	}
 }
 
-#define STAGE 256      /* elements in f32 at a time */
+#define STAGE 256      /* elements that are held in f32 at a time */
 
-/* n values of a row in bf16, from `at` on, += the biases of their channels. */
+/* Adds the biases of their channels to n values of a bf16 row, from `at` on. */
 static void add_bias_bf16(uint16_t *row, const float *b, int64_t at, int64_t n, int64_t inner)
 {
 	float t[STAGE];
@@ -408,7 +412,7 @@ static void add_biases_bf16(const struct dnn_kernel *ck, uint16_t *y, const floa
 			              ck->inner);
 }
 
-/* For tests of the reports of a wrong kernel. */
+/* Damages the result, so that tests can check the report of a wrong kernel. */
 static void damage(const struct node *n, void *result)
 {
 	if (fault_hits("kernel", (uint64_t)n->id))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Elements of convolutions by the formulas of conv.c, in double precision, straight from tensors in
- * whatever layout a kernel reads: so that a few of them cost a small part of the whole result. The
- * offset of an element is the sum of one term for each axis, which tables hold. */
+ * Computes single elements of convolutions by the formulas of conv.c, in double precision, from
+ * tensors in any layout that kernels use. So a few elements cost a small part of the whole result.
+ * The offset of an element is a sum of one term for each axis; the terms are in tables. */
 #include "op/conv/conv_expect.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ struct source {
 	const void *p;
 	enum dtype type;
 	int nd;
-	int64_t *at[MAXD];           /* terms of offsets, by axis and index */
+	int64_t *at[MAXD];           /* terms of the offset, by axis and index */
 };
 
 static void source_release(struct source *s)
@@ -29,7 +29,8 @@ static void source_release(struct source *s)
 		mem_free(s->at[d]);
 }
 
-/* Weights of groups have a layout over (groups, O/groups, ...), for shapes that begin with O. */
+/* The weights of grouped convolutions have a layout over (groups, O/groups, ...) and a shape that
+ * begins with O. */
 static int source_init(struct source *s, const struct graph *g, tid t, const void *p)
 {
 	const struct tensor *x = graph_t(g, t);
@@ -49,7 +50,8 @@ static int source_init(struct source *s, const struct graph *g, tid t, const voi
 	return 0;
 }
 
-/* The exponent of a half's bits in a float's place is too small by 112, of subnormals too. */
+/* Bits of a half in the place of a float's: the exponent is too small by 112, for subnormals,
+ * too. */
 SIMD_INLINE float half_value(uint32_t h)
 {
 	return simd_float((h & 0x8000u) << 16 | (h & 0x7FFFu) << 13) * 0x1p112f;
@@ -68,7 +70,7 @@ static void add(struct expected *e, double term)
 	e->size += fabs(term);
 }
 
-/* To what a kernel may have rounded. */
+/* Adds a term to a value that a kernel may have rounded before. */
 static void add_after(struct expected *e, double term)
 {
 	e->rounded += fabs(e->value);
@@ -79,8 +81,8 @@ static void add_after(struct expected *e, double term)
 
 struct conv_case {
 	struct conv_geom g;
-	struct source x, w, y;       /* two of them: the third is made */
-	int64_t ci, co;              /* channels of a group */
+	struct source x, w, y;       /* the two inputs; the third tensor is the result */
+	int64_t ci, co;              /* channels of x, and of y, in a group */
 };
 
 static int case_init(struct conv_case *c, const struct graph *g, const struct node *n,
@@ -107,7 +109,7 @@ static void case_release(struct conv_case *c)
 	source_release(&c->y);
 }
 
-/* The index of v's combination of places along the axes of extents `extent`, as one number. */
+/* Splits the row-major index v into positions along axes of extents `extent`. */
 static void unravel(const struct conv_geom *g, const int64_t *extent, int64_t v, int64_t *out)
 {
 	for (int a = g->ns - 1; a >= 0; a--) {
@@ -124,7 +126,7 @@ static int64_t volume(const struct conv_geom *g, const int64_t *extent)
 	return v;
 }
 
-/* Adds the offsets of spatial places to *at. */
+/* Adds the offsets of the spatial positions to *at. */
 static void add_places(const struct conv_geom *g, const struct source *s, const int64_t *place,
                        int64_t *at)
 {
@@ -132,7 +134,7 @@ static void add_places(const struct conv_geom *g, const struct source *s, const 
 		*at += s->at[2 + a][place[a]];
 }
 
-/* What tap `tap` of the window of `out` reads of x; false: padding. */
+/* The position of x that tap `tap` reads for position `out`; false: padding. */
 static bool place_in_x(const struct conv_geom *g, const int64_t *out, const int64_t *tap,
                        int64_t *x)
 {
@@ -144,7 +146,7 @@ static bool place_in_x(const struct conv_geom *g, const int64_t *out, const int6
 	return true;
 }
 
-/* The element of y whose tap `tap` reads place `x`; false: there is none. */
+/* The position of y that reads `x` with tap `tap`; false: there is none. */
 static bool place_in_y(const struct conv_geom *g, const int64_t *x, const int64_t *tap,
                        int64_t *out)
 {
@@ -157,7 +159,7 @@ static bool place_in_y(const struct conv_geom *g, const int64_t *x, const int64_
 	return true;
 }
 
-/* --- the three of them, of one element --- */
+/* --- one element of each kind --- */
 
 static struct expected forward(const struct conv_case *c, const int64_t *index)
 {
@@ -215,16 +217,16 @@ static struct expected bias_gradient(const struct conv_case *c, int64_t channel)
 	return e;
 }
 
-/* A row of y and what a tap reads of x for it: offsets of the first places, and which places of the
- * row have something to read. */
+/* A row of y and the row of x that a tap reads for it: the offsets of their first elements, and the
+ * positions at which the tap does not read padding. */
 struct tap_row {
 	int64_t x, y;
 	int64_t lo, hi;
-	const int64_t *x_at, *y_at;  /* by place of the last axis */
-	int64_t step, first;         /* place of x: place of y * step + first */
+	const int64_t *x_at, *y_at;  /* offset terms of the last axis, by position */
+	int64_t step, first;         /* position of x = position of y * step + first */
 };
 
-/* Row `r` of all samples; false: the tap reads padding alone there. */
+/* Row `r`, counted over all samples; false: the tap reads only padding there. */
 static bool row_of_tap(const struct conv_case *c, const int64_t *tap, int64_t r, struct tap_row *t)
 {
 	const struct conv_geom *g = &c->g;
@@ -249,7 +251,8 @@ static bool row_of_tap(const struct conv_case *c, const int64_t *tap, int64_t r,
 	return t->lo < t->hi;
 }
 
-#define WIDE 4                   /* channels of x, and of y, that one pass over both is for */
+#define WIDE 4                   /* channels of x, and of y, that are processed in one pass over
+                                  * both */
 
 struct tap_block {
 	const struct source *x, *y;
@@ -280,8 +283,8 @@ SIMD_CLONES(void, add_row, (struct tap_block *b, const struct tap_row *t), (b, t
 	}
 }
 
-/* The picked channels of one tap from the pair (o, i) on, of which a block has `wide` times WIDE.
- * e: of pair (0, 0), those of next pairs after `step` elements each. */
+/* The products of one tap for a block of `wide` times WIDE pairs of channels, from pair (o, i) on.
+ * e: the element of pair (0, 0); adjacent pairs are `step` elements apart. */
 static void weight_block(const struct conv_case *c, const struct picks *p, const int64_t *tap,
                          int o, int i, int wide, struct expected *e, int64_t step)
 {
@@ -305,7 +308,7 @@ static void weight_block(const struct conv_case *c, const struct picks *p, const
 				(struct expected){ b.value[k], b.size[k], 0 };
 }
 
-/* All picked channels of one tap. Those of y that are of one group read the same of x. */
+/* All picked channels of one tap. Channels of y in the same group read the same channels of x. */
 static void weight_tap(const struct conv_case *c, const struct picks *p, const int64_t *tap,
                        struct expected *e, int64_t step)
 {
@@ -384,7 +387,7 @@ int conv_grad_weight_expect(const struct graph *g, const struct node *n, void *c
 #pragma omp parallel for schedule(dynamic)
 	for (int64_t i = 0; i < taps; i++) {
 		int64_t index[MAXD];
-		picks_index(p, i, index);     /* the last axes are the taps' */
+		picks_index(p, i, index);     /* the last axes are those of the taps */
 		if (rc == 0 && o == 0)
 			weight_tap(&c, p, index + 2, e + i, taps);
 		else if (rc == 0)

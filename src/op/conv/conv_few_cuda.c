@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which convolutions between few channels and many our kernels take on the GPU: those that read at
- * most four, and, with stride 1, those that make at most four, which are the former turned around.
- * Windows of wider buffers stay in their places. */
+ * Convolutions between few and many channels on the GPU: decides which of them dlx's kernels
+ * compute. These are convolutions that read at most four channels and, with stride 1, those that
+ * compute at most four, treated as the mirror image of the former. Windows of wider buffers are
+ * used in place. */
 #include "op/conv/conv_own.h"
 
 #include "op/conv/conv_shape.h"
@@ -16,12 +17,12 @@ enum { LEAST_ARCH = 80 };            /* compute capability 8.0 */
 
 struct conv_few {
 	enum conv_kind kind;
-	bool turned;                 /* y is the one of few channels */
-	int to;                      /* type of the result */
-	struct k_few at;             /* but for the pointers */
+	bool turned;                 /* y has the few channels */
+	int to;                      /* element type of the result */
+	struct k_few at;             /* all arguments except pointers */
 };
 
-/* A window of one pixel sees rows of pixels: all are in one. */
+/* With a window of one pixel, all rows of pixels are merged into one. */
 static void flatten(struct k_few *g)
 {
 	int64_t pixels = g->n;
@@ -67,7 +68,7 @@ static bool describe(const struct conv_geom *c, bool turned, struct k_few *g)
 	return true;
 }
 
-/* Which of the three it is for our kernels. */
+/* The kind of convolution that dlx's kernel computes. */
 static enum conv_kind kind_of(const struct conv_few *f)
 {
 	if (!f->turned || f->kind == CONV_BACKWARD_WEIGHTS)
@@ -107,7 +108,7 @@ static const void *make(const struct kplan *k, enum conv_kind kind, size_t *work
 	return f;
 }
 
-/* The bias of transposed convolutions is x's, that of the others y's, as its gradient is. */
+/* The bias of a transposed convolution belongs to x, that of the others, and its gradient, to y. */
 static bool biased(const void *made)
 {
 	const struct conv_few *f = made;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * From the geometry of a convolution to the frame of its loops. */
+ * Converts the geometry of a convolution to the form of its loops. */
 #include "op/conv/conv_frame.h"
 
 #include "op/conv/conv_shape.h"
 
-/* Steps of a dense row-major grid of pixels that are `pixel` elements apart. */
+/* The strides of a contiguous row-major grid whose pixels are `pixel` elements apart. */
 static void set_steps(struct conv_side *s, int64_t pixel)
 {
 	s->step[WIDTH] = pixel;

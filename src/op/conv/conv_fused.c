@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Convolutions and what follows them, in one kernel where the GPU's library has one (made by the
+ * Convolutions with an epilogue, computed by one kernel if the GPU's library has one (made by the
  * pass `fuse`, after gradients):
  *
  *   conv_relu        y = f(c + r)             c = x * w + bias; f(z) = z, and slope * z where z is
@@ -13,8 +13,7 @@
  *   conv_grad_input_relu   dx = (c + r), times the slope where z, ReLU's result, is not
  *                          above zero
  *
- * r may be left out but for the sums. The intermediate results have no memory, neither here nor
- * while something else runs. */
+ * r may be absent, except in the sums. Intermediate results are not stored. */
 #include "op/conv/conv_fused.h"
 
 #include <math.h>
@@ -28,7 +27,7 @@
 #define EPS FIELD_FLOAT(struct conv_fused, eps, "1e-5", 1e-12, 1, \
 	"added to the variance before the root")
 
-/* With a default, since the pass makes the node with default attributes first. */
+/* The field has a default, since the pass first creates the node with default attributes. */
 #define INPUT_SIZE FIELD_INTS(struct conv_attr, input_size, "1", 1, INT32_MAX, \
 	"spatial size of the result")
 
@@ -58,7 +57,7 @@ static int check_there(struct graph *g, const struct node *n, int i)
 	                                                n->op->name, i);
 }
 
-/* An input that is like the result. */
+/* Checks an input that has the result's shape. */
 static int check_like(struct graph *g, struct node *n, int i, bool needed)
 {
 	if (needed)
@@ -240,7 +239,7 @@ static const char *const mask_samples[] = {
 
 /* --- records --- */
 
-/* f: inputs that are like the result; to: that to which it may be added in place. */
+/* f: mask of the inputs that have the result's shape; to: the one that the result may overwrite. */
 #define FUSED_CUDA(plan_, f, to)                                                        \
 	CUDA_KERNEL(.layouts = KL_NATIVE, .plan = plan_, .run = conv_fused_cuda_run,        \
 	            .free = conv_fused_cuda_free,                                           \

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A convolution and what follows it on the GPU: one kernel of dlx's, for few channels
- * (cuda/narrow.cuh); else one graph of cuDNN's, where it recommends an engine for that; else, or
- * where it is measured to be faster (conv_way.h), cuDNN's convolution and one pass of dlx's over
- * what it made. Which of these is decided in the plan, whose implementation says so.
+ * A convolution and its epilogue on the GPU. For few channels it is one kernel of dlx
+ * (cuda/narrow.cuh). Otherwise it is one graph of cuDNN, if cuDNN recommends an engine for that; or
+ * cuDNN's convolution followed by one kernel of dlx, if there is no such engine or if that is
+ * measured to be faster (conv_way.h). The choice is made in the plan, whose implementation name
+ * shows it.
  *
- * That pass it is for groups, for which cuDNN has generic code only, for results in another type,
- * and where a tensor like the result is a view of a larger buffer that no engine takes: those are
- * read and written where they are, the result even where the addend is. To the input, what cuDNN
- * makes for such a result is made in bands (conv_bands.h), so that there is less of it. Forward,
- * engines are asked for windows first, as in conv_cuda.c; else an input that is a view is packed
- * into the workspace. */
+ * The separate kernel is always used for groups (cuDNN has generic code only), for results of
+ * another type, and if a tensor of the result's shape is a view of a larger buffer that no engine
+ * supports. It accesses views in place; the result may overwrite the addend. For the gradient to
+ * the input, cuDNN then computes band by band (conv_bands.h), so that the intermediate result is
+ * smaller. Forward, engines that access windows in place are tried first, as in conv_cuda.c;
+ * otherwise an input that is a view is packed into the workspace. */
 #include "op/conv/conv_fused.h"
 
 #include <string.h>
@@ -30,17 +31,17 @@
 
 struct fused_cuda {
 	const struct conv_places *at;
-	struct cudnn_plan *plan;     /* or NULL: */
-	const struct conv_own *own;  /* dlx's kernels, or NULL; */
-	size_t own_ws;               /* bytes of workspace that these take, */
-	const void *own_made;        /* and the arguments that they made of the node */
-	bool whole;                  /* no pass of dlx's follows */
-	bool windows;                /* with views where they are */
+	struct cudnn_plan *plan;     /* NULL: dlx's kernels are used */
+	const struct conv_own *own;  /* dlx's kernels, or NULL */
+	size_t own_ws;               /* bytes of workspace for dlx's kernels */
+	const void *own_made;        /* the arguments that own->make returned */
+	bool whole;                  /* no separate kernel of dlx follows */
+	bool windows;                /* views are used in place */
 	enum dtype type;
-	int64_t rows, channels;      /* of the result */
-	struct conv_bands bands;     /* of the gradient to the input, as they are made */
-	size_t vectors, packed, made;        /* in the workspace, or NOWHERE: scale and shift; the
-	                                      * input; what cuDNN makes */
+	int64_t rows, channels;      /* pixels and channels of the result */
+	struct conv_bands bands;     /* bands of the gradient to the input */
+	size_t vectors, packed, made;        /* offsets in the workspace, or NOWHERE: scale and shift;
+	                                      * the packed input; cuDNN's result */
 };
 
 static const struct tensor *like(const struct kplan *k, int i)
@@ -78,13 +79,13 @@ static size_t dense_bytes(const struct tensor *t)
 	return is_window(t) ? (size_t)shape_count(&t->shape) * dtype_size(t->dtype) : 0;
 }
 
-/* A graph of cuDNN's has one layout for the result and for what is added to it. */
+/* Whether the layouts are equal: a cuDNN graph needs one layout for the result and the addend. */
 static bool as_result(const struct tensor *t, const struct tensor *y)
 {
 	return !t || (layout_equal(&t->layout, &y->layout) && conv_own_in_place(t));
 }
 
-/* The chain as cuDNN is asked for it, of packed tensors. */
+/* The chain as a problem for cuDNN, with packed tensors. */
 static struct cudnn_conv chain_of(const struct kplan *k, const struct fused_cuda *f,
                                   const struct cudnn_conv *c)
 {
@@ -100,7 +101,7 @@ static struct cudnn_conv chain_of(const struct kplan *k, const struct fused_cuda
 	return chain;
 }
 
-/* A forward chain with views where they are. */
+/* Plans a forward chain that accesses views in place. */
 static int plan_windows(struct kplan *k, struct fused_cuda *f, const struct cudnn *library,
                         struct cudnn_conv v)
 {
@@ -116,7 +117,7 @@ static int plan_windows(struct kplan *k, struct fused_cuda *f, const struct cudn
 	return f->plan ? 0 : E_UNSUPPORTED;
 }
 
-/* The whole chain by cuDNN. */
+/* Plans the whole chain as one cuDNN graph. */
 static int plan_whole(struct kplan *k, struct fused_cuda *f, enum conv_way way,
                       const struct cudnn *library, const struct cudnn_conv *c)
 {
@@ -132,9 +133,9 @@ static int plan_whole(struct kplan *k, struct fused_cuda *f, enum conv_way way,
 	return cudnn_conv_new(&f->plan, library, k->env->wisdom, &chain);
 }
 
-/* A kernel of dlx's, with all tensors where they are. One that cannot do what follows leaves the
- * convolution in the place of the result, where the pass that follows finds it: not in a window,
- * which may be where the addend is. */
+/* Plans a kernel of dlx, which uses all tensors in place. If it does not support the epilogue, it
+ * writes the convolution to the result, where the epilogue's kernel reads it; that is not possible
+ * if the result is a window, which may share memory with the addend. */
 static int plan_own(const struct kplan *k, struct fused_cuda *f)
 {
 	const struct tensor *y = graph_t(k->g, k->n->out[0]), *addend = like(k, f->at->addend),
@@ -164,7 +165,7 @@ static int plan_engine(struct kplan *k, struct fused_cuda *f, enum conv_way way,
 	       plan_whole(k, f, way, library, c);
 }
 
-/* In how many bands a result is made elsewhere, and the least pixels of one: some four waves of
+/* The number of bands of an intermediate result, and the fewest pixels in one: about four waves of
  * tiles of 256 pixels on a large GPU. */
 enum { BANDS = 4, BAND_PIXELS = 1 << 17 };
 
@@ -173,7 +174,7 @@ static bool made_elsewhere(const struct tensor *y, const struct fused_cuda *f)
 	return !f->whole && (is_window(y) || y->dtype != f->type);
 }
 
-/* For CONV_PARTS. Engines want tensors that begin at multiples of 16 bytes. */
+/* Chooses bands for CONV_PARTS. Engines need tensors that begin at multiples of 16 bytes. */
 static void choose_bands(const struct kplan *k, struct fused_cuda *f, const struct conv_geom *g)
 {
 	const int64_t fit = f->rows / (debug.band_pixels ? debug.band_pixels : BAND_PIXELS);
@@ -184,7 +185,7 @@ static void choose_bands(const struct kplan *k, struct fused_cuda *f, const stru
 		conv_bands_init(&f->bands, g, 1);
 }
 
-/* Floats from scale to shift: cuDNN wants 16 bytes aligned. */
+/* Floats from scale to shift: cuDNN needs alignment to 16 bytes. */
 static size_t vector_room(const struct fused_cuda *f)
 {
 	return ((size_t)f->channels + 3) / 4 * 4;
@@ -208,7 +209,7 @@ static void place(struct kplan *k, struct fused_cuda *f)
 	k->ws_bytes = end;
 }
 
-/* at_: a struct conv_places. */
+/* at_: points to a struct conv_places. */
 static int plan_way(struct kplan *k, enum conv_way way, const void *at_)
 {
 	const struct conv_places *at = at_;
@@ -260,7 +261,7 @@ static void *argument(const struct kplan *k, const struct kargs *a, int i)
 	return conv_fused_input(k->n, i) == NONE ? NULL : a->in[i];
 }
 
-/* From this pixel on. */
+/* The rows of the tensor from this pixel on. */
 static struct k_rows rows_of(const struct tensor *t, void *p, int64_t pixel)
 {
 	struct layout_rows rows;
@@ -288,8 +289,8 @@ static int fold(const struct kplan *k, const struct kargs *a, float *scale, floa
 	return cuda_launched(k, k_fold_norm(cuda_stream(k->dev), &n));
 }
 
-/* Our kernel's part, of the pixels of a band, or of all. made: what was made of these before; NULL:
- * the kernel makes it, too, of all pixels. */
+/* dlx's kernel for the epilogue, for the pixels of a band or for all. made: the convolution's
+ * result for these pixels; NULL: dlx's kernel also computes the convolution, for all pixels. */
 static int follow(const struct kplan *k, const struct kargs *a, void *made, const float *scale,
                   const float *shift, const struct conv_band *b)
 {
@@ -326,7 +327,7 @@ static void *advanced(const struct fused_cuda *f, void *p, int64_t elements)
 	return (char *)p + (size_t)elements * dtype_size(f->type);
 }
 
-/* cuDNN's part, and what follows it, of the pixels of a band, or of all. */
+/* cuDNN's convolution and its epilogue, for the pixels of a band or for all. */
 static int run_band(const struct kplan *k, const struct kargs *a, void *in, const float *scale,
                     const float *shift, const struct conv_band *b)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which convolutions the kernels of cuda/narrow.cuh take on the GPU, and with what follows them:
- * windows of 3 x 3 or 5 x 5, of few channels, in 16 bits. Forward these are of the result; to the
- * input they are of dy, and the kernel goes over blocks of dx's channels. cuDNN's engines are good
- * where both are many, or the window is one pixel. */
+ * Decides which convolutions, with which epilogues, the kernels of cuda/narrow.cuh compute on the
+ * GPU: windows of 3 x 3 or 5 x 5 with few channels, in 16 bits. Forward, the result has few
+ * channels; for the gradient to the input, dy has few, and the kernel loops over blocks of dx's
+ * channels. cuDNN's engines are good if both have many channels, or if the window is one pixel. */
 #include "op/conv/conv_own.h"
 
 #include "op/conv/conv_shape.h"
@@ -13,15 +13,15 @@
 
 #include "cuda/narrow.h"
 
-/* Fewer channels than LEAST would leave half of what is multiplied unused. To the input, a tile of
- * dy is read and multiplied by itself for each SOME channels of dx: where there are more, cuDNN is
- * as fast (H100, bf16: tiramisu's 'dense_8.1.conv', 32 to 224 channels of 5 x 5, with its sum 2.19
- * ms against 2.01; resnet-50's of 64 to 64 take twice as long), where not it is slower ('conv2' of
- * cosmoflow, 64 to 32: 1.44 against 2.10 ms). Volumes are worth it with as few outputs ('conv2'
- * forward, 32 to 64: 1.54 against 1.22). */
+/* With fewer channels than LEAST, half of the products would be unused. For the gradient to the
+ * input, a tile of dy is read and multiplied again for each SOME channels of dx. If dx has more
+ * channels, cuDNN is as fast (H100, bf16: tiramisu's 'dense_8.1.conv', 32 to 224 channels of 5 x 5,
+ * with its sum 2.19 ms against 2.01; resnet-50's of 64 to 64 take twice as long); otherwise it is
+ * slower ('conv2' of cosmoflow, 64 to 32: 1.44 against 2.10 ms). With three spatial axes the
+ * kernels are worth it for that few outputs, too ('conv2' forward, 32 to 64: 1.54 against 1.22). */
 enum { LEAST = 16, SOME = 32, MOST = 64, PACK = 8 };
 
-/* Axes are three in front of which the absent ones are put. */
+/* Converts the axes to three; absent ones come first. */
 static bool place_axes(struct k_narrow *at, const struct conv_geom *c, bool turned)
 {
 	const int absent = CONV_NS - c->ns;
@@ -52,14 +52,15 @@ static bool has_types(const struct kplan *k, const struct conv_geom *c,
 	       c->ci >= LEAST && c->ci <= INT32_MAX && c->co >= LEAST && c->co <= MOST;
 }
 
-/* A window of a buffer has its pixels' channels in multiples of 16 bytes. */
+/* Whether the channels of each pixel in a window begin and end at multiples of 16 bytes; sets
+ * *rows. */
 static bool find_rows(const struct tensor *t, struct k_rows *rows)
 {
 	return conv_own_stride(t, &rows->stride) && rows->stride % PACK == 0 &&
 	       (t->view == NONE || t->view_at % PACK == 0);
 }
 
-/* The kernel's arguments but for the pointers, or NULL. */
+/* The kernel's arguments except pointers, or NULL. */
 static struct k_narrow *place(const struct kplan *k, const struct conv_geom *c,
                                  enum conv_kind kind)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which gradients to weights our kernels for few output channels take on the GPU. cuDNN's tiles are
- * 64 channels wide at least: with 32 half of their products are of zeros. Windows of wider buffers,
- * which cuDNN would have packed, stay in their places. */
+ * Decides which gradients to weights dlx's kernels for few output channels compute on the GPU.
+ * cuDNN's tiles are at least 64 channels wide: with 32 channels half of the products are with
+ * zeros. Windows of wider buffers are used in place, while cuDNN would need packed copies. */
 #include "op/conv/conv_own.h"
 
 #include "op/conv/conv_shape.h"
@@ -14,11 +14,11 @@
 #include "cuda/narrow_weights.h"
 
 struct conv_narrow_weights {
-	int to;                              /* type of the gradient */
-	struct k_narrow_weights at;          /* but for the pointers */
+	int to;                              /* element type of the gradient */
+	struct k_narrow_weights at;          /* all arguments except pointers */
 };
 
-/* Windows of 3 x 3 or 5 x 5 on two or three axes, densely. */
+/* Windows of 3 x 3 or 5 x 5 on two or three axes, with strides and dilations of 1. */
 static bool is_window_taken(const struct conv_geom *c)
 {
 	const int64_t side = c->ns > 1 ? c->kernel[c->ns - 1] : 0;
@@ -32,8 +32,8 @@ static bool is_window_taken(const struct conv_geom *c)
 	return taken && in > 0 && in <= INT32_MAX && out <= INT32_MAX;
 }
 
-/* Above 48 output channels cuDNN's tiles are well filled, unless the input has as few. Of rows of 8
- * pixels and less, half of our products would be of zeros. */
+/* With more than 48 output channels cuDNN's tiles are well filled, unless the input has that few
+ * channels, too. With rows of at most 8 pixels, half of dlx's products would be with zeros. */
 static bool is_taken(const struct conv_geom *c)
 {
 	return is_window_taken(c) && c->groups == 1 && c->ci % 8 == 0 && c->co % 8 == 0 &&
@@ -41,7 +41,7 @@ static bool is_taken(const struct conv_geom *c)
 	       (c->co <= 48 || (c->co <= 64 && c->ci <= 32));
 }
 
-/* Whether all pixels begin at a multiple of 16 bytes. */
+/* Whether every pixel begins at a multiple of 16 bytes. */
 static bool is_aligned(const struct tensor *t, int64_t *stride)
 {
 	return conv_own_stride(t, stride) && *stride % 8 == 0 && *stride <= INT32_MAX &&
@@ -66,7 +66,7 @@ static const void *make(const struct kplan *k, enum conv_kind kind, size_t *work
 	d->at.type = (int)type;
 	d->at.processors = cuda_multiprocessors(k->dev);
 	for (int a = 0; a < 3; a++) {
-		const int of = a - 3 + c.ns;     /* images have a depth of 1 */
+		const int of = a - 3 + c.ns;     /* with two axes the depth is 1 */
 		d->at.in[a] = of < 0 ? 1 : (int)c.in[of];
 		d->at.out[a] = of < 0 ? 1 : (int)c.out[of];
 		d->at.kernel[a] = of < 0 ? 1 : (int)c.kernel[of];

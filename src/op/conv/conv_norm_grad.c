@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The gradients to x of y = z * w with z = f(norm(x)), norm(x) = (x - mean) rstd gamma + beta, f(v)
- * being v above zero and slope * v below, where z has no memory (made by the pass `prologue`, for
- * GPUs; op/conv/norm_conv.c has that to w):
+ * being v above zero and slope * v below, where z is not stored (made by the pass `prologue`, for
+ * GPUs; op/conv/norm_conv.c has the gradient to w):
  *
  *   conv_grad_input_norm    dz = conv_grad_input of dy and w, times the slope where norm(x) is
  *                           not above zero; dbeta = sum dz, dgamma = sum dz (x -
@@ -10,8 +10,8 @@
  *   batch_norm_grad_rest    dx = gamma rstd (dz - dbeta / n - (x - mean) rstd dgamma / n) [+
  *                           addend]
  *
- * The first is one kernel where dlx's kernels take it (depthwise convolutions) or cuDNN
- * recommends an engine for the whole of it, unless separate ones are measured to be faster
+ * The first is one kernel if dlx's kernels support it (depthwise convolutions) or if cuDNN
+ * recommends an engine for all of it, unless separate kernels are measured to be faster
  * (conv_way.h). */
 #include "base/err.h"
 #include "op/conv/conv_cuda.h"
@@ -30,7 +30,7 @@ static const struct field input_fields[] = {
 	                        "spatial size of the result"), NORMED_SLOPE, FIELD_END
 };
 
-/* of conv_grad_input_norm; 2, a bias, is absent */
+/* Inputs of conv_grad_input_norm; input 2, a bias, is absent. */
 enum { AT_X = 3, AT_GAMMA, AT_BETA, AT_MEAN, AT_RSTD };
 enum { REST_DZ = 1, REST_GAMMA, REST_MEAN, REST_RSTD, REST_DGAMMA, REST_DBETA, REST_ADDEND };
 
@@ -132,8 +132,8 @@ static int input_plan_way(struct kplan *k, enum conv_way way, const void *user)
 	return 0;
 }
 
-/* The norm's gradient from cuDNN's results, of which only the masked gradient and the sums are
- * needed. */
+/* Runs the kernel of the norm's gradient on cuDNN's result; only the masked gradient and the sums
+ * are needed. */
 static int mask_and_sum(const struct kplan *k, const struct kargs *a, void *dz, float *dgamma,
                         float *dbeta)
 {

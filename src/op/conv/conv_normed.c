@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Shared by the convolution of a normalised tensor that is
- * not stored and its gradients. */
+ * Shared by the convolution of a normalised tensor that is not stored, and by its gradients. */
 #include "op/conv/conv_normed.h"
 
 #include "backend/plan_env.h"
@@ -113,7 +112,8 @@ int conv_normed_cuda_plan(struct kplan *k, struct conv_normed_cuda *s, enum conv
 		return ERR(E_UNSUPPORTED, &k->n->loc,
 		           "'%s' on the GPU takes channels-last tensors of one type", k->n->op->name);
 	s->whole = way == CONV_WHOLE;
-	/* x is the one tensor of these nodes that may be a window, and that is for kernels apart. */
+	/* x is the only tensor of these nodes that may be a window, and only separate kernels support
+	 * that. */
 	if (way != CONV_PARTS && x->view != NONE)
 		return E_UNSUPPORTED;
 	if (way == CONV_OURS) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Convolutions that read z = f(norm(x)) where x alone is in memory, and the gradient to their
- * weights (made by the pass `prologue`): inputs 3 to 6 are the norm's gamma, beta, mean and 1 /
- * deviation, for each channel of x, which is input 0. Input 2, a convolution's bias, is absent. f
- * multiplies what is below zero by the attribute `slope` (0: relu, 1: none); conv_statistics has
- * relu alone. */
+ * Convolutions whose input is z = f(norm(x)) but which read x, so that z is never in memory, and
+ * the gradient to their weights. The pass `prologue` makes them. Input 0 is x; inputs 3 to 6 are
+ * the norm's gamma, beta, mean and 1 / deviation, one value for each channel of x. Input 2, a
+ * convolution's bias, is absent. f multiplies negative values by the attribute `slope` (0: ReLU, 1:
+ * identity); conv_statistics supports ReLU only. */
 #ifndef DLX_OP_CONV_CONV_NORMED_H
 #define DLX_OP_CONV_CONV_NORMED_H
 
@@ -27,67 +27,70 @@ static inline double conv_normed_slope(const struct node *n)
 	return ((const struct conv_fused *)n->attr)->slope;
 }
 
-/* Checks the shapes of input x and of the vectors that begin at input `first`. */
+/* Checks the shapes of input x and of the norm's vectors, the first of which is input `first`. */
 int conv_normed_shape(struct graph *g, struct node *n, int x, int first);
 
-/* Reference kernels find z in the workspace, for which this books it. */
+/* Reference kernels compute z in the workspace: the plan function reserves room for it. */
 int conv_normed_reference_plan(struct kplan *k);
 const double *conv_normed_reference(const struct kplan *k, const struct kargs *a);
 
-/* How a GPU makes a node, and its kernel's state: norm_conv.c, conv_norm_grad.c. */
+/* The implementation of such a node on a GPU, and its kernel's state (norm_conv.c,
+ * conv_norm_grad.c). */
 struct conv_normed_cuda {
 	struct cudnn_plan *plan;
-	const void *own;             /* instead: the arguments of dlx's kernels, or NULL; */
-	size_t own_ws;               /* and the workspace that they take */
-	bool whole;                  /* what belongs to the norm is cuDNN's too */
-	enum dtype type;             /* in which cuDNN computes */
+	const void *own;             /* arguments of dlx's own kernels, used instead of `plan`; or
+	                              * NULL */
+	size_t own_ws;               /* bytes of the workspace of dlx's own kernels */
+	bool whole;                  /* cuDNN's engine computes the norm, too */
+	enum dtype type;             /* type in which cuDNN computes */
 	struct layout_rows x;
-	size_t vectors, made, room;  /* in the workspace: vectors, or room for sums; the result, if it
-	                              * is of another type; z, which gradients to x have not */
+	size_t vectors, made, room;  /* offsets in the workspace: of vectors or sums; of the result, if
+	                              * the engine's type differs; of z, which the gradient to x does
+	                              * not need */
 };
-/* Depthwise convolutions of z by dlx's kernels (conv_depthwise_cuda.c), which read x
- * alone: whether they take one of this shape, in 16 bits. */
+/* Depthwise convolutions of z by dlx's kernels (conv_depthwise_cuda.c), which read only x: whether
+ * they support this shape in 16 bits. */
 bool conv_depthwise_normed(const struct device *d, const struct conv_geom *c);
-/* As conv_own.make, for a node with a norm. */
+/* Like conv_own.make, for a node with a norm. */
 const void *conv_depthwise_make_normed(const struct kplan *k, enum conv_kind kind,
                                        size_t *workspace);
-/* Where all is; w is the gradient where that is made. Of the gradient to the input, dz: x is where
- * it goes, `of` the norm's input; dgamma or dbeta may be NULL. */
+/* The operands. w is the gradient if that is computed. For the gradient to the input, x is the
+ * output dz, and `of` the norm's input; dgamma and dbeta may be NULL. */
 struct conv_normed_args {
 	void *x, *w, *y, *ws;
 	const float *gamma, *beta, *mean, *rstd;
 	double slope;
 	void *of;
-	int64_t of_stride;           /* from pixel to pixel, in elements */
+	int64_t of_stride;           /* elements from pixel to pixel of `of` */
 	float *dgamma, *dbeta;
 };
 int conv_depthwise_run_normed(const struct kplan *k, const void *made,
                               const struct conv_normed_args *a);
 
-/* Plans the engine of this way, or E_UNSUPPORTED. c: all but the types. x: the norm's input. */
+/* Plans an engine of implementation `way`, or returns E_UNSUPPORTED. c: everything but the types.
+ * x: the norm's input. */
 int conv_normed_cuda_plan(struct kplan *k, struct conv_normed_cuda *s, enum conv_way way,
                           struct cudnn_conv *c, const struct tensor *x);
 void conv_normed_cuda_free(struct kplan *k);
-/* without: what the name says where not the whole is the engine's. */
+/* without: the text that the kernel's name gets if the engine does not compute everything. */
 void conv_normed_cuda_name(struct kplan *k, const char *without);
 /* Converts the engine's result, in `made`, to the type of the node's result. */
 int conv_normed_cuda_deliver(const struct kplan *k, void *made, void *to);
-/* Bytes of a float32 vector over the channels, and of a packed tensor in the engine's type. */
+/* Bytes of a float32 vector over the channels, and of a packed tensor of the engine's type. */
 size_t conv_normed_cuda_vector(const struct conv_normed_cuda *s);
 size_t conv_normed_cuda_dense(const struct conv_normed_cuda *s, const struct shape *of);
 
-/* The convolution of `c`, which may have more around it already, with what the norm adds.
- * E_UNSUPPORTED: there is no engine that is recommended, or none is wanted
- * (conv_fused_cuda_wanted). */
+/* Plans the convolution `c`, which may already have an epilogue, with the norm before it.
+ * E_UNSUPPORTED: cuDNN recommends no such engine, or conv_fused_cuda_wanted is false. */
 int conv_normed_cuda_engine(struct cudnn_plan **out, const struct device *d, struct wisdom *wisdom,
                             const struct cudnn_conv *c);
-/* Bytes of each of the two vectors, which follow one another in the workspace; room for the
- * norm's own as well. */
+/* Bytes of each of the two vectors scale and shift, which are adjacent in the workspace; the space
+ * also suffices for the norm's own vectors. */
 size_t conv_normed_cuda_room(const struct kplan *k);
-/* For that engine: scale and shift. */
+/* Computes scale and shift for an engine that applies the norm. */
 int conv_normed_cuda_vectors(const struct kplan *k, const struct kargs *a, enum dtype type,
                              void *scale, void *shift);
-/* Without it: z, packed. */
+/* For an engine that does not apply the norm: computes z, packed. */
 int conv_normed_cuda_apply(const struct kplan *k, const struct kargs *a, void *z, void *room);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What all of dlx's kernels for convolutions need to know of a node. */
+ * Properties of a node that all of dlx's convolution kernels need. */
 #include "op/conv/conv_own.h"
 
 #include "op/lib/cuda.h"
@@ -9,7 +9,7 @@
 
 void conv_own_tensors(const struct kplan *k, enum conv_kind kind, const struct tensor *t[3])
 {
-	static const int place[][3] = {          /* of in[0], in[1], out[0] */
+	static const int place[][3] = {          /* indices of x, w and y among in[0], in[1], out[0] */
 		[CONV_FORWARD] = { 0, 1, 2 }, [CONV_BACKWARD_DATA] = { 2, 1, 0 },
 		[CONV_BACKWARD_WEIGHTS] = { 0, 2, 1 } };
 	const tid arg[] = { k->n->in[0], k->n->in[1], k->n->out[0] };

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Gradients of 1x1 convolutions as the matrix products that they are, straight from and to the
- * layout that the forward convolution gave the weights: neighbours are output channels. oneDNN
- * wants input channels for neighbours to make the gradient of the input, and makes that of the
- * weights in a third layout, so that each step reorders all weights twice; where an image is small
- * as well, that takes half as long as the products.
+ * Gradients of 1x1 convolutions as matrix products, with the weights in the layout that the forward
+ * convolution uses: output channels are adjacent. oneDNN needs adjacent input channels for the
+ * gradient to the input, and a third layout for the gradient to the weights, so each step would
+ * reorder all weights twice. For small images that takes half as long as the products.
  *
  *   input    dx (pixels, I) = dy (pixels, O) w (O, I): 32 input channels of w at a time are turned
  *            over into a panel that stays in a core's cache while pixels go by
  *   weights  dw (I, O) = x^T dy: 32 output channels of dy at a time are copied to a panel; a tile
  *            of dw is in registers for a block of pixels, and written once
  *
- * Pixels are rows that may be apart. Each sum is made by one thread in the order of the
- * shape. */
+ * Pixels are rows, which may have gaps between them. Each sum is computed by one thread, in an
+ * order that depends only on the shape. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -28,27 +27,30 @@
 #include "op/conv/conv_weights.h"
 
 #define WIDE (POINT_MAXV * POINT_VECTOR)
-#define DEPTH_MOST 384         /* rows of a panel: 48 KiB */
-#define CHUNK_BYTES (384 << 10) /* of pixels that meet all panels before the next are looked at */
-/* gradient of the weights: of more pixels the weights are the smaller part */
+#define DEPTH_MOST 384         /* rows of a panel, at most: 48 KiB */
+#define CHUNK_BYTES (384 << 10) /* bytes of the pixels that are multiplied by all panels before the
+                                 * next ones are read */
+/* Gradient to the weights: with more pixels than this, the weights are the smaller part of the
+ * traffic. */
 #define PIXELS_MOST 1024
-#define CHANNELS 392           /* of x, whose block of pixels stays in a core's cache */
+#define CHANNELS 392           /* channels of x for which a block of pixels stays in a core's
+                                * cache */
 
 struct point {
 	struct conv_kernel base;
 	int64_t pixels, ci, co;
-	int64_t x_step, y_step, sum_step;    /* from pixel to pixel */
-	int64_t w_row;               /* from input channel to input channel */
+	int64_t x_step, y_step, sum_step;    /* elements from pixel to pixel */
+	int64_t w_row;               /* elements from input channel to input channel */
 	struct conv_weights w;
-	const int64_t *group;        /* of 16 output channels: where it is */
-	int64_t groups, whole;       /* those with channels; with those of padding */
+	const int64_t *group;        /* offset of each group of 16 output channels */
+	int64_t groups, whole;       /* groups with channels; groups including those of padding */
 	int64_t panels, chunks;      /* units of work */
-	int64_t depths;              /* parts of what is summed over, output
-	                              * channels or pixels: a panel each */
+	int64_t depths;              /* parts of the summed axis (output channels or pixels), each of
+	                              * which is one panel */
 	size_t panel_floats;
 };
 
-/* --- which it takes --- */
+/* --- supported convolutions --- */
 
 static bool is_point(const struct conv_geom *g)
 {
@@ -67,14 +69,15 @@ static int64_t pixels_of(const struct conv_geom *g)
 	return n;
 }
 
-/* Whole blocks of output channels innermost, and nothing else but the input channels. */
+/* Whether output channels are the innermost axis, in whole blocks, and only input channels are
+ * outside. */
 static bool suits(const struct layout *l, const struct conv_geom *g)
 {
 	return l->set && l->nd == g->ns + 2 && l->dims[0] == g->co && l->dims[1] == g->ci &&
 	       l->nblk == 1 && l->blk_dim[0] == 0 && l->blk[0] % POINT_VECTOR == 0;
 }
 
-/* For weights in other layouts. */
+/* The layout used if the weights have another one. */
 static struct layout own_layout(const struct conv_geom *g)
 {
 	const struct shape s = conv_w_shape(g);
@@ -107,7 +110,7 @@ static int choose(struct conv_task *t)
 	return takes(t);
 }
 
-/* --- how it is cut --- */
+/* --- division of the work --- */
 
 static void cut_input(struct point *p)
 {
@@ -141,11 +144,11 @@ static void cut(struct point *p, const struct conv_task *t)
 		cut_weights(p);
 }
 
-/* elements that its cores copy to panels, or turn over, in a second */
+/* elements per second that the cores pack or transpose */
 #define MOVED 20e9
 
-/* Cycles of all tiles: multiply-adds, or for a single
- * vector the loads; a call, and sums that come and go. */
+/* Cycles of all tiles: multiply-adds (for a single vector: loads), a call, and loads and stores of
+ * sums. */
 static double tile_cycles(const struct point *p, double rows, int64_t vectors, double k)
 {
 	const double two = 14.3 * k + 60 * (double)p->depths, one = 8.5 * k + 50 * (double)p->depths;
@@ -166,7 +169,7 @@ static double seconds(const struct conv_task *t)
 	       MOVED + 3e-6;
 }
 
-/* Padding fills the last block. */
+/* Offsets of the groups of 16 output channels; the last block is filled up with padding. */
 static const int64_t *group_table(struct arena *arena, const struct point *p)
 {
 	int64_t *t = ARENA_ARRAY(arena, int64_t, p->whole);
@@ -202,7 +205,7 @@ static int plan(struct kplan *k, const struct conv_task *t)
 	return 1;
 }
 
-/* The lanes of the last of v vectors that are among the first n. */
+/* The mask of the lanes, in the last of v vectors, that belong to the first n elements. */
 static uint16_t mask_of(int64_t n, int v)
 {
 	const int64_t last = n - (int64_t)(v - 1) * POINT_VECTOR;
@@ -211,7 +214,8 @@ static uint16_t mask_of(int64_t n, int v)
 
 /* --- the gradient of the input --- */
 
-/* Input channels i to i + 16 v of the output channels in these groups. */
+/* Transposes input channels i to i + 16 v - 1 of the output channels in these groups into a
+ * panel. */
 static void transpose_panel(const struct point *p, const float *w, struct part groups, int64_t i,
                             int v, float *panel)
 {
@@ -227,7 +231,7 @@ static void transpose_panel(const struct point *p, const float *w, struct part g
 		}
 }
 
-/* Rows of a by one panel. t: as for the first of them. */
+/* Multiplies rows of a by one panel. t: set up for the first row. */
 static void pass(int64_t rows, int v, struct point_tile t)
 {
 	const int64_t n = ceil_div(rows, POINT_ROWS);
@@ -264,7 +268,7 @@ static void input_unit(const struct point *p, const struct conv_args *a, int64_t
 
 /* --- the gradient of the weights --- */
 
-/* n channels from o on of these pixels; zeros around them. */
+/* Copies n channels from o on, for these pixels, to a panel; the rest of it is zero. */
 static void copy_panel(const struct point *p, const float *y, struct part pixels, int64_t n, int v,
                        float *panel)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * 28 of the 32 registers hold sums; for each element of a row of b there are 2 loads, 14 broadcasts
- * and 28 multiply-adds, of which a core does 2 a cycle, as it does of loads. Rows of a are
- * addressed by threes from five pointers: there are not registers for fourteen. */
+ * 28 of the 32 registers hold sums. Each element of a row of b takes 2 loads, 14 broadcasts and 28
+ * multiply-adds; a core executes 2 multiply-adds, and 2 loads, in a cycle. Rows of a are addressed
+ * in threes from five pointers, since there are not enough registers for fourteen. */
 #include "op/conv/conv_point_tile.h"
 
 #include "base/err.h"
@@ -88,8 +88,8 @@ point_tile_fn *point_tile(int v, int rows)
 	return tiles[v - 1][rows - 1];
 }
 
-/* Pairs of lines are interleaved, by elements, pairs of
- * elements, and twice by quarters of a line. */
+/* Four steps of interleaving pairs of lines: by elements, by pairs of elements, and twice by
+ * quarters of a line. */
 __attribute__((target("avx512f")))
 void point_transpose(const float *const from[POINT_VECTOR], float *to, int64_t to_step)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Helpers from conv.c for ops that begin with a convolution: attributes begin with a struct
- * conv_attr, inputs with those of conv or conv_grad_input (the bias is NONE or left off where there
- * is none), and more follow. */
+ * Helpers from conv.c for ops that begin with a convolution. Their attributes begin with a struct
+ * conv_attr, and their inputs with those of conv or conv_grad_input (the bias is NONE or missing if
+ * there is none); further attributes and inputs follow. */
 #ifndef DLX_OP_CONV_CONV_REFERENCE_H
 #define DLX_OP_CONV_CONV_REFERENCE_H
 

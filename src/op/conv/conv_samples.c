@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The samples of conv.c's ops: what each algorithm has a border or a case of its own for. */
+ * Test samples of conv.c's ops: the borders and special cases of each algorithm. */
 #include "op/conv/conv_samples.h"
 
 #include <stddef.h>
@@ -28,7 +28,7 @@ const char *const conv_samples[] = {
 	"1x728x3x5 728x1x3x3! ; groups: 728, pad_lo: 1, pad_hi: 1",
 	"1x8x13x17 8x1x3x3! ; groups: 8, dilation: [3, 2], pad_lo: [3, 1], pad_hi: [2, 4]",
 	"1x8x7x9 8x1x3x3! ; groups: 8, stride: [1, 2], dilation: [2, 1]",
-	/* tiles of dlx's own kernels on a GPU: several, with edges */
+	/* tiles of dlx's own GPU kernels: several of them, with edges */
 	"2x40x17x27 40x1x3x3! 40! ; groups: 40, pad_lo: 1, pad_hi: 1",
 	"1x104x9x19 104x1x3x3! ; groups: 104, dilation: [2, 3], pad_lo: [2, 1], pad_hi: [1, 4]",
 	"2x72x11x36 72x1x3x3! ; groups: 72, stride: 2, pad_lo: [1, 0], pad_hi: [0, 1]",
@@ -46,7 +46,7 @@ const char *const conv_samples[] = {
 	"1x4x35 16x4x3! 16!", "1x3x5x3x7 8x3x3x3x3! ; stride: [2, 1, 2], pad_lo: 1, pad_hi: 1",
 	"1x16x5x19 3x16x1x1! 3!", "2x40x9x10 3x40x3x3! 3! ; pad_lo: 1, pad_hi: [1, 0]",
 	"1x24x4x6x5 1x24x3x3x3! ; pad_lo: 1, pad_hi: 1",
-	/* shapes that one or another code of oneDNN gets wrong (backend/dnn/dnn_quirks.c) */
+	/* shapes for which some oneDNN code is wrong (backend/dnn/dnn_quirks.c) */
 	"1x32x18x2 64x32x3x3! ; stride: 2, pad_lo: 1, pad_hi: 1",
 	"1x32x4x7x2 48x32x1x3x3! ; stride: [1, 1, 2], pad_lo: [0, 1, 1], pad_hi: [0, 1, 1]",
 	"1x5x1x4x6 32x5x3x3x3! ; pad_lo: 1, pad_hi: 1",
@@ -103,7 +103,7 @@ const char *const conv_grad_input_samples[] = {
 	"2x3x5x20 3x72x1x1! 72! ; input_size: [5, 20]",
 	"1x2x5x21 2x16x3x3! ; pad_lo: [1, 0], pad_hi: [1, 2], input_size: [5, 21]",
 	"1x4x3x4x20 4x32x3x3x3! 32! ; pad_lo: 1, pad_hi: 1, input_size: [3, 4, 20]",
-	/* shapes that one or another code of oneDNN gets wrong */
+	/* shapes for which some oneDNN code is wrong */
 	"1x32x1x9 32x16x2x3! ; dilation: [2, 1], pad_lo: 1, pad_hi: 1, input_size: [1, 9]",
 	"1x16x9x6 16x32x3x3! ; pad_lo: [3, 1], pad_hi: [3, 1], input_size: [5, 6]",
 	"1x33x5x6 33x40x1x1! ; input_size: [5, 6]", "1x16x1x5 16x160x1x1! ; input_size: [1, 5]",
@@ -179,7 +179,7 @@ const char *const conv_grad_weight_samples[] = {
 	"2x40x10x12 2x3x10x12 ; pad_lo: 1, pad_hi: 1, kernel: 3, bias: true",
 	"1x72x9x19 1x3x9x19 ; kernel: 1, bias: true",
 	"1x5x7x8 1x32x7x8 ; dilation: [3, 1], pad_lo: [0, 1], pad_hi: [0, 1], kernel: [1, 3]",
-	/* shapes that one or another code of oneDNN gets wrong */
+	/* shapes for which some oneDNN code is wrong */
 	"1x17x9x8 1x32x9x8 ; dilation: [4, 1], pad_lo: [4, 1], pad_hi: [4, 1], kernel: 3",
 	"1x120x1x6 1x16x1x6 ; pad_lo: 2, pad_hi: 2, kernel: 5",
 	"1x128x2x5 1x8x2x5 ; pad_lo: 3, pad_hi: 3, kernel: 7",

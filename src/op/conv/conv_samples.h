@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Samples (struct op's) of convolutions and their gradients. */
+ * Test samples (struct op) of convolutions and their gradients. */
 #ifndef DLX_OP_CONV_CONV_SAMPLES_H
 #define DLX_OP_CONV_CONV_SAMPLES_H
 

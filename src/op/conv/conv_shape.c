@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Geometry of convolution nodes. The three ops know two of the three tensors x, w, y; the third
- * follows from the attributes, and what is over-determined (the spatial size of y in the gradients)
- * must agree. */
+ * The geometry of convolution nodes. Each of the three ops has two of the tensors x, w and y as
+ * inputs; the shape of the third follows from the attributes. Redundant values (y's spatial size in
+ * the gradients) must agree. */
 #include "op/conv/conv_shape.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "op/conv/conv.h"
 
-/* The shapes a message names: the first two inputs. */
+/* The shapes that a message names: those of the first two inputs. */
 struct pair {
 	char a[SHAPE_TEXT], b[SHAPE_TEXT];
 };
@@ -27,7 +27,7 @@ static const struct pair *pair_text(const struct graph *g, const struct node *n,
 	    pair_text(g, n, &(struct pair){ "", "" })->a,                                  \
 	    pair_text(g, n, &(struct pair){ "", "" })->b, __VA_ARGS__)
 
-/* One value for each spatial axis. */
+/* Expands a list to one value for each spatial axis. */
 static int spread(const struct graph *g, const struct node *n, const char *key, struct ints v,
                   int ns, int64_t dflt, int64_t least, int64_t *out)
 {
@@ -52,7 +52,7 @@ static void trivial_axes(struct conv_geom *c)
 	}
 }
 
-/* Ranks, batch size and window. */
+/* Reads the number of axes, the batch size and the window. */
 static int read_window(const struct graph *g, const struct node *n, struct conv_geom *c)
 {
 	const struct conv_attr *at = n->attr;
@@ -78,12 +78,12 @@ static int check_groups(const struct graph *g, const struct node *n, const struc
 	return 0;
 }
 
-/* Code is generated for each element of a kernel's row: of 1,000 in a second, of 8,000 in minutes,
- * and of 50,000 oneDNN 2.6 aborts. */
+/* oneDNN generates code for each element of a kernel's row: 1,000 elements take a second, 8,000
+ * minutes, and at 50,000 oneDNN 2.6 aborts. */
 #define MAX_KERNEL 1024
 
-/* Dilated, it is generated for a row of the image: of 300,000 in three seconds, of 1,000,000 in
- * minutes. */
+/* If dilated, it generates code for a row of the image: 300,000 elements take three seconds,
+ * 1,000,000 minutes. */
 #define MAX_DILATED (1 << 18)
 
 /* out = floor((in + lo + hi - dilation (k - 1) - 1) / stride) + 1 */
@@ -119,7 +119,7 @@ static void set_spatial(int64_t *to, const struct shape *s)
 		to[i - 2] = s->d[i];
 }
 
-/* dy must be what the convolution would have made. */
+/* Checks that dy has the shape of the convolution's result. */
 static int check_dy(const struct graph *g, const struct node *n, const struct conv_geom *c, int i)
 {
 	const struct shape y = conv_y_shape(c);
@@ -173,7 +173,7 @@ static int read_grad_weight(const struct graph *g, const struct node *n, struct 
 	return check_dy(g, n, c, 1);
 }
 
-/* The bias, input 2 where there is one, adds to the channels of the result. */
+/* Checks the bias, the optional input 2: one value for each channel of the result. */
 static int check_bias(const struct graph *g, const struct node *n, int64_t channels)
 {
 	const struct shape want = shape_of(1, &channels);

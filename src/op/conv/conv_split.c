@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A group of tiles is as large as its sums may be in a core's L2 cache together with the pixels of
- * a block, and as square as that allows: each side is read once for every group along the other.
- * Where groups alone do not occupy a machine, or each would read everything, the pixels are cut in
- * chunks as well, and the chunks' sums added in order. The cheapest cut by a model of multiply-adds
- * and memory traffic wins. */
+ * A group of tiles is as large as its sums may be in a core's L2 cache next to the pixels of a
+ * block, and as square as possible, since each side is read once for every group along the other
+ * side. If groups alone do not give enough units for all cores, or if each would read all pixels,
+ * the pixels are divided into chunks, too, and the chunks' sums are added in order. The division
+ * with the lowest cost, by a model of multiply-adds and memory traffic, is chosen. */
 #include "op/conv/conv_split.h"
 
 #include <math.h>
@@ -15,15 +15,16 @@
 #include "base/round.h"
 #include "op/conv/conv_tile.h"
 
-#define SUM_BYTES (384 << 10)  /* of a group */
-#define FILL_RATE 14.0         /* bytes a cycle from beyond L2, both cores reading */
-#define BF16_FACTOR 1.5        /* time of tiles in bf16 over what the instructions could reach */
-#define PAIR 2.0               /* cycles for a pixel of a tile */
+#define SUM_BYTES (384 << 10)  /* bytes of a group's sums */
+#define FILL_RATE 14.0         /* bytes per cycle from beyond L2, if both cores read */
+#define BF16_FACTOR 1.5        /* time of bf16 tiles relative to the limit of the instructions */
+#define PAIR 2.0               /* cycles to pair one pixel of a tile */
 #define BLOCK_PIXELS 192
-#define ALIAS 1024             /* floats: pixels that far apart share a few lines of L1 */
+#define ALIAS 1024             /* floats: pixels this far apart share a few lines of L1 */
 #define ALIAS_FACTOR 1.2
-#define MOST_UNITS 32          /* chunks are not cut to make more */
-#define MERGED_MOST 8          /* channels of x that are worth merging with kernel columns */
+#define MOST_UNITS 32          /* there are no more chunks than give this many units */
+#define MERGED_MOST 8          /* the most channels of x for which merging with kernel columns
+                                * pays */
 #define MERGED_ROWS 56
 
 int64_t conv_split_tiles(int64_t vectors)
@@ -31,21 +32,21 @@ int64_t conv_split_tiles(int64_t vectors)
 	return vectors == 1 ? 1 : vectors / 2;
 }
 
-/* Twos, and a three at the end if there is one too many. */
+/* Tiles are two vectors wide; if the number is odd, the last tile is three wide. */
 struct part conv_split_tile(int64_t vectors, int64_t i)
 {
 	const bool last = i == conv_split_tiles(vectors) - 1;
 	return (struct part){ 2 * i, last ? vectors - 2 * i : 2 };
 }
 
-/* fmax is a call. */
+/* fmax would be a function call. */
 static double larger(double a, double b)
 {
 	return a > b ? a : b;
 }
 
-/* Cycles for each pixel of a tile: multiply-adds, loads, or
- * the latency of a sum; of bf16 for half a pair. */
+/* Cycles for each pixel of a tile: limited by multiply-adds, loads, or the latency of a sum; for
+ * bf16, cycles for half a pair. */
 static double tile_cycles(bool bf16, int64_t rows, int64_t v)
 {
 	const double fma = 0.5 * (double)(rows * v), loads = 0.5 * (double)(rows + v * (bf16 ? 2 : 1));
@@ -54,7 +55,7 @@ static double tile_cycles(bool bf16, int64_t rows, int64_t v)
 	return larger(4, larger(fma, loads)) + 0.3;
 }
 
-/* Cycles for each pixel and tap of a group of this size. */
+/* Cycles for each pixel and tap, for a group of this size. */
 static double group_cycles(bool bf16, int64_t tall, int64_t vectors)
 {
 	double sum = 0;
@@ -95,7 +96,7 @@ static void set_chunks(struct conv_split *s)
 		s->chunks = 1;
 }
 
-/* Cycles for each pixel and tap of all groups: parts have one of two sizes along each axis. */
+/* Cycles for each pixel and tap, over all groups: along each axis parts have one of two sizes. */
 static double all_cycles(const struct conv_split *s)
 {
 	const int64_t more_tall = s->tall % s->tall_groups, more_wide = s->vectors % s->wide_groups;
@@ -111,7 +112,7 @@ static double all_cycles(const struct conv_split *s)
 	return sum;
 }
 
-/* The part of all pixels and taps that does not meet padding. */
+/* The fraction of all (pixel, tap) pairs that do not read padding. */
 static double used_part(const struct conv_frame *f)
 {
 	double part = 1;
@@ -157,7 +158,7 @@ static void try_groups(struct conv_split *best, const struct conv_frame *f, int6
 		*best = s;
 }
 
-/* The best groups for the sides as they are. */
+/* Finds the best groups for the current sides. */
 static void set_groups(struct conv_split *s, const struct conv_frame *f)
 {
 	const int64_t tall_tiles = ceil_div(s->tall, TILE_MAXROWS);
@@ -205,8 +206,8 @@ static void make(struct conv_split *s, const struct conv_frame *f, bool bf16)
 		try_sides(s, f, false, true);
 }
 
-/* A plan asks for the same cut several times: for its time, and again to plan it, for each of the
- * layers that are alike. */
+/* A plan needs the same division several times: for its estimate, for the final plan, and for each
+ * of several equal layers. So results are cached. */
 #define MEMO 256
 static struct {
 	pthread_mutex_t lock;
@@ -219,7 +220,7 @@ static struct {
 
 void conv_split_make(struct conv_split *s, const struct conv_frame *f, bool bf16)
 {
-	/* of int64_t alone: nothing between them */
+	/* the struct has only int64_t members, so it has no padding bytes */
 	const size_t i = hash_bytes(f, sizeof *f, bf16) % MEMO;
 	pthread_mutex_lock(&memo.lock);
 	if (!memo.slot[i].there || memo.slot[i].s.bf16 != bf16 ||

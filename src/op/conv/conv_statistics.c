@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A convolution that gives the batch's statistics of what it makes, as batch_norm after it would
- * take them (made by the pass `conv_statistics`, for GPUs): y = x * w, mean and variance of each
- * channel of y, rstd = 1 / sqrt(variance + eps).
+ * A convolution that also computes the statistics of its result, for a batch_norm that follows it
+ * (made by the pass `conv_statistics`, for GPUs): y = x * w, mean and variance of each channel of
+ * y, rstd = 1 / sqrt(variance + eps).
  *
- * A kernel of dlx's reads y for them, as that of batch_norm would. Where bits may differ and it is
- * measured to be faster (conv_way.h), an engine of cuDNN's sums while it writes. It seldom is: on
- * an H100 the 53 of resnet-50 (256 samples, bf16, cuDNN 9.19) took 18.7 ms, most of them code for
- * compute capability 8.0; convolutions and passes of dlx's take 8.1. With a norm of its own before
- * it (made by the pass `prologue`) x is read as relu(norm(x)): by that engine, or a kernel of dlx's
- * puts it into the workspace. The engine is asked for windows of larger buffers in their places
- * first. */
+ * A kernel of dlx reads y and computes the statistics, like batch_norm's own. If bits may differ
+ * and it is measured to be faster (conv_way.h), an engine of cuDNN sums while it writes y. It
+ * seldom is: on an H100 the 53 convolutions of resnet-50 (256 samples, bf16, cuDNN 9.19) took 18.7
+ * ms, most of them in code for compute capability 8.0; convolutions followed by dlx's kernels take
+ * 8.1. If the convolution also has a norm before it (made by the pass `prologue`), its input is
+ * relu(norm(x)): that engine computes it, or a kernel of dlx writes it to the workspace. Engines
+ * that access windows of larger buffers in place are tried first. */
 #include <math.h>
 
 #include "backend/plan_env.h"
@@ -84,16 +84,17 @@ static int reference(const struct kplan *k, const struct kargs *a)
 
 struct statistics_cuda {
 	struct cudnn_plan *plan;
-	const void *own;             /* or the arguments of dlx's kernels for few channels; */
-	size_t own_ws;               /* and the workspace that they take */
-	bool whole, within;          /* the sums, and the norm before it, are cuDNN's */
-	bool windows;                /* x and y stay where they are */
-	struct layout_rows y;        /* where it is */
-	size_t after, packed, made;  /* in the workspace: sums, or room for ours; the input,
-	                              * if it is a view or made by us; the result, if that
-	                              * is one or of another type */
-	size_t vectors;              /* of the norm before it */
-	size_t squares;              /* bytes from the sums to those of the squares */
+	const void *own;             /* arguments of dlx's kernels for few channels, or NULL */
+	size_t own_ws;               /* bytes of workspace for dlx's kernels */
+	bool whole, within;          /* whole: cuDNN computes the sums; within: and the norm before the
+	                              * convolution */
+	bool windows;                /* x and y are used in place */
+	struct layout_rows y;        /* layout of y */
+	size_t after, packed, made;  /* offsets in the workspace: of the sums, or of the workspace of
+	                              * dlx's kernel; of the input, if it is packed or normalised there;
+	                              * of the result, if that is a view or of another type */
+	size_t vectors;              /* offset of the vectors of the norm before the convolution */
+	size_t squares;              /* bytes from the sums to the sums of squares */
 };
 
 static size_t aligned(size_t n)
@@ -107,7 +108,7 @@ static size_t dense_bytes(const struct kplan *k, const struct tensor *t)
 	               dtype_size(graph_t(k->g, k->n->in[0])->dtype));
 }
 
-/* Windows by an engine that sums, in place. v: of packed tensors. */
+/* Plans an engine that sums and accesses windows in place. v: the problem with packed tensors. */
 static int plan_windows(struct kplan *k, struct statistics_cuda *s, const struct cudnn *library,
                         const struct cudnn_conv *v)
 {
@@ -125,7 +126,7 @@ static int plan_windows(struct kplan *k, struct statistics_cuda *s, const struct
 	return s->plan ? 0 : E_UNSUPPORTED;
 }
 
-/* The sums by cuDNN, and the norm before it, too, if it can. */
+/* Plans an engine that computes the sums and, if possible, the norm before the convolution. */
 static int plan_whole(struct kplan *k, struct statistics_cuda *s, const struct cudnn *library,
                       const struct cudnn_conv *with)
 {
@@ -141,7 +142,7 @@ static int plan_whole(struct kplan *k, struct statistics_cuda *s, const struct c
 	return cudnn_conv_new(&s->plan, library, k->env->wisdom, with);
 }
 
-/* A first layer's convolution; cuDNN pads its channels. */
+/* Plans dlx's kernels for a network's first layer, for which cuDNN would pad the channels. */
 static int plan_ours(struct kplan *k, struct statistics_cuda *s)
 {
 	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->out[0]);
@@ -208,7 +209,7 @@ static int pack(const struct kplan *k, const void *from, void *to)
 	return cuda_copy(k, &x->shape, x->layout.stride, packed.stride, dtype_size(x->dtype), from, to);
 }
 
-/* The input x that cuDNN reads. */
+/* The input x for cuDNN. */
 static int make_input(const struct kplan *k, const struct kargs *a, void **in)
 {
 	const struct statistics_cuda *s = k->state;
@@ -222,7 +223,7 @@ static int make_input(const struct kplan *k, const struct kargs *a, void **in)
 	return s->packed == NOWHERE ? 0 : pack(k, a->in[0], *in);
 }
 
-/* The result from where cuDNN made it. */
+/* Copies the result from the place where cuDNN wrote it. */
 static int deliver(const struct kplan *k, void *made, void *y)
 {
 	const struct statistics_cuda *s = k->state;
@@ -266,7 +267,7 @@ static void cuda_free(struct kplan *k)
 
 static int cuda_plan(struct kplan *k)
 {
-	/* A norm before it is there only because cuDNN has an engine for both. */
+	/* A node has a norm before it only because cuDNN has an engine for both. */
 	const struct conv_ways ways = { plan_way, cuda, cuda_free, NULL,
 		.parts = !conv_normed(k->n) };
 	return conv_way_plan(k, &ways);

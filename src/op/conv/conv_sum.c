@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Adding by rows: of channels where the tensors are channels-last, slices too; else both are
- * alike and are added as they are. */
+ * Adds tensors by rows of channels if they are channels-last (slices, too); otherwise both have the
+ * same layout and are added as flat arrays. */
 #include "op/conv/conv_sum.h"
 
 #include "op/conv/conv_shape.h"
 #include "op/lib/simd.h"
 
-#define ROW 4096               /* elements, where all are side by side */
+#define ROW 4096               /* elements of a row if all are contiguous */
 
 void conv_sum_init(struct conv_sum *s, const struct conv_task *t)
 {
@@ -25,7 +25,7 @@ void conv_sum_init(struct conv_sum *s, const struct conv_task *t)
 	}
 	if (!s->rows || (s->step == s->length && s->sum_step == s->length)) {
 		s->rows = (n + ROW - 1) / ROW;
-		s->length = 0;            /* n, in pieces */
+		s->length = 0;            /* n elements, in pieces */
 		s->step = n;
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Tiles of every size, each compiled with its loops unrolled, so that the sums are registers. 28 of
- * the 32 registers hold sums; a step of a 14 x 2 tile is 2 loads, 14 broadcasts and 28
- * multiply-adds, of which a core does 2 a cycle, as it does of loads. */
+ * Tiles of every size, each compiled with unrolled loops, so that the sums are in registers. 28 of
+ * the 32 registers hold sums. A step of a 14 x 2 tile takes 2 loads, 14 broadcasts and 28
+ * multiply-adds; a core executes 2 multiply-adds, and 2 loads, in a cycle. */
 #include "base/isa.h"
 #include "op/conv/conv_tile_simd.h"
 

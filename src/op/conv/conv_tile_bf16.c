@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The tiles of conv_tile.c for bf16. The dot-product instruction multiplies two pairs and adds both
- * products to a float32 sum; a pair is the same channel of two neighbouring pixels. The wide side
- * is read as stored and paired in registers; the tall side, of which a tile broadcasts pairs, is
- * paired once for all tiles of a block (tile_pair).
+ * products to a float32 sum; a pair is the same channel of two adjacent pixels. The wide side is
+ * loaded unpaired and paired in registers; the tall side, whose pairs a tile broadcasts, is paired
+ * once for all tiles of a block (tile_pair).
  *
  * What bf16 gains on a CPU, in ms on two cores (dlx-train --bench --profile, float32 -> bf16).
- * Products are twice as fast (950 GFLOP/s against 440) and reads half as long, but no step takes
- * half the time:
+ * Products are twice as fast (950 GFLOP/s instead of 440) and reads take half the time, but no step
+ * does:
  *
  *                                      ResNet-50    DeepCAM   SC18 Tiramisu
  *                                   8 x 224 x 224   192x288         192x288
@@ -18,12 +18,12 @@
  *   casts, reorders of weights           3 -> 0.4  6 -> 0.4      0.7 -> 0.3
  *   update, with bf16 copies               5 -> 9  41 -> 51          2 -> 3
  *
- * - Winograd convolution keeps float32 between its transforms (op/winograd/winograd.h).
- * - oneDNN 2.6's gradients to weights and these tiles reach half of the peak. The tiles alone run
+ * - Winograd convolution keeps float32 between its transforms (op/winograd/winograd.h). - oneDNN
+ * 2.6's gradients to weights and these tiles reach half of the peak. The tiles alone run
  *   at nine tenths of it; short rows, loading and storing sums, and pairing take the rest. The
  *   algorithm with the shorter estimate is chosen.
- * - The update reads and writes float32 weights, gradients and moments (pass/copies.c).
- * - Memory shrinks only while no kernel pads or unfolds: DeepCAM's dilated convolutions took 152
+ * - The update reads and writes float32 weights, gradients and moments (pass/copies.c). - Memory
+ * shrinks only while no kernel pads or unfolds: DeepCAM's dilated convolutions took 152
  *   MiB for im2col, and its dilated depthwise ones weights and moments of 16 times their
  *   size, until both had algorithms of their own. An odd `workspace` or `parameters` in
  *   --plan is worth a look. */
@@ -56,14 +56,14 @@ TILE_INLINE void multiply(const int nv, const int rows, const uint32_t *tall, co
 	}
 }
 
-/* First in the lower half, where the first pixel of a pair is. */
+/* `first` goes to the lower half of each word, where the first pixel of a pair belongs. */
 TILE_INLINE __m512i pair(__m512i first, __m512i second)
 {
 	return _mm512_or_si512(first, _mm512_slli_epi32(second, 16));
 }
 
-/* Where two vectors are paired at once they mix: each 128 bits of the first have 4 channels of
- * every 8, the second the other 4. All else that meets these sums goes by this order. */
+/* Pairing two vectors at once mixes them: each 128 bits of the first result hold 4 of every 8
+ * channels, those of the second result the other 4. The sums keep this order until unmix(). */
 TILE_INLINE void load_two(const uint16_t *a, const uint16_t *b, bool last, __mmask16 mask,
                           __m512i *w)
 {
@@ -74,7 +74,7 @@ TILE_INLINE void load_two(const uint16_t *a, const uint16_t *b, bool last, __mma
 	w[1] = _mm512_unpackhi_epi16(first, second);
 }
 
-/* The two pixels at `wide`. */
+/* Loads the two pixels at `wide` as pairs. */
 TILE_INLINE void load_pair(const int nv, const struct tile_pixels *p, const uint16_t *wide,
                            __mmask16 mask, __m512i *w)
 {
@@ -88,7 +88,7 @@ TILE_INLINE void load_pair(const int nv, const struct tile_pixels *p, const uint
 	_mm_prefetch((const char *)(next + p->wide_ahead), _MM_HINT_T1);
 }
 
-/* One, the other counts as 0. */
+/* Loads one pixel of a pair; the other one counts as 0. */
 TILE_INLINE void load_bf16(const int nv, const uint16_t *wide, bool second, __mmask16 mask,
                            __m512i *w)
 {
@@ -105,7 +105,7 @@ TILE_INLINE void load_bf16(const int nv, const uint16_t *wide, bool second, __mm
 	}
 }
 
-/* Sums of mixed vectors in the order of the channels. */
+/* Restores the order of the channels in mixed vectors of sums. */
 TILE_INLINE void unmix(__m512 *s)
 {
 	const __m512i lo = _mm512_set_epi32(23, 22, 21, 20, 7, 6, 5, 4, 19, 18, 17, 16, 3, 2, 1, 0);

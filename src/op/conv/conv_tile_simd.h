@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the tiles of every type have in common: how the sums in registers begin, how they come to
- * memory, and a function for every size of a tile. A file that includes this may have defined
- * TILE_TARGET, the instructions it is compiled for, and defines outer(). */
+ * Shared by the tiles of all types: the initial sums in registers, their store to memory, and one
+ * function for every tile size. A file that includes this defines outer() and, optionally,
+ * TILE_TARGET, the instruction set to compile for. */
 #ifndef DLX_OP_CONV_CONV_TILE_SIMD_H
 #define DLX_OP_CONV_CONV_TILE_SIMD_H
 
@@ -53,7 +53,7 @@ TILE_INLINE void tile_add_row(const int nv, const __m512 *s, float *to)
 #define TILE_NAMES_14(v)                                                                         \
 	outer_##v##_10, outer_##v##_11, outer_##v##_12, outer_##v##_13, outer_##v##_14
 
-/* The function `name`, which finds outer() for a size. */
+/* Defines the function `name`, which returns outer() for a tile size. */
 #define TILE_SIZES(name)                                                                         \
 	TILE_1_TO_9(1) TILE_10_TO_14(1) TILE_1_TO_9(2) TILE_10_TO_14(2) TILE_1_TO_9(3)           \
 	tile_outer_fn *name(int v, int rows)                                                     \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Measures the ways of a node as a whole, each with dlx's kernels and its copies of windows,
- * on tensors of their sizes. */
+ * Measures the implementations of a node as a whole, each including dlx's kernels and the copies of
+ * windows, on tensors of the node's sizes. */
 #include "op/conv/conv_way.h"
 
 #include <string.h>
@@ -39,8 +39,8 @@ static void name_tensor(struct buf *b, const struct graph *g, tid id)
 		buf_printf(b, " at %lld", (long long)t->view_at);
 }
 
-/* All that a way and its time may depend on, and how many ways there are to choose from: what was
- * measured before there were more is measured again. */
+/* Everything that an implementation and its time may depend on, and the number of implementations:
+ * if dlx gets a new one, old measurements are not used. */
 static void name_problem(struct buf *b, const struct kplan *k)
 {
 	const struct node *n = k->n;
@@ -64,9 +64,9 @@ static enum conv_way way_named(const char *name)
 	return (enum conv_way)way;
 }
 
-/* --- one way --- */
+/* --- one implementation --- */
 
-/* False, with *rc 0: this way is not there. */
+/* Returns false, with *rc 0, if the node has no such implementation. */
 static bool make(struct kplan *k, const struct conv_ways *ways, enum conv_way way, int *rc)
 {
 	const int mark = err_count();
@@ -86,7 +86,8 @@ static bool make(struct kplan *k, const struct conv_ways *ways, enum conv_way wa
 	return false;
 }
 
-/* Where no way is there, the error is that of the last one. */
+/* Takes the first implementation that exists. If there is none, the error is that of the last
+ * one. */
 static int take_first(struct kplan *k, const struct conv_ways *ways)
 {
 	int rc = 0;
@@ -98,11 +99,11 @@ static int take_first(struct kplan *k, const struct conv_ways *ways)
 
 /* --- measuring --- */
 
-/* A node with memory for all of its tensors. */
+/* A node with memory for all its tensors. */
 struct trial {
 	const struct kplan *k;
 	const struct conv_ways *ways;
-	void **arg;                  /* nin + nout, then the workspace */
+	void **arg;                  /* nin + nout pointers, then the workspace */
 	int n;
 };
 
@@ -127,7 +128,7 @@ static int make_room(struct trial *t, size_t workspace)
 	return rc;
 }
 
-/* Microseconds of each way that is there, or negative where it cannot be measured. */
+/* Microseconds of each implementation that exists; negative if it cannot be measured. */
 static void measure(struct kplan *made, const bool *there, const struct conv_ways *ways, double *us)
 {
 	const struct node *n = made->n;
@@ -155,7 +156,8 @@ static void measure(struct kplan *made, const bool *there, const struct conv_way
 	err_truncate(mark);
 }
 
-/* The first of the fastest of those that are there; the first one where none could be measured. */
+/* The first of the fastest implementations that exist; if none could be measured, the first one
+ * that exists. */
 static enum conv_way fastest(const bool *there, const double *us)
 {
 	int best = CONV_WAYS;
@@ -210,7 +212,7 @@ static int take_fastest(struct kplan *k, const struct conv_ways *ways, const str
 
 /* --- the choice --- */
 
-/* Every way compiles and keeps its engines. */
+/* Makes every implementation; each compiles and keeps its engines. */
 static int make_all(struct kplan *k, const struct conv_ways *ways)
 {
 	int rc = 0;

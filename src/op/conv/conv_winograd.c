@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Winograd convolution (winograd.h) as an algorithm of conv_cpu.c: 3x3 by F(4x4, 3x3), 5x5 by
- * F(4x4, 5x5), alone or in the last two axes of three, stride 1, any padding and dilation, on
- * float32 or bf16, on CPUs with AVX-512, unless precision.winograd is false. */
+ * Winograd convolution (winograd.h) as an algorithm of conv_cpu.c: F(4x4, 3x3) for 3x3 windows and
+ * F(4x4, 5x5) for 5x5, on two axes or on the last two of three. It supports stride 1, any padding
+ * and dilation, float32 and bf16, and needs AVX-512. precision.winograd: false disables it. */
 #include "op/conv/conv_algorithm.h"
 
 #include <math.h>
@@ -26,7 +26,8 @@ static const struct wino_form *form_of(const struct conv_task *t)
 	return wino_form_find(&t->geom);
 }
 
-/* Channels-last, perhaps a slice; weights in whatever has an axis for each of theirs. */
+/* Activations must be channels-last (slices, too); weights may have any layout that keeps their
+ * axes separate. */
 static bool fits(const struct conv_task *t, int64_t *x_px, int64_t *y_px)
 {
 	const struct shape xs = conv_x_shape(&t->geom), ys = conv_y_shape(&t->geom);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * y = z * w with z = f(norm(x)), norm(x) = (x - mean) rstd gamma + beta, f(v) = v above zero and
- * slope * v below, and its gradient to w, where z has no memory (made by the pass `prologue`, for
- * GPUs; conv_norm_grad.c has that to x):
+ * slope * v below, and its gradient to w, where z is not stored (made by the pass `prologue`, for
+ * GPUs; conv_norm_grad.c has the gradient to x):
  *
  *   norm_conv               y = conv of z and w
  *   norm_conv_grad_weight   dw = conv_grad_weight of z and dy
  *
- * One kernel makes each where dlx's kernels take it (depthwise convolutions, which read x and
- * normalise it) or cuDNN recommends an engine for the whole, unless separate ones are measured to
- * be faster (conv_way.h). Those find z in the workspace. */
+ * Each is one kernel if dlx's kernels support it (depthwise convolutions, which read x and
+ * normalise it) or if cuDNN recommends an engine for all of it, unless separate kernels are
+ * measured to be faster (conv_way.h). Separate kernels store z in the workspace. */
 #include "base/err.h"
 #include "op/conv/conv.h"
 #include "op/conv/conv_cuda.h"
@@ -72,7 +72,7 @@ static int weight_reference(const struct kplan *k, const struct kargs *a)
 
 #ifdef HAVE_CUDA
 
-/* kind_: an enum conv_kind, forward or to the weights. */
+/* kind_: points to an enum conv_kind, forward or to the weights. */
 static int plan_way(struct kplan *k, enum conv_way way, const void *kind_)
 {
 	const enum conv_kind kind = *(const enum conv_kind *)kind_;
@@ -161,7 +161,7 @@ static const char *const samples[] = {
 	"1x8x4x3x5 8x8x3x2x3! - 8 8 8 8:positive; pad_lo: 1, pad_hi: 1",
 	"2x8x17 16x8x3! - 8 8 8 8:positive; stride: 2, slope: 1",
 	"2x16x4x5 16x1x3x3! - 16 16 16 16:positive; groups: 16, pad_lo: 1, pad_hi: 1",
-	/* by tiles: whole ones and parts of them, of some channels and of all that a block has */
+	/* tiles: complete and partial ones, with some or all channels of a block */
 	"2x40x11x27 40x1x3x3! - " NORM40 ", slope: 0.3",
 	"1x40x23x9 40x1x3x3! - " NORM40 ", stride: 2, slope: 1",
 	"1x72x17x19 72x1x3x3! - 72 72 72 72:positive; groups: 72, pad_lo: 2, pad_hi: 2, dilation: 2",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Checks that shape rules share: one wording for one mistake. */
+ * Checks that shape rules share, so that one mistake has one wording. */
 #include "op/lib/check.h"
 
 #include "base/err.h"

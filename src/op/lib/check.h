@@ -9,11 +9,12 @@
 
 const char *check_layer(const struct node *n); /* the layer's name for messages; never NULL */
 int check_dtype(struct graph *g, const struct node *n, int i, enum dtype t);
-int check_float(struct graph *g, const struct node *n, int i); /* f32, or 16 bits */
-/* all inputs: floats of one type */
+int check_float(struct graph *g, const struct node *n, int i); /* the input is f32, f16 or bf16 */
+/* All inputs are of one float type. */
 int check_one_type(const struct graph *g, const struct node *n);
 int check_rank(struct graph *g, const struct node *n, int i, int lo, int hi);
-int check_equal(struct graph *g, const struct node *n, int i, int j); /* shapes of two inputs */
+int check_equal(struct graph *g, const struct node *n, int i, int j); /* inputs i and j have equal
+                                                                       * shapes */
 int check_shape(struct graph *g, const struct node *n, int i, const struct shape *want);
 int check_vector(struct graph *g, const struct node *n, int i,
                  int64_t length); /* one axis of this length */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Strided copies on the GPU. On the host the axes are sorted by their distance in y and joined
- * where x and y allow it, so that most copies come down to a row of long runs, which are then moved
- * in units of up to 16 bytes. */
+ * Strided copies on the GPU. The host sorts the axes by their stride in y and merges axes that are
+ * contiguous in both x and y, so that most copies become a few long runs, which are moved in units
+ * of up to 16 bytes. */
 #include "op/lib/copy_cuda.h"
 
 #include "base/err.h"
@@ -40,7 +40,7 @@ static void swap(struct k_copy *c, int i, int j)
 	c->d[j] = d, c->in[j] = in, c->out[j] = out;
 }
 
-/* Axes of one element are dropped; the rest is sorted, largest distance in y first. */
+/* Drops axes of extent 1 and sorts the others, largest stride in y first. */
 static void sort_axes(struct k_copy *c, const struct shape *s, const int64_t *in,
                       const int64_t *out)
 {
@@ -55,7 +55,7 @@ static void sort_axes(struct k_copy *c, const struct shape *s, const int64_t *in
 	}
 }
 
-/* Axis i + 1 goes on where axis i steps, in x as in y: they are one. */
+/* Merges axis i + 1 into axis i if axis i continues it without a gap, in x and in y. */
 static void join_axes(struct k_copy *c)
 {
 	for (int i = c->nd - 2; i >= 0; i--) {
@@ -73,8 +73,8 @@ static void join_axes(struct k_copy *c)
 	}
 }
 
-/* Elements that move as one: runs in the last axis whose
- * length, distances and addresses allow it. */
+/* The elements that move as one unit: runs along the last axis whose length, strides and addresses
+ * allow it. */
 static int64_t unit_of(const struct k_copy *c, size_t size, const void *x, const void *y)
 {
 	const int last = c->nd - 1;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What op files need for their kernels on the GPU. A record names them by CUDA_KERNEL, which is
- * nothing in a build without CUDA; the code itself is in the file's cuda region, between #ifdef
- * HAVE_CUDA and #endif, or in a file of its own (NAME_cuda.c) where it is long. Such a run function
- * takes pointers of the device, calls one or more launchers of cuda/kernels.h on
- * cuda_stream(k->dev) and returns cuda_launched(k, status). It may be captured once and launched
- * for ever: what it passes by value must not differ from step to step, and it must not wait,
- * allocate or look at the device's memory. */
+ * Helpers for op files with GPU kernels. An op's record names its kernel by CUDA_KERNEL, which
+ * expands to nothing in a build without CUDA. The code is in the op's file between #ifdef HAVE_CUDA
+ * and #endif or, if it is long, in a file of its own (NAME_cuda.c). A run function takes device
+ * pointers, calls launchers of cuda/kernels.h on cuda_stream(k->dev), and returns cuda_launched(k,
+ * status). Its launches may be captured once in a CUDA graph and replayed in every step: arguments
+ * passed by value must not change from step to step, and the function must not wait, allocate, or
+ * read the device's memory. */
 #ifndef DLX_OP_LIB_CUDA_H
 #define DLX_OP_LIB_CUDA_H
 
@@ -15,10 +15,10 @@
 
 #ifdef HAVE_CUDA
 #include "cuda/kernels.h"
-#define NOWHERE SIZE_MAX         /* an offset in the workspace: not there */
+#define NOWHERE SIZE_MAX         /* an offset in the workspace: the buffer does not exist */
 #define CUDA_KERNEL(...) [BACKEND_CUDA] = { __VA_ARGS__ },
 
-/* The element type of an input, an output, as the launchers take it. */
+/* The element types of an input and of an output, as launchers expect them. */
 static inline int cuda_in_type(const struct kplan *k, int i)
 {
 	return (int)graph_t(k->g, k->n->in[i])->dtype;
@@ -29,14 +29,15 @@ static inline int cuda_out_type(const struct kplan *k, int i)
 	return (int)graph_t(k->g, k->n->out[i])->dtype;
 }
 
-/* Element-wise kernels take views: their plan is cuda_walk_plan, which leaves the strides in
- * k->state, and cuda_walk gives the walk over the inputs of out[0]'s shape and out[0]. */
+/* Element-wise kernels accept views. Their plan is cuda_walk_plan, which stores the strides in
+ * k->state; cuda_walk returns the walk over out[0] and the inputs that have its shape. */
 int cuda_walk_plan(struct kplan *k);
 struct k_walk cuda_walk(const struct kplan *k);
 #define CUDA_VIEWS .plan = cuda_walk_plan, .slice_in = ~0u, .slice_out = ~0u, \
 	.takes_slice = walk_takes_slice
 
-/* Run functions of element-wise ops: out[0] from in[0] (and in[1]), all of one type and layout. */
+/* Run functions of element-wise ops: they compute out[0] from in[0] (and in[1]), which are of one
+ * type and layout. */
 #define CUDA_UNARY(name, code, a_, b_)                                                             \
 	static int name(const struct kplan *k, const struct kargs *a)                                  \
 	{                                                                                              \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Attributes of the element-wise, reduction and shape ops, for code that emits them itself (emit.h
- * has short forms of most). Lists live in the graph's arena: ints_make. */
+ * Attributes of the element-wise, reduction and shape ops, for code that emits nodes without the
+ * short forms of emit.h. Lists live in the graph's arena (ints_make). */
 #ifndef DLX_OP_LIB_ELEMENTWISE_H
 #define DLX_OP_LIB_ELEMENTWISE_H
 
@@ -21,7 +21,7 @@ struct fill_attr {
 	struct ints shape;
 };
 struct reduce_attr {             /* sum, mean, max, max_grad */
-	struct ints axes;            /* none: all */
+	struct ints axes;            /* empty: all axes */
 	bool keep;
 };
 struct shape_attr {              /* broadcast, reshape */
@@ -34,8 +34,9 @@ enum resize_mode { RESIZE_BILINEAR, RESIZE_NEAREST, RESIZE_AREA };
 struct dropout_attr {
 	double rate;
 	int64_t stream;              /* (int64_t)hash_name(node name) */
-	/* Of a piece, which drops what the whole drops there: extents of the whole along the spatial
-	 * axes, and its place of the piece's first. None: the whole; at 0. */
+	/* If the tensor is a piece of a larger one, the piece drops the elements that the whole would
+	 * drop there. whole: spatial extents of the whole; empty: the tensor is the whole. at: position
+	 * of the piece's first element in the whole; empty: 0. */
 	struct ints whole, at;
 };
 

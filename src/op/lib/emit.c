@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Bodies of the short forms. What would change nothing (scale by 1, a sum over no axis, a
- * broadcast or reshape to the same shape, the identical permutation, a slice of all, a concat of
- * one) emits no node and gives x itself. */
+ * The short forms. An op that would have no effect (scale by 1, a sum over no axis, a broadcast or
+ * reshape to the same shape, the identity permutation, a slice of everything, a concat of one)
+ * emits no node and returns x itself. */
 #include "op/lib/emit.h"
 
 #include "op/lib/elementwise.h"
@@ -59,7 +59,7 @@ int emit_sum(struct graph *g, tid x, unsigned axes, bool keep, tid *out)
 	return graph_emit1(g, "sum", &at, 1, &x, out);
 }
 
-/* The op whose one attribute is the output's shape. */
+/* Emits an op whose single attribute is the output's shape. */
 static int emit_shaped(struct graph *g, const char *op, tid x, const struct shape *s, tid *out)
 {
 	struct shape_attr at = { ints_make(g, s->nd, s->d) };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Index arithmetic of ops that know batch, channels and space. */
+ * Index arithmetic for ops with batch, channel and spatial axes. */
 #include "op/lib/grid.h"
 
 #include "backend/device.h"

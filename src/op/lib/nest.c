@@ -23,8 +23,8 @@ static void swap(int64_t *v, int i, int j)
 	v[j] = t;
 }
 
-/* Insertion sort: stable, so that axes of equal stride (0 where a tensor is repeated) keep their
- * order. */
+/* Insertion sort. It is stable, so that axes of equal stride (0 where a tensor is repeated) keep
+ * their order. */
 static void sort(struct nest *t, const int64_t *key)
 {
 	for (int i = 1; i < t->n; i++)
@@ -71,7 +71,7 @@ void nest_at(const struct nest *t, int64_t i, int64_t *x, int64_t *y)
 	}
 }
 
-/* Whether l is a set of strides over the axes of s: no blocks, no regrouping. */
+/* Whether l consists of one stride for each axis of s, without blocks or regrouped axes. */
 static bool is_strided(const struct layout *l, const struct shape *s)
 {
 	if (!l->set || l->nblk || l->nd != s->nd)

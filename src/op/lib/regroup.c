@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Splitting the first axis of a layout: rest keeps the stride, groups strides over the rest. */
+ * Splits the first axis of a layout into groups and rest: rest keeps the stride, and the stride of
+ * groups spans the rest. */
 #include "op/lib/regroup.h"
 
 #include <string.h>

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One layout said over other axes. Grouped convolution weights are a tensor (O, I/g, ...) whose
- * layout may be over (O, I/g, ...) or (g, O/g, I/g, ...); vendor libraries want the second form. */
+ * One layout expressed over different axes. The weights of a grouped convolution are a tensor (O,
+ * I/g, ...); their layout may be given over these axes or over (g, O/g, I/g, ...), which is the
+ * form that vendor libraries expect. */
 #ifndef DLX_OP_LIB_REGROUP_H
 #define DLX_OP_LIB_REGROUP_H
 
 #include "graph/layout.h"
 
-/* The layout with its first axis split in (groups, rest). False if that axis is blocked or does not
- * divide. */
+/* The layout l with its first axis split into (groups, rest). Returns false if that axis is blocked
+ * or is no multiple of groups. */
 bool layout_split_first(const struct layout *l, int64_t groups, struct layout *out);
 
 #endif

@@ -19,8 +19,8 @@ struct spec {
 	bool absent;
 	struct shape shape;
 	enum value_kind kind;
-	int64_t k;               /* classes of index and labels */
-	enum dtype type;         /* of what is stored */
+	int64_t k;               /* number of classes for index and labels */
+	enum dtype type;         /* element type in which the values are stored */
 	enum role role;
 };
 
@@ -89,7 +89,7 @@ static int parse_input(char *word, struct spec *out)
 	return parse_shape(word, &out->shape);
 }
 
-/* Whole numbers, some of them zero; floats that the type holds. */
+/* Integers, some of them zero, or floats that `type` represents exactly. */
 static double draw_stored(enum dtype type, uint64_t seed, uint64_t stream, int64_t i)
 {
 	bool is_signed = type != DTYPE_U8 && type != DTYPE_U16;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Branch-free float forms of exp, exp - 1, tanh, the logistic, the error function, sine and cosine
- * that loops vectorise, where calls of libm would not (most are polynomials of Cephes; within 3
- * units in the last place, exp - 1 within 5, see test_ops.c). NaN stays NaN. */
+ * Branch-free float32 versions of exp, exp - 1, tanh, the logistic function, the error function,
+ * sine and cosine. Compilers vectorize loops that call them, unlike calls to libm. Most are
+ * polynomials of Cephes; errors are within 3 units in the last place, of exp - 1 within 5
+ * (test_ops.c). NaN stays NaN. */
 #ifndef DLX_OP_LIB_SIMD_H
 #define DLX_OP_LIB_SIMD_H
 
@@ -10,8 +11,8 @@
 
 #include "base/simd.h"
 
-/* Element i of floats, or of bfloat16s: bf16 is a constant where this is used in a loop. Rounding
- * is as in base/half.h. */
+/* Element i of an array of float32 or bfloat16, as float32. In a loop bf16 should be a constant.
+ * Rounding is as in base/half.h. */
 SIMD_INLINE float simd_get(const void *p, int bf16, int64_t i)
 {
 	return bf16 ? simd_float((uint32_t)((const uint16_t *)p)[i] << 16) : ((const float *)p)[i];
@@ -40,9 +41,12 @@ SIMD_INLINE float simd_select(int c, float a, float b)
 	return simd_float((simd_bits(a) & m) | (simd_bits(b) & ~m));
 }
 
-/* exp(x) = 2^n exp(r), |r| <= ln 2 / 2. Adding 1.5 * 2^23 rounds to an integer and leaves it in the
- * low bits. 2^n is applied in two halves, so that results near overflow and in the denormal range
- * come out. */
+/* exp(x) = 2^n exp(r),
+ *
+ * r
+ *
+ * <= ln 2 / 2. Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits. 2^n is applied
+ * as two factors, so that results near overflow and in the denormal range are right. */
 SIMD_INLINE float simd_exp(float x)
 {
 	const float magic = 12582912.0f;
@@ -86,7 +90,7 @@ SIMD_INLINE float simd_sigmoid(float x)
 	return 1.0f / (1.0f + simd_exp(-x));
 }
 
-/* exp(x) - 1, also where that is small. */
+/* exp(x) - 1, accurate for small x, too. */
 SIMD_INLINE float simd_expm1(float x)
 {
 	return simd_tanh(0.5f * x) * (simd_exp(x) + 1.0f);
@@ -115,12 +119,12 @@ SIMD_INLINE float simd_erf(float x)
 	return simd_select(a < 0.927734375f, p, q);
 }
 
-/* Sine and cosine are right for arguments up to this. */
+/* The largest argument for which sine and cosine are accurate. */
 #define SIMD_TURN_MOST 134217728.0f
 
-/* Sine of x + quarters pi / 2: the polynomial of sine or cosine on what is left of x after the
- * nearest multiple of pi / 2. Adding 1.5 * 2^52 rounds to an integer and leaves it in the low bits.
- * pi / 2 is in two parts, of which the first has 25 bits, so that its product is exact. */
+/* sin(x + quarters pi / 2): a polynomial for sine or cosine of the remainder of x modulo pi / 2.
+ * Adding 1.5 * 2^52 rounds to an integer and leaves it in the low bits. pi / 2 is split into two
+ * parts; the first has 25 bits, so that its product with the integer is exact. */
 SIMD_INLINE float simd_turn(float x, uint32_t quarters)
 {
 	const double magic = 6755399441055744.0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Branch-free double forms of exp, tanh and the logistic function that loops vectorise, within 3
- * units in the last place (see test_ops.c). NaN stays NaN. */
+ * Branch-free double versions of exp, tanh and the logistic function. Compilers vectorize loops
+ * that call them. Errors are within 3 units in the last place (test_ops.c). NaN stays NaN. */
 #ifndef DLX_OP_LIB_SIMD_DOUBLE_H
 #define DLX_OP_LIB_SIMD_DOUBLE_H
 
@@ -14,12 +14,15 @@ SIMD_INLINE double simd_select_double(int64_t c, double a, double b)
 	return simd_double((simd_bits64(a) & m) | (simd_bits64(b) & ~m));
 }
 
-/* exp(x) = 2^n (1 + rest), |x - n ln 2| <= ln 2 / 2: rest is the Taylor polynomial, of which the
- * first term that is left out is 4e-18 at most. Adding 1.5 * 2^52 rounds to an integer and leaves
- * it in the low bits; ln 2 is in two parts, of which the first has 32 bits, so that its product is
- * exact. */
+/* exp(x) = 2^n (1 + rest),
+ *
+ * x - n ln 2
+ *
+ * <= ln 2 / 2. rest is a Taylor polynomial whose first omitted term is at most 4e-18. Adding 1.5 *
+ * 2^52 rounds to an integer and leaves it in the low bits. ln 2 is split into two parts; the first
+ * has 32 bits, so that its product with n is exact. */
 struct simd_power {
-	uint64_t n;                  /* + 2048 */
+	uint64_t n;                  /* the exponent n, plus 2048 */
 	double rest;
 };
 
@@ -49,8 +52,8 @@ SIMD_INLINE double simd_power_two(uint64_t n)
 	return simd_double((n - 2048 + 1023) << 52);
 }
 
-/* 2^n is applied in two halves, so that results near overflow and in the denormal range come
- * out. */
+/* 2^n is applied as two factors, so that results near overflow and in the denormal range are
+ * right. */
 SIMD_INLINE double simd_exp_double(double x)
 {
 	x = simd_select_double(x > 710.0, 710.0, x);
@@ -60,7 +63,15 @@ SIMD_INLINE double simd_exp_double(double x)
 	return (1 + p.rest) * simd_power_two(two) * simd_power_two(p.n - half + 1024);
 }
 
-/* e / (e + 2) with e = exp(2 |x|) - 1, which loses nothing near 0; above 20 it is 1. */
+/* e / (e + 2) with e = exp(2
+ *
+ * x
+ *
+ * ) - 1, which has no cancellation near 0; for
+ *
+ * x
+ *
+ * above 20 it is 1. */
 SIMD_INLINE double simd_tanh_double(double x)
 {
 	double a = simd_double(simd_bits64(x) & ~(1ull << 63));

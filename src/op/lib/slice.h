@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The attributes of slice, pad and concat, which are in each other's gradients. */
+ * The attributes of slice, pad and concat. Each of these ops occurs in the gradient of another
+ * one. */
 #ifndef DLX_OP_LIB_SLICE_H
 #define DLX_OP_LIB_SLICE_H
 

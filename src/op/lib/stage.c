@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Pieces of bf16 tensors as float32 on the stack. A range finds its elements at the index they have
- * in the tensor (dropout numbers them), so it gets pointers that are as far before the piece. */
+ * Pieces of bf16 tensors as float32 on the stack. A range function addresses elements by their
+ * index in the whole tensor (dropout numbers them by it). So it gets a pointer `lo` elements before
+ * the piece. */
 #include "op/lib/stage.h"
 
 #include "base/err.h"
@@ -26,7 +27,7 @@ struct stage stage_of(const struct kplan *k, walk_range *range)
 	return s;
 }
 
-/* A pointer such that [lo] is the piece's first element. */
+/* The pointer p for which p + lo is the piece's first element. */
 static void *before(float *piece, int64_t lo)
 {
 	return (void *)((uintptr_t)piece - (uintptr_t)lo * sizeof(float));

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The shared parts of element-wise ops. The walk hands out pieces of a fixed size, big enough to
- * hide the cost of a call and small enough to balance; tensors of few pieces are not worth waking
- * threads for. */
+ * The shared parts of element-wise ops. Threads get pieces of a fixed size, large enough to hide
+ * the cost of a call and small enough to balance. Tensors of few pieces run on one thread. */
 #include "op/lib/walk.h"
 
 #include <stdint.h>
@@ -48,7 +47,7 @@ int node_want_like(const struct graph *g, const struct node *n, int i, int like,
 	           n->op->name, shape_text(s, a), shape_text(t, b));
 }
 
-/* bf16 among the inputs: then the result is so, too. */
+/* The result is bf16 if an input is. */
 static enum dtype result_type(const struct graph *g, const struct node *n)
 {
 	for (int i = 0; i < n->nin; i++)
@@ -130,18 +129,18 @@ void walk_run(const struct kplan *k, const struct kargs *a, int64_t n, walk_rang
 
 /* --- views ---
  *
- * A row of a view is as short as a dense block's growth, far too short for a call of the kernel. So
- * views are processed by tiles: their elements are gathered from the rows into a tile that stays in
- * the L1 cache, or scattered from it, and the kernel sees a flat array. */
+ * A row of a view has as few channels as a layer of a dense block adds, far too few for a call of
+ * the kernel. So views are processed by tiles: their elements are gathered from the rows into a
+ * tile that stays in the L1 cache, or scattered from it, and the kernel sees a flat array. */
 
-#define TILE 2048             /* elements; a multiple of what ranges start at */
+#define TILE 2048             /* elements; a multiple of the alignment that ranges need */
 #define MAX_TENSORS 8
 
 struct views {
 	int n;                    /* inputs, then outputs */
-	int64_t stride[MAX_TENSORS];  /* bytes from row to row of a view, 0 for what is flat */
+	int64_t stride[MAX_TENSORS];  /* bytes from row to row of a view; 0: contiguous */
 	int64_t size[MAX_TENSORS];    /* bytes of an element */
-	int64_t elements, row;    /* of out[0] */
+	int64_t elements, row;    /* of out[0]: elements, and elements of a row */
 };
 
 static tid tensor_at(const struct node *n, int i)
@@ -171,7 +170,7 @@ int walk_plan(struct kplan *k)
 	return 0;
 }
 
-/* Elements [lo, hi) of a view: from rows to a tile, or back. */
+/* Gathers elements [lo, hi) of a view from its rows into a tile, or scatters them back. */
 static void move(const struct views *w, int i, char *rows, char *tile, int64_t lo, int64_t hi,
                  bool back)
 {
@@ -186,13 +185,13 @@ static void move(const struct views *w, int i, char *rows, char *tile, int64_t l
 	}
 }
 
-/* One tile. A range counts from the start of the tensor, so
- * what it gets for one is that far ahead of the tile. */
+/* Processes one tile. A range function counts elements from the start of the tensor, so it gets a
+ * pointer that many elements before the tile. */
 static void tile_run(const struct stage *s, const struct kargs *a, int64_t lo, int64_t hi)
 {
 	const struct views *w = s->k->state;
 	const int nin = s->k->n->nin;
-	_Alignas(64) double tile[MAX_TENSORS][TILE];    /* of any type */
+	_Alignas(64) double tile[MAX_TENSORS][TILE];    /* elements may be of any type */
 	void *p[MAX_TENSORS];
 	for (int i = 0; i < w->n; i++) {
 		p[i] = i < nin ? a->in[i] : a->out[i - nin];

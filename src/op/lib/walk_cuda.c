@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Walks over elements on the GPU: flat, or, where a tensor is a view, by rows. */
+ * Element-wise loops on the GPU: over contiguous elements or, if a tensor is a view, by rows. */
 #include "op/lib/cuda.h"
 
 #ifdef HAVE_CUDA
@@ -11,7 +11,7 @@ static int64_t stride_of(const struct tensor *t)
 	return layout_rows(&t->layout, &t->shape, &rows) ? rows.stride : 0;
 }
 
-/* The tensors that are walked: inputs of out[0]'s shape, then out[0]. */
+/* The tensors in the loop: the inputs of out[0]'s shape, then out[0]. */
 static int walked(const struct kplan *k, const struct tensor **t)
 {
 	const struct tensor *y = graph_t(k->g, k->n->out[0]);

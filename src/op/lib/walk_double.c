@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A piece is the reference's run of a kernel plan that says how many elements there are, with
- * pointers to the first of them. */
+ * The kernel in float64 calls the reference kernel for each piece, with a kernel plan for that
+ * number of elements and pointers to the piece's first elements. */
 #include "op/lib/walk_double.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "op/lib/simd_double.h"
 #include "op/lib/walk.h"
 
-/* --- vector forms --- */
+/* --- vectorized versions --- */
 
 #define FORM(name, formula)                                                             \
 	SIMD_CLONES(void, name##_range,                                                     \

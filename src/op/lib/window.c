@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The windows of pooling: attributes, sizes, and which inputs and windows meet. */
+ * The windows of pooling: attributes, sizes, and which inputs a window covers. */
 #include "op/lib/window.h"
 
 #include <string.h>
@@ -29,7 +29,8 @@ static int window_axis(const struct loc *loc, const struct node *n, struct windo
 	return 0;
 }
 
-/* The windows of node n, whose attributes are a struct pool, over the input `in`. Errors at loc. */
+/* Sets the windows of node n, whose attributes are a struct pool, over the input `in`. Errors are
+ * reported at loc. */
 static int init(struct window *w, const struct loc *loc, const struct node *n,
                 const struct grid *in)
 {
@@ -49,7 +50,7 @@ static int init(struct window *w, const struct loc *loc, const struct node *n,
 	return 0;
 }
 
-/* The windows of a gradient node, whose input 0 has the pooled shape dy. */
+/* Sets the windows of a gradient node, whose input 0 has the pooled shape dy. */
 static int init_grad(struct window *w, const struct loc *loc, const struct node *n,
                      const struct shape *dy)
 {

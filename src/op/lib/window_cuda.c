@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Pooling on the GPU: the windows as cuda/k_window.cu takes them. */
+ * Pooling on the GPU: converts the windows to the arguments of cuda/k_window.cu. */
 #include "op/lib/window_cuda.h"
 
 #include "base/err.h"

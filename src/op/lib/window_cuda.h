@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Pooling on the GPU. Declared in every build, there only in one with CUDA. */
+ * Pooling on the GPU. Declared in every build, defined only in one with CUDA. */
 #ifndef DLX_OP_LIB_WINDOW_CUDA_H
 #define DLX_OP_LIB_WINDOW_CUDA_H
 
 #include "op/lib/window.h"
 
-/* As window_plan and window_plan_grad, which they call. */
+/* Like window_plan and window_plan_grad, which they call. */
 int window_cuda_plan(struct kplan *k);
 int window_cuda_plan_grad(struct kplan *k);
-/* Refuses grids of more pixels than the kernels count. */
+/* Fails if the grid has more pixels than the kernels can index. */
 int window_cuda_check(const struct kplan *k, const struct grid *g);
 
 int max_pool_cuda(const struct kplan *k, const struct kargs *a);

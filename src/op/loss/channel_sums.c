@@ -23,7 +23,8 @@
 #define ERRORS    7
 #define FLAGS     4
 #define MOST_SUMS ERRORS
-#define PIECE     4096   /* elements of one sum; how many threads share pieces does not show */
+#define PIECE     4096   /* elements of one sum; a fixed number, so that the number of threads does
+                          * not change the result */
 
 enum leave_out { LEAVE_NONE, LEAVE_NAN, LEAVE_VALUE };
 static const char *const leave_out_names[] = { "none", "nan", "value", NULL };
@@ -64,7 +65,7 @@ static int flag_shape(struct graph *g, struct node *n)
 	return sums_shape(g, n, FLAGS);
 }
 
-/* --- what an element adds --- */
+/* --- the contribution of an element --- */
 
 typedef void add_fn(const struct channel_sums_attr *at, double x, double t, double *sum);
 
@@ -131,7 +132,7 @@ static int ref_flag_run(const struct kplan *k, const struct kargs *a)
 
 /* --- cpu kernels: channels are neighbours --- */
 
-/* Channels-last rows of a piece, one at least. */
+/* Rows of a piece of a channels-last tensor, at least one. */
 static int64_t piece_rows(int64_t c)
 {
 	return c < PIECE ? PIECE / c : 1;
@@ -150,7 +151,7 @@ static int sums_plan(struct kplan *k)
 	return 0;
 }
 
-/* `rows` rows of c channels, into c times `sums` numbers. */
+/* Sums over `rows` rows of c channels, `sums` numbers for each channel. */
 static inline void sum_piece(const struct channel_sums_attr *at, int64_t rows, int64_t c,
                              const float *x, const float *t, int sums, add_fn *add, double *out)
 {

@@ -13,19 +13,19 @@
  *
  *   L = dice * `dice` + entropy * `cross_entropy`
  *
- * The second output is its weight: the samples that have such a point (per_batch: N, if any has),
- * by which the means of batches combine to that of all samples. The third is a table (groups, 3, C)
- * of dL/dI, dL/dP, doubled if squared, and w[c] `cross_entropy` / sum_p w[y_p], each divided by the
- * number of groups: with q_p = q and y_p = k
+ * The second output is the weight of the mean: the number of samples with such a point (per_batch:
+ * N if there is any). With it the means of batches are combined. The third is a table (groups, 3,
+ * C) of dL/dI, dL/dP, doubled if squared, and w[c] `cross_entropy` / sum_p w[y_p], each divided by
+ * the number of groups: with q_p = q and y_p = k
  *
  *   g[c] = dL/dI_c [c = k] + dL/dP_c (q[c] if squared, else 1)
  *   dx_p[c] = dloss (q[c] (g[c] - sum_j q[j] g[j]) + e[k] (q[c] - [c = k]))
  *
- * Where the points are cut over ranks (group) the sums are those of all of them, on each rank;
- * dL/dI and the other gradients then count for each of the ranks, whose losses depend on the point
- * alike.
+ * If the points are divided among ranks (group), each rank uses the sums of all ranks. dL/dI and
+ * the other derivatives are then multiplied by the number of ranks, since the loss of each of them
+ * depends on the point.
  *
- * Where nothing counts loss and gradient are 0. A label that is neither a class nor ignored stops
+ * If no point counts, loss and gradient are 0. A label that is neither a class nor ignored stops
  * the run. CPU: sums of rows of points, in double, added in order. */
 #include "op/loss/dice.h"
 
@@ -129,8 +129,8 @@ static void cost(const struct graph *g, const struct node *n, struct cost *c)
 
 struct dice_plan {
 	struct labels l;
-	int64_t groups, rows;            /* rows: of a group */
-	struct dice_sums *sums;          /* of the groups, then of each row: in the workspace */
+	int64_t groups, rows;            /* rows: rows of a group */
+	struct dice_sums *sums;          /* in the workspace: sums of the groups, then of each row */
 };
 
 static int plan(struct kplan *k)
@@ -146,7 +146,7 @@ static int plan(struct kplan *k)
 	return 0;
 }
 
-/* Adds the rows of group g up, in order, in the first of them. */
+/* Adds the sums of group g's rows, in order, into the first of them. */
 static void group_sums(const struct dice_plan *s, struct dice_sums *rows, int64_t g)
 {
 	struct dice_sums *sum = rows + g * s->rows * s->l.classes;
@@ -161,7 +161,7 @@ static void group_sums(const struct dice_plan *s, struct dice_sums *rows, int64_
 
 struct dice_result {
 	double loss;
-	int64_t groups;                  /* that count */
+	int64_t groups;                  /* number of groups with a point that counts */
 };
 
 /* Number i of the class weights, which are doubles or floats. */
@@ -175,7 +175,8 @@ static double weight_of(const struct class_numbers *w, int64_t i)
 	return w->f ? (double)w->f[i] : w->d ? w->d[i] : 1;
 }
 
-/* L of a group, and its part of the table, not yet divided. */
+/* Adds L of a group to the result, and computes its part of the table, not yet divided by the
+ * number of groups. */
 static void finish_group(const struct dice_attr *c, int64_t classes, const struct dice_sums *sums,
                          const struct class_numbers *w, double *table, struct dice_result *out)
 {
@@ -202,7 +203,7 @@ static void finish_group(const struct dice_attr *c, int64_t classes, const struc
 	out->groups++;
 }
 
-/* The sums of each group become those of all ranks, of which there are *ranks. sent: room for the
+/* Replaces the sums of each group by those of all ranks; *ranks: their number. sent: room for the
  * sums of all groups. */
 static int join_ranks(const struct kplan *k, const struct kargs *a, struct dice_sums *rows,
                       struct dice_sums *sent, double *ranks)
@@ -223,8 +224,8 @@ static int join_ranks(const struct kplan *k, const struct kargs *a, struct dice_
 	return 0;
 }
 
-/* rows: the sums of all rows, those of a group in its first, which are overwritten; table: as
- * finish_group makes it, in their place, times `ranks`. */
+/* rows: the sums of all rows; those of a group are in its first row. They are overwritten by the
+ * table as finish_group makes it, times `ranks`. */
 static void finish(const struct dice_plan *s, const struct dice_attr *c, double ranks,
                    const struct class_numbers *w, struct dice_sums *rows,
                    struct dice_result *out)
@@ -243,7 +244,7 @@ static void finish(const struct dice_plan *s, const struct dice_attr *c, double 
 		out->loss /= (double)out->groups;
 }
 
-/* Number i of the table, divided; the sums are as `finish` leaves them. */
+/* Number i of the table, divided by the number of groups; the sums are as `finish` leaves them. */
 static double table_value(const struct dice_plan *s, const struct dice_sums *rows, int64_t groups,
                           int64_t i)
 {
@@ -359,7 +360,7 @@ static int ref_grad_run(const struct kplan *k, const struct kargs *a)
 
 /* --- cpu kernels --- */
 
-/* The table is row-major, also where it happens to have the logits' shape. */
+/* The table is row-major, even if it has the same shape as the logits. */
 static int choose(struct kplan *k, struct layout *in, struct layout *out)
 {
 	TRY(labels_choose(k, in, out));

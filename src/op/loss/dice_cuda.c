@@ -35,7 +35,7 @@ int dice_cuda(const struct kplan *k, const struct kargs *a)
 	                                    &out, a->ws));
 }
 
-/* The loss has checked the labels already. */
+/* The labels are valid: the loss, which ran before, has checked them. */
 int dice_grad_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct labels_cuda *s = k->state;

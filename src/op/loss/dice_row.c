@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rows of the soft Dice loss and of its gradient on the CPU. exp runs over points and classes
- * alike. */
+ * Rows of the soft Dice loss and of its gradient on the CPU. One loop computes the exponentials of
+ * several points, for all classes. */
 #include <math.h>
 
 #include "base/simd.h"
 #include "op/loss/dice.h"
 #include "op/loss/shifted_exp.h"
 
-#define TOGETHER DICE_CLASSES            /* floats that are done together */
+#define TOGETHER DICE_CLASSES            /* floats that one loop processes */
 
 /* Softmax q of n points with c classes, and log sum exp x of each. */
 SIMD_CLONES(void, softmax, (const float *x, int64_t n, int64_t c, float *q, float *lse),
@@ -57,7 +57,7 @@ void dice_row(const struct labels *l, const struct dice_attr *c, const float *x,
 	}
 }
 
-/* dx of one point, of shares q. */
+/* dx of one point, whose softmax is q. */
 static void grad_point(const struct dice_attr *c, const float *q, const float *table,
                        int64_t classes, int32_t label, float f, float *dx)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Losses of a prediction x against a target t of equal shape (N, C, ...) of which not every element
- * counts, or counts alike, and the logistic loss:
+ * Weighted losses of a prediction x against a target t of equal shape (N, C, ...), where elements
+ * may be left out, and the logistic loss:
  *
  *   loss = sum_i w_i f(x_i, t_i) / W,   W = sum_i w_i
  *
@@ -12,10 +12,11 @@
  *   logistic   p t log(1 + exp(-x)) + (1 - t) log(1 + exp(x)), p = weights[channel]   1
  *
  * over the elements that count: not those where t is NaN (skip_nan) or `skip`. Without `weights`
- * they are 1. The second output is W, so that losses of batches can be combined; where it is 0 loss
- * and gradient are 0. The logistic loss takes t from 0 to 1; another one that counts stops the run.
+ * they are 1. The second output is W, so that losses of batches can be combined; if it is 0, loss
+ * and gradient are 0. The logistic loss needs 0 <= t <= 1; another value, unless left out, stops
+ * the run.
  *
- * CPU: pieces of fixed size, a double sum each, added in order. */
+ * CPU: pieces of fixed size are summed in double, and their sums are added in order. */
 #include "op/loss/element.h"
 
 #include <math.h>
@@ -91,7 +92,7 @@ static int64_t count_of(const struct kplan *k)
 	return shape_count(node_in_shape(k->g, k->n, 0));
 }
 
-/* Elements counted of one piece, and what is wrong with it. */
+/* The sums over one piece, and its bad targets. */
 struct element_part {
 	double loss, weight;
 	struct bad_targets bad;
@@ -229,7 +230,7 @@ static float slope(const struct element_attr *c, float w, float x, float t)
 	return w * (d > delta ? delta : d < -delta ? -delta : d);
 }
 
-/* Elements at .. at + n. */
+/* Adds elements at .. at + n - 1. */
 static void add_piece(const struct kplan *k, const struct kargs *a, int64_t at, int64_t n,
                       struct element_part *part)
 {
@@ -303,7 +304,7 @@ static int cpu_grad_run(const struct kplan *k, const struct kargs *a)
 
 /* --- samples --- */
 
-/* away - zero stays off the kinks */
+/* "away - zero" keeps the differences away from the kinks. */
 static const char *const samples[] = {
 	"2x3x5x7 2x3x5x7:flags 3:positive; kind: logistic, skip_nan: true",
 	"9x5 9x5:flags; kind: logistic, skip_nan: true, skip: 1",

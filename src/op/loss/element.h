@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A loss that is a mean over elements of which not all count, or count alike (element.c has the
- * formulas): what its kernels have in common. */
+ * Losses that are a weighted mean over elements, some of which may be left out (element.c has the
+ * formulas): declarations that their kernels share. */
 #ifndef DLX_OP_LOSS_ELEMENT_H
 #define DLX_OP_LOSS_ELEMENT_H
 
@@ -13,19 +13,19 @@ struct element_attr {
 	int kind;                        /* enum element_kind */
 	double delta;
 	bool skip_nan;
-	double skip;                     /* NaN: none */
+	double skip;                     /* the target value that is left out; NaN: none */
 };
 
-/* Targets of the logistic loss that are neither in 0..1 nor left out: how many, and of the first
- * its place in the tensor as stored, and its value. */
+/* Targets of the logistic loss that are neither in 0..1 nor left out: their number, and the place
+ * (index in memory order) and value of the first one. */
 struct bad_targets {
 	int64_t count, at;
 	float value;
 };
-/* 0, or E_DATA that names the layer, the first of them and its place. */
+/* Returns 0 if there is none; else E_DATA with the layer, the first bad target and its place. */
 int bad_targets_report(const struct kplan *k, const struct bad_targets *bad);
 
-/* --- on the GPU; there only in a build with CUDA --- */
+/* --- GPU kernels, defined only in a build with CUDA --- */
 
 int element_cuda_plan(struct kplan *k);
 int element_cuda(const struct kplan *k, const struct kargs *a);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Losses of elements on the GPU. A bad target is noted in memory that the host sees too, and told
- * at the next wait. */
+ * Element-wise losses on the GPU. A kernel records a bad target in memory that the host can read,
+ * and the host reports it the next time it waits for the device. */
 #include "op/loss/element.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ _Static_assert((int)ELEMENT_SQUARE == K_ELEMENT_SQUARE &&
 
 struct element_cuda {
 	struct k_element k;
-	void *bad;                   /* a struct k_bad */
+	void *bad;                   /* a struct k_bad on the device */
 };
 
 static int report(const struct kplan *k, const void *record)
@@ -54,7 +54,7 @@ int element_cuda(const struct kplan *k, const struct kargs *a)
 	                                       &out, a->ws));
 }
 
-/* The loss has checked the targets already. */
+/* The targets are valid: the loss, which ran before, has checked them. */
 int element_grad_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct element_cuda *s = k->state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Class labels and logits: what the segmentation loss and the confusion matrix share. */
+ * Class labels and logits: shared by the segmentation loss and the confusion matrix. */
 #include "op/loss/labels.h"
 
 #include <stdio.h>

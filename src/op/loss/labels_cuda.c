@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Losses and metrics over labels on the GPU. A bad label is noted in memory that the host sees too,
- * and reported at the next wait. */
+ * Losses and metrics over labels on the GPU. A kernel records a bad label in memory that the host
+ * can read, and the host reports it the next time it waits for the device. */
 #include "op/loss/labels_cuda.h"
 
 #include "base/err.h"
@@ -67,7 +67,7 @@ int loss_cuda(const struct kplan *k, const struct kargs *a)
 	                                        &out, a->ws));
 }
 
-/* The loss has checked the labels already. */
+/* The labels are valid: the loss, which ran before, has checked them. */
 int loss_grad_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct labels_cuda *s = k->state;

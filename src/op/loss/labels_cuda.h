@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Losses and metrics over labels on the GPU. Declared in
- * every build, there only in one with CUDA. */
+ * Losses and metrics over labels on the GPU. Declared in every build, defined only in one with
+ * CUDA. */
 #ifndef DLX_OP_LOSS_LABELS_CUDA_H
 #define DLX_OP_LOSS_LABELS_CUDA_H
 
@@ -9,13 +9,13 @@
 #include "op/loss/labels.h"
 
 #ifdef HAVE_CUDA
-/* What labels_cuda_plan leaves in a kernel's state. */
+/* The kernel state that labels_cuda_plan makes. */
 struct labels_cuda {
 	struct labels labels;        /* for messages */
 	struct k_labels k;
-	struct k_loss loss;          /* of softmax cross-entropy alone */
-	struct k_dice dice;          /* of Dice alone */
-	void *bad;                   /* a struct k_bad */
+	struct k_loss loss;          /* used by softmax cross-entropy only */
+	struct k_dice dice;          /* used by Dice only */
+	void *bad;                   /* a struct k_bad on the device */
 };
 int labels_cuda_plan(struct kplan *k, int64_t ignore);
 #endif

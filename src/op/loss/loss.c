@@ -12,7 +12,7 @@
  *
  *   (1 - s) w[y_p] e_p + s / C  sum_c w[c] (lse_p - x_p[c])
  *
- * The second output is what the loss is a mean over, so that losses of batches can be combined:
+ * The second output is the weight of the mean, so that the losses of batches can be combined:
  *
  *   reduction    W                    second output
  *   mean         sum_p w[y_p]         W                   as torch.nn.functional.cross_entropy
@@ -24,15 +24,15 @@
  *   F_p = (1 - q_p)^gamma + gamma q_p (1 - q_p)^(gamma - 1) e_p
  * and, with smoothing, 1 - s times that plus
  *   dloss scale / W  s / C (sum_j w[j] exp(x_p[c] - lse_p) - w[c])
- * W depends on the labels alone, so that both can be had in one pass over x:
- * softmax_cross_entropy_with_grad (made by the pass `fuse`). There dloss is the scale that is
- * given, or, with a share, what mean_seed (mean.c) makes of W, share and scale.
+ * W depends only on the labels, so one pass over x can compute both loss and gradient:
+ * softmax_cross_entropy_with_grad (made by the pass `fuse`). There dloss is the input `scale` or,
+ * with a share, the result of mean_seed (mean.c) for W, share and scale.
  *
- * Where W is 0 (every element ignored or of weight 0) loss and gradient are 0, with smoothing too.
- * A label that is neither a class nor ignored stops the run.
+ * If W is 0 (every element is ignored or has weight 0), loss and gradient are 0, with smoothing,
+ * too. A label that is neither a class nor ignored stops the run.
  *
- * CPU: a row of elements at a time, one double sum a row, added in order. Few classes: exp runs
- * over elements and classes alike. */
+ * CPU: each row of elements is summed in double, and the sums of the rows are added in order. With
+ * few classes one loop computes the exponentials of several elements. */
 #include "op/loss/loss.h"
 
 #include <math.h>
@@ -161,7 +161,7 @@ static int plan(struct kplan *k)
 	return 0;
 }
 
-/* Factor on the gradient of each element. */
+/* The factor of the gradient of each element. */
 static double gradient_factor(const struct loss_attr *c, double weight, double dloss)
 {
 	if (c->reduction == LOSS_SUM)
@@ -169,7 +169,7 @@ static double gradient_factor(const struct loss_attr *c, double weight, double d
 	return weight != 0 ? c->scale * dloss / weight : 0;
 }
 
-/* The rows added up, in order; loss and weight as the outputs have them. */
+/* Adds the sums of the rows, in order; loss and weight become the two outputs. */
 static int join(const struct kplan *k, const struct loss_part *part, struct loss_part *sum)
 {
 	const struct labels *l = k->state;
@@ -189,7 +189,7 @@ static int join(const struct kplan *k, const struct loss_part *part, struct loss
 
 /* --- reference kernels --- */
 
-/* Logits in row-major order: class c of element p. */
+/* The row-major index of the logit of class c of element p. */
 static int64_t logit(const struct kplan *k, int64_t p, int64_t c)
 {
 	const struct shape *x = node_in_shape(k->g, k->n, 0);
@@ -218,7 +218,7 @@ static double ref_spread(const struct kplan *k, const double *x, int64_t p, doub
 	return config(k)->smoothing / (double)classes * sum;
 }
 
-/* Rows and their log-sum-exp. */
+/* Sums of the rows, and log-sum-exp of their elements. */
 static void ref_loss(const struct kplan *k, const double *x, const int32_t *y,
                      const double *weights, double *lse, struct loss_part *part)
 {
@@ -278,7 +278,8 @@ static int ref_grad_run(const struct kplan *k, const struct kargs *a)
 	return ref_grad(k, a->in[0], a->in[1], a->in[2], kargs_in(k, a, 5), each, a->out[0]);
 }
 
-/* What the gradient of the loss is. SEED: as mean_seed has it, in the same steps. */
+/* The kernel that computes loss and gradient. SEED: computes the same as mean_seed, in the same
+ * order of operations. */
 #define SEED(name, real)                                                                          \
 	static real name(const struct kplan *k, const struct kargs *a, real weight)                   \
 	{                                                                                             \
@@ -290,7 +291,7 @@ static int ref_grad_run(const struct kplan *k, const struct kargs *a)
 SEED(ref_seed, double)
 SEED(cpu_seed, float)
 
-/* Workspace: the rows' sums, then log-sum-exp of all elements. */
+/* Workspace: the sums of the rows, then log-sum-exp of all elements. */
 static int with_grad_plan(struct kplan *k)
 {
 	TRY(plan(k));
@@ -345,7 +346,7 @@ static int cpu_grad_run(const struct kplan *k, const struct kargs *a)
 	return join(k, part, &sum);
 }
 
-/* W from the labels, added up as with the loss. */
+/* Computes W from the labels, in the loss's order of summation. */
 static int weigh(const struct kplan *k, const int32_t *y, const float *weights,
                  struct loss_part *part, struct loss_part *sum)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The divisor of the sum of a loss over labels (loss.c has
- * the formulas), for code that emits it. */
+ * Attributes of the loss over labels, for code that emits it: above all the divisor of its sum
+ * (loss.c has the formulas). */
 #ifndef DLX_OP_LOSS_LOSS_H
 #define DLX_OP_LOSS_LOSS_H
 
@@ -15,8 +15,8 @@ struct loss_attr {
 	int64_t ignore;
 	int reduction;               /* enum loss_reduction */
 	double scale, gamma, smoothing;
-	double nominal;              /* with the gradient: what the batch's weight
-	                              * is divided by, as in mean.h */
+	double nominal;              /* with the gradient: divisor, the planned weight of a batch, as in
+	                              * mean.h */
 	bool sum;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rows of softmax cross-entropy and of its gradient on the CPU.
- * Few classes: exp runs over elements and classes alike. */
+ * Rows of softmax cross-entropy and of its gradient on the CPU. With few classes one loop computes
+ * the exponentials of several elements. */
 #include "op/loss/loss_row.h"
 
 #include <math.h>
@@ -10,8 +10,8 @@
 #include "op/lib/simd.h"
 #include "op/loss/shifted_exp.h"
 
-#define NARROW      64   /* classes up to which elements are done together */
-#define TOGETHER    1024 /* floats, or elements of a gradient */
+#define NARROW      64   /* the most classes for which several elements are processed together */
+#define TOGETHER    1024 /* floats, or elements of a gradient, that are processed together */
 
 /* (1 - q)^gamma for e = -log q. */
 double loss_focus(double gamma, double e)
@@ -21,7 +21,7 @@ double loss_focus(double gamma, double e)
 	return e > 0 ? pow(-expm1(-e), gamma) : 0;
 }
 
-/* F of loss.c. As q goes to 1 so does e / (1 - q), and F to 0. */
+/* The function F of loss.c. As q goes to 1, e / (1 - q) goes to 1, too, and F to 0. */
 double loss_focus_slope(double gamma, double e)
 {
 	if (gamma == 0)
@@ -29,7 +29,7 @@ double loss_focus_slope(double gamma, double e)
 	return e > 0 ? loss_focus(gamma, e) * (1 + gamma * exp(-e) * e / -expm1(-e)) : 0;
 }
 
-/* The part of W of one counted element of class weight w. */
+/* The contribution to W of one counted element whose class weight is w. */
 double loss_share(const struct loss_attr *c, double w)
 {
 	return c->reduction == LOSS_MEAN ? w : 1;
@@ -73,7 +73,7 @@ static double spread_out(const struct loss_attr *c, const float *x, int64_t clas
 	return c->smoothing / (double)classes * sum;
 }
 
-/* Elements at .. at + n of a row: x at the first, label y[i * step]. */
+/* Adds elements at .. at + n - 1 of a row. x: logits of the first one; labels: y[i * step]. */
 static void part_of_row(const struct labels *l, const struct loss_attr *c, const float *x,
                       const int32_t *y, const float *weights, int64_t at, int64_t n, float *lse,
                       struct loss_part *part)
@@ -143,7 +143,7 @@ static float sum_of_weights(const float *weights, int64_t c)
 	return (float)sum;
 }
 
-/* The same with smoothing; all: the sum of the class weights, dx: the shares. */
+/* The gradient with smoothing. all: the sum of the class weights; dx: holds the softmax. */
 static void smooth_element(const struct loss_gradient *g, float f, float all, int32_t label,
                            float *dx)
 {
@@ -160,7 +160,8 @@ static void smooth_element(const struct loss_gradient *g, float f, float all, in
 	dx[label] -= own;
 }
 
-/* The factors of elements at .. at + n of a row. Read before dx, which may be x, is written. */
+/* The factors of the elements at .. at + n - 1 of a row. Call it before dx is written, which may be
+ * x. */
 static void factors(const struct loss_gradient *g, const int32_t *y, int64_t at, int64_t n,
                     float *f, struct bad_labels *bad)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rows of softmax cross-entropy and of its gradient on the CPU (loss.c says what they are). */
+ * Rows of softmax cross-entropy and of its gradient on the CPU. The comment at the top of loss.c
+ * defines the quantities. */
 #ifndef DLX_OP_LOSS_LOSS_ROW_H
 #define DLX_OP_LOSS_LOSS_ROW_H
 
@@ -13,13 +14,13 @@ struct loss_part {
 	struct bad_labels bad;
 };
 
-/* (1 - q)^gamma for e = -log q, and F of loss.c. */
+/* The focal factor (1 - q)^gamma for e = -log q, and the function F of loss.c. */
 double loss_focus(double gamma, double e);
 double loss_focus_slope(double gamma, double e);
-/* The part of W of one counted element of class weight w. */
+/* The contribution to W of one counted element whose class weight is w. */
 double loss_share(const struct loss_attr *c, double w);
 
-/* Row r of x, its labels and its part of lse, all of which begin at the first row. lse: or NULL. */
+/* Adds row r of x and y, arrays that begin at row 0. lse: receives log-sum-exp; may be NULL. */
 void loss_row(const struct labels *l, const struct loss_attr *c, const float *x, const int32_t *y,
               const float *weights, int64_t row, float *lse, struct loss_part *part);
 
@@ -28,10 +29,10 @@ struct loss_gradient {
 	const struct loss_attr *c;
 	const float *x, *lse, *weights;
 	const int32_t *y;
-	float *dx, each;             /* dx: or x itself; each: factor on every element */
+	float *dx, each;             /* dx may be x; each: a factor of every element */
 };
 
-/* One row of the gradient. */
+/* Computes one row of the gradient. */
 void loss_grad_row(const struct loss_gradient *g, int64_t row, struct bad_labels *bad);
 
 #endif

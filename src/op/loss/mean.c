@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One mean of many batches: those of a step's micro-batches and of all ranks. A batch's loss is a
- * mean over a weight w (elements that count, times class weights), so the step's is sum w loss /
- * sum w, and its gradient sum w g / sum w. That of a batch is therefore made of the loss times
+ * Combines the mean losses of many batches: a step's micro-batches, on all ranks. A batch's loss is
+ * a mean over a weight w (elements that count, times class weights), so the step's is sum w loss /
+ * sum w, and its gradient sum w g / sum w. Therefore the gradient of a batch is computed from the
+ * loss times
  *
  *   seed    share scale w / nominal
  *
@@ -10,11 +11,11 @@
  *
  *   factor  nominal' / (scale sum of w)
  *
- * in the update. Nominal, the weight of a batch as planned, keeps the numbers near
- * those of one batch, which 16 bits want; nominal' is nominal times what the sum
- * was divided by on its way. The share is 1, or 0 for a rank that computed a batch
- * only to keep step. Where the loss is a sum over the batch there is no weight:
- * the seed is share scale, the factor nominal' / scale with a nominal of 1.
+ * in the update. `nominal`, the planned weight of a batch, keeps the magnitudes near those of one
+ * batch, for the range of 16-bit types; nominal' is nominal times the divisor that the all-reduce
+ * applied to the sum. The share is 1, or 0 for a rank that computed a batch only to stay in step
+ * with the others. If the loss is a sum over the batch, there is no weight: the seed is share
+ * scale, the factor nominal' / scale with a nominal of 1.
  *
  *   mean_terms    adds share (w loss, w) and the rank's votes to the step's terms; index 0 starts
  *                 anew. The votes (to stop, to save) have nothing to do with the mean: they

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Kernels of mean.c in the type `real`: NAME(x) is x with the suffix of the backend. */
+ * The kernels of mean.c for elements of type `real`. NAME(x) appends the backend's suffix to x. */
 #define NUMBER(i, otherwise) \
 	((k->n->nin > (i) && a->in[i]) ? *(const real *)a->in[i] : (otherwise))
 
@@ -12,7 +12,7 @@ static int NAME(terms)(const struct kplan *k, const struct kargs *a)
 	bool anew = !node_has(k->n, TERMS_INDEX) || whole(k, a, TERMS_INDEX) == 0;
 	for (int i = 0; i < MEAN_TERMS && anew; i++)
 		s[i] = 0;
-	if (share != 0) { /* nothing of a batch that does not count, not even a NaN */
+	if (share != 0) { /* a batch whose share is 0 adds nothing, not even a NaN */
 		s[MEAN_LOSS] += at->sum ? share * loss : w != 0 ? share * w * loss : 0;
 		s[MEAN_WEIGHT] += share * w;
 	}

@@ -61,7 +61,7 @@ static int confusion_plan(struct kplan *k)
 	return 0;
 }
 
-/* The counts of one sample follow the guesses. */
+/* Offset in the workspace of the counts of one sample; they follow the guesses. */
 static size_t counts_offset(const struct labels *l)
 {
 	return (sizeof(int32_t) * (size_t)(l->rows * l->w) + 7) / 8 * 8;
@@ -75,7 +75,7 @@ static int per_sample_plan(struct kplan *k)
 	return 0;
 }
 
-/* Adds the predicted classes guess[p] of elements from .. to to the counts. */
+/* Adds elements `from` .. `to` - 1, with the predicted classes guess[p], to the counts. */
 static void count(const struct labels *l, const int32_t *y, const int32_t *guess, int64_t from,
                   int64_t to, double *counts, struct bad_labels *bad)
 {
@@ -102,7 +102,7 @@ static int count_all(const struct kplan *k, const struct kargs *a)
 	return bad_labels_report(&bad, k, l);
 }
 
-/* The workspace has the rank of each label. */
+/* The workspace holds the rank of each label. */
 static int count_ranks(const struct kplan *k, const struct kargs *a)
 {
 	const struct labels *l = k->state;
@@ -116,7 +116,8 @@ static int count_ranks(const struct kplan *k, const struct kargs *a)
 	return bad_labels_report(&bad, k, l);
 }
 
-/* Mean over the classes of one sample's IoU. counted: is there a label at all? */
+/* The mean over the classes of one sample's IoU. *counted: whether the sample has a label that
+ * counts. */
 static double sample_iou(const double *counts, int64_t classes, bool *counted)
 {
 	double sum = 0;
@@ -176,8 +177,8 @@ static int ref_per_sample_run(const struct kplan *k, const struct kargs *a)
 	return count_samples(k, a);
 }
 
-/* How many classes are before the label's. That is the last one if its own logit is NaN, and any
- * other that is NaN is before it: a network that has diverged is not right. */
+/* The number of classes before the label's. If its own logit is NaN it is last, and a class whose
+ * logit is NaN is before it: a diverged network must not count as right. */
 static int ref_label_ranks_run(const struct kplan *k, const struct kargs *a)
 {
 	const struct grid g = grid_of(node_in_shape(k->g, k->n, 0));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sums over elements of a function of d = prediction - target: what the regression losses and
- * metrics share. The CPU form adds pieces of fixed size in order in double, so the number of
- * threads does not matter. */
+ * Sums over elements of a function of d = prediction - target, shared by the regression losses and
+ * metrics. The CPU version adds the sums of fixed-size pieces in order, in double, so the result
+ * does not depend on the number of threads. */
 #ifndef DLX_OP_LOSS_POINTWISE_ERROR_H
 #define DLX_OP_LOSS_POINTWISE_ERROR_H
 

@@ -5,8 +5,8 @@
  *   l1_loss     |d|
  *   huber_loss  d^2 / 2 up to |d| = delta, then delta (|d| - delta / 2)
  * as PyTorch has them. The second output is the weight of the mean, n. The gradient of mse_loss is
- * ordinary graph, so it can be differentiated again; the others' are ops. A NaN target is not
- * special: it makes the loss NaN. */
+ * ordinary graph, so it can be differentiated again; the others' are separate ops. A NaN target is
+ * no special case: it makes the loss NaN. */
 #include <math.h>
 
 #include "base/err.h"
@@ -46,7 +46,7 @@ static int grad_shape(struct graph *g, struct node *n)
 
 /* --- grad --- */
 
-/* dx[0] is there; the target's is its negative. */
+/* Given dx[0], computes the target's gradient, which is its negative. */
 static int target_gradient(struct graph *g, const struct node *n, tid *dx)
 {
 	return graph_t(g, n->in[1])->requires_grad ? emit_scale(g, dx[0], -1, 0, &dx[1]) : 0;
@@ -177,7 +177,7 @@ static int cpu_huber_run(const struct kplan *k, const struct kargs *a)
 	return cpu_any(k, a, ERROR_HUBER);
 }
 
-/* dx = f * (d cut to [-delta, delta]) */
+/* dx = f * (d clamped to [-delta, delta]) */
 SIMD_CLONES(void, huber_piece,
             (const float *x, const float *t, float f, float delta, int64_t n, float *dx),
             (x, t, f, delta, n, dx))
@@ -202,7 +202,7 @@ SIMD_CLONES(void, l1_piece, (const float *x, const float *t, float f, int64_t n,
 	}
 }
 
-/* delta 0: l1 */
+/* The gradient of huber, or of l1 for delta 0. */
 static int cpu_any_grad(const struct kplan *k, const struct kargs *a, float delta)
 {
 	int64_t n = count_of(k), pieces = (n + PIECE - 1) / PIECE;
@@ -285,7 +285,7 @@ static const char *const mse_samples[] = {
 	"2x3x5x7 2x3x5x7", "4x1 4x1", "s s", "2x17x2x3x5 2x17x2x3x5", "2x48x21x23 2x48x21x23",
 	NULL
 };
-/* away - zero stays off the kink */
+/* "away - zero" keeps the differences away from the kink. */
 static const char *const l1_samples[] = { "2x3x5x7:away 2x3x5x7:zero", "4x1:positive 4x1:zero",
 	                                  "2x17x2x3x5:away 2x17x2x3x5:zero",
 	                                  "2x48x21x23:away 2x48x21x23:zero", NULL };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The exponentials that the losses of labels begin with, for few classes: exp runs over points and
- * classes alike. */
+ * The exponentials with which the losses over labels begin, for few classes: one loop runs over
+ * points and classes together, so that short rows are vectorized, too. */
 #ifndef DLX_OP_LOSS_SHIFTED_EXP_H
 #define DLX_OP_LOSS_SHIFTED_EXP_H
 

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Batch normalisation (Ioffe and Szegedy, 2015) over every axis but channels, with what may follow:
+ * Batch normalisation (Ioffe and Szegedy, 2015) over every axis but channels, with an optional
+ * epilogue:
  *   y = f(z),   z = gamma (x - mean) rstd + beta [+ residual],   rstd = 1 / sqrt(variance + eps)
- * with the biased variance (divided by n) of the batch. f is the identity above zero and `slope`
- * times z below, so 1 is no activation and 0 is ReLU (the pass `fuse` sets it, and the residual).
+ * with the biased variance (divided by n) of the batch. f(z) is z above zero and slope * z below;
+ * slope 1 means no activation, and 0 is ReLU (the pass `fuse` sets the slope and the residual).
  * With dz = f'(z) dy and xhat = (x - mean) rstd the gradients are
  *   dbeta = sum dz,   dgamma = sum dz xhat,
  *   dx = gamma rstd (dz - dbeta / n - xhat dgamma / n) [+ addend].
- * The addend is another gradient of x; the sum may be written over it. With a residual, dz is its
- * gradient and an output, z's sign is that of y, which is there, and dy may come as a sum of two.
- * On GPUs the signs of y are kept as bits for that (pass/signs.c): batch_norm_signs gives them, and
- * batch_norm_grad_signs reads them in y's place. Otherwise z's sign is found again from x, so that
- * neither z nor y is kept for it. Arithmetic is that of separate ops, element for element.
+ * The addend is another gradient of x; the sum may overwrite it. With a residual, dz is the
+ * residual's gradient and an output, the sign of z is read from y, and dy may be given as two
+ * addends. On GPUs the signs of y are stored as bits (pass/signs.c): batch_norm_signs outputs them,
+ * and batch_norm_grad_signs reads them instead of y. Without a residual the sign of z is recomputed
+ * from x, so that neither z nor y need be kept. Each element's arithmetic is that of separate ops.
  *
- * A node that has a group (set by the pass `statistics`) normalises by the batches of several
- * ranks, a group. Mean and variance are those of all batches together, and so is what comes back
- * through them: n and both sums in dx are the group's. dgamma and dbeta stay this rank's part: like
- * all gradients of parameters they are summed later. Each node waits for the group once, for one
- * message. The input `share` is 0 where the rank's batch does not count: then it is no part of the
- * statistics, and dx = gamma rstd dz. The variance is such that n / (n - 1) times it, with the n of
- * this rank's batch, is that of a sample of all. */
+ * A node with a `group` (set by the pass `statistics`) normalises over the batches of several
+ * ranks. Mean and variance are those of all these batches, and so are n and both sums in dx. dgamma
+ * and dbeta are this rank's part, and are summed later like all gradients of parameters. Each node
+ * waits for the group once, for one message. The input `share` is 0 if the rank's batch does not
+ * count: then the statistics do not include it, and dx = gamma rstd dz. The variance is scaled so
+ * that n / (n - 1) times it, with the n of this rank's batch, is the sample variance of all
+ * batches. */
 #include "base/err.h"
 #include "comm/reducer.h"
 #include "op/lib/check.h"
@@ -30,7 +31,7 @@
 static const struct field fields[] = { NORM_EPS, NORM_SLOPE, NORM_GROUP, FIELD_END };
 static const struct field grad_fields[] = { NORM_SLOPE, NORM_GROUP, FIELD_END };
 
-/* Operands with the shape of x as bits of a mask, others (_AT) by their number. */
+/* Operands with the shape of x, as bits of a mask; other operands (_AT) by their index. */
 enum {
 	X = 1,
 	RESIDUAL = 1 << 3, SHARE_AT = 4,                                    /* forward */
@@ -50,7 +51,7 @@ static bool has(const struct node *n, int i)
 
 /* --- shape --- */
 
-/* A share, the last input, is there if the node has a group. */
+/* A node with a group has a share, which is its last input. */
 static int sync_shape(struct graph *g, struct node *n, int share, unsigned like_in,
                       unsigned like_out, int nout)
 {
@@ -132,14 +133,14 @@ static int recompute(struct graph *g, const struct node *n, const tid *in, tid *
 
 /* --- kernels --- */
 
-/* A residual has the activated form, to which a slope of 1 does nothing. */
+/* A node with a residual uses the activated form; there a slope of 1 has no effect. */
 static struct norm_act act_of(const struct kplan *k, int residual)
 {
 	const double slope = attr_of(k->n)->slope;
 	return (struct norm_act){ slope != 1 || has(k->n, residual), slope };
 }
 
-/* Fills *sync for the ranks of the node's group and returns it; NULL for a rank alone. */
+/* Fills *sync for the ranks of the node's group and returns it; NULL: this rank only. */
 static const struct norm_sync *sync_of(const struct kplan *k, const struct kargs *a, int share,
                                        struct norm_sync *sync)
 {
@@ -218,7 +219,7 @@ static int grad_cuda(const struct kplan *k, const struct kargs *a)
 }
 #endif
 
-/* --- samples: those with a group are of a rank alone --- */
+/* --- samples: a group here has one rank --- */
 
 static const char *const samples[] = {
 	"2x3x5x7 3:positive 3", "3x17x3x5 17 17; eps: 0.001", "2x1x4x3x5 1 1", "7x5 5 5:positive",
@@ -245,12 +246,12 @@ static const char *const grad_samples[] = {
 	"9x5 9x5 5 5 5:positive", "2x48x21x23 2x48x21x23 48 48 48:positive",
 	"2x3x5x7 2x3x5x7 3 3 3:positive - 2x3x5x7",
 	"2x48x21x23 2x48x21x23 48 48 48:positive - 2x48x21x23",
-	/* activated: the sign from x */
+	/* activated; the sign comes from x */
 	"2x3x5x7 2x3x5x7 3 3 3:positive 3; slope: 0",
 	"2x17x3x3x5 2x17x3x3x5 17 17 17:positive 17; slope: 0.3",
 	"9x5 9x5 5 5 5:positive 5 9x5; slope: 0",
 	"2x48x21x23 2x48x21x23 48 48 48:positive 48 2x48x21x23; slope: 0",
-	/* from y */
+	/* the sign comes from y */
 	"2x3x5x7 2x3x5x7 3 3 3:positive - - 2x3x5x7; slope: 0",
 	"2x17x3x3x5 2x17x3x3x5 17 17 17:positive - - 2x17x3x3x5; slope: 0.3",
 	"9x5 9x5 5 5 5:positive - - 9x5 9x5; slope: 0",
@@ -259,7 +260,7 @@ static const char *const grad_samples[] = {
 	"3x12x7x5 3x12x7x5 12 12 12:positive - 3x12x7x5 3x12x7x5 3x12x7x5; slope: 0.3",
 	"2x36x5x7 2x36x5x7 36 36 36:positive - - 2x36x5x7 2x36x5x7; slope: 0",
 	"1x728x3x5 1x728x3x5 728 728 728:positive - - 1x728x3x5 1x728x3x5; slope: 0",
-	/* of few rows, by one kernel, and of many */
+	/* few rows, which one kernel handles, and many */
 	"1x16x6x7 1x16x6x7 16 16 16:positive 16 1x16x6x7; slope: 0",
 	"2x24x5x7 2x24x5x7 24 24 24:positive - 2x24x5x7 2x24x5x7 2x24x5x7; slope: 0.3",
 	"1x12x33x37 1x12x33x37 12 12 12:positive",

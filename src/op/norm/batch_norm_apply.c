@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Batch normalisation by statistics that are there, in one pass over x. With f as in batch_norm.c
- * and the slope 1 for no activation:
+ * Batch normalisation by given statistics, in one pass over x. f is defined in batch_norm.c; slope
+ * 1 means no activation:
  *
  *   batch_norm_inference   y = f((x - mean) / sqrt(variance + eps) * gamma + beta [+ residual])
  *   batch_norm_apply       y = f((x - mean) * rstd * gamma + beta [+ residual])
  *
- * The first has the running statistics. The second has those of the batch, and gives the bits of
- * batch_norm: the pass `recompute` puts it in where the result is not kept for the backward part
- * (running statistics are not touched a second time), the passes `piece_statistics` and `moments`
- * have it normalise by statistics that other nodes have taken. They stay two ops, since a gradient
- * of the first treats its statistics as constants, and there is none of the second.
- * batch_norm_apply_signs also gives the signs of y (batch_norm.c). */
+ * The first uses the running statistics. The second uses those of the batch, and its result has the
+ * bits of batch_norm. The pass `recompute` inserts it to compute a result again that is not kept
+ * for the backward part (the running statistics are not updated a second time); the passes
+ * `piece_statistics` and `moments` use it with statistics from other nodes. They are two ops,
+ * because the gradient of the first treats its statistics as constants, and the second has no
+ * gradient. batch_norm_apply_signs also gives the signs of y (batch_norm.c). */
 #include <math.h>
 
 #include "base/err.h"
@@ -24,7 +24,7 @@ static const struct field inference_fields[] = { NORM_EPS, NORM_SLOPE, FIELD_END
 static const struct field grad_fields[] = { NORM_EPS, FIELD_END };
 static const struct field apply_fields[] = { NORM_SLOPE, FIELD_END };
 
-enum { X = 1, DY = 2, RESIDUAL = 1 << 5 };   /* which inputs and outputs are of x's shape */
+enum { X = 1, DY = 2, RESIDUAL = 1 << 5 };   /* bits for the inputs and outputs of x's shape */
 
 /* --- shape --- */
 
@@ -71,7 +71,7 @@ static double eps_of(const struct kplan *k)
 	       ((const struct norm_attr *)k->n->attr)->eps;
 }
 
-/* A residual has the activated form, to which a slope of 1 does nothing. */
+/* A node with a residual uses the activated form; there a slope of 1 has no effect. */
 static struct norm_act act_of(const struct kplan *k)
 {
 	const double slope = ((const struct norm_attr *)k->n->attr)->slope;

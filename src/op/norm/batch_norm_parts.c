@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Batch normalisation of concatenated channels, split so that work on a piece of them is done once
- * for all norms that read it (made by the pass `piece_statistics`). A channel's statistics do not
+ * Batch normalisation of concatenated channels, split so that the work for a piece is done once for
+ * all norms that read it (made by the pass `piece_statistics`). A channel's statistics do not
  * depend on the norm that reads it:
  *
  *   batch_norm_statistics   mean, rstd = 1 / sqrt(variance + eps), variance of a part; with those
  *                           of all parts side by side, batch_norm_apply normalises
  *
- * The gradient of x is  dz gamma rstd - ((x - mean) k2 + k1)  with k1 and k2 from sums over the
- * batch (batch_norm.c). The gradient through the statistics has the same form for all norms that
- * read x, so it can be subtracted once, from the sum of all gradients. The rest needs no sums, so
- * that it is computed in the pass that takes them:
+ * The gradient of x is dz gamma rstd - ((x - mean) k2 + k1) with k1 and k2 from sums over the batch
+ * (batch_norm.c). The gradient through the statistics has the same form for all norms that read x,
+ * so it can be subtracted once, from the sum of all gradients. The other term needs no sums, so it
+ * is computed in the same loop as the sums:
  *
  *   batch_norm_grad_given   dz gamma rstd [+ addend], dgamma, dbeta, k1, k2
  *   batch_norm_grad_through      from x, the sum of those, mean, and k1 and k2 of each: the
@@ -30,7 +30,7 @@ static const struct field through_fields[] = {
 	FIELD_END
 };
 
-/* Which inputs are of x's shape. */
+/* Bits for the inputs of x's shape. */
 enum { X = 1, DY = 2, ADDEND = 1 << 6, OPEN = 2 };
 enum { FIRST_PAIR = 3 };                     /* input: k1, k2, k1, k2, ... */
 
@@ -46,7 +46,7 @@ static int given_shape(struct graph *g, struct node *n)
 	return norm_shape(g, n, X | DY | ADDEND, X, 5);
 }
 
-/* Vectors of more channels than x has are what pairs are. */
+/* Checks a vector of a pair, which may have more channels than x. */
 static int check_pair(struct graph *g, const struct node *n, int i, int64_t begin)
 {
 	const struct shape *v = node_in_shape(g, n, i);

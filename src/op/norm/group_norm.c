@@ -3,13 +3,14 @@
  * Group normalisation (arXiv:1803.08494) of x (N, C, ...), with instance and layer norm:
  *   y = gamma * (x - mean) * rstd + beta,   rstd = 1 / sqrt(variance + eps)
  * with the mean and the biased variance over a set of values of one sample: the points of C/groups
- * neighbouring channels (groups C: instance norm), or with by_point the channels of one point
- * (layer norm over channels). gamma and beta, a number for each channel, may be absent. With
- * xhat = (x - mean) * rstd, m values in a set and sums over it, the gradients are
+ * adjacent channels (groups C: instance norm), or with by_point the channels of one point (layer
+ * norm over channels). gamma and beta, a number for each channel, may be absent. With xhat = (x -
+ * mean) * rstd, m values in a set and sums over it, the gradients are
  *   dbeta = sum over all samples and points dy,   dgamma = the same of dy xhat,
  *   dx = rstd (gamma dy - sum (gamma dy) / m - xhat sum (gamma dy xhat) / m).
- * Samples do not meet: training and evaluation are the same, on any number of ranks. Where the
- * points of a sample are cut over ranks (group), these make sums of the moments of their parts. */
+ * Statistics never combine samples, so training and evaluation are the same, on any number of
+ * ranks. If the points of a sample are divided among ranks (group), the ranks combine the moments
+ * of their parts. */
 #include "op/norm/group_norm.h"
 
 #include <math.h>
@@ -39,7 +40,7 @@ static const struct group_norm *attr_of(const struct node *n)
 	return n->attr;
 }
 
-/* Statistics are (N, sets of a sample). */
+/* The shape of the statistics: (N, sets of a sample). */
 static struct shape statistics_shape(const struct group_norm *at, const struct shape *x)
 {
 	int64_t points = shape_count(x) / (x->d[0] * x->d[1]);
@@ -146,7 +147,7 @@ struct norm_sets norm_sets_of(const struct kplan *k)
 	return (struct norm_sets){ x.n, points, x.c, at->groups, x.c / at->groups };
 }
 
-/* The sets of row-major tensors, of `count` values each. */
+/* The sets of row-major tensors, with `count` values each. */
 struct walk {
 	int64_t c, points, groups, sets, count;
 	bool by_point;
@@ -160,7 +161,7 @@ static struct walk walk_of(const struct kplan *k)
 	return (struct walk){ x.c, points, at->groups, sets, x.n * x.c * points / sets, at->by_point };
 }
 
-/* Where value i of a set is, and its channel. */
+/* The index of value i of a set, and its channel. */
 static int64_t place(const struct walk *w, int64_t set, int64_t i, int64_t *c)
 {
 	if (w->by_point) {
@@ -230,7 +231,8 @@ static int reference(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
-/* Adds the set's part of dgamma and dbeta; s1, s2: the sums of gamma dy and gamma dy xhat. */
+/* Adds the set's contribution to dgamma and dbeta; s1, s2: the sums of gamma dy and gamma dy
+ * xhat. */
 static void reference_sums(const struct kargs *a, const struct walk *w, int64_t s,
                            const double *gamma, double *s1, double *s2)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the files of group normalisation share: the sets of values that are normalised together, and
- * the kernels. */
+ * Declarations shared by the files of group normalisation: the sets of values that are normalised
+ * together, and the kernels. */
 #ifndef DLX_OP_NORM_GROUP_NORM_H
 #define DLX_OP_NORM_GROUP_NORM_H
 
@@ -11,13 +11,14 @@ struct group_norm {
 	int64_t groups;
 	bool by_point;
 	double eps;
-	int64_t group;               /* of the reducer of statistics: points are of several ranks, the
-	                              * same samples on all; negative: all are here */
+	int64_t group;               /* index in the reducer of statistics if the points of each sample
+	                              * are divided among ranks; negative: this rank has all points */
 };
 
-/* A channels-last tensor as samples of `rows` rows of c channels. A set is `width` neighbouring
- * channels in all rows of a sample, `across` sets side by side: width * across is c. Where each
- * point is normalised on its own, the points are the samples. */
+/* A channels-last tensor as samples of `rows` rows of c channels. A set of values that are
+ * normalised together is `width` adjacent channels of all rows of a sample; a sample has `across`
+ * sets, and width * across is c. If each point is normalised separately, the points are the
+ * samples. */
 struct norm_sets {
 	int64_t samples, rows, c, across, width;
 };
@@ -29,13 +30,13 @@ struct norm_sets norm_sets_of(const struct kplan *k);
 enum { GROUP_NORM_GAMMA = 1, GROUP_NORM_BETA = 2 };
 enum { GROUP_NORM_GRAD_GAMMA = 4 };
 
-/* The sets' (2 doubles for each: means and sums of squares beyond them, or two sums) of all ranks'
- * points, from this rank's, of *m values a set; as norm_sync_moments and norm_sync_sums. Nothing
- * changes without a group. */
+/* Combine the statistics of all ranks. v: 2 doubles for each set, for moments the mean and the sum
+ * of squared deviations from it, for sums two sums. *m: values in a set on this rank, then on all
+ * ranks. See norm_sync_moments and norm_sync_sums. Without a reducer group both do nothing. */
 int group_norm_moments(const struct kplan *k, const struct kargs *a, double *v, double *m);
 int group_norm_sums(const struct kplan *k, const struct kargs *a, double *v, double *m);
 
-/* CPU kernels: native layouts, float32. */
+/* CPU kernels, for native layouts and float32. */
 int group_norm_plan(struct kplan *k);
 int group_norm_grad_plan(struct kplan *k);
 int group_norm_cpu(const struct kplan *k, const struct kargs *a);

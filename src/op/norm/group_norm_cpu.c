@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Group normalisation on the CPU. Where a set is a row (layer norm), a row at a time. Else samples
- * are cut into blocks of rows, whatever the number of threads; a block sums each channel in float
- * around a shift of its own, and the blocks and channels of a set are joined in order in double.
- * Sets whose points are of several ranks travel as doubles in between. */
+ * Group normalisation on the CPU. If a set is a row (layer norm), each row is processed at once.
+ * Otherwise samples are divided into blocks of rows, independent of the number of threads. A block
+ * sums each channel in float, relative to a shift of its own; the sums of a set's blocks and
+ * channels are combined in order, in double. If a set's points are divided among ranks, the ranks
+ * exchange its sums as doubles. */
 #include <math.h>
 #include <string.h>
 
@@ -13,15 +14,16 @@
 #include "op/norm/group_norm.h"
 
 #define BLOCK_FLOATS 8192  /* 32 KiB */
-#define BLOCK_ROWS   32    /* at least */
+#define BLOCK_ROWS   32    /* fewest rows in a block */
 #define SHIFT_ROWS   8
 
-enum { PART = 3, VECTORS = 4 }; /* of c floats: for a block, for a sample */
+enum { PART = 3, VECTORS = 4 }; /* vectors of c floats for each block, and for each sample */
 
 struct cut {
 	struct norm_sets s;
 	bool by_row;
-	int64_t block, blocks; /* rows of a block; blocks of a sample, or if by_row of all */
+	int64_t block, blocks; /* rows of a block; number of blocks of a sample or, if by_row, of the
+	                        * whole tensor */
 	double eps;
 };
 
@@ -48,8 +50,9 @@ static size_t sums_bytes(const struct cut *p)
 	return p->by_row ? 0 : 2 * sizeof(double) * (size_t)(p->s.samples * p->s.across);
 }
 
-/* Workspace: ones and zeros in place of an absent gamma and beta, PART * c floats for each block,
- * VECTORS * c for each sample; before them two doubles for each set, but where a set is a row. */
+/* Workspace: ones and zeros in place of an absent gamma and beta; PART * c floats for each block;
+ * VECTORS * c floats for each sample; and before them, unless a set is a row, two doubles for each
+ * set. */
 static size_t workspace(const struct cut *p)
 {
 	int64_t vectors = 2 + PART * all_blocks(p) + (p->by_row ? 0 : VECTORS * p->s.samples);
@@ -74,7 +77,7 @@ struct work {
 	const float *x, *dy, *gamma, *beta;
 	float *y, *mean, *rstd; /* y: in the gradient this is dx */
 	float *part, *vector;
-	double *sums, count;    /* two numbers of each set, by sample; values of a set */
+	double *sums, count;    /* two numbers for each set, by sample; number of values in a set */
 };
 
 static float *filled(float *v, int64_t n, float value)
@@ -102,7 +105,7 @@ static int64_t values(const struct cut *p)
 	return p->s.samples * p->s.rows * p->s.c;
 }
 
-/* The rows of block b, which is one of all: the first of all rows, and how many. */
+/* Sets the first row of block b, counted over all samples, and returns the number of its rows. */
 static int64_t block_rows(const struct cut *p, int64_t b, int64_t *first)
 {
 	int64_t rows = p->by_row ? p->s.samples : p->s.rows, at = b % p->blocks * p->block;
@@ -185,7 +188,7 @@ static int64_t sets(const struct cut *p)
 	return p->s.samples * p->s.across;
 }
 
-/* The mean of a set, and the sum of squares of what is above it. */
+/* The mean of a set, and the sum of squared deviations from it. */
 static void join_set(const struct work *w, int64_t sample, int64_t g, double *mean, double *above)
 {
 	const struct cut *p = w->p;
@@ -343,7 +346,7 @@ SIMD_CLONES(void, grad_sum_block,
 		dg[j] *= rstd[j];
 }
 
-/* Vectors 0 and 1 of a sample: its means and 1 / deviations, for each channel. */
+/* Vectors 0 and 1 of a sample: the mean and 1 / deviation for each channel. */
 static void spread_sample(const struct work *w, int64_t sample)
 {
 	const struct norm_sets *s = &w->p->s;
@@ -373,7 +376,8 @@ static void grad_join_sample(const struct work *w, int64_t sample)
 	}
 }
 
-/* Vectors 2 and 3: what dx has of the set's sums, k1 + (x - mean) k2. */
+/* Vectors 2 and 3 of a sample: k1 and k2 for each channel; the sums of a set enter dx as k1 + (x -
+ * mean) k2. */
 static void grad_finish_sample(const struct work *w, int64_t sample)
 {
 	const struct norm_sets *s = &w->p->s;
@@ -428,7 +432,7 @@ static int grad_blocks(const struct kplan *k, const struct kargs *a, struct work
 	return 0;
 }
 
-/* The sum over the blocks, in order. which: 0: dbeta, 1: dgamma. */
+/* Adds the sums of the blocks, in order. which: 0: dbeta, 1: dgamma. */
 static void join_blocks(const struct work *w, int which, float *out)
 {
 	const int64_t c = w->p->s.c, n = all_blocks(w->p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Batch normalisation: shape rules and reference loops, which go channel by channel over row-major
- * tensors (N, C, points) in double. */
+ * Batch normalisation: shape rules and reference loops, which process row-major tensors (N, C,
+ * points) channel by channel, in double. */
 #include "op/norm/norm.h"
 
 #include <math.h>
@@ -35,7 +35,7 @@ int norm_shape(struct graph *g, struct node *n, unsigned like_in, unsigned like_
 	return 0;
 }
 
-/* The shape of x's signs. */
+/* The shape of the signs of a tensor of x's shape. */
 static int signs_of(struct graph *g, const struct node *n, struct shape *out)
 {
 	*out = *node_in_shape(g, n, 0);
@@ -110,13 +110,13 @@ static double activate(struct norm_act f, double z)
 	return f.on && z < 0 ? f.slope * z : z;
 }
 
-/* The byte with the sign of element i, which is one of channel c. */
+/* The index of the byte with the sign of element i, which belongs to channel c. */
 static int64_t byte_of(struct planes p, int64_t c, int64_t i)
 {
 	return (i / (p.c * p.points) * (p.c / 8) + c / 8) * p.points + i % p.points;
 }
 
-/* Channels come in their order. signs: or NULL. */
+/* Call it for the channels in ascending order. signs may be NULL. */
 static void apply(struct planes p, int64_t c, struct norm_act f, const double *x, double mean,
                   double a, double b, const double *residual, double *y, uint8_t *signs)
 {
@@ -129,7 +129,7 @@ static void apply(struct planes p, int64_t c, struct norm_act f, const double *x
 	}
 }
 
-/* Output i, which the op may lack. */
+/* Output i, or NULL if the op has no such output. */
 static void *out_of(const struct kplan *k, const struct kargs *a, int i)
 {
 	return i < k->n->nout ? a->out[i] : NULL;
@@ -203,7 +203,7 @@ int norm_inference_reference(const struct kplan *k, const struct kargs *a, doubl
 	return 0;
 }
 
-/* One channel's view of the gradient kernel's tensors. */
+/* The tensors of the gradient kernel, at one channel. */
 struct channel {
 	const double *x, *dy, *second, *y;
 	const uint8_t *signs;
@@ -237,7 +237,7 @@ static void gradient_sums(struct planes p, int64_t c, const struct channel *ch, 
 	}
 }
 
-/* db and dg: means of the sums. dz may be NULL. */
+/* db and dg: the sums divided by n. dz may be NULL. */
 static void input_gradient(struct planes p, int64_t c, const struct channel *ch, double db,
                            double dg, const double *addend, double *dx, double *dz)
 {

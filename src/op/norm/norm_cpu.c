@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Batch normalisation on the CPU. x is a matrix of rows x C, the rows possibly apart (a slice of
- * channels), cut into blocks of about 32 KiB whatever the number of threads. Each block sums in
- * float around a shift of its own (the mean of its first rows, which bounds the cancellation), and
- * blocks are joined in order in double, as in Chan, Golub and LeVeque (1983).
+ * Batch normalisation on the CPU. x is a matrix of rows x C, whose rows may have gaps (a slice of
+ * channels). It is divided into blocks of about 32 KiB, independent of the number of threads. Each
+ * block sums in float relative to a shift of its own (the mean of its first rows, which limits
+ * cancellation), and the sums of blocks are combined in order, in double, as in Chan, Golub and
+ * LeVeque (1983).
  *
- * Both forward and backward read x twice. The second pass goes through the blocks of each thread
- * the other way round, so that it begins with what the caches still hold. */
+ * Forward and backward read x twice. The second pass visits each thread's blocks in the opposite
+ * order, so that it begins with data that is still in the caches. */
 #include <math.h>
 #include <string.h>
 
@@ -19,14 +20,14 @@
 #include "op/norm/norm_cpu.h"
 
 #define BLOCK_FLOATS 8192 /* 32 KiB */
-/* at least, if that leaves BLOCKS of them: sums are a part of the traffic */
+/* Fewest rows of a block if BLOCKS of them are left: the partial sums cause memory traffic, too. */
 #define BLOCK_ROWS   128
 #define BLOCKS       16
 #define SHIFT_ROWS   8
 
 /* --- plan --- */
 
-/* 0 for the vectors. */
+/* The distance between rows, in elements; 0 for vectors. */
 static int64_t stride_of(const struct kplan *k, tid t)
 {
 	struct layout_rows rows;
@@ -88,8 +89,8 @@ struct statistics {
 	void *ws;
 };
 
-/* part = the shift, which this function chooses, then sum (x - shift) and sum (x - shift)^2 over
- * the rows from lo on, each for c channels. */
+/* part: the shift, which this function chooses, then sum (x - shift) and sum (x - shift)^2 over
+ * `rows` rows from lo on; c floats each. */
 SIMD_INLINE void sum_rows(struct norm_source x, bool bf16, int64_t lo, int64_t rows, int64_t c,
                           float *part)
 {
@@ -165,7 +166,7 @@ SIMD_CLONES(void, add_squares,
 	}
 }
 
-/* Channels lo to hi of all blocks. */
+/* Combines the sums of all blocks for channels lo to hi - 1. */
 static void join_statistics(const struct norm_blocks *b, void *ws, int64_t lo, int64_t hi)
 {
 	double *mean = ws, *m2 = mean + b->c;

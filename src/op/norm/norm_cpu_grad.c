@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The gradient of batch normalisation on the CPU, over the blocks of norm_cpu.c: the sums over each
- * channel first, then the gradient of x. */
+ * The gradient of batch normalisation on the CPU, over the blocks of norm_cpu.c: first the sums
+ * over each channel, then the gradient to x. */
 #include <math.h>
 #include <string.h>
 
@@ -16,17 +16,18 @@ struct gradient {
 	struct norm_source x, dy, second, y, addend;
 	struct norm_sink dx, masked;
 	const float *mean, *scale, *beta;
-	const float *k1, *k2;             /* second pass */
+	const float *k1, *k2;             /* coefficients of dx in the second pass */
 	enum norm_mask mask;
 	struct norm_act f;
-	bool given;                       /* the sums' pass makes dx, of statistics that are given */
+	bool given;                       /* the statistics are constants, so the pass that sums also
+	                                   * computes dx */
 	void *ws;
 };
 
-/* The further output of the pass that sums: none, dz * scale, or that plus the addend. */
+/* The additional output of the pass that sums: none, dz * scale, or dz * scale + addend. */
 enum making { NOTHING, DIRECT, ADDED };
 
-/* The gradient of z: dy, or f'(z) dy, from d = x - mean or y. */
+/* The gradient of z: dy, or f'(z) dy, whose sign is found from d = x - mean or from y. */
 SIMD_INLINE float masked(enum norm_mask mask, float dy, float d, float a, float b, float y,
                          float slope, uint32_t keep)
 {
@@ -35,8 +36,8 @@ SIMD_INLINE float masked(enum norm_mask mask, float dy, float d, float a, float 
 	return simd_select((mask == NORM_FROM_X ? d * a + b : y) > 0, dy, norm_kept(slope * dy, keep));
 }
 
-/* Four rows at a time, or one: `step` is a constant to the compiler. TERM is a macro, since gcc 12
- * leaves most of these loops scalar where it is an inline function. */
+/* Processes `step` rows, four or one, a compile-time constant. TERM is a macro, since gcc 12 does
+ * not vectorize most of these loops if it is an inline function. */
 SIMD_INLINE void sum_gradient_step(const struct gradient *g, bool bf16, enum norm_mask mask,
                                    bool second, enum making making, int step, int64_t row,
                                    float *s1, float *s2)
@@ -220,7 +221,7 @@ static void input_gradient_block(const void *arg, int64_t i)
 		g, norm_begin(g->b, i), norm_end(g->b, i));
 }
 
-/* The part of dx that goes through the statistics is (x - mean) * k2 + k1 of its channel. */
+/* The part of dx that goes through the statistics is (x - mean) * k2 + k1 for each channel. */
 static void through_statistics(const double *sums, const float *gamma, const float *rstd, int64_t c,
                                double count, float *k1, float *k2)
 {
@@ -231,7 +232,7 @@ static void through_statistics(const double *sums, const float *gamma, const flo
 	}
 }
 
-/* Scale as forward: the same z, the same sign. */
+/* scale is computed as in the forward pass, so that z has the same bits and the same sign. */
 static struct gradient gradient_of(const struct kplan *k, const struct kargs *a,
                                    const struct norm_grad *at)
 {
@@ -250,7 +251,7 @@ static struct gradient gradient_of(const struct kplan *k, const struct kargs *a,
 	};
 }
 
-/* Of the parameters. */
+/* Writes the gradients to the parameters. */
 static void put_sums(const struct norm_blocks *b, const double *sums, const float *rstd,
                      float *dgamma, float *dbeta)
 {
@@ -275,7 +276,7 @@ int norm_sync_grad_cpu(const struct kplan *k, const struct kargs *a, const struc
 	through_statistics(sums, gamma, rstd, b->c, count, k1, k2);
 	g.k1 = k1;
 	g.k2 = k2;
-	if (g.mask == NORM_FROM_Y) {              /* the first pass left dz there */
+	if (g.mask == NORM_FROM_Y) {              /* the first pass has stored dz there */
 		g.dy = (struct norm_source){ g.masked.p, g.masked.stride };
 		g.mask = NORM_ALL;
 	}
@@ -295,8 +296,8 @@ int norm_grad_given_cpu(const struct kplan *k, const struct kargs *a, const stru
 	return 0;
 }
 
-/* Computes (x - mean) * -k2 - k1 + dx by the forward pass's
- * loop, with a slope of 1, which changes nothing. */
+/* Computes (x - mean) * -k2 - k1 + dx by the forward pass's loop; its slope is 1, so f is the
+ * identity. */
 int norm_grad_through_cpu(const struct kplan *k, const struct kargs *a, const int64_t *begin)
 {
 	const struct norm_blocks *b = k->state;

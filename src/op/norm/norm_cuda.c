@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Batch normalisation and its fused forms on the GPU: where
- * the tensors of a node are, for cuda/k_norm.cu. */
+ * Batch normalisation and its fused forms on the GPU: converts a node's tensors to the arguments of
+ * cuda/k_norm.cu. */
 #include "base/err.h"
 #include "comm/reducer.h"
 #include "op/lib/cuda.h"
@@ -59,7 +59,7 @@ static struct k_rows out_rows(const struct kplan *k, const struct kargs *a, int 
 	return i < 0 ? (struct k_rows){ 0 } : (struct k_rows){ a->out[i], s->out[i] };
 }
 
-/* Signs of y, or none. */
+/* The signs of y, or an absent tensor. */
 static struct k_rows signs_rows(const struct kplan *k, void *p)
 {
 	const struct norm_cuda *s = k->state;
@@ -76,7 +76,7 @@ static struct k_norm forward_of(const struct kplan *k, const struct kargs *a, do
 		.x = in_rows(k, a, 0), .y = out_rows(k, a, 0), .gamma = a->in[1], .beta = a->in[2] };
 }
 
-/* With the statistics of the batch. */
+/* The arguments for normalisation by the batch's statistics. */
 static struct k_norm batch_of(const struct kplan *k, const struct kargs *a, double eps,
                               struct norm_act f)
 {
@@ -132,7 +132,7 @@ int norm_grad_cuda(const struct kplan *k, const struct kargs *a, const struct no
 	return cuda_launched(k, k_norm_backward(cuda_stream(k->dev), &g, a->ws));
 }
 
-/* --- of several ranks: the stream sums the message where it is --- */
+/* --- statistics of several ranks: the message is summed in place, in stream order --- */
 
 static int meet(struct reducer *r, int group)
 {
@@ -140,7 +140,7 @@ static int meet(struct reducer *r, int group)
 	return reducer_wait(r, group);
 }
 
-/* NULL: one rank. */
+/* NULL: there is one rank. */
 static struct reducer *reducer_of(const struct kargs *a)
 {
 	return a->sums ? a->sums->statistics : NULL;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Each rank has a mean m and a sum of squared deviations M of its n values, joined from blocks as
- * in Chan, Golub and LeVeque (1983). What travels is (n, n m, M + n m^2) in float64, whose sums are
- * the moments of all, and from them come mean and M of all; so batches may be of any sizes, and one
- * message is enough. Second moments about zero cost nothing here: the variance is off by 2^-53 m^2,
- * and half a unit in the last place of float32 inputs moves it by 2^-24 m s (s the deviation),
- * which is more as long as m < 2^29 s.
+ * Each rank has a mean m and a sum of squared deviations M of its n values, combined from blocks as
+ * in Chan, Golub and LeVeque (1983). Its message is (n, n m, M + n m^2) in float64. The sums of
+ * these over the ranks are the moments of all values, which give the mean and M of all. So batches
+ * may differ in size, and one message is enough. Second moments about zero lose no accuracy that
+ * matters here: they change the variance by 2^-53 m^2, while half a unit in the last place of
+ * float32 inputs changes it by 2^-24 m s (s: the standard deviation), which is more as long as m <
+ * 2^29 s.
  *
- * A batch that does not count has the weight 2^-200, a power of two and so exact: beside any that
- * does it vanishes, and where none does their statistics are still those of batches. */
+ * A batch that does not count has the weight 2^-200, a power of two and therefore exact. Added to
+ * any batch that counts, it vanishes; if no batch counts, the result is still the statistics of the
+ * batches. */
 #include "op/norm/norm_sync.h"
 
 #include "base/err.h"
@@ -22,7 +24,7 @@ static int meet(const struct norm_sync *t)
 	return reducer_wait(t->sums, t->group);
 }
 
-/* The factor that brings a total of batches that do not count to its own size. */
+/* The factor that restores the true size of a total of batches that do not count. */
 static double magnify(double count)
 {
 	return count < 0.5 ? 1 / NOTHING : 1;

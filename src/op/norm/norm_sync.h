@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks that normalise as one: sums over their batches, which make each of them normalise by the
- * batch of all. What a group sums has a group of the device's reducer (struct device: statistics);
- * a device without one is alone, and its batch is the whole. */
+ * Normalisation over several ranks: each rank normalises by the statistics of all ranks' batches. A
+ * group of such ranks has an index in the device's reducer (struct device: statistics). On a device
+ * without a reducer, the rank's own batch is the whole batch. */
 #ifndef DLX_OP_NORM_NORM_SYNC_H
 #define DLX_OP_NORM_NORM_SYNC_H
 
@@ -11,25 +11,26 @@
 struct reducer;
 
 struct norm_sync {
-	struct reducer *sums;        /* NULL: alone */
+	struct reducer *sums;        /* NULL: this rank only */
 	int group;
-	bool present;                /* false: the batch of this rank does not count */
+	bool present;                /* false: this rank's batch does not count */
 };
 
-/* Doubles of the message for C channels. */
+/* Doubles of the message for c channels. */
 static inline int64_t norm_sync_message(int64_t c)
 {
 	return 1 + 2 * c;
 }
 
-/* v: the means of c channels, then the sums of squared deviations from them, of *count values each.
- * They become those of all batches that count. */
+/* Combines the moments of the ranks. v: the means of c channels, then the sums of squared
+ * deviations from them; *count: the number of values per channel. Both are replaced by those of all
+ * batches that count. */
 int norm_sync_moments(const struct norm_sync *t, int64_t c, double *v, double *count);
-/* v: two sums of each of c channels, over *count values, become those of all; zeroes for a rank
- * whose batch does not count, since the statistics do not depend on it. */
+/* Adds the sums of the ranks. v: two sums for each of c channels, over *count values. They become
+ * zero on a rank whose batch does not count, since the statistics do not depend on it. */
 int norm_sync_sums(const struct norm_sync *t, int64_t c, double *v, double *count);
-/* The factor that turns a variance, which is later multiplied by own / (own - 1), into the sample
- * variance of `count` values. */
+/* The factor for a variance over `count` values that a later step multiplies by own / (own - 1):
+ * with it the result is the sample variance. */
 double norm_sync_correction(double count, double own);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An all-reduce as two nodes, so that others run between them (comm/reducer.h does the work):
+ * An all-reduce as two nodes, so that other nodes run in between (comm/reducer.h implements it):
  *
  *   all_reduce_start   (x, g)... -> x': x' = factor g, and starts the bucket's all-reduce
  *   all_reduce_wait    x'... -> x'': the sum over all ranks, the same bits on each
  *
- * The inputs are pairs of a state x and a tensor g of its shape. With a wire type of 32 bits, x is
- * in the reducer's block, and is reduced there; with one of 16 bits, the block has the values in
- * that type, and the wait writes the result to x. On a device without a reducer there is one rank,
- * and values do not change. */
+ * The inputs are pairs of a state x and a tensor g of its shape. With a 32-bit wire type, x is
+ * stored in the reducer's buffer and reduced in place. With a 16-bit wire type the buffer holds the
+ * values in that type, and the wait writes the result to x. A device without a reducer has one
+ * rank, and values do not change. */
 #include "op/update/all_reduce.h"
 
 #include <limits.h>
@@ -94,13 +94,13 @@ static int wait_plan(struct kplan *k)
 	return bundle_plan(k, wait_form);
 }
 
-/* NULL: one rank. */
+/* NULL: there is one rank. */
 static struct reducer *reducer_of(const struct kargs *a)
 {
 	return a->sums ? a->sums->gradients : NULL;
 }
 
-/* The place of tensor t's values in the group's block, of 16-bit elements. */
+/* The address of tensor t's values in the group's buffer of 16-bit elements. */
 static uint16_t *on_wire(const struct kplan *k, const struct kargs *a,
                          struct bundle_form form, int t)
 {
@@ -119,7 +119,7 @@ SIMD_CLONES(void, scale_range,
 		x[i] = factor * g[i];
 }
 
-/* Pieces of a size that stays in the first cache. */
+/* Elements of a piece, which stays in the first-level cache. */
 #define WIRE_PIECE 1024
 
 static void to_wire(uint16_t *w, const float *g, float factor, int64_t n, enum dtype t)
@@ -183,7 +183,7 @@ static int wait_cpu(const struct kplan *k, const struct kargs *a)
 {
 	int group = (int)attr(k)->group;
 
-	/* A sum that was finished for a checkpoint, or came from one, is there already. */
+	/* A sum that was completed before a checkpoint, or was read from one, is in x already. */
 	if (!reducer_of(a) || !reducer_under_way(reducer_of(a), group))
 		return 0;
 	TRY(reducer_wait(reducer_of(a), group));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * All tensors of a bundle are one row of elements, in which group t begins at first[t], and threads
- * take pieces of the row. A boundary of a piece is moved down to a multiple of 16 elements of the
- * tensor that it falls into (to whole blocks, if the tensor has copies in other layouts). So every
- * piece but a tensor's last has whole vectors, and an element's result depends on the element only,
- * not on the number of threads. */
+ * The tensors of a bundle form one row of elements, in which group t begins at first[t]; threads
+ * take pieces of the row. The border of a piece is rounded down to a multiple of 16 elements of the
+ * tensor that contains it (to whole blocks, if the tensor has copies in other layouts). So every
+ * piece but a tensor's last consists of whole vectors, and an element's result does not depend on
+ * the number of threads. */
 #include "op/update/bundle.h"
 
 #include <omp.h>
@@ -14,21 +14,23 @@
 #include "op/lib/walk.h"
 #include "op/update/copier.h"
 
-#define SERIAL 12288         /* elements that are not worth waking a thread for */
-#define IN_CACHE 8192        /* elements that are updated before they are copied */
+#define SERIAL 12288         /* elements that are too few to start a thread for */
+#define IN_CACHE 8192        /* elements that are updated before they are copied, so that they are
+                              * in the cache */
 
 struct copy {
 	struct copier *copier;
-	int from, to;                /* outputs */
+	int from, to;                /* indices of outputs */
 };
 
 struct bundle {
 	int n;
-	int64_t *first;              /* n + 1: in elements */
-	int64_t *piece;              /* n + 1: in pieces */
+	int64_t *first;              /* n + 1 entries: offset of each group, in elements */
+	int64_t *piece;              /* n + 1 entries: number of the first piece of each group */
 	struct copy *copy;
-	int *first_copy;             /* n + 1; NULL: there are none */
-	int64_t *grain;              /* cuts of a tensor are at multiples of this */
+	int *first_copy;             /* n + 1 entries: first copy of each group; NULL: there are no
+	                              * copies */
+	int64_t *grain;              /* borders of pieces in a tensor are multiples of this */
 };
 
 int bundle_groups(const struct node *n, struct bundle_form f)
@@ -91,7 +93,7 @@ int bundle_choose(struct kplan *k, struct bundle_form f, struct layout *in, stru
 	for (int i = 0; i < f.head; i++)
 		if (node_has(n, i))
 			in[i] = layout_plain(node_in_shape(g, n, i));
-	for (int i = 0; i < n->nout; i++)    /* those that belong to no group */
+	for (int i = 0; i < n->nout; i++)    /* the outputs that belong to no group */
 		if (n->out[i] != NONE)
 			out[i] = layout_plain(node_out_shape(g, n, i));
 	for (int t = 0; t < bundle_groups(n, f); t++) {
@@ -135,7 +137,7 @@ static int plan_copies(struct kplan *k, struct bundle_form f, struct bundle *b)
 		for (int u = t + 1; u <= b->n; u++)
 			b->first_copy[u] = i + 1;
 		if (copier_grain(c->copier) > b->grain[t])
-			b->grain[t] = copier_grain(c->copier);       /* a multiple of what smaller ones are */
+			b->grain[t] = copier_grain(c->copier);       /* a multiple of the smaller grains */
 	}
 	return 0;
 }
@@ -171,7 +173,7 @@ static int find(const int64_t *first, int n, int64_t at)
 	return lo;
 }
 
-/* Elements [lo, hi) of a group, and of the copies that can be made piece by piece. */
+/* Updates elements [lo, hi) of a group, and the copies that can be made piece by piece. */
 static void run_group(const struct kplan *k, const struct kargs *a, bundle_range *range, int t,
                       int64_t lo, int64_t hi)
 {
@@ -192,7 +194,7 @@ static void run_group(const struct kplan *k, const struct kargs *a, bundle_range
 	}
 }
 
-/* Writes the copies whose layout the update could not write piece by piece. */
+/* Writes the copies that could not be written piece by piece, because of their layout. */
 static void run_rest(const struct kplan *k, const struct kargs *a)
 {
 	const struct bundle *b = k->state;
@@ -201,7 +203,8 @@ static void run_rest(const struct kplan *k, const struct kargs *a)
 			copier_all(b->copy[i].copier, a->out[b->copy[i].from], a->out[b->copy[i].to]);
 }
 
-/* Elements [lo, hi) of the row, both moved down to whole grains of the tensor they fall into. */
+/* Processes elements [lo, hi) of the row, both rounded down to whole grains of the tensor that
+ * contains them. */
 static void run_part(const struct kplan *k, const struct kargs *a, bundle_range *range, int64_t lo,
                      int64_t hi)
 {

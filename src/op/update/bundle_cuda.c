@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Bundles on the GPU. Pointers are known when a step is captured, so tables are made on the stack
- * then and travel by value. */
+ * Bundles on the GPU. Pointers are known when a step is captured. Then the tables are made on the
+ * stack, and launches pass them by value. */
 #include "op/update/bundle_cuda.h"
 
 #include "base/err.h"
@@ -12,8 +12,8 @@
 
 struct bundle_cuda {
 	int n;
-	int64_t *count;              /* n: elements, padding included */
-	enum dtype *type;            /* n: of the gradient */
+	int64_t *count;              /* n entries: elements of each group, padding included */
+	enum dtype *type;            /* n entries: element type of the gradient */
 	int64_t blocks;
 };
 

@@ -4,9 +4,9 @@
  *
  *   sum_squares  <x1, x1> + <x2, x2> + ..., of many gradients at once (op/update/bundle.h)
  *   clip_factor  scale min(1, max_norm / (scale sqrt(s1 + ... + sn))) from the sums of all
- *                gradients, which are to be multiplied by scale before they are looked at
+ *                gradients; a gradient counts as multiplied by scale
  *
- * The factor reaches the optimizers as their grad_scale. */
+ * The optimizers take the factor as their input grad_scale. */
 #include <limits.h>
 #include <math.h>
 
@@ -79,7 +79,7 @@ static void clip_factor_cost(const struct graph *g, const struct node *n, struct
 	c->flops += n->nin + 2;
 }
 
-/* --- layouts: whatever an input has, padding adds zeros --- */
+/* --- layouts: an input may have any, since padding adds zeros --- */
 
 static int sum_squares_choose(struct kplan *k, struct layout *in, struct layout *out)
 {
@@ -88,8 +88,8 @@ static int sum_squares_choose(struct kplan *k, struct layout *in, struct layout 
 
 /* --- kernels --- */
 
-/* Sums over fixed pieces: each thread adds up whole pieces in double, then one thread adds the
- * pieces' sums in order. */
+/* Sums over pieces of fixed size: threads sum whole pieces in double, then one thread adds the sums
+ * of the pieces in order. */
 static int sum_squares_plan(struct kplan *k)
 {
 	TRY(bundle_plan(k, squares_form));
@@ -146,7 +146,7 @@ static int sum_squares_reference(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
-/* A NaN among the sums gives a NaN: a broken gradient is not to pass for a clipped one. */
+/* If a sum is NaN the factor is NaN, so that a broken gradient does not look like a clipped one. */
 static double clip_factor(double squares_sum, double scale, double max_norm)
 {
 	double norm = scale * sqrt(squares_sum);

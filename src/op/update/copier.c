@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An offset is a sum over axes (graph/layout.h), so a table for each axis says where an element
- * is on either side. Where 16 elements of the first axis are adjacent, as they are in all
- * layouts that convolutions like, blocks of 16 x 16 over the first two axes are turned as a whole;
- * what is left goes element by element. */
+ * An offset is a sum over axes (graph/layout.h), so a table for each axis gives an element's offset
+ * on either side. If 16 elements of the first axis are adjacent, as in all layouts that
+ * convolutions prefer, blocks of 16 x 16 over the first two axes are transposed as a whole; other
+ * layouts are copied element by element. */
 #include "op/update/copier.h"
 
 #include <string.h>
@@ -16,21 +16,22 @@
 enum way { SAME, BLOCKS, ELEMENTS };
 
 struct side {
-	const int64_t *a, *b, *tap;      /* offsets: of the first axis, the second, and all others as
-	                                  * one, row-major */
-	int64_t na, nb, ntap;            /* padding included, but for taps */
+	const int64_t *a, *b, *tap;      /* tables of offsets: of the first axis, the second, and all
+	                                  * others together, row-major */
+	int64_t na, nb, ntap;            /* lengths of the tables; a and b include padding */
 };
 
 struct copier {
 	enum way way;
 	bool bf16;
-	int64_t grain;                   /* of ranges; 0: there are none */
-	bool rows;                       /* BLOCKS: in the source the first axis is
-	                                  * innermost, taps outermost */
-	size_t size;                     /* of an element of the source */
-	int64_t count;                   /* SAME: elements; BLOCKS: blocks; ELEMENTS: of the first axis,
-	                                  * without padding */
-	int64_t na, nb;                  /* the same of the first two axes */
+	int64_t grain;                   /* alignment of ranges, in elements; 0: only the whole
+	                                  * tensor */
+	bool rows;                       /* for BLOCKS: in the source the first axis is the innermost,
+	                                  * and the taps are outermost */
+	size_t size;                     /* bytes of an element of the source */
+	int64_t count;                   /* what a range counts: SAME: elements; BLOCKS: blocks;
+	                                  * ELEMENTS: indices of the first axis, without padding */
+	int64_t na, nb;                  /* numbers of blocks along the first two axes */
 	struct side from, to;
 	enum copier_form form;
 	copier_block_fn *block;
@@ -76,7 +77,7 @@ static bool make_side(struct arena *arena, const struct layout *l, struct side *
 
 /* --- blocks --- */
 
-/* Whether each 16 of these are `step` apart. */
+/* Whether all entries within each group of 16 are `step` apart. */
 static bool strides(const int64_t *t, int64_t n, int64_t step)
 {
 	for (int64_t i = 0; i < n; i++)
@@ -93,8 +94,8 @@ static bool in_pairs(const int64_t *t, int64_t n)
 	return n % 2 == 0;
 }
 
-/* The source's elements beyond the other side's padding are zero and left out, by pieces of a block
- * (struct copier_block). */
+/* Finds the form of blocks (struct copier_block). Elements of the source that the other side's
+ * padding does not cover are zero, and are left out in whole pieces of a block. */
 static bool find_form(struct copier *c)
 {
 	const struct side *to = &c->to;
@@ -115,7 +116,7 @@ static bool find_form(struct copier *c)
 	return true;
 }
 
-/* Whether the rows of a block are as far apart as each other. */
+/* Whether the rows within each block are equally spaced. */
 static bool even(const int64_t *t, int64_t n)
 {
 	for (int64_t i = 0; i < n; i++)
@@ -124,7 +125,7 @@ static bool even(const int64_t *t, int64_t n)
 	return true;
 }
 
-/* Whether all steps between neighbours that are `each` apart are these. */
+/* Whether entries 0, each, 2 each, ... are 0, step, 2 step, ... */
 static bool runs(const int64_t *t, int64_t n, int64_t each, int64_t step)
 {
 	for (int64_t i = 0; i < n; i += each)
@@ -133,8 +134,8 @@ static bool runs(const int64_t *t, int64_t n, int64_t each, int64_t step)
 	return true;
 }
 
-/* Blocks follow each other in the source: all taps of a block of channels, then the next; or rows
- * of the first axis do, and 16 of them are blocks side by side. */
+/* Finds the order of blocks in the source: either all taps of a block of channels are adjacent, or
+ * rows of the first axis are, 16 of which are blocks side by side. */
 static void find_order(struct copier *c)
 {
 	const struct side *s = &c->from;
@@ -154,8 +155,8 @@ static int64_t blocks(int64_t n, int64_t padded, bool fill)
 	return ((fill && padded > n ? padded : n) + 15) / 16;
 }
 
-/* fill: pieces of blocks, or whole ones, that are all
- * padding are written too, but no block is half of it. */
+/* fill: blocks, or pieces of them, that consist of padding are written, too; no block may consist
+ * of padding in part. */
 static bool plan_blocks(struct copier *c, bool fill)
 {
 	if (fill && c->to.nb > c->from.nb && c->from.nb % 16)
@@ -205,7 +206,7 @@ void copier_new(struct copier **out, struct arena *arena, struct copier_side x,
 
 /* --- run --- */
 
-/* How many of the 16 indices from i on are below n. */
+/* How many of the indices i .. i + 15 are below n. */
 static int within(int64_t n, int64_t i)
 {
 	return n - i < 0 ? 0 : n - i < 16 ? (int)(n - i) : 16;
@@ -260,7 +261,7 @@ static void put_element(const struct copier *c, const char *from, char *to, int6
 		memcpy(to + (size_t)y * c->size, from + (size_t)x * c->size, c->size);
 }
 
-/* All of one index of the first axis. */
+/* Copies all elements at one index of the first axis. */
 static void run_elements(const struct copier *c, const void *from, void *to, int64_t a)
 {
 	for (int64_t b = 0; b < c->nb; b++)
@@ -290,11 +291,11 @@ void copier_range(const struct copier *c, const void *from, void *to, int64_t lo
 		for (int64_t i = lo / 256; i < hi / 256; i++)
 			run_block(c, from, to, i);
 #if SIMD_AVX512
-	__builtin_ia32_sfence();         /* blocks go past the caches */
+	__builtin_ia32_sfence();         /* blocks are written with non-temporal stores */
 #endif
 }
 
-#define PART 16384               /* elements that are worth a thread's while */
+#define PART 16384               /* elements that are worth a thread */
 
 void copier_all(const struct copier *c, const void *from, void *to)
 {

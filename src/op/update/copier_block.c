@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Blocks of weights in plain C, and with AVX-512 where a block is turned, which compilers do not
- * find by themselves. Rounding is as in base/half.h. What is written is not read before the next
- * step, so it goes past the caches. */
+ * Blocks of weights in plain C, and with AVX-512 for transpositions, which compilers do not
+ * vectorize by themselves. Rounding is as in base/half.h. The result is not read before the next
+ * step, so it is written with non-temporal stores. */
 #include "op/update/copier_block.h"
 
 #include <string.h>
@@ -64,7 +64,7 @@ static void columns_float(const struct copier_block *b, void *to)
 /* --- AVX-512 --- */
 
 #if SIMD_AVX512
-/* The low halves of 16 numbers are the bfloat16s of x. */
+/* x rounded to bfloat16, in the low halves of 16 words. */
 INLINE __m512i rounded(const float *x)
 {
 	const __m512i u = _mm512_loadu_si512(x),
@@ -92,7 +92,7 @@ TARGET static void pairs_bf16_avx512(const struct copier_block *b, void *to)
 	}
 }
 
-/* Row r's 16 numbers as 8 pairs, and after them those of row r + 8. */
+/* Row r as 8 pairs of numbers, followed by those of row r + 8. */
 INLINE __m512i paired(const struct copier_block *b, int r)
 {
 	const __m512i first = rounded(b->from + r * b->from_step),
@@ -105,8 +105,8 @@ INLINE __m512i paired(const struct copier_block *b, int r)
 	                       _mm512_slli_epi32(_mm512_permutex2var_epi32(first, odd, second), 16));
 }
 
-/* Bit q of the number of a vector, which is set in y and
- * not in x, and that of the place in it change places. */
+/* One step of a transposition: exchanges bit q of the vector's number (set for y, clear for x) with
+ * the bit of the element's place in the vector. */
 INLINE void exchange(__m512i *x, __m512i *y, int q)
 {
 	const __m512i place = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
@@ -120,8 +120,8 @@ INLINE void exchange(__m512i *x, __m512i *y, int q)
 	*y = _mm512_permutex2var_epi32(was, high, *y);
 }
 
-/* Rows r and r + 8 of 8 pairs are vector r, so that after three exchanges vector j is column pair
- * j, its rows in order. */
+/* Vector r holds rows r and r + 8 as 8 pairs each, so that after three exchanges vector j holds
+ * column pair j, with its rows in order. */
 TARGET static void transposed_bf16_avx512(const struct copier_block *b, void *to)
 {
 	__m512i v[8];

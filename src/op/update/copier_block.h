@@ -15,9 +15,9 @@
 
 enum copier_form { COPIER_ROWS, COPIER_PAIRS, COPIER_TRANSPOSED, COPIER_COLUMNS };
 
-/* Rows of 16 floats that are from_step apart. n pieces are made of them, at to + to_at[0], to +
- * to_at[1], ...: a row each (ROWS), of two rows (PAIRS), of a column (COLUMNS), of two
- * (TRANSPOSED), which is 16 or 32 elements side by side. Rows are 16 where columns count. */
+/* The source has 16 floats per row; rows are from_step floats apart. The result is n pieces of 16
+ * or 32 adjacent elements, at to + to_at[0], to + to_at[1], ...: a piece holds one row (ROWS), two
+ * rows (PAIRS), one column (COLUMNS) or two columns (TRANSPOSED). The column forms read 16 rows. */
 struct copier_block {
 	const float *from;
 	int64_t from_step;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The optimizers' updates, in place, of many parameters at once
- * (op/update/bundle.h). With d the gradient as it counts, d = trust
- * (grad_scale g + wd w), of which wd is 0 where decay is decoupled:
+ * The optimizers' updates, in place, of many parameters at once (op/update/bundle.h). d is the
+ * effective gradient, d = trust (grad_scale g + wd w), where wd is 0 if decay is decoupled:
  *
  *   sgd      as PyTorch's: v = m v + d; u = v (nesterov: d + m v)
  *            rate_inside, as in You, Gitman, Ginsburg (2017): v = m v + lr d; w -= v
@@ -10,13 +9,13 @@
  *   rmsprop  Tieleman, Hinton (2012): v = a v + (1 - a) d^2; u = d / (sqrt(v) + eps), or
  *            d / sqrt(v + eps); with momentum u = b = m b + that
  *
- * and then w -= lr u, or with decoupled decay (Loshchilov, Hutter: AdamW,
- * ICLR 2019) w -= lr (u + wd w). `direction` gives u + wd w instead of
- * the new w, for trust ratios, which need its norm before the update.
+ * and then w -= lr u, or with decoupled decay (Loshchilov, Hutter: AdamW, ICLR 2019) w -= lr (u +
+ * wd w). `direction` gives u + wd w instead of the new w, for trust ratios, which need its norm
+ * before the update.
  *
- * Where `apply` is given and 0 nothing is written at all: a step that overflowed did not happen.
- * Padding is zero everywhere and stays so. Behind the groups there may be copies of the new
- * weights, in the types and layouts that kernels read (pass/copies.c). */
+ * If `apply` is given and 0, nothing is written: an overflowed step has no effect. Padding is zero
+ * everywhere and stays zero. After the groups there may be copies of the new weights, in the types
+ * and layouts that kernels read (pass/copies.c). */
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -73,7 +72,7 @@ static const struct field rmsprop_fields[] = {
 	FIELD_END
 };
 
-/* Members of a group, inputs and outputs alike but for G. */
+/* Members of a group; inputs and outputs are the same, except that G is an input only. */
 enum { W, G, M, V };
 static const char *const sgd_member[] = { "weight", "gradient", "momentum" };
 static const char *const adam_member[] = { "weight", "gradient", "first moment", "second moment" };
@@ -253,14 +252,14 @@ static int rmsprop_choose(struct kplan *k, struct layout *in, struct layout *out
 	return bundle_choose(k, rmsprop_form(k->n), in, out);
 }
 
-/* --- kernels that exist in double and in float: one text for both --- */
+/* --- kernels in double and in float: one source text for both --- */
 
 static double each(const struct floats *v, int t, double absent)
 {
 	return v->n == 0 ? absent : v->v[v->n == 1 ? 0 : t];
 }
 
-/* 1 / (1 - beta1^t) and 1 / sqrt(1 - beta2^t), once a step, in double. */
+/* 1 / (1 - beta1^t) and 1 / sqrt(1 - beta2^t), computed once in a step, in double. */
 struct adam_factors {
 	double mean, root;
 };
@@ -276,7 +275,7 @@ static void adam_factors(const struct kplan *k, const struct kargs *a)
 	f->root = 1 / sqrt(1 - pow(at->beta2, t));
 }
 
-/* Whether the step is to be made. The flag is a double in float64, else a float. */
+/* Whether the step is made. The flag is a double on float64 devices, else a float. */
 static bool applies(const struct kplan *k, const struct kargs *a)
 {
 	if (!node_has(k->n, DESCENT_APPLY))

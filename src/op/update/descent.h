@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The optimizers' updates: what their kernels for several backends share. */
+ * The optimizers' updates: declarations that their kernels on all backends share. */
 #ifndef DLX_OP_UPDATE_DESCENT_H
 #define DLX_OP_UPDATE_DESCENT_H
 
@@ -11,10 +11,11 @@ struct bundle_form sgd_form(const struct node *n);
 struct bundle_form adam_form(const struct node *n);
 struct bundle_form rmsprop_form(const struct node *n);
 
-/* The form of an optimizer's node; false if it gives directions or n is another op. */
+/* The bundle form of an optimizer's node n. False if n is another op, or outputs directions instead
+ * of weights. */
 bool descent_form(const struct node *n, struct bundle_form *f);
 
-/* On the GPU; there only in a build with CUDA. */
+/* The GPU's kernels; defined only in a build with CUDA. */
 bool sgd_takes_narrow(const struct node *n, int i);
 int sgd_cuda_plan(struct kplan *k);
 int sgd_cuda(const struct kplan *k, const struct kargs *a);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Kernels of descent.c in the type `real`: NAME(x) is x with the suffix of the backend, ROOT the
- * square root. */
+ * The kernels of descent.c for elements of type `real`. NAME(x) appends the backend's suffix to x;
+ * ROOT is the square root. */
 #include "base/simd.h"
 
-/* What the loops over elements need, of one parameter:
- * d = trust (scale g + coupled w); new w = keep w - rate u, or the direction decay w + u. */
+/* The coefficients of one parameter for the loops over elements: d = trust (scale g + coupled w);
+ * new w = keep w - rate u, or, if the output is a direction, decay w + u. */
 struct NAME(coefficients) {
 	real scale, trust, coupled, keep, rate;
 };
@@ -61,7 +61,8 @@ static void NAME(sgd_range)(const struct kplan *k, const struct kargs *a, int t,
 	void *const *in = a->in + DESCENT_HEAD + t * (2 + v), *const *out = a->out + t * (1 + v);
 	real m = (real)at->momentum, ahead = at->nesterov ? m : 1, now = at->nesterov ? 1 : 0;
 	real inside = 1;
-	/* Without momentum the rate may be in either place, and that loop has it in its usual one. */
+	/* Without momentum it makes no difference where the rate is applied, and the loop applies it in
+	 * its usual place. */
 	if (at->rate_inside && v) {
 		inside = c.rate;
 		c.rate = 1;
@@ -93,7 +94,7 @@ SIMD_CLONES(void, NAME(adam_range),
 	}
 }
 
-/* With momentum a first loop writes the update u to `to`, from which a second one reads it; without
+/* With momentum a first loop writes the update u to `to`, and a second one reads it there; without
  * momentum one loop writes the new weights. */
 SIMD_CLONES(void, NAME(rmsprop_range),
             (const struct kplan *k, const struct kargs *a, int t, int64_t lo, int64_t hi),

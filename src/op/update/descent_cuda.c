@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The optimizers' updates on the GPU: one launch for hundreds of parameters. Numbers that differ
- * from step to step are read on the device. */
+ * The optimizers' updates on the GPU: one launch for hundreds of parameters. Kernels read numbers
+ * that change from step to step from device memory. */
 #include <math.h>
 
 #include "base/err.h"
@@ -17,7 +17,7 @@ static float each(const struct floats *v, int t, double absent)
 	return (float)(v->n == 0 ? absent : v->v[v->n == 1 ? 0 : t]);
 }
 
-/* The node's head and what its optimizer has in common with the others. */
+/* The head of the node, and the parameters that all optimizers share. */
 static struct k_descent common(const struct kplan *k, const struct kargs *a, int group)
 {
 	const struct each_attr *at = k->n->attr;
@@ -28,7 +28,7 @@ static struct k_descent common(const struct kplan *k, const struct kargs *a, int
 		.copy_type = at->copy_of.n ? cuda_out_type(k, k->n->nout - 1) : 0 };
 }
 
-/* The copy of group t's new weights, of which a table has room for one. */
+/* The copy of group t's new weights; a table has room for one copy in each group. */
 static void *copy_of(const struct kplan *k, const struct kargs *a, int t)
 {
 	const struct ints *of = &((const struct each_attr *)k->n->attr)->copy_of;
@@ -38,7 +38,7 @@ static void *copy_of(const struct kplan *k, const struct kargs *a, int t)
 	return NULL;
 }
 
-/* All copies are of one type, in the layouts of what they are copies of. */
+/* Checks that all copies have one type, and the layouts of the weights. */
 static int check_copies(struct kplan *k, struct bundle_form f)
 {
 	const int n = f.copy_of.n;
@@ -54,7 +54,7 @@ static int check_copies(struct kplan *k, struct bundle_form f)
 	return bundle_cuda_plan(k, f);
 }
 
-/* states: of which the outputs are the inputs themselves. */
+/* states: inputs that the node updates in place. */
 static void fill(const struct kplan *k, const struct kargs *a, struct k_table *table, int row,
                  int t, int states)
 {
@@ -132,7 +132,8 @@ static int adam_launch(const struct kplan *k, const struct kargs *a, const struc
 	d.eps = (float)at->eps;
 	d.step = a->in[DESCENT_STEP];
 	d.wide = cuda_wide(k, DESCENT_STEP);
-	d.log_beta1 = log(at->beta1);        /* of 0: no correction, as it should be */
+	d.log_beta1 = log(at->beta1);        /* log(0) for beta1 = 0 gives no correction, as it
+	                                      * should */
 	d.log_beta2 = log(at->beta2);
 	return cuda_launched(k, k_descend(cuda_stream(k->dev), K_ADAM, &d, table));
 }

@@ -3,17 +3,17 @@
  * Loss scaling (Micikevicius et al., ICLR 2018): gradients are computed of the loss times a scale,
  * so that small ones survive in 16 bits, and divided by it in the update.
  *
- *   loss_scale         what a step needs of the state: the scale, 1 / scale, and the updates made
- *                      so far, which are the steps less those left out
+ *   loss_scale         gives a step the scale, 1 / scale, and the number of updates so far, which
+ *                      is the number of steps minus those left out
  *   max_abs            max |x| over many gradients at once; not finite if any element is not
- *   loss_scale_update  whether the step is to be made (1 or 0), and the state after it:
+ *   loss_scale_update  gives 1 if the step is made, else 0, and the state after it:
  *       fixed     the scale stays
  *       dynamic   an overflow divides it by `factor`; `every` clean steps in a row multiply it
  *       logmax    OpenSeq2Seq's LogMax: 2^(log_max - (mean + 3.09 deviation)) of x = log2 max |g|,
  *                 rounded down to a power of two. An overflow counts as x = log_max; the original
- *                 took 2^log_max for it, and took ten thousand steps to forget one.
+ *                 uses x = 2^log_max, which affects ten thousand further steps.
  *
- * Scales that are powers of two change no bit of a result that does not overflow. */
+ * Scales that are powers of two do not change the bits of a result that does not overflow. */
 #include <limits.h>
 #include <math.h>
 
@@ -45,7 +45,7 @@ static const struct field loss_scale_update_fields[] = {
 	FIELD_END
 };
 
-/* The state, all zero at first: a scale of 0 stands for the first step's. */
+/* The state, all zero at first. SCALE 0 means the scale of the first step. */
 enum { SCALE, CLEAN, SKIPPED, COUNT, MEAN, SLOW, SQUARE };
 
 static const char *const max_member[] = { "input" };
@@ -115,8 +115,8 @@ static int max_abs_plan(struct kplan *k)
 	return 0;
 }
 
-/* Compared as integers without the sign, floats are in
- * order, infinity above all numbers and NaN above it. */
+/* The largest magnitude, by comparing bit patterns without the sign as integers: floats keep their
+ * order, infinity is above all numbers, and NaN above infinity. */
 SIMD_CLONES(uint32_t, largest_bits, (const float *x, int64_t n), (x, n))
 {
 	uint32_t most = 0;
@@ -136,7 +136,7 @@ static void max_piece(const struct kplan *k, const struct kargs *a, int t, int64
 	                                                            hi - lo));
 }
 
-/* The larger; anything that is not finite wins. */
+/* The larger of both; a value that is not finite wins. */
 static double worse(double a, double b)
 {
 	return isnan(a) || a > b ? a : b;
@@ -190,8 +190,8 @@ static void step_dynamic(const struct loss_scale_update_attr *at, double *s, boo
 	s[CLEAN] = 0;
 }
 
-/* Means that forget at 0.99 and 0.999, corrected for their
- * start at 0; 3.09 is the 0.999 quantile. */
+/* Running means with decay 0.99 and 0.999, corrected for their initial 0; 3.09 is the 0.999
+ * quantile of the normal distribution. */
 static void step_logmax(const struct loss_scale_update_attr *at, double *s, double most,
                         bool overflow)
 {
@@ -206,7 +206,7 @@ static void step_logmax(const struct loss_scale_update_attr *at, double *s, doub
 	slow = 1 - pow(0.999, s[COUNT]);
 	variance = s[SQUARE] / slow - (s[SLOW] / slow) * (s[SLOW] / slow);
 	x = at->log_max - (s[MEAN] / fast + 3.09 * sqrt(fmax(0, variance)));
-	/* a deviation of 0 is not quite that in floats */
+	/* The addend absorbs rounding errors in a deviation that should be 0. */
 	s[SCALE] = held(at, exp2(floor(x + 1.0 / 64)));
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Kernels of loss_scale.c in the type `real`: NAME(x) is x with the suffix of the backend. */
+ * The kernels of loss_scale.c for elements of type `real`. NAME(x) appends the backend's suffix to
+ * x. */
 static int NAME(loss_scale)(const struct kplan *k, const struct kargs *a)
 {
 	const struct loss_scale_attr *at = k->n->attr;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Whether a step is made, or left out without a trace in weights and moments:
+ * Decides whether a step is made or left out; a step that is left out does not change weights or
+ * moments. Reasons to leave it out:
  *
  *   not finite   the loss, or the largest magnitude of a gradient
  *   an outlier   the z-score of the loss or of the gradient's norm is above a limit: its distance
@@ -8,10 +9,10 @@
  *                (of the population). Nothing is an outlier before there are as many, nor if all
  *                are equal, nor below the mean.
  *
- * The result is the step's loss, or the terms that all micro-batches and ranks were summed to
+ * The input `result` is the step's loss, or the sum of the terms of all micro-batches and ranks
  * (op/loss/mean.h); the norm is scale sqrt(s1 + ... + sn) of the sums of squares. A step that
- * another node leaves out (apply is 0) changes nothing here. All is computed from the same numbers
- * on all ranks, in double, in one order: the outcome is the same on all of them. */
+ * another node leaves out (apply is 0) changes nothing here. All ranks compute from the same
+ * numbers, in double and in the same order, so they make the same decision. */
 #include "op/update/step_guard.h"
 
 #include <limits.h>
@@ -40,7 +41,7 @@ static const struct field step_guard_fields[] = {
 
 enum { IN_STATE, IN_STEP, IN_RESULT, IN_APPLY, IN_SCALE, IN_HEAD };
 
-/* Maxima and sums. */
+/* The number of maxima and sums. */
 static int values(const struct node *n)
 {
 	return n->nin > IN_HEAD ? n->nin - IN_HEAD : 0;
@@ -116,13 +117,14 @@ static double scalar(const struct kplan *k, const struct kargs *a, int i, bool w
 	return node_has(k->n, i) ? get((struct numbers){ a->in[i], wide }, 0) : none;
 }
 
-/* What a state from a file says, within its bounds. */
+/* An integer from the state, clamped to its bounds, since the state may come from a damaged
+ * file. */
 static int64_t bounded(double v, int64_t most)
 {
 	return v >= 1 ? (v < (double)most ? (int64_t)v : most) : 0;
 }
 
-/* x of the n values from `first` on. */
+/* The z-score of x among the n values from `first` on. */
 static double z_score(struct numbers s, int64_t first, int64_t n, double x)
 {
 	double mean = 0, square = 0;
@@ -137,7 +139,7 @@ static double z_score(struct numbers s, int64_t first, int64_t n, double x)
 
 struct guarded {
 	double loss, norm, largest;
-	bool counts;                 /* the step has a loss: something counted */
+	bool counts;                 /* the step has a loss: at least one element counted */
 };
 
 static struct guarded measure(const struct kplan *k, const struct kargs *a, bool wide)

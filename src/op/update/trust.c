@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How far a step may go, measured by the weights it changes (layer-wise adaptive rates):
+ * Limits a step relative to the size of the weights that it changes (layer-wise adaptive rates):
  *
  *   norms        (s?, (a, b)...) -> ||a|| of each group, then ||s b + decay a|| of each
  *   trust_ratio  the factor of each gradient (or update) from the norms of its weights and its own:
@@ -10,9 +10,9 @@
  *       clip against one         min(max(r, least), 1)
  *       scale                    max(r, least)
  *
- * You, Gitman, Ginsburg: arXiv:1708.03888 (LARS), and their LARC, of which every code has a form of
- * its own; with eta 1 and the update in the place of g it is LAMB (You et al., ICLR 2020). Tensors
- * that count as one (`layer`) share the root of the sums of their squares. */
+ * See You, Gitman, Ginsburg: arXiv:1708.03888 (LARS), and their LARC, which every implementation
+ * defines differently. With eta 1 and the update in place of g this is LAMB (You et al., ICLR
+ * 2020). Tensors that count as one (`layer`) share the root of the sums of their squares. */
 #include <limits.h>
 #include <math.h>
 
@@ -111,7 +111,7 @@ static int norms_choose(struct kplan *k, struct layout *in, struct layout *out)
 	return bundle_choose(k, norms_form, in, out);
 }
 
-/* --- kernels: sums over fixed pieces, which one thread adds up in order --- */
+/* --- kernels: sums over pieces of fixed size, which one thread adds in order --- */
 
 struct sums {
 	double a, b;
@@ -129,7 +129,7 @@ static int norms_plan(struct kplan *k)
 	return 0;
 }
 
-/* w and g: norms; g with what decay adds to it. */
+/* w and g: norms; g includes the decay. */
 static double ratio(const struct trust_ratio_attr *at, double w, double g, double rate)
 {
 	double r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Kernels of trust.c in the type `real`: NAME(x) is x with the suffix of the backend, CLONES what
- * gcc compiles the loop over elements for. */
+ * The kernels of trust.c for elements of type `real`. NAME(x) appends the backend's suffix to x;
+ * CLONES defines a function, in float32 for several instruction sets. */
 CLONES(struct sums, NAME(sums), (const real *a, const real *b, real scale, real decay, int64_t n),
        (a, b, scale, decay, n))
 {

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Averages and sums that are kept from step to step, in place; the optimizers are in descent.c.
+ * Running averages and sums, updated in place in every step; the optimizers are in descent.c.
  *
  *   accumulate   acc = g for index 0, else acc + g, of many tensors at once (op/update/bundle.h)
  *
- * With a level l it is a digit of a binary counter, and nodes of levels 0, 1, ... in
- * a row, each reading what the one before wrote, add values 0, 1, 2, ... as a tree:
- * ((0 1) (2 3)) ((4 5) 6). Level l is there when the levels below are full (the low
- * l bits of the index are ones): it takes the carry, or adds it and passes the sum
- * on. With the last value all levels pass on what they have, up to the highest. A
- * rank that is absent has nothing to add: -0, which changes no sum, not even -0.
+ * With a level l the node is a digit of a binary counter. A chain of nodes of levels 0, 1, ...,
+ * each reading the output of the one before, adds the values 0, 1, 2, ... as a tree: ((0 1) (2 3))
+ * ((4 5) 6). Level l acts when the levels below are full (the low l bits of the index are ones): it
+ * stores the carry, or adds it to its value and passes on the sum. With the last value all levels
+ * pass on their sums, up to the highest. An absent rank adds -0, which changes no sum, not even -0.
  *
  *   ema_update   r = (1 - momentum) r + momentum factor x, of many tensors at once; r, where x is
  *                not finite and that is asked for
  *
- * Both walk flat buffers, whatever the layout: padding is zero everywhere and stays so. */
+ * Both ops process whole buffers in any layout: padding is zero everywhere and stays zero. */
 #include <limits.h>
 #include <math.h>
 
@@ -110,9 +109,9 @@ static int ema_update_choose(struct kplan *k, struct layout *in, struct layout *
 	return bundle_choose(k, ema_form, in, out);
 }
 
-/* --- kernels that exist in double and in float: one text for both --- */
+/* --- kernels in double and in float: one source text for both --- */
 
-/* What the new value of group t counts. */
+/* The weight of the new value of group t. */
 static double ema_share(const struct ema_update_attr *at, int t)
 {
 	return at->momentum * (at->factors.n ? at->factors.v[t] : at->factor);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Kernels of update.c in the type `real`: NAME(x) is x with the suffix of the backend, CLONES what
- * gcc compiles the loops over elements for. */
+ * The kernels of update.c for elements of type `real`. NAME(x) appends the backend's suffix to x;
+ * CLONES defines a function, in float32 for several instruction sets. */
 
 CLONES(void, NAME(accumulate_range),
        (const struct kplan *k, const struct kargs *a, int t, int64_t lo, int64_t hi),

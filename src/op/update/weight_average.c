@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The moving average a of weights w, after the update that makes w: a += c (w - a). With t updates
- * made, this one included, and k = t - start of them averaged:
+ * The moving average a of weights w, computed after the update of w: a += c (w - a). t is the
+ * number of updates, including this one, and k = t - start the number that is averaged:
  *
  *   bias   c = (1 - d) / (1 - d^k), which makes a the mean of the k weights seen, each weighed d
  *          times the next: Adam's correction (Kingma, Ba 2015), made once and not at each reading
@@ -9,7 +9,7 @@
  *          num_updates
  *   none   c = 1 - d
  *
- * Until `start` updates are made, c = 1. Where `apply` is given and 0 nothing is written. */
+ * c is 1 for the first `start` updates. If `apply` is given and 0, nothing is written. */
 #include <limits.h>
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The kernel of weight_average.c in the type `real`: NAME(x) is x with the suffix of the backend,
- * CLONES what gcc compiles the loop over elements for. */
+ * The kernel of weight_average.c for elements of type `real`. NAME(x) appends the backend's suffix
+ * to x; CLONES defines a function, in float32 for several instruction sets. */
 
 /* A share of 1 copies: a + (w - a) would only be close. */
 CLONES(void, NAME(range),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A param in another type or layout, kept from step to step: (w, copy) -> copy', made of w as a
- * whole. Run when a plan begins, and when something else than its update has written params; in
- * between the update itself rewrites copies (pass/copies.c). */
+ * Makes a copy of a whole param in another type or layout, which is kept from step to step: (w,
+ * copy) -> copy'. It runs when a plan begins, and after anything but the update has written params;
+ * otherwise the update itself rewrites the copies (pass/copies.c). */
 #include "backend/device.h"
 #include "base/err.h"
 #include "op/lib/cuda.h"
@@ -18,7 +18,7 @@ static int shape(struct graph *g, struct node *n)
 	return graph_out_alias(g, n, 0, 1);
 }
 
-/* The pass that makes such nodes sets both. */
+/* The pass that makes these nodes sets both layouts. */
 static int choose(struct kplan *k, struct layout *in, struct layout *out)
 {
 	if (!in[0].set)

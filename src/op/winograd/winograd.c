@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Winograd convolution: blocks, offsets, workspace; places of the tiles. */
+ * Winograd convolution: the division into blocks, offsets, the workspace, and the positions of
+ * tiles. */
 #include "op/winograd/winograd.h"
 
 #include "base/isa.h"
@@ -29,7 +30,8 @@ const struct wino_form *wino_form_find(const struct conv_geom *c)
 
 /* --- plan --- */
 
-/* Offsets along one axis of the weights; `step`: of its neighbours in row-major order. */
+/* Offsets along one axis of the weights; `step`: distance of adjacent indices in row-major
+ * order. */
 static int32_t *offsets(const struct layout *l, int64_t n, int64_t step, bool reversed,
                         struct arena *arena)
 {
@@ -90,7 +92,8 @@ static void find_sizes(struct wino *w, const struct conv_geom *c)
 	w->npanel = ceil_div(w->co, WINO_PANEL);
 }
 
-#define FEW_BYTES 4e6          /* of transformed weights, from where on they go through memory */
+#define FEW_BYTES 4e6          /* bytes of transformed weights above which they do not stay in the
+                                * cache */
 
 static double u_bytes(const struct wino *w)
 {
@@ -103,15 +106,15 @@ static double v_bytes(const struct wino *w)
 	return 4.0 * (double)(wino_positions(w) * w->ntile * WINO_K) * (double)w->nchunk;
 }
 
-/* Whether weights are better not kept transformed. */
+/* Whether transformed weights are better not kept in memory. */
 static bool is_few(const struct wino *w)
 {
 	return w->kind != CONV_BACKWARD_WEIGHTS && w->ntile <= WINO_BLOCK && u_bytes(w) > FEW_BYTES;
 }
 
-/* Eight panels at once if there are as many, so that inputs are transformed once or twice only, and
- * as many tiles as leave their products (about) in the second level cache; but eight blocks at
- * least for the threads. */
+/* Computes eight panels at once if there are that many, so that inputs are transformed at most
+ * twice. A block has as many tiles as leave their products about in the L2 cache, but there are at
+ * least eight blocks, for the threads. */
 static void find_blocks(struct wino *w)
 {
 	w->group = w->nchunk == 1 ? 1 : ceil_div(w->npanel, ceil_div(w->npanel, 8));
@@ -122,7 +125,8 @@ static void find_blocks(struct wino *w)
 	w->block = ceil_div(w->ntile, w->nblock);
 }
 
-/* Few tiles: all at once; chunks in splits, so that there are 32 tasks for threads. */
+/* For few tiles: all tiles are one block, and the chunks are split so that threads get about 32
+ * tasks. */
 static void find_splits(struct wino *w)
 {
 	w->block = w->ntile;
@@ -132,7 +136,7 @@ static void find_splits(struct wino *w)
 	w->nsegment = ceil_div(w->nchunk, w->segment);
 }
 
-/* Blocks of WINO_K tiles; their sums are split into segments where channels are few. */
+/* Blocks of WINO_K tiles. If there are few channels, their sums are split into segments. */
 static void find_segments(struct wino *w)
 {
 	const int64_t tasks = w->nchunk * w->npanel;
@@ -160,7 +164,7 @@ void wino_init(struct wino *w, const struct wino_form *f, const struct conv_geom
 		find_blocks(w);
 }
 
-/* --- where tiles are --- */
+/* --- positions of tiles --- */
 
 struct grid {
 	const int64_t *size;
@@ -180,7 +184,8 @@ static struct grid grid_y(const struct wino *w)
 	return (struct grid){ w->out, w->y_px, { 0, 0 }, w->deep_out, 0, w->form->m };
 }
 
-/* Which of the pixels at, at + d, ... are in 0 .. size - 1. */
+/* The range [from, to) of the pixels at, at + d, ... (`extent` of them) that are in 0 .. size -
+ * 1. */
 static void inside(int64_t at, int64_t d, int64_t size, int extent, int *from, int *to)
 {
 	const int64_t a = at < 0 ? ceil_div(-at, d) : 0, b = at < size ? ceil_div(size - at, d) : 0;
@@ -240,39 +245,40 @@ struct wino_pixels wino_pixels_y(const struct wino *w, int64_t channel)
 
 /* --- estimate --- */
 
-/* Fitted to nodes of whole steps, where tensors come from memory: within a fifth for most. Cycles
- * of a core for the transforms of 16 channels of a tile (a weight). */
+/* Fitted to nodes within whole steps, whose tensors come from memory; most estimates are within a
+ * fifth. Units: cycles of a core for the transforms of 16 channels of a tile (or of a weight). */
 #define INPUT 370
-#define OUTPUT 370            /* an output gradient's, too */
+#define OUTPUT 370            /* also for an output gradient */
 #define WEIGHTS 400
-#define MULTIPLY (1 / 1.5)    /* a vector */
-#define SUM 5.5               /* bringing a vector of sums for the next WINO_K channels */
-#define CYCLES 4.2e9          /* a second */
-#define CACHE_BYTES 16e6      /* the last level */
-#define OVERHEAD 10e-6        /* seconds: two parallel regions */
+#define MULTIPLY (1 / 1.5)    /* cycles for each vector */
+#define SUM 5.5               /* cycles to load a vector of sums for the next WINO_K channels */
+#define CYCLES 4.2e9          /* per second */
+#define CACHE_BYTES 16e6      /* bytes of the last-level cache */
+#define OVERHEAD 10e-6        /* seconds of two parallel regions */
 
-/* Effective input channels in the cost model: with few
- * channels the weights' GEMM is bound by latency. */
+/* The effective number of input channels in the cost model: with few channels the GEMM is bound by
+ * latency. */
 static int64_t multiplied(const struct wino *w)
 {
 	return w->kind == CONV_BACKWARD_WEIGHTS && w->ci < 24 ? 24 : w->ci;
 }
 
-/* Few tiles: transformed inputs are read again for every panel. */
+/* With few tiles, the transformed inputs are read again for every panel. */
 static double v_seconds(const struct wino *w)
 {
 	const double bytes = v_bytes(w);
 	return bytes * (double)w->npanel / (bytes > CACHE_BYTES ? 40e9 : 80e9);
 }
 
-/* Transformed weights too large for the cache together with all else go through memory. */
+/* Transformed weights that do not fit in the cache together with the other data go through
+ * memory. */
 static double u_seconds(const struct wino *w)
 {
 	const double bytes = u_bytes(w);
 	return bytes / (bytes > FEW_BYTES ? 16e9 : 25e9);
 }
 
-/* Sums go to memory once, and once more if there are several. */
+/* The sums go to memory once, and once more if there are several splits. */
 static double sum_seconds(const struct wino *w)
 {
 	const double bytes = 4.0 * w->form->r * w->form->r * (double)(w->ci * w->deep_taps * w->co);

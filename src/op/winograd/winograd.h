@@ -38,44 +38,46 @@
 #include "graph/layout.h"
 #include "op/lib/row.h"
 
-#define WINO_K 32            /* channels (tiles) of one sum */
-#define WINO_LANES 16        /* channels of a vector */
-#define WINO_ALPHA 8         /* largest alpha */
+#define WINO_K 32            /* channels (or tiles, for the gradient to the weights) that one sum
+                              * covers */
+#define WINO_LANES 16        /* channels in a vector */
+#define WINO_ALPHA 8         /* the largest alpha */
 
 /* The part of a tile inside the image: rows [row0, row1), columns [col0, col1). */
 struct wino_span {
 	int row0, row1, col0, col1;
 };
 
-/* Pixels of one tile and up to 16 channels of them. */
+/* The pixels of one tile, for up to 16 channels. */
 struct wino_pixels {
-	int64_t row, col;            /* elements from row to row, from column to column */
+	int64_t row, col;            /* elements from row to row, and from column to column */
 	struct wino_span span;
 	unsigned lanes;              /* mask of the channels that exist */
 };
 
-/* The addend of a tile: 16 channels of pixels that are row and col apart. */
+/* A tile of the addend: 16 channels of each pixel; row and col are the distances between pixels, in
+ * elements. */
 struct wino_sum {
 	const void *at;
 	int64_t row, col;
 	bool bf16;
 };
 
-/* The transforms of F(m x m, r x r), 16 channels of one tile each. pos: elements between the
- * values of neighbouring positions. Rows and columns outside the span read as 0. next: the tile
- * that will be wanted after this one, to be fetched meanwhile (its pixels are too far apart for
- * the processor to guess them). Index 1: pixels are bf16. */
+/* The transforms of F(m x m, r x r), for 16 channels of one tile. pos: elements between the values
+ * of adjacent positions. Rows and columns outside the span read as 0. next: the tile that is
+ * transformed after this one, to be prefetched (its pixels are too far apart for the hardware
+ * prefetcher). Functions with index 1 are for bf16 pixels. */
 struct wino_form {
 	const char *name;
 	int m, r, alpha;
 	void (*input[2])(const void *x, const void *next, const struct wino_pixels *p, float *v,
 	                 int64_t pos);
-	/* bias, sum: NULL if there is none. The sum may be where y does. */
+	/* bias, sum: may be NULL. sum may have the address of y. */
 	void (*output[2])(const float *v, int64_t pos, const float *bias, const struct wino_sum *sum,
 	                  void *y, const struct wino_pixels *p);
 	void (*gradient[2])(const void *dy, const void *next, const struct wino_pixels *p, float *v,
 	                    int64_t pos);
-	/* w: r * r vectors of 16 (taps) one after another, so is dw. */
+	/* w and dw: r * r vectors of 16, one for each tap, contiguous. */
 	void (*weights)(const float *w, float *v, int64_t pos);
 	void (*weight_gradient)(const float *v, int64_t pos, float *dw);
 };
@@ -83,73 +85,80 @@ struct wino_form {
 extern const struct wino_form wino_forms[];
 extern const int wino_nform;
 
-/* c[rows][16 nv] = (add: +=) a[rows][k] b[k][16 nv]; a has WINO_K elements from row to row. */
+/* c[rows][16 nv] = a[rows][k] b[k][16 nv], or += if add. Rows of a are WINO_K elements apart. */
 void wino_multiply(int rows, int nv, int k, const float *a, const float *b, float *c, bool add);
-/* c[rows][16 nv] = (add: +=) a[k][rows]^T b[k][16 nv]; a likewise. */
+/* c[rows][16 nv] = a[k][rows]^T b[k][16 nv], or += if add. Rows of a are WINO_K elements apart. */
 void wino_multiply_transposed(int rows, int nv, int k, const float *a, const float *b, float *c,
                               bool add);
 
 /* --- one convolution --- */
 
 #define WINO_PANEL (2 * WINO_LANES)    /* output channels of one matrix product */
-#define WINO_BLOCK 64                  /* most tiles a block */
+#define WINO_BLOCK 64                  /* the most tiles in a block */
 
-/* y = x * w in the direction that is computed: for the gradient to the input x is dy and y is dx.
- * Activations are channels-last with x_px (y_px) elements from pixel to pixel. */
+/* y = x * w in the direction that is computed: for the gradient to the input, x is dy and y is dx.
+ * Activations are channels-last; pixels of x (y) are x_px (y_px) elements apart. */
 struct wino {
 	const struct wino_form *form;
 	enum conv_kind kind;
-	bool bf16, bf16_y;                /* x and weights (for their gradient: x and y); y are bf16 */
-	bool bf16_sum;                    /* what is added to y */
-	int64_t sum_px;                   /* and its elements from pixel to pixel */
+	bool bf16, bf16_y;                /* bf16: x and the weights (for the weights' gradient: x and
+	                                   * y) are bf16; bf16_y: y is */
+	bool bf16_sum;                    /* the addend is bf16 */
+	int64_t sum_px;                   /* elements from pixel to pixel of the addend */
 	int64_t n, ci, co;
 	int64_t in[2], out[2], pad[2], dilation[2];
-	int64_t deep_in, deep_out, deep_taps, deep_pad, deep_step; /* the third axis; 1, 1, 1, 0, 1 */
+	int64_t deep_in, deep_out, deep_taps, deep_pad, deep_step; /* the third spatial axis: sizes,
+	                                                            * taps, padding, stride; without it
+	                                                            * 1, 1, 1, 0, 1 */
 	int64_t x_px, y_px;
-	int64_t tiles[2], ntile;          /* of a sub-grid (dilated: every d-th pixel); all */
-	const int32_t *tap, *at_i, *at_o; /* a weight is at tap[t] + at_i[i] + at_o[o] */
+	int64_t tiles[2], ntile;          /* tiles of a sub-grid (if dilated: every d-th pixel); all
+	                                   * tiles */
+	const int32_t *tap, *at_i, *at_o; /* offset of a weight: tap[t] + at_i[i] + at_o[o] */
 	int64_t w_elements;
-	bool w_padded;                    /* the weights' layout has padding, to be kept zero */
-	int64_t block, nblock;            /* tiles a block; blocks */
-	int64_t npart, nchunk;            /* WINO_K input channels; those of each tap in depth */
-	int64_t npanel;                   /* WINO_PANEL output channels */
-	int64_t group, ngroup;            /* forward: panels that a block computes at once */
-	int64_t segment, nsegment;        /* weight gradient: blocks that are
-	                                   * summed in one go; few: chunks */
-	bool few;                         /* few tiles: weights are transformed where they are used */
+	bool w_padded;                    /* the weights' layout has padding, which must stay zero */
+	int64_t block, nblock;            /* tiles in a block; number of blocks */
+	int64_t npart, nchunk;            /* pieces of WINO_K input channels; those of all taps in depth
+	                                   * ("chunks") */
+	int64_t npanel;                   /* number of panels, of WINO_PANEL output channels each */
+	int64_t group, ngroup;            /* forward: panels that a block computes at once; number of
+	                                   * such groups */
+	int64_t segment, nsegment;        /* weight gradient: blocks that are summed in one go; few:
+	                                   * chunks; number of segments */
+	bool few;                         /* there are few tiles: weights are transformed where they are
+	                                   * used */
 	int threads;
 };
 
-/* Whether this machine has the instructions. */
+/* Whether this CPU has the instructions (AVX-512). */
 bool wino_has_cpu(void);
 /* The form for this geometry, or NULL if Winograd convolution does not apply. */
 const struct wino_form *wino_form_find(const struct conv_geom *c);
-/* Estimate for two cores. */
+/* Estimated seconds on two cores. */
 double wino_seconds(const struct wino_form *f, const struct conv_geom *c, enum conv_kind kind);
-/* l: layout of the weights (O, I, r, r), or with taps in depth before the last two. */
+/* l: the layout of the weights, (O, I, r, r), or (O, I, depth, r, r). */
 void wino_init(struct wino *w, const struct wino_form *f, const struct conv_geom *c,
                enum conv_kind kind, const struct layout *l, int64_t x_px, int64_t y_px, int threads,
                struct arena *arena);
-/* y = the convolution, plus a bias and another tensor of
- * y's shape, which may be y; NULL where there is none. */
+/* y = the convolution, plus a bias and another tensor of y's shape (whose address may be y's); each
+ * may be NULL. */
 struct wino_result {
 	const float *bias;
 	const void *sum;
 	void *y;
 };
-/* Forward and gradient to the input; with the workspace they need, in bytes. */
+/* The forward convolution and the gradient to the input; and the bytes of their workspace. */
 void wino_run(const struct wino *w, const void *x, const void *weights, const struct wino_result *r,
               float *ws);
 size_t wino_workspace(const struct wino *w);
-/* dbias: NULL if not wanted. */
+/* dbias may be NULL. */
 void wino_run_weights(const struct wino *w, const void *x, const void *dy, float *dw, float *dbias,
                       float *ws);
 size_t wino_weights_workspace(const struct wino *w);
 
 /* --- between its files --- */
 
-/* Elements between positions of a matrix with this many rows and columns: off the powers of two, or
- * all positions would fall into the same few sets of the first level cache. */
+/* Elements between adjacent positions of a matrix of this size. It is not a power of two: otherwise
+ * all positions would share a few sets of the first-level cache. */
 static inline int64_t wino_pos(int64_t rows, int64_t columns)
 {
 	return rows * columns + WINO_LANES;
@@ -169,8 +178,8 @@ static inline int wino_thread(void)
 #endif
 }
 
-/* A tile of the block: where its first pixel is (if inside), and what of it exists; for tap 0
- * in depth, in whose plane it is. */
+/* A tile of the block: the offset of its first pixel (if that is inside), the part of the tile
+ * inside the image, and the plane of tap 0 in depth. */
 struct wino_spot {
 	int64_t at, plane;
 	struct wino_span span;
@@ -181,7 +190,7 @@ void wino_spots_x(const struct wino *w, int64_t first, int64_t count, struct win
 void wino_spots_y(const struct wino *w, int64_t first, int64_t count, struct wino_spot *s);
 struct wino_pixels wino_pixels_x(const struct wino *w, int64_t channel);
 struct wino_pixels wino_pixels_y(const struct wino *w, int64_t channel);
-/* Channels of a chunk. */
+/* The number of channels in a chunk. */
 static inline int64_t wino_channels(const struct wino *w, int64_t chunk)
 {
 	const int64_t left = w->ci - chunk % w->npart * WINO_K;
@@ -193,8 +202,8 @@ static inline int64_t wino_positions(const struct wino *w)
 	return w->form->alpha * w->form->alpha;
 }
 
-/* Elements of the transformed inputs of a chunk, of its transformed weights for nv vectors, and of
- * the sums of a panel. */
+/* Floats of the transformed inputs of a chunk (v), of its transformed weights for nv vectors (u),
+ * and of the sums of a panel (m). */
 static inline int64_t wino_v_elements(const struct wino *w)
 {
 	return wino_positions(w) * wino_pos(w->block, WINO_K);
@@ -216,20 +225,20 @@ static inline int wino_vectors(const struct wino *w, int64_t panel)
 	return w->co - panel * WINO_PANEL > WINO_LANES ? 2 : 1;
 }
 
-/* Whether 16 offsets, those of `lanes`, go up by `step`. */
+/* Whether the offsets of the lanes in the mask `lanes` increase by `step`. */
 bool wino_steps(const int32_t *at, unsigned lanes, int step);
-/* Transforms the weights, at tap `deep` in depth, between up to 16 input channels from i on and 16
- * output channels from o on: u[position][channel][width]. */
+/* Transforms the weights of tap `deep` in depth, for up to 16 input channels from i on and 16
+ * output channels from o on, to u[position][channel][width]. */
 void wino_weights_block(const struct wino *w, const void *from, int64_t deep, int64_t i, int64_t o,
                         float *u, int width);
-/* Transforms the channels of a chunk: v[position][count][WINO_K]. */
+/* Transforms the inputs of a chunk's channels to v[position][count][WINO_K]. */
 void wino_input_block(const struct wino *w, const void *x, int64_t chunk, const struct wino_spot *s,
                       int64_t count, float *v);
-/* Products of k channels of `count` tiles with transformed weights of nv vectors:
- * m[position][count][nv] = or += */
+/* Multiplies k channels of `count` transformed tiles by transformed weights of nv vectors:
+ * m[position][count][nv] = or, if add, +=. */
 void wino_multiply_block(const struct wino *w, int nv, int k, const float *u, int64_t count,
                          const float *v, float *m, bool add);
-/* Transforms them back, at the pixels of y where the tiles are. */
+/* Transforms the sums of a panel back and writes them to the tiles' pixels of y. */
 void wino_output_block(const struct wino *w, int64_t panel, const float *m,
                        const struct wino_result *r, const struct wino_spot *s, int64_t count);
 

@@ -26,7 +26,7 @@ static void transform_inputs(const struct wino *w, const void *x, float *v)
 	}
 }
 
-/* Chunks of a split with a panel's weights. */
+/* Adds the chunks of one split for a panel's weights. */
 static void sum_chunks(const struct wino *w, const void *weights, int64_t split, int64_t panel,
                        const float *v, float *u, float *m)
 {

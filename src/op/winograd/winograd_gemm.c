@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The matrix products of Winograd convolution: up to 14 rows by 32
- * columns in registers, the elements of a broadcast. 28 accumulators,
- * two vectors of b and one broadcast are 31 of the 32 registers. */
+ * The matrix products of Winograd convolution: up to 14 rows by 32 columns of sums stay in
+ * registers, and the elements of a are broadcast. 28 accumulators, two vectors of b and one
+ * broadcast use 31 of the 32 registers. */
 #include "op/winograd/winograd_simd.h"
 
 #if defined(__x86_64__)
@@ -47,7 +47,7 @@ WINO_INLINE void rows_switch(int rows, int nv, bool transposed, int k, const flo
 	}
 }
 
-/* Rows in pieces as equal as can be. */
+/* Divides the rows into nearly equal pieces. */
 WINO_INLINE void multiply(int rows, int nv, bool transposed, int k, const float *a, const float *b,
                           float *c, bool add)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Winograd convolution: weights are loaded as 16 x 16 channels of each tap, whatever their layout,
- * and are transformed. Vectors are of output channels. Where these are adjacent they are
- * loaded; where the input channels do (the same weights, for the gradient to the input) rows of
- * those are loaded and transposed; all else is gathered. */
+ * Winograd convolution: weights are loaded as 16 x 16 channels of each tap, from any layout, and
+ * transformed. A vector holds output channels. If these are adjacent, the vector is loaded
+ * directly; if the input channels are adjacent (the same weights, for the gradient to the input),
+ * rows of those are loaded and transposed; otherwise the elements are gathered. */
 #include "op/winograd/winograd_simd.h"
 
 #if defined(__x86_64__)
@@ -16,14 +16,16 @@ WINO_TARGET bool wino_steps(const int32_t *at, unsigned lanes, int step)
 	return (_mm512_cmpneq_epi32_mask(v, want) & lanes) == 0;
 }
 
-/* 16 weights for output channels from o on, of the input channel and tap that `at` is for. */
+/* The source of 16 weights, for output channels from o on; `at` gives the offset of an input
+ * channel and a tap. */
 struct gather {
 	const struct wino *w;
 	const void *from;
 	int64_t o;
 	__mmask16 lanes;
-	bool dense;               /* side by side */
-	bool pairs;               /* bf16, every other one: between them the neighbour channel's */
+	bool dense;               /* the 16 weights are adjacent */
+	bool pairs;               /* bf16, every second element: those in between belong to the adjacent
+	                           * channel */
 };
 
 static struct gather gather_at(const struct wino *w, const void *from, int64_t o)
@@ -65,7 +67,7 @@ WINO_INLINE vec gather(const struct gather *g, int64_t at)
 	                                (const float *)g->from + at, 4);
 }
 
-/* Row i of the result is column i. */
+/* Transposes 16 vectors of 16 elements. */
 WINO_INLINE void transpose(vec *r)
 {
 	vec t[16];
@@ -98,14 +100,15 @@ WINO_INLINE void transpose(vec *r)
 	}
 }
 
-/* Prefetch distance from an input channel's weights to the next chunk's; 0 at the last chunk. */
+/* The distance from an input channel's weights to those of the next chunk, for prefetches; 0 at the
+ * last chunk. */
 static int64_t ahead(const struct wino *w, int64_t i)
 {
 	return i + WINO_K < w->ci ? w->at_i[i + WINO_K] - w->at_i[i] : 0;
 }
 
-/* The taps of a plane for n input channels from i on: to[channel][tap][16]. Tap by tap, since that
- * is how most layouts are read in long rows. */
+/* Loads the taps of one plane for n input channels from i on: to[channel][tap][16]. The loop is tap
+ * by tap, since in most layouts that reads long runs. */
 WINO_TARGET static void gather_taps(const struct gather *g, int64_t i, int n, int64_t deep,
                                     float *to)
 {
@@ -122,7 +125,7 @@ WINO_TARGET static void gather_taps(const struct gather *g, int64_t i, int n, in
 		}
 }
 
-/* The same where input channels are contiguous. */
+/* The same if input channels are contiguous. */
 WINO_TARGET static void transpose_taps(const struct gather *g, int64_t i, int n, int64_t deep,
                                        float *to)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Winograd convolution, forward and gradient to the input: weights are
- * transformed into the workspace, then each thread takes blocks of tiles through
- * input transform, products and output transform. With more than WINO_K input
- * channels the products of a group of panels are kept meanwhile; the inputs are
- * transformed again for the next group, which costs less than keeping them. */
+ * Winograd convolution, forward and gradient to the input. Weights are transformed into the
+ * workspace; then each thread takes blocks of tiles through input transform, products and output
+ * transform. With more than WINO_K input channels, the sums of a group of panels are kept over all
+ * chunks; for the next group the inputs are transformed again, which costs less than keeping
+ * them. */
 #include "op/winograd/winograd_simd.h"
 
 #if defined(__x86_64__)
@@ -83,7 +83,7 @@ void wino_multiply_block(const struct wino *w, int nv, int k, const float *u, in
 		              add);
 }
 
-/* The addend of the tile at s, from channel o on. */
+/* The addend for the tile at s, from channel o on. */
 static struct wino_sum sum_at(const struct wino *w, const struct wino_result *r,
                               const struct wino_spot *s, int64_t o)
 {
@@ -118,10 +118,10 @@ struct job {
 	const void *x;
 	const struct wino_result *r;
 	float *u;
-	float *v, *m;             /* of this thread */
+	float *v, *m;             /* buffers of this thread */
 };
 
-/* All panels one after another from inputs that are transformed once. */
+/* With one chunk: transforms the inputs once and computes all panels from them. */
 static void one_chunk(const struct job *j, const struct wino_spot *sx, const struct wino_spot *sy,
                       int64_t count)
 {

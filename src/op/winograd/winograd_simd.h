@@ -54,8 +54,8 @@ WINO_INLINE vec v_scale(float f, vec b)
 	return f == 1 ? b : _mm512_mul_ps(v_set(f), b);
 }
 
-/* 16 elements of floats, or of bf16; those outside the mask are 0 or stay. Rounding is as in
- * base/half.h. */
+/* 16 elements of float32 or bf16. Those outside the mask load as 0 and are not stored. Rounding is
+ * as in base/half.h. */
 WINO_INLINE vec v_load(const void *p, bool bf16, __mmask16 mask)
 {
 	if (!bf16)
@@ -78,7 +78,7 @@ WINO_INLINE void v_store(void *p, bool bf16, __mmask16 mask, vec v)
 	_mm256_mask_storeu_epi16(p, mask, _mm512_cvtepi32_epi16(_mm512_srli_epi32(all, 16)));
 }
 
-/* The finite points: 0, then `pairs` of +-p, then single ones. */
+/* The finite interpolation points: 0, then `pairs` of +-p, then single points. */
 struct wino_points {
 	int pairs, singles;
 	float pair[3], single[2];
@@ -122,7 +122,7 @@ WINO_INLINE void basis6(const vec *d, vec *out)
 	out[5] = v_fma(v_fma(v_add(d[1], d[5]), -2, d[3]), 1.5f, u);
 }
 
-/* Row 0 with the other sign, and N_0 therefore 1, not -1. */
+/* Row 0 has the opposite sign, so that N_0 is 1 instead of -1. */
 WINO_INLINE void basis8(const vec *d, vec *out)
 {
 	const vec e1 = v_fma(v_add(d[2], d[6]), -4.25f, d[4]);
@@ -185,8 +185,8 @@ WINO_INLINE void evaluate(int alpha, int n, bool scaled, const vec *in, vec *out
 	out[alpha - 1] = in[n - 1];
 }
 
-/* The transpose of evaluate(): out[k] = sum_j p_j^k in[j], in[j] over N_j before that if scaled.
- * Changes in. */
+/* The transpose of evaluate(): out[k] = sum_j p_j^k in[j]; if scaled, in[j] is divided by N_j
+ * before that. Overwrites `in`. */
 WINO_INLINE void interpolate(int alpha, int n, bool scaled, vec *in, vec *out)
 {
 	const struct wino_points *w = points(alpha);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The transforms of tiles for every form: one-dimensional ones over all columns, then over all
+ * The transforms of tiles for every form: one-dimensional transforms of all columns, then of all
  * rows. */
 #include "op/winograd/winograd_simd.h"
 
@@ -11,7 +11,7 @@ WINO_INLINE bool whole(const struct wino_span *s, int size)
 	return s->row0 == 0 && s->col0 == 0 && s->row1 == size && s->col1 == size;
 }
 
-/* The channels of pixel (i, j) that are to be touched. */
+/* The mask of the channels of pixel (i, j) to load or store. */
 WINO_INLINE __mmask16 pixel_mask(const struct wino_pixels *p, bool all, int i, int j)
 {
 	const struct wino_span *s = &p->span;
@@ -20,8 +20,8 @@ WINO_INLINE __mmask16 pixel_mask(const struct wino_pixels *p, bool all, int i, i
 	return (__mmask16)p->lanes;
 }
 
-/* Pixels as stored. Where this tile is outside of the image the next one may, too:
- * asking for what is no memory takes long. */
+/* Pixels in memory. If this tile is partly outside the image, the next one may be, too; it is not
+ * prefetched then, since a prefetch from an unmapped address is slow. */
 struct source {
 	const void *x, *next;
 	bool bf16;
@@ -96,7 +96,7 @@ WINO_INLINE void gradient(int alpha, int m, const struct source *s, float *v, in
 		gradient_tile(alpha, m, s, false, v, pos);
 }
 
-/* Transforms alpha x alpha back to n x n. */
+/* Transforms the columns of alpha x alpha values back to n x n. */
 WINO_INLINE void back_columns(int alpha, int n, bool scaled, const float *v, int64_t pos,
                               vec t[][WINO_ALPHA])
 {
@@ -112,7 +112,7 @@ WINO_INLINE void back_columns(int alpha, int n, bool scaled, const float *v, int
 	}
 }
 
-/* Loads the addend from memory while the products are transformed. */
+/* Prefetches the addend while the products are transformed. */
 WINO_INLINE void fetch_sum(int m, const struct wino_sum *sum, bool all, const struct wino_pixels *p)
 {
 	for (int i = 0; i < m; i++)

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Winograd convolution, gradient to the weights: a task has one segment of the tiles, WINO_K input
- * and WINO_PANEL output channels. It sums the products of transformed inputs and transformed output
- * gradients in its L2 cache and transforms them back. With one segment this is the result; the sums
- * of several segments are added in order at the end. The gradient of the bias needs no pass of its
- * own: an output gradient evaluated at the point 1 of both axes is the sum of its tile. */
+ * Winograd convolution, gradient to the weights. A task is one segment of the tiles for WINO_K
+ * input and WINO_PANEL output channels. It sums the products of transformed inputs and transformed
+ * output gradients in its L2 cache and transforms the sums back. With one segment this is the
+ * result; the sums of several segments are added in order at the end. The gradient of the bias
+ * needs no separate loop: the transformed output gradient at point 1 of both axes is the sum over
+ * its tile. */
 #include "op/winograd/winograd_simd.h"
 
 #include <string.h>
 
 #if defined(__x86_64__)
 
-#define AT_ONE(alpha) ((alpha) + 1)      /* the position of point 1 of both axes */
+#define AT_ONE(alpha) ((alpha) + 1)      /* the position of point 1 on both axes */
 
-/* Partial sums of a task: WINO_K x 2 vectors of all taps, then the bias. */
+/* Floats of a task's partial sums: WINO_K x 2 vectors for all taps, then the bias. */
 static int64_t task_elements(const struct wino *w)
 {
 	return WINO_K * WINO_PANEL * w->form->r * w->form->r + WINO_PANEL;
@@ -29,7 +30,7 @@ static int64_t partial_elements(const struct wino *w)
 	return (w->nsegment > 1 ? w->nsegment * w->nchunk * w->npanel : 0) * task_elements(w);
 }
 
-/* The memory of a thread: three matrices, and room for a task of the only segment. */
+/* Floats of a thread's buffers: three matrices and, if there is only one segment, a task's sums. */
 static int64_t thread_elements(const struct wino *w)
 {
 	return 3 * matrix_elements(w) + (w->nsegment > 1 ? 0 : task_elements(w));
@@ -45,9 +46,9 @@ struct task {
 	const struct wino *w;
 	const void *x, *dy;
 	int64_t chunk, panel;
-	int64_t channels;         /* of the chunk */
-	int nv;                   /* vectors of the panel */
-	float *v, *z, *sum;       /* of this thread */
+	int64_t channels;         /* channels in the chunk */
+	int nv;                   /* vectors in the panel */
+	float *v, *z, *sum;       /* buffers of this thread */
 	float *partial, *bias;
 };
 
@@ -112,7 +113,7 @@ static void run_task(struct task *t, int64_t segment)
 
 /* --- the sum of the segments --- */
 
-/* The destination of 16 output channels of dw. */
+/* The location of 16 output channels in dw. */
 struct target {
 	const struct wino *w;
 	float *dw;
@@ -137,8 +138,8 @@ WINO_INLINE void put(const struct target *t, int64_t i, int64_t tap, vec v)
 		_mm512_mask_i32scatter_ps(to, t->lanes, _mm512_loadu_si512(at), v, 4);
 }
 
-/* The taps of one plane from input channel i to 16 output channels; from: those of the first
- * segment. */
+/* Adds the segments' sums for the taps of one plane, from input channel i to 16 output channels;
+ * from: those of the first segment. */
 WINO_TARGET static void sum_segments(const struct wino *w, const float *from, int64_t i, int64_t o,
                                      int64_t deep, float *dw)
 {
@@ -153,7 +154,8 @@ WINO_TARGET static void sum_segments(const struct wino *w, const float *from, in
 	}
 }
 
-/* All of a task, which is the only segment. Tap by tap: most layouts have long rows of channels. */
+/* Stores all sums of a task if there is only one segment. The loop is tap by tap, since in most
+ * layouts that writes long runs. */
 WINO_TARGET static void put_task(const struct task *t, float *dw)
 {
 	const int64_t taps = t->w->form->r * t->w->form->r, first = t->chunk % t->w->npart * WINO_K;
