@@ -81,7 +81,7 @@ int expr_unknown_name(const struct check *c, const struct expr *e, const char *n
 /* Reports that e is a value at points but nothing says at which set. Reported once for each place
  * where a set can be named. */
 int expr_nowhere(const struct check *c, const struct expr *e, struct expr_type *t);
-/* The index of the set that e names, or NONE after an error is reported. */
+/* Returns the index of the set that e names, or an error. */
 int expr_check_set(const struct check *c, const struct expr *e);
 /* Parts of messages: expr_meant gives "; did you mean 'x'?" or "", the others give lists as "x,
  * t". */

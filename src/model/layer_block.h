@@ -19,8 +19,8 @@ struct layer_block {
 	const struct ynode *layers;
 	int nparameter;
 	struct layer_parameter *parameter;
-	const struct field *fields; /* table of keys for a use of the block: one key for each
-	                             * parameter */
+	const struct field *fields; /* keys of a use of the block: one for each parameter, read as a
+	                             * YAML node (NULL: not given) */
 };
 
 /* Reads a map of definitions (NULL: none). It reports every mistake and returns the first error
