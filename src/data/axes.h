@@ -78,8 +78,8 @@ struct axes axes_copy_thrifty(struct arena *a, const struct axes *from, const st
 struct axes axes_join(struct arena *a, const struct axes *all, int n);
 /* The axes of n selected samples. Everything else is borrowed from `all`. */
 struct axes axes_choose(struct arena *a, const struct axes *all, const int64_t *sample, int64_t n);
-/* A short form for positions only: without the samples' axis' coordinates, coordinate fields, and
- * axes with very many coordinates. */
+/* A short form for positions only: names and extents of all axes, and coordinates except those of
+ * samples and of very long axes; no coordinate fields. */
 struct axes axes_of_places(struct arena *a, const struct axes *all);
 /* Whether both axes have the same metadata. */
 bool axis_equal(const struct axis *x, const struct axis *y);
