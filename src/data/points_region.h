@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Regions of space and their boundaries. A shape is a product of factors, each over one or two
- * axes. A region is a shape minus other regions. The unit cube is mapped to a shape, or to the
- * boundaries of shapes, so that equal volumes are mapped to equal areas; the caller must reject
- * points that are not in the region. Private to data/points*. */
+ * axes. A region is a shape minus other regions. Maps from the unit cube to a shape, or to the
+ * boundaries of shapes, keep uniform points uniform; the caller must reject points that are not in
+ * the region. Private to data/points*. */
 #ifndef DLX_DATA_POINTS_REGION_H
 #define DLX_DATA_POINTS_REGION_H
 
