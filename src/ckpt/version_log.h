@@ -20,10 +20,10 @@ enum version_log_event {
 
 /* id: NULL if the event has none. */
 int version_log_add(struct disk *d, const char *dir, enum version_log_event event, const char *id);
-/* How many processes went on from version id since one of the run last saved or ended; 0 if there
- * is no log. */
+/* How many processes have continued from version id since a process of the run last saved or
+ * completed; 0 if there is no log. */
 int version_log_failures(struct disk *d, const char *dir, const char *id);
-/* Whether it says that version id (NULL: any) was saved. */
+/* Whether the log says that version id (NULL: any) was saved. */
 bool version_log_saved(struct disk *d, const char *dir, const char *id);
 
 #endif

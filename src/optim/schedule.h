@@ -20,7 +20,8 @@ struct plateau {
 	int64_t reductions;              /* number of reductions of the rate so far */
 };
 
-/* Numbers of the run with which lengths in epochs or in parts of the run are converted to steps. */
+/* Constants of the run that a schedule needs, for instance to convert lengths in epochs to
+ * steps. */
 struct schedule_context {
 	double base_rate;
 	int64_t total_steps, steps_per_epoch;
