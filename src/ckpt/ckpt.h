@@ -11,21 +11,25 @@
  *     tags/NAME  pins/ID                versions that stay; see refs.h
  *     hold/                             saves and removals under way; see holds.h
  *
- * A save writes its new chunks as a pack and makes it durable, and only then the manifest: data,
- * sync, rename, sync of the folder; manifest, sync, rename, sync of the folder; log. No file is
- * ever written over. Every byte is covered by a hash in the manifest, which carries a hash of
- * itself. Old versions are removed only after the new one is durable, and only whole ones: damaged
- * versions stay for inspection; packs go when no manifest names a chunk of theirs. Saving returns
- * at once; coding and writing happen on a background thread; one save is in flight at most. A
- * failed write (a full disk) leaves the older versions alone and is reported by the next ckpt_save
- * or ckpt_wait. With several ranks each writes its share of the new chunks as a pack of its own;
- * rank 0 looks at the folder until all packs are there, then writes the manifest: no messages are
- * needed, and what a rank fails to write rank 0 writes itself. RUN/checkpoints is locked against
- * other processes; reading needs no lock. Where the file system has no locks, a warning says so,
- * and nothing is taken for the leftover of a killed process before it is a day old: two processes
- * that save in one folder then go on side by side, and harm no version of each other.
+ * A save writes its new chunks as a pack and makes it durable, and only then writes the manifest.
+ * The order is: data, sync, rename, sync of the folder; manifest, sync, rename, sync of the folder;
+ * log. No file is ever overwritten. Every byte is covered by a hash in the manifest, which contains
+ * a hash of itself. Old versions are removed only after the new one is durable, and always
+ * completely; damaged versions are kept for inspection. A pack is removed when no manifest names a
+ * chunk of it.
  *
- * Calls come from one thread. */
+ * ckpt_save returns at once: a background thread compresses and writes, and at most one save is in
+ * flight. A failed write (a full disk) leaves the older versions intact and is reported by the next
+ * ckpt_save or ckpt_wait. With several ranks, each writes its share of the new chunks as a pack of
+ * its own. Rank 0 polls the folder until all packs are there and then writes the manifest, so no
+ * messages are needed; if another rank fails to write its share, rank 0 writes it.
+ *
+ * RUN/checkpoints is locked against other processes; reading needs no lock. If the file system has
+ * no locks, a warning says so, and a file counts as a leftover of a killed process only when it is
+ * a day old. Two processes may then save in one folder at the same time, but neither harms a
+ * version of the other.
+ *
+ * All functions must be called in one thread. */
 #ifndef DLX_CKPT_CKPT_H
 #define DLX_CKPT_CKPT_H
 

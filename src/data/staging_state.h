@@ -39,7 +39,7 @@ struct staging_file {
 };
 
 struct staging {
-	struct comm *c;              /* NULL: alone */
+	struct comm *c;              /* NULL: a single process */
 	struct staging_config config;
 	struct staging_file *file;
 	int nfile;
@@ -48,7 +48,7 @@ struct staging {
 	int *host, *rank;
 	int hosts;
 	int *holder;                 /* owner's host of each extent; NULL: round-robin */
-	struct fetch *fetch;         /* NULL: alone */
+	struct fetch *fetch;         /* NULL: a single process */
 	_Atomic int64_t room;        /* bytes that this rank may still write to the disk */
 	_Atomic bool full, ends;
 	_Atomic int64_t next;        /* next task of the fillers: first this rank's extents, then other
