@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The packs of a store, as a table of addresses. A chunk that several packs have (two runs saved it
- * at the same time) is taken from any of them that gives its bytes. */
+ * The packs of a store, with a table of the chunks by address. A chunk that is in several packs
+ * (two runs saved it at the same time) is read from any of them that is intact. */
 #include "ckpt/packs.h"
 
 #include <inttypes.h>
@@ -332,7 +332,8 @@ int packs_read_moved(struct packs *p, struct hash128 address, void *raw, size_t 
 
 /* --- writing --- */
 
-#define LARGE ((uint32_t)1 << 20)      /* stored bytes that are worth another thread */
+#define LARGE ((uint32_t)1 << 20)      /* stored bytes from which on a chunk is written by another
+                                        * thread */
 
 /* What a thread writes while the next chunk is coded. */
 struct written {
@@ -345,7 +346,8 @@ struct written {
 
 struct pack_writer {
 	struct packs *packs;
-	struct codec_writer codec[2];  /* by turns: what the other has made may still be written */
+	struct codec_writer codec[2];  /* used alternately: the output of the other may still be being
+	                                * written */
 	int turn, level;
 	char *path, *temporary;
 	int fd, rc;                    /* rc: of the first failure */
@@ -471,7 +473,8 @@ static int write_large(struct pack_writer *w, const void *stored, size_t n)
 	return 0;
 }
 
-/* A large chunk is still being written when this returns: stored stays until settle. */
+/* A large chunk may still be being written when this returns; `stored` must not change until
+ * settle. */
 static int append(struct pack_writer *w, struct pack_entry e, const void *stored)
 {
 	TRY(settle(w));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A moved folder's new id is in the store first: a process that is killed before run.json has it
- * leaves a claim whose `before` and path are the folder's, which the next one goes on with. */
+ * The new id of a moved folder is written to the store first. If the process is killed before
+ * run.json has it too, the claim's `before` and path are still the folder's, and the next process
+ * completes the change. */
 #include "ckpt/run_claim.h"
 
 #include <fcntl.h>

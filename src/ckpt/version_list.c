@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Listing, ordering, expiring and deleting versions. Their order comes from the serial number in
- * the manifest, so that a run which went back to an older step and trained on from there is the
- * newest, not the one that had come further. */
+ * Lists, orders, expires and removes versions. They are ordered by the serial number in the
+ * manifest: if a run went back to an older step and continued from there, its latest save is the
+ * newest version, not the one with the highest step. */
 #include "ckpt/version_list.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An open store on its owner's thread: opening, beginning a save, its outcome. */
+ * The part of the checkpoint writer that runs in the caller's thread: opening a store, starting a
+ * save, and reporting its outcome. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The description of a record file, read. The reader treats the text as hostile:
- * kinds, ranges and the numbers of names and statistics are all checked against the shapes.
- * Keys it does not know are skipped, so that a later minor addition does not need a new
- * version. */
+ * Parses the description of a record file. The text is not trusted: types, ranges and the numbers
+ * of names and statistics are all checked against the shapes. Unknown keys are skipped, so that a
+ * minor addition to the format does not need a new version. */
 #include "data/description.h"
 
 #include <math.h>
@@ -14,7 +13,7 @@
 #include "base/json.h"
 #include "data/axes_parts.h"
 
-/* The first fault sticks; readers go on harmlessly after it. */
+/* The first fault is kept; after it the functions continue without effect. */
 struct reader {
 	struct arena *a;
 	const char *why;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * pread and pwrite, never a map: a program that truncates a mapped file ends dlx by SIGBUS. */
+ * Uses pread and pwrite, never mmap: if another program truncated a mapped file, SIGBUS would kill
+ * dlx. */
 #include "data/staging_cache.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where the bytes of a chunk come from: the host's disk, this rank as their owner, or another one.
- * By an extent's state, under the lock, one of the owner's threads is chosen to read it; no lock is
- * held while it does. */
+ * Selects the source of a chunk's bytes: the host's disk, the source file if this rank is the
+ * owner, or another rank. The extent's state, protected by the lock, selects one of the owner's
+ * threads to read it; no lock is held during the read. */
 #include <errno.h>
 #include <string.h>
 
@@ -54,7 +54,7 @@ static bool take_room(struct staging *s, int64_t n)
 	return false;
 }
 
-/* A line a host: its ranks have one disk. */
+/* The warning is printed once per host, because its ranks share the disk. */
 static void disk_failed(struct staging_file *f, int why)
 {
 	struct staging *s = f->s;
@@ -110,7 +110,8 @@ static int fill(struct staging_file *f, int64_t k, int64_t owner, bool *kept)
 	return rc;
 }
 
-/* Whether the caller is to read extent k; else it is settled. Waits for a thread that reads it. */
+/* Whether the caller must read extent k; if not, it is done. Waits for a thread that is reading
+ * it. */
 static bool claim(struct staging_file *f, int64_t k)
 {
 	struct staging *s = f->s;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Transforms by a function of each value: log1p and sqrt. Both are for quantities of many
- * magnitudes. Both rise, so that minimum and maximum are carried through them; mean and deviation
- * are not known afterwards. A value that the function does not take is an error with its place. */
+ * Transforms by a function of each value: log1p and sqrt, for quantities of many orders of
+ * magnitude. Both functions are increasing, so minimum and maximum can be transformed; mean and
+ * deviation are unknown afterwards. A value outside the function's domain is an error with its
+ * location. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Random changes of values: noise, brightness and contrast. They act in training only, so that what
- * is known of the channels (`normalize` asks) is that of the data without them: nothing is
- * forgotten. Invalid points stay as they are. */
+ * Random changes of values: noise, brightness and contrast. They act only in training, and the
+ * channels' statistics, which `normalize` uses, remain those of the data without them. Invalid
+ * points are not changed. */
 #include <math.h>
 
 #include "base/err.h"

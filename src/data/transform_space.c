@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Transforms of places: roll, flip, crop, pad. Each is separable, so it is three tables, one an
- * axis, that say for each output index which input index it comes from (-1: none, fill). The
- * same tables move the target. */
+ * Transforms of positions: roll, flip, crop, pad. Each is separable: three tables, one for each
+ * axis, give the input index of each output index (-1: none, fill). The same tables are applied to
+ * the target. */
 #include <string.h>
 
 #include "base/err.h"
@@ -227,11 +227,12 @@ int pad_plan(struct chain_state *p, struct step *s)
 
 /* --- running --- */
 
-/* Places of a row whose sources are neighbours. */
+/* A run: consecutive outputs of a row whose sources are neighbours. */
 struct run {
 	int64_t n;
 	int32_t from;                  /* of the first; -1: none, all are filled */
-	int step;                      /* from one to the next: 1; -1; or 0, the same one */
+	int step;                      /* difference of consecutive sources: 1, -1, or 0 (a repeated
+	                                * element) */
 };
 
 #define MOST_RUNS 8                /* of a roll, a flip, a window and edges that are repeated */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What all warps share: how values are taken between points, and what is outside.
+ * The common part of all warps: interpolation between points, and values outside the field.
  *
- * Inputs and targets that are values are interpolated linearly, class labels and the mask are
- * those of the nearest point. A point that takes any part from an invalid one is invalid. So that
- * the grid's own points are met exactly, places are rounded to 2^-16 of a point. Of a crop after a
- * warp nothing but the window is computed.
+ * Inputs and targets that are quantities are interpolated linearly; class labels and the mask are
+ * taken from the nearest point. A point that takes any part from an invalid point is invalid.
+ * Positions are rounded to 2^-16 of a point, so that grid points are met exactly. If a crop follows
+ * a warp, only its window is computed.
  *
  * A core makes 540 samples (3, 256, 256) with labels a second of rotate or zoom, 250 of elastic and
- * as many of all three: most of it is finding the corners. Of windows of 64 x 64 it makes 4100 by
- * rotate, and 510 before the crop was done with it. */
+ * as many of all three; most of the time is spent on finding the corners. Of windows of 64 x 64 it
+ * makes 4100 by rotate, and 510 before the crop was combined with it. */
 #include "data/transform_warp.h"
 
 #include <math.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Forward derivatives. A row of a value depends on the same row of a coordinate alone, so a node is
- * either linear, and then does to the derivatives of its inputs what it does to these, or acts on
- * each element by itself. Then its gradient rule, given the derivative of an input in place of the
- * gradient of its output, makes the product with the slope: a diagonal matrix is its own transpose.
- * What is neither refuses, and all derivatives are taken by reverse passes. */
+ * Forward-mode derivatives. Each row of a value depends only on the same row of a coordinate. So a
+ * node is either linear, and is applied to the derivatives of its inputs as to the inputs
+ * themselves; or it acts elementwise. Then its gradient rule, given the derivative of an input in
+ * place of the gradient of its output, computes the product with the slope, because a diagonal
+ * matrix is its own transpose. Any other node makes forward mode impossible, and all derivatives
+ * are taken by reverse passes. */
 #include "model/expr_forward.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The parameters in the order in which backward finishes their gradients, cut into bundles that are
- * updated by one node each, so that gradients are used soon and their memory is free again. What is
- * larger than a bundle stands alone. */
+ * Sorts the parameters in the order in which backward finishes their gradients, and divides them
+ * into bundles. One node updates each bundle, so that gradients are used early and their memory
+ * becomes free. A parameter larger than a bundle has a bundle of its own. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -85,7 +85,7 @@ static const char *usual_name(const struct netcdf_array *a, int i, char name[16]
 	return name;
 }
 
-/* Whether the name is not that of another dimension or of the array. */
+/* Whether no other dimension, nor the array, has this name. */
 static bool is_free(const struct netcdf_array *a, int i, const char *name)
 {
 	char usual[16];
