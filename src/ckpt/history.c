@@ -121,8 +121,8 @@ static int find_id(const struct history *h, const char *id)
 	return -1;
 }
 
-/* The version of its run that the run came through last before the parent that is no longer there,
- * as far as serial numbers and steps tell. */
+/* The latest remaining version that precedes a removed parent in the parent's run, as far as serial
+ * numbers and steps show. */
 static int nearest(const struct history *h, const struct history_version *v, const char *parent)
 {
 	const int64_t step = strtoll(parent, NULL, 10);

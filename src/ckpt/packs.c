@@ -19,8 +19,8 @@
 
 struct pack {
 	char *name;                    /* owned */
-	bool damaged;                  /* nothing is taken from it; it stays for inspection */
-	bool seen;                     /* by the refresh under way */
+	bool damaged;                  /* no chunk is read from it; it is kept for inspection */
+	bool seen;                     /* the current refresh has seen it */
 	uint64_t bytes;
 	int n;
 	struct pack_entry *entry;      /* owned */

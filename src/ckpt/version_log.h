@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * RUN/checkpoints/log: what happened to the run's versions, a line of JSON each:
+ * RUN/checkpoints/log: the history of the run's versions, one JSON object per line:
  *
  *   {"time": 1764000000, "event": "saved", "id": "000000000040-9f3c2a51"}
  *
- * saved: became durable; removed: by the keep policy; resumed: a process goes on from it; ended: a
- * process has done all that it was to do. Lines are only added, each synced; one that a crash has
- * torn is ended by the next one and means nothing. */
+ * saved: the version became durable; removed: by the keep policy; resumed: a process continues from
+ * it; ended: a process has completed all its work. Lines are only appended, and each is synced. A
+ * line that a crash has left incomplete is ended by the next line and ignored. */
 #ifndef DLX_CKPT_VERSION_LOG_H
 #define DLX_CKPT_VERSION_LOG_H
 

@@ -308,7 +308,8 @@ static void read_two(struct reader *r, const struct json *root, struct record_in
 		object[1] = read_array(r, root, "target", &i->target);
 }
 
-/* Of each sample: no number of samples is believed before the text is as long. */
+/* Reads the hash of each sample. The number of samples is not trusted until the text has proved
+ * long enough. */
 static const uint64_t *read_hashes(struct reader *r, const struct json *root, int64_t samples)
 {
 	const struct json *j = json_find(root, "hashes");

@@ -26,14 +26,15 @@ struct draws {
 	int n;
 	struct range *range;
 	int64_t *of;                   /* for each source, units that all hosts use in an epoch */
-	int64_t *unit, *of_walk;       /* an epoch's, source by source */
+	int64_t *unit, *of_walk;       /* units of an epoch and the walk of each, source by source */
 	int64_t *order;                /* a permutation of a source's units */
 	struct head *head;
 };
 
 /* State of the traversal of a source. */
 struct head {
-	int64_t i, at;                 /* its next draw, and where that is in unit[] */
+	int64_t i, at;                 /* index of its next unit in the epoch, and that unit's index in
+	                                * unit[] */
 	double moment;
 };
 

@@ -319,7 +319,8 @@ static int64_t fewer(const struct loader *l, int64_t each)
 	return n < 1 ? 1 : n;
 }
 
-/* A rank's samples of a step where `asked` are asked for, and those of a micro-batch, or 0. */
+/* The samples of a full batch of one rank if the config wants `asked`; *micro: those of a
+ * micro-batch, or 0. */
 static int64_t whole_batch(const struct loader *l, int64_t asked, int64_t *micro)
 {
 	const int64_t each = l->micro_asked ? l->micro_asked : asked, n = fewer(l, each);

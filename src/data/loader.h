@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * From record files to batches: a dataset is the concatenation of one or more record files with
- * equal array names and dtypes, and samples of equal shapes but for the extents of their places; a
- * loader decodes, transforms and assembles batches on background threads into a ring of buffers
+ * From record files to batches. A dataset is the concatenation of record files with equal array
+ * names and types, whose samples have equal shapes except for their spatial extents. A loader
+ * decodes, transforms and assembles batches in background threads, in a ring of buffers that is
  * allocated once.
  *
  * Order and randomness are pure functions of (seed, epoch, index): sample i of epoch e is the
@@ -10,8 +10,8 @@
  * one that ran there. Validation loaders neither shuffle nor apply random transforms (`crop` says
  * what becomes of a random crop).
  *
- * Samples that have several sizes after the transforms are trained on in batches of one size each
- * (data/epoch_order.h), all ranks with the same size at a time.
+ * If samples have several sizes after the transforms, each training batch has samples of one size
+ * (data/epoch_order.h), and all ranks use the same size at the same time.
  *
  * Several ranks shard the samples without communication. Their batches together are one
  * global batch: of the m samples at the next places of the order, m = ranks * batch_size but for

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The points on which equations hold: `points` of the config, named sets of them. A set is a region
- * of the space of some coordinates (a box, a disk, a polygon, their products and differences), the
- * faces of one, or what a record file has. Its points are drawn again every N steps. The
- * values of point i depend on (seed, name of the set, number of the draw, i) alone: ranks draw a
- * part each, a resumed run draws the same again.
+ * Sets of points at which equations are evaluated: section `points` of the config. A set is a
+ * region of the space of some coordinates (a box, a disk, a polygon, their products and
+ * differences), the faces of a region, or the points of a record file. Its points are drawn again
+ * every N steps. Point i depends only on (seed, name of the set, number of the draw, i): each rank
+ * draws its part, and a resumed run draws the same points again.
  *
  *   points:
  *     inside: {box: {x: [-1, 1], t: [0, 1]}, count: 10000, draw: sobol, resample: 100}
@@ -17,10 +17,11 @@
  *     us: {record: snapshots.dlx, sensors: u, realizations: 256, resample: 1}
  *     images: {samples: images.dlx, count: 64, resample: 1}
  *
- * A set may have realizations of a random field: the same points, R times. Those of a record are
- * its samples, which are drawn in the place of points.
+ * A set may have R realizations of a random field at the same points. In a record the realizations
+ * are its samples; then a draw selects realizations, not points.
  *
- * The points of the last set are whole samples, each with all values of its arrays. */
+ * In a set with `samples` (the last one above), each point is a whole sample, with all values of
+ * its arrays. */
 #ifndef DLX_DATA_POINTS_H
 #define DLX_DATA_POINTS_H
 

@@ -203,7 +203,7 @@ static bool repeats(struct codec_writer *w, const uint8_t *raw, size_t n, size_t
 	return again * 100 > chosen * SURE_PERCENT;
 }
 
-/* Whether n bytes are fewer than m by enough to believe that more of the chunk would be too. */
+/* Whether n is less than m by a margin large enough to expect the same of the whole chunk. */
 static bool surely_less(size_t n, size_t m)
 {
 	return n < m - m * SURE_PERCENT / 100;

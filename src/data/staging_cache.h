@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The copy of a record file's samples on a disk of the host: a sparse file in the folder of
- * data.stage, named by user, host and the record's hash, with a map of the extents that are
- * whole in front. Ranks and runs share it. An extent is marked when its bytes are written, so what
- * a killed process leaves is not taken for whole; bytes are checked by their chunks' hashes when
- * they are read, not here.
+ * data.stage, named by user, host and the record's hash. It begins with a map of the extents that
+ * are complete. Ranks and runs share it. An extent is marked only after its bytes are written, so
+ * an extent that a killed process left incomplete is not used. Bytes are checked by their chunks'
+ * hashes by the reader, not here.
  *
  *   0       magic "DLXSTAGE" | u64 hash of record and extents | u8 told       64 bytes
  *   64      a byte for each extent: 1: whole
  *   base    the record file from byte 0 on, sparse
  *
- * Functions that return int give 0 or an errno, and record no error: what cannot be kept is read
- * from the source. Any thread. */
+ * Functions that return int return 0 or an errno, without an error record: bytes that cannot be
+ * kept here are read from the source. Any thread. */
 #ifndef DLX_DATA_STAGING_CACHE_H
 #define DLX_DATA_STAGING_CACHE_H
 

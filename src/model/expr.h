@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The expressions of a config: equations, conditions and objectives of networks that solve them.
+ * Expressions of the config: the equations, conditions and objectives of networks that solve
+ * differential equations.
  *
  *   text  --expr_parse-->  struct expr  --expr_check-->  its type  --expr_emit-->  nodes of a graph
  *
@@ -30,9 +31,10 @@
  *              set has none); row r P + p is point p of realization r
  *   snapshots  (R, W): all that join() takes together, a row for each realization
  *
- * Operators and functions take each component for itself. Values of one component, scalars and
- * numbers fit any other value; else components are equal. Values at different sets fit where both
- * have the same number of points and realizations: point p of one then meets point p of the other.
+ * Operators and functions are applied component by component. A value with one component, a scalar
+ * or a number is broadcast to any other value; otherwise the numbers of components must be equal.
+ * Values at different sets can be combined if both have the same number of points and realizations:
+ * point p of one is then combined with point p of the other.
  *
  *   d, grad, div, laplacian, dn    of values at points. Points are independent of each other: a row
  *              of the value depends on the same row of the coordinates alone
@@ -53,9 +55,9 @@
  *
  * A name of `let` stands for its expression, evaluated on the set where the name is used.
  *
- * Errors. Mistakes in a text are E_CONFIG at the word (ynode_place): expr_parse ends at the first
- * one, expr_check goes on and reports each once. Nothing here is freed: expressions live in the
- * arena that they were read into. */
+ * Errors. Mistakes in a text are E_CONFIG at the word (ynode_place). expr_parse ends at the first
+ * one; expr_check continues and reports each once. Nothing here needs to be freed: expressions live
+ * in the arena in which they were parsed. */
 #ifndef DLX_MODEL_EXPR_H
 #define DLX_MODEL_EXPR_H
 

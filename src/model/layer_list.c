@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A `layers` list made flat. Walks the YAML list; a block or a repeat is walked in its place, in a
- * scope of its own.
+ * Expands a `layers` list to a flat list. It traverses the YAML list; a block or a repeat is
+ * expanded in place, in a scope of its own.
  *
  *   layers:                          path             a reference looks for
  *     - conv2d: {name: stem}         stem             "stem" in its own scope, then further out
@@ -10,8 +10,8 @@
  *     - repeat: {times: 2, ...}
  *         - relu                     repeat_0.0.relu_0  no name: its kind and a number
  *
- * The walk goes on after a mistake so that all are found; a layer that cannot be read still takes
- * its place and name. */
+ * The traversal continues after a mistake, so that all are found; a layer that cannot be read still
+ * keeps its position and name. */
 #include <ctype.h>
 #include <string.h>
 

@@ -137,8 +137,8 @@ static double absolute_sum(int64_t n, const double *g)
 	return sum;
 }
 
-/* Without pairs nothing says how long a step is: the first one moves the parameters by 1 in all at
- * most. */
+/* Without pairs the scale of a step is unknown: the first step changes the parameters by at most 1
+ * in all. */
 static void begin_search(struct lbfgs *l)
 {
 	struct lbfgs_head *h = l->head;

@@ -4,7 +4,8 @@
  * Nocedal 1989). The direction comes from the last `history` pairs of steps and changes of the
  * gradient, the length from a search for the strong Wolfe conditions (wolfe.h).
  *
- * The caller evaluates the loss, so the caller decides where and by how many ranks:
+ * Reverse communication: the caller evaluates the loss, and so decides on which device and on how
+ * many ranks:
  *
  *   lbfgs_begin(l, x);
  *   do {

@@ -10,8 +10,8 @@
  * (Nocedal & Wright, Numerical Optimization, algorithms 3.5 and 3.6) by cubic interpolation. A
  * length whose loss or slope is not finite bounds the interval like one whose loss is too high.
  *
- * The caller evaluates, and wolfe_report says what to do with each result. The state has doubles
- * alone, so that a checkpoint keeps it as they are. */
+ * Reverse communication: the caller evaluates, and wolfe_report returns what to do next. The state
+ * consists of doubles only, so that a checkpoint can save it as it is. */
 #ifndef DLX_OPTIM_WOLFE_H
 #define DLX_OPTIM_WOLFE_H
 

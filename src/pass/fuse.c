@@ -334,7 +334,7 @@ static int make_node(struct fuse *f, const struct match *m, const void *attr, st
 		       "output %d of '%s' is not what it replaces", i, m->p->op->name);
 		(*out)->out[i] = t;
 	}
-	for (int i = to->nout; i < (*out)->nout; i++)    /* not asked for */
+	for (int i = to->nout; i < (*out)->nout; i++)    /* outputs that the rule does not have */
 		(*out)->out[i] = NONE;
 	g->ntensor = ntensor;
 	return 0;

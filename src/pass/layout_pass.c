@@ -205,8 +205,8 @@ static int fix_layouts(struct choice *c, struct node *n)
 	return 0;
 }
 
-/* Initial layouts: constants are row-major, and so are inputs unless the host asked for another
- * layout; params and states keep the store's. */
+/* Initial layouts: constants are row-major, and so are inputs, unless the host requires another
+ * layout; params and states keep the layout of the store. */
 static void preset(struct graph *g)
 {
 	for (int t = 0; t < g->ntensor; t++)
