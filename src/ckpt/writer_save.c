@@ -23,8 +23,8 @@
 #include "ckpt/version_log.h"
 #include "ckpt/writer_state.h"
 
-#define WAIT_LEAST 20.0                /* least seconds that rank 0 waits for other ranks' packs */
-#define WAIT_SHARE 10.0                /* and at least this multiple of the time that its own pack
+#define WAIT_LEAST 20.0                /* seconds that rank 0 waits for other ranks' packs, */
+#define WAIT_SHARE 10.0                /* plus this multiple of the seconds that its own pack
                                         * took */
 
 struct chunk {
@@ -67,7 +67,7 @@ static bool is_mine(const struct save *w, int64_t i)
 	return i % w->s->ranks == w->s->rank;
 }
 
-/* Rank 0 names all chunks in the manifest, the others write theirs alone. */
+/* Rank 0 names all chunks in the manifest; the other ranks only write theirs. */
 static void hash_chunks(struct save *w)
 {
 	for (int64_t i = 0; i < w->n; i++)
@@ -98,7 +98,7 @@ static char *pack_name(const struct ckpt_store *s, const char *what)
 	return buf_detach(&name);
 }
 
-/* The number of missing chunks, of all ranks or of this one. */
+/* Writes a pack of the chunks that are missing: of all ranks (all), or only those of this rank. */
 static int write_pack(struct save *w, const char *what, bool all)
 {
 	struct ckpt_store *s = w->s;

@@ -131,7 +131,7 @@ bool staging_cache_tell(const struct staging_cache *c)
 	flock(fd, LOCK_EX);
 	if (read_all(fd, TOLD_AT, &told, 1) == 0 && !told)
 		write_all(fd, TOLD_AT, "\1", 1);
-	close(fd);                   /* and the lock ends */
+	close(fd);                   /* this also releases the lock */
 	return !told;
 }
 
@@ -152,7 +152,8 @@ static bool full(int why)
 	return why == ENOSPC || why == EDQUOT || why == EFBIG;
 }
 
-/* What is there if it is of this record; else an empty map, and none of the old bytes. */
+/* Uses the existing copy if it is of this record; else begins an empty map and removes the old
+ * bytes. */
 static int prepare(int fd, uint64_t identity, int64_t n)
 {
 	struct head h = { .magic = "" }, was;

@@ -72,8 +72,8 @@ static int holder(const struct staging *s, const uint8_t *all, size_t bytes, int
 	return turn;
 }
 
-/* What an earlier run kept on other hosts than those whose turn it is now belongs to these; unless
- * the maps of all ranks would be large. */
+/* Extents that an earlier run kept are assigned to the hosts that keep them, instead of
+ * round-robin; unless the maps of all ranks would be too large. */
 static void find_holders(struct staging *s)
 {
 	const size_t bytes = (size_t)ceil_div(s->extents, 8);

@@ -54,7 +54,7 @@ SIMD_CLONES(void, scale, (float *out, const float *x, int64_t n, float centre, f
 }
 
 #ifdef __SSE2__
-/* How many values are in front of the first address that vectors may be stored to. */
+/* The number of values before the first address that is aligned for vector stores. */
 static int64_t before(const float *out, int64_t n)
 {
 	const int64_t k = (int64_t)(-(uintptr_t)out % 16 / sizeof *out);
@@ -82,7 +82,7 @@ static void copy_past(void *to, const void *from, size_t bytes)
 	memcpy((char *)to + i, (const char *)from + i, bytes - i);
 }
 
-/* Other threads see what was written past the caches after it. */
+/* A fence, so that other threads see the non-temporal stores. */
 static void end_past(void)
 {
 	_mm_sfence();

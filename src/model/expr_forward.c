@@ -85,7 +85,7 @@ static bool is_elementwise(const struct graph *g, const struct node *n)
 	return (n->op->grad || (n->op->flags & OP_NOGRAD)) && is_one_of(n, names);
 }
 
-/* n of derivatives of its inputs; d[i] NONE: zero. */
+/* Applies the linear node n to the derivatives d of its inputs; d[i] NONE: zero. */
 static int emit_linear(struct expr_emission *m, const struct node *n, const tid *d, tid *out)
 {
 	struct graph *g = m->v.g;
@@ -261,7 +261,7 @@ static int second_of_node(struct expr_emission *m, const struct node *n, tid y,
 	return 0;
 }
 
-/* Of a network that depends on some of the coordinates. */
+/* The sum of second derivatives of a network that depends on some of the coordinates. */
 static int second_of_stack(struct expr_emission *m, struct stack *k, tid y, const struct stream *by,
                            tid *out)
 {

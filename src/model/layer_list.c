@@ -68,8 +68,8 @@ struct reader {
 	int n, cap;
 	struct named *named;
 	int nnamed, named_cap;
-	bool *used; /* of each layer: it is the input of another */
-	int rc, mistakes; /* the first code; how many there were */
+	bool *used; /* by layer: it is the input of another */
+	int rc, mistakes; /* first error code; number of mistakes */
 };
 
 static void note(struct reader *r, int rc)
@@ -223,7 +223,7 @@ static const struct ypair *tag_of(const struct ynode *node)
 	return node->kind == Y_MAP && node->n == 1 ? &node->pair[0] : NULL;
 }
 
-/* The layers of a repeat, which are read one by one, or NULL. */
+/* The list of layers of a repeat, or NULL. */
 static const struct ynode *repeated(const struct ynode *node)
 {
 	const struct ypair *tag = tag_of(node);

@@ -173,7 +173,7 @@ static void give_steps(const struct cut *c, tid t, const struct cut_tensor *like
 		c->tensor[t].extent[k] = s->d[like->first + k];
 }
 
-/* For each node, what follows from the tensors that have steps. */
+/* Computes the steps of all tensors, node by node. */
 static void find_steps(const struct cut *c)
 {
 	for (int i = 0; i < c->g->nnode; i++) {
