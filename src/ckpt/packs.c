@@ -61,7 +61,8 @@ static struct pack *find_pack(struct packs *p, const char *name)
 	return NULL;
 }
 
-/* Once in a process, whose readers and writers open a store several times. */
+/* The warning is printed once per process, because its readers and writers open a store several
+ * times. */
 static void warn_damaged(const char *why)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -356,17 +357,19 @@ struct pack_writer {
 	int n, cap;
 	struct pool *pool;             /* NULL before the first large chunk */
 	struct written written;
-	struct buf small;              /* what is written at once, up to byte `at` */
+	struct buf small;              /* small chunks, gathered to be written together, up to byte
+	                                * `at` */
 };
 
-#define GATHERED ((size_t)1 << 20)     /* bytes of small chunks */
+#define GATHERED ((size_t)1 << 20)     /* bytes of small chunks that are gathered */
 
 #define FAST_MATCH 7
 #define FAST_HASH 8
 
-/* Level 1 with byte planes: higher ones gain less than half a per cent of weights and moments. The
- * plane of signs and exponents has few repetitions, so that it is enough to look among the last
- * ones: those that a larger table finds are short, and cost more than the codes of their bytes. */
+/* zstd level 1 with byte planes: higher levels save less than half a per cent of weights and
+ * moments. The plane of signs and exponents has few repetitions, so a small table of recent matches
+ * is enough: the further matches that a larger table finds are short, and cost more than coding
+ * their bytes. */
 static int open_codec(struct codec_writer *w, int level)
 {
 	const bool fast = level == 1;
@@ -437,7 +440,7 @@ static void write_chunk(void *arg)
 		io_crash_point("ckpt_chunk");
 }
 
-/* Waits for the chunk that is being written; its failure is the writer's. */
+/* Waits for the chunk that is being written; if that failed, the writer has failed. */
 static int settle(struct pack_writer *w)
 {
 	struct written *c = &w->written;
@@ -450,7 +453,7 @@ static int settle(struct pack_writer *w)
 	return w->rc;
 }
 
-/* What was gathered so far. Nothing else is being written. */
+/* Writes the small chunks gathered so far. No other write may be in progress. */
 static int write_small(struct pack_writer *w)
 {
 	w->written = (struct written){ .stored = w->small.data, .n = w->small.len,

@@ -38,7 +38,7 @@ void ckpt_version_free(struct ckpt_version *v)
 	mem_free(v);
 }
 
-/* How much of a version is read. */
+/* The part of a version that is read. */
 enum extent { MANIFEST, WHOLE };
 
 /* Where versions are looked for. */
@@ -245,8 +245,8 @@ static int before_failing(const struct store *s, int i)
 	return i;
 }
 
-/* Without a manifest a version's place in the order is unknown. It may be the newest, so all such
- * versions are named in warnings before any other is tried. */
+/* Loads the newest intact version. Without a manifest a version's place in the order is unknown. It
+ * may be the newest, so all such versions are named in warnings before any other is tried. */
 static int load_newest(struct ckpt_version **out, const struct store *s, bool guarded)
 {
 	const struct version_list *l = &s->list;
@@ -308,7 +308,7 @@ static int load_named(struct ckpt_version **out, const struct store *s, const ch
 	           "those that are there", word, s->dir, run_folder_of(s->a, s->dir));
 }
 
-/* The best one that is intact. The list is used up. */
+/* Loads the best intact version. Versions that were tried are removed from the list. */
 static int load_best(struct ckpt_version **out, struct store *s)
 {
 	int code = 0, i;

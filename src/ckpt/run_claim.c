@@ -24,7 +24,7 @@ struct run_claim {
 	const char *folder, *before, *path;
 };
 
-/* As any process sees it, wherever it was started. */
+/* The absolute path, independent of the folder in which a process was started. */
 static const char *path_of(struct arena *a, struct disk *d, const char *dir)
 {
 	char *real = d == disk_system() ? realpath(dir, NULL) : NULL;
@@ -103,7 +103,8 @@ static bool has_run(const char *path, struct arena *a, struct disk *d, const str
 	return rc < 0 || strcmp(other.run, link->run) == 0;
 }
 
-/* Whether both paths lead to one folder: what is written here is to be seen there. */
+/* Whether both paths lead to the same folder: a file written through one must be visible through
+ * the other. */
 static bool is_same(struct disk *d, struct arena *a, const char *dir, const char *path)
 {
 	const char *name = arena_printf(a, DISK_TMP "here-%s", run_link_random(a, d, dir));
@@ -117,7 +118,7 @@ static bool is_same(struct disk *d, struct arena *a, const char *dir, const char
 	return same;
 }
 
-/* The newest version of the run that the folder itself has saved, as far as its log has them. */
+/* The newest version of the run that was saved from this folder, according to its log. */
 static const char *own_version(struct disk *d, const char *dir, const struct version_list *l)
 {
 	for (int i = l->n - 1; i >= l->first; i--)

@@ -23,9 +23,9 @@ const char *const warp_outside_names[] = { "fill", "edge", "reflect", "wrap", NU
 
 #define CORNERS 8
 #define POSITIVE ((int64_t)1 << 50)     /* added: conversions round down positive numbers only */
-#define FAR      1e10                   /* places farther out are treated as this far */
+#define FAR      1e10                   /* positions farther outside are clamped to this distance */
 
-/* The points around a place and their weights. Indices are -1 outside. */
+/* The grid points around a position and their weights. An index is -1 if the point is outside. */
 struct corners {
 	int n;
 	int64_t at[CORNERS], nearest;
@@ -62,7 +62,7 @@ int warp_check(const struct warp_options *o, const struct loc *loc)
 	return 0;
 }
 
-/* Of class labels outside, unless they repeat as the inputs do. */
+/* The value of class labels outside, unless they repeat as the inputs do. */
 static int label_outside(const struct chain_state *p, const struct step *s, enum target_word word,
                          double number, int32_t *out)
 {
@@ -278,7 +278,7 @@ bool warp_applies(const struct step *s, const struct frame *f)
 	return o->probability == 1 || frame_uniform(f, s, 3) < o->probability;
 }
 
-/* Whether the point nearest to place i is one of the field's own. */
+/* Whether the grid point nearest to position i is inside the field. */
 static bool is_inside(const struct geometry *g, const double *const place[3], int64_t i)
 {
 	for (int k = 3 - g->nspatial; k < 3; k++)
