@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Marks the chunks that manifests name, then removes packs. A pack of which a part is still needed
- * keeps it: the needed chunks go into a new pack, which is durable before the old one goes. So
- * being killed anywhere leaves a chunk twice at most, and the next removal takes one of them. */
+ * Marks the chunks that manifests name, then removes packs. If only a part of a pack is still
+ * needed, the needed chunks are copied to a new pack, which is durable before the old one is
+ * removed. If the process is killed at any point, a chunk exists at most twice, and the next
+ * collection removes one copy. */
 #include "ckpt/collect.h"
 
 #include <stdio.h>
@@ -19,7 +20,7 @@
 
 struct needed {
 	struct hash128 *address;           /* sorted, each once */
-	bool *taken;                       /* a pack that stays has it */
+	bool *taken;                       /* a pack that is kept contains it */
 	size_t n, cap;
 };
 
@@ -167,7 +168,8 @@ static void remove_later(struct sweep *w, int pack)
 	w->out->bytes += k.bytes;
 }
 
-#define YOUNG ((int64_t)600)           /* seconds in which a save has its manifest */
+#define YOUNG ((int64_t)600)           /* seconds; an older pack without a manifest is not part of a
+                                        * running save */
 
 /* Whether the pack may be of a save under way whose hold is gone already, as that of a rank above
  * rank 0 is. */
@@ -184,7 +186,8 @@ static bool under_way(const struct sweep *w, const char *name)
 	return young;
 }
 
-/* Packs that stay whole take their chunks first, so that nothing is copied which they have. */
+/* Packs that are kept as a whole claim their chunks first, so that no chunk is copied which they
+ * contain. */
 static void keep_whole(struct sweep *w, bool *whole)
 {
 	for (int i = 0; i < packs_count(w->packs); i++) {

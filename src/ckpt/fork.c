@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A new run is run.json first, then what its version needs, then the manifest: before that there is
- * a run without a version, which the same command goes on with. While a hold is taken no
- * process removes chunks, so that those of a version whose manifest was there after it stay until
- * they have a new name. */
+ * A new run is made in this order: run.json, the chunks of its version, the manifest. If that is
+ * interrupted, a run without a version is left, which the same command completes. No process
+ * removes chunks while a hold is taken, so the chunks of a version whose manifest existed under the
+ * hold stay until the new manifest names them. */
 #include "ckpt/fork.h"
 
 #include <stdio.h>
@@ -61,7 +61,7 @@ static int begin_run(struct new_version *out, struct arena *a, struct disk *d, c
 	return run_claim_new(&link, d, dir);
 }
 
-/* The manifest as the run's first version, which the log of its folder then has. */
+/* Publishes the manifest as the run's first version and adds it to the log of its folder. */
 static int publish(struct new_version *out, struct disk *d, const char *root, struct manifest *m,
                    const char *dir)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Of each manifest only what distinguishes versions is kept: lists of chunks are most of it. */
+ * Only the parts of a manifest that distinguish versions are kept in memory, because the lists of
+ * chunks are most of its size. */
 #include "ckpt/history.h"
 
 #include <inttypes.h>
@@ -120,8 +121,8 @@ static int find_id(const struct history *h, const char *id)
 	return -1;
 }
 
-/* The version of its run that the run came through last before the parent that is no longer there,
- * as far as serial numbers and steps tell. */
+/* The latest remaining version that precedes a removed parent in the parent's run, as far as serial
+ * numbers and steps show. */
 static int nearest(const struct history *h, const struct history_version *v, const char *parent)
 {
 	const int64_t step = strtoll(parent, NULL, 10);
@@ -181,7 +182,7 @@ void history_release(struct history *h)
 
 struct ordering {
 	const struct history *h;
-	int *waits;                    /* of each: how many that come from it are to come before */
+	int *waits;                    /* for each version, number of its descendants not listed yet */
 	int *stack, depth;
 	bool *seen;
 	int *order, n;
@@ -195,7 +196,8 @@ static void push(struct ordering *o, int i)
 	}
 }
 
-/* The version pushed last comes first, so that a line is followed to where it parted. */
+/* A stack: the version pushed last is listed first, so that a branch is followed to the point where
+ * it forked. */
 static void drain(struct ordering *o)
 {
 	while (o->depth > 0) {
@@ -236,7 +238,7 @@ static bool of_run(const struct history_version *v, const char *run)
 	return !v->damage && (!run || strcmp(v->m.run, run) == 0);
 }
 
-/* up: marks what marked versions come from; else what comes from them. */
+/* up: marks the ancestors of marked versions; else their descendants. */
 static void spread(const struct history *h, bool *mark, bool up)
 {
 	for (bool more = true; more;) {

@@ -8,18 +8,19 @@
 #include "ckpt/refs.h"
 
 struct history_edge {
-	int from;                      /* index of a version; -1: nothing of what it is from is left */
-	bool gone;                     /* versions between the two have been removed */
+	int from;                      /* index of the nearest ancestor that still exists; -1: none
+	                                * does */
+	bool gone;                     /* versions between the two were removed */
 };
 
 struct history_version {
 	char id[CKPT_ID];
 	const char *path;              /* of the manifest */
-	const char *damage;            /* what is wrong with the manifest; NULL: nothing. Else what
-	                                * follows is empty, but for m.step, which the id has, and
-	                                * m.time, which is the file's */
+	const char *damage;            /* what is wrong with the manifest; NULL: nothing. If damaged,
+	                                * the members below are empty, except m.step (from the id) and
+	                                * m.time (from the file) */
 	struct manifest m;             /* without tensors and scalars */
-	uint64_t raw;                  /* bytes of its tensors */
+	uint64_t raw;                  /* uncompressed bytes of its tensors */
 	int ntensors;
 	const struct history_edge *edge;   /* one for each parent */
 };
@@ -31,23 +32,24 @@ struct history {
 	struct refs refs;
 };
 
-/* Every version in root. A missing folder has none; a manifest that is damaged is a version with
- * the reason. E_IO; E_DATA for tags and pins that cannot be read. */
+/* Reads every version in root. A missing folder has none; a damaged manifest gives a version with
+ * `damage`. E_IO; E_DATA for tags and pins that cannot be read. */
 int history_read(struct history *out, struct disk *d, const char *root);
 void history_release(struct history *h);           /* a zeroed one is fine */
 
-/* The indices of all versions such that each comes before what it comes from, lines that part one
- * after the other, newest first; n of them, in h->a. */
+/* A topological order of all versions, for drawing: each version comes before its ancestors,
+ * branches one after another, newest first. n indices, in h->a. */
 const int *history_order(const struct history *h);
-/* mark[i]: version i, or what it comes from, or what comes from it, is of the run. */
+/* mark[i]: version i, an ancestor or a descendant of it belongs to the run. */
 void history_mark_run(const struct history *h, const char *run, bool *mark);
-/* The index of the newest intact version of the run (NULL: of all), or of the one whose validation
- * is best by the metric of the newest that has any; -1: there is none. */
+/* history_last: the index of the newest intact version of the run (NULL: of all runs).
+ * history_best: that with the best validation, by the metric of the newest version that has one.
+ * -1: there is none. */
 int history_last(const struct history *h, const char *run);
 int history_best(const struct history *h, const char *run);
-/* The index of the version that a word names: last, best, a tag, an id, a step, or the unique
- * beginning of an id (leading zeros may be left out), as dlx-train's --resume has it. Steps, last
- * and best are those of the run, unless that is NULL. E_NOINPUT, E_USAGE if several fit. */
+/* Finds the version that a word names, as --resume of dlx-train does: last, best, a tag, an id, a
+ * step, or a unique prefix of an id (leading zeros may be left out). Steps, last and best are those
+ * of the run, unless that is NULL. E_NOINPUT; E_USAGE if several match. */
 int history_find(const struct history *h, const char *run, const char *word, int *out);
 
 #endif

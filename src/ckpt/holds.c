@@ -92,7 +92,7 @@ void hold_drop(struct hold *h)
 	mem_free(h);
 }
 
-/* Whether locks of this hold's host are ours. */
+/* Whether this hold was made on this host, so that its lock can be tested here. */
 static bool of_this_host(const char *name)
 {
 	struct buf host = BUF_INIT;

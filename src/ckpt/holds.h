@@ -28,12 +28,12 @@ struct hold;
 /* name: unique among the processes that use the store; begins with the run. E_IO, E_CANTCREATE. */
 int hold_take(struct hold **out, struct disk *d, const char *root, enum hold_kind kind,
               const char *name);
-/* Whether no other process removes, nor, if h is a removal's, saves. */
+/* *alone: whether no other process is removing, nor, if h is a removal's hold, saving. */
 int hold_alone(struct hold *h, bool *alone);
 void hold_drop(struct hold *h);                   /* NULL is fine */
-/* Removes the holds whose names begin with `run` ("": all), of which the caller knows that their
- * processes have ended, and all that are older than HOLD_AGE, for which no run may come. run NULL:
- * those alone. */
+/* Removes stale holds: those whose names begin with `run` ("": all), whose processes the caller
+ * knows to have ended, and all that are older than HOLD_AGE, whose run may never return. run NULL:
+ * only the latter. */
 int holds_clear(struct disk *d, const char *root, const char *run);
 
 #endif

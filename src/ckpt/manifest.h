@@ -36,7 +36,7 @@
 #include "base/hash.h"
 #include "ckpt/ckpt.h"
 
-#define CKPT_ID 64                     /* bytes of an id's text */
+#define CKPT_ID 64                     /* size of an id's text in bytes */
 #define VERSIONS_FOLDER "versions"
 #define MANIFEST_SUFFIX ".json"
 #define MANIFEST_FORMAT 2
@@ -67,28 +67,30 @@ struct manifest {
 	int ranks;
 	int ntensors;
 	const struct manifest_tensor *tensor;
-	struct hash128 hash;               /* of the text; set by both functions below */
+	struct hash128 hash;               /* hash of the text; set by manifest_write and
+	                                    * manifest_parse */
 };
 
-/* Elements of host byte order; names of tensors differ within weights and within the rest. */
+/* Appends the manifest's text. Elements are in the host's byte order; names of tensors must differ
+ * among weights and among the others. */
 void manifest_write(struct buf *out, struct manifest *m);
-/* Verifies and reads a text; strings go to a. file names it in errors. E_DATA, also for
- * another format and for another byte order, which it names. Sizes and numbers of chunks agree with
- * the shapes when it returns. */
+/* Verifies and parses a text; strings are allocated in a. file: its name in errors. E_DATA, also
+ * for another format or byte order, which the message names. Sizes and numbers of chunks have been
+ * checked against the shapes when it returns 0. */
 int manifest_parse(struct manifest *m, struct arena *a, const char *file,
                    const char *text, size_t size);
-/* The same of a file. id: what the version must be, or NULL for any. E_NOINPUT if there is no such
- * file, E_IO. */
+/* As manifest_parse, for a file. id: the id that the version must have, or NULL for any. E_NOINPUT
+ * if there is no such file, E_IO. */
 int manifest_read(struct manifest *m, struct arena *a, struct disk *d, const char *path,
                   const char *id);
-/* Writes m durably as a new version of the store at root. Its serial is raised until no version has
- * its id. id and *path (owned by the caller; NULL after an error) are those of the version, *bytes
- * those of the file. E_IO, E_CANTCREATE. */
+/* Writes m durably as a new version of the store at root. Its serial is increased until no other
+ * version has its id. Sets the version's id and *path (owned by the caller; NULL after an error),
+ * and *bytes to the size of the file. E_IO, E_CANTCREATE. */
 int manifest_publish(struct manifest *m, struct disk *d, const char *root, char id[CKPT_ID],
                      char **path, uint64_t *bytes);
 /* {"mean_iou": 0.76, "loss": 0.3} */
 void manifest_put_metrics(struct buf *out, const struct manifest *m);
-/* The raw bytes of a tensor, how many chunks it has, and the raw bytes of chunk k. */
+/* The raw bytes of a tensor, the number of its chunks, and the raw bytes of chunk k. */
 size_t manifest_bytes(const struct manifest_tensor *t);
 int64_t manifest_chunks(const struct manifest_tensor *t);
 size_t manifest_chunk_bytes(const struct manifest_tensor *t, int64_t k);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Index and end of a pack. Nothing of a file is believed before the hash in its end is right, and
- * no place in the index before it is within the file. */
+ * Index and end of a pack. No content of a file is used before the hash at its end is verified, and
+ * no offset in the index before it is checked to lie within the file. */
 #include "ckpt/pack_format.h"
 
 #include <fcntl.h>

@@ -22,10 +22,10 @@ struct pack_entry {
 	uint8_t codec, width;          /* enum record_codec; bytes of an element */
 };
 
-/* Index and end of a pack with n entries whose chunks end at byte `at`, added to out. */
+/* Appends the index and the end of a pack with n entries, whose chunks end at byte `at`, to out. */
 void pack_index_put(struct buf *out, const struct pack_entry *e, int n, uint64_t at);
-/* The entries of the pack at path, in new memory that is the caller's. E_DATA with what is wrong:
- * every entry's chunk lies within the file when it returns 0. E_IO, E_NOINPUT. */
+/* Reads the entries of the pack at path into new memory, which the caller owns. When it returns 0,
+ * every entry's chunk lies within the file. E_DATA with what is wrong, E_IO, E_NOINPUT. */
 int pack_index_read(struct disk *d, const char *path, struct pack_entry **out, int *n,
                     uint64_t *bytes);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The packs of a store, as a table of addresses. A chunk that several packs have (two runs saved it
- * at the same time) is taken from any of them that gives its bytes. */
+ * The packs of a store, with a table of the chunks by address. A chunk that is in several packs
+ * (two runs saved it at the same time) is read from any of them that is intact. */
 #include "ckpt/packs.h"
 
 #include <inttypes.h>
@@ -19,8 +19,8 @@
 
 struct pack {
 	char *name;                    /* owned */
-	bool damaged;                  /* nothing is taken from it; it stays for inspection */
-	bool seen;                     /* by the refresh under way */
+	bool damaged;                  /* no chunk is read from it; it is kept for inspection */
+	bool seen;                     /* the current refresh has seen it */
 	uint64_t bytes;
 	int n;
 	struct pack_entry *entry;      /* owned */
@@ -61,7 +61,8 @@ static struct pack *find_pack(struct packs *p, const char *name)
 	return NULL;
 }
 
-/* Once in a process, whose readers and writers open a store several times. */
+/* The warning is printed once per process, because its readers and writers open a store several
+ * times. */
 static void warn_damaged(const char *why)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -332,7 +333,8 @@ int packs_read_moved(struct packs *p, struct hash128 address, void *raw, size_t 
 
 /* --- writing --- */
 
-#define LARGE ((uint32_t)1 << 20)      /* stored bytes that are worth another thread */
+#define LARGE ((uint32_t)1 << 20)      /* stored bytes from which on a chunk is written by another
+                                        * thread */
 
 /* What a thread writes while the next chunk is coded. */
 struct written {
@@ -345,7 +347,8 @@ struct written {
 
 struct pack_writer {
 	struct packs *packs;
-	struct codec_writer codec[2];  /* by turns: what the other has made may still be written */
+	struct codec_writer codec[2];  /* used alternately: the output of the other may still be being
+	                                * written */
 	int turn, level;
 	char *path, *temporary;
 	int fd, rc;                    /* rc: of the first failure */
@@ -354,17 +357,19 @@ struct pack_writer {
 	int n, cap;
 	struct pool *pool;             /* NULL before the first large chunk */
 	struct written written;
-	struct buf small;              /* what is written at once, up to byte `at` */
+	struct buf small;              /* small chunks, gathered to be written together, up to byte
+	                                * `at` */
 };
 
-#define GATHERED ((size_t)1 << 20)     /* bytes of small chunks */
+#define GATHERED ((size_t)1 << 20)     /* bytes of small chunks that are gathered */
 
 #define FAST_MATCH 7
 #define FAST_HASH 8
 
-/* Level 1 with byte planes: higher ones gain less than half a per cent of weights and moments. The
- * plane of signs and exponents has few repetitions, so that it is enough to look among the last
- * ones: those that a larger table finds are short, and cost more than the codes of their bytes. */
+/* zstd level 1 with byte planes: higher levels save less than half a per cent of weights and
+ * moments. The plane of signs and exponents has few repetitions, so a small table of recent matches
+ * is enough: the further matches that a larger table finds are short, and cost more than coding
+ * their bytes. */
 static int open_codec(struct codec_writer *w, int level)
 {
 	const bool fast = level == 1;
@@ -435,7 +440,7 @@ static void write_chunk(void *arg)
 		io_crash_point("ckpt_chunk");
 }
 
-/* Waits for the chunk that is being written; its failure is the writer's. */
+/* Waits for the chunk that is being written; if that failed, the writer has failed. */
 static int settle(struct pack_writer *w)
 {
 	struct written *c = &w->written;
@@ -448,7 +453,7 @@ static int settle(struct pack_writer *w)
 	return w->rc;
 }
 
-/* What was gathered so far. Nothing else is being written. */
+/* Writes the small chunks gathered so far. No other write may be in progress. */
 static int write_small(struct pack_writer *w)
 {
 	w->written = (struct written){ .stored = w->small.data, .n = w->small.len,
@@ -471,7 +476,8 @@ static int write_large(struct pack_writer *w, const void *stored, size_t n)
 	return 0;
 }
 
-/* A large chunk is still being written when this returns: stored stays until settle. */
+/* A large chunk may still be being written when this returns; `stored` must not change until
+ * settle. */
 static int append(struct pack_writer *w, struct pack_entry e, const void *stored)
 {
 	TRY(settle(w));

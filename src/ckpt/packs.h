@@ -30,29 +30,30 @@
 
 struct packs;
 
-/* The packs in root/packs; a missing folder has none. A pack that is damaged in its index is left
- * out and named in a warning: the chunks that it alone has are missing then. E_IO; E_UNSUPPORTED
+/* Opens the packs in root/packs; a missing folder has none. A pack with a damaged index is ignored
+ * with a warning that names it; chunks that only it contains are then missing. E_IO; E_UNSUPPORTED
  * for packs of a later version, by name. */
 int packs_open(struct packs **out, struct disk *d, const char *root);
 void packs_close(struct packs *p);                /* NULL is fine */
-/* Looks again: other processes add packs and remove them. */
+/* Lists the packs again, because other processes add and remove packs. */
 int packs_refresh(struct packs *p);
 bool packs_has(const struct packs *p, struct hash128 address, size_t raw);
-/* The raw bytes of a chunk, verified against its address. E_DATA names the pack, the byte and what
- * is wrong, or says that the chunk is missing; E_IO; E_NOINPUT if the pack has been removed since
- * the last refresh: look again. Any thread, while no packs_refresh runs. */
+/* Reads the raw bytes of a chunk and verifies them against its address. E_DATA names the pack, the
+ * byte and what is wrong, or says that the chunk is missing; E_IO; E_NOINPUT if the pack was
+ * removed after the last refresh: refresh and try again. Any thread, while no packs_refresh
+ * runs. */
 int packs_read(const struct packs *p, struct hash128 address, void *raw, size_t n);
-/* The same, but looks again itself where another process has packed the chunk anew. */
+/* As packs_read, but refreshes itself if another process has moved the chunk to a new pack. */
 int packs_read_moved(struct packs *p, struct hash128 address, void *raw, size_t n);
 
 struct pack_stat {
-	const char *name;             /* file's name without folder; valid until the next refresh */
+	const char *name;             /* the file's name without folder; valid until the next refresh */
 	uint64_t bytes;               /* of the file */
 	int chunks;
 };
 int packs_count(const struct packs *p);
 struct pack_stat packs_at(const struct packs *p, int i);
-/* Chunk i of pack `pack`: its address, and how many bytes it is raw and stored. */
+/* Chunk i of pack `pack`: its address, and its stored and raw size in bytes. */
 struct pack_chunk {
 	struct hash128 address;
 	uint32_t stored, raw;
@@ -63,23 +64,24 @@ struct pack_chunk packs_chunk(const struct packs *p, int pack, int i);
 
 struct pack_writer;
 
-/* name: the file's, without suffix, that no other save uses. level: zstd's for pack_put. Nothing is
- * visible before pack_finish. */
+/* Begins a pack. name: the file's name without suffix, which no other save may use. level: zstd
+ * level for pack_put. Nothing is visible before pack_finish. */
 int pack_begin(struct pack_writer **out, struct packs *p, const char *name, int level);
-/* Codes and writes a chunk of n raw bytes, elements of `width` bytes (1: no planes); one that the
- * pack has already is written once. raw stays as it is until the next call for w: a large chunk is
- * written while the next one is coded, and its failure is that of a later call. */
+/* Compresses and writes a chunk of n raw bytes, elements of `width` bytes (1: no byte planes); a
+ * chunk that the pack already contains is not written again. raw must not change until the next
+ * call for w: a large chunk is written while the next one is compressed, and an error in writing it
+ * is returned by a later call. */
 int pack_put(struct pack_writer *w, struct hash128 address, const void *raw, size_t n, int width);
-/* Makes it durable and refreshes the packs; without any chunk it leaves nothing. The names of all
- * packs that were there when it began are durable then. *bytes: of the file, 0 without one. Frees w
- * whatever the outcome; after an error nothing is left. */
+/* Makes the pack durable and refreshes the packs; a pack without chunks is not kept. The names of
+ * all packs that existed when this one began are durable then too. *bytes: size of the file, 0
+ * without one. Frees w whatever the outcome; after an error no file is left. */
 int pack_finish(struct pack_writer *w, uint64_t *bytes);
 void pack_discard(struct pack_writer *w);         /* NULL is fine */
 
-/* The chunk as it is stored in pack `from`, verified, into the new pack. */
+/* Copies chunk i of pack `from`, as it is stored and after verification, to the new pack. */
 int pack_put_from(struct pack_writer *w, int from, int i);
 
-/* Removes the pack whose file has this name, durably. The packs are as before until the next
+/* Removes the pack with this file name, durably. The list of packs stays as it is until the next
  * refresh. */
 int pack_remove(struct packs *p, const char *name);
 

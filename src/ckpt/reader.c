@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Loading. A version is found by its name or its place in the order, every byte of it is verified
- * against its manifest, and only then handed out: what is returned has the bits that were
- * saved. */
+ * Loading. A version is found by its name or its place in the order. Every byte of it is verified
+ * against its manifest before it is returned, so the result is bitwise what was saved. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +38,7 @@ void ckpt_version_free(struct ckpt_version *v)
 	mem_free(v);
 }
 
-/* How much of a version is read. */
+/* The part of a version that is read. */
 enum extent { MANIFEST, WHOLE };
 
 /* Where versions are looked for. */
@@ -50,7 +49,7 @@ struct store {
 	struct run_link link;
 	struct version_list list;
 	enum extent extent;
-	bool before;                   /* not the version named is meant, but what it comes from */
+	bool before;                   /* the parent of the named version is meant */
 	const struct ckpt_helper *helper;  /* or NULL */
 };
 
@@ -229,8 +228,8 @@ static int parent_of(const struct version_list *l, int i)
 	return i - 1;
 }
 
-/* Versions that processes went on from several times and got nowhere are passed over, unless there
- * is none before them. */
+/* Skips versions from which several processes continued without success, unless there is no older
+ * version. */
 static int before_failing(const struct store *s, int i)
 {
 	const struct version_list *l = &s->list;
@@ -246,8 +245,8 @@ static int before_failing(const struct store *s, int i)
 	return i;
 }
 
-/* Without its manifest a version's place in the order is unknown: it may be the newest, so that all
- * of these are named, before any other is tried. */
+/* Loads the newest intact version. Without a manifest a version's place in the order is unknown. It
+ * may be the newest, so all such versions are named in warnings before any other is tried. */
 static int load_newest(struct ckpt_version **out, const struct store *s, bool guarded)
 {
 	const struct version_list *l = &s->list;
@@ -309,7 +308,7 @@ static int load_named(struct ckpt_version **out, const struct store *s, const ch
 	           "those that are there", word, s->dir, run_folder_of(s->a, s->dir));
 }
 
-/* The best one that is intact. The list is used up. */
+/* Loads the best intact version. Versions that were tried are removed from the list. */
 static int load_best(struct ckpt_version **out, struct store *s)
 {
 	int code = 0, i;

@@ -31,8 +31,8 @@ struct ref_place {                 /* of a ref's texts in refs.text; name -1: no
 	size_t id;
 };
 
-/* What a ref's file contains. The hash covers the name too, so that a file that was exchanged for
- * another one is as damaged as one with a flipped bit. */
+/* The content of a ref's file. The hash covers the name too, so that a file that was swapped with
+ * another is detected like one with a flipped bit. */
 static void put_ref(struct buf *out, const char *folder, const char *name, const char *id)
 {
 	struct buf of = BUF_INIT;

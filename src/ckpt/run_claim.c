@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A moved folder's new id is in the store first: a process that is killed before run.json has it
- * leaves a claim whose `before` and path are the folder's, which the next one goes on with. */
+ * The new id of a moved folder is written to the store first. If the process is killed before
+ * run.json has it too, the claim's `before` and path are still the folder's, and the next process
+ * completes the change. */
 #include "ckpt/run_claim.h"
 
 #include <fcntl.h>
@@ -23,7 +24,7 @@ struct run_claim {
 	const char *folder, *before, *path;
 };
 
-/* As any process sees it, wherever it was started. */
+/* The absolute path, independent of the folder in which a process was started. */
 static const char *path_of(struct arena *a, struct disk *d, const char *dir)
 {
 	char *real = d == disk_system() ? realpath(dir, NULL) : NULL;
@@ -102,7 +103,8 @@ static bool has_run(const char *path, struct arena *a, struct disk *d, const str
 	return rc < 0 || strcmp(other.run, link->run) == 0;
 }
 
-/* Whether both paths lead to one folder: what is written here is to be seen there. */
+/* Whether both paths lead to the same folder: a file written through one must be visible through
+ * the other. */
 static bool is_same(struct disk *d, struct arena *a, const char *dir, const char *path)
 {
 	const char *name = arena_printf(a, DISK_TMP "here-%s", run_link_random(a, d, dir));
@@ -116,7 +118,7 @@ static bool is_same(struct disk *d, struct arena *a, const char *dir, const char
 	return same;
 }
 
-/* The newest version of the run that the folder itself has saved, as far as its log has them. */
+/* The newest version of the run that was saved from this folder, according to its log. */
 static const char *own_version(struct disk *d, const char *dir, const struct version_list *l)
 {
 	for (int i = l->n - 1; i >= l->first; i--)

@@ -24,19 +24,20 @@
 #include "ckpt/run_link.h"
 #include "ckpt/version_list.h"
 
-/* Of a new run in dir. */
+/* Writes the claim of a new run in dir. */
 int run_claim_new(const struct run_link *link, struct disk *d, const char *dir);
-/* Before a process saves as the run in dir, whose versions are l: E_USAGE with the way out if dir
- * is a copy. A folder that was moved is a note, and link gets its new id, in a. */
+/* Call this before a process saves as the run in dir, whose versions are l. E_USAGE, with the
+ * remedy, if dir is a copy. If the folder was moved, prints a note, and link gets a new folder id,
+ * allocated in a. */
 int run_claim(struct run_link *link, struct arena *a, struct disk *d, const char *dir,
               const struct version_list *l);
-/* The same of a run that has its store in its own folder, for its versions on this host's disk, in
- * the store at `local`: the claim is there. Nothing says which folder saved which of them: a copy
- * goes on with them if the folder that had them is gone. A run of a shared store has its claim
- * there, and this does nothing. */
+/* As run_claim, for a run whose store is in its own folder, and its versions in the store at
+ * `local` on this host's disk: the claim is kept there. Nothing records which folder saved which of
+ * these versions, so a copy continues with them if the original folder is gone. For a run of a
+ * shared store this does nothing, because its claim is in that store. */
 int run_claim_local(const char *dir, const char *local);
-/* For a process that reads: a note if dir seems to be a copy. last: the run's newest version, or
- * NULL. */
+/* For a process that only reads: prints a note if dir seems to be a copy. last: the run's newest
+ * version, or NULL. */
 void run_claim_look(const struct run_link *link, struct disk *d, const char *dir,
                     const char *last);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Weights in and out: a JSON header and the tensors' bytes back to back. The reader turns each
- * header entry into a byte range, sorts the ranges and demands that they tile the data exactly. */
+ * Reads and writes safetensors files: a JSON header and the tensors' bytes without gaps. The reader
+ * converts each header entry to a byte range, sorts the ranges and requires that they cover the
+ * data exactly. */
 #include "ckpt/safetensors.h"
 
 #include <inttypes.h>

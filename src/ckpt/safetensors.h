@@ -27,24 +27,24 @@ struct st_file {
 	const char *const *meta;   /* __metadata__: key, value, ...; nmeta pairs */
 };
 
-/* Parses an image in memory; names and shapes go to a, data points into the image. file names it
- * in errors. */
+/* Parses an image in memory; names and shapes are allocated in a, data point into the image. file:
+ * its name in errors. */
 int st_parse(struct st_file *out, struct arena *a, const char *file,
              const void *image, size_t size);
 const struct st_tensor *st_find(const struct st_file *f, const char *name);   /* or NULL */
 
 /* Writers. Tensors keep the order given; names are UTF-8 and differ; nmeta counts pairs. */
 
-/* The header alone (length field included) into out; data follows it without gaps. Its size is a
- * multiple of 8. */
+/* Appends only the header (with the length field) to out; the data must follow without gaps. The
+ * header's size is a multiple of 8. */
 void st_build_header(struct buf *out, const struct st_tensor *t, int n,
                      const char *const *meta, int nmeta);
-/* Header and data of n tensors into out; for tests. */
+/* Appends header and data of n tensors to out; for tests. */
 void st_build(struct buf *out, const struct st_tensor *t, int n,
               const char *const *meta, int nmeta);
-/* The same to a file, whole or not at all. */
+/* Writes header and data of n tensors to a file, completely or not at all. */
 int st_write_file(const char *path, const struct st_tensor *t, int n,
                   const char *const *meta, int nmeta);
-size_t st_bytes(const struct st_tensor *t);   /* of its data */
+size_t st_bytes(const struct st_tensor *t);   /* bytes of the tensor's data */
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Verification comes first: the tail of fixed size holds the hash of all the rest, so that parsing
- * works on text that is what was written. The readers are strict nevertheless, since a file from
- * elsewhere may carry a correct hash. */
+ * The hash in the tail, which has a fixed size, is verified first, so that the parser sees only
+ * text as it was written. The parser is strict nevertheless, because a foreign file may have a
+ * correct hash. */
 #include "ckpt/sealed.h"
 
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The names of the texts that a model keeps of the data that it was trained on, among a
- * checkpoint's scalars and in an export's metadata. train/diagnose/trained_on.h says what is in the
- * texts; a program that copies them from one to the other needs only their names. */
+ * Names of the texts that a model keeps about its training data, in the scalars of a checkpoint and
+ * in the metadata of an export. train/diagnose/trained_on.h describes the texts; a program that
+ * only copies them needs their names alone. */
 #ifndef DLX_CKPT_TRAINING_TEXTS_H
 #define DLX_CKPT_TRAINING_TEXTS_H
 
@@ -14,7 +14,7 @@
 #define TRAINING_UNSCALING "output_unscaling"
 #define TRAINING_TEXTS 4
 
-/* Whether a scalar, or a key of metadata, of this name is one of them. */
+/* Whether this is the name of one of these texts. */
 bool training_text_is(const char *name);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Listing, ordering, expiring and deleting versions. Their order comes from the serial number in
- * the manifest, so that a run which went back to an older step and trained on from there is the
- * newest, not the one that had come further. */
+ * Lists, orders, expires and removes versions. They are ordered by the serial number in the
+ * manifest: if a run went back to an older step and continued from there, its latest save is the
+ * newest version, not the one with the highest step. */
 #include "ckpt/version_list.h"
 
 #include <errno.h>
@@ -132,7 +132,7 @@ static int64_t rank_of(const struct version_list *l, int i)
 	return better;
 }
 
-/* The metric that versions are compared by: that of the newest one that has any. */
+/* The metric by which versions are compared: that of the newest version that has one. */
 static uint64_t metric_in_use(const struct version_list *l)
 {
 	for (int i = l->n - 1; i >= l->first; i--)
@@ -174,7 +174,8 @@ int version_remove(struct disk *d, const struct version *v)
 	return rc;
 }
 
-/* Tags and pins may be set by a process of a user, whatever the store. */
+/* Temporary files of tags, pins and claims are removed only at HOLD_AGE, because any process of a
+ * user may be writing one. */
 static int clean_store(struct disk *d, const char *root, int64_t age)
 {
 	const struct {

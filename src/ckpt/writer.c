@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An open store on its owner's thread: opening, beginning a save, its outcome. */
+ * The part of the checkpoint writer that runs in the caller's thread: opening a store, starting a
+ * save, and reporting its outcome. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -39,8 +40,8 @@ static int lock_path(struct ckpt_store *s, const char *path, int flags, int *rea
 
 #define LOCK_FILE ".lock"
 
-/* NFS locks only what is open for writing, which a folder cannot be: a file in it stands for it.
- * File systems without locks let every process pass. */
+/* NFS locks only files that are open for writing, which a folder cannot be, so a file in it is
+ * locked instead. On a file system without locks every process passes. */
 static int lock_store(struct ckpt_store *s)
 {
 	int reason;
@@ -91,7 +92,7 @@ static bool shared(const struct ckpt_store *s)
 	return strcmp(s->link.store, s->dir) != 0;
 }
 
-/* Without locks files that look like leftovers may be those of a process that saves just now. */
+/* Without locks, files that look like leftovers may belong to a process that is saving now. */
 static int clean(struct ckpt_store *s)
 {
 	const bool aged = s->unlocked || shared(s);
@@ -127,7 +128,8 @@ static int open_store(struct ckpt_store *s, const char *run)
 	return 0;
 }
 
-/* Of a process alone, which may open a store several times in a second. */
+/* Makes a name for the saves of a single process, which may open a store several times in a
+ * second. */
 static void name_save(struct ckpt_store *s)
 {
 	static atomic_uint opened;
@@ -231,7 +233,7 @@ static void remove_folder(struct disk *d, const char *path)
 	rmdir(path);
 }
 
-/* Manifests go first: a version is whole or not there, whatever happens meanwhile. */
+/* Removes the manifests first, so that a version is always either complete or not there. */
 void ckpt_discard(struct ckpt_store *s)
 {
 	static const char *const folders[] = { VERSIONS_FOLDER, PACKS_FOLDER, HOLD_FOLDER, RUNS_FOLDER,

@@ -23,8 +23,9 @@
 #include "ckpt/version_log.h"
 #include "ckpt/writer_state.h"
 
-#define WAIT_LEAST 20.0                /* seconds that rank 0 waits for other ranks' packs */
-#define WAIT_SHARE 10.0                /* and this many times what its own took */
+#define WAIT_LEAST 20.0                /* seconds that rank 0 waits for other ranks' packs, */
+#define WAIT_SHARE 10.0                /* plus this multiple of the seconds that its own pack
+                                        * took */
 
 struct chunk {
 	struct hash128 address;
@@ -37,7 +38,8 @@ struct save {
 	struct ckpt_store *s;
 	struct chunk *chunk;               /* of all tensors, in order */
 	int64_t n;
-	bool alone;                        /* packs that are there can be counted on */
+	bool alone;                        /* existing packs may be relied on: no other process is
+	                                    * removing packs */
 };
 
 /* --- the chunks --- */
@@ -65,7 +67,7 @@ static bool is_mine(const struct save *w, int64_t i)
 	return i % w->s->ranks == w->s->rank;
 }
 
-/* Rank 0 names all chunks in the manifest, the others write theirs alone. */
+/* Rank 0 names all chunks in the manifest; the other ranks only write theirs. */
 static void hash_chunks(struct save *w)
 {
 	for (int64_t i = 0; i < w->n; i++)
@@ -96,7 +98,7 @@ static char *pack_name(const struct ckpt_store *s, const char *what)
 	return buf_detach(&name);
 }
 
-/* The chunks that are missing, of all ranks or of this one. */
+/* Writes a pack of the chunks that are missing: of all ranks (all), or only those of this rank. */
 static int write_pack(struct save *w, const char *what, bool all)
 {
 	struct ckpt_store *s = w->s;
@@ -128,8 +130,8 @@ static int64_t first_missing(const struct save *w)
 	return -1;
 }
 
-/* Looks for the other ranks' packs until every chunk is there. What is still missing when time is
- * up rank 0 writes itself. */
+/* Waits for the other ranks' packs until every chunk exists. Rank 0 writes itself what is still
+ * missing after the time limit. */
 static int await_packs(struct save *w)
 {
 	struct ckpt_store *s = w->s;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An open store, for writer.c, which is its owner's side, and writer_save.c, which is the
- * background thread's. */
+ * The state of an open store, shared by writer.c (the caller's thread) and writer_save.c (the
+ * background thread). */
 #ifndef DLX_CKPT_WRITER_STATE_H
 #define DLX_CKPT_WRITER_STATE_H
 
@@ -13,7 +13,8 @@
 #include "ckpt/plain.h"
 #include "ckpt/version_list.h"
 
-/* What a save needs: the manifest to be, all of it copied, and the tensors' data, borrowed. */
+/* The input of a save: its future manifest, which is copied, and the tensors' data, which are
+ * borrowed. */
 struct staged {
 	struct arena *a;
 	struct manifest manifest;      /* without serial, chunks and hash */
@@ -23,27 +24,31 @@ struct staged {
 	void *fill_arg;
 	uint64_t raw;                  /* bytes of all tensors */
 	struct plain plain;            /* checkpoint.plain, on rank 0 */
-	double start, seconds;         /* when the save began; that filling the data took */
+	double start, seconds;         /* time when the save began; seconds that filling the data
+	                                * took */
 };
 
 struct ckpt_store {
 	struct disk *disk;
 	char *dir;                     /* RUN/checkpoints */
 	int lock_fd;
-	bool unlocked;                 /* another process that saves in dir would not be noticed */
+	bool unlocked;                 /* dir could not be locked: another process that saves in it
+	                                * would not be noticed */
 	struct ckpt_config config;
-	int rank, ranks;               /* that write together; ckpt_alone: 1 */
-	int world;                     /* all ranks */
-	char save[64];                 /* names packs and holds, with the run and a number */
+	int rank, ranks;               /* this rank, and the number of ranks that write together (1
+	                                * after ckpt_alone) */
+	int world;                     /* number of all ranks */
+	char save[64];                 /* part of the names of packs and holds, with the run and a
+	                                * number */
 	struct arena *a;               /* of link */
 	struct run_link link;
 	struct pool *pool;
 
-	/* The background thread's while a save is in flight. */
+	/* Used only by the background thread while a save is in flight: */
 	struct staged staged;
 	struct packs *packs;
 	struct version_list versions;
-	int number;                    /* of saves begun by this process */
+	int number;                    /* number of saves that this process has begun */
 	uint64_t added;                /* bytes on disk of the save under way */
 
 	char parent[CKPT_ID];          /* "" if none */
@@ -53,7 +58,7 @@ struct ckpt_store {
 	int rc;                        /* outcome of the last save, until it is reported */
 	struct err_record error;
 	char saved[CKPT_ID];           /* the id of the last save that succeeded */
-	struct ckpt_done *done;        /* not yet polled */
+	struct ckpt_done *done;        /* completed saves that ckpt_poll has not returned yet */
 	int ndone, done_cap;
 };
 

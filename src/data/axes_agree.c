@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Grids of other extents are other places, whose direction alone can be compared. */
+ * Grids with different extents have different positions; only their directions can be compared. */
 #include "data/axes_agree.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ static bool same_name(const struct axis *x, const struct axis *y)
 	return x->name && y->name && strcmp(x->name, y->name) == 0;
 }
 
-/* Whether axis k of y is another one of x. */
+/* Whether axis k of y matches a different axis of x. */
 static bool is_moved(const struct axes *x, const struct axes *y, int k)
 {
 	bool found = false;
@@ -67,7 +67,7 @@ static bool is_transposed(const struct axes *x, const struct axes *y, struct buf
 
 /* --- one axis --- */
 
-/* 1, -1, or 0 where it is not known. */
+/* The direction: 1 ascending, -1 descending, 0 unknown. */
 static int direction(const struct axis *x, bool longitude)
 {
 	double step = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Coordinates on several axes as JSON. Their values, which may be millions, are base64 of
- * little-endian floats, which NumPy reads at once. */
+ * Coordinate fields as JSON. Their values, which may be millions, are stored in base64 as
+ * little-endian floats, which NumPy can read directly. */
 #include <string.h>
 
 #include "base/base64.h"

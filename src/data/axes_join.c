@@ -10,7 +10,7 @@ static bool same_text(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : !a && !b;
 }
 
-/* An axis of places: the first set's, if all have it, else no more than its name. */
+/* An axis of positions: the first set's if it is equal in all sets, else only its name. */
 static struct axis join_places(const struct axes *all, int n, int k)
 {
 	struct axis out = all[0].axis[k];
@@ -60,13 +60,14 @@ static struct axis join_samples(struct arena *a, const struct axes *all, int n)
 
 /* --- fields --- */
 
-/* Whether a field has values for each sample, which lie one sample after the other. */
+/* Whether the field's outermost axis is that of samples, so that each sample's values are
+ * contiguous. */
 static bool is_of_samples(const struct axis_field *f)
 {
 	return f->nd > 0 && f->on[0] == 0;
 }
 
-/* Whether it has another value for each sample, but not one sample after the other. */
+/* Whether the field depends on the axis of samples, but each sample's values are not contiguous. */
 static bool is_across_samples(const struct axis_field *f)
 {
 	for (int i = 1; i < f->nd; i++)
@@ -75,7 +76,7 @@ static bool is_across_samples(const struct axis_field *f)
 	return false;
 }
 
-/* Those of each set, one set after the other. */
+/* Concatenates the values of all sets. */
 static bool join_of_samples(struct arena *a, const struct axes *all, int n,
                             const struct axis_field *f, struct axis_field *out)
 {

@@ -27,7 +27,8 @@ static bool has_numbers(const struct axis *x)
 	return x->values;
 }
 
-/* The rounding of float32 is within it, but never half of the spacing. */
+/* Tolerance of a comparison. It includes the rounding of float32, but is never half of the
+ * spacing. */
 static double slack_of(const struct axis *x)
 {
 	double spacing = INFINITY, largest = 0;
@@ -58,7 +59,8 @@ static bool follows(const struct comparison *c, int64_t from, int64_t step, doub
 	return true;
 }
 
-/* Coordinates of an axis do not repeat: there is one place where x may have y's first. */
+/* Coordinates of an axis do not repeat, so there is only one position of x that can be y's
+ * first. */
 static bool is_rolled(const struct comparison *c, int64_t *roll)
 {
 	for (*roll = 0; *roll < c->x->n; ++*roll)
@@ -113,7 +115,7 @@ static bool is_one_of(const char *text, const char *const *words)
 
 bool axis_is_longitude(const struct axis *x)
 {
-	/* what the CF conventions allow, and degrees that do not say of what */
+	/* units that the CF conventions allow, and plain degrees */
 	static const char *const east[] = { "degrees_east", "degree_east", "degree_E", "degrees_E",
 		"degreeE", "degreesE", NULL },
 		*const plain[] = { "degrees", "degree", "deg", "", NULL },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How the coordinates of two axes relate: whether they are the same places in the same order. */
+ * How the coordinates of two axes relate: whether they are the same positions in the same order. */
 #ifndef DLX_DATA_AXES_MATCH_H
 #define DLX_DATA_AXES_MATCH_H
 
@@ -11,21 +11,22 @@
 
 enum axis_relation {
 	AXIS_SAME,
-	AXIS_UNKNOWN_RELATION,           /* one of them has no coordinates, or some are no numbers */
+	AXIS_UNKNOWN_RELATION,           /* one axis has no coordinates, or has some that are NaN */
 	AXIS_REVERSED,
-	AXIS_ROLLED,                     /* the same places, of which others are the first */
-	AXIS_SHIFTED,                    /* all by the same offset */
-	AXIS_OTHER                       /* other places, or another number of them */
+	AXIS_ROLLED,                     /* the same positions, rotated cyclically */
+	AXIS_SHIFTED,                    /* all coordinates differ by the same offset */
+	AXIS_OTHER                       /* other positions, or another number of them */
 };
 struct axis_relation_of {
 	enum axis_relation relation;
-	int64_t roll;                    /* place i of y is place (i + roll) mod n of x */
-	double offset;                   /* of y from x */
+	int64_t roll;                    /* position i of y is position (i + roll) mod n of x */
+	double offset;                   /* y - x */
 };
-/* Coordinates are the same within a thousandth of x's smallest spacing, or what rounding to float
- * may change; longitude: 360 degrees are a whole turn. */
+/* Compares x and y. Coordinates are equal if they differ by at most a thousandth of x's smallest
+ * spacing, or by what rounding to float may change. longitude: values that differ by 360 degrees
+ * are equal. */
 struct axis_relation_of axis_relate(const struct axis *x, const struct axis *y, bool longitude);
-/* By its units and standard_name; where these do not say, by its name. */
+/* Decides by the axis' units and standard_name; without these, by its name. */
 bool axis_is_longitude(const struct axis *x);
 /* The attribute's text, or NULL. */
 const char *axis_text(const struct axis *x, const char *name);

@@ -7,17 +7,19 @@
 #include "data/axes.h"
 
 bool axis_attributes_equal(struct axis_attributes x, struct axis_attributes y);
-/* An object of JSON; what is not kept of one is left out. */
+/* Writes and reads attributes as a JSON object; axis_attributes_read leaves out those that are not
+ * kept. */
 void axis_attributes_write(struct buf *out, struct axis_attributes x);
 struct axis_attributes axis_attributes_read(struct arena *a, const struct json *all);
-/* Whether two fields, of these sets, are the same. */
+/* Whether field f of x and field g of y are equal. */
 bool axis_field_equal(const struct axes *x, const struct axis_field *f, const struct axes *y,
                       const struct axis_field *g);
 /* The field of that name, or NULL. */
 const struct axis_field *axes_field(const struct axes *axes, const char *name);
 
-/* Appends members of an object of JSON, ", \"coordinates\": [...]" and "grid_mapping", or nothing;
- * reads them from root into *out, whose axes are known, and returns what is wrong, or NULL. */
+/* axes_write_fields appends the members ", \"coordinates\": [...]" and "grid_mapping" of a JSON
+ * object, or nothing. axes_read_fields reads them from root into *out, whose axes must be set, and
+ * returns what is wrong, or NULL. */
 void axes_write_fields(struct buf *out, const struct axes *axes);
 const char *axes_read_fields(struct arena *a, const struct json *root, struct axes *out);
 

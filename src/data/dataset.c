@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Record files in a row as one set of samples. Everything that must agree between files is
+ * Concatenates record files to one set of samples. Everything that must agree between files is
  * checked when they are opened; statistics and class counts are merged from the files'
  * descriptions. */
 #include <math.h>
@@ -181,7 +181,7 @@ static struct dataset *new_dataset(void)
 	return d;
 }
 
-/* The number of the size of these shapes, a new one if need be. */
+/* The index of the size with these shapes, which is added if it is new. */
 static int number_size(struct dataset *d, const struct shape *input, const struct shape *target)
 {
 	int k = 0;
@@ -196,7 +196,8 @@ static int number_size(struct dataset *d, const struct shape *input, const struc
 	return d->nsizes++;
 }
 
-/* Of samples of size k: as those of the files that have no others say, if no file mixes them. */
+/* Axes of the samples of size k: those of the files that contain only this size, if no file mixes
+ * it with others. */
 static struct axes size_axes(struct dataset *d, int k)
 {
 	struct axes *of = mem_calloc((size_t)d->n + 1, sizeof *of), all = { 0 };
@@ -217,7 +218,7 @@ static struct axes size_axes(struct dataset *d, int k)
 	return all;
 }
 
-/* The set has no files where it is only described: its samples had one size then. */
+/* A set made from a description has no files; its samples have one size. */
 static void sort_sizes(struct dataset *d)
 {
 	int all = 1;

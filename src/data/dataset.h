@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reading samples of a dataset with scratch memory that is made once. Private to data/; the
+ * Decodes samples of a dataset with scratch memory that is allocated once. Private to data/; the
  * public part of struct dataset is in loader.h. */
 #ifndef DLX_DATA_DATASET_H
 #define DLX_DATA_DATASET_H
@@ -8,7 +8,7 @@
 #include "data/loader.h"
 #include "data/record.h"
 
-/* What one thread needs to decode: a decompressor and room for one raw sample. */
+/* The decoder state of one thread: a decompressor and memory for one raw sample. */
 struct dataset_scratch;
 struct dataset_scratch *dataset_scratch_new(const struct dataset *d);
 void dataset_scratch_free(struct dataset_scratch *s);                /* NULL is fine */
@@ -17,35 +17,38 @@ void dataset_scratch_free(struct dataset_scratch *s);                /* NULL is 
  * Thread-safe with a scratch for each thread. Allocates nothing. */
 int dataset_decode(const struct dataset *d, struct dataset_scratch *s, int64_t i,
                    const void **input, const void **target);
-/* The same in pieces, which several threads may decode: how many sample i has; piece k, to its
- * place; and where the arrays in raw are. */
+/* Decoding in pieces, which several threads can do concurrently: dataset_pieces is the number of
+ * pieces of sample i, dataset_decode_piece decodes piece k to its position in memory, and
+ * dataset_arrays finds the arrays in raw. */
 int64_t dataset_pieces(const struct dataset *d, int64_t i);
 void *dataset_scratch_raw(struct dataset_scratch *s);
 struct dataset_place {
-	void *raw;                     /* room for any sample, as in a scratch */
-	void *input;                   /* where the input goes; NULL: it is in raw, too */
-	const struct record_taker *taker;   /* of the input, in place of both; or NULL */
+	void *raw;                     /* memory for any raw sample, as in a scratch */
+	void *input;                   /* where the input is decoded to; NULL: into raw */
+	const struct record_taker *taker;   /* receives the input instead of either; or NULL */
 };
 int dataset_decode_piece(const struct dataset *d, struct dataset_scratch *s, int64_t i, int64_t k,
                          const struct dataset_place *to);
 void dataset_arrays(const struct dataset *d, int64_t i, const void *raw, const void **input,
                     const void **target);
-/* A further array of a set's samples, which have one size: its number in each file. */
+/* An array of samples other than input and target; the samples must have only one size. number: its
+ * index in each file. */
 struct dataset_array {
 	struct shape shape;
 	enum dtype dtype;
 	const int *number;
 };
-/* E_DATA where a file has none of this name, or another shape or type than the first. */
+/* Finds an array by name. E_DATA if a file lacks it, or has it with another shape or type than the
+ * first file. */
 int dataset_find_array(const struct dataset *d, const char *name, struct dataset_array *out);
-/* That of sample i, in raw. */
+/* The array of sample i, within raw. */
 const void *dataset_array_of(const struct dataset *d, const struct dataset_array *a, int64_t i,
                              const void *raw);
-/* Whether a set can have record r next to `first`, but for names of channels; E_DATA says what
- * differs. */
+/* Whether record r can be in the same set as `first`, except for names of channels. E_DATA says
+ * what differs. */
 int dataset_fit(const struct record *r, const struct record *first);
-/* The same of the names of input channels alone, next to a file of as many channels; names that are
- * made of a file's fit any. */
+/* Checks only the names of input channels, of two files with equally many channels. Names that were
+ * derived from a file's name match any. */
 int dataset_fit_names(const struct record *r, const struct record *named);
 
 #endif

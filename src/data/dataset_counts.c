@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Bytes that the samples of a set have cost, counted by the threads that decode them. */
+ * Counts the bytes read and decoded for samples of a set, by all decode threads. */
 #include <stdatomic.h>
 
 #include "base/mem.h"

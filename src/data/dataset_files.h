@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The files of a set; private to dataset.c and what is counted in them. */
+ * The files of a set; private to data/dataset*.c. */
 #ifndef DLX_DATA_DATASET_FILES_H
 #define DLX_DATA_DATASET_FILES_H
 
@@ -11,20 +11,22 @@
 
 struct dataset {
 	struct arena *a;
-	struct record_info whole;    /* of all files together; of a description alone: n is 0 */
-	uint64_t described;          /* hash of the description that the set is made of */
-	const char *name;            /* what that is called, else NULL */
+	struct record_info whole;    /* describes all files together; n is 0 for a set that has only a
+	                              * description */
+	uint64_t described;          /* hash of the description that the set was made from */
+	const char *name;            /* name of that description, else NULL */
 	int n, cap;
 	struct record **file;
-	int *pattern_end;            /* of each pattern that was given: its last file + 1 */
-	int nsource;                 /* 0: none with a weight */
+	int *pattern_end;            /* for each path or glob: index of its last file + 1 */
+	int nsource;                 /* number of sources with weights, or 0 */
 	struct dataset_source *source;
-	int64_t *first;              /* of each file, its first sample; first[n] is the total */
+	int64_t *first;              /* first[i]: number of the first sample of file i; first[n] is the
+	                              * total */
 	struct dataset_info info;
 	int nsizes;
-	int **size_of;               /* [file][k]: the set's number of the file's size k */
-	struct dataset_info *size;   /* info with the shapes of each size */
-	pthread_mutex_t lock;        /* of idle */
+	int **size_of;               /* [file][k]: index within the set of the file's size k */
+	struct dataset_info *size;   /* for each size: info with its shapes */
+	pthread_mutex_t lock;        /* protects idle */
 	struct dataset_scratch *idle;
 	struct data_counts *counts;
 };
@@ -33,10 +35,10 @@ struct dataset {
 
 struct data_counts *data_counts_new(void);
 void data_counts_free(struct data_counts *c);
-/* Adds to what dataset_bytes says. Any thread. */
+/* Adds to the counts that dataset_bytes returns. Any thread. */
 void data_counts_add(struct data_counts *c, struct data_bytes b);
 
-/* Something to decode with, to be given back. Any thread. */
+/* Lends scratch memory for decoding, to be returned by dataset_give_back. Any thread. */
 struct dataset_scratch *dataset_borrow(struct dataset *d);
 void dataset_give_back(struct dataset *d, struct dataset_scratch *s);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What files that meet must agree on: those of a set on all but the number of samples and the
- * extents of maps; those of another set, which a network is evaluated on or predicts from, on what
- * they say of what it was trained on. */
+ * Checks that files and sets match: files of one set must agree on everything except the number of
+ * samples and the extents of maps; a set for evaluation or prediction must agree with the training
+ * set on all metadata that both have. */
 #include <string.h>
 
 #include "base/err.h"
@@ -12,7 +12,7 @@
 #include "data/dataset_files.h"
 #include "data/units.h"
 
-/* What meets: a file or a set, and what messages call it, between quotes or not. */
+/* One side of a comparison: a file or a set, and its name in messages, with or without quotes. */
 struct party {
 	const char *name;
 	const struct record_info *info;
@@ -232,7 +232,7 @@ static int fit_target(struct party x, struct party y, bool needed)
 	const bool has = record_has_target(x.info) && record_has_target(y.info);
 	const bool kind = dtype_is_float(x.info->target.dtype) == dtype_is_float(y.info->target.dtype);
 	if (!has || !kind)
-		return 0;                        /* what reads them says what it needs */
+		return 0;                        /* the reader of the targets checks what it needs */
 	for (int k = 0; k < x.info->nsizes; k++)
 		if (!same_target_shape(x.info, k, y.info))
 			return needed ? misfit_shape(x, k, y, 1) : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How often labels occur in a set, and values of targets are missing: as its files say, else
- * counted. */
+ * How often labels occur in a set, and how many target values are missing: from the files'
+ * statistics, or by counting. */
 #include <string.h>
 
 #include "base/err.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Samples that two sets share, by the hashes of their values: a table of one set's, which all of
- * the other are looked up in. A sample of a file without hashes is equal to none but the same
- * sample of the same file. */
+ * Finds samples that two sets share, by the hashes of their values: a hash table has one set's
+ * samples, and all samples of the other set are looked up. A sample of a file without hashes equals
+ * only the same sample of the same file. */
 #include "base/hash.h"
 #include "base/mem.h"
 #include "data/dataset_files.h"

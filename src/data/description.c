@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The description of a record file, read. The reader treats the text as hostile:
- * kinds, ranges and the numbers of names and statistics are all checked against the shapes.
- * Keys it does not know are skipped, so that a later minor addition does not need a new
- * version. */
+ * Parses the description of a record file. The text is not trusted: types, ranges and the numbers
+ * of names and statistics are all checked against the shapes. Unknown keys are skipped, so that a
+ * minor addition to the format does not need a new version. */
 #include "data/description.h"
 
 #include <math.h>
@@ -14,7 +13,7 @@
 #include "base/json.h"
 #include "data/axes_parts.h"
 
-/* The first fault sticks; readers go on harmlessly after it. */
+/* The first fault is kept; after it the functions continue without effect. */
 struct reader {
 	struct arena *a;
 	const char *why;
@@ -309,7 +308,8 @@ static void read_two(struct reader *r, const struct json *root, struct record_in
 		object[1] = read_array(r, root, "target", &i->target);
 }
 
-/* Of each sample: no number of samples is believed before the text is as long. */
+/* Reads the hash of each sample. The number of samples is not trusted until the text has proved
+ * long enough. */
 static const uint64_t *read_hashes(struct reader *r, const struct json *root, int64_t samples)
 {
 	const struct json *j = json_find(root, "hashes");

@@ -8,8 +8,8 @@
 #include "base/buf.h"
 #include "data/record.h"
 
-/* The text of a record file, which has arrays and sizes; and of a set of samples, which has the
- * shapes of input and target. */
+/* description_write_arrays writes the text of a record file, with arrays and sizes;
+ * description_write that of a set of samples, with the shapes of input and target. */
 void description_write_arrays(struct buf *out, const struct record_info *i);
 void description_write(struct buf *out, const struct record_info *i);
 /* Reads n bytes at text, which are at byte `base` of `file`, into *i; strings and lists in a.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Samples are numbered here so that the windows of one follow each other (units): a range of units
- * is then one of samples, of which the first and the last may be shared with a neighbour. */
+ * Here samples are numbered in units: a unit is one window, and the windows of one sample are
+ * consecutive. A range of units is then a range of samples, of which the first and the last may be
+ * shared with a neighbouring range. */
 #include "data/draws.h"
 
 #include "base/err.h"
@@ -9,33 +10,36 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-/* A source as this host has it. */
+/* This host's part of a source. */
 struct range {
-	int64_t first, n;              /* units */
-	int64_t drawn;                 /* in an epoch */
-	uint64_t stream;               /* of random numbers */
+	int64_t first, n;              /* this host's units of the source: first and count */
+	int64_t drawn;                 /* units that an epoch uses */
+	uint64_t stream;               /* stream of random numbers */
 };
 
 struct draws {
 	struct draws_options o;
 	int64_t samples;               /* of the set */
-	int64_t units;                 /* of the set, and draws of all hosts in an epoch */
+	int64_t units;                 /* units of the set; equally many are used by all hosts in an
+	                                * epoch */
 	int64_t count;                 /* of this host */
 	int n;
 	struct range *range;
-	int64_t *of;                   /* of each source: draws of all hosts */
-	int64_t *unit, *of_walk;       /* an epoch's, source by source */
+	int64_t *of;                   /* for each source, units that all hosts use in an epoch */
+	int64_t *unit, *of_walk;       /* units of an epoch and the walk of each, source by source */
 	int64_t *order;                /* a permutation of a source's units */
 	struct head *head;
 };
 
-/* A source that is walked through. */
+/* State of the traversal of a source. */
 struct head {
-	int64_t i, at;                 /* its next draw, and where that is in unit[] */
+	int64_t i, at;                 /* index of its next unit in the epoch, and that unit's index in
+	                                * unit[] */
 	double moment;
 };
 
-/* Part k of n things cut into `parts` alike; from one's end to its own. */
+/* Start of part k when n items are divided into `parts` equal parts; it ends where the next part
+ * starts. */
 static int64_t part_begin(int64_t n, int64_t k, int64_t parts)
 {
 	return n / parts * k + n % parts * k / parts;
@@ -48,8 +52,8 @@ static int64_t part_size(int64_t n, int64_t k, int64_t parts)
 
 /* --- shares --- */
 
-/* Cuts `all` draws by weight: each source has the whole part of its share, and what is left goes
- * to the largest fractions, of equal ones to the first. */
+/* Divides `all` units by weight: each source gets the integer part of its share, and the remainder
+ * goes to the largest fractions, at a tie to the first source. */
 static void apportion(const struct dataset *d, int n, int64_t all, int64_t *drawn)
 {
 	double *rest = mem_calloc((size_t)n, sizeof *rest);
@@ -196,7 +200,7 @@ static void walk(struct draws *w, const struct range *r, int64_t epoch, int64_t 
 	}
 }
 
-/* When draw i of a source comes, in an epoch from 0 to 1. */
+/* The time of unit i of a source, in an epoch from 0 to 1. */
 static double moment(const struct draws *w, const struct range *r, int64_t epoch, int64_t i)
 {
 	if (w->n == 1)

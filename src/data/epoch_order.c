@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Full steps are numbered size by size, so that a permutation of their numbers is their order. */
+ * Full steps are numbered size by size; a random permutation of these numbers is their order. */
 #include "data/epoch_order.h"
 
 #include <string.h>

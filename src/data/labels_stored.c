@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Labels as a record stores them, checked before they become 32-bit integers, where 2^32 would be
- * the largest of these and could be the ignored value. One loop for each integer type. */
+ * Checks labels in the record's stored type, before they are converted to 32-bit integers: a wider
+ * label could wrap to a valid class or to the ignored value. There is one loop for each integer
+ * type. */
 #include "data/labels_stored.h"
 
 #include "base/err.h"
 #include "data/dataset.h"
 
-#define BLOCK 256                  /* labels that vectors look at before anything is decided */
+#define BLOCK 256                  /* labels that a vectorised loop checks at a time */
 
 /* The first element that is neither a class nor ignored, or n. WIDE: an unsigned type that has room
  * for a label. An ignored value that no label can have is replaced by a class, which all may. */

@@ -35,7 +35,8 @@ static void start_epoch(struct loader *l)
 		epoch_order_fill(&l->order, l->epoch, end_of, l);
 }
 
-/* This rank's share of a global batch of `all` samples, and where it begins. */
+/* The number of samples of this rank's share in a global batch of `all` samples, and the share's
+ * start. */
 static struct batch share(const struct loader *l, int64_t all)
 {
 	const struct epoch_share s = epoch_share(all, l->batch_size, l->micro, l->rank, l->ranks);
@@ -110,7 +111,7 @@ static void start_batch(struct loader *l, struct slot *s)
 	}
 }
 
-/* Waits for what is in flight and forgets it. */
+/* Waits for running jobs and discards their results. */
 static void drain(struct loader *l)
 {
 	if (l->pool)
@@ -216,7 +217,7 @@ int loader_next(struct loader *l, const struct batch **b)
 
 #define MOST_SAMPLES ((int64_t)1 << 32)
 
-/* Steps on small batches are so short that a decode thread that is late once would stop them. */
+/* Steps on small batches are so short that a single delay of a decode thread would stall them. */
 #define SMALL_AHEAD ((size_t)16 << 20)   /* bytes */
 #define LEAST_AHEAD 2
 #define MOST_AHEAD 16
@@ -289,7 +290,8 @@ static int make_slots(struct loader *l)
 	return 0;
 }
 
-/* Beside threads that compute on the same processors, more would only take turns. */
+/* More decode threads than this would only compete with the compute threads for the same
+ * processors. */
 static int decode_threads(const struct loader_options *o)
 {
 	const int wanted = (int)o->config->threads;
@@ -306,7 +308,8 @@ int loader_threads(const struct loader *l)
 	return l->nworkers;
 }
 
-/* Of larger samples than the batch size is meant for there are fewer in a (micro-)batch. */
+/* The batch (or micro-batch) size for samples that are larger than those the batch size refers to:
+ * proportionally smaller. */
 static int64_t fewer(const struct loader *l, int64_t each)
 {
 	const int64_t have = l->d ? l->end[0].input_count : 0;
@@ -316,7 +319,8 @@ static int64_t fewer(const struct loader *l, int64_t each)
 	return n < 1 ? 1 : n;
 }
 
-/* A rank's samples of a step where `asked` are asked for, and those of a micro-batch, or 0. */
+/* The samples of a full batch of one rank if the config wants `asked`; *micro: those of a
+ * micro-batch, or 0. */
 static int64_t whole_batch(const struct loader *l, int64_t asked, int64_t *micro)
 {
 	const int64_t each = l->micro_asked ? l->micro_asked : asked, n = fewer(l, each);
@@ -395,7 +399,7 @@ static int build(struct loader *l, const struct loader_options *o)
 	l->pool = pool_new(l->nworkers, (int)(l->nslots * l->batch_size));
 	if (!l->pool)
 		return err_context(E_UNAVAILABLE, "starting the decode threads");
-	/* The first evaluation is a while off. */
+	/* The first evaluation is later, so its loader need not start yet. */
 	return o->training ? loader_seek(l, 0, 0) : 0;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * From record files to batches: a dataset is the concatenation of one or more record files with
- * equal array names and dtypes, and samples of equal shapes but for the extents of their places; a
- * loader decodes, transforms and assembles batches on background threads into a ring of buffers
+ * From record files to batches. A dataset is the concatenation of record files with equal array
+ * names and types, whose samples have equal shapes except for their spatial extents. A loader
+ * decodes, transforms and assembles batches in background threads, in a ring of buffers that is
  * allocated once.
  *
  * Order and randomness are pure functions of (seed, epoch, index): sample i of epoch e is the
@@ -10,8 +10,8 @@
  * one that ran there. Validation loaders neither shuffle nor apply random transforms (`crop` says
  * what becomes of a random crop).
  *
- * Samples that have several sizes after the transforms are trained on in batches of one size each
- * (data/epoch_order.h), all ranks with the same size at a time.
+ * If samples have several sizes after the transforms, each training batch has samples of one size
+ * (data/epoch_order.h), and all ranks use the same size at the same time.
  *
  * Several ranks shard the samples without communication. Their batches together are one
  * global batch: of the m samples at the next places of the order, m = ranks * batch_size but for
@@ -33,28 +33,28 @@
 
 /* --- section 'data' of the config --- */
 
-/* Whose statistics the transforms use: those of the set the network was trained on, or each set's
- * own. A training may have them from the file that it begins with: of inputs and targets, or of
- * inputs alone. */
+/* Whose statistics the transforms use: those of the set that the network was trained on, or each
+ * set's own. A training run may take them from the file of initial weights: for inputs and targets,
+ * or for inputs only. */
 enum statistics_of { STATISTICS_MODEL, STATISTICS_DATA, STATISTICS_INIT_FROM,
 	STATISTICS_INIT_FROM_INPUTS };
 
-/* What is shuffled: nothing, all samples of an epoch, or those that each host has a share of. */
+/* What is shuffled: nothing, all samples of an epoch, or the samples of each host's share. */
 enum data_shuffle { SHUFFLE_NOT, SHUFFLE_ALL, SHUFFLE_WITHIN_HOST };
 
 struct data_config {
 	struct sections train;         /* of struct data_source: see sources.h */
 	struct strings validation;
 	struct ynode *transforms;      /* list of tagged entries; see data_transforms in transform.h */
-	struct ynode *target_transforms;      /* such a list, too; see target_transforms.h */
-	struct ynode *validation_transforms;  /* for all but training; NULL: `transforms` */
+	struct ynode *target_transforms;      /* such a list for targets; see target_transforms.h */
+	struct ynode *validation_transforms;  /* used for everything but training; NULL: `transforms` */
 	struct mixup_config mixup;
 	struct staging_config stage;
 	int statistics;                /* enum statistics_of */
 	struct ynode *shuffle;         /* NULL: false; see shuffle_parse */
 	bool keep_short_batch;         /* the last batch of an epoch may be short (default true) */
 	int64_t threads;               /* decode threads */
-	int64_t prefetch;              /* batches decoded ahead; 0: by their size */
+	int64_t prefetch;              /* number of batches decoded ahead; 0: chosen by their size */
 };
 extern const struct field data_fields[];
 
@@ -65,8 +65,8 @@ struct dataset;
 
 struct dataset_info {
 	int64_t samples;
-	struct shape input, target;              /* of one sample as stored, without the sample axis; of
-	                                          * several sizes the first */
+	struct shape input, target;              /* shapes of one stored sample, without the sample
+	                                          * axis; with several sizes those of the first */
 	bool has_target;
 	enum dtype input_dtype, target_dtype;
 	const char *const *input_channels;       /* names, as many as input.d[0], or NULL */
@@ -75,10 +75,11 @@ struct dataset_info {
 	int nclasses;
 	int64_t target_ignore;                   /* value of "no label"; INT64_MIN: none */
 	int mask;                                /* input channel, not 0 where others are valid; -1 */
-	struct axes axes;                        /* of samples and their places, as the files agree */
+	struct axes axes;                        /* axes of samples and positions, as far as the files
+	                                          * agree */
 };
 
-/* Of the valid values of one input channel; see record.h. */
+/* Statistics of the valid values of one channel; see record.h. */
 struct channel_stats;
 struct record_array;
 
@@ -86,93 +87,98 @@ struct record_array;
  * a glob without a match (with the config place of the pattern), E_DATA for a damaged or
  * foreign file or one that does not fit the first. */
 int dataset_open(struct dataset **out, const struct strings *paths);
-/* What a network keeps of the set that it was trained on, as one line of JSON: types, shapes and
- * names, statistics, how often each class occurs. Appended to out. */
+/* Appends what a checkpoint keeps of the training set, as one line of JSON: types, shapes and
+ * names, statistics, and how often each class occurs. */
 void dataset_describe(const struct dataset *d, struct buf *out);
-/* A set without samples, of such a text: it answers questions, and reads nothing. name stands for
- * its file in messages. E_DATA. */
+/* Makes a set without samples from such a text: its properties can be queried, but nothing can be
+ * read. name is used in messages instead of a file name. E_DATA. */
 int dataset_from_description(struct dataset **out, const char *name, const char *text);
-/* Gives d the statistics of another set of the same inputs, and with `target` also of the same
- * targets: from now on they are what questions and the description say. name stands for the other
- * set in messages. E_DATA where channels, or types that are no floats, differ. */
+/* Replaces the statistics of d's inputs, and with `target` of its targets, by those of another set;
+ * all queries and the description then return these. name is the other set's name in messages.
+ * E_DATA if channels differ, or types that are not floats. */
 int dataset_take_statistics(struct dataset *d, const struct dataset *from, const char *name,
                             bool target);
-/* Whether d, which is evaluated or predicted from, has what `trained` has, which the network was
- * trained on: names of channels and classes in the same order, the mask, and the same places in the
- * same order. E_DATA says what differs, and in which file. What either does not say is no
- * difference. */
+/* Whether d, a set for evaluation or prediction, matches `trained`, the set that the network was
+ * trained on: the same names of channels and classes in the same order, the same mask, and the same
+ * positions in the same order. E_DATA says what differs, and in which file. Metadata that one of
+ * them lacks is not compared. */
 struct dataset_use {
 	bool target;                   /* the target is needed */
-	bool converted;                /* files are records of other files, which messages mean */
-	bool notes;                    /* a note says where places are others */
+	bool converted;                /* the records were converted from other files, which messages
+	                                * should name */
+	bool notes;                    /* print a note if positions differ */
 };
 int dataset_agree(const struct dataset *d, const struct dataset *trained, struct dataset_use use);
-/* The same of what a training goes on with, and of the description of what it began with. */
+/* Compares the data that a resumed training uses now with the description of the data it began
+ * with. */
 int dataset_agree_sets(const struct dataset *now, const struct dataset *then);
-/* From now on places are taken by their order, whatever coordinates say of them; and whether. */
+/* dataset_match_by_index: from now on positions are matched by their index and coordinates are not
+ * compared. dataset_matches_by_index: whether this was called. */
 void dataset_match_by_index(void);
 bool dataset_matches_by_index(void);
 bool dataset_has_samples(const struct dataset *d);                     /* for tests */
-/* Notes the files as inputs (base/io.h) without opening them; what is not there is left out. */
+/* Registers the files as inputs (base/io.h) without opening them; missing files are ignored. */
 void dataset_note_inputs(const struct strings *paths);
-/* The same of `data.train`, whose sources with weights are then known. */
+/* As dataset_open, for `data.train`, which may have sources with weights. */
 int dataset_open_sources(struct dataset **out, const struct sections *train);
 void dataset_free(struct dataset *d);
 const struct dataset_info *dataset_info(const struct dataset *d);
-/* The sources with weights that the set consists of, in order; 0: it has none. */
+/* The sources with weights that the set consists of, in order. */
 struct dataset_source {
-	const char *files;             /* its first path or glob */
-	int patterns;                  /* of these, in all */
-	double weight, share;          /* share: of the sum of all weights */
-	int64_t first, samples;        /* its samples follow each other */
+	const char *files;             /* the source's first path or glob */
+	int patterns;                  /* number of paths and globs */
+	double weight, share;          /* share: the weight divided by the sum of all weights */
+	int64_t first, samples;        /* its samples in the set: number of the first, and their
+	                                * count */
 	struct loc loc;
 };
 int dataset_sources(const struct dataset *d);
 const struct dataset_source *dataset_source(const struct dataset *d, int k);
-/* How many sizes its samples have; what dataset_info says, with the shapes and axes of samples of
- * size k; and which size sample i has. */
+/* dataset_sizes: the number of different sizes of samples. dataset_info_of: as dataset_info, with
+ * the shapes and axes of samples of size k. dataset_size_of: the size of sample i. */
 int dataset_sizes(const struct dataset *d);
 const struct dataset_info *dataset_info_of(const struct dataset *d, int k);
 int dataset_size_of(const struct dataset *d, int64_t i);
-/* What the samples read so far have cost this process. Thread-safe. */
+/* Bytes that this process has handled for the samples read so far. Thread-safe. */
 struct data_bytes {
-	int64_t read;                  /* stored, wherever they came from (staging_counts) */
-	int64_t decoded;               /* raw */
+	int64_t read;                  /* stored (compressed) bytes, from any source (staging_counts) */
+	int64_t decoded;               /* bytes after decoding */
 };
 struct data_bytes dataset_bytes(const struct dataset *d);
-/* What sample i is called in its file, or NULL. */
+/* The name of sample i in its file, or NULL. */
 const char *dataset_key(const struct dataset *d, int64_t i);
 /* Sample i as stored, plain layout, into input and target (either may be NULL). Verifies the
  * sample's hash. Thread-safe. For tests. */
 int dataset_read(struct dataset *d, int64_t i, void *input, void *target);
-/* A hash of the identity of the data (file contents' hashes), for checkpoints: resuming on
- * other data is refused. */
+/* A hash of the data (of the files' content hashes), for checkpoints: a run cannot be resumed on
+ * other data. */
 uint64_t dataset_fingerprint(const struct dataset *d);
 /* Samples (or pixels) per class value 0..nclasses-1 of an integer target over the whole set,
  * from the record's statistics where stored, else counted. */
 int dataset_class_counts(struct dataset *d, int nclasses, int64_t *counts);
-/* How often the record files say that labels of nclasses or above occur, `ignore` apart, and those
- * that a file ignores, but the loss does not; *label: the smallest such label, *file: a file that
- * has it. Decodes nothing: 0 also where the files do not say. */
+/* How many labels are nclasses or above, according to the record files, not counting `ignore`;
+ * labels that a file ignores but the loss does not are included. *label: the smallest such label,
+ * *file: a file that contains it. Decodes nothing: 0 also if the files have no counts. */
 int64_t dataset_foreign_labels(const struct dataset *d, int64_t nclasses, int64_t ignore,
                                int64_t *label, const char **file);
-/* How many labels are a class 0..nclasses-1, `ignore` apart, as the record files say; -1: they do
- * not say. */
+/* How many labels are a class 0..nclasses-1, not counting `ignore`, according to the record files;
+ * -1: the files have no counts. */
 int64_t dataset_counted_labels(const struct dataset *d, int64_t nclasses, int64_t ignore);
-/* How many values of targets that are fields are not finite, as the record files say; *file: the
- * first that has some. */
+/* How many target values are not finite, for targets that are fields, according to the record
+ * files; *file: the first file that has some. */
 int64_t dataset_missing_targets(const struct dataset *d, const char **file);
 /* The file that holds sample i, for messages, and the sample's number in it. */
 const char *dataset_locate(const struct dataset *d, int64_t i, int64_t *within);
-/* How many samples of d are among those of `other`, as the files say, some of which may not; and
- * the first of them in d, which is sample `other` there. Decodes nothing. */
+/* How many samples of d are also in `other`, according to the hashes in the files (some may have
+ * none). first: the first such sample in d, which is sample `other` of that set. Decodes
+ * nothing. */
 struct dataset_shared {
 	int64_t samples, first, other;
 };
 struct dataset_shared dataset_shared(const struct dataset *d, const struct dataset *other);
-/* One for each input channel, over all files. */
+/* Statistics of each input channel, over all files. */
 const struct channel_stats *dataset_statistics(const struct dataset *d);
-/* The target of all files: names and statistics of its channels; see record.h. */
+/* Names and statistics of the target's channels, over all files; see record.h. */
 const struct record_array *dataset_target(const struct dataset *d);
 
 /* --- loaders --- */
@@ -180,8 +186,8 @@ const struct record_array *dataset_target(const struct dataset *d);
 struct loader;
 struct transform_rest;               /* transform.h */
 
-/* Where batches are kept if not in ordinary memory: alloc gives what is aligned to 64 bytes, or
- * NULL. Both are called in the loop's thread. */
+/* An allocator for batches (pinned memory, for instance). alloc returns memory aligned to 64 bytes,
+ * or NULL. Both functions are called in the training loop's thread. */
 struct batch_memory {
 	void *(*alloc)(const void *of, size_t bytes);
 	void (*free)(const void *of, void *p, size_t bytes);
@@ -193,65 +199,68 @@ struct loader_options {
 	struct batch_memory memory;    /* alloc NULL: ordinary memory */
 	bool training;                 /* shuffle and random transforms */
 	uint64_t seed;
-	int64_t batch_size;            /* of one rank, whatever the size of the samples */
+	int64_t batch_size;            /* samples of a batch of one rank, for samples of any size */
 	int64_t step_batches;          /* batches of a step, which all have samples of one size; 0: 1 */
-	/* A sample that batch_size is meant for, or NULL. Batches of larger samples have as many fewer,
-	 * but one at least: whole fields take about the memory of a training batch's windows. */
+	/* Shape of the sample that batch_size refers to, or NULL. Batches of larger samples have
+	 * proportionally fewer samples, at least one, so that a batch of whole fields takes about as
+	 * much memory as a training batch of windows. */
 	const struct shape *like;
 	int rank, ranks;               /* ranks 0: the only one */
-	/* With `shuffle: {within: host}`: ranks are counted host by host, as many on each of them. */
+	/* For `shuffle: {within: host}`: ranks are numbered host by host, with equally many on each. */
 	int host, hosts;               /* hosts 0: one */
-	/* Not 0: of a short batch each rank has as much as of a whole one, as long as there is
-	 * something left, so that it is cut at the same places for any number of ranks; and a rank that
-	 * has nothing is given this many samples (fewer if there are no more), not one. */
+	/* If not 0: in a short batch each rank has as many samples as in a full one, as long as samples
+	 * are left, so that the batch is split at the same positions for any number of ranks. A rank
+	 * without samples is given `micro` samples (fewer if there are no more) instead of one. */
 	int64_t micro;
-	int processors;                /* no more decode threads than these; 0:
-	                                * as many as the config says */
+	int processors;                /* most decode threads; 0: as many as the config says */
 	enum dtype target_dtype;       /* DTYPE_I32 for class labels, DTYPE_F32 for fields */
-	/* Batches as they are stored where that pays, or rounded: see transform.h. With mixup inputs
-	 * are float32. */
+	/* Leave batches in their stored type if that is efficient, or round them: see transform.h. With
+	 * mixup, inputs are float32. */
 	bool stored_input, stored_target;
 	enum dtype rounded;
-	int64_t classes, ignore;       /* of labels, which are checked; classes 0: they are not */
-	/* Whose statistics the transforms use, unless data.statistics says each set's own; NULL: the
-	 * loader's own set. What a network was trained with must also be what it is validated with: the
-	 * training set belongs here for every loader of a run. Needed in loader_new only. */
+	int64_t classes, ignore;       /* labels are checked against these; classes 0: they are not
+	                                * checked */
+	/* The set whose statistics the transforms use, unless data.statistics selects each set's own;
+	 * NULL: the loader's set. Validation must use the same statistics as training, so the training
+	 * set belongs here for every loader of a run. Needed only during loader_new. */
 	const struct dataset *statistics;
-	bool no_statistics;            /* there are none: transforms that need some are refused */
-	const struct strings *further; /* names of further arrays of the record that batches have, as
+	bool no_statistics;            /* there are no statistics: transforms that need them are
+	                                * refused */
+	const struct strings *further; /* names of further arrays of the record that batches contain, as
 	                                * stored; NULL: none. E_UNSUPPORTED with mixup, several sizes,
-	                                * and other transforms than cast and normalize */
-	/* k + 1: samples of size k alone (dataset_size_of), in the order of the set; 0: all. Not for
-	 * training. */
+	                                * or other transforms than cast and normalize */
+	/* k + 1: only samples of size k (dataset_size_of), in the order of the set; 0: all samples. Not
+	 * for training. */
 	int only_size;
 };
 
-/* The arrays of a batch. Inputs and targets have gone through the transforms: they are float32 or
- * rounded, and the loader's type; or as stored. MIXUP holds targets of the samples that these are
- * blended with (mixup.h). */
+/* The arrays of a batch. Inputs and targets have been transformed: they are float32 (or rounded)
+ * and of the target type, or still as stored. BATCH_MIXUP is the targets of the samples that are
+ * blended in (mixup.h). */
 enum { BATCH_INPUT, BATCH_TARGET, BATCH_MIXUP, BATCH_FURTHER, BATCH_ARRAYS = 8 };
 struct batch_array {
 	const char *name;              /* "input", "target", "mixup_target" */
 	enum dtype dtype;
-	int64_t each;                  /* elements of a sample */
+	int64_t each;                  /* number of elements of a sample */
 	const void *data;              /* (n, ...), samples one after the other */
 };
 
 struct batch {
 	int64_t n;                     /* samples: batch_size, or fewer at an epoch's end */
-	int size;                      /* of its samples: the number of loader_size */
+	int size;                      /* index of its samples' size (see loader_size) */
 	int64_t epoch, index;          /* index of the global batch within the epoch */
-	int64_t first;                 /* how many samples of the epoch are before its first one */
-	int64_t all;                   /* samples of all ranks in this batch */
-	/* Fewer samples were left than there are ranks, and this one has none: its one sample, another
-	 * rank's too, is there so that it can keep step, and must not count. */
+	int64_t first;                 /* number of samples of the epoch before its first one */
+	int64_t all;                   /* samples of the global batch */
+	/* There were fewer samples left than ranks, and this rank has none of its own. Its one sample
+	 * is a copy of another rank's, so that it can take part in collectives; it must not count. */
 	bool absent;
 	struct batch_array array[BATCH_ARRAYS];  /* BATCH_INPUT and so on, then further ones */
 	int narrays;
-	const struct batch_array *more;          /* that are not the loader's, or NULL */
+	const struct batch_array *more;          /* further arrays that the caller adds, or NULL */
 	int nmore;
-	double share;                  /* of the first sample in a blend */
-	/* What batch_memory gave, in which these arrays are; NULL: they are in ordinary memory. */
+	double share;                  /* mixup: weight of the first sample in a blend */
+	/* The memory from batch_memory that contains these arrays; NULL: they are in ordinary
+	 * memory. */
 	const void *memory;
 	size_t memory_bytes;
 };
@@ -267,70 +276,77 @@ static inline const void *batch_target(const struct batch *b)
 	return b->array[BATCH_TARGET].data;
 }
 
-/* Where rank's share of a batch of `all` samples begins; it ends where the next rank's does. */
+/* The first sample of rank's share in a global batch of `all` samples; the share ends where the
+ * next rank's begins. */
 static inline int64_t loader_share(int64_t all, int64_t rank, int64_t ranks)
 {
 	return rank * all / ranks;
 }
 
-/* Plans the transforms (errors carry their config place). d must outlive the loader. A training
- * loader begins to decode the first epoch at once, another one when it is asked. */
+/* Plans the transforms (errors carry their config location). d must outlive the loader. A training
+ * loader begins to decode the first epoch at once, other loaders at the first request. */
 int loader_new(struct loader **out, struct dataset *d, const struct loader_options *o);
-/* A loader of steps alone, one batch each, all in one epoch: for training that reads no samples.
- * Its batches have no arrays, and one "sample" of each rank. */
+/* A loader for training that reads no samples: it only counts steps, of one batch each, all in one
+ * epoch. Its batches have no arrays, and one "sample" of each rank. */
 struct loader *loader_new_steps(int64_t steps, int rank, int ranks);
 void loader_free(struct loader *l);
-/* *differ: whether samples of d's sizes still have several sizes after the transforms. */
+/* *differ: whether samples of d still have several sizes after the transforms. */
 int loader_sizes_differ(struct dataset *d, const struct loader_options *o, bool *differ);
-int loader_threads(const struct loader *l);                     /* that decode; for tests */
-/* Pieces of samples decoded by threads that helped another one; for tests. */
+int loader_threads(const struct loader *l);                     /* number of decode threads; for
+                                                                 * tests */
+/* Number of pieces of samples that threads decoded for another thread; for tests. */
 int64_t loader_helped(struct loader *l);
-int64_t loader_memory(const struct loader *l);                  /* bytes of its batches; NULL: 0 */
-/* Samples of training may have several sizes after the transforms, the largest first; elsewhere
- * there is one. What follows is that of the first size, unless it says otherwise. */
+int64_t loader_memory(const struct loader *l);                  /* bytes of memory of its batches;
+                                                                 * NULL: 0 */
+/* In training, samples may have several sizes after the transforms, sorted by size, the largest
+ * first; otherwise there is one size. The functions below return values for the first size, unless
+ * they say otherwise. */
 int loader_sizes(const struct loader *l);
 struct loader_size {
 	const struct shape *input, *target;  /* of one sample */
 	const struct transform_rest *rest;
-	int64_t samples, batches;            /* of an epoch, on all ranks; samples that fill no batch
-	                                      * count too */
+	int64_t samples, batches;            /* of an epoch, on all ranks; samples include those that
+	                                      * fill no batch */
 	int64_t short_batch;                 /* as loader_short_batch */
 };
 struct loader_size loader_size(const struct loader *l, int k);
 /* Shapes of one sample after the transforms. */
 const struct shape *loader_input_shape(const struct loader *l);
 const struct shape *loader_target_shape(const struct loader *l);
-/* What batches are of, and what is left to do to them. */
+/* The types of the batches' arrays, and the transforms that are left to the reader of a batch. */
 const struct transform_rest *loader_rest(const struct loader *l);
-/* Samples of a whole batch of a rank, or of a micro-batch of it. */
+/* Number of samples of a full batch of one rank, or of one of its micro-batches. */
 int64_t loader_batch_size(const struct loader *l);
-/* What that would be, and the short_batch of loader_size(l, k), with another batch_size. */
+/* The batch size, and the short_batch of loader_size(l, k), that another batch_size would give. */
 struct loader_batch {
 	int64_t size, short_batch;
 };
 struct loader_batch loader_batch_of(const struct loader *l, int k, int64_t batch_size);
-int64_t loader_batches(const struct loader *l);        /* global ones per epoch, of all sizes */
-int64_t loader_steps(const struct loader *l);          /* an epoch's, of step_batches or fewer */
-/* Of any epoch: how many batches a step has that begins with batch `index`; the samples of all
- * batches before `index`, which may be the number of batches: those that an epoch is trained on. */
+int64_t loader_batches(const struct loader *l);        /* global batches per epoch, of all sizes */
+int64_t loader_steps(const struct loader *l);          /* steps per epoch, of step_batches or fewer
+                                                        * batches each */
+/* loader_step_batches: the number of batches of the step that begins with batch `index`.
+ * loader_samples_before: the number of samples in all batches before `index`, which may be the
+ * number of batches (then it is the number of samples that an epoch trains on). Both for any
+ * epoch. */
 int64_t loader_step_batches(const struct loader *l, int64_t epoch, int64_t index);
 int64_t loader_samples_before(const struct loader *l, int64_t epoch, int64_t index);
-/* Samples of the whole set, of all sizes and all ranks' shares together; in training each counts as
- * often as it gives windows. */
+/* Number of samples of the whole set, of all sizes and ranks; in training each counts once per
+ * window. */
 int64_t loader_samples(const struct loader *l);
-/* Of these, what source k of the set has: the same number in each epoch. */
+/* How many of these are from source k of the set: the same number in each epoch. */
 int64_t loader_source_samples(const struct loader *l, int k);
-/* The n of the last batch of an epoch on this rank if that
- * batch is short (of all ranks); else 0. */
+/* Number of samples of this rank in the last global batch of an epoch if that batch is short; else
+ * 0. */
 int64_t loader_short_batch(const struct loader *l);
-/* (Re)starts so that the next batch is `index` of `epoch`; where it is that already, what is
- * decoded stays. Batches run on across epochs. */
+/* Continues at batch `index` of `epoch`. If that is the next batch already, batches decoded in
+ * advance are kept. After the last batch of an epoch the next epoch begins. */
 int loader_seek(struct loader *l, int64_t epoch, int64_t index);
 /* The next batch, valid until the next call; blocks until decoded. Decode errors arrive here. */
 int loader_next(struct loader *l, const struct batch **b);
-/* Which sample of the batch that loader_next gave last has `place` samples of the epoch before it
- * (batch.first and on): its number in the set; which of its windows; the number of the one that it
- * is blended with, -1: none. */
+/* Identifies a sample of the batch that loader_next returned last. place: the number of samples of
+ * the epoch before it (batch.first and on). Result: the sample's number in the set, which of its
+ * windows, and the number of the sample that it is blended with (-1: none). */
 struct loader_sample {
 	int64_t index, window, partner;
 };

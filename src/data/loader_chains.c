@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Samples of all sizes end in one, which windows do; or batches are of one size each, which
- * training has; or the loader reads those of one size. */
+ * Either samples of all sizes have one size after the transforms (windows), or each batch has
+ * samples of one size (in training), or the loader reads only samples of one size. */
 #include "data/loader_chains.h"
 
 #include <string.h>
@@ -44,7 +44,7 @@ static int make_chains(struct transform_chain **chain, struct transform_options 
 	return 0;
 }
 
-/* Whether those that end in the same shapes make batches of the same kind. */
+/* Whether two chains that give the same shapes give the same kind of batches. */
 static bool ends_agree(struct transform_chain *const *chain, int first, int end)
 {
 	bool agree = true;
@@ -57,8 +57,8 @@ static bool ends_agree(struct transform_chain *const *chain, int first, int end)
 	return agree;
 }
 
-/* Which samples are in one batch depends on their shapes, on no device. What could be left to it of
- * some of them alone, of those that need no pad perhaps, is left of none. */
+/* Which samples are in one batch must depend only on their shapes, not on the device. If some
+ * chains cannot leave their transforms to the device, none does. */
 int loader_chains_new(struct transform_chain ***out, struct dataset *d,
                       const struct loader_options *o)
 {

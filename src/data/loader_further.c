@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Further arrays of a batch: a record's own next to its input and target, as they are stored.
- * Transforms that move places would have to move them too, which none does; nor are they blended,
- * or of several sizes. */
+ * Further arrays of a batch: arrays of the record other than input and target, as they are stored.
+ * They are not supported with transforms that move points (no code would move them too), with
+ * mixup, or with several sizes. */
 #include <string.h>
 
 #include "base/err.h"

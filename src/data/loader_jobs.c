@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What background threads do: a sample is decoded, transformed and put in its place of a batch. */
+ * The jobs of background threads: decode a sample, transform it and store it in its batch. */
 #include "data/loader_state.h"
 
 #include "base/io.h"
@@ -28,8 +28,8 @@ static void give_back(struct loader *l, struct worker *w)
 
 /* --- samples in pieces --- */
 
-/* Keeps this thread's error if it is of what comes first, so that what is reported does not depend
- * on timing. Under the lock. */
+/* Keeps this thread's error if its task has the smallest number so far, so that the reported error
+ * does not depend on timing. Requires the lock. */
 static void keep_error(struct first_error *e, int64_t at, int rc)
 {
 	if (e->rc == 0 || at < e->at) {
@@ -43,7 +43,7 @@ static void keep_error(struct first_error *e, int64_t at, int rc)
 	err_clear();
 }
 
-/* Decodes pieces of s while there are some; returns how many. */
+/* Decodes pieces of s until none is left; returns their number. */
 static int64_t decode_pieces(struct shared *s, struct dataset_scratch *with)
 {
 	struct loader *l = s->l;
@@ -64,7 +64,8 @@ static int64_t decode_pieces(struct shared *s, struct dataset_scratch *with)
 	return n;
 }
 
-/* A job of a thread that had nothing to do. By now the sample may be done, or s of another one. */
+/* A job that helps another thread. When it starts, that sample may be finished, or s may hold
+ * another sample. */
 static void help(void *arg)
 {
 	struct shared *s = arg;

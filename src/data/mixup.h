@@ -19,9 +19,9 @@ struct mixup_config {
 extern const struct field mixup_fields[];
 
 bool mixup_wanted(const struct mixup_config *c);
-/* The share of a batch, in [0, 1]. */
+/* The weight s of a batch, in [0, 1]. */
 double mixup_share(const struct mixup_config *c, uint64_t seed, int64_t epoch, int64_t batch);
-/* The sample of n that `sample` is blended with. */
+/* The number (of n) of the sample that `sample` is blended with. */
 int64_t mixup_partner(uint64_t seed, int64_t epoch, int64_t sample, int64_t n);
 /* x = share x + (1 - share) y */
 void mixup_blend(float *x, const float *y, int64_t n, double share);

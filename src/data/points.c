@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Draws. Candidates are the points of a sequence in the unit cube, mapped to the set; what is not
- * in a difference is rejected, and what is left is counted in the order of the sequence, so that a
- * Sobol sequence lies as evenly in a difference as in the whole. */
+ * Draws points. Candidates are the points of a sequence in the unit cube, mapped to the set.
+ * Candidates that are not in a difference of regions are rejected; the others are numbered in the
+ * order of the sequence, so that a Sobol sequence covers a difference as evenly as the whole. */
 #include "data/points.h"
 
 #include <math.h>
@@ -15,8 +15,8 @@
 #include "data/points_parts.h"
 
 #define BLOCK 128                        /* candidates at a time */
-/* Candidates for a point, at most, on average: of a config that is accepted, and of a draw, which
- * never ends for want of luck. */
+/* Most candidates per point, on average: for a config to be accepted, and for a draw, which may
+ * need more by bad luck but must end. */
 #define TRIES 10000
 #define MOST_TRIES 1000000
 
@@ -97,7 +97,7 @@ int64_t points_draw_at(const struct point_set *s, int64_t step)
 
 /* --- regions --- */
 
-/* A point of the unit cube to its point; whether that is in the set. */
+/* Maps a point of the unit cube to the set; returns whether the result is in the set. */
 static bool place(const struct points_geometry *g, const double *u, double *x, double *normal)
 {
 	int face = 0;
@@ -151,9 +151,10 @@ static int draw_region(const struct point_set *s, const struct points_sequence *
 
 /* --- records --- */
 
-/* What a record has, points or realizations, is permuted, again and again; draws take it in this
- * order, so that nothing comes again before all has come. A draw of all has them in their own
- * order. The stream of realizations is the record's: what its sets take belongs together. */
+/* The points or realizations of a record are permuted repeatedly, and draws take them in this
+ * order, so that none is repeated before all were used. A draw that takes all keeps their own
+ * order. The random stream of realizations belongs to the record, so that sets of the same record
+ * take matching realizations. */
 struct walk {
 	int64_t all, each;                   /* of the record, of a draw */
 	uint64_t seed, stream;
@@ -259,8 +260,9 @@ static int by_index(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
-/* A race (Efraimidis and Spirakis, 2006): each candidate arrives after a time of exponential
- * distribution whose rate is its score; the first ones are picked. */
+/* Weighted sampling without replacement (Efraimidis and Spirakis, 2006): each candidate gets an
+ * exponentially distributed arrival time whose rate is its score; those that arrive first are
+ * selected. */
 int points_pick(const struct point_set *s, const double *score, uint64_t seed, int64_t draw,
                 struct point_key *work, int64_t *chosen)
 {

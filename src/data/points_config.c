@@ -96,13 +96,14 @@ struct points_reader {
 	struct arena *a;
 	const struct ynode *section;
 	struct points *points;
-	enum reading *state;                 /* of each set, as are the others */
+	enum reading *state;                 /* by set, as the arrays below */
 	struct points_geometry *geometry;
-	bool *used;                          /* by another set */
-	int depth;                           /* of regions in regions */
+	bool *used;                          /* another set uses it */
+	int depth;                           /* nesting depth of regions */
 };
 
-/* So that no config exhausts the stack, or memory: a region that is named twice is there twice. */
+/* Limits, so that no config exhausts the stack or memory: a region that is named twice is stored
+ * twice. */
 #define DEPTH_MOST 32
 #define SHAPES_MOST 1000
 
@@ -152,8 +153,7 @@ static int too_deep(const struct ynode *n)
 	return ERR(E_CONFIG, &n->loc, "regions are more than %d deep in others here", DEPTH_MOST);
 }
 
-/* A region as `minus` and `faces` want it: it has a volume, unless it is `flat`. key: which of
- * them. */
+/* Reads a region for `minus` or `faces` (key): it must have a volume, unless it is `flat`. */
 static int read_region(struct points_reader *r, const struct ynode *n, const char *key, bool flat,
                        const struct points_region **out)
 {
@@ -393,7 +393,7 @@ static int read_set(struct points_reader *r, int i)
 	return rc;
 }
 
-/* A set has points: of a difference, something is left. */
+/* Checks that a set has points, also if it is a difference. */
 static int check_drawable(const struct points_reader *r, int i)
 {
 	const struct point_set *s = &r->points->set[i];

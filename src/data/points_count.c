@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How many points a set has. A grid has as many along each axis as `count` says, or as evenly as a
- * number allows; a number that is no such product is refused, not rounded. */
+ * The number of points of a set. A grid has the number of points along each axis that `count`
+ * gives, or a single number is divided over the axes as evenly as possible; a number that is no
+ * such product is refused, not rounded. */
 #include <math.h>
 
 #include "base/err.h"

@@ -7,18 +7,22 @@
 #include "data/points.h"
 #include "data/points_region.h"
 
-/* A set that is no record: the product of the faces of a region, if it has some, and a shape, less
- * what is taken away from both. Coordinates of the unit cube go to the faces first. */
+/* The geometry of a set that is not from a record: the product of the faces of a region, if any,
+ * and a shape, minus the regions that are subtracted from both. The first coordinates of the unit
+ * cube are mapped to the faces. */
 struct points_geometry {
-	struct points_region body;           /* of all axes; no factor for those of faces */
+	struct points_region body;           /* the shape over all axes; the axes of the faces have no
+	                                      * factor */
 	bool on_faces;
 	struct points_faces faces;
-	int faces_at;                        /* the first axis of faces; the others follow */
-	bool rejects;                        /* not all of the unit cube is mapped into the set */
-	int dims;                            /* of the unit cube */
-	int64_t distinct;                    /* points that there are, the ends of intervals or one; 0:
-	                                      * any number */
-	int64_t grid[POINTS_DIMS];           /* of a grid: points along each dimension */
+	int faces_at;                        /* number of the first axis of the faces; the others
+	                                      * follow */
+	bool rejects;                        /* rejection sampling is needed: some points of the unit
+	                                      * cube are mapped outside the set */
+	int dims;                            /* dimensions of the unit cube */
+	int64_t distinct;                    /* number of different points if the set is finite (ends of
+	                                      * intervals, single points); 0: infinitely many */
+	int64_t grid[POINTS_DIMS];           /* for a grid: points along each dimension */
 };
 
 /* --- reading --- */
@@ -38,24 +42,24 @@ extern const struct field points_disk_fields[], points_polygon_fields[];
 
 /* Letters, digits and '_', as expressions have names. */
 bool points_is_name(const char *s);
-/* A coordinate into *out; what names it in the message. */
+/* Reads a coordinate into *out; `what` is its name in messages. */
 int points_number(const struct ynode *n, const char *what, double *out);
-/* Adds an axis; E_CONFIG if it is no name, or there already. The number is *out. */
+/* Adds an axis; *out: its number. E_CONFIG if the name is not valid or exists already. */
 int points_add_axis(struct points_region *r, const char *name, const struct loc *loc, int *out);
-/* Adds the factors that key `key` of a set stands for, if it is one of box, disk and polygon. */
+/* Adds the factors of the key `key` of a set if it is one of box, disk and polygon. */
 int points_read_shape(struct arena *a, const struct points_shape_config *c, const struct ypair *key,
                       struct points_region *r);
 
-/* Reads the record of a set of samples. */
+/* Opens the record of a set of samples. */
 int points_open_samples(struct arena *a, struct point_set *s);
 
-#define POINTS_MOST 1000000000           /* points of a set, and candidates */
-/* The count of s, and of a grid its points along each axis; count NULL: all points of a record, or
- * those of a geometry of single points; else 0. */
+#define POINTS_MOST 1000000000           /* most points of a set, or candidates */
+/* Reads the count of s and, for a grid, the points along each axis. count NULL: all points of a
+ * record, or of a finite geometry; otherwise 0. */
 int points_read_count(struct arena *a, const struct ynode *count, struct point_set *s,
                       struct points_geometry *g);
-/* Whether enough is left of a difference that it can be drawn: one point in some thousands of
- * candidates. */
+/* Checks that enough is left of a difference of regions for rejection sampling: one point in some
+ * thousands of candidates. */
 int points_check(const struct point_set *s);
 
 #endif

@@ -28,7 +28,7 @@ static bool within(double a, double b, double x)
 	return x >= fmin(a, b) && x <= fmax(a, b);
 }
 
-/* c lies on the line through a and b: whether also between them. */
+/* Whether c, which lies on the line through a and b, is between them. */
 static bool between(const double *a, const double *b, const double *c)
 {
 	return within(a[0], b[0], c[0]) && within(a[1], b[1], c[1]);
@@ -44,7 +44,7 @@ static bool segments_touch(const double *a, const double *b, const double *c, co
 	       (ac == 0 && between(c, d, a)) || (bc == 0 && between(c, d, b));
 }
 
-/* Neighbours share a corner; they touch elsewhere if the second one goes back. */
+/* Neighbouring edges share a corner; they also touch elsewhere if the second one turns back. */
 static bool goes_back(const double *a, const double *b, const double *c)
 {
 	return turn(a, b, c) == 0 &&
@@ -199,8 +199,8 @@ static const struct trapezoid *find_trapezoid(const struct points_polygon *p, do
 	return &p->trapezoid[from];
 }
 
-/* The part f of a trapezoid's width with the part w of its area left of it: a quadratic equation,
- * solved in the form that has no cancellation. */
+/* The fraction f of a trapezoid's width that has the fraction w of its area to the left of it: the
+ * solution of a quadratic equation, in the form without cancellation. */
 static double width_of(double h0, double h1, double w)
 {
 	const double root = sqrt(fmax(0, h0 * h0 + w * (h1 * h1 - h0 * h0)));

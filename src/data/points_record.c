@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The points of a record: all samples and all of their places in a row, or where samples are
- * realizations the places that all of them have. An array is known by its name, or each of its
- * channels by the channel's; what a record of a grid has as axes are coordinates, too. */
+ * The points of a record: all positions of all samples, one after another; or, if samples are
+ * realizations, the positions that all of them have. An array is identified by its name, or each of
+ * its channels by the channel's name; axes of a gridded record are coordinates too. */
 #include <string.h>
 
 #include "base/buf.h"
@@ -53,7 +53,8 @@ static int find_column(const struct points_table *t, const char *name)
 	return -1;
 }
 
-/* What the array of sensors is called: F_sensors is F, F_sensors_x is x. NULL: it is of others. */
+/* The name of a sensor array in the set: F_sensors is called F, F_sensors_x is called x. NULL: it
+ * belongs to another field. */
 static const char *sensor_name(const char *field, const char *array)
 {
 	static const char word[] = "_sensors";
@@ -199,7 +200,7 @@ static int count_points(struct points_table *t, struct point_set *s, const int *
 	return 0;
 }
 
-/* Whether there is as much as a draw takes. */
+/* Checks that the record has enough points for a draw. */
 static int check_draw(struct point_set *s)
 {
 	if (s->count == 0)
@@ -248,7 +249,8 @@ static int check_places(const struct points_table *t, const struct point_set *s,
 	return 0;
 }
 
-/* Takes what is not within the set's intervals out of the columns of all samples; n of them. */
+/* Removes points outside the set's intervals from the columns of all samples; n: number of
+ * samples. */
 static int leave_out(struct point_set *s, int n, double **v)
 {
 	const int64_t all = s->stored;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Whether a point of a face belongs to the boundary of a difference is decided on both sides of it:
- * a step out along the normal and one back, of which one has to be in the region and the other not.
- * That needs no rule for holes in holes, for holes at the border, nor for their common faces. */
+ * To decide whether a point of a face belongs to the boundary of a difference, both sides are
+ * tested: a small step out along the normal and one back, of which exactly one must be in the
+ * region. This needs no rules for holes in holes, holes at the border, or common faces. */
 #include "data/points_region.h"
 
 #include <math.h>
@@ -240,7 +240,7 @@ struct points_faces points_faces_of(struct arena *a, const struct points_region 
 	return f;
 }
 
-/* Takes u of [0, 1) apart into a face and the part of it. */
+/* Converts u in [0, 1) to a face and the remaining coordinate on it. */
 static int choose_face(const struct points_faces *f, double *u)
 {
 	const double area = *u * f->face[f->n - 1].until;

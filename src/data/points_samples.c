@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A record whose samples are the points of a set, as networks of images want them. Its arrays are
- * kept as they are stored, since a step takes any samples: a draw converts what it takes. */
+ * A record whose samples are the points of a set, for networks of images. Its arrays are kept in
+ * memory in their stored type, because a step may use any sample; a draw converts the samples that
+ * it uses. */
 #include <string.h>
 
 #include "base/err.h"

@@ -131,7 +131,7 @@ void points_permute_key(uint64_t seed, uint64_t stream, uint64_t draw, int64_t o
 	key[1] = word(w + 2);
 }
 
-/* Each line is a bijection of the numbers that mask allows: an addition, a product with an odd
+/* Each statement is a bijection of the numbers 0 .. mask: an addition, a product with an odd
  * number, an exclusive or with the upper half. */
 static uint64_t scramble(uint64_t x, uint64_t mask, int half, const uint64_t key[2])
 {
@@ -177,7 +177,7 @@ static void fill_latin(const struct points_sequence *s, int64_t first, int64_t n
 
 /* --- grid --- */
 
-/* The last dimension is the fastest. A dimension of one point has its middle. */
+/* The last dimension varies fastest. A dimension with one point has it in the middle. */
 static void fill_grid(const struct points_sequence *s, int64_t first, int64_t n, double *u)
 {
 	for (int64_t i = first; i < first + n; i++, u += s->dims) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the writer and the reader of record files share: sizes of a sample's parts and the checks
- * of a description. The extents come from a file, so every product is checked before it is
- * used. */
+ * Functions for both the writer and the reader of record files: sizes of a sample's parts and
+ * checks of a description. Extents may come from a file, so every product is checked for overflow
+ * before it is used. */
 #include "data/record.h"
 
 #include "base/round.h"

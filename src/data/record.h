@@ -41,88 +41,95 @@
 #define RECORD_MAX_CLASSES 65536
 #define RECORD_MAX_ARRAYS 64
 #define RECORD_NO_IGNORE INT64_MIN
-#define RECORD_CHUNK (4 << 20)           /* bytes of a chunk that the writer aims at */
+#define RECORD_CHUNK (4 << 20)           /* target size of a chunk in bytes */
 
 struct channel_stats {
 	int64_t count;               /* valid values */
-	double min, max, mean, std;  /* of them; std is the population's; NaN if count is 0 */
+	double min, max, mean, std;  /* of the valid values; std is the population's; NaN if count is
+	                              * 0 */
 };
 
 enum record_role { RECORD_INPUT, RECORD_TARGET, RECORD_WEIGHT, RECORD_EXTRA, RECORD_ROLES };
 
 struct record_array {
 	enum dtype dtype;
-	struct shape shape;                   /* of a sample: (C, [D,] H, W); labels: (H, W), (); of
-	                                       * several sizes the first */
+	struct shape shape;                   /* shape of a sample: (C, [D,] H, W); of labels: (H, W) or
+	                                       * (); with several sizes, the first */
 	const char *const *channels;          /* names, shape.d[0] of them, or NULL */
 	int nstats;                           /* shape.d[0]; 0 for targets of an integer type */
 	const struct channel_stats *stats;
-	bool named_by_file;                   /* names say what the file was called, no more */
-	enum record_role role;                /* of info.extra: weight or extra */
-	const char *name;                     /* input and target may have none, NULL: their role's */
-	const char *const *units;             /* of channels, "" where the source says none; or NULL */
+	bool named_by_file;                   /* channel names were only derived from the file's name */
+	enum record_role role;                /* for info.extra: weight or extra */
+	const char *name;                     /* name; NULL (input and target only): that of the role */
+	const char *const *units;             /* units of channels, "" if the source has none; or
+	                                       * NULL */
 };
 
-/* One of the sizes of samples. Arrays are counted: 0 the input, 1 the target (also where there is
- * none), 2 and on info.extra. */
+/* One of the sizes of samples. Arrays are numbered: 0 the input, 1 the target (also if there is
+ * none), from 2 on info.extra. */
 struct record_size {
 	int64_t samples;
 	const struct shape *shape;            /* of each array */
-	const int64_t *rows;                  /* of each array in a chunk; 0: it is not cut */
+	const int64_t *rows;                  /* for each array, rows in a chunk; 0: it is not cut */
 };
 
-/* The pairing of a record whose coordinates were not to be compared. */
+/* Value of `pairing` if inputs and targets were paired by index and their coordinates were not
+ * compared. */
 #define RECORD_BY_INDEX "by index"
 
 struct record_info {
 	int64_t samples;
 	struct record_array input, target;    /* target: see record_no_target */
-	int mask;                             /* input channel, not 0 where others are valid; -1 */
-	int64_t ignore;                       /* the "no label" of integer targets */
-	int nclasses;                         /* of integer targets; 0: unknown */
+	int mask;                             /* number of the mask channel, which is not 0 at valid
+	                                       * points; -1: none */
+	int64_t ignore;                       /* for integer targets: the value that means "no label" */
+	int nclasses;                         /* number of classes of integer targets; 0: unknown */
 	const char *const *classes;           /* names, or NULL */
-	const int64_t *class_counts;          /* how often each occurs; NULL: not counted */
-	int64_t ignored;                      /* how often `ignore` occurs */
+	const int64_t *class_counts;          /* number of occurrences of each class; NULL: not
+	                                       * counted */
+	int64_t ignored;                      /* number of occurrences of `ignore` */
 	int nsources;
 	const char *const *sources;           /* the files it was made from */
-	const uint64_t *hashes;               /* of each sample, of all its values: equal samples have
-	                                       * equal ones; NULL: not kept. A writer makes them. */
+	const uint64_t *hashes;               /* for each sample, a hash of all its values: equal
+	                                       * samples have equal hashes; NULL: not kept. The writer
+	                                       * computes them */
 	const char *command;                  /* the command that made it, or NULL */
-	const char *const *target_names;      /* of each sample, the file that its target is from, if
-	                                       * each is from its own, or NULL */
-	const char *pairing;                  /* RECORD_BY_INDEX, or how inputs and targets were paired
-	                                       * that are not of the same coordinates, or NULL */
-	struct axes axes;                     /* of samples and their places; of one size alone */
+	const char *const *target_names;      /* for each sample, the file that its target comes from,
+	                                       * if each has its own file; or NULL */
+	const char *pairing;                  /* how inputs and targets with different coordinates were
+	                                       * paired: RECORD_BY_INDEX or a text; or NULL */
+	struct axes axes;                     /* axes of samples and positions; only if all samples have
+	                                       * one size */
 	int nextra;
 	const struct record_array *extra;     /* further arrays */
-	int nsizes;                           /* 0 where nothing is written yet: the shapes above */
+	int nsizes;                           /* 0 before anything is written: the shapes above */
 	const struct record_size *size;
 };
 
-/* What `target` is where samples have none, as in data to predict: no values. */
+/* The value of `target` if samples have no target, as in data for prediction. */
 struct record_array record_no_target(void);
 bool record_has_target(const struct record_info *i);
 /* Whether a target of this shape and type has a value for each point of the input: its last axes
  * are those of the input after the channels. The one axis of a vector of floats is its channels,
  * however long it is; that of integers is places, as labels have no channels. */
 bool record_target_is_map(const struct shape *input, const struct shape *target, enum dtype type);
-/* How many arrays, array k, what it is called, and its shape in samples of a size. */
+/* The number of arrays; array k, its name, and its shape in samples of a size. */
 int record_arrays(const struct record_info *i);
 const struct record_array *record_array_get(const struct record_info *i, int k);
 const char *record_array_name(const struct record_info *i, int k);
 const struct shape *record_shape(const struct record_info *i, int size, int k);
-/* Channels of array k: 1 where it has no axis of them. */
+/* Number of channels of array k: 1 if it has no channel axis. */
 int64_t record_channels(const struct record_info *i, int k);
-/* Names that array k has if it has some. */
+/* Number of channel names that array k has if it has names. */
 int64_t record_names(const struct record_info *i, int k);
-/* The axis of array k that chunks are cut along, its first axis of places; -1: it has none. */
+/* The axis of array k along which chunks are cut, its first axis of positions; -1: it has none. */
 int record_axis(const struct record_info *i, int k);
-/* Bytes of array k, and of a raw sample, which is its arrays in a row, each at a multiple of 8; and
- * where array k starts in it. */
+/* Bytes of array k, and its byte offset in a raw sample; bytes of a raw sample, which is all arrays
+ * one after another, each at a multiple of 8. */
 size_t record_array_bytes(const struct record_info *i, int size, int k);
 size_t record_array_at(const struct record_info *i, int size, int k);
 size_t record_size_bytes(const struct record_info *i, int size);
-/* Of the largest raw sample; of all, and the elements of array k in all. */
+/* Bytes of the largest raw sample; bytes of all samples; elements of array k in all samples. */
 size_t record_raw_bytes(const struct record_info *i);
 double record_all_bytes(const struct record_info *i);
 int64_t record_elements(const struct record_info *i, int k);
@@ -138,29 +145,29 @@ struct record_writer;
  * copied. level: zstd's, 1 to 19; 0: all is stored as it is. */
 int record_create(struct record_writer **out, const char *path, const struct record_info *info,
                   int level);
-/* The same under the file's name and ".part", where what a killed writer left is kept for
- * record_again; keep: so is what this one leaves if it is discarded. */
+/* As record_create, but the temporary name is the file's name and ".part". If a writer was killed,
+ * its file is kept for record_again; keep: the file is also kept when this writer is discarded. */
 int record_create_part(struct record_writer **out, const char *path, const struct record_info *info,
                        int level, bool keep);
 /* A sample to write. */
 struct record_sample {
 	const void *const *data;       /* plain arrays, in the order of their numbers */
-	const struct shape *shape;     /* theirs; NULL: those of info */
+	const struct shape *shape;     /* shapes of the arrays; NULL: those of info */
 	const char *key, *group;       /* or NULL */
 };
 /* Appends one sample. E_DATA if a shape differs from info's in more than the extents of places. */
 int record_add(struct record_writer *w, const struct record_sample *s);
-/* The same of input and target of info's shapes. */
+/* Appends a sample of input and target with info's shapes. */
 int record_append(struct record_writer *w, const void *input, const void *target);
-/* Where the samples are, in place of info's axes: of all that were written. Copied. */
+/* Replaces info's axes, for all samples written. Copied. */
 void record_set_axes(struct record_writer *w, const struct axes *axes);
-/* The same of info's target_names. */
+/* Replaces info's target_names. */
 void record_set_target_names(struct record_writer *w, const char *const *names);
-/* How many samples and bytes are written. */
+/* The number of samples and bytes written so far. */
 int64_t record_written(const struct record_writer *w, uint64_t *bytes);
 /* Writes all that follows the samples and makes the file visible. Frees w whatever the outcome. */
 int record_commit(struct record_writer *w);
-/* The same, but the whole file keeps its temporary name until io_commit of *file. */
+/* As record_commit, but the complete file keeps its temporary name until io_commit of *file. */
 struct io_file;
 int record_finish(struct record_writer *w, struct io_file **file);
 /* Frees w and removes the temporary file. NULL is fine. */
@@ -171,8 +178,8 @@ void record_discard(struct record_writer *w);
 struct record;
 struct record_decoder;
 
-/* Checks everything but the samples, and keeps all that follows them in memory. E_NOINPUT, E_IO,
- * or E_DATA with file and byte offset. */
+/* Opens a file: checks everything but the samples, and keeps all that follows them in memory.
+ * E_NOINPUT, E_IO, or E_DATA with file and byte offset. */
 int record_open(struct record **out, const char *path);
 /* The same for an image in memory, which must outlive the record; name stands for the path in
  * messages. For tests. */
@@ -186,7 +193,7 @@ uint64_t record_file_bytes(const struct record *r);                         /* o
 /* The length of the description and its text (not NUL-terminated). */
 const char *record_description(const struct record *r, size_t *n);
 
-/* Sample i: the number of its size, and what it is called and belongs to (NULL: not said). */
+/* Sample i: the index of its size, its key (name), and its group (NULL: none). */
 int record_size_of(const struct record *r, int64_t i);
 const char *record_key(const struct record *r, int64_t i);
 const char *record_group(const struct record *r, int64_t i);
@@ -194,42 +201,43 @@ const char *record_group(const struct record *r, int64_t i);
 enum record_codec { RECORD_RAW, RECORD_ZSTD, RECORD_PLANES, RECORD_CODECS };
 
 struct record_chunk {
-	int array;                     /* whose it is */
-	int64_t number;                /* in its array */
+	int array;                     /* number of the array that it is part of */
+	int64_t number;                /* index of the chunk within its array */
 	uint64_t offset, stored, raw;  /* bytes */
 	uint64_t codec;                /* enum record_codec */
 	uint64_t hash;
 };
-/* How many chunks sample i has, and chunk k of them. */
+/* The number of chunks of sample i, and chunk k of them. */
 int64_t record_chunks(const struct record *r, int64_t i);
 struct record_chunk record_chunk_get(const struct record *r, int64_t i, int64_t k);
 
-/* Where the stored bytes of chunks come from in place of the file. */
+/* A source of the stored bytes of chunks that replaces the file. */
 struct record_source {
-	/* The n bytes from byte `at` on, which are of one chunk, into p; any thread. fresh: what came
-	 * before was not as its hash says. E_IO, or another error. */
+	/* Reads n bytes of one chunk, from byte `at` of the file on, into p. Any thread. fresh: the
+	 * bytes read before did not match their hash. E_IO, or another error. */
 	int (*read)(void *self, uint64_t at, void *p, size_t n, bool fresh);
 	void *self;
 };
-/* Before r is read. s is borrowed. */
+/* Sets the source, before r is read. s is borrowed. */
 void record_read_from(struct record *r, const struct record_source *s);
 
 struct record_decoder *record_decoder_new(void);
 void record_decoder_free(struct record_decoder *d);                   /* NULL is fine */
-/* How many stored bytes of samples were read with it so far. */
+/* The number of stored bytes of samples that were read with this decoder so far. */
 uint64_t record_decoder_bytes(const struct record_decoder *d);
-/* Room for any sample of r, so that record_read need not obtain it. */
+/* Allocates memory for any sample of r in advance, so that record_read need not. */
 void record_decoder_reserve(struct record_decoder *d, const struct record *r);
-/* Sample i into raw (record_size_bytes of its size). All hashes are checked; E_DATA with file,
- * sample, array, chunk and byte; E_IO if it cannot be read, or the file was changed since it was
- * opened. Damaged bytes of another source than the file are asked for once more. */
+/* Decodes sample i into raw (record_size_bytes of its size). All hashes are checked. E_DATA with
+ * file, sample, array, chunk and byte; E_IO if it cannot be read or the file was changed after it
+ * was opened. If bytes from a record_source are damaged, they are requested once more. */
 int record_read(const struct record *r, struct record_decoder *d, int64_t i, void *raw);
-/* The same of chunk k of record_chunks alone, to its place in raw. */
+/* Decodes only chunk k of record_chunks, to its position in raw. */
 int record_read_chunk(const struct record *r, struct record_decoder *d, int64_t i, int64_t k,
                       void *raw);
-/* Takes values of an array piece by piece in place of memory for all of it: n of them as they are
- * stored, aligned for their type, from the array's element `first` on. Any thread; before the
- * chunk's hash is checked, and again where damaged bytes are asked for once more. */
+/* Receives the values of an array piece by piece, so that no memory is needed for the whole array:
+ * n values as stored, aligned for their type, from the array's element `first` on. Called in any
+ * thread, before the chunk's hash is checked; and again if damaged bytes are requested once
+ * more. */
 struct record_taker {
 	void (*take)(void *self, int64_t first, const void *values, int64_t n);
 	void *self;
@@ -237,8 +245,8 @@ struct record_taker {
 /* As record_read_chunk, to a taker. */
 int record_take_chunk(const struct record *r, struct record_decoder *d, int64_t i, int64_t k,
                       const struct record_taker *taker);
-/* n rows of array k of sample i from row `first` on, along record_axis(k), which is not -1: a plain
- * array of n rows. Reads, and checks, the chunks alone that have some of them. For tests: loaders
+/* Reads rows first .. first + n - 1 of array k of sample i, along record_axis(k), which must not be
+ * -1, into a plain array. It reads and checks only the chunks that contain them. For tests: loaders
  * read whole samples. */
 int record_read_rows(const struct record *r, struct record_decoder *d, int64_t i, int k,
                      int64_t first, int64_t n, void *out);

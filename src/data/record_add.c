@@ -56,7 +56,7 @@ static int add_size(struct record_writer *w, const struct record_sample *s)
 	return 0;
 }
 
-/* The number of the sample's size, a new one if need be. */
+/* The index of the sample's size, which is added if it is new. */
 static int find_size(struct record_writer *w, const struct record_sample *s, int *out)
 {
 	int k = w->info.nsizes - 1;
@@ -173,7 +173,7 @@ const struct record_chunk *record_last_chunks(const struct record_writer *w, int
 	return w->index + first;
 }
 
-/* A label that is no class is found before anything of its sample is written. */
+/* Labels are checked before any part of the sample is written. */
 static int check_labels(struct record_writer *w, const struct record_sample *s)
 {
 	const struct record_info *i = &w->info;

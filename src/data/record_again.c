@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Takes over what an earlier writer of the same file has written before it was killed. Each chunk
- * is decoded, verified by its hash and measured, so that what follows is as if one writer had
- * written all. */
+ * Reuses what an earlier writer of the same file wrote before it was killed. Each chunk is decoded,
+ * verified by its hash and measured, so that the result is the same as if one writer had written
+ * everything. */
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/io.h"
@@ -40,7 +40,7 @@ static void make_room(struct again *a, const struct record_chunk *c)
 	}
 }
 
-/* Whether the chunk is there with its hash; its raw bytes are in a then. */
+/* Whether the chunk exists and matches its hash; if so, its raw bytes are in a. */
 static bool load(struct again *a, const struct record_writer *w, const struct record_piece *p,
                  const struct record_chunk *c)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Samples, chunk by chunk: read, decoded, hashed, and put where their rows belong. */
+ * Reads samples chunk by chunk: decodes and hashes each chunk and stores its rows in the array. */
 #include <string.h>
 
 #include "base/err.h"
@@ -16,7 +16,7 @@ struct place {
 	int64_t number;
 };
 
-/* Of a file that was overwritten this is said, and not that it is damaged. */
+/* If the file was overwritten, the error says so, instead of calling it damaged. */
 static int bad_chunk(const struct record *r, const struct place *p, uint64_t at, const char *what)
 {
 	if (!r->image)
@@ -26,8 +26,8 @@ static int bad_chunk(const struct record *r, const struct place *p, uint64_t at,
 	           (long long)p->number, (unsigned long long)at, what);
 }
 
-/* What is stored as it is, from the file to where it belongs; of another source all at once, since
- * that may be another rank. */
+/* Reads an uncompressed chunk from the file directly to its position. From another source it is
+ * read as a whole, because that may be another rank. */
 static int copy_stored(const struct record *r, struct record_decoder *d,
                        const struct record_chunk *c, struct record_sink *sink)
 {

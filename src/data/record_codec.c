@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Chooses how a chunk is stored, and decodes it. What saves little is stored as it is: a byte that
- * zstd has to decode costs ten times as much as one that is copied, and bytes that look random, as
- * the last ones of measured floats do, save nothing.
+ * Chooses how a chunk is stored, and decodes it. If compression saves little, bytes are stored as
+ * they are: a byte that zstd has to decode costs ten times as much as one that is copied, and
+ * random-looking bytes, such as the low bytes of measured floats, save nothing.
  *
- * Where there is a choice, a sample of a large chunk is coded in all ways first, and the chunk only
- * in those that may be the smallest. The sample depends on nothing but the chunk's length, so that
- * the same raw bytes are stored alike wherever, whenever and by whichever thread they are
- * written. */
+ * A sample of a large chunk is first compressed with all methods; the whole chunk is compressed
+ * only with those that may give the smallest result. Which bytes are sampled depends only on the
+ * chunk's length, so that equal raw bytes are always stored equally, on any machine and thread. */
 #include "data/record_codec.h"
 
 #include <string.h>
@@ -18,16 +17,17 @@
 #include "data/record_format.h"
 #include "data/record_planes.h"
 
-#define LEAST_GAIN 8             /* a frame has to save one of this many bytes */
+#define LEAST_GAIN 8             /* compression has to save at least one byte in this many */
 #define FAST_LEVEL 1             /* of zstd; a plane then has to save two of three */
 #define DEFAULT_LEVEL 3          /* of zstd; levels above are meant */
 #define PLANE_LEVEL 6            /* of zstd at least, and the length of a match, for planes */
 #define PLANE_MATCH 6
 
-#define SAMPLE_PARTS 8           /* of a chunk's sample, each in a row, evenly spread */
+#define SAMPLE_PARTS 8           /* contiguous parts of a chunk's sample, evenly spread */
 #define SAMPLE_PART ((size_t)16384)
-#define SAMPLED (16 * SAMPLE_PARTS * SAMPLE_PART)   /* shorter chunks are coded in all ways */
-#define SURE_PERCENT 3           /* by how much a way has to beat another in the sample */
+#define SAMPLED (16 * SAMPLE_PARTS * SAMPLE_PART)   /* bytes; shorter chunks are compressed with all
+                                                     * methods */
+#define SURE_PERCENT 3           /* margin by which one method must beat another in the sample */
 
 /* --- writing --- */
 
@@ -101,7 +101,7 @@ static size_t whole_frame(struct codec_writer *w, int level, const uint8_t *from
 	return frame(w, w->zstd, from, n);
 }
 
-/* What of n bytes is stored, where a frame of them has `size`: all where it saves too little. */
+/* The stored bytes for n bytes whose compressed size is `size`: n if that saves too little. */
 static size_t stored_whole(const struct codec_writer *w, size_t size, size_t n)
 {
 	return gains(w, size, n) ? size : n;
@@ -157,7 +157,7 @@ static size_t try_planes(struct codec_writer *w, const uint8_t *raw, size_t n, s
 
 /* --- ways --- */
 
-/* In what ways a chunk is coded; the smallest is kept. */
+/* The methods that are tried for a chunk; the smallest result is kept. */
 struct ways {
 	bool whole, planes;
 	bool quick;                    /* whole at level 1, which makes it as small */
@@ -181,9 +181,10 @@ static inline uint64_t eight(const uint8_t *p)
 	return v;
 }
 
-/* Whether bytes return that a sample does not show, such as the same map of each hour: of windows
- * of 16 bytes those that a hash of eight chooses, one of 256, are looked up among those before. As
- * many as return save that much of the chunk, so few do not matter. */
+/* Whether the chunk repeats bytes at a distance that the sample cannot show, such as the same map
+ * in each hour. Of all 16-byte windows, one in 256 is chosen by a hash of eight bytes and looked up
+ * among earlier ones. The fraction of windows found again is about what compression saves, so a few
+ * do not matter. */
 static bool repeats(struct codec_writer *w, const uint8_t *raw, size_t n, size_t width)
 {
 	size_t chosen = 0, again = 0;
@@ -202,7 +203,7 @@ static bool repeats(struct codec_writer *w, const uint8_t *raw, size_t n, size_t
 	return again * 100 > chosen * SURE_PERCENT;
 }
 
-/* Whether n bytes are fewer than m by enough to believe that more of the chunk would be too. */
+/* Whether n is less than m by a margin large enough to expect the same of the whole chunk. */
 static bool surely_less(size_t n, size_t m)
 {
 	return n < m - m * SURE_PERCENT / 100;
@@ -232,7 +233,7 @@ static size_t sample_planes(struct codec_writer *w, size_t n, size_t width, unsi
 	return all;
 }
 
-/* Leaves those of the ways that a sample does not rule out. -1: zstd failed. */
+/* Keeps only the methods that the sample does not exclude. -1: zstd failed. */
 static int rule_out(struct codec_writer *w, const uint8_t *raw, size_t n, size_t width,
                     struct ways *ways)
 {

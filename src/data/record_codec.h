@@ -21,15 +21,18 @@
 #define CODEC_MAX_EXPANSION 32768
 
 struct codec_settings {
-	int level, plane_level;          /* of zstd; level 0: all is stored as it is */
-	int plane_match;                 /* least length of a match in a plane; 0: as zstd thinks */
-	int plane_hash;                  /* log2 of the places that matches in a plane are looked up
-	                                  * in; 0: as zstd thinks */
-	size_t least_gain;               /* a frame has to save one of this many bytes */
-	bool fast;                       /* a plane that saves less than two of three is stored raw */
-	bool quick;                      /* what level 1 makes as small as `level` does is coded so */
-	bool planes_alone;               /* what has planes is not also tried as a whole, and a plane
-	                                  * that looks random not at all */
+	int level, plane_level;          /* zstd levels; level 0: all is stored uncompressed */
+	int plane_match;                 /* zstd's minimum match length in a plane; 0: its default */
+	int plane_hash;                  /* zstd's log2 of the hash table size for a plane; 0: its
+	                                  * default */
+	size_t least_gain;               /* compression is used if it saves at least one byte in this
+	                                  * many */
+	bool fast;                       /* a plane is stored raw if compression saves less than two
+	                                  * thirds of it */
+	bool quick;                      /* a chunk that level 1 compresses as well as `level` is
+	                                  * compressed by level 1 */
+	bool planes_alone;               /* elements with planes are not also tried as a whole, and
+	                                  * planes that look random are not compressed */
 };
 
 #define CODEC_SEEN 16384
@@ -38,8 +41,8 @@ struct codec_writer {
 	struct codec_settings set;
 	void *zstd, *zstd_plane;
 	uint8_t *frame, *planes, *parts, *sample;
-	size_t room;                     /* raw bytes that they are large enough for */
-	uint32_t seen[CODEC_SEEN];       /* of windows of the chunk */
+	size_t room;                     /* raw bytes for which these buffers have room */
+	uint32_t seen[CODEC_SEEN];       /* hashes of windows of the chunk */
 };
 
 int codec_writer_open(struct codec_writer *w, int level);     /* for records; E_NOMEM */
@@ -52,17 +55,17 @@ const uint8_t *codec_encode(struct codec_writer *w, const uint8_t *raw, size_t n
 
 struct codec_reader {
 	void *zstd;
-	uint8_t *planes;                 /* or a chunk that goes to several strips */
+	uint8_t *planes;                 /* planes, or a chunk that goes to several strips */
 	size_t room;
 };
 
 void codec_reader_open(struct codec_reader *r);
 void codec_reader_release(struct codec_reader *r);
-/* Room for chunks of n raw bytes. */
+/* Allocates memory for chunks of n raw bytes in advance. */
 void codec_reader_reserve(struct codec_reader *r, size_t n);
-/* Decodes c->stored bytes to exactly c->raw bytes, which the sink has room for, in strips of whole
- * elements. Believes nothing of them: NULL if all is well, else what is wrong, also where the codec
- * is none. */
+/* Decodes c->stored bytes to exactly c->raw bytes, in strips of whole elements; the sink must have
+ * room for them. The input is not trusted: returns NULL if it is valid, else what is wrong, also
+ * for an unknown codec. */
 const char *codec_decode(struct codec_reader *r, const struct record_chunk *c, size_t width,
                          const uint8_t *stored, struct record_sink *sink);
 

@@ -6,14 +6,15 @@
 
 #include "data/record.h"
 
-/* Chunk c of array k in samples of a size: some rows of each of its strips, which are `extent` rows
- * of `row` bytes each and follow each other in the array. */
+/* Chunk c of array k, for samples of a size. The array consists of strips (one for each channel),
+ * which follow each other and have `extent` rows of `row` bytes each. The chunk is rows first ..
+ * first + rows - 1 of every strip. */
 struct record_cut {
 	int64_t strips, extent, first, rows;
 	size_t row;
 };
 struct record_cut record_cut(const struct record_info *i, int size, int k, int64_t c);
-/* How many chunks it has. */
+/* The number of chunks of array k. */
 int64_t record_cuts(const struct record_info *i, int size, int k);
 
 #endif

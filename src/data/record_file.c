@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the parts of an open record file share: its bytes, complaints about them, and room to
- * decode in. */
+ * Functions shared by the parts of the record reader: reading bytes, error messages, and buffers
+ * for decoding. */
 #include "data/record_file.h"
 
 #include <string.h>

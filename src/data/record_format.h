@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The fixed parts of a record file as bytes; private to its writer and reader. See record.h for
- * the drawing. */
+ * Encoding and decoding of the fixed parts of a record file; private to its writer and reader.
+ * record.h has the layout. */
 #ifndef DLX_DATA_RECORD_FORMAT_H
 #define DLX_DATA_RECORD_FORMAT_H
 
@@ -15,11 +15,11 @@
 #define CHUNK_BYTES 40
 #define SAMPLE_BYTES 32
 #define FOOTER_BYTES 72
-#define FOOTER_HASHED 56      /* of the footer, before its own hash */
+#define FOOTER_HASHED 56      /* bytes of the footer before its own hash */
 
-struct record_row {              /* of the table of samples */
-	uint64_t first;              /* of the index's entries, its first */
-	uint64_t key, group;         /* bytes of the texts; 0: none */
+struct record_row {              /* an entry of the table of samples */
+	uint64_t first;              /* number of the sample's first entry in the index */
+	uint64_t key, group;         /* byte offsets in the texts; 0: none */
 	uint64_t size;
 };
 
@@ -32,7 +32,7 @@ void put_u64(uint8_t *p, uint64_t v);
 void record_preamble(uint8_t out[PREAMBLE_BYTES]);
 void record_row_put(uint8_t out[SAMPLE_BYTES], const struct record_row *s);
 void record_row_read(const uint8_t in[SAMPLE_BYTES], struct record_row *s);
-/* The codec is any number here. */
+/* The codec is not checked here. */
 void record_chunk_put(uint8_t out[CHUNK_BYTES], const struct record_chunk *c);
 void record_chunk_read(const uint8_t in[CHUNK_BYTES], struct record_chunk *c);
 void record_footer_put(uint8_t out[FOOTER_BYTES], const struct record_footer *f);
@@ -40,9 +40,9 @@ void record_footer_read(const uint8_t in[FOOTER_BYTES], struct record_footer *f)
 /* tail: the n bytes between the samples and the footer. */
 uint64_t record_footer_hash(const uint8_t preamble[PREAMBLE_BYTES], const void *tail, size_t n,
                             const uint8_t footer[FOOTER_BYTES]);
-/* The hash of a chunk's bytes as they are stored; 0 of RECORD_RAW, which needs none. Bytes that
- * differ can be decoded to the same values (a match at another distance): their hash leaves no
- * flipped bit unnoticed. */
+/* The hash of a chunk's stored bytes; 0 for RECORD_RAW, which needs none. Different stored bytes
+ * can decode to the same values (a match at another distance), so this hash is needed to detect
+ * every flipped bit. */
 uint64_t record_hash_stored(const struct record_chunk *c, const void *stored);
 /* The hash of chunk `chunk` of an array of a sample. content: the hash of its raw bytes, seed 0;
  * stored: record_hash_stored. */

@@ -16,7 +16,8 @@
 #include "base/mem.h"
 #include "data/record_format.h"
 
-/* Behind it are the path, with its zero byte, and the file from `tail` on. */
+/* Header of a cache entry. It is followed by the path, with its zero byte, and the file's bytes
+ * from `tail` on. */
 struct head {
 	uint64_t path_bytes, size, tail;
 	uint64_t device, stamp;                /* io_stat_stamp */
@@ -84,7 +85,7 @@ static void keep(const char *path, const struct buf *entry)
 	mem_free(name);
 }
 
-/* Whether `loaded` is a whole head, of this file as it is. */
+/* Whether `loaded` is a complete entry for the current version of this file. */
 static bool fits(const char *path, const struct stat *st)
 {
 	struct head h, now;
@@ -99,7 +100,7 @@ static bool fits(const char *path, const struct stat *st)
 	       h.device == now.device && h.stamp == now.stamp;
 }
 
-/* Of another user it would not be ours. */
+/* A file of another user is not trusted. */
 static const char *load(const char *path, const struct stat *st)
 {
 	char *name = kept_name(path);

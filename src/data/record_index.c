@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The table of samples and the index of chunks, checked in whole when a file is
- * opened, so that questions need no more checks. */
+ * Checks the table of samples and the index of chunks completely when a file is opened, so that
+ * later queries need no checks. */
 #include "base/err.h"
 #include "data/record_cut.h"
 #include "data/record_file.h"

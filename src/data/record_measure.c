@@ -51,10 +51,10 @@ static void moments_merge(struct moments *m, const struct moments *s)
 	m->n += s->n;
 }
 
-#define LANES 8                  /* sums that are independent, so that they are fast */
+#define LANES 8                  /* number of independent sums, so that they can be vectorised */
 
-/* Those of n values that count: where mask (if any) is not 0 and that are finite. The others become
- * NaN, as do those up to a multiple of LANES, which there is room for. */
+/* Keeps those of n values that are valid (finite, and mask, if any, not 0). The others become NaN,
+ * as does the padding up to a multiple of LANES, for which there is room. */
 static void only_counting(double *v, const double *mask, int64_t n)
 {
 	for (int64_t i = n; i % LANES; i++)
@@ -71,7 +71,7 @@ static bool counts(double v)
 	return fabs(v) <= DBL_MAX;
 }
 
-/* What each lane has, in the order of a tree. */
+/* Sums the lanes as a binary tree. */
 static double all_lanes(const double *of)
 {
 	return ((of[0] + of[4]) + (of[2] + of[6])) + ((of[1] + of[5]) + (of[3] + of[7]));

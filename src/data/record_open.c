@@ -12,7 +12,8 @@
 #include "data/record_file.h"
 #include "data/record_heads.h"
 
-/* What a file that is no record file is, so far as its first bytes tell, and what to do. */
+/* Guesses from the first bytes what a file is that is not a record file, and suggests what to
+ * do. */
 static int foreign(const struct record *r)
 {
 	static const char *const advice[] = {

@@ -19,7 +19,7 @@ int record_statistics(const struct record_info *i, int k)
 	return any ? (int)record_channels(i, k) : 0;
 }
 
-/* As many rows as make chunks of about RECORD_CHUNK bytes, all alike but the last. */
+/* The number of rows that gives chunks of about RECORD_CHUNK bytes, all equal except the last. */
 int64_t record_rows(const struct record_info *i, const struct shape *shape, int k)
 {
 	const int axis = record_axis(i, k);

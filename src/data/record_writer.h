@@ -14,32 +14,33 @@ struct record_coded;
 
 struct record_writer {
 	struct arena *a;
-	struct record_info info;      /* its sizes grow as samples of new ones come */
+	struct record_info info;      /* description; a new size is added when a sample of that size is
+	                               * written */
 	struct record_array *extra;
 	struct record_size *size;
 	int size_room;
 	struct io_file *file;
 	char *path;
 	int level;
-	struct record_coder *coder;   /* of record_add; NULL before */
+	struct record_coder *coder;   /* coder of record_add; NULL before its first use */
 	struct measure measure;
-	uint8_t *chunk;               /* the strips of a chunk in a row */
+	uint8_t *chunk;               /* the strips of a chunk, one after another */
 	size_t chunk_room;
 	struct record_row *row;
-	uint64_t *hash;               /* of each sample's values; as many as rows */
+	uint64_t *hash;               /* hash of each sample's values; as many as rows */
 	struct record_chunk *index;
 	int64_t n, row_room, chunks, index_room;
 	struct buf texts;
-	uint64_t group;               /* the last sample's */
+	uint64_t group;               /* byte offset in texts of the last sample's group */
 	uint64_t at;
-	struct again *again;          /* NULL: nothing that was there is taken over */
-	bool uncut;                   /* what is after `at` is not yet gone */
+	struct again *again;          /* state of record_again; NULL: no earlier file is continued */
+	bool uncut;                   /* the file still has old bytes after `at` */
 };
 
 void record_again_free(struct again *a);         /* NULL is fine */
-/* Ends record_again: what is after the pieces that it took is gone. */
+/* Ends record_again: truncates the file after the pieces that were reused. */
 int record_again_end(struct record_writer *w);
-/* What record_put and record_again share: adds a chunk to statistics and index. */
+/* The common part of record_put and record_again: adds a chunk to the statistics and the index. */
 int record_count_piece(struct record_writer *w, const struct record_coded *c,
                        const struct record_chunk *chunk);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where training samples come from (`data.train`): files, or several sources of them with weights,
- * and what shuffles them (`data.shuffle`). Private to data/ but for the checks of the config and
- * what the loader of a run is opened with. */
+ * The sources of training samples (`data.train`): files, or several sources with weights; and how
+ * they are shuffled (`data.shuffle`). Private to data/, except for the checks of the config and
+ * what opens the loader of a run. */
 #ifndef DLX_DATA_SOURCES_H
 #define DLX_DATA_SOURCES_H
 
@@ -11,16 +11,18 @@
 /* An entry of `data.train`. */
 struct data_source {
 	struct strings files;          /* paths or globs */
-	double weight;                 /* relative to those of the others; NaN: not given */
+	double weight;                 /* weight relative to those of the other entries; NaN: not
+	                                * given */
 };
 extern const struct variant sources_row[];
 
-/* Files are named, and all entries have a weight or none has. E_CONFIG at the entry. */
+/* Checks that each entry names files, and that either all entries have a weight or none. E_CONFIG
+ * at the entry. */
 int sources_check(const struct sections *train);
-/* The paths and globs of all entries in a row; in a. */
+/* The paths and globs of all entries, one after another; allocated in a. */
 struct strings sources_files(const struct sections *train, struct arena *a);
 
-/* false, true or {within: host}; NULL: false. E_CONFIG at the node. */
+/* Reads false, true or {within: host}; NULL: false. E_CONFIG at the node. */
 int shuffle_parse(const struct ynode *n, enum data_shuffle *out);
 
 #endif

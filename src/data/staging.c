@@ -45,7 +45,7 @@ void staging_keep_heads(const struct staging_config *config, const struct comm *
 	buf_release(&prefix);
 }
 
-/* What an earlier run, or another one, has kept. */
+/* Marks the extents that this host keeps from an earlier run, or from another one. */
 static void take_over(struct staging_file *f)
 {
 	uint8_t *map = mem_alloc((size_t)f->n + 1);
@@ -96,7 +96,7 @@ int staging_open(struct staging **out, struct comm *c, const struct staging_conf
 
 /* --- room --- */
 
-/* Bytes that this host is to keep; have: those that it has. */
+/* The bytes that this host has to keep; have: those that it keeps already. */
 static int64_t needed(const struct staging *s, int64_t *have)
 {
 	int64_t sum = 0;
@@ -130,8 +130,8 @@ static void share_room(struct staging *s)
 
 /* --- the background --- */
 
-/* Turn t of the fillers: the first turns are for the extents that this rank owns, the others for
- * those of other hosts, where each host begins at another one. */
+/* Does task t of the fillers: tasks below s->extents copy the extents that this rank owns, later
+ * ones those of other hosts, where each host begins at a different one. */
 static int fill_turn(struct staging *s, int64_t t)
 {
 	const int h = staging_my_host(s);
@@ -146,7 +146,7 @@ static int fill_turn(struct staging *s, int64_t t)
 	return staging_copy_extent(f, e - f->first);
 }
 
-/* What goes wrong here is reported by a reader, if one needs the same bytes. */
+/* Errors are ignored here: a reader that needs the same bytes will report them. */
 static void *fill_all(void *arg)
 {
 	struct staging *s = arg;
@@ -163,7 +163,7 @@ static void *fill_all(void *arg)
 	return NULL;
 }
 
-/* Without them readers do all. */
+/* If no thread can be created, readers do all the work. */
 static void start_fillers(struct staging *s)
 {
 	while (s->fillers < STAGING_FILLERS &&

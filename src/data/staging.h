@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * data.stage: samples leave the file system that all hosts share once, by one rank, are kept on a
- * disk of each host and reach other ranks by MPI. Readers see the same bytes as without.
+ * Staging (data.stage): the samples are read only once, by one rank, from the file system that all
+ * hosts share. They are kept on local disks of the hosts and sent to other ranks by MPI. Readers
+ * get the same bytes as without staging.
  *
- * The samples of each record file are cut into extents of whole chunks. An extent has an owner (of
- * a host that keeps it already, else hosts take turns, and so do the ranks of a host), and only
- * the owner reads it from the source: in the background, in order, or at once when a reader of any
- * rank wants some of it. Then it is on the disk of the owner's host (data/staging_cache.h).
- * Readers of that host take it from there, those of others ask the owner (comm/fetch.h) for the
- * bytes of a chunk as they are stored, and check them by the chunk's hash; with copy: all each
- * host gets the other hosts' extents in the background, too. What has no room stays at the source:
- * the owner reads the bytes of a chunk whenever they are wanted.
+ * The samples of each record file are divided into extents of whole chunks. Each extent has an
+ * owner, a rank: on a host that keeps the extent already, or else chosen round-robin over hosts and
+ * the ranks of a host. Only the owner reads the extent from the source file: in the background and
+ * in order, or immediately when a reader on any rank needs part of it. The extent is then on the
+ * local disk of the owner's host (data/staging_cache.h). Readers on that host read it there.
+ * Readers on other hosts request the stored bytes of a chunk from the owner (comm/fetch.h) and
+ * check them by the chunk's hash; with `copy: all` each host also copies the other hosts' extents
+ * in the background. If the disk has no room for an extent, the owner reads each requested chunk
+ * from the source file.
  *
- * Damaged bytes are asked for once more: then the owner reads them from the source, and they
- * replace what the disks have. */
+ * Damaged bytes are requested once more: then the owner reads them from the source file, and they
+ * replace the copies on the disks. */
 #ifndef DLX_DATA_STAGING_H
 #define DLX_DATA_STAGING_H
 
@@ -23,9 +25,9 @@
 enum staging_copy { STAGING_SHARE, STAGING_ALL };
 
 struct staging_config {
-	const char *dir;             /* NULL, or the word false: no staging */
+	const char *dir;             /* folder of the copies; NULL, or the word false: no staging */
 	int copy;                    /* enum staging_copy */
-	int64_t limit;               /* bytes on a host's disk; INT64_MIN: no limit */
+	int64_t limit;               /* most bytes on a host's disk; INT64_MIN: no limit */
 };
 extern const struct field staging_fields[];
 
@@ -34,23 +36,26 @@ bool staging_wanted(const struct staging_config *c);
 struct dataset;
 struct staging;
 
-/* Opening record files keeps what it reads of them in config->dir, or finds it there; on: until it
- * is called without. For the rank that opens them for all. */
+/* While `on` is true, opening record files uses and updates a cache of their metadata in
+ * config->dir (record_heads.h); call it again with false to end this. For the rank that opens files
+ * for all. */
 void staging_keep_heads(const struct staging_config *config, const struct comm *c, bool on);
-/* What a rank can do alone: opens the copies of the files of n sets (NULL or without samples: left
- * out) in config->dir, which is made if it is not there. The sets must outlive it. c: the
- * ranks, NULL: alone. E_CANTCREATE if the folder cannot be written. */
+/* The first phase, which each rank does alone: opens the copies of the files of n sets (NULL or
+ * without samples: ignored) in config->dir, which is created if missing. The sets must outlive it.
+ * c: the ranks; NULL: a single process. E_CANTCREATE if the folder cannot be written. */
 int staging_open(struct staging **out, struct comm *c, const struct staging_config *config,
                struct dataset *const *set, int n);
-/* The rest, collective: agrees on owners, and from now on the sets read by it, and it goes on to
- * fill in the background. E_CONFIG if ranks have other data, E_NOMEM. */
+/* The second phase, collective: agrees on owners. From now on the sets are read through staging,
+ * and copies are made in the background. E_CONFIG if ranks have different data, E_NOMEM. */
 int staging_begin(struct staging *s);
-/* For a rank that has failed alone: no reader waits for other ranks any more. NULL is fine. */
+/* For a rank that failed while the others did not: its readers no longer wait for other ranks. NULL
+ * is fine. */
 void staging_give_up(struct staging *s);
-/* After all readers. Collective, unless this rank has failed alone. NULL is fine. */
+/* Ends staging, after all readers. Collective, unless only this rank has failed (alone). NULL is
+ * fine. */
 void staging_close(struct staging *s, bool alone);
 
-/* Bytes of this rank so far. */
+/* Bytes that this rank has handled so far. */
 struct staging_counts {
 	int64_t read;                /* from the files of the sets */
 	int64_t sent, received;      /* between ranks */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * pread and pwrite, never a map: a program that truncates a mapped file ends dlx by SIGBUS. */
+ * Uses pread and pwrite, never mmap: if another program truncated a mapped file, SIGBUS would kill
+ * dlx. */
 #include "data/staging_cache.h"
 
 #include <errno.h>
@@ -130,7 +131,7 @@ bool staging_cache_tell(const struct staging_cache *c)
 	flock(fd, LOCK_EX);
 	if (read_all(fd, TOLD_AT, &told, 1) == 0 && !told)
 		write_all(fd, TOLD_AT, "\1", 1);
-	close(fd);                   /* and the lock ends */
+	close(fd);                   /* this also releases the lock */
 	return !told;
 }
 
@@ -151,7 +152,8 @@ static bool full(int why)
 	return why == ENOSPC || why == EDQUOT || why == EFBIG;
 }
 
-/* What is there if it is of this record; else an empty map, and none of the old bytes. */
+/* Uses the existing copy if it is of this record; else begins an empty map and removes the old
+ * bytes. */
 static int prepare(int fd, uint64_t identity, int64_t n)
 {
 	struct head h = { .magic = "" }, was;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which extents there are. */
+ * Divides the files into extents. */
 #include "base/debug.h"
 #include "base/mem.h"
 #include "data/dataset_files.h"

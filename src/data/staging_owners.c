@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The ranks meet: whether they have the same files, where they are, and which extents are whose. */
+ * A collective exchange between ranks: checks that they have the same files, finds their hosts, and
+ * assigns owners to extents. */
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -56,8 +57,8 @@ static uint8_t *kept_map(const struct staging *s, size_t bytes)
 	return map;
 }
 
-/* The host that keeps extent e, as the maps of all hosts say; that whose turn it is where it does,
- * or none does. */
+/* The host that owns extent e: one that keeps it according to the maps of all hosts, preferring the
+ * one that is next in turn; if none keeps it, the one that is next in turn. */
 static int holder(const struct staging *s, const uint8_t *all, size_t bytes, int64_t e)
 {
 	const int turn = (int)(e % s->hosts);
@@ -71,8 +72,8 @@ static int holder(const struct staging *s, const uint8_t *all, size_t bytes, int
 	return turn;
 }
 
-/* What an earlier run kept on other hosts than those whose turn it is now belongs to these; unless
- * the maps of all ranks would be large. */
+/* Extents that an earlier run kept are assigned to the hosts that keep them, instead of
+ * round-robin; unless the maps of all ranks would be too large. */
 static void find_holders(struct staging *s)
 {
 	const size_t bytes = (size_t)ceil_div(s->extents, 8);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where the bytes of a chunk come from: the host's disk, this rank as their owner, or another one.
- * By an extent's state, under the lock, one of the owner's threads is chosen to read it; no lock is
- * held while it does. */
+ * Selects the source of a chunk's bytes: the host's disk, the source file if this rank is the
+ * owner, or another rank. The extent's state, protected by the lock, selects one of the owner's
+ * threads to read it; no lock is held during the read. */
 #include <errno.h>
 #include <string.h>
 
@@ -54,7 +54,7 @@ static bool take_room(struct staging *s, int64_t n)
 	return false;
 }
 
-/* A line a host: its ranks have one disk. */
+/* The warning is printed once per host, because its ranks share the disk. */
 static void disk_failed(struct staging_file *f, int why)
 {
 	struct staging *s = f->s;
@@ -64,7 +64,7 @@ static void disk_failed(struct staging_file *f, int why)
 	     "record files are", s->config.dir, strerror(why));
 }
 
-/* n bytes of an extent onto the disk; false if that has no room. */
+/* Writes n bytes of an extent to the disk; false if there is no room. */
 static bool keep(struct staging_file *f, uint64_t at, const void *p, size_t n)
 {
 	const int why = staging_cache_write(&f->cache, at, p, n);
@@ -81,8 +81,8 @@ static int fill_piece(struct staging_file *f, int64_t owner, uint64_t at, void *
 	return owner < 0 ? read_source(f, at, p, n) : fetch_ask(f->s->fetch, (int)owner, &range, p);
 }
 
-/* The bytes of an extent from the source (owner -1) or from another rank onto the disk. *kept:
- * there was room for them. */
+/* Copies an extent from the source (owner -1) or from another rank to the disk. *kept: there was
+ * room for it. */
 static int fill(struct staging_file *f, int64_t k, int64_t owner, bool *kept)
 {
 	const uint64_t end = f->start[k + 1];
@@ -110,7 +110,8 @@ static int fill(struct staging_file *f, int64_t k, int64_t owner, bool *kept)
 	return rc;
 }
 
-/* Whether the caller is to read extent k; else it is settled. Waits for a thread that reads it. */
+/* Whether the caller must read extent k; if not, it is done. Waits for a thread that is reading
+ * it. */
 static bool claim(struct staging_file *f, int64_t k)
 {
 	struct staging *s = f->s;
@@ -160,7 +161,7 @@ static int read_fresh(struct staging_file *f, int64_t k, uint64_t at, void *p, s
 	return 0;
 }
 
-/* A copy that has become shorter is mended; one that cannot be read is none. */
+/* A copy that was truncated is repaired; one that cannot be read is ignored. */
 static int read_own(struct staging_file *f, int64_t k, uint64_t at, void *p, size_t n)
 {
 	int why;

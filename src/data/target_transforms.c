@@ -90,7 +90,7 @@ static void start_chain(struct chain_state *p, struct arena *a, const struct tar
 	}
 }
 
-/* That the constants and what undoes them are numbers of 32 bits. */
+/* Checks that the constants and those of the inverse are finite in float32. */
 static int check_numbers(const struct chain_state *p, const struct step *s)
 {
 	for (int64_t c = 0; c < p->g.c; c++) {
@@ -233,7 +233,7 @@ void target_scaling_inverse_json(const struct target_scaling *s, struct buf *out
 
 /* --- in words --- */
 
-/* x is the text so far. */
+/* Appends one step to a formula; x is the formula so far. */
 static void put_step(const struct target_step *s, int64_t c, struct buf *x)
 {
 	struct buf y = BUF_INIT;

@@ -72,7 +72,7 @@ struct transform_chain {
 	struct arena *a;
 	const struct dataset *data;
 	enum dtype input_dtype, stored_target;
-	enum dtype moved;                /* the input's type between its steps */
+	enum dtype moved;                /* type of the input between the steps */
 	struct transform_rest rest;
 	struct intake intake, outlet;    /* the outlet rounds where `moved` is not the batch's type */
 	int64_t stored_input_count, stored_target_count;
@@ -89,7 +89,7 @@ struct transform_chain {
 struct transform_scratch {
 	struct frame f;
 	void *x[2], *t[2];               /* the frame's buffers, of memory */
-	bool swapped_x, swapped_t;       /* the last sample ended in the second one */
+	bool swapped_x, swapped_t;       /* the last sample's result was in the second buffer */
 	void *memory;
 	size_t bytes;
 };
@@ -171,7 +171,8 @@ static struct shape target_shape(const struct geometry *g, const struct shape *s
 	return s;
 }
 
-/* Nothing is known of the values but that there may be some. */
+/* Marks the statistics of all channels as unknown; the count of 1 says only that there are
+ * values. */
 static void forget(struct chain_state *p)
 {
 	for (int64_t c = 0; c < p->g.c; c++)
@@ -200,8 +201,8 @@ static void start_chain(struct chain_state *p, struct arena *a, const struct tra
 
 /* --- planning --- */
 
-/* Channels may have names of their own in each set, but the training set's may not be in another
- * order: statistics and networks go by the number. */
+/* Channel names may differ between sets, but the training set's names must not occur in another
+ * order: statistics and networks use channel numbers. */
 static int check_order(const struct transform_options *o, const struct dataset_info *d,
                        const struct dataset_info *s)
 {
@@ -246,8 +247,8 @@ static void extend(struct transform_chain *t, const struct geometry *g)
 		t->max_extent[k] = g->d[k] > t->max_extent[k] ? g->d[k] : t->max_extent[k];
 }
 
-/* Makes one of the last step and s, which follows it: a warp takes the place of the last, a crop
- * goes with it. */
+/* Combines the last step with the step s after it: a warp includes the last one, a crop is attached
+ * to it. */
 static void join(struct transform_chain *t, struct arena *a, const struct step *s)
 {
 	struct step *last = &t->step[t->n - 1];
@@ -269,7 +270,7 @@ static int plan_step(struct transform_chain *t, struct chain_state *p, const str
 	                   .options = v.data,
 	                   .mask = -1, .before = p->g, .training = p->o->training };
 	if (s->op->random && !p->o->training)
-		return 0;      /* whole fields may have extents that it does not take */
+		return 0;      /* whole fields may have extents that the transform does not support */
 	p->previous = t->n ? s - 1 : NULL;
 	TRYC(s->op->plan(p, s), "in transform '%s'", v.v->name);
 	s->after = p->g;
@@ -385,7 +386,7 @@ static void leave_values(struct transform_chain *t, const struct chain_state *p,
 	}
 }
 
-/* Values that are only moved from there on are rounded at once: half the bytes are moved then. */
+/* Values that are only moved in later steps are rounded now, so that half the bytes are moved. */
 static void plan_types(struct transform_chain *t)
 {
 	const int scaled = intake_scales(t->step, t->n);
@@ -528,7 +529,8 @@ static void begin_in(void **now, void **spare, void *const own[2], void *out, bo
 	*spare = room && swapped ? out : own[1];
 }
 
-/* Returns whether it ended in the buffer that it did not begin in. */
+/* Copies the result to `out` if it is elsewhere. Returns whether it was in another buffer than the
+ * one where the sample started. */
 static bool end_in(const void *now, const void *begun, void *out, size_t bytes)
 {
 	if (now != out)

@@ -24,85 +24,91 @@
 
 extern const struct variant data_transforms[];
 
-/* Whether the entries of the list (may be NULL), which is the value of this key of section `data`,
- * are written as their tables say, found without data. A list for evaluation may have none that
- * acts in training alone. Reports every mistake. */
+/* Checks the syntax of the list's entries (may be NULL), without data. key: the list's key in
+ * section `data`. evaluation: transforms that act only in training are mistakes. Reports every
+ * mistake. */
 int transform_check(struct arena *a, const struct ynode *list, const char *key, bool evaluation);
 
-/* How many channels the list, which has been checked, leaves by its last choice of them, found
- * without data, and *loc, where that is; 0: it chooses none. */
+/* The number of channels after the list's last `channels` entry, found without data, and *loc, the
+ * location of that entry; 0: there is no such entry. The list must have been checked. */
 int64_t transform_channels(struct arena *a, const struct ynode *list, struct loc *loc);
 
-/* Appends "; cast, flip": the names of those in the list, which has been checked, that act in
- * training or elsewhere. Nothing where there are none; the extents give the crop. */
+/* Appends "; cast, flip": the names of the transforms that act in training, or in evaluation;
+ * nothing if there are none. A crop is given by its extents. The list must have been checked. */
 void transform_names(struct arena *a, const struct ynode *list, bool training, struct buf *out);
 
 struct transform_chain;
 struct transform_scratch;
 
-/* The types of a batch's arrays, and the transforms that are left to the reader of the batch. */
+/* The types of a batch's arrays, and the transforms that the reader of the batch (a device) has to
+ * do. */
 struct transform_rest {
 	enum dtype input, target;
-	bool values;                        /* inputs are as stored: convert
-	                                     * them, then take the steps */
-	int64_t steps, mask;                /* as op/normalize_input.h has them */
+	bool values;                        /* inputs are as stored: the reader converts them, then
+	                                     * applies the steps */
+	int64_t steps, mask;                /* as in op/normalize_input.h */
 	const float *table;
 };
 
 struct transform_options {
 	const struct dataset *data;
 	const struct dataset *statistics;   /* NULL: data */
-	bool no_statistics;                 /* those of data are not meant, and there are no others */
-	int size;                           /* of data's samples: the number of theirs */
+	bool no_statistics;                 /* the statistics of `data` must not be used, and there are
+	                                     * no others */
+	int size;                           /* index of the samples' size among the sizes of data */
 	const struct ynode *list;           /* NULL or Y_NULL: no transforms */
-	bool own_list;                      /* which is for evaluation alone: a crop is meant there */
+	bool own_list;                      /* the list is for evaluation only, so a crop in it is
+	                                     * intended */
 	bool training;
 	uint64_t seed;
 	enum dtype target_dtype;
-	int64_t classes, ignore;            /* of labels that the loss counts, as of struct
+	int64_t classes, ignore;            /* labels that the loss accepts, as in struct
 	                                     * loader_options; classes 0: labels are not checked */
-	/* Leave inputs (targets) as they are stored, and what changes their values to others, where
-	 * that gives the same values and makes the batch no larger. */
+	/* Leave inputs (targets) as they are stored, and leave the transforms of their values to the
+	 * reader, if that gives the same values and does not make the batch larger. */
 	bool stored_input, stored_target;
-	/* BF16 or F16, which is all that is read of inputs: those that would have more bytes are
-	 * rounded to it after the last transform, as a GPU rounds. F32: they are not. */
+	/* BF16 or F16 if readers use inputs in this precision only: inputs of wider types are rounded
+	 * to it after the last transform, as a GPU rounds. F32: they are not rounded. */
 	enum dtype rounded;
 };
 
-/* Sets o's list to that of the config for o->training, or for evaluation and prediction. */
+/* Sets o's list to the config's list for training if o->training, else to that for evaluation and
+ * prediction. */
 void transform_choose_list(struct transform_options *o, const struct data_config *c);
 
-/* Reports all mistakes it finds (E_CONFIG, E_SHAPE), each with its place. o is borrowed for the
- * call only. */
+/* Plans a chain. Reports all mistakes it finds (E_CONFIG, E_SHAPE), each with its location. o is
+ * borrowed only during the call. */
 int transform_chain_new(struct transform_chain **out, const struct transform_options *o);
 void transform_chain_free(struct transform_chain *t);                 /* NULL is fine */
-/* Of a sample after the last transform. */
+/* Shapes of a sample after the last transform. */
 const struct shape *transform_input_shape(const struct transform_chain *t);
 const struct shape *transform_target_shape(const struct transform_chain *t);
 const struct transform_rest *transform_rest(const struct transform_chain *t);
 
-/* How many windows of each sample an epoch has (`crop: {per_sample: ...}`): 1 but in training. */
+/* The number of windows of each sample in an epoch (`crop: {per_sample: ...}`): 1 except in
+ * training. */
 int64_t transform_windows(const struct transform_chain *t);
 
-/* Whether nothing but cast and normalize is done to samples. */
+/* Whether the only transforms are cast and normalize. */
 bool transform_only_scales(const struct transform_chain *t);
 
 struct transform_scratch *transform_scratch_new(const struct transform_chain *t);
 void transform_scratch_free(struct transform_scratch *s);             /* NULL is fine */
-/* Where transform_run will begin with the input of the next sample, and so where it is best decoded
- * to: as it is stored, or by transform_take if the chain takes it. */
+/* The memory in which transform_run expects the input of the next sample, so that it can be decoded
+ * directly to there: as stored, or by transform_take if transform_takes is true. */
 void *transform_begin(const struct transform_chain *t, struct transform_scratch *s,
                       void *out_input);
 bool transform_takes(const struct transform_chain *t);
-/* n stored values from the input's element `first` on, to their places from `begin` on, in the type
- * of the transforms and scaled if their first step does so. Several threads may take parts of one
- * input. */
+/* Converts n stored values, from the input's element `first` on, to their positions in the memory
+ * that begins at `begin`: in the type of the transforms, and scaled if the first step scales.
+ * Several threads may convert parts of one input. */
 void transform_take(const struct transform_chain *t, void *begin, int64_t first,
                     const void *values, int64_t n);
-/* From the stored arrays to the batch's, whose types transform_rest gives. Random choices are a
- * function of (seed, epoch, sample); window w of sample i is the sample i + w n of n. E_DATA if
- * the values do not suit a transform. input: as stored, or what transform_begin said where the
- * input is there. Allocates nothing unless it fails. */
+/* Transforms the stored arrays of a sample to the batch's arrays, whose types transform_rest gives.
+ * Random choices are a function of (seed, epoch, sample); window w of sample i of n has sample
+ * number i + w n. input: as stored, or the pointer that transform_begin returned if the input has
+ * been decoded there. E_DATA if the values do not suit a transform. Allocates nothing unless it
+ * fails. */
 int transform_run(const struct transform_chain *t, struct transform_scratch *s, int64_t epoch,
                   int64_t sample, const void *input, const void *target, void *out_input,
                   void *out_target);

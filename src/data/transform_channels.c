@@ -40,7 +40,7 @@ static int no_channel(const struct chain_state *p, const char *text, const struc
 	return rc;
 }
 
-/* The channel called text, or numbered so; or an error at loc. */
+/* The channel with the name or number in text; or an error at loc. */
 static int find_channel(const struct chain_state *p, const char *text, const struct loc *loc)
 {
 	char *end;
@@ -125,7 +125,8 @@ int channels_check(const void *options, const struct loc *loc)
 	return rc;
 }
 
-/* The channels that stay, to kept; every one that does not exist or comes twice is reported. */
+/* Writes the channels to keep to kept; every channel that does not exist or is listed twice is
+ * reported. */
 static int choose_kept(const struct chain_state *p, const struct step *s,
                        const struct strings *keep, int64_t *kept)
 {

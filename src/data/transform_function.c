@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Transforms by a function of each value: log1p and sqrt. Both are for quantities of many
- * magnitudes. Both rise, so that minimum and maximum are carried through them; mean and deviation
- * are not known afterwards. A value that the function does not take is an error with its place. */
+ * Transforms by a function of each value: log1p and sqrt, for quantities of many orders of
+ * magnitude. Both functions are increasing, so minimum and maximum can be transformed; mean and
+ * deviation are unknown afterwards. A value outside the function's domain is an error with its
+ * location. */
 #include <math.h>
 #include <stdio.h>
 
@@ -87,7 +88,7 @@ int sqrt_plan(struct chain_state *p, struct step *s)
 
 /* --- running --- */
 
-/* A value at point i of channel c that function does not take. */
+/* Reports a value at point i of channel c outside the domain of the function. */
 static int refused(const struct step *s, const char *function, float v, int64_t c, int64_t i)
 {
 	const int64_t *d = s->before.d;
@@ -101,7 +102,7 @@ static int refused(const struct step *s, const char *function, float v, int64_t 
 	           place, n ? ")" : "");
 }
 
-/* The functions are known when this is compiled into its callers. */
+/* Inlined into its callers, so that the functions are known at compile time. */
 static inline int apply(const struct step *s, struct frame *f, const char *function,
                         bool (*takes)(float), float (*of)(float))
 {
@@ -124,7 +125,7 @@ static inline int apply(const struct step *s, struct frame *f, const char *funct
 	return 0;
 }
 
-/* Values that are not numbers are taken, and stay what they are. */
+/* NaN is accepted and stays NaN. */
 static bool log1p_takes(float v)
 {
 	return !(v <= -1);

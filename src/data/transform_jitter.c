@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Random changes of values: noise, brightness and contrast. They act in training only, so that what
- * is known of the channels (`normalize` asks) is that of the data without them: nothing is
- * forgotten. Invalid points stay as they are. */
+ * Random changes of values: noise, brightness and contrast. They act only in training, and the
+ * channels' statistics, which `normalize` uses, remain those of the data without them. Invalid
+ * points are not changed. */
 #include <math.h>
 
 #include "base/err.h"
@@ -70,7 +70,7 @@ static bool applies(const struct step *s, const struct frame *f, double probabil
 	return probability == 1 || frame_uniform(f, s, 3) < probability;
 }
 
-/* In [low, high), of the sample or of channel c. */
+/* A random number in [low, high), for the sample or for channel c. */
 static double draw(const struct step *s, const struct frame *f, int per, int64_t c, double low,
                    double high)
 {
@@ -170,7 +170,7 @@ int contrast_plan(struct chain_state *p, struct step *s)
 	return begin(p, s, &o->channels);
 }
 
-/* Of the finite values at valid points; 0 where there are none. */
+/* The mean of the finite values at valid points; 0 if there are none. */
 static double mean_of(const struct step *s, const struct frame *f, int64_t c)
 {
 	const int64_t n = points(s);

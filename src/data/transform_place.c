@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The warps rotate, zoom and elastic: the place in the input that an output point shows. All count
- * in points of the grid, about the middle of the field.
+ * The warps rotate, zoom and elastic: they compute the input position of each output point.
+ * Positions are in grid points, relative to the centre of the field.
  *
- * elastic draws a displacement for each point of a coarse grid and interpolates it by Keys' cubic
- * (a = -1/2), as Ronneberger et al. (2015) do; the field is smooth, and has the drawn deviation at
- * the points of the grid. */
+ * elastic draws a random displacement for each point of a coarse grid and interpolates it by Keys'
+ * cubic (a = -1/2), as Ronneberger et al. (2015) do; the field is smooth and has the given standard
+ * deviation at the grid points. */
 #include <math.h>
 
 #include "base/err.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The transform normalize_sample: every sample by its own statistics, those of each channel or of
- * all chosen channels together. For fields whose level says nothing, such as counts of simulated
- * particles or exposures of a detector. Only finite values at valid points count, as in the
- * statistics of a record.
+ * The transform normalize_sample: scales each sample by its own statistics, of each channel or of
+ * all chosen channels together. It is for fields whose absolute level has no meaning, such as
+ * counts of simulated particles or exposures of a detector. Only finite values at valid points
+ * count, as in the statistics of a record.
  *
- * Sums are taken in double and in an order that follows from the shape alone: element i of a
- * channel goes to lane i mod LANES, so that the compiler can use vectors. */
+ * Sums are computed in double, in an order that depends only on the shape: element i of a channel
+ * is added to lane i mod LANES, so that the compiler can use vectors. */
 #include <float.h>
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Transforms of places: roll, flip, crop, pad. Each is separable, so it is three tables, one an
- * axis, that say for each output index which input index it comes from (-1: none, fill). The
- * same tables move the target. */
+ * Transforms of positions: roll, flip, crop, pad. Each is separable: three tables, one for each
+ * axis, give the input index of each output index (-1: none, fill). The same tables are applied to
+ * the target. */
 #include <string.h>
 
 #include "base/err.h"
@@ -138,8 +138,8 @@ int flip_plan(struct chain_state *p, struct step *s)
 	return choose_axes(p, s, &o->axis);
 }
 
-/* Random windows are for training: a network that was trained on windows is used on whole
- * fields. */
+/* Random windows are used only in training: a network that was trained on windows is applied to
+ * whole fields. */
 static bool leaves_whole(const struct chain_state *p, const struct crop_options *o)
 {
 	return !p->o->training && (o->validation == SEEN_WHOLE ||
@@ -187,8 +187,8 @@ static int pad_modes(struct chain_state *p, struct step *s, const struct strings
 	return 0;
 }
 
-/* Labels get the ignore value, so that what was made up is not learned; fields are padded as
- * the input is. */
+/* Labels are padded with the ignore value, so that padding is not learned; fields are padded in the
+ * same mode as the input. */
 static int pad_target(struct chain_state *p, struct step *s)
 {
 	s->target_repeats = p->o->target_dtype != DTYPE_I32;
@@ -227,16 +227,17 @@ int pad_plan(struct chain_state *p, struct step *s)
 
 /* --- running --- */
 
-/* Places of a row whose sources are neighbours. */
+/* A run: consecutive outputs of a row whose sources are neighbours. */
 struct run {
 	int64_t n;
-	int32_t from;                  /* of the first; -1: none, all are filled */
-	int step;                      /* from one to the next: 1; -1; or 0, the same one */
+	int32_t from;                  /* source of the first position; -1: none, all are filled */
+	int step;                      /* difference of consecutive sources: 1, -1, or 0 (a repeated
+	                                * element) */
 };
 
 #define MOST_RUNS 8                /* of a roll, a flip, a window and edges that are repeated */
 
-/* The run that begins a map of n places. */
+/* The first run of a map of n positions. */
 static struct run run_of(const int32_t *map, int64_t n)
 {
 	struct run r = { 1, map[0] < 0 ? -1 : map[0], 0 };
@@ -248,7 +249,7 @@ static struct run run_of(const int32_t *map, int64_t n)
 	return r;
 }
 
-/* How many runs a map has; 0: more than there is room for. */
+/* The number of runs of a map; 0: more than there is room for. */
 static int runs_of(const int32_t *map, int64_t n, struct run run[MOST_RUNS])
 {
 	int count = 0;
@@ -279,12 +280,13 @@ static inline void gather_row(char *dst, const char *src, const int32_t *map, in
 		memcpy(dst + (size_t)i * size, map[i] >= 0 ? src + (size_t)map[i] * size : fill, size);
 }
 
-/* What the rows of a step have in common. */
+/* Data that all rows of a step share. */
 struct rows {
 	const int32_t *map;
 	const void *fill;
 	int64_t n;
-	int runs;                      /* 0: many, each place by itself */
+	int runs;                      /* number of runs; 0: too many, so each position is copied by
+	                                * itself */
 	struct run run[MOST_RUNS];
 };
 
@@ -296,7 +298,7 @@ static inline void make_row(char *dst, const char *src, const struct rows *r, si
 		copy_run(dst, src, &r->run[i], r->fill, size);
 }
 
-/* A size that is known when it is compiled is worth a loop of its own. */
+/* Each element size has a loop of its own, so that the size is a compile-time constant. */
 static void make_row_of(size_t size, char *dst, const char *src, const struct rows *r)
 {
 	switch (size) {

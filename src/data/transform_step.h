@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a chain of transforms and its steps know of each other. Private to transform*.c. A step
- * is planned against the state of the chain before it and changes that state to what holds
- * after it. */
+ * The state that a chain of transforms shares with its steps. Private to transform*.c. A step is
+ * planned with the state of the chain before it, and updates that state to what holds after it. */
 #ifndef DLX_DATA_TRANSFORM_STEP_H
 #define DLX_DATA_TRANSFORM_STEP_H
 
@@ -10,12 +9,13 @@
 #include "data/record.h"
 #include "data/transform.h"
 
-/* A sample's axes: channels, then depth, height, width; those an array lacks are 1. */
+/* The axes of a sample: channels, then depth, height, width; missing axes have extent 1. */
 struct geometry {
 	int64_t c;                       /* channels of the input */
-	int64_t tc;                      /* of the target, or its number of elements if not paired */
+	int64_t tc;                      /* channels of the target, or its number of elements if not
+	                                  * paired */
 	int64_t d[3];
-	int nspatial;                    /* the last nspatial of d are real */
+	int nspatial;                    /* number of axes that exist, the last ones of d */
 	bool paired;                     /* the target has the input's spatial axes */
 };
 
@@ -24,25 +24,28 @@ struct chain_state {
 	struct arena *a;
 	const struct transform_options *o;
 	const struct dataset_info *info;
-	enum dtype stored;               /* the input's in the set that the statistics are of */
+	enum dtype stored;               /* stored type of the input in the set that the statistics are
+	                                  * from */
 	struct geometry g;
-	struct channel_stats *stats;     /* g.c of them; NaN where not known any more */
-	const char **lost_after;         /* g.c of them: the transform since
-	                                  * which they are not, or NULL */
-	const char **channel_names;      /* g.c of them, NULL-terminated; "" where unnamed */
-	int mask;                        /* the record's mask, as channels are now; -1: none */
-	int64_t windows;                 /* of a sample in an epoch, by all crops so far */
-	bool maps;                       /* targets have the input's spatial
-	                                  * axes, in the training set */
+	struct channel_stats *stats;     /* statistics of each channel; NaN: no longer known */
+	const char **lost_after;         /* for each channel: name of the transform after which its
+	                                  * statistics are no longer known, or NULL */
+	const char **channel_names;      /* names of the g.c channels, NULL-terminated; "" if unnamed */
+	int mask;                        /* channel of the record's mask among the current channels; -1:
+	                                  * none */
+	int64_t windows;                 /* windows of each sample in an epoch, of all crops so far */
+	bool maps;                       /* in the training set, targets have the input's spatial
+	                                  * axes */
 	bool of_target;                  /* the channels are the target's (target_transforms.c) */
-	const struct step *previous;     /* the step that is planned before, or NULL */
-	int64_t displacements;           /* numbers that elastic steps keep of a sample */
+	const struct step *previous;     /* the step before this one, or NULL */
+	int64_t displacements;           /* count of random numbers that elastic steps keep for a
+	                                  * sample */
 };
 
 struct step {
 	const struct transform_op *op;
 	struct loc loc;
-	int number;                      /* in the list: separates the random streams */
+	int number;                      /* index in the list; gives each step its own random stream */
 	const void *options;
 	struct geometry before, after;
 	/* value steps */
@@ -50,31 +53,35 @@ struct step {
 	bool *active;                    /* per channel */
 	int mask;                        /* input channel that marks valid points; -1: none */
 	/* spatial steps */
-	bool on[3];                      /* axes that roll or flip */
-	int64_t pad[3];                  /* elements before the first */
+	bool on[3];                      /* axes to roll or flip */
+	int64_t pad[3];                  /* elements added before the first one, by axis */
 	int pad_mode[3];
-	bool target_repeats;             /* outside, as the input does, else target_fill */
-	uint32_t target_fill;            /* bits of an element */
-	const int64_t *kept;             /* channels: of each one after, which it was; NULL in others */
+	bool target_repeats;             /* the target is padded in the input's mode; else with
+	                                  * target_fill */
+	uint32_t target_fill;            /* bit pattern of an element */
+	const int64_t *kept;             /* step `channels`: for each new channel its old index; NULL in
+	                                  * other steps */
 	/* warps */
-	const struct step *inner;        /* one before, which is done in this step; or NULL */
-	const struct step *crop;         /* the one after it: nothing else is computed; or NULL */
-	bool target_linear;              /* targets are interpolated, labels are not */
-	int64_t displacement;            /* elastic: where its numbers begin */
+	const struct step *inner;        /* the warp before it, which this step includes; or NULL */
+	const struct step *crop;         /* the crop after it, outside of which nothing is computed; or
+	                                  * NULL */
+	bool target_linear;              /* targets are interpolated linearly; false for labels */
+	int64_t displacement;            /* elastic: index of its first random number in
+	                                  * frame.displacements */
 	bool training;
-	bool joins;                      /* the step before does it, too */
-	bool idle;                       /* it changes nothing here and is left out */
+	bool joins;                      /* the previous step includes this one */
+	bool idle;                       /* it has no effect here and is skipped */
 };
 
-/* One sample on its way. Two buffers of each array; steps that move data go from one to the
- * other. */
+/* A sample during the transforms. Each array has two buffers; steps that move data read one buffer,
+ * write the other and swap them. */
 struct frame {
-	void *x, *spare_x;               /* (C, D, H, W), float; or as stored if values are left to
-	                                  * others; or rounded if nothing but moves is to come */
-	void *t, *spare_t;               /* int32_t or float, or as stored */
+	void *x, *spare_x;               /* input (C, D, H, W): float; or as stored if the reader
+	                                  * changes the values; or rounded if only moves follow */
+	void *t, *spare_t;               /* target: int32_t or float, or as stored */
 	size_t size, target_size;        /* bytes of an element */
-	int32_t *map[3], *target_map[3]; /* per axis: source index of each output index, or -1 */
-	double *row;                     /* three numbers of each point of a row */
+	int32_t *map[3], *target_map[3]; /* by axis: source index of each output index, or -1 */
+	double *row;                     /* scratch: three numbers for each point of a row */
 	double *displacements;
 	uint64_t seed;
 	int64_t epoch, sample;
@@ -84,10 +91,10 @@ struct transform_op {
 	int (*plan)(struct chain_state *p, struct step *s); /* sets s, changes p */
 	int (*run)(const struct step *s, struct frame *f);
 	bool random;                                        /* left out when not training */
-	/* What can be wrong with the options whatever the data is; may be NULL. */
+	/* Checks the options without data; may be NULL. */
 	int (*check)(const void *options, const struct loc *loc);
-	/* Warps (transform_warp.h): where in the input the n places of a row lead, in points along each
-	 * axis; and what is drawn before, for the sample, or NULL. */
+	/* Warps (transform_warp.h). place: the input coordinates, in points along each axis, of the n
+	 * output points of a row. draw: draws the random numbers of a sample beforehand; or NULL. */
 	void (*place)(const struct step *s, const struct frame *f, double *const place[3], int64_t n);
 	void (*draw)(const struct step *s, struct frame *f);
 };
@@ -187,7 +194,7 @@ extern const struct field transform_elastic_fields[], transform_noise_fields[];
 extern const struct field transform_brightness_fields[], transform_contrast_fields[];
 extern const char *const warp_outside_names[];
 extern const struct field transform_crop_fields[], transform_pad_fields[];
-/* Of data.target_transforms, where no channel is a mask. */
+/* Keys for data.target_transforms, which have no mask channel. */
 extern const struct field target_normalize_fields[], target_log1p_fields[];
 
 int cast_plan(struct chain_state *p, struct step *s);
@@ -238,13 +245,16 @@ int pad_run(const struct step *s, struct frame *f);
 
 struct intake {
 	enum dtype from, to;
-	const struct step *scale;        /* affine_run's that is done on the way; NULL: none is */
-	bool large;                      /* the array is larger than what caches keep of it */
+	const struct step *scale;        /* an affine step that is applied during the conversion; NULL:
+	                                  * none */
+	bool large;                      /* the array does not fit in caches */
 };
-/* Whether the first of these steps is done on the way into float32 or a rounded type. */
+/* Whether the first of these steps is applied during the conversion to float32 or a rounded
+ * type. */
 bool intake_scales(const struct step *step, int n);
-/* Of the input of a chain of these steps. Where `to` is of 16 bits and not what is stored, or there
- * is something to scale, values are rounded to it, as a GPU does: NaNs become one. */
+/* Plans how the input of a chain is converted from the stored type. If `to` is a 16-bit type other
+ * than the stored type, or if there is a step to apply, values are rounded to `to` as a GPU rounds:
+ * all NaNs become the same NaN. */
 struct intake intake_plan(enum dtype from, enum dtype to, const struct step *step, int n,
                           int64_t count);
 bool intake_changes(const struct intake *i);
@@ -252,53 +262,56 @@ void intake_take(const struct intake *i, void *begin, int64_t first, const void 
 
 /* --- batches as stored (transform_stored.c) --- */
 
-/* Whether the values of these steps can be left to the device, in `rest`. */
+/* Whether the changes of values by these steps can be left to the device; they are then described
+ * in `rest`. */
 bool stored_input_plan(struct arena *a, const struct step *step, int n, int64_t channels,
                        enum dtype stored, struct transform_rest *rest);
 /* Whether none of these steps changes or interpolates values. */
 bool stored_only_moves(const struct step *step, int n);
-/* Drops the steps that were left; returns how many there are now. */
+/* Removes the steps that were left to the device; returns the number of remaining steps. */
 int stored_keep_places(struct step *step, int n);
-/* Whether all steps change values by a factor and a shift alone. */
+/* Whether all steps are affine, x * factor + shift. */
 bool stored_only_scales(const struct step *step, int n);
-/* Makes rest->target, which is the type wanted, the stored
- * one where that pays. target: its shape after the steps. */
+/* Changes rest->target, the type wanted, to the stored type if that is more efficient. target: the
+ * shape of the target after the steps. */
 void stored_target_plan(struct step *step, int n, const struct dataset_info *info,
                         const struct shape *target, struct transform_rest *rest);
-/* Where the window of the crop s begins. */
+/* Sets start to the first index, along each axis, of the window of the crop s. */
 void crop_start(const struct step *s, const struct frame *f, int64_t start[3]);
 /* Whether the pad s puts zeros before and after axis k. */
 bool pad_is_zeros(const struct step *s, int k);
 
 /* --- for the steps --- */
 
-/* A random number in [0, 1) of (seed, epoch, sample, step, axis). */
+/* A random number in [0, 1), a function of (seed, epoch, sample, step, axis). */
 double frame_uniform(const struct frame *f, const struct step *s, int axis);
-/* A whole one in [0, n). */
+/* A random integer in [0, n), likewise. */
 int64_t frame_below(const struct frame *f, const struct step *s, int axis, int64_t n);
-/* A stream of random numbers of the step's own in this sample, for rng.h; its steps are epochs. */
+/* The step's own stream of random numbers for this sample, for rng.h; the stream's steps are
+ * epochs. */
 uint64_t frame_stream(const struct frame *f, const struct step *s);
-/* After a step has moved x (t) to the spare buffer. */
+/* Swap the two buffers, after a step has written x (t) to the spare one. */
 void frame_swap_input(struct frame *f);
 void frame_swap_target(struct frame *f);
 
-/* That the inputs have spatial axes, of extents that maps can hold. */
+/* Checks that the inputs have spatial axes, with extents that the index maps can hold. */
 int step_check_spatial(const struct chain_state *p, const struct step *s);
 
-/* That labels which a step makes up have a value that the loss takes: a class, or the one that does
- * not count. what: where it comes from. */
+/* Checks that a label which a step creates is a class, or the label that does not count. what:
+ * where the label comes from, for the message. */
 int step_check_label(const struct chain_state *p, const struct step *s, int64_t label,
                      const char *what);
 
-/* That an option gives one number, or a range. */
+/* Checks that an option is one number, or a range. */
 int range_check(const struct floats *v, const char *key, const struct loc *loc);
 
-/* The channel that an option `mask` names, by "auto" the record's; -1 if it is NULL. */
+/* *mask: the channel that the option `mask` names (text); "auto": the record's mask; -1 if text is
+ * NULL. */
 int step_find_mask(const struct chain_state *p, const struct step *s, const char *text, int *mask);
-/* Begins a step that changes values: no channel is active yet, all stay as they are. */
+/* Initialises a step that changes values: no channel is active yet. */
 void step_begin_values(struct chain_state *p, struct step *s, int mask);
-/* Sets s->active for the channels called `names`, or for all but the mask if there are none.
- * Returns how many are active, or an error. */
+/* Sets s->active for the channels in `names`; if that is empty, for all except the mask. Returns
+ * the number of active channels, or an error. */
 int step_choose_channels(const struct chain_state *p, struct step *s, const struct strings *names);
 /* Records that the mean and deviation of channel c are unknown after the transform of this name. */
 void step_lose_moments(struct chain_state *p, int64_t c, const char *transform);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Batches that leave the loader as they are stored: the rule by which transforms of values are left
- * to a device, which computes them on its way to the first layer (op/normalize_input.c).
+ * Batches that leave the loader in their stored type: the rule by which transforms of values are
+ * left to the device, which computes them before the first layer (op/normalize_input.c).
  *
- * Moving points and changing each of them by itself can be done in either order, so transforms of
- * places are done first and on what is stored, and those of values are left, all of them or none:
+ * Moving points and changing the value of each point commute. So transforms of positions are done
+ * first, on the stored values, and transforms of values are left to the device, all of them or
+ * none. They are left if:
  *
  *   - each of them is (x - centre) * scale per channel, which no function, no statistic of the
  *     sample and no random number is, and no place is between points;
@@ -20,7 +21,8 @@
 #include "data/transform_step.h"
 #include "op/normalize_input.h"
 
-#define WORTH_A_NODE 4096       /* elements of a sample's target */
+#define WORTH_A_NODE 4096       /* elements of a sample's target from which on an extra node is
+                                 * worth while */
 #define MASK_LEFT    (-2)       /* of a step: its mask is not among the channels at the end */
 
 static bool is_value_step(const struct step *s)

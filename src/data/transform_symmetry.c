@@ -83,7 +83,7 @@ static inline void turn_tile(char *out, const char *in, size_t size, const int64
 			       in + (j * in_step[0] + i * in_step[1]) * (int64_t)size, size);
 }
 
-/* A size that is known when it is compiled is worth a loop of its own. */
+/* Each element size has a loop of its own, so that the size is a compile-time constant. */
 static void turn_tile_of(size_t size, char *out, const char *in, const int64_t n[2],
                          int64_t out_step, const int64_t in_step[2])
 {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How a chain of transforms begins: stored values become those of the batch piece by piece, as they
- * are decoded, while a piece is in the processor's cache. A first step that scales is done on the
- * way, which saves a pass over memory, and so is rounding to 16 bits. A chain whose last step makes
- * float32 ends in the same way.
+ * The beginning of a chain of transforms: stored values are converted to the batch's type piece by
+ * piece, directly after decoding, while a piece is in the processor's cache. If the first step
+ * scales, it is applied in the same loop, which saves a pass over memory; so is rounding to 16
+ * bits. A chain whose last step makes float32 ends in the same manner.
  *
- * What a GPU's network would round anyway is rounded here: half the bytes travel to it. A network
- * is to see the same bits either way, and all conversions round to nearest even; but of a NaN
- * base/half.h keeps sign and upper bits, where NVIDIA's make one NaN of all.
+ * Values that a GPU's network would round anyway are rounded here, so that half the bytes are
+ * transferred. The network must see the same bits either way. All conversions round to nearest
+ * even; but base/half.h keeps the sign and upper bits of a NaN, while NVIDIA's conversions map all
+ * NaNs to one, and so does this file.
  *
- * Large arrays are written past the caches: a line that is only written need not be read before,
- * and what would be pushed out are the pieces. */
+ * Large arrays are written past the caches (non-temporal stores): a line that is only written need
+ * not be read before, and the pieces are not evicted from the cache. */
 #include <string.h>
 
 #include "base/half.h"
@@ -53,7 +54,7 @@ SIMD_CLONES(void, scale, (float *out, const float *x, int64_t n, float centre, f
 }
 
 #ifdef __SSE2__
-/* How many values are in front of the first address that vectors may be stored to. */
+/* The number of values before the first address that is aligned for vector stores. */
 static int64_t before(const float *out, int64_t n)
 {
 	const int64_t k = (int64_t)(-(uintptr_t)out % 16 / sizeof *out);
@@ -81,7 +82,7 @@ static void copy_past(void *to, const void *from, size_t bytes)
 	memcpy((char *)to + i, (const char *)from + i, bytes - i);
 }
 
-/* Other threads see what was written past the caches after it. */
+/* A fence, so that other threads see the non-temporal stores. */
 static void end_past(void)
 {
 	_mm_sfence();

@@ -54,7 +54,7 @@ const struct field target_normalize_fields[] = {
 	FIELD_END
 };
 
-/* What is known of a channel after x = (x - centre) * scale. */
+/* Updates the statistics of a channel for x = (x - centre) * scale. */
 static void carry_affine(struct channel_stats *st, double centre, double scale)
 {
 	st->min = (st->min - centre) * scale;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What all warps share: how values are taken between points, and what is outside.
+ * The common part of all warps: interpolation between points, and values outside the field.
  *
- * Inputs and targets that are values are interpolated linearly, class labels and the mask are
- * those of the nearest point. A point that takes any part from an invalid one is invalid. So that
- * the grid's own points are met exactly, places are rounded to 2^-16 of a point. Of a crop after a
- * warp nothing but the window is computed.
+ * Inputs and targets that are quantities are interpolated linearly; class labels and the mask are
+ * taken from the nearest point. A point that takes any part from an invalid point is invalid.
+ * Positions are rounded to 2^-16 of a point, so that grid points are met exactly. If a crop follows
+ * a warp, only its window is computed.
  *
  * A core makes 540 samples (3, 256, 256) with labels a second of rotate or zoom, 250 of elastic and
- * as many of all three: most of it is finding the corners. Of windows of 64 x 64 it makes 4100 by
- * rotate, and 510 before the crop was done with it. */
+ * as many of all three; most of the time is spent on finding the corners. Of windows of 64 x 64 it
+ * makes 4100 by rotate, and 510 before the crop was combined with it. */
 #include "data/transform_warp.h"
 
 #include <math.h>
@@ -23,9 +23,9 @@ const char *const warp_outside_names[] = { "fill", "edge", "reflect", "wrap", NU
 
 #define CORNERS 8
 #define POSITIVE ((int64_t)1 << 50)     /* added: conversions round down positive numbers only */
-#define FAR      1e10                   /* places farther out are treated as this far */
+#define FAR      1e10                   /* positions farther outside are clamped to this distance */
 
-/* The points around a place and their weights. Indices are -1 outside. */
+/* The grid points around a position and their weights. An index is -1 if the point is outside. */
 struct corners {
 	int n;
 	int64_t at[CORNERS], nearest;
@@ -62,7 +62,7 @@ int warp_check(const struct warp_options *o, const struct loc *loc)
 	return 0;
 }
 
-/* Of class labels outside, unless they repeat as the inputs do. */
+/* The value of class labels outside, unless they repeat as the inputs do. */
 static int label_outside(const struct chain_state *p, const struct step *s, enum target_word word,
                          double number, int32_t *out)
 {
@@ -278,7 +278,7 @@ bool warp_applies(const struct step *s, const struct frame *f)
 	return o->probability == 1 || frame_uniform(f, s, 3) < o->probability;
 }
 
-/* Whether the point nearest to place i is one of the field's own. */
+/* Whether the grid point nearest to position i is inside the field. */
 static bool is_inside(const struct geometry *g, const double *const place[3], int64_t i)
 {
 	for (int k = 3 - g->nspatial; k < 3; k++)

@@ -17,7 +17,8 @@
 
 #define MAX_CONVOLUTIONS 16
 #define POOL_STRIDE      2
-#define SIDE_LEFT        4 /* that as many convolutions as the size asks for leave */
+#define SIDE_LEFT        4 /* extent after the number of convolutions that is chosen by the input's
+                            * size */
 
 static const char *const pool_names[] = { [COSMOFLOW_MAX] = "max",
 	                                      [COSMOFLOW_AVERAGE] = "average",

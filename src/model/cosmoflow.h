@@ -14,9 +14,9 @@ enum cosmoflow_output { COSMOFLOW_LINEAR, COSMOFLOW_TANH };
 
 struct cosmoflow {
 	MODEL_COMMON
-	int64_t convolutions;      /* 0: by the input's size */
+	int64_t convolutions;      /* number of convolutions; 0: chosen by the input's size */
 	int64_t filters, max_filters;
-	struct ints kernel, stride; /* one for each convolution, or one for all */
+	struct ints kernel, stride; /* a value for each convolution, or one value for all */
 	int padding;               /* enum cosmoflow_padding */
 	bool conv_bias;
 	bool batch_norm;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reading expressions: recursive descent over the characters, a function for each level of the
- * grammar (expr.h). Names stay names here; only functions are known, by their table. */
+ * Parses expressions by recursive descent over the characters, with a function for each level of
+ * the grammar (expr.h). Names are not resolved here; only functions are known, from their table. */
 #include <ctype.h>
 #include <float.h>
 #include <math.h>
@@ -13,8 +13,9 @@
 #include "base/utf8.h"
 #include "model/expr_tree.h"
 
-#define MAX_TEXT 4000    /* bytes; a place costs time in proportion to what is before it */
-#define MAX_DEPTH 100    /* parentheses, signs and exponents in each other */
+#define MAX_TEXT 4000    /* bytes; finding a location takes time proportional to the text before
+                          * it */
+#define MAX_DEPTH 100    /* nesting depth of parentheses, signs and exponents */
 
 /* --- functions --- */
 
@@ -205,7 +206,7 @@ int expr_compute(const struct expr *e, const double *v, double *out)
 	return ERR(E_CONFIG, &e->loc, "'%.*s' is no finite number", EXPR_TEXT(e));
 }
 
-/* What has only numbers in it becomes a number. */
+/* Constant folding: a subtree of numbers becomes a number. */
 static int fold(struct expr *e)
 {
 	double v[EXPR_ARGUMENTS];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The expressions of a config: equations, conditions and objectives of networks that solve them.
+ * Expressions of the config: the equations, conditions and objectives of networks that solve
+ * differential equations.
  *
  *   text  --expr_parse-->  struct expr  --expr_check-->  its type  --expr_emit-->  nodes of a graph
  *
@@ -30,9 +31,10 @@
  *              set has none); row r P + p is point p of realization r
  *   snapshots  (R, W): all that join() takes together, a row for each realization
  *
- * Operators and functions take each component for itself. Values of one component, scalars and
- * numbers fit any other value; else components are equal. Values at different sets fit where both
- * have the same number of points and realizations: point p of one then meets point p of the other.
+ * Operators and functions are applied component by component. A value with one component, a scalar
+ * or a number is broadcast to any other value; otherwise the numbers of components must be equal.
+ * Values at different sets can be combined if both have the same number of points and realizations:
+ * point p of one is then combined with point p of the other.
  *
  *   d, grad, div, laplacian, dn    of values at points. Points are independent of each other: a row
  *              of the value depends on the same row of the coordinates alone
@@ -53,9 +55,9 @@
  *
  * A name of `let` stands for its expression, evaluated on the set where the name is used.
  *
- * Errors. Mistakes in a text are E_CONFIG at the word (ynode_place): expr_parse ends at the first
- * one, expr_check goes on and reports each once. Nothing here is freed: expressions live in the
- * arena that they were read into. */
+ * Errors. Mistakes in a text are E_CONFIG at the word (ynode_place). expr_parse ends at the first
+ * one; expr_check continues and reports each once. Nothing here needs to be freed: expressions live
+ * in the arena in which they were parsed. */
 #ifndef DLX_MODEL_EXPR_H
 #define DLX_MODEL_EXPR_H
 
@@ -68,69 +70,77 @@
 
 struct expr;
 
-/* Reads the expression that the scalar n holds. n, and its text, must live as long as *out. */
+/* Parses the expression in the YAML scalar n. n and its text must live as long as *out. */
 int expr_parse(struct arena *a, const struct ynode *n, const struct expr **out);
-bool expr_is_function(const char *name);        /* "d" is none: a network may have this name */
-const struct loc *expr_loc(const struct expr *e);   /* of its outermost word */
-/* The tree with all parentheses, for tests: "(-(x ^ 2))", "d(u, x)", "(u @ walls)". */
+bool expr_is_function(const char *name);        /* false for "d": a network may have this name */
+const struct loc *expr_loc(const struct expr *e);   /* location of the outermost operator or word in
+                                                     * the config */
+/* Appends the tree with all parentheses, for tests: "(-(x ^ 2))", "d(u, x)", "(u @ walls)". */
 void expr_print(struct buf *out, const struct expr *e);
 
 /* --- the scope: what names mean --- */
 
 enum expr_what {
-	EXPR_COORDINATE,     /* of sets; what may be derived by */
+	EXPR_COORDINATE,     /* a coordinate of the sets; derivatives are taken with respect to
+	                      * coordinates */
 	EXPR_NETWORK,
 	EXPR_LET,
-	EXPR_VARIABLE,       /* an unknown number: a scalar */
-	EXPR_ARRAY,          /* of the sets that have it: values at points that are given */
-	EXPR_NOISE           /* given for each realization, the same at all points of it */
+	EXPR_VARIABLE,       /* an unknown number that is trained: a scalar */
+	EXPR_ARRAY,          /* given values at the points of those sets that have this array */
+	EXPR_NOISE           /* random numbers, drawn for each realization and equal at all its
+	                      * points */
 };
 
 struct expr_input {
-	const char *name;            /* of the scope: what the network gets where it is only named. One
-	                              * that is not in the scope has to be given: D(fake) */
-	int components;              /* 0: as many as are given, the same at all places */
+	/* name in the scope of the network's input, which the network gets when an expression names the
+	 * network without arguments. An input that is not in the scope must be passed as an argument:
+	 * D(fake) */
+	const char *name;
+	int components;              /* number of components; 0: that of the argument, which must be
+	                              * equal in all uses */
 };
 
 struct expr_name {
 	const char *name;
 	enum expr_what what;
-	int components;              /* of networks, arrays and noise */
-	const struct expr *let;      /* EXPR_LET */
-	const struct expr_input *input;   /* networks */
+	int components;              /* number of components of a network, an array or noise */
+	const struct expr *let;      /* the expression that a `let` stands for */
+	const struct expr_input *input;   /* inputs of a network */
 	int ninput;
-	const char *kinked;          /* a network's activation that is piecewise linear, so that its
-	                              * second derivatives are zero: "relu"; else NULL */
-	const char *mixes;           /* a network's layer through which its rows depend on each other,
-	                              * so that it cannot be derived: "batch_norm"; else NULL */
+	const char *kinked;          /* the name of a network's piecewise linear activation ("relu"),
+	                              * whose second derivatives are zero; else NULL */
+	const char *mixes;           /* the name of a network's layer that makes rows depend on each
+	                              * other ("batch_norm"), so that no derivative can be taken; else
+	                              * NULL */
 };
 
 struct expr_axis {
 	const char *name;            /* a coordinate of the scope */
-	bool spatial;                /* grad, div, laplacian and dn mean it where no coordinate is
-	                              * named; a host leaves time out */
+	bool spatial;                /* grad, div, laplacian and dn use this axis if the expression
+	                              * names no coordinate; false for time */
 };
 
 struct expr_set {
 	const char *name;
 	int64_t points, realizations;     /* each at least 1 */
-	const struct expr_axis *axis;     /* its coordinates; those that have one value here too */
+	const struct expr_axis *axis;     /* its coordinates, including those with only one value in
+	                                   * this set */
 	int naxis;
-	const char *const *array;    /* arrays of the scope that it has */
+	const char *const *array;    /* names of the scope's arrays that this set has */
 	int narray;
 	bool normals;
 };
 
 struct expr_scope {
-	struct arena *arena;         /* where checks and emissions keep what they know */
-	const struct expr_name *name;     /* no two of one name, but that an array may have that of
-	                              * something else: then it is only found as SET.ARRAY */
+	struct arena *arena;         /* memory for the results of checks and emissions */
+	const struct expr_name *name;     /* names are unique, except that an array may share its name
+	                                   * with something else: then only SET.ARRAY refers to it */
 	int nname;
 	const struct expr_set *set;
 	int nset;
-	void *checked;               /* of expr_check's: NULL at first */
-	int ranks;                   /* that share the points, by which sums over points are multiplied;
-	                              * 0: one */
+	void *checked;               /* private to expr_check: NULL at first */
+	int ranks;                   /* number of ranks that share the points; sums over points are
+	                              * multiplied by it. 0: one rank */
 };
 
 /* --- checking --- */
@@ -139,37 +149,44 @@ enum expr_extent { EXPR_OF_NUMBER, EXPR_OF_SCALAR, EXPR_OF_POINTS, EXPR_OF_SNAPS
 
 struct expr_type {
 	enum expr_extent extent;
-	int set;                     /* of points, or snapshots: an index of scope.set, or as below */
-	int components;              /* 0: not known, after a mistake */
-	uint64_t depends;            /* bit i: on coordinate i of the scope's names, which count alone;
-	                              * where names are bound, on that of number i */
-	bool located;                /* the value says itself at which points it is: '@' */
+	int set;                     /* of points or snapshots: index into scope.set, or one of the
+	                              * constants below */
+	int components;              /* number of components; 0: unknown, after a mistake */
+	uint64_t depends;            /* bit i: the value depends on coordinate i, counting only the
+	                              * coordinates among the scope's names; for bound names, on bound
+	                              * name i */
+	bool located;                /* the expression itself says at which points it is evaluated, by
+	                              * '@' */
 };
 
-#define EXPR_NOWHERE (-1)        /* nothing but the expression says where it is evaluated */
-#define EXPR_ANYWHERE (-2)       /* a `let` for itself: at some set that has all it needs */
-#define EXPR_ONE_POINT (-3)      /* of a type: u(0, 0.5), a network of numbers alone */
+#define EXPR_NOWHERE (-1)        /* only the expression itself says where it is evaluated */
+#define EXPR_ANYWHERE (-2)       /* a `let` checked by itself: assumes some set that has all names
+                                  * it needs */
+#define EXPR_ONE_POINT (-3)      /* type of a network applied to numbers only, as u(0, 0.5): one
+                                  * point */
 
-/* Checks e at a set, or one of the first two above. Mistakes of a `let` are reported where it is
- * used first, in its own text, with a line of context that says where it is used; they are not
- * repeated where it is used again in the same way. */
+/* Checks e at a set (an index, EXPR_NOWHERE or EXPR_ANYWHERE). Mistakes in a `let` are reported at
+ * its first use, with their location in the text of the `let` and a line of context that names the
+ * use; later uses do not report them again. */
 int expr_check(struct expr_scope *s, const struct expr *e, int set, struct expr_type *out);
-/* The same, and e is a term of an objective: a scalar that says itself where it is evaluated, and
- * where several ranks share the points a linear function of means and sums. */
+/* As expr_check, for a term of an objective: e must be a scalar that says itself where it is
+ * evaluated and, if several ranks share the points, a linear function of means and sums. */
 int expr_check_term(struct expr_scope *s, const struct expr *e);
 
-/* A name that stands for a tensor, ahead of the scope's: the inputs of a network in its own input
- * and output expressions, and its outputs before the latter. */
+/* A name that stands for a tensor and hides the same name of the scope. In the input and output
+ * expressions of a network, its inputs are bound; in the output expression also its raw outputs. */
 struct expr_bound {
 	const char *name;
 	int components;
-	bool derivable;              /* d(e, name) is allowed: a coordinate */
-	const char *kinked;          /* of a network's outputs: as in struct expr_name */
-	tid value;                   /* (rows, components), the same rows of all; not for checks */
-	const char *mixes;           /* of a network's outputs, too */
+	bool derivable;              /* d(e, name) is allowed: the name is a coordinate */
+	const char *kinked;          /* for a network's outputs: as in struct expr_name */
+	tid value;                   /* tensor (rows, components), with equal rows for all names; unused
+	                              * by checks */
+	const char *mixes;           /* for a network's outputs, as in struct expr_name */
 };
-/* Checks e where these names are bound and coordinates, arrays and noise that are not are none.
- * Networks that are only named get bound inputs as well; sets cannot be named. */
+/* Checks e with these names bound. Coordinates, arrays and noise of the scope that are not bound
+ * are unknown here. A network that is named without arguments gets bound inputs too. Sets cannot be
+ * named. */
 int expr_check_bound(struct expr_scope *s, const struct expr *e, int nbound,
                      const struct expr_bound *bound, struct expr_type *out);
 
@@ -177,66 +194,74 @@ int expr_check_bound(struct expr_scope *s, const struct expr *e, int nbound,
 
 struct expr_emission;
 
-/* What makes the leaves. Each returns 0 or an error. Called once for each (name, set), or
- * (network, inputs): results are kept. `user` is the host's. Tensors of sets have R P rows. */
+/* Callbacks of the host (the caller) that make the leaf tensors of expressions. Each returns 0 or
+ * an error. Each is called only once for each (name, set) or (network, inputs), because results are
+ * kept. `user` is the host's. Tensors of sets have R P rows. */
 struct expr_host {
 	void *user;
-	/* (rows, 1). A tensor of its own for each (name, set), from which every value that depends on
-	 * this coordinate is computed: derivatives are taken by it. */
+	/* The coordinate, (rows, 1): one tensor for each (name, set). Every value that depends on this
+	 * coordinate is computed from it, so that derivatives can be taken with respect to it. */
 	int (*coordinate)(void *user, struct graph *g, int set, const char *name, tid *out);
-	/* (rows, axes): a column for each spatial axis, in the order of set.axis */
+	/* The unit normals, (rows, axes): a column for each spatial axis, in the order of set.axis. */
 	int (*normal)(void *user, struct graph *g, int set, tid *out);
 	int (*array)(void *user, struct graph *g, int set, const char *name, tid *out);
-	/* (R, components): of the realizations that `like`, a set, has. Emission repeats it to
-	 * (R P, components). Sets of the same R get the same noise if the host gives one tensor. */
+	/* Noise, (R, components), for the R realizations of the set `like`. Emission repeats it to (R
+	 * P, components). Sets with the same R get the same noise if the host returns the same
+	 * tensor. */
 	int (*noise)(void *user, struct graph *g, int like, const char *name, tid *out);
 	int (*variable)(void *user, struct graph *g, const char *name, tid *out);   /* one value */
-	/* (rows, 1), for a penalty: uniform in [0, 1), other ones at each call and in each step */
+	/* Random numbers for a penalty, (rows, 1): uniform in [0, 1), different in each call and each
+	 * step. */
 	int (*uniform)(void *user, struct graph *g, int64_t rows, tid *out);
-	/* The network applied to its inputs, (rows, components) each: (rows, components). Its own
-	 * `input` and `output` expressions are the host's to emit, by expr_emit_bound on m. */
+	/* Applies the network to its inputs, each (rows, components). The result is (rows, components).
+	 * The host must also emit the network's own `input` and `output` expressions, by
+	 * expr_emit_bound on m. */
 	int (*network)(void *user, struct expr_emission *m, const struct expr_name *network,
 	               const tid *in, tid *out);
 };
 
-/* An emission into g, in s->arena; of one graph and all its expressions, so that what they share
- * is emitted once: values of a `let` at a set, of a network at equal inputs, derivatives. s and
- * host are borrowed. */
+/* Begins an emission into g, in s->arena. All expressions of one graph use the same emission, so
+ * that what they share is emitted once: values of a `let` at a set, of a network at equal inputs,
+ * and derivatives. s and host are borrowed. */
 struct expr_emission *expr_emission_new(struct graph *g, struct expr_scope *s,
                                         const struct expr_host *host);
 struct graph *expr_graph(const struct expr_emission *m);
-/* To be called before anything is emitted, with all that will be, n expressions at these sets and
- * in this order: learns which derivatives of networks are wanted, so that those travel forward
- * through their layers (expr_emit_layers). Without it, and where a derivative cannot travel so, all
- * are taken by reverse passes over what is emitted, one for each component and order. */
+/* Call this before anything is emitted, with all n expressions that will be emitted, in that order,
+ * and their sets. It finds out which derivatives of networks are needed, so that these can be
+ * propagated forward through the layers (forward mode, expr_emit_layers). Without this call, and
+ * where forward mode is impossible, derivatives are computed in reverse mode over the emitted
+ * nodes, one pass for each component and order. */
 int expr_foresee(struct expr_emission *m, int n, const struct expr *const *e, const int *set);
-/* How derivatives of what has been emitted so far are taken, in words; NULL: there are none.
- * unforeseen: why expr_foresee was not called, or NULL. */
+/* A text that says how the derivatives emitted so far are computed; NULL: there are none.
+ * unforeseen: the reason why expr_foresee was not called, or NULL. */
 const char *expr_derivation(const struct expr_emission *m, const char *unforeseen);
-/* Emits e, which has been checked without a mistake at the same set or EXPR_NOWHERE. *out has one
- * of the forms above; a number becomes a scalar. Nodes have the graph's current phase, those of
- * derivatives too, of which pass_dce removes what was not needed; all but those have its current
- * name, and the place of their word. E_CONFIG remains possible: what is divided by may be a `let`
- * that is the number 0. */
+/* Emits e, which must have passed expr_check at the same set or at EXPR_NOWHERE. *out has one of
+ * the forms above; a number becomes a scalar. All nodes get the graph's current phase and, except
+ * those of derivatives, its current name and the config location of their word. Nodes of
+ * derivatives that are not needed are left to pass_dce. E_CONFIG remains possible: the divisor may
+ * be a `let` with the value 0. */
 int expr_emit(struct expr_emission *m, const struct expr *e, int set, tid *out);
-/* The same where names are bound; a value without rows is repeated to those of `bound`. */
+/* As expr_emit, with names bound; a value without rows is repeated for each row of `bound`. */
 int expr_emit_bound(struct expr_emission *m, const struct expr *e, int nbound,
                     const struct expr_bound *bound, tid *out);
 
-/* The layers of a network, for hosts: dense ones with activations between them, or others. */
+/* The layers of a network, which a host passes to expr_emit_layers: dense layers with activations
+ * between them, or others. */
 struct expr_layers {
-	const char *name;            /* for people */
-	int n;                       /* dense layers; 0: they are others */
-	int activation;              /* enum taylor_of; NONE: one whose derivatives cannot travel */
-	int outputs;                 /* of the last layer */
+	const char *name;            /* for messages */
+	int n;                       /* number of dense layers; 0: the layers are of other kinds */
+	int activation;              /* enum taylor_of; NONE: forward mode does not support the
+	                              * activation */
+	int outputs;                 /* number of outputs of the last layer */
 	void *user;
-	/* Makes the weight and the bias of layer i, whose input has this many columns, and gives the
-	 * graph the name and place of what is emitted next. */
+	/* Makes the weight and the bias of layer i, whose input has this many columns, and sets the
+	 * name and config location that the graph gives to nodes emitted next. */
 	int (*weights)(void *user, struct graph *g, int i, int64_t columns, tid *weight, tid *bias);
 	/* Emits all layers without derivatives. */
 	int (*plain)(void *user, struct graph *g, tid x, tid *y);
 };
-/* y (rows, outputs) of x (rows, width). To be called once for each application of a network. */
+/* Emits the layers on x (rows, width); y is (rows, outputs). Call it once for each application of a
+ * network. */
 int expr_emit_layers(struct expr_emission *m, const struct expr_layers *l, tid x, tid *y);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Types of expressions, without a graph: a walk down the tree at one set of points. What is wrong
- * is reported and given no components, so that nothing is said of it again further up. */
+ * Computes the types of expressions, without a graph, by a recursive traversal at one set of
+ * points. A mistake is reported and its value gets 0 components, so that it causes no further
+ * messages higher up. */
 #include "model/expr_check.h"
 
 #include <string.h>
@@ -60,7 +61,7 @@ static int meet(const struct check *c, const struct expr *e, const struct expr *
 	return 0;
 }
 
-/* All arguments of e, which meet there. */
+/* Checks all arguments of e, whose rows must match each other. */
 static int check_meeting(const struct check *c, const struct expr *e, bool equal,
                          struct expr_type *t)
 {

@@ -1,35 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The walk that checks expressions, for its two files: names, and values that are made of others.
- * Each function fills *t; on a mistake, which it reports, with no components. */
+ * The recursive check of expressions, shared by expr_check.c (values made of other values) and
+ * expr_check_names.c (names). Each function sets *t, the type of the value. On a mistake it reports
+ * the mistake and sets t->components to 0. */
 #ifndef DLX_MODEL_EXPR_CHECK_H
 #define DLX_MODEL_EXPR_CHECK_H
 
 #include "base/err.h"
 #include "model/expr_tree.h"
 
-/* A `let` or a network whose inputs are walked: names in a circle are found on this list. */
+/* The stack of `let` expressions and networks that are being checked, to detect circular
+ * definitions. */
 struct opened {
 	const struct opened *outer;
 	const struct expr_name *name;
 };
 
-/* What has been reported of an expression, which is not reported again. */
+/* Mistakes of an expression that have been reported, so that none is reported twice. */
 struct said {
-	bool nowhere;                /* that it does not say where */
-	const struct expr_name *lacking;     /* that the set has no such name */
+	bool nowhere;                /* that the expression does not say where it is evaluated */
+	const struct expr_name *lacking;     /* the name that the set was reported to lack */
 	int set;
 };
 
 struct check {
 	struct expr_scope *s;
-	int set;                     /* where, or EXPR_NOWHERE, EXPR_ANYWHERE */
+	int set;                     /* where the expression is evaluated: a set, EXPR_NOWHERE or
+	                              * EXPR_ANYWHERE */
 	int nbound;
 	const struct expr_bound *bound;   /* NULL: no names are bound */
-	int depth;                   /* derivatives around, 2 for more */
-	uint64_t by;                 /* the coordinates that they are by */
+	int depth;                   /* number of derivatives that enclose this place, 2 for more */
+	uint64_t by;                 /* bit set of the coordinates of these derivatives */
 	const struct opened *opened;
-	const struct expr *use;      /* the `let` named in the text itself that this is within; NULL */
+	const struct expr *use;      /* the use of a `let` in the checked text whose definition is being
+	                              * checked; NULL: none */
 	struct said *said;
 };
 
@@ -56,27 +60,31 @@ int expr_check_tree(const struct check *c, const struct expr *e, struct expr_typ
 
 /* --- expr_check_names.c --- */
 
-/* `name`, which stands at e or is an input of `taker` (NULL: none), which does. */
+/* Checks `name`, which is written at e, or is an input that the network `taker` (NULL: none)
+ * written at e needs. */
 int expr_check_word(const struct check *c, const struct expr *e, const char *name,
                     const struct expr_name *taker, struct expr_type *t);
-/* The coordinate, array or noise n, which `taker` needs here. */
+/* Checks the coordinate, array or noise n, which the network `taker` needs here. */
 int expr_check_given(const struct check *c, const struct expr *e, const struct expr_name *n,
                      const struct expr_name *taker, struct expr_type *t);
 int expr_check_member(const struct check *c, const struct expr *e, struct expr_type *t);
-/* The value of a network at e, with `kinked` and `mixes` of struct expr_name, and of type *t:
- * whether it can be derived as often as it is. */
+/* Checks that the value of a network at e, of type *t, can be differentiated as often as the
+ * enclosing derivatives require. kinked, mixes: as in struct expr_name. */
 int expr_check_kink(const struct check *c, const struct expr *e, const char *name,
                     const char *kinked, const char *mixes, struct expr_type *t);
-/* Input i of network n is given these components (0: not known), by e. */
+/* Checks that input i of network n may have this number of components (0: unknown), as the argument
+ * e has. */
 int expr_check_input(const struct check *c, const struct expr *e, const struct expr_name *n, int i,
                      int components, struct expr_type *t);
 int expr_unknown_name(const struct check *c, const struct expr *e, const char *name,
                       struct expr_type *t);
-/* A value at points where nothing says at which. Said once, where a set can be named. */
+/* Reports that e is a value at points but nothing says at which set. Reported once for each place
+ * where a set can be named. */
 int expr_nowhere(const struct check *c, const struct expr *e, struct expr_type *t);
-/* The set that e names, or an error. */
+/* Returns the index of the set that e names, or an error. */
 int expr_check_set(const struct check *c, const struct expr *e);
-/* "; did you mean 'x'?" or "", and lists for messages: "x, t". */
+/* Parts of messages: expr_meant gives "; did you mean 'x'?" or "", the others give lists as "x,
+ * t". */
 struct suggest;
 const char *expr_meant(const struct check *c, const struct suggest *near);
 const char *expr_list_axes(const struct check *c, const struct expr_set *set, bool spatial);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Names in the walk that checks expressions. A `let` and the inputs of a network that is only named
- * are walked where they are used; the result of each `let` is kept by where, and inside of which
- * derivatives, it is used. */
+ * Checks of names in expressions. A `let`, and the inputs of a network that is named without
+ * arguments, are checked where they are used. The result for a `let` is cached by the set and the
+ * enclosing derivatives of its use. */
 #include "model/expr_check.h"
 
 #include "base/suggest.h"
@@ -17,7 +17,7 @@ struct checked {
 	struct expr_type type;
 };
 
-/* Components of a network's input whose number the network leaves open. */
+/* The number of components of a network's input if the network does not fix it. */
 struct width {
 	struct width *next;
 	const struct expr_input *input;

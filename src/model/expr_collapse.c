@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sums as lists of terms with a sign, of which second derivatives of one value are joined. */
+ * Represents sums as lists of signed terms and joins the second derivatives of one value. */
 #include "model/expr_collapse.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Derivatives by coordinates. A row of a value depends on the same row of a coordinate alone, so
- * that the gradient of the sum over rows is the derivative at each. It travels forward where it can
- * (expr_forward.c), else is taken by reverse passes over the graph as it is, one for each component
+ * Derivatives with respect to coordinates. Each row of a value depends only on the same row of a
+ * coordinate, so the gradient of the sum over rows has the derivative of each row. Forward mode is
+ * used where possible (expr_forward.c), else reverse passes over the graph, one for each component
  * and order. */
 #include "model/expr_derive.h"
 

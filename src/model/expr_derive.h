@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Derivatives by coordinates during emission, and what they share with the rest of it. */
+ * Derivatives with respect to coordinates, and the state of an emission that they share with
+ * expr_emit.c. */
 #ifndef DLX_MODEL_EXPR_DERIVE_H
 #define DLX_MODEL_EXPR_DERIVE_H
 
 #include "model/expr_value.h"
 
-/* A tensor that the host has made; EXPR_NETWORK stands for normals. */
+/* A leaf tensor that the host has made; `what` EXPR_NETWORK marks the normals of a set. */
 struct leaf {
 	struct leaf *next;
 	int set;
@@ -15,7 +16,9 @@ struct leaf {
 	tid t;
 };
 
-/* How derivatives are taken, from the one that is tried first to the one that always can. */
+/* Algorithms for derivatives, in the order in which they are tried; BY_REVERSE is always possible.
+ * BY_SUMS: forward mode with sums of second derivatives as one stream; BY_STREAMS: forward mode;
+ * BY_REVERSE: reverse mode. */
 enum derivation { BY_SUMS, BY_STREAMS, BY_REVERSE };
 
 struct derived {
@@ -38,12 +41,13 @@ struct expr_emission {
 	struct derived *derived;
 	/* expr_forward.c */
 	enum derivation how;
-	bool foreseeing;             /* nothing of what is emitted stays */
-	bool refused;                /* `how` cannot be */
-	const char *why;             /* derivatives cannot travel forward; NULL: they can */
-	bool derives;                /* there are derivatives */
-	int nstream;                 /* the most that travel through one network */
-	struct stack *stacks, *foreseen;     /* by application of a network, the last one first */
+	bool foreseeing;             /* a trial emission whose nodes are discarded */
+	bool refused;                /* the algorithm `how` has turned out to be impossible */
+	const char *why;             /* why forward mode is impossible; NULL: it is possible */
+	bool derives;                /* the expressions contain derivatives */
+	int nstream;                 /* largest number of streams through one network */
+	struct stack *stacks, *foreseen;     /* an element for each application of a network, the last
+	                                      * one first */
 	int nstack;
 	struct root *roots;
 	struct second *seconds;
@@ -51,8 +55,8 @@ struct expr_emission {
 
 /* Where an expression is evaluated. */
 struct site {
-	int set;                     /* or EXPR_NOWHERE */
-	int64_t rows;                /* 0: nowhere */
+	int set;                     /* index of the set, or EXPR_NOWHERE */
+	int64_t rows;                /* number of rows; 0: nowhere */
 	int nbound;
 	const struct expr_bound *bound;   /* NULL: no names are bound */
 };
@@ -62,7 +66,7 @@ int expr_leaf(struct expr_emission *m, int set, enum expr_what what, const char 
 /* dx[i] = d(sum of y) / dx[i], NONE where y does not depend on it. Nodes are of the graph's current
  * phase. */
 int expr_differentiate(struct expr_emission *m, tid y, int nx, const tid *x, tid *dx);
-/* The call e, one of the derivatives, of the value v. */
+/* Emits the call e, which is one of the derivatives, applied to the value v. */
 int expr_emit_derivative(struct expr_emission *m, const struct site *f, const struct expr *e,
                          struct value *v, struct value *out);
 

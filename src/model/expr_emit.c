@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Expressions as nodes. What could be emitted twice is kept: leaves by set, `let`s by set, networks
- * by the tensors that they are given, derivatives by the tensor and the coordinate. A first
- * derivative of a tensor takes those by all coordinates in one reverse pass; what of it is not
- * used is dead code. */
+ * Emits expressions as nodes. Results that could be needed again are cached: leaves by set, `let`s
+ * by set, networks by their input tensors, derivatives by tensor and coordinate. A first derivative
+ * computes those with respect to all coordinates in one reverse pass; unused ones are dead code. */
 #include <string.h>
 
 #include "base/err.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * All streams of a network go through its layers at once, so they have to be known when it is
- * emitted. Therefore everything is emitted twice: first with a placeholder for each application of
- * a network and each of its derivatives, of which those that something depends on are wanted; then
- * in earnest, in the same order. What was emitted first is dead code. */
+ * All streams of a network are propagated through its layers together, so they have to be known
+ * when the network is emitted. Therefore everything is emitted twice: first with a placeholder for
+ * each application of a network and each of its derivatives, to find those that something depends
+ * on; then for real, in the same order. The nodes of the first emission are dead code. */
 #include "model/expr.h"
 
 #include "base/err.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Forward derivatives. A row of a value depends on the same row of a coordinate alone, so a node is
- * either linear, and then does to the derivatives of its inputs what it does to these, or acts on
- * each element by itself. Then its gradient rule, given the derivative of an input in place of the
- * gradient of its output, makes the product with the slope: a diagonal matrix is its own transpose.
- * What is neither refuses, and all derivatives are taken by reverse passes. */
+ * Forward-mode derivatives. Each row of a value depends only on the same row of a coordinate. So a
+ * node is either linear, and is applied to the derivatives of its inputs as to the inputs
+ * themselves; or it acts elementwise. Then its gradient rule, given the derivative of an input in
+ * place of the gradient of its output, computes the product with the slope, because a diagonal
+ * matrix is its own transpose. Any other node makes forward mode impossible, and all derivatives
+ * are taken by reverse passes. */
 #include "model/expr_forward.h"
 
 #include <string.h>
@@ -84,7 +85,7 @@ static bool is_elementwise(const struct graph *g, const struct node *n)
 	return (n->op->grad || (n->op->flags & OP_NOGRAD)) && is_one_of(n, names);
 }
 
-/* n of derivatives of its inputs; d[i] NONE: zero. */
+/* Applies the linear node n to the derivatives d of its inputs; d[i] NONE: zero. */
 static int emit_linear(struct expr_emission *m, const struct node *n, const tid *d, tid *out)
 {
 	struct graph *g = m->v.g;
@@ -260,7 +261,7 @@ static int second_of_node(struct expr_emission *m, const struct node *n, tid y,
 	return 0;
 }
 
-/* Of a network that depends on some of the coordinates. */
+/* The sum of second derivatives of a network that depends on some of the coordinates. */
 static int second_of_stack(struct expr_emission *m, struct stack *k, tid y, const struct stream *by,
                            tid *out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Whether a term is the mean of what each rank computes of its share of the points. It is where it
- * is linear in means and sums over points: sqrt(mean(e)) is not. */
+ * Whether a term equals the mean over ranks of its values on each rank's share of the points. This
+ * holds if it is linear in means and sums over points: sqrt(mean(e)) is not. */
 #include "model/expr_shares.h"
 
 #include "base/err.h"

@@ -4,9 +4,9 @@
 
 #include "model/expr_tree.h"
 
-/* Of a term without other mistakes, whose points s->ranks ranks share: E_CONFIG at what is no
- * linear function of means and sums over points, since the mean of what ranks compute is then not
- * what one rank would. */
+/* Checks a term of an objective, which has no other mistakes, when s->ranks ranks share the points:
+ * it must be a linear function of means and sums over points, else E_CONFIG. Otherwise the mean of
+ * the ranks' values would differ from the value on one rank. */
 int expr_check_shares(const struct expr_scope *s, const struct expr *e);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Networks whose derivatives travel forward: a placeholder for each derivative as long as those
- * that are wanted are not known (expr_foresee.c), afterwards all of them at once. */
+ * Networks with forward-mode derivatives: a placeholder for each derivative while the needed ones
+ * are not known (expr_foresee.c), afterwards all of them together. */
 #include "model/expr_stack.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 
 #include "model/expr.h"
 
-#define EXPR_ARGUMENTS 100    /* most of a call */
+#define EXPR_ARGUMENTS 100    /* largest number of arguments of a call */
 
 enum expr_op {
 	EXPR_NUMBER,
@@ -25,23 +25,24 @@ enum expr_op {
 };
 
 enum expr_call {
-	/* of one value, each component for itself */
+	/* functions of one value, applied to each component */
 	CALL_SIN, CALL_COS, CALL_TAN, CALL_EXP, CALL_LOG, CALL_SQRT, CALL_ABS, CALL_TANH, CALL_SINH,
 	CALL_COSH, CALL_SIGMOID, CALL_SOFTPLUS,
-	/* of several values, each component for itself */
+	/* functions of several values, applied component by component */
 	CALL_MIN, CALL_MAX, CALL_POW, CALL_SELECT,
 	/* derivatives */
 	CALL_DERIVE, CALL_GRAD, CALL_DIV, CALL_LAPLACIAN, CALL_NORMAL,
-	/* over components, over points, of networks */
+	/* reductions over components or points, and functions of networks */
 	CALL_DOT, CALL_NORM, CALL_MEAN, CALL_SUM, CALL_JOIN, CALL_SLOPE, CALL_PENALTY
 };
 
 struct expr {
 	enum expr_op op;
 	enum expr_call function;
-	struct loc loc;              /* of its word or sign; EXPR_AT: of what is at the set */
-	const char *text;            /* the part of the scalar that it was read from, */
-	int length;                  /* these bytes */
+	struct loc loc;              /* location of its word or operator; EXPR_AT: that of the left
+	                              * operand */
+	const char *text;            /* start of its text within the YAML scalar, and */
+	int length;                  /* its length in bytes */
 	double number;
 	const char *name, *set;
 	struct loc set_loc;          /* of the word `set` */
@@ -50,18 +51,18 @@ struct expr {
 	const struct expr **arg;
 };
 
-/* What e has as its value if its arguments are these numbers; e is arithmetic, or a function up to
- * CALL_SELECT. E_CONFIG if that is not finite. */
+/* Computes e for numeric arguments v. e is arithmetic, or a function up to CALL_SELECT. E_CONFIG if
+ * the result is not finite. */
 int expr_compute(const struct expr *e, const double *v, double *out);
-/* For "%.*s": the text of e, cut where it is long. */
+/* Arguments for "%.*s": the text of e, truncated if it is long. */
 #define EXPR_TEXT_MAX 60
 #define EXPR_TEXT(e) ((e)->length < EXPR_TEXT_MAX ? (e)->length : EXPR_TEXT_MAX), (e)->text
-/* Offers the names of functions to a search for the name meant. */
+/* Adds the names of functions to the candidates of a "did you mean" search. */
 struct suggest;
 void expr_offer_functions(struct suggest *near);
 
-/* What the scope has, or NULL and NONE. An array that shares its name with something else is found
- * by expr_find_array alone. */
+/* Look-ups by name; NULL or NONE if there is none. An array that shares its name with something
+ * else is found only by expr_find_array. */
 const struct expr_name *expr_find_name(const struct expr_scope *s, const char *name);
 const struct expr_name *expr_find_array(const struct expr_scope *s, const char *name);
 int expr_find_set(const struct expr_scope *s, const char *name);
@@ -69,7 +70,7 @@ int expr_find_axis(const struct expr_set *set, const char *name);
 bool expr_has_array(const struct expr_set *set, const char *name);
 const struct expr_bound *expr_find_bound(int nbound, const struct expr_bound *bound,
                                          const char *name);
-/* Of a name of the scope that is a coordinate: 1 << its number among them. */
+/* For a coordinate of the scope: 1 << its number among the coordinates. */
 uint64_t expr_coordinate_bit(const struct expr_scope *s, const struct expr_name *name);
 
 #endif

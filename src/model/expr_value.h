@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Values during emission. One with several components is one tensor (a network's outputs), or a
- * tensor for each component where they were made one by one (a gradient): then what is computed of
- * it stays apart as well, and a derivative of one component differentiates no other. */
+ * Values during emission. A value with several components is either one tensor (the outputs of a
+ * network) or a tensor for each component if they were computed one by one (a gradient). Results of
+ * such a value are kept as separate components too, so that the derivative of one component does
+ * not differentiate the others. */
 #ifndef DLX_MODEL_EXPR_VALUE_H
 #define DLX_MODEL_EXPR_VALUE_H
 
@@ -13,14 +14,16 @@ struct value {
 	double number;               /* EXPR_OF_NUMBER */
 	int set;                     /* as in struct expr_type */
 	bool located;
-	int64_t rows;                /* 0: none */
+	int64_t rows;                /* number of rows; 0: a scalar or number */
 	int components;
-	tid whole;                   /* (rows, components) or (); NONE: only its parts are there yet */
-	tid *part;                   /* (rows, 1) each; NULL: it is one tensor */
+	tid whole;                   /* one tensor (rows, components) or (); NONE: only its parts exist
+	                              * so far */
+	tid *part;                   /* a tensor (rows, 1) for each component; NULL: the value is one
+	                              * tensor */
 };
 
 struct column;
-/* Where slices are kept, so that a component is one tensor wherever it is used. */
+/* A cache of slices, so that each component is the same tensor in all uses. */
 struct values {
 	struct graph *g;
 	struct arena *arena;
@@ -28,20 +31,20 @@ struct values {
 };
 
 struct value value_number(double number);
-/* One tensor: (rows, components), or () where that has no axes. */
+/* The value of tensor t: (rows, components), or () if it has no axes. */
 struct value value_of(const struct graph *g, tid t, int set);
-/* n tensors (rows, 1), copied. */
+/* The value with n components, a tensor (rows, 1) each; the list is copied. */
 struct value value_parts(struct values *m, int n, const tid *part, int set);
 
-/* v as one tensor: of `rows` rows where it has none itself, unless rows is 0. */
+/* Makes v one tensor. If v has no rows itself it is repeated to `rows` rows, unless rows is 0. */
 int value_whole(struct values *m, struct value *v, int64_t rows, tid *out);
-/* Component k of v, which has rows: (rows, 1). */
+/* Component k of v as a tensor (rows, 1). v must have rows. */
 int value_part(struct values *m, const struct value *v, int k, tid *out);
 
 /* An operator on tensors of one shape. */
 typedef int value_operator(struct graph *g, const void *of, const tid *in, tid *out);
-/* Applies it to n values, component by component or to all at once; values of one component, and
- * without rows, are repeated. None or not all are numbers. */
+/* Applies f to n values, component by component or to whole tensors. Values of one component or
+ * without rows are repeated. Not all values may be numbers. */
 int value_map(struct values *m, value_operator *f, const void *of, int n, struct value *v,
               struct value *out);
 

@@ -130,9 +130,9 @@ static int dense_layer(struct model_build *b, int block, int layer, tid x, tid *
 	return nn_dropout(b, path(b, "dense", block, "dropout", layer), c->dropout, *y, y);
 }
 
-/* all: the input and every new map, (N, C + layers * growth, ...); added: the new maps alone. Where
- * no batch norm is between concat and ReLU the two change places, which gives the same values
- * and rectifies every map once, not once for each layer that reads it. */
+/* all: the input and every new map, (N, C + layers * growth, ...); added: only the new maps. If no
+ * batch norm is between the concatenation and ReLU, the two are swapped: the values are the same,
+ * and ReLU is applied once to each map instead of once for each layer that reads it. */
 static int dense_block(struct model_build *b, int block, tid x, tid *all, tid *added)
 {
 	const struct fcn *c = config(b);

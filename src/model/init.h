@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * First values of weights as a bound or a standard deviation; the values themselves are drawn by
- * the store. */
+ * Initial values of weights, as a bound or a standard deviation. The values themselves are drawn
+ * where parameters are stored. */
 #ifndef DLX_MODEL_INIT_H
 #define DLX_MODEL_INIT_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Definitions of blocks, and the checks that need no use of them: names, and that every parameter
- * is used. What is in the layers is read where the block is used, with its values. */
+ * Reads definitions of blocks and makes the checks that do not depend on a use: names, and that
+ * every parameter is used. The layers themselves are read at each use, with its values. */
 #include "model/layer_block.h"
 
 #include <ctype.h>

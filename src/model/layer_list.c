@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A `layers` list made flat. Walks the YAML list; a block or a repeat is walked in its place, in a
- * scope of its own.
+ * Expands a `layers` list to a flat list. It traverses the YAML list; a block or a repeat is
+ * expanded in place, in a scope of its own.
  *
  *   layers:                          path             a reference looks for
  *     - conv2d: {name: stem}         stem             "stem" in its own scope, then further out
@@ -10,8 +10,8 @@
  *     - repeat: {times: 2, ...}
  *         - relu                     repeat_0.0.relu_0  no name: its kind and a number
  *
- * The walk goes on after a mistake so that all are found; a layer that cannot be read still takes
- * its place and name. */
+ * The traversal continues after a mistake, so that all are found; a layer that cannot be read still
+ * keeps its position and name. */
 #include <ctype.h>
 #include <string.h>
 
@@ -68,8 +68,8 @@ struct reader {
 	int n, cap;
 	struct named *named;
 	int nnamed, named_cap;
-	bool *used; /* of each layer: it is the input of another */
-	int rc, mistakes; /* the first code; how many there were */
+	bool *used; /* by layer: it is the input of another */
+	int rc, mistakes; /* first error code; number of mistakes */
 };
 
 static void note(struct reader *r, int rc)
@@ -223,7 +223,7 @@ static const struct ypair *tag_of(const struct ynode *node)
 	return node->kind == Y_MAP && node->n == 1 ? &node->pair[0] : NULL;
 }
 
-/* The layers of a repeat, which are read one by one, or NULL. */
+/* The list of layers of a repeat, or NULL. */
 static const struct ynode *repeated(const struct ynode *node)
 {
 	const struct ypair *tag = tag_of(node);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * From the config's `model` section to nodes of a graph. Each family is one file with a row in
- * families.h: its keys, its documentation and a build function that reads like the paper's table. A
- * family only emits nodes; it never looks at data. */
+ * Translates the config's `model` section to nodes of a graph. Each family of networks is one file
+ * with a row in families.h: its keys, its documentation, and a build function that reads like the
+ * table in the paper. A family only emits nodes and never reads data. */
 #ifndef DLX_MODEL_MODEL_H
 #define DLX_MODEL_MODEL_H
 
@@ -16,7 +16,8 @@ struct model_input {
 
 struct init_from {
 	const char *file;                  /* safetensors, or NULL */
-	bool strict;                       /* exactly the network's tensors, or whatever fits */
+	bool strict;                       /* true: the file must have exactly the network's tensors;
+	                                    * false: tensors that fit are used */
 };
 
 /* The keys every family has, first in its struct and table. */
@@ -50,26 +51,29 @@ struct model_outputs {
 struct model_build {
 	struct graph *g;
 	struct arena *arena;
-	bool training;       /* batch statistics and dropout, or running statistics and none */
+	bool training;       /* true: batch statistics and dropout; false: running statistics and no
+	                      * dropout */
 	tid input;                         /* (N, C, [D,] H, W) */
 	int64_t classes;
 	const void *config;                /* the family's struct */
 	struct loc loc;                    /* of the model section */
 	struct model_outputs *outputs;     /* model_output adds to these */
-	int place;                         /* 0; of a network that is built several times in a graph,
-	                                    * at other inputs: others have other masks of dropout, and
-	                                    * leave the running statistics to 0 */
+	/* number of this build if a network is built several times in one graph, on different inputs;
+	 * else 0. Builds other than 0 use different dropout masks and do not update the running
+	 * statistics */
+	int place;
 };
 /* Names an output of the network. */
 void model_output(struct model_build *b, const char *name, tid t);
-/* The output so named; NULL: the first. NONE: there is none. */
+/* The output of this name (NULL: the first one), or NONE if there is none. */
 tid model_output_get(const struct model_outputs *o, const char *name);
 
 struct family {
 	const char *name, *doc;
 	const struct field *fields;
 	size_t size;
-	/* Optional. Mistakes that the table cannot see but no graph is needed for. */
+	/* Optional. Reports mistakes that the table of keys cannot detect but that can be found without
+	 * a graph. */
 	int (*check)(struct arena *a, const void *config, const struct loc *loc);
 	int (*build)(struct model_build *b, tid *out);
 };
@@ -82,8 +86,8 @@ int model_read(struct arena *a, const struct ynode *section, const char *what,
 /* Checks a section that its table accepts, without a graph or data. */
 int model_check(struct arena *a, const struct variant_value *m);
 
-/* Builds the network named by m (a variant whose `own` is its family) into g. input: graph tensor.
- * The first of *out: logits or prediction, of `classes` channels. */
+/* Builds the network that m describes (a variant whose `own` is its family) into g. input: a tensor
+ * of g. The first entry of *out is the logits or the prediction, with `classes` channels. */
 int model_build(struct graph *g, struct arena *a, const struct variant_value *m, bool training,
                 tid input, int64_t classes, struct model_outputs *out);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Networks of layers among named networks. What expressions need to know of one, its shapes and
- * whether it can be derived, is read off a graph that is built and thrown away. */
+ * Named networks that are made of layers. The properties that expressions need, shapes and whether
+ * the network can be differentiated, are found from a temporary graph. */
 #include <string.h>
 
 #include "base/err.h"

@@ -291,7 +291,7 @@ static int bind(const struct network *n, const int *components, const tid *in, t
 	return k;
 }
 
-/* Components that the first layer reads; 0: not known. */
+/* The number of components that the first layer reads; 0: not known. */
 static int width(const struct network *n, const int *components, const struct expr_type *feature)
 {
 	int64_t sum = 0;
@@ -348,7 +348,7 @@ static int emit_fourier(struct graph *g, const struct network *n, tid x, tid *ou
 	return emit_concat(g, 1, 2, both, out);
 }
 
-/* What an application is emitted from. */
+/* The arguments of an application's emission. */
 struct applied_stack {
 	struct model_build b;
 	const struct network *n;

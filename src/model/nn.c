@@ -15,7 +15,7 @@
 #include "model/op_attr.h"
 #include "op/lib/random.h"
 
-/* More weights in one tensor than this is a slip, not a network. */
+/* More weights than this in one tensor are taken for a mistake. */
 #define MAX_WEIGHTS (INT64_C(1) << 40)
 
 static void begin(struct model_build *b, const char *path)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Layers with parameters, as families write them down. Each call names its parts under a dotted
- * path, PyTorch's names for what a layer owns ("PATH.weight", "PATH.bias", "PATH.running_mean"),
- * sets the context for errors, and emits its nodes. */
+ * Layers with parameters, for the families' build functions. Each call names its parameters under a
+ * dotted path with PyTorch's names ("PATH.weight", "PATH.bias", "PATH.running_mean"), sets the
+ * context for errors, and emits the layer's nodes. */
 #ifndef DLX_MODEL_NN_H
 #define DLX_MODEL_NN_H
 
@@ -10,7 +10,7 @@
 
 enum padding_kind { PADDING_VALID, PADDING_SAME, PADDING_EXPLICIT };
 
-/* How weights get their first values: `init` in layers and families. */
+/* How weights are initialised: key `init` of layers and families. */
 enum weight_init {
 	WI_HE_NORMAL,
 	WI_HE_NORMAL_FAN_OUT,
@@ -25,15 +25,15 @@ extern const char *const weight_init_names[];
 
 struct nn_conv {
 	int64_t filters;
-	/* 0 entries: 1; as many as the input has spatial axes */
+	/* An entry for each spatial axis of the input; 0 means 1. */
 	int64_t kernel[3], stride[3], dilation[3];
 	int64_t pad_lo[3], pad_hi[3]; /* PADDING_EXPLICIT */
 	int64_t groups;               /* 0: 1 */
 	enum padding_kind padding;    /* SAME: output = ceil(input / stride), the odd one at the end */
 	bool bias;
 	enum weight_init init;
-	double init_value;         /* WI_CONSTANT; a gain for the others (0: 1) */
-	double bias_value;         /* first value of the bias */
+	double init_value;         /* the constant of WI_CONSTANT; a gain for the others (0: 1) */
+	double bias_value;         /* initial value of the bias */
 	int64_t output_padding[3]; /* transposed, not SAME: added to the output's size */
 	/* transposed, SAME: the size of the output, from input * stride - (stride - 1) to
 	 * input * stride; 0: input * stride */
@@ -55,11 +55,11 @@ struct nn_dense {
 	enum weight_init init;
 	double init_value, bias_value; /* as in nn_conv */
 };
-/* nn_dense with all there is to say. */
+/* As nn_dense, with all options. */
 int nn_dense_layer(struct model_build *b, const char *path, const struct nn_dense *c, tid x,
                    tid *y);
-/* Its parameters alone, for an input of this many columns; bias may be NULL. What is emitted next
- * has the layer's name. */
+/* Makes only the parameters of a dense layer whose input has this many columns; bias may be NULL.
+ * Nodes emitted next get the layer's name. */
 int nn_dense_params(struct model_build *b, const char *path, const struct nn_dense *c,
                     int64_t columns, tid *weight, tid *bias);
 struct nn_batch_norm {
@@ -80,16 +80,17 @@ int nn_group_norm(struct model_build *b, const char *path, enum nn_norm kind,
 /* *y is x itself in evaluation. */
 int nn_dropout(struct model_build *b, const char *path, double rate, tid x, tid *y);
 const struct shape *nn_shape(const struct model_build *b, tid x);
-/* "part.leaf", in b's arena. */
+/* Returns "part.leaf", allocated in b's arena. */
 const char *nn_join(struct model_build *b, const char *part, const char *leaf);
 int nn_relu(struct model_build *b, const char *path, tid x, tid *y);
-/* Channels of n tensors one after another; *y is in[0] itself where n is 1. */
+/* Concatenates n tensors along the channels; if n is 1, *y is in[0] itself. */
 int nn_concat(struct model_build *b, const char *path, int n, const tid *in, tid *y);
 /* Any op by its name; *y is its first output. attr: the op's struct, or NULL for its defaults. */
 int nn_op(struct model_build *b, const char *path, const char *op, const void *attr, int nin,
           const tid *in, tid *y);
-/* max_pool or average_pool with the same kernel and stride on every axis. Windows cover the whole
- * input: what is missing for the last one is padded at the end and not counted. */
+/* max_pool or average_pool with the same kernel and stride on every axis. The windows cover the
+ * whole input: the input is padded at the end if the last window needs it, and padding does not
+ * count. */
 int nn_pool(struct model_build *b, const char *path, const char *op, int64_t kernel, int64_t stride,
             tid x, tid *y);
 

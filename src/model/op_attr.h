@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Attributes of an op set by name. Builders write "stride" and "pad_lo" and need not know the op's
- * struct, which stays private to the op's file; the op's own field table says where a key lives and
- * what it defaults to. A key the op does not have, or one of another type, is a broken invariant
- * (BUG). */
+ * Sets attributes of an op by name. Builders write "stride" and "pad_lo" and need not know the op's
+ * struct, which is private to the op's file. The op's field table says where a key is stored and
+ * what its default is. A key that the op does not have, or one of another type, is a bug (BUG). */
 #ifndef DLX_MODEL_OP_ATTR_H
 #define DLX_MODEL_OP_ATTR_H
 

@@ -172,8 +172,8 @@ static int transition_down(struct model_build *b, int i, tid x, tid *y)
 	return pooled ? max_pool(b, path(b, "down", i, "pool"), *y, y) : 0;
 }
 
-/* Parameters that nothing depends on. Its batch norm keeps no statistics: they would cost what the
- * whole layer costs. */
+/* Parameters of a layer that no output depends on. Its batch norm keeps no statistics, because they
+ * would cost as much as the whole layer. */
 static int unused_transition(struct model_build *b, int i, tid x)
 {
 	struct model_build still = *b;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The parameters in the order in which backward finishes their gradients, cut into bundles that are
- * updated by one node each, so that gradients are used soon and their memory is free again. What is
- * larger than a bundle stands alone. */
+ * Sorts the parameters in the order in which backward finishes their gradients, and divides them
+ * into bundles. One node updates each bundle, so that gradients are used early and their memory
+ * becomes free. A parameter larger than a bundle has a bundle of its own. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +11,10 @@
 #include "optim/optim.h"
 
 struct ready {
-	nid together, at;            /* all of its kin have their gradients; it has its own */
-	int kin, i;                  /* first of those it goes with; itself */
+	nid together, at;            /* node after which all parameters of its group have their
+	                              * gradients; node after which it has its own */
+	int kin, i;                  /* index of the first parameter of its group (those that the
+	                              * optimizer must see together); own index */
 };
 
 static int by_ready(const void *x, const void *y)
@@ -54,7 +56,7 @@ static int64_t bytes_of(const struct graph *g, tid t)
 	return shape_count(&x->shape) * (int64_t)dtype_size(x->dtype);
 }
 
-/* Before a new kind, if the kin that follow would make it too large. */
+/* Begins a new bundle before a group that would make the current one too large. */
 static void cut(struct bundles *b, const struct graph *g, const struct ready *r, int64_t most)
 {
 	int64_t sum = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * L-BFGS by reverse communication. Between two calls the state is that of a search in progress:
- * the last point, its loss and gradient, the direction, the search, and the gradient at the best
- * length, so that a search that cannot go on still keeps what it has gained.
+ * L-BFGS by reverse communication. Between two calls the state is that of a line search in
+ * progress: the last point, its loss and gradient, the direction, the state of the search, and the
+ * gradient at the best length, so that a search that cannot continue still keeps its progress.
  *
- * A search that fails ends nothing yet: the pairs are forgotten, and the next search goes straight
- * downhill. Only when that fails as well is there no step. */
+ * If a search fails, the pairs are discarded and the next search uses the direction of steepest
+ * descent. Only if that fails too is the minimisation stopped. */
 #include <math.h>
 #include <string.h>
 
@@ -97,7 +97,7 @@ static inline double trial(const struct lbfgs *l, double step, int64_t i)
 	return l->options.single ? (double)(float)x : x;
 }
 
-/* The place of the pair that is `age` pairs older than the newest. */
+/* The index of the pair that is `age` pairs older than the newest. */
 static int64_t pair_at(const struct lbfgs *l, int64_t age)
 {
 	return ((int64_t)l->head->newest + l->options.history - age) % l->options.history;
@@ -137,8 +137,8 @@ static double absolute_sum(int64_t n, const double *g)
 	return sum;
 }
 
-/* Without pairs nothing says how long a step is: the first one moves the parameters by 1 in all at
- * most. */
+/* Without pairs the scale of a step is unknown: the first step changes the parameters by at most 1
+ * in all. */
 static void begin_search(struct lbfgs *l)
 {
 	struct lbfgs_head *h = l->head;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Loss scaling as graph: one node says the scale before backward; after
- * it, a maximum for each bundle of gradients shows whether one overflowed,
- * which changes the scale and decides whether the updates are made. */
+ * Loss scaling as nodes of the graph: one node gives the scale before backward. After backward, a
+ * maximum for each bundle of gradients shows whether one has overflowed, which changes the scale
+ * and decides whether the updates are applied. */
 #include <string.h>
 
 #include "base/err.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Losses over values and over flags. Where every element counts alike they are ops of their own
- * (op/loss/regression.c), else element_loss. */
+ * Losses over quantities and over flags. If all elements have equal weight, the loss is an op of
+ * its own (op/loss/regression.c), else element_loss. */
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -93,7 +93,7 @@ static int emit_weights(struct graph *g, const struct variant_value *loss, const
 	return 0;
 }
 
-/* A mean over elements of which not all count, or count alike. */
+/* A mean over elements that have different weights, or of which some do not count. */
 static int emit_elements(struct graph *g, struct op_attr *t, enum element_kind kind,
                          tid output, tid target, tid weights, struct loss_out *out)
 {

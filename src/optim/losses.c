@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A loss is one op that gives the mean over what counts and what it counted. Of class weights only
- * the ratios matter under `reduction: mean`, which divides by the sum of weights, and in Dice;
- * otherwise `normalize` does: it makes them add up to 1. */
+ * A loss is one op that gives the mean over the elements that count, and their weight. For
+ * `reduction: mean`, which divides by the sum of weights, and for Dice, only the ratios of class
+ * weights matter; otherwise `normalize` makes the weights add up to 1. */
 #include <string.h>
 
 #include "base/err.h"

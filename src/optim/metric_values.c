@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * From the sums over a set to the values of metrics. */
+ * Computes the values of metrics from the sums over a set. */
 #include <math.h>
 
 #include "optim/metric_table.h"
@@ -43,7 +43,7 @@ static double mean_score(const struct metrics *m, const struct metric *row)
 
 /* --- by output --- */
 
-/* a + b, and what the rounded sum lacks. */
+/* a + b, and the rounding error of the sum (compensated summation). */
 static double two_sum(double a, double b, double *rest)
 {
 	const double s = a + b, b_in_s = s - a;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Metrics over a set in two halves: graph nodes count per batch, host code adds the counts up and
- * finishes once, so that a value does not depend on how the set was cut into batches. Several
- * metrics share what one op counts: those by class one confusion matrix. */
+ * Metrics over a set in two parts: graph nodes count for each batch, and host code adds these
+ * counts and computes the values once, so that a value does not depend on the division into
+ * batches. Several metrics share the counts of one op: those by class share one confusion
+ * matrix. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -208,7 +208,8 @@ struct job {
 	int k, first, n;                 /* the bundle at hand */
 };
 
-/* A list of one number for each parameter, or for all alike; none where it is `absent`. */
+/* A list with one number for each parameter, or a single number if all are equal; empty if all are
+ * `absent`. */
 static struct floats list(const struct job *j, size_t member, double absent)
 {
 	double *v = ARENA_ARRAY(j->g->arena, double, j->n);
@@ -226,7 +227,7 @@ static const char *name_of(const struct job *j, int i)
 	return graph_t(j->g, j->b->param[j->first + i])->name;
 }
 
-/* Which parameters share a ratio; -1: this one has none. */
+/* For each parameter, the group that shares a trust ratio; -1: it has none. */
 static struct ints layers(const struct job *j)
 {
 	int per = j->rule.trust->per;
@@ -271,8 +272,8 @@ static int emit_trust(const struct job *j, const tid *what, tid scale, tid *out)
 	return graph_emit1(j->g, "trust_ratio", &ratio, 2, both, out);
 }
 
-/* The optimizer's node: the new weights into w, or, where
- * that is asked for, the direction into u. */
+/* Emits the optimizer's node: it writes the new weights to w or, if u is given, the direction to
+ * u. */
 static int emit_rule(const struct job *j, tid trust, tid *u, tid *w)
 {
 	const struct rule *r = &j->rule;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The tables of trust ratios and groups. The presets are the forms that published codes have, which
- * agree on little more than the name. */
+ * The tables of trust ratios and groups. The presets are the variants in published codes, which
+ * have little in common but the name. */
 #include "optim/settings.h"
 
 #include <fnmatch.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What every optimizer's section has: rate, decay, trust, and groups of parameters that are treated
- * in their own way; and what it comes to for a parameter. */
+ * Keys that every optimizer's section has: learning rate, weight decay, trust ratio, and groups of
+ * parameters with other settings; and the resulting settings of each parameter. */
 #ifndef DLX_OPTIM_SETTINGS_H
 #define DLX_OPTIM_SETTINGS_H
 
@@ -39,8 +39,8 @@ extern const struct variant trust_variants[];
 extern const struct variant group_row[];
 extern const struct field average_fields[];
 
-/* Rows of struct s, whose member `common` is a struct
- * optimizer; trust is left to those that have one. */
+/* Rows of the table of struct s, whose member `common` is a struct optimizer. Only optimizers that
+ * have a trust ratio use OPTIMIZER_TRUST. */
 #define COMMON_(s, m, t, ...)                                                                     \
 	FIELD_AT(#m, t, offsetof(s, common) + offsetof(struct optimizer, m), __VA_ARGS__)
 #define OPTIMIZER_RATE(s, rate)                                                                   \
@@ -62,7 +62,7 @@ extern const struct field average_fields[];
 	COMMON_(s, average, FT_SECTION, .sub = average_fields,                                        \
 	        .doc = "moving average of the weights, for evaluation; see AVERAGED WEIGHTS")
 
-/* What the tables cannot check. */
+/* Checks what the tables of keys cannot. */
 int settings_check(const struct optimizer *o, bool sgd, const struct loc *loc);
 
 /* How one parameter is updated. */
@@ -71,10 +71,10 @@ struct setting {
 	bool trust;
 };
 struct setting settings_of(const struct optimizer *o, const struct tensor *param);
-/* A group that is that of none of the network's n params is E_CONFIG. */
+/* E_CONFIG if a group matches none of the network's n params. */
 int settings_match(struct graph *g, const struct optimizer *o, int n, const tid *param);
-/* The length of the part of a parameter's name that those
- * it shares a trust ratio with begin with. */
+/* The length of the prefix of a parameter's name that all parameters with the same trust ratio
+ * share. */
 size_t settings_prefix(const char *name, int per);
 
 #endif

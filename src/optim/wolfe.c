@@ -13,10 +13,12 @@
 
 #define DECREASE 1e-4
 #define CURVATURE 0.9
-#define EVALUATIONS 40            /* most of one search */
-#define GROWTH 4                  /* of lengths, as long as there is no interval */
-#define MARGIN 0.1                /* of the interval, that interpolation keeps from both ends */
-#define BACK 0.25                 /* of the way to a point where the loss is not finite */
+#define EVALUATIONS 40            /* most evaluations of one search */
+#define GROWTH 4                  /* growth factor of the step as long as there is no interval */
+#define MARGIN 0.1                /* least distance of an interpolated step from both ends, as a
+                                   * fraction of the interval */
+#define BACK 0.25                 /* fraction of the distance to a point where the loss is not
+                                   * finite */
 
 void wolfe_begin(struct wolfe *w, double loss, double slope, double step, double rounding)
 {
@@ -25,8 +27,9 @@ void wolfe_begin(struct wolfe *w, double loss, double slope, double step, double
 		                 .allowance = rounding * fabs(loss) };
 }
 
-/* Where the cubic through both points and slopes has its minimum; NaN where it has none. Losses
- * that rounding cannot tell apart say nothing of the cubic: then the zero of a linear slope. */
+/* The minimum of the cubic that fits both losses and slopes; NaN if it has none. If rounding makes
+ * the losses indistinguishable, they carry no information, and the result is the zero of the
+ * linearly interpolated slope. */
 static double interpolate(const struct wolfe *w, struct wolfe_point p, struct wolfe_point q)
 {
 	double gap = q.step - p.step;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Reverse-mode differentiation. Two reachability sweeps find the tensors on a path from some x to
- * some y; then the nodes are walked backwards once. What arrives for a tensor is added up as it
- * arrives, in the order of the walk, so that one partial sum is alive and results do not depend on
- * anything else. Gradient rules look at tensor.requires_grad to see what is wanted, so during the
- * walk that flag means "on a path"; afterwards it is put back, and derived anew for the nodes that
- * were emitted. */
+ * some y. Then the nodes are visited once, in reverse order. The gradients that arrive at a tensor
+ * are added immediately, in the order of this traversal, so that only one partial sum is alive and
+ * the result depends on nothing else. Gradient rules query tensor.requires_grad to learn which
+ * gradients are needed: during the traversal that flag means "on a path". Afterwards it is
+ * restored, and derived anew for the emitted nodes. */
 #include "pass/autodiff.h"
 
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 
 struct walk {
 	struct graph *g;
-	int nnode, ntensor; /* the graph as it was: nodes emitted by the walk are not walked */
+	int nnode, ntensor; /* counts of the original graph: emitted nodes are not differentiated */
 	bool *on;                    /* by tensor: on a path from some x to some y */
 	bool *saved;                 /* by tensor: its requires_grad */
 	tid *grad;                   /* by tensor: the sum so far, or NONE */
@@ -39,7 +39,7 @@ static void mark_from_x(const struct graph *g, int nx, const tid *x, bool *from)
 	}
 }
 
-/* Whether what n reads is part of the y of other ranks. */
+/* Whether the inputs of n contribute to y on other ranks too. */
 static bool serves_others(const struct node *n)
 {
 	return (n->op->flags & OP_AWAITS) && n->op->grad;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Moves activations after max-pool, before there are gradients. The maximum over windows of a
- * monotonic activation is the activation of the maximum, value for value and NaN for NaN, and then
- * the activation and its gradient work on the smaller tensor. Where two inputs have the same
- * activation, another of the two may get the gradient.
+ * Moves activations after max-pooling, before differentiation. The maximum of a monotonic
+ * activation over a window equals the activation of the maximum, bit for bit and NaN for NaN. The
+ * activation and its gradient then work on the smaller tensor. If several inputs of a window have
+ * the same activation, another one of them may get the gradient.
  *
- * Applies only where the activation has no other reader, and only right after an op that the
- * activation does not fuse with: a row of the table lists them. */
+ * The pass applies only if the activation has no other reader, and only directly after an op with
+ * which the activation cannot be fused: a row of the table lists these ops. */
 #include "pass/pass.h"
 #include "pass/rewrite.h"
 
-/* from the op that makes the input, on to what is swapped: `map`, then `pool` */
+/* ops from the one that makes the input to the pair that is swapped: `map`, then `pool` */
 static const struct {
 	const char *behind, *map, *pool;
 } rows[] = {
@@ -29,7 +29,7 @@ static bool fits(const struct graph *g, const struct readers *readers, const str
 	return false;
 }
 
-/* The pooled tensor keeps its id; what lay between the two gets its shape. */
+/* The pooled tensor keeps its id; the tensor between the two nodes gets its shape. */
 static void swap(struct graph *g, struct node *pool)
 {
 	struct node *map = rewrite_producer(g, pool->in[0]);

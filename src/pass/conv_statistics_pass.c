@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Fuses batch statistics into convolutions. A batch norm reads its input twice, once for its mean
- * and variance and once to normalise it. The convolution that makes the input can compute the
- * statistics while it writes; the op that applies given statistics is left of the norm. Both new
- * nodes replace the old ones in place. Convolutions with a bias stay (a bias has no use before a
- * norm), and so do those with groups, for which cuDNN has no engine. */
+ * Fuses batch statistics into convolutions. A batch norm reads its input twice: once for its mean
+ * and variance, and once to normalise it. The convolution that makes the input can compute the
+ * statistics while it writes, so that of the norm only the op that applies given statistics
+ * remains. Both new nodes are at the positions of the old ones. Convolutions with a bias are left
+ * as they are (a bias has no effect before a norm), and so are those with groups, for which cuDNN
+ * has no engine. */
 #include "pass/pass.h"
 
 #include "base/err.h"
@@ -12,7 +13,7 @@
 #include "op/conv/conv_fused.h"
 #include "pass/rewrite.h"
 
-/* Whether n is a norm by the statistics of this rank's batch. */
+/* Whether n is a norm that uses the statistics of this rank's batch. */
 static bool is_norm(const struct node *n)
 {
 	return rewrite_is(n, "batch_norm") && !node_meets(n);

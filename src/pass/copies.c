@@ -33,7 +33,7 @@
 
 struct made {
 	tid copy;
-	int next;                    /* of the same param, or NONE */
+	int next;                    /* index of the next copy of the same param, or NONE */
 };
 
 struct copies {
@@ -42,8 +42,8 @@ struct copies {
 	const struct device *dev;
 	struct arena *scratch;
 	bool keep;
-	tid *param;                  /* by tensor: the trained param that it
-	                              * is, or is a copy of; or NONE */
+	tid *param;                  /* by tensor: the trained param that it is or is a copy of; or
+	                              * NONE */
 	int *first;                  /* by param: its last copy in made[], or NONE */
 	struct made *made;
 	int nmade;
@@ -65,8 +65,8 @@ static void find_updates(struct copies *c)
 	}
 }
 
-/* Copies have direct readers only, in forward and backward:
- * a view would need a place of its own in the copy. */
+/* Copies may have only direct readers, in forward and backward: a view would need memory within the
+ * copy. */
 static void find_readers(const struct copies *c, bool *other)
 {
 	const struct graph *g = c->g;
@@ -148,8 +148,8 @@ static int replace(struct copies *c, const struct node *n)
 	return 0;
 }
 
-/* A copy that is made in each step is made from the param itself: dlx's transposed cast from 4 to 2
- * bytes is faster than oneDNN's reorder of a cast. */
+/* A copy that is made in each step is made directly from the param: dlx's transposed cast from 4 to
+ * 2 bytes is faster than oneDNN's reorder of a cast. */
 static int shorten(struct copies *c, struct node *n)
 {
 	tid param = c->param[n->in[0]];

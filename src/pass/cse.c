@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Common subexpressions: nodes of one op with equal attributes and inputs compute the same, and the
- * first of them is kept. Derivatives of derivatives repeat most of what the ones before computed:
- * each reverse pass emits the slopes of the activations again, and the passes by x and by y share
- * all that does not depend on which.
+ * Common subexpression elimination: of several nodes with equal op, attributes and inputs, which
+ * compute the same, only the first is kept. This matters for derivatives of derivatives, which
+ * repeat most of what the derivatives before them computed: each reverse pass emits the slopes of
+ * the activations again, and the passes with respect to x and y share everything that does not
+ * depend on x or y.
  *
- * One walk in order. The inputs of a node are replaced first, so that chains of equal nodes merge
- * in one go; a hash finds the candidates. Inputs of add, minimum and maximum are compared as a set.
- * What multiply, square and scale make is a product of a number and of factors, and equal products
- * merge in whatever order they were multiplied: the second derivative of a network is symmetric,
- * and so both halves of a third one multiply the same by the same weights.
+ * The nodes are visited once, in order. The inputs of a node are replaced first, so that chains of
+ * equal nodes merge in one traversal; a hash table finds the candidates. Inputs of add, minimum and
+ * maximum are compared as a set. The outputs of multiply, square and scale are represented as a
+ * product of a number and factors, and equal products merge in whatever order they were multiplied:
+ * the second derivative of a network is symmetric, so that both halves of a third derivative
+ * multiply the same tensors by the same weights.
  *
  * Random ops merge too: their numbers are a function of the key, which is an input, and of their
- * attributes. Not merged are nodes that write what they read, wait for other ranks, or are kept for
- * themselves; nodes whose output the host reads are not replaced by others; and nodes of the update
- * phase merge among themselves only, since they run apart from the rest where gradients are
- * accumulated. */
+ * attributes. Some nodes are not merged: nodes that write one of their inputs, wait for other
+ * ranks, or are kept for their own sake. A node whose output the host reads is not replaced by
+ * another. Nodes of the update phase merge only with one another, because with gradient
+ * accumulation they run separately from the rest. */
 #include "pass/pass.h"
 
 #include <string.h>
@@ -25,7 +27,7 @@
 #include "op/lib/elementwise.h"
 #include "pass/rewrite.h"
 
-/* A longer product is a factor of its own. */
+/* Longer products are treated as single factors. */
 #define MOST_FACTORS 32
 
 struct product {
@@ -83,7 +85,7 @@ static void sort(tid *v, int n)
 		}
 }
 
-/* Notes what n, if it multiplies, is the product of. */
+/* If n multiplies, records the factors of its output. */
 static void note_product(struct cse *c, const struct node *n)
 {
 	const bool scale = rewrite_is(n, "scale"), square = rewrite_is(n, "square");
@@ -133,7 +135,7 @@ static uint64_t mix(uint64_t h, uint64_t v)
 	return h ^ h >> 29;
 }
 
-/* Equal nodes have equal ones. The order of inputs does not matter. */
+/* A hash; equal nodes have equal hashes. It does not depend on the order of inputs. */
 static uint64_t hash_of(const struct cse *c, const struct node *n)
 {
 	const struct product *p = product_of(c, n);
@@ -163,7 +165,7 @@ static bool same_values(const struct cse *c, const struct node *a, const struct 
 	       attr_agree(a->op, a->attr, b->op, b->attr);
 }
 
-/* Whether b may be dropped and a be read in its place. */
+/* Whether b may be removed and its readers read a instead. */
 static bool stands_for(const struct cse *c, const struct node *a, const struct node *b)
 {
 	if ((a->phase == PHASE_UPDATE) != (b->phase == PHASE_UPDATE) || !same_values(c, a, b))
@@ -183,7 +185,7 @@ static bool stands_for(const struct cse *c, const struct node *a, const struct n
 	return true;
 }
 
-/* Finds a node before n that stands for it; n is noted if there is none. */
+/* Finds an earlier node that is equal to n; if there is none, adds n to the table. */
 static const struct node *find(struct cse *c, const struct node *n)
 {
 	for (uint64_t i = hash_of(c, n);; i++) {

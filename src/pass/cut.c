@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One walk finds the steps of all tensors (receptive_field.h), from which planes follow; a second
- * one, along the nodes, decides which tensors are cut. */
+ * A first traversal finds the steps of all tensors (receptive_field.h), which determine the planes.
+ * A second one decides, node by node, which tensors are cut. */
 #include "pass/cut.h"
 
 #include <string.h>
@@ -41,8 +41,8 @@ struct cut_rows cut_rows(const struct cut *c, tid t, int k, int j)
 	return r;
 }
 
-/* Ops that read a place of each input for the same place of in[0], and have no other outputs along
- * these axes. */
+/* Elementwise ops: they read the position of each input that they write, and have no other outputs
+ * along these axes. */
 static bool by_place(enum cut_way way)
 {
 	return way == CUT_SHARE || way == CUT_COUNT || way == CUT_REDUCED || way == CUT_NORM;
@@ -133,7 +133,7 @@ static int64_t common_divisor(int64_t a, int64_t b)
 	return a;
 }
 
-/* The step of out[0] along axis k by way of in[i]; num 0: it has none. */
+/* The step of out[0] along axis k, derived from that of in[i]; num 0: it has none. */
 static struct cut_step step_by(const struct cut *c, const struct node *n, int i, int k)
 {
 	struct cut_step s = c->tensor[n->in[i]].step[k];
@@ -173,7 +173,7 @@ static void give_steps(const struct cut *c, tid t, const struct cut_tensor *like
 		c->tensor[t].extent[k] = s->d[like->first + k];
 }
 
-/* What is known of all nodes by the tensors that have steps. */
+/* Computes the steps of all tensors, node by node. */
 static void find_steps(const struct cut *c)
 {
 	for (int i = 0; i < c->g->nnode; i++) {
@@ -188,7 +188,8 @@ static void find_steps(const struct cut *c)
 
 /* --- planes --- */
 
-/* Planes of the input at multiples of `stride`, as even as possible; false: there are too few. */
+/* Chooses the planes of the input, at multiples of `stride` and as evenly spaced as possible;
+ * false: there are too few multiples. */
 static bool place_planes(int64_t extent, int parts, int64_t stride, int64_t *bound)
 {
 	const int64_t units = extent / stride;
@@ -228,7 +229,8 @@ static int refuse(const struct cut *c, tid input, int k)
 	           (long long)(parts - extent), (long long)extent);
 }
 
-/* Levels of too large a step are left out, the deepest first. *limit: the largest that is cut. */
+/* Excludes levels whose step is too large, the deepest first. *limit: the largest step that is
+ * cut. */
 static int find_planes(struct cut *c, struct arena *a, tid input, int k, int64_t *limit)
 {
 	int64_t *bound = ARENA_ARRAY(a, int64_t, c->grid.parts[k] + 1), most;
@@ -270,8 +272,8 @@ static bool has_rows(const struct cut *c, tid t, const int64_t limit[])
 	return true;
 }
 
-/* The places of in[i], which every subdomain has, that parts read follow each other: so each can
- * take its own. */
+/* Whether the positions of in[i] (which every subdomain holds as a whole) that the parts read
+ * follow each other, so that each part can take its own rows. */
 static bool tiles(const struct cut *c, const struct node *n, enum cut_way way, int i, int k)
 {
 	const struct shape *x = &graph_t(c->g, n->in[i])->shape;
@@ -317,7 +319,7 @@ static bool has_places_of(const struct cut *c, const struct node *n, int o)
 	       same_places(c, n->out[0], n->out[o]);
 }
 
-/* Outputs after the first have its places, or nothing reads them yet. */
+/* Whether further outputs have the same positions as the first, or have no reader yet. */
 static bool outputs_agree(const struct cut *c, const struct node *n)
 {
 	for (int o = 1; o < n->nout; o++)
@@ -385,7 +387,8 @@ static void decide(struct cut *c, const struct node *n, const int64_t limit[])
 		set_rows(c, n, false);
 }
 
-/* The target has the output's places, if it has as many; then what is computed of it has them. */
+/* The target is cut as the output if it has as many positions; then the loss computed from both can
+ * be cut too. */
 static void give_places(struct cut *c, tid target, tid output)
 {
 	struct cut_tensor t = c->tensor[output];

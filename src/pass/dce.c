@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Removes dead code, nodes whose results have no reader: one backward sweep marks what outputs,
- * updates and OP_NODCE need. */
+ * Dead-code elimination: removes nodes whose results have no reader. One reverse traversal marks
+ * the nodes that outputs, updates and OP_NODCE need. */
 #include "base/mem.h"
 #include "pass/pass.h"
 #include "pass/rewrite.h"

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Algebraic identities that gradient rules and builders leave: each row of the table names
- * an op and what it can become. One walk in order; the inputs of a node are replaced first, so that
- * chains fold in one go. A rule either names a tensor that equals the node's output, or changes the
- * node to read from further up. What then has no reader is left to dead-code removal.
+ * Algebraic simplification of what gradient rules and builders emit: each row of the table names an
+ * op and its rule. The nodes are visited once, in order; the inputs of a node are replaced first,
+ * so that chains fold in one traversal. A rule either names a tensor that equals the node's output,
+ * or changes the node to read an earlier tensor. Nodes that then have no reader are left to
+ * dead-code elimination.
  *
- * What this folder does not fold on purpose: arithmetic on whole constant tensors (there are none
- * worth it: class weights, scalars), and anything that would keep a state's old value alive: a copy
- * of a param or state may be read after the update, the original may not. */
+ * Two things are not folded on purpose: arithmetic on whole constant tensors (there are only class
+ * weights and scalars), and anything that would keep a state's old value alive: a copy of a param
+ * or state may be read after the update, the original may not. */
 #include "op/lib/elementwise.h"
 #include "pass/pass.h"
 #include "pass/rewrite.h"
@@ -17,11 +18,11 @@ struct fold {
 	int rc;
 	int ntensor;                 /* before folding */
 	tid *same;                   /* by tensor: an equal one, or NONE */
-	int *count;                  /* by tensor: how many may read it: its readers before folding,
-	                              * dead ones too, and those that folding has led to it */
+	int *count;                  /* by tensor: upper bound of its readers: those before folding
+	                              * (dead ones too), plus those that folding has redirected to it */
 };
 
-/* Whether all elements of t are the same known number, which *v becomes then. */
+/* Whether all elements of t are the same known number; if so, it is stored in *v. */
 static bool has_number(const struct graph *g, tid t, double *v)
 {
 	const struct tensor *x = g->tensor[t];
@@ -46,7 +47,8 @@ static bool is_filled(const struct graph *g, tid t, double v)
 	return has_number(g, t, &number) && number == v;
 }
 
-/* Whether t may be read later than now: its storage is not overwritten within a step. */
+/* Whether t may be read at a later position: whether its memory is not overwritten within a
+ * step. */
 static bool is_stable(const struct graph *g, tid t)
 {
 	enum role r = g->tensor[graph_root(g, t)]->role;
@@ -89,9 +91,9 @@ static tid fold_scale_by(struct fold *f, struct node *n)
 	                                                                 : NONE;
 }
 
-/* The tensor that is c x, if x is a product that nothing else reads and one factor is a scale,
- * whose own factor takes c. The derivatives of x^2, in every derivative of tanh, have scales around
- * products. */
+/* Finds the tensor c x without a new node, if x is a product without other readers and one of its
+ * factors is a scale: the factor of that scale is multiplied by c. The derivatives of x^2, which
+ * occur in all derivatives of tanh, have scales around products. */
 static tid fold_scaled_product(struct fold *f, tid x, double c)
 {
 	const struct node *product = rewrite_made_by(f->g, x, "multiply");
@@ -108,8 +110,8 @@ static tid fold_scaled_product(struct fold *f, tid x, double c)
 	return NONE;
 }
 
-/* Factor 1 and shift 0; a constant scalar; a scale of a scale without another reader: means, weight
- * decay and loss factors pile up. */
+/* A scale by 1 without shift; of a constant scalar; or of another scale without another reader
+ * (means, weight decay and loss factors give chains of scales). */
 static tid fold_scale(struct fold *f, struct node *n)
 {
 	struct scale_attr *at = n->attr;
@@ -179,7 +181,8 @@ static bool is_identity(const struct ints *perm)
 	return true;
 }
 
-/* Transposes join; one that moves no axis is nothing. The gradient of a transpose is one. */
+/* Two transposes become one; one that moves no axis is removed. The gradient of a transpose is a
+ * transpose. */
 static tid fold_transpose(struct fold *f, struct node *n)
 {
 	struct ints *perm = &((struct transpose_attr *)n->attr)->perm;

@@ -34,7 +34,7 @@ struct fuse {
 	int *uses;                   /* by tensor: inputs that read it */
 	struct node **early, **late; /* room for a stretch of the order */
 	int nearly, nlate;
-	int *derived, *touched;      /* by tensor: the attempt in which it was found so */
+	int *derived, *touched;      /* by tensor: number of the attempt in which it was marked */
 	int attempt;
 };
 
@@ -54,14 +54,14 @@ static bool bind(struct match *m, int letter, tid t)
 	return m->bind[letter] == t;
 }
 
-/* Whether the operands of an add are to be read as (1, 0). */
+/* Whether the operands of this add are matched in swapped order. */
 static bool swapped(const struct graph *g, struct match *m, const struct node *n)
 {
 	bool later = g->tensor[n->in[1]]->producer > g->tensor[n->in[0]]->producer;
 	return later ^ (m->swap >> m->adds++ & 1);
 }
 
-/* Whether the op is one of the term's. */
+/* Whether the node's op is one of those of the term. */
 static bool is_op_of(const struct fuse_term *t, const struct op *op)
 {
 	const size_t all = strcspn(t->op, " /"), length = strlen(op->name);
@@ -97,7 +97,7 @@ static bool unify(const struct graph *g, struct match *m, const struct fuse_term
 	return true;
 }
 
-/* The node that makes one of the term's outputs known by now, or NULL. */
+/* The node that makes one of the term's outputs that are bound already, or NULL. */
 static struct node *producer_of(const struct graph *g, const struct match *m,
                                 const struct fuse_term *t)
 {
@@ -152,7 +152,7 @@ static bool is_read_by_new(const struct match *m, tid t)
 	return false;
 }
 
-/* Whether tensors that will no longer be made have no other reader. */
+/* Whether tensors that will no longer exist have no other reader. */
 static bool is_private(const struct fuse *f, const struct match *m)
 {
 	const struct fuse_pattern *p = m->p;
@@ -186,13 +186,14 @@ static bool is_of_one_type(const struct graph *g, const struct match *m)
 	return true;
 }
 
-/* The term that the i-th of the nodes stands for, replaced ones first. */
+/* The term that the i-th matched node belongs to; nodes to be replaced come first. */
 static const struct fuse_term *term_of(const struct fuse_pattern *p, int i)
 {
 	return i < p->nfrom ? &p->from[i] : &p->given[i - p->nfrom];
 }
 
-/* Whether attributes of one name have one value in all nodes whose slope the rule does not say. */
+/* Whether attributes with the same name have the same value in all nodes whose slope the rule does
+ * not specify. */
 static bool agrees(const struct match *m)
 {
 	const struct fuse_pattern *p = m->p;
@@ -219,7 +220,8 @@ static bool reads(const struct fuse *f, const struct node *n, const int *mark, b
 	return false;
 }
 
-/* Whether a replaced node reads a tensor that other nodes derive from outputs of replaced ones. */
+/* Whether a replaced node reads a tensor that other nodes compute from outputs of replaced
+ * nodes. */
 static bool reads_derived(const struct fuse *f, const struct match *m, const struct node *n)
 {
 	for (int k = 0; k < n->nin; k++)
@@ -290,8 +292,8 @@ static const struct node *widest(const struct match *m)
 	return n;
 }
 
-/* The attributes of the new node; *fits: it has all of the replaced ones, but for a slope that the
- * rule says. */
+/* Sets the attributes of the new node. *fits: its op has all attributes of the replaced nodes,
+ * except a slope that the rule specifies. */
 static int make_attr(struct graph *g, const struct match *m, void **attr, bool *fits)
 {
 	const struct fuse_pattern *p = m->p;
@@ -332,7 +334,7 @@ static int make_node(struct fuse *f, const struct match *m, const void *attr, st
 		       "output %d of '%s' is not what it replaces", i, m->p->op->name);
 		(*out)->out[i] = t;
 	}
-	for (int i = to->nout; i < (*out)->nout; i++)    /* not asked for */
+	for (int i = to->nout; i < (*out)->nout; i++)    /* outputs that the rule does not have */
 		(*out)->out[i] = NONE;
 	g->ntensor = ntensor;
 	return 0;
@@ -361,7 +363,7 @@ static int replace(struct fuse *f, const struct match *m, const void *attr, int 
 	return 0;
 }
 
-/* Applies the row at node `last` if it matches. */
+/* Applies the rule at node `last` if it matches. */
 static int apply(struct fuse *f, const struct fuse_pattern *p, int last, bool *done)
 {
 	struct match m = { .p = p };

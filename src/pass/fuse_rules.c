@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The rows of the pass `fuse`. Each row of the table says on which backends, what must be there
- * (`given`, which stays), what is replaced (`from`) and by what (`to`). Letters stand for tensors,
- * the same letter for the same tensor everywhere:
+ * The rewrite rules of the pass `fuse`. Each row of the table has the backends for which it is, the
+ * nodes that must exist and are kept (`given`), the nodes that are replaced (`from`), and the new
+ * node (`to`). Letters stand for tensors; the same letter is the same tensor everywhere:
  *
  *   given  z m s v = batch_norm x g b
  *   from   t = relu_grad z d ; p q u = batch_norm_grad/1 x t g m s
  *   to     p q u = batch_norm_grad/0 x d g m s b
  *
- * A dash stands for an optional input that is left out, c? for one that may be left out or be
- * there; where a node of `from` or `given` lacks it, the new node does too. Ops with a bar between
- * them may each be there: relu|leaky_relu. A number after an op is its attribute `slope`, which
- * must be that; a norm whose slope is 1 has no activation yet. In `to` it is the slope unless
- * another replaced node has one, as leaky_relu has and relu has not.
+ * A dash stands for an optional input that is absent; c? for one that may be absent or present: if
+ * a node of `from` or `given` lacks it, so does the new node. Ops separated by a bar are
+ * alternatives: relu|leaky_relu. A number after an op is the value that its attribute `slope` must
+ * have; a norm whose slope is 1 has no activation yet. In `to` the number is the slope of the new
+ * node, unless a replaced node has a slope (leaky_relu has one, relu has none).
  *
  * On a GPU a convolution and its epilogue (bias, norm with running statistics, add, ReLU or its
- * gradient) are one node and one cuDNN graph where cuDNN recommends an engine for it; otherwise our
- * kernel (cuda/k_epilogue.cu) follows. --plan says which: `cudnn:eng7, whole` or `cudnn:eng22, then
- * a kernel`. cuDNN 9.19 proposes engines for an H200 as follows; it compiles them at run time (seen
- * with a stand-in for the driver):
+ * gradient) become one node. It is one cuDNN graph if cuDNN recommends an engine for it; otherwise
+ * dlx's kernel (cuda/k_epilogue.cu) follows the convolution. --plan shows which: `cudnn:eng7,
+ * whole` or `cudnn:eng22, then a kernel`. cuDNN 9.19 proposes the following engines for an H200 and
+ * compiles them at run time (seen with a stand-in for the driver):
  *
  *   chain                                     float32 (TF32)  bf16, fp16       never
  *   conv, scale, bias, add, ReLU (any part)   yes             yes              groups in bf16
@@ -32,8 +32,8 @@
  *   scale, bias, ReLU, gradient to weights    no              the same, fp16   the same, 7 x 7
  *                                                             vectors
  *
- * In full float32 cuDNN has generic engines only, which are not used. A bias in 16 bits has
- * precompiled engines too; a float32 bias is exact, and is what we ask for. */
+ * In full float32 cuDNN has only generic engines, which are not used. For a 16-bit bias there are
+ * precompiled engines too, but dlx uses a float32 bias, which is exact. */
 #include "pass/fuse_rules.h"
 
 #include <math.h>

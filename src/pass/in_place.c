@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * In a dense block the gradient of what has been concatenated before a layer is the sum of two: a
- * slice of that of the block, and the gradient to the layer's input. Stored in a buffer of its own
- * it is as large as all that the block has made, while the block's own, of which it takes the
- * place, is still there. Where a kernel can add to a slice of a larger buffer where it is
- * (kernel.sums_into), this pass makes the sum a view of that buffer, and its own views become views
- * of that, too.
+ * Stores a sum in the memory of one of its operands. In a dense block the gradient of the
+ * concatenation before a layer is a sum of two tensors: a slice of the block's gradient, and the
+ * gradient of the layer's input. In a buffer of its own this sum would be as large as all outputs
+ * of the block so far, while the block's gradient, which it replaces, is still alive. If a kernel
+ * can add in place to a slice of a larger buffer (kernel.sums_into), this pass makes the sum a view
+ * of that buffer; views of the sum become views of that buffer too.
  *
- * What is added to a whole buffer stays as it is: cuDNN may have an engine that adds it, which
- * takes no views and rounds once.
+ * Sums with a whole buffer are left as they are: cuDNN may have an engine that includes the
+ * addition, which takes no views and rounds only once.
  *
- * A buffer that is added to lives as long as the last slice of it, though all else that it held is
- * gone. So a sum is moved only where the step then needs less memory, but for workspaces, which are
- * not known yet. tiramisu's two largest sums (configs/tiramisu-sc18.yaml, two samples, bf16) have
- * 0.79 and 0.68 of 3.24 GB. Computing activations again does not shorten such a buffer's life: the
- * least train.memory.limit of tiramisu is 4 % higher than without this. */
+ * A buffer that is added to lives as long as its last slice, although its other parts may be dead.
+ * So a sum is moved only if the step then needs less memory, not counting workspaces, which are not
+ * known yet. The two largest sums of tiramisu (configs/tiramisu-sc18.yaml, two samples, bf16) have
+ * 0.79 and 0.68 of 3.24 GB. Recomputation cannot shorten the life of such a buffer: the least
+ * train.memory.limit of tiramisu is 4 % higher than without this pass. */
 #include "pass/pass.h"
 
 #include "graph/layout_rule.h"
@@ -27,12 +27,12 @@ struct in_place {
 	struct arena *scratch;
 	struct readers readers;
 	int64_t *live;               /* by node: bytes */
-	bool *moves;                 /* by tensor: is tried elsewhere, as a sum or a view of it */
+	bool *moves;                 /* by tensor: it is being moved, as a sum or a view of one */
 };
 
 /* --- what may be moved --- */
 
-/* Whether t has a buffer that nothing but views of channels shares with it. */
+/* Whether t owns a buffer that only views of channels share. */
 static bool is_buffer(const struct graph *g, tid t)
 {
 	const struct tensor *x = graph_t(g, t);
@@ -44,7 +44,8 @@ static bool is_buffer(const struct graph *g, tid t)
 	       layout_is_native(&x->layout, &x->shape);
 }
 
-/* Every reader takes t as a view of a buffer of other channels; a slice of t is a view already. */
+/* Whether every reader of t accepts a view of a buffer with more channels; a slice of t is a view
+ * already. */
 static bool readers_take(const struct in_place *p, tid t)
 {
 	const struct graph *g = p->g;
@@ -57,7 +58,8 @@ static bool readers_take(const struct in_place *p, tid t)
 	return true;
 }
 
-/* Nothing but operand k of n is made, or read, in these channels from n on. */
+/* Whether, from n on, these channels of the buffer are neither written nor read except as operand k
+ * of n. */
 static bool dies_there(const struct in_place *p, const struct node *n, int k, struct view w)
 {
 	const struct graph *g = p->g;
@@ -79,7 +81,7 @@ static bool dies_there(const struct in_place *p, const struct node *n, int k, st
 	return true;
 }
 
-/* Whether out[0] of n may be where its operand k is. */
+/* Whether out[0] of n may be stored in the memory of its operand k. */
 static bool may_move(const struct in_place *p, const struct node *n, int k)
 {
 	const struct graph *g = p->g;
@@ -118,7 +120,7 @@ static int64_t peak(const struct in_place *p)
 	return most;
 }
 
-/* Moves out[0] of n, if less memory than *least is needed then. */
+/* Moves out[0] of n if the step then needs less memory than *least. */
 static bool try_move(struct in_place *p, const struct node *n, int k, int64_t *least)
 {
 	const struct graph *g = p->g;

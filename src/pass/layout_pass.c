@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Chooses a physical layout for every tensor in one walk along the order: each node is asked what
- * it wants, its outputs get that, and an input in another layout is reordered right before its
- * first such use; later users of the same layout share the copy. A param keeps what its first user
- * wanted for the whole run: its gradient is offered the same layout, its moments follow in the
- * update, and nothing is converted in a step. */
+ * Chooses a physical layout for every tensor in one traversal along the order. Each node is queried
+ * for its preferred layouts. Its outputs get theirs; an input in another layout is reordered
+ * directly before its first such use, and later readers of the same layout share the copy. A param
+ * keeps the layout that its first reader prefers for the whole run: its gradient is offered the
+ * same layout, its moments use it in the update, and nothing is converted during a step. */
 #include <string.h>
 
 #include "base/err.h"
@@ -39,9 +39,9 @@ static bool is_unset(const struct graph *g, tid t)
 
 /* --- preferences --- */
 
-/* The layout KL_SAME settles on: of the updated state in updates; else the one most of the sharing
- * inputs have, first come first served, gradients in their param's layout before others. Row-major
- * if no tensor has a layout. */
+/* The layout that KL_SAME selects: in updates, that of the updated state; else the one that most of
+ * the inputs in question have (at a tie the first), preferring gradients that have their param's
+ * layout. Row-major if no tensor has a layout. */
 static struct layout shared_layout(const struct graph *g, const struct node *n)
 {
 	const struct layout *best = NULL;
@@ -128,8 +128,8 @@ static int ask(struct choice *c, struct node *n, struct layout **in, struct layo
 
 /* --- reorders --- */
 
-/* A copy of t in this layout that node n may use. One made in the update is too late for forward
- * and backward. */
+/* Finds a copy of t in this layout that node n may read. A copy made in the update phase is too
+ * late for forward and backward. */
 static tid find_copy(const struct choice *c, tid t, const struct layout *want, enum phase phase)
 {
 	for (int i = c->first_copy[t]; i != NONE; i = c->copy[i].next)
@@ -205,8 +205,8 @@ static int fix_layouts(struct choice *c, struct node *n)
 	return 0;
 }
 
-/* Initial layouts: constants are row-major, and so are inputs unless the host asked for another
- * layout; params and states keep the store's. */
+/* Initial layouts: constants are row-major, and so are inputs, unless the host requires another
+ * layout; params and states keep the layout of the store. */
 static void preset(struct graph *g)
 {
 	for (int t = 0; t < g->ntensor; t++)
@@ -233,9 +233,9 @@ static int finish(struct choice *c)
 	return 0;
 }
 
-/* The libraries' answers take longer than the rest of the pass, so they
- * are asked on all threads. Neighbouring nodes are often alike and equal
- * queries serialise, so threads take nodes from both halves in turn. */
+/* The queries of the libraries take longer than the rest of the pass, so they run on all threads.
+ * Neighbouring nodes are often equal, and equal queries are serialised, so threads take nodes
+ * alternately from both halves of the list. */
 static void foresee(struct graph *g, struct pass_env *env)
 {
 	struct kplan *k = mem_alloc(((size_t)g->nnode + 1) * sizeof *k);
@@ -251,8 +251,8 @@ static void foresee(struct graph *g, struct pass_env *env)
 	mem_free(k);
 }
 
-/* oneDNN counts what it does to one sample, and to weights, in 32 bits, and does not say so: it
- * divides by sums that came out as 0. */
+/* oneDNN uses 32-bit counts for the operations on one sample and on weights without a check: an
+ * overflow to 0 makes it divide by zero. */
 static int check_size(const struct graph *g, const struct node *n, tid t)
 {
 	const struct tensor *x = t == NONE ? NULL : g->tensor[t];

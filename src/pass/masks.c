@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The gradient of y = relu(x) reads y for its mask, since x need not be kept then. In a dense
- * network x is kept all the same: it is a window of the buffer in which a block, and what skips to
- * the other side of the network, is concatenated. Then the mask is read from x, which is above zero
- * where y is, and y is kept no longer than for the gradient to the weights of the convolution that
- * reads it, which the order has before the one to its input. At the peak of fcn (configs/
- * fcn-pool-avg.yaml, 512 x 512, bf16) y has 0.54 of 4.4 GB of activations.
+ * The gradient of y = relu(x) normally reads y for its mask, so that x need not be kept. In a dense
+ * network x is kept anyway: it is part of the buffer in which a block, and its skip connection to
+ * the other side of the network, is concatenated. Then the mask can be read from x, which is
+ * positive exactly where y is, and y is kept only until the gradient of the weights of the
+ * convolution that reads it, which precedes the gradient of that convolution's input. At the peak
+ * of fcn (configs/fcn-pool-avg.yaml, 512 x 512, bf16) y has 0.54 of 4.4 GB of activations.
  *
- * Only what a step needs less memory for is changed: x's buffer lives longer than the gradient, and
- * nothing that runs later reads y's. */
+ * A gradient is changed only if a step then needs less memory: x's buffer must live longer than the
+ * gradient, and no later node may read y's buffer. */
 #include "pass/pass.h"
 
 #include "base/mem.h"
@@ -18,7 +18,7 @@
 
 enum { FUSED_AT = 4 };       /* of conv_grad_input_relu */
 
-/* Which operand of n is read for the sign of what a ReLU made; NONE: there is none. */
+/* The operand of n that is read only for the sign of a ReLU's output; NONE: there is none. */
 static int mask_at(const struct node *n)
 {
 	if (rewrite_is(n, "relu_grad") || rewrite_is(n, "leaky_relu_grad"))
@@ -32,7 +32,7 @@ static const struct node *find_relu(const struct graph *g, tid y)
 	return rewrite_is(n, "relu") || rewrite_is(n, "leaky_relu") ? n : NULL;
 }
 
-/* Whether n's kernel reads x as well as y there. */
+/* Whether n's kernel accepts x in place of y for that operand. */
 static bool suits(const struct graph *g, const struct node *n, int at, tid x, tid y)
 {
 	const struct tensor *of = graph_t(g, x), *instead = graph_t(g, y);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Two walks. The first one, of the graph of the whole, notes which rows each node reads for each
- * part and changes attributes; the second one changes shapes and inserts messages. Rows along one
- * axis travel before those along the next, with what was received, so corners come by themselves.
- */
+ * Two traversals. The first, of the whole graph, records which rows each node reads for each part,
+ * and changes attributes. The second changes shapes and inserts messages. Messages along one axis
+ * precede those along the next and include the rows just received, so that corners need no messages
+ * of their own. */
 #include "pass/partition.h"
 
 #include <inttypes.h>
@@ -15,13 +15,14 @@
 #include "op/lib/emit.h"
 #include "pass/rewrite.h"
 
-/* What the parts of an axis want of a tensor; NULL: what they have. */
+/* The rows of a tensor that each part of an axis needs; NULL: the rows that it has. */
 struct wants {
 	const struct cut_rows *rows[CUT_AXES];
-	bool piece;                  /* every subdomain has all of the tensor, and takes its rows */
+	bool piece;                  /* every subdomain has the whole tensor, and takes its rows from
+	                              * that */
 };
 
-/* A tensor with rows of others, which several nodes may read. */
+/* A tensor together with rows received from other subdomains; several nodes may read it. */
 struct joined {
 	struct joined *next;
 	struct wants wants;
@@ -36,7 +37,7 @@ struct cutting {
 	struct wants **wants;        /* by node, by input */
 	struct joined **joined;      /* by tensor */
 	struct rewrite r;
-	int64_t messages;            /* numbers given so far */
+	int64_t messages;            /* number of messages so far */
 };
 
 static bool divided(const struct cutting *x, int k)
@@ -54,7 +55,7 @@ static struct cut_rows *all_needs(const struct cutting *x, const struct node *n,
 	return r;
 }
 
-/* An axis of one element that is repeated is read by all parts. */
+/* An axis of one element, which is broadcast, is read by all parts. */
 static bool repeated(const struct cutting *x, tid t, int k)
 {
 	return x->c->tensor[t].extent[k] == 1;
@@ -91,7 +92,8 @@ static struct op_part part_of(const struct cutting *x, const struct node *n, int
 		rows ? r.hi - has.hi : 0, y.lo, y.hi, t->extent[k] };
 }
 
-/* What is read depends on the attributes, so these change when all of it is known. */
+/* The rows that a node reads depend on its attributes, so these are changed only when all rows are
+ * known. */
 static int set_parts(const struct cutting *x, struct node *n)
 {
 	struct op_part part[CUT_AXES];
@@ -123,7 +125,7 @@ static struct cut_rows common(struct cut_rows a, struct cut_rows b)
 	return (struct cut_rows){ a.lo > b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi };
 }
 
-/* The rank that has part j of axis k and else this subdomain's parts. */
+/* The rank with part j of axis k and with this subdomain's parts of the other axes. */
 static int rank_of(const struct cutting *x, int k, int j)
 {
 	int rank = 0;
@@ -171,8 +173,9 @@ static int emit_rows(struct graph *g, tid t, int axis, struct cut_rows r, int64_
 	return graph_emit1(g, "slice", &at, 1, &t, out);
 }
 
-/* has[], want[]: rows of the parts along axis k, which is `axis` of t. The rows of each other part
- * that this one wants, in their order, and of this one that others want. */
+/* Lists the rows to exchange along axis k, which is `axis` of t. has[], want[]: rows of each part.
+ * Received are the rows of other parts that this part wants, in their order; sent are the rows of
+ * this part that others want. */
 static int write_letters(const struct cutting *x, tid t, int k, int axis,
                          const struct cut_rows *has, const struct cut_rows *want,
                          struct letters *to, struct letters *from)
@@ -225,7 +228,8 @@ static int emit_exchange(struct cutting *x, tid t, struct letters *to, struct le
 	return graph_emit(g, "exchange_wait", &at, 1, &ticket, from->n, from->t);
 }
 
-/* Joins the rows that this part wants: from lower parts, its own, from higher ones. */
+/* Concatenates the rows that this part needs: those of lower parts, its own, those of higher
+ * parts. */
 static int emit_join(struct cutting *x, tid t, int k, int axis, const struct cut_rows *has,
                      const struct cut_rows *want, const struct letters *from, tid *out)
 {
@@ -339,8 +343,8 @@ static double sample_variance(double n)
 	return n > 1 ? n / (n - 1) : 1;
 }
 
-/* What follows the variance multiplies it by n / (n - 1), where n is the whole's: but the node
- * counts on that of its own places (norm_sync.h). */
+/* The node after the variance multiplies it by n / (n - 1), with n of the whole sample; but the
+ * node assumes the n of its own positions (norm_sync.h). */
 static void follow_part(const struct cutting *x, const struct node *norm)
 {
 	const struct shape *s = node_in_shape(x->g, norm, 0);
@@ -354,7 +358,8 @@ static void follow_part(const struct cutting *x, const struct node *norm)
 	}
 }
 
-/* A node whose sums over places are those of a group; the pass `statistics` numbers it. */
+/* Makes a node's sums over positions sums over a group of ranks; the pass `statistics` numbers the
+ * group. */
 static void mark(const struct cutting *x, struct node *n)
 {
 	bool *cut = attr_find(n->op, n->attr, "cut", FT_BOOL);
@@ -367,7 +372,7 @@ static void mark(const struct cutting *x, struct node *n)
 	}
 }
 
-/* The mean of all from those of the parts, which count by their places. */
+/* Computes the mean of all parts from the parts' means, weighted by their numbers of positions. */
 static int emit_mean(struct cutting *x, struct node *n)
 {
 	const double share = (double)points_of(x, n->in[0], false) /

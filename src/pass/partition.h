@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The graph of one subdomain of a sample that is cut over ranks (pass/cut.h). Tensors have the
- * subdomain's rows; a node that reads rows of other subdomains gets them by messages
- * (op/exchange.h) in front of it, and padding stays where the sample ends. What is computed of all
- * of a tensor is computed by all subdomains, of rows that they have gathered. Sums over places get
- * a group of the statistics' reducer, which pass `statistics` numbers. Runs before there are
- * gradients: those of messages are messages. Where strides leave out all rows of a subdomain, a
- * parameter may have no gradient there that others have: it is zero. */
+ * Makes the graph of one subdomain when each sample is partitioned over ranks (pass/cut.h). Each
+ * cut tensor has the subdomain's rows only. If a node reads rows of other subdomains, an exchange
+ * node before it receives them (halo exchange, op/exchange.h); padding remains only at the borders
+ * of the whole sample. A node that needs a whole tensor is computed redundantly by all subdomains,
+ * after they have gathered its rows. Sums over positions become all-reduces over a group of ranks,
+ * which the pass `statistics` numbers.
+ *
+ * This runs before differentiation; the gradient of an exchange is an exchange. If a stride skips
+ * all rows of a subdomain, a parameter may have no gradient on that rank although it has one on the
+ * others: there the gradient is zero. */
 #ifndef DLX_PASS_PARTITION_H
 #define DLX_PASS_PARTITION_H
 
@@ -14,14 +17,15 @@
 
 struct partition {
 	struct cut_grid grid;
-	int subdomain;               /* of this graph, from 0 on */
-	int first;                   /* the rank of subdomain 0; the others follow */
+	int subdomain;               /* number of the subdomain that the graph is for, from 0 on */
+	int first;                   /* rank of subdomain 0; subdomain i is on rank first + i */
 	tid input, target, output;   /* as for cut_find */
 };
 
-/* Changes g, as its builder made it, into the graph of a subdomain. Tensors and nodes keep their
- * ids' order, and params their shapes. *c, whose lists are in g's arena, is of the graph as it was,
- * for descriptions. Errors of cut_find; E_UNSUPPORTED at a node that cannot be cut. */
+/* Changes g, the graph as its builder made it, into the graph of one subdomain. The order of tensor
+ * and node ids is kept, and so are the shapes of params. *c is the plan of the partition of the
+ * original graph, for descriptions; its lists are in g's arena. Fails as cut_find does, and with
+ * E_UNSUPPORTED at a node that cannot be partitioned. */
 int partition_graph(struct graph *g, const struct partition *p, struct cut *c);
 
 #endif

@@ -35,7 +35,7 @@ int pass_run(struct graph *g, const struct pass *table, int n, struct pass_env *
 		double start = trace_on() ? io_seconds() : 0;
 		if (!debug_skips(p->name))
 			TRYC(p->run(g, env), "in pass '%s'", p->name);
-		dump(g, p, env); /* before verifying: a broken graph is what one wants to see */
+		dump(g, p, env); /* dump before verifying: the dump of a broken graph is needed most */
 		if (start > 0)
 			trace_mark(TRACE_RUN, p->name, start);
 		start = trace_on() ? io_seconds() : 0;

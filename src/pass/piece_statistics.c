@@ -29,18 +29,18 @@
 
 enum { MEAN, RSTD, VARIANCE, VECTORS };
 
-#define MOST_PIECES 1000         /* that a concat of vectors takes */
+#define MOST_PIECES 1000         /* most inputs of a concatenation of vectors */
 
-/* The pieces of a concatenated tensor; the tensor itself if it is none. */
+/* The pieces of a concatenated tensor; of another tensor, the tensor itself. */
 struct piece_list {
 	int n;
 	tid *piece;
 };
 
 struct piece {
-	int norms;                   /* that normalise it, with this eps */
+	int norms;                   /* number of norms that normalise it, with this eps */
 	double eps;
-	tid vector[VECTORS];         /* its statistics, or NONE */
+	tid vector[VECTORS];         /* its vectors of statistics, or NONE */
 };
 
 struct piece_statistics {

@@ -32,7 +32,8 @@ struct norm {
 	struct node *n;              /* the gradient */
 	int nsource;
 	struct source *source;
-	bool given;                  /* becomes the form that leaves out the statistics */
+	bool given;                  /* becomes batch_norm_grad_given, without the gradient through the
+	                              * statistics */
 	tid k1, k2;
 };
 
@@ -47,20 +48,21 @@ struct correction {
 struct open {
 	struct graph *g;
 	struct arena *scratch;
-	struct norm *norm;           /* those that may change */
+	struct norm *norm;           /* the norms that may be rewritten */
 	int nnorm;
-	int *norms;                  /* by tensor: how many of them read the part */
+	int *norms;                  /* by tensor: number of these norms that read the piece */
 	struct correction **pending; /* by tensor */
 	tid *corrected;              /* by tensor: its corrected successor; itself where nothing
 	                              * is emitted; or NONE */
 	struct rewrite edit;
-	bool emits;                  /* false: the walk only sees whether corrections can be applied */
+	bool emits;                  /* false: a dry run that only checks whether corrections can be
+	                              * applied */
 	bool refused;
 };
 
 /* --- which norms --- */
 
-/* The pieces whose vectors n normalises by; none if its statistics are its own. */
+/* The pieces whose statistics n uses; none if n has statistics of its own. */
 static void find_sources(struct open *o, struct norm *x)
 {
 	const tid mean = x->n->in[3];
@@ -99,8 +101,8 @@ static void find_norms(struct open *o)
 	}
 }
 
-/* Whether the rewrite pays: a norm reads two tensors less, x and dy; applying corrections reads two
- * and writes one, for all norms of a piece. */
+/* Whether the rewrite saves memory traffic: a norm reads two tensors less, x and dy; but applying
+ * the corrections, once for all norms of a piece, reads two and writes one. */
 static bool pays(const struct open *o, const struct norm *x)
 {
 	double gain = 0;
@@ -136,7 +138,7 @@ static void add_correction(struct open *o, tid t, const struct correction *like,
 	*last = d;
 }
 
-/* All norms with a pending correction of t stay as they were. */
+/* Excludes all norms with a pending correction of t from the rewrite. */
 static void refuse(struct open *o, tid t)
 {
 	for (const struct correction *d = o->pending[t]; d; d = d->next)
@@ -144,8 +146,8 @@ static void refuse(struct open *o, tid t)
 	o->refused = true;
 }
 
-/* Whether n hands the corrections of operand `in` on to its first output; moved: of the operand's
- * channels, the first and the end of those that the output has. */
+/* Whether n passes the corrections of operand `in` to its first output; moved: the range of the
+ * operand's channels that the output has. */
 static bool carries(const struct open *o, const struct node *n, int in, int64_t moved[2])
 {
 	const struct graph *g = o->g;
@@ -236,7 +238,7 @@ static int emit_given(struct open *o, struct norm *x)
 	return 0;
 }
 
-/* Inputs of n with pending corrections: these move on, or are applied. */
+/* Handles the inputs of n with pending corrections: the corrections are passed on, or applied. */
 static int correct_inputs(struct open *o, struct node *n)
 {
 	for (int k = 0; k < n->nin; k++) {

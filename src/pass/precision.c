@@ -56,8 +56,9 @@ struct precision {
 	struct rewrite edit;
 	enum backend backend;
 	enum dtype type;             /* BF16 or F16 */
-	bool *leads;                 /* by tensor: to a kernel that is faster in bf16 */
-	bool *wide;                  /* by tensor: is read by a kernel that takes no narrow gradient */
+	bool *leads;                 /* by tensor: it leads to a kernel that is faster in bf16 */
+	bool *wide;                  /* by tensor: a kernel reads it that does not accept 16-bit
+	                              * gradients */
 	tid *other;                  /* by tensor: its cast to the other type, or NONE */
 };
 
@@ -66,7 +67,7 @@ static const struct kernel *kernel_of(const struct precision *h, const struct no
 	return &n->op->kernel[h->backend];
 }
 
-/* Tensors that backward reads of forward exist anyhow, and do not make forward bf16. */
+/* Tensors of forward that backward reads exist anyway, and do not make forward bf16. */
 static bool same_phase(const struct graph *g, const struct node *n, tid t)
 {
 	const struct node *by = rewrite_producer(g, t);
@@ -126,7 +127,7 @@ static void find_wide(struct precision *h, const struct node *n)
 			h->wide[n->in[i]] = true;
 }
 
-/* Output i, the gradient of a param. */
+/* Sets the type of output i, the gradient of a param. */
 static bool stays_narrow(const struct precision *h, const struct node *n, int i)
 {
 	const struct kernel *k = kernel_of(h, n);

@@ -60,8 +60,9 @@ struct walk {
 
 struct site {
 	struct node *norm, *reader[MOST];
-	int readers, forward;        /* forward: how many of the readers are that */
-	struct node *data, *grad;    /* NULL: none */
+	int readers, forward;        /* number of readers, and of forward convolutions among them */
+	struct node *data, *grad;    /* gradient convolution of the data, and gradient of the norm;
+	                              * NULL: none */
 };
 
 static double slope_of(const struct node *norm)
@@ -122,7 +123,7 @@ static bool has(const struct walk *w, const struct site *s, const struct node *n
 	const struct conv_geom c = conv_geom_get(w->g, n, kind);
 	if (c.groups == 1 && slope_of(s->norm) != 0)
 		return false;
-	/* dlx's kernels give no statistics, and cuDNN is asked where those are wanted. */
+	/* dlx's kernels give no statistics, and cuDNN is queried if those are needed. */
 	if (kind == CONV_FORWARD && rewrite_is(n, "conv") != (c.groups > 1))
 		return false;
 	return w->engines->has(w->engines->user, kind, &c);
@@ -144,7 +145,7 @@ static bool is_gradient(const struct node *n, int in, const struct node *norm)
 	       absent(n, 7) && n->in[3] == norm->in[3] && n->in[4] == norm->in[4];
 }
 
-/* Finds the norm's gradient, and the convolution that makes its input for it alone. */
+/* Finds the norm's gradient, and the gradient convolution whose output only that node reads. */
 static void find_gradient(const struct walk *w, struct site *s)
 {
 	const tid x = s->norm->in[0];
@@ -201,7 +202,7 @@ static int fold(struct rewrite *r, const struct site *s)
 	return s->data ? fold_gradient(r, s->norm, s->data, s->grad) : 0;
 }
 
-/* Folds norm n if it can be. */
+/* Fuses norm n if possible. */
 static int visit(struct walk *w, struct node *n, bool *folded)
 {
 	struct site s = { .norm = n };
@@ -222,7 +223,7 @@ int prologue_fold(struct graph *g, const struct prologue_engines *engines)
 	bool folded;
 	int rc = 0;
 	w.readers = rewrite_readers(g, w.scratch);
-	/* the norm's place is the next node's then */
+	/* the next node is then at the norm's index */
 	for (int i = 0; i < g->nnode && rc == 0; i += !folded)
 		rc = visit(&w, g->node[i], &folded);
 	arena_free(w.scratch);
@@ -243,7 +244,7 @@ struct asked {
 struct questions {
 	const struct pass_env *env;
 	struct asked *a;
-	int n, rc;                   /* rc: what went wrong otherwise */
+	int n, rc;                   /* number of answers; rc: an error other than a missing engine */
 };
 
 static bool ask(struct questions *q, enum conv_kind kind, const struct conv_geom *geom)

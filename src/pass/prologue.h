@@ -7,9 +7,10 @@
 #include "backend/dnn/conv_geom.h"
 #include "pass/pass.h"
 
-/* Whether there is an engine for a whole chain: forward (with statistics of its result, unless the
- * convolution has groups), to the weights, or to the data with ReLU's gradient and the norm's
- * sums. */
+/* Queries whether the backend has an engine that computes a fused chain. Depending on `kind`: the
+ * forward convolution (with statistics of its result, unless the convolution has groups), the
+ * gradient of the weights, or the gradient of the data with ReLU's gradient and the sums of the
+ * norm's gradient. */
 struct prologue_engines {
 	bool (*has)(void *user, enum conv_kind kind, const struct conv_geom *c);
 	void *user;

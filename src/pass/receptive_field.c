@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Two walks over the graph. Forward, each tensor gets its step along each axis: how many inputs its
- * neighbours are apart, a fraction, so that no rounding adds up. A node's own step is found by what
- * its outputs read far away. Backward, an interval of outputs becomes that of each tensor before
- * it, and at last of the input: op.reads says each time what a node reads. */
+ * Two traversals of the graph. The forward one computes each tensor's step along each axis: the
+ * distance of its neighbouring elements in inputs, a fraction, so that no rounding errors
+ * accumulate. A node's own step is found from the inputs of two distant outputs. The backward one
+ * turns an interval of outputs into intervals of each tensor before it, and finally of the input;
+ * op.reads gives the rows that a node reads. */
 #include "pass/receptive_field.h"
 
 #include <string.h>
@@ -14,13 +15,13 @@
 #include "op/resize.h"
 
 struct receptive {
-	bool depends;                    /* on the input at all */
+	bool depends;                    /* it depends on the input */
 	bool finite, exact;
 	const struct node *why;
 	struct receptive_axis axis[RECEPTIVE_AXES];    /* num, den */
 };
 
-/* Of a tensor, what is wanted of it along one axis. */
+/* The interval of a tensor that is needed along one axis. */
 struct span {
 	bool wanted;
 	int64_t lo, hi;
@@ -55,7 +56,7 @@ static void multiply(struct receptive_axis *x, int64_t num, int64_t den)
 	x->den /= d;
 }
 
-/* The fraction of the smallest denominator from a / b to c / d. */
+/* The fraction with the smallest denominator between a / b and c / d. */
 static void simplest(int64_t a, int64_t b, int64_t c, int64_t d, int64_t *num, int64_t *den)
 {
 	const int64_t whole = a / b;
@@ -68,7 +69,7 @@ static void simplest(int64_t a, int64_t b, int64_t c, int64_t d, int64_t *num, i
 	*num += whole * *den;
 }
 
-/* Outputs so far away tell fractions of denominators up to 2^17 apart. */
+/* An output index so large that it distinguishes fractions with denominators up to 2^17. */
 #define FAR ((int64_t)1 << 36)
 
 bool receptive_step(const struct graph *g, const struct node *n, int i, int k, int64_t *num,
@@ -98,7 +99,7 @@ static void lose(struct receptive *f, const struct node *n)
 	f->finite = false;
 }
 
-/* Corners that are aligned give another step for each size, so none can be relied upon. */
+/* With aligned corners the step depends on the size, so no step is valid in general. */
 static void look_at_resize(const struct search *s, const struct node *n, struct receptive *f, int k,
                            int64_t *num, int64_t *den)
 {
@@ -112,7 +113,7 @@ static void look_at_resize(const struct search *s, const struct node *n, struct 
 	f->exact = f->exact && resize_repeats(s->g, n, k + 2, *num, *den);
 }
 
-/* What out[0] of n depends on by way of in[i]. */
+/* The dependence of out[0] of n on the input through in[i]. */
 static struct receptive through(const struct search *s, const struct node *n, int i)
 {
 	struct receptive f = s->of[n->in[i]];
@@ -135,7 +136,7 @@ static struct receptive through(const struct search *s, const struct node *n, in
 	return f;
 }
 
-/* What depends on f or on b. Steps that differ follow no common interval. */
+/* The union of two dependences. Different steps have no common moving window. */
 static void unite(const struct search *s, const struct node *n, struct receptive *f,
                   const struct receptive *b)
 {
@@ -184,7 +185,8 @@ static void want(struct span *x, int64_t lo, int64_t hi)
 	x->wanted = true;
 }
 
-/* What is wanted of n's outputs, in the places of out[0]; false: more than these can tell. */
+/* The interval needed of n's outputs, in positions of out[0]; false: it cannot be determined from
+ * these. */
 static bool wanted_of(const struct search *s, const struct node *n, struct span *out)
 {
 	*out = (struct span){ false };
@@ -260,7 +262,7 @@ static int64_t last_of(const struct search *s, tid output, int k, int64_t o)
 	return o;
 }
 
-/* Both ends grow with the output, by num / den on average: so the first guess is nearly right. */
+/* Both ends grow with the output, by num / den on average, so the first guess is almost right. */
 static void find_ends(const struct search *s, tid output, int k, struct receptive_axis *x)
 {
 	const int64_t last = graph_t(s->g, s->input)->shape.d[k + 2] - 1;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which buffers to drop. A set of dropped buffers is tried by putting the copies in and asking
- * the memory planner what is alive when (recompute_nodes.h, memplan_profile). From a first set,
- * while the peak is too high, the buffers that are idle at the peak are dropped, those first that
- * free most bytes for the traffic and arithmetic they cost; afterwards each is taken back whose
- * dropping turns out not to be needed.
+ * Chooses which buffers to drop. To evaluate a set of dropped buffers, the copies are inserted and
+ * the memory planner computes the live bytes at each node (recompute_nodes.h, memplan_profile).
+ * Starting from an initial set, as long as the peak is too high, buffers that are idle at the peak
+ * are dropped, those first that free most bytes for the traffic and arithmetic they cost.
+ * Afterwards each buffer is restored whose dropping turns out to be unnecessary.
  *
- * First sets: none; and, for small limits, checkpointed segments of the forward part, of several
- * sizes: between two cuts, each where little is alive, nothing is kept. The cheapest result that
- * fits is chosen. */
+ * Initial sets: the empty set; and, for small limits, checkpointed segments of the forward part, of
+ * several sizes: the forward part is cut where few bytes are alive, and nothing between two cuts is
+ * kept. The cheapest result that fits is chosen. */
 #include "pass/recompute.h"
 
 #include <string.h>
@@ -17,21 +17,22 @@
 #include "graph/memplan.h"
 #include "pass/recompute_nodes.h"
 
-#define ROUNDS   200             /* peaks looked at from one first set */
-#define PART     32              /* of the peak, to go down by at once */
-#define RETURNS  64              /* droppings that are tried to be taken back */
+#define ROUNDS   200             /* most peaks that are lowered from one initial set */
+#define PART     32              /* the limit is lowered by this fraction (1/32) of the peak at a
+                                  * time */
+#define RETURNS  64              /* most dropped buffers that it tries to restore */
 #define SEGMENTS 5               /* sizes of segments: 1/2, 1/4, ... of what is kept */
-#define LEAST    4096            /* smaller buffers are not worth a node */
+#define LEAST    4096            /* bytes; smaller buffers are never dropped */
 
 struct recompute {
 	struct graph *g;
 	struct recompute_nodes *a;
-	int64_t *live;               /* by node of the graph as tried */
+	int64_t *live;               /* live bytes by node of the changed graph */
 	int live_cap;
-	nid *prev, *next;            /* by buffer: its uses next to the peak */
+	nid *prev, *next;            /* by buffer: its last use before and first use after the peak */
 	bool *banned;                /* by buffer: dropping it failed */
 	bool cheap;
-	nid *best_drop, *low_drop;   /* by buffer: sets worth remembering */
+	nid *best_drop, *low_drop;   /* by buffer: the best set, and the one with the lowest peak */
 	nid turn;                    /* the first node of the backward part */
 };
 
@@ -82,8 +83,8 @@ static void clear(struct recompute *r)
 
 /* --- trying --- */
 
-/* Puts the copies in and measures; returns the node of the changed order at the peak. The caller
- * undoes it. */
+/* Inserts the copies and measures; returns the node of the changed order at the peak. The caller
+ * must undo the change. */
 static int try_drops(struct recompute *r, struct recompute_choice *c)
 {
 	struct recompute_nodes *a = r->a;
@@ -165,7 +166,8 @@ static bool find_best(struct recompute *r, struct candidate *best)
 	return any;
 }
 
-/* Drops what is idle at the peak until that is low enough; false if nothing is left to drop. */
+/* Drops buffers that are idle at the peak until the peak is low enough; false if no buffer is left
+ * to drop. */
 static bool lower_peak(struct recompute *r, int64_t excess)
 {
 	struct candidate c = { NONE, NONE, 0, 0 };
@@ -178,13 +180,13 @@ static bool lower_peak(struct recompute *r, int64_t excess)
 	return any;
 }
 
-/* A little at a time, since what is dropped moves the peak. */
+/* In small steps, because dropping a buffer moves the peak. */
 static int64_t at_once(int64_t bytes, int64_t excess)
 {
 	return excess < bytes / PART ? excess : bytes / PART;
 }
 
-/* From the set at hand downwards; ends with the lowest set seen. */
+/* Lowers the peak from the current set on; ends with the lowest peak found. */
 static void descend(struct recompute *r, int64_t limit, struct recompute_choice *c)
 {
 	size_t size = (size_t)r->a->ntensor * sizeof *r->low_drop;
@@ -205,8 +207,8 @@ static void descend(struct recompute *r, int64_t limit, struct recompute_choice 
 	memcpy(r->a->drop, r->low_drop, size);
 }
 
-/* Takes back what is not needed, the most expensive first: what is dropped last is so more often
- * than not. */
+/* Restores buffers that need not be dropped, the most expensive first; those that were dropped last
+ * are most often unnecessary. */
 static void take_back(struct recompute *r, int64_t limit, struct recompute_choice *c)
 {
 	struct recompute_nodes *a = r->a;
@@ -316,7 +318,7 @@ static bool better(const struct recompute_choice *a, const struct recompute_choi
 	       a->bytes < b->bytes;
 }
 
-/* Goes down from the set at hand, and remembers the result if it is the best. */
+/* Lowers the peak from the current set on, and keeps the result if it is the best. */
 static void attempt(struct recompute *r, int64_t limit, struct recompute_choice *best, bool first)
 {
 	struct recompute_choice c;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The walk through the old order that puts copies in. Before each node, whatever it reads of a
- * dropped buffer is made: once for all later readers. What a copy reads and is neither kept nor
- * dropped (the output of a convolution that only the next node read) is made for the readers
- * before that one node, unless it is so small that it rather lives longer. Copies are in the
- * layouts, views included, of what they copy, so that the same kernels make the same bits. */
+ * The traversal of the old order that inserts copies. Before each node, whatever it reads of a
+ * dropped buffer is recomputed, once for all later readers. If a copy reads a buffer that is
+ * neither kept nor dropped (the output of a convolution that only the next node read), that buffer
+ * is recomputed for the readers before that one node, unless it is so small that it is kept alive
+ * longer instead. Copies have the layouts and views of their originals, so that the same kernels
+ * give the same bits. */
 #include "pass/recompute_nodes.h"
 
 #include <string.h>
@@ -18,8 +19,8 @@
 
 #define SMALL 16                 /* an operand this much smaller than the result is kept for
                                   * recomputation */
-#define MANY_COPIES 4            /* of each node, on average */
-#define FLOPS_A_BYTE 10.0        /* what a processor computes while it moves a byte */
+#define MANY_COPIES 4            /* most copies of a node, on average */
+#define FLOPS_A_BYTE 10.0        /* arithmetic operations in the time of moving one byte */
 
 /* A new operand of a node. Operands change once all copies
  * are made, since copies are of the original nodes. */
@@ -31,7 +32,8 @@ struct change {
 
 struct copy {
 	const struct node *n;
-	nid of, at;                  /* of which node, before which node */
+	nid of, at;                  /* the node that is copied, and the node before which the copy
+	                              * runs */
 };
 
 struct recompute_copies {
@@ -44,7 +46,8 @@ struct recompute_copies {
 	struct change *change;
 	int nchange, change_cap;
 	tid *copy;                   /* by tensor: what later readers read; valid by copy_of */
-	nid *copied;                 /* by buffer: the node before which it was, NONE: never */
+	nid *copied;                 /* by buffer: the node before which it was recomputed, NONE:
+	                              * never */
 	nid *reach;                  /* by buffer: the last node it is needed at, as extended */
 	nid *killer;                 /* by tensor: the node that overwrites it, nnode if none does */
 	tid failed;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The order is made once, at the commit: nodes with a place (new ones and those that move) are
- * sorted by the old node that they are before, stably, and merged with those that stay. */
+ * The new order is made once, at the commit. Nodes with a target position (new ones and moved ones)
+ * are sorted, stably, by the old node that they precede, and merged with the nodes that stay. */
 #include "pass/rewrite.h"
 
 #include <string.h>
@@ -55,8 +55,8 @@ struct place {
 
 struct rewrite_own {
 	struct graph_context saved;
-	nid before;                  /* the place of what is emitted now */
-	int seen;                    /* nodes of the graph that have a place */
+	nid before;                  /* position of nodes that are emitted now */
+	int seen;                    /* number of the graph's nodes that have a position */
 	struct place *place;
 	int nplace, place_cap;
 	bool *gone;                  /* by old node: dropped, or moved elsewhere */
@@ -86,7 +86,7 @@ static void put(struct rewrite_own *o, struct node *n, nid before)
 	o->place[o->nplace++] = (struct place){ n, before };
 }
 
-/* Notes, for nodes that were emitted since the last call, the place that rewrite_before named. */
+/* Records, for the nodes emitted since the last call, the position that rewrite_before set. */
 static void put_emitted(struct rewrite *r)
 {
 	struct rewrite_own *o = r->own;
@@ -147,7 +147,7 @@ int rewrite_replace(struct rewrite *r, struct node *old, const char *op, const s
 
 /* --- the commit --- */
 
-/* Sorts the new nodes by the old node that each is placed before. Those before old node i end at
+/* Sorts the new nodes by the old node that each precedes. Those before old node i end at
  * sorted[end[i]]. */
 static void sort_places(const struct rewrite *r, struct node **sorted, int *end)
 {

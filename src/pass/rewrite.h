@@ -25,24 +25,24 @@
 
 /* --- what a graph is like --- */
 
-/* Whether n is there and of this op. */
+/* Whether n is not NULL and is of this op. */
 bool rewrite_is(const struct node *n, const char *op);
-/* The node that makes t, or NULL (t may be NONE). */
+/* The node that computes t, or NULL if none does (t may be NONE). */
 struct node *rewrite_producer(const struct graph *g, tid t);
-/* The same, but NULL unless it is of this op. */
+/* As rewrite_producer, but NULL if that node is of another op. */
 struct node *rewrite_made_by(const struct graph *g, tid t, const char *op);
 
-/* A node and which of its operands. */
+/* A use of a tensor: it is operand `in` of node n. */
 struct reader {
 	struct node *n;
 	int in;
 };
-/* The readers of every tensor, as the graph was when the lists were made. */
+/* The readers of every tensor at the time when the lists were made. */
 struct readers {
 	int *first;                  /* by tensor: index of its first reader; and one more entry */
 	struct reader *reader;       /* in the order of nodes, then of operands */
 };
-/* In the arena. */
+/* Builds the lists, in the arena a. */
 struct readers rewrite_readers(const struct graph *g, struct arena *a);
 static inline int readers_count(const struct readers *r, tid t)
 {
@@ -58,43 +58,47 @@ static inline const struct reader *readers_of(const struct readers *r, tid t)
 
 struct rewrite {
 	struct graph *g;
-	int nnode, ntensor;          /* of the graph as it was */
+	int nnode, ntensor;          /* counts of the graph before the changes */
 	struct rewrite_own *own;
 };
 
 void rewrite_begin(struct rewrite *r, struct graph *g);
-/* What is emitted from here on is directly before the old node `at` (NULL: after all), after
- * what was put there already, and has the name, place and phase of `like`. Before the first call,
- * nodes follow all others, in the context of the graph. */
+/* Nodes emitted from here on are inserted directly before the old node `at` (NULL: at the end),
+ * after nodes that were inserted there earlier, and get the name, config location and phase of
+ * `like`. Before the first call, emitted nodes are appended at the end, in the graph's current
+ * context. */
 void rewrite_before(struct rewrite *r, const struct node *at, const struct node *like);
-/* Moves old node n directly before old node `at`, which does not move itself, after what was put
- * there already. */
+/* Moves old node n directly before old node `at` (which must not be moved itself), after nodes that
+ * were inserted there earlier. */
 void rewrite_move(struct rewrite *r, struct node *n, const struct node *at);
-/* Takes old node n out. Its outputs must have no reader left or be taken by another node. */
+/* Removes old node n. Its outputs must have no reader left, or another node must take them over
+ * (rewrite_take). */
 void rewrite_drop(struct rewrite *r, const struct node *n);
-/* All readers of the old tensor t, new nodes too, read `to` instead from the commit on; views that
- * alias t alias `to`. t is no output of the graph. */
+/* At the commit, all readers of the old tensor t, new nodes included, are changed to read `to`;
+ * views that alias t then alias `to`. t must not be an output of the graph. */
 void rewrite_instead(struct rewrite *r, tid t, tid to);
-/* Replaces old node `old` by one of another op in its place. The attributes are rewrite_attr's of
- * `old` and `like` (NULL: none); absent operands at the end of `in` are left off. Outputs are new
- * tensors: see rewrite_take. */
+/* Replaces old node `old` by a node of another op at the same position. Its attributes come from
+ * rewrite_attr with `old` and `like` (NULL: none); absent operands at the end of `in` are omitted.
+ * Its outputs are new tensors: see rewrite_take. */
 int rewrite_replace(struct rewrite *r, struct node *old, const char *op, const struct node *like,
                     int nin, const tid *in, struct node **made);
-/* Ends it and returns rc. If that is 0 the changes take place; otherwise the old nodes stay as they
- * are, and new ones after them. */
+/* Ends the rewrite and returns rc. If rc is 0 the changes are applied; otherwise the old nodes stay
+ * as they are, followed by the new ones. */
 int rewrite_commit(struct rewrite *r, int rc);
 
-/* Output i of `made` becomes the existing tensor t, unless t is NONE; the tensor that was made for
- * it stays unused. */
+/* Makes the existing tensor t output i of `made`, unless t is NONE; the tensor that was created for
+ * that output stays unused. */
 void rewrite_take(struct graph *g, struct node *made, int i, tid t);
-/* Attributes for op, in the graph's arena (NULL if it has none): its defaults, overwritten by
- * those of like[0] under the same names, then by those of like[1], and so on to like[n - 1]. */
+/* Makes attributes for op, in the graph's arena (NULL if the op has none): its defaults,
+ * overwritten by the attributes of like[0] that have the same names, then by those of like[1], and
+ * so on to like[n - 1]. */
 int rewrite_attr(struct graph *g, const struct op *op, int n, const struct node *const *like,
                  void **attr);
-/* Turns node n, in its place, into a node of another op. Its operands are `in`, its attributes
- * those of rewrite_attr with n as `like`, its outputs the first ones of n that the op has. */
+/* Changes node n in place into a node of another op. Its operands become `in`, its attributes those
+ * of rewrite_attr with n as `like`. It keeps as many of its first outputs as the new op has. */
 int rewrite_become(struct graph *g, struct node *n, const char *op, int nin, const tid *in);
-/* Operands t of n for which instead[t] is a tensor become that, for t < ntensor; views follow. */
+/* Replaces each operand t of n (t < ntensor) by instead[t] if that is a tensor, and in the same
+ * manner the tensors that views alias. */
 void rewrite_operands(struct graph *g, struct node *n, const tid *instead, int ntensor);
 
 #endif

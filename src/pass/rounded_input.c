@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Types are chosen as if an input were float32, since shapes, gradients and fused ops of this graph
- * must not depend on how it comes. Where each of its readers then rounds it, the input may come
- * rounded: a batch takes half the bytes on its way to a GPU and in both memories, and the first
- * node reads half as many. Any other reader would see digits less, and refuses that. */
+ * Element types are chosen as if an input were float32, because shapes, gradients and fused ops of
+ * the graph must not depend on the type in which it arrives. If each of its readers then rounds it
+ * to 16 bits, the input may arrive rounded: a batch takes half the bytes in the transfer to a GPU
+ * and in both memories, and the first node reads half as many. Any other reader would lose
+ * precision, so then the input stays float32. */
 #include "pass/rounded_input.h"
 
 #include "base/err.h"
@@ -32,7 +33,7 @@ static bool reads_one(const struct node *n, const bool *rounded)
 	return reads;
 }
 
-/* Marks x and the tensors that its values are passed on to. Nodes are in order. */
+/* Marks x and the tensors to which its values are passed unchanged. Nodes are in order. */
 static bool follow(const struct graph *g, tid x, enum dtype type, bool *rounded)
 {
 	bool read = false;

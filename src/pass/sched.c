@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The order of execution, in two steps that each only shorten lives of tensors.
+ * Chooses the order of execution in two phases, each of which can only shorten the lives of
+ * tensors.
  *
- * Hoist: forward and backward keep the order they were emitted in, which is the order of the layers
- * and its reverse. Updates (and the accumulation of gradients) move up to where their inputs are
- * ready and every other reader of the state has run: the gradient is consumed while it is in the
- * cache, and its memory is free for the rest of backward. With accumulation, forward and backward
- * run several times before one update, so the update phase stays at the end; without it the phases
- * interleave and must be run by one walk.
+ * Hoist: forward and backward keep the order in which they were emitted, that of the layers and its
+ * reverse. Updates (and the accumulation of gradients) move up to where their inputs are ready and
+ * every other reader of the state has run: the gradient is used while it is in the cache, and its
+ * memory is free for the rest of backward. With gradient accumulation, forward and backward run
+ * several times before one update, so the update phase stays at the end; without it the phases
+ * interleave and must be run in one traversal.
  *
  * Sink: a node whose inputs stay alive anyway moves down to its first use, so that its output takes
- * no memory before. That is what weight-decay terms and constants need after hoisting.
+ * no memory before. Weight-decay terms and constants need this after hoisting.
  *
- * Tried and left out: list scheduling that prefers what frees more than it makes. On U-shaped dense
- * networks the peak stays where it is (309 MiB of 309 for configs/coads-fcn.yaml). */
+ * List scheduling that prefers nodes which free more than they allocate was tried and rejected: on
+ * U-shaped dense networks the peak does not change (309 MiB of 309 for configs/coads-fcn.yaml). */
 #include <limits.h>
 
 #include "base/mem.h"
@@ -22,8 +23,8 @@
 #include "pass/pass.h"
 #include "pass/rewrite.h"
 
-/* Whether the update is a phase of its own: forward and backward run several times before it, or it
- * waits for other ranks. */
+/* Whether the update is a separate phase, because forward and backward run several times before it,
+ * or because it waits for other ranks. */
 static bool two_phases(const struct graph *g)
 {
 	for (int i = 0; i < g->nnode; i++) {
@@ -55,11 +56,11 @@ static void hoist(struct graph *g, bool apart)
 	mem_free(rank);
 }
 
-/* Nodes that sink gather in front of one that does not, in their old order. */
+/* Nodes that sink gather before a node that does not, in their old order. */
 struct sink {
 	struct graph *g;
 	struct deps d;
-	int *anchor;                 /* by node: the node it is in front of; itself if it stays */
+	int *anchor;                 /* by node: the node that it is moved before; itself if it stays */
 	int *last;                   /* by root tensor: largest anchor of its readers seen so far */
 };
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * In a small step, of one sample say, a kernel has work for a part of the GPU only, and the step is
- * as long as its chain of kernels. Two kinds of nodes need not be in that chain: gradients to
- * weights, which nothing in backward reads, and the updates, whose parameters have been read. They
- * run on a second stream, after all that was enqueued before them, in their own order. What they
- * use stays as it is until a node of the chain waits for them: the first that reads what they made
- * or writes what they use, at the latest one bundle of updates later, so that no more than a
- * bundle's operands live longer.
+ * Chooses nodes for the GPU's second stream. In a small step (of one sample, say) each kernel
+ * occupies only a part of the GPU, and the step takes as long as its chain of kernels. Two kinds of
+ * nodes need not be in that chain: gradients of weights, which no other node of backward reads, and
+ * updates, whose parameters are no longer read. They run on a second stream, in their own order,
+ * after everything that was enqueued before them. Their operands are not overwritten until a node
+ * of the chain waits for them: the first that reads their outputs or overwrites their operands, at
+ * the latest one bundle of updates later, so that only one bundle's operands live longer.
  *
- * An H100, resnet-50 with one sample: of 1.70 ms a step in line gradients to weights are 0.28 and
- * updates 0.19. A step takes 1.60 with the second stream, so that 0.1 of the 0.4 ms that were
- * predicted are hidden; cosmoflow's takes as long as in line. A large step has no use for it: its
+ * On an H100, resnet-50 with one sample: of the 1.70 ms of a step on one stream, gradients of
+ * weights take 0.28 and updates 0.19. With the second stream a step takes 1.60 ms, so 0.1 of the
+ * predicted 0.4 ms are hidden. For cosmoflow there is no gain. A large step does not benefit: its
  * kernels fill the GPU, and its memory would grow. */
 #include "pass/pass.h"
 
@@ -18,17 +18,18 @@
 #include "graph/cost.h"
 #include "graph/view.h"
 
-/* A step and a node of fewer flops: at 400 TFLOP/s, which large kernels reach, half a millisecond
- * and 10 microseconds. Larger ones fill the GPU, and keep large operands. */
+/* Limits in flops of a step and of a node: at 400 TFLOP/s, which large kernels reach, half a
+ * millisecond and 10 microseconds. Larger ones fill the GPU, and keep large operands. */
 #define SMALL_STEP 2e11
 #define SMALL_NODE 4e9
 
-/* What the second stream has under way, by root tensor: the last of its nodes that reads or writes
- * it, and that writes it; NONE: none. */
+/* The pending nodes of the second stream, by root tensor: the last one that reads or writes it, and
+ * the last one that writes it; NONE: none. */
 struct uses {
 	const struct graph *g;
 	nid *touched, *written;
-	nid *aside;                  /* the nodes in their order, of which the first are waited for */
+	nid *aside;                  /* nodes on the second stream, in order; the first ones have been
+	                              * waited for */
 	int naside, joined;
 };
 
@@ -38,8 +39,9 @@ static bool stays(const struct graph *g, tid t)
 	return role == ROLE_ACTIVATION || role == ROLE_PARAM || role == ROLE_STATE;
 }
 
-/* The gradient to a weight that reads the batch itself is in line: the next batch travels to where
- * that is. An update reads the learning rate, which the host writes between steps only. */
+/* The gradient of a weight that reads the batch itself must run on the main stream, because the
+ * next batch is copied into that buffer. An update reads the learning rate, which the host writes
+ * only between steps. */
 static bool may_be_aside(const struct graph *g, const struct node *n)
 {
 	if (!(n->op->flags & OP_ASIDE) || !node_runs(g, n) || op_cost(g, n).flops >= SMALL_NODE)
@@ -50,14 +52,14 @@ static bool may_be_aside(const struct graph *g, const struct node *n)
 	return true;
 }
 
-/* Those up to node `last` are waited for by node i. */
+/* Makes node i wait for the nodes of the second stream up to `last`. */
 static void join(struct uses *u, nid last, nid i)
 {
 	while (u->joined < u->naside && u->aside[u->joined] <= last)
 		u->g->node[u->aside[u->joined++]]->join = i;
 }
 
-/* To the second stream. */
+/* Moves the node to the second stream. */
 static void give(struct uses *u, const struct node *n)
 {
 	for (int k = 0; k < n->nin + n->nout; k++) {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The gradient of y = relu(norm(x) + residual) reads y for its sign alone, which can be had neither
- * from x nor from what else it reads. Here the node that makes y also stores the signs as bits, and
- * the gradient reads these: 1/16 of y's bytes in 16 bits, 1/32 in float32 (cuda/k_norm_grad.cu
- * counts passes). Without a residual the sign comes from x, and y is not read at all.
+ * The gradient of y = relu(norm(x) + residual) reads y only for its sign, which cannot be found
+ * from x or from its other inputs. This pass makes the node that computes y also store the signs as
+ * bits, and the gradient read these: 1/16 of y's bytes in 16 bits, 1/32 in float32
+ * (cuda/k_norm_grad.cu counts memory passes). Without a residual the sign follows from x, and y is
+ * not read at all.
  *
- * The bits are alive from y to the gradient. y is mostly kept as well, since a convolution that
- * reads it needs it for the gradient to its weights, though not as long. So this costs up to 1/16
- * of the memory of these activations for 7/8 of the traffic of one reading; where only the gradient
- * of the norm kept y, as before a pool of averages, it saves 15/16 of it. Kernels make a byte from
- * eight channels; other numbers of channels stay as they are, and so do CPUs, which read y from
- * nearer by. */
+ * The bits are alive from y to the gradient. y is usually kept as well, because the gradient of the
+ * weights of a convolution needs it, but not as long. So this costs up to 1/16 of the memory of
+ * these activations, and saves 7/8 of the traffic of one reading. If only the gradient of the norm
+ * kept y, as before an average pooling, it saves 15/16 of the memory. Kernels make a byte from
+ * eight channels, so other numbers of channels are left as they are. CPUs are too, because they
+ * read y from the cache. */
 #include "pass/pass.h"
 
 #include "base/err.h"
@@ -18,7 +19,8 @@
 
 enum { Y_AT = 7 };           /* of batch_norm_grad */
 
-/* The node that makes t, if there is a form of it that gives signs; *form: its name. */
+/* The node that makes t, if its op has a variant that also gives signs; *form: the name of that
+ * variant. */
 static struct node *find_norm(const struct graph *g, tid t, const char **form)
 {
 	struct node *n = rewrite_producer(g, t);
@@ -27,7 +29,7 @@ static struct node *find_norm(const struct graph *g, tid t, const char **form)
 	return suits && n->out[0] == t && graph_t(g, t)->shape.d[1] % 8 == 0 ? n : NULL;
 }
 
-/* Replaces n by its other form, whose inputs are `in`; what n does not make is not made either. */
+/* Replaces n by that variant, with inputs `in`; outputs that n does not have are omitted. */
 static int become(struct rewrite *r, struct node *n, const char *form, const tid *in,
                   struct node **made)
 {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Merges adds of slices into slices of one add. Where two concats share pieces, the gradient of one
- * is sliced into pieces, each of which is added to a slice of the other's gradient:
+ * Merges adds of slices into slices of one add. If two concatenations share pieces, the gradient of
+ * one is sliced into pieces, each of which is added to a slice of the other's gradient:
  *
- *   s = slice b [0, 80) ; o = add (slice a [0, 80)) s becomes t = add (slice a [0, 92)) b s = slice
- *   b [80, 92) ; q = add (slice a [80, 92)) s o = slice t [0, 80) ; q = slice t [80, 92)
+ *   s = slice b [0, 80)                       t = add (slice a [0, 92)) b
+ *   o = add (slice a [0, 80)) s     becomes   o = slice t [0, 80)
+ *   s = slice b [80, 92)                      q = slice t [80, 92)
+ *   q = add (slice a [80, 92)) s
  *
- * for all channels of b and neighbouring ones of a. The one add can then be fused into the kernel
- * that makes b (`fuse`), and slices are free (`views`). The numbers are the same, since the same
- * two are added. Dead code is left to the pass `dce`. */
+ * if the slices cover all channels of b and are contiguous in a. The single add can then be fused
+ * into the kernel that makes b (`fuse`), and the slices are free (`views`). Results are bitwise the
+ * same. Dead code is left to the pass `dce`. */
 #include "base/err.h"
 #include "op/lib/emit.h"
 #include "pass/pass.h"
@@ -34,14 +36,14 @@ static bool is_slice(const struct graph *g, const struct node *n, struct range *
 	return true;
 }
 
-/* b, and the tensor to which its slices are added: a from
- * channel `shift` on; b is operand `side` of each add. */
+/* Tensor b, and tensor a to which its slices are added, from channel `shift` of a on; b is operand
+ * `side` of each add. */
 struct pair {
 	tid a, b;
 	int64_t shift;
 	int side;
-	int n;                       /* sums */
-	nid first;                   /* the first of them */
+	int n;                       /* number of adds */
+	nid first;                   /* the first add */
 };
 
 /* The add that alone reads this slice of b, if its other
@@ -72,8 +74,8 @@ static const struct node *add_of(const struct slice_adds *c, struct pair *p,
 	return sum;
 }
 
-/* Whether b is sliced completely, and each slice added to one of the same a. Overlapping slices
- * would be more channels than b has. */
+/* Whether the slices cover b, and each is added to a slice of the same a. Overlapping slices would
+ * have more channels than b. */
 static bool find_pair(const struct slice_adds *c, tid b, struct pair *p)
 {
 	const struct graph *g = c->g;
@@ -95,7 +97,7 @@ static bool find_pair(const struct slice_adds *c, tid b, struct pair *p)
 	return p->shift >= 0 && p->shift + channels <= a->d[1] && g->tensor[p->a]->dtype == x->dtype;
 }
 
-/* The adds become slices of the new add. */
+/* Replaces the adds by slices of the new add. */
 static void change_adds(struct slice_adds *c, const struct pair *p, tid sum)
 {
 	for (int i = 0; i < readers_count(&c->readers, p->b); i++) {
@@ -142,7 +144,7 @@ int pass_slice_adds(struct graph *g, struct pass_env *env)
 	struct slice_adds c = { .g = g, .scratch = arena_new() };
 	bool any;
 	int rc = 0;
-	do {                                         /* sums of sums */
+	do {                                         /* repeat for adds of adds */
 		c.readers = rewrite_readers(g, c.scratch);
 		rewrite_begin(&c.edit, g);
 		rc = rewrite_commit(&c.edit, apply(&c, &any));

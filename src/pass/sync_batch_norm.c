@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A node that normalises over several ranks' batches waits for their all-reduce,
- * so all ranks must reach these nodes in one order: this pass numbers them, and
- * scheduling keeps their order, in plans for full and for short batches alike.
- * Runs after pass fuse, whose rules match norms of one rank. */
+ * A norm over several ranks' batches waits for their all-reduce, so all ranks must reach these
+ * nodes in the same order. This pass numbers them, and scheduling keeps that order, in plans for
+ * full and for short batches. It runs after pass `fuse`, whose rules match norms of one rank. */
 #include "pass/sync_batch_norm.h"
 
 #include "graph/attr.h"
@@ -17,7 +16,7 @@ static bool is_norm(const struct node *n)
 	return rewrite_is(n, "batch_norm") || rewrite_is(n, "batch_norm_grad");
 }
 
-/* The share is the last input that the op takes. */
+/* The input `share` is the last input of the op. */
 static void change(struct graph *g, struct node *n, tid share, int group)
 {
 	const int last = n->op->max_in - 1;

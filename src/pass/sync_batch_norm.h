@@ -6,13 +6,14 @@
 
 #include "graph/graph.h"
 
-/* Every batch normalisation of the graph, and its gradient, becomes one of a group, or (not `all`)
- * those whose places are cut over ranks (pass/partition.h); share: the input that says whether this
- * rank's batch counts. Other nodes that sum over places get their groups. */
+/* Changes every batch normalisation of the graph, and its gradient, into one over a group of ranks;
+ * with `all` false only those whose positions are partitioned over ranks (pass/partition.h). share:
+ * the input that says whether this rank's batch counts. Other nodes that sum over positions get
+ * their groups. */
 void sync_batch_norm_emit(struct graph *g, tid share, bool all);
-/* All-reduces of batch statistics in a micro-batch, and their bytes. */
+/* The number of all-reduces of batch statistics in a micro-batch, and their bytes. */
 int sync_batch_norm_count(const struct graph *g, int64_t *bytes);
-/* Values in the all-reduce of node n, for which node_meets. */
+/* The number of values in the all-reduce of node n, for node_meets. */
 int64_t sync_batch_norm_values(const struct graph *g, const struct node *n);
 
 #endif

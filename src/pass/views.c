@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Makes concats and slices of channels free: pieces become views
- * of the whole (graph/view.h) where the kernels that
- * write and read a piece accept a stride from pixel to pixel.
+ * Makes concatenations and slices of channels free: the pieces become views of the whole
+ * (graph/view.h), if the kernels that write and read a piece accept a pixel stride.
  *
- * Concats go first and backwards, so that a chain of them, each appending to the one before (a
- * dense block), ends up in the buffer of the last: concat(concat(a, b), c) is one buffer of three
- * views. A tensor that several concats read is stored in the first of them; a later concat of
- * pieces that are neighbours already is a view too. Then slices: a range of channels that is only
- * read is a view of the sliced tensor; gradients of concats are such ranges. */
+ * Concatenations are handled first and in reverse order. So a chain of them, each appending to the
+ * one before (a dense block), is stored in the buffer of the last: concat(concat(a, b), c) is one
+ * buffer of three views. A tensor that several concatenations read is stored in the first of them;
+ * a later concatenation of pieces that are neighbours already is a view too. Slices follow: a range
+ * of channels that is only read becomes a view of the sliced tensor; gradients of concatenations
+ * are such ranges. */
 #include "graph/layout_rule.h"
 #include "graph/view.h"
 #include "pass/pass.h"
@@ -19,7 +19,7 @@ struct views {
 	struct pass_env *env;
 	struct arena *scratch;
 	struct readers readers;
-	nid *home;                   /* by tensor: the first concat that takes it, or NONE */
+	nid *home;                   /* by tensor: the first concatenation that reads it, or NONE */
 	bool *pinned;                /* by tensor: something aliases it */
 	bool *root;                  /* by tensor: has views */
 };
@@ -75,7 +75,7 @@ static bool writer_takes(const struct views *v, tid t)
 	return takes(v, n, true, k);
 }
 
-/* Whether t has, or may have, views: then it is channels-last. */
+/* Whether t has, or may have, views; then it is channels-last. */
 static bool can_hold(const struct views *v, tid t)
 {
 	const struct tensor *x = v->g->tensor[t];

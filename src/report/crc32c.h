@@ -8,9 +8,10 @@
 #include <stdint.h>
 
 uint32_t crc32c(const void *p, size_t n);
-/* Of bytes whose CRC is crc, 0 for none, and n more after them. */
+/* Continues a CRC: crc is that of the bytes so far (0: none), p points to n more. */
 uint32_t crc32c_more(uint32_t crc, const void *p, size_t n);
-/* Rotated and offset: TFRecord's way to store the CRC of data that may hold CRCs itself. */
+/* TFRecord's masked form of a CRC (rotated, plus a constant), for data that may itself contain
+ * CRCs. */
 uint32_t crc32c_mask(uint32_t crc);
 uint32_t crc32c_masked(const void *p, size_t n);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * In pixels, an edge's pixel takes the share of the colour that the shape covers: of a line by the
- * distance of the pixel's middle from it, of an area by four scan lines in each row. */
+ * Anti-aliasing in PNG: a pixel at an edge gets the fraction of the colour that the shape covers:
+ * for a line, by the distance of the pixel's centre from it; for an area, by four scan lines per
+ * row. */
 #include "report/drawing.h"
 
 #include <math.h>

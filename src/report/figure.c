@@ -133,7 +133,7 @@ static void span(struct panel *c)
 	svg_axis_round(&c->f.y);
 }
 
-/* A run of points that are there, from `first` on; where it ends. */
+/* Finds a run of finite points, from `first` on; returns its end. */
 static int take_run(const struct panel *c, const struct figure_curve *v, int first, double *x,
                     double *y)
 {
@@ -145,7 +145,7 @@ static int take_run(const struct panel *c, const struct figure_curve *v, int fir
 	return i;
 }
 
-/* There and back again. */
+/* Draws the band: forward along one edge, back along the other. */
 static void draw_band(struct panel *c, const struct figure_curve *v, const uint8_t rgb[3],
                       double *x, double *y)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Letters, digits and signs as dots, for texts in pictures of pixels. */
+ * A bitmap font, for text in PNG pictures. */
 #ifndef DLX_REPORT_GLYPHS_H
 #define DLX_REPORT_GLYPHS_H
 
@@ -8,8 +8,8 @@
 
 enum { GLYPH_WIDTH = 5, GLYPH_HEIGHT = 9, GLYPH_ABOVE = 7, GLYPH_STEP = 6 };
 
-/* Whether the character has a dot in a column, from the left, and a row, from the top, of which the
- * last two are below the base line. What the font does not have is a box. */
+/* Whether the character has a dot at a column (from the left) and a row (from the top; the last two
+ * rows are below the base line). Characters that the font lacks are drawn as a box. */
 bool glyph_dot(unsigned char c, int column, int row);
 
 #endif

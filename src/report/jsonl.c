@@ -37,7 +37,7 @@ static bool validates(const struct json *line, int64_t at, int64_t step)
 
 typedef bool repeats(const struct json *line, int64_t at, int64_t step);
 
-/* Whether a whole line, given without its newline, is of a step and goes. */
+/* Whether a complete line (without its newline) belongs to a step that is removed. */
 static bool goes(const char *line, size_t n, repeats *which, int64_t step)
 {
 	struct arena *a = arena_new();
@@ -133,7 +133,7 @@ static int end(struct jsonl *j)
 	return io_append(j->fd, j->path, j->line.data, j->line.len);
 }
 
-/* The same where the line takes the place of another: at no time is neither of them there. */
+/* Appends a line that replaces an earlier one; at any time one of the two is in the file. */
 static int end_anew(struct jsonl *j, repeats *which, int64_t step)
 {
 	int fd;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A thin layer over libnetcdf that keeps dlx's promises: errors name the path, and a file is there
- * whole or not at all. The library is opened here, since with what it depends on it takes
- * milliseconds to load. */
+ * A thin layer over libnetcdf that keeps dlx's conventions: errors name the path, and a file is
+ * written completely or not at all. The library is loaded here at run time, because loading it and
+ * its dependences takes milliseconds. */
 #include "report/netcdf_file.h"
 
 #include <netcdf.h>
@@ -61,7 +61,7 @@ static int fail(const struct netcdf_file *f, int code, int status)
 
 /* --- dimensions --- */
 
-/* What the data says of dimension i of the array, or NULL. */
+/* The data's axis for dimension i of the array, or NULL. */
 static const struct axis *axis_of(const struct netcdf_array *a, int i)
 {
 	const int k = i - (i > 0 && a->has_channels);
@@ -85,7 +85,7 @@ static const char *usual_name(const struct netcdf_array *a, int i, char name[16]
 	return name;
 }
 
-/* Whether the name is not that of another dimension or of the array. */
+/* Whether no other dimension, nor the array, has this name. */
 static bool is_free(const struct netcdf_array *a, int i, const char *name)
 {
 	char usual[16];
@@ -213,7 +213,8 @@ static int define_mappings(struct netcdf_file *f, const struct netcdf_array *a, 
 	return status;
 }
 
-/* By the CF conventions: variables, and attributes of the array that name them. */
+/* Writes coordinate fields by the CF conventions: as variables, named in attributes of the
+ * array. */
 static int describe_place(struct netcdf_file *f, const struct netcdf_array *a)
 {
 	struct buf names = BUF_INIT;

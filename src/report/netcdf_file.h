@@ -16,38 +16,39 @@ struct netcdf_file;
 
 struct netcdf_array {
 	const char *name;
-	enum dtype dtype;                /* F32, or I32 for the numbers of classes */
+	enum dtype dtype;                /* F32, or I32 for class numbers */
 	int64_t samples;
-	const struct shape *shape;       /* of one */
+	const struct shape *shape;       /* shape of one sample */
 	bool has_channels;               /* its first axis is the channels */
-	const char *const *channels;     /* names of channels, or of the classes that the values number;
-	                                  * or NULL */
+	const char *const *channels;     /* names of the channels, or of the classes if `classes`; or
+	                                  * NULL */
 	int64_t nchannels;
-	bool classes;                    /* values are numbers of channels */
-	const struct axes *axes;         /* of samples and of places, with the extents of shape; NULL:
-	                                  * nothing is known of them */
+	bool classes;                    /* values are class numbers, indices into `channels` */
+	const struct axes *axes;         /* axes of samples and positions, with the extents of shape;
+	                                  * NULL: nothing is known */
 };
-/* A variable for the array. What a is made of is borrowed for the call. E_CANTCREATE. */
+/* Creates the file and a variable for the array. The pointers in *a are borrowed for the call.
+ * E_CANTCREATE. */
 int netcdf_create(struct netcdf_file **out, const char *path, const struct netcdf_array *a);
-/* Sample i, plain. E_IO. */
+/* Writes sample i, in plain layout. E_IO. */
 int netcdf_write(struct netcdf_file *f, int64_t i, const void *v);
-/* Of sample i rows first .. first + rows - 1 of the first axis of places: [channels x] rows x the
- * rest, plain. E_IO. */
+/* Writes rows first .. first + rows - 1 of sample i along the first axis of positions. v: [channels
+ * x] rows x the other axes, in plain layout. E_IO. */
 int netcdf_write_rows(struct netcdf_file *f, int64_t i, int64_t first, int64_t rows, const void *v);
 /* Frees f whatever the outcome. E_IO. */
 int netcdf_commit(struct netcdf_file *f);
 void netcdf_discard(struct netcdf_file *f);      /* NULL is fine */
 
-/* A file of several arrays over some of the same dimensions, whose coordinates are variables, too:
- * written at once, whole or not at all. */
+/* A file of several variables that share dimensions. The coordinates of the dimensions are
+ * variables too. The file is written in one call, completely or not at all. */
 struct netcdf_dimension {
 	const char *name;
 	int64_t n;
-	const double *values;            /* NULL: none */
+	const double *values;            /* coordinates, n of them; NULL: none */
 };
 struct netcdf_variable {
 	const char *name;
-	int nd, on[MAXD];                /* numbers of dimensions */
+	int nd, on[MAXD];                /* number of dimensions, and their indices */
 	bool wide;                       /* stored as double, not as float */
 	const double *v;
 };

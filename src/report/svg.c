@@ -128,8 +128,8 @@ static void number(char out[32], const struct svg_axis *a, double v)
 	snprintf(out, 32, "%.6g", !a->log && fabs(v) < a->step / 1e6 ? 0 : v);
 }
 
-/* The grid line behind v: with logarithms each power of ten, and over two of them or less also 2
- * and 5 times it; over many powers not each. */
+/* The next grid line after v. On a logarithmic axis, grid lines are the powers of ten; if it spans
+ * at most two of them, also 2 and 5 times these; if it spans many, only some of them. */
 static double next_line(const struct svg_axis *a, double v)
 {
 	if (!a->log)

@@ -18,8 +18,8 @@ struct tfevents;
 
 #define TFEVENTS_FRESH (-1)
 
-/* A new file in dir, named by time, host and process as TensorBoard expects. resume_step: the last
- * step that an earlier process did and that counts, or TFEVENTS_FRESH. E_CANTCREATE, E_IO. */
+/* Creates a file in dir, named by time, host and process as TensorBoard expects. resume_step: the
+ * last step of an earlier process that is kept, or TFEVENTS_FRESH. E_CANTCREATE, E_IO. */
 int tfevents_open(struct tfevents **out, const char *dir, int64_t resume_step);
 void tfevents_close(struct tfevents *t);      /* NULL is fine */
 /* Appends one value; visible to readers on return. Allocates nothing once its buffers have grown.
