@@ -15,7 +15,7 @@ struct rates {
 	/* Since the last update. */
 	double looked_at;              /* io_seconds */
 	int64_t steps;
-	double seconds, waited;        /* seconds in steps; reduction wait time at the last update */
+	double seconds, waited;        /* seconds in steps; session_waited() at the last update */
 	struct comm_counts counts;     /* communication counters at the last update */
 	/* Over the whole run: */
 	int64_t all_steps;
