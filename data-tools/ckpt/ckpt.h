@@ -74,11 +74,11 @@ int tool_write_config(const struct ckpt_tool *t, const char *folder, const char 
 void put_time(struct buf *b, int64_t seconds);
 /* Appends "1.3 GiB". */
 void put_bytes(struct buf *b, uint64_t n);
-/* Appends " mean_iou 0.76 loss 0.3": first the metric that chooses the best version, then the
- * others. */
+/* Appends metrics like "mean_iou 0.76", each after two spaces: first the metric that chooses the
+ * best version, then the others. */
 void put_metrics(const struct manifest *m, struct buf *b);
-/* Appends the other names of version i, as " (last, tag: paper, pinned)"; nothing if it has
- * none. */
+/* Appends the other names of version i, as "(last, tag: paper, pinned)" after two spaces; nothing
+ * if it has none. */
 void put_names(const struct ckpt_tool *t, int i, struct buf *b);
 /* Appends a line about version i, without a line break. */
 void put_version(const struct ckpt_tool *t, int i, struct buf *b);

@@ -24,7 +24,8 @@ double evaluation_find(const struct evaluation *e, const char *name, bool *large
 /* Appends v in a column of this width: with four decimals or, if |v| is below 0.001 or at least
  * 1e6, with four significant digits. */
 void evaluation_number(struct buf *out, int width, double v);
-/* Appends the metrics that are one number, on one line: "accuracy 0.912 mean_iou 0.85". */
+/* Appends the metrics that are one number, on one line, separated by two spaces: "accuracy
+ * 0.912". */
 void evaluation_line(const struct evaluation *e, struct buf *out);
 /* Appends a table with a row for each metric and, if there are such metrics, a table with a row for
  * each class, one with a row for each output, and the confusion matrix. Classes and outputs have
