@@ -46,7 +46,8 @@ struct tiff_blocks {
 	                              * kept in memory */
 };
 
-/* The position of a page: the values of a directory, or `after` bytes behind their beginning. */
+/* The position of a page: its values begin `after` bytes past the beginning of the directory's
+ * values. */
 struct tiff_at {
 	tdir_t directory;
 	uint64_t after;
