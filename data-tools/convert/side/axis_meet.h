@@ -22,9 +22,8 @@ enum axis_order {
 
 struct axis_meeting {
 	enum axis_order order;
-	const int64_t *element;      /* of REVERSED, ROLLED, REORDERED: of each value that is wanted,
-		the
-	                              * element of the other axis. In the arena */
+	const int64_t *element;      /* ORDER_REVERSED, _ROLLED, _REORDERED: for each element of `want`,
+	                              * the index of the equal element of `got`. In the arena */
 	double shift;                /* ORDER_SHIFTED: the difference, in units of `want`; for times
 	                              * with a date in seconds */
 };
@@ -37,8 +36,8 @@ struct axis_meeting axis_meet(struct arena *a, const struct axis *want, const st
  * be compared. */
 int64_t axis_join(struct arena *a, const struct axis *want, const struct axis *got, char role,
                   const int64_t **of_want, const int64_t **of_got);
-/* The coordinates of `got` in the units of `want`; NULL: there are none, or the units cannot be
- * compared. */
+/* The coordinates of `got`, converted to the units of `want`; NULL: there are none, or the units
+ * cannot be converted. */
 const double *axis_in_units_of(struct arena *a, const struct axis *want, const struct axis *got);
 /* The sign of the step of at least two rising or falling coordinates; else 0. */
 int axis_direction(const struct axis *x);
