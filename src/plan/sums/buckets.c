@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where to cut the gradients, in the order in which backward finishes them. Sums are made one after
- * the other, so with f(j) the time at which those of the first j gradients are done
+ * Divides the gradients, in the order in which backward finishes them, into buckets. All-reduces
+ * run one after the other. So with f(j) the time at which those of the first j gradients are done
  *
  *   f(j) = min over i < j of  max(f(i), ready(j)) + cost(bytes of i .. j)
  *
- * which a table answers. Of all cuts that are done at the best time, give or take the latency of
- * one message, the one with the fewest messages is taken. Gradients are first joined to atoms of 64
- * KiB, below which a message costs its latency alone; so a network of ten thousand parameters is
- * cut as fast as one of a hundred. */
+ * which is computed by dynamic programming. Among all divisions whose end is at most the latency of
+ * one message later than the best, the one with the fewest messages is chosen. Gradients are first
+ * joined to atoms of 64 KiB, below which the cost of a message is just its latency. So the solver
+ * is as fast for ten thousand parameters as for a hundred. */
 #include "plan/sums/buckets.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The headers of the record files say the shapes; loaders are made as soon as these are known to
+ * The headers of the record files contain the shapes. Loaders are created after a check that these
  * fit each other, the network and the loss. */
 #include "train/run/open_data.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The same facts to every sink that is open. */
+ * Writes the same events to every open sink. */
 #include "train/save/journal.h"
 
 #include <config.h>
