@@ -51,7 +51,8 @@ static bool ends_alike(const struct shape *places, const struct shape *t, int sk
 	return part.nd > 0 && shape_equal(places, &part);
 }
 
-/* Whether samples of the other side have these places, beside channels where they can have some. */
+/* Whether samples of the other side have these spatial axes, apart from a possible axis of
+ * channels. */
 static bool fits_other(const struct shape *places, const struct layout_hints *h)
 {
 	const struct shape *t = &h->other;

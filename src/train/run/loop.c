@@ -88,7 +88,8 @@ static int64_t samples_seen(const struct loop *l, const struct clock *c)
 	       loader_samples_before(l->s->train, c->epoch, c->batch);
 }
 
-/* Whether the validation is the best so far, and what follows for the rate. All ranks alike. */
+/* Checks whether the validation is the best so far, and lowers the learning rate if the schedule
+ * requires it. All ranks make the same decision. */
 static void watch_validation(struct loop *l)
 {
 	const struct schedule_context before = l->schedule;

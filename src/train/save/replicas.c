@@ -102,7 +102,7 @@ int replicas_average(struct comm *c, struct store *s, bool average)
 	return rc;
 }
 
-/* --- are they alike? --- */
+/* --- comparing replicas --- */
 
 static int hash_params(const struct store *s, uint64_t *hash, int *n)
 {
