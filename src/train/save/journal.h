@@ -12,7 +12,8 @@
 
 struct journal;
 
-/* resumed_step: lines of later steps are removed; 0 starts afresh. */
+/* Opens the journal of the run folder dir. resumed_step: lines of later steps are removed; 0: a new
+ * journal. */
 int journal_open(struct journal **out, const char *dir, bool tensorboard, int64_t resumed_step);
 void journal_close(struct journal *j);                /* NULL is fine */
 
