@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An open table: addresses are hashes, so that their lower bits are as good as any. */
+ * A hash table with open addressing. Chunk addresses are hashes, so their lower bits serve as
+ * index. */
 #include "data-tools/ckpt/ckpt_chunks.h"
 
 #include "base/mem.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * diff: two versions tensor by tensor. A chunk that both have is the same without reading; of a
- * tensor that differs the first side is read whole, since distances are relative to it. */
+ * The command diff: compares two versions tensor by tensor. A chunk that both contain is equal and
+ * need not be read. If a tensor differs, its first version is read completely, since distances are
+ * relative to it. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Floating-point values of one type are ordered as their bits are, read as a sign and a magnitude;
- * so the number of values between two is a difference of integers. */
+ * Floating-point values are ordered like their bits, if these are read as integers with sign and
+ * magnitude. So the distance in units in the last place is a difference of integers. */
 #include "data-tools/ckpt/ckpt_distance.h"
 
 #include <math.h>

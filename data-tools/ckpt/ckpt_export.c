@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * export: tensors chunk by chunk into a safetensors file or an archive of NumPy arrays. */
+ * The command export: writes tensors, chunk by chunk, to a safetensors file or an archive of NumPy
+ * arrays. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A graph of versions as text: a column for each line that is open, as `git log --graph` has it.
+ * Draws a graph of versions as text, like `git log --graph`: each open line of descent has a
+ * column.
  *
  *   *     a version that comes from the one three lines below
  *   | *   another one
@@ -8,7 +9,7 @@
  *   *     which both come from
  *   :     versions between the two have been removed
  *   *
- */
+ * */
 #ifndef DLX_DATA_TOOLS_CKPT_GRAPH_H
 #define DLX_DATA_TOOLS_CKPT_GRAPH_H
 
@@ -17,17 +18,18 @@
 #include "base/buf.h"
 
 struct graph_edge {
-	int to;                        /* the number of a node; -1: the line ends */
-	bool gone;                     /* what it leads through is not there */
+	int to;                        /* number of the parent node; -1: none, the line ends */
+	bool gone;                     /* versions between the two nodes have been removed */
 };
 
 struct version_graph;
 struct version_graph *version_graph_new(void);
 void version_graph_free(struct version_graph *g);
-/* Nodes come one by one, each before those that its edges lead to. Appends what stands left of the
- * node's text. */
+/* Appends the part of the graph to the left of a node's text. Call it for each node, children
+ * before parents. */
 void version_graph_node(struct version_graph *g, int node, char mark, struct buf *out);
-/* Then appends the lines between its text and the next node's, each with its newline. */
+/* Call it next: appends the lines of the graph between the node's text and the next node's, each
+ * with a newline. */
 void version_graph_edges(struct version_graph *g, const struct graph_edge *edge, int n,
                          struct buf *out);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * import: a file's tensors as the first version of a new run. What `export --all` wrote comes back
- * whole; of any other file the tensors are weights, without a place in a training. */
+ * The command import: makes a file's tensors the first version of a new run. A file of `export
+ * --all` restores the whole version; the tensors of any other file are weights only, without a
+ * position in a training. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * log and search: versions as lines, with the graph that they make or without. */
+ * The commands log and search: print versions as lines, with or without their graph. */
 #include "base/err.h"
 #include "data-tools/ckpt/ckpt.h"
 #include "data-tools/ckpt/ckpt_graph.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * show: everything that a manifest says, and what its tensors take. */
+ * The command show: prints the content of a manifest, and the bytes of its tensors. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where a store is, and how its versions and tensors are read. */
+ * Finds a store, and reads its versions and tensors. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

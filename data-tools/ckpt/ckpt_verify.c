@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * verify: every chunk of the versions is read once, however many of them have it. */
+ * The command verify: reads every chunk once, even if several versions contain it. */
 #include <inttypes.h>
 #include <stdio.h>
 

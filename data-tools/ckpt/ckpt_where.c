@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The expression as a tree of nodes in an arena, read by recursive descent. */
+ * Parses the expression by recursive descent into a tree of nodes in an arena. */
 #include "data-tools/ckpt/ckpt_where.h"
 
 #include <ctype.h>

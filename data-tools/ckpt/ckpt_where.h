@@ -15,15 +15,16 @@
 
 #include "ckpt/history.h"
 
-#define WHERE_FILE "expression"        /* what errors call the text */
+#define WHERE_FILE "expression"        /* the name of the text in errors */
 
 struct where;
 
-/* In a; text is kept. E_USAGE with the column. */
+/* Parses text into *out, in arena a, which borrows text. E_USAGE with the column of the mistake. */
 int where_parse(struct where **out, struct arena *a, const char *text);
-/* E_USAGE for a metric that no version of h has, with its column and those that there are. */
+/* E_USAGE for a metric that no version in h has, with its column and the list of known metrics. */
 int where_check(const struct where *w, const struct history *h);
-/* Whether it holds for version i; never for one whose manifest is damaged. */
+/* Whether the expression is true for version i; always false if the version's manifest is
+ * damaged. */
 bool where_holds(const struct where *w, const struct history *h, int i);
 
 #endif

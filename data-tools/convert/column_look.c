@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the files of a column say of their axes and values: which axis counts samples, and whether
- * each file says the same as the first. What lies in another order is read as the first file has
- * it; what contradicts it is refused, with both readings. */
+ * Examines the axes and values of a column's files: finds the axis that counts samples, and
+ * compares each file with the first. A file whose axes are in another order is read in the first
+ * file's order; a contradiction is an error that shows both files' values. */
 #include <string.h>
 
 #include "data-tools/convert/side/axis_meet.h"

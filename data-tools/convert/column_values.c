@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the values of a column are: missing ones, packed ones, and integers that no double has. */
+ * Converts the stored values of a column: missing values, packed values, and integers that a double
+ * cannot represent. */
 #include <float.h>
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * dlx-convert: convert.c turns the command line into this plan, with convert_split.c, convert_run.c
- * carries it out, by the threads of convert_pipe.c and into the files of convert_files.c, and
- * convert_each.c does so file by file for --separate. */
+ * The plan of a conversion by dlx-convert. convert.c and convert_split.c make it from the command
+ * line; convert_run.c carries it out, with the threads of convert_pipe.c and the output files of
+ * convert_files.c; convert_each.c does this file by file for --separate. */
 #ifndef DLX_DATA_TOOLS_CONVERT_H
 #define DLX_DATA_TOOLS_CONVERT_H
 
@@ -24,9 +24,10 @@ struct conversion {
 	const char *ignore_text;
 	/* as planned */
 	const char *command;
-	struct like like;                /* of like_file */
+	struct like like;                /* the record described by like_file */
 	struct side *input, *target;
-	struct buf pairing;              /* how their samples were paired, for the record */
+	struct buf pairing;              /* text on how input and target samples were paired, which is
+	                                  * stored in the record */
 	struct side_options input_options, target_options;
 	long double *missing_values;
 	double *edges;
@@ -37,24 +38,25 @@ struct conversion {
 	struct record_info info;
 };
 
-/* Decides all of c's types and shapes; texts live in a. convert_release releases what it opens. */
+/* Opens the sources and determines all types and shapes of c; texts are in arena a. Release with
+ * convert_release. */
 int convert_plan(struct conversion *c, struct arena *a);
 void convert_release(struct conversion *c);
-/* Writes c->output. All that can be checked before has been. */
+/* Writes c->output. convert_plan has already made all possible checks. */
 int convert_run(struct conversion *c);
-/* For --separate: plans and writes one file after the other, in records OUT-000000.dlx and so on, a
- * new one where samples have another size. */
+/* For --separate: plans and converts one file after the other, to records OUT-000000.dlx and so on.
+ * A new record begins when the size of samples changes. */
 int convert_each(const struct conversion *c);
 
 /* --- for several plans of samples of one kind --- */
 
 struct run;
-/* Begins a record for what c is planned to write, and borrows c; path is in place of its output. */
+/* Begins a record for the samples of c, which is borrowed; path replaces c->output. */
 struct run *run_new(const struct conversion *c, const char *path);
 /* Adds c's samples. */
 int run_add(struct run *r, const struct conversion *c);
-/* Makes the record visible if rc is 0, and reports its contents; frees r, which may be NULL.
- * Returns rc or what went wrong. */
+/* Makes the record visible if rc is 0, and prints a summary if `tell` is set. Frees r, which may be
+ * NULL. Returns rc, or the error of this call. */
 int run_close(struct run *r, int rc, bool tell);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A shard ends with the sample after which its size is nearest to the one asked for, so that its
- * end is a function of what it has. */
+ * A shard ends after the sample at which its size is nearest to the requested size, so its end
+ * depends only on its content. */
 #include "data-tools/convert/convert_files.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The record files that a conversion writes: one, or one for each part of a split, or for each of
- * these numbered shards. All get their names when all are complete. */
+ * The record files that a conversion writes: one file, or one for each part of a split, each
+ * possibly in numbered shards. They get their final names when all are complete. */
 #ifndef DLX_DATA_TOOLS_CONVERT_FILES_H
 #define DLX_DATA_TOOLS_CONVERT_FILES_H
 
@@ -10,23 +10,24 @@
 struct files;
 struct journal;
 
-/* c->output with ".dlx" or without it, PATH-PART.dlx, PATH-000000.dlx, PATH-PART-000000.dlx; c is
- * borrowed. */
-/* journal: NULL, or that of the conversion; files then outlive a killed process, and with c->resume
- * one that fails. */
+/* path: c->output with or without ".dlx". The files are PATH.dlx, PATH-PART.dlx, PATH-000000.dlx or
+ * PATH-PART-000000.dlx. c is borrowed. */
+/* journal: NULL, or the conversion's journal, with which unfinished files are kept if the process
+ * is killed and, with c->resume, if it fails. */
 struct files *files_new(const struct conversion *c, const char *path, struct journal *journal);
-/* Whether the files that begin are those of the journal. */
+/* replay: the files that begin from now on are already in the journal. */
 void files_replay(struct files *f, bool replay);
-/* Begins anew; what is on the disk stays. */
+/* Begins anew, without removing files from the disk. */
 void files_drop(struct files *f);
-/* The samples to come are those of c, another plan for samples of the same kind. */
+/* The next samples are those of c, another plan for samples of the same kind. */
 void files_use(struct files *f, const struct conversion *c);
-/* The file that the sample with this place in c->sample goes to, which begins where need be; called
- * once a sample, in their order. */
+/* Gets the file for the sample at index `at` of c->sample, and begins the file if necessary. Call
+ * it once per sample, in order. */
 int files_next(struct files *f, int64_t at, struct record_writer **w);
-/* Gives all files their names if rc is 0, else removes them. Returns rc or what went wrong. */
+/* Gives all files their final names if rc is 0, else removes them. Returns rc, or the error of this
+ * call. */
 int files_commit(struct files *f, int rc);
-/* Prints what was written. */
+/* Prints a summary of the written files. */
 int files_tell(const struct files *f);
 void files_free(struct files *f);              /* NULL is fine */
 

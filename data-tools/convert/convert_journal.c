@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An entry is its kind, the bytes of its content, the content, and a hash of these: one that a
- * power failure cut off ends the list. It is read by the program that wrote it, on the same machine
- * or one of its kind: which it is says the hash of the conversion. */
+ * An entry has its kind, the number of bytes of its content, the content, and a hash of these. An
+ * entry that a power failure has truncated ends the list. Only the same version of the program, on
+ * the same kind of machine, reads a journal, which the hash of the conversion ensures. */
 #include "data-tools/convert/convert_journal.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A piece of a sample on its way from the sources to the record: read, turned into doubles with NaN
- * where values are missing, given its validity mask, fill values and classes, narrowed to its type
- * and coded. */
+ * Converts a piece of a sample from the sources to the record: reads it, converts it to doubles
+ * with NaN for missing values, applies validity mask, fill values and classes, converts it to the
+ * record's type, and encodes it. */
 #ifndef DLX_DATA_TOOLS_CONVERT_PIECE_H
 #define DLX_DATA_TOOLS_CONVERT_PIECE_H
 
@@ -10,20 +10,20 @@
 #include "data/record_piece.h"
 #include "data-tools/convert/target_seen.h"
 
-/* What is counted for the words at the end. */
+/* Numbers of values that were filled or rounded, for the summary at the end. */
 struct piece_counts {
 	int64_t filled_input, filled_target, rounded;
 };
 void piece_counts_add(struct piece_counts *to, const struct piece_counts *n);
 
 struct piece {
-	int64_t at, sample;            /* in c->sample, and the sample there */
-	bool first;                    /* of its sample */
+	int64_t at, sample;            /* index in c->sample; the sample there */
+	bool first;                    /* it is the first piece of its sample */
 	struct shape shape[2];         /* of the sample's input and target */
 	struct record_piece cut;
 	struct record_coded coded;
 	struct piece_counts counts;
-	/* its memory, which serves again */
+	/* buffers, which are reused for further pieces */
 	struct side_raw *raw[2];
 	uint8_t *out, *stored;
 	void *moments;
@@ -31,24 +31,24 @@ struct piece {
 	size_t out_room, stored_room, moments_room, labels_room;
 };
 
-/* The shapes of the sample's arrays, whose files it opens; E_DATA. */
+/* Opens the sample's files and gets the shapes of its arrays. E_DATA. */
 int piece_shapes(const struct conversion *c, struct side *input, struct side *target,
                  int64_t sample, struct shape shape[2]);
-/* Reads what the piece has of the sources, by these sides: one thread at a time for each. */
+/* Reads the piece from the sources of these sides. Only one thread at a time may use a side. */
 int piece_fetch(struct piece *p, const struct conversion *c, struct side *input,
                 struct side *target);
 void piece_release(struct piece *p);
 
-/* E_USAGE if --fill is no value of the type. */
+/* E_USAGE if --fill cannot be represented in type t. */
 int piece_check_fill(const struct conversion *c, enum dtype t);
 
-/* A thread's own: one for any number of pieces. */
+/* Working memory of one thread, for any number of pieces. */
 struct maker;
 struct maker *maker_new(const struct conversion *c);               /* E_NOMEM: NULL */
 void maker_free(struct maker *m);                                  /* NULL is fine */
-/* All that follows piece_fetch: sets p->coded and p->counts. */
+/* Does all work after piece_fetch, and sets p->coded and p->counts. */
 int piece_make(struct piece *p, struct maker *m);
-/* Adds the target's values that were seen. */
+/* Adds the target values that m has converted to *all. */
 void maker_add_seen(const struct maker *m, struct target_seen *all);
 
 #endif

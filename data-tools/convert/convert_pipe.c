@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A unit is read, then made, then written. Where a format's library is for one thread, a single
- * reader reads all units in their order; else each thread that makes a unit also reads it, by files
- * of its own. */
+ * A unit is read, then converted, then written. If a format's library is not thread-safe, a single
+ * thread reads all units in order. Otherwise each converting thread reads its units itself, from
+ * files that it has opened. */
 #include "data-tools/convert/convert_pipe.h"
 
 #include <pthread.h>

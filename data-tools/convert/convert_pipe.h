@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reads, converts and codes samples on several threads and hands them on in their order, so that
- * what is written does not depend on threads. At a time it holds a few units: some samples, or of a
- * large sample a few pieces. */
+ * Reads, converts and encodes samples on several threads, and passes them on in their order, so the
+ * output does not depend on the number of threads. Only a few samples, or a few pieces of a large
+ * sample, are in memory at once. */
 #ifndef DLX_DATA_TOOLS_CONVERT_PIPE_H
 #define DLX_DATA_TOOLS_CONVERT_PIPE_H
 
@@ -11,15 +11,15 @@
 struct pipe_options {
 	const struct conversion *c;
 	int threads;
-	/* Whether the sample at this place in c->sample is wanted; NULL: all are. */
+	/* Whether the sample at index `at` of c->sample is wanted; NULL: all are. */
 	bool (*wants)(void *user, int64_t at);
-	/* A piece that is made, in order, on the caller's thread. */
+	/* Receives each finished piece, in order, on the caller's thread. */
 	int (*write)(void *user, struct piece *p);
 	void *user;
 	struct target_seen *seen;
 };
 
-/* All samples of c. The error of the first that failed. */
+/* Converts all samples of c. Returns the error of the first sample that failed. */
 int pipe_run(const struct pipe_options *o);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How far a conversion is, on a terminal: how many samples, how fast, how long yet. */
+ * Shows the progress of a conversion on a terminal: the number of samples, the rate, and the
+ * remaining time. */
 #ifndef DLX_DATA_TOOLS_CONVERT_PROGRESS_H
 #define DLX_DATA_TOOLS_CONVERT_PROGRESS_H
 
@@ -8,10 +9,10 @@
 
 struct convert_progress;
 
-/* Shows nothing where the standard output is no terminal, or c says --quiet or --separate. done:
- * the samples that are complete before it begins. */
+/* Shows nothing if the standard output is not a terminal, or with --quiet or --separate. done:
+ * number of samples that a resumed conversion has already completed. */
 struct convert_progress *convert_progress_new(const struct conversion *c, int64_t done);
-/* A piece is written. */
+/* Counts a written piece. */
 void convert_progress_add(struct convert_progress *p, const struct piece *piece);
 void convert_progress_free(struct convert_progress *p);     /* NULL is fine */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Carries out a planned conversion: pieces as convert_pipe.c makes them go to the files of
+ * Carries out a planned conversion: writes the pieces that convert_pipe.c makes to the files of
  * convert_files.c. */
 #include <math.h>
 

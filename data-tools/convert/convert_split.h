@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Splits samples into parts such as training and validation, by groups: things that samples have in
- * common, such as the simulation they are from, which no split may cut in two, or the validation
- * would see what was trained on. */
+ * Splits samples into parts such as training and validation, by groups. A group is a set of samples
+ * with a common origin, such as one simulation. A group is never divided between parts, because
+ * then validation data would resemble training data. */
 #ifndef DLX_DATA_TOOLS_CONVERT_SPLIT_H
 #define DLX_DATA_TOOLS_CONVERT_SPLIT_H
 
@@ -15,16 +15,16 @@ struct split_options {
 };
 
 struct split {
-	int n;                             /* parts; 0: there is no split */
+	int n;                             /* number of parts; 0: there is no split */
 	const char *const *part;           /* their names */
 	const int *of;                     /* the part of each sample of the side */
-	const char *const *group;          /* its group; NULL: groups were not asked for */
+	const char *const *group;          /* group of each sample; NULL: groups were not requested */
 };
 
-/* A function of the options and of all groups of the side: groups are sorted by a hash of seed and
- * name, and cut so that the parts have the shares of all samples as nearly as whole groups allow.
- * Texts and lists live in a. E_USAGE; E_DATA where a part would have no group, or a file does not
- * match the pattern. */
+/* Computes the split, which depends only on the options and the side's groups. Groups are sorted by
+ * a hash of seed and name, and divided in this order so that the parts' shares of samples are as
+ * near to the requested ones as whole groups allow. Texts and lists are in arena a. E_USAGE; E_DATA
+ * if a part would have no group, or a file does not match the pattern. */
 int split_plan(struct split *out, struct arena *a, const struct split_options *o,
                const struct side *side);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which axis is channels is decided by the first of these that says so: the spatial axes of one
- * reading are those of the other side (input or target); names of axes; an axis of at most four
- * elements at one end, as channels of pictures are. */
+ * The axis of channels is chosen by the first of these rules that applies: without it, the spatial
+ * axes equal those of the other side (input or target); its name; it is the first or last axis and
+ * has at most four elements, like the channels of pictures. */
 #include "data-tools/convert/layout.h"
 
 #include <string.h>
@@ -51,7 +51,8 @@ static bool ends_alike(const struct shape *places, const struct shape *t, int sk
 	return part.nd > 0 && shape_equal(places, &part);
 }
 
-/* Whether samples of the other side have these places, beside channels where they can have some. */
+/* Whether samples of the other side have these spatial axes, apart from a possible axis of
+ * channels. */
 static bool fits_other(const struct shape *places, const struct layout_hints *h)
 {
 	const struct shape *t = &h->other;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which axis of a variable's samples is channels. What follows from the other side's shape,
- * from names of axes or from an axis of at most four is decided; what is left open is an error
- * that shows the readings. */
+ * Finds the axis of a variable's samples that counts channels. It is derived from the other side's
+ * shape, from names of axes, or from an axis of at most four elements. If several interpretations
+ * remain, the error shows them. */
 #ifndef DLX_DATA_TOOLS_LAYOUT_H
 #define DLX_DATA_TOOLS_LAYOUT_H
 
@@ -18,22 +18,25 @@ enum layout {
 };
 extern const char *const layout_names[];
 
-/* What else is known of a column whose layout is to be found. */
+/* Further information about a column whose layout must be found. */
 struct layout_hints {
-	const char *role;                  /* "input" or "target": of the option that chooses */
+	const char *role;                  /* "input" or "target", the prefix of the option that sets
+	                                    * the layout */
 	bool alone;                        /* the side has no other variable */
-	/* The other side's axes: of the input as placed, or of the target's samples as they are;
-	 * labels: these are class labels, all axes of which are places. nd 0: nothing is known. */
+	/* The other side's axes: those of the input after its layout was found, or those of the
+	 * target's samples as stored. nd 0: not known. other_is_places: these are class labels, so all
+	 * axes are spatial. */
 	struct shape other;
 	bool other_is_places;
 };
 
-/* Whether c is read as places, but nothing says that it is not channels of a series, (C, L). */
+/* Whether c is read as a field with two spatial axes, but could also be a series with channels, (C,
+ * L). */
 bool layout_may_be_series(const struct column *c, const struct layout_hints *h);
-/* The layout of c and, for people, why: "by the target's shape". E_DATA. */
+/* Finds the layout of c, and the reason as text for people: "by the target's shape". E_DATA. */
 int layout_find(const struct column *c, const struct layout_hints *h, enum layout *out,
                 const char **why);
-/* "3 channels (the last axis) of 32 x 32" */
+/* Appends "3 channels (the last axis) of 32 x 32". */
 void layout_reading(const struct column *c, enum layout l, struct buf *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * "--like": files are read as inputs of a network that was trained on some record. Its channels
- * and its number of axes decide what a file's axes are. */
+ * "--like": reads files as inputs of a network that was trained on a given record. The record's
+ * channels and number of axes determine how a file's axes are interpreted. */
 #ifndef DLX_DATA_TOOLS_LIKE_H
 #define DLX_DATA_TOOLS_LIKE_H
 
@@ -10,30 +10,32 @@
 #include "data-tools/convert/layout.h"
 
 struct like {
-	int64_t channels;                /* that a file has to give */
-	struct shape places;             /* axes besides channels */
-	const char *const *names;        /* of the channels, or NULL */
-	bool mask;                       /* a validity mask follows them */
+	int64_t channels;                /* channels that a file must provide */
+	struct shape places;             /* extents of the axes other than channels */
+	const char *const *names;        /* names of the channels, or NULL */
+	bool mask;                       /* a validity mask follows the channels */
 	enum dtype dtype;
-	const char *name;                /* what it is read from, for messages */
-	struct axes places_of;           /* what is known of its places */
-	bool compared;                   /* by dlx-train, whose description it is */
+	const char *name;                /* name of the record or description, for messages */
+	struct axes places_of;           /* the record's axes and coordinates */
+	bool compared;                   /* dlx-train, which wrote the description, compares the axes
+	                                  * itself */
 };
 
-/* Of a record file, or of the text of a record's description. E_NOINPUT, E_DATA. */
+/* Reads a record file, or a text file with a record's description. E_NOINPUT, E_DATA. */
 int like_read(struct like *out, struct arena *a, const char *path);
-/* Whether places of an input have the order of those of l: E_DATA; a note where they are others. */
+/* Checks that the places of an input have the same order as those of l: E_DATA if not. Prints a
+ * note if they are other places. */
 int like_check_axes(const struct like *l, const struct axes *axes, const char *input,
                     const char *record, bool quiet);
-/* The variables that the names of channels stand for, NAME of NAME and of NAME[0], NAME[1] ...;
- * returns their number. */
+/* Gets the variables to which the names of channels belong (both NAME and NAME[0], NAME[1] ...
+ * belong to NAME). Returns their number. */
 int like_variables(const struct like *l, struct arena *a, const char ***out);
-/* Whether n variables of a file, columns of side_open, have its channels, one each: puts them in
- * its order then. */
+/* Whether n variables of a file, opened as columns, are exactly its channels, one each. If so,
+ * sorts them in its order. */
 bool like_sort(const struct like *l, struct column *c, int n);
-/* Decides for n columns of one file whether the first axis counts samples, and where channels are,
- * by the shape of s, one of theirs; wanted: a layout, or auto. E_DATA if nothing fits, or several
- * readings do. */
+/* For n columns of one file, decides whether the first axis counts samples, and which axis counts
+ * channels, from the shape of s, one of these columns. wanted: the user's layout, or auto. E_DATA
+ * if no interpretation fits, or if several do. */
 int like_settle(const struct like *l, struct column *c, int n, const struct column *s,
                 enum layout wanted, enum layout *out);
 

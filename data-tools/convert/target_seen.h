@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The values of a target, for words about what was probably meant otherwise. */
+ * Collects the values of a target, to print notes about probable mistakes. */
 #ifndef DLX_TOOLS_TARGET_SEEN_H
 #define DLX_TOOLS_TARGET_SEEN_H
 
@@ -10,17 +10,18 @@
 #include "data/record.h"
 
 struct target_seen {
-	bool other;                       /* a value that can be no class */
+	bool other;                       /* some value cannot be a class number */
 	bool seen[RECORD_MAX_CLASSES];
 };
 
-/* Adds n values; those that are the ignored label too. */
+/* Adds n values, including those with the ignored label. */
 void target_seen_add(struct target_seen *s, const double *v, int64_t n);
-/* Adds what another one has seen. */
+/* Adds the values collected in *other. */
 void target_seen_merge(struct target_seen *s, const struct target_seen *other);
-/* Labels with one far above all others: the label that means no class, or a mask of 0 and 255. */
+/* Prints a note if one label is far above all others: probably the label of points without a class,
+ * or a mask of 0 and 255. */
 void target_seen_tell_labels(const struct target_seen *s);
-/* Floats that are all class numbers. */
+/* Prints a note if all floating-point values are class numbers. */
 void target_seen_tell_field(const struct target_seen *s);
 
 #endif

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Samples of a record as pictures, one a sample: every input channel and the target side by
- * side in a grid, row by row. Of volumes the middle slice is drawn. */
+ * Draws each sample of a record as a picture: a grid, filled row by row, of panels with every input
+ * channel and the target. Of a volume the middle slice is drawn. */
 #ifndef DLX_DATA_TOOLS_DRAW_H
 #define DLX_DATA_TOOLS_DRAW_H
 
 #include "data/record.h"
 
 struct draw_options {
-	const char *dir;             /* made if missing */
+	const char *dir;             /* folder for the pictures; created if missing */
 	const char *samples;         /* see select.h; NULL: the first eight */
-	int64_t zoom;                /* pixels a point; 0: so that a panel is about 400 wide */
+	int64_t zoom;                /* pixels per point; 0: such that a panel is about 400 pixels
+	                              * wide */
 	bool north_up;               /* row 0 at the bottom */
 };
 

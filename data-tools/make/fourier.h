@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Fourier transforms of real fields of two and three axes, for the generators of data. KissFFT
- * makes those along an axis: its licence (BSD, as dlx's) fits, which that of FFTW does not, and
- * Debian has it. It computes in float32. */
+ * computes those along one axis, in float32. Unlike FFTW it has the licence of dlx (BSD), and
+ * Debian packages it. */
 #ifndef DLX_DATA_TOOLS_FOURIER_H
 #define DLX_DATA_TOOLS_FOURIER_H
 
@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Transforms of fields (depth, height, width), width even; depth 1: of two axes. Used by one
- * thread at a time. */
+/* Transforms fields (depth, height, width), with even width; depth 1: fields of two axes. Only one
+ * thread at a time may use it. */
 struct fourier;
 /* E_NOMEM. */
 int fourier_new(struct fourier **out, int depth, int height, int width);
@@ -21,10 +21,10 @@ void fourier_free(struct fourier *f);           /* NULL is fine */
 int64_t fourier_modes(const struct fourier *f);
 /* sum over x of field(x) exp(-i k x), not scaled. */
 void fourier_forward(struct fourier *f, const float *field, kiss_fft_cpx *to);
-/* sum over k of modes(k) exp(i k x): depth * height * width times what fourier_forward was given.
- * modes is overwritten. */
+/* The sum over k of modes(k) exp(i k x), which is depth * height * width times the input of
+ * fourier_forward. modes is overwritten. */
 void fourier_inverse(struct fourier *f, kiss_fft_cpx *modes, float *field);
-/* Index i of n as a wave number with its sign. */
+/* The signed wave number of index i in a transform of n points. */
 static inline int fourier_wave(int i, int n)
 {
 	return i <= n / 2 ? i : i - n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What programs that make data have in common: things with numbers, each made by one thread of
- * several and written in the order of their numbers, so that the outcome does not depend on
- * threads. While some are made, those before them are written. */
+ * Makes numbered items of data on several threads, one thread per item, and writes them in the
+ * order of their numbers, so the output does not depend on the number of threads. Items are written
+ * while later ones are made. */
 #ifndef DLX_DATA_TOOLS_GENERATOR_H
 #define DLX_DATA_TOOLS_GENERATOR_H
 
@@ -12,16 +12,16 @@ struct generator {
 	void *user;
 	int64_t first, n;             /* numbers first .. first + n - 1 */
 	int threads;
-	/* A slot has all that one thing needs while it is made and written. Two slots of a thread are
-	 * never made at once: peer is the thread's other slot, whose scratch memory may be shared, or
-	 * NULL for its first. */
+	/* A slot has the memory for making and writing one item. Each thread has two slots, of which
+	 * one is in use by `make` at a time. peer: the thread's first slot, whose scratch memory may be
+	 * shared, or NULL when the first is opened. */
 	int (*open)(void *user, void *peer, void **slot);
-	void (*close)(void *slot);    /* peers after those that share with them */
+	void (*close)(void *slot);    /* called for a peer after the slots that share its memory */
 	int (*make)(void *slot, int64_t number);         /* on any thread */
 	int (*write)(void *user, void *slot);            /* in order */
 };
 
-/* The error of the first number that failed. */
+/* Makes all items. Returns the error of the item with the lowest number that failed. */
 int generator_run(const struct generator *g);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The command line of a program that makes data by generator.h and writes a record file: the
- * options that all have, and main. */
+ * The common part of programs that make data by generator.h and write a record file: their common
+ * options, and main. */
 #ifndef DLX_DATA_TOOLS_GENERATOR_PROGRAM_H
 #define DLX_DATA_TOOLS_GENERATOR_PROGRAM_H
 
@@ -20,10 +20,10 @@ struct generator_options {
 	bool quiet, help, version;
 };
 
-/* A program's table begins with the rows GENERATOR_OUTPUT and GENERATOR_NUMBER, whose name is that
- * of the things; its own rows follow; GENERATOR_END ends it. A program that makes one thing alone
- * has no GENERATOR_NUMBER, and GENERATOR_SEED, if it draws anything, and GENERATOR_FILE end its
- * table. */
+/* A program's table of options begins with the rows GENERATOR_OUTPUT and GENERATOR_NUMBER, whose
+ * name is that of the items made. Its own rows follow, and GENERATOR_END. A program that makes a
+ * single item has no GENERATOR_NUMBER, and its table ends with GENERATOR_SEED (if it uses random
+ * numbers) and GENERATOR_FILE. */
 #define GENERATOR_AT(member) offsetof(struct generator_options, member)
 #define GENERATOR_OUTPUT                                                                        \
 	{ "output", 'o', OPTION_TEXT, GENERATOR_AT(output), "FILE", .writes = ".dlx",                \
@@ -52,20 +52,22 @@ struct generator_options {
 
 struct generator_program {
 	const char *name, *about;            /* about: a sentence for --help */
-	const struct option_row *rows;       /* its own: the file's content depends on them */
-	/* options: the program's own struct. Decides what was left open; E_USAGE. */
+	const struct option_row *rows;       /* the program's own options, on which the file's content
+	                                      * depends */
+	/* Checks the options, the program's own struct, and sets those that were not given. E_USAGE. */
 	int (*check)(void *options);
-	/* What the file is to hold, all but its command. */
+	/* The description of the file's content, without the command. */
 	struct record_info (*describe)(const void *options);
-	/* Makes all things into w: g has everything but what is the program's own. */
+	/* Makes all items and writes them to w. The common members of g are already set. */
 	int (*make)(void *options, struct generator *g, struct record_writer *w);
 	/* Prints the summary. */
 	void (*tell)(const void *options);
 };
 
-/* Whether an option is the program's own, and not of all programs. */
+/* Whether an option is the program's own, not a common one. */
 bool generator_is_own(const struct option_row *row);
-/* Signals, options, the record file, which is there whole or not at all; the exit status. */
+/* The main function: sets up signals, parses options and writes the record file, completely or not
+ * at all. Returns the exit status. */
 int generator_main(const struct generator_program *p, struct generator_options *options, int argc,
                    char **argv);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Curves as SVG: panels side by side and below each other,
- * axes with round numbers, one colour a curve. */
+ * Draws curves as SVG: panels in rows, axes with round numbers, and one colour for each curve. */
 #ifndef DLX_DATA_TOOLS_CHART_H
 #define DLX_DATA_TOOLS_CHART_H
 
@@ -10,16 +9,17 @@
 #include "base/buf.h"
 
 struct curve {
-	int colour, n;               /* colour: a number, see colour_class */
-	const double *x, *y;         /* what is not finite is left out */
-	const double *low, *high;    /* the edges of a band around the curve; NULL: none */
+	int colour, n;               /* number of its colour (colour_class); number of points */
+	const double *x, *y;         /* points; those that are not finite are not drawn */
+	const double *low, *high;    /* lower and upper edge of a band around the curve; NULL: none */
 	bool dashed;
-	int mark;                    /* the point that gets a circle; -1: none */
+	int mark;                    /* index of a point that is marked by a circle; -1: none */
 };
 struct panel {
 	const char *x_label, *y_label;
-	double level;                /* a dotted line; NaN: none */
-	bool log_y;                  /* values that are not positive are left out */
+	double level;                /* y value of a dotted line; NaN: none */
+	bool log_y;                  /* logarithmic y axis; values that are not positive are not
+	                              * drawn */
 	int n;
 	struct curve *curve;
 };

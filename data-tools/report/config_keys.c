@@ -172,7 +172,8 @@ static void walk_items(struct walk *w, const char *path, const struct ynode *con
 	}
 }
 
-/* Whether all that are known are of the kind, with as many members if `alike`; *n: of the first. */
+/* Whether all known nodes are of this kind and, if `alike`, have the same number of members. *n:
+ * the number of the first node's members. */
 static bool all_are(const struct walk *w, const struct ynode *const *v, enum ykind kind,
                     bool alike, int *n)
 {
@@ -246,7 +247,7 @@ static const char *short_name(const struct walk *w, const char *path)
 	}
 }
 
-/* Keys that are alike in rank stay in the order of the configs. */
+/* Keys of equal rank keep the order of the configs. */
 static void sort(struct config_key *key, int n)
 {
 	for (int i = 1; i < n; i++) {

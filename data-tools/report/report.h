@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What dlx-report was asked for and has read, for its table, its JSON and its picture. */
+ * The options of dlx-report and the runs that it has read, for its table, its JSON and its
+ * picture. */
 #ifndef DLX_DATA_TOOLS_REPORT_H
 #define DLX_DATA_TOOLS_REPORT_H
 
@@ -14,26 +15,27 @@ struct report {
 	int64_t window;
 	/* The parsed options. */
 	struct arena *arena;
-	int n, first;                /* first: the run that others are compared with */
+	int n, first;                /* number of runs; index of the run with which the others are
+	                              * compared */
 	struct run *run;
 	struct likeness *alike;
 	struct comparison *c;
-	struct target goal;          /* metric NULL: none */
-	const char *shown;           /* the metric of the table: of validations, or train_loss */
-	const char *drawn;           /* the series of the picture */
+	struct target goal;          /* the target to reach; metric NULL: none */
+	const char *shown;           /* the metric in the table: one of validations, or train_loss */
+	const char *drawn;           /* name of the series in the picture */
 	int nkey;
-	struct config_key *key;      /* in which the runs differ */
+	struct config_key *key;      /* config keys in which the runs differ */
 	int nrow;
-	struct seeds *row;           /* of the table */
+	struct seeds *row;           /* rows of the table */
 };
 
-/* The best of a run's series and its last value; NaN: none. */
+/* The best and the last value of a run's series, with their steps; NaN: none. */
 struct report_best {
 	double best, step, last, last_step;
 };
 struct report_best report_best(const struct run *r, const char *series);
 
-/* Both go to the standard output. */
+/* Both write to the standard output. */
 void report_table(const struct report *o);
 void report_json(const struct report *o);
 /* Writes o->svg. E_CANTCREATE, E_IO. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What runs are compared by, and their best validations. */
+ * Computes the numbers by which runs are compared, and their best validations. */
 #include "data-tools/report/runs.h"
 
 #include <math.h>

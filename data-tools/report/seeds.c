@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Two runs of one seed are no two samples, so they are not pooled; nor is a run whose config is
- * not known, nor runs on other ranks, threads or devices, whose rates would be mixed. */
+ * Two runs with the same seed are not independent samples, so they are not pooled. Runs with an
+ * unknown config are not pooled either, nor runs with other ranks, threads or devices, since their
+ * rates differ. */
 #include "data-tools/report/seeds.h"
 
 #include <math.h>

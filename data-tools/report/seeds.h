@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Runs that differ in their random seed alone are samples of one result: a mean and a deviation. */
+ * Groups runs that differ only in their random seed. They are samples of one result, with a mean
+ * and a standard deviation. */
 #ifndef DLX_DATA_TOOLS_SEEDS_H
 #define DLX_DATA_TOOLS_SEEDS_H
 
@@ -12,23 +13,25 @@ struct seeds {
 	int *run;                    /* indices of runs, ascending; at least one */
 };
 
-/* One group a run, or with `pool` one for the runs that are alike but for run.seed, which differs,
- * in the order of their first runs. key: of config_keys. Returns how many there are. */
+/* Makes one group per run or, with `pool`, one group for runs whose configs differ only in
+ * run.seed, ordered by their first runs. key: the result of config_keys. Returns the number of
+ * groups. */
 int seeds_find(struct arena *a, const struct run *runs, int n, const struct config_key *key,
                int nkey, bool pool, struct seeds **out);
 
 struct seeds_mean {
-	int n;                       /* values that are finite; 0: the rest is NaN */
-	double mean, deviation;      /* of the sample: by n - 1; of one value 0 */
+	int n;                       /* number of finite values; 0: the other members are NaN */
+	double mean, deviation;      /* mean, and sample standard deviation (divided by n - 1; 0 for one
+	                              * value) */
 };
 struct seeds_mean seeds_mean(const double *v, int n);
 
-/* The mean of a series over the steps that all of the group's runs tell; with less than two runs
- * that have it, that of one, without a band. */
+/* The mean of a series over the runs of a group, at the steps that all runs report. If only one run
+ * has the series, its values without a band. */
 struct seeds_curve {
-	int n, runs;                 /* points; runs that have the series */
+	int n, runs;                 /* number of points; number of runs that have the series */
 	double *step, *seconds, *samples, *value;
-	double *low, *high;          /* mean -+ deviation; NULL: no band */
+	double *low, *high;          /* mean minus and plus the standard deviation; NULL: no band */
 };
 void seeds_curve(struct seeds_curve *out, struct arena *a, const struct run *runs,
                  const struct seeds *g, const char *series);

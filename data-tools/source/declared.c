@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reads the brackets after a name and compares them with the bytes that are there. */
+ * Parses the brackets after a name, and compares the declared size with that of the data. */
 #include "data-tools/source/declared.h"
 
 #include <inttypes.h>

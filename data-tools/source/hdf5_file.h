@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the readers of HDF5 and of NetCDF-4, which is HDF5, have in common: files that the library
- * does not open, filters that it lacks, and its cache of chunks. */
+ * Functions shared by the readers of HDF5 and of NetCDF-4, which is based on HDF5: errors for files
+ * that the library cannot open and for filters that it lacks, and the size of its chunk cache. */
 #ifndef DLX_DATA_TOOLS_HDF5_FILE_H
 #define DLX_DATA_TOOLS_HDF5_FILE_H
 
@@ -9,19 +9,20 @@
 
 #include "data-tools/source/source.h"
 
-/* Whether a file is one, with a block of the user's before it or without. */
+/* Whether a file is HDF5, with or without a user block before its signature. */
 bool hdf5_is_file(const char *path);
-/* Whether the netCDF library wrote the open file (an hid_t), or one that writes as it does. */
+/* Whether the open file (an hid_t) was written by the netCDF library or in its conventions. */
 bool hdf5_is_netcdf(int64_t file);
-/* The error for a file that the library has not opened: E_NOINPUT if another program writes it,
- * E_DATA with the reason otherwise. */
+/* Raises the error for a file that the library could not open: E_NOINPUT if another program is
+ * writing it, else E_DATA with the reason. */
 int hdf5_refuse(const struct source *s);
-/* E_DATA: what is wrong, and what the library said when a call failed just now. */
+/* Raises E_DATA with `what` and the library's message about the call that just failed. */
 int hdf5_bad(const struct source *s, const char *what);
-/* The error for a filter that the library lacks; name: as the file has it, or NULL. E_DATA. */
+/* Raises E_DATA for a filter that the library lacks; name: as given in the file, or NULL. */
 int hdf5_no_filter(const struct source *s, int id, const char *name);
-/* How many bytes of chunks of these extents to keep, and in how many places: a chunk is unpacked as
- * a whole, and several pieces may need it. */
+/* Computes the bytes, and the number of hash slots, of the library's cache for chunks of these
+ * extents. A chunk is decompressed as a whole and may be needed by several pieces, so it should
+ * stay in the cache. */
 void hdf5_cache(const struct source *s, const int64_t *chunk, size_t *slots, size_t *bytes);
 
 #endif

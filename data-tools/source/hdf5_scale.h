@@ -6,12 +6,12 @@
 
 #include "data-tools/source/source.h"
 
-/* An axis is called as its scale is; data: an hid_t. */
+/* Names each axis of s after its dimension scale; data: an hid_t. */
 void hdf5_name_axes(struct source *s, int64_t data);
-/* What struct source_format has of the same name, of axis i of nd. */
+/* The `coordinates` of struct source_format, for axis i of nd. */
 void hdf5_coordinates(int64_t data, int nd, int i, struct arena *a, struct axis *out);
 
-/* The attributes of a dataset but those that are the library's own; in a. */
+/* The attributes of a dataset, without those that the HDF5 library itself uses; in arena a. */
 struct axis_attributes hdf5_attributes(int64_t data, struct arena *a);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * zlib over an io_reader: its own files would tell neither reason nor place of a failure. A state
- * of zlib takes about 40 KiB. */
+ * Uses zlib on top of an io_reader, since zlib's own file functions report neither the reason nor
+ * the place of a failure. A kept state of zlib takes about 40 KiB. */
 #include "data-tools/source/packed_file.h"
 
 #include <inttypes.h>

@@ -72,7 +72,8 @@ static const struct source_format *by_content(const char *path)
 	return NULL;
 }
 
-/* A TFRecord file begins with a number, so with any bytes: its checksum tells before those do. */
+/* A TFRecord file begins with a number, that is with arbitrary bytes, so its checksum is tested
+ * before the first bytes of other formats. */
 static const struct source_format *by_bytes(const char *path)
 {
 	if (source_is_lmdb(path))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Boxes of a source's array. */
+ * Reads boxes of a source's array. */
 #include <string.h>
 
 #include "base/err.h"

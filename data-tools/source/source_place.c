@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The coordinates are variables of the same file, which are read as any other. Of those that are
- * given for each time, and the same each time, as WRF's XLAT and XLONG are, one is kept. */
+ * The coordinates are variables of the same file, which are read like any other. If they have a
+ * time axis but are the same at each time, like WRF's XLAT and XLONG, one copy is kept. */
 #include "data-tools/source/source.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What each command of dlx-train does. */
+ * Runs the commands of dlx-train. */
 #ifndef DLX_CLI_COMMANDS_H
 #define DLX_CLI_COMMANDS_H
 
@@ -11,25 +11,26 @@
 
 struct invocation {
 	const struct options *o;
-	struct comm *c;                /* the ranks that run it; NULL for a command of one process
-	                                * (options_standalone). Rank 0 writes what there is to write */
-	int status;                    /* of a run that ended well: 0, or another exit status (75:
-	                                * stopped with a checkpoint) */
-	struct run_config *config;     /* from command_read on until a session has it */
-	const char *moved;             /* where the run's folder was, if it is elsewhere now */
-	/* Of --predict: the records, and which size of their samples a session is of, of how many
-	 * (struct session_options). */
+	struct comm *c;                /* the ranks that run the command; NULL for a command of one
+	                                * process (options_standalone). Rank 0 writes all output */
+	int status;                    /* exit status of a run without error: 0, or another (75: stopped
+	                                * with a checkpoint) */
+	struct run_config *config;     /* the config, between command_read and the session that takes
+	                                * it */
+	const char *moved;             /* former path of the run's folder, if it was moved; else NULL */
+	/* For --predict: the records; the index of the sample size that the session predicts; the
+	 * number of sizes (struct session_options). */
 	struct texts records;
 	int size, sizes;
 	struct dataset *predicted;
-	struct texts pictures;         /* their names, or none */
-	struct replay_range range;     /* of --replay */
+	struct texts pictures;         /* names of the pictures, or empty */
+	struct replay_range range;     /* the checkpoints of --replay */
 };
 
-/* Reads the config of a command that has one, before the ranks meet: timeout is how long they may
- * wait for each other. */
+/* Reads the config, if the command has one, before the ranks are connected. *timeout: seconds that
+ * ranks may wait for each other. */
 int command_read(struct invocation *x, double *timeout);
-/* After command_read. Returns 0 or an error. */
+/* Runs the command; call it after command_read. Returns 0 or an error. */
 int command_run(struct invocation *x);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Four tasks, by the target: a class or values of a sample, or of each point of it. A sample
- * without places is a row of a table. */
+ * The target determines one of four tasks: to predict a class or values, either of a whole sample
+ * or of each point of it. A sample without spatial axes is a row of a table. */
 #include "cli/first_config.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Writes the first config and its linear one, after a plan has said what fits in memory. Of files
- * that are no records dlx-convert makes some before that. */
+ * Writes the first config and the linear baseline's, with a batch whose plan fits in memory. Files
+ * that are not records are converted by dlx-convert first. */
 #include <stdio.h>
 #include <string.h>
 

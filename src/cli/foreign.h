@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Command lines as other programs have them, answered with dlx-train's. */
+ * Detects options in the style of other training programs, and answers with those of dlx-train. */
 #ifndef DLX_CLI_FOREIGN_H
 #define DLX_CLI_FOREIGN_H
 
 /* E_USAGE for an option that is a config key ("--epochs 3") or another program's word for one, for
- * "--set KEY VALUE", and for a value after an option whose value follows '='. options: the names
- * of dlx-train's own, NULL-terminated. Any other mistake is left to the parser. */
+ * "--set KEY VALUE" without '=', and for a value in the next argument if the option's value must
+ * follow '='. options: dlx-train's option names, NULL-terminated. Other mistakes are left to the
+ * parser. */
 int foreign_check(int argc, char **argv, const char *const *options);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The command line as a table: "--help", the parser and the man page's check read the same rows. */
+ * The command line as a table, which "--help", the parser and the check of the man page all use. */
 #ifndef DLX_CLI_OPTIONS_H
 #define DLX_CLI_OPTIONS_H
 
@@ -20,17 +20,18 @@ enum command {
 
 struct options {
 	int command;                     /* enum command */
-	const char *config;              /* the file; the sample of --bench-op */
+	const char *config;              /* path of the config; for --bench-op the sample */
 	struct texts set;
 	const char *device;
-	const char *resume;              /* NULL: not asked */
+	const char *resume;              /* checkpoint to resume from; NULL: a new run */
 	const char *plan_format;         /* text, json, dot, svg */
-	const char *file;                /* of --export, --dump-step; range of --replay; key of
-	                                  * --help-config; op of --bench-op */
+	const char *file;                /* file of --export, folder of --dump-step; range of --replay;
+	                                  * key of --help-config; op of --bench-op */
 	struct texts predict;            /* the files of --predict */
-	struct texts suggest;            /* of --suggest: a record to train with and, if there are
-	                                  * two, to validate with; or inputs and targets */
-	const char *match;               /* index, coordinates; NULL: not asked */
+	struct texts suggest;            /* arguments of --suggest: a record to train with and
+	                                  * optionally one to validate with; or files of inputs and of
+	                                  * targets */
+	const char *match;               /* index, coordinates; NULL: not given */
 	const char *layout;              /* --input-layout */
 	const char *output;              /* -o */
 	const char *tile;                /* --tile */
@@ -43,22 +44,21 @@ struct options {
 	int64_t trace_steps;             /* 0: not given */
 	int64_t bench_steps;
 	const char *ranks_text;          /* of --ranks */
-	int64_t ranks, hosts;            /* the same; 0: not asked, not said */
+	int64_t ranks, hosts;            /* the numbers in ranks_text; 0: not given */
 	bool synthetic, profile, quiet, first, json;
-	const char *weights;             /* average, last; NULL: not asked */
-	const char *network;             /* of several, to export alone; NULL: all */
-	const char *as;                  /* logits, probabilities, classes; NULL: not asked */
+	const char *weights;             /* average, last; NULL: not given */
+	const char *network;             /* the one network of several to export; NULL: all */
+	const char *as;                  /* logits, probabilities, classes; NULL: not given */
 };
 
 /* Fills o, which borrows from argv and reorders it. E_USAGE with a text that names the option. */
 int options_parse(struct options *o, int argc, char **argv);
 void options_release(struct options *o);
-/* --weights=last */
+/* Whether --weights=last was given. */
 bool options_last_weights(const struct options *o);
-/* --as; PREDICT_DEFAULT if it is not given. */
+/* The value of --as; PREDICT_DEFAULT if it is not given. */
 enum predict_as options_as(const struct options *o);
-/* Whether the command concerns one process alone, also
- * under a launcher: help, tables, the time of one op. */
+/* Whether the command runs in one process only, even under a launcher: help, tables, --bench-op. */
 bool options_standalone(const struct options *o);
 /* Writes the command and the options in which ranks must agree ("--bench=20 --synthetic") to text
  * and returns it. Differences in config, data and device are compared elsewhere. */

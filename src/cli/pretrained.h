@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Weights of torchvision's ResNets that are on this machine. */
+ * Finds weights of torchvision's ResNets on this machine. */
 #ifndef DLX_CLI_PRETRAINED_H
 #define DLX_CLI_PRETRAINED_H
 
@@ -11,10 +11,11 @@
 struct pretrained {
 	const char *file;
 	int depth;
-	bool safetensors;              /* else a file of PyTorch's, which init_from does not read */
+	bool safetensors;              /* true: safetensors; false: PyTorch's own format, which
+	                                * init_from cannot read */
 };
-/* In the current folder, else where PyTorch keeps what it has fetched: false, there are none. The
- * name of the file is in a. */
+/* Searches the current folder, then PyTorch's download cache. Returns false if there are none.
+ * out->file is in arena a. */
 bool pretrained_find(struct pretrained *out, struct arena *a);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a training has come to, as text for people. */
+ * The result of a training, as text for people. */
 #ifndef DLX_CLI_RESULT_H
 #define DLX_CLI_RESULT_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * config.yaml says where its run was written, which a folder that is moved does not change. */
+ * config.yaml contains the path of its run's folder, which is no longer right if the folder is
+ * moved. */
 #include "cli/run_folder.h"
 
 #include <errno.h>

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A run's folder in the place of a config, and runs that were moved. */
+ * Accepts a run's folder in place of a config file, and finds runs that were moved. */
 #ifndef DLX_CLI_RUN_FOLDER_H
 #define DLX_CLI_RUN_FOLDER_H
 
 #include "cli/options.h"
 #include "plan/config.h"
 
-/* As config_load, for the command line's CONFIG. Where that is a folder it stands for the
- * config.yaml in it, and run.dir is the folder. So it is where CONFIG is a config.yaml that has the
- * checkpoints next to it and run.dir names a folder without any: the run was moved, and *moved is
- * where it was; else NULL. A --set run.dir is above both. */
+/* Loads the command line's CONFIG like config_load. If CONFIG is a folder, loads the config.yaml in
+ * it and sets run.dir to the folder. If CONFIG is a config.yaml with checkpoints in the same
+ * folder, while its run.dir has none, the run was moved: run.dir becomes that folder, and *moved
+ * its former path; else *moved is NULL. A --set run.dir overrides both. */
 int run_folder_load(struct run_config **out, const struct options *o, const char **moved);
 
 #endif

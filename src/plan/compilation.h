@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the passes of a plan share that know the config: pass_env.user of those in plan.c and
- * plan_update.c. */
+ * The shared state of the passes that depend on the config: pass_env.user for the passes in plan.c
+ * and plan_update.c. */
 #ifndef DLX_PLAN_COMPILATION_H
 #define DLX_PLAN_COMPILATION_H
 
@@ -12,20 +12,25 @@ struct compilation {
 	const struct plan_request *r;
 	struct plan_env env;
 	struct plan *p;
-	const struct plan_field *field;  /* what is seen in place of a training sample, or NULL */
-	/* As emitted so far: */
+	const struct plan_field *field;  /* the samples that evaluation and prediction read, if they
+	                                  * have another size than those of training; or NULL */
+	/* Tensors and losses emitted so far: */
 	tid input, target, output;
 	tid truth;                       /* the target as metrics read it, in its own units */
 	struct loss_out loss;
 	struct loss_scaling scaling;     /* state NONE: no loss scaling */
-	tid step, micro;                 /* updates made so far; which micro-batch, or NONE */
-	tid guard;                       /* state of plan/guard.h; NONE: every step is made */
-	bool apart;                      /* no sum is stored where one of its operands is */
+	tid step, micro;                 /* inputs: the number of updates made so far; the number of the
+	                                  * micro-batch, or NONE */
+	tid guard;                       /* state of the guard that skips steps (plan/guard.h); NONE: no
+	                                  * step is skipped */
+	bool apart;                      /* sums are not computed in place: no sum overwrites an
+	                                  * operand */
 };
 
-/* Whether a step is made of more than one batch, or of what a sum says. */
+/* Whether the loss of a step is a mean over several batches, or is computed from a sum over
+ * ranks. */
 bool plan_has_batches(const struct plan_request *r);
-/* Prepares to read, after each step, those results that are the step's. */
+/* Prepares the copies of a step's results to the host. */
 int plan_read_steps(struct plan *p, const struct device *dev);
 /* Accumulation, the all-reduce, clipping and the optimizer. */
 int plan_pass_update(struct graph *g, struct pass_env *env);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The root of the schema tables, and what follows from values in them. */
+ * The root of the schema tables, and values derived from the keys. */
 #include "plan/config.h"
 
 #include <math.h>

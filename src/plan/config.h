@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The whole config: the root table, made of the tables of
- * the parts, and what one file comes to once read. */
+ * The whole config: the root table of keys, made of the tables of the parts, and the struct into
+ * which a file is read. */
 #ifndef DLX_PLAN_CONFIG_H
 #define DLX_PLAN_CONFIG_H
 
@@ -21,19 +21,23 @@ struct target_section {
 };
 
 struct validate_section {
-	int64_t epochs, steps;           /* after every this many; 0: not by this */
-	int64_t realizations;            /* of noise, by which random fields are validated */
+	int64_t epochs, steps;           /* a validation after every this many epochs, and every this
+	                                  * many steps; 0: none */
+	int64_t realizations;            /* realizations of noise with which random fields are
+	                                  * validated */
 };
 
 struct memory_section {
-	int64_t limit;                   /* bytes; INT64_MIN: what there is */
-	int64_t aside;                   /* bytes of a GPU; INT64_MIN: see device_memory_info */
+	int64_t limit;                   /* bytes; INT64_MIN: the available memory */
+	int64_t aside;                   /* bytes of a GPU to leave free; INT64_MIN: see
+	                                  * device_memory_info */
 };
 
 /* z-scores (op/update/step_guard.h) above which a step is left out; NaN: none. */
 struct outliers_section {
 	double loss, gradient;
-	int64_t window;                  /* accepted steps by which outliers are judged */
+	int64_t window;                  /* number of accepted steps over which the statistics of
+	                                  * outliers are taken */
 };
 
 enum { NONFINITE_STOP, NONFINITE_SKIP };
@@ -41,15 +45,16 @@ enum { NONFINITE_STOP, NONFINITE_SKIP };
 struct train_section {
 	int64_t epochs;                  /* 0 with steps given: as many as needed */
 	int64_t steps;                   /* 0: by epochs */
-	int64_t batch_size;              /* of one rank; config_share_batch */
-	int64_t global_batch_size;       /* of all ranks; 0: not given */
+	int64_t batch_size;              /* samples of one rank (config_share_batch) */
+	int64_t global_batch_size;       /* samples of all ranks; 0: not given */
 	int64_t accumulate;
 	double clip_norm;                /* NaN: off */
 	int on_nonfinite;                /* NONFINITE_STOP or _SKIP */
 	struct outliers_section skip_outliers;
 	struct validate_section validate;
 	struct target_section target;
-	int64_t patience;                /* validations; INT64_MIN: any number */
+	int64_t patience;                /* validations without an improvement after which training
+	                                  * ends; INT64_MIN: no limit */
 	struct memory_section memory;
 };
 
@@ -58,7 +63,8 @@ struct precision_section {
 	int compute;                     /* see config_compute, config_computes_auto */
 	bool allow_emulation;
 	bool winograd;
-	bool tf32, deterministic;        /* of a GPU */
+	bool tf32, deterministic;        /* only for a GPU: allow TF32 products; use deterministic
+	                                  * kernels only */
 	int wire;                        /* index in all_reduce_wires */
 };
 
@@ -71,18 +77,21 @@ struct parallel_section {
 	bool reproducible;               /* see plan/sums/micro_tree.h */
 };
 
-/* Micro-batches of a step, if they are summed as a tree; set by config_share_batch. */
+/* The number of micro-batches of a step, if these are summed as a tree (parallel.reproducible); set
+ * by config_share_batch. */
 struct micro_counts {
-	int64_t all, each;               /* of all ranks; of one; 0: not so */
+	int64_t all, each;               /* of all ranks; of one rank; 0: not summed as a tree */
 };
 
-/* How the run computes, where the config leaves that to the device; set by compute_settle
- * (train/run/compute.h) once there is one. */
+/* The choices that the config leaves to the device; set by compute_settle (train/run/compute.h)
+ * after the device was opened. */
 struct compute_choice {
-	enum dtype type;                 /* that 'auto' stands for */
-	double ratio;                    /* class of products in bf16 (backend/bf16_ratio.h), that of
-	                                  * all ranks; 0: not known */
-	const char *why;                 /* this type, for people; NULL: the config says so */
+	enum dtype type;                 /* the type chosen for precision.compute: auto */
+	double ratio;                    /* how much faster products are in bf16, as a class
+	                                  * (backend/bf16_ratio.h), the same on all ranks; 0: not
+	                                  * known */
+	const char *why;                 /* reason for this type, as text for people; NULL: the config
+	                                  * gives the type */
 };
 
 struct report_section {
@@ -108,25 +117,25 @@ struct run_config {
 	struct report_section report;
 	/* not keys: */
 	struct objectives objectives;
-	struct physics *physics;         /* of equations; NULL: a network is trained on data */
+	struct physics *physics;         /* equations to train on; NULL: a network is trained on data */
 	struct micro_counts micros;
 	struct compute_choice chosen;
 	const char *file;
 	struct arena *arena;
-	struct ynode *tree;              /* as written, with --set applied */
+	struct ynode *tree;              /* the config file's tree, with --set applied */
 };
 
 extern const struct field config_fields[];
 extern const char *const device_names[];
 
-/* Reads the file, applies the --set assignments, checks everything that can be known from the
- * config alone. Every mistake found is in the error record. The config's memory is one arena. */
+/* Reads the file, applies the --set assignments, and checks all that can be checked without data
+ * and device. The error record has an entry for every mistake. The config's memory is one arena. */
 int config_load(struct run_config **out, const char *path, int nset, const char *const *set);
 /* Makes the keys loss, optimizer, schedule and metrics the one objective of a run. */
 void config_set_objective(struct run_config *c);
 /* Whether train.skip_outliers has a limit. */
 bool config_skips_outliers(const struct run_config *c);
-/* Checks that only training needs. */
+/* Checks the length of training, which only training needs. */
 int config_check_length(const struct run_config *c);
 /* Sets train.batch_size to a rank's share of train.global_batch_size, if that is given. Call it
  * once, before train.batch_size is used. */
@@ -135,7 +144,8 @@ int config_share_batch(struct run_config *c, int ranks);
  * config_share_batch before. */
 int64_t config_rank_batch(const struct run_config *c);
 int64_t config_step_batches(const struct run_config *c);
-/* The place of the value of a dotted key, or the beginning of the file. */
+/* The place in the file of the value of section.key, or the beginning of the file if it has no such
+ * key. */
 const struct loc *config_place(const struct run_config *c, const char *section, const char *key);
 enum dtype config_compute(const struct run_config *c);   /* F32, BF16, F16, F64; 'auto': chosen */
 bool config_computes_auto(const struct run_config *c);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Running statistics are written in the forward part, before it is known whether the step is made:
- * they go on, as with loss scaling, but pass over what is not finite. */
+ * Running statistics are updated in the forward phase, before the guard decides. So they are
+ * updated even if the step is skipped, as with loss scaling, but values that are not finite are
+ * ignored. */
 #include "plan/guard.h"
 
 #include <string.h>

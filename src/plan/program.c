@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A run's programs follow from what it was opened for and from how its loaders cut batches. */
+ * A run's programs follow from the purpose for which the session was opened, and from the sizes of
+ * its loaders' batches. */
 #include "plan/program.h"
 
 #include <string.h>

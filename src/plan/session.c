@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * This file makes the request that every plan of a run, kept or only tried, begins with. */
+ * Makes the request from which every plan of a run, used or only tried, is made. */
 #include "plan/session.h"
 
 #include "model/model.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A curvilinear grid has no coordinates on its axes: what may be turned is found by comparing all
- * of its latitudes and longitudes, along both axes in both directions. */
+ * A curvilinear grid has no coordinates on its axes. A reversed axis is found by comparing all
+ * latitudes and longitudes, along both axes in both directions. */
 #include "data-tools/convert/side/place_meet.h"
 
 #include <float.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Puts the variables named on the command line side by side as channels. */
+ * Joins the variables named on the command line as channels. */
 #include "data-tools/convert/side/side.h"
 
 #include <string.h>

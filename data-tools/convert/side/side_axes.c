@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the source files say of the axes of a side's samples. */
+ * Collects the source files' descriptions of the axes of a side's samples. */
 #include "base/arena.h"
 #include "data-tools/convert/side/side_state.h"
 

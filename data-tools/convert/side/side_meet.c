@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where two columns meet, several inputs or input and target: which of their files and samples
- * belong together, and whether their axes lie the same way. */
+ * Matches two columns (two inputs, or input and target): pairs their files and samples, and
+ * compares the order of their axes. */
 #include <math.h>
 #include <string.h>
 

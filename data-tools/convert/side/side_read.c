@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The values of a side: what is read from its files, which one thread does at a time, and what it
- * means, which any does. */
+ * Reads stored values of a side from its files, on one thread at a time, and converts them, on any
+ * thread. */
 #include "base/err.h"
 #include "base/mem.h"
 #include "data-tools/convert/side/side_state.h"

@@ -19,18 +19,20 @@ struct side {
 	const char **channel_names, **channel_units;
 	enum dtype dtype;
 	struct layout_hints hints;
-	enum layout placed;        /* of the first column */
-	enum layout alike;         /* with options.like: of all */
-	bool shared;               /* all but open files is another's (side_share) */
+	enum layout placed;        /* layout of the first column */
+	enum layout alike;         /* with options.like: the layout of all columns */
+	bool shared;               /* all memory but the open files belongs to another side
+	                            * (side_share) */
 };
-/* The first column that is no field for all samples, or the last. */
+/* The first column that varies between samples; if none does, the last column. */
 struct column *side_first_moving(const struct side *s);
-/* The column with most axes: that of the others which have one less is places alone. */
+/* The column with the most axes. Columns with one axis less have spatial axes only. */
 struct column *side_fullest(const struct side *s);
-/* The channels of a column's sample of this shape, and the rest of it. */
+/* Returns the number of channels of a column's sample with this shape, and sets *rest to the shape
+ * without them. */
 int64_t side_split_shape(const struct side *s, enum layout l, const struct shape *sample,
                          struct shape *rest);
-/* The shape of a sample with these places. */
+/* The shape of a sample with these spatial axes and the side's channels. */
 struct shape side_with_channels(const struct side *s, const struct shape *places);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The field is made of modes. Its numbers are float32: displacements are a few cells, of which a
- * thousandth does not matter. */
+ * The field is computed from Fourier modes, in float32: displacements are a few cells, so an error
+ * of a thousandth of a cell does not matter. */
 #include "data-tools/make/cosmo/cosmo_field.h"
 
 #include <math.h>

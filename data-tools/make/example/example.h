@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * dlx-example: raw data for the configs of configs/examples, as a user would have it: arrays in
- * files of several formats. An example is a function that writes its files; example.c has the
- * table. All numbers follow from the example's name, so that everyone has the same data. */
+ * dlx-example: writes raw data for the configs in configs/examples, in formats that users typically
+ * have. An example is a function that writes its files; example.c has the table. Random numbers
+ * depend on the example's name only, so the data is the same everywhere. */
 #ifndef DLX_DATA_TOOLS_EXAMPLE_H
 #define DLX_DATA_TOOLS_EXAMPLE_H
 
@@ -20,7 +20,7 @@ int example_rain(const char *dir);
 /* --- writers: example_write.c --- */
 
 struct example_array {
-	const char *name, *about;       /* of the variable; what it is, for the user */
+	const char *name, *about;       /* name of the variable; its description for the user */
 	enum dtype dtype;               /* U8, I16, F32 or, in NetCDF, F64 */
 	struct shape shape;
 	const char *axis[MAXD];         /* NetCDF: names of the axes */
@@ -28,18 +28,18 @@ struct example_array {
 	void *data;                     /* row-major; mem_free, by example_release */
 };
 
-/* An array of zeros; NetCDF's members are left out. */
+/* Makes an array of zeros, without the members for NetCDF. */
 struct example_array example_new(const char *name, const char *about, enum dtype dtype, int nd,
                                  const int64_t *d);
 void example_release(struct example_array *a, int n);
 
-/* n arrays to dir/file in the format that the file's extension names: .npy and .idx (one array,
- * without its name), .h5 or .nc. Prints the file's name and what the arrays are. E_CANTCREATE,
- * E_IO. */
+/* Writes n arrays to dir/file in the format of the file's extension: .npy and .idx (one array,
+ * without its name), .h5 or .nc. Prints the file's name and the descriptions of the arrays.
+ * E_CANTCREATE, E_IO. */
 int example_write(const char *dir, const char *file, const struct example_array *a, int n);
 
-/* Bytes (pictures, height, width) as grey pictures dir/folder/NAME-00.png, NAME-01.png and so on;
- * prints a line for all. E_CANTCREATE, E_IO. */
+/* Writes an array of bytes (pictures, height, width) as grey pictures dir/folder/NAME-00.png,
+ * NAME-01.png and so on, and prints one line about them. E_CANTCREATE, E_IO. */
 int example_pictures(const char *dir, const char *folder, const char *name,
                      const struct example_array *a);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Arrays to files. HDF5 and NetCDF write by name, so that each file is made under the temporary
- * name of an io_file and appears when it is complete. */
+ * Writes arrays to files. The HDF5 and NetCDF libraries open files by name, so they write to the
+ * temporary name of an io_file, which is renamed when it is complete. */
 #include <hdf5.h>
 #include <netcdf.h>
 #include <png.h>

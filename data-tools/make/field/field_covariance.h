@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The options that say what covariance a Gaussian field has. */
+ * The options for the covariance of a Gaussian field. */
 #ifndef DLX_DATA_TOOLS_FIELD_COVARIANCE_H
 #define DLX_DATA_TOOLS_FIELD_COVARIANCE_H
 
@@ -13,7 +13,7 @@ struct field_covariance {
 };
 #define COVARIANCE_DEFAULTS { "squared-exponential", "0.2", "1", 0 }
 
-/* Rows for a member of this type at `at`. */
+/* Option rows for a struct field_covariance at offset `at`. */
 #define COVARIANCE_OPTIONS(at, length_doc, variance_doc, mean_doc)                              \
 	{ "kernel", 0, OPTION_CHOICE, (at) + offsetof(struct field_covariance, kernel), KERNEL_CHOICE, \
 	  .doc = "default: squared-exponential" },                                                  \
@@ -24,10 +24,11 @@ struct field_covariance {
 	{ "mean", 0, OPTION_FLOAT, (at) + offsetof(struct field_covariance, mean), "M",             \
 	  .doc = mean_doc }
 
-/* Reads length and variance, and checks the mean: E_USAGE. of_logarithm: the field is exp of the
- * Gaussian one, and has to be finite. One variance is divided among the scales. */
+/* Checks length, variance and mean. E_USAGE. of_logarithm: the field is exp of the Gaussian one,
+ * which must be finite. A single variance is divided among the scales. */
 int field_covariance_check(const struct field_covariance *c, int axes, bool of_logarithm);
-/* field_gauss_init with these, which were checked. Warns where a covariance is not positive. */
+/* Calls field_gauss_init with these options, which must have been checked. Warns if a covariance is
+ * not positive. */
 void field_covariance_init(const struct field_covariance *c, struct field_gauss *g,
                            const char *name, const struct field_grid *grid);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Fourier transforms of complex float64 values, whose numbers are powers of two. (KissFFT, which
- * fourier.h has, computes in float32 where Debian compiles it.) */
+ * Fourier transforms of n complex float64 values, n a power of two. (KissFFT, used by fourier.h,
+ * computes in float32 in Debian's build.) */
 #ifndef DLX_DATA_TOOLS_FIELD_FFT_H
 #define DLX_DATA_TOOLS_FIELD_FFT_H
 

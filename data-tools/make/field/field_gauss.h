@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Gaussian random fields on a grid, whose covariance is a sum over scales of a variance times a
- * correlation. Where in two dimensions this is the product of those of the axes, as that of
- * KERNEL_SQUARED_EXPONENTIAL is, each axis has a factor of its own: values are L_y Z L_x^T, with Z
- * independent normal numbers. Other fields of two dimensions are drawn on a torus. */
+ * Gaussian random fields on a grid. The covariance is a sum over scales of a variance times a
+ * correlation. If a correlation in two dimensions is the product of one for each axis, like
+ * KERNEL_SQUARED_EXPONENTIAL, each axis has its own Cholesky factor, and values are L_y Z L_x^T
+ * with Z independent normal numbers. Other fields in two dimensions are drawn by circulant
+ * embedding (field_torus.h). */
 #ifndef DLX_DATA_TOOLS_FIELD_GAUSS_H
 #define DLX_DATA_TOOLS_FIELD_GAUSS_H
 
 #include "data-tools/make/field/field_grid.h"
 #include "data-tools/make/field/field_torus.h"
 
-/* Correlation of two places a distance d apart, for a length l. In two dimensions d / l is the root
- * of the sum of the squares of the axes' own. */
+/* The correlation of two points at distance d, for a correlation length l. In two dimensions d / l
+ * is the root of the sum of the axes' (d / l)^2. */
 enum field_kernel {
 	KERNEL_SQUARED_EXPONENTIAL,    /* exp(-(d / l)^2) */
 	KERNEL_EXPONENTIAL,            /* exp(-d / l) */
@@ -28,8 +29,9 @@ struct field_scale {
 };
 #define FIELD_SCALES 8
 
-/* The correlation of an axis' points as L L^T, by Cholesky with pivots that ends where what is
- * left is rounding: l[j * n + i] is column j, at point i. */
+/* The factor L of the correlation matrix L L^T of an axis' points, by a pivoted Cholesky
+ * decomposition that ends when the remainder is rounding error. l[j * n + i] is element i of column
+ * j. */
 struct field_factor {
 	int64_t n, rank;
 	double *l;
@@ -40,20 +42,21 @@ struct field_gauss {
 	int scales;
 	struct {
 		double deviation;
-		uint64_t stream;               /* of its random numbers */
+		uint64_t stream;               /* stream of random numbers */
 		bool by_torus;
 		struct field_torus torus;
 		struct field_factor factor[FIELD_AXES];
 	} scale[FIELD_SCALES];
 };
 
-/* name: the field's, another one has other values. grid is borrowed. */
+/* Prepares a field. name: that of the field, by which random numbers are chosen. grid is
+ * borrowed. */
 void field_gauss_init(struct field_gauss *g, const char *name, const struct field_grid *grid,
                       enum field_kernel kernel, int scales, const struct field_scale *scale);
 void field_gauss_release(struct field_gauss *g);
-/* How many values of scratch a realization takes. */
+/* The number of scratch values that a realization needs. */
 int64_t field_gauss_scratch(const struct field_gauss *g);
-/* The values of a realization, of mean 0, which depend on its number and not on others. */
+/* Draws realization `number`, with mean 0. It depends on no other realization. */
 void field_gauss_draw(const struct field_gauss *g, uint64_t seed, int64_t number, double *scratch,
                       double *out);
 

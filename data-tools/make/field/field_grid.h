@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The places of dlx-field's fields: a grid of one or two axes, and sensors anywhere in it. */
+ * The points of dlx-field's fields: a grid of one or two axes, and sensors at any places in it. */
 #ifndef DLX_DATA_TOOLS_FIELD_GRID_H
 #define DLX_DATA_TOOLS_FIELD_GRID_H
 
@@ -9,12 +9,13 @@
 
 #define FIELD_AXES 2
 
-/* Axis 0 is x, and the last one in memory. */
+/* Axis 0 is x, which varies fastest in memory. */
 struct field_grid {
 	int axes;
-	int64_t n[FIELD_AXES];         /* 1 for an axis that is not there */
+	int64_t n[FIELD_AXES];         /* points of each axis; 1 if the grid does not have the axis */
 	double lo[FIELD_AXES], hi[FIELD_AXES];
-	bool cells;                    /* points are middles of cells; else both ends are points */
+	bool cells;                    /* points are the centres of cells; false: both ends are
+	                                * points */
 };
 
 static inline int64_t field_points(const struct field_grid *g)
@@ -22,7 +23,7 @@ static inline int64_t field_points(const struct field_grid *g)
 	return g->n[0] * g->n[1];
 }
 
-/* From one point of an axis to the next. */
+/* The distance between neighbouring points of an axis. */
 static inline double field_spacing(const struct field_grid *g, int axis)
 {
 	return (g->hi[axis] - g->lo[axis]) / (double)(g->cells ? g->n[axis] : g->n[axis] - 1);
@@ -36,13 +37,13 @@ static inline double field_at(const struct field_grid *g, int axis, int64_t i)
 	return g->lo[axis] + ((double)i + (g->cells ? 0.5 : 0)) * field_spacing(g, axis);
 }
 
-/* Numbers of a text with this mark between them, at most `most`: how many there are, or E_USAGE,
+/* Parses at most `most` numbers, separated by `mark`, from text. Returns their number, or E_USAGE,
  * which names the option. */
 int field_numbers(const char *option, const char *text, char mark, double *to, int most);
 
 struct field_sensors {
 	int64_t n;
-	double *at[FIELD_AXES];        /* coordinates, n of each axis */
+	double *at[FIELD_AXES];        /* coordinates: n values for each axis */
 };
 
 /* Reads "N", which is N equidistant places along each axis, its ends included (1: the middle), or
@@ -50,8 +51,8 @@ struct field_sensors {
 int field_sensors_read(struct field_sensors *s, const char *option, const char *text,
                        const struct field_grid *g);
 void field_sensors_release(struct field_sensors *s);
-/* A field at sensor k, by polynomials through `order` (2 to 4) points along each axis that are next
- * to it; these are extended beyond the middles of the outermost cells. */
+/* The value of a field at sensor k, interpolated by polynomials through the `order` (2 to 4)
+ * nearest points along each axis. Beyond the centres of the outermost cells it is extrapolated. */
 double field_sensors_value(const struct field_sensors *s, int64_t k, const struct field_grid *g,
                            int order, const double *field);
 

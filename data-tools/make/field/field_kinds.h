@@ -8,7 +8,7 @@
 
 struct field_kind {
 	const struct generator_program *program;      /* "dlx-field NAME" */
-	struct generator_options *options;            /* its own, with defaults */
+	struct generator_options *options;            /* the kind's own options, with defaults */
 };
 
 extern const struct field_kind kind_gaussian, kind_lognormal;         /* field_random.c */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What dlx-field's kinds have in common that make realizations of random fields: records with the
- * fields of each, the coordinates of their points, and the values that each field's sensors have of
- * a realization, with their coordinates. */
+ * The common part of dlx-field's kinds that make realizations of random fields. They write records
+ * with the fields of each realization and the coordinates of their points, and with the values and
+ * coordinates of each field's sensors. */
 #ifndef DLX_DATA_TOOLS_FIELD_REALIZATIONS_H
 #define DLX_DATA_TOOLS_FIELD_REALIZATIONS_H
 
@@ -14,13 +14,17 @@
 struct realization_kind {
 	int fields;
 	const char *name[MOST_FIELDS];
-	const char *sensors[MOST_FIELDS];     /* the option of each; NULL: it has none */
-	int input, target;                    /* which fields have these roles; target: or -1 */
-	int order;                            /* points of sensors' interpolation along an axis */
-	/* Makes what all realizations share, and how many values of scratch one takes. */
+	const char *sensors[MOST_FIELDS];     /* option for the sensors of each field; NULL: it has
+	                                       * none */
+	int input, target;                    /* indices of the fields that are input and target; target
+	                                       * -1: none */
+	int order;                            /* points along an axis for the interpolation to
+	                                       * sensors */
+	/* Prepares the data shared by all realizations, and sets *scratch to the number of scratch
+	 * values that one needs. */
 	int (*open)(void *options, int64_t *scratch);
 	void (*close)(void *options);
-	/* The fields of a realization, on any thread. */
+	/* Computes the fields of a realization; called on any thread. */
 	int (*make)(const void *options, int64_t number, double *scratch, double *const *field);
 };
 
@@ -33,7 +37,7 @@ struct realizations {
 	/* grid: set by the kind's check. */
 	struct field_grid grid;
 	struct field_sensors sensors[MOST_FIELDS];
-	int64_t nsensors;                     /* of all fields */
+	int64_t nsensors;                     /* number of sensors of all fields */
 	double sum[MOST_FIELDS], squares[MOST_FIELDS];
 };
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How atoms scatter fast electrons. Lengths are in angstrom, potentials in volts, wave numbers in
- * 1/angstrom (without 2 pi). */
+ * Scattering of fast electrons by atoms. Lengths are in angstrom, potentials in volts, wave numbers
+ * in 1/angstrom (without 2 pi). */
 #ifndef DLX_DATA_TOOLS_STEM_ATOM_H
 #define DLX_DATA_TOOLS_STEM_ATOM_H
 
-/* h^2 / (2 pi m e), V A^2: a scattering factor times this is a potential's integral over space. */
+/* h^2 / (2 pi m e) in V A^2: the scattering factor at wave number 0, times this, is the integral of
+ * the potential over space. */
 #define POTENTIAL_OF_FACTOR 47.877645
 
 /* Kirkland's fit of an element's scattering factor: three Lorentzians and three Gaussians. */
@@ -22,7 +23,7 @@ double atom_factor(const struct atom_kind *k, double q2);
 
 /* The relativistic wavelength of electrons accelerated by this many kilovolts. */
 double electron_wavelength(double kilovolts);
-/* sigma: a projected potential of one V A turns the phase by this many rad. */
+/* The interaction constant sigma: the phase shift in rad by a projected potential of 1 V A. */
 double electron_interaction(double kilovolts);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What GDAL and others say of a picture in files next to it: FILE.aux.xml, where GDAL keeps what it
- * could not put into the TIFF file, or was to leave as it was, and which counts more than the file
- * itself, as it does for GDAL; and a world file (.tfw, .tifw, .wld), which counts where the file
- * says no place. */
+ * Reads companion files in a picture's folder. FILE.aux.xml has metadata that GDAL could not or
+ * should not write to the TIFF file; as in GDAL it takes precedence over the file's own. A world
+ * file (.tfw, .tifw, .wld) is used if neither gives a geographic place. */
 #include "data-tools/source/tiff/tiff_file.h"
 
 #ifdef HAVE_TIFF

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where on earth a GeoTIFF picture's rows and columns are: from the tags of the model's space and
- * the keys of its reference system (OGC 19-008r4). A picture that is turned has no coordinates. */
+ * Derives the geographic coordinates of a GeoTIFF picture's rows and columns, from the tags of the
+ * model space and the keys of its reference system (OGC 19-008r4). A rotated picture has no
+ * coordinates. */
 #include "data-tools/source/tiff/tiff_file.h"
 
 #ifdef HAVE_TIFF

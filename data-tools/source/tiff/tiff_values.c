@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a TIFF file says of its values: GDAL's tags of the missing value and of scale and offset of
- * each band, and ImageJ's calibration. All are of values as they are stored. */
+ * Reads a TIFF file's tags about its values: GDAL's tags of the missing value and of the scale and
+ * offset of each band, and ImageJ's calibration. All refer to stored values. */
 #include "data-tools/source/tiff/tiff_file.h"
 
 #ifdef HAVE_TIFF

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Chunks are files, or parts of one; one that is missing has the fill value everywhere. Rows are
- * asked for one after the other, and a chunk has many of them: as many chunks as one row of chunks
- * has are kept, as far as there is memory for them, and likewise the indexes of shards. */
+ * Chunks are files or parts of a file. A missing chunk has the fill value everywhere. Rows are
+ * requested one after the other, and a chunk has many rows. So as many decompressed chunks are kept
+ * as one row of chunks has, within a memory limit, and likewise the indexes of shards. */
 #include "data-tools/source/zarr/zarr_array.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A row for each codec. Sizes are settled before anything is unpacked. */
+ * A table with a row for each codec. Sizes are checked before anything is decompressed. */
 #include "data-tools/source/zarr/zarr_codec.h"
 
 #include "config.h"

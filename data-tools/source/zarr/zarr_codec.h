@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How the bytes of a Zarr chunk are packed. */
+ * The codecs that compress the bytes of a Zarr chunk. */
 #ifndef DLX_DATA_TOOLS_ZARR_CODEC_H
 #define DLX_DATA_TOOLS_ZARR_CODEC_H
 
@@ -10,12 +10,12 @@
 
 enum zarr_codec { ZARR_GZIP, ZARR_ZLIB, ZARR_ZSTD, ZARR_BLOSC, ZARR_CRC32C };
 
-/* By its name in the metadata; false: not known. */
+/* Finds a codec by its name in the metadata; false: not known. */
 bool zarr_codec_find(enum zarr_codec *out, const char *name);
 const char *zarr_codec_name(enum zarr_codec c);
-/* The library that this build lacks for it, or NULL. */
+/* The name of the library that this build lacks for codec c, or NULL. */
 const char *zarr_codec_lacks(enum zarr_codec c);
-/* n bytes into the `want` bytes that they have to be. NULL, or what is wrong with them. */
+/* Decompresses n bytes to exactly `want` bytes. Returns NULL, or a description of the damage. */
 const char *zarr_unpack(enum zarr_codec c, const void *in, size_t n, void *out, size_t want);
 
 #endif

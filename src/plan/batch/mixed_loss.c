@@ -5,7 +5,8 @@
  *
  *     (s W1 L1 + (1 - s) W2 L2) / W,    W = s W1 + (1 - s) W2,
  *
- * s L1 + (1 - s) L2 where both weights are one. W is what means of batches are combined by. */
+ * which is s L1 + (1 - s) L2 if both weights are one. W is the weight with which means of batches
+ * are combined. */
 #include "plan/batch/mixed_loss.h"
 
 #include "base/err.h"

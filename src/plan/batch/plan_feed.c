@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a plan's host does in a step: the inputs it writes and the results it reads. */
+ * The host's part of a step: writes the inputs of a plan and reads its results. */
 #include <string.h>
 
 #include "base/err.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The numbers of a step that a graph may read: one row for each. */
+ * A table of the numbers of a step that a graph may read. */
 #include "plan/batch/port.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The ports of a plan: the inputs that its host writes before a run, and the results that are read
- * after it, each by its name. An input is an array of the batch of the same name ("input",
- * "target", a further array of the records), unless it is a number of the step. */
+ * The ports of a plan: the inputs that the host writes before a run of the plan, and the results
+ * that it reads afterwards. Each has a name. An input is either the array of that name in the batch
+ * ("input", "target", another array of the records) or a number of the step. */
 #ifndef DLX_PLAN_PORT_H
 #define DLX_PLAN_PORT_H
 
@@ -18,7 +18,7 @@ struct batch;
 struct plan_step;
 struct run_config;
 
-/* What inputs follow from; step NULL outside training. */
+/* The sources of input values. step is NULL outside training. */
 struct plan_feeding {
 	const struct run_config *config;
 	const struct batch *batch;
@@ -28,7 +28,8 @@ struct plan_feeding {
 struct port {
 	const char *name;
 	tid t;
-	/* How its values follow from the step, of `type` F64 or I64; NULL: an array of the batch. */
+	/* Computes the values, of `type` F64 or I64, from the step; NULL: the port is an array of the
+	 * batch. */
 	void (*value)(const struct plan_feeding *f, union port_values *out);
 	enum dtype type;
 };
@@ -41,7 +42,7 @@ struct ports {
 
 /* Adds a port for t; NONE adds none. */
 void ports_add(struct ports *p, const char *name, tid t);
-/* The tensor of the port so named, or NONE. */
+/* The tensor of the port of this name, or NONE. */
 tid ports_get(const struct ports *p, const char *name);
 /* The inputs of a graph, with the source of each. */
 void ports_of_inputs(struct ports *p, const struct graph *g);

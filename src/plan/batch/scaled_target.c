@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An affine step is a node that samples are normalised by, too (op/normalize_input.c): it takes
- * the constants of each channel, and rounds a difference before it is scaled. */
+ * An affine transform becomes a node that also normalises inputs (op/normalize_input.c). It has
+ * constants for each channel, and rounds the difference before scaling it. */
 #include "plan/batch/scaled_target.h"
 
 #include "base/buf.h"

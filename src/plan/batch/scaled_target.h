@@ -7,14 +7,15 @@
 
 #include "plan/session.h"
 
-/* Both: without target transforms *out is what it is made from. */
+/* Emit the scaling of `target` and its inverse on `output`. Without target transforms *out is the
+ * tensor given. */
 int scaled_target_emit(struct graph *g, const struct plan_request *r, tid target, tid *out);
 int scaled_target_undo(struct graph *g, const struct plan_request *r, tid output, tid *out);
 
 /* Fills s->data.scaling, once s->data.classes is known. */
 int scaled_target_settle(struct session *s);
-/* In words, and as a member "target" of an object. Nothing without target transforms, or where
- * nothing is known of the training set. */
+/* Append a description as text, and as the member "target" of a JSON object. They append nothing if
+ * there are no target transforms, or if the training set is unknown. */
 void scaled_target_describe(const struct session *s, struct buf *out);
 void scaled_target_json(const struct session *s, struct buf *out);
 

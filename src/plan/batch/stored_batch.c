@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A device's own memory is where bytes cost: the way there is slow, and the batch is held twice. So
- * the loader of a GPU leaves what is stored as it is, and one node casts, normalises and turns it,
- * another one widens labels. In the host's memory the loader's threads do it during the step.
+ * For a device with its own memory the size of a batch matters: the bus is slow, and two batches
+ * are held at once. So the loader for a GPU does not transform stored values. One node of the plan
+ * casts, normalises and transposes inputs, another one widens labels. On a CPU the loader's threads
+ * do this during the step.
  *
- * What is stored in more than 16 bits, of which the network reads 16 (pass/rounded_input.h), the
- * loader rounds: a sample of cosmoflow, 128^3 with 4 channels, is 16.8 MB instead of 33.6. */
+ * Values stored in more than 16 bits are rounded by the loader if the network reads only 16 bits
+ * (pass/rounded_input.h): a sample of cosmoflow, 128^3 with 4 channels, then has 16.8 MB instead of
+ * 33.6. */
 #include "plan/batch/stored_batch.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Batches that travel to a device as they are stored: the nodes that make of them what the network
- * and the loss read. What is left to do is the data's to say (data/transform_stored.c). */
+ * Batches that are copied to a device in their stored form: emits the nodes that transform them to
+ * what the network and the loss read. data/transform_stored.c decides which transforms are left to
+ * these nodes. */
 #ifndef DLX_PLAN_STORED_BATCH_H
 #define DLX_PLAN_STORED_BATCH_H
 
@@ -13,7 +14,7 @@ bool stored_batch_wanted(const struct device *dev);
  * input (target) itself. */
 int stored_batch_input(struct graph *g, const struct plan_request *r, tid input, tid *out);
 int stored_batch_target(struct graph *g, const struct plan_request *r, tid target, tid *out);
-/* A line for --check and --plan, where there is something to say. */
+/* Appends a line for --check and --plan if the plan has such transforms. */
 void stored_batch_describe(const struct plan *p, struct buf *out);
 
 #endif

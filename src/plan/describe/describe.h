@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a plan comes to, for people ("--check", "--plan") and programs ("--plan=json"): sizes,
- * flops, memory, the kernels chosen. */
+ * Describes a plan for people ("--check", "--plan") and for programs ("--plan=json"): sizes, flops,
+ * memory, chosen kernels. */
 #ifndef DLX_PLAN_DESCRIBE_H
 #define DLX_PLAN_DESCRIBE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The words are those of the refusal that a run would end with. */
+ * The text is the same as in the error of a run that does not fit. */
 #include "plan/describe/describe_budget.h"
 
 #include "base/err.h"

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What "--check" and "--plan" say about the memory there is: whether the plans fit, and what else
- * would. */
+ * Describes the available memory for "--check" and "--plan": whether the plans fit and, if not,
+ * what would. */
 #ifndef DLX_PLAN_DESCRIBE_BUDGET_H
 #define DLX_PLAN_DESCRIBE_BUDGET_H
 
 #include "base/buf.h"
 #include "plan/session.h"
 
-/* Nothing if all that s has planned fits, or if nothing says how much memory there is. Else why
- * it does not, what would, and E_TOO_LARGE, without an entry in the record of errors. */
+/* If s's plans do not fit, appends why and what would fit, and returns E_TOO_LARGE without an entry
+ * in the error record. Appends nothing if they fit, or if the size of the memory is unknown. */
 int describe_fit(const struct session *s, struct buf *out);
-/* What there is, and what of it the run takes. */
+/* Appends the available memory and the part of it that the run takes. */
 void describe_budget(const struct session *s, struct buf *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Equations in --plan and --check. */
+ * Describes equations for --plan and --check. */
 #ifndef DLX_PLAN_DESCRIBE_PHYSICS_H
 #define DLX_PLAN_DESCRIBE_PHYSICS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Times are those of the predicted step (plan/time/step_time.h): each sum begins where the schedule
- * has it and takes what the link model says. */
+ * Times are those of the predicted step (plan/time/step_time.h): an all-reduce begins at its place
+ * in the schedule and takes the time that the link model gives. */
 #include "plan/describe/describe_ranks.h"
 
 #include <inttypes.h>

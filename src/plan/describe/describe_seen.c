@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A prediction is of a file that is not known yet: it is described for one like the training
- * data. */
+ * The input file of a prediction is not known here, so the prediction is described for a file like
+ * the training data. */
 #include "plan/describe/describe_seen.h"
 
 #include <inttypes.h>

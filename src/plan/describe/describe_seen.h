@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What training, validation and prediction see of samples, in words and as JSON. */
+ * Describes, as text and as JSON, the part of a sample that training, validation and prediction
+ * read. */
 #ifndef DLX_PLAN_DESCRIBE_SEEN_H
 #define DLX_PLAN_DESCRIBE_SEEN_H
 
@@ -11,8 +12,8 @@
 void describe_seen(const struct session *s, bool tiles, struct buf *out);
 /* The same with tiles as the member "sees" of an object, and a comma; nothing without data. */
 void describe_seen_json(const struct session *s, struct buf *out);
-/* Appends "24 x 24 (5 samples, 2 batches); ...", the sizes of training samples and what an epoch
- * has of them, where there are several. */
+/* If training samples have several sizes, appends "24 x 24 (5 samples, 2 batches); ...": the sizes,
+ * and the samples and batches of each in an epoch. */
 void describe_train_sizes(const struct session *s, struct buf *out);
 
 #endif

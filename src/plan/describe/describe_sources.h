@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * In which order training reads samples, and what each of several sources contributes. */
+ * Describes the order in which training reads samples, and the share of each of several sources. */
 #ifndef DLX_PLAN_DESCRIBE_SOURCES_H
 #define DLX_PLAN_DESCRIBE_SOURCES_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Lifetimes are found anew from the graph and not taken from the planner, so that the map says what
- * a step does, and a mistake of the planner shows in it. */
+ * Lifetimes are computed from the graph again instead of being taken from the planner, so the map
+ * shows what a step really does, including mistakes of the planner. */
 #include "plan/describe/memory_map.h"
 
 #include <stdlib.h>

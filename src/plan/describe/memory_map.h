@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The map of a step's arena: what is where, from which node of the schedule to which. */
+ * The map of a step's arena: the offset of each tensor and workspace, and the nodes of the schedule
+ * between which it is in use. */
 #ifndef DLX_PLAN_MEMORY_MAP_H
 #define DLX_PLAN_MEMORY_MAP_H
 
 #include "base/buf.h"
 #include "plan/plan.h"
 
-/* What something in the arena is there for. */
+/* The purpose of a place in the arena. */
 enum memory_kind {
 	MEMORY_FORWARD, MEMORY_BACKWARD, MEMORY_GRADIENT, MEMORY_UPDATE, MEMORY_WORKSPACE, MEMORY_KINDS
 };
@@ -18,19 +19,19 @@ struct memory_place {
 	tid tensor;                  /* NONE: the place is the workspace of node `first` */
 	enum memory_kind kind;
 	nid first, last;             /* it is in use from this node to that one, both included */
-	int64_t offset, end, bytes;  /* the arena gives it [offset, end), of
-	                              * which it fills this many bytes */
-	tid root;                    /* whose buffer it is in: its own, or what it is a view of */
-	bool view;                   /* channels [from, to) of the root's */
+	int64_t offset, end, bytes;  /* its bytes in the arena are [offset, end), of which it uses the
+	                              * first `bytes` */
+	tid root;                    /* the tensor that owns its buffer: itself, or the one that it is a
+	                              * view of */
+	bool view;                   /* it is a view of the root's channels [from, to) */
 	int64_t from, to;
-	tid over;                    /* takes over the place of this tensor,
-	                              * last used by `first`; or NONE */
+	tid over;                    /* the tensor whose place it reuses, which node `first` is the last
+	                              * to use; or NONE */
 };
 
 struct memory_map {
 	int n;
-	struct memory_place *place;  /* by offset, then by first node; a
-	                              * root before what is in it */
+	struct memory_place *place;  /* sorted by offset, then by first node; a root before its views */
 };
 
 void memory_map_init(struct memory_map *m, const struct plan *p);

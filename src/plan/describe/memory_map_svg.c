@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The map of memory as a picture. Time runs to the right, node by node; addresses rise. What
- * is in another's buffer is not drawn again. Sizes are in the largest unit of which the
- * arena has one. */
+ * Draws the memory map as a picture. The x axis is time, node by node; the y axis is the address.
+ * Views of another tensor's buffer are not drawn. Sizes are in the largest unit that does not
+ * exceed the arena. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The map of memory as a table and as JSON. Tensors have the numbers that they have in dumps. */
+ * The memory map as a table and as JSON. Tensors have the same numbers as in dumps. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Zeros follow the field alone, so that its first element stays the network's first: tiles of
- * a field (plan/extent/tiles.h) are then windows of the padded one. */
+ * Padding is added only at the end of the field, so indices do not change, and tiles of a field
+ * (plan/extent/tiles.h) are windows of the padded field. */
 #include "plan/extent/field.h"
 
 #include <string.h>

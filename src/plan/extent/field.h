@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What evaluation and prediction see of a sample, where training sees windows of it: the whole
- * field. The network gets it with zeros at its end, up to extents that each of its layers cuts
- * evenly, and of its output what belongs to those zeros is cut off: loss and metrics never see
- * them. */
+ * Evaluation and prediction read the whole field of a sample, even if training reads windows of it.
+ * The field is padded with zeros at its end, to extents that each of the network's strides divides.
+ * The part of the output that belongs to the padding is cut off, so it enters no loss and no
+ * metric. */
 #ifndef DLX_PLAN_EXTENT_FIELD_H
 #define DLX_PLAN_EXTENT_FIELD_H
 
@@ -12,24 +12,23 @@
 #define FIELD_AXES 3
 
 struct plan_field {
-	struct shape input, target;      /* of one sample; input.nd 0: as in training */
+	struct shape input, target;      /* shapes of one sample; input.nd 0: as in training */
 	int64_t pad[FIELD_AXES];         /* zeros at the end of each spatial axis of
 	                                  * the input, outermost first */
-	const struct graph_whole *whole; /* of a tile: the graph of the whole
-	                                  * field; NULL: it is no tile */
+	const struct graph_whole *whole; /* for a tile, the graph of the whole field; else NULL */
 };
 
-/* Zeros that make the extents of f->input multiples of stride[]. */
+/* Sets f->pad so that the padded extents of f->input are multiples of stride[]. */
 void field_pad_to(struct plan_field *f, const int64_t stride[FIELD_AXES]);
-/* The shape that the network gets of one sample. */
+/* The padded shape of one sample, which the network reads. */
 struct shape field_padded(const struct plan_field *f);
-/* Emits the zeros at the end of a batch x; *out is x itself where there are none. What g gets until
- * field_emit_cut is the network: that of a tile, where f is one. */
+/* Emits the padding of a batch x; *out is x itself if there is none. The nodes emitted between this
+ * call and field_emit_cut are the network, or its piece for a tile. */
 int field_emit_pad(struct graph *g, const struct plan_field *f, tid x, tid *out);
-/* Emits what is left of the output y of a network whose input was so padded: of an axis that is as
- * long as the padded input's, or a whole share or multiple of it, what belongs to the field. */
+/* Emits the part of the network's output y that belongs to the unpadded field. It cuts each axis
+ * whose extent is that of the padded input, a whole fraction of it, or a multiple of it. */
 int field_emit_cut(struct graph *g, const struct plan_field *f, tid y, tid *out);
-/* How long an axis of the output is for a field of n, where it is y for one of `padded`. */
+/* The extent of an output axis for a field of extent n, if that for extent `padded` is y. */
 int64_t field_cut_extent(int64_t y, int64_t padded, int64_t n);
 
 #endif

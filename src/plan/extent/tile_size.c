@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A tile's memory is known once it is planned. In search of one that fits, the whole field is
- * planned first and then tiles with a share of its points, the longest axis being halved each
- * time. */
+ * The memory of a tile is only known from its plan. To find a tile that fits, the whole field is
+ * planned first, then smaller and smaller tiles, by halving the longest axis each time. */
 #include "plan/extent/tile_size.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Windows are placed from the front: each begins as late as its first good output allows, the
- * last one at the end of the field. */
+ * Windows are placed from the beginning of the field. Each begins as late as possible without a gap
+ * in the usable outputs; the last one ends where the field ends. */
 #include "plan/extent/tiles.h"
 
 #include <inttypes.h>

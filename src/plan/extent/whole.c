@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a network needs of a field is found by building it: at the size of training for the total
- * stride, and at the padded field's for whether it can be built there with the same parameters. */
+ * The requirements of a network on a field are found by building its graph: at training size to get
+ * the total stride, and at the padded size to check that it can be built with the same
+ * parameters. */
 #include "plan/extent/whole.h"
 
 #include "base/err.h"

@@ -1,52 +1,53 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The memory of a step: what it needs, and recomputation where that is more than it may have. */
+ * The memory of a step, and recomputation of activations if a step needs more than its limit. */
 #ifndef DLX_PLAN_MEMORY_H
 #define DLX_PLAN_MEMORY_H
 
 #include "backend/exec.h"
 #include "pass/recompute.h"
 
-/* The memory limit asked for. */
+/* The memory limit that was requested. */
 struct memory_limit {
-	int64_t limit;                   /* bytes of a step, all together; INT64_MIN: no limit */
-	int64_t fixed;                   /* what of that is not for the arena, which all plans of a run
-	                                  * share; 0: what this plan has */
-	bool without_inputs;             /* that is without inputs: evaluations alone go where they
-	                                  * went beside training */
-	const struct loc *loc;           /* where it is asked */
-	int64_t batch;                   /* for messages */
+	int64_t limit;                   /* all bytes of a step; INT64_MIN: no limit */
+	int64_t fixed;                   /* bytes of it that are not for the arena, which all plans of a
+	                                  * run share; 0: as much as this plan needs outside the
+	                                  * arena */
+	bool without_inputs;             /* `fixed` does not include inputs */
+	const struct loc *loc;           /* place of the limit in the config */
+	int64_t batch;                   /* batch size, for messages */
 };
 
 /* The result of memory_fit. */
 struct memory_fit {
 	int64_t fixed;                   /* bytes of parameters, states, inputs and constants */
-	int64_t kept;                    /* bytes of the arena if nothing is recomputed */
-	struct recompute_choice choice;  /* buffers 0: nothing is */
-	int64_t least;                   /* of a limit that is refused: bytes of a step that would do;
-	                                  * else 0 */
+	int64_t kept;                    /* bytes of the arena without recomputation */
+	struct recompute_choice choice;  /* what is recomputed; buffers 0: nothing */
+	int64_t least;                   /* if the limit is refused, the smallest limit that would do,
+	                                  * in bytes of a step; else 0 */
 };
 
-/* Memory against time: how large the arena is for several amounts of recomputation. */
+/* The trade of memory against time: the size of the arena for several amounts of recomputation. */
 enum { MEMORY_ROWS = 5 };
 struct memory_row {
 	const char *name;
 	struct recompute_choice choice;
 };
 struct memory_sweep {
-	int n;                           /* rows; 0: no sweep was asked for */
-	struct memory_row row[MEMORY_ROWS];   /* with nothing recomputed first, the least last */
+	int n;                           /* number of rows; 0: no sweep was requested */
+	struct memory_row row[MEMORY_ROWS];   /* first without recomputation, last with the smallest
+	                                       * arena */
 };
 
-/* *e is the executor of g. If its step needs more than the limit, recomputes
- * activations in g and sets *e to NULL: g must be planned anew. E_CONFIG,
- * with the least that a step can do with, if that is not enough. */
+/* *e is the executor of g. If its step needs more than the limit, changes g so that activations are
+ * recomputed, and sets *e to NULL: g needs a new executor. E_CONFIG, with the smallest possible
+ * limit, if recomputation does not save enough. */
 int memory_fit(struct exec **e, struct graph *g, const struct memory_limit *w,
                struct memory_fit *out);
-/* *arena: the bytes that are enough for any plan of g if as much as possible is computed again. g
- * keeps its nodes, but not the places of its buffers. */
+/* Sets *arena to bytes that are enough for g if as much as possible is recomputed. g keeps its
+ * nodes, but its buffers lose their places in the arena. */
 int memory_least(const struct exec *e, struct graph *g, int64_t *arena);
-/* Fills in what is possible. g stays as it is. */
+/* Fills in *s. Does not change g. */
 void memory_sweep(struct memory_sweep *s, const struct exec *e, struct graph *g);
 
 #endif

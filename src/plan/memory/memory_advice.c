@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Remedies are tried by planning all of the run with a changed copy of the config, without
- * measuring engines: an evaluation of whole samples may need more than a step. A smaller batch
- * keeps the step's samples by more micro-batches, so it is one of their divisors. */
+ * A remedy is tried by planning the whole run, without measuring engines, with a changed copy of
+ * the config; evaluations are included, since whole samples may need more memory than a step. A
+ * smaller batch keeps the number of samples in a step by more micro-batches, so it must be a
+ * divisor of that number. */
 #include "plan/memory/memory_advice.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What was allocated already is no longer free, so needs are counted by what is still to come:
- * values that the store lacks, and inputs and constants of all plans that are not bound. All plans
- * share one arena. */
+ * Memory that is already allocated is no longer part of the free memory, so only future allocations
+ * are counted: values that the store lacks, and the inputs and constants of all plans that are not
+ * bound yet. All plans share one arena. */
 #include "plan/memory/memory_budget.h"
 
 #include <inttypes.h>

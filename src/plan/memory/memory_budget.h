@@ -1,51 +1,55 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The memory that a run is given and what it will take, before anything is allocated: of the
- * machine, or of a GPU and, for batches and copies of the state, of the machine that it is in. */
+ * The memory that is available to a run, and the memory that it will take, computed before anything
+ * is allocated. It is that of the machine or, on a GPU, that of the GPU for plans and that of its
+ * host for batches and copies of the state. */
 #ifndef DLX_PLAN_MEMORY_BUDGET_H
 #define DLX_PLAN_MEMORY_BUDGET_H
 
 #include "plan/session.h"
 
 struct memory_budget {
-	int64_t have;                    /* bytes that the run may still take; 0: nothing says */
-	int64_t all;                     /* that and what it has taken already */
-	int64_t now;                     /* what of `have` no other process has at the moment */
-	const char *by, *by_now;         /* "machine", "control group", "GPU": what says so */
-	int64_t total, reserve;          /* of a GPU, else 0: what it has; what of
-	                                  * that is left to its libraries */
+	int64_t have;                    /* bytes that the run may still take; 0: unknown */
+	int64_t all;                     /* `have` and the bytes that the run has already taken */
+	int64_t now;                     /* bytes of `have` that no other process uses at the moment */
+	const char *by, *by_now;         /* what limits `have` and `now`: "machine", "control group",
+	                                  * "GPU" */
+	int64_t total, reserve;          /* on a GPU, else 0: its bytes; bytes of it that are left to
+	                                  * its libraries */
 };
 
-/* What plans need on their device. */
+/* Bytes that plans need on their device. */
 struct memory_need {
 	int64_t fixed;                   /* parameters, states, inputs, constants, all-reduces */
 	int64_t arena;
 };
 
-/* What s's device can give to plans. */
+/* Gets the memory that s's device can give to plans. */
 void memory_budget_get(const struct session *s, struct memory_budget *r);
-/* What p, made for s or much like its plans, adds to what is there. */
+/* The memory that p, a plan of s or one similar, needs in addition to what is already allocated. */
 struct memory_need memory_need(const struct session *s, const struct plan *p);
-/* What all that s has planned takes on its device once it is bound, in bytes. */
+/* The bytes that all plans of s together take on its device once they are bound. */
 struct memory_parts {
-	int64_t values;                  /* parameters and states, but those
-	                                  * that are among the sums */
-	int64_t inputs;                  /* and constants */
+	int64_t values;                  /* parameters and states, without those that are part of
+	                                  * `sums` */
+	int64_t inputs;                  /* inputs and constants */
 	int64_t arena;
-	int64_t sums;                    /* over ranks */
-	int64_t tables;                  /* of kernels, which are there since they were planned */
+	int64_t sums;                    /* buckets for all-reduces over ranks */
+	int64_t tables;                  /* tables of kernels, which planning has already allocated */
 };
 void memory_parts(const struct session *s, struct memory_parts *p);
-int64_t memory_budget_run(const struct session *s); /* all of them */
+int64_t memory_budget_run(const struct session *s); /* the sum of these members */
 /* Bytes of host memory that a run on a device with a memory of its own takes for batches and, on
  * rank 0, checkpoints. */
 int64_t memory_budget_host(const struct session *s);
-/* E_TOO_LARGE, with a table and what helps, where p is more than there is. On a CPU that is the
- * memory of the whole machine, or control group: others may give back what they have now. */
+/* E_TOO_LARGE, with a table and advice, if p needs more than the available memory. On a CPU that is
+ * the whole memory of the machine or control group, since other processes may free what they use
+ * now. */
 int memory_budget_check(const struct session *s, const struct plan *p);
-/* Says so where what s has planned fits, but not into what other processes leave now. */
+/* Warns if s's plans fit in the whole memory, but not in the part that other processes leave free
+ * now. */
 void memory_budget_warn(const struct session *s);
-/* Keys for an object of JSON, each with ", " in front of it. */
+/* Appends members of a JSON object, each after ", ". */
 void memory_budget_json(const struct session *s, struct buf *out);
 
 #endif

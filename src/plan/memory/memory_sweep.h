@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Memory against time, for "--check" and "--plan": what recomputing activations would save
- * and cost, and the largest batch. */
+ * The trade of memory against time, for "--check" and "--plan": the memory that recomputing
+ * activations saves, the time that it costs, and the largest batch that fits. */
 #ifndef DLX_PLAN_MEMORY_SWEEP_H
 #define DLX_PLAN_MEMORY_SWEEP_H
 
 #include "plan/session.h"
 
-/* The largest batches that fit, as plans of them say. 0: not even one sample; -1: nothing says
- * how much memory there is. */
+/* The largest batches, in samples, whose plans fit in memory. 0: not even one sample fits; -1: the
+ * size of the memory is unknown. */
 struct memory_sweep_batch {
-	int64_t have;                    /* bytes: the limit of the config,
-	                                  * or what the machine offers */
-	const char *by;                  /* the source of the number */
-	int64_t plain, recomputed;       /* with everything kept, and with as
-	                                  * much as needed recomputed */
+	int64_t have;                    /* bytes: the config's limit, or the available memory */
+	const char *by;                  /* where this number comes from, as text */
+	int64_t plain, recomputed;       /* samples without recomputation, and with as much
+	                                  * recomputation as needed */
 };
 
 int memory_sweep_batch(const struct session *s, struct memory_sweep_batch *b);
-/* The table of s's memory sweep; nothing without one. */
+/* Appends the table of s's memory sweep; nothing if it has none. */
 void memory_sweep_text(const struct session *s, struct buf *out);
-/* Keys for an object of JSON, each with ", " in front of it. */
+/* Appends members of a JSON object, each after ", ". */
 void memory_sweep_json(const struct session *s, struct buf *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The tensors alive at the fullest node are found from what is touched before it and after it. */
+ * A tensor is alive at the fullest node if it is accessed both before and after that node. */
 #include "plan/memory/plan_memory.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The graph of an objective: the leaves that its expressions name. */
+ * Emits the graph of an objective: the tensors for the names in its expressions. */
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The keys of equations: what can be known from the config alone is checked when it is read, what
- * expressions mean once the records of points are open. */
+ * Reads the keys of equations. Checks that need only the config are made when it is read;
+ * expressions are checked after the records of points were opened. */
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What stands for a name has a shape: components at a point, or a sample. Networks of layers have
- * theirs of what they are given. */
+ * Finds the shape of the value of each name in expressions: components at a point, or a sample. The
+ * shape of a network made of layers follows from its arguments. */
 #include <string.h>
 
 #include "base/err.h"

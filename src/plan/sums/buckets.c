@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where to cut the gradients, in the order in which backward finishes them. Sums are made one after
- * the other, so with f(j) the time at which those of the first j gradients are done
+ * Divides the gradients, in the order in which backward finishes them, into buckets. All-reduces
+ * run one after the other. So with f(j) the time at which those of the first j gradients are done
  *
  *   f(j) = min over i < j of  max(f(i), ready(j)) + cost(bytes of i .. j)
  *
- * which a table answers. Of all cuts that are done at the best time, give or take the latency of
- * one message, the one with the fewest messages is taken. Gradients are first joined to atoms of 64
- * KiB, below which a message costs its latency alone; so a network of ten thousand parameters is
- * cut as fast as one of a hundred. */
+ * which is computed by dynamic programming. Among all divisions whose end is at most the latency of
+ * one message later than the best, the one with the fewest messages is chosen. Gradients are first
+ * joined to atoms of 64 KiB, below which the cost of a message is just its latency. So the solver
+ * is as fast for ten thousand parameters as for a hundred. */
 #include "plan/sums/buckets.h"
 
 #include <inttypes.h>
@@ -89,11 +89,13 @@ static int make_atoms(int n, const int64_t *bytes, int *atom)
 	return atoms;
 }
 
-/* The solver's input, n atoms: ready[i], upto[i] bytes before atom i. */
+/* The solver's input, n atoms: ready[i] is the time in seconds at which atom i is ready, upto[i]
+ * the bytes of all atoms before it. */
 struct atoms {
 	const struct linkmodel *link;
 	int n;
-	int *first;                  /* n + 1: gradients */
+	int *first;                  /* n + 1 indices of gradients: atom i begins at gradient
+	                              * first[i] */
 	double *ready, *upto;
 };
 
@@ -118,8 +120,9 @@ static double earliest(const struct atoms *a)
 	return end;
 }
 
-/* latest[i]: when the first i atoms must be done so that the rest can be in time with so many
- * messages; -1: it cannot. One message more for each call. next: where the message from i ends. */
+/* latest[i]: the latest time at which the first i atoms may be done if the others must be in time
+ * with a given number of messages; -1: impossible. Each call allows one more message. next[i]: the
+ * end of the message that begins at atom i. */
 static void one_more(const struct atoms *a, const double *latest, double *now, int *next)
 {
 	for (int i = 0; i <= a->n; i++) {
@@ -134,7 +137,8 @@ static void one_more(const struct atoms *a, const double *latest, double *now, i
 	}
 }
 
-/* The fewest messages by which all is done in time; there is such a cut. Returns how many. */
+/* Finds the division with the fewest messages that ends in time, which must exist. Returns the
+ * number of messages. */
 static int fewest(const struct atoms *a, double in_time, int *first)
 {
 	size_t row = (size_t)a->n + 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Each message of a node is an edge, and each node is one or more events of the step's order. */
+ * For the check of the order, a message of a node is an edge, and a node is one or more events. */
 #include "plan/sums/messages.h"
 
 #include "backend/device.h"

@@ -10,27 +10,28 @@
 
 struct device;
 
-/* The ranks that a plan's nodes mean. */
+/* The communicators that a plan's nodes use. */
 struct messages_teams {
-	struct comm *messages;       /* as op/exchange.h counts ranks */
-	struct comm *all;            /* that have such a plan, whose steps are checked together: all
-	                              * ranks, or messages */
-	const struct comm *gradients, *statistics;   /* that sum; NULL: none do */
+	struct comm *messages;       /* ranks that exchange messages, numbered as in op/exchange.h */
+	struct comm *all;            /* ranks that have such a plan and check their steps together:
+	                              * those of the run, or `messages` */
+	const struct comm *gradients, *statistics;   /* ranks that all-reduce gradients, and batch
+	                                              * statistics; NULL: none */
 };
 
 struct messages;
-/* Of a plan whose layouts are final. Collective over teams.all: checks that steps end
- * (comm/order.h), where the sums of a team with ranks beyond teams.all are played as if these were
- * all it has, and that both ends of each message fit. sums: what the plan's nodes sum by, borrowed
- * and copied; NULL: nothing is summed. micros: micro-batches of a step. E_BUG, E_NOMEM on all
- * ranks. */
+/* Opens the messages of a plan whose layouts are final. Checks by simulation that a step cannot
+ * deadlock (comm/order.h), and that sender and receiver of each message agree. In the simulation an
+ * all-reduce waits for the ranks in teams.all only, even if its team has more. sums: the reducers
+ * of the plan's nodes; the struct is copied, the reducers are borrowed; NULL: nothing is summed.
+ * micros: micro-batches of a step. E_BUG, E_NOMEM on all ranks. Collective over teams.all. */
 int messages_open(struct messages **out, const struct messages_teams *teams, const struct graph *g,
                   const struct device *dev, const struct links *sums, int64_t micros);
 /* NULL is fine; collective over the messages' team. */
 void messages_close(struct messages *m);
-/* For exec_bind: sums, and the messages. */
+/* The reducers together with the messages, for exec_bind. */
 const struct links *messages_links(const struct messages *m);
-/* Bytes that a graph's messages take on this rank of the team, to the byte; 0: it has none. */
+/* The exact memory of a graph's messages on this rank of the team, in bytes; 0 if it has none. */
 int64_t messages_bytes(const struct graph *g, const struct device *dev, const struct comm *team);
 
 #endif

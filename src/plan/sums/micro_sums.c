@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A tensor of level l is a state NAME.sum_l; what the highest
- * level holds after the last leaf is the rank's sum. */
+ * The partial sum of level l is a state NAME.sum_l. After the last leaf the highest level contains
+ * the rank's sum. */
 #include "plan/sums/micro_sums.h"
 
 #include <string.h>

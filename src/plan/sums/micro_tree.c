@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A rank reads its share of a step as one batch, which train/run/batches.c cuts into leaves. The
- * loader shards samples over ranks as usual, except for the last step of an epoch: there the first
- * ranks have whole branches, and the last ranks the rest. */
+ * A rank reads its share of a step as one batch, which train/run/batches.c divides into leaves. The
+ * loader divides samples among ranks as usual, except in the last step of an epoch: there the first
+ * ranks have whole branches, and the last ranks have the remaining leaves. */
 #include "plan/sums/micro_tree.h"
 
 #include <inttypes.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Runs with the same bits on any number of ranks (parallel.reproducible; the sums:
- * plan/sums/micro_sums.h). A step's samples, in their order, are cut into micro-batches of
- * train.batch_size, the leaves of a tree; each rank has a branch of it: neighbouring leaves, a
- * power of two of them, or all. What a leaf's gradients, statistics and random numbers are depends
- * on the leaf alone. */
+ * Runs that give the same bits on any number of ranks (parallel.reproducible; the sums are in
+ * plan/sums/micro_sums.h). A step's samples, in their order, are divided into micro-batches of
+ * train.batch_size samples, the leaves of a binary tree. Each rank has one branch: a power of two
+ * of neighbouring leaves, or all leaves. The gradients, statistics and random numbers of a leaf
+ * depend on that leaf alone. */
 #ifndef DLX_PLAN_MICRO_TREE_H
 #define DLX_PLAN_MICRO_TREE_H
 
@@ -12,15 +12,16 @@
 #include "comm/comm.h"
 #include "plan/config.h"
 
-/* Checks the config alone; E_CONFIG. */
+/* Checks the config, without device and ranks. E_CONFIG. */
 int micro_tree_check(const struct run_config *c);
-/* Sets c->micros; E_CONFIG, with the possible numbers, if `ranks` ranks cannot share the tree. */
+/* Sets c->micros. E_CONFIG, with the possible numbers of ranks, if `ranks` ranks cannot share the
+ * tree. */
 int micro_tree_share(struct run_config *c, int ranks);
-/* Checks what leaves need of the device and the places of the ranks. */
+/* Checks that the device, and the number of ranks on each host, allow reproducible sums. */
 int micro_tree_check_ranks(const struct run_config *c, const struct device *dev,
                            const struct comm *comm);
-/* The branch of this rank: ranks of a host have neighbouring
- * ones, since sums within a host are made first. */
+/* The number of this rank's branch. Ranks of one host have neighbouring branches, since sums within
+ * a host are computed first. */
 int micro_tree_place(const struct run_config *c, const struct device *dev, const struct comm *comm);
 
 #endif

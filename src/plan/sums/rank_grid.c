@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One gather of the ranks' places. With many hosts the text names the first few. */
+ * The hosts of all ranks are found by one gather. If there are many, the text names only the first
+ * few. */
 #include "plan/sums/rank_grid.h"
 
 #include <string.h>

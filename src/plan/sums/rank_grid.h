@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The places of a run's ranks: a grid of hosts by the ranks of each. All-reduces follow the grid:
- * in shared memory within a host; between hosts in shards, the k-th of which the k-th ranks of all
- * hosts all-reduce by MPI. */
+ * The hosts of a run and the ranks on each. All-reduces follow this grid: ranks of one host sum in
+ * shared memory. Between hosts a bucket is divided into shards, and the k-th ranks of all hosts
+ * all-reduce the k-th shard by MPI. */
 #ifndef DLX_PLAN_RANK_GRID_H
 #define DLX_PLAN_RANK_GRID_H
 
@@ -11,23 +11,26 @@
 #include "comm/comm.h"
 
 struct rank_grid {
-	int hosts, ranks;            /* ranks: of all hosts together */
-	bool there;                  /* false: only planned for, and hosts have no names */
+	int hosts, ranks;            /* number of hosts; of ranks on all hosts together */
+	bool there;                  /* true: these ranks are running; false: they are only planned for,
+	                              * and hosts have no names */
 	struct rank_grid_host {
-		const char *name;        /* "" where it is not there */
-		int n, *rank;            /* ascending */
+		const char *name;        /* "" if the host is only planned for */
+		int n, *rank;            /* number of its ranks; their ranks, ascending */
 	} *host;
-	int most, shards;            /* most ranks that a host has; parts of a bucket between hosts: 0
-	                              * with one host */
+	int most, shards;            /* the largest number of ranks on one host; shards of a bucket (0
+	                              * with one host) */
 };
 
-/* The grid of the ranks of this run. Collective; memory is a's. */
+/* Sets *g to the grid of the running ranks, with its lists in arena a. Collective. */
 void rank_grid_learn(struct rank_grid *g, struct arena *a, struct comm *c);
-/* The grid of ranks that are only planned for, as even as possible; hosts <= ranks. */
+/* Sets *g to a grid for planning only: `ranks` ranks, spread as evenly as possible over `hosts`
+ * hosts. hosts <= ranks. */
 void rank_grid_assume(struct rank_grid *g, struct arena *a, int hosts, int ranks);
 
-/* The number of messages that the first rank of a host gives to MPI for one bucket. converted:
- * dlx itself adds, not MPI, because values have 16 bits or are added in a fixed order. */
+/* The number of MPI messages that the first rank of a host sends for one bucket. converted: dlx
+ * performs the additions instead of MPI, because values have 16 bits or are added in a fixed
+ * order. */
 int rank_grid_messages(const struct rank_grid *g, bool converted);
 
 /* "2 hosts x 4 ranks: c1 0-3, c2 4-7", without the names "2 hosts x 4 ranks" */

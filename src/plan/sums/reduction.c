@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The nodes all_reduce_start say what is summed: a bucket each, whose tensors follow one
- * another in the reducer's block. Values that travel as they are (float32, or float64 on the
- * reference device) are stored there for good, so that nothing is copied; those of 16 bits are
- * converted to and fro by the nodes. On GPUs the block is in device memory and NCCL sums it
+ * Each all_reduce_start node defines a bucket, whose tensors are contiguous in the reducer's block
+ * of memory. Values that are sent without conversion (float32, or float64 on the reference device)
+ * are stored permanently in this block, so they are not copied. 16-bit values are converted to and
+ * from the block by the nodes. On GPUs the block is in device memory and NCCL sums it
  * (comm/reducer_nccl.h). */
 #include "plan/sums/reduction.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The memory in which a training plan's gradients are summed over all ranks. */
+ * The reducer of a run: the memory in which the gradients of training plans are summed over all
+ * ranks. */
 #ifndef DLX_PLAN_REDUCTION_H
 #define DLX_PLAN_REDUCTION_H
 
@@ -8,50 +9,55 @@
 #include "plan/plan.h"
 #include "plan/sums/rank_grid.h"
 
-/* Whether a run with these ranks sums gradients: there are several. DLX_DEBUG=nccl_alone=yes,
- * for tests, has one rank sum with itself. */
+/* Whether a run with these ranks sums gradients: true for two or more ranks. For tests,
+ * DLX_DEBUG=nccl_alone=yes makes it true for one rank too. */
 bool reduction_wanted(const struct comm *c);
 
-/* What a run sums over its ranks by. Plans depend on none of it: they are made before. */
+/* The means by which a run all-reduces. They are created after the plans, which do not depend on
+ * them. */
 struct reduction {
-	const struct device *dev;    /* in whose memory */
-	struct comm *comm;           /* whose ranks sum; NULL: nothing is summed */
-	struct nccl *nccl;           /* what connects their GPUs; NULL: nothing does */
-	struct links sums;       /* for exec_bind */
+	const struct device *dev;    /* the device in whose memory the sums are */
+	struct comm *comm;           /* the ranks that sum; NULL: nothing is summed */
+	struct nccl *nccl;           /* connection between their GPUs; NULL: none */
+	struct links sums;       /* the reducers that exec_bind takes */
 };
 
-/* Before reduction_plan, for training: on GPUs begins to connect those of all ranks. Collective. */
+/* On GPUs, begins to connect those of all ranks by NCCL. Call it before reduction_plan if the run
+ * trains. Collective. */
 int reduction_meet(struct reduction *r);
 
-/* What training plans are to be made for: as config says, for the ranks of the grid, be they
- * there or imagined. What a device and its links are known to be decides, the same in all of
- * them; where r->comm has ranks on several hosts, or GPUs, sums are measured too, and links
- * that are not at all as known are corrected: collective. link: the caller's, which out borrows. */
+/* Fills *out, for which training plans are made, from the config and the ranks of the grid, which
+ * may be running or only planned for. Rates and link costs are nominal values, equal on all ranks.
+ * If r->comm has ranks on several hosts, or GPUs, a few all-reduces are measured as well, and a
+ * link whose nominal cost is far off is corrected; this is collective. link: memory of the caller,
+ * which *out borrows. */
 int reduction_plan(struct ranks_plan *out, struct linkmodel *link, const struct run_config *c,
                    const struct reduction *r, const struct rank_grid *grid);
 
-/* Once for all training plans of a run, which have the same buckets: makes the reducer, with room
- * for each bucket of p, and gives the states that are summed in place their memory. Before p's
- * states are in the store. Collective. Nothing to do if p sums nothing. */
+/* Creates the reducer with room for each bucket of p, and allocates the states that are summed in
+ * place. Call it once for all training plans of a run, which have the same buckets, before p's
+ * states are in the store. Does nothing if p sums nothing. Collective. */
 int reduction_open(struct reduction *r, struct store *store, const struct plan *p);
-/* Device memory that it will take for p, in addition to the states that are in it. */
+/* Bytes of device memory that the reducer will need for p, without the states that are summed in
+ * place. */
 int64_t reduction_bytes(const struct reduction *r, const struct plan *p);
-/* All that sums take, whether or not they are open: the block, and on a GPU what it needs to sum
- * it. */
+/* All bytes that the reducer needs for p, whether or not it exists yet: its buckets with the states
+ * among them, and on a GPU the buffers for summing them. */
 int64_t reduction_block(const struct reduction *r, const struct plan *p);
-/* Waits for sums that are still under way, and brings them into p's states, which a checkpoint of
- * a lagging run has to. Collective in that all ranks began them. */
+/* Waits for all-reduces in flight and stores their results in p's states. A run with gradient lag
+ * must do this before a checkpoint. Every rank must call it, since all ranks began these
+ * all-reduces. */
 int reduction_flush(struct reduction *r, const struct store *store, const struct plan *p);
-/* Behind reduction_flush, when the states have been copied and before another step: a GPU adds
- * lagged sums up once more, for which those of all ranks but one become nothing, also in p's
- * states. */
+/* Call it after reduction_flush once the states have been copied, before the next step. On GPUs the
+ * next step all-reduces the lagged sums again; so that they are not counted once per rank, this
+ * sets them to zero on all ranks but one, in p's states too. */
 int reduction_keep(const struct reduction *r);
 /* Seconds that this rank has waited for sums of steps so far. */
 double reduction_waited(const struct reduction *r);
-/* After p's states came from a checkpoint: what a lagging
- * run waits for in the next step is there. */
+/* Call it after p's states were loaded from a checkpoint: provides the lagged sums that the next
+ * step waits for. */
 int reduction_resume(struct reduction *r, const struct store *store, const struct plan *p);
-/* After the store is gone. */
+/* Call it after the store was freed. */
 void reduction_close(struct reduction *r);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Each rank has planned by itself. Rank 0 broadcasts its layouts by name and its buckets; if they
- * are not those of every rank, as the choice of a kernel by the rows of a subdomain can bring
- * about, all plan again. */
+ * Each rank first plans independently. Rank 0 broadcasts its layouts, by name, and its buckets. If
+ * any rank has others, for example because a kernel was chosen by the number of rows in its
+ * subdomain, all ranks plan again. */
 #include "plan/sums/roles.h"
 
 #include <string.h>

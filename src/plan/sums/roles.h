@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Training plans of ranks that sum gradients, and whose graphs differ: each has another part of a
- * sample. What they must have in common then does not follow from equal graphs: the layouts of
- * parameters and states, of which sums add what is stored; the buckets of gradients; the order of
- * updates. Those of rank 0 are those of all. */
+ * Training plans of ranks whose graphs differ, since each rank computes another part of a sample,
+ * but which all-reduce gradients together. All-reduces require equal layouts of parameters and
+ * states, equal buckets of gradients and an equal order of updates. As the graphs differ, these are
+ * not equal by themselves: all ranks use those of rank 0. */
 #ifndef DLX_PLAN_ROLES_H
 #define DLX_PLAN_ROLES_H
 
 #include "plan/plan.h"
 
 struct roles {
-	struct store *layouts;           /* for plan_request.store; roles_release frees it */
-	const struct buckets *buckets;   /* for ranks_plan.given */
-	bool differ;                     /* the plan of some rank has others: all are to be made again,
-	                                  * by these */
+	struct store *layouts;           /* layouts of rank 0's parameters and states, for
+	                                  * plan_request.store; freed by roles_release */
+	const struct buckets *buckets;   /* rank 0's buckets, for ranks_plan.given */
+	bool differ;                     /* the plan of some rank has other layouts or buckets, so all
+	                                  * plans must be made again with these */
 };
 
-/* Of the first training plans of all ranks of c; p is changed, and not to be run where they differ.
- * *out: in a. E_BUG on all ranks where some parameter or state is not on all. Collective. */
+/* Broadcasts the layouts and buckets of rank 0's first training plan to all ranks of c. p is this
+ * rank's first plan; it is changed, and must not be run if out->differ. The contents of *out are in
+ * arena a. E_BUG on all ranks if a parameter or state is missing on one. Collective. */
 int roles_share(struct roles *out, struct arena *a, struct comm *c, const struct device *dev,
                 const struct plan *p);
 void roles_release(struct roles *r);
 
-/* A number that is the same on all ranks that sum gradients by plans like p: of what is stored how,
- * and of the sums. The graph before it is cut follows from the config and the data. */
+/* A fingerprint of p's stored tensors, their layouts, and its all-reduces, which must be equal on
+ * all ranks that sum gradients together. It does not cover the network itself, which follows from
+ * the config and the data. */
 uint64_t roles_fingerprint(const struct plan *p);
 
 #endif

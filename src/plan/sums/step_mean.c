@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Emission of the nodes of op/loss/mean.c. */
+ * Emits the nodes of op/loss/mean.c. */
 #include "plan/sums/step_mean.h"
 
 #include "base/err.h"

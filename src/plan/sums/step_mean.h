@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One mean of a step's micro-batches on all ranks, as graph
- * (the ops and the formulas: op/loss/mean.c). */
+ * Emits the nodes that make one mean loss of a step's micro-batches on all ranks. The ops and the
+ * formulas are in op/loss/mean.c. */
 #ifndef DLX_PLAN_STEP_MEAN_H
 #define DLX_PLAN_STEP_MEAN_H
 
@@ -14,20 +14,21 @@ struct mean {
 	                              * in all plans of all ranks */
 	bool sum;                    /* the loss is a sum over the batch */
 	/* made */
-	tid share;                   /* F32 scalar, input: whether the batch counts */
+	tid share;                   /* F32 scalar, input: 1 if the batch counts, 0 if not */
 	tid votes;                   /* F32 (MEAN_VOTES), input: 1 for each vote of this rank */
-	tid terms;                   /* the step's sums (MEAN_TERMS); NONE: no mean is made */
+	tid terms;                   /* the step's sums (MEAN_TERMS) from which the mean is computed;
+	                              * NONE: a step is one batch, which needs no mean */
 	tid factor;                  /* F32 scalar that multiplies sums of gradients */
 };
 
-/* The seed of autodiff: the gradient of the loss. weight: the
- * weight that the loss is a mean over; scale: or NONE. */
+/* Emits the seed of autodiff: the gradient of the loss. weight: the sum of weights that the loss
+ * was divided by. scale: the loss scale, or NONE. */
 int mean_emit_seed(struct graph *g, struct mean *m, tid weight, tid scale, tid *seed);
-/* m->terms of this rank, from the first micro-batch on.
- * micro: I64 scalar, which one; NONE: the only one. */
+/* Emits m->terms, which this rank accumulates over the micro-batches of a step. micro: the number
+ * of the micro-batch, an I64 scalar; NONE if a step has one. */
 int mean_emit_terms(struct graph *g, struct mean *m, tid loss, tid weight, tid micro);
-/* m->factor, of m->terms; divided: what sums of gradients
- * were divided by on the way; inverse: 1 / scale, or NONE. */
+/* Emits m->factor, computed from m->terms. divided: the divisor that the sums of gradients already
+ * contain. inverse: 1 / loss scale, or NONE. */
 int mean_emit_factor(struct graph *g, struct mean *m, double divided, tid inverse);
 
 #endif

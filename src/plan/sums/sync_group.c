@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The key takes a switch or a number, so it is read by hand and not by a schema table. */
+ * The key's value is a boolean or a number, so it is parsed here and not by a schema table. */
 #include "plan/sums/sync_group.h"
 
 #include "base/err.h"

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which ranks normalise a batch together (parallel.sync_batch_norm). */
+ * The groups of ranks that compute batch statistics together (parallel.sync_batch_norm). */
 #ifndef DLX_PLAN_SYNC_GROUP_H
 #define DLX_PLAN_SYNC_GROUP_H
 
 #include "plan/config.h"
 
-/* false: 1; true: 0, all ranks; 4: 4. E_CONFIG at the node. */
+/* Parses the config's value into the ranks of a group: false gives 1, true gives 0 (all ranks), and
+ * a number gives itself. E_CONFIG at the node. */
 int sync_group_parse(const struct ynode *n, int *size);
-/* How many of this many ranks normalise as one: a divisor of
- * their number, or E_CONFIG. One rank: 1. */
+/* Sets *size to the number of ranks that normalise together, for a run of `ranks` ranks (1 for one
+ * rank). E_CONFIG if it does not divide `ranks`. */
 int sync_group_size(const struct run_config *c, int ranks, int *size);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Each node has a bucket of a reducer next to that of the gradients, whose sums nothing waits for
- * before the update. A group that is not all ranks is a communicator. On GPUs NCCL all-reduces, in
- * the order of the kernels around it, by a communicator next to that of the gradients (comm/nccl.h
- * says why the two do not wait for each other). */
+ * Each node has a bucket in a reducer of its own. It is separate from the gradients' reducer, whose
+ * sums are only needed at the update. A group of fewer than all ranks has its own communicator. On
+ * GPUs NCCL all-reduces, on the stream of the kernels, with a communicator separate from the
+ * gradients' (comm/nccl.h explains why the two cannot block each other). */
 #include "plan/sums/sync_reducer.h"
 
 #include "backend/device.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rows of one kind for nodes and for kinds of ops: a kind is the sum of its nodes. */
+ * Nodes and kinds of ops have rows of the same form: a kind is the sum of its nodes. */
 #include "plan/time/profile.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks of one host have the same machine and mostly the same kernels, so one of them proves before
- * the others look into the verdicts that it has kept. */
+ * The ranks of a host have the same machine and mostly the same kernels. So one of them tests
+ * kernels first and stores the verdicts, which the others then read. */
 #include "plan/time/proofs.h"
 
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The walk of a step: a clock for computing, and one for sums, which are made in the order of
- * their starts. With a lag, what a step waits for was begun in the one before, so the walk is
- * made twice. */
+ * Simulates a step with one clock for computing and one for all-reduces, which run in the order in
+ * which they are started. With a gradient lag a step waits for all-reduces of the previous step, so
+ * two steps are simulated. */
 #include "plan/time/step_time.h"
 
 #include <math.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The predicted step: nodes one after the other as they are scheduled, and next to them the sums
- * over ranks, one after the other too, by the link model. What a node waits for that is not done
- * is exposed. All predicted seconds that are printed come from here. */
+ * The predicted time of a step. Nodes run one after the other in the order of the schedule. The
+ * all-reduces also run one after the other, concurrently with the nodes, with the times of the link
+ * model. The time that nodes wait for unfinished all-reduces is called exposed. All predicted times
+ * that dlx prints come from here. */
 #ifndef DLX_PLAN_STEP_TIME_H
 #define DLX_PLAN_STEP_TIME_H
 
@@ -12,25 +13,27 @@
 struct step_time {
 	double *node;                /* seconds of each node of the plan */
 	struct trials trials;
-	struct node_rates ceilings;  /* of the device; all 0: nothing is known,
-	                              * and nothing else here is set */
-	double phase[PHASE_COUNT];   /* of a step: all its micro-batches */
-	double products;             /* of these: convolutions and dense layers */
-	double exposed;              /* waiting for sums, */
-	double statistics;           /* of that for those of batch normalisation */
-	double seconds;              /* the step: phases and what is exposed */
-	double backward;             /* of one micro-batch; from its begin in the last one: */
-	double *ready, *done;        /* of each bucket of gradients */
+	struct node_rates ceilings;  /* peak rates of the device; all 0: unknown, and no other member is
+	                              * set */
+	double phase[PHASE_COUNT];   /* seconds of each phase of a step, over all its micro-batches */
+	double products;             /* seconds of these in convolutions and dense layers */
+	double exposed;              /* seconds of waiting for all-reduces */
+	double statistics;           /* seconds of `exposed` in which batch normalisation waits */
+	double seconds;              /* seconds of the step: the phases and `exposed` */
+	double backward;             /* seconds of the backward phase of one micro-batch */
+	double *ready, *done;        /* for each bucket of gradients, seconds from the begin of the last
+	                              * micro-batch's backward phase to when it is complete, and to the
+	                              * end of its all-reduce */
 	int buckets;
 };
 
 int step_time_predict(struct step_time *t, const struct session *s, const struct plan *p);
 void step_time_release(struct step_time *t);
 
-/* Whether there are rates to predict by. */
+/* Whether the rates of the device are known, without which nothing is predicted. */
 bool step_time_known(const struct step_time *t);
 
-/* Steps of an epoch; 0: without the data it is not known. */
+/* Steps of an epoch; 0: not known, since the data is not open. */
 int64_t step_time_epoch(const struct session *s);
 /* Steps to the end of train.epochs or train.steps, whichever comes first; 0: not known. */
 int64_t step_time_steps(const struct session *s);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rounds over the kinds in the order of the step. Each node has its buffers after those of the one
- * before, in a ring as large as the step's arena, or larger than most caches: what it reads was not
- * written just now, as most of what a step reads was not. The first round loads code and touches
- * memory. A kernel that was not run takes as much longer than its estimate, which is its own or its
- * roofline, as those like it did. */
+ * Runs the kinds in rounds, in the order of the step. The buffers of successive nodes follow each
+ * other in a ring that is as large as the step's arena, or larger than most caches. So inputs are
+ * not in the cache, like most inputs in a real step. The first round loads code and touches memory.
+ * For a kernel that was not run, the ratio of its time to its estimate (its own or its roofline) is
+ * taken from similar kernels that were. */
 #include "plan/time/trials.h"
 
 #include <math.h>

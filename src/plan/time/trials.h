@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What kernels of a plan take on the device that is here: each kind is run a few times in memory
- * that nothing else uses, the most expensive first, for two seconds at most. What is left follows
- * from its estimate and from how far those that were run are from theirs. So a step is predicted
- * for any processor, without a table of processors and without the memory of the whole step.
+ * Measures kernels of a plan on the present device. Each kind of node is run a few times in scratch
+ * memory, the most expensive kinds first, for two seconds in total at most. The time of a kind that
+ * was not run is its roofline estimate times the ratio of measured to estimated time of those that
+ * were. So a step can be predicted for any processor, without a table of processors and without the
+ * memory of the whole step.
  *
  * Predicted over measured step on two cores with AMX, float32 (test/bench/predicted --repetitions
  * 1): tiramisu 1.07, fcn 1.02, deeplab 0.99, deepcam 1.06, cosmoflow-mlperf and -lbann 1.00,
@@ -15,13 +16,15 @@
 #include "plan/plan.h"
 
 struct trials {
-	int kinds, tried;            /* nodes that cannot take different times are of one kind */
-	double share;                /* of the predicted seconds, that of nodes that were run */
+	int kinds, tried;            /* number of kinds, and of kinds that were run; nodes with the same
+	                              * op, shapes and kernel are of one kind */
+	double share;                /* share of the predicted seconds that belongs to kinds that were
+	                              * run */
 };
 
-/* seconds[i]: the predicted time of node i. Where the device has a memory of its own, is not there
- * or only described, or has no scratch memory, or with DLX_DEBUG=trials=no, it follows from
- * rooflines alone. */
+/* Sets seconds[i] to the predicted time of node i. Only the roofline estimate is used if the device
+ * has its own memory, is not present or only described, or has no scratch memory, or with
+ * DLX_DEBUG=trials=no. */
 int trials_run(struct trials *t, const struct plan *p, const struct device *d,
                const struct node_rates *r, double *seconds);
 

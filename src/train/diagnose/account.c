@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What is planned follows from the graphs alone, what is taken is counted where memory is given out
- * (device_alloc), so that neither can make good for a mistake of the other. */
+ * The planned bytes are computed from the graphs only, and the allocated bytes are counted in
+ * device_alloc, so a mistake in one cannot hide a mistake in the other. */
 #include "train/diagnose/account.h"
 
 #include <inttypes.h>

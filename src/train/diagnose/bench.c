@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Steps on the first batch, again and again: this measures the step, not the reader. A step of
- * several ranks takes as long as its slowest rank, and processes the samples of all. */
+ * Repeats steps on the first batch, to measure the step without the reader. With several ranks a
+ * step takes the time of the slowest rank, and processes the samples of all. */
 #include "train/diagnose/bench.h"
 
 #include <inttypes.h>

@@ -6,9 +6,9 @@
 
 #include "plan/session.h"
 
-/* steps timed steps. Collective: the line is of all ranks, and shows how they differ. Appends the
- * line to out. s needs SESSION_TRAIN | SESSION_RUN. profile: the line has a profile too, and
- * `tables` gets it for people (plan/time/profile.h). */
+/* Times `steps` steps and appends the line to out. The line covers all ranks and shows their
+ * differences. s needs SESSION_TRAIN | SESSION_RUN. profile: adds a profile to the line, and
+ * appends it as text to `tables` (plan/time/profile.h). Collective. */
 int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struct buf *tables);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The op is compiled as in a network, so that its kernel and its layouts are those a network would
- * get, with inputs that are channels-last where they have channels. What converts them to what the
- * kernel wants runs too but is not counted. */
+ * The op is compiled as in a network, with channels-last inputs if they have channels, so it gets
+ * the same kernel and layouts. Nodes that convert inputs to the kernel's layouts run too, but their
+ * time is not counted. */
 #include "train/diagnose/bench_op.h"
 
 #include <stdlib.h>

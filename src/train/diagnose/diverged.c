@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Without loss scaling a gradient that is not finite shows in the next step's loss. With it such
- * a gradient is never applied, so that a network which gives no other would go on for ever with a
- * loss that looks well. */
+ * Without loss scaling, a gradient that is not finite shows in the next step's loss. With loss
+ * scaling such a gradient is never applied, so a network whose gradients are never finite would
+ * train forever with a loss that looks normal. */
 #include "train/diagnose/diverged.h"
 
 #include <inttypes.h>

@@ -1,29 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Whether a step leaves a training that can still learn. */
+ * Checks after each step whether training has diverged. */
 #ifndef DLX_TRAIN_DIVERGED_H
 #define DLX_TRAIN_DIVERGED_H
 
 #include <stdint.h>
 
 struct diverged {
-	double scale, skipped;       /* of the loss, and steps left out, after the step before */
-	const char *advice;          /* where the cause is the rate or the data: what may help; NULL:
-	                              * nothing is known that would */
-	int in_vain;                 /* steps left out in a row of which the scale did not change */
+	double scale, skipped;       /* loss scale, and number of skipped steps, after the previous
+	                              * step */
+	const char *advice;          /* a remedy, if the cause is the learning rate or the data; NULL:
+	                              * none is known */
+	int in_vain;                 /* number of consecutive skipped steps that did not lower the loss
+	                              * scale */
 };
 
 struct diverged_step {
-	double loss;                 /* 0 if it may be what it wants, since the step was left out */
-	const double *scaling;       /* the state of loss scaling after it (op/update/loss_scale.h; all
-	                              * zero without) */
-	const double *guard;         /* that of the guard (op/update/step_guard.h; likewise) */
-	int64_t step;                /* its number, from 1 */
+	double loss;                 /* loss of the step; 0 if any value is acceptable, since the step
+	                              * was skipped */
+	const double *scaling;       /* state of loss scaling after the step (op/update/loss_scale.h);
+	                              * all zero if there is none */
+	const double *guard;         /* state of the guard after the step (op/update/step_guard.h); all
+	                              * zero if there is none */
+	int64_t step;                /* number of the step, from 1 */
 };
 
-/* Of each step in order. E_DIVERGED: the loss is not finite, one step after the other overflows at
- * a scale that falls no further, or is left out by the guard. A step left out now and then is how
- * loss scaling works. */
+/* Call it for each step in order. E_DIVERGED: the loss is not finite, or many consecutive steps
+ * overflowed at the smallest loss scale or were skipped by the guard. A single skipped step is no
+ * error: loss scaling finds its scale in this way. */
 int diverged_check(struct diverged *d, const struct diverged_step *s);
 
 #endif

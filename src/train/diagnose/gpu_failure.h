@@ -13,9 +13,10 @@ struct resume_point {
 };
 void resume_point_set(struct resume_point *f, const char *id, int64_t step);
 
-/* If the device failed, adds to its error the step (steps up to `done` succeeded, up to `submitted`
- * were launched; where both are the same it failed after a step, in a validation, say), what is
- * lost, how to resume and how to find the node. Returns rc. */
+/* If the device failed, adds to its error: the step, the work that is lost, how to resume, and how
+ * to find the failed node. Steps up to `done` succeeded, and steps up to `submitted` were submitted
+ * to the device; if both are equal, it failed after a step, for example in a validation. Returns
+ * rc. */
 int gpu_failure_explain(int rc, const struct session *s, int64_t done, int64_t submitted,
                         const struct resume_point *f);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A node is run to its end before anything is read. A NaN of a target that the loss leaves out
- * (`mask: nan`) is not reported, nor one of what is made of the target alone. A rank does not stop
- * at what it finds, since the others wait for its sums. */
+ * A node runs to its end before its outputs are read. NaNs in a target that the loss ignores
+ * (`mask: nan`), and in tensors computed from the target only, are not reported. A rank continues
+ * after a finding, since the others wait for its sums. */
 #include "train/diagnose/look.h"
 
 #include <math.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Looks at the outputs of every node of a step for values that are not finite, and keeps the first:
- * as nodes run in the order of what they need, that is where they come from. */
+ * Searches the outputs of every node of a step for values that are not finite, and keeps the first
+ * finding. As nodes run after those that compute their inputs, the first finding is the origin of
+ * all. */
 #ifndef DLX_TRAIN_LOOK_H
 #define DLX_TRAIN_LOOK_H
 
@@ -11,22 +12,22 @@
 
 struct look {
 	const struct session *s;
-	const struct plan *plan;       /* of the micro-batch at hand, and */
+	const struct plan *plan;       /* plan of the present micro-batch */
 	const struct batch *batch;
 	int64_t micro;
-	struct overwritten before;     /* of the node that runs */
-	bool *from_target;             /* by tensor of the plan: made of the target alone */
+	struct overwritten before;     /* copy of an input that the running node overwrites */
+	bool *from_target;             /* for each tensor of the plan: computed from the target only */
 	struct finding found;
 };
 
-/* Of one step; look_end also where it failed. */
+/* Begin and end the search in one step. look_end must be called even if the step failed. */
 void look_begin(struct look *k, const struct session *s);
 void look_end(struct look *k);
-/* The micro-batch that runs next, with what it was fed. */
+/* Sets the micro-batch that runs next, and the batch with which its plan was fed. */
 void look_batch(struct look *k, const struct plan *p, const struct batch *b, int64_t micro);
-/* Runs these phases of p (exec_run) and looks. */
+/* Runs these phases of p (exec_run) and searches their outputs. */
 int look_run(struct look *k, const struct plan *p, unsigned phases);
-/* What was found first on any rank, on all of them. Collective. */
+/* Broadcasts the first finding of any rank to all ranks. Collective. */
 void look_share(struct look *k);
 
 #endif

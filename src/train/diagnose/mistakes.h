@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Classic mistakes that a training can be made with: each is a warning with its remedy, by --check
- * and by the run. */
+ * Warnings about common mistakes in a training, each with its remedy. --check and runs print
+ * them. */
 #ifndef DLX_TRAIN_MISTAKES_H
 #define DLX_TRAIN_MISTAKES_H
 
 #include "plan/session.h"
 
-/* Of a session whose data is open. */
+/* Warns of mistakes in the data; s has opened its data. */
 void mistakes_warn_data(const struct session *s);
-/* Of one that is planned. */
+/* Warns of mistakes in the network; s has made its plans. */
 void mistakes_warn_network(const struct session *s);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A gradient that is not finite shows in the loss of a later step, and until then a checkpoint may
- * be made of what it left: such a one is passed over for its parent. */
+ * A gradient that is not finite shows only in the loss of a later step. A checkpoint saved in
+ * between contains damaged values; it is skipped, and its parent is used. */
 #include "train/diagnose/nonfinite.h"
 
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The loop without its files: no vote but that to stop is cast, nothing is saved or reported. */
+ * The training loop without its files: the only vote is that to stop, and nothing is saved or
+ * reported. */
 #include "train/diagnose/rerun.h"
 
 #include <math.h>

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Steps of a run made once more, in memory alone: from a checkpoint, or from its beginning. All
- * that a step does follows from the state before it and the config, so the steps have the bits that
- * they had. Running statistics, which differ between ranks, are made alike where the run did it by
- * the number of the step: at validations and at checkpoints, but not at those that a clock asked
- * for. The session's store is overwritten. Everything is collective. */
+ * Repeats steps of a run in memory, from a checkpoint or from the run's beginning. A step depends
+ * only on the state before it and the config, so repeated steps give the same bits. Running
+ * statistics, which differ between ranks, are made equal at the same steps as in the run: at
+ * validations and checkpoints that are due by the number of the step, but not at checkpoints that
+ * were due by time. The session's store is overwritten. All functions are collective. */
 #ifndef DLX_TRAIN_RERUN_H
 #define DLX_TRAIN_RERUN_H
 
 #include "train/run/loop_state.h"
 
 struct rerun {
-	struct loop l;                 /* clock: of the last step made */
-	char from[64];                 /* the checkpoint; "": the beginning */
-	int64_t made;                  /* steps so far */
+	struct loop l;                 /* the loop; its clock is that of the last step made */
+	char from[64];                 /* id of the checkpoint; "": the run's beginning */
+	int64_t made;                  /* steps made so far */
 };
 
-/* which: as in ckpt_load, or NULL: the beginning. last: the last step that will be asked for; none
- * after it is read. E_NOINPUT if there is no such checkpoint. */
+/* which: as in ckpt_load, or NULL for the run's beginning. last: the last step that will be made;
+ * no data after it is read. E_NOINPUT if there is no such checkpoint. */
 int rerun_begin(struct rerun *r, struct session *s, const char *which, int64_t last);
-/* The next step. E_STOPPED, with nothing in the error record, if a signal came on any rank. */
+/* Makes the next step. E_STOPPED, without an entry in the error record, if any rank received a
+ * signal. */
 int rerun_step(struct rerun *r, struct plan_result *out);
-/* A batch that was on its way to the device is not the one to come, where the loader is sent
- * elsewhere. */
+/* Discards the prefetched batch. Call it before the loader's position is changed. */
 int rerun_forget_prefetched(struct session *s);
-/* What a run does before it saves: the store is as the checkpoint's. */
+/* Does what a run does before it saves a checkpoint, so that the store has the values that the
+ * checkpoint would have. */
 int rerun_settle(struct rerun *r);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The system counts how long a thread was ready without a processor, whatever the reason. So the
- * reasons of which more is known come first: a quota that is used up, more threads than
- * processors; what is left are other processes. Where it does not count that, threads that were
- * interrupted often on a machine with more to do than processors say the same. */
+ * The system counts the time in which a thread was ready but had no processor, whatever the reason.
+ * So the specific reasons are checked first: an exhausted quota, and more threads than processors.
+ * If neither applies, other processes are the reason. If the system does not count this time,
+ * frequent preemption on a machine whose load exceeds its processors is taken as evidence. */
 #include "train/diagnose/slow.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The first step is left out, as everywhere in rates: it touches memory for the first time. */
+ * The first step is not counted, as in all rates, since it touches memory for the first time. */
 #include "train/diagnose/slow_watch.h"
 
 #include "base/debug.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rank 0 looks the texts up and broadcasts the description, so that a run's folder need not be seen
- * by the other ranks. */
+ * Rank 0 reads the texts and broadcasts the description, so the other ranks need no access to the
+ * run's folder. */
 #include "train/diagnose/trained_on.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a model keeps of the data that it was trained on: a description of the training set, with
- * the statistics that its transforms use, and the lists of transforms. They are texts, which travel
- * with checkpoints and exports; with them a network is evaluated, run and exported where its
- * training data is gone. ckpt/training_texts.h has their names there. */
+ * The part of the training data's description that is stored with a model: the description of the
+ * training set, with the statistics that its transforms use, and the lists of transforms. They are
+ * texts in checkpoints and exports (their names: ckpt/training_texts.h), with which a network can
+ * be evaluated, run and exported without its training data. */
 #ifndef DLX_TRAIN_TRAINED_ON_H
 #define DLX_TRAIN_TRAINED_ON_H
 
@@ -14,32 +14,36 @@ struct session;
 struct st_file;
 
 struct trained_on {
-	const char *set, *transforms;    /* JSON on one line; NULL where nothing is known */
+	const char *set, *transforms;    /* description of the training set, and its transforms, as JSON
+	                                  * on one line; NULL if unknown */
 	const char *target_transforms;
-	const char *unscaling;           /* of outputs, where targets are scaled; else NULL */
+	const char *unscaling;           /* the inverse scaling, from outputs to the target's units, if
+	                                  * targets are scaled; else NULL */
 };
 
-/* Of what s was opened with; in a. */
+/* Writes these texts for the data with which s was opened; in arena a. */
 struct trained_on trained_on_write(const struct session *s, struct arena *a);
 
-/* What an export has as its metadata, in a: pairs, of which it returns the number. */
+/* Sets meta[] to the metadata of an export, as key and value in turn, in arena a. Returns the
+ * number of pairs. */
 #define TRAINED_ON_META (2 + 2 * TRAINING_TEXTS)
 int trained_on_meta(const struct session *s, struct arena *a, const char *meta[TRAINED_ON_META]);
 
-/* For a command that trains nothing: makes s->train_set of what is kept with the checkpoint
- * `which` (as in ckpt_load) or, where the run has none, with model.init_from. Leaves NULL, with a
- * note, where nothing is kept there. A note too if the config has other transforms. E_NOINPUT where
- * there are no weights at all, but for an export, which may be of the first values. Collective. */
+/* For a command that does not train: makes s->train_set from the texts of checkpoint `which` (as in
+ * ckpt_load) or, if the run has no checkpoint, of model.init_from. If these have no such texts,
+ * leaves NULL and prints a note. Also prints a note if the config has other transforms. E_NOINPUT
+ * if there are no weights at all, except for an export, which may be of initial values.
+ * Collective. */
 int trained_on_find(struct session *s, const char *which);
 
-/* For a training with `data.statistics: init_from`: gives s->train_set the statistics of
- * model.init_from, or those of the checkpoint that the training goes on from (resume, as in
- * ckpt_load; NULL: it begins). Does nothing otherwise. E_DATA where there are none, or they are of
+/* For a training with `data.statistics: init_from`: sets the statistics of s->train_set to those of
+ * model.init_from or, if the training resumes, of its checkpoint (resume: as in ckpt_load; NULL: a
+ * new run). Does nothing for other trainings. E_DATA if there are no statistics, or if they are of
  * other data. Collective. */
 int trained_on_adopt(struct session *s, const char *resume);
 
-/* For a training that begins with the weights of f, a file of this name: notes where they were
- * trained with other statistics than s has, or with other transforms of targets. */
+/* For a training that begins with the weights in file f, called `name`: prints a note if these were
+ * trained with other statistics than those of s, or with other target transforms. */
 void trained_on_compare(const struct session *s, const char *name, const struct st_file *f);
 
 #endif

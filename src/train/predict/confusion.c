@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A cell's colour is its share of the row: of what is labelled as a class, how much is predicted as
- * which, so that rare classes are as visible as common ones. */
+ * The colour of a cell is its share of the row, that is, of all labels of a class. So rare classes
+ * are as visible as common ones. */
 #include "train/predict/confusion.h"
 
 #include <math.h>

@@ -8,10 +8,12 @@
 
 /* E_USAGE: the name ends in none of .svg, .png and .csv. */
 int confusion_check(const char *path);
-/* Has the config's evaluations count the matrix. E_CONFIG: the loss has no class labels. */
+/* Adds the confusion matrix to the metrics of the config's evaluations. E_CONFIG: the loss has no
+ * class labels. */
 int confusion_want(struct run_config *c);
-/* Rows are labelled classes, columns predicted ones. .svg: counts and names, coloured by the share
- * of a row; .png: the colours alone; .csv: the counts, with names. e has the matrix. */
+/* Writes e's confusion matrix: rows are true classes, columns predicted ones. A .svg has counts and
+ * names, with cells coloured by their share of the row; a .png has the colours only; a .csv has the
+ * counts with names. */
 int confusion_write(const struct evaluation *e, const struct dataset_info *data, const char *path);
 
 #endif

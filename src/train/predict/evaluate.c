@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Batches' losses are combined by the weight each was a mean over; counts of the metrics add up,
- * over ranks and sizes of samples too. A short last batch runs on a plan of its own size.
+ * The loss of the set is the mean of the batches' losses, weighted by the sum of weights of each
+ * batch. The counts of metrics are added over batches, ranks and sizes of samples. A short last
+ * batch has its own plan.
  *
- * While a GPU runs a batch, the host waits for the next one, which then travels from where the
- * loader has put it. One after the other, a copy to pinned memory, the bus and the kernels would
- * take 70, 35 and 25 ms for a batch of fcn (1 GiB) on an H100, and the loader's time besides: these
- * are predicted, and 35 ms what is left where the loader keeps up. */
+ * While a GPU runs a batch, the host waits for the next one, which is then copied directly from the
+ * loader's memory. Predicted times for a batch of fcn (1 GiB) on an H100: in sequence, a copy to
+ * pinned memory, the bus and the kernels would take 70, 35 and 25 ms, in addition to the loader's
+ * time; overlapped, 35 ms remain if the loader keeps up. */
 #include "train/predict/evaluate.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One pass over the validation set: the loss and the metrics of the whole set, whatever the batch
- * size and the number of ranks. */
+ * One pass over the validation set, which computes the loss and the metrics of the whole set. The
+ * result does not depend on the batch size and the number of ranks. */
 #ifndef DLX_TRAIN_EVALUATE_H
 #define DLX_TRAIN_EVALUATE_H
 
@@ -21,18 +21,20 @@ struct evaluation {
 int evaluate(struct session *s, struct evaluation *out);
 /* The value of a metric by name ("loss" too), NaN if it is not there; *larger: larger is better. */
 double evaluation_find(const struct evaluation *e, const char *name, bool *larger);
-/* v in a column of this width: four decimals, or four digits where these would hide it. */
+/* Appends v in a column of this width: with four decimals or, if |v| is below 0.001 or at least
+ * 1e6, with four significant digits. */
 void evaluation_number(struct buf *out, int width, double v);
-/* "accuracy 0.912  mean_iou 0.85" on one line (single-valued metrics). */
+/* Appends the metrics that are one number, on one line, separated by two spaces: "accuracy
+ * 0.912". */
 void evaluation_line(const struct evaluation *e, struct buf *out);
-/* A table with one row a metric; then one with a row for each class, one with a row for each
- * output, and the confusion matrix, as far as there are such metrics. Classes and outputs are named
- * as in the data, or numbered. */
+/* Appends a table with a row for each metric and, if there are such metrics, a table with a row for
+ * each class, one with a row for each output, and the confusion matrix. Classes and outputs have
+ * the names given in the data, or numbers. */
 void evaluation_table(const struct evaluation *e, const struct dataset_info *data, struct buf *out);
-/* The name of class or output i as it is printed, in place of what out has. */
+/* Sets out to the printed name of class or output i. */
 void evaluation_part_name(const struct dataset_info *data, enum metric_form form, int i,
                           struct buf *out);
-/* As it is written in JSON; borrows. */
+/* The form of a metric in which it is written as JSON. The result borrows from v. */
 struct jsonl_metric evaluation_metric(const struct metric_value *v);
 /* Appends the members "loss": ..., "metrics": {...}, without braces around them. */
 void evaluation_json(const struct evaluation *e, struct buf *out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Known values of the fields that networks of equations stand for, data.validation, and how far the
- * networks are from them. Of networks of noise the record's samples are realizations, and
- * statistics at each place are compared. */
+ * Known values, from data.validation, of the fields that networks of equations approximate, and the
+ * comparison of the networks with them. If networks read noise, the record's samples are
+ * realizations, and statistics at each place are compared. */
 #ifndef DLX_TRAIN_KNOWN_H
 #define DLX_TRAIN_KNOWN_H
 
@@ -11,25 +11,27 @@
 #include "train/predict/networks_at.h"
 
 struct known {
-	struct arena *a;                 /* its own */
+	struct arena *a;                 /* arena of all its memory */
 	struct places places;
 	int n;
 	struct known_field {
-		int component;               /* of network_values */
+		int component;               /* index of the component in struct network_values */
 		const char *name;
 		const double *v;             /* (realizations, places) */
-		struct ensemble law;         /* of random fields */
+		struct ensemble law;         /* for random fields, the statistics over realizations */
 	} *field;
 	bool random;
-	struct arena *last;              /* results of the last comparison */
+	struct arena *last;              /* arena of the last comparison's results */
 };
 
-/* Reads the config's record; known_free. E_CONFIG, E_DATA at the place of its name if it lacks a
- * coordinate or has no array of a network's name; errors of record_open. */
+/* Reads the config's record; free with known_free. E_CONFIG or E_DATA, at the place of the record's
+ * name in the config, if it lacks a coordinate or has no array named like a network; errors of
+ * record_open. */
 int known_open(struct known **out, const struct run_config *c);
 void known_free(struct known *k);                /* NULL is fine */
-/* As evaluate: the config's metrics. The loss is the mean square of all differences: of values, or
- * of means and of deviations together. What *out points at is k's until the next call. */
+/* Computes the config's metrics, like evaluate. The loss is the mean square of all differences:
+ * between values or, for random fields, between means and between standard deviations together.
+ * *out points to memory of k that is valid until the next call. */
 int known_compare(struct known *k, const struct session *s, struct evaluation *out);
 
 #endif

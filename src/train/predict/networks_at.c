@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The plan has PHYSICS_ROWS points: places go through it in pieces, of which the last repeats its
- * last one. */
+ * The plan evaluates PHYSICS_ROWS points, so places are processed in pieces of this size. The last
+ * piece is filled up by repeating its last place. */
 #include "train/predict/networks_at.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A file is at least one sample: where there are as many samples as files, each is one. */
+ * A file has at least one sample. So if there are as many samples as files, each file has exactly
+ * one. */
 #include "train/predict/picture_names.h"
 
 #include <stdlib.h>

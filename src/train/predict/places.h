@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Places at which networks of equations are evaluated: a grid of their coordinates, or the points
- * of a record. */
+ * Places, that is points of the domain, at which networks of equations are evaluated: a grid over
+ * the coordinates, or the points of a record. */
 #ifndef DLX_TRAIN_PLACES_H
 #define DLX_TRAIN_PLACES_H
 
@@ -10,45 +10,53 @@
 
 struct places {
 	int64_t n;
-	int naxes;                       /* of a grid, the last axis fastest; 0: a list of points */
+	int naxes;                       /* axes of a grid, whose places are stored with the last axis
+	                                  * fastest; 0: the places are a list of points */
 	struct place_axis {
-		int coordinate;              /* its number among those of the networks */
+		int coordinate;              /* index of the axis among the networks' coordinates */
 		struct axis axis;
 	} axis[MAXD];
 	int ncoordinates;
-	const double *coordinate[POINTS_DIMS];   /* of a list: n of each of the networks' */
+	const double *coordinate[POINTS_DIMS];   /* for a list, the n values of each coordinate */
 };
 
-/* map: {x: 201, t: [0, 1, 101]}, points along each coordinate once, over the range that the sets of
- * points have of it or [LOW, HIGH, POINTS]; its order is that of the axes. In a. E_USAGE at the
+/* Makes the places of a grid from a map such as {x: 201, t: [0, 1, 101]}, which has each coordinate
+ * once, in the order of the axes. A value is the number of points, over the range of the config's
+ * sets of points, or [LOW, HIGH, POINTS]. Lists are in arena a. E_USAGE at the place of the
  * mistake. */
 int places_of_grid(struct arena *a, const struct physics *p, const struct ynode *map,
                    struct places *out);
 struct places_file {
 	const char *path;                /* a record */
-	const char *sensors;             /* of this field; NULL: all its arrays */
-	bool random;                     /* its samples are realizations at the same places */
-	struct loc loc;                  /* of errors */
+	const char *sensors;             /* name of the field whose sensors are the points; NULL: all
+	                                  * points and arrays of the record */
+	bool random;                     /* the record's samples are realizations of random fields at
+	                                  * the same places */
+	struct loc loc;                  /* place in the text that errors report */
 };
 
-/* The points of a record, with its other arrays as values of *set, all in a; of realizations
- * set->samples of them. E_DATA if a coordinate is missing; errors of points_open. */
+/* Reads the points of a record; the other arrays become the values of *set, with set->samples
+ * realizations if f->random. All is in arena a. E_DATA if a coordinate is missing; errors of
+ * points_open. */
 int places_of_record(struct arena *a, const struct physics *p, const struct places_file *f,
                      const struct point_set **set, struct places *out);
 
-/* Coordinate k of the networks at place i. */
+/* The value of the networks' coordinate k at place i. */
 double places_coordinate(const struct places *p, int k, int64_t i);
 
-/* Places that are a grid, in any order. */
+/* Places that form a grid, stored in any order. */
 struct lattice {
 	int naxes;
 	int64_t count[MAXD];
-	const double *value[MAXD];       /* ascending */
-	const int64_t *place;            /* at each point of the grid, the last axis fastest */
+	const double *value[MAXD];       /* coordinates along each axis, ascending */
+	const int64_t *place;            /* for each point of the grid, last axis fastest, the index of
+	                                  * its place */
 };
-/* false: they are none. Of one place along a coordinate the axis has one value. In a. */
+/* Finds the grid that the places form; false if they form none. A coordinate in which all places
+ * agree gives an axis of one value. Lists are in arena a. */
 bool lattice_of(struct arena *a, const struct places *p, struct lattice *out);
-/* What values v at the places are at a point, by straight lines along each axis; NaN outside. */
+/* Interpolates the values v, given at the places, linearly along each axis to a point; NaN outside
+ * the grid. */
 double lattice_at(const struct lattice *l, const double *v, const double *point);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Runs prediction plans over the validation loader and hands each sample's output to a writer: one
- * array for all (.npy, .npz, .nc, .h5), a table (.csv), or a picture for each. The largest logit is
- * the predicted class. Of several ranks the first writes; the others give it what they have of each
- * batch, in order. */
+ * Runs prediction plans over the validation loader and passes each sample's output to a writer: of
+ * one array for all samples (.npy, .npz, .nc, .h5), of a table (.csv), or of a picture per sample.
+ * The predicted class is that of the largest logit. Rank 0 writes; the other ranks send it their
+ * outputs of each batch, in order. */
 #include "train/predict/predict.h"
 
 #include <inttypes.h>

@@ -10,24 +10,24 @@
 #include "plan/session.h"
 #include "train/predict/predict_as.h"
 
-/* What the sessions of several sizes share; zeroed before the first. */
+/* State shared by the sessions that predict samples of different sizes; zeroed before the first. */
 struct predict_parts {
 	bool more;                 /* further sizes follow; set by the caller */
-	int64_t each;              /* elements of a vector; 0: none is predicted yet */
-	float *vectors;            /* of all samples, on rank 0; mem_free */
+	int64_t each;              /* elements of an output vector; 0: none was predicted yet */
+	float *vectors;            /* output vectors of all samples, on rank 0; free with mem_free */
 };
 
-/* out ends in .npy, .npz, .nc, .h5 or .hdf5: all outputs in one array (samples, channels, ...), in
- * the form `as`, by default as they are. Ends in .csv: a line for each sample, with its class and,
- * by default, the probabilities. Else out is a folder that gets one PNG a sample: for class
- * networks the predicted map above the true one, else the first output channel above the first
- * target channel. s needs SESSION_PREDICT | SESSION_RUN and data = the files. *written: files or
- * samples written. The picture of sample i of all files has the name names->v[i] followed by .png
- * it, or the number where there are no names.
+/* If out ends in .npy, .npz, .nc, .h5 or .hdf5, writes all outputs as one array (samples, channels,
+ * ...) in the form `as`, by default unchanged. If it ends in .csv, writes a line for each sample,
+ * with its class and, by default, the probabilities. Else out is a folder that gets one PNG per
+ * sample: for networks of classes the predicted map above the true one, else the first output
+ * channel above the first target channel. The PNG of sample i is called names->v[i].png, or has the
+ * sample's number if there are no names. s needs SESSION_PREDICT | SESSION_RUN, and must be opened
+ * on the files. *written: files or samples written.
  *
- * Samples of several sizes (s->only_size) are predicted by a session for each size, in turn. Then
- * `out` is a folder, or outputs are vectors, which `parts` keeps until the last session writes
- * those of all samples, in their order; else E_DATA. Collective; rank 0 writes. */
+ * Samples of several sizes (s->only_size) are predicted by one session for each size, in turn. Then
+ * either `out` is a folder, or outputs are vectors, which `parts` keeps until the last session
+ * writes those of all samples in their order; else E_DATA. Collective; rank 0 writes. */
 int predict(struct session *s, const char *out, enum predict_as as, const struct texts *names,
             struct predict_parts *parts, int64_t *written);
 

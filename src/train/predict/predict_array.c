@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A netCDF-4 file is an HDF5 file with dimension scales, so that both names get the same. */
+ * A NetCDF-4 file is an HDF5 file with dimension scales, so the same file is written for both
+ * extensions. */
 #include "train/predict/predict_array.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a file of numbers says of the predictions in it. */
+ * The metadata of predictions in a file of numbers: shape, axes, coordinates and names of
+ * classes. */
 #ifndef DLX_TRAIN_PREDICT_ARRAY_H
 #define DLX_TRAIN_PREDICT_ARRAY_H
 
@@ -8,30 +9,30 @@
 #include "report/netcdf_file.h"
 #include "train/predict/predict_as.h"
 
-/* The array, and what it borrows. */
+/* The description of the array, and the memory that it borrows. */
 struct predict_array {
-	struct shape shape;              /* of a sample, in the form asked for */
+	struct shape shape;              /* shape of a sample in the requested form */
 	struct axes axes;
 	struct netcdf_array array;       /* borrows from this struct and from s */
 };
 
-/* Predictions of s's samples in the form `as`, where the network's output for one has shape
- * `output` (C, ...): with the axes of the data where the network reads all of them and the output
- * is as long, all other coordinates that lie on these, and the names of classes. A warning
- * on rank 0 says which coordinates are left out. */
+/* Describes predictions of s's samples in the form `as`; `output` is the shape (C, ...) of the
+ * network's output. An axis of the data is kept if the network reads the whole axis and its output
+ * has the same extent. Other coordinates are kept if all their axes are, and so are the names of
+ * classes. Rank 0 warns of coordinates that are left out. */
 void predict_array(struct predict_array *out, const struct session *s, enum predict_as as,
                    const struct shape *output);
-/* What is known of the samples that s reads, which may be those of one size of the set. */
+/* The description of the samples that s reads, which may be those of one size of the set. */
 const struct dataset_info *predict_data(const struct session *s);
-/* How many predictions a file of s's set has: of samples of all sizes. */
+/* The number of predictions in a file for s's set: one per sample of any size. */
 int64_t predict_samples(const struct session *s);
-/* Whether the name is that of a netCDF or HDF5 file. */
+/* Whether path ends in an extension of NetCDF or HDF5 files. */
 bool predict_is_netcdf(const char *path);
-/* Names of the output's channels, or NULL: *n names of classes, or of the target's channels. There
- * may be fewer names of classes than the network has. */
+/* The *n names of the output's channels: those of classes, or of the target's channels; NULL if
+ * there are none. The network may have more classes than there are names. */
 const char *const *predict_channel_names(const struct session *s, int64_t *n);
-/* Makes of the form that was asked for that of the config's loss (predict_as.h). E_USAGE where the
- * network is not one of classes. */
+/* Changes the requested form to the one that fits the config's loss, such as probabilities to
+ * sigmoids (predict_as.h). E_USAGE if the network does not predict classes. */
 int predict_choose_as(const struct session *s, enum predict_as *as);
 
 #endif

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The networks of equations at places that the user names, as one file: what they have learned, to
- * look at. */
+ * Writes the values of the networks of equations, at places that the user chooses, to one file. */
 #ifndef DLX_TRAIN_PREDICT_GRID_H
 #define DLX_TRAIN_PREDICT_GRID_H
 
 #include "plan/session.h"
 
-/* given: "grid: {x: 201, t: 101}" (see places_of_grid), or "record: FILE" or the name alone, at
- * whose points, or with "sensors: FIELD" those of these, the networks are evaluated, next to the
- * record's own values; of networks of noise also "realizations: N", "seed: N" and "samples: true",
- * which writes the realizations instead of their statistics. path: .nc, .h5,
- * .npy or .csv, or of a grid .png or .svg. *written: how many places. E_USAGE for another name, and
- * for a mistake in given, which has its place in "--predict". Rank 0 writes. */
+/* given: either "grid: {x: 201, t: 101}" (see places_of_grid), or "record: FILE" or just FILE. For
+ * a record the networks are evaluated at its points, or with "sensors: FIELD" at that field's
+ * sensors, and the record's own values are written too. For networks that read noise, given may add
+ * "realizations: N", "seed: N" and "samples: true", which writes the realizations instead of their
+ * statistics. path ends in .nc, .h5, .npy or .csv, or for a grid in .png or .svg. *written: the
+ * number of places. E_USAGE for another name, and for a mistake in given, with its place in the
+ * argument of "--predict". Rank 0 writes. */
 int predict_grid(struct session *s, const char *given, const char *path, int64_t *written);
-/* Whether the name is that of a format that it writes; E_USAGE. */
+/* E_USAGE if path does not end in the name of a format that predict_grid writes. */
 int predict_grid_check(const char *path);
 
 #endif

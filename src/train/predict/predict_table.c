@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Nine digits give a float32 back as it was. */
+ * Numbers have nine digits, from which a float32 can be restored exactly. */
 #include "train/predict/predict_table.h"
 
 #include <inttypes.h>

@@ -8,9 +8,9 @@
 #include "optim/optim.h"
 #include "train/predict/predict_as.h"
 
-/* names: of the first channels, or NULL; others are numbered classes or, of a loss of values,
- * outputs. Columns: sample; class, of a loss of labels unless logits are asked for; then a column
- * for each channel, unless only classes are. */
+/* The columns are: sample; class, if the loss is for labels and the form is not logits; then one
+ * for each channel, unless the form is classes. names: those of the first channels, or NULL. The
+ * other channels are numbered, as classes or, if the loss is for values, as outputs. */
 struct predict_table {
 	struct io_file *file;
 	const char *const *names;
@@ -21,7 +21,7 @@ struct predict_table {
 };
 
 int predict_table_head(const struct predict_table *t);
-/* output: the network's, of this many channels; it is changed. */
+/* output: the network's output of one sample, t->channels values, which this call overwrites. */
 int predict_table_line(const struct predict_table *t, int64_t sample, float *output);
 
 #endif

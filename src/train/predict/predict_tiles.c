@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Arrays are (channels, three axes), axes that a sample lacks being the last and of extent 1.
- * Windows are computed row by row along the first axis: the outputs of a row of windows are
- * in a slab, whose rows are written once no later window adds to them. The rank that computes a
- * window broadcasts it; rank 0 puts windows into the slab in one order, so that the bits do not
- * depend on the number of ranks. */
+ * Arrays have the shape (channels, three axes); if a sample has fewer axes, the last ones have
+ * extent 1. Windows are computed row by row along the first axis. The outputs of a row of windows
+ * are collected in a slab, whose rows are written as soon as no later window adds to them. The rank
+ * that computes a window broadcasts it; rank 0 puts windows into the slab in one order, so that the
+ * bits do not depend on the number of ranks. */
 #include "train/predict/predict_tiles.h"
 
 #include <string.h>

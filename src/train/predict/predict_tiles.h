@@ -12,9 +12,9 @@
 
 struct session;
 
-/* Writes out, which ends in .npy, .nc, .h5 or .hdf5, as predict() does. s needs SESSION_PREDICT |
- * SESSION_RUN and s->tiles. Ranks share the windows of a sample. Collective; rank 0 writes.
- * E_USAGE for pictures. */
+/* Writes the file `out` as predict() does; its name ends in .npy, .nc, .h5 or .hdf5. s needs
+ * SESSION_PREDICT | SESSION_RUN and s->tiles. The windows of a sample are divided among the ranks.
+ * E_USAGE for pictures. Collective; rank 0 writes. */
 int predict_tiles(struct session *s, const char *out, enum predict_as as, int64_t *written);
 
 #endif

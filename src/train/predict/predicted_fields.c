@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Nine digits give a float32 back as it was, seventeen a float64. */
+ * Numbers have nine digits, from which a float32 can be restored exactly, or seventeen for a
+ * float64. */
 #include "train/predict/predicted_fields.h"
 
 #include "base/buf.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A row of panels for each field. On one axis: the curves of the network and of the known values,
- * and their difference; on two: a map of each. Of random fields the same of mean and deviation, but
- * on one axis bands and no difference. */
+ * Each field has a row of panels. On one axis these are the curves of the network and of the known
+ * values, and their difference; on two axes a map of each. Random fields have the same panels for
+ * mean and standard deviation, except that on one axis bands are drawn and no difference. */
 #include <math.h>
 #include <string.h>
 

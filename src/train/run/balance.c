@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A rank has the gradients of its own points. Their mean over ranks is that of all points, so whole
- * gradients are summed, not norms. */
+ * A rank computes gradients at its own points. The mean over ranks is the gradient of all points,
+ * so gradients are summed over ranks, not their norms. */
 #include "train/run/balance.h"
 
 #include <math.h>

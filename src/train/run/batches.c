@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A batch that was taken must be consumed, so none is taken past the last of a run or of a
- * validation. With parallel.reproducible a rank reads its share of a step as one batch and cuts it
- * here. */
+ * validation. With parallel.reproducible a rank reads its share of a step as one batch, which is
+ * divided here. */
 #include "train/run/batches.h"
 
 #include "base/err.h"

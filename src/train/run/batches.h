@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The batches of a loader, one of which may be prefetched to the device while the step before it
- * runs, and the micro-batches of a step. */
+ * Takes batches from a loader, and divides a step into micro-batches. The next batch may be
+ * prefetched to the device while a step runs. */
 #ifndef DLX_TRAIN_BATCHES_H
 #define DLX_TRAIN_BATCHES_H
 
@@ -9,34 +9,39 @@
 
 struct batches {
 	struct loader *loader;
-	const struct device *dev;        /* to which they may travel from the loader's memory */
-	const struct batch *batch;       /* taken from the loader already; NULL: none */
+	const struct device *dev;        /* device to which batches are prefetched from the loader's
+	                                  * memory */
+	const struct batch *batch;       /* batch that was already taken from the loader; NULL: none */
 };
 
-/* Waits until no batch is on its way to the device: before the loader is asked for the next one or
- * sent elsewhere, since its threads then write to where batches travel from. */
+/* Waits until no batch is being copied to the device. Call it before the loader's next batch is
+ * taken or its position is changed, since the loader's threads then overwrite the memory being
+ * copied. */
 int batches_settle(const struct device *dev);
-/* The batch that was taken already, or else the loader's next. Borrowed until another is taken. */
+/* Sets *out to the batch that was already taken, or else to the loader's next batch. It is borrowed
+ * until another is taken. */
 int batches_next(struct batches *a, const struct batch **out);
-/* On a device with memory of its own: takes the next batch, which plan_prefetch may send while the
- * launched work runs. Elsewhere does nothing. */
+/* On a device with its own memory, takes the next batch, so that plan_prefetch can copy it while
+ * submitted work runs. On other devices does nothing. */
 int batches_take_ahead(struct batches *a);
-/* Forgets what is on its way for plans of this mode, and waits until it has arrived. */
+/* Discards the prefetched batch of all plans of this mode, after waiting until its copy has
+ * ended. */
 int batches_forget(const struct session *s, enum plan_mode mode);
 
-/* The micro-batches of a step that are this rank's, reproducible or not. */
+/* Iterates over this rank's micro-batches of a step. */
 struct micros {
 	struct batches *from;
-	int64_t n, at;                   /* how many; the next one */
-	int64_t samples;                 /* of all ranks, so far */
-	int64_t batches;                 /* of the loader, in the whole step */
-	/* reproducible: */
-	int64_t all;                  /* of all ranks; else 0 */
-	int64_t size;                    /* samples of a leaf */
-	const struct batch *whole;       /* what the loader has for the step */
+	int64_t n, at;                   /* number of micro-batches; index of the next */
+	int64_t samples;                 /* samples of all ranks in the micro-batches so far */
+	int64_t batches;                 /* number of the loader's batches in the step */
+	/* With parallel.reproducible: */
+	int64_t all;                  /* micro-batches of all ranks; else 0 */
+	int64_t size;                    /* samples of a micro-batch */
+	const struct batch *whole;       /* the loader's batch for the step, of which `part` is one
+	                                  * micro-batch */
 	struct batch part;
 };
-/* batches: how many of the loader's the step has. Borrows from. */
+/* batches: number of the loader's batches in the step. `from` is borrowed. */
 int micros_begin(struct micros *m, const struct run_config *c, struct batches *from,
                  int64_t batches);
 int micros_next(struct micros *m, const struct batch **b);

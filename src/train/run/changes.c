@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Both are effective configs, so that every key is there and a default that was written out is no
- * change. Maps are compared key by key, lists and values as they would be written. */
+ * Effective configs are compared. They have every key, so writing out a default is no change. Maps
+ * are compared key by key, lists and values by their text. */
 #include "train/run/changes.h"
 
 #include <string.h>

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What differs between the config that a run was started
- * with and the one that it is resumed with. */
+ * Reports the differences between the config with which a run was started and the one with which it
+ * is resumed. */
 #ifndef DLX_TRAIN_CHANGES_H
 #define DLX_TRAIN_CHANGES_H
 
 #include "plan/config.h"
 
-/* Writes the effective config into the run's folder. resumed: one note first for each key that has
- * another value than in the one there; none where that cannot be read. E_IO, E_CANTCREATE. */
-/* The effective config as text, in its arena. */
+/* changes_finish writes the effective config into the run's folder. resumed: it first prints a note
+ * for each key whose value differs from that in the folder's config; none if that cannot be read.
+ * E_IO, E_CANTCREATE. */
+/* The effective config as text, in the config's arena. */
 const char *changes_text(const struct run_config *now);
 int changes_finish(const struct run_config *now, bool resumed);
 

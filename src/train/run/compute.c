@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Each rank says what its device has; all of them take the least of it, or what rank 0 has found in
- * the checkpoint. */
+ * The ranks gather their devices' capabilities, and all use the smallest, or the values that rank 0
+ * has read from the checkpoint. */
 #include "train/run/compute.h"
 
 #include <stdlib.h>

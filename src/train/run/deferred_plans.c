@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * An evaluation keeps no activations for a backward pass, and a short batch is smaller than a full
- * one, so both take less than the arena that is there already; should one take more, the arena
- * grows. Where that could fail they are planned with the rest: under a memory limit, on a device
- * with memory of its own, and where two arenas would not fit. Ranks may differ in that, so the
- * agreement does not depend on it. */
+ * one. So both usually need less than the existing arena; if one needs more, the arena grows. If
+ * growing could fail, plans are not deferred: under a memory limit, on a device with its own
+ * memory, and if two arenas would not fit at once. Ranks may differ in the last condition, so they
+ * agree on the decision. */
 #include "train/run/deferred_plans.h"
 
 #include "base/err.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * While engines are measured, rank 0 plans first and the others after it, since two ranks that
- * measure may disagree. */
+ * While engines are measured, rank 0 plans before the other ranks, since measurements on two ranks
+ * could disagree. */
 #include "train/run/engines.h"
 
 #include <string.h>

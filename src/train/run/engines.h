@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The engines that a GPU's library uses, the same on all ranks: those in the wisdom file, and those
- * that rank 0 measured while planning. */
+ * The engines (algorithms) that a GPU library uses for each problem. All ranks use the same: those
+ * in the wisdom file, and those that rank 0 measured while planning. */
 #ifndef DLX_TRAIN_ENGINES_H
 #define DLX_TRAIN_ENGINES_H
 
@@ -9,15 +9,16 @@
 
 struct wisdom;
 
-/* *w: the wisdom of a file, NULL without one (path NULL). Rank 0 reads it, and measures problems
- * that it lacks. engines_close frees it, also where this fails. */
+/* Sets *w to the wisdom of the file, or to NULL if path is NULL. Rank 0 reads the file, and
+ * measures the problems that it lacks. engines_close frees *w, even if this fails. */
 int engines_open(struct wisdom **w, const struct comm *c, const char *path);
-/* Before and after a plan is made. With several ranks the others wait before their first plan for
- * the engines that rank 0 measured in its own, and no rank measures any more: collective there, on
- * every rank, whatever has failed, with no other collective between the two. */
+/* Call them before and after a plan is made. With several ranks, the others wait in engines_await,
+ * before their first plan, for the engines that rank 0 measures in its first plan and sends in
+ * engines_share. Later plans measure nothing. Every rank must call both, even after a failure,
+ * without another collective in between. */
 void engines_await(struct wisdom *w, struct comm *c);
 int engines_share(struct wisdom *w, struct comm *c, const char *path);
-/* Writes what was measured since, and frees w; NULL is fine. */
+/* Writes newly measured engines to the file, and frees w; NULL is fine. */
 void engines_close(struct wisdom *w, const char *path);
 
 #endif

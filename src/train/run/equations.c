@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Points are drawn by the host in float64, for this rank's share alone, when a step's draw is
- * another than the last step's. All realizations of a set are at the same points. */
+ * The host draws points in float64, only for this rank's share, whenever the number of the draw
+ * changes between steps. All realizations of a set use the same points. */
 #include "train/run/equations.h"
 
 #include "base/err.h"

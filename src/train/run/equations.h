@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a run of equations (plan/physics/physics.h) has in the place of data: the points of each
- * step, and points with known values that its networks are compared with. */
+ * The data of a run of equations (plan/physics/physics.h): the points of each step, and points with
+ * known values, with which the networks are compared. */
 #ifndef DLX_TRAIN_EQUATIONS_H
 #define DLX_TRAIN_EQUATIONS_H
 
@@ -11,18 +11,19 @@
 struct equations;
 struct session_options;
 
-/* Reads the records of points and of `data.validation`, and checks all expressions; before
- * equations_begin, which makes s->train, of steps, and room for this rank's share of the points.
- * E_CONFIG where ranks cannot share them evenly. */
+/* equations_open reads the records of points and of `data.validation`, and checks all expressions.
+ * equations_begin, called later, creates s->train, a loader of steps, and allocates this rank's
+ * share of the points. E_CONFIG if the points cannot be divided evenly among the ranks. */
 int equations_open(struct session *s, const struct session_options *o);
 int equations_begin(struct session *s);
 void equations_free(struct equations *e);              /* NULL is fine */
 
-/* Gives a batch the arrays of a step: coordinates, normals and given values of its points, and
- * weights of terms that are balanced, in memory that stays until the next call. Points that are
- * picked by a residual, and weights, are computed now where they are due. Collective. */
+/* Sets b's arrays for a step: coordinates, normals and given values of its points, and the weights
+ * of balanced terms. Their memory is valid until the next call. If points are due to be resampled
+ * by a residual, or weights to be updated, this call does it. Collective. */
 int equations_fill(struct equations *e, int64_t step, struct batch *b);
-/* As evaluate, where s->compares. The loss is the mean square of all differences. */
+/* Computes the metrics like evaluate, for a session with s->compares. The loss is the mean square
+ * of all differences. */
 int equations_evaluate(struct session *s, struct evaluation *out);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One iteration = one update: `accumulate` micro-batches forward and backward, then the update. The
- * clock (step, epoch, batch) says where training stands; everything between steps is decided from
- * it, so that all ranks decide alike. What they cannot know by themselves, that one was asked to
- * stop or that it is time to save, travels with the loss. Rank 0 alone writes. */
+ * One iteration = one update: `accumulate` micro-batches forward and backward, then the update. All
+ * decisions between steps depend on the clock (step, epoch, batch) only, so all ranks make the
+ * same. Events that only one rank knows, such as a signal to stop or the time to save, are votes
+ * that are summed together with the loss. Only rank 0 writes. */
 #include "train/run/loop.h"
 
 #include <inttypes.h>
@@ -88,7 +88,8 @@ static int64_t samples_seen(const struct loop *l, const struct clock *c)
 	       loader_samples_before(l->s->train, c->epoch, c->batch);
 }
 
-/* Whether the validation is the best so far, and what follows for the rate. All ranks alike. */
+/* Checks whether the validation is the best so far, and lowers the learning rate if the schedule
+ * requires it. All ranks make the same decision. */
 static void watch_validation(struct loop *l)
 {
 	const struct schedule_context before = l->schedule;

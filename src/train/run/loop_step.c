@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One step given to the device, which training and steps that are made again have in common. */
+ * Submits one step to the device. Training and repeated steps (train/diagnose/rerun.h) share this
+ * code. */
 #include <inttypes.h>
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The headers of the record files say the shapes; loaders are made as soon as these are known to
+ * The headers of the record files contain the shapes. Loaders are created after a check that these
  * fit each other, the network and the loss. */
 #include "train/run/open_data.h"
 
@@ -309,7 +309,8 @@ static int learn_shapes(struct session *s)
 	return 0;
 }
 
-/* Samples of another size are seen whole (plan/extent/whole.h), but they are otherwise alike. */
+/* Samples of another size are read whole (plan/extent/whole.h); their other properties must be
+ * equal. */
 static bool alike(const struct shape *a, const struct shape *b)
 {
 	return a->nd < 2 ? shape_equal(a, b) : a->nd == b->nd && a->d[0] == b->d[0];

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The data of a session: its sets, what plans need to know of them, and their loaders. */
+ * Opens the data of a session: its sets, the description of them for plans, and their loaders. */
 #ifndef DLX_TRAIN_OPEN_DATA_H
 #define DLX_TRAIN_OPEN_DATA_H
 
 #include "train/run/opening.h"
 
-/* Opens the training set, of which only the headers are read. */
+/* Opens the training set, reading only its headers. */
 int session_open_train_set(struct session *s, const struct session_options *o);
-/* Then the second set, of the options' records where they have data. */
+/* Call it after that: opens the second set, from the options' records if they name data, else from
+ * data.validation. */
 int session_open_data(struct session *s, const struct session_options *o);
-/* Whether it is a training whose sets are to be staged. */
+/* Whether s trains on sets that must be staged. */
 bool session_stages(const struct session *s, const struct session_options *o);
-/* If so: opens the folder, not yet the traffic (staging_begin). */
+/* If so, opens the staging folder; staging_begin starts the copies later. */
 int session_open_stage(struct session *s, const struct session_options *o);
-/* Makes the loaders, and fills s->data: what plans depend on. Errors name a set that does not fit
- * the other, the network or the loss. */
+/* Creates the loaders, and fills s->data, on which plans depend. An error names the set that does
+ * not fit the other set, the network or the loss. */
 int session_open_loaders(struct session *s, const struct session_options *o);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Opening and closing a run. Order: data headers say the shapes, plans follow from them, then
- * memory. */
+ * Opens and closes a session, in this order: the data's headers, which give the shapes; plans for
+ * these shapes; memory. */
 #include "train/run/opening.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The first step is left out of the best ones: it touches memory for the first time, and with a lag
- * it updates nothing. */
+ * The first step cannot be the best one: it touches memory for the first time, and with a gradient
+ * lag it makes no update. */
 #include "train/run/rates.h"
 
 #include "base/io.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Made-up values are uniform rather than normal: a large batch so takes a fraction of the time. */
+ * Synthetic values are uniform instead of normal, since a large batch is then drawn in a fraction
+ * of the time. */
 #include "train/run/synthetic.h"
 
 #include "base/err.h"

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The batch that "--bench" and "--dump-step" work on: the first of the training set or, with
- * "--synthetic", one made up in memory, so that a step can be timed or looked at without record
- * files. Made-up inputs have mean 0 and variance 1; labels are any of the classes, equally often;
- * other targets are like inputs. All is a function of run.seed. */
+ * The batch for "--bench" and "--dump-step": the first one of the training set or, with
+ * "--synthetic", a synthetic one, which needs no record files. Synthetic inputs have mean 0 and
+ * variance 1, labels are drawn uniformly from the classes, and other targets are drawn like inputs.
+ * All values are a function of run.seed. */
 #ifndef DLX_TRAIN_SYNTHETIC_H
 #define DLX_TRAIN_SYNTHETIC_H
 
 #include "plan/session.h"
 
-/* Writes that batch and the scalars of *step into the
- * inputs of the plan it fits, which is *used. */
+/* Writes that batch and the scalars of *step into the inputs of the plan for its size, and sets
+ * *used to that plan. */
 int session_feed_first(struct session *s, const struct plan_step *step, struct plan **used);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Numbers travel as text that gives them back exactly. */
+ * Numbers are stored as texts from which they can be restored exactly. */
 #include "train/run/validations.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The alarm is SIGALRM (base/signals.h), set anew whenever what it has to leave time for has
- * grown. */
+ * The alarm is SIGALRM (base/signals.h). It is set again whenever a step or save takes longer than
+ * all before. */
 #include "train/save/job_end.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The same facts to every sink that is open. */
+ * Writes the same events to every open sink. */
 #include "train/save/journal.h"
 
 #include <config.h>
@@ -64,7 +64,8 @@ void journal_begin(struct journal *j, const struct session *s, const struct jour
 	j->time = (double)now.tv_sec;
 }
 
-/* What the network is, by which runs of it are known to be alike, and what it takes. */
+/* The members that describe the network: its identity, by which runs are recognised as comparable,
+ * and its cost. */
 static void describe_network(const struct session *s, struct jsonl_start *line,
                              char input[SHAPE_TEXT], char plan[20], struct buf *memory)
 {

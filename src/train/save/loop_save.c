@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Saves, between steps and at the end. */
+ * Saves checkpoints between steps and at the end. */
 #include <config.h>
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * At a checkpoint that is kept the run had made running statistics alike on all ranks, whatever had
- * asked for it; so does the replay there. */
+ * At every kept checkpoint the run made running statistics equal on all ranks, whatever the reason
+ * for the save. The replay does the same there. */
 #include "train/save/replay_versions.h"
 
 #include <inttypes.h>

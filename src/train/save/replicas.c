@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Values are sent as they are stored: plans are alike, so layouts are. A device with memory of its
- * own is read through a buffer. */
+ * Values are sent in their stored layouts, which are equal since the ranks have equal plans. If a
+ * device has its own memory, values are copied through a buffer. */
 #include "train/save/replicas.h"
 
 #include <string.h>
@@ -102,7 +102,7 @@ int replicas_average(struct comm *c, struct store *s, bool average)
 	return rc;
 }
 
-/* --- are they alike? --- */
+/* --- comparing replicas --- */
 
 static int hash_params(const struct store *s, uint64_t *hash, int *n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks score the candidates in turn, a piece each, and add up what they have, so that all pick the
- * same points of all candidates. */
+ * Each rank evaluates the residual for a part of the candidates. The results are summed over ranks,
+ * so all ranks choose the same points. */
 #include "train/save/resample.h"
 
 #include <math.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rank 0 sends the others what to read as often as it tries a version, and then that it is done.
- * Chunks travel by broadcasts, those of a reader one after the other. */
+ * For each version that it tries, rank 0 sends the other ranks a list of chunks to read; at the end
+ * it sends a notice that it is done. Chunks are sent by broadcasts, those of one reader in
+ * sequence. */
 #include "train/save/shared_read.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * In a .npy file the rows of a channel are one run of bytes; netCDF has a call for such a part. */
+ * In a .npy file the rows of a channel are contiguous; the netCDF library has a call that writes
+ * such a part. */
 #include "train/save/slabs.h"
 
 #include <string.h>

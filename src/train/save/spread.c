@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Each rank sends its two numbers and its host's name; all sort them alike. */
+ * Each rank sends its two numbers and its host's name; all ranks sort them in the same order. */
 #include "train/save/spread.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How the ranks of a run differ. All ranks take the time of the slowest for
- * a step; what differs is each rank's own work, the step less the time spent
- * waiting for all-reduces. One collective gather between two steps. */
+ * The differences in speed between the ranks of a run. In a step all ranks take the time of the
+ * slowest; they differ in their own work, which is the step less the time spent waiting for
+ * all-reduces. The numbers come from one gather between two steps. */
 #ifndef DLX_TRAIN_SPREAD_H
 #define DLX_TRAIN_SPREAD_H
 
@@ -10,13 +10,14 @@
 #include "comm/comm.h"
 
 struct spread {
-	int ranks;                     /* 0: nothing is known */
-	double step;                   /* seconds: the mean of the ranks' steps */
-	double least, median, most;    /* seconds of their own work in a step */
-	int slowest;                   /* the rank of the most */
-	char host[64];                 /* and where it is */
-	double exposed;                /* share of a step in which a rank waits for
-	                                * others: the mean of the ranks */
+	int ranks;                     /* number of ranks; 0: nothing is known */
+	double step;                   /* seconds of a step: the mean over the ranks */
+	double least, median, most;    /* seconds of own work in a step: minimum, median and maximum
+	                                * over the ranks */
+	int slowest;                   /* the rank with the most own work */
+	char host[64];                 /* its host */
+	double exposed;                /* share of a step in which a rank waits for others: the mean
+	                                * over the ranks */
 };
 
 /* step: the duration of this rank's step; waited: the part

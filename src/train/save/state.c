@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The store's entries as checkpoint tensors. Entries are in order of first use, so files list
- * tensors as the network does. */
+ * Converts the store's entries to checkpoint tensors and back. Entries are in the order of first
+ * use, so files list tensors in the network's order. */
 #include "train/save/state.h"
 
 #include <inttypes.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A run's complete state into a checkpoint and back: parameters, running statistics, moments, and
- * the clock (step, epoch, position in the data, what validations came to). Schedules and random
- * numbers are pure functions of the clock and the seed, so they need no state of their own. */
+ * Saves a run's complete state to a checkpoint and loads it: parameters, running statistics, the
+ * optimizer's moments, and the clock (step, epoch, position in the data, history of validations).
+ * Schedules and random numbers are pure functions of the clock and the seed, so they have no
+ * state. */
 #ifndef DLX_TRAIN_STATE_H
 #define DLX_TRAIN_STATE_H
 
@@ -14,50 +15,56 @@ struct clock {
 	int64_t step;              /* updates made */
 	int64_t epoch;             /* epochs finished */
 	int64_t batch;             /* batches (of all ranks together) of the current epoch used */
-	struct validations validations; /* of validations so far */
-	double metric;             /* state_load: of the validation at this step; NaN: none was made */
-	bool reached;              /* state_load: that validation had reached train.target */
-	double seconds;            /* of training so far, over all its runs */
+	struct validations validations; /* history of validations */
+	double metric;             /* set by state_load: metric of the validation at this step; NaN:
+	                            * none was made */
+	bool reached;              /* set by state_load: that validation reached train.target */
+	double seconds;            /* seconds of training so far, including those before a resume */
 };
 
-/* What a version says of itself besides. */
+/* The metadata of a version. */
 struct state_texts {
-	const char *metric_name;   /* that keep.best goes by; larger is better */
+	const char *metric_name;   /* metric by which keep.best chooses; larger is better */
 	double metric;             /* NaN: no validation was made at this step */
 	int nmetrics;
 	const struct ckpt_metric *metrics;
 	const char *config, *program;
-	struct ckpt_age age;       /* at least; see ckpt_state */
+	struct ckpt_age age;       /* the least age that the version gets; see ckpt_state */
 };
-/* Where a state is saved: the run's store, and the one on this host's disk; NULL: not there. */
+/* The stores in which a state is saved: that of the run, and that on this host's disk; NULL: there
+ * is none. */
 struct state_stores {
 	struct ckpt_store *run, *local;
 };
-/* Begins saves (ckpt_save) of the state as it is now; snapshot.h says until when it stays so. None
- * is in flight: the caller has waited, and knows how the last ones went. */
+/* Begins saves (ckpt_save) of the present state; snapshot.h describes until when it must not
+ * change. No save may be in flight: the caller has waited for the last ones and checked their
+ * results. */
 int state_save(struct session *s, const struct state_stores *to, struct snapshot *snapshot,
                const struct clock *c, const struct state_texts *texts);
-/* which: as in ckpt_load. *found: false if "auto" found none. A checkpoint of another network, seed
- * or data is refused with the difference named; one of another number of ranks only where it is not
- * at a step's end of this run. Collective: rank 0 reads, all get what it has read. */
+/* Loads a state. which: as in ckpt_load. *found: false if "auto" found none. A checkpoint of
+ * another network, seed or data is refused, and the error names the difference. One of another
+ * number of ranks is refused only if its position in the data is not between two steps of this run.
+ * Collective: rank 0 reads and broadcasts. */
 int state_load(struct session *s, const char *dir, const char *which, struct clock *c, bool *found,
                char id[64]);
-/* The same where hosts may have versions on their own disks, this one in `local`
- * (train/save/levels.h; NULL: none): for "auto" and "last" the newest that any has. */
+/* Like state_load, but also finds versions on hosts' own disks, in the folder `local` of this host
+ * (train/save/levels.h; NULL: none). "auto" and "last" take the newest version on any host or in
+ * the run's store. */
 struct state_resumed {
 	bool found;
-	int rank;                  /* whose host's disk it is from; -1: from the run's store */
+	int rank;                  /* a rank of the host whose disk had the version; -1: it is from the
+	                            * run's store */
 	char id[64];
-	struct ckpt_age newest;    /* of all versions on hosts' disks */
+	struct ckpt_age newest;    /* age of the newest version on hosts' disks */
 };
 int state_resume(struct session *s, const char *dir, const char *local, const char *which,
                  struct clock *c, struct state_resumed *out);
-/* Only parameters and running statistics, for evaluation, prediction and export; which and *found
- * as in state_load; id on rank 0. averaged: the averages of parameters in their place, where the
- * checkpoint has any. Collective. */
+/* Loads only parameters and running statistics, for evaluation, prediction and export. which and
+ * *found are as in state_load; id is set on rank 0. averaged: load the averages of parameters in
+ * their place, if the checkpoint has any. Collective. */
 int state_load_weights(struct session *s, const char *dir, const char *which, bool averaged,
                        bool *found, char id[64]);
-/* The averages of a run that begins: the parameters themselves. */
+/* Initialises the averages of a new run with the parameters. */
 int state_begin_averages(struct store *store);
 
 #endif
