@@ -26,8 +26,7 @@ struct step {
 	struct kplan *k;
 	struct kargs args;
 	unsigned phase_bit;
-	int aside;                   /* its number on the second stream, from 1; 0: it runs on the main
-	                              * stream */
+	int aside;                   /* its number on the second stream, from 1; 0: on the main one */
 	int awaits;                  /* it waits for the nodes of the second stream up to this number */
 };
 
@@ -51,8 +50,7 @@ struct exec {
 	struct store *store;
 	bool setup, updates;          /* whether there are nodes that run for SETUP; nodes that write
 	                               * params */
-	uint64_t seen;                /* the store's change number at which copies of params were up to
-	                               * date */
+	uint64_t seen;                /* the store's change number when copies of params were current */
 	double *seconds;              /* by node id */
 	bool profiling, watched;
 	const struct step *first_update;     /* the first step that overwrites a value kept in the
@@ -236,8 +234,7 @@ static int explain(int rc, const struct node *n)
 
 /* --- trials --- */
 
-/* Plans the memory again, to know which nodes write in place; a sweep over batch sizes leaves that
- * undone. */
+/* Plans the memory again, to know which nodes write in place, which a memory sweep leaves open. */
 int exec_trial_begin(struct exec *e)
 {
 	TRY(plan_memory(e));
@@ -407,8 +404,7 @@ static int launch(struct exec *e, unsigned phases, int first, int end)
 	return second_await(&e->second, e->second.n);
 }
 
-/* Launches the intake, then lets the copy of the next batch begin, which need not wait for the
- * other steps. */
+/* Launches the intake, then lets the copy of the next batch begin. */
 static int launch_intake(struct exec *e, unsigned phases)
 {
 	if (e->intake == 0)

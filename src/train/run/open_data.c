@@ -309,8 +309,7 @@ static int learn_shapes(struct session *s)
 	return 0;
 }
 
-/* Samples of another size are read whole (plan/extent/whole.h); their other properties must be
- * equal. */
+/* Samples of another size are read whole (plan/extent/whole.h); all else must be equal. */
 static bool alike(const struct shape *a, const struct shape *b)
 {
 	return a->nd < 2 ? shape_equal(a, b) : a->nd == b->nd && a->d[0] == b->d[0];
