@@ -15,7 +15,7 @@
  * A product of 16 x 8 x 16 takes a tensor core of an H100 6.4 cycles, at 62 % of the rate that
  * wgmma reaches: 560 TFLOP/s at 1.65 GHz. A row of 5 x 5 taps is 25 of them, 40 cycles of four
  * tensor cores, and four ldmatrix.x4, 16 cycles of shared memory; 3 x 3 taps of 16 channels i are
- * 29 and 16 cycles. Beside that 10 to 15 bytes a cycle come from L2, 2.5 TB/s in all. Three or four
+ * 29 and 16 cycles. In addition 10 to 15 bytes a cycle come from L2, 2.5 TB/s in all. Three or four
  * warps a scheduler hide each other's copies and latencies. Measured there: tiramisu's 26 nodes of
  * a step of 2 samples in bf16 6.8 ms, where cuDNN and its copies of windows take 21.9 (6.7 were
  * predicted); 'dense_8.1.conv' (2 x 224 x 768 x 1152, 634 GFLOP) 1.42 instead of 3.55, which is 446

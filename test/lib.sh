@@ -23,7 +23,7 @@ inspect=$DLX_BUILD/dlx-inspect
 report=$DLX_BUILD/dlx-report
 ckpt=$DLX_BUILD/dlx-ckpt
 
-# debug WORD=VALUE...: the value of DLX_DEBUG with these words behind those that are set.
+# debug WORD=VALUE...: the value of DLX_DEBUG with these words after those that are set.
 debug() {
 	(IFS=,; echo "${DLX_DEBUG:+$DLX_DEBUG,}$*")
 }

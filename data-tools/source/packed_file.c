@@ -129,7 +129,7 @@ static int more_input(struct packed_file *f)
 	return 0;
 }
 
-/* Behind a member's end: another one, or the end of all. */
+/* After a member's end: another one, or the end of the file. */
 static int next_member(struct packed_file *f)
 {
 	if (f->members)

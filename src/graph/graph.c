@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The graph as a container: tensors by id, names, constants, and emitting nodes. Emitting is where
- * an op's shape rule runs, so a graph that was built at all has shapes everywhere. Behind the
+ * an op's shape rule runs, so a graph that was built at all has shapes everywhere. After the
  * public struct are two hash tables: names of params, states and inputs to ids, and op names to
  * records (the registry itself is a list). */
 #include "graph/graph.h"

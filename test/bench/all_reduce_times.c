@@ -2,7 +2,7 @@
  *
  * all_reduce_times [--busy] [--seconds S]: an all-reduce by a reducer and by MPI_Allreduce,
  * in turn, for sizes from 64 KiB to 64 MiB; the medians over turns, from rank 0. --busy has a
- * process beside them that computes all the time. */
+ * process next to them that computes all the time. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

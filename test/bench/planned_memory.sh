@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Memory planned for a GPU beside PyTorch's: it runs where PyTorch is new enough, and says so where it is not.
+# Memory planned for a GPU next to PyTorch's: it runs where PyTorch is new enough, and says so where it is not.
 . "${DLX_SOURCE:?}/test/lib.sh"
 find_python
 "$train" --version | grep -q '^backends:.*cuda' || skip "dlx was built without CUDA"

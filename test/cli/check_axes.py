@@ -102,7 +102,7 @@ asked("-i", "year-*.nc:tas", "-t", "year-*.nc:tas",
 months = np.arange(2 * 12 * 12, dtype="f4").reshape(24, 1, 3, 4)
 decided(months, "", "-i", "year-*.nc:tas", "-t", "year-*.nc:tas", "--concatenate")
 
-# A static field beside fields of time: one without that axis, one of a single time.
+# A static field next to fields of time: one without that axis, one of a single time.
 static = np.broadcast_to(np.arange(12, dtype="f4").reshape(1, 1, 3, 4), (24, 1, 3, 4))
 both = np.concatenate([months, static, static], axis=1)
 decided(both, "input 'orography' is the same in each of 24 samples", "-i", "year-*.nc:tas", "-i", "year-0.nc:orography,mask",

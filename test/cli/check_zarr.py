@@ -97,7 +97,7 @@ for version in (2, 3):
     assert time["values"] == list(range(6)) and time["attributes"] == {"units": "days since 2000-01-01", "axis": "T"}
     assert lat["values"] == [10, 5, 0, -5] and lat["attributes"] == {"units": "degrees_north", "odd": [1, 2]}, lat
     assert lon["name"] == "lon" and "values" not in lon
-    # an array of a group by its own path, with a slash behind it, and the only one that is no coordinate
+    # an array of a group by its own path, with a slash after it, and the only one that is no coordinate
     same("path", convert("-i", g.split("/")[-1] + "/t/", "-t", g.split("/")[-1] + ":t", "--input-layout", "stack",
                          "--target-layout", "stack")[1][:, 0], x)
     # the same in a ZIP file, and where the store's folder is in it

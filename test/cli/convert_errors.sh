@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # What dlx-convert and dlx-inspect say and exit with when something is wrong: each line of `expect` gives the exit
-# status, a part of the message, and the command. Nothing may be left behind by a conversion that failed.
+# status, a part of the message, and the command. Nothing may be left by a conversion that failed.
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 PATH=$DLX_BUILD:$PATH
@@ -138,7 +138,7 @@ for name in foreign foreign.nc foreign.h5 foreign.npy; do
 done
 gzip -c text.txt >text.gz
 expect 65 "'text.gz' is compressed with gzip: unpack it first" dlx-convert -i text.gz -o out.dlx
-# HDF5 behind what MATLAB writes before it is read as such
+# HDF5 after what MATLAB writes before it is read as such
 { printf '%-512s' 'MATLAB 7.3 MAT-file'; cat grid.h5; } >user.mat
 expect 0 "4 samples, " dlx-convert -i user.mat:fields/wind --input-layout stack -o out.dlx
 rm out.dlx

@@ -71,7 +71,7 @@ done
 sed -n 's/^  crash_at=.*: //p' out | tr '|' '\n' | sort >points
 grep -rho 'io_crash_point("[a-z_]*")' "$DLX_SOURCE/src" "$DLX_SOURCE/data-tools" | cut -d'"' -f2 | sort -u | diff points - || fail "other points than in the table"
 
-# Words behind those that are set.
+# Words after those that are set.
 [ "$(DLX_DEBUG=''; debug a=1 b=2)" = a=1,b=2 ] || fail "two words"
 [ "$(debug a=1)" = "$set_before,a=1" ] || fail "the words that were set are lost"
 coads_data

@@ -429,7 +429,7 @@ static size_t put_varint(unsigned char *p, size_t v)
 	return n;
 }
 
-/* The head of a field of so many bytes before the n that are at p. */
+/* The head of a field of this many bytes before the n that are at p. */
 static size_t wrap(unsigned char *p, size_t n, int number, size_t bytes)
 {
 	unsigned char head[16] = { (unsigned char)(number << 3 | 2) };

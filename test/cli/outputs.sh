@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # What an output may be: no command writes over one of its inputs, a device stays a device, a link stays a link, a
-# file keeps its mode, and nothing is left behind by what is refused.
+# file keeps its mode, and nothing is left by what is refused.
 . "${DLX_SOURCE:?}/test/lib.sh"
 coads_data
 config=$PWD/tiny.yaml

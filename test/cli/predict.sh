@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# --predict: the same numbers as .npy and as netCDF, pictures for each sample, and nothing left behind by what fails.
+# --predict: the same numbers as .npy and as netCDF, pictures for each sample, and nothing left by what fails.
 . "${DLX_SOURCE:?}/test/lib.sh"
 coads_data
 config=$DLX_SOURCE/test/train/tiny.yaml

@@ -56,7 +56,7 @@ assert all == one' || fail "--samples chooses other coordinates"
 expect 0 "$convert" -q -i places.nc:field --samples 0 -o first.dlx
 expect 0 "$convert" -q -i places.nc:field --samples '!0' -o rest.dlx
 keeps g.nc --predict first.dlx rest.dlx
-# Beside samples of another size, too: pictures of a grid whose latitudes rise have north on top.
+# Next to samples of another size, too: pictures of a grid whose latitudes rise have north on top.
 "$python3" - <<'END' || fail "no arrays"
 import struct
 for name, code, data in ("small", "<f4", struct.pack("<60f", *range(60))), ("small-event", "<i4", struct.pack("<60i", *[i // 30 for i in range(60)])):

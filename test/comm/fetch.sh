@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Ranks fetch bytes from each other beside sums, and miss a rank that does not send them.
+# Ranks fetch bytes from each other next to sums, and miss a rank that does not send them.
 . "${DLX_SOURCE:?}/test/lib.sh"
 . "$DLX_SOURCE/test/comm/lib.sh"
 

@@ -26,7 +26,7 @@ reported 'a message has not come after ' " waits for " " rank 1 (process " ', st
 lost lost sleep 4
 reported 'a message has not come after ' " waits for " " rank 1 (process " ', runs)'
 lost lost kill 4
-# Where the launcher does not see the end behind a shell.
+# The launcher does not see the end of a process that a shell started.
 ended capped mpiexec -n 4 sh -c '"$@" & wait $! || sleep 60' sh "$ranks" lost kill >out 2>err </dev/null
 reported 'a message has not come after ' " waits for " " rank 1 (process " ', ended)'
 # Signals at any moment, to any rank: all end.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What several ranks do together, run under mpiexec by the scripts beside it: `ranks SUBJECT
+ * What several ranks do together, run under mpiexec by the scripts next to it: `ranks SUBJECT
  * [ARGUMENT...]`. Rank 0 prints "ok" at the end; a mistake ends all with a line that names the
  * rank and the place. */
 #include <math.h>
@@ -390,7 +390,7 @@ static void *ask_all(void *arg)
 	return NULL;
 }
 
-/* fetch ROUNDS: threads of all ranks ask all ranks, themselves too, beside sums. */
+/* fetch ROUNDS: threads of all ranks ask all ranks, themselves too, next to sums. */
 static void fetch(int argc, char **argv)
 {
 	struct asker a[THREADS];

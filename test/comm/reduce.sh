@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Sums beside a step over real ranks: all types, odd sizes, random delays, several hosts (pretended), 16 ranks, or 64; one that is
+# Sums next to a step over real ranks: all types, odd sizes, random delays, several hosts (pretended), 16 ranks, or 64; one that is
 # lost ends the others, with one report.
 . "${DLX_SOURCE:?}/test/lib.sh"
 . "$DLX_SOURCE/test/comm/lib.sh"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Mistakes that a user of PyTorch or Keras makes: mistakes.txt has each as a line of a config (a section, or "- " and a
-# layer; "\n" begins a new line), and below it, behind "=> ", all messages that it must give
+# layer; "\n" begins a new line), and below it, after "=> ", all messages that it must give
 # ("..." for a list of what is allowed). A message is as good as this:
 # with nothing but it, the mistake can be mended.
 . "${DLX_SOURCE:?}/test/lib.sh"

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 
 #define MOST 256                       /* changes pending at a time */
-#define PAIRED 12                      /* a change is paired with so many before it */
+#define PAIRED 12                      /* a change is paired with this many before it */
 #define SHOWN 3                        /* wrong states that are printed */
 
 struct seen {
@@ -139,7 +139,7 @@ static void draw_subset(struct walk *w)
 		w->kept[i] = below(w, of) != 0;
 }
 
-/* --- all states behind one call --- */
+/* --- all states after one call --- */
 
 static bool is_data(const struct walk *w, int i)
 {

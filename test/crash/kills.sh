@@ -83,7 +83,7 @@ one() {
 		{ cat out err; ls "$run/checkpoints/versions" disks/*/versions; fail "kill $i of $ranks ranks: step $now was saved and is lost"; }
 }
 
-# chain RANKS KILLS OPTION...: kills runs until there were so many; each run ends some time.
+# chain RANKS KILLS OPTION...: kills runs until there were this many; each run ends some time.
 chain() {
 	ranks=$1 count=$2
 	shift 2

@@ -49,7 +49,7 @@ static bool walk(const struct tale *tale, int nth, unsigned lies, const struct c
 	return told;
 }
 
-/* Crashes of the recovery are tried behind a share of the states alone. */
+/* Crashes of the recovery are tried after a share of the states alone. */
 static long states_of(const struct crash_form *f, const struct tale *tale,
                       struct crash_counts *total)
 {

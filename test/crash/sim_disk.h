@@ -7,7 +7,7 @@
  * does and no more:
  *   - A synced file has its bytes and its size. A file system may lose any write or truncation that
  *     was not synced, whatever became of later ones, and may keep a part of a write: its first
- *     bytes, with the old content, zeros or garbage behind them.
+ *     bytes, with the old content, zeros or garbage after them.
  *   - Syncing a file says nothing of its name. The entries of a folder are durable after a sync of
  *     the folder; until then each of its changes may be lost for itself, and none waits for the
  *     data of the file.
@@ -91,7 +91,7 @@ void sim_die_after(struct disk *d, int calls);
 void sim_set_fault(struct disk *d, const struct sim_fault *f);    /* NULL: none */
 int sim_faults_met(const struct disk *d);                         /* calls that failed by it */
 
-/* What is left by a crash behind the first `calls` calls. Of the changes that are pending then,
+/* What is left by a crash after the first `calls` calls. Of the changes that are pending then,
  * pending[i] = number of a change, those with kept[i] are on the disk; the write `torn` (-1: none)
  * in part. */
 struct sim_crash {

@@ -55,7 +55,7 @@ struct sim_change {
 /* What of a write is on the disk. */
 enum sim_tail { SIM_TAIL_NONE, SIM_TAIL_OLD, SIM_TAIL_ZERO, SIM_TAIL_GARBAGE };
 struct sim_tear {
-	size_t n;                      /* so many bytes of it are, */
+	size_t n;                      /* this many bytes of it are, */
 	enum sim_tail tail;            /* and this is where the rest should be; NONE: the file ends */
 };
 

@@ -11,7 +11,7 @@ struct tale {
 	/* nth: of a story with several courses which one, 0 .. courses - 1 */
 	void (*tell)(struct story *t, int nth);
 	int courses;
-	int share;                     /* the short form judges one of so many states */
+	int share;                     /* the short form judges one of this many states */
 	int depth;                     /* of crashes of the recovery that are tried */
 };
 extern const struct tale tales[];

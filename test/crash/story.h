@@ -21,7 +21,7 @@ enum promise_kind {
 	PROMISE_PIN,
 };
 struct promise {
-	int call;                      /* so many calls had been made */
+	int call;                      /* this many calls had been made */
 	enum promise_kind kind;
 	int run, save;
 	char id[64], name[32];

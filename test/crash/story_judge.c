@@ -86,7 +86,7 @@ static bool loads_newest(const struct story *t, struct disk *d, int calls, struc
 	return true;
 }
 
-/* Whether promise i still holds after so many calls. */
+/* Whether promise i still holds after this many calls. */
 static bool holds(const struct story *t, int i, int calls)
 {
 	const struct promise *p = &t->promise[i];

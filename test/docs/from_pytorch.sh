@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What dlx-config(5) writes in FROM PYTORCH TO DLX beside PyTorch's words is dlx's: every layer, loss, optimizer, schedule, metric and
+# What dlx-config(5) writes in FROM PYTORCH TO DLX next to PyTorch's words is dlx's: every layer, loss, optimizer, schedule, metric and
 # transform of its right columns is read without a word about a key, a type or a value.
 . "${DLX_SOURCE:?}/test/lib.sh"
 coads_data

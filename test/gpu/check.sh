@@ -63,7 +63,7 @@ expect 0 "$pack" -n libnccl.so.2 -b "$DLX_BUILD" packed
 cmp libnccl.so.2 packed/lib/libnccl.so.2 || fail "a library that is not as it was"
 rm packed/lib/libnccl.so.2
 
-# Libraries inside the packages of a Python are found, and what of ours other programs have too is theirs.
+# Libraries inside the packages of a Python are found, and programs other than dlx's use their own.
 mkdir -p packages/nvidia/cudnn/lib python
 : >packages/nvidia/cudnn/lib/libcudnn.so.9
 printf '#!/bin/sh\nPYTHONPATH=%s exec /usr/bin/python3 "$@"\n' "$work/packages" >python/python3
@@ -113,7 +113,7 @@ export DLX_CHECK_TYPES='f32 bf16' DLX_CHECK_TRAIN=4 DLX_CHECK_CURVES=tiny:fp16 D
 export DLX_CHECK_BENCH='tiny:2 tiny:1:chains tiny:1:in-line' DLX_CHECK_GAPS=tiny:1 DLX_CHECK_PEER=tiny DLX_CHECK_SANITIZE=relu
 grep -q 'avx512_bf16' /proc/cpuinfo || export DLX_CHECK_TYPES=f32
 
-# passed PART N: so many of its items passed; others were skipped.
+# passed PART N: this many of its items passed; others were skipped.
 passed() {
 	[ "$(find "results/$1" -name '*.passed' | wc -l)" -eq "$2" ] || fail "$1: not $2 items passed: $(cat results/$1/*.passed)"
 }

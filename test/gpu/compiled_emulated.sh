@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What cuDNN compiled is kept beside the file of wisdom: a later run reads it and computes the same; what is damaged or of another
+# What cuDNN compiled is kept next to the file of wisdom: a later run reads it and computes the same; what is damaged or of another
 # engine is compiled anew, and a folder that cannot be written costs a warning. Without wisdom a word says what would help.
 . "${DLX_SOURCE:?}/test/lib.sh"
 . "$DLX_SOURCE/test/gpu/lib.sh"
@@ -43,7 +43,7 @@ run third --wisdom engines
 run fourth --wisdom engines
 [ "$(count)" = 0 ] || fail "what was damaged is not kept anew"
 
-# Those of another version of cuDNN, and for another GPU, are compiled for themselves and kept beside these.
+# Those of another version of cuDNN, and for another GPU, are compiled for themselves and kept next to these.
 cp engines others
 cp -R engines.compiled others.compiled
 DLX_FAKE_CUDNN_VERSION=92100 run newer --wisdom others

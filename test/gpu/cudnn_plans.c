@@ -163,7 +163,7 @@ static void check_norms(const struct cudnn *c, const struct cudnn_conv *plain,
 }
 
 /* x and y as windows of buffers that are wider by 24 channels, as op/conv/conv_cuda.c asks for it:
- * behind a convolution a bias, ReLU or sums. */
+ * after a convolution a bias, ReLU or sums. */
 static void check_windows(const struct cudnn *c, const struct cudnn_conv *plain,
                           const struct problem *p)
 {
@@ -204,7 +204,7 @@ static void check_problem(const struct cudnn *c, const struct problem *p)
 }
 
 /* A plan that is made only to be printed compiles nothing, and so is the same on every machine:
- * the only engines that cuDNN has for a ReLU behind a convolution are those that it compiles. */
+ * the only engines that cuDNN has for a ReLU after a convolution are those that it compiles. */
 static void check_uncompiled(void)
 {
 	struct cudnn *c = NULL;

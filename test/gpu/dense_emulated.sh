@@ -65,7 +65,7 @@ both() {
 	[ "$(newest_state "runs/$name-yes")" = "$(newest_state "runs/$name-no")" ] || fail "$name: other bits"
 }
 
-# A kernel of ours adds 32 channels to where they are.
+# A kernel of dlx's adds 32 channels to where they are.
 network narrow 3 '    - conv2d: {filters: 16, kernel: 3, padding: same, name: c0}
     - concat: {inputs: [stem, c0], name: one}
     - conv2d: {filters: 16, kernel: 3, padding: same, name: c1}
@@ -75,7 +75,7 @@ for t in bf16 fp16; do
 	[ "$(sum c1)" = 'slice, narrow' ] || { cat plan; fail "c1 in $t: $(sum c1)"; }
 done
 
-# A kernel behind cuDNN's convolution does, whole, for a sample at a time, and for some rows of it.
+# A kernel after cuDNN's convolution does, whole, for a sample at a time, and for some rows of it.
 for kernel in 3 5; do
 	network of-$kernel $kernel
 	[ $kernel = 3 ] && types='f32 bf16' || types=bf16

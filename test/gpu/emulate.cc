@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The processor behind emulate.h: fibers for the threads of a block, blocks one after another.
+ * The processor of emulate.h: fibers for the threads of a block, blocks one after another.
  * Every other block runs its threads in falling order, every other launch its blocks: a thread that
  * reads what another thread or block has yet to write, or writes what it has yet to read, shows in
  * one of the orders. */

@@ -41,7 +41,7 @@ void submit(void *stream, work run);
 /* With DLX_EMULATE_LAUNCHES=FILE, a line "NAME COUNT" for each kernel is written there when the
  * process ends. */
 void count_launch(const char *name);
-/* Runs body for every thread of the grid. With DLX_EMULATE_KERNEL=7.5 that takes so many
+/* Runs body for every thread of the grid. With DLX_EMULATE_KERNEL=7.5 that takes this many
  * microseconds by the clock of events, else none. */
 void launch(dim3 grid, dim3 block, size_t shared_bytes, void *stream, std::function<void()> body);
 /* Whether the thread that runs, or one before it in this kernel, has begun as kernels have to. */
@@ -74,7 +74,7 @@ extern "C" void emulate_spend(double microseconds);
 /* --- the GPU as such (emulate_device.cc) --- */
 
 enum memory { ON_DEVICE, ON_HOST };
-/* p has n bytes of it from now on; false: the GPU has not so many left. */
+/* p has n bytes of it from now on; false: the GPU has not this many left. */
 bool take(void *p, size_t n, memory kind);
 void give_back(void *p);
 /* Whether these bytes lie in one block of it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The GPU behind emulate.h as such: how many a process sees, how much memory each has, and what may
+ * The GPU of emulate.h as such: how many a process sees, how much memory each has, and what may
  * be wrong with it. The environment says so:
  *
  *   DLX_EMULATE_GPUS=0,1      what this process sees, as CUDA_VISIBLE_DEVICES does ("0"; empty:

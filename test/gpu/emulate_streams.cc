@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The rest of the machine behind emulate.h: streams, events, recordings and memory, as the
+ * The rest of the machine of emulate.h: streams, events, recordings and memory, as the
  * functions of the CUDA runtime that dlx calls. Work is done by a thread of its own, so the host
  * must wait for what it reads. What streams and events do not order is done in an order that
  * DLX_EMULATE_ORDER picks, so that an event that is missing gives wrong numbers:
@@ -218,7 +218,7 @@ void start_machine()
 	std::thread(run_machine).detach();
 }
 
-/* before: NULL: behind all. */
+/* before: NULL: after all. */
 queue *new_line(const queue *before)
 {
 	auto at = m->lines.begin();

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Evaluation with the GPU backend, its device code run on the host, where the norms, adds and ReLUs behind convolutions are fused into
+# Evaluation with the GPU backend, its device code run on the host, where the norms, adds and ReLUs after convolutions are fused into
 # them: loss and metrics of a trained network are the CPU's.
 . "${DLX_SOURCE:?}/test/lib.sh"
 . "$DLX_SOURCE/test/gpu/lib.sh"

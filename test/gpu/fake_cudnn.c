@@ -10,8 +10,8 @@
  * third reduces in low precision; the fourth is good for everything, and so are the fifth and the
  * slow one of the fallback; the sixth makes 16 bits of what it reads; two more are like the fifth.
  * As in the library, a single operation works in one type; no engine has groups and a chain, nor a
- * chain behind a gradient in 16 bits whose channels are not in eights, nor what normalises before a
- * convolution other than in eights and, of gradients, in fp16. A chain behind a forward convolution
+ * chain after a gradient in 16 bits whose channels are not in eights, nor what normalises before a
+ * convolution other than in eights and, of gradients, in fp16. A chain after a forward convolution
  * takes windows of larger buffers where 16 bytes of channels can be moved at once, without
  * workspace; a single operation copies them there; no other chain takes them. Time is what the
  * engines say. */
@@ -217,7 +217,7 @@ size_t workspace_of(const fake *graph)
 }
 
 /* As the library: a single operation in one type; a chain
- * behind it if what is between is float32. */
+ * after it if what is between is float32. */
 static bool supported(const fake *graph)
 {
 	fake *t[MAXOPERANDS];
@@ -430,7 +430,7 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t p, cudnnBackendA
 }
 
 /* DLX_FAKE_CUDNN_SLOW=44,46:19: these engines are slow here; microseconds, or 1000.
- * DLX_FAKE_CUDNN_CHAINS=7.5: what is more than one operation takes so many more. */
+ * DLX_FAKE_CUDNN_CHAINS=7.5: what is more than one operation takes this many more. */
 static double time_of(const fake *plan)
 {
 	const char *us, *more = getenv("DLX_FAKE_CUDNN_CHAINS");

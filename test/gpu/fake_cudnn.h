@@ -65,7 +65,7 @@ const struct attribute *find(const fake *d, cudnnBackendAttributeName_t name);
 const int64_t *ints(const fake *d, cudnnBackendAttributeName_t name);
 int whole(const fake *d, cudnnBackendAttributeName_t name);
 fake *named(const fake *d, cudnnBackendAttributeName_t name);
-/* Whether a descriptor of this type may have so many, and may not have it already. */
+/* Whether a descriptor of this type may have this many, and may not have it already. */
 bool fits(const fake *d, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
           int64_t n);
 /* What must hold of a descriptor that is finalized. */

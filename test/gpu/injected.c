@@ -29,7 +29,7 @@
 
 int InitializeInjection(void);
 
-static const char *argument;      /* behind the colon */
+static const char *argument;      /* after the colon */
 
 static int complain(const char *what, const char *why)
 {

@@ -48,7 +48,7 @@ same_run runs/plain-two runs/plain-waits
 small plain-trace --trace trace.json
 same_run runs/plain-two runs/plain-trace
 
-# Copies of weights, which are made again behind a checkpoint that is loaded, come before the intake and are no part of it.
+# Copies of weights, which are made again after a checkpoint that is loaded, come before the intake and are no part of it.
 alike bf16 --set precision.compute=bf16 --set train.validate.steps=2 --set checkpoint.every.steps=2
 small bf16-stopped --set precision.compute=bf16 --set train.validate.steps=2 --set checkpoint.every.steps=2 --set train.steps=3
 small bf16-stopped --set precision.compute=bf16 --set train.validate.steps=2 --set checkpoint.every.steps=2 --resume
@@ -105,7 +105,7 @@ for n in 2 3; do
 done
 [ $((host - before)) = $batch ] || fail "a batch ahead has $((host - before)) bytes of pinned memory, and not $batch"
 [ "$host" -ge $((4 * batch)) ] && [ "$host" -lt $((5 * batch)) ] || fail "$host bytes of pinned memory for 4 batches of $batch"
-# Those of validation are in such memory, too, with no copy beside them.
+# Those of validation are in such memory, too, with no copy next to them.
 DLX_EMULATE_COUNT=$PWD/count pinned --set 'data.transforms=[{crop: {size: [40, 60], validation: centre}}]' --set run.dir=runs/pinned-both \
 	--set data.validation=data/coads-validation.dlx --set train.validate.steps=3
 more=$(($(sed -n 's/host //p' count) - before))

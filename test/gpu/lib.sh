@@ -8,7 +8,7 @@ DLX_DEBUG=$(debug proof=no)
 # What is not emulated is small: threads would spin more than they compute.
 export OMP_NUM_THREADS=1
 
-# four_steps OPTION...: of tiny.yaml in bf16, one small sample each, behind four_steps_data; on $ranks, "mpiexec -n 2" for two.
+# four_steps OPTION...: of tiny.yaml in bf16, one small sample each, after four_steps_data; on $ranks, "mpiexec -n 2" for two.
 ranks=
 four_steps_data() {
 	coads_data

@@ -19,7 +19,7 @@ runs() {
 bytes() {
 	awk -v kernel=" $1(" -v type="T = $2" 'index($0, kernel) && index($0, type) { n += $2; words += $1 } END { print n + 0, words + 0 }' moved
 }
-# packs LEAST KERNEL...: each moves so many bytes at once in 16 bits, on an average with places and vectors.
+# packs LEAST KERNEL...: each moves this many bytes at once in 16 bits, on an average with places and vectors.
 packs() {
 	least=$1
 	shift
@@ -47,7 +47,7 @@ kernels statistics_few norm_map gradient_few
 runs batch_norm_apply '2x48x21x23 48 48 48 48:positive 2x48x21x23; slope: 0'
 packs 16 norm_map
 
-# Passes of the gradient behind an addition and a ReLU, which each read or write a tensor: five of the sums (four and a sixteenth, which is no
+# Passes of the gradient after an addition and a ReLU, which each read or write a tensor: five of the sums (four and a sixteenth, which is no
 # pack, by signs), and three of what they are put into. Vectors and what a thread has of them add less than one.
 passes() {
 	each=$((4 * 4 * 8 * 64 * 64 * 2))     # four runs

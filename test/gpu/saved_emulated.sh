@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A GPU copies the state for a checkpoint beside the forward and backward of the next step. Copies that are made as late as is legal
+# A GPU copies the state for a checkpoint next to the forward and backward of the next step. Copies that are made as late as is legal
 # have the bits of their step, which a run that ends there saves, running statistics too; where updates do not wait for them, they have not.
 . "${DLX_SOURCE:?}/test/lib.sh"
 . "$DLX_SOURCE/test/gpu/lib.sh"
@@ -19,14 +19,14 @@ ranks=
 state() {
 	sed -n '/^  "tensors"/,/^  ]/p' "runs/$1/checkpoints/versions/$(printf %012d "$2")"-*.json | sha256sum
 }
-# held LAST NAME OPTION...: a run of six steps, of which the last is the recording's run number LAST: what is saved behind it is not
+# held LAST NAME OPTION...: a run of six steps, of which the last is the recording's run number LAST: what is saved after it is not
 # held back, as no step follows.
 held() {
 	last=$1 name=$2
 	shift 2
 	DLX_EMULATE_HOLD=$last expect 0 small --set run.dir="runs/$name" --set train.steps=6 "$@"
 }
-# same NAME OPTION...: what it saved is what runs save that end with steps 1, 2 and 4, behind which the next one is launched kernel by
+# same NAME OPTION...: what it saved is what runs save that end with steps 1, 2 and 4, after which the next one is launched kernel by
 # kernel, recorded, and run again.
 same() {
 	name=$1

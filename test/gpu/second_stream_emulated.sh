@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Gradients to weights and updates of a four_steps step run on a second stream, beside the other kernels: whatever the order in which streams
+# Gradients to weights and updates of a four_steps step run on a second stream, next to the other kernels: whatever the order in which streams
 # do what nothing orders, the run has the bits of one with all kernels in line.
 . "${DLX_SOURCE:?}/test/lib.sh"
 . "$DLX_SOURCE/test/gpu/lib.sh"

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The signs of activations behind additions, as bits: a run has the bits of one whose gradients read the activations, in every type, where
+# The signs of activations after additions, as bits: a run has the bits of one whose gradients read the activations, in every type, where
 # activations are windows at any offset, under a limit of memory, and over ranks that normalise together.
 . "${DLX_SOURCE:?}/test/lib.sh"
 . "$DLX_SOURCE/test/gpu/lib.sh"
 coads_data
 
-# network NAME OFFSET [GAMMA]: four norms behind which something is added; what is added first is of about GAMMA. The second activation is a
-# window behind OFFSET other channels, the third norm has no plain convolution before it, whose statistics it would go by, and the last
+# network NAME OFFSET [GAMMA]: four norms after which something is added; what is added first is of about GAMMA. The second activation is a
+# window after OFFSET other channels, the third norm has no plain convolution before it, whose statistics it would go by, and the last
 # activation has 12 channels.
 network() {
 	cat >"$1.yaml" <<-END
@@ -55,7 +55,7 @@ small() {
 nodes() {
 	awk -v op="$1" '$3 == op { n++ } END { print n + 0 }' out
 }
-# signs NAME APPLY WHOLE OPTION...: both ways; expects so many norms that make signs, by given statistics and by their own, and three
+# signs NAME APPLY WHOLE OPTION...: both ways; expects this many norms that make signs, by given statistics and by their own, and three
 # gradients that read them.
 signs() {
 	name=$1 apply=$2 whole=$3

@@ -3,7 +3,7 @@
 #
 # No circle of calls among the files of the library: files that need each other in a circle can only be understood, moved and tested
 # as one. Read from the symbols of libdlx.a, since calls do not show in includes. Two files may need each other (one module in two
-# files), and a table may name its rows, which call what stands beside the table.
+# files), and a table may name its rows, which call what stands next to the table.
 #
 #     DLX_BUILD=DIR test/lint/circles.sh        (make check sets it)
 set -u

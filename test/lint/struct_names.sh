@@ -11,7 +11,7 @@ cd "${srcdir:-.}" || exit 99
 # shellcheck disable=SC2046
 awk '
 FNR == 1 { inside = 0 }
-# A definition begins in the first column, or behind typedef.
+# A definition begins in the first column, or after typedef.
 !inside && match($0, /^(typedef +)?(struct|union|enum) +[A-Za-z_][A-Za-z_0-9]* *\{/) {
 	name = substr($0, RSTART, RLENGTH - 1)
 	sub(/^typedef +/, "", name)

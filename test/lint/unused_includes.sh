@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# No include that nothing needs: a header of ours that a file includes must declare something that
+# No include that nothing needs: a header of dlx's that a file includes must declare something that
 # the file names: a function, a variable, a type, a macro, a value of an enumeration, or a member of
-# a struct. A file that needs a header for another reason says so behind the include:
+# a struct. A file that needs a header for another reason says so after the include:
 # /* kept: the reason */.
 #
 #     srcdir=DIR test/lint/unused_includes.sh        (make check sets it)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The English of comments and documents: words for which the field has a standard term, and persons
-# in place of ranks, threads and nodes.
+# in place of ranks, threads and nodes; in comments also words that had become a dialect.
 #
 #     srcdir=DIR test/lint/words.sh        (make check sets it)
 set -u
@@ -23,6 +23,10 @@ groups of gradients	buckets of gradients
 (recorded|replayed) step	a captured step, a launched one
 (in|at) (its|his|a) seat	the slot of the liveness table
 had best ask	the command to run'
+dialect="behind	after
+beside	next to, concurrently with, in addition to
+of ours	dlx's
+so many	this many, or the number"
 
 comments=$(mktemp) && documents=$(mktemp) || exit 99
 trap 'rm -f "$comments" "$documents"' EXIT
@@ -61,14 +65,21 @@ failed=0
 refuse() { printf '%s\n' "$1" && failed=1; }
 
 tab=$(printf '\t')
-while IFS=$tab read -r pattern instead; do
-	# Names of authors, variables in the text, and words in quotes are no persons.
-	found=$(grep -niE "(^|[^[:alnum:]_'.\"-])$pattern([^[:alnum:]_'(]|\$)" "$comments" "$documents" |
-		sed 's/^[^:]*:[0-9]*://' | grep -vE 'He et al|\(?He [0-9(]|\(He |world health')
-	[ -z "$found" ] || refuse "$found
+# search WORDS FILE...: the lines of these that have one of the words.
+search() {
+	table=$1
+	shift
+	while IFS=$tab read -r pattern instead; do
+		# Names of authors, variables in the text, and words in quotes are no persons.
+		found=$(grep -niE "(^|[^[:alnum:]_'.\"-])$pattern([^[:alnum:]_'(]|\$)" "$@" /dev/null |
+			sed 's/^[^:]*:[0-9]*://' | grep -vE 'He et al|\(?He [0-9(]|\(He |world health')
+		[ -z "$found" ] || refuse "$found
     write: $instead"
-done <<END
-$words
-END
+	done <<-END
+	$table
+	END
+}
+search "$words" "$comments" "$documents"
+search "$dialect" "$comments"
 
 exit $failed

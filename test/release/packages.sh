@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# How `bootstrap` installs packages beside another program that does: it waits for dpkg's lock by apt-get's option, and for that of
+# How `bootstrap` installs packages next to another program that does: it waits for dpkg's lock by apt-get's option, and for that of
 # the lists of packages by itself; any other failure ends it at once. And its summary of the tests.
 . "${DLX_SOURCE:?}/test/lib.sh"
 mkdir bin

@@ -8,7 +8,7 @@ coads_data
 config=$DLX_SOURCE/test/train/tiny.yaml
 
 expect 0 "$train" --quiet --set run.dir=runs/whole "$config"
-# paced RUN COMMAND...: so many failures that every save is followed by another one soon.
+# paced RUN COMMAND...: this many failures that every save is followed by another one soon.
 paced() {
 	dir=$1
 	shift

@@ -45,7 +45,7 @@ expect 0 on_ranks 4 "$train" --set run.dir=runs/whole "$@" "$config"
 want=$(newest_state runs/whole)
 
 # Before the run's store has a version. Both hosts have the same one of a step, each whole, and a tool reads it. A host may be two
-# saves behind the one that is killed.
+# saves after the one that is killed.
 killed runs/early 3 "$@"
 [ -z "$(ls runs/early/checkpoints/versions 2>/dev/null)" ] || fail "the run's store has a version"
 tells runs/early/metrics.jsonl '"type": "checkpoint", "step": 3, .*"durable": "host"'

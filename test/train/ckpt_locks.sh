@@ -24,7 +24,7 @@ ended() {
 	[ "$status" -eq "$3" ] || { cat "$1.out" "$1.err"; fail "$1: exit status $status instead of $3"; }
 }
 
-# intact RUN LEAST: its store is intact, and has at least so many versions.
+# intact RUN LEAST: its store is intact, and has at least this many versions.
 intact() {
 	expect 0 "$ckpt" "$1" verify
 	[ "$(ls "$1"/checkpoints/versions | wc -l)" -ge "$2" ] || fail "$1: versions are lost"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# checkpoint.plain: weights: beside the versions lies a safetensors file of the best one, or of the newest without validations, with the
+# checkpoint.plain: weights: next to the versions lies a safetensors file of the best one, or of the newest without validations, with the
 # bytes of an export; it says which version it is of, and is renewed whole or not at all.
 . "${DLX_SOURCE:?}/test/lib.sh"
 coads_data

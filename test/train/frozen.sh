@@ -85,7 +85,7 @@ says err 'has no tensor'
 run runs/average --set "$groups" --set optimizer.average.decay=0.9 --set train.steps=2
 version runs/average 2 | grep -q '^conv_init.weight.average' || fail "no average of what is frozen"
 
-# Averages change nothing of the training, also where gradients of what is frozen, which they need, are beside the others.
+# Averages change nothing of the training, also where gradients of what is frozen, which they need, are next to the others.
 for setting in train.clip_norm=0.01 'train.skip_outliers={gradient: 0.5, window: 2}'; do
 	rm -rf runs
 	run runs/plain --set "$groups" --set "$setting" --set train.steps=5

@@ -48,7 +48,7 @@ kill -s TERM $(cat runs/suspended.pid.*)        # all, though one may end by the
 ends $mpi
 [ $status -eq 75 ] || { cat out err; fail "suspended: exit status $status"; }
 
-# Where the launcher leaves the others the time, here because it does not see the end behind a shell, one says which has ended.
+# Where the launcher leaves the others the time, here because it does not see the end of a process that a shell started, one says which has ended.
 rm -f ended.pid.*
 capped mpiexec -n 4 sh -c '"$@" & echo $! >"ended.pid.$PMI_RANK"; wait $! || sleep 60' sh "$train" --set run.dir=runs/ended "$@" \
 	--set train.steps=1000000 "$config" >out 2>err </dev/null &

@@ -55,7 +55,7 @@ skips() {
 	[ "$(skipped "$1" "$2")" = "$3" ] || { grep '"skipped", ' "$1/metrics.jsonl"; fail "$1: skipped $(skipped "$1" "$2"), not $3"; }
 }
 
-# Each epoch's last step is left out; what the sixth step leaves behind is what the fifth did, but for the count.
+# Each epoch's last step is left out; what the sixth step leaves is what the fifth did, but for the count.
 run runs/whole
 skips runs/whole nonfinite '6 12 18 '
 says out '3 steps were left out: 3 not finite, 0 outliers'

@@ -95,7 +95,7 @@ again() {
 state() {
 	scontrol -o show job "$1" | sed 's/.*JobState=\([A-Z]*\).*/\1/'
 }
-# preempt JOB RUN NODES: when it has made some steps, by a job of more priority on so many nodes. JOB, which would go on for ever, then has
+# preempt JOB RUN NODES: when it has made some steps, by a job of more priority on this many nodes. JOB, which would go on for ever, then has
 # some more steps to make, $steps in all.
 preempt() {
 	await grep -qF '"step": 5,' "$2/metrics.jsonl"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Batch normalisation by the batches of several ranks: with all ranks together 2, 3 and 4 of them train as one rank with the
-# same global batch does, running statistics included; groups of ranks as so many ranks with larger batches. So do micro-batches,
+# same global batch does, running statistics included; groups of ranks as this many ranks with larger batches. So do micro-batches,
 # late gradients, 16 bits, shares that are uneven or empty, several hosts; recomputed or resumed the bits are the same.
 . "${DLX_SOURCE:?}/test/lib.sh"
 find_mpiexec
@@ -28,7 +28,7 @@ differ() {
 	weights_close "$@" >/dev/null 2>&1 && fail "weights do not differ: $*"
 }
 
-# all NAME COUNTS TOLERANCE SETTING...: so many ranks with the statistics of all, against the first count.
+# all NAME COUNTS TOLERANCE SETTING...: this many ranks with the statistics of all, against the first count.
 all() {
 	name=$1
 	counts=$2

@@ -128,7 +128,7 @@ for net in factor sizes; do
 	done
 done
 
-# What does not work is said before anything is computed, and leaves nothing behind.
+# What does not work is said before anything is computed, and leaves nothing.
 expect 64 "$train" --predict $samples --tile 8 -o x.npy unet.yaml
 says err 'are too small'
 expect 64 "$train" --predict $samples --tile 64x64x64 -o x.npy unet.yaml

@@ -160,7 +160,7 @@ if has_ranks; then
 	[ "$(sed -n 's/^all .* //p' parts | sort -u | wc -l)" = 1 ] || fail "the accuracy depends on the ranks"
 fi
 
-# Where targets are no maps the centre is seen, or the whole as it is: a mean over places would count zeros behind it.
+# Where targets are no maps the centre is seen, or the whole as it is: a mean over places would count zeros after it.
 printf '\0\0\010\001\0\0\0\004\0\001\0\001' >label.idx
 printf '\0\0\010\003\0\0\0\004\0\0\0\021\0\0\0\021' >image.idx
 head -c 1156 /dev/zero >>image.idx

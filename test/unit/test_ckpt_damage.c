@@ -284,7 +284,7 @@ static void test_all_damaged(void **state)
 }
 
 /* After anything at all: the newest version that loads is of step old or new, complete, and opening
- * the store leaves nothing hidden behind. */
+ * the store leaves nothing hidden. */
 static int64_t check_survivor(const char *dir, int64_t old, int64_t new)
 {
 	struct ckpt_config config = { .keep = { 1, 1, 0 }, .compression = 1 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Operations that change places: the activation moves behind the pooling, values and gradients stay
+ * Operations that change places: the activation moves after the pooling, values and gradients stay
  * the same, and where it must not it does not. */
 #include <math.h>
 #include <setjmp.h>
@@ -113,7 +113,7 @@ static void test_values(void **state)
 	check_values("leaky_relu", 40);
 }
 
-/* Read twice, read by the host, behind what it becomes one kernel with; another activation. */
+/* Read twice, read by the host, after what it becomes one kernel with; another activation. */
 static void test_stays(void **state)
 {
 	for (int v = PLAIN; v <= NORMALISED; v++) {

@@ -2,7 +2,7 @@
  *
  * dnn.h: what oneDNN chooses can be said as a struct layout and given back, matrix products and
  * reorders compute what loops do, padding comes out zero also from dirty buffers, and running
- * allocates nothing of ours. bf16_ratio.h: a processor's rates are measured once and kept. */
+ * allocates nothing of dlx's. bf16_ratio.h: a processor's rates are measured once and kept. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* What stands behind the input of the keep node that reads t, after fold and dead-code removal. */
+/* What stands after the input of the keep node that reads t, after fold and dead-code removal. */
 static tid folded(struct graph *g, tid t)
 {
 	EMIT(g, "keep", t);

@@ -160,7 +160,7 @@ static tid biased(struct net *n, tid x)
 	               (tid[]){ x, op_param(n->g, "wb", &s, 0), op_param(n->g, "b", &channels, 0) });
 }
 
-/* Chains behind convolutions, for GPUs. */
+/* Chains after convolutions, for GPUs. */
 static tid build_conv_relu(struct net *n) { return EMIT(n, "relu", biased(n, n->x)); }
 static tid build_conv_leaky(struct net *n) { return leaky(n, conv(n, n->x, "u")); }
 static tid build_conv_add(struct net *n) { return EMIT(n, "add", n->r, biased(n, n->x)); }
@@ -491,7 +491,7 @@ static struct net late_residual(tid (*activate)(struct net *n, tid x), tid *y, t
 static tid relu(struct net *n, tid x) { return EMIT(n, "relu", x); }
 
 /* Name, phase and place are the normalisation's, attributes carry over, and what reads the
- * statistics stands behind the new node. */
+ * statistics stands after the new node. */
 static void test_context(void **state)
 {
 	tid y, updated;

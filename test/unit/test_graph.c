@@ -136,7 +136,7 @@ static void test_edit(void **state)
 	assert_int_equal(graph_t(g, b)->producer, 1);
 	assert_int_equal(graph_t(g, w2)->producer, 2);
 	assert_int_equal(graph_verify(g, STAGE_BUILT), 0);
-	/* a late reader of w, through a view too, keeps the update behind it */
+	/* a late reader of w, through a view too, keeps the update after it */
 	tid v = toy_emit(g, "reshape", &(struct shape_attr){ { 2, (int64_t[]){ 2, 2 } } }, 1, &w);
 	EMIT(g, "keep", v);
 	assert_int_equal(graph_verify(g, STAGE_BUILT), E_BUG);

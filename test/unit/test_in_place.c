@@ -115,7 +115,7 @@ static void test_wrong(void **state)
 	assert_false(moved_then_freed(&b));
 }
 
-/* The sum outlives the rest of the buffer, beside something large. */
+/* The sum outlives the rest of the buffer, next to something large. */
 static void test_more(void **state)
 {
 	for (int large = 0; large < 2; large++) {

@@ -141,7 +141,7 @@ static void test_resume(void **state)
 	assert_content(path, "");
 }
 
-/* A process that is killed behind a validation, before the checkpoint that has its metric, repeats
+/* A process that is killed after a validation, before the checkpoint that has its metric, repeats
  * it. */
 static void test_repeated_validation(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Training samples of several sizes: every sample once an epoch, in batches and steps of one size
- * each, in the same order on any number of ranks, after a seek, and beside a mixup. And samples
+ * each, in the same order on any number of ranks, after a seek, and next to a mixup. And samples
  * that are padded to one size, in batches of all. */
 #include <math.h>
 #include <setjmp.h>

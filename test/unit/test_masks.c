@@ -11,7 +11,7 @@ struct net {
 	tid x, y, dx;
 };
 
-/* y = relu(x), which another node reads before the gradient, and x, if `kept`, behind it. */
+/* y = relu(x), which another node reads before the gradient, and x, if `kept`, after it. */
 static struct net net(bool kept)
 {
 	struct net n = { .g = graph_new() };

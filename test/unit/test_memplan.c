@@ -137,7 +137,7 @@ struct buffer {
 	tid t;
 };
 
-/* The last node that runs before or beside the end of node i. */
+/* The last node that runs before or next to the end of node i. */
 static int end_of(const struct graph *g, int i)
 {
 	return g->node[i]->join == NONE ? i : g->node[i]->join - 1;

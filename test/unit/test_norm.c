@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Batch normalisation, dropout and their fused forms where tensors are slices of the channels of a
- * larger buffer: the same bits as with tensors of their own, and nothing written beside them. Also
+ * larger buffer: the same bits as with tensors of their own, and nothing written next to them. Also
  * in place, over every input that allows it. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -172,7 +172,7 @@ static void test_flips(void **state)
 	assert_true(found > (int)(8 * bytes * 95 / 100));
 }
 
-/* Cut anywhere, or with bytes behind it: nothing is taken from it. */
+/* Cut anywhere, or with bytes after it: nothing is taken from it. */
 static void test_truncated(void **state)
 {
 	const struct place *p = *state;

@@ -85,7 +85,7 @@ static struct graph *random_images(int n)
 	return g;
 }
 
-/* The tensor behind reorders. */
+/* The tensor after reorders. */
 static tid behind(const struct graph *g, tid t)
 {
 	while (graph_t(g, t)->producer != NONE && !strcmp(toy_producer(g, t)->op->name, "reorder"))

@@ -89,7 +89,7 @@ static int kernels(const struct plan *p, const char *part)
 	return n;
 }
 
-/* A plan in float32 beside, and after, one that `set` asks for, which must be another. */
+/* A plan in float32 next to, and after, one that `set` asks for, which must be another. */
 static void beside(const char *set)
 {
 	struct run_config *plain = load(NULL), *changed = load(set);

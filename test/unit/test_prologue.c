@@ -106,7 +106,7 @@ static tid build_groups(struct net *n)
 	return norm(n, conv_in_groups(n, normed(n, conv(n, n->x)), 8));
 }
 
-/* Kernels of ours, which take convolutions with groups, take any slope, and give no statistics. */
+/* Kernels of dlx's, which take convolutions with groups, take any slope, and give no statistics. */
 static tid build_groups_alone(struct net *n)
 {
 	return EMIT(n, "tanh", conv_in_groups(n, normed(n, conv(n, n->x)), 8));

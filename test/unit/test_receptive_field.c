@@ -208,7 +208,7 @@ static void test_even(void **state)
 }
 
 /* Outputs that read no input are the bias, and need a part of the input that makes them. Here input
- * i makes outputs 4 i and 4 i + 1, and with the one behind it those between. */
+ * i makes outputs 4 i and 4 i + 1, and with the one after it those between. */
 static void test_between(void **state)
 {
 	struct net n;

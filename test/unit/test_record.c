@@ -260,7 +260,7 @@ static void rewrite(struct buf *file, const char *from, const char *to)
 	record_footer_put(end, &f);
 }
 
-/* A description that lies behind a right hash. */
+/* A description that lies after a right hash. */
 static void test_false_descriptions(void **state)
 {
 	static const struct {

@@ -244,7 +244,7 @@ static int read_all(const void *image, size_t n, int64_t samples)
 	return rc;
 }
 
-/* The place that a message about byte `at` of the file must name, or "" behind the samples. */
+/* The place that a message about byte `at` of the file must name, or "" after the samples. */
 static void place_of(const struct record *r, uint64_t at, char text[128])
 {
 	for (int64_t i = 0; i < record_info(r)->samples; i++)

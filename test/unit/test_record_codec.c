@@ -133,7 +133,7 @@ static void test_quick_level(void **state)
 }
 
 /* Of a chunk that is large enough for a sample, the way that a sample alone would not find: noise
- * that returns after a megabyte. The same bytes have the same code behind any other chunk. */
+ * that returns after a megabyte. The same bytes have the same code after any other chunk. */
 static void test_sampled(void **state)
 {
 	enum { N = 1 << 20, PERIOD = 1 << 18 };

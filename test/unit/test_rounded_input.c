@@ -24,7 +24,7 @@ static tid padded(struct graph *g, tid t, double value)
 	return op_emit(g, "pad", &at, 1, &t);
 }
 
-/* An input that is cast, and cast again in another shape and behind a pad of zeros. */
+/* An input that is cast, and cast again in another shape and after a pad of zeros. */
 static struct graph *build(void)
 {
 	struct graph *g = graph_new();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which nodes run beside others, and which nodes wait for them. ("any" and "sgd" may be aside.) */
+ * Which nodes run next to others, and which nodes wait for them. ("any" and "sgd" may be aside.) */
 #include "toy_passes.h"
 
 #include "graph/layout.h"
@@ -69,7 +69,7 @@ static void test_bundles(void **state)
 }
 
 /* A node in line that reads what was made, or writes what is used; what was enqueued before is
- * waited for as well, and nothing that comes behind. */
+ * waited for as well, and nothing that comes after. */
 static void test_conflicts(void **state)
 {
 	struct net n = net();

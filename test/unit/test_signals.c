@@ -188,7 +188,7 @@ int main(void)
 		cmocka_unit_test(test_untouched),
 	};
 
-	/* Under nohup, and behind a shell's &, they are ignored from the start. */
+	/* Under nohup, and with a shell's &, they are ignored from the start. */
 	signal(SIGHUP, SIG_DFL);
 	signal(SIGINT, SIG_DFL);
 	return cmocka_run_group_tests(tests, NULL, NULL);

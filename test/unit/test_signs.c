@@ -40,7 +40,7 @@ static tid block(struct net *n, tid x)
 	return EMIT(n, "relu", EMIT(n, "add", norm(n, conv(n, x)), x));
 }
 
-/* Its output is behind a convolution, whose gradient to the weights reads y. */
+/* Its output is after a convolution, whose gradient to the weights reads y. */
 static tid build_one(struct net *n) { return conv(n, block(n, n->x)); }
 /* The gradient of y is a sum of two. */
 static tid build_two(struct net *n) { return conv(n, block(n, block(n, n->x))); }

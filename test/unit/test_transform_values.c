@@ -114,7 +114,7 @@ static void test_channels(void **state)
 	}
 }
 
-/* A second set whose channels stand in another order; other names are none of ours. */
+/* A second set whose channels stand in another order; other names are none of dlx's. */
 static void test_order_of_channels(void **state)
 {
 	static const char *const file = "test_order.tmp.dlx";

@@ -264,7 +264,7 @@ static float *floats(void *v, int64_t n)
 	return f;
 }
 
-/* What the kernel makes, on so many threads. Memory that it does not write is -1. */
+/* What the kernel makes, on this many threads. Memory that it does not write is -1. */
 static float *result(const struct problem *p, enum conv_kind kind, int threads, float *dbias)
 {
 	const bool back = kind == CONV_BACKWARD_DATA, weights = kind == CONV_BACKWARD_WEIGHTS;

@@ -196,7 +196,7 @@ int64_t tiff_row_bytes(const struct source *s, const struct tiff_file *h)
 	return (int64_t)h->page.width * h->channels * (int64_t)dtype_size(s->dtype);
 }
 
-/* So many pixels of a row in a block. */
+/* The number of pixels of a row in a block. */
 static int64_t block_row(const struct tiff_file *h, int64_t pixels)
 {
 	return (pixels * h->page.channels / h->blocks.planes * h->page.bits + 7) / 8;

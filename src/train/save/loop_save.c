@@ -68,7 +68,7 @@ static void raise_age(struct ckpt_age *age, struct ckpt_age least)
 	age->serial = age->serial > least.serial ? age->serial : least.serial;
 }
 
-/* Behind the versions so far, whatever the clock says. */
+/* Later than the versions so far, whatever the clock says. */
 static struct ckpt_age next_age(const struct loop *l)
 {
 	struct ckpt_age age = { (int64_t)time(NULL), 0 };
@@ -231,7 +231,7 @@ int loop_save(struct loop *l, bool only_local)
 	return reduction_keep(&l->s->reduction);
 }
 
-/* Behind the last version in the run's store those on hosts' disks are not needed. */
+/* After the last version in the run's store those on hosts' disks are not needed. */
 static int drop_local(struct loop *l, int rc)
 {
 	const int mark = err_count();
