@@ -254,8 +254,8 @@ if HAVE_MPI
 check_PROGRAMS += test/bench/all_reduce_times
 endif
 test_bench_all_reduce_times_SOURCES = test/bench/all_reduce_times.c
-test_comm_messages_SOURCES = test/comm/messages.c
-test_comm_ranks_SOURCES = test/comm/ranks.c
+test_comm_messages_SOURCES = test/comm/messages.c test/comm/subjects.h
+test_comm_ranks_SOURCES = test/comm/ranks.c test/comm/subjects.h
 
 check_PROGRAMS += test/optest/optest $(unit_tests) $(crash_tests) $(fuzz_tests)
 LDADD = $(LIBS_ALL) $(CMOCKA_LIBS)

@@ -31,3 +31,22 @@ reported() {
 		says err "$text"
 	done
 }
+
+# signalled VICTIMS SEED...: three ranks work until one of the first VICTIMS gets a signal at a moment that the seed chooses; all end.
+signalled() {
+	victims=$1
+	shift
+	for i; do
+		rm -f pid.*
+		capped mpiexec -n 3 "$ranks" endless >out 2>err </dev/null &
+		job=$!
+		for rank in 0 1 2; do
+			await test -s pid.$rank
+		done
+		sleep "0.$((i * 7 % 10))"
+		signal=$(echo STOP KILL TERM | cut -d' ' -f$((i % 3 + 1)))
+		send "$signal" "$(cat pid.$((i % victims)))"
+		ends $job
+		[ $status -ne 0 ] && [ $status -ne 124 ] || fail "SIG$signal: exit status $status: $(cat err)"
+	done
+}

@@ -3,31 +3,16 @@
  * Messages between ranks (comm/exchange.h), run under mpiexec by the script next to it: `messages
  * SUBJECT [ARGUMENT...]`. Rank 0 prints "ok" at the end; a mistake ends all with a line that names
  * the rank and the place. */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/debug.h"
+#include "subjects.h"
+
 #include "base/err.h"
-#include "base/log.h"
 #include "comm/exchange.h"
 #include "comm/reducer.h"
-
-static struct comm *c;
-
-#define CHECK(condition)                                                                    \
-	do {                                                                                    \
-		if (!(condition)) {                                                                 \
-			fprintf(stderr, "rank %d: %s:%d: not so: %s\n", c->rank, __FILE__, __LINE__,    \
-			        #condition);                                                            \
-			kill(getpid(), SIGKILL);                                                        \
-		}                                                                                   \
-	} while (0)
-
-/* Seconds until a rank is missed that does not come. */
-#define SOON 2
 
 /* --- all to all --- */
 
@@ -173,14 +158,11 @@ static void endless(int argc, char **argv)
 	struct exchange_edge edge[2 * EACH * MOST_RANKS];
 	struct exchange *x;
 	struct reducer *r;
-	char name[32];
 	const int n = edges_of(c, edge);
 	c->timeout = 2 * SOON;
 	CHECK(exchange_new(&x, c, edge, n) == 0);
 	CHECK(reducer_new(&r, c, 1 << 19, &bucket, 1, true) == 0);
-	snprintf(name, sizeof name, "pid.%d", c->rank);
-	FILE *f = fopen(name, "w");
-	CHECK(f != NULL && fprintf(f, "%ld\n", (long)getpid()) > 0 && fclose(f) == 0);
+	write_pid();
 	for (int64_t i = 0;; i++)
 		round_or_end(x, r, edge, n, i);
 }
@@ -207,16 +189,6 @@ static int chain_round(struct exchange *x)
 		exchange_send(x, k);
 	}
 	return 0;
-}
-
-static void lose(const char *how)
-{
-	c->timeout = SOON;
-	if (strcmp(how, "stop") == 0)
-		raise(SIGSTOP);
-	if (strcmp(how, "kill") == 0)
-		raise(SIGKILL);
-	pause();
 }
 
 /* lost HOW: in the third round rank 1 goes, stops or stays away; the others report and end. */
@@ -246,28 +218,14 @@ static void lost(int argc, char **argv)
 	comm_abort(c, 69);
 }
 
-static const struct {
-	const char *name;
-	void (*run)(int argc, char **argv);
-} subjects[] = {
+static const struct subject subjects[] = {
 	{ "pass", pass },
 	{ "endless", endless },
 	{ "lost", lost },
+	{ NULL, NULL },
 };
 
 int main(int argc, char **argv)
 {
-	log_init("messages", 0, 1);
-	if (debug_read() < 0 || comm_open(&c, 0) < 0) {
-		err_print(stderr, "messages");
-		return 1;
-	}
-	for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
-		if (argc > 1 && strcmp(argv[1], subjects[i].name) == 0)
-			subjects[i].run(argc - 2, argv + 2);
-	if (c->rank == 0)
-		printf("ok\n");
-	fflush(stdout);
-	comm_close(c);
-	return 0;
+	return run_subject("messages", subjects, argc, argv);
 }

@@ -30,19 +30,8 @@ lost lost kill 4
 ended capped mpiexec -n 4 sh -c '"$@" & wait $! || sleep 60' sh "$ranks" lost kill >out 2>err </dev/null
 reported 'a message has not come after ' " waits for " " rank 1 (process " ', ended)'
 # Signals at any moment, to any rank: all end.
-for i in $(form "1 2 3" "$(seq 100)"); do
-	rm -f pid.*
-	capped mpiexec -n 3 "$ranks" endless >out 2>err </dev/null &
-	job=$!
-	for rank in 0 1 2; do
-		await test -s pid.$rank
-	done
-	sleep "0.$((i * 7 % 10))"
-	signal=$(echo STOP KILL TERM | cut -d' ' -f$((i % 3 + 1)))
-	send "$signal" "$(cat pid.$((i % 3)))"
-	ends $job
-	[ $status -ne 0 ] && [ $status -ne 124 ] || fail "SIG$signal: exit status $status: $(cat err)"
-done
+# shellcheck disable=SC2046
+signalled 3 $(form "1 2 3" "$(seq 100)")
 DLX_DEBUG=$(debug ranks_per_host=1)
 lost lost stop 3
 says err 'a message has not come after '

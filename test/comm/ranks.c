@@ -5,35 +5,19 @@
  * rank and the place. */
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/debug.h"
+#include "subjects.h"
+
 #include "base/err.h"
 #include "base/io.h"
-#include "base/log.h"
 #include "comm/fetch.h"
 #include "comm/linkmodel.h"
 #include "comm/reducer.h"
-
-static struct comm *c;
-
-#define CHECK(condition)                                                                    \
-	do {                                                                                    \
-		if (!(condition)) {                                                                 \
-			fprintf(stderr, "rank %d: %s:%d: not so: %s\n", c->rank, __FILE__, __LINE__,    \
-			        #condition);                                                            \
-			kill(getpid(), SIGKILL);                                                        \
-		}                                                                                   \
-	} while (0)
-
-/* Seconds until a rank is missed that does not come: time enough for the others on a machine that
- * is very busy. */
-#define SOON 2
 
 /* --- set-up --- */
 
@@ -102,12 +86,8 @@ static void absent(int argc, char **argv)
 {
 	comm_barrier(c, "the start");
 	c->timeout = SOON;
-	if (c->rank == 1 && strcmp(argv[0], "stop") == 0)
-		raise(SIGSTOP);
-	if (c->rank == 1 && strcmp(argv[0], "kill") == 0)
-		raise(SIGKILL);
 	if (c->rank == 1)
-		pause();
+		lose(argv[0]);
 	comm_barrier(c, "the size of the plan");
 }
 
@@ -306,12 +286,9 @@ static void one_step_or_end(struct reducer *r, int step)
 static void endless(int argc, char **argv)
 {
 	struct reducer *r;
-	char name[32];
 	c->timeout = 2 * SOON;
 	CHECK(reducer_new(&r, c, BYTES, groups, GROUPS, true) == 0);
-	snprintf(name, sizeof name, "pid.%d", c->rank);
-	FILE *f = fopen(name, "w");
-	CHECK(f != NULL && fprintf(f, "%ld\n", (long)getpid()) > 0 && fclose(f) == 0);
+	write_pid();
 	for (int i = 0;; i++)
 		one_step_or_end(r, i);
 }
@@ -324,12 +301,8 @@ static void lost(int argc, char **argv)
 	CHECK(one_step(r, 0) == 0 && one_step(r, 1) == 0);
 	comm_barrier(c, "the third step");
 	c->timeout = SOON;
-	if (c->rank == 1 && strcmp(argv[0], "stop") == 0)
-		raise(SIGSTOP);
-	if (c->rank == 1 && strcmp(argv[0], "kill") == 0)
-		raise(SIGKILL);
 	if (c->rank == 1)
-		pause();
+		lose(argv[0]);
 	one_step_or_end(r, 2);
 }
 
@@ -434,12 +407,8 @@ static void unfetched(int argc, char **argv)
 	CHECK(fetch_open(&f, c, 2, answer_late, NULL) == 0);
 	comm_barrier(c, "the start");
 	c->timeout = SOON;
-	if (c->rank == 1 && strcmp(argv[0], "stop") == 0)
-		raise(SIGSTOP);
-	if (c->rank == 1 && strcmp(argv[0], "kill") == 0)
-		raise(SIGKILL);
 	if (c->rank == 1)
-		pause();
+		lose(argv[0]);
 	CHECK(fetch_ask(f, 1, &r, bytes) == E_UNAVAILABLE);
 	if (comm_prints(c))
 		err_print(stderr, "ranks");
@@ -478,10 +447,7 @@ static void cost(int argc, char **argv)
 		printf("latency x %g, bytes x %g, in %.0f ms\n", m.slower[0], m.slower[1], took * 1e3);
 }
 
-static const struct {
-	const char *name;
-	void (*run)(int argc, char **argv);
-} subjects[] = {
+static const struct subject subjects[] = {
 	{ "setup", setup },
 	{ "absent", absent },
 	{ "reduce", reduce },
@@ -493,21 +459,10 @@ static const struct {
 	{ "large", large },
 	{ "cost", cost },
 	{ "order", order },
+	{ NULL, NULL },
 };
 
 int main(int argc, char **argv)
 {
-	log_init("ranks", 0, 1);
-	if (debug_read() < 0 || comm_open(&c, 0) < 0) {
-		err_print(stderr, "ranks");
-		return 1;
-	}
-	for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
-		if (argc > 1 && strcmp(argv[1], subjects[i].name) == 0)
-			subjects[i].run(argc - 2, argv + 2);
-	if (c->rank == 0)
-		printf("ok\n");
-	fflush(stdout);
-	comm_close(c);
-	return 0;
+	return run_subject("ranks", subjects, argc, argv);
 }

@@ -50,19 +50,8 @@ lost lost sleep
 reported 'is not complete after ' ', runs) has not started it'
 lost lost kill
 # Signals at any moment, to any rank: all end.
-for i in $(form "1 2 3" "$(seq 30)"); do
-	rm -f pid.*
-	capped mpiexec -n 3 "$ranks" endless >out 2>err </dev/null &
-	job=$!
-	for rank in 0 1 2; do
-		await test -s pid.$rank
-	done
-	sleep "0.$((i * 7 % 10))"
-	signal=$(echo STOP KILL TERM | cut -d' ' -f$((i % 3 + 1)))
-	send "$signal" "$(cat pid.$((i % 2)))"
-	ends $job
-	[ $status -ne 0 ] && [ $status -ne 124 ] || fail "SIG$signal: exit status $status: $(cat err)"
-done
+# shellcheck disable=SC2046
+signalled 2 $(form "1 2 3" "$(seq 30)")
 # Of several hosts, the one whose rank is lost reports it; if a whole host is lost, the first of the others does.
 DLX_DEBUG=$(debug ranks_per_host=2)
 lost lost stop 4
