@@ -29,6 +29,14 @@ static void moments(const double *v, int64_t n, double *mean, double *deviation)
 	*deviation = sqrt(square / (double)n);
 }
 
+/* The value below which a share q of n ascending values lies. */
+static double quantile(const double *sorted, int64_t n, double q)
+{
+	const double at = q * (double)(n - 1);
+	const int64_t below = (int64_t)at, above = below + 1 < n ? below + 1 : below;
+	return sorted[below] + (at - (double)below) * (sorted[above] - sorted[below]);
+}
+
 void ensemble_init(struct ensemble *e, const double *v, int64_t realizations, int64_t places)
 {
 	*e = (struct ensemble){ places, realizations, numbers(places), numbers(places),
@@ -39,8 +47,8 @@ void ensemble_init(struct ensemble *e, const double *v, int64_t realizations, in
 			here[r] = v[r * places + i];
 		moments(here, realizations, &e->mean[i], &e->deviation[i]);
 		qsort(here, (size_t)realizations, sizeof *here, ascending);
-		e->low[i] = ensemble_quantile(here, realizations, ENSEMBLE_LOW);
-		e->high[i] = ensemble_quantile(here, realizations, ENSEMBLE_HIGH);
+		e->low[i] = quantile(here, realizations, ENSEMBLE_LOW);
+		e->high[i] = quantile(here, realizations, ENSEMBLE_HIGH);
 	}
 }
 
@@ -52,13 +60,6 @@ void ensemble_release(struct ensemble *e)
 	mem_free(e->high);
 	mem_free(e->sorted);
 	*e = (struct ensemble){ 0 };
-}
-
-double ensemble_quantile(const double *sorted, int64_t n, double q)
-{
-	const double at = q * (double)(n - 1);
-	const int64_t below = (int64_t)at, above = below + 1 < n ? below + 1 : below;
-	return sorted[below] + (at - (double)below) * (sorted[above] - sorted[below]);
 }
 
 double ensemble_relative_l2(const double *v, const double *reference, int64_t n)

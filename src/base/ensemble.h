@@ -11,7 +11,8 @@ struct ensemble {
 	int64_t places, realizations;
 	double *mean, *deviation;        /* standard deviation (divided by the number of
 	                                  * realizations) */
-	double *low, *high;              /* the quantiles ENSEMBLE_LOW and ENSEMBLE_HIGH */
+	double *low, *high;              /* the quantiles ENSEMBLE_LOW and ENSEMBLE_HIGH, linear between
+	                                  * two values (Hyndman and Fan's seventh definition, 1996) */
 	double *sorted;                  /* (places, realizations), ascending */
 };
 #define ENSEMBLE_LOW 0.05
@@ -22,9 +23,6 @@ struct ensemble {
 void ensemble_init(struct ensemble *e, const double *v, int64_t realizations, int64_t places);
 void ensemble_release(struct ensemble *e);       /* all 0 is fine */
 
-/* The value below which a share q of n ascending values lies, with a straight line between two of
- * them (Hyndman and Fan's seventh definition, 1996). */
-double ensemble_quantile(const double *sorted, int64_t n, double q);
 /* The relative L2 error |v - reference| / |reference|. */
 double ensemble_relative_l2(const double *v, const double *reference, int64_t n);
 /* The Kolmogorov-Smirnov statistic of two ascending samples: the largest difference of their

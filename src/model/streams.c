@@ -35,7 +35,8 @@ bool stream_equal(const struct stream *a, const struct stream *b)
 	       memcmp(a->by, b->by, (size_t)a->n * sizeof *a->by) == 0;
 }
 
-int streams_find(const struct streams *list, const struct stream *s)
+/* The index of s in list, or NONE. */
+static int find(const struct streams *list, const struct stream *s)
 {
 	for (int i = 0; i < list->n; i++)
 		if (stream_equal(&list->v[i], s))
@@ -45,7 +46,7 @@ int streams_find(const struct streams *list, const struct stream *s)
 
 void streams_add(struct streams *list, const struct stream *s)
 {
-	if (streams_find(list, s) != NONE)
+	if (find(list, s) != NONE)
 		return;
 	if (list->n == list->cap) {
 		struct stream *v = ARENA_ARRAY(list->arena, struct stream, 2 * list->cap + 8);
@@ -98,7 +99,7 @@ static int part(const struct parting *p, unsigned rest, struct taylor_term t)
 	const unsigned first = rest & -rest, others = rest & ~first;
 	for (unsigned with = others;; with = (with - 1) & others) {
 		const struct stream block = part_of(p->of, first | with);
-		const int at = streams_find(p->in, &block);
+		const int at = find(p->in, &block);
 		struct taylor_term more = t;
 		if (at != NONE) {
 			more.order++;
@@ -113,12 +114,12 @@ static int part(const struct parting *p, unsigned rest, struct taylor_term t)
 static int sum_terms(const struct parting *p)
 {
 	struct taylor_term t = { .out = p->out, .order = 1, .coefficient = 1, .n = 1 };
-	t.factor[0] = streams_find(p->in, p->of);
+	t.factor[0] = find(p->in, p->of);
 	if (t.factor[0] != NONE)
 		TRY(taylor_add(p->arena, p->terms, &t));
 	t.order = t.n = 2;
 	for (int i = 0; i < p->of->n; i++) {
-		t.factor[0] = t.factor[1] = streams_find(p->in, &(struct stream){ .n = 1,
+		t.factor[0] = t.factor[1] = find(p->in, &(struct stream){ .n = 1,
 		                                                                  .by = { p->of->by[i] } });
 		if (t.factor[0] != NONE)
 			TRY(taylor_add(p->arena, p->terms, &t));

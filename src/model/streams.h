@@ -34,8 +34,6 @@ struct streams {
  * high. */
 bool stream_derive(const struct stream *s, tid x, struct stream *out);
 bool stream_equal(const struct stream *a, const struct stream *b);
-/* The index of s in list, or NONE. */
-int streams_find(const struct streams *list, const struct stream *s);
 void streams_add(struct streams *list, const struct stream *s);      /* if it is not there */
 /* Adds all streams from which a layer computes s; if list is empty, the value first. */
 void streams_add_all(struct streams *list, const struct stream *s);
