@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/deadline.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "comm/board.h"
 #include "comm/exchange_mpi.h"
@@ -97,16 +98,10 @@ static struct exchange *allocate(struct comm *c, const struct exchange_edge *edg
 
 /* --- comparing ends --- */
 
-static uint64_t mix(uint64_t h, uint64_t v)
-{
-	h = (h ^ v) * 0x9E3779B97F4A7C15;
-	return h ^ h >> 29;
-}
-
 static uint64_t hash_of(int from, int to, const struct exchange_edge *e)
 {
-	uint64_t h = mix(mix(1, (uint64_t)from), (uint64_t)to);
-	return mix(mix(mix(h, (uint64_t)e->id), (uint64_t)e->bytes), (uint64_t)e->depth);
+	const int64_t v[] = { from, to, e->id, e->bytes, e->depth };
+	return hash_bytes(v, sizeof v, 0);
 }
 
 static bool ends_match(struct exchange *x)
@@ -124,13 +119,13 @@ static bool ends_match(struct exchange *x)
 	return sum == 0;
 }
 
-struct told {                  /* an edge, as ranks send it to each other */
+struct edge_end {              /* one end of an edge, as ranks send it to each other */
 	int peer, sends, depth;
 	int64_t bytes, id;
 	char name[96];
 };
 
-static void describe(const struct comm *c, int rank, const struct told *e, struct buf *out)
+static void describe(const struct comm *c, int rank, const struct edge_end *e, struct buf *out)
 {
 	buf_printf(out, "rank %d %s '%s' (number %" PRId64 ", %" PRId64 " bytes, depth %d) %s rank %d",
 	           comm_whole_rank(c, rank), e->sends ? "sends" : "expects", e->name, e->id, e->bytes,
@@ -139,13 +134,13 @@ static void describe(const struct comm *c, int rank, const struct told *e, struc
 
 /* Among the edges of a rank, the other end of e, or the edge that would be it if their ids were
  * equal. */
-static const struct told *other_end(const struct told *edge, int n, int rank, const struct told *e,
-                                    bool *same)
+static const struct edge_end *other_end(const struct edge_end *edge, int n, int rank,
+                                        const struct edge_end *e, bool *same)
 {
-	const struct told *near = NULL;
+	const struct edge_end *near = NULL;
 	*same = false;
 	for (int k = 0; k < n; k++) {
-		const struct told *o = &edge[k];
+		const struct edge_end *o = &edge[k];
 		if (o->depth == 0 || o->peer != rank || o->sends == e->sends)
 			continue;
 		if (o->id == e->id) {
@@ -159,16 +154,16 @@ static const struct told *other_end(const struct told *edge, int n, int rank, co
 }
 
 /* most: edges of a rank. */
-static int name_mismatch(const struct comm *c, const struct told *all, int most)
+static int name_mismatch(const struct comm *c, const struct edge_end *all, int most)
 {
 	struct buf text = BUF_INIT;
 	for (int r = 0; r < c->size && !text.len; r++)
 		for (int k = 0; k < most && !text.len; k++) {
-			const struct told *e = &all[r * most + k];
+			const struct edge_end *e = &all[r * most + k];
 			bool same;
 			if (e->depth == 0)
 				continue;
-			const struct told *o = other_end(&all[e->peer * most], most, r, e, &same);
+			const struct edge_end *o = other_end(&all[e->peer * most], most, r, e, &same);
 			if (same)
 				continue;
 			describe(c, r, e, &text);
@@ -186,11 +181,11 @@ static int refuse(struct exchange *x)
 	double most = x->n;
 	comm_max(x->c, &most, 1, "the messages of a step");
 	size_t n = (size_t)most;
-	struct told *mine = mem_calloc(n + 1, sizeof *mine),
+	struct edge_end *mine = mem_calloc(n + 1, sizeof *mine),
 	            *all = mem_calloc(n * (size_t)x->c->size + 1, sizeof *all);
 	for (int k = 0; k < x->n; k++) {
 		const struct exchange_edge *e = &x->end[k].edge;
-		mine[k] = (struct told){ e->peer, e->sends, e->depth, e->bytes, e->id, "" };
+		mine[k] = (struct edge_end){ e->peer, e->sends, e->depth, e->bytes, e->id, "" };
 		snprintf(mine[k].name, sizeof mine[k].name, "%s", e->name);
 	}
 	comm_all_gather(x->c, mine, n * sizeof *mine, all, "the messages of a step");

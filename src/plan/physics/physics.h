@@ -69,6 +69,8 @@ int physics_open(struct run_config *c);
 struct expr_scope physics_scope(struct arena *a, const struct physics *p, int ranks);
 /* Whether an axis is spatial: any axis but "t" and "time". */
 bool physics_is_spatial(const char *axis);
+/* The number of spatial axes of a set. */
+int physics_spatial_axes(const struct point_set *p);
 /* The network, or the noise, of this name; NULL if there is none. */
 struct network *physics_network(const struct physics *p, const char *name);
 const struct noise_name *physics_noise(const struct physics *p, const char *name);

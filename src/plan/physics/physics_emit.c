@@ -53,6 +53,14 @@ bool physics_is_spatial(const char *axis)
 	return strcmp(axis, "t") != 0 && strcmp(axis, "time") != 0;
 }
 
+int physics_spatial_axes(const struct point_set *p)
+{
+	int n = 0;
+	for (int k = 0; k < p->naxes; k++)
+		n += physics_is_spatial(p->axis[k]);
+	return n;
+}
+
 static struct expr_set set_of(struct arena *a, const struct point_set *p, int ranks)
 {
 	struct expr_axis *axis = ARENA_ARRAY(a, struct expr_axis, p->naxes + 1);

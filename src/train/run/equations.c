@@ -58,14 +58,6 @@ static int check_share(const struct session *s, const struct point_set *p)
 	           s->nranks, (long long)(n + s->nranks - n % s->nranks));
 }
 
-static int spatial_axes(const struct point_set *p)
-{
-	int n = 0;
-	for (int k = 0; k < p->naxes; k++)
-		n += physics_is_spatial(p->axis[k]);
-	return n;
-}
-
 static void add_array(struct equations *e, struct drawn *d, const char *name, int64_t each,
                       double **at)
 {
@@ -97,7 +89,7 @@ static void add_set(struct equations *e, const struct point_set *p, int rank, in
 	for (int k = 0; k < p->nvalues; k++)
 		add_array(e, d, p->values[k].name, p->values[k].each, &at);
 	if (p->normals)
-		add_array(e, d, "normal", spatial_axes(p), &at);
+		add_array(e, d, "normal", physics_spatial_axes(p), &at);
 }
 
 int equations_begin(struct session *s)

@@ -36,14 +36,6 @@ static void add_array(struct resample *r, struct arena *a, const char *name, int
 		DTYPE_F64, each, ARENA_ARRAY(a, double, each * r->rows) };
 }
 
-static int spatial_axes(const struct point_set *p)
-{
-	int n = 0;
-	for (int k = 0; k < p->naxes; k++)
-		n += physics_is_spatial(p->axis[k]);
-	return n;
-}
-
 struct resample *resample_new(struct arena *a, const struct session *s, int k)
 {
 	const struct point_set *p = &s->config->physics->points.set[k];
@@ -63,7 +55,7 @@ struct resample *resample_new(struct arena *a, const struct session *s, int k)
 	for (int i = 0; i < p->nvalues; i++)
 		add_array(r, a, p->values[i].name, 1);
 	if (p->normals)
-		add_array(r, a, "normal", spatial_axes(p));
+		add_array(r, a, "normal", physics_spatial_axes(p));
 	return r;
 }
 
