@@ -19,7 +19,7 @@ struct program {
 	                                  * the others */
 	bool filled;                     /* the data has enough samples for a full batch */
 	int scored;                      /* 1 + the index of the set of points whose candidates it
-	                                  * scores (train/save/resample.h); 0: none */
+	                                  * scores (train/run/resample.h); 0: none */
 	bool gradients;                  /* it computes the gradients of an objective's balanced terms
 	                                  * (train/run/balance.h) */
 	int64_t batch;                   /* samples */

@@ -34,12 +34,12 @@ libdlx_a_SOURCES += src/train/diagnose/account.c src/train/diagnose/account.h sr
 	src/train/predict/predict_tiles.c src/train/predict/predict_tiles.h src/train/run/ranks.c \
 	src/train/run/ranks.h src/train/run/rates.c src/train/run/rates.h src/train/save/replicas.c \
 	src/train/save/replay_versions.c src/train/save/replay_versions.h src/train/save/replicas.h \
-	src/train/diagnose/rerun.c src/train/diagnose/rerun.h src/train/save/resample.c src/train/save/resample.h \
+	src/train/diagnose/rerun.c src/train/diagnose/rerun.h src/train/run/resample.c src/train/run/resample.h \
 	src/train/run/rounded_batch.c src/train/run/rounded_batch.h \
 	src/train/run/search.c src/train/run/search.h src/train/save/shared_read.c src/train/save/shared_read.h \
 	src/train/save/slabs.c src/train/save/slabs.h \
 	src/train/diagnose/slow.c src/train/save/snapshot.c src/train/save/snapshot.h \
-	src/train/diagnose/slow.h src/train/diagnose/slow_watch.c src/train/diagnose/slow_watch.h src/train/save/spread.c \
-	src/train/save/spread.h src/train/save/state.c src/train/save/state.h src/train/run/synthetic.c \
+	src/train/diagnose/slow.h src/train/diagnose/slow_watch.c src/train/diagnose/slow_watch.h src/train/diagnose/spread.c \
+	src/train/diagnose/spread.h src/train/save/state.c src/train/save/state.h src/train/run/synthetic.c \
 	src/train/run/synthetic.h src/train/run/target.c src/train/run/target.h src/train/diagnose/trained_on.c \
 	src/train/diagnose/trained_on.h src/train/run/validations.c src/train/run/validations.h

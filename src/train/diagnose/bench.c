@@ -18,7 +18,7 @@
 #include "plan/sums/reduction.h"
 #include "train/diagnose/account.h"
 #include "train/run/opening.h"
-#include "train/save/spread.h"
+#include "train/diagnose/spread.h"
 #include "train/run/synthetic.h"
 
 #define WARM_UP 3

@@ -10,7 +10,7 @@
 #include "train/run/balance.h"
 #include "train/predict/known.h"
 #include "train/run/opening.h"
-#include "train/save/resample.h"
+#include "train/run/resample.h"
 
 /* The arrays of one set, in the order of batch.more. */
 struct drawn {

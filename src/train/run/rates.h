@@ -8,7 +8,7 @@
 
 #include "train/run/data_rates.h"
 #include "train/run/opening.h"
-#include "train/save/spread.h"
+#include "train/diagnose/spread.h"
 
 struct rates {
 	const struct session *s;

@@ -2,7 +2,7 @@
  *
  * Each rank evaluates the residual for a part of the candidates. The results are summed over ranks,
  * so all ranks choose the same points. */
-#include "train/save/resample.h"
+#include "train/run/resample.h"
 
 #include <math.h>
 #include <string.h>

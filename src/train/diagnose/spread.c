@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Each rank sends its two numbers and its host's name; all ranks sort them in the same order. */
-#include "train/save/spread.h"
+#include "train/diagnose/spread.h"
 
 #include <stdlib.h>
 #include <string.h>
