@@ -11,14 +11,6 @@
 
 enum { WIDTH = 460, HEIGHT = 300, LEFT = 62, RIGHT = 14, TOP = 16, BOTTOM = 46, LINE = 18 };
 
-static void widen(struct svg_axis *a, double v)
-{
-	if (!isfinite(v) || (a->log && v <= 0))
-		return;
-	a->low = fmin(a->low, v);
-	a->high = fmax(a->high, v);
-}
-
 static bool has_point(const struct panel *p, const struct curve *c, int i)
 {
 	return isfinite(c->x[i]) && isfinite(c->y[i]) && (!p->log_y || c->y[i] > 0);
@@ -34,12 +26,12 @@ static struct svg_frame frame(const struct panel *p)
 			const struct curve *c = &p->curve[k];
 			if (!has_point(p, c, i))
 				continue;
-			widen(&f.x, c->x[i]);
-			widen(&f.y, c->y[i]);
-			widen(&f.y, c->low ? c->low[i] : NAN);
-			widen(&f.y, c->high ? c->high[i] : NAN);
+			svg_axis_widen(&f.x, c->x[i]);
+			svg_axis_widen(&f.y, c->y[i]);
+			svg_axis_widen(&f.y, c->low ? c->low[i] : NAN);
+			svg_axis_widen(&f.y, c->high ? c->high[i] : NAN);
 		}
-	widen(&f.y, p->level);
+	svg_axis_widen(&f.y, p->level);
 	svg_axis_round(&f.x);
 	svg_axis_round(&f.y);
 	return f;

@@ -57,28 +57,17 @@ static double first_tick(const struct svg_axis *a)
 	return a->step * ceil(a->low / a->step - 1e-6);
 }
 
-static bool within(const struct svg_axis *a, double v)
-{
-	return v <= a->high + a->step * 1e-6;
-}
-
-static const char *number(const struct svg_axis *a, double v, char out[32])
-{
-	snprintf(out, 32, "%.6g", fabs(v) < a->step / 1e6 ? 0 : v);
-	return out;
-}
-
 /* Numbers at the right of x, or at its left. */
 static void upright_axis(struct panel *c, double x, bool at_left)
 {
 	const struct svg_axis *a = &c->f.y;
 	const int side = at_left ? -1 : 1;
 	char t[32];
-	for (double v = first_tick(a); within(a, v); v += a->step) {
+	for (double v = first_tick(a); !svg_axis_beyond(a, v); v += a->step) {
 		const double y = svg_y(&c->f, v);
 		segment(c, &thin, x, y, x + side * TICK, y);
 		text(c, x + side * (TICK + 3), y + 4, at_left ? DRAWING_END : DRAWING_START,
-		     number(a, v, t));
+		     svg_axis_number(a, v, t));
 	}
 }
 
@@ -86,14 +75,14 @@ static void axes(struct panel *c, bool grid)
 {
 	char t[32];
 	const struct svg_axis *x = &c->f.x, *y = &c->f.y;
-	for (double v = first_tick(y); grid && within(y, v); v += y->step)
+	for (double v = first_tick(y); grid && !svg_axis_beyond(y, v); v += y->step)
 		segment(c, &faint, c->f.left, svg_y(&c->f, v), c->f.right, svg_y(&c->f, v));
-	for (double v = first_tick(x); within(x, v); v += x->step) {
+	for (double v = first_tick(x); !svg_axis_beyond(x, v); v += x->step) {
 		const double at = svg_x(&c->f, v);
 		if (grid)
 			segment(c, &faint, at, c->f.top, at, c->f.bottom);
 		segment(c, &thin, at, c->f.bottom, at, c->f.bottom + TICK);
-		text(c, at, c->f.bottom + TICK + 11, DRAWING_MIDDLE, number(x, v, t));
+		text(c, at, c->f.bottom + TICK + 11, DRAWING_MIDDLE, svg_axis_number(x, v, t));
 	}
 	upright_axis(c, c->f.left, true);
 	frame(c, c->f.left, c->f.right);
@@ -109,14 +98,6 @@ static bool has_point(const struct figure_curve *c, int i)
 	return isfinite(c->x[i]) && isfinite(c->y[i]);
 }
 
-static void widen(struct svg_axis *a, double v)
-{
-	if (!isfinite(v))
-		return;
-	a->low = fmin(a->low, v);
-	a->high = fmax(a->high, v);
-}
-
 static void span(struct panel *c)
 {
 	c->f.x = (struct svg_axis){ NAN, NAN, 0, c->p->x_label, false };
@@ -124,10 +105,10 @@ static void span(struct panel *c)
 	for (int k = 0; k < c->p->n; k++)
 		for (int i = 0; i < c->p->curve[k].n; i++) {
 			const struct figure_curve *v = &c->p->curve[k];
-			widen(&c->f.x, v->x[i]);
-			widen(&c->f.y, v->y[i]);
-			widen(&c->f.y, v->low ? v->low[i] : NAN);
-			widen(&c->f.y, v->high ? v->high[i] : NAN);
+			svg_axis_widen(&c->f.x, v->x[i]);
+			svg_axis_widen(&c->f.y, v->y[i]);
+			svg_axis_widen(&c->f.y, v->low ? v->low[i] : NAN);
+			svg_axis_widen(&c->f.y, v->high ? v->high[i] : NAN);
 		}
 	svg_axis_step(&c->f.x);
 	svg_axis_round(&c->f.y);

@@ -123,9 +123,18 @@ double svg_y(const struct svg_frame *f, double v)
 	return place(&f->y, v, f->bottom, f->top);
 }
 
-static void number(char out[32], const struct svg_axis *a, double v)
+void svg_axis_widen(struct svg_axis *a, double v)
+{
+	if (!isfinite(v) || (a->log && v <= 0))
+		return;
+	a->low = fmin(a->low, v);
+	a->high = fmax(a->high, v);
+}
+
+const char *svg_axis_number(const struct svg_axis *a, double v, char out[32])
 {
 	snprintf(out, 32, "%.6g", !a->log && fabs(v) < a->step / 1e6 ? 0 : v);
+	return out;
 }
 
 /* The next grid line after v. On a logarithmic axis, grid lines are the powers of ten; if it spans
@@ -148,7 +157,7 @@ static double first_line(const struct svg_axis *a)
 	return pow(10, ceil(log10(a->low) - 1e-9));
 }
 
-static bool beyond(const struct svg_axis *a, double v)
+bool svg_axis_beyond(const struct svg_axis *a, double v)
 {
 	return a->log ? v > a->high * (1 + 1e-9) : v > a->high + a->step / 1e6;
 }
@@ -157,15 +166,14 @@ void svg_axes(struct buf *b, const struct svg_frame *f)
 {
 	static const char grid[] = "stroke=\"#ddd\"";
 	char text[32];
-	for (double v = first_line(&f->x); !beyond(&f->x, v); v = next_line(&f->x, v)) {
-		number(text, &f->x, v);
+	for (double v = first_line(&f->x); !svg_axis_beyond(&f->x, v); v = next_line(&f->x, v)) {
 		svg_line(b, svg_x(f, v), f->top, svg_x(f, v), f->bottom, grid);
-		svg_text(b, svg_x(f, v), f->bottom + 16, "middle", text);
+		svg_text(b, svg_x(f, v), f->bottom + 16, "middle", svg_axis_number(&f->x, v, text));
 	}
-	for (double v = first_line(&f->y); !beyond(&f->y, v); v = next_line(&f->y, v)) {
-		number(text, &f->y, v);
+	for (double v = first_line(&f->y); !svg_axis_beyond(&f->y, v); v = next_line(&f->y, v)) {
 		svg_line(b, f->left, svg_y(f, v), f->right, svg_y(f, v), grid);
-		svg_text(b, f->left - 6, svg_y(f, v) + 4, "end", text);
+		svg_text(b, f->left - 6, svg_y(f, v) + 4, "end",
+		         svg_axis_number(&f->y, v, text));
 	}
 	svg_text(b, (f->left + f->right) / 2, f->bottom + 34, "middle", f->x.label);
 	buf_printf(b, "<g transform=\"translate(%.1f %.1f) rotate(-90)\">\n", f->left - 48,

@@ -30,6 +30,12 @@ void svg_axis_step(struct svg_axis *a);
 /* As svg_axis_step, and extends the axis to whole steps at both ends; a logarithmic axis is
  * extended to 1, 2 or 5 times a power of ten, and its step is not used. */
 void svg_axis_round(struct svg_axis *a);
+/* Extends the range to v, unless that is not finite, or not positive on a logarithmic axis. */
+void svg_axis_widen(struct svg_axis *a, double v);
+/* Whether v is above the range by more than rounding. */
+bool svg_axis_beyond(const struct svg_axis *a, double v);
+/* The text of v as a number at the axis; returns out. */
+const char *svg_axis_number(const struct svg_axis *a, double v, char out[32]);
 
 /* The position of the axes on the page. */
 struct svg_frame {
