@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Sourced by the test scripts. `make check` sets DLX_BUILD and DLX_SOURCE; each script works in a folder of its own that is
-# removed if it passes (DLX_WORK, where one script runs several times at once). fail TEXT ends the test; skip TEXT ends it as skipped,
-# for want of hardware, of rights, or of what configure was told to do without; for want of a package `lacks` ends it as failed.
+# removed if it passes (DLX_WORK, where one script runs several times at once). A script is one case, or several: a line `begin NAME`
+# begins each, and the lines above the first are the set-up of all. The log has TAP's lines, "ok 2 - NAME". fail TEXT ends a case, and
+# the script continues with the next one; in the set-up fail ends the script. skip TEXT ends the script as skipped, for want of hardware,
+# of rights, or of what configure was told to do without; for want of a package `lacks` ends it as failed.
 #
 # No test asks how long something takes. What waits (capped, await, reached, ends, stop) has four fifths of the time that the test has
 # (test/run), and says then what does not come.
@@ -12,6 +14,7 @@
 set -u
 may_wait=$((DLX_LIMIT * 4 / 5))
 name=$(basename "$0" .sh)
+case_script=$(realpath "$0")
 work=${DLX_WORK:-${DLX_BUILD:?}/test-work/$name}
 rm -rf "$work"
 mkdir -p "$work"
@@ -37,15 +40,47 @@ export XDG_CACHE_HOME="$DLX_BUILD/test-cache"
 export CUDA_VISIBLE_DEVICES=
 coads=${DLX_COADS:-/usr/share/ferret-vis/data/coads_climatology.cdf}
 
+case_number=1 cases_failed=0 case_name=$name case_line=0 in_case=
+exec 8>&1
+
+# case_ends RESULT [REASON]: "ok" or "not ok".
+case_ends() {
+	echo "$1 $case_number - $case_name${2:+ $2}"
+	case_number=$((case_number + 1))
+	in_case=
+}
+
+# begin NAME: a case, from a line that is in no function, loop or condition; the case before it has passed.
+begin() {
+	[ -z "$in_case" ] || case_ends ok
+	case_name=$* in_case=yes
+	case_line=$(awk -v after="$case_line" 'NR > after && /^begin "/ { print NR; exit }' "$case_script")
+}
+
+# fail [TEXT]: runs the cases that remain, then ends the script: a shell can continue elsewhere only by reading the lines from there.
+# They find the files and variables that the failed case has left. A subshell only exits: ( ... ) || fail.
 fail() {
-	echo "FAIL: $*"
-	exit 1
+	[ "$BASHPID" != $$ ] || exec </dev/null >&8 2>&1
+	[ $# -eq 0 ] || echo "FAIL: $*"
+	[ "$BASHPID" = $$ ] || exit 1
+	case_ends 'not ok'
+	cases_failed=$((cases_failed + 1))
+	[ "$case_line" = 0 ] || eval "$(awk -v after="$case_line" 'NR > after && /^begin "/ { on = 1 } on' "$case_script")"
+	finish 1
+}
+
+# finish STATUS: the end of the script; what a failed one leaves is kept.
+finish() {
+	echo "1..$((case_number - 1))"
+	[ $cases_failed -eq 0 ] || exit 1
+	cd "$DLX_BUILD" && rm -rf "$work"
+	exit "$1"
 }
 
 skip() {
 	echo "SKIP: $*"
-	cd "$DLX_BUILD" && rm -rf "$work"
-	exit 77
+	case_ends ok '# SKIP'
+	finish 77
 }
 
 # lacks PACKAGE: Debian's, of the lists in ./bootstrap.
@@ -299,6 +334,6 @@ same_run() {
 }
 
 pass() {
-	cd "$DLX_BUILD" && rm -rf "$work"
-	exit 0
+	case_ends ok
+	finish 0
 }

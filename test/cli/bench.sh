@@ -4,6 +4,7 @@
 # --bench and --dump-step on data made up in memory, and what they say where that cannot be.
 . "${DLX_SOURCE:?}/test/lib.sh"
 
+begin "a timed step of made-up data"
 # bench SETTING... CONFIG: one timed step of a run whose data does not exist.
 bench() {
 	"$train" --quiet --bench=1 --set train.batch_size=2 "$@"
@@ -32,7 +33,7 @@ for kind in labels fields; do
 	says out '"parameters": 112,'           # 4 filters of 27 weights and a bias
 done
 
-# The profile: tables on standard error, and in the line.
+begin "the profile: tables on standard error, and in the line"
 expect 0 bench --synthetic --profile labels.yaml
 says err 'through memory'
 says err '2 convolutions'
@@ -47,7 +48,7 @@ says err "'--synthetic' makes data as the config declares it: 'model.input' with
 expect 64 "$train" --synthetic labels.yaml
 says err "'--synthetic' goes with '--bench' or '--dump-step'"
 
-# One op alone.
+begin "one op alone"
 expect 0 "$train" --bench-op conv '2x3x5x6 5x3x3x3! 5!'
 says err 'of its roofline'
 mv out op.json
@@ -59,6 +60,8 @@ else
 	says err 'cannot compute in bf16'
 fi
 expect 0 "$train" --bench-op adam 's:positive s:index5 - - - 3x5! 3x5 3x5@ 3x5:positive@'
+
+begin "refused"
 # refuses TEXT OP SAMPLE...: status 64, or another one from the op itself.
 refuses() {
 	says_what=$1
@@ -81,7 +84,7 @@ refuses "'--set' is for configs" relu 3 --set run.seed=1
 expect 64 "$train" --check --compute bf16 labels.yaml
 says err "'--compute' goes with '--bench-op'"
 
-# The same batch from the same seed alone; labels of every class, inputs of mean 0 and variance 1.
+begin "a batch depends on its seed alone"
 for seed in 3 3 4; do
 	expect 0 "$train" --quiet --dump-step step --synthetic --set train.batch_size=64 --set run.seed=$seed labels.yaml
 	sha256sum <step/inputs.safetensors >>sums

@@ -25,7 +25,7 @@ bare() { id "$1" | sed 's/^0*//'; }
 # json: what was printed is JSON.
 json() { "$python3" "$DLX_SOURCE/test/cli/json_keys.py" out || { cat out; fail "no JSON"; }; }
 
-# The tree, without what follows an id.
+begin "the tree"
 expect 0 "$ckpt" store log
 sed 's/  step.*//' out >tree
 cat >want <<END
@@ -49,7 +49,7 @@ says out '"metrics": {"mean_iou": 0.85, "loss": 0.6}, "last": false, "best": tru
 expect 0 "$ckpt" --count 1 store log
 [ "$(grep -c '^\*' out)" = 1 ] || fail "not one version"
 
-# Searches: status 1 where there is none, as grep has it.
+begin "searches: status 1 if nothing is found, as grep has it"
 expect 0 "$ckpt" store search 'mean_iou > 0.6 and step < 60'
 [ "$(cut -d' ' -f1 out)" = "$(bare 5; bare 3)" ] || { cat out; fail "another search"; }
 expect 0 "$ckpt" store search --json 'run = b'
@@ -61,7 +61,7 @@ says err "expression:1:15: no version has the metric 'mean_uio'"
 expect 64 "$ckpt" store search 'step < 60 or'
 says err 'expression:1:13: the expression ends'
 
-# What a version is.
+begin "what a version contains"
 expect 0 "$ckpt" store show "$(bare 4)"
 says out "run       bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb, save 1"
 says out "parents   $(bare 2), a fork"
@@ -77,7 +77,8 @@ says err "there is no version '77'"
 expect 64 "$ckpt" store show 20
 says err "'20' fits several versions"
 
-# Distances: the first value of each trained tensor is 1 + seed/1024, or 1 + seed.
+begin "distances"
+# The first value of each trained tensor is 1 + seed/1024, or 1 + seed.
 expect 1 "$ckpt" store diff "$(bare 1)" "$(bare 2)"
 grep -q '^conv.weight   *1 of 216  0.000977  4.05e-06  8192$' out || { cat out; fail "another distance"; }
 grep -q '^count   *1 of 1  *1  *0.5  *1$' out || { cat out; fail "another distance"; }
@@ -100,7 +101,7 @@ says out '4 tensors differ, 1 alike'
 expect 66 "$ckpt" store diff "$(bare 2)" "nowhere:$(bare 2)"
 expect 64 "$ckpt" store diff "other:$(bare 2)" "$(bare 2)"
 
-# Tags and pins.
+begin "tags and pins"
 expect 0 "$ckpt" store tag paper "$(bare 3)"
 expect 0 "$ckpt" store pin "$(bare 1)"
 expect 0 "$ckpt" store log
@@ -120,7 +121,7 @@ expect 66 "$ckpt" store tag --delete paper
 expect 0 "$ckpt" store pin --delete "$(bare 1)"
 expect 66 "$ckpt" store pin --delete "$(bare 1)"
 
-# Forks copy no bytes.
+begin "forks copy no bytes"
 ls -l store/packs >before
 expect 0 "$ckpt" store fork "$(bare 3)" forked
 ls -l store/packs | diff before - || fail "a fork writes packs"
@@ -137,13 +138,14 @@ expect 66 "$ckpt" store fork 77 elsewhere
 [ ! -e elsewhere ] || fail "a folder is left"
 expect 0 "$ckpt" --json forked/checkpoints fork last twice
 json
-# One that was interrupted before its version was there is finished by the same command.
+
+begin "a fork that was interrupted before its version was there is finished by the same command"
 rm "store/versions/$(sed 's/.*"id": "\([^"]*\)".*/\1/' out).json"
 run=$(sed -n 's/.*"run": "\([^"]*\)".*/\1/p' twice/checkpoints/run.json)
 expect 0 "$ckpt" --json forked fork last twice
 says out "\"run\": \"$run\""
 
-# Files: what comes back whole, and weights alone.
+begin "files: all bits come back, or weights alone"
 for kind in safetensors npz; do
 	expect 0 "$ckpt" store export --all "$(bare 5)" "all.$kind"
 	expect 0 "$ckpt" "new-$kind" import "all.$kind"
@@ -161,7 +163,8 @@ says out '"metrics": {"mean_iou": 0.85, "loss": 0.6}'
 says out '"scalars": {"seed": "1", "seconds": "30"}'
 expect 1 "$ckpt" weights-safetensors diff "$(bare 5)" last
 says out '2 tensors differ, 3 alike'
-# NumPy has no bfloat16, which becomes float32.
+
+begin "NumPy has no bfloat16, which becomes float32"
 expect 1 "$ckpt" weights-npz diff --weights "$(bare 5)" last
 says out 'tensor half: 5 of bf16 in the first version, 5 of f32 in the second'
 expect 64 "$ckpt" store export last weights.h5
@@ -171,7 +174,7 @@ head -c 1000 weights.safetensors >cut.safetensors
 expect 65 "$ckpt" cut import cut.safetensors
 [ ! -e cut ] || fail "a folder is left"
 
-# What no version needs goes.
+begin "chunks that no version needs are removed"
 expect 0 "$ckpt" store verify
 says out 'all intact'
 rm "store/versions/$(id 6).json"
@@ -183,7 +186,7 @@ says out '"packs": 1, '
 expect 0 "$ckpt" store verify
 says out 'all intact'
 
-# Damage is named: the chunk, its file, what needs it.
+begin "damage is named: the chunk, its file, what needs it"
 make_made hurt
 printf 'XX' | dd of=hurt/packs/made-0.pack bs=1 seek=20 conv=notrunc 2>/dev/null
 expect 65 "$ckpt" hurt verify
@@ -209,7 +212,7 @@ expect 65 "$ckpt" hurt2 show "$(bare 5)"
 expect 65 "$ckpt" hurt2 fork "$(bare 5)" forked2
 expect 65 "$ckpt" hurt2 gc
 
-# The command line.
+begin "the command line"
 expect 64 "$ckpt"
 expect 64 "$ckpt" store
 expect 64 "$ckpt" store serach 'step < 1'

@@ -54,7 +54,8 @@ for point in convert_sample#1 convert_sample#23 convert_finished#1 convert_sampl
 	esac
 	same "$point"
 done
-# killed twice, and once by kill -9 from elsewhere
+
+begin "killed twice, and once by kill -9 from another process"
 crash convert_sample#9 "$@"
 DLX_DEBUG=$(debug crash_at=convert_sample#12) capped "$convert" -q --resume "$@" -o one/whole.dlx >out 2>err
 expect 0 capped "$convert" --resume "$@" -o one/whole.dlx
@@ -70,7 +71,7 @@ expect 0 capped "$convert" -q -l 19 "$@" -o whole.dlx
 for file in whole-*.dlx; do cmp "$file" "one/$file" || fail "killed from elsewhere: another $file"; done
 rm -f whole-*.dlx
 
-# a damaged part is found by its hash and converted again, with what follows
+begin "a damaged part is found by its hash and converted again, with what follows"
 crash convert_sample#50 "$@"
 printf 'x' | dd of=one/whole-a-000002.dlx.part bs=1 seek=5000 conv=notrunc 2>/dev/null
 expect 0 capped "$convert" --resume "$@" -o one/whole.dlx
@@ -82,7 +83,7 @@ rm one/whole-a-000000.dlx.part
 expect 0 capped "$convert" --resume "$@" -o one/whole.dlx
 same 'a file less'
 
-# samples of many chunks
+begin "samples of many chunks"
 expect 0 capped "$convert" -q -i large.npy --input-layout first -o large-whole.dlx
 DLX_DEBUG=$(debug crash_at=convert_sample#2) capped "$convert" -q -i large.npy --input-layout first -o large.dlx >out 2>err
 expect 0 capped "$convert" -i large.npy --input-layout first --resume -o large.dlx
@@ -90,7 +91,7 @@ says err '2 of 3 samples are complete'
 "$inspect" --verify large.dlx >/dev/null || fail 'large.dlx is damaged'
 cmp large.dlx large-whole.dlx || fail 'another large.dlx'
 
-# other options or sources: refused; begun anew without --resume
+begin "other options or sources are refused; without --resume the conversion starts again"
 crash convert_sample#20 "$@"
 expect 64 capped "$convert" --resume "$@" -l 5 -o one/whole.dlx
 says err 'is of a conversion with other options or of sources that have changed'
@@ -99,7 +100,7 @@ expect 64 capped "$convert" --resume "$@" -o one/whole.dlx
 expect 0 capped "$convert" -q "$@" -o one/whole.dlx
 same anew
 
-# failures and signals leave nothing, or with --resume what is complete
+begin "failures and signals leave nothing, or with --resume what is complete"
 rm -rf one
 mkdir one
 expect 74 env DLX_DEBUG="$(debug fault=write:60)" "$convert" -q "$@" -o one/whole.dlx
@@ -123,7 +124,7 @@ for signal in TERM HUP; do
 	esac
 done
 
-# two at once: the second one is refused
+begin "two at once: the second one is refused"
 mkdir -p two
 mkfifo hold
 "$python3" - <<'P' &
@@ -141,7 +142,8 @@ echo >hold
 ends $holder
 expect 0 "$convert" -q -i 'x-*.npy' --input-layout first -o two/x.dlx
 
-# Sources have changed, too, whose sizes and times are as before, and which are in folders or named by others; so has their order.
+begin "sources that have changed"
+# Their sizes and times are as before; they are in folders or named by other files; their order changes, too.
 changed() {
 	name=$1
 	shift
@@ -200,7 +202,7 @@ expect 64 capped "$convert" --resume -i 'order/x-[12].npy' --input-layout first 
 says err 'sources that have changed'
 rm -f changed.dlx*
 
-# the command of dlx-convert(1), which a job repeats until it ends well
+begin "the command of dlx-convert(1), which a job repeats until it ends well"
 mkdir -p era
 cp x-0[0-3].npy era
 sed -n '/^until dlx-convert/,/^done/p' "$DLX_SOURCE/man/dlx-convert.1" | sed 's/\\e$/\\/' >example.sh

@@ -6,7 +6,8 @@
 . "${DLX_SOURCE:?}/test/lib.sh"
 find_numpy
 export PYTHONPATH="$DLX_SOURCE/test/cli"
-# ten universes of four files each, and an array of a hundred samples
+
+begin "ten universes of four files each, and an array of a hundred samples"
 "$python3" - <<'P' || fail 'no sources'
 import os, numpy as np
 r = np.random.default_rng(3)
@@ -27,7 +28,8 @@ says out 'u-train.dlx: 32 samples'
 says out 'u-validation.dlx: 4 samples'
 says out 'u-test.dlx: 4 samples'
 [ ! -e u.dlx ] || fail 'a file without a part'
-# elsewhere, and named otherwise: the same split; another seed: another
+
+begin "elsewhere, and named otherwise: the same split; another seed: another"
 mkdir -p far/away
 cp -r sim far/away/sim
 expect 0 universes ./far/away/sim 12345 again.dlx
@@ -56,7 +58,7 @@ assert not seen["train"] & seen["test"] and not seen["train"] & seen["validation
 assert any(seen[p] != seen[p, 2] for p in ("train", "validation", "test"))
 P
 
-# rows of one array are groups of one; --samples chooses after the split
+begin "rows of one array are groups of one; --samples chooses after the split"
 expect 0 "$convert" -i many.npy -t label.npy --input-layout first --split a=0.5,b=0.5 -o rows.dlx
 says out 'rows-a.dlx: 50 samples'
 expect 0 "$convert" -i many.npy -t label.npy --input-layout first --split a=0.5,b=0.5 --samples 0:20 -o few.dlx
@@ -66,7 +68,7 @@ few, all = (dlxrecord.read(n)[1] for n in ("few-a.dlx", "rows-a.dlx"))
 assert 0 < len(few) < 20 and all[:len(few)].tolist() == few.tolist()
 P
 
-# shards: each about so large and whole in itself, together what one file has
+begin "shards: each about this large and whole in itself, together what one file has"
 expect 0 "$convert" -q -i many.npy -t label.npy --input-layout first -o whole.dlx
 expect 0 "$convert" -i many.npy -t label.npy --input-layout first --shard 100KiB -o x.dlx
 says out 'x-000000.dlx to x-'
@@ -91,11 +93,12 @@ report: {progress: none}
 END
 expect 0 capped "$train" shards.yaml
 expect 0 "$inspect" --verify s-train-000001.dlx
-# fewer shards than before: the old ones are told of
+
+begin "fewer shards than before: the old ones are reported"
 expect 0 "$convert" -q -i many.npy -t label.npy --input-layout first --shard 1MiB -o x.dlx
 says err 'is there from an earlier conversion'
 
-# the man page's example
+begin "the man page's example"
 "$python3" - <<'P' || fail 'no sources'
 import numpy as np
 for s in range(10):
@@ -108,7 +111,7 @@ expect 0 env PATH="$DLX_BUILD:$PATH" sh example.sh
 says out 'snapshots-train-000000.dlx: 16 samples'
 says out 'snapshots-test-000000.dlx: 2 samples'
 
-# mistakes, with their place; nothing is left
+begin "mistakes, with their place; nothing is left"
 refused() {
 	convert_refuses "$@" -i many.npy -t label.npy --input-layout first
 	set -- out-*.dlx

@@ -25,7 +25,7 @@ alike() {
 	done
 }
 
-# many small samples of an array, with split, shards, a mask and classes; files that are a sample each, of two sizes; pictures
+begin "many small samples of an array"
 "$python3" - <<'P' || fail 'no sources'
 import numpy as np
 r = np.random.default_rng(4)
@@ -56,7 +56,7 @@ done
 expect 0 "$inspect" --verify j1/plain.dlx
 alike npz -i all.npz:x -t all.npz:y --input-layout first
 
-# a large sample of each format that is read in pieces
+begin "a large sample of each format that is read in pieces"
 n=$(form 256 512)
 mib=$((n * n * n / 131072))
 most=$(form 128 600)
@@ -90,6 +90,8 @@ with open("big/cube.idx", "wb") as f, gzip.open("big/cube.idx.gz", "wb", 1) as z
 with open("big/cube.tfrecord", "rb") as f, gzip.open("big/packed.tfrecord", "wb", 1) as z:
     shutil.copyfileobj(f, z)
 P
+
+begin "memory"
 # peak THREADS OPTION...: $peak, the resident mebibytes of the conversion, its children's too.
 peak() {
 	peak_threads=$1
@@ -128,7 +130,7 @@ assert all(abs(s[c]["mean"] - np.mean(x[0, c], dtype=np.float64)) < 1e-6 * s[c][
 P
 done
 
-# pictures by rows, strips and tiles, the values of an LMDB database
+begin "pictures by rows, strips and tiles, the values of an LMDB database"
 built_with TIFF libtiff-dev
 built_with LMDB liblmdb-dev
 "$python3" "$DLX_SOURCE/test/cli/large_samples.py" big "$n" "$DLX_BUILD/test/cli/make_lmdb" || fail 'no large samples'
@@ -146,14 +148,15 @@ for source in rows.png=last pages.tif=first planes.tif=last tiles.tif=stack "lar
 	[ ! -e big-1.dlx ] || cmp big-1.dlx big-2.dlx || fail "$path depends on threads"
 	"$python3" "$DLX_SOURCE/test/cli/large_samples.py" --check big-2.dlx "$path" "$layout" "$n" || fail "$path, $layout: other values"
 done
-# an interlaced picture, whose rows have no order; columns, for which rows are decoded twice; transparency at the last point alone
+
+begin "an interlaced picture; columns, for which rows are decoded twice; transparency at the last point alone"
 for source in interlaced.png=stack wide.png=first seen.png=last; do
 	path=big/${source%=*} layout=${source##*=}
 	expect 0 capped "$convert" -q -l 1 -j 2 -o big.dlx -i "$path" --input-layout "$layout"
 	"$python3" "$DLX_SOURCE/test/cli/large_samples.py" --check big.dlx "$path" "$layout" "$n" || fail "$path, $layout: other values"
 done
 
-# damage in them has its file and its place, wherever it is
+begin "damage has its file and its place"
 refused() {
 	expect 65 capped "$convert" -q -l 0 -o no.dlx -i "$2"
 	[ ! -e no.dlx ] || fail "a record of $2"
@@ -188,7 +191,8 @@ refused 'record 0: its bytes do not have their checksum (byte 12 of the records)
 refused "'big/hurt-packed.tfrecord'" 'big/hurt-packed.tfrecord:x[f32]'
 refused "'big/hurt-rows.png', 'hurt-rows': png: " big/hurt-rows.png
 refused "'big/hurt-strips.tif', 'hurt-strips': tiff: damaged: cannot read the values" big/hurt-strips.tif
-# cut off just before the byte that was changed
+
+begin "cut off just before the byte that was changed"
 for file in big/hurt-*; do
 	truncate -s $(($(wc -c <"$file") * 3 / 4)) "$file"
 	mv "$file" "big/short-${file#big/hurt-}"

@@ -15,6 +15,7 @@ convert_refuses 66 "neither a Zarr store nor an LMDB database" -i .
 convert_refuses 65 "neither .zarray, .zgroup nor zarr.json is in this folder" -i . -f zarr
 convert_refuses 66 "it is a folder, which no npy file is" -i s0.zarr -f npy
 
+begin "metadata that are changed"
 # edit FILE FROM TO: a copy of s1.zarr (version 3) or s0.zarr (version 2) with other metadata
 edit() {
 	rm -rf bad.zarr
@@ -71,7 +72,9 @@ array('bad.zarr', np.arange(4000.).reshape(40, 100), (40, 100), 3, '$packer')"
 	mv cut bad.zarr/c/0/0
 	convert_refuses 65 "'bad.zarr/c/0/0': $packer: " -i bad.zarr
 done
-# shards FROM TO: a sharded array whose metadata are changed
+
+begin "a sharded array whose metadata are changed"
+# shards FROM TO
 shards() {
 	rm -rf bad.zarr
 	"$python3" -c "
@@ -98,7 +101,7 @@ convert_refuses 65 "'bad.zarr/c/1/0': 50 bytes, which are fewer than the index o
 shards ', {"name": "crc32c"}' ''
 convert_refuses 65 "'bad.zarr/c/0/0': a chunk of 137438953472 bytes at 137438953472, but the file has 196" -i bad.zarr
 
-# a ZIP file whose member is damaged
+begin "a ZIP file whose member is damaged"
 "$python3" -c "
 from zarr_files import zipped
 zipped('s1.zarr', 'bad.zarr.zip')

@@ -13,6 +13,7 @@ npy() {
 	} >"$1"
 }
 
+begin "shapes and classes"
 # Four samples of one channel and 2x2 points, and labels for them.
 floats='\000\000\000\000' one='\000\000\200\077'
 half='\000\000\000\077'
@@ -73,7 +74,8 @@ check() {
 }
 status=0
 check ''
-# Paths have variables and the home folder; a dollar sign is doubled, also in the config that a run keeps.
+
+begin "paths have variables and the home folder"
 cp labels.dlx 'a$b.dlx'
 export HERE="$PWD"
 for path in '$HERE/labels.dlx' '${HERE}/lab*.dlx' '~/labels.dlx' 'a$$b.dlx' '[~/labels.dlx, "a$$b.dlx"]'; do
@@ -110,7 +112,7 @@ says err "'target': 7 is no class label"
 check 'as many filters or units as the target has channels' --set loss=mse --set data.train=whole.dlx
 check 'only if the network ends at the resolution of the targets' --set data.train=wide.dlx
 
-# A target with a gap, and without the filter of two classes.
+begin "a target with a gap, and without the filter of two classes"
 sed 's/filters: 2/filters: 1/; s/, classes: 2//; s/run: .*/run: {name: gap}/' config.yaml >gap.yaml
 finite() {
 	expect 0 "$train" --dump-step=gap --set data.train=gap.dlx --set train.batch_size=4 "$@" gap.yaml
@@ -123,7 +125,7 @@ says err "'loss: {type: mse, mask: nan}' leaves NaN out"
 expect 65 "$train" --check --set data.train=gap.dlx --set 'loss={type: l1, mask: -9}' gap.yaml
 finite --set loss=binary_cross_entropy || fail "a flag that is NaN counts"
 
-# Files of other frameworks, as weights and as data.
+begin "files of other frameworks, as weights and as data"
 printf '\200\002\212\012\154\374\234\106\371\040\152\250\120\031.rest' >old.pth
 { printf 'PK\003\004'; head -c 22 /dev/zero; printf '\020\000\000\000archive/data.pklrest'; } >new.pth
 { printf 'PK\003\004'; head -c 22 /dev/zero; printf '\015\000\000\000metadata.jsonrest'; } >net.keras
@@ -150,7 +152,7 @@ says err "'image.png', 'image': png: "
 expect 65 "$convert" -q -i net.keras -t labels.npy -o none.dlx
 says err "'net.keras' is a Keras model"
 
-# Names of tensors that do not fit: those of DataParallel, and others.
+begin "names of tensors that do not fit: those of DataParallel, and others"
 tensors() {
 	header="{\"$1.weight\":{\"dtype\":\"F32\",\"shape\":[2,1,1,1],\"data_offsets\":[0,8]},\"$1.bias\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,16]}}"
 	{
@@ -174,7 +176,7 @@ says err "its names are such as 'conv1.weight', the network's such as 'first.wei
 status=66
 check 'nothere.safetensors' --set model.init_from=nothere.safetensors
 
-# A series of channels that was read as a picture.
+begin "a series of channels that was read as a picture"
 npy series.npy '<f4' '4, 2, 2' "$four$four$four$four"
 expect 0 "$convert" -i series.npy -t each.npy -o series.dlx
 says err "input 'series': 4 samples of 1 channel of 2 x 2; '--input-layout first' if the second axis is channels"
@@ -184,7 +186,7 @@ expect 0 "$convert" -q -i series.npy -t each.npy --input-layout first -o series.
 status=0
 check '' --set data.train=series.dlx --set 'model.layers=[{conv1d: {filters: 2, kernel: 1}}, global_average]'
 
-# A config that is none.
+begin "a file that is no config"
 expect 78 "$train" --check labels.dlx
 says err "'labels.dlx' is not a text file"
 pass

@@ -5,6 +5,8 @@
 . "${DLX_SOURCE:?}/test/lib.sh"
 config=$DLX_SOURCE/test/train/tiny.yaml
 
+begin "the command line"
+
 expect 64 "$train"
 says err 'no config file'
 expect 64 "$train" --chekc x.yaml
@@ -45,6 +47,7 @@ says err 'nothere.yaml'
 expect 66 "$train" --check "$config"
 says err 'data/coads-train.dlx'
 
+begin "a config and its data"
 coads_data
 expect 0 "$train" --check "$config"
 says out 'no mistakes found'
@@ -63,7 +66,7 @@ says err 'how long to train'
 expect 0 "$train" --check --set train.steps=0 "$config"
 says out "to train it needs 'train.epochs'"
 
-# What the headers say does not fit is found before training: labels that are no class, labels for a loss of fields.
+begin "headers that do not fit are found before training: labels that are no class, labels for a loss of fields"
 expect 65 "$train" --check --set model.classes=3 "$config"
 says err "'data/coads-train.dlx' has the label 3, but the network's classes are 0..2"
 expect 65 "$train" --check --set model.classes=3 --set loss.ignore=3 --set data.validation=null "$config"
@@ -71,7 +74,7 @@ says err "'data/coads-train.dlx' has the label 255, but the network's classes ar
 expect 65 "$train" --check --set loss=mse --set 'metrics=[mse]' "$config"
 says err 'targets are class labels (u8 90x180)'
 
-# Every mistake at once, sorted by line, each with the line and a caret.
+begin "every mistake at once, sorted by line, each with the line and a caret"
 cat >bad.yaml <<'Y'
 run: {name: bad}
 model:
@@ -90,7 +93,7 @@ says err 'bad.yaml:8:17:'
 says err "did you mean 'learning_rate'"
 grep -o 'bad.yaml:[0-9]*' err | sort -c -t: -k2n || fail "errors are not sorted by line"
 
-# Command lines as other programs have them.
+begin "command lines as other programs have them"
 usage() {
 	text=$1
 	shift
@@ -110,13 +113,13 @@ usage "--evaluate --set data.validation=FILE" --test
 usage 'the config stands without an option' --config
 usage "the value of '--resume' follows a '=': --resume=last" --resume last
 
-# Where there is no GPU, a dlx without CUDA says nothing of what it does not use.
+begin "without a GPU, a dlx without CUDA prints nothing about CUDA"
 expect 0 "$train" --check --device auto "$config"
 if ! "$train" --version | grep -q cuda && [ ! -e /proc/driver/nvidia/version ]; then
 	! grep "'device: auto'" out err || fail 'the CPU is given a reason'
 fi
 
-# Items of lists in --set, and what is wrong with them.
+begin "items of lists in --set"
 cat >layers.yaml <<'END'
 model: {family: layers, input: {channels: 1, size: [8, 8]}, layers: [{conv2d: {filters: 2, kernel: 1}}, relu]}
 data: {train: data/coads-train.dlx}
@@ -136,7 +139,7 @@ bad_item 'model[0]=8' "'model' is a map, no list: it has no item 0; its keys fol
 bad_item 'model.layers[0.filters=8' "'[' without a ']'"
 bad_item 'train.epohcs=8' "unknown key 'epohcs' in 'train'; did you mean 'epochs'?"
 
-# What a key is called, and where it stands.
+begin "help of keys"
 expect 0 "$train" --help-config=optimizer.learning_rate
 says out 'type: adam, lamb'
 for key in conv2d model.layers.layers.conv2d; do
@@ -165,7 +168,7 @@ says err "there is no config key 'lr'; did you mean 'optimizer.learning_rate'?"
 expect 64 "$train" --help-config=batch_size
 says err "did you mean 'train.batch_size'?"
 
-# Damaged data.
+begin "damaged data"
 head -c 5000 data/coads-train.dlx >data/short.dlx
 expect 65 "$train" --set data.train=data/short.dlx "$config"
 says err 'data/short.dlx'
@@ -186,7 +189,7 @@ head -c 32 /dev/zero >>line.idx
 expect 0 "$convert" -q -f idx --input line.idx --target line.idx --class-names none,some -o line.dlx
 tiny() { "$train" --set data.train=side16.dlx --set data.transforms=[] --set train.steps=1 "$@" "$config"; }
 
-# A second set whose samples are of another size is evaluated in that size; one with other axes is not.
+begin "a second set whose samples are of another size is evaluated in that size; one with other axes is refused"
 expect 0 tiny --set data.validation=side8.dlx --set run.dir=runs/sizes
 expect 65 tiny --set data.validation=line.dlx
 says err "--set:4:17: 'line.dlx' has 8 input channels, the training set has 1"
@@ -194,15 +197,15 @@ expect 0 tiny --set data.validation=side16.dlx --set run.dir=runs/zeros
 expect 65 tiny --set run.dir=runs/zeros --set data.validation=null --predict line.dlx -o out.npy
 says err "'line.dlx' has 8 input channels, the training set has 1"
 
-# The limit that is broken is named, also where documents leave it out.
+begin "the limit that is broken is named"
 expect 78 tiny --set data.validation=null --set train.clip_norm=1.0e+31 --plan
 says err "'clip_norm' is out of range: 1.0e+31, must be a number of at most 1e+30"
 
-# More output channels than the data has names for.
+begin "more output channels than the data has names for"
 expect 0 tiny --set data.validation=side16.dlx --set run.dir=runs/classes --set model.classes=4
 says out 'class 3'
 
-# Less data than one batch.
+begin "less data than one batch"
 expect 0 tiny --set data.validation=null --set train.batch_size=5 --plan
 says out '4 training samples, 1 batches an epoch'
 says err 'a batch of 5 samples is more than the 4 that an epoch of training has'
@@ -214,18 +217,19 @@ says err ':18: 4 samples do not fill a batch of 5'
 	expect 69 tiny --set train.batch_size=16777216 --check
 	says err ':18: no memory for 3 batches of 16777216 samples'
 	says err "make 'train.batch_size' or 'data.prefetch' smaller"
-) || exit 1
+) || fail
 expect 0 tiny --set data.validation=null --set train.batch_size=5 --set 'data.transforms=[{crop: {size: 8, per_sample: 3}}]' --plan
 says out '4 training samples, 3 windows of each, 3 batches an epoch'
 ! grep -q 'more than the' err || fail "12 windows are more than a batch of 5"
 expect 78 tiny --set data.validation=null --set train.batch_size=5 --set data.keep_short_batch=false --plan
 
+begin "a run that ended before its first checkpoint"
 # A run that ended before its first checkpoint: its weights are the initial ones, unless a checkpoint is asked for.
 mkdir -p runs/begun/checkpoints
 expect 0 tiny --set data.validation=null --set run.dir=runs/begun --export begun.safetensors
 expect 66 tiny --set data.validation=null --set run.dir=runs/begun --resume --export begun.safetensors
 says err 'train first'
 
-# Nothing to write to.
+begin "a folder that cannot be made"
 expect 73 "$train" --set run.dir=/proc/nowhere/run "$config"
 pass

@@ -52,7 +52,7 @@ says err 'warning: the covariance of --length 50:50 is not positive on a torus o
 find_numpy
 "$python3" "$DLX_SOURCE/test/cli/field_values.py" || fail "a field is not as it should be"
 
-# The record says how it was made, and that command makes it.
+begin "the record contains the command that makes it"
 expect 0 "$inspect" --verify fields.dlx
 says out 'k_sensors_y f64 2, an extra array'
 command=$("$inspect" fields.dlx | sed -n 's/.*made by *//p')
@@ -61,12 +61,13 @@ cmp fields.dlx again.dlx || fail "another file by: $command"
 expect 0 "$inspect" poisson.dlx
 says out 'dlx-field poisson --seed 1 --level 3 --x 101 '
 
-# Networks of other families train on it: from permeabilities to pressures.
+begin "networks of other families train on it: from permeabilities to pressures"
 expect 0 "$field" darcy -n 8 --cells 16 -q -o pressures.dlx
 expect 0 "$train" --suggest pressures.dlx pressures.dlx
 expect 0 "$train" --quiet --set train.epochs=1 config.yaml
 
-# refuses TEXT ARGUMENT...: a mistake on the command line, which leaves no file.
+begin "mistakes on the command line leave no file"
+# refuses TEXT ARGUMENT...
 refuses() {
 	refused=$1
 	shift

@@ -27,6 +27,8 @@ room() {
 offered() {
 	sed -n "s/.*'train.memory: {limit: \([0-9]*KiB\)}' fits.*/\1/p" "$1"
 }
+
+begin "a plan that does not fit"
 # These depend on the processor's kernels. Between them the remedy is a limit, and that is one.
 whole=$(room err)
 some=$(($(least err) + 4))
@@ -37,7 +39,8 @@ limit=$(offered err)
 [ "$limit" ] || fail "no limit is offered"
 expect 0 "$train" --set train.steps=1 --set train.memory.limit="$limit" tiny.yaml
 rm -r runs
-# --check says the same in its first line, with the remedies, and --plan too, whose status is that of a plan that was made.
+
+begin "--check prints the remedies first, and --plan too"
 expect 71 "$train" --check tiny.yaml
 head -n 1 out | grep -q '^does not fit  a step of 3 samples needs .* but the machine offers '$some' KiB$' || { cat out; fail "the first line"; }
 limit=$(offered out)
@@ -59,12 +62,15 @@ expect 0 "$train" --check --set train.memory.limit="$limit" tiny.yaml
 memory $whole $whole
 expect 0 "$train" --set train.steps=1 tiny.yaml
 rm -r runs
-# What --plan says of the whole run, with its short batches, is what is allocated.
+
+begin "what --plan says of the whole run, with its short batches, is what is allocated"
 expect 0 "$train" --plan=json tiny.yaml
 run=$(sed -n 's/.*"run": \([0-9]*\).*/\1/p' out)
 expect 0 "$train" --quiet tiny.yaml
 says runs/tiny/metrics.jsonl "\"planned\": $run, \"allocated\": $run,"
 rm -r runs
+
+begin "validation on whole samples needs more than training"
 # Validation on whole samples needs more than training does at its least: what is offered counts that.
 sed 's/^  family: fcn/  family: layers/; /^  growth/,/^  dropout/d; s/, validation: centre//; s/batch_size: 3/batch_size: 1/' tiny.yaml >deep.yaml
 conv='{conv2d: {filters: 4, kernel: 3, padding: same}}, batch_norm, relu'
@@ -94,7 +100,8 @@ limit=$(offered err)
 [ "$limit" ] || fail "no limit is offered where validation fits"
 expect 0 deep --set train.memory.limit="$limit"
 rm -r runs
-# A limit that is too small is answered with the least that all plans can do with.
+
+begin "a limit that is too small is answered with the least that all plans can do with"
 memory 99000000 99000000
 expect 78 deep --set train.memory.limit=10KiB
 limit=$(least_limit)
@@ -103,7 +110,9 @@ expect 0 deep --set train.memory.limit="$limit"
 rm -r runs
 expect 78 deep --set train.memory.limit=$((${limit%KiB} - 1))KiB
 [ ! -e runs ] || fail "a run was begun"
-# What others have now they may give back: a warning.
+
+begin "memory that others have: a warning"
+# They may free it.
 memory 99000000 4000
 expect 0 "$train" --check tiny.yaml
 says out 'ONLY 3.91 MiB are free now'

@@ -10,7 +10,7 @@ cp "$DLX_SOURCE/test/train/tiny.yaml" "$config"
 good=$(cat data/*.dlx "$config" | cksum)
 expect 0 "$train" --set train.steps=2 "$config"
 
-# Inputs, by their own names and by others.
+begin "inputs, by their own names and by others"
 ln -s data/coads-train.dlx link.nc
 ln data/coads-validation.dlx hard.npy
 ln -s data/coads-train.dlx symbolic.safetensors
@@ -42,6 +42,7 @@ expect 64 "$report" runs/tiny --svg metrics.svg
 says err 'which is read'
 [ "$(cat data/*.dlx "$config" | cksum)" = "$good" ] || fail "an input is not what it was"
 
+begin "names of formats"
 # A name is no other format's than that of what is written; a name of no format is taken as it is.
 promises() {
 	format=$1
@@ -79,7 +80,7 @@ expect 0 "$train" --export weights.v2 "$config"
 expect 0 "$train" --predict data/coads-validation.dlx -o runs.v2 "$config"
 [ -d runs.v2 ] || fail 'a name without a known ending is no folder'
 
-# A config in the run's folder is not replaced by a new run, and may be given to one that goes on.
+begin "a config in the run's folder"
 mkdir -p runs/own
 cp "$config" runs/own/config.yaml
 expect 64 "$train" --set run.dir=runs/own --set train.steps=1 runs/own/config.yaml
@@ -87,6 +88,7 @@ says err 'effective config'
 cmp "$config" runs/own/config.yaml || fail "the config is replaced"
 expect 0 "$train" --set train.steps=3 --resume runs/tiny/config.yaml
 
+begin "devices"
 # Devices: written in place, and their errors told. A copy of /dev/full is as good a victim.
 full=/dev/full
 if mknod -m 666 ./full c 1 7 2>/dev/null && [ -w ./full ] && ! echo 2>/dev/null >./full; then
@@ -106,7 +108,8 @@ done
 refuses 74 "$train" --predict data/coads-validation.dlx -o full.npy "$config"
 refuses 73 "$train" --predict data/coads-validation.dlx -o full.nc "$config"
 refuses 73 "$train" --predict data/coads-validation.dlx -o "$full" "$config"
-# A netCDF file that does not fit, from its first bytes on and later: the library leaves much open then.
+
+begin "a netCDF file that does not fit, from its first bytes on and later"
 for end in nc h5; do
 	for blocks in 1 8 24; do
 		(ulimit -f $blocks && exec "$train" --quiet --predict data/coads-validation.dlx -o cut.$end "$config") >out 2>err
@@ -132,7 +135,7 @@ expect 0 capped "$train" --export named "$config"
 ends $!
 cmp file.st named.st || fail "a named pipe has something else"
 
-# Links stay, modes too, folders and what lies in no folder are refused.
+begin "links and modes stay, folders and what lies in no folder are refused"
 chmod 600 file.st
 ln -s file.st latest.st
 expect 0 "$train" --export latest.st "$config"
@@ -147,7 +150,7 @@ expect 73 "$train" --set run.dir=runs/linked --set train.steps=1 "$config"
 [ "$(cat data/*.dlx "$config" | cksum)" = "$good" ] || fail "an input is not what it was"
 [ -z "$(find . -name '*.tmp*')" ] || fail "temporary files are left"
 
-# Inputs without an end.
+begin "inputs without an end"
 expect 66 "$train" --check /dev/zero
 says err 'it is a device'
 truncate -s 1T large.yaml

@@ -105,7 +105,9 @@ expect 0 "$train" --predict grey-one.npy -o one-got.npy grey.yaml
 says out '1 predictions'
 expect 0 "$train" --predict p0.png p1.png -o pictures colour.yaml
 [ "$(ls pictures | tr '\n' ' ')" = "classes.csv legend.svg p0.png p1.png " ] || fail "other pictures: $(ls pictures)"
-# Numbers, where names are not to be had: two of one name, several samples in a file, a picture that would replace an input.
+
+begin "numbers in place of names"
+# Two files of one name, several samples in a file, a picture that would replace an input.
 mkdir again
 cp p1.png again/p0.png
 expect 0 "$train" --predict p0.png again/p0.png -o doubles colour.yaml
@@ -116,7 +118,8 @@ cp p0.png before.png
 expect 0 "$train" --predict p0.png p2.png -o . colour.yaml
 cmp p0.png before.png || fail "an input was written over"
 cmp 000000.png pictures/p0.png || fail "no numbers beside the inputs"
-# Pictures of several sizes, each as if it were alone; a record can have them.
+
+begin "pictures of several sizes"
 expect 0 "$train" --predict p0.png small.png p1.png p2.png -o sizes colour.yaml
 says out '4 predictions in sizes'
 expect 0 "$convert" -i '[ps][0m]*.png' -o sizes.dlx
@@ -138,13 +141,13 @@ has_ranks && {
 	[ -z "$(ls "$TMPDIR")" ] || fail "two ranks left something: $(ls "$TMPDIR")"
 }
 
-# The folder for temporary files may have any name.
+begin "the folder for temporary files may have any name"
 mkdir 'any[1]*?'
 TMPDIR="$PWD/any[1]*?" expect 0 "$train" --predict p?.png -o any.npy colour.yaml
 cmp ref-colour.npy any.npy || fail "another folder, other predictions"
 [ -z "$(ls 'any[1]*?')" ] || fail "left something: $(ls 'any[1]*?')"
 
-# A signal while a file is read ends both programs and leaves nothing.
+begin "a signal while a file is read ends both programs and leaves nothing"
 "$python3" -c 'import numpy as np
 np.save("big.npy", np.random.default_rng(2).integers(0, 256, (20000, 64, 64, 3)).astype(np.uint8))'
 for _ in 1 2 3 4 5 6 7 8; do
@@ -155,6 +158,8 @@ for _ in 1 2 3 4 5 6 7 8; do
 	[ $status -eq 143 ] || fail "not ended by the signal"
 	await sh -c '[ -z "$(ls "$TMPDIR")" ]'
 done
+
+begin "a signal to all ranks"
 # The launcher gives a signal to all ranks, and kills those that are left when the first of them has ended. A rank that waits for
 # one that stands still ends all.
 has_ranks && {
@@ -181,11 +186,12 @@ has_ranks && {
 [ ! -e big-got.npy ] || fail "an output in spite of a signal"
 rm big.npy
 
-# Missing values are filled as dlx-convert fills them, and said.
+begin "missing values are filled as dlx-convert fills them, with a message"
 expect 0 "$train" --predict nan.npy -o got.npy grey.yaml
 says err 'missing input values became 0'
 if grep -q validity-mask err; then fail 'an option that dlx-train does not have'; fi
 
+begin "refused"
 # refuses STATUS TEXT ARGUMENT...
 refuses() {
 	wanted=$1
@@ -215,14 +221,16 @@ refuses 65 "'grey1.png' has values of type u8, but 'deep.png' of u16: predict th
 expect 0 "$train" --predict deep.png -o got.npy grey.yaml
 says err 'has values of type u16, the network was trained on u8'
 expect 64 "$train" --evaluate --input-layout last grey.yaml
-# Height and width of a picture are places: neither samples nor channels, whatever the network takes.
+
+begin "height and width of a picture are places: neither samples nor channels, whatever the network takes"
 for name in features signals; do
 	expect 0 "$convert" -q -i $name.npy --input-layout first -o $name.dlx
 	expect 0 "$convert" -q --like $name.dlx -i $name.npy -o again.dlx
 	expect 65 "$convert" -q --like $name.dlx -i grey0.png -o bad.dlx
 	says err "'grey0.png' is 12x16, which is none that fits"
 done
-# Where a GeoTIFF is stays with what is predicted of it.
+
+begin "the place of a GeoTIFF is written to its prediction"
 expect 0 "$train" --predict place.tif -o place.nc grey.yaml
 expect 0 "$convert" -q -i place.nc:prediction --input-layout first -o back.dlx
 "$python3" - <<'END' || fail "a prediction of a GeoTIFF has another place"
@@ -235,7 +243,7 @@ assert all(a["attributes"]["units"] == "m" for a in (x, y)), (x, y)
 assert "EPSG:32633" in str(d["grid_mapping"]) and "transverse_mercator" in str(d["grid_mapping"]), d["grid_mapping"]
 END
 
-# A table has one reading, square or not, whole or one line of it.
+begin "a table has one reading, square or not, whole or one line of it"
 "$python3" - <<'END' || fail "no table"
 import numpy as np
 t = np.random.default_rng(2).random((20, 5), dtype=np.float32)

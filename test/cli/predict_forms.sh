@@ -32,6 +32,7 @@ for wrong in --set=data.train=bare.dlx --set=data.validation=bare.dlx; do
 	says err "'bare.dlx' has no target: it can only be predicted from"
 done
 
+begin "the forms of labels"
 # as FILE OPTION...: predictions of the set without a target
 as() {
 	out_name=$1
@@ -104,7 +105,8 @@ expect 64 "$train" --predict bare.dlx -o x.npy --as=class config.yaml
 says err "'--as': expected logits, probabilities or classes"
 expect 64 "$train" --evaluate --as=classes config.yaml
 says err "'--as' goes with '--predict'"
-# Fields have no classes, and maps are no lines of a table.
+
+begin "fields have no classes, and maps are no lines of a table"
 expect 0 "$convert" -i scaled.npy -t scaled.npy -o field.dlx
 sed 's/run}/fields}/; s/x.dlx/field.dlx/; s/softmax_cross_entropy/mse/; /relu/d; /global/d; /dense/d; s/filters: 4/filters: 2/' config.yaml >fields.yaml
 expect 0 "$train" fields.yaml
@@ -113,7 +115,7 @@ says err "'--as=classes' is for networks of classes; with the loss 'mse' the out
 expect 64 "$train" --predict field.dlx -o x.csv fields.yaml
 says err "an output of shape 2x6x6 for each sample is no line of a table"
 
-# Outputs that are not finite are told of, whole or in tiles.
+begin "outputs that are not finite are reported, whole or in tiles"
 PYTHONPATH=$DLX_SOURCE/test/train "$python3" - <<'END' || fail "no sources"
 from npy_read import read
 

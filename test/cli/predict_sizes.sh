@@ -47,7 +47,7 @@ sed 's/maps/labels/; s/first/first-label/; s/maps/labels/; s/{conv2d: {filters: 
 expect 0 "$train" maps.yaml
 expect 0 "$train" labels.yaml
 
-# Pictures.
+begin "pictures"
 expect 0 "$train" --predict first.dlx second.dlx -o pictures maps.yaml
 says out '7 predictions in pictures'
 [ "$(find pictures -name '*.png' | wc -l)" -eq 7 ] || fail "$(ls pictures)"
@@ -55,14 +55,15 @@ for k in 0 1 2 3 4 5 6; do
 	expect 0 "$train" --predict one$k.dlx -o one maps.yaml
 	cmp one/000000.png pictures/00000$k.png || fail "picture $k of several sizes"
 done
-# The order is that of the arguments, with records of one size between.
+
+begin "the order is that of the arguments, with records of one size between"
 expect 0 "$train" --predict one6.dlx first.dlx one4.dlx one5.dlx -o other maps.yaml
 says out '7 predictions in other'
 for pair in 0:6 1:0 2:1 3:2 4:3 5:4 6:5; do
 	cmp other/00000${pair%:*}.png pictures/00000${pair#*:}.png || fail "picture ${pair%:*} of another order"
 done
 
-# One array of fields has one size, in tiles too; where windows are seen they all have it.
+begin "one array of fields has one size, in tiles too"
 refused() {
 	expect 65 "$train" "$@" maps.yaml
 	says err 'the samples to predict from have several sizes'
@@ -74,7 +75,8 @@ for form in npy npz nc h5 csv; do
 done
 refused --predict one0.dlx first.dlx -o no.npy
 refused --predict first.dlx --tile 8 -o no.npy
-# Records that differ in more than the size are no set.
+
+begin "records that differ in more than the size are refused"
 expect 65 "$train" --predict first.dlx one1-label.dlx -o no maps.yaml
 says err 'where files differ in more than the size of samples, predict each by itself'
 centre='data.transforms=[{crop: {size: 8, validation: centre}}, {normalize: standard}]'
@@ -87,7 +89,7 @@ expect 0 "$train" --predict one0.dlx one2.dlx one5.dlx -o whole.npy maps.yaml
 expect 0 "$train" --predict one0.dlx one2.dlx one5.dlx --tile 8 -o tiles.npy maps.yaml
 cmp whole.npy tiles.npy || fail "tiles are not the whole"
 
-# Vectors: a line or a row for each sample, whatever its size.
+begin "vectors: a line or a row for each sample, whatever its size"
 expect 73 "$train" --predict first-label.dlx -o nowhere/x.npy labels.yaml
 for form in csv npy npz nc; do
 	expect 0 "$train" --predict first-label.dlx second-label.dlx -o all.$form labels.yaml

@@ -48,6 +48,8 @@ number two speed_up 2
 number two efficiency 1
 number four speed_up 3.2
 number four efficiency 0.8
+
+begin "speed and learning of made-up runs"
 # 20 steps of half a second and five validations; 200 samples.
 number one overall_samples_per_second 13.333333333333334
 number one sustained_flops 13333333333.333334
@@ -65,7 +67,8 @@ number four learning_speed_up null
 expect 0 "$report" --json --target mean_iou=0.5 --window 2 one two
 number one target_seconds 12
 number two target_seconds 9
-# Against another run; something that falls.
+
+begin "against another run; a metric that falls"
 expect 0 "$report" --json --base two --target loss=0.1 one two
 number one speed_up 1
 number two speed_up 2
@@ -74,6 +77,8 @@ number two target_samples 240
 number one learning_speed_up 2
 expect 0 "$report" --json --target train_loss=0.5 one
 number one target_samples 40
+
+begin "the table and the picture"
 
 expect 0 "$report" --target mean_iou=0.5 --svg all.svg one two four
 says out 'one *'
@@ -85,7 +90,7 @@ grep -qi 'nan\|inf' all.svg && fail "a curve in the picture goes nowhere"
 expect 0 "$report" one
 grep -q learning out && fail "there is no target, but columns about it"
 
-# What was learned: best with its step, last, and how far the run is; a metric that was not finite is told.
+begin "best, last and progress of each run; a metric that was not finite"
 made peaked 1 0.5 '0.2 0.9 0.5'
 made undefined 1 0.5 '0.1 0.2 null'
 expect 0 "$report" one peaked undefined
@@ -103,6 +108,7 @@ grep -q 'speed-up' out && fail "runs on one rank have a table of speed"
 expect 0 "$report" one two
 says out 'speed-up'
 
+begin "keys that differ"
 # configured NAME FROM TEXT: the run FROM with this config.
 configured() {
 	mkdir -p "$1"
@@ -121,6 +127,8 @@ grep -q '^b .* 20/40  *adam  *0.01  *20 ' out || { cat out; fail "the values of 
 says out '3 more keys differ: train.steps, momentum, epsilon'
 grep -q 'seed' out && fail "a seed that is the same is told"
 [ "$(awk '{ if (length($0) > 100) print }' out | wc -l)" -eq 0 ] || { cat out; fail "a table of more than 100 columns"; }
+
+begin "seeds are pooled"
 # Seeds: the mean of 0.7 and 0.9 with the deviation of a sample; the same seed twice is no second sample.
 expect 0 "$report" a1 a2 b
 grep -q '^a1 (2 seeds)  *0.80 +/- 0.14  *14  *0.60 +/- 0.14  *12/20 ' out || { cat out; fail "two seeds in one row"; }
@@ -141,13 +149,16 @@ says out '"mean_iou": {"best": 0.9, "best_step": 8, "last": 0.5, "last_step": 12
 says out '"step": 12, "steps": 20'
 expect 0 "$report" --target mean_iou=0.8 a1 a2 b
 grep -q '^a1 (2 seeds) \*.* 6 s (1)  *80 (1) ' out || { cat out; fail "a mean over one of two seeds without its count"; }
+
+begin "the order of keys"
 # How a run is watched says less than what it learns with, however many values it has.
 for run in 1 2 3; do
 	configured v$run one "{run: {seed: 1}, train: {validate: {steps: $run}}, optimizer: {learning_rate: 0.$((run / 2))}}"
 done
 expect 0 "$report" v1 v2 v3
 grep -q '^run .* learning_rate  validate.steps  ' out || { cat out; fail "the order of keys"; }
-# More keys than there is room for.
+
+begin "more keys than there is room for"
 many() {
 	echo "{run: {seed: $1}, model: {family: layers}, data: {$(for i in 1 2 3 4 5 6 7 8 9 10 11 12; do printf 'a_long_name_of_a_key_%d: %d, ' "$i" "$1"; done) z: 0}}"
 }
@@ -158,7 +169,7 @@ grep -q '^1[01] more keys differ: a_long_name_of_a_key_[0-9]*, .*, \.\.\. (--jso
 expect 0 "$report" --json m1 m2
 says out '"data.a_long_name_of_a_key_12": 2'
 
-# What decides, as the run says it; an older one by its config.
+begin "the metric that decides, from the run, or from its config"
 mkdir -p says
 sed '1s/"step": 0,/& "metric": "loss",/' peaked/metrics.jsonl >says/metrics.jsonl
 expect 0 "$report" says
@@ -172,6 +183,7 @@ configured older peaked '{checkpoint: {metric: loss}, train: {target: {metric: m
 expect 0 "$report" older
 says out 'best loss'
 
+begin "damaged and incomplete runs"
 # A run that was resumed from step 8, by a dlx that did not cut the file; one without validations; one that is being started; one
 # whose losses are not finite.
 mkdir -p resumed bare begun diverged
@@ -198,7 +210,7 @@ grep -q '^diverged  *-  *-  *nan  *12' out || { cat out; fail "losses that are n
 expect 0 "$report" --json begun diverged
 expect 0 "$report" --svg none.svg begun
 
-# The picture: logarithmic axes, a series of the steps, a band of seeds, the best point.
+begin "the picture: logarithmic axes, a series of the steps, a band of seeds, the best point"
 expect 0 "$report" --log-y -m learning_rate --svg rate.svg one two
 says rate.svg '>learning_rate</text>'
 says rate.svg '>loss (dashed: validation)</text>'
@@ -219,7 +231,7 @@ done
 expect 65 "$report" -m nothing one
 says err "no run has the metric 'nothing'; there is: loss, mean_iou, iou[0...], train_loss, learning_rate, samples_per_second"
 
-# Runs that are not alike: of another network nothing is compared, on other ranks no efficiency.
+begin "other networks and other ranks are not compared"
 # unlike NAME KEY VALUE: 'one' but for that.
 unlike() {
 	mkdir -p "$1"
@@ -263,13 +275,14 @@ for case in 'device|"cuda"|device .cuda., not .cpu.' 'precision|"bf16"|computed 
 	number other efficiency null
 	number other learning_speed_up 1
 done
-# A network of a thousand times the arithmetic, from a dlx that did not say more.
+
+begin "a network of a thousand times the arithmetic, from a dlx that did not say more"
 mkdir large
 sed '1s/"sample_flops": 1e9/"sample_flops": 1e12/' one/metrics.jsonl >large/metrics.jsonl
 expect 0 "$report" --speed one large
 says out 'large is not compared: another network: 1e+12 flop for a sample, not 1e+09'
 
-# What cannot be compared.
+begin "what cannot be compared"
 expect 64 "$report"
 expect 64 "$report" --target mean_iou one
 says err 'expected METRIC=VALUE'
@@ -292,7 +305,7 @@ says err "no line of type 'start'"
 expect 65 "$report" one broken
 says err 'broken/metrics.jsonl'
 
-# What ranks say of themselves: means by steps, the best step, the last rank named.
+begin "statistics of ranks: means by steps, the best step, the last rank named"
 mkdir spread
 {
 	head -n 1 two/metrics.jsonl
@@ -323,7 +336,7 @@ expect 0 "$report" one spread
 says out '0 (c0) +22 %'
 grep -q '^one .* - ' out || fail "a run on one rank has a slowest"
 
-# Real runs; the target is the config's.
+begin "real runs; the target is the config's"
 coads_data
 for batch in 1 2; do
 	expect 0 "$train" --set run.dir=runs/$batch --set train.batch_size=$batch --set train.steps=16 \
@@ -338,7 +351,7 @@ expect 0 "$train" --set run.dir=runs/3 --set train.steps=4 --set model.growth=8 
 expect 0 "$report" --speed runs/1 runs/3
 grep -q 'runs/3 is not compared: another network: [0-9]* parameters, not 2984' out || { cat out; fail "a wider network is compared"; }
 
-# Which way a metric gets better.
+begin "the direction of a metric"
 for name in mae rmse r2 top_5; do
 	mkdir "$name"
 	sed "s/mean_iou/$name/" one/metrics.jsonl >"$name/metrics.jsonl"

@@ -25,7 +25,7 @@ if /usr/bin/python3 -c 'import numpy' 2>/dev/null; then
 	/usr/bin/python3 "$DLX_SOURCE/test/cli/stem_values.py" one.dlx last.dlx detector.dlx || fail "samples are not those that they should be"
 fi
 
-# Counted electrons: the same with any number of threads, other ones with another seed, and on average those without noise.
+begin "counted electrons"
 make -n 5 -j 1 --dose 1000 -q -o dose.dlx
 make -n 5 -j 4 --dose 1000 -q -o again.dlx
 cmp dose.dlx again.dlx || fail "another number of threads counts other electrons"
@@ -34,7 +34,7 @@ if /usr/bin/python3 -c 'import numpy' 2>/dev/null; then
 	/usr/bin/python3 "$DLX_SOURCE/test/cli/stem_values.py" --dose 1000 one.dlx dose.dlx dose-detector.dlx || fail "not the counts of a dose"
 fi
 
-# Crystals by name, or all others; --verify checks all hashes.
+begin "crystals by name, or all others; --verify checks all hashes"
 make -n 3 --crystals Si,Au -q -o named.dlx
 expect 0 "$inspect" --index named.dlx
 grep -q '(Si)' out && grep -q '(Au)' out || fail "not both crystals in three samples: $(cat out)"
@@ -45,7 +45,7 @@ expect 0 "$inspect" --verify one.dlx
 says out 'f32 64x5x5'
 says out 'f32 1x16x16'
 
-# The command in the file has each number in its fewest digits, and makes the same file.
+begin "the command in the file has each number in its fewest digits, and makes the same file"
 make -n 2 --crystals Si,Au --pixel 0.2 --spherical 0.0013 -q -o words.dlx
 expect 0 "$inspect" words.dlx
 says out "--crystals 'Si,Au' --channels positions --map 16 --margin 8 --pixel 0.2 --step 2"
@@ -54,6 +54,7 @@ sed -n 's/^ *made by *dlx-stem /"$stem" -q -o again.dlx /p' out >words.sh
 . ./words.sh
 cmp words.dlx again.dlx || fail "the command in a file makes another file: $(cat words.sh)"
 
+begin "refused"
 # refused TEXT OPTION...: with status 64
 refused() {
 	text=$1
@@ -78,7 +79,7 @@ refused "unexpected argument 'more'" more
 expect 73 "$stem" $small -n 1 -o missing/none.dlx
 [ ! -e none.dlx ] || fail "a refused command leaves a file"
 
-# The demo, of a few scans; the long form is all of it, and the page's examples before it.
+begin "the demo"
 ln -s "$DLX_SOURCE/configs" configs
 outcome() {
 	awk '$1 == "all" { n++; bad += !($3 > 20 && $4 >= least && $6 >= 0) } END { exit n != 1 || bad }' least="$1" out ||
@@ -111,7 +112,7 @@ else
 fi
 [ "$(find runs/stem/predictions -name '*.png' | wc -l)" -ge 6 ] || fail "no pictures"
 
-# The columns that the truth has are found in it, all and nothing else; what is no array of potentials is refused.
+begin "columns that the truth has are found in it, all and nothing else"
 columns=$DLX_BUILD/data-tools/stem_columns
 if /usr/bin/python3 -c 'import numpy' 2>/dev/null; then
 	/usr/bin/python3 "$DLX_SOURCE/test/cli/stem_values.py" --targets data/stem-validation.dlx true.npy

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What test/run and test/lib.sh make of tests that go wrong: a command that is not found, an end that does not come, a process
-# without an id, a package that is missing.
+# What test/run and test/lib.sh make of tests that go wrong: a case that fails, a command that is not found, an end that does not
+# come, a process without an id, a package that is missing.
 . "${DLX_SOURCE:?}/test/lib.sh"
 big || skip "a test of tests: in make bigcheck"
 export DLX_WORK="$work/inner" DLX_TEST_SCALE=1 DLX_TIER=check DLX_SANITIZERS=no
@@ -25,6 +25,16 @@ fails() {
 	cat - pass_line | outcome 1 "$1"
 }
 echo pass >pass_line
+
+# A failed case does not end its script, and does not change where the next one reads and writes.
+cases='begin "one"\nstep() { fail "first"; }\nwhile step; do :; done >elsewhere\nbegin "two"\n( fail "second" ) || fail\nbegin "three"\n'
+printf "$cases" | fails 'not ok 1 - one'
+for line in 'FAIL: first' 'not ok 2 - two' 'ok 3 - three' 1..3; do
+	grep -qxF "$line" out || { cat out; fail "no line '$line'"; }
+done
+printf "$cases"'skip "no such hardware"\n' | fails 'ok 3 - three # SKIP'
+printf 'fail "set-up"\nbegin "one"\n' | fails 'not ok 1 - inner'
+! grep 'one' out || fail "cases run without their set-up"
 
 # Wherever it is called.
 missing='not found, though called: no_such_command'

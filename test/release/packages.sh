@@ -44,11 +44,11 @@ says err 'Unable to locate package gcc'
 mkdir -p build/test
 ran() {
 	printf ':test-result: %s\n' "$1" >"build/test/$3.trs"
-	printf '%s\ntest/run: status 0 after %s s of 300, %s s of processor time\n%s test/%s.sh (exit status: 0)\n' \
+	printf '%b\ntest/run: status 0 after %s s of 300, %s s of processor time\n%s test/%s.sh (exit status: 0)\n' \
 		"${4-}" "$2" "$(($2 / 2))" "$1" "$3" >"build/test/$3.log"
 }
 for i in 1 2 3 4 5 6 7 8 9 10; do ran PASS $((i + 1)) pass-$i; done
-ran SKIP 0 skipped 'SKIP: no such hardware'
+ran SKIP 0 skipped 'SKIP: no such hardware\nok 1 - skipped # SKIP\n1..1'
 ran FAIL 100 failed 'FAIL: so it is'
 expect 0 env WORK="$PWD" sh -c '. "$WORK/install_packages"; summary build'
 [ "$(tail -n 1 out)" = '10 passed, 1 failed, 1 skipped' ] || { cat out; fail "other counts"; }

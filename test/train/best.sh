@@ -63,7 +63,7 @@ for x in map(json.loads, open(sys.argv[1] + "/metrics.jsonl")):
 END
 }
 
-# The best is saved without being asked for, named at the end, and taken by name.
+begin "the best is saved, named at the end, and used by name"
 run runs/whole
 set -- $(best_of runs/whole)
 step=$1 loss=$2
@@ -90,7 +90,7 @@ cmp -s best.safetensors last.safetensors && fail "the best and the last export t
 expect 66 "$train" --evaluate --resume=last --set run.dir=none config.yaml
 expect 66 "$train" --evaluate --resume=best --set run.dir=none config.yaml
 
-# Stopped anywhere, and resumed: the same bits, rates and decisions.
+begin "stopped anywhere, and resumed: the same bits, rates and decisions"
 rates runs/whole >whole.rates
 for stop in 4 9 13 15 21; do
 	run runs/stop$stop --set train.steps=$stop
@@ -101,7 +101,7 @@ for stop in 4 9 13 15 21; do
 		fail "stopped after step $stop: the checkpoint knows something else of validations"
 done
 
-# Patience ends a run, at the same step wherever it was stopped before, and a resumed one goes no further without more of it.
+begin "patience ends a run, at the same step wherever it was stopped before"
 patient() {
 	run "$@" --set train.patience=3 --set train.epochs=30
 }
@@ -119,7 +119,7 @@ patient runs/patient --resume
 run runs/patient --resume --set train.patience=4 --set train.epochs=30
 [ "$(steps_of runs/patient)" -gt "$end" ] || fail "with more patience a run did not go on"
 
-# A run that has reached its target goes no further either, until the target is another one.
+begin "a run that has reached its target makes no more steps, until the target is another one"
 run runs/target --set 'train.target={metric: accuracy, at_least: 0.3}'
 says out 'target reached'
 end=$(steps_of runs/target)
@@ -130,7 +130,7 @@ says out 'target reached'
 run runs/target --set 'train.target={metric: accuracy, at_least: 1.1}' --resume
 [ "$(steps_of runs/target)" = 27 ] || fail "resumed with another target, a run did not go on"
 
-# A validation whose loss is not finite counts, and once, wherever a run was stopped.
+begin "a validation whose loss is not finite counts, and once, wherever a run was stopped"
 "$python3" - <<'END' || fail "no vast values"
 import struct
 
@@ -155,25 +155,27 @@ vast runs/vast-stop --resume
 [ "$(steps_of runs/vast-stop)" = "$end" ] || fail "resumed, a validation whose loss is not finite counted twice"
 [ "$(newest_state runs/vast)" = "$(newest_state runs/vast-stop)" ] || fail "validations that are not finite: other bits"
 
-# The version of the end knows the validation that is made there alone.
+begin "the version of the end has the validation that is made there alone"
 run runs/late --set checkpoint.every.steps=5 --set train.validate.steps=4 --set train.steps=10
 grep -q '"metric": null' "$(version_of runs/late)" && fail "the version of the last step has no metric"
 
-# A run at its end, resumed, validates again, which is not counted twice.
+begin "a run at its end, resumed, validates again, which is not counted twice"
 run runs/stop4 --resume --set train.patience=$((9 - step / 3 + 1))
 grep -q "ended by 'train.patience'" out && { cat out; fail "a validation was counted twice"; }
 
-# From the best on, with another rate.
+begin "resumed from the best, with another rate"
 run runs/stop9 --resume=best --set train.epochs=9 --set optimizer.learning_rate=0.1
 says out "resuming from checkpoint"
 says out "(step $step)"
 
-# What decides can be another metric, whose direction is known; what was best before does not count then.
+begin "the metric that decides can be changed"
 run runs/accuracy --set checkpoint.metric=accuracy --set train.steps=6
 says out "best validation: accuracy"
 grep -q '"metric": {"accuracy": 0\.' runs/accuracy/checkpoints/versions/*.json || fail "the accuracy falls as it gets better"
 run runs/accuracy --set checkpoint.metric=loss --resume
 says err "'loss' decides what is best from now on, no longer 'accuracy'"
+
+begin "the metric that decides by default"
 # Where nothing says what decides, it is the first metric of one number, in the order of the list, else the loss. A run goes on
 # that was begun when another one decided.
 unsaid() {
@@ -192,7 +194,7 @@ run runs/none --set checkpoint.keep.best=0
 [ "$(versions runs/none)" = "27 " ] || fail "checkpoint.keep.best is 0, but there are versions $(versions runs/none)"
 [ "$(newest_state runs/none)" = "$(newest_state runs/whole)" ] || fail "saving the best changes bits"
 
-# A damaged one is named, and the next one taken.
+begin "a damaged version is named, and the next one used"
 run runs/damaged --set checkpoint.keep.best=3
 for f in runs/damaged/checkpoints/packs/*"0$step"-*.pack; do
 	printf x | dd of="$f" bs=1 seek=60 conv=notrunc 2>/dev/null
@@ -205,6 +207,7 @@ truncate -s 100 "$cut"
 expect 0 "$train" --resume --set run.dir=runs/cut --set checkpoint.every.steps=9 config.yaml
 [ "$(grep -c "$(basename "$cut").*the checkpoints go on without this pack" err)" -eq 1 ] || { cat err; fail "a damaged pack is not told of once"; }
 
+begin "mistakes"
 # mistake KEY=VALUE TEXT
 mistake() {
 	expect 78 "$train" --check --set "$1" config.yaml

@@ -8,8 +8,8 @@ coads_data
 config=$DLX_SOURCE/test/train/tiny.yaml
 every="--set checkpoint.every.steps=2"
 
-# begin NAME: a run in the store.
-begin() {
+# start NAME: a run in the store.
+start() {
 	expect 0 "$train" --set run.dir="$1" --set checkpoint.store="$PWD/store" $every --set train.steps=4 "$config"
 }
 
@@ -45,8 +45,8 @@ copy() {
 	if command -v rsync >/dev/null; then rsync -a "$1/" "$2"; else cp -a "$1" "$2"; fi
 }
 
-# The original is there: whichever has gone on since.
-begin runs/one
+begin "the original is there: whichever has continued since"
+start runs/one
 for how in 'cp -r' 'cp -a' copy; do
 	to=runs/$(echo "$how" | tr -d ' ')
 	$how runs/one "$to"
@@ -57,7 +57,7 @@ goes_on 4 6 runs/one
 expect 64 "$train" --resume runs/copy
 goes_on 6 8 runs/one
 
-# A copy of a fork, and one of a folder whose run has the copy's lock.
+begin "a copy of a fork, and one of a folder whose run has the copy's lock"
 expect 0 "$ckpt" runs/one fork last runs/fork
 cp -r runs/fork runs/fork2
 refused runs/fork2 "in '$PWD/runs/fork'"
@@ -72,8 +72,9 @@ send TERM $pid
 ends $pid
 [ $status -eq 75 ] || fail "the run that was copied ends with status $status"
 
-# Moved; to where it was; by a copy whose original is removed; with other numbers of device and inodes at the same place.
-begin runs/a
+begin "moved folders"
+# Also to where it was, by a copy whose original is removed, and with other numbers of device and inodes at the same place.
+start runs/a
 mv runs/a runs/b
 goes_on 4 5 runs/b
 says err "the run of '$PWD/runs/a' is in '$PWD/runs/b' now"
@@ -101,7 +102,7 @@ ln -s c runs/link
 goes_on 11 12 runs/link
 ! grep -q 'the run of' err || fail "a link is another folder"
 
-# The original has gone on before it was removed, or another copy has.
+begin "the original has continued before it was removed, or another copy has"
 cp -a runs/c runs/old
 cp -a runs/c runs/older
 goes_on 12 14 runs/c
@@ -113,13 +114,13 @@ goes_on 14 15 runs/e
 rm -r runs/e
 refused runs/older "in '$PWD/runs/e'"
 
-# A run that has its store in its own folder is copied with it.
+begin "a run that has its store in its own folder is copied with it"
 expect 0 "$train" --set run.dir=runs/own --set train.steps=4 $every "$config"
 cp -r runs/own runs/own2
 goes_on 4 6 runs/own2
 goes_on 4 5 runs/own
 
-# A fork, or a file's run, within the store.
+begin "a fork, or a file's run, within the store"
 expect 0 "$ckpt" runs/own export --all last own.npz
 for folder in store store/runs store/x runs/own/checkpoints runs/own/checkpoints/new; do
 	of=runs/e

@@ -30,7 +30,7 @@ run runs/whole --set train.steps=8
 run runs/turned --set train.steps=4
 run runs/turned --resume --set train.steps=8 --set optimizer.learning_rate=0.01
 
-# The same as a run and its fork, one after the other in one store.
+begin "the same as a run and its fork, one after the other in one store"
 run runs/line --set train.steps=6
 expect 0 "$ckpt" runs/line fork 4 runs/fork
 run runs/fork --resume --set train.steps=8 --set optimizer.learning_rate=0.01
@@ -39,7 +39,7 @@ same runs/line runs/whole
 same runs/fork runs/turned
 [ ! -d runs/fork/checkpoints/packs ] || fail "the fork has a store of its own"
 
-# Both lines are there, and part at step 4; the best validation was at step 3.
+begin "both lines are there, and part at step 4; the best validation was at step 3"
 expect 0 "$ckpt" runs/line log
 sed 's/-[0-9a-f]*  .*//' out >tree
 cat >want <<'END'
@@ -60,12 +60,13 @@ expect 1 "$ckpt" runs/fork diff "$line" last
 says out 'conv_init.weight'
 expect 0 "$ckpt" runs/fork search 'fork and step = 4'
 
-# With the config that the fork brings along, by its folder.
+begin "with the config that the fork brings along, by its folder"
 expect 0 "$ckpt" runs/turned fork last runs/folder
 expect 0 "$train" --resume --set train.steps=10 runs/folder
 run runs/turned --resume --set train.steps=10 --set optimizer.learning_rate=0.01
 same runs/folder runs/turned
 
+begin "the best of a run and its fork"
 # At its end a run says what goes on; a fork's best is one for all: its own, or its origin's, whose checkpoint it has not.
 run runs/folder --resume --set train.steps=10 --set optimizer.learning_rate=0.01
 says out "the checkpoint is at the end: '--set train.steps=N' goes on (it is of step 10, epoch "
@@ -94,7 +95,7 @@ run runs/stiller --resume --set model.batch_norm=none --set train.steps=6 --set 
 best_alike runs/stiller
 [ "$step" -le 4 ] || fail "the best is of step $step, where nothing changed"
 
-# Through a file.
+begin "through a file"
 for kind in safetensors npz; do
 	expect 0 "$ckpt" runs/whole export --all 4 "four.$kind"
 	expect 0 "$ckpt" "runs/$kind" import "four.$kind"
@@ -102,7 +103,7 @@ for kind in safetensors npz; do
 	same "runs/$kind" runs/turned
 done
 
-# Weights alone are evaluated, not resumed.
+begin "weights alone are evaluated, not resumed"
 expect 0 "$ckpt" runs/whole export last weights.safetensors
 expect 0 "$ckpt" runs/weights import weights.safetensors
 imported=$(sed -n 's/^\(0-[0-9a-f]*\), .*/\1/p' out)

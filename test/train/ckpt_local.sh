@@ -44,6 +44,7 @@ mkdir runs
 expect 0 on_ranks 4 "$train" --set run.dir=runs/whole "$@" "$config"
 want=$(newest_state runs/whole)
 
+begin "before the run's store has a version"
 # Before the run's store has a version. Both hosts have the same one of a step, each whole, and a tool reads it. A host may be two
 # saves after the one that is killed.
 killed runs/early 3 "$@"
@@ -60,7 +61,7 @@ tells err "with a checkpoint of step [69] on a host's own disk; continue it with
 goes_on runs/early "$@"
 tells out 'resuming from checkpoint 0*[69]-[0-9a-f]* (step [69], from the disk of rank [02]'
 
-# A damaged copy is passed over for the other host's; a host whose disk is gone has none.
+begin "a damaged copy, and a host whose disk is gone"
 killed runs/damaged 3 "$@"
 for pack in "$(folder_of 0)"/packs/*; do
 	printf X | dd of="$pack" bs=1 seek=100 conv=notrunc status=none
@@ -73,20 +74,20 @@ rm -r "$(folder_of 0)"
 goes_on runs/lost "$@"
 tells out '(step [369], from the disk of rank 2'
 
-# All disks gone: from the run's store, whose versions are those of its own interval.
+begin "all disks gone: from the run's store, whose versions are those of its own interval"
 killed runs/gone 9 "$@" --set checkpoint.every.steps=5
 rm -r disks
 goes_on runs/gone "$@"
 tells out 'resuming from checkpoint [0-9]*[05]-[0-9a-f]* (step [0-9]*)'
 
-# One that both have is the run's store's, and a run at its end does not save it again.
+begin "a version that the store and a disk have"
 killed runs/both 3 "$@" --set train.steps=6 --set checkpoint.every.steps=6
 [ -e "$(folder_of 0)"/versions/000000000006-* ] || fail "host 0 has no version of the end"
 expect 0 on_ranks 4 "$train" --set run.dir=runs/both $local "$@" --set train.steps=6 --resume "$config"
 says out '(step 6)'
 [ "$(ls runs/both/checkpoints/versions | grep -c '^000000000006-')" -eq 1 ] || fail "the end is saved twice"
 
-# A version that is named; and then hosts' disks have what the run was taken back from.
+begin "a version that is named; and then hosts' disks have what the run was taken back from"
 killed runs/named 9 "$@" --set checkpoint.every.steps=5 --set checkpoint.keep.last=99
 first=$(ls runs/named/checkpoints/versions | sort | head -n 1)
 cp -r disks stale
@@ -97,12 +98,12 @@ mv stale/* disks
 expect 0 on_ranks 4 "$train" --set run.dir=runs/named $local "$@" --set train.steps=41 --resume "$config"
 says out '(step 40)'
 
-# Steps are made again with the same bits over those at which only hosts' disks had a version: each save makes statistics alike.
+begin "steps at which only hosts' disks had a version are made again with the same bits"
 mean="--set run.dir=runs/mean --set parallel.average_statistics=true --set checkpoint.every.steps=10"
 expect 0 on_ranks 2 "$train" $local $mean "$@" "$config"
 expect 0 on_ranks 2 "$train" $local $mean "$@" --replay 20..30 "$config"
 
-# One host alone, one copy, without ranks; a folder that cannot be made.
+begin "one host alone, one copy, without ranks; a folder that cannot be made"
 alone="--set checkpoint.local.copies=1"
 DLX_DEBUG=$(debug crash_at=ckpt_durable#3) "$train" --set run.dir=runs/alone $local $alone "$@" "$config" >out 2>err && fail "not killed"
 expect 0 "$train" --set run.dir=runs/alone $local $alone "$@" --resume "$config"
@@ -110,7 +111,7 @@ says out '(step 9, from the disk of rank 0'
 expect 0 "$train" --set run.dir=runs/one "$@" "$config"
 [ "$(newest_state runs/alone)" = "$(newest_state runs/one)" ] || fail "alone: other bits than the whole run"
 
-# A copy of the folder of a run has no part in what the original has on this host's disk; a folder that was moved goes on there.
+begin "a copy of the folder of a run does not use the original's disk; a moved folder does"
 DLX_DEBUG=$(debug crash_at=ckpt_durable#3) "$train" --set run.dir=runs/first $local $alone "$@" "$config" >out 2>err && fail "not killed"
 cp -a runs/first runs/copy
 mine=$(ls -d disks/*)

@@ -38,7 +38,7 @@ weights() {
 	sed -n 's/.*"name": "\([^"]*\)".*"use": "weight", \("chunks": .*\)}.*/\1 \2/p' "$(version_of "$1")"
 }
 
-# Two ranks write a part each; three, and one, go on with a step that leaves all weights as they are, and save the same bits.
+begin "two ranks write a part each; three, and one, continue and save the same bits"
 set -- --set model.batch_norm=none --set train.batch_size=null --set train.global_batch_size=6 --set optimizer.momentum=0
 run 2 runs/written "$@" --set train.steps=3
 [ "$(ls runs/written/checkpoints/packs | wc -l)" -eq 2 ] || fail "not a pack of each of two ranks"
@@ -54,7 +54,8 @@ for n in 3 1; do
 	expect 0 "$ckpt" runs/read-$n verify
 done
 
-# Each rank reads a share, by what the system was asked for: all but the ends and indices of packs is read once.
+begin "each rank reads a share"
+# By the system calls all but the ends and indices of packs is read once.
 evaluated() {
 	tail -n 1 out | grep '^{' || { cat out; fail "no metrics"; }
 }
@@ -73,7 +74,7 @@ if strace -o traced true 2>/dev/null; then
 	[ "$(wc -l <once)" -ge 9 ] || { cat traces/*.read; fail "ranks have read the same chunks"; }
 fi
 
-# Ranks that do not see the files, or find them damaged, leave it to rank 0.
+begin "ranks that do not see the files, or find them damaged, leave it to rank 0"
 expect 0 on_ranks 3 sh -c '[ "$PMI_RANK" = 0 ] || mkdir -p blind; [ "$PMI_RANK" = 0 ] || cd blind; exec "$@"' sh "$train" --quiet \
 	--evaluate --set data.validation="$PWD/data/coads-validation.dlx" "$PWD/runs/written/config.yaml"
 evaluated >blind.out
@@ -85,6 +86,7 @@ done
 expect 65 on_ranks 3 "$train" --quiet --evaluate --set run.dir=runs/damaged runs/written/config.yaml
 [ "$(grep -c 'is damaged and skipped' err)" -eq 1 ] || { cat err; fail "a damaged version is not told of once"; }
 
+begin "packs of a killed job are removed"
 # Packs that a killed job has left go while rank 0 removes old versions, slowly here: rank 1 does not begin the next version before,
 # and so does not count on a chunk that is about to go.
 run 2 runs/orphans --set train.steps=4 --set checkpoint.every.steps=1 --set checkpoint.keep.last=4
@@ -98,7 +100,8 @@ if $slow true 2>/dev/null; then
 	! grep 'has not written its part' err || fail "rank 0 has removed what rank 1 counted on"
 fi
 
-# Two ranks, an epoch of 8 samples, 4 in a step of two micro-batches: stopped within an epoch, and a fork from there.
+begin "two ranks, stopped within an epoch, and a fork from there"
+# An epoch of 8 samples, 4 in a step of two micro-batches.
 set -- --set train.batch_size=1 --set train.accumulate=2 --set train.clip_norm=1.0
 run 2 runs/whole "$@" --set train.steps=6
 run 2 runs/stopped "$@" --set train.steps=3
@@ -109,7 +112,7 @@ alike runs/whole runs/fork
 run 2 runs/stopped "$@" --set train.steps=6 --resume
 alike runs/whole runs/stopped
 
-# On other numbers of ranks, each from within an epoch.
+begin "on other numbers of ranks, each from within an epoch"
 set -- --set parallel.reproducible=true --set train.batch_size=1 --set train.global_batch_size=4
 run 1 runs/one "$@" --set train.steps=6
 run 2 runs/moved "$@" --set train.steps=1
@@ -120,7 +123,7 @@ alike runs/one runs/moved
 run 2 runs/forked "$@" --set train.steps=6 --resume
 alike runs/one runs/forked
 
-# A signal within an accumulation.
+begin "a signal within an accumulation"
 set -- --set train.batch_size=1 --set train.accumulate=4 --set train.validate.epochs=0 --set checkpoint.every.steps=1 \
 	--set checkpoint.keep.last=1000
 "$train" --set run.dir=runs/signal "$@" --set train.steps=100000 tiny.yaml >out 2>err &

@@ -40,7 +40,7 @@ refuses() {
 	[ -z "$(ls -d bad.* runs/no 2>/dev/null)" ] || fail "$1: something was written"
 }
 
-# A store that several runs may share: not there, empty, or another one.
+begin "a store that several runs may share: not there, empty, or another one"
 shared="--set checkpoint.store=$PWD/store"
 expect 0 "$train" --set run.dir=runs/one $shared "$@"
 mv store away
@@ -53,7 +53,7 @@ expect 0 "$train" --set run.dir=runs/two $shared "$@"
 refuses runs/one "$PWD/store" $shared "$@"
 rm -r store
 
-# A file, a loop of links, and a store without its folder; a run that is new there cannot be made.
+begin "a file, a loop of links, and a store without its folder"
 : >store
 refuses runs/one "$PWD/store" $shared "$@"
 says err "its store '$PWD/store' is a file"
@@ -73,7 +73,8 @@ refuses runs/one "$PWD/store" $shared "$@"
 rm -r store
 mv away store
 
-# One that may not be read, as a user without that right; nothing of it is taken for damaged.
+begin "a store that may not be read"
+# Read by a user without that right; nothing of it is regarded as damaged.
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	as="setpriv --reuid 65534 --regid 65534 --clear-groups"
 	chmod a+rwx .
@@ -108,7 +109,7 @@ as= want=66 words="its store"
 expect 0 "$train" --set run.dir=runs/one $shared --resume --set train.steps=5 "$@"
 says out '(step 4)'
 
-# A run that has not come to its first checkpoint begins.
+begin "a run that has not reached its first checkpoint starts again"
 DLX_DEBUG=$(debug crash_at=ckpt_staged) "$train" --set run.dir=runs/killed $shared "$@" >out 2>err && fail "not killed"
 expect 0 "$train" --export none.safetensors --set run.dir=runs/killed $shared "$@"
 expect 66 "$train" --evaluate --set run.dir=runs/killed $shared "$@"
@@ -116,7 +117,7 @@ says err 'train first'
 expect 0 "$train" --resume --set run.dir=runs/killed $shared "$@"
 says out 'starting from the beginning'
 
-# A fork whose origin's folder, which has the store, is moved; a file that was imported into the store, likewise.
+begin "a fork whose origin's folder is moved; a file that was imported into the store"
 expect 0 "$train" --set run.dir=runs/origin "$@"
 expect 0 "$ckpt" runs/origin fork last runs/fork
 expect 0 "$ckpt" runs/origin export --all last origin.npz
@@ -130,7 +131,7 @@ expect 0 "$train" --resume --set run.dir=runs/fork --set train.steps=5 "$@"
 rm runs/origin
 mv runs/elsewhere runs/origin
 
-# The run's own store, emptied; and all of its folder, which metrics.jsonl tells.
+begin "the run's own store, emptied; and all of its folder"
 rm -r runs/origin/checkpoints/versions
 refuses runs/origin runs/origin/checkpoints "$@"
 rm -r runs/origin/checkpoints

@@ -26,6 +26,7 @@ kernels() {
 	awk '$3 ~ /^conv/ { print $1, $2, $3, $4, $NF }' plan
 }
 
+begin "kernels"
 # Without AVX-512 oneDNN has no kernels in bf16 to plan, and dlx no Winograd.
 DLX_DEBUG=$(debug "$unit") "$train" --check --set precision.compute=bf16 "$DLX_SOURCE/test/train/tiny.yaml" >out 2>err ||
 	skip "no bf16 here, and none to emulate"
@@ -46,7 +47,7 @@ as "$unit" expect 0 "$train" --device cpu --plan "$DLX_SOURCE/configs/unet3d-lit
 says out 'winograd:'
 ! grep -q '^compute ' out || fail "a run in float32 asks for the rates of bf16"
 
-# auto: which type and why, as text and in JSON.
+begin "auto: which type and why, as text and in JSON"
 sed -e 's/^train:.*/precision: {compute: auto}\n&/' -e 's/growth: 4/growth: 16/' -e 's/initial_filters: 8/initial_filters: 32/' \
 	"$DLX_SOURCE/test/train/tiny.yaml" >auto.yaml
 # chooses TYPE REASON COMMAND...: its plan says so.
@@ -72,6 +73,7 @@ if "$train" --version | grep -q '^backends:.*cuda'; then
 fi
 ! ls cache/dlx 2>/dev/null | grep -q "^bf16-" || fail "rates that were not measured are kept"
 
+begin "a resumed run keeps its type and its kernels"
 # The kernels of this network are others on the two processors, so that its bits depend on them.
 kernels "$unit" auto.yaml >unit
 kernels "$slow" auto.yaml >slow
@@ -107,13 +109,13 @@ DNNL_MAX_CPU_ISA=AVX512_CORE expect 69 "$train" --set run.dir=runs/whole --evalu
 says err "'auto' keeps the type of checkpoint 9-"
 DNNL_MAX_CPU_ISA=AVX512_CORE expect 0 "$train" --set run.dir=runs/whole --set precision.compute=f32 --evaluate auto.yaml
 
-# Where the type is given, a run keeps its kernels all the same.
+begin "where the type is given, a run keeps its kernels all the same"
 run "$unit" runs/given --set precision.compute=bf16 --set train.steps=4
 run "$slow" runs/given --set precision.compute=bf16 --resume
 says err 'chosen for products in bf16 8 times'
 [ "$(newest_state runs/given)" = "$(newest_state runs/whole)" ] || fail "with the type given: other bits"
 
-# Ranks agree on what the least of them has.
+begin "ranks agree on what the least of them has"
 command -v mpiexec >/dev/null && "$train" --version | grep -q '^ranks: MPICH' || pass
 export OMP_NUM_THREADS=1
 # ranks RATES RATES: a plan by two ranks on such processors.

@@ -53,7 +53,7 @@ run() {
 	expect 0 "$train" --set run.dir="runs/$dir" "$@"
 }
 
-# --- a known solution ---
+begin "a known solution"
 run poisson poisson.yaml
 within "$(value runs/poisson relative_l2)" 0 0.003 "the error of Poisson's equation"
 expect 0 "$train" --resume=best --evaluate --json --set run.dir=runs/poisson poisson.yaml
@@ -67,12 +67,12 @@ grep -q '^step 1/2  loss [-0-9.e]*  physics [-0-9.e]*  walls [-0-9.e]*  k [0-9.]
 run float64 --set precision.compute=f64 --set train.steps=2000 poisson.yaml
 within "$(value runs/float64 relative_l2)" 0 0.003 "the error of Poisson's equation in float64"
 
-# A condition that holds exactly: also of a network that is not trained.
+begin "a condition that holds exactly, also of a network that is not trained"
 hard='model={family: networks, networks: {u: {inputs: [x], dense: [8], output: (1 - x^2) * net + x}}}'
 run hard --set "$hard" --set train.steps=2 --set 'objective.solve.minimise={walls: sum(abs(u - x) @ walls)}' poisson.yaml
 [ "$(value runs/hard term/walls)" = 0 ] || fail "a hard condition is off by $(value runs/hard term/walls)"
 
-# --- a stop in the middle ---
+begin "a stop in the middle"
 resampled='points.inside={box: {x: [-1, 1]}, count: 64, resample: 50}'
 run whole --set "$resampled" --set train.steps=300 --set schedule=constant poisson.yaml
 for stop in 100 130; do
@@ -84,14 +84,14 @@ done
 run kept --set train.steps=300 --set schedule=constant poisson.yaml
 [ "$(newest_state runs/whole)" != "$(newest_state runs/kept)" ] || fail "'resample' changes nothing"
 
-# --- measurements of a table, by the names of its columns ---
+begin "measurements of a table, by the names of its columns"
 printf 'x,u\n-1,0\n-0.5,-1\n0,0\n0.5,1\n1,0\n' >table.csv
 expect 0 "$DLX_BUILD/dlx-convert" --quiet --input table.csv:x --target table.csv:u -o table.dlx
 run table --set 'points.walls={record: table.dlx}' --set 'objective.solve.minimise.walls=mean((u - walls.u)^2 @ walls)' \
 	--set data.validation=table.dlx --set train.steps=20 poisson.yaml
 [ "$(value runs/table relative_l2)" ] || fail "a network is not compared with the column of its name"
 
-# --- an unknown number, whose sensors are a record ---
+begin "an unknown number, whose sensors are a record"
 cat >inverse.yaml <<'END'
 run: {name: inverse}
 model: {family: networks, networks: {u: {inputs: [x], dense: [24, 24]}}}
@@ -116,7 +116,7 @@ within "$(value runs/bounded variable/k)" 0.97 1.03 "the coefficient with bounds
 run bound --set 'variables.k={start: 2, bounds: [1.5, 3]}' --set train.steps=500 inverse.yaml
 within "$(value runs/bound variable/k)" 1.5 1.8 "the coefficient at a bound"
 
-# In turn: the network by one objective, the number by the other, with optimizers of their own.
+begin "two objectives in turn: the network by one, the number by the other, each with its optimizer"
 cat >turns <<'END'
 objective={fit: {train: [u], times: 2, minimise: {sensors: mean((u - sensors.u)^2 @ sensors)}}, find: {train: [k],
 minimise: {physics: "mean((d(u, x, x) + k * pi^2 * sin(pi * x))^2 @ inside)"}, optimizer: {type: sgd, learning_rate: 0.01}, schedule: constant}}
@@ -124,7 +124,7 @@ END
 run turns --set "$(tr '\n' ' ' <turns)" inverse.yaml
 within "$(value runs/turns variable/k)" 0.97 1.03 "the coefficient of two objectives"
 
-# Validation, --evaluate and --predict take the averages that one of several objectives keeps; --weights=last does not.
+begin "validation, --evaluate and --predict use the averages that one of several objectives keeps"
 averaged='objective.fit={train: [u], minimise: {sensors: mean((u - sensors.u)^2 @ sensors)}, optimizer: {type: adam,
 learning_rate: 0.01, average: {decay: 0.9}}}'
 set -- --set "objective.find={train: [k], minimise: {k: (k - 1)^2}, optimizer: sgd}" --set "$averaged" --set schedule=constant \
@@ -138,7 +138,9 @@ grep -q "\"relative_l2\": $validated}" out && fail "validation takes the last we
 run averages-stopped --set train.steps=33 "$@"
 run averages-stopped --resume --set train.steps=60 "$@"
 [ "$(newest_state runs/averaged)" = "$(newest_state runs/averages-stopped)" ] || fail "a resumed run has other averages"
-# --- other equations, with solutions that are known: terms of weight 0 say how far off a network is ---
+
+begin "other equations with known solutions"
+# Other equations, with solutions that are known: terms of weight 0 say how far off a network is.
 # A soliton of the Korteweg-de Vries equation: third order.
 cat >kdv.yaml <<'END'
 run: {name: kdv}
@@ -214,12 +216,12 @@ within "$(value runs/kdv term/error)" 0 1e-4 "the squared error of the soliton"
 within "$(value runs/robin term/error)" 0 1e-5 "the squared error behind walls of Robin"
 within "$(value runs/stokes term/error)" 0 1e-2 "the squared error of the flow"
 
-# --- values that are not finite ---
+begin "values that are not finite"
 expect 76 "$train" --set run.dir=runs/diverged --set 'optimizer={type: sgd, learning_rate: 1e6}' poisson.yaml
 says err "in the forward part"
 says err "at the points of this step"
 
-# --- ranks ---
+begin "ranks"
 if has_ranks; then
 	# Nothing is odd or even here: gradients that cancel to rounding errors would be steps to Adam.
 	# ranks_differ NAME RESIDUAL OPTION...
@@ -263,7 +265,7 @@ if has_ranks; then
 	says err "'inside' has 63 points, which 2 ranks cannot share evenly; 64 can be"
 fi
 
-# --- mistakes ---
+begin "mistakes"
 # mistake STATUS TEXT SETTING...: what --check says of poisson.yaml with these.
 mistake() {
 	status=$1 text=$2
@@ -297,7 +299,7 @@ expect 78 "$train" --set run.dir=runs/poisson --dump-step step poisson.yaml
 says err "of networks that solve equations is not there yet"
 mistake 66 "cannot open 'nothing.dlx'" --set data.validation=nothing.dlx
 
-# --- on a grid ---
+begin "on a grid"
 # grid TEXT FILE
 grid() {
 	expect 0 "$train" --quiet --predict "$1" -o "$2" --set run.dir=runs/poisson poisson.yaml
@@ -310,6 +312,8 @@ grid 'grid: {x: [0, 0.5, 2049]}' u.npy
 [ "$(wc -c <u.npy)" -eq $((128 + 4 * 2049)) ] || fail "a grid of 2049 points has $(wc -c <u.npy) bytes"
 grid 'grid: {x: 11}' u.nc
 expect 0 "$DLX_BUILD/dlx-convert" --quiet --input u.nc:u -o u.dlx
+
+begin "at the points of a record, and drawn"
 # At the points of a record, and drawn: the network, the known values, the difference.
 grid poisson.dlx points.csv
 awk -F, 'NR == 1 { bad = $0 != "x,u,u_known,u_error" }
@@ -340,7 +344,7 @@ says err "a picture is of a grid"
 expect 64 "$train" --predict 'grid: {x: [0, 0, 1]}' -o u.png --set run.dir=runs/poisson poisson.yaml
 says err "a picture is of a grid with one or two axes of several points, and this has 0"
 
-# --- phases ---
+begin "phases"
 # L-BFGS after Adam, stopped and resumed within the search, ends with the bits of a run that went on.
 phases='objective.solve.optimizer=[{type: adam, learning_rate: 0.002, steps: 300}, {type: lbfgs, steps: 700}]'
 run phases --set "$phases" --set train= poisson.yaml
@@ -355,7 +359,7 @@ mistake 78 "one phase of 'optimizer' averages weights and another does not; all 
 mistake 78 "'lbfgs' is the last phase" \
 	--set 'objective.solve.optimizer=[{type: lbfgs, steps: 5}, {type: adam, steps: 5}]'
 
-# --- configs and documents ---
+begin "configs and documents"
 # snapshots KIND OPTION...: few realizations, which configs of GANs train on and are compared with.
 snapshots() {
 	for file in snapshots truth; do

@@ -52,13 +52,13 @@ run() {
 	expect 0 "$train" --set run.dir="runs/$dir" "$@" gan.yaml
 }
 
-# --- a stop in the middle of a round ---
+begin "a stop in the middle of a round"
 run whole --set train.steps=40
 run stopped --set train.steps=15
 run stopped --resume --set train.steps=40
 [ "$(newest_state runs/whole)" = "$(newest_state runs/stopped)" ] || fail "stopped in the middle of a round: other bits"
 
-# --- plans ---
+begin "plans"
 # trains NAMES SETTING...: the networks of the backward nodes of the first objective's plan are these.
 trains() {
 	names=$1
@@ -70,7 +70,7 @@ trains() {
 trains d
 trains 'd k u' --set objective.critic.train='[d, k, u]'
 
-# --- ranks ---
+begin "ranks"
 if has_ranks; then
 	for ranks in 1 2 4; do
 		expect 0 on_ranks $ranks "$train" --set run.dir="runs/ranks-$ranks" gan.yaml
@@ -89,7 +89,7 @@ if has_ranks; then
 	says err "'us' has 11 realizations, which 2 ranks cannot share evenly; 12 can be"
 fi
 
-# --- a critic by itself ---
+begin "a critic by itself"
 # distance REAL WANTED PENALTY: the critic's difference between N(0, 1) and REAL, over the last 60 of 600 steps, which is the
 # distance of Wasserstein but for what slopes near 1 cost. A penalty of slopes below 1, too, keeps a slope below 0, where it began.
 distance() {
@@ -117,11 +117,11 @@ END
 distance '(xi + 3)' -3.045 'penalty(d, real, fake)'
 distance '(xi - 1.5)' -1.506 'mean(max(0, slope(d, real) - 1)^2 + max(0, slope(d, fake) - 1)^2)'
 
-# A bench with its table of nodes.
+begin "a bench with its table of nodes"
 expect 0 "$train" --bench=2 --profile gan.yaml
 says err 'matmul ('
 
-# --- mistakes ---
+begin "mistakes"
 # mistake STATUS TEXT SETTING...: what --check says of gan.yaml with these.
 mistake() {
 	status=$1 text=$2

@@ -68,7 +68,7 @@ for run in classes fields; do
 	cp out $run.txt
 done
 
-# The table has rows for classes and outputs by name, and the matrix.
+begin "the table has rows for classes and outputs by name, and the matrix"
 grep -q '^class  *f1  *precision$' classes.txt || fail "no head of the metrics by class"
 grep -q '^label \\ predicted ' classes.txt || fail "no confusion matrix"
 [ "$(grep -c '^<mild> ' classes.txt)" -eq 2 ] || fail "no rows for the class <mild>"
@@ -76,7 +76,7 @@ for name in 'SLP  *[0-9.]*  *[-0-9.]*' 'AIRT  *[0-9.]*  *[-0-9.]*' 'output  *mae
 	grep -q "^$name\$" fields.txt || fail "no line '$name'"
 done
 
-# A matrix in JSON is a list of rows, whose counts are those of csv.
+begin "a matrix in JSON is a list of rows, whose counts are those of csv"
 expect 0 "$train" --evaluate --confusion=matrix.csv classes.yaml
 "$python3" - classes.txt runs/classes/metrics.jsonl matrix.csv <<'END' || fail "other matrices"
 import csv
@@ -92,7 +92,7 @@ assert last["confusion"] == matrix and 0 < last["top_2"] <= 1, last
 assert rows[0] == ["label", "cold", "<mild>", "warm", "hot"] and [[int(v) for v in row[1:]] for row in rows[1:]] == matrix, rows
 END
 
-# Pictures, also where the config does not ask for the matrix.
+begin "pictures, also where the config does not ask for the matrix"
 expect 0 "$train" --set 'metrics=[accuracy]' --evaluate --confusion=matrix.svg classes.yaml
 grep -q '&lt;mild&gt;' matrix.svg || fail "no names in the picture"
 [ "$(grep -c '<rect' matrix.svg)" -eq 17 ] || fail "other cells"
@@ -107,7 +107,7 @@ expect 78 "$train" --evaluate --confusion=matrix.svg fields.yaml
 says err "'--confusion' needs class labels"
 expect 73 "$train" --evaluate --confusion=none/matrix.svg classes.yaml
 
-# TensorBoard and the choice of the best go by top_2, not by a list.
+begin "TensorBoard and the choice of the best use top_2, not a list"
 expect 0 "$train" --set checkpoint.metric=top_2 --set run.dir=runs/top classes.yaml
 expect 78 "$train" --set checkpoint.metric=f1 --set run.dir=runs/f1 classes.yaml
 says err "metric 'f1' has a value for each class, so that nothing can be decided by it; use 'mean_f1'"

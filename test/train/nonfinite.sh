@@ -69,7 +69,7 @@ whole() {
 	"$python3" -c 'import json, sys; [json.loads(l) for l in open(sys.argv[1])]' "$1/metrics.jsonl" || fail "$1: no JSON"
 }
 
-# From a checkpoint and from the beginning: the same finding, but for where it began.
+begin "from a checkpoint and from the beginning: the same finding"
 expect 76 "$train" net.yaml
 says err "made by 'batch_norm' of layer 'middle' (net.yaml:6:7) in the forward part"
 says err "7 'x-07.npy'"
@@ -84,15 +84,16 @@ expect 76 "$train" --set run.dir=runs/begin --set checkpoint.every=null net.yaml
 has runs/begin '"step": 3, "seen": 3, "from": null'
 [ "$(line runs/begin | sed 's/.*"found"//')" = "$(line runs/net | sed 's/.*"found"//')" ] || fail "another finding from the beginning"
 
-# Resumed from the checkpoint, it is found again; the run that had it once has one line of it.
+begin "resumed from the checkpoint, it is found again; the run that had it once has one line of it"
 expect 76 "$train" --resume net.yaml
 [ "$(grep -c '"type": "nonfinite"' runs/net/metrics.jsonl)" = 1 ] || fail "the line of a step that was made again is left"
 
-# In micro-batches, one of which has the sample.
+begin "in micro-batches, one of which has the sample"
 expect 76 "$train" --set run.dir=runs/micro --set train.batch_size=1 --set train.accumulate=3 net.yaml
 has runs/micro '"index": 7, "window": 0, "key": "x-07.npy"' '"micro_batch": '
 line runs/micro | grep -q '"samples": \[{"index": 7[^{]*$' || { line runs/micro; fail "other samples than the one"; }
 
+begin "an update that is not finite"
 # Inputs of 1e34 and a rate of 1e6: the loss of the first step is finite, and so is its gradient, but not what the update makes of
 # it. It is seen a step later, and the checkpoint in between is passed over.
 cat >huge.yaml <<'E'
@@ -114,6 +115,7 @@ says err 'it began at step 1'
 says err "the first values that are not finite are made by 'sgd' of layer"
 has runs/huge '"step": 1, "seen": 2, "from": null' '"of": "output"' '"phase": "update"' '"attributed": false'
 
+begin "a kernel that is wrong"
 # A kernel that is wrong: it is named with what its inputs give in float64, also where it writes over one of them, and there is no
 # advice for rate and data.
 cat >res.yaml <<'E'
@@ -145,12 +147,13 @@ for op in conv_grad_weight conv_grad_input_add; do
 	grep -q 'may help' err && { cat err; fail "$op: advice for a wrong kernel"; }
 done
 
-# Sums of a convolution that are too large for float32 are no fault of its kernel.
+begin "sums of a convolution that are too large for float32 are no fault of its kernel"
 expect 76 "$train" --set run.dir=runs/vast --set data.train=vast.dlx net.yaml
 says err "made by 'conv' of layer 'first'"
 says err 'may help, or the data has such values'
 has runs/vast '"kernel": "right"'
 
+begin "values of the data"
 # The data have it: an input that is NaN, and a target that is infinite. Targets that are NaN, which the loss leaves out, are no
 # finding.
 expect 76 "$train" --set run.dir=runs/input --set data.train=gaps.dlx net.yaml
@@ -166,7 +169,7 @@ has runs/both '"of": "output"'
 says err 'may help, or the data has such values'
 expect 0 "$train" --set run.dir=runs/gaps --set data.train=field.dlx "$@" field.yaml
 
-# Two ranks: the one that has the sample is named, whichever it is, and the error is printed once.
+begin "two ranks: the one that has the sample is named, whichever it is, and the error is printed once"
 if has_ranks; then
 	for seed in 3 4 5 6; do
 		expect 76 on_ranks 2 "$train" --set run.dir=runs/ranks$seed --set run.seed=$seed --set train.batch_size=1 \

@@ -63,6 +63,7 @@ run again
 [ "$(wc -l <cache/dlx/proofs)" -eq "$proven" ] || fail "the second run proved again"
 same_run runs/right runs/again
 
+begin "faults of oneDNN's kernels"
 # What a strided gradient of the input takes here, which is oneDNN's; its like.
 expect 0 "$train" --plan net.yaml
 name=$(awk '$3 == "conv_grad_input" && $4 == "conv2d_1" { print $NF }' out)
@@ -108,7 +109,7 @@ fault crash 'ends the process' "$name"
 fault hang 'does not return' "$name"
 fault threads 'other bits with one thread' "$name" --set parallel.reproducible=true
 
-# dlx's own kernels too, where the processor has some.
+begin "faults of dlx's own kernels, where the processor has some"
 fresh
 expect 0 "$train" --plan net.yaml
 says out 'have not been proven on this machine'
@@ -125,7 +126,7 @@ if grep -q 'winograd:' out; then
 	weights_close own.safetensors other.safetensors 1e-4 || fail "without Winograd: other numbers"
 fi
 
-# A run that goes on with other kernels says so.
+begin "a run that resumes with other kernels says so"
 fresh
 run changed "spoil=value:$family" --set train.steps=1
 fresh
@@ -134,6 +135,7 @@ says err 'was made with other kernels'
 run changed '' --resume --set train.steps=3
 ! grep -q 'other kernels' err || fail "the same kernels are called others"
 
+begin "the cache"
 # Where nothing can be kept, nothing is; a file that is damaged is read as far as it goes; what was proven is proven again if asked.
 rm -rf cache
 for where in null/none net.yaml; do
@@ -157,13 +159,13 @@ run without "proof=no,spoil=value:$family"
 [ ! -e cache/dlx/proofs ] || fail "proof=no proves"
 same_run runs/right runs/without
 
-# Without a process the run goes on and says that nothing is proven.
+begin "without a process the run continues and says that nothing is proven"
 fresh
 run alone spoil=start:
 says err 'kernels are used that are not proven on this machine'
 same_run runs/right runs/alone
 
-# Several runs at once.
+begin "several runs at once"
 fresh
 for i in 1 2 3; do
 	capped "$train" --set run.dir=runs/together$i net.yaml >out$i 2>err$i &
@@ -178,7 +180,7 @@ same_run runs/right runs/together2
 
 has_ranks || pass
 
-# Ranks on other processors use what all of them have, and a fault of one of them holds for all.
+begin "ranks on other processors use what all of them have, and a fault of one of them holds for all"
 fresh
 export OMP_NUM_THREADS=1
 base="--set train.global_batch_size=4 --set train.batch_size=null"

@@ -65,7 +65,7 @@ for word in 'u, mean, 5 to 95 %' 'u, deviation' network known fill-opacity; do
 	grep -q "$word" fields.svg || fail "the drawing has no '$word'"
 done
 
-# --- ranks ---
+begin "ranks"
 if has_ranks; then
 	expect 0 on_ranks 2 "$train" --quiet --predict 'grid: {x: 31}, realizations: 600, seed: 5' -o ranks.npy fields.yaml
 	cmp statistics.npy ranks.npy || fail "two ranks generate other fields than one"
@@ -73,7 +73,7 @@ if has_ranks; then
 	cmp evaluated.json out || fail "two ranks have other metrics than one"
 fi
 
-# --- the demo ---
+begin "the demo"
 ln -s "$DLX_SOURCE/configs" configs
 if big; then
 	expect 0 "$DLX_SOURCE/data-tools/demo/demo_pigan.sh" "$DLX_BUILD"
@@ -89,7 +89,7 @@ fi
 [ "$(od -A n -t u1 -j 16 -N 8 runs/elliptic-gan/fields.png | tr -s ' ')" = " 0 0 6 64 0 0 4 96" ] ||
 	fail "the picture of two fields is not 1600 x 1120 pixels"
 
-# --- what is refused ---
+begin "what is refused"
 # refused STATUS TEXT WHAT FILE OPTION...
 refused() {
 	status=$1 text=$2 what=$3 file=$4

@@ -49,7 +49,7 @@ alike() {
 	done
 }
 
-# Eight samples: batches of 6 and 2, of which one rank of three has none; batches of 4; one batch of 8, short of 12.
+begin "eight samples: batches of 6 and 2, of which one rank of three has none; batches of 4; one batch of 8, short of 12"
 counts=$(form "1 3" "1 2 3")
 alike six --set train.global_batch_size=6
 counts=$(form "1 4" "1 2 4")
@@ -59,7 +59,7 @@ alike twelve --set train.global_batch_size=12 --set train.clip_norm=0.5
 counts="1 3"
 alike micro --set train.global_batch_size=3 --set train.accumulate=2
 
-# One step, by its files.
+begin "one step, by its files"
 for n in 1 2 3; do
 	expect 0 ranks $n $plain --set train.global_batch_size=6 --dump-step step-$n "$config"
 done
@@ -68,7 +68,8 @@ for n in 2 3; do
 	close step-1/parameters.safetensors step-$n/parameters.safetensors 1e-5
 done
 
-# The whole set's metrics: counts are equal to the digit. Four samples, so that one rank of five has none.
+begin "the whole set's metrics"
+# Counts are equal to the digit. There are four samples, so that one rank of five has none.
 expect 0 "$train" --set run.dir=runs/six-1 $plain --evaluate "$config"
 sed -n 's/.*"metrics": //p' out >metrics.1
 expect 0 "$train" --set run.dir=runs/six-1 $plain --predict data/coads-validation.dlx -o prediction-1.npy "$config"
@@ -83,7 +84,7 @@ for n in $(form "2 5" "2 3 5"); do
 	[ "$close_enough" -le 4000 ] || fail "predictions on $n ranks differ in $close_enough bytes"
 done
 
-# Batch normalisation: the run's statistics are one rank's or the mean of all, and a resumed run has the same bits.
+begin "batch normalisation: the run's statistics are one rank's or the mean of all, and a resumed run has the same bits"
 for average in false true; do
 	bn="--set parallel.average_statistics=$average --set train.validate.epochs=2"
 	expect 0 ranks 2 --set run.dir=runs/bn-$average $bn --set train.steps=8 "$config"
@@ -93,7 +94,7 @@ for average in false true; do
 done
 [ "$(newest_state runs/bn-true)" != "$(newest_state runs/bn-false)" ] || fail "average_statistics changes nothing"
 
-# A run may go on with another number of ranks if a step of these begins where it stopped.
+begin "another number of ranks resumes a run if a step of these begins where it stopped"
 six="--set train.global_batch_size=6"
 expect 0 ranks 3 --set run.dir=runs/moved $plain $six --set train.steps=5 "$config"
 expect 0 ranks 2 --set run.dir=runs/moved $plain $six --resume "$config"

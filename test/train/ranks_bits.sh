@@ -32,7 +32,7 @@ alike() {
 	done
 }
 
-# Eight samples in an epoch.
+begin "eight samples in an epoch"
 eight="--set train.global_batch_size=8 --set train.batch_size=1"
 counts="1 2 4 8"
 alike base $eight
@@ -46,17 +46,20 @@ alike adam $eight --set 'optimizer={type: adam, learning_rate: 0.003}' --set par
 alike lamb $eight --set 'optimizer={type: lamb, learning_rate: 0.01}' --set parallel.grouping=size:4KiB \
 	$(compute_bf16 "$config") --set precision.loss_scale=dynamic
 alike dice $eight --set 'loss={type: dice_cross_entropy, class_weights: inverse_frequency}'
-# Micro-batches of three, two of them and a short one of two; two of the global batches in a step.
+
+begin "micro-batches of three, two of them and a short one of two; two of the global batches in a step"
 alike lars --set train.global_batch_size=6 --set train.batch_size=3 --set train.accumulate=2 --set parallel.grouping=count:2 \
 	--set 'optimizer={type: sgd, learning_rate: 0.05, momentum: 0.9, trust: {type: lars, eta: 0.02}}' --set parallel.gradient_lag=1
-# The last step has one micro-batch and a part of another; the other ranks have none.
+
+begin "the last step has one micro-batch and a part of another; the other ranks have none"
 alike absent --set train.global_batch_size=20 --set train.batch_size=5 \
 	--set 'optimizer={type: rmsprop, learning_rate: 0.002, average: {decay: 0.9}}'
-# Steps of six micro-batches and of two.
+
+begin "steps of six micro-batches and of two"
 counts=$(form "1 3" "1 3 6")
 alike six --set train.global_batch_size=6 --set train.batch_size=1
 
-# Hosts, each of two ranks, and of one.
+begin "hosts, each of two ranks, and of one"
 for hosts in 1 2; do
 	DLX_DEBUG=$(debug ranks_per_host=$hosts)
 	run 4 runs/hosts-$hosts --set train.steps=4 $eight
@@ -64,7 +67,7 @@ for hosts in 1 2; do
 	same_run runs/base-1 runs/hosts-$hosts
 done
 
-# Other numbers of threads, also one of a rank alone, change nothing.
+begin "other numbers of threads"
 OMP_NUM_THREADS=3 run 1 runs/threads --set train.steps=4 $eight
 same_run runs/base-1 runs/threads
 expect 0 on_ranks 1 env OMP_NUM_THREADS=2 "$train" --quiet --set parallel.reproducible=true --set run.dir=runs/uneven \
@@ -72,7 +75,7 @@ expect 0 on_ranks 1 env OMP_NUM_THREADS=2 "$train" --quiet --set parallel.reprod
 	--set parallel.reproducible=true --set run.dir=runs/uneven --set train.validate.epochs=0 --set train.steps=4 $eight "$config"
 same_run runs/base-1 runs/uneven
 
-# Two ranks, then four, then one.
+begin "two ranks, then four, then one"
 for lag in $(form 1 "0 1"); do
 	set -- $eight --set parallel.gradient_lag=$lag
 	run 2 runs/moved-$lag --set train.steps=1 "$@"
@@ -83,12 +86,12 @@ done
 run 1 runs/lag-1 --set train.steps=4 $eight --set parallel.gradient_lag=1
 [ "$(newest_state runs/moved-1)" = "$(newest_state runs/lag-1)" ] || fail "2, 4, 1 ranks with a lag: not the bits of one"
 
-# The bits are those of this order, not of any: without it they differ. And the key matters at all.
+begin "the bits are those of this order, not of any"
 expect 0 "$train" --quiet --set run.dir=runs/plain --set train.validate.epochs=0 --set train.steps=4 --set train.batch_size=1 \
 	--set train.accumulate=8 "$config"
 [ "$(newest_state runs/plain)" != "$(newest_state runs/base-1)" ] || fail "reproducible changes nothing"
 
-# The same metrics by --evaluate.
+begin "the same metrics by --evaluate"
 expect 0 "$train" --set parallel.reproducible=true --set run.dir=runs/base-1 $eight --evaluate "$config"
 cp out evaluate.1
 expect 0 on_ranks 4 "$train" --set parallel.reproducible=true --set run.dir=runs/base-1 $eight --evaluate "$config"
@@ -96,6 +99,7 @@ sed 's/"seconds": [^,}]*//' evaluate.1 >one
 sed 's/"seconds": [^,}]*//' out >four
 cmp one four || fail "--evaluate on 4 ranks: other digits"
 
+begin "refused"
 # refused RANKS STATUS TEXT SETTING...
 refused() {
 	n=$1

@@ -31,7 +31,8 @@ refused 78 "cannot be shared evenly by 3 ranks; the next larger one that can has
 refused 78 "rank 2 (host " -n 2 "$train" "$config" : -n 1 "$train" --set optimizer.momentum=0.5 "$config"
 says err "this rank differs from rank 0 in the configs: 'momentum: 0.5' here, 'momentum: 0.9' there"
 refused 78 "in the training data: " -n 2 "$train" "$config" : -n 1 "$train" --set data.train=data/coads-validation.dlx "$config"
-# Files of one name that ranks see differently: validation, evaluation, prediction.
+
+begin "files of one name that ranks see differently: validation, evaluation, prediction"
 mkdir -p other
 cp data/coads-train.dlx other/v.dlx
 cp data/coads-validation.dlx v.dlx
@@ -49,7 +50,8 @@ differs $mine --predict v.dlx --tile auto -o p.npy "$config"
 refused 78 "in the devices: 'reference' here, 'cpu' there" -n 2 "$train" "$config" : -n 1 "$train" --device reference "$config"
 refused 66 "no checkpoint in" -n 2 "$train" --set run.dir=runs/none --evaluate "$config"
 refused 73 "cannot" -n 2 "$train" --set run.dir=/dev/null/run "$config"
-# Ranks that were started with another command, or are another program.
+
+begin "ranks that were started with another command, or are another program"
 for other in --check --plan --evaluate --resume=auto --bench=3; do
 	refused 64 "this rank differs from rank 0 in the command: '" -n 1 "$train" "$config" : -n 1 "$train" $other "$config"
 	says err "' here, 'training' there"
@@ -59,28 +61,29 @@ says err "in the command: '--evaluate' here, '--evaluate --weights=last' there"
 refused 69 'a rank is missing in MPI_Init; the others have waited 10.0 s; rank 1 (process ' -n 1 "$train" --set parallel.timeout=1s "$config" : \
 	-n 1 sleep 1000
 says err "sleep'"
-# mpiexec has that rank's status.
+
+begin "mpiexec has that rank's status"
 timeout 150 mpiexec -n 1 "$train" --set parallel.timeout=1s "$config" : -n 1 true >out 2>err && fail "all is well without rank 1"
 says err '; 1 of the 2 ranks of this host has ended'
 [ -d runs ] && fail "a run that was refused left a folder"
 
-# Memory that one rank cannot get, wherever it asks for it.
+begin "memory that one rank cannot get"
 for k in 1 2; do
 	expect 69 on_ranks 1 "$train" "$config" : -n 1 env DLX_DEBUG="$(debug fault=alloc:$k)" "$train" "$config"
 	[ "$(grep -c '^dlx-train: ' err)" -eq 1 ] || { cat err; fail "allocation $k: not one message"; }
 	rm -rf runs
 done
 
-# A loss that is not finite is the same for all.
+begin "a loss that is not finite is the same for all"
 refused 76 'dlx-train: the loss is not finite' -n 2 "$train" --set model.batch_norm=none --set optimizer.learning_rate=1e6 --set train.steps=40 "$config"
 rm -rf runs
 
-# A disk that is full, on rank 0, when the state is written.
+begin "a disk that is full, on rank 0, when the state is written"
 expect 74 on_ranks 1 env DLX_DEBUG="$(debug fault=write:2+)" "$train" --set run.dir=runs/full "$config" : \
 	-n 1 "$train" --set run.dir=runs/full "$config"
 says err 'dlx-train: rank 0 (host '
 
-# Help and version need no MPI; --plan and --check are of one rank's batch, and said once.
+begin "help, version, --plan and --check"
 expect 0 on_ranks 2 "$train" --version
 expect 0 on_ranks 2 "$train" --check "$config"
 [ "$(grep -c '^parameters' out)" -le 1 ] || fail "--check is said twice"
@@ -91,16 +94,16 @@ says out '"batch": 6'
 says out '"exposed": '
 [ "$(wc -l <out)" -eq 1 ] || fail "--bench on two ranks: not one line"
 
-# Ranks of one host behave as if on two.
+begin "ranks of one host behave as if on two"
 expect 0 on_ranks 3 env DLX_DEBUG="$(debug ranks_per_host=2)" "$train" --set run.dir=runs/hosts "$config"
 
-# More ranks go on where what is left of an epoch fills none of their batches: with the next epoch.
+begin "more ranks than an epoch's rest has batches for resume with the next epoch"
 expect 0 "$train" --set run.dir=runs/rest --set train.batch_size=2 --set data.keep_short_batch=false --set train.steps=3 "$config"
 expect 0 on_ranks 3 "$train" --set run.dir=runs/rest --set train.batch_size=2 --set data.keep_short_batch=false --set train.steps=5 \
 	--resume "$config"
 [ "$(grep -c '"type": "step"' runs/rest/metrics.jsonl)" -eq 5 ] || fail "more ranks did not go on with the next epoch"
 
-# One core does for many ranks, although each waits for all the others.
+begin "one core does for many ranks, although each waits for all the others"
 export OMP_NUM_THREADS=1
 steps=$(form 4 10)
 expect 0 on_ranks "$(form 16 64)" "$train" --set run.dir=runs/many --set train.batch_size=1 --set train.steps="$steps" \

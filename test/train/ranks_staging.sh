@@ -39,6 +39,8 @@ is() {
 }
 
 expect 0 "$train" --set run.dir=runs/1 $alike "$config"
+
+begin "each extent is read once"
 # N PER_HOST pairs; 7 ranks on hosts of 3, 3 and 1.
 for n in $(form "2,1 4,1 7,3 3,0" "2,1 2,0 3,0 4,1 4,2 7,1 7,3 8,1 8,2"); do
 	ranks=${n%,*} per=${n#*,}
@@ -66,13 +68,13 @@ for n in $(form "2,1 4,1 7,3 3,0" "2,1 2,0 3,0 4,1 4,2 7,1 7,3 8,1 8,2"); do
 	done
 done
 
-# What two hosts keep is theirs also when there are four.
+begin "what two hosts keep is read by four"
 stage moved 4 1 $alike --set data.stage=cache-2-1-share
 is read 0
 is kept 0
 same_run runs/1 runs/moved
 
-# The same by what the system was asked for: no byte but those of footers twice, and then none.
+begin "the same by the system calls"
 if strace -o traced true 2>/dev/null; then
 	whole=$(cat data/*.dlx | wc -c)
 	for most in $((whole + 2 * 72)) 0; do
@@ -86,6 +88,7 @@ if strace -o traced true 2>/dev/null; then
 	same_run runs/1 runs/traced
 fi
 
+begin "rank 0 reads headers and indices"
 # Headers and indices are read by rank 0: other ranks of a run that finds all samples there read nothing of their files.
 mkdir -p empty/data
 for f in data/*.dlx; do
@@ -104,7 +107,7 @@ expect 0 on_ranks 2 sh -c '[ "$PMI_RANK" = 0 ] || cd empty; exec "$@"' sh env DL
 is read 0
 same_run runs/1 runs/elsewhere
 
-# A damaged byte that another host is sent is found there, and mended where it is kept.
+begin "a damaged byte that another host is sent is found there, and mended where it is kept"
 for copy in cache-4-1-share/*; do
 	for at in 100000 300000 500000 700000; do
 		[ "$(wc -c <"$copy")" -le $at ] || printf x | dd of="$copy" bs=1 seek=$at conv=notrunc 2>/dev/null
@@ -130,7 +133,7 @@ background() {
 	reached "$run/metrics.jsonl" '"type": "step", "step": 3,' $mpi
 }
 
-# A rank that stands still, or is killed: the others say so and end.
+begin "a rank that is stopped, or is killed: the others report it and end"
 background stopped 3 $uneven --set parallel.timeout=20s --set data.stage=stopped
 send STOP "$(cat runs/stopped.pid.1)"
 ends $mpi
@@ -142,14 +145,14 @@ send KILL "$(cat runs/killed.pid.2)"
 ends $mpi
 [ $status -ne 0 ] && [ $status -ne 124 ] || { cat out err; fail "a rank that is killed: exit status $status"; }
 
-# Killed while it stages: the next run goes on.
+begin "killed while it stages: the next run resumes"
 DLX_DEBUG=$plain,stage_extent=20000,ranks_per_host=1,crash_at=stage_written#2 on_ranks 4 "$train" --set run.dir=runs/crashed $alike \
 	--set data.stage=crashed "$config" >out 2>err && fail "not killed"
 stage crashed 4 1 $alike --set data.stage=crashed --resume
 [ "$(sum read)" -lt "$total" ] || { cat err; fail "nothing is left of what was staged"; }
 same_run runs/1 runs/crashed
 
-# A record that is cut off while samples are read from it by their owners.
+begin "a record that is cut off while samples are read from it by their owners"
 background gone 2 $uneven --set 'data.stage={dir: none, limit: 0}'
 : >data/coads-train.dlx
 ends $mpi
@@ -157,7 +160,7 @@ ends $mpi
 says err "data/coads-train.dlx' ends at byte"
 cp kept/coads-train.dlx data
 
-# A rank that has no folder.
+begin "a rank that has no folder"
 mkdir elsewhere
 ln -s "$PWD/kept" elsewhere/data
 DLX_DEBUG=$plain

@@ -37,7 +37,7 @@ run() {
 	expect 0 "$train" --set run.dir="runs/$dir" "$@" wave.yaml
 }
 
-# --- where the picks are ---
+begin "where the picks are"
 # Picked by a function that is known, which the network does not change: a bump of deviation 0.1 about x = 0.5, t = 0.5.
 run bump --set train.steps=60 --set 'points.inside={box: {x: [-1, 1], t: [0, 1]}, count: 200, resample: {by: bump, every: 50, of: 50000}}' \
 	--set 'model.let={r: "d(u, t)", bump: "join(-exp(-50 * ((x - 0.5)^2 + (t - 0.5)^2)), 0 * u)"}' \
@@ -56,7 +56,7 @@ for step in 1 101; do
 		"the residual at points picked by it at step $step"
 done
 
-# --- a stop within a draw, and at its end ---
+begin "a stop within a draw, and at its end"
 for stop in 100 110; do
 	run stopped --set train.steps=$stop
 	run stopped --resume
@@ -68,17 +68,18 @@ run phases --set "$phases" --set train=
 run stopped --set "$phases" --set train.steps=100
 run stopped --resume --set "$phases" --set train.steps=120
 [ "$(newest_state runs/phases)" = "$(newest_state runs/stopped)" ] || fail "stopped within L-BFGS: other bits than the whole run"
-# A run may begin with it, and end it.
+
+begin "a run may begin with it, and end it"
 run later --set train.steps=100 --set points.inside.resample=50
 run later --resume
 run later --resume --set train.steps=130 --set points.inside.resample=50
 
-# --- points of a record, with values; faces, with normals ---
+begin "points of a record, with values; faces, with normals"
 expect 0 "$DLX_BUILD/dlx-field" burgers --quiet --dtype f32 -o values.dlx
 run record --set train.steps=3 --set 'points={given: {record: values.dlx, count: 100, resample: {by: u - given.u, every: 2, of: 2000}}, wall: {box: {x: {ends: [-1, 1]}, t: [0, 1]}, count: 50, resample: {by: dn(u), every: 2, of: 200}}}' \
 	--set 'objective.solve.minimise={physics: mean((u - given.u)^2 @ given), flux: mean(dn(u)^2 @ wall)}'
 
-# --- balanced weights ---
+begin "balanced weights"
 # Three numbers whose gradients are known: of a 5, of b 2 k, of c none of the first two.
 cat >numbers.yaml <<'END'
 run: {name: numbers}
@@ -120,7 +121,7 @@ run stopped2 --resume --set "$both" --set train.steps=120
 run alone --set "$both" --set 'objective.solve.optimizer={type: lbfgs, steps: 3}' --set train.steps=3
 [ "$(term alone 1 weight/pin)" != 1 ] || fail "L-BFGS alone has no balanced weights"
 
-# --- ranks ---
+begin "ranks"
 if has_ranks; then
 	for ranks in 1 2; do
 		expect 0 on_ranks $ranks "$train" --set run.dir=runs/ranks-$ranks --set precision.compute=f64 --set "$both" --set train= wave.yaml
@@ -130,7 +131,7 @@ if has_ranks; then
 		END { exit bad || NR < 120 }' || fail "two ranks have other losses than one"
 fi
 
-# --- what --plan says of it ---
+begin "what --plan prints"
 expect 0 "$train" --plan --set "$both" --set train= --set 'variables={k: {start: 1, bounds: [0, 2]}, m: {start: 3, positive: true}}' wave.yaml
 for line in 'variables  *k: from 1, between 0 and 2' '  *m: from 3, positive' \
 	'points  *inside: 500 points in x, t, sobol, drawn again every 50 steps, picked from 3000 by r' \
@@ -139,7 +140,7 @@ for line in 'variables  *k: from 1, between 0 and 2' '  *m: from 3, positive' \
 	grep -q "^$line" out || fail "--plan has no line like: $line"
 done
 
-# --- mistakes ---
+begin "mistakes"
 # mistake STATUS TEXT SETTING...
 mistake() {
 	status=$1 text=$2

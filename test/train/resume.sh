@@ -27,7 +27,7 @@ for stop in 1 3 4 7; do
 		fail "stopped after step $stop: the resumed run's checkpoint does not name its parent"
 done
 
-# Of a schedule that ends with the run a longer run says what the rate jumps to, and what keeps it.
+begin "a longer run of a schedule that ends with the run"
 steady='{type: polynomial, warmup: 1}'
 run runs/longer --set schedule="$steady" --set train.steps=4
 run runs/longer --resume --set schedule="$steady" --set train.steps=8
@@ -38,12 +38,12 @@ run runs/kept --set schedule="$steady" --set train.steps=4
 run runs/kept --resume --set schedule="$steady" --set schedule.over=4 --set train.steps=8
 if grep -q 'goes on from' err; then fail 'nothing stretches'; fi
 
-# A resumed run that is at its end validates once more, and its journal has each validation once.
+begin "a resumed run at its end validates once more, and its journal has each validation once"
 run runs/again --resume
 [ "$(grep -o '"type": "validation", "step": [0-9]*' runs/again/metrics.jsonl | tr -dc '0-9\n' | tr '\n' ' ')" = '3 6 9 ' ] ||
 	{ cat runs/again/metrics.jsonl; fail "the validations of a run that was resumed at its end are not each there once"; }
 
-# The number of threads: of the checkpoint, and another one is said, but where it does not matter.
+begin "the number of threads"
 run_with() {
 	threads=$1
 	shift
@@ -65,7 +65,7 @@ for run in runs/alike-2 runs/alike; do
 	[ "$(newest_state $run)" = "$(newest_state runs/alike-1)" ] || fail "$run: parallel.reproducible, but threads show in the bits"
 done
 
-# What changes is said, and nothing else.
+begin "changes are printed, and nothing else"
 run runs/changed --set train.steps=2
 run runs/changed --set train.steps=2 --resume
 grep -q ' was ' err && { cat err; fail "nothing changed, but a note says so"; }
@@ -82,7 +82,8 @@ run runs/accumulated-stop --set train.accumulate=2 --set train.clip_norm=1.0 --s
 run runs/accumulated-stop --set train.accumulate=2 --set train.clip_norm=1.0 --set train.steps=5 --resume
 [ "$(newest_state runs/accumulated)" = "$(newest_state runs/accumulated-stop)" ] || fail "accumulation: other bits"
 
-# optimizer NAME CONFIG SETTING...: five steps, and two and three.
+begin "optimizers: five steps, and two and three"
+# optimizer NAME CONFIG SETTING...
 optimizer() {
 	name=$1
 	shift
@@ -97,14 +98,15 @@ optimizer rmsprop --set 'optimizer={type: rmsprop, momentum: 0.9, learning_rate:
 optimizer larc --set 'optimizer={type: adam, trust: {type: larc, variant: stemdl}}' --set train.accumulate=2
 optimizer lamb --set 'optimizer={type: lamb, learning_rate: 0.01}'
 
-# Another seed, batch size or network is refused with the difference named.
+begin "another seed, batch size or network is refused with the difference named"
 expect 78 "$train" --set run.dir=runs/whole --set run.seed=4 --resume "$config"
 says err 'seed'
 expect 78 "$train" --set run.dir=runs/whole --set train.batch_size=2 --resume "$config"
 says err 'batch size'
 expect 78 "$train" --set run.dir=runs/whole --set model.growth=5 --set train.steps=20 --resume "$config"
 says err 'tensor'
-# A folder that holds a run is not overwritten.
+
+begin "a folder that holds a run is not overwritten"
 expect 73 "$train" --set run.dir=runs/whole "$config"
 says err '--resume'
 pass

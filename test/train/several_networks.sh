@@ -6,6 +6,8 @@
 . "${DLX_SOURCE:?}/test/lib.sh"
 export OMP_NUM_THREADS=1
 find_numpy
+
+begin "losses, weights and running statistics"
 reference() {
 	"$python3" "$DLX_SOURCE/test/train/several_networks.py" "$@" || fail "several_networks.py $*"
 }
@@ -43,7 +45,8 @@ objective:
       seen: {of: mean(norm(encoder) @ all), weight: 0}
 $common
 END
-# A teacher that nothing trains: its running statistics; from a file in which it has another name.
+
+begin "a teacher that nothing trains"
 cat >student.yaml <<END
 run: {name: student}
 model:
@@ -62,7 +65,8 @@ objective:
       data: {of: mean((student - target)^2 @ all), weight: 0.5}
 $common
 END
-# 'twin' has no parameters of its own; a let as an input; a file of one network.
+
+begin "a network without parameters of its own; a let as an input; a file of one network"
 cat >operator.yaml <<END
 run: {name: operator}
 model:
@@ -87,7 +91,7 @@ for case in autoencoder student operator; do
 	reference $case runs/$case $case-trained.safetensors
 done
 
-# --- one network by itself ---
+begin "one network by itself"
 expect 0 "$train" --quiet --export student.one --network student student.yaml
 cat >one.yaml <<'END'
 run: {name: one}
@@ -108,7 +112,7 @@ says err "there is no network 'studen'; did you mean 'student'?"
 expect 64 "$train" --network student student.yaml
 says err "'--network' goes with '--export'"
 
-# --- mistakes ---
+begin "mistakes"
 # mistake CONFIG TEXT SETTING...: what --check says of it with these.
 mistake() {
 	config=$1 text=$2
@@ -150,14 +154,15 @@ mistake autoencoder "'data.dlx' has 12 samples, and a draw of 'all' has 13" --se
 expect 64 "$train" --predict 'grid: {x: 3}' -o u.npy autoencoder.yaml
 says err "no network is a function of coordinates or noise alone"
 
-# --- draws, stops ---
+begin "draws, stops"
 resampled='points.all={samples: data.dlx, count: 4, resample: 1}'
 expect 0 "$train" --set run.dir=runs/whole --set "$resampled" --set train.steps=7 autoencoder.yaml
 expect 0 "$train" --set run.dir=runs/stopped --set "$resampled" --set train.steps=3 autoencoder.yaml
 expect 0 "$train" --set run.dir=runs/stopped --set "$resampled" --set train.steps=7 --resume autoencoder.yaml
 [ "$(newest_state runs/whole)" = "$(newest_state runs/stopped)" ] || fail "a stop changes the bits"
 
-# --- a generator of images, from noise: a sample is a realization ---
+begin "a generator of images from noise"
+# A sample is a realization.
 cat >images.yaml <<'END'
 run: {name: images}
 model:

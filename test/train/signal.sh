@@ -32,6 +32,7 @@ resumed() {
 	[ "$(newest_state "$1")" = "$(newest_state runs/as-many)" ] || fail "$1, stopped and resumed: other bits than a whole run"
 }
 
+begin "each signal, and a resume"
 for sig in TERM INT USR1 HUP; do
 	interrupted runs/$sig $sig '"step": 5,'
 	[ $status -eq 75 ] || { cat out err; fail "SIG$sig: exit status $status instead of 75"; }
@@ -39,6 +40,7 @@ for sig in TERM INT USR1 HUP; do
 	resumed runs/$sig
 done
 
+begin "the end of a batch job"
 # The end of a batch job, which the environment or the scheduler tells, is such a signal: a quarter of the time before it, where there
 # is little. A signal that follows is the first one still.
 mkdir -p bin
@@ -56,6 +58,7 @@ for how in told asked; do
 	says out 'the job ends in'
 done
 
+begin "one thread receives signals, without handlers"
 # Signals are taken by one thread, which computes nothing, and there are no handlers: one that ran on the stack of a thread that
 # computes would overwrite memory in the midst of a matrix product. Those of the C library itself have numbers from 32 on.
 ulimit -c 0
@@ -79,10 +82,12 @@ for task in /proc/$pid/task/*; do
 	done
 done
 [ $taking -eq 1 ] || fail "$taking threads take signals"
-# Any other has its usual meaning.
+
+begin "other signals have their usual meaning"
 stop $pid PROF
 [ $status -gt 128 ] || fail "SIGPROF does not end it"
 
+begin "the second request ends the process at once"
 # The second request ends the process at once: the first is not answered while the process is stopped.
 "$train" --set run.dir=runs/twice --set train.steps=1000000 "$config" >out 2>err &
 pid=$!
@@ -93,6 +98,7 @@ done
 ends $pid
 [ $status -gt 128 ] || fail "a second request: exit status $status"
 
+begin "ignored signals"
 # nohup ignores SIGHUP; it stays ignored. Scripts start programs in the background with SIGINT ignored; it is taken.
 sh -c 'trap "" HUP; exec "$0" "$@"' "$train" --set run.dir=runs/nohup --set train.steps=1000000 "$config" >out 2>err &
 pid=$!
@@ -106,16 +112,16 @@ awaits $pid goes_on
 stop $pid INT
 [ $status -eq 75 ] || { cat out err; fail "nohup: SIGINT did not stop it"; }
 
-# Programs that are started take signals as usual: the scheduler's, which prints its mask in place of an answer.
+begin "programs that are started take signals as usual: the scheduler's, which prints its mask in place of an answer"
 printf '#!/bin/sh\nsed -n "s/^Sig[BI][a-z]*:.*/&/p" /proc/self/status >"$MASK"\n' >bin/squeue
 SLURM_JOB_ID=9 DLX_JOB_END= MASK=$PWD/mask PATH=$PWD/bin:$PATH expect 0 "$train" --set run.dir=runs/asks --set train.steps=2 "$config"
 [ "$(grep -c '^SigBlk:.0*$' mask)" -eq 1 ] || { cat mask; fail "a child has signals blocked"; }
 
-# A time that is none is told: the run would be ended without a checkpoint.
+begin "a time that is none is reported"
 DLX_JOB_END='in an hour' expect 0 "$train" --quiet --set run.dir=runs/soon --set train.steps=2 "$config"
 says err "DLX_JOB_END is 'in an hour', not the seconds since 1970"
 
-# A validation is not waited for, but made up for.
+begin "a signal ends a validation, which is made up for"
 validation=data/coads-validation.dlx
 many=$validation
 for i in 1 2 3 4 5; do many=$many,$many; done
@@ -130,7 +136,8 @@ cmp -s runs/validate/config.yaml config.before || fail "a second process overwro
 stop $pid
 [ $status -eq 75 ] || { cat out err; fail "SIGTERM while validating: not 75"; }
 grep -q '"validation"' runs/validate/metrics.jsonl && fail "SIGTERM waited for the validation"
-# Stopped again in the validation that is made up for, it makes no step.
+
+begin "stopped again in the validation that is made up for, it makes no step"
 "$train" --device reference --set run.dir=runs/validate --set train.steps=2 --set train.validate.steps=1 \
 	--set "data.validation=[$many]" --resume "$config" >out 2>err &
 pid=$!
@@ -142,7 +149,7 @@ expect 0 "$train" --device reference --set run.dir=runs/validate --set train.ste
 	--resume "$config"
 grep -q '"validation", "step": 1,' runs/validate/metrics.jsonl || fail "the validation of step 1 was not made up for"
 
-# Nobody reads the progress any more: training goes on, and says at its end that it could not say so.
+begin "progress that no process reads"
 mkfifo pipe
 exec 3<>pipe 4>pipe 3<&-
 "$train" --set run.dir=runs/pipe --set train.steps=$steps "$config" >&4 2>err
@@ -151,7 +158,7 @@ exec 4>&-
 [ $status -eq 74 ] || { cat err; fail "closed pipe: exit status $status instead of 74"; }
 [ "$(newest_state runs/pipe)" = "$want" ] || fail "closed pipe: other bits than the whole run"
 
-# Resuming what is complete saves nothing anew.
+begin "resuming what is complete saves nothing"
 before=$(ls runs/whole/checkpoints)
 expect 0 "$train" --set run.dir=runs/whole --set train.steps=$steps --resume "$config"
 [ "$(ls runs/whole/checkpoints)" = "$before" ] || fail "resuming a complete run saved it again"

@@ -50,7 +50,7 @@ export_of() {
 	expect 0 "$train" --set run.dir="runs/$1" --export "$1.safetensors" sizes.yaml
 }
 
-# What is seen is told.
+begin "the sizes are printed"
 expect 0 "$train" --check sizes.yaml
 says out 'data          15 training samples, of 3 sizes, 9 batches an epoch'
 says out 'input         2x1x24x24 '
@@ -70,7 +70,8 @@ says out '"training": {"windows": false, "size": [24, 24], "padded": [24, 24], "
 find_python3
 "$python3" -c 'import json, sys; json.load(open("out"))' || fail "no JSON"
 
-# An epoch has every sample once; what fills no batch is left out where that is asked for. Validation is as it is.
+begin "an epoch has every sample once"
+# What fills no batch is left out if requested.
 name=all
 expect 0 run --set 'data.validation=[s16.dlx, s8.dlx]'
 says out 'batches of one size each: 24 x 24 (5 samples, 3 batches); 16 x 16'
@@ -83,12 +84,13 @@ name=dropping
 expect 0 run --set data.keep_short_batch=false
 [ "$(losses dropping | wc -l)" = 18 ] || fail "not six steps an epoch"
 says runs/dropping/metrics.jsonl '"samples": 36,'
-# The largest size fills no batch.
+
+begin "the largest size fills no batch"
 name=few
 expect 0 run --set data.keep_short_batch=false --set train.batch_size=6
 [ "$(losses few | wc -l)" = 3 ] || fail "not one step an epoch"
 
-# Resumed in the middle of an epoch, or killed: the same bits. A batch of another size, and steps of others, are refused there.
+begin "resumed in the middle of an epoch, or killed: the same bits"
 name=resumed
 expect 0 run --set train.steps=13
 expect 78 run --resume --set train.batch_size=3
@@ -111,7 +113,7 @@ for mixed in null 0.4; do
 	[ "$(newest_state runs/whole-$mixed)" = "$(newest_state runs/$name)" ] || fail "the state of a killed run is another"
 done
 
-# One step of a batch of each size is the step of an ordinary training on those samples, also in micro-batches.
+begin "one step of a batch of each size is the step of an ordinary training on those samples, also in micro-batches"
 plain="--set optimizer.momentum=0 --set train.batch_size=8 --set data.train=[s16.dlx,s24.dlx]"
 expect 0 "$train" $plain --dump-step step sizes.yaml
 first=s16 second=s24
@@ -135,7 +137,7 @@ expect 0 run $plain --set train.epochs=1 --set train.batch_size=2 --set train.ac
 export_of micro
 weights_close both.safetensors micro.safetensors 1e-6 || fail "micro-batches"
 
-# What cannot be trained on says so, and what can be done.
+begin "what cannot be trained on is refused, with a remedy"
 expect 78 "$train" --check --set train.batch_size=1 --set train.global_batch_size=4 --set parallel.reproducible=true sizes.yaml
 says err "'reproducible' is not possible with samples of several sizes"
 says err "'- crop: {size: ...}' takes windows of one size"
@@ -161,7 +163,7 @@ says out '20 x 20 (2 samples, 1 batch)'
 name=padded
 expect 0 run --set "data.train=$two" --set "model.layers=$deep" --set 'data.transforms=[{pad: 4}]'
 
-# With a loss of the whole image, dense layers see one size alone.
+begin "with a loss of the whole image, dense layers see one size alone"
 printf '\0\0\010\001\0\0\0\003\0\001\0' >label3.idx
 printf '\0\0\010\001\0\0\0\002\001\0' >label2.idx
 expect 0 "$convert" -q -f idx --input s8.idx --target label3.idx --channel-names x --class-names none,some -o c8.dlx
@@ -173,7 +175,7 @@ expect 78 "$train" --check $classes --set 'model.layers=[{conv2d: {filters: 4, k
 says err "the network takes samples of one size alone"
 says err "'- crop: {size: ...}' takes windows of one size"
 
-# Ranks have the same size at each step: short batches of which a rank has nothing, too.
+begin "ranks have the same size at each step: short batches of which a rank has nothing, too"
 if has_ranks; then
 	each="--set train.batch_size=null --set train.global_batch_size=6"
 	for n in 1 2 3; do

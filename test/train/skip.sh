@@ -55,6 +55,7 @@ skips() {
 	[ "$(skipped "$1" "$2")" = "$3" ] || { grep '"skipped", ' "$1/metrics.jsonl"; fail "$1: skipped $(skipped "$1" "$2"), not $3"; }
 }
 
+begin "each epoch's last step is left out"
 # Each epoch's last step is left out; what the sixth step leaves is what the fifth did, but for the count.
 run runs/whole
 skips runs/whole nonfinite '6 12 18 '
@@ -79,7 +80,7 @@ for at in $(form 9 "7 9 12"); do
 done
 expect 0 "$train" --replay 0..last net.yaml --set run.dir=runs/whole
 
-# In micro-batches, summed in one order or as a tree; with loss scaling, clipping.
+begin "in micro-batches, summed in one order or as a tree; with loss scaling, clipping"
 for setting in train.accumulate=3 parallel.reproducible=true precision.loss_scale=dynamic train.clip_norm=0.5; do
 	run runs/set --set $setting
 	grep -q '"skipped": [1-9]' runs/set/metrics.jsonl || fail "$setting: nothing was left out"
@@ -87,19 +88,19 @@ for setting in train.accumulate=3 parallel.reproducible=true precision.loss_scal
 	rm -r runs/set
 done
 
-# A run that stops can go on with skip, and one that skips without.
+begin "a run that stops can resume with skip, and one that skips without"
 expect 76 "$train" --set run.dir=runs/on --set train.on_nonfinite=stop --set checkpoint.every.steps=2 net.yaml
 run runs/on --resume
 skips runs/on nonfinite '6 12 18 '
 expect 76 "$train" --set run.dir=runs/on --set train.on_nonfinite=stop --set train.steps=30 --resume net.yaml
 
-# All of them: no chance any more.
+begin "all steps are left out"
 expect 76 "$train" --set run.dir=runs/none --set data.train=none.dlx --set train.steps=80 net.yaml
 says err '50 steps in a row up to step 50 were left out'
 says err "in 'input'"
 grep -c '"type": "nonfinite"' runs/none/metrics.jsonl | grep -qx 9 || fail "looked into more than eight, and the end"
 
-# Outliers: sample 11 is told by the gradient or by the loss, once there are enough steps to compare with.
+begin "outliers by the gradient or the loss, once there are enough steps to compare with"
 outliers() {
 	run runs/far --set data.train=far.dlx --set train.on_nonfinite=stop --set model.layers='[{conv2d: {filters: 3, kernel: 1}}]' "$@"
 }
@@ -127,7 +128,7 @@ expect 78 "$train" --check --set parallel.gradient_lag=1 net.yaml
 says err "choose one"
 expect 78 "$train" --check --set train.on_nonfinite=go net.yaml
 
-# Two ranks leave out the same steps and stay alike, also where one rank alone has the sample.
+begin "two ranks leave out the same steps and stay equal, also if one rank alone has the sample"
 if has_ranks; then
 	both() {
 		dir=$1

@@ -118,6 +118,7 @@ cp endless.yaml tiny.yaml
 script=$DLX_SOURCE/configs/batch/slurm.sh
 one="--ntasks=1 --nodes=1 --cpus-per-task=1 --output=job-%j.out"
 
+begin "one rank, preempted"
 # Preempted by a job of more priority that wants both nodes.
 # shellcheck disable=SC2086
 job=$(submit $one "$script" tiny.yaml --set run.seed=1)
@@ -127,6 +128,7 @@ expect 0 "$train" --set run.dir=runs/whole-1 --set run.seed=1 tiny.yaml
 grep -q "\"scheduler\": \"slurm\", \"job\": \"$job\", \"restarts\": 1" runs/tiny/metrics.jsonl ||
 	fail "the restart is not in metrics.jsonl"
 
+begin "the elements of an array at the same time"
 # The elements of an array, side by side.
 array=$(submit --array=2-3 --ntasks=1 --nodes=1 --cpus-per-task=1 --output=job-%A_%a.out "$script" hundred.yaml)
 wait_for COMPLETED state "${array}_2"
@@ -135,8 +137,7 @@ expect 0 "$train" --set run.dir=runs/whole-2 --set run.seed=2 hundred.yaml
 wait_for COMPLETED state "${array}_3"
 grep -q "\"element\": \"3\"" runs/hundred-3/metrics.jsonl || fail "the element is not in metrics.jsonl"
 
-# --- ranks over both nodes ---
-
+begin "ranks over both nodes"
 has_ranks || skip "one rank passed; dlx-train was built without MPICH, which srun starts by PMI-2"
 srun --mpi=list 2>&1 | grep -q pmi2 || fail "this Slurm has no PMI-2"
 SLURM_MPI_TYPE=pmi2
@@ -152,6 +153,8 @@ says "job-$job.out" '2 hosts x 1 rank'
 [ "$(newest_state runs/both)" = "$(newest_state runs/ranks-1)" ] || fail "ranks, preempted: other bits than the whole run"
 grep -q "\"ranks\": 2, \"hosts\": 2,.*\"job\": \"$job\", \"restarts\": 1" runs/both/metrics.jsonl ||
 	fail "the ranks' restart is not in metrics.jsonl"
+
+begin "the elements of an array, one after the other"
 # The elements of an array, one after the other.
 # shellcheck disable=SC2086
 array=$(submit --array=4-5 $two --output=job-%A_%a.out "$script" hundred.yaml)

@@ -46,7 +46,7 @@ export_of() {
 	expect 0 "$train" --set run.dir="runs/$1" --export "$1.safetensors" sources.yaml
 }
 
-# What each source contributes is told.
+begin "the contribution of each source"
 first="'a?.dlx', weight 3: 12 of the 16 samples of an epoch (75 %), each of its 6 2 times"
 second="'b.dlx', weight 1: 4 of the 16 samples of an epoch (25 %), each of its 10 0.4 times"
 expect 0 "$train" --check sources.yaml
@@ -57,7 +57,7 @@ says out '"sources": [{"files": "a?.dlx", "weight": 3, "samples": 6, "epoch": 12
 expect 0 "$train" --check --set 'data.train=[a1.dlx, a2.dlx, b.dlx]' sources.yaml
 ! grep -q '^sources' out || fail "files without weights are told as sources"
 
-# A run says it, and its effective config means the same. Resumed within an epoch: the same bits.
+begin "the log and the effective config; resumed within an epoch"
 name=whole
 expect 0 run
 says out "$first"
@@ -76,7 +76,7 @@ export_of whole
 export_of part
 cmp whole.safetensors part.safetensors || fail "a resumed run ends with other bits"
 
-# Mistakes.
+begin "mistakes"
 expect 65 "$train" --check --set 'data.train=[{files: b.dlx, weight: 1}, {files: other.dlx, weight: 2}]' sources.yaml
 says err "'other.dlx' does not fit 'b.dlx': input channel 0 is 'y', expected 'x'"
 expect 78 "$train" --check --set 'data.train=[{files: b.dlx, weight: 1000}, {files: a1.dlx, weight: 1}]' sources.yaml
@@ -85,7 +85,7 @@ expect 66 "$train" --check --set 'data.train=[{files: b.dlx, weight: 1}, {files:
 expect 78 "$train" --check --set parallel.reproducible=true --set train.batch_size=4 --set 'data.shuffle={within: host}' sources.yaml
 says err "'shuffle: {within: host}' depends on it"
 
-# --- ranks ---
+begin "ranks"
 
 find_mpiexec
 close() {
@@ -102,6 +102,7 @@ for n in $(form "2" "2 4"); do
 	close "ranks-$n" whole.losses
 done
 
+begin "hosts"
 # hosts NAME RANKS EACH: of each host.
 hosts() {
 	name=$1 n=$2 each=$3
@@ -120,7 +121,7 @@ close alone whole.losses
 hosts four 4 1
 says out 'within each of 4 hosts'
 
-# Within an epoch only the same hosts go on; hosts with unlike ranks cannot share.
+begin "within an epoch only the same hosts resume; hosts with different numbers of ranks cannot share"
 hosts stopped 2 1 --set train.steps=6
 expect 78 on_ranks 2 "$train" --set run.dir=runs/stopped --set 'data.shuffle={within: host}' --resume sources.yaml
 says err 'is of the middle of an epoch, whose samples were shuffled within each of 2 hosts; now they are shuffled, and some would'

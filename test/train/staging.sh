@@ -33,6 +33,8 @@ flip() {
 	was=$(od -An -t u1 -j "$2" -N 1 "$1")
 	printf "\\$(printf %o $((was ^ 1)))" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
 }
+
+begin "a copy has the bytes of its record"
 # A copy has the bytes of its record from here on.
 base=4096
 # reads BYTES: what the run has read of the files' samples.
@@ -56,7 +58,8 @@ reads 0
 [ ! -s err ] || [ "$(wc -l <err)" -eq 1 ] || { cat err; fail "more is said than bytes"; }
 same_run runs/whole runs/b
 
-# A byte of the copy: found by its chunk's hash and read anew, once, or twice where two threads find it at the same time.
+begin "a byte of the copy"
+# It is found by its chunk's hash and read again, once, or twice if two threads find it at the same time.
 train_copy=$(ls -S cache/dlx-stage-* | head -n 1)
 flip "$train_copy" $((base + 300000))
 expect 0 stage damaged --set data.stage=cache
@@ -67,7 +70,7 @@ expect 0 stage mended --set data.stage=cache
 reads 0
 [ "$(count repaired)" -eq 0 ] || fail "the damage is still there"
 
-# So of a copy that has become shorter, as a crash of the machine may leave it.
+begin "a copy that has become shorter, as a crash of the machine may leave it"
 size=$(stat -c %s "$train_copy")
 truncate -s $((size - 100000)) "$train_copy"
 expect 0 stage shorter --set data.stage=cache
@@ -77,13 +80,13 @@ same_run runs/whole runs/shorter
 expect 0 stage longer --set data.stage=cache
 reads 0
 
-# Of a copy whose head is damaged nothing is taken for whole.
+begin "a copy whose head is damaged"
 flip "$train_copy" 10
 expect 0 stage head --set data.stage=cache
 reads "$(samples_of data/coads-train.dlx)"
 same_run runs/whole runs/head
 
-# So of a head that is kept; and a record file that was replaced is another one.
+begin "a head that is kept, and a record file that was replaced"
 for head in cache/*-head-*; do
 	flip "$head" 200
 done
@@ -98,7 +101,8 @@ cp kept/coads-train.dlx data
 expect 0 stage back --set data.stage=cache
 reads 0
 same_run runs/whole runs/back
-# One that was written over in place, with its size and time as before, is read anew.
+
+begin "a copy that was written over in place, with its size and time as before"
 touch -r data/coads-train.dlx time
 flip data/coads-train.dlx $(($(wc -c <data/coads-train.dlx) - 200))
 touch -r time data/coads-train.dlx
@@ -108,7 +112,7 @@ cp kept/coads-train.dlx data
 expect 0 stage over --set data.stage=cache
 same_run runs/whole runs/over
 
-# Killed while it stages: what is marked is there, the rest is read.
+begin "killed while it stages"
 n=1
 while [ $n -le 13 ]; do
 	rm -rf killed
@@ -124,11 +128,11 @@ while [ $n -le 13 ]; do
 	n=$((n + 4))
 done
 
-# A disk that is full, and a limit: a warning, and the rest is read where it is.
+begin "a full disk, and a limit: a warning"
 (
 	ulimit -f 600
 	expect 0 stage full --set data.stage=full
-) || exit 1
+) || fail
 [ "$(grep -c "warning: 'data.stage': 'full' takes no more data (File too large)" err)" -eq 1 ] || { cat err; fail "no word of the full disk"; }
 [ "$(count kept)" -gt 0 ] && [ "$(count kept)" -lt "$total" ] || fail "not a part was kept"
 same_run runs/whole runs/full
@@ -138,6 +142,7 @@ expect 0 stage limit --set 'data.stage={dir: limit, limit: 500KB}'
 [ "$(du -s --block-size=1000 limit | cut -f 1)" -lt 700 ] || fail "more than the limit on the disk"
 same_run runs/whole runs/limit
 
+begin "a copy that is cut off while it is read"
 # disturbed RUN OPTION...: a run with this in $then after its third step.
 disturbed() {
 	name=$1
@@ -157,7 +162,7 @@ expect 0 stage uncut --set train.steps=60
 same_run runs/uncut runs/cut
 rm -rf cache
 
-# The record is: status 74 and its name, where samples are still read from it; later it is not missed.
+begin "a record that is cut off: status 74 and its name; later it is not missed"
 then=': >data/coads-train.dlx'
 disturbed gone --set train.steps=100000 --set 'data.stage={dir: none, limit: 0}'
 [ $status -eq 74 ] || { cat out err; fail "a record that is cut off: exit status $status"; }
@@ -169,7 +174,8 @@ disturbed unlinked --set train.steps=60 --set data.stage=cache
 same_run runs/uncut runs/unlinked
 cp kept/coads-train.dlx data
 
-# A disk that fails, at any read from then on: where it is first noticed, in the background or by a reader, the run ends with the name.
+begin "a disk that fails, at any read from then on"
+# Wherever it is first noticed, in the background or by a reader, the run ends with the name.
 for n in 12 20; do
 	DLX_DEBUG=$(debug fault=read:$n+) expect 74 stage eio-$n --set data.stage=eio-$n
 	grep -q "cannot read 'data/coads-[a-z]*.dlx': Input/output error" err || { cat err; fail "the file that cannot be read is not named"; }
@@ -177,6 +183,8 @@ for n in 12 20; do
 	[ "$(count read)" -lt "$total" ] || fail "nothing is left of what could be read"
 	same_run runs/whole runs/after-$n
 done
+
+begin "one read that fails"
 # One read that fails: the background leaves that extent to the reader that needs it; of a reader it is the end.
 status=0
 DLX_DEBUG=$(debug fault=read:12) stage once --set data.stage=once >out 2>err || status=$?
@@ -187,7 +195,7 @@ if [ $status -ne 0 ]; then
 fi
 same_run runs/whole runs/once
 
-# A damaged record: named as without staging, and once it is whole again so is the copy.
+begin "a damaged record"
 flip data/coads-train.dlx 300000
 expect 65 stage rotten --set data.stage=rotten
 says err "data/coads-train.dlx': sample "
@@ -197,7 +205,7 @@ cp kept/coads-train.dlx data
 expect 0 stage fresh --set data.stage=rotten
 same_run runs/whole runs/fresh
 
-# Where nothing can be kept, and what is no folder.
+begin "a place where nothing can be kept, and a file in place of a folder"
 DLX_DEBUG=$plain
 : >file
 expect 73 stage no --set data.stage=file

@@ -40,7 +40,7 @@ compare() {
 	says out '; derivatives by reverse passes (DLX_DEBUG=skip=streams)'
 	for skip in nothing streams; do
 		rm -rf runs
-		(DLX_DEBUG=$(debug skip=$skip) && expect 0 "$train" --set run.dir=runs "$@") || exit 1
+		(DLX_DEBUG=$(debug skip=$skip) && expect 0 "$train" --set run.dir=runs "$@") || fail
 		losses runs >losses-$skip
 	done
 	paste losses-nothing losses-streams | awk '{ d = $2 - $4; m = $4 < 0 ? -$4 : $4; if ($1 != $3 || d > 1e-11 * (1 + m) || -d > 1e-11 * (1 + m)) { print; bad = 1 } }
@@ -78,7 +78,7 @@ compare "by reverse passes (not through 'v', which has other layers)" "$u, v: {i
 for skipped in nothing streams; do
 	(DLX_DEBUG=$(debug skip=$skipped) && expect 0 "$train" --set run.dir=norm-$skipped --set precision.compute=f32 \
 		--set "model={family: networks, networks: {$u, v: {inputs: [x, t], layers: [{dense: 6}, batch_norm, tanh, {dense: 1}]}}}" \
-		--set 'objective.solve.minimise={a: mean(v^2 @ inside), b: mean((u - 1)^2 @ inside), c: mean((v - 2)^2 @ walls)}' base.yaml) || exit 1
+		--set 'objective.solve.minimise={a: mean(v^2 @ inside), b: mean((u - 1)^2 @ inside), c: mean((v - 2)^2 @ walls)}' base.yaml) || fail
 done
 [ "$(newest_state norm-nothing)" = "$(newest_state norm-streams)" ] || fail "running statistics differ"
 

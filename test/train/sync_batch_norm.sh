@@ -41,6 +41,8 @@ all() {
 		one=${one:-runs/$name-$ranks}
 	done
 }
+
+begin "the statistics of all ranks"
 # With eight samples: a batch of 12, larger than the set; batches of 4; batches of 6 and 2, of which one rank of three has none.
 all twelve "$(form "1 3" "1 2 3 4")" 5e-5 --set train.global_batch_size=12
 all four "$(form "1 4" "1 2 4")" 5e-5 --set train.global_batch_size=4 --set 'optimizer={type: adam, learning_rate: 0.003}'
@@ -56,13 +58,13 @@ all double "1 3" 1e-7 --set train.global_batch_size=6 --set device=reference --s
 all double-micro "1 2" 1e-7 --set train.global_batch_size=2 --set train.accumulate=3 --set device=reference --set train.steps=2
 config=$DLX_SOURCE/test/train/tiny.yaml
 
-# One step, by its files: gradients of scales and shifts are not summed twice.
+begin "one step, by its files: gradients of scales and shifts are not summed twice"
 for n in $(form "1 3" "1 2 3"); do
 	expect 0 on_ranks $n "$train" --set $sync=true $base --set train.global_batch_size=6 --dump-step step-$n "$config"
 	close step-1/gradients.safetensors step-$n/gradients.safetensors 1e-5
 done
 
-# Without it ranks have something else, and on one rank it is nothing.
+begin "without it ranks have other results, and on one rank it has no effect"
 run 2 runs/local --set train.global_batch_size=4
 differ runs/four-1.safetensors runs/local.safetensors 1e-3
 run 1 runs/alone --set train.global_batch_size=6 --set train.clip_norm=0.5
@@ -71,6 +73,7 @@ cmp runs/alone.safetensors runs/six-1.safetensors || fail "it changes one rank"
 # Batches are small, and what is rounded differently grows in the steps of them; in double precision it does not.
 exact="--set device=reference --set train.steps=2"
 
+begin "groups of ranks"
 # Groups of two of four ranks are two ranks with twice the batch; also those of a last batch of two samples for six ranks, in which
 # the first group has none. The mean of all statistics is that of the groups'.
 for average in $(form true "true false"); do
@@ -88,7 +91,7 @@ run 6 runs/six-pairs --set train.global_batch_size=6 $exact --set $sync=2
 run 3 runs/three --set train.global_batch_size=6 $exact
 close runs/three.safetensors runs/six-pairs.safetensors 1e-4       # the sample that stands in for none was counted twice
 
-# Hosts: groups inside of them, over two of them, and all ranks.
+begin "hosts: groups inside of them, over two of them, and all ranks"
 run 2 runs/two --set train.global_batch_size=4
 for hosts in $(form 2 "1 2"); do
 	DLX_DEBUG=$(debug ranks_per_host=$hosts)
@@ -99,7 +102,7 @@ for hosts in $(form 2 "1 2"); do
 	DLX_DEBUG=$(debug ranks_per_host=0)
 done
 
-# What is computed again under a limit of memory goes by the statistics that are there: the same bits, no further message.
+begin "recomputation under a limit of memory: the same bits, no further message"
 set -- --set train.global_batch_size=8 --set train.steps=3 --set $sync=true
 expect 78 "$train" --plan --ranks=2 $base "$@" --set train.memory.limit=1 "$config"
 least=$(least_limit)
@@ -112,7 +115,7 @@ done
 grep -q ' batch_norm_apply ' "plan-$least" || fail "the limit of $least has nothing run again"
 [ "$(newest_state runs/limit-null)" = "$(newest_state "runs/limit-$least")" ] || fail "run again, other bits"
 
-# Stopped and resumed, on as many ranks the same bits, on others the same steps.
+begin "stopped and resumed, on as many ranks the same bits, on others the same steps"
 set -- --set train.global_batch_size=6 --set $sync=true
 run 3 runs/whole "$@"
 run 3 runs/stopped "$@" --set train.steps=2
@@ -122,7 +125,7 @@ run 3 runs/moved "$@" --set train.steps=2
 run 2 runs/moved "$@" --resume
 close runs/whole.safetensors runs/moved.safetensors 5e-5
 
-# What it says and what it refuses.
+begin "messages and refusals"
 expect 0 "$train" --plan --ranks=4 $base --set train.global_batch_size=4 --set train.accumulate=3 --set $sync=2 "$config"
 says out "batch norm    statistics of each 2 ranks: 30 sums more, 5.86 KiB"
 expect 0 "$train" --plan=json --ranks=4 $base --set train.global_batch_size=4 --set $sync=true "$config"
@@ -137,7 +140,7 @@ for bad in 0 -1 some 1.5 '[2]'; do
 	says err "'sync_batch_norm' must be false, true"
 done
 
-# A rank that stands still is named with the layer whose statistics wait for it, once.
+begin "a rank that is stopped is named with the layer whose statistics wait for it, once"
 capped mpiexec -disable-auto-cleanup -n 4 sh -c 'echo $$ >pid.$PMI_RANK; exec "$@"' sh "$train" --set run.dir=runs/stuck $base \
 	--set train.global_batch_size=4 --set train.steps=1000000 --set $sync=2 --set parallel.timeout=20s "$config" >out 2>err </dev/null &
 job=$!

@@ -30,6 +30,8 @@ schedule: constant
 train: {steps: 25, batch_size: 16}
 report: {progress: none}
 END
+
+begin "scaled targets"
 evaluated() {
 	result=$1
 	shift
@@ -62,7 +64,7 @@ expect 0 "$ckpt" runs/known export last by-ckpt.safetensors
 expect 0 "$train" --evaluate --set 'data.target_transforms=[{normalize: standard}]' config.yaml
 says err "was trained with other 'data.target_transforms': [{\"log1p\": 1}, "
 
-# A moved run without its training data, and an export in its place.
+begin "a moved run without its training data, and an export in its place"
 rm -r data
 mkdir far
 mv runs/known far/away
@@ -91,7 +93,7 @@ if has_ranks; then
 	cmp ranks-1.safetensors ranks-2.safetensors || fail "2 ranks train something else than 1"
 fi
 
-# Fine-tuning on other data: with their statistics or with those of the file, which then are this run's.
+begin "fine-tuning on other data"
 start=
 fine() {
 	dir=$1
@@ -125,7 +127,8 @@ says err "'last.safetensors' was trained with other 'data.target_transforms': [{
 "$python3" "$arrays" bare last.safetensors bare.safetensors || fail "no metadata"
 expect 65 fine bare --set data.statistics=init_from --set model.init_from=bare.safetensors
 says err "'bare.safetensors' does not say what it was trained on; 'data.statistics: model' takes the statistics of 'data.train'"
-# A run that goes on needs the file no more.
+
+begin "a resumed run does not need the file"
 mv last.safetensors elsewhere.safetensors
 expect 0 fine theirs --resume --set data.statistics=init_from --set train.steps=2
 says err "the statistics are those that checkpoint 1-"
@@ -137,7 +140,7 @@ expect 65 "$train" --check --set data.statistics=init_from --set model.init_from
 	--set data.validation=rain.dlx config.yaml
 says err "the statistics of 'elsewhere.safetensors' are those of inputs of f32 3, but the training set has f32 1x66x88"
 
-# Fields in tiles have the bits of the whole.
+begin "fields in tiles have the bits of the whole"
 cat >rain.yaml <<'END'
 run: {name: rain}
 model: {family: layers, layers: [{conv2d: {filters: 4, kernel: 3, padding: same}}, relu, {conv2d: {filters: 1, kernel: 3, padding: same}}]}
@@ -157,7 +160,7 @@ expect 0 "$train" --predict rain.dlx -o pictures rain.yaml
 [ -s pictures/000003.png ] || fail "no pictures"
 expect 0 "$train" $(compute_bf16 rain.yaml) --predict rain.dlx -o half.npy rain.yaml
 
-# Targets that cannot be scaled.
+begin "targets that cannot be scaled"
 expect 78 "$train" --check --set data.train=low.dlx config.yaml
 says err "log1p needs values above -1; channel 1 'low-y[1]' goes down to -"
 expect 65 "$train" --check --set data.train=known.dlx --set data.validation=low.dlx config.yaml

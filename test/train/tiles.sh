@@ -37,6 +37,7 @@ train: {steps: 3, batch_size: 3}
 report: {progress: none}
 EOF
 
+begin "tiles have the bits of the whole"
 # same NAME OPTIONS...: the prediction of NAME.yaml with these has the bits of the whole.
 same() {
 	net=$1
@@ -54,7 +55,9 @@ for net in two unet; do
 	same $net --tile auto
 done
 says err '1 tile of 92 x 180'
-# Other processors' kernels add up in another order, which must not depend on the width either.
+
+begin "other processors' kernels"
+# They add up in another order, which must not depend on the width either.
 for isa in AVX2 SSE41; do
 	ONEDNN_MAX_CPU_ISA=$isa
 	export ONEDNN_MAX_CPU_ISA
@@ -82,7 +85,8 @@ if has_ranks; then
 	cmp ranks.npy unet.npy || fail "two ranks"
 fi
 
-# Not finite: dlx says so, and the numbers are others, but not by much.
+begin "values that are not finite"
+# dlx warns of them; the numbers differ, but not by much.
 sed 's/family: layers/family: deeplabv3+/; /^  layers:/,/^data:/{/^data:/!d}' unet.yaml >deeplab.yaml
 sed -i 's/name: unet/name: deeplab/; s/steps: 3/steps: 1/; s/batch_size: 3/batch_size: 2/' deeplab.yaml
 expect 0 "$train" --quiet deeplab.yaml
@@ -90,6 +94,7 @@ expect 0 "$train" --predict $samples --tile 64 -o blended.npy deeplab.yaml
 says err 'not the numbers of the whole'
 says blended.npy "'shape': (4, 4, 90, 180,)"
 
+begin "resizes by any factor"
 # Resizes by any factor: a tile computes what the whole does there. In the first network sizes follow the input, in the
 # second they are those of the whole.
 cat >factor.layers <<'EOF'
@@ -128,7 +133,7 @@ for net in factor sizes; do
 	done
 done
 
-# What does not work is said before anything is computed, and leaves nothing.
+begin "what does not work is refused before anything is computed"
 expect 64 "$train" --predict $samples --tile 8 -o x.npy unet.yaml
 says err 'are too small'
 expect 64 "$train" --predict $samples --tile 64x64x64 -o x.npy unet.yaml
@@ -143,13 +148,13 @@ for out in pictures x.npz x.csv; do
 	[ ! -e $out ] || fail "'$out' was made"
 done
 
-# A norm over the channels of each point reads no other point.
+begin "a norm over the channels of each point reads no other point"
 sed 's/^run: .*/run: {name: point, seed: 1}/; s/- batch_norm/- layer_norm/' unet.yaml >point.yaml
 expect 0 "$train" --quiet point.yaml
 expect 0 "$train" --predict $samples -o point.npy point.yaml
 same point --tile 64
 
-# A network that gives one label for a sample.
+begin "a network that gives one label for a sample"
 npy() {
 	printf '\223NUMPY\001\000\166\000'
 	printf '%-117s\n' "{'descr': '|u1', 'fortran_order': False, 'shape': ($1), }"
@@ -176,7 +181,7 @@ says err "'--tile' goes with '--predict'"
 DLX_DEBUG=$(debug fault=write:2) "$train" --quiet --predict $samples --tile 64 -o x.npy unet.yaml 2>err && fail "a disk that is full"
 [ -z "$(find . -name 'x.npy*' -o -name '*.tmp*')" ] || fail "something is left"
 
-# Little memory: whole samples are refused with the remedy, and auto takes tiles.
+begin "little memory: whole samples are refused with the remedy, and auto uses tiles"
 mkdir -p host/proc/self host/sys/fs/cgroup
 printf 'MemTotal: 3500 kB\nMemAvailable: 3500 kB\n' >host/proc/meminfo
 DLX_DEBUG=$(debug host_root="$PWD/host")

@@ -51,7 +51,7 @@ evaluated before config.yaml
 expect 0 "$train" --predict x.dlx -o before.npy config.yaml
 expect 0 "$train" --export before.safetensors config.yaml
 
-# Other data in the place of the training set changes nothing, unless asked for.
+begin "other data in place of the training set"
 evaluated other --set data.train=scaled.dlx config.yaml
 cmp before.json other.json || fail "an evaluation depends on what 'data.train' is now"
 expect 0 "$train" --predict scaled.dlx -o scaled.npy config.yaml
@@ -65,14 +65,15 @@ cmp before.npy floats.npy || fail "a prediction depends on the type that the sam
 evaluated transforms --set 'data.transforms=[normalize: min_max]' config.yaml
 says err "was trained with other 'data.transforms': [\"cast\", {\"normalize\": \"standard\"}] there, [{\"normalize\": \"min_max\"}] here"
 
-# Without the training data.
+begin "without the training data"
 rm data/train.dlx
 evaluated gone config.yaml
 cmp before.json gone.json || fail "an evaluation depends on the training data"
 grep -q 'not there' err && { cat err; fail "the training data was looked for"; }
 expect 0 "$train" --predict x.dlx -o gone.npy config.yaml
 cmp before.npy gone.npy || fail "a prediction depends on the training data"
-# A batch of one, where batch norm has one value a channel.
+
+begin "a batch of one, in which batch norm has one value a channel"
 expect 0 "$train" --predict one.dlx -o one.npy --set train.batch_size=1 config.yaml
 mv x.dlx elsewhere.dlx
 expect 0 "$train" --export gone.safetensors --set train.batch_size=1 config.yaml
@@ -80,7 +81,7 @@ cmp before.safetensors gone.safetensors || fail "an export depends on data"
 expect 66 "$train" --resume config.yaml
 says err "data/train.dlx"
 
-# A run that was moved: by its folder, by its config, on ranks.
+begin "a run that was moved: by its folder, by its config, on ranks"
 mkdir far
 mv runs/known far/away
 expect 0 "$train" --predict elsewhere.dlx -o moved.npy far/away
@@ -88,7 +89,7 @@ cmp before.npy moved.npy || fail "a moved run predicts something else"
 expect 0 "$train" --predict elsewhere.dlx -o moved.npy far/away/config.yaml
 says err "the run is in 'far/away' now, no longer in 'runs/known'"
 cmp before.npy moved.npy || fail "a moved run predicts something else by its config"
-(cd far/away && expect 0 "$train" --predict ../../elsewhere.dlx -o ../../moved.npy config.yaml) || exit 1
+(cd far/away && expect 0 "$train" --predict ../../elsewhere.dlx -o ../../moved.npy config.yaml) || fail
 cmp before.npy moved.npy || fail "a moved run predicts something else in its folder"
 expect 66 "$train" --evaluate far
 says err "'far' is a folder, but not of a run: it has no config.yaml"
@@ -105,7 +106,7 @@ cp elsewhere.dlx data/train.dlx
 expect 0 "$train" --resume --set data.validation=elsewhere.dlx --set train.steps=14 far/away
 [ -d runs/known ] && fail "a moved run went on where it was"
 
-# An export stands for the run.
+begin "an export in place of the run"
 rm data/train.dlx
 from() {
 	"$train" --set run.dir=none --set "model.init_from=$1" "$2" "$3" -o from.npy config.yaml
@@ -119,7 +120,7 @@ cmp before.safetensors again.safetensors || fail "an export of an export is anot
 expect 66 "$train" --set run.dir=none --predict elsewhere.dlx -o from.npy config.yaml
 says err "no checkpoint in 'none/checkpoints'; train first"
 
-# A training that begins with it takes the statistics of its own data, and says so where they are others.
+begin "a training that begins with an export uses the statistics of its own data"
 expect 0 "$train" --set run.dir=runs/fine --set model.init_from=before.safetensors --set data.train=scaled.dlx \
 	--set data.validation=scaled.dlx --set train.steps=1 config.yaml
 says err "'before.safetensors' was trained with other statistics; this run's are those of 'data.train'"
@@ -127,7 +128,7 @@ expect 0 "$train" --set run.dir=runs/same --set model.init_from=before.safetenso
 	--set data.validation=elsewhere.dlx --set train.steps=1 config.yaml
 grep -q 'other statistics' err && { cat err; fail "the same statistics are called others"; }
 
-# Weights of other origin know nothing: 'data.train' as it was, and where that is missing, what the config says.
+begin "weights of other origin have no statistics"
 "$python3" "$arrays" strip before.safetensors bare.safetensors || fail "the export does not say what it was trained on"
 cp elsewhere.dlx data/train.dlx
 expect 0 from bare.safetensors --predict elsewhere.dlx

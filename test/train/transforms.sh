@@ -34,6 +34,7 @@ with() {
 }
 
 # batch CASE TRANSFORMS: a step's batch is as Python has it, and some steps of training come to a loss.
+begin "each transform"
 batch() {
 	rm -rf runs dump
 	expect 0 with "$2" --quiet --dump-step dump
@@ -62,7 +63,7 @@ batch symmetry '[{rotate90: width}]'
 batch rotate '[{rotate: {degrees: [25, 25], fill: 3, target: 2}}]'
 batch noise '[{noise: 0.25}]'
 
-# The plan has the channels that are chosen, and so has what is predicted and evaluated.
+begin "the plan, predictions and evaluations have the chosen channels"
 some='[{channels: [d, a]}, {normalize: min_max}]'
 expect 0 with "$some" --plan=json
 says out '"parameters": 165,'               # 3 filters of 2 x 27 weights and a bias
@@ -77,7 +78,7 @@ cmp some.npy still.npy || fail "a prediction depends on a random transform"
 expect 0 with '[{channels: [a, d]}, {normalize: min_max}]' --predict train.dlx -o other.npy
 cmp -s some.npy other.npy && fail "a prediction does not depend on the order of its channels"
 
-# Validation and prediction have a list of their own where one is given, which the checkpoint keeps.
+begin "validation and prediction have a list of their own"
 rm -rf runs
 other='data.validation_transforms=[{normalize: min_max}, {channels: [d, a]}]'
 expect 0 with '[{channels: [d, a]}, {normalize: min_max}, {noise: 9}]' --check --set "$other"
@@ -103,13 +104,14 @@ expect 78 with '[{channels: [d, a]}]' --check --set 'data.validation_transforms=
 says err "the transforms leave 1 channels, but 'model.input' has 2"
 expect 65 with '[{channels: [d, a]}]' --check --set 'data.validation_transforms=[{channels: d}]'
 says err 'does not fit the training data'
-# Windows in validation alone: a crop in a list of its own is meant.
+
+begin "windows in validation alone"
 expect 0 with '[]' --check --set 'data.validation_transforms=[{crop: 2}]'
 says out 'validation windows of 2 x 2 x 2, in the centre of 4 x 4 x 4'
 expect 0 with '[]' --set run.dir=runs/windows --quiet --set 'data.validation_transforms=[{crop: 2}]'
 expect 0 with '[{crop: 2}]' --set run.dir=runs/whole --quiet --set 'data.validation_transforms=[]'
 
-# Decode threads, and an interruption, change no bit.
+begin "decode threads, and an interruption, change no bit"
 random='[{normalize_sample: standard}, symmetry, {sqrt: {negative: zero}}, {rotate: {degrees: 15, target: same, outside: edge}},
 {zoom: {scale: 1.2, target: same, outside: edge, probability: 0.5}}, {elastic: {magnitude: 0.3, spacing: 2, target: 0}}, rotate90,
 {brightness: {shift: 0.1, per: channel}}, {contrast: 0.2}, {noise: 0.1}, {channels: [c, b]}]'
@@ -122,14 +124,14 @@ for run in threads-4 stopped; do
 	[ "$(newest_state runs/threads-1)" = "$(newest_state runs/$run)" ] || fail "$run: other bits"
 done
 
-# Labels outside need a value, which these data have none of; nothing is asked of a run that draws nothing.
+begin "labels outside need a value, which these data have none of"
 expect 78 with '[{rotate: 15}]' --check
 says err "class labels outside the field need an ignore value, and the data records none"
 expect 78 with '[{rotate: 15, zoom: 2}]' --check
 expect 78 with '[{elastic: {magnitude: 3, outside: mirror}}]' --check
 says err "'outside'"
 
-# What is found when a sample is read: statistics are the training set's, and these data are not its.
+begin "what is found when a sample is read"
 rm -rf runs
 expect 0 with '[sqrt]' --quiet
 expect 65 with '[sqrt]' --evaluate --set data.validation=low.dlx

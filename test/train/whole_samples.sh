@@ -5,7 +5,8 @@
 # cut back without an ignored label; the accuracy that is printed is that of the predictions that are written.
 . "${DLX_SOURCE:?}/test/lib.sh"
 coads_data
-# Two poolings: 90 rows are padded to 92.
+
+begin "two poolings: 90 rows are padded to 92"
 sed 's/poolings: 1/poolings: 2/; s/layers_per_block: .*/layers_per_block: [1, 1, 1, 1, 2]/; s/crop: {size: .*}/crop: {size: [44, 64]}/' \
 	"$DLX_SOURCE/test/train/tiny.yaml" >two.yaml
 
@@ -25,7 +26,7 @@ cp out evaluation
 expect 0 "$train" --predict data/coads-validation.dlx -o whole.npy two.yaml
 says whole.npy "'shape': (4, 4, 90, 180,)"
 
-# With the metric of another program.
+begin "with the metric of another program"
 for python in ${PYTHON:-} /usr/bin/python3 python3; do
 	"$python" -c 'import numpy' 2>/dev/null && break
 	python=
@@ -45,7 +46,7 @@ sys.exit(1 if abs(have - want) > 1e-12 else 0)
 EOF
 fi
 
-# Any number of ranks, and any number of samples in a batch, make the same of it.
+begin "any number of ranks and of samples in a batch give the same"
 loss() { sed -n 's/^loss *//p' "$1"; }
 expect 0 "$train" --evaluate --set train.batch_size=1 two.yaml
 [ "$(loss out)" = "$(loss evaluation)" ] || fail "the loss depends on the batch"
@@ -54,14 +55,14 @@ if has_ranks; then
 	[ "$(loss out)" = "$(loss evaluation)" ] || fail "the loss depends on the ranks"
 fi
 
-# Windows in the centre, as they were.
+begin "windows in the centre"
 sed 's/crop: {size: .*}/crop: {size: [44, 64], validation: centre}/' two.yaml >centre.yaml
 expect 0 "$train" --check centre.yaml
 says out '              validation windows of 44 x 64, in the centre of 90 x 180'
 expect 0 "$train" --predict data/coads-validation.dlx -o centre.npy centre.yaml
 says centre.npy "'shape': (4, 4, 44, 64,)"
 
-# Samples of several sizes in one set: windows of one size are trained on; whole ones are predicted file by file.
+begin "samples of several sizes in one set"
 zeros() {
 	printf "\\0\\0\\010\\003\\0\\0\\0\\004\\0\\0\\0\\$2\\0\\0\\0\\$2" >"$1.idx"
 	head -c "$3" /dev/zero >>"$1.idx"
@@ -98,6 +99,7 @@ expect 0 mixed --set data.validation=null --set 'data.transforms=[]' --set run.d
 expect 0 mixed --set 'data.validation=[side16.dlx, side24.dlx]' --quiet \
 	--set run.dir=runs/centres --set 'data.transforms=[{crop: {size: 12, validation: centre}}]'
 
+begin "whole samples of several sizes are validated in batches of one size each"
 # Whole samples of several sizes are validated in batches of one size each: with the metrics of all together, whatever the
 # batches and ranks, and with the same bits on any number of ranks where that is asked for.
 squares() {
@@ -160,6 +162,7 @@ if has_ranks; then
 	[ "$(sed -n 's/^all .* //p' parts | sort -u | wc -l)" = 1 ] || fail "the accuracy depends on the ranks"
 fi
 
+begin "targets that are no maps"
 # Where targets are no maps the centre is seen, or the whole as it is: a mean over places would count zeros after it.
 printf '\0\0\010\001\0\0\0\004\0\001\0\001' >label.idx
 printf '\0\0\010\003\0\0\0\004\0\0\0\021\0\0\0\021' >image.idx
@@ -178,7 +181,7 @@ says out 'validation whole samples of 17 x 17'
 ! grep -q 'padded to' out || fail "a classifier's samples are padded"
 expect 0 classifier --set run.dir=runs/classes --set 'data.transforms=[{crop: {size: 12, validation: whole}}]'
 
-# A network that takes one size alone says how it can be validated.
+begin "a network that takes one size alone"
 sed 's/^  family: fcn/  family: layers/; /^  growth/,/^  dropout/d' centre.yaml >layers.yaml
 dense='[{conv2d: {filters: 4, kernel: 3, padding: same}}, {max_pool: {kernel: 4}}, {resize: {size: [44, 64]}}]'
 expect 0 "$train" --check --set "model.layers=$dense" layers.yaml
