@@ -172,16 +172,16 @@ static void walk_items(struct walk *w, const char *path, const struct ynode *con
 	}
 }
 
-/* Whether all known nodes are of this kind and, if `alike`, have the same number of members. *n:
- * the number of the first node's members. */
+/* Whether all known nodes are of this kind and, if `same_size`, have the same number of members.
+ * *n: the number of the first node's members. */
 static bool all_are(const struct walk *w, const struct ynode *const *v, enum ykind kind,
-                    bool alike, int *n)
+                    bool same_size, int *n)
 {
 	*n = -1;
 	for (int i = 0; i < w->n; i++) {
 		if (!w->known[i])
 			continue;
-		if (!v[i] || v[i]->kind != kind || (alike && *n >= 0 && v[i]->n != *n))
+		if (!v[i] || v[i]->kind != kind || (same_size && *n >= 0 && v[i]->n != *n))
 			return false;
 		*n = *n < 0 ? v[i]->n : *n;
 	}

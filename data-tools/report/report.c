@@ -161,7 +161,7 @@ static int find_metrics(struct report *o)
 
 /* --- rows --- */
 
-/* A table about speed is worth its lines where ranks are compared, or where it was asked for. */
+/* A table about speed is worth its lines where ranks are compared, or where it was requested. */
 static bool speed_wanted(const struct report *o)
 {
 	bool wanted = o->speed || o->base || o->target;
@@ -236,10 +236,10 @@ static int read_runs(struct report *o, char **dirs)
 	TRY(find_base(o));
 	TRY(find_metrics(o));
 	find_rows(o);
-	o->alike = ARENA_ARRAY(o->arena, struct likeness, o->n);
+	o->obstacles = ARENA_ARRAY(o->arena, struct obstacles, o->n);
 	for (int i = 0; i < o->n; i++)
-		alike_find(&o->alike[i], o->arena, &o->run[i], &o->run[o->first]);
-	runs_compare(o->run, o->alike, o->n, o->first, o->goal.metric ? &o->goal : NULL, o->c);
+		obstacles_find(&o->obstacles[i], o->arena, &o->run[i], &o->run[o->first]);
+	runs_compare(o->run, o->obstacles, o->n, o->first, o->goal.metric ? &o->goal : NULL, o->c);
 	return 0;
 }
 

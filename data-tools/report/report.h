@@ -5,7 +5,7 @@
 #ifndef DLX_DATA_TOOLS_REPORT_H
 #define DLX_DATA_TOOLS_REPORT_H
 
-#include "data-tools/report/alike.h"
+#include "data-tools/report/obstacles.h"
 #include "data-tools/report/runs.h"
 #include "data-tools/report/seeds.h"
 
@@ -18,7 +18,7 @@ struct report {
 	int n, first;                /* number of runs; index of the run with which the others are
 	                              * compared */
 	struct run *run;
-	struct likeness *alike;
+	struct obstacles *obstacles;
 	struct comparison *c;
 	struct target goal;          /* the target to reach; metric NULL: none */
 	const char *shown;           /* the metric in the table: one of validations, or train_loss */

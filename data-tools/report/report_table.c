@@ -145,7 +145,7 @@ static void put_last(const struct report *o, const struct seeds *row, struct buf
 		put_pooled(o, row, b, last);
 }
 
-/* "400/1000": of those that the config asks for, where there are less; of a group the least. */
+/* "400/1000": of those that the config requests, where there are less; of a group the least. */
 static void put_steps(const struct report *o, const struct seeds *row, struct buf *b)
 {
 	const struct run *r = &o->run[row->run[0]];
@@ -344,10 +344,10 @@ static void print_learning(const struct report *o)
 static void print_unlike(const struct report *o)
 {
 	for (int i = 0; i < o->n; i++)
-		if (o->alike[i].work)
-			printf("%s is not compared: %s\n", shown(o->run[i].dir), o->alike[i].work);
-		else if (o->alike[i].ranks)
-			printf("%s has no efficiency: %s\n", shown(o->run[i].dir), o->alike[i].ranks);
+		if (o->obstacles[i].work)
+			printf("%s is not compared: %s\n", shown(o->run[i].dir), o->obstacles[i].work);
+		else if (o->obstacles[i].ranks)
+			printf("%s has no efficiency: %s\n", shown(o->run[i].dir), o->obstacles[i].ranks);
 }
 
 /* What a row cannot say. */

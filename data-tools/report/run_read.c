@@ -267,7 +267,7 @@ static const char *target_of(const struct run *r, struct arena *a)
 	                  most) ? arena_printf(a, "%s=%s", metric, least ? least : most) : NULL;
 }
 
-/* Steps that the config asks for: 0 if it does not say. */
+/* Steps that the config requests: 0 if it does not say. */
 static double steps_of(const struct run *r)
 {
 	const struct ynode *train = section(r->config, "train");

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data-tools/report/alike.h"
+#include "data-tools/report/obstacles.h"
 #include "base/mem.h"
 
 bool metric_falls(const char *name)
@@ -135,7 +135,7 @@ static void measure(const struct run *r, const struct target *t, struct comparis
 		reach(r, t, c);
 }
 
-void runs_compare(const struct run *runs, const struct likeness *alike, int n, int base,
+void runs_compare(const struct run *runs, const struct obstacles *obstacles, int n, int base,
                   const struct target *t, struct comparison *out)
 {
 	double ranks0 = (double)runs[base].ranks;
@@ -143,10 +143,10 @@ void runs_compare(const struct run *runs, const struct likeness *alike, int n, i
 		measure(&runs[i], t, &out[i]);
 	for (int i = 0; i < n; i++) {
 		struct comparison *c = &out[i];
-		if (alike[i].work)
+		if (obstacles[i].work)
 			continue;
 		c->speedup = ranks0 * c->step_rate / out[base].step_rate;
-		c->efficiency = alike[i].ranks ? NAN : c->speedup / (double)runs[i].ranks;
+		c->efficiency = obstacles[i].ranks ? NAN : c->speedup / (double)runs[i].ranks;
 		c->learning_speedup = ranks0 * out[base].target_seconds / c->target_seconds;
 		c->statistical_efficiency = out[base].target_samples / c->target_samples;
 	}

@@ -89,9 +89,9 @@ struct comparison {
 	double learning_speedup, statistical_efficiency;
 	double sustained_flops, peak_flops, peak_share;
 };
-struct likeness;
-/* Compares each run with run `base`, as far as alike[i] allows. target may be NULL. */
-void runs_compare(const struct run *runs, const struct likeness *alike, int n, int base,
+struct obstacles;
+/* Compares each run with run `base`, as far as obstacles[i] allows. target may be NULL. */
+void runs_compare(const struct run *runs, const struct obstacles *obstacles, int n, int base,
                   const struct target *t, struct comparison *out);
 
 #endif

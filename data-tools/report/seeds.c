@@ -18,7 +18,7 @@ static bool same_text(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static bool alike_but_seed(const struct run *runs, int i, int j, const struct config_key *key,
+static bool same_but_seed(const struct run *runs, int i, int j, const struct config_key *key,
                            int nkey)
 {
 	const struct run *x = &runs[i], *y = &runs[j];
@@ -39,7 +39,7 @@ static bool belongs(const struct seeds *g, const struct run *runs, int run,
 	for (int i = 0; i < g->n; i++)
 		if (same_text(seed_of(&runs[g->run[i]]), seed_of(&runs[run])))
 			return false;
-	return alike_but_seed(runs, g->run[0], run, key, nkey);
+	return same_but_seed(runs, g->run[0], run, key, nkey);
 }
 
 int seeds_find(struct arena *a, const struct run *runs, int n, const struct config_key *key,

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A sample is the same work in the same network: the same family, as many parameters, as much
- * arithmetic, samples of one shape. Then rates can be compared, and so can the way to a target.
- * An efficiency is what is left of the speed of a rank where there are more of them, so all that
- * makes the speed of a rank must be the same, and either the batch of a rank (weak scaling) or
- * that of all (strong scaling). */
-#include "data-tools/report/alike.h"
+ * Rates can be compared, and so can the time to a target, if a sample is the same work in the same
+ * network: the same family, number of parameters and arithmetic, and samples of one shape. An
+ * efficiency also requires that all else that determines the speed of a rank is the same, and
+ * either the batch of a rank (weak scaling) or the global batch (strong scaling). */
+#include "data-tools/report/obstacles.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -62,8 +61,8 @@ static const char *other_ranks(struct arena *a, const struct run *r, const struc
 	return NULL;
 }
 
-void alike_find(struct likeness *out, struct arena *a, const struct run *run,
-                const struct run *base)
+void obstacles_find(struct obstacles *out, struct arena *a, const struct run *run,
+                    const struct run *base)
 {
 	out->work = other_work(a, run, base);
 	out->ranks = out->work ? out->work : other_ranks(a, run, base);
