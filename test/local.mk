@@ -53,87 +53,21 @@ test_unit_test_cosmo_LDADD = $(LIBS_ALL) $(CMOCKA_LIBS) $(KISSFFT_LIBS)
 test_unit_test_stem_SOURCES = $(stem_sources) test/unit/test_stem.c
 test_unit_test_stem_CFLAGS = $(AM_CFLAGS) $(KISSFFT_CFLAGS)
 test_unit_test_stem_LDADD = $(LIBS_ALL) $(CMOCKA_LIBS) $(KISSFFT_LIBS)
-test_unit_test_augment_SOURCES = test/unit/data_fixture.h test/unit/test_augment.c \
-	test/unit/transform_fixture.h
-test_unit_test_autodiff_SOURCES = test/unit/test_autodiff.c test/unit/toy_eval.h test/unit/toy_ops.h
 test_unit_test_ckpt_SOURCES = test/unit/test_ckpt.c test/unit/ckpt_fixture.c test/unit/ckpt_fixture.h
 test_unit_test_ckpt_damage_SOURCES = test/unit/test_ckpt_damage.c test/unit/ckpt_fixture.c test/unit/ckpt_fixture.h
-test_unit_test_ckpt_files_SOURCES = test/unit/test_ckpt_files.c
 test_unit_test_ckpt_store_SOURCES = test/unit/test_ckpt_store.c test/unit/ckpt_fixture.c test/unit/ckpt_fixture.h
 test_unit_test_ckpt_tool_SOURCES = data-tools/ckpt/ckpt_distance.c data-tools/ckpt/ckpt_distance.h \
 	data-tools/ckpt/ckpt_graph.c data-tools/ckpt/ckpt_graph.h data-tools/ckpt/ckpt_where.c \
 	data-tools/ckpt/ckpt_where.h test/unit/test_ckpt_tool.c
-test_unit_test_commute_SOURCES = test/unit/test_commute.c test/unit/op_run.h
-test_unit_test_slice_adds_SOURCES = test/unit/test_slice_adds.c \
-	test/unit/op_graph.h
-test_unit_test_cse_SOURCES = test/unit/test_cse.c test/unit/op_graph.h
-test_unit_test_dataset_sizes_SOURCES = test/unit/data_fixture.h test/unit/test_dataset_sizes.c
-test_unit_test_derivatives_SOURCES = test/unit/test_derivatives.c test/unit/op_graph.h
-test_unit_test_dropout_SOURCES = test/unit/test_dropout.c test/unit/op_run.h
-test_unit_test_fold_SOURCES = test/unit/test_fold.c test/unit/toy_eval.h test/unit/toy_ops.h test/unit/toy_passes.h
-test_unit_test_rounded_input_SOURCES = test/unit/test_rounded_input.c test/unit/op_graph.h
-test_unit_test_running_statistics_SOURCES = test/unit/test_running_statistics.c test/unit/op_graph.h
-test_unit_test_expr_values_SOURCES = test/unit/test_expr_values.c test/unit/expr_oracle.h \
-	test/unit/op_graph.h
-test_unit_test_fuse_SOURCES = test/unit/test_fuse.c test/unit/op_graph.h
-test_unit_test_fuse_loss_SOURCES = test/unit/test_fuse_loss.c test/unit/op_graph.h
-test_unit_test_graph_SOURCES = test/unit/test_graph.c test/unit/toy_ops.h
-test_unit_test_in_place_SOURCES = test/unit/test_in_place.c test/unit/toy_ops.h test/unit/toy_passes.h
-test_unit_test_second_stream_SOURCES = test/unit/test_second_stream.c test/unit/toy_ops.h test/unit/toy_passes.h
-test_unit_test_masks_SOURCES = test/unit/test_masks.c test/unit/toy_ops.h test/unit/toy_passes.h
-test_unit_test_intake_SOURCES = test/unit/test_intake.c test/unit/toy_ops.h test/unit/toy_passes.h
-test_unit_test_io_SOURCES = test/unit/test_io.c test/unit/files.h
-test_unit_test_io_out_SOURCES = test/unit/test_io_out.c test/unit/files.h
-test_unit_test_jsonl_SOURCES = test/unit/test_jsonl.c test/unit/files.h
-test_unit_test_labels_stored_SOURCES = test/unit/test_labels_stored.c test/unit/data_fixture.h
-test_unit_test_loader_SOURCES = test/unit/test_loader.c test/unit/data_fixture.h
-test_unit_test_loader_pieces_SOURCES = test/unit/test_loader_pieces.c test/unit/data_fixture.h
-test_unit_test_loader_take_SOURCES = test/unit/test_loader_take.c test/unit/data_fixture.h
-test_unit_test_loader_sizes_SOURCES = test/unit/test_loader_sizes.c test/unit/data_fixture.h
 test_unit_test_chunks_SOURCES = test/unit/test_chunks.c $(data_sources)
 test_unit_test_chunks_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 test_unit_test_chunks_CFLAGS = $(AM_CFLAGS) $(source_cflags)
 test_unit_test_chunks_LDADD = $(LIBS_ALL) $(CMOCKA_LIBS) $(source_libs)
-test_unit_test_sources_SOURCES = test/unit/test_sources.c test/unit/data_fixture.h
 test_unit_test_loss_scale_SOURCES = test/unit/test_loss_scale.c test/unit/op_case.c test/unit/op_case.h
 test_unit_test_losses_SOURCES = test/unit/test_losses.c test/unit/op_case.c test/unit/op_case.h
-test_unit_test_memplan_SOURCES = test/unit/test_memplan.c test/unit/toy_ops.h
-test_unit_test_model_SOURCES = test/unit/test_model.c test/unit/model_net.h
 test_unit_test_norm_sync_SOURCES = test/unit/test_norm_sync.c test/unit/rank_threads.c \
 	test/unit/rank_threads.h
-test_unit_test_ops_SOURCES = test/unit/test_ops.c test/unit/op_run.h test/unit/op_tensors.h
-test_unit_test_pace_SOURCES = test/unit/test_pace.c
-test_unit_test_packs_SOURCES = test/unit/files.h test/unit/test_packs.c
-test_unit_test_piece_statistics_SOURCES = test/unit/test_piece_statistics.c \
-	test/unit/op_graph.h
-test_unit_test_pieces_SOURCES = test/unit/op_run.h test/unit/test_pieces.c
-test_unit_test_passes_SOURCES = test/unit/test_passes.c test/unit/toy_ops.h test/unit/toy_passes.h
-test_unit_test_prologue_SOURCES = test/unit/test_prologue.c test/unit/op_graph.h
-test_unit_test_reads_SOURCES = test/unit/test_reads.c test/unit/op_run.h
-test_unit_test_cut_SOURCES = test/unit/test_cut.c test/unit/op_run.h
-test_unit_test_partition_SOURCES = test/unit/test_partition.c test/unit/cut_judge.h test/unit/op_run.h
-test_unit_test_receptive_field_SOURCES = test/unit/test_receptive_field.c test/unit/op_run.h
-test_unit_test_recompute_SOURCES = test/unit/test_recompute.c test/unit/toy_eval.h test/unit/toy_ops.h test/unit/toy_passes.h
-test_unit_test_rewrite_SOURCES = test/unit/test_rewrite.c test/unit/toy_ops.h
-test_unit_test_signs_SOURCES = test/unit/test_signs.c test/unit/op_graph.h
-test_unit_test_staging_SOURCES = test/unit/test_staging.c test/unit/data_fixture.h
 test_unit_test_step_guard_SOURCES = test/unit/test_step_guard.c test/unit/op_case.c test/unit/op_case.h
-test_unit_test_stored_SOURCES = test/unit/test_stored.c test/unit/data_fixture.h
-test_unit_test_symmetry_SOURCES = test/unit/test_symmetry.c test/unit/data_fixture.h
-test_unit_test_target_transforms_SOURCES = test/unit/test_target_transforms.c \
-	test/unit/data_fixture.h
-test_unit_test_train_SOURCES = test/unit/test_train.c test/unit/data_fixture.h
-test_unit_test_transform_SOURCES = test/unit/data_fixture.h test/unit/test_transform.c \
-	test/unit/transform_fixture.h
-test_unit_test_transform_values_SOURCES = test/unit/test_transform_values.c \
-	test/unit/data_fixture.h test/unit/transform_fixture.h
-test_unit_test_updates_SOURCES = test/unit/test_updates.c test/unit/op_run.h test/unit/op_tensors.h
-test_unit_test_verify_SOURCES = test/unit/test_verify.c test/unit/toy_ops.h
-test_unit_test_zoo_climate_SOURCES = test/unit/test_zoo_climate.c test/unit/model_net.h
-test_unit_test_zoo_cosmoflow_SOURCES = test/unit/test_zoo_cosmoflow.c test/unit/model_net.h test/unit/volume_net.h
-test_unit_test_zoo_resnet_SOURCES = test/unit/test_zoo_resnet.c test/unit/model_net.h test/unit/zoo_image.h
-test_unit_test_zoo_tiramisu_SOURCES = test/unit/test_zoo_tiramisu.c test/unit/model_net.h test/unit/zoo_image.h
-test_unit_test_zoo_unet3d_SOURCES = test/unit/test_zoo_unet3d.c test/unit/model_net.h test/unit/volume_net.h
 
 # Fuzz targets, here as plain programs over their corpus and mutations of it.
 fuzz_tests = test/fuzz/fuzz_ckpt test/fuzz/fuzz_record test/fuzz/fuzz_source test/fuzz/fuzz_store \
@@ -236,15 +170,8 @@ check_PROGRAMS += test/bench/checkpoint_times test/bench/data_times test/bench/m
 	test/bench/record_times \
 	test/bench/startup_times \
 	test/cli/make_lmdb test/cli/make_sources test/cli/make_store
-test_bench_checkpoint_times_SOURCES = test/bench/checkpoint_times.c
-test_bench_data_times_SOURCES = test/bench/data_times.c
-test_bench_message_times_SOURCES = test/bench/message_times.c
-test_bench_record_times_SOURCES = test/bench/record_times.c
-test_bench_startup_times_SOURCES = test/bench/startup_times.c
-test_cli_make_lmdb_SOURCES = test/cli/make_lmdb.c
 test_cli_make_lmdb_CFLAGS = $(AM_CFLAGS) $(LMDB_CFLAGS)
 test_cli_make_lmdb_LDADD = $(LMDB_LIBS)
-test_cli_make_store_SOURCES = test/cli/make_store.c
 test_cli_make_sources_SOURCES = test/cli/make_sources.c test/cli/make_sources.h test/cli/make_missing.c
 test_cli_make_sources_CFLAGS = $(AM_CFLAGS) $(NETCDF_CFLAGS) $(HDF5_CFLAGS)
 test_cli_make_sources_LDADD = libdlx.a $(NETCDF_LIBS) $(HDF5_LIBS)
@@ -253,9 +180,6 @@ check_PROGRAMS += test/comm/messages test/comm/ranks test/config/mutate
 if HAVE_MPI
 check_PROGRAMS += test/bench/all_reduce_times
 endif
-test_bench_all_reduce_times_SOURCES = test/bench/all_reduce_times.c
-test_comm_messages_SOURCES = test/comm/messages.c test/comm/subjects.h
-test_comm_ranks_SOURCES = test/comm/ranks.c test/comm/subjects.h
 
 check_PROGRAMS += test/optest/optest $(unit_tests) $(crash_tests) $(fuzz_tests)
 LDADD = $(LIBS_ALL) $(CMOCKA_LIBS)
@@ -275,7 +199,11 @@ adversary = test/adversary/arrays test/adversary/changed test/adversary/checkpoi
 	test/adversary/ranks test/adversary/records test/adversary/run test/adversary/shapes \
 	test/adversary/signals test/adversary/tfrecord test/adversary/yaml \
 	test/adversary/zarr
-EXTRA_DIST += $(adversary) $(optest_parts) $(script_tests) $(gpu_tests) configs data-tools/demo/demo.sh \
+fixtures = test/comm/subjects.h test/unit/arena_fixture.h test/unit/cases.h test/unit/cut_judge.h test/unit/data_fixture.h \
+	test/unit/expr_oracle.h test/unit/files.h test/unit/model_net.h test/unit/op_graph.h test/unit/op_run.h \
+	test/unit/op_tensors.h test/unit/toy_eval.h test/unit/toy_ops.h test/unit/toy_passes.h test/unit/transform_fixture.h \
+	test/unit/volume_net.h test/unit/zoo_image.h
+EXTRA_DIST += $(fixtures) $(adversary) $(optest_parts) $(script_tests) $(gpu_tests) configs data-tools/demo/demo.sh \
 	data-tools/demo/demo_burgers.sh data-tools/demo/demo_climate.sh data-tools/demo/demo_cosmo.sh data-tools/demo/demo_pigan.sh \
 	data-tools/demo/demo_stem.sh \
 	test/bench/README test/bench/accuracy test/bench/all_reduce test/bench/checkpoint test/bench/convert_rate test/bench/data \

@@ -4,15 +4,8 @@
  * damaged, what was promised is there, the same command makes or finds the fork, and its tensors
  * are read bit by bit, also when chunks that no version needs have been removed. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "test/unit/cases.h"
 #include "base/err.h"
 #include "ckpt/collect.h"
 #include "ckpt/fork.h"

@@ -3,7 +3,7 @@
 #
 # No include that nothing needs: a header of dlx's that a file includes must declare something that
 # the file names: a function, a variable, a type, a macro, a value of an enumeration, or a member of
-# a struct. A file that needs a header for another reason says so after the include:
+# a struct. A header that only includes others declares nothing. A file that needs a header for another reason says so after the include:
 # /* kept: the reason */.
 #
 #     srcdir=DIR test/lint/unused_includes.sh        (make check sets it)
@@ -122,7 +122,8 @@ FNR == 1 { comment = define = depth = round = space = 0; what = tag = last = bef
 		name = text
 		sub(/^[ \t]*#[ \t]*define[ \t]+/, "", name)
 		sub(/[^A-Za-z0-9_].*/, "", name)
-		declare(name)
+		if (name !~ /_H$/)
+			declare(name)
 	}
 	define = directive && $0 ~ /\\$/
 	rest = text

@@ -5,17 +5,10 @@
 #ifndef DLX_TEST_CUT_JUDGE_H
 #define DLX_TEST_CUT_JUDGE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "backend/exec.h"
 #include "backend/store.h"
 #include "base/err.h"

@@ -4,16 +4,7 @@
 #ifndef TEST_FILES_H
 #define TEST_FILES_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-/* after those four */
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"

@@ -4,14 +4,7 @@
 #ifndef TEST_MODEL_NET_H
 #define TEST_MODEL_NET_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-/* after those four */
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "model/model.h"
 

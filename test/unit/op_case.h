@@ -6,12 +6,7 @@
 #ifndef DLX_TEST_OP_CASE_H
 #define DLX_TEST_OP_CASE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
+#include "cases.h"
 #include "backend/exec.h"
 #include "op/lib/sample.h"
 

@@ -6,13 +6,8 @@
 #define DLX_TEST_OP_GRAPH_H
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-/* after those four */
-#include <cmocka.h>
 
+#include "cases.h"
 #include "backend/exec.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -153,6 +148,31 @@ static inline double *op_values(struct graph *g, struct device *dev, const tid *
 	exec_free(e);
 	store_free(store);
 	return out;
+}
+
+/* These of a graph after its passes, but for `without`, on a device of its own; frees the graph. */
+static inline double *op_values_after(struct graph *g, const char *device,
+                                      const struct pass *passes, int npass, const char *without,
+                                      const tid *t, int n, int *count)
+{
+	struct device *dev;
+	assert_int_equal(device_open(&dev, device), 0);
+	op_passes(g, dev, passes, npass, without);
+	double *out = op_values(g, dev, t, n, count);
+	graph_free(g);
+	device_close(dev);
+	return out;
+}
+
+/* The values of each test network without the pass and with it are this close. */
+static inline void op_assert_pass(int networks, double *values(int i, const char *without, int *n),
+                                  const char *pass, double tolerance)
+{
+	for (int i = 0; i < networks; i++) {
+		int n, m;
+		double *a = values(i, pass, &n), *b = values(i, NULL, &m);
+		op_assert_close(i, a, n, b, m, tolerance);
+	}
 }
 
 #endif

@@ -2,14 +2,7 @@
  *
  * arena.h and mem.h: objects are zeroed, aligned and apart; maps are aligned and counted; faults
  * hit. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <string.h>
-
+#include "cases.h"
 #include "base/arena.h"
 #include "base/debug.h"
 #include "base/mem.h"

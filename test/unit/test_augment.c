@@ -4,12 +4,8 @@
  * they are documented by. A field whose channels are its own coordinates shows where a warp has
  * taken each point from: linear interpolation is exact there. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-#include <cmocka.h>
+#include "cases.h"
 
 #define TRANSFORM_FIXTURE_FILE "test_augment.tmp.dlx"
 #include "transform_fixture.h"

@@ -2,15 +2,9 @@
  *
  * data/axes_match.h: the same places, whatever the rounding; the same in another order; others.
  * Coordinates on several axes as JSON: read back equal, and hostile texts. data/epsg.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <string.h>
 
+#include "cases.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "data/axes_match.h"

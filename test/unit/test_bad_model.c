@@ -3,16 +3,8 @@
  * Configs with one mistake in model, loss, metrics, optimizer or schedule (test/config/bad). The
  * first line of each says what must be reported: "# expect: LINE:COL: part of the message". */
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "model/model.h"

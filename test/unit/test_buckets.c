@@ -3,15 +3,8 @@
  * plan/sums/buckets.h: the cut that is solved against all cuts
  * there are; the simple rules; their spelling. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "plan/sums/buckets.h"
 

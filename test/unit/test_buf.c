@@ -2,16 +2,9 @@
  *
  * buf.h: always a C string; JSON strings are valid whatever the bytes; JSON numbers read back
  * equal. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "cases.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/rng.h"

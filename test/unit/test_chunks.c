@@ -4,14 +4,8 @@
  * for all the rows that are read one after the other. A filter counts. */
 #include <hdf5.h>
 #include <netcdf.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "data-tools/source/source.h"
 
 #define FILTER 399

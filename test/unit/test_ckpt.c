@@ -3,17 +3,10 @@
  * The checkpoint store when nothing goes wrong: what is saved comes back bit by bit, the right
  * versions stay, and versions are found by the names users give them. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/log.h"

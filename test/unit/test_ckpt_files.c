@@ -2,15 +2,8 @@
  *
  * What a checkpoint's manifest may say although its hash is right. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "ckpt/manifest.h"
 #include "ckpt/sealed.h"

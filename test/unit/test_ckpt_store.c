@@ -5,16 +5,9 @@
  * after runs that got nowhere. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/disk.h"
 #include "base/err.h"
 #include "base/io.h"

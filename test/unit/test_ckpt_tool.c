@@ -2,14 +2,8 @@
  *
  * What dlx-ckpt computes: graphs as text, distances of tensors, expressions over versions. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "base/half.h"
 #include "data-tools/ckpt/ckpt_distance.h"

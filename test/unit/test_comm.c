@@ -2,19 +2,11 @@
  *
  * comm.h with one process, where every collective leaves things as they are, and what launchers
  * leave in the environment. Several ranks: test/comm/. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
+#include "cases.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "comm/liveness.h"

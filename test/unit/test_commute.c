@@ -3,14 +3,8 @@
  * Operations that change places: the activation moves after the pooling, values and gradients stay
  * the same, and where it must not it does not. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-/* after those */
-#include <cmocka.h>
 
+#include "cases.h"
 #include "base/err.h"
 #include "graph/verify.h"
 #include "op/conv/conv.h"

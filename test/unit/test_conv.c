@@ -3,17 +3,11 @@
  * What samples cannot say of conv, dense, reorder and cast: output sizes, refusals with both shapes
  * in the message, derivatives of derivatives, and that no ordinary convolution ends up on oneDNN's
  * reference code. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <inttypes.h>
 #include <math.h>
 #include <omp.h>
-#include <string.h>
 
+#include "cases.h"
 #include "backend/exec.h"
 #include "base/debug.h"
 #include "base/err.h"

@@ -2,13 +2,7 @@
  *
  * Bands of the gradient to a convolution's input: all together they are the gradient, and each of
  * its pixels belongs to one band. One channel, and integers, so that sums are exact. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-/* after those four */
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/rng.h"
 #include "op/conv/conv_bands.h"
 

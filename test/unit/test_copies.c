@@ -3,13 +3,7 @@
  * Copies of weights in other layouts and types, against packing element by element: all layouts
  * that convolutions read, channels that fill no block, pieces, and padding that is to be
  * written. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "op/lib/regroup.h"

@@ -3,13 +3,8 @@
  * The spectrum of dlx-cosmo against values of the published formulas for three cosmologies
  * (computed apart, six digits), and its universes against what they must be on average. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/mem.h"
 #include "data-tools/make/cosmo/cosmo_field.h"
 

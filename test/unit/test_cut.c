@@ -3,14 +3,7 @@
  * Rows of subdomains: those of published layers; where planes lie; and for networks of every
  * kernel, stride, dilation and kind of layer that rows of all parts are all rows of a tensor, once,
  * and that what a part's outputs read covers what brute force finds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "model/model.h"
 #include "op_run.h"

@@ -2,13 +2,7 @@
  *
  * Sets whose records have samples of several sizes each: a size is a sample's, whatever file it is
  * in. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
+#include "cases.h"
 #include "data_fixture.h"
 
 #define LARGE (9 * 12)

@@ -3,18 +3,10 @@
  * dnn.h: what oneDNN chooses can be said as a struct layout and given back, matrix products and
  * reorders compute what loops do, padding comes out zero also from dirty buffers, and running
  * allocates nothing of dlx's. bf16_ratio.h: a processor's rates are measured once and kept. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "cases.h"
 #include "backend/bf16_ratio.h"
 #include "backend/dnn/cpu.h"
 #include "backend/dnn/dnn.h"

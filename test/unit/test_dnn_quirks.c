@@ -2,15 +2,7 @@
  *
  * dnn_known_fault: each rule refuses a shape that oneDNN computes wrongly and lets its neighbours
  * pass. Names and shapes alone are looked at, so rules for any processor are tested on each. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
+#include "cases.h"
 #include "backend/dnn/dnn_quirks.h"
 
 /* NAME with a number for each of n axes, as in "k3x1", or one for all; false: it is not there. */

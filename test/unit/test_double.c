@@ -5,14 +5,8 @@
 #include <float.h>
 #include <math.h>
 #include <omp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/isa.h"
 #include "base/mem.h"
 #include "op/dense_double.h"

@@ -3,15 +3,9 @@
  * op/dropout.c: how many elements are dropped, the same ones on every device and in every layout,
  * and by the sample's place in the step. op/noise.c: distribution, streams, and rows by their place
  * in the step. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <string.h>
 
+#include "cases.h"
 #include "op/lib/elementwise.h"
 #include "op/lib/random.h"
 #include "op/noise.h"

@@ -3,14 +3,8 @@
  * Statistics of realizations: against what NumPy (mean, std, quantile, linalg.norm) and SciPy
  * (ks_2samp) give for the same arrays. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/ensemble.h"
 
 static void close_to(double v, double expected)

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * err.h: the record, and above all how it is printed: order, line, caret, context, hostile text. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
+#include "cases.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"

@@ -3,17 +3,10 @@
  * exchange.h between ranks that are threads: messages of all sizes and depths in random order, of
  * which none is torn, lost or doubled; ends that do not fit; a rank that does not send, whose
  * report follows those that wait for each other. Real ranks: test/comm/. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
+#include "cases.h"
 #include "base/debug.h"
 #include "base/err.h"
 #include "base/io.h"

@@ -2,32 +2,9 @@
  *
  * model/expr.h without a graph: how expressions are read, which types they have, and what is said
  * of mistakes, at which place. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <string.h>
-
+#include "arena_fixture.h"
 #include "base/err.h"
 #include "model/expr.h"
-
-static struct arena *a;
-
-static int setup(void **state)
-{
-	a = arena_new();
-	err_clear();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	arena_free(a);
-	err_clear();
-	return 0;
-}
 
 /* The value of key `v` in this YAML. */
 static const struct ynode *scalar(const char *yaml)

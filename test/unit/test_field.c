@@ -4,14 +4,8 @@
  * manufactured solutions, what the systems of equations must be, and sensors on polynomials.
  * (test/cli/field.sh compares what the program writes with NumPy.) */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/mem.h"
 #include "data-tools/make/field/field_allen_cahn.h"
 #include "data-tools/make/field/field_darcy.h"

@@ -3,17 +3,9 @@
  * Figures: each value of a map where its coordinates are, in its colour; curves, dashes and bands
  * at their places, in pixels and in SVG; texts; what cannot be written. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 #include <png.h>
 
+#include "cases.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * half.h over all 65536 values of both formats, against their definition in arithmetic. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <string.h>
 
+#include "cases.h"
 #include "base/half.h"
 
 /* The value of bits with e exponent and f fraction bits. */

@@ -2,17 +2,7 @@
  *
  * help.h: the text is aligned and complete, a key picks its part, and the mdoc source has no word
  * of a table that could be taken for a request. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "yaml/help.h"

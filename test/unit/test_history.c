@@ -3,16 +3,8 @@
  * The graph of a store's versions: order, runs, names. What is read from disk is in
  * test/cli/ckpt.sh. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "ckpt/history.h"
 

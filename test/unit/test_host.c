@@ -2,19 +2,10 @@
  *
  * host.h on made-up /proc and /sys: control groups of both
  * versions, limits further up, containers, none at all. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
+#include "cases.h"
 #include "base/debug.h"
 #include "base/host.h"
 #include "base/io.h"

@@ -2,25 +2,16 @@
  *
  * io.h: what is read is what was written, a file appears whole or not at all, and every failure
  * has its code and names the path. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <signal.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
+#include "cases.h"
 #include "base/cache_dir.h"
 #include "base/debug.h"
 #include "base/err.h"

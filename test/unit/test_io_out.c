@@ -2,20 +2,11 @@
  *
  * Outputs of io.h that are more than a new file: links, modes, devices, pipes, and files that are
  * read. None may lose what it leads to. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
+#include "cases.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "files.h"

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The JSON reader: what it accepts, what it gives back, and the byte it names when it refuses. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "base/json.h"
 

@@ -2,16 +2,9 @@
  *
  * metrics.jsonl: the lines byte by byte, and what a resumed run leaves of them. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/debug.h"
 #include "base/err.h"
 #include "base/io.h"

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Labels of records that are neither a class nor ignored are found, with their place. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/io.h"
 #include "data/labels_stored.h"
 #include "data_fixture.h"

@@ -2,20 +2,11 @@
  *
  * launcher.h in environments such as launchers and schedulers
  * make, with programs that stand in for squeue and flux. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "cases.h"
 #include "base/io.h"
 #include "base/launcher.h"
 

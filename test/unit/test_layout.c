@@ -2,13 +2,7 @@
  *
  * Physical layouts by brute force: offsets against the formula of layout.h, packing against
  * offsets. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-/* after those four */
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/mem.h"
 #include "graph/layout.h"
 

@@ -4,14 +4,8 @@
  * every step, the number of evaluations against SciPy's, functions that are hard to search, and a
  * state that is saved and restored at any evaluation. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "optim/lbfgs.h"

@@ -4,14 +4,8 @@
  * forward, loss, gradients, clipping, update; then evaluated by a second graph on the same store.
  * The reference and the CPU backend must tell the same story. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "backend/dnn/dnn.h"
 #include "backend/exec.h"
 #include "base/err.h"

@@ -3,14 +3,8 @@
  * comm/linkmodel.h: the formulas at values worked out by hand, how they grow, and when a
  * measurement counts. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "backend/device.h"
 #include "comm/linkmodel.h"
 

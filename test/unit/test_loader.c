@@ -4,13 +4,8 @@
  * of threads and after a seek, no memory obtained in the steady state, and errors that name
  * file, sample and byte. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/io.h"

@@ -2,14 +2,7 @@
  *
  * Samples of several chunks that threads decode together where a batch has fewer samples than there
  * are threads: the same bits as from one thread, and the same error of a damaged file. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/mem.h"
 #include "data_fixture.h"
 

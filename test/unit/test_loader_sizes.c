@@ -4,13 +4,8 @@
  * each, in the same order on any number of ranks, after a seek, and next to a mixup. And samples
  * that are padded to one size, in batches of all. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "data/transform.h"
 #include "data_fixture.h"
 

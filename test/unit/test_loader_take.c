@@ -3,13 +3,7 @@
  * Values that are converted and scaled while they are decoded: the bits of separate steps, for each
  * stored type, for arrays that are written through the caches and past them, of one chunk and of
  * several, with channels that begin at any address. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/mem.h"
 #include "data_fixture.h"
 

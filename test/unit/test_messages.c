@@ -3,16 +3,9 @@
  * plan/sums/messages.h and plan/sums/roles.h between ranks that are threads: steps of planned
  * graphs whose nodes exchange values around a ring, and their gradients; teams that are not
  * neighbours; steps that would never end; plans that store parameters in other layouts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
+#include "cases.h"
 #include "backend/exec.h"
 #include "base/err.h"
 #include "base/mem.h"

@@ -3,15 +3,8 @@
  * Metrics by hand-computed confusion matrices and sums, pooled over batches; what metrics_new
  * refuses; what metrics_emit puts into a graph. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "graph/dump.h"
 #include "optim/optim.h"

@@ -2,13 +2,8 @@
  *
  * The distribution of the shares of blended samples, and that all samples are partners. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "data/mixup.h"
 
 #define DRAWS 20000

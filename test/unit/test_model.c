@@ -4,14 +4,8 @@
  * against the published network, the layers family with its blocks, repeats and references, and the
  * geometry of nn.h. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "model/init.h"
 #include "model_net.h"

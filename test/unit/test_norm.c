@@ -3,13 +3,7 @@
  * Batch normalisation, dropout and their fused forms where tensors are slices of the channels of a
  * larger buffer: the same bits as with tensors of their own, and nothing written next to them. Also
  * in place, over every input that allows it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-/* after those four */
-#include <cmocka.h>
-
+#include "cases.h"
 #include "backend/device.h"
 #include "base/err.h"
 #include "op/lib/sample.h"

@@ -3,17 +3,9 @@
  * Batch normalisation of several ranks, which are threads here: moments of uneven batches, of
  * batches that do not count and of values far from zero against those of all values; and each op,
  * forward and backward, on the parts of a batch against the op of one rank on the whole. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "cases.h"
 #include "backend/device.h"
 #include "base/err.h"
 #include "base/rng.h"

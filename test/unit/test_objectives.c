@@ -3,15 +3,8 @@
  * A session with two networks and two objectives, each with its own parameters, optimizer and
  * schedule, trained in turn, against the same in float64 written out here; and whose turn it is. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/log.h"

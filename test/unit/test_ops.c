@@ -2,17 +2,12 @@
  *
  * What one sample of one op cannot say: sums in every layout, derivatives of derivatives, padding,
  * the accuracy of simd.h, messages of shape rules. What updates weights is in test_updates.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
 #ifdef _OPENMP
 #include <omp.h>
 #endif
 
+#include "cases.h"
 #include "base/err.h"
 #include "base/rng.h"
 #include "op/lib/elementwise.h"

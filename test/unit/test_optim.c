@@ -3,14 +3,8 @@
  * What losses, optimizers and clipping put into a graph: ops, attributes, states and their names,
  * class weights; what they refuse. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "op/update/update.h"
 #include "optim/optim.h"

@@ -2,16 +2,7 @@
  *
  * order.h: orders of steps that never end, all of which are found, with what is said of some; and
  * orders that look like them and end. An order is written as in the struct below. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "comm/order.h"
 #include "comm/rank_threads.h"
@@ -32,7 +23,7 @@ struct written {
 	char name[EVENTS][16], node[EVENTS][16];
 };
 
-static struct order read(struct written *w, const char *text, int ranks)
+static struct order read_order(struct written *w, const char *text, int ranks)
 {
 	int n = 0, used;
 	for (char kind; sscanf(text, " %c%d.%ld%n", &kind, &w->event[n].peer, &w->event[n].id,
@@ -146,7 +137,7 @@ static int play(const struct game *g)
 	struct order order[RANKS];
 	int ranks = ranks_of(g);
 	for (int r = 0; r < ranks; r++)
-		order[r] = read(&w[r], g->rank[r], ranks);
+		order[r] = read_order(&w[r], g->rank[r], ranks);
 	return order_play(order, ranks, false);
 }
 
@@ -181,13 +172,13 @@ static void others_end(void **state)
 static void starts(void **state)
 {
 	struct written w[2] = { 0 };
-	struct order order[2] = { read(&w[0], "b0.1 b0.2 w0.1 w0.2", 2),
-		read(&w[1], "b0.2 b0.1 w0.2 w0.1", 2) };
+	struct order order[2] = { read_order(&w[0], "b0.1 b0.2 w0.1 w0.2", 2),
+		read_order(&w[1], "b0.2 b0.1 w0.2 w0.1", 2) };
 	assert_int_equal(order_play(order, 2, true), E_BUG);
 	assert_string_equal(err_get(0)->text, "sums start in different orders: rank 0 starts 'm1' in "
 	                    "'layer0', where rank 1 starts 'm2' in 'layer0'");
 	err_clear();
-	order[1] = read(&w[1], "b0.1 b0.2 w0.2 w0.1", 2);
+	order[1] = read_order(&w[1], "b0.1 b0.2 w0.2 w0.1", 2);
 	assert_int_equal(order_play(order, 2, true), 0);
 }
 
@@ -197,11 +188,12 @@ static void starts_apart(void **state)
 	static const char *const early = "b0.4294967297:2 w0.4294967297:2 b0.1:4 w0.1:4",
 	                  *const late = "b0.1:4 b2.4294967297:2 w2.4294967297:2 w0.1:4";
 	struct written w[4] = { 0 };
-	struct order order[4] = { read(&w[0], early, 4), read(&w[1], early, 4), read(&w[2], late, 4),
-		read(&w[3], late, 4) };
+	struct order order[4] = { read_order(&w[0], early, 4), read_order(&w[1], early, 4),
+		read_order(&w[2], late, 4),
+		read_order(&w[3], late, 4) };
 	assert_int_equal(order_play(order, 4, true), 0);
-	order[0] = read(&w[0], "b0.4294967297 w0.4294967297 b0.1 w0.1", 2);
-	order[1] = read(&w[1], "b0.1 b0.4294967297 w0.4294967297 w0.1", 2);
+	order[0] = read_order(&w[0], "b0.4294967297 w0.4294967297 b0.1 w0.1", 2);
+	order[1] = read_order(&w[1], "b0.1 b0.4294967297 w0.4294967297 w0.1", 2);
 	assert_int_equal(order_play(order, 2, true), 0);
 }
 
@@ -211,7 +203,7 @@ static int check(struct comm *c, void *arg)
 {
 	const struct game *g = arg;
 	struct written w = { 0 };
-	return order_check(c, read(&w, g->rank[c->rank], c->size), false);
+	return order_check(c, read_order(&w, g->rank[c->rank], c->size), false);
 }
 
 static void gathered(void **state)

@@ -2,15 +2,7 @@
  *
  * Samples that are cut over ranks, which are threads here, against whole ones: loss, gradients and
  * running statistics of networks, by the reference kernels, where messages are float64. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/buf.h"
 #include "cut_judge.h"
 

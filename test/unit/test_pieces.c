@@ -2,15 +2,7 @@
  *
  * Ops that compute by the place in the whole tensor, on a piece of it: outputs whose inputs the
  * piece has are those of the whole, to the last bit, on the reference device and the CPU. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "op/lib/sample.h"
 #include "op_run.h"

@@ -2,15 +2,7 @@
  *
  * Plans of several requests over one device: what one request asks for does not show in the plan of
  * another, nor in the device. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
+#include "cases.h"
 #include "backend/dnn/dnn.h"
 #include "base/debug.h"
 #include "base/err.h"

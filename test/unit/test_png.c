@@ -3,16 +3,9 @@
  * Pictures come back as they were written; the scale of fields rises evenly in lightness;
  * classes can be told apart. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 #include <png.h>
 
+#include "cases.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "report/png.h"

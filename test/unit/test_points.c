@@ -2,16 +2,9 @@
  *
  * Draws of points.h: the sequences, that points lie evenly on regions and faces, normals,
  * differences, and picks by a residual. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "arena_fixture.h"
 #include "base/err.h"
 #include "data/points.h"
 #include "data/points_polygon.h"
@@ -19,21 +12,7 @@
 #define PI 3.14159265358979323846
 #define MOST 8192
 
-static struct arena *a;
 static double x[MOST * POINTS_DIMS], normal[MOST * POINTS_DIMS];
-
-static int setup(void **state)
-{
-	a = arena_new();
-	err_clear();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	arena_free(a);
-	return 0;
-}
 
 /* The first set of a section. */
 static const struct point_set *set_of(const char *text)

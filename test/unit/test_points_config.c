@@ -1,28 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The section `points`: what is read, every mistake with its place, and points of records. */
+#include "arena_fixture.h"
 #include "files.h"
 
 #include "data/points.h"
 #include "data/record.h"
 
 #define RECORD "test_points_config.tmp.dlx"
-
-static struct arena *a;
-
-static int setup(void **state)
-{
-	a = arena_new();
-	err_clear();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	arena_free(a);
-	err_clear();
-	return 0;
-}
 
 static int read_text(const char *text, struct points *p)
 {

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * pool.h: every job runs once, in order on one thread; waiting waits; freeing ends all. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
+#include "cases.h"
 #include "base/err.h"
 #include "base/pool.h"
 

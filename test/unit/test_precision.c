@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The pass that chooses element types, on graphs built by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "cases.h"
 #include "backend/plan_env.h"
 #include "base/err.h"
 #include "graph/verify.h"

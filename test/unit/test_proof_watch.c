@@ -3,16 +3,10 @@
  * A process that waits without a reason is seen to, and one that was kept from working is not
  * (backend/proof/proof_watch.h): here it is stopped, as a busy machine leaves it without a
  * processor. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
+#include "cases.h"
 #include "backend/proof/proof_watch.h"
 
 #define ENOUGH 0.05              /* seconds */

@@ -4,14 +4,8 @@
  * at one place of an input along a spatial axis is changed, and each output that changes must have
  * that place in its interval. The op has no callback where all outputs read all of an input. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "graph/attr.h"
 #include "op/lib/sample.h"

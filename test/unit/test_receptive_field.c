@@ -4,14 +4,8 @@
  * those whose interval has it. All weights and values are positive and the change is large, so that
  * no ReLU and no maximum hides a path. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "model/model.h"
 #include "op_run.h"

@@ -3,14 +3,8 @@
  * Record files: what goes in comes out, statistics are right, and every truncation and every
  * flipped bit of a file is found. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"

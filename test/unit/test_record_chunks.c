@@ -3,15 +3,8 @@
  * Records of several sizes, further arrays, keys, chunks and codecs: what goes in comes out, rows
  * alone too, and each flipped bit is found with its file, sample, array and chunk. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/io.h"

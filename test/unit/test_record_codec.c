@@ -2,13 +2,7 @@
  *
  * How chunks of records are coded: byte planes, which way is chosen at which level, and stored
  * bytes that are no chunk. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "data/record.h"

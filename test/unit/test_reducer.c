@@ -3,19 +3,12 @@
  * reducer.h with ranks that are threads of this process, over memory that they share anyway: sums
  * of all types and odd sizes, again and again, in random order of arrival; one that never comes.
  * Real ranks: test/comm/. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
+#include "cases.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "comm/reducer_state.h"

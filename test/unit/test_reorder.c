@@ -2,14 +2,7 @@
  *
  * The turn between row-major and channels-last that reorder uses where a sample is too large for
  * oneDNN: against its definition, at sizes around its tiles. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/mem.h"
 #include "op/reorder.h"
 

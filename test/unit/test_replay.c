@@ -2,14 +2,8 @@
  *
  * Sums over the records of replays: medians, time in which nothing runs, names. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "backend/replay.h"
 
 #define NS 1e-9

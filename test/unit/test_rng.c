@@ -3,16 +3,9 @@
  * rng.h: the published known answers of Philox4x32-10 (Random123's kat_vectors), and that what is
  * built on it is uniform, normal, a permutation, and different for every argument. hash.h: XXH3's
  * published empty hash, and running hashes equal whole ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "cases.h"
 #include "base/hash.h"
 #include "base/rng.h"
 

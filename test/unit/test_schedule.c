@@ -3,14 +3,8 @@
  * Learning-rate schedules against PyTorch's (torch.optim.lr_scheduler, base rate 0.1, read before
  * each step) and against the formulas where PyTorch has none; what schedule_check refuses. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "optim/schedule.h"
 

@@ -2,16 +2,9 @@
  *
  * schema.h: values of every type, every mistake with the place it is underlined at, defaults,
  * variants and tagged entries, and that a written struct reads back the same. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "arena_fixture.h"
 #include "base/err.h"
 #include "base/suggest.h"
 #include "yaml/schema.h"
@@ -100,22 +93,6 @@ static const struct field all_fields[] = {
 	FIELD_VARIANT(struct all, extra, NULL, optimizers, "another"),
 	FIELD_END
 };
-
-static struct arena *a;
-
-static int setup(void **state)
-{
-	a = arena_new();
-	err_clear();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	arena_free(a);
-	err_clear();
-	return 0;
-}
 
 static int read_all(const char *text, struct all *out)
 {

@@ -2,22 +2,14 @@
  *
  * signals.h, in children that send themselves signals: what is a request, what ends the program
  * and what it leaves. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <glob.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "cases.h"
 #include "base/io.h"
 #include "base/signals.h"
 

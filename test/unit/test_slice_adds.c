@@ -137,17 +137,10 @@ static const struct pass passes[] = {
 };
 #define NPASSES ((int)(sizeof passes / sizeof *passes))
 
-static double *values(int i, bool cuts, int *count)
+static double *values(int i, const char *without, int *count)
 {
 	struct net n = build(i);
-	struct device *dev;
-	double *v;
-	assert_int_equal(device_open(&dev, "cpu"), 0);
-	op_passes(n.g, dev, passes, NPASSES, cuts ? NULL : "slice_adds");
-	v = op_values(n.g, dev, n.out, n.n, count);
-	graph_free(n.g);
-	device_close(dev);
-	return v;
+	return op_values_after(n.g, "cpu", passes, NPASSES, without, n.out, n.n, count);
 }
 
 static void test_nodes(void **state)
@@ -166,7 +159,7 @@ static void test_bits(void **state)
 {
 	for (int i = 0; i < NNETS; i++) {
 		int n, m;
-		double *a = values(i, false, &n), *b = values(i, true, &m);
+		double *a = values(i, "slice_adds", &n), *b = values(i, NULL, &m);
 		assert_int_equal(n, m);
 		assert_memory_equal(a, b, sizeof *a * (size_t)n);
 		free(a);

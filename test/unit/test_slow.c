@@ -2,14 +2,8 @@
  *
  * Why a run is slow, from given evidence: each reason, none, and those where another is known. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "train/diagnose/slow.h"
 
 #define BIT(reason) (1u << (reason))

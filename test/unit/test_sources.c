@@ -4,13 +4,8 @@
  * seen whole before any of it comes again, the same order on any number of ranks and after a seek,
  * each sample once on one host, and errors that name the entry. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "data/sources.h"
 #include "data_fixture.h"
 

@@ -4,15 +4,10 @@
  * which is read once, also where few descriptors are left; a stage is closed in the middle of its
  * work, and copies that vanish are done without. */
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/debug.h"
 #include "base/hash.h"
 #include "data/loader.h"

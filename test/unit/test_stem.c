@@ -3,14 +3,9 @@
  * The physics of dlx-stem: constants of electrons and scattering factors against published values,
  * potentials against Kirkland's formula in real space, waves against what they must be. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/mem.h"
 #include "data-tools/make/stem/stem_dose.h"
 #include "data-tools/make/stem/stem_wave.h"

@@ -4,13 +4,8 @@
  * the op which does what is left gives the bits that the transforms would have given. And batches
  * that are rounded to 16 bits: their bits are those of float32 values that a GPU casts. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "backend/exec.h"
 #include "base/half.h"
 #include "base/io.h"

@@ -2,14 +2,8 @@
  *
  * Texts in pictures are what XML allows, and axes have round steps that stay inside of them. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "report/svg.h"
 
 static void escaped(const char *text, const char *as)

@@ -3,13 +3,7 @@
  * The transform `symmetry` against all symmetries of a cube and of a square, written down as signed
  * permutation matrices: each comes, about as often as any other, nothing else does, together they
  * are a group, and the target goes along. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/io.h"
 #include "data/transform.h"
 #include "data_fixture.h"

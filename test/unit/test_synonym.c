@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * synonym.h: what words of other programs mean, and that none is taken for a typing error. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <string.h>
-
+#include "cases.h"
 #include "plan/config.h"
 #include "yaml/schema_where.h"
 #include "yaml/synonym.h"

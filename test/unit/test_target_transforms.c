@@ -3,13 +3,8 @@
  * Target transforms: the steps that a list makes of a set's statistics, what undoes them, and what
  * they refuse; a set that takes another one's statistics. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/buf.h"
 #include "data/target_transforms.h"
 #include "data_fixture.h"

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * TensorBoard's file read back by a small reader of its own: framing, checksums, every field. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"

@@ -3,14 +3,8 @@
  * Fields cut into windows: every output comes from one window that has all it depends on, or from
  * several whose weights fall off. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "plan/extent/field.h"
 #include "plan/extent/tiles.h"

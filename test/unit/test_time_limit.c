@@ -2,16 +2,10 @@
  *
  * A time limit ends the process that is late, and no other: neither one whose call comes back nor
  * one that was stopped for longer. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
+#include "cases.h"
 #include "base/err.h"
 #include "base/time_limit.h"
 

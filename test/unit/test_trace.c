@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Recording spans from several threads, and what has no room. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <pthread.h>
 
+#include "cases.h"
 #include "base/io.h"
 #include "base/trace.h"
 

@@ -4,15 +4,8 @@
  * network trained on the reference device takes the same course. Data: two record files written
  * here. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/log.h"

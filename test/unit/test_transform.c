@@ -3,12 +3,8 @@
  * Chains of transforms against what they are documented to do, element by element, and the
  * messages for chains that cannot be. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-#include <cmocka.h>
+#include "cases.h"
 
 #define TRANSFORM_FIXTURE_FILE "test_transform.tmp.dlx"
 #include "transform_fixture.h"

@@ -3,12 +3,8 @@
  * Transforms by functions, by a sample's own statistics and by a choice of channels, against what
  * numpy would make of the values. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-#include <cmocka.h>
+#include "cases.h"
 
 #define TRANSFORM_FIXTURE_FILE "test_transform_values.tmp.dlx"
 #include "transform_fixture.h"

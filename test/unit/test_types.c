@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * types.h: names, sizes, conversion between every pair of types, shapes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <string.h>
 
+#include "cases.h"
 #include "base/types.h"
 
 static void names(void **state)

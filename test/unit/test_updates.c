@@ -2,14 +2,9 @@
  *
  * Ops of the update on both backends: numbers of the optimizers over several steps, sums over
  * micro-batches, clipping, norms and trust ratios. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
 
+#include "cases.h"
 #include "op/update/trust.h"
 #include "op/update/update.h"
 #include "op_run.h"

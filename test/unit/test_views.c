@@ -3,13 +3,7 @@
  * Joins and cuts without copies. What the pass decides is checked on small graphs by hand; that it
  * changes no bit, on those and on random ones, by running them with and without it; and that the
  * verifier finds views that are wrong, by breaking them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-/* after those four */
-#include <cmocka.h>
-
+#include "cases.h"
 #include "backend/exec.h"
 #include "base/err.h"
 #include "base/mem.h"

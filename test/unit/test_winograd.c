@@ -4,16 +4,9 @@
  * sizes and channels, paddings, dilation, slices of wider activations, weights in blocked and
  * row-major layouts; few tiles with many channels; the same in bf16, of which only the result is
  * rounded; the same bits for any number of threads; the error that dlx-config(5) states. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "cases.h"
 #include "base/half.h"
 #include "base/rng.h"
 #include "op/conv/conv_algorithm.h"

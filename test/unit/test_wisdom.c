@@ -2,15 +2,7 @@
  *
  * Wisdom: what is added is found, by all three keys; text comes back as it was; damaged text is
  * refused with its line. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "cases.h"
 #include "backend/wisdom.h"
 #include "base/err.h"
 

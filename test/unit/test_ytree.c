@@ -2,38 +2,13 @@
  *
  * ytree.h: places of keys and values, every kind of mistake with its place, merge keys and
  * aliases, --set, and that what is written reads back as the same tree. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
+#include "arena_fixture.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "yaml/ytree.h"
-
-static struct arena *a;
-
-static int setup(void **state)
-{
-	a = arena_new();
-	err_clear();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	arena_free(a);
-	err_clear();
-	return 0;
-}
 
 static struct ynode *parse(const char *text)
 {

@@ -2,14 +2,7 @@
  *
  * The climate networks: sizes of their layers for even and odd inputs, what their keys do, and what
  * they refuse. Published counts are in test/train/zoo. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "graph/graph.h"
 #include "model/model.h"

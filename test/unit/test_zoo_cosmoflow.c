@@ -3,14 +3,8 @@
  * The cosmoflow family against the published tables: parameters, tensors, flops, the size of every
  * layer's output, and what the keys that tell the variants apart do. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "volume_net.h"
 
 /* --- counts --- */

@@ -6,13 +6,7 @@
 #ifndef DLX_TEST_TOY_OPS_H
 #define DLX_TEST_TOY_OPS_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-/* after those four */
-#include <cmocka.h>
-
+#include "cases.h"
 #include "base/err.h"
 #include "graph/op.h"
 #include "op/lib/elementwise.h"
