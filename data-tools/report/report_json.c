@@ -85,7 +85,8 @@ static void json_comparison(const struct report *o, int i, struct buf *b)
 	buf_json_member(b, "peak_flops", c->peak_flops);
 	buf_json_member(b, "sustained_share_of_device", c->peak_share);
 	if (o->obstacles[i].ranks)
-		json_text(b, o->obstacles[i].work ? "not_compared" : "no_efficiency", o->obstacles[i].ranks);
+		json_text(b, o->obstacles[i].work ? "not_compared" : "no_efficiency",
+		          o->obstacles[i].ranks);
 	if (r->times.steps > 0)
 		json_times(&r->times, b);
 	if (r->data.known) {

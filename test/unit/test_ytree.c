@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "arena_fixture.h"
-#include "base/arena.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "yaml/ytree.h"
@@ -128,7 +127,7 @@ static void broken_syntax(void **state)
 	assert_int_equal(err_get(0)->loc.line, 2);
 }
 
-/* What is told of brackets: at the one left open, not where the text stopped to make sense. */
+/* A bracket without its end is reported at the bracket, not where the text stops to make sense. */
 static void open_brackets(void **state)
 {
 	static const struct {
