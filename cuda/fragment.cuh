@@ -61,7 +61,8 @@ template <typename T> static __device__ __forceinline__ uint32_t finish_pair(
 	return made;
 }
 
-constexpr uint32_t ZEROS = 0, POSITIVE = 0x3c003c00;     /* pairs, of either type */
+/* Pairs of 16-bit values: 0, and a number that is positive in fp16 and in bf16. */
+constexpr uint32_t ZEROS = 0, POSITIVE = 0x3c003c00;
 
 static inline bool is_aligned(const k_rows &r)
 {

@@ -104,7 +104,7 @@ static const struct word words[] = {
 	  .doc = "ranks on one host behave as if on several, with N on each; 0: as they are" },
 	{ WORD(link, LINK), .form = "LATENCY:BANDWIDTH",
 	  .doc = "on the CPU, messages and sums between ranks are held back for as long as a link of "
-	  "so many seconds and bytes a second would take, as in 20e-6:12e9" },
+	  "this latency (s) and bandwidth (bytes/s) would take, as in 20e-6:12e9" },
 	{ WORD(nccl_alone, YES_NO), .values = { "yes", "no" },
 	  .doc = "on a GPU, a single rank uses NCCL too; default: no" },
 	{ .name = "locks", .type = NO_YES, .at = offsetof(struct debug, no_locks),

@@ -381,8 +381,9 @@ int manifest_read(struct manifest *m, struct arena *a, struct disk *d, const cha
 	return id ? check_id(m, path, id) : 0;
 }
 
-/* A run repeated bit by bit after its last version got damaged would make that version's id again,
- * and a hash need not be the same where eight digits of it are: no file is ever written over. */
+/* Draws another id while a file of that name exists, because no file is ever overwritten: a run
+ * that is repeated after its last version was damaged would get the id of that version again, and
+ * different hashes can have the same eight digits. */
 static void make_text(struct manifest *m, struct disk *d, const char *folder, struct buf *text,
                       char id[CKPT_ID], char **path)
 {

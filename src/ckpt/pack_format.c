@@ -20,7 +20,7 @@
 const uint8_t pack_magic[PACK_MAGIC_BYTES] = { 'd', 'l', 'x', 'p', 'a', 'c', 'k', VERSION };
 static const uint8_t end_magic[PACK_MAGIC_BYTES] = { 'd', 'l', 'x', 'p', 'a', 'c', 'k', 'E' };
 
-/* Where the parts of an entry and of the end are. */
+/* Offsets in bytes within an entry of the index, and within the end of the file. */
 enum { ENTRY_HIGH = 0, ENTRY_LOW = 8, ENTRY_AT = 16, ENTRY_SIZES = 24, ENTRY_CODEC = 32,
 	ENTRY_WIDTH = 33 };
 enum { END_AT = 0, END_COUNT = 8, END_HASH = 16, END_MAGIC = 24 };

@@ -369,7 +369,7 @@ static void note_tiles(const struct session *s)
 	buf_release(&text);
 }
 
-/* Predicts samples of one size; *written: those before, and then these too. */
+/* Predicts samples of one size, and adds their number to *written. */
 static int predict_part(struct invocation *x, struct predict_parts *parts, int64_t *written)
 {
 	const struct options *o = x->o;

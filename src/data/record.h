@@ -113,7 +113,7 @@ bool record_has_target(const struct record_info *i);
  * are those of the input after the channels. The one axis of a vector of floats is its channels,
  * however long it is; that of integers is places, as labels have no channels. */
 bool record_target_is_map(const struct shape *input, const struct shape *target, enum dtype type);
-/* The number of arrays; array k, its name, and its shape in samples of a size. */
+/* The number of arrays; array k; its name; its shape in the samples of size number `size`. */
 int record_arrays(const struct record_info *i);
 const struct record_array *record_array_get(const struct record_info *i, int k);
 const char *record_array_name(const struct record_info *i, int k);

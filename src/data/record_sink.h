@@ -28,7 +28,7 @@ struct record_sink {
 /* Where to write the next bytes. *n: the number of bytes wanted; reduced to the room there is, at
  * least one. */
 uint8_t *record_sink_next(const struct record_sink *s, size_t *n);
-/* Reports that n bytes have been written there. */
+/* Reports that n bytes were written to the address from record_sink_next. */
 void record_sink_done(struct record_sink *s, size_t n);
 /* Writes n bytes from other memory. */
 void record_sink_put(struct record_sink *s, const uint8_t *from, size_t n);

@@ -105,7 +105,8 @@ static void renumber(struct arena *a, struct step *s, const int64_t *at, int64_t
 	}
 }
 
-/* The steps with the channels of the end: channels that are left out on the way do not matter. */
+/* A copy of the steps whose values are for the channels that the last step outputs: the steps in
+ * between may have more channels, whose values are not needed. */
 static const struct step *with_last_channels(struct arena *a, const struct step *step, int n,
                                              int64_t channels)
 {

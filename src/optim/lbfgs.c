@@ -187,7 +187,7 @@ static void make_step(struct lbfgs *l, double step, double loss, const double *g
 	keep_pair(l, l->direction, l->low_gradient);
 }
 
-/* The next proposal is the point itself. */
+/* Ends the search: what lbfgs proposes next is the current point, by a step of 0. */
 static enum lbfgs_next end(struct lbfgs *l, enum lbfgs_next next, const char *reason)
 {
 	l->head->search.step = 0;

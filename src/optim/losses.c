@@ -28,7 +28,7 @@
 	IGNORE_FIELD,                                                                              \
 	FIELD_ENUM(struct label_loss, reduction, "mean", loss_reduction_names,                     \
 	           "mean: divide by the sum of the weights of what counts, as PyTorch does; "      \
-	           "mean_pixels: by how many elements count; sum: by nothing"),                    \
+	           "mean_pixels: by the number of elements that count; sum: do not divide"),   \
 	SCALE_FIELD
 #define DICE_FIELDS                                                                            \
 	WEIGHTS_FIELD, IGNORE_FIELD,                                                               \
@@ -71,7 +71,7 @@ static const struct field dice_cross_entropy_fields[] = {
 	           "targets that do not count: nan, or a value; default: none, and a NaN makes "   \
 	           "the loss NaN"),                                                                \
 	FIELD(struct value_loss, output_weights, FT_FLOATS, .min = 0, .max = 1e12,                 \
-	      .doc = "weight of each channel of the output; default: all alike")
+	      .doc = "weight of each channel of the output; default: all equal")
 
 static const struct field value_fields[] = { VALUE_FIELDS, FIELD_END };
 static const struct field huber_fields[] = {

@@ -29,7 +29,7 @@ static const char *const per_names[] = { "tensor", "layer", "block", NULL };
 	           "scale: the ratio multiplies; clip: only what would be too "                        \
 	           "large a step is shortened"),                                                       \
 	FIELD_ENUM(struct trust, limit, "rate", limit_names,                                           \
-	           "clip: the ratio counts against the learning rate, or against one"),                \
+	           "clip: whether the ratio is limited to the learning rate or to one"),               \
 	FIELD_ENUM(struct trust, of, "gradient", place_names,                                          \
 	           "what is measured and multiplied: the gradient, or the update that "                \
 	           "the optimizer makes of it"),                                                       \
@@ -96,7 +96,7 @@ static const struct field group_fields[] = {
 	      .flags = FIELD_NULLABLE,
 	      .doc = "whether the trust ratio applies; null: as without the group"),
 	FIELD_FLOAT(struct group, learning_rate_factor, "1", 0, 1e6,
-	            "factor of the learning rate; 0: frozen, which checkpoints store once"),
+	            "factor of the learning rate; 0: frozen; checkpoints store such parameters once"),
 	FIELD_END
 };
 const struct variant group_row[] = {

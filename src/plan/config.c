@@ -46,9 +46,9 @@ static const struct field target_fields[] = {
 
 static const struct field validate_fields[] = {
 	FIELD_INT(struct validate_section, epochs, "1", 0, 1e9,
-	          "validate after every so many epochs; 0: never by epochs"),
+	          "validate after this many epochs; 0: never by epochs"),
 	FIELD_INT(struct validate_section, steps, "0", 0, 1e15,
-	          "validate after every so many steps; 0: never by steps"),
+	          "validate after this many steps; 0: never by steps"),
 	FIELD_INT(struct validate_section, realizations, "1000", 2, 1e9,
 	          "realizations of networks of noise, to compare with those of 'data.validation'"),
 	FIELD_END
@@ -111,7 +111,7 @@ static const struct field train_fields[] = {
 	              "stop early when a validation metric is good enough"),
 	FIELD(struct train_section, patience, FT_INT, .dflt = "null", .min = 1, .max = 1e9,
 	      .flags = FIELD_NULLABLE,
-	      .doc = "stop after so many validations in a row without one better than all before, by "
+	      .doc = "stop after this many validations in a row without one better than all before, by "
 	      "checkpoint.metric; null: do not"),
 	FIELD_SECTION(struct train_section, memory, memory_fields, "limits on the memory of a step"),
 	FIELD_END

@@ -64,7 +64,8 @@ enum sim_lie {
 };
 
 struct sim {
-	struct sim_image base, now;    /* before all calls; as processes see it */
+	struct sim_image base, now;    /* the files before all calls; the files as
+	                                * processes see them now */
 	struct sim_call *call;
 	int ncalls, calls_cap;
 	struct sim_change *change;

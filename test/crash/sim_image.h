@@ -52,11 +52,11 @@ struct sim_change {
 	bool lost;                     /* a sync of it failed: no later one makes it durable */
 };
 
-/* What of a write is on the disk. */
+/* A write of which only the first n bytes reached the disk, and the contents of the rest. */
 enum sim_tail { SIM_TAIL_NONE, SIM_TAIL_OLD, SIM_TAIL_ZERO, SIM_TAIL_GARBAGE };
 struct sim_tear {
-	size_t n;                      /* this many bytes of it are, */
-	enum sim_tail tail;            /* and this is where the rest should be; NONE: the file ends */
+	size_t n;
+	enum sim_tail tail;            /* SIM_TAIL_NONE: the file ends after n bytes */
 };
 
 void sim_image_init(struct sim_image *m);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * States of training for the crash tests. Every bit of a state follows from the run's number and
- * from how many saves the run has made, so that a version which loads can be told from all
+ * from how many saves the run has made, so that a version which loads can be distinguished from all
  * others. */
 #ifndef DLX_TEST_CRASH_STORY_STATE_H
 #define DLX_TEST_CRASH_STORY_STATE_H
@@ -28,7 +28,7 @@ struct story_state {
 #define STORY_SIZE 1250
 void story_state_make(struct story_state *f, int run, int save, int size);
 void story_state_release(struct story_state *f);
-/* Which save of which run v is, bit for bit; false with the reason in why: of none. */
+/* Finds the run and the save whose bits v has. false: there is none; why: the first difference. */
 bool story_state_is(const struct ckpt_version *v, int *run, int *save, int size, struct buf *why);
 
 #endif

@@ -339,7 +339,8 @@ static const struct op toy_conv_grad_w = {
 	.name = "conv_grad_w", .min_in = 3, .max_in = 3, .nout = 1, .shape = conv_grad_w_shape,
 	TOY_CHOOSE(conv_grad_w_choose)
 };
-/* Channels-last in, row-major out: the same bytes, and yet not to be written over. */
+/* Its input is channels-last and its output row-major: as many bytes, but the output must not
+ * overwrite the input. */
 static int flip_choose(struct kplan *k, struct layout *in, struct layout *out)
 {
 	in[0] = layout_native(node_in_shape(k->g, k->n, 0));

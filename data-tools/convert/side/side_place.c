@@ -8,7 +8,8 @@
 #include "base/shown.h"
 #include "data-tools/convert/side/side_state.h"
 
-/* A map of classes has one number a point: what a file calls channels is no axis of the map. */
+/* Refuses a picture with colour channels as a map of classes, which has one number for each
+ * point. */
 static int check_labels(const struct side *s, const struct column *c)
 {
 	const int last = c->sample.nd - 1;

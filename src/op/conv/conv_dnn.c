@@ -188,7 +188,8 @@ static double unit_factor(const struct conv_task *t)
  * pixels 300 and 690, since the unit processes 32 pixels of a row at a time. */
 #define WEIGHTS_PART 0.7
 #define FULL_ROW 20.0
-#define UNIT_ROWS 16           /* channels that the unit processes at a time there */
+#define UNIT_ROWS 16           /* channels of a gradient to weights that the matrix unit
+                                * processes at a time */
 
 static double unit_factor_weights(const struct conv_task *t)
 {

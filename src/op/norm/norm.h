@@ -29,8 +29,8 @@ struct norm_attr {
 	FIELD_BOOL(struct norm_attr, cut, "false", "the points of a sample are cut over ranks")
 
 struct norm_through_attr {
-	struct ints begin;           /* for each pair k1, k2: its channel that belongs to channel 0 of
-	                              * x */
+	struct ints begin;           /* for each pair k1, k2: the channel of the pair that belongs to
+	                              * channel 0 of x */
 };
 
 /* f: the identity unless `on`; else it multiplies negative values by slope (0: ReLU). */

@@ -69,8 +69,9 @@ static bool same_axis(const struct receptive_axis *a, const struct receptive_axi
 	       b->extent - a->extent == inputs * a->den / a->num;
 }
 
-/* Whether a window's layers cut it as they cut the field; in[]: by how much the field is larger. */
-static bool cut_alike(const struct receptive_field *tile, const struct receptive_field *whole,
+/* Whether the layers crop a window by as many points as they crop the whole field, which has in[]
+ * more input points along each axis. */
+static bool same_crop(const struct receptive_field *tile, const struct receptive_field *whole,
                       const int64_t in[])
 {
 	for (int k = 0; k < tile->axes; k++)
@@ -79,7 +80,8 @@ static bool cut_alike(const struct receptive_field *tile, const struct receptive
 	return tile->finite && whole->finite;
 }
 
-/* Blended tiles need no more than one factor between extents. */
+/* Whether each axis of a tile is scaled by the same integer factor, up or down, as the whole field:
+ * blended tiles need no other property. */
 static bool scales(const struct receptive_field *tile, const struct receptive_field *whole,
                    const int64_t *t, const int64_t *w)
 {
@@ -110,7 +112,7 @@ static int cut(const struct session *s, struct tile_plan *t)
 	TRY(whole_receptive_field(s, &padded, NULL, &whole));
 	for (int k = 0; k < tile.axes; k++)
 		in[k] = padded.d[k + 1] - t->tile.d[k + 1];
-	const bool finite = cut_alike(&tile, &whole, in);
+	const bool finite = same_crop(&tile, &whole, in);
 	if (!finite && !scales(&tile, &whole, t->tile.d + 1, padded.d + 1))
 		return refuse_outputs(&padded);
 	if (!finite)

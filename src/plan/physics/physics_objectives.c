@@ -59,7 +59,8 @@ static const struct field weight_field = { .name = "weight", .type = FT_FLOAT, .
 const struct field objective_fields[] = {
 	FIELD_STRINGS(struct objective_config, train, NULL,
 	              "networks and variables that it trains; default: all"),
-	FIELD_INT(struct objective_config, times, "1", 1, 1 << 20, "steps of it in a round"),
+	FIELD_INT(struct objective_config, times, "1", 1, 1 << 20,
+	          "number of steps of this objective in each round"),
 	FIELD_NAMED(struct objective_config, minimise, "", term_fields,
 	            "the terms whose sum is the loss"),
 	FIELD(struct objective_config, optimizer, FT_NODE, .variants = phase_variants,

@@ -28,8 +28,8 @@ struct tiles {
 	int64_t out[AXES];               /* outputs of a sample that are written */
 	float *input, *output;           /* of the window that this rank computes */
 	float *received;                 /* outputs of another rank's; NULL: there are none */
-	int64_t rows, first;             /* of the slab: how many it has, and which of
-	                                  * the sample's is its first */
+	int64_t rows, first;             /* number of rows of the slab; the row of the
+	                                  * sample at which it begins */
 	float *slab, *weight;            /* weight: sums of weights, of blended windows */
 	float *packed;                   /* rows on their way to the file */
 	struct slabs *file;

@@ -71,7 +71,7 @@ static const struct known_field *find_known(const struct pictures *c, const char
 	return NULL;
 }
 
-/* v, at the known places, at those of the picture; NULL stays NULL. */
+/* Interpolates values v at the known places to the places of the picture; NULL if v is NULL. */
 static const double *interpolate(const struct pictures *c, const double *v)
 {
 	const struct places *places = &c->p->places;
