@@ -10,7 +10,7 @@
  *
  * On an H100 the five pools of cosmoflow (16 samples of 128^3, bf16) take 1.13 ms forward, which is
  * its memory's bound; backward, with a thread for each window, 1.16 ms, the bound, too, where 2.95
- * were taken when each input asked for its window. resnet-50's (256 samples, windows of 3) took
+ * were taken when each input requested its window. resnet-50's (256 samples, windows of 3) took
  * 0.34 and 0.62 ms, fcn's averages 0.57 backward, where each input looked for its windows and
  * loaded them by itself; by cells of inputs and with fewer instructions they take 0.31, 0.29 and
  * 0.22 (0.26, 0.26 and 0.24 were predicted). The bound of memory is 0.19 for both of resnet-50. */

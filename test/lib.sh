@@ -4,9 +4,9 @@
 # removed if it passes (DLX_WORK, where one script runs several times at once). A script is one case, or several: a line `begin NAME`
 # begins each, and the lines above the first are the set-up of all. The log has TAP's lines, "ok 2 - NAME". fail TEXT ends a case, and
 # the script continues with the next one; in the set-up fail ends the script. skip TEXT ends the script as skipped, for want of hardware,
-# of rights, or of what configure was told to do without; for want of a package `lacks` ends it as failed.
+# of rights, or of what configure was called without; for want of a package `lacks` ends it as failed.
 #
-# No test asks how long something takes. What waits (capped, await, reached, ends, stop) has four fifths of the time that the test has
+# No test judges how long something takes. What waits (capped, await, reached, ends, stop) has four fifths of the time that the test has
 # (test/run), and says then what does not come.
 
 # A script that is called by hand has the same rules.
@@ -88,7 +88,7 @@ lacks() {
 	fail "package '$1' is missing; ./bootstrap check installs it"
 }
 
-# declined FEATURE: whether configure was told to do without it.
+# declined FEATURE: whether configure was called without it.
 declined() {
 	"$DLX_BUILD/config.status" --config | grep -q -E -e "--(without-$1|with-$1=no)( |'|$)"
 }
@@ -109,7 +109,7 @@ form() {
 }
 
 # More tests run at a time than there are cores. Two threads of one that meet at a barrier, where oneDNN's spin, lose the time in which
-# other tests have the core of one of them, so one thread computes unless a test asks for more; in the long form as many as by default.
+# other tests have the core of one of them, so one thread computes unless a test requests more; in the long form as many as by default.
 big || export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
 
 # capped COMMAND...: runs it, and ends it if it hangs, with status 124.
@@ -125,11 +125,11 @@ on_ranks() {
 	capped mpiexec -n "$ranks_of_it" "$@" </dev/null
 }
 
-# await COMMAND...: asks until it succeeds.
+# await COMMAND...: repeats it until it succeeds.
 await() {
-	asked_until=$(($(date +%s) + may_wait))
+	wait_until=$(($(date +%s) + may_wait))
 	until "$@" >/dev/null 2>&1; do
-		[ "$(date +%s)" -lt "$asked_until" ] || fail "in $may_wait s never so: $*"
+		[ "$(date +%s)" -lt "$wait_until" ] || fail "in $may_wait s never so: $*"
 		sleep 0.02
 	done
 }
@@ -142,13 +142,13 @@ alive() {
 	grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status"
 }
 
-# awaits PID COMMAND...: asks until it succeeds, which process PID brings about; its output is in ./out and ./err.
+# awaits PID COMMAND...: repeats it until it succeeds, which process PID brings about; its output is in ./out and ./err.
 awaits() {
-	asked_of=$1 asked_until=$(($(date +%s) + may_wait))
+	wait_for_pid=$1 wait_until=$(($(date +%s) + may_wait))
 	shift
 	until "$@" >/dev/null 2>&1; do
-		alive "$asked_of" || { "$@" >/dev/null 2>&1 && return; cat out err; fail "ended before: $*"; }
-		[ "$(date +%s)" -lt "$asked_until" ] || { cat out err; fail "in $may_wait s never so: $*"; }
+		alive "$wait_for_pid" || { "$@" >/dev/null 2>&1 && return; cat out err; fail "ended before: $*"; }
+		[ "$(date +%s)" -lt "$wait_until" ] || { cat out err; fail "in $may_wait s never so: $*"; }
 		sleep 0.02
 	done
 }

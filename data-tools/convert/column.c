@@ -124,7 +124,7 @@ static void take_axes(struct column *c, int first)
 	}
 }
 
-/* The pages of a picture are samples if that is asked for. */
+/* The pages of a picture are samples if requested. */
 static bool has_pages_apart(const struct column *c, bool concatenate)
 {
 	return concatenate && c->source->pages > 0;
@@ -426,7 +426,7 @@ int column_fetch(struct column *c, int64_t i, int axis, int64_t first, int64_t r
 	out->offset = s->offset;
 	if (s->format->ends)
 		return read_all(c, start, count, out);
-	/* of a picture, rows before those that are asked for may have to be decoded */
+	/* of a picture, rows before those that are requested may have to be decoded */
 	const int64_t most = s->format->picture ? shape_count(&s->shape) : n;
 	guard_begin(LIBRARY_SECONDS, most * (int64_t)sizeof(double));
 	const int rc = read_all(c, start, count, out);

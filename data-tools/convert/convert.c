@@ -32,7 +32,7 @@
 #include "data-tools/inspect/select.h"
 #include "yaml/schema_units.h"
 
-#define THREADS_MOST 8        /* unless asked for: a thread takes about 50 MiB */
+#define THREADS_MOST 8        /* unless requested: a thread takes about 50 MiB */
 #define NO_SEED (-1)
 #define DEFAULT_SEED 1
 

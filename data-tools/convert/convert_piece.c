@@ -123,7 +123,7 @@ static void keep_rows(const struct piece *p, double *v)
 		        (size_t)(p->cut.rows * inner) * sizeof *v);
 }
 
-/* By way of doubles: an integer that is rounded on it is one only if the user asks for a type of
+/* By way of doubles: an integer that is rounded on it is one only if the user requests a type of
  * fewer digits. */
 static int check_rounded(const struct piece *p, const struct conversion *c, int64_t lost)
 {

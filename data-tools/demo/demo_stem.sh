@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The demo of electron microscopy: scans crystals with an electron probe, trains a small network to see the projected potential
-# behind the diffraction patterns, and counts the columns of atoms that it finds in crystals that it has not seen.
+# of the diffraction patterns, and counts the columns of atoms that it finds in crystals that it has not seen.
 #
 #   data-tools/demo/demo_stem.sh BUILD [TRAIN VALIDATION [OPTION...]]
 #

@@ -33,8 +33,8 @@ static herr_t is_scale(hid_t root, const char *name, const H5O_info_t *info, voi
 	return is;
 }
 
-/* The netCDF library always keeps the order in which a group's members were made; others that make
- * scales do so where they are told to. */
+/* The netCDF library always keeps the order in which a group's members were made; other
+ * programs that write scales do so only on request. */
 static bool keeps_order(hid_t file)
 {
 	const hid_t root = H5Gopen2(file, "/", H5P_DEFAULT),

@@ -242,7 +242,7 @@ static int read_part(struct source *s, const int64_t *start, const int64_t *coun
 	return rc;
 }
 
-/* What is asked for may be columns, or rows of each page, for which other values are decoded as
+/* What is requested may be columns, or rows of each page, for which other values are decoded as
  * well: as much as may be kept of what follows along the last axis that is cut. */
 static int fill_box(struct source *s, struct pixels *p, const int64_t *start, const int64_t *count)
 {

@@ -55,7 +55,7 @@ bool source_is_lmdb(const char *path)
 #include "data-tools/source/element.h"
 
 #define VARIABLES_MOST 64
-#define AHEAD ((size_t)1 << 17)                /* bytes that are asked of the disk at once */
+#define AHEAD ((size_t)1 << 17)                /* bytes that are requested from the disk at once */
 #define TOUCHED_MOST ((size_t)32 << 20)        /* bytes of values, until the file is mapped anew */
 
 struct row {
@@ -384,7 +384,7 @@ static int get_value(const struct source *s, const struct handle *h, int64_t i, 
 	           h->keys.data + h->row[0].at, h->bytes);
 }
 
-/* The library asks that no page be read ahead of its use, which suits small values. */
+/* The library turns read-ahead off, which suits small values. */
 static void copy_ahead(uint8_t *to, const uint8_t *from, size_t n)
 {
 	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);

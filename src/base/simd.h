@@ -49,8 +49,8 @@
 #endif
 
 /* Put before a loop without dependences between iterations. Empty for clang, which vectorises
- * without it and warns if it is told to and cannot, and without OpenMP, where gcc would warn of an
- * unknown pragma. */
+ * without it and warns if a loop with it cannot be vectorised, and without OpenMP, where gcc would
+ * warn of an unknown pragma. */
 #if defined(__clang__) || !defined(_OPENMP)
 #define SIMD_LOOP
 #else

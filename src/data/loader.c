@@ -319,13 +319,13 @@ static int64_t fewer(const struct loader *l, int64_t each)
 	return n < 1 ? 1 : n;
 }
 
-/* The samples of a full batch of one rank if the config wants `asked`; *micro: those of a
+/* The samples of a full batch of one rank if the config wants `wanted`; *micro: those of a
  * micro-batch, or 0. */
-static int64_t whole_batch(const struct loader *l, int64_t asked, int64_t *micro)
+static int64_t whole_batch(const struct loader *l, int64_t wanted, int64_t *micro)
 {
-	const int64_t each = l->micro_asked ? l->micro_asked : asked, n = fewer(l, each);
+	const int64_t each = l->micro_asked ? l->micro_asked : wanted, n = fewer(l, each);
 	*micro = l->micro_asked ? n : 0;
-	return asked / each * n;
+	return wanted / each * n;
 }
 
 static void set_batch(struct loader *l, const struct loader_options *o)

@@ -6,7 +6,7 @@
  * an extent that a killed process left incomplete is not used. Bytes are checked by their chunks'
  * hashes by the reader, not here.
  *
- *   0       magic "DLXSTAGE" | u64 hash of record and extents | u8 told       64 bytes
+ *   0       magic "DLXSTAGE" | u64 hash of record and extents | u8 reported   64 bytes
  *   64      a byte for each extent: 1: whole
  *   base    the record file from byte 0 on, sparse
  *

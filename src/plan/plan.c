@@ -554,7 +554,7 @@ int plan_check(const struct plan_request *r)
 	return 0;
 }
 
-/* The passes up to the types, without `prologue`: it asks cuDNN about kernels, which takes longer
+/* The passes up to the types, without `prologue`: it queries cuDNN for kernels, which takes longer
  * than all others, and it fuses norms, which read more of an input than 16 bits. */
 bool plan_rounds_input(const struct plan_request *r)
 {

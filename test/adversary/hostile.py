@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the classes of hostile tests share. A class is an executable file beside this one, run as
+"""What the classes of hostile tests share. A class is an executable file next to this one, run as
 
     CLASS SEED COUNT
 
 in a folder of its own, with the programs in DLX_BUILD and the sources in DLX_SOURCE. It makes COUNT
-cases from SEED alone, prints one line "CLASS COUNT WRONG" and tells on standard error of each wrong
+cases from SEED alone, prints one line "CLASS COUNT WRONG" and reports on standard error each wrong
 case how it came about. A case is wrong if the program ends by a signal, does not end, ends with a
 status that its man page does not have, or with 0 where it must not."""
 import os

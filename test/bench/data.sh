@@ -9,7 +9,7 @@ for level in 'the default level' '--level 1' '--level 0'; do
 	[ "$(grep -c "^  dlx, $level, .* GB/s a core decoded to a batch; normalised, too, " out)" -eq 2 ] || fail "$level: not a line for each kind"
 	grep -q "^    dlx, $level, .* times as fast a core, .* times with one thread" out || fail "$level: no comparison"
 done
-grep -q 'stored alike$' out || fail 'no comparison with what is stored alike'
+grep -q 'same storage$' out || fail 'no comparison with data stored in the same way'
 "$python" - <<'END' || fail "data.json is not as expected"
 import json
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A PyTorch whose GPU is the processor, to run zoo_worker.py as it runs on one: `python fake_gpu.py zoo_worker.py JOB`. It refuses what
-a GPU's would not be asked for in that order."""
+a GPU's would not be called in that order."""
 import os
 import runpy
 import sys
@@ -8,7 +8,7 @@ import types
 
 import torch
 
-asked = []
+calls = []
 
 
 def to_cpu(original):
@@ -20,18 +20,18 @@ def to_cpu(original):
 
 def compile(function, mode):
     assert mode in ("max-autotune", "reduce-overhead"), mode
-    asked.append("compile")
+    calls.append("compile")
     return function
 
 
 def mark():
-    assert "compile" in asked
-    asked.append("mark")
+    assert "compile" in calls
+    calls.append("mark")
 
 
 def peak(value):
     def read():
-        assert asked.count("reset") == 1 + ("compile" in asked), "trials of kernels are counted"
+        assert calls.count("reset") == 1 + ("compile" in calls), "trials of kernels are counted"
         return value
 
     return read
@@ -52,7 +52,7 @@ torch.nn.Module.to = to_cpu(torch.nn.Module.to)
 torch.cuda.is_available = lambda: True
 torch.cuda.get_device_name = lambda: "none"
 torch.cuda.synchronize = torch.cuda.empty_cache = lambda: None
-torch.cuda.reset_peak_memory_stats = lambda: asked.append("reset")
+torch.cuda.reset_peak_memory_stats = lambda: calls.append("reset")
 torch.cuda.max_memory_allocated, torch.cuda.max_memory_reserved = peak(2000000), peak(3000000)
 torch.cuda.mem_get_info = lambda: (10000000, 50000000)
 autocast = torch.autocast

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The comparison of gradient groups runs and prints its table. No time is judged.
+# The comparison of buckets of gradients runs and prints its table. No time is judged.
 . "${DLX_SOURCE:?}/test/lib.sh"
 find_mpiexec
 tiny() {
@@ -19,7 +19,7 @@ grep -q '^solved .* 1.000 .* % .* %' out || { cat out; fail "what is compared wi
 expect 1 tiny --set parallel.nothing=1
 says err "unknown key 'nothing'"
 
-# An mpiexec that starts nothing and says so to nobody.
+# An mpiexec that starts no process and prints nothing.
 mkdir silent
 printf '#!/bin/sh\nexit 0\n' >silent/mpiexec
 chmod +x silent/mpiexec

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Times of planning, in a process of its own each time,
- * since what oneDNN has answered once is not asked again:
+ * since an answer of oneDNN is kept:
  *
  *   startup_times plan CONFIG [KEY=VALUE ...]   parse to planned training step, without data
  *   startup_times passes CONFIG [KEY=VALUE ...] the same, by passes

@@ -51,7 +51,7 @@ if [ -x "$DLX_BUILD/test/gpu/train_emulated" ]; then
 	expect 0 zoo --device cuda --roofline --networks demo --batch 1 --build emulated
 	says out "the host's part"
 fi
-# Against PyTorch as on a GPU, with stand-ins for it and for dlx-train: what is asked for, memory, what takes too long to compile, and
+# Against PyTorch as on a GPU, with stand-ins for it and for dlx-train: what is requested, memory, what takes too long to compile, and
 # the means over what several calls measured.
 printf '#!/bin/sh\ncase $1 in *zoo_worker.py) set -- "%s" "$@" ;; esac\nexec "%s" "$@"\n' "$DLX_SOURCE/test/bench/fake_gpu.py" \
 	"$python" >fake
@@ -82,7 +82,7 @@ expect 0 gpu -w one-sample --turns turns --limit 200
 [ -e released ] || fail "no turn was waited for"
 grep -q ' s  demo: PyTorch eager ends$' turns || fail "no word on turns: $(cat turns)"
 grep -q 'eager (channels-last)' out || fail "no steps of the fake GPU"
-grep -q 'whole GPU' out && fail "a GPU that others are on is told of"
+grep -q 'whole GPU' out && fail "a GPU that others use is reported"
 # A worker that is late where it is to choose kernels by time, and has its answer at once otherwise.
 cat >fake <<'END'
 #!/bin/sh

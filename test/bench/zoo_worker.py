@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One process of PyTorch for `zoo`: a network of its table, timed or compared with what dlx exported. Takes one argument of JSON
-and prints a line of it for each thing asked for."""
+and prints a line of it for each request."""
 import contextlib
 import gc
 import json
@@ -101,7 +101,7 @@ def memory(torch, job):
 
 
 def be_fast(torch, job):
-    """On a GPU: engines of convolutions chosen by time. Both libraries may use TF32 in float32 products, as dlx is told to."""
+    """On a GPU: engines of convolutions chosen by time. Both libraries may use TF32 in float32 products, as dlx is set to."""
     if job["device"] == "cuda":
         torch.backends.cudnn.benchmark = True
         if job.get("trials"):

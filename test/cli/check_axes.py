@@ -34,7 +34,7 @@ def decided(want, says, *args):
         sys.exit(f"{args}: {have.shape} instead of {want.shape}")
 
 
-def asked(*args, **given):
+def refused(*args, **given):
     text = run(65, *args)
     for part in given["says"]:
         if part not in text:
@@ -78,15 +78,15 @@ for inputs, labels, want in (((2, 1, 5, 6), (1, 5, 6), (1, 5, 6)), ((2, 5, 6), (
     _, _, have = dlxrecord.read(folder + "/out.dlx")
     assert have.shape == (4, *want) and np.array_equal(have, thin.reshape(4, *want)), (inputs, labels, have.shape)
 
-# What is left open is asked for, with the readings and the options.
-asked("-i", "cube.npy", "-t", "one.npy",
+# What is left open is requested, with the readings and the options.
+refused("-i", "cube.npy", "-t", "one.npy",
       says=["a sample is 8x12x10", "8 channels (the first axis) of 12 x 10 (--input-layout first)",
             "10 channels (the last axis) of 8 x 12 (--input-layout last)", "1 channel of 8 x 12 x 10 (--input-layout stack)"])
 decided(cube, "", "-i", "cube.npy", "-t", "one.npy", "--input-layout", "first")
 array("small", 4, 3, 12, 4)
-asked("-i", "small.npy", "-t", "one.npy", says=["--input-layout last"])
+refused("-i", "small.npy", "-t", "one.npy", says=["--input-layout last"])
 array("wide", 4, 9, 8, 7, 6)
-asked("-i", "wide.npy", "-t", "one.npy", says=["9 channels (the first axis) of 8 x 7 x 6", "6 channels (the last axis) of 9 x 8 x 7"])
+refused("-i", "wide.npy", "-t", "one.npy", says=["9 channels (the first axis) of 8 x 7 x 6", "6 channels (the last axis) of 9 x 8 x 7"])
 
 # By the names of axes, which NetCDF has.
 decided(np.arange(2 * 5 * 6 * 7, dtype="f4").reshape(2, 1, 5, 6, 7), "1 channel of 5 x 6 x 7, by the names of the axes",
@@ -94,10 +94,10 @@ decided(np.arange(2 * 5 * 6 * 7, dtype="f4").reshape(2, 1, 5, 6, 7), "1 channel 
 decided(np.arange(2 * 5 * 6 * 7, dtype="f4").reshape(2, 5, 6, 7), "5 channels (the first axis) of 6 x 7, by the names of the axes",
         "-i", "axes.nc:bands", "-t", "axes.nc:one")
 decided(np.arange(2 * 5 * 6 * 7, dtype="f4").reshape(2, 1, 5, 6, 7), "by the names of the axes", "-i", "axes.nc:marked", "-t", "axes.nc:one")
-# Months of a file are channels where the target says so, else that is asked for.
+# Months of a file are channels where the target says so, else requested.
 decided(np.arange(2 * 12 * 12, dtype="f4").reshape(2, 12, 3, 4), "12 channels (the first axis) of 3 x 4, by the target's shape",
         "-i", "year-*.nc:tas", "-t", "year-*.nc:event")
-asked("-i", "year-*.nc:tas", "-t", "year-*.nc:tas",
+refused("-i", "year-*.nc:tas", "-t", "year-*.nc:tas",
       says=["12 samples of each file (--concatenate)", "12 channels (the first axis) of 3 x 4 (--input-layout first)"])
 months = np.arange(2 * 12 * 12, dtype="f4").reshape(24, 1, 3, 4)
 decided(months, "", "-i", "year-*.nc:tas", "-t", "year-*.nc:tas", "--concatenate")

@@ -83,7 +83,7 @@ text = "of the input has the integer 9007199254740993, which is kept only in a v
 for more in (["--missing", "5"], ["--dtype", "f64"], ["-i", "small-int.npy"], ["-i", "small-int.npy", "--dtype", "i64"], ["-i", "large-int.npy"],
              ["-i", "doubles.npy"], ["-i", "doubles.npy", "--dtype", "f64"]):
     refused(65, text, "-i", "large-int.npy", "--input-layout", "stack" if "-i" in more else "first", *more)
-same("rounded as asked", convert("large-int.npy", "--dtype", "f32"), large.astype("f4"))
+same("rounded as requested", convert("large-int.npy", "--dtype", "f32"), large.astype("f4"))
 
 # integers are rounded first, and have to fit then
 for value, dtype, fits in (255.4, "u8", True), (255.5, "u8", False), (-0.5, "u8", True), (-0.6, "u8", False), (2.0**63, "i64", False):

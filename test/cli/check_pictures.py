@@ -367,7 +367,7 @@ def place_of(path):
     return [(a["name"], a["values"][:2], a["attributes"]) for a in convert("-i", path)[0].get("axes", [])[1:]]
 
 
-def beside(text, name="p.tif.aux.xml"):
+def side_file(text, name="p.tif.aux.xml"):
     with open(f"{folder}/{name}", "w") as f:
         f.write(text)
 
@@ -380,25 +380,25 @@ INSIDE = {SCALE: [30.0, 20.0, 0.0], TIES: [0.0, 0.0, 0.0, 500000.0, 4649000.0, 0
 WKT = ('PROJCS["WGS 84 / UTM zone 32N",GEOGCS["WGS 84",AUTHORITY["EPSG","4326"]],UNIT["metre",1,AUTHORITY["EPSG","9001"]],AUTHORITY["EPSG","32632"]]')
 v = draw(3, np.uint8)
 tiff(f"{folder}/p.tif", W, H, [values(v)], 3, says=[INSIDE | {NODATA: "5", METADATA: items([2] * 3, [1] * 3)}])
-beside(f"<PAMDataset><SRS dataAxisToSRSAxisMapping='1,2'>{WKT}</SRS><GeoTransform> 1.0e+02, 2, 0, 50, 0,-4</GeoTransform></PAMDataset>")
+side_file(f"<PAMDataset><SRS dataAxisToSRSAxisMapping='1,2'>{WKT}</SRS><GeoTransform> 1.0e+02, 2, 0, 50, 0,-4</GeoTransform></PAMDataset>")
 zone = [a | {"epsg": "EPSG:32632"} for a in metres]
 assert place_of("p.tif") == [("y", [48, 44], zone[0]), ("x", [101, 103], zone[1])], place_of("p.tif")
 missing("what the file says itself", np.moveaxis(v * np.float32(2) + 1, -1, 0), np.moveaxis(v == 5, -1, 0))
-beside("<PAMDataset>" + bands("<NoDataValue>7</NoDataValue><Scale>0.5</Scale>", "<Offset>-3</Offset><NoDataValue>7</NoDataValue>", "") + "</PAMDataset>")
+side_file("<PAMDataset>" + bands("<NoDataValue>7</NoDataValue><Scale>0.5</Scale>", "<Offset>-3</Offset><NoDataValue>7</NoDataValue>", "") + "</PAMDataset>")
 missing("what its .aux.xml says", np.moveaxis(v * np.float32([0.5, 2, 2]) + np.float32([1, -3, 1]), -1, 0), np.moveaxis(v == 7, -1, 0))
 assert place_of("p.tif")[0][1] == [4648990, 4648970]
-beside("<PAMDataset>" + bands("<NoDataValue>7</NoDataValue>", "<NoDataValue>8</NoDataValue>") + "</PAMDataset>")
+side_file("<PAMDataset>" + bands("<NoDataValue>7</NoDataValue>", "<NoDataValue>8</NoDataValue>") + "</PAMDataset>")
 refuse("in its .aux.xml the bands differ in the missing value", "-i", "p.tif")
-beside("<PAMDataset>" + bands("<Scale>x</Scale>") + "</PAMDataset>")
+side_file("<PAMDataset>" + bands("<Scale>x</Scale>") + "</PAMDataset>")
 refuse("its attribute 'Scale' is no single number", "-i", "p.tif")
 os.remove(f"{folder}/p.tif.aux.xml")
 for name in "p.tfw", "p.tifw", "p.wld":
-    beside("10.0\n0.0\n0.0\n-5.0\n1000.5\n2000.25\n", name)
+    side_file("10.0\n0.0\n0.0\n-5.0\n1000.5\n2000.25\n", name)
     assert place_of("p.tif")[0][1] == [4648990, 4648970]
     os.rename(f"{folder}/p.tif", f"{folder}/kept.tif")
     tiff(f"{folder}/p.tif", W, H, [values(v)], 3)
     assert place_of("p.tif") == [("y", [2000.25, 1995.25], {}), ("x", [1000.5, 1010.5], {})], place_of("p.tif")
-    beside("10.0\n1.0\n0.0\n-5.0\n1000.5\n2000.25\n", name)
+    side_file("10.0\n1.0\n0.0\n-5.0\n1000.5\n2000.25\n", name)
     assert place_of("p.tif") == []
     os.remove(f"{folder}/{name}")
     os.rename(f"{folder}/kept.tif", f"{folder}/p.tif")

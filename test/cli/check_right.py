@@ -104,7 +104,7 @@ CASES = [
     ("halves as floats", lambda: npy(HALF([[0.1, 6e-8, -65504]])) + ["--dtype", "f32"], HALF([[0.1, 6e-8, -65504]]).astype("f4")),
     ("doubles round to the nearest even float", lambda: npy(EVEN), EVEN.astype("f4")),
     ("doubles round to the nearest even half", lambda: npy(np.float64([[2049, 2051, 1 + 2**-11]])) + ["--dtype", "f16"], HALF([[2048, 2052, 1]])),
-    ("doubles are kept if asked for", lambda: npy(EVEN) + ["--dtype", "f64"], EVEN),
+    ("doubles are kept if requested", lambda: npy(EVEN) + ["--dtype", "f64"], EVEN),
     ("a double that no float holds", lambda: npy(np.float64([[1e39, 1]])), (65, "1e+39 at (0), which does not fit f32")),
     ("a float that no half holds", lambda: npy(SINGLE([[65520, 1]])) + ["--dtype", "f16"], (65, "65520 at (0), which does not fit f16")),
     ("infinite values are missing", lambda: npy(SINGLE([[np.inf, -np.inf, np.nan, 3]])) + ["--fill", "-7"], SINGLE([[-7, -7, -7, 3]])),

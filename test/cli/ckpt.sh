@@ -206,7 +206,7 @@ make_made hurt2
 sed 's/mean_iou/mean_iox/' "hurt2/versions/$(id 5).json" >changed
 cat changed >"hurt2/versions/$(id 5).json"
 expect 0 "$ckpt" hurt2 log
-grep -q "^x $(bare 5)  step 30  damaged: 'hurt2/versions/$(id 5).json'" out || { cat out; fail "damage is not told"; }
+grep -q "^x $(bare 5)  step 30  damaged: 'hurt2/versions/$(id 5).json'" out || { cat out; fail "damage is not reported"; }
 expect 65 "$ckpt" hurt2 verify
 expect 65 "$ckpt" hurt2 show "$(bare 5)"
 expect 65 "$ckpt" hurt2 fork "$(bare 5)" forked2

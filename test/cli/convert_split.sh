@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# dlx-convert --split and --shard: a group is in one part alone, shares are kept, the same seed splits alike wherever the files
+# dlx-convert --split and --shard: a group is in one part alone, shares are kept, the same seed gives the same split wherever the files
 # lie, each part has its own statistics and labels, shards have about their size and a training reads them by a pattern.
 . "${DLX_SOURCE:?}/test/lib.sh"
 find_numpy

@@ -34,7 +34,7 @@ convert_refuses 64 "too many extents" -i "$cube:x[i16,1,1,1,1,1,1,1]"
 convert_refuses 64 "is a list of floats, f32" -i "$cube:y[f64]"
 convert_refuses 65 "the feature 'empty' of record 0 is empty" -i "kinds.tfrecords:empty[u8]"
 
-# damage is told with its place
+# damage is reported with its place
 head -c 4000 $cube >short.tfrecord
 convert_refuses 65 "record 0: its length is beyond the end of the file (byte 0 of the records)" -i "short.tfrecord:x[u8]"
 head -c 4000 all >short.gz

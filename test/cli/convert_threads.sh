@@ -9,9 +9,9 @@
 find_numpy
 export PYTHONPATH="$DLX_SOURCE/test/cli"
 
-# alike NAME OPTION...: records of one and of eight threads are the same, in the long form of three, too.
+# equal NAME OPTION...: records of one and of eight threads are the same, in the long form of three, too.
 others=$(form 8 '3 8')
-alike() {
+equal() {
 	alike_name=$1
 	shift
 	for threads in 1 $others; do
@@ -39,8 +39,8 @@ for k in range(40):
     np.save("label-%02d.npy" % k, r.integers(0, 3, (h, 300), dtype=np.uint8))
 np.savez("all.npz", x=x[:, :, :4], y=r.integers(0, 9, 5000, dtype=np.int32))
 P
-alike many -i many.npy -t target.npy --input-layout first -v --classes 0.2,0.7 --shard 512KiB --split a=0.75,b=0.25
-alike file -i 'file-*.npy' -t 'label-*.npy' --input-layout first --class-names a,b,c
+equal many -i many.npy -t target.npy --input-layout first -v --classes 0.2,0.7 --shard 512KiB --split a=0.75,b=0.25
+equal file -i 'file-*.npy' -t 'label-*.npy' --input-layout first --class-names a,b,c
 "$python3" - <<'P' || fail 'no TFRecord files'
 import gzip, numpy as np
 from tfrecord import example, frame
@@ -51,10 +51,10 @@ for k in range(2):
     gzip.open("packed-%d.tfrecord" % k, "wb", 1).write(data)
 P
 for kind in plain packed; do
-	alike $kind -i "$kind-*.tfrecord:x[u16,2,32,64]" -t "$kind-*.tfrecord:y" --input-layout first
+	equal $kind -i "$kind-*.tfrecord:x[u16,2,32,64]" -t "$kind-*.tfrecord:y" --input-layout first
 done
 expect 0 "$inspect" --verify j1/plain.dlx
-alike npz -i all.npz:x -t all.npz:y --input-layout first
+equal npz -i all.npz:x -t all.npz:y --input-layout first
 
 begin "a large sample of each format that is read in pieces"
 n=$(form 256 512)

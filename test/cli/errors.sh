@@ -224,7 +224,7 @@ says out '4 training samples, 3 windows of each, 3 batches an epoch'
 expect 78 tiny --set data.validation=null --set train.batch_size=5 --set data.keep_short_batch=false --plan
 
 begin "a run that ended before its first checkpoint"
-# A run that ended before its first checkpoint: its weights are the initial ones, unless a checkpoint is asked for.
+# A run that ended before its first checkpoint: its weights are the initial ones, unless a checkpoint is requested.
 mkdir -p runs/begun/checkpoints
 expect 0 tiny --set data.validation=null --set run.dir=runs/begun --export begun.safetensors
 expect 66 tiny --set data.validation=null --set run.dir=runs/begun --resume --export begun.safetensors

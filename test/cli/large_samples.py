@@ -43,7 +43,7 @@ def parts(name, n, step):
 
 
 def rows_of(v):
-    """Rows as PNG has them, each behind the number of its filter: 0, none."""
+    """Rows as PNG has them, each after the number of its filter: 0, none."""
     rows = np.ascontiguousarray(v.astype(v.dtype.newbyteorder(">"))).reshape(len(v), -1).view("u1")
     return np.concatenate([np.zeros((len(v), 1), "u1"), rows], 1).tobytes()
 

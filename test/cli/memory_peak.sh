@@ -9,7 +9,7 @@
 . "${DLX_SOURCE:?}/test/lib.sh"
 DLX_DEBUG=$(debug trials=no) # none of it is about time
 
-BASE=100000000        # bytes of a process beside its plan
+BASE=100000000        # bytes of a process in addition to its plan
 SLACK=8               # MiB that buffers of the library, and page sizes, may differ by between two batches
 
 names='cosmoflow-mlperf resnet-50 tiramisu-fc-densenet56 unet3d-lits'

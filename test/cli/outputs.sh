@@ -89,7 +89,7 @@ cmp "$config" runs/own/config.yaml || fail "the config is replaced"
 expect 0 "$train" --set train.steps=3 --resume runs/tiny/config.yaml
 
 begin "devices"
-# Devices: written in place, and their errors told. A copy of /dev/full is as good a victim.
+# Devices: written in place, and their errors reported. A copy of /dev/full is as good a victim.
 full=/dev/full
 if mknod -m 666 ./full c 1 7 2>/dev/null && [ -w ./full ] && ! echo 2>/dev/null >./full; then
 	full=./full

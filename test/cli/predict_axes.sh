@@ -45,7 +45,7 @@ layout=stack
 keeps e.nc --predict x.dlx --as classes
 keeps f.hdf5 --predict x.dlx --as classes --tile 32
 layout=first
-# A file that was predicted is HDF5 with dimension scales, whose axes are told too.
+# A file that was predicted is HDF5 with dimension scales, whose axes are reported too.
 expect 0 "$convert" -q -i c.h5:prediction --input-layout first --samples 1 -o one.dlx
 axes_of one.dlx
 "$python3" -c 'import json
@@ -67,7 +67,7 @@ expect 0 "$convert" -q -i small.npy -t small-event.npy --input-layout stack --cl
 expect 0 "$train" --predict x.dlx -o pictures config.yaml
 expect 0 "$train" --predict x.dlx small.dlx -o both config.yaml
 for one in pictures/*; do
-	cmp "$one" "both/${one#*/}" || fail "$one beside another size"
+	cmp "$one" "both/${one#*/}" || fail "$one next to another size"
 done
 [ "$(ls both | wc -l)" -eq "$(($(ls pictures | wc -l) + 2))" ] || fail "$(ls both)"
 # Files that are joined, and files of other places: those keep no more than names.

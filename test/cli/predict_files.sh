@@ -66,35 +66,35 @@ END
 	expect 0 "$train" --predict $name.dlx -o ref-$name.npy $name.yaml
 done
 
-# alike NETWORK FILE...: predictions of the files are those of the record with the same samples.
-alike() {
+# equal NETWORK FILE...: predictions of the files are those of the record with the same samples.
+equal() {
 	network=$1
 	shift
 	expect 0 "$train" --predict "$@" -o got.npy $network.yaml
 	cmp "ref-$network.npy" got.npy || fail "other predictions of $*"
 	[ -z "$(ls "$TMPDIR")" ] || fail "left something of $*: $(ls "$TMPDIR")"
 }
-alike colour last.npy
+equal colour last.npy
 says err "'last.npy': the first axis counts samples, 3 channels (the last axis) of 12x16"
-alike colour first.npy
-alike colour store.zarr
-alike colour 'records.tfrecord:x[u8,12,16,3]'
-alike colour named.npz
+equal colour first.npy
+equal colour store.zarr
+equal colour 'records.tfrecord:x[u8,12,16,3]'
+equal colour named.npz
 says err 'channels: red, green, blue'
 expect 66 "$train" --predict part.npz -o got.npy colour.yaml
 says err "'dlx-convert -i FILE -i FILE -o RECORD' joins those of several files"
-alike colour two.npz:a
+equal colour two.npz:a
 expect 0 "$train" --predict named.npz:other,blue,green -o got.npy colour.yaml
 says err 'channels: other as red, blue as green, green as blue'
-alike colour p?.png
-alike colour 'p?.png'
+equal colour p?.png
+equal colour 'p?.png'
 [ "$(grep -c '3 channels' err)" -eq 1 ] || fail "says the same of each file"
-alike colour p0.png --predict 'p[1-3].png' p4.png p5.png
-alike colour 'p{[01],2}.png' 'p{3,4,5}.png'
-alike grey grey.npy
-alike grey grey?.png
-alike colour 'p?.tif'
-alike grey pages.tif
+equal colour p0.png --predict 'p[1-3].png' p4.png p5.png
+equal colour 'p{[01],2}.png' 'p{3,4,5}.png'
+equal grey grey.npy
+equal grey grey?.png
+equal colour 'p?.tif'
+equal grey pages.tif
 says err 'the first axis counts samples'
 expect 0 "$train" --predict colour.yaml last.npy -o got.npy
 cmp ref-colour.npy got.npy || fail "the config as --predict's value"
@@ -117,7 +117,7 @@ expect 0 "$train" --predict last.npy -o several colour.yaml
 cp p0.png before.png
 expect 0 "$train" --predict p0.png p2.png -o . colour.yaml
 cmp p0.png before.png || fail "an input was written over"
-cmp 000000.png pictures/p0.png || fail "no numbers beside the inputs"
+cmp 000000.png pictures/p0.png || fail "no numbers next to the inputs"
 
 begin "pictures of several sizes"
 expect 0 "$train" --predict p0.png small.png p1.png p2.png -o sizes colour.yaml

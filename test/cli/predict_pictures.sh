@@ -72,18 +72,18 @@ def array(path):
     v = struct.unpack(f"<{height * width}i", data[10 + n:])
     return [v[y * width:(y + 1) * width] for y in range(height)]
 
-def alike(classes, picture):
+def same_colours(classes, picture):
     scale = len(picture) // len(classes)
     pairs = {(c, picture[y * scale][x * scale]) for y, row in enumerate(classes) for x, c in enumerate(row)}
     return len(pairs) == len({c for row in classes for c in row}) > 1
 
 for name, drawn, first_on_top in (("png", "image", True), ("grid", "000000", False)):
     classes, picture = array(f"{name}.npy"), decoded(f"{name}/{drawn}.png")
-    assert alike(classes, picture) == first_on_top, name
+    assert same_colours(classes, picture) == first_on_top, name
     with open(f"{name}/classes.csv", newline="") as table:
         legend = {row["colour"] for row in csv.DictReader(table)}
     drawn = {"#" + bytes(p).hex() for row in picture for p in row if p != b"\xff\xff\xff"}
     assert drawn <= legend, f"{name}: {drawn} are not in {legend}"
-    assert alike(classes[::-1], picture) != first_on_top, name
+    assert same_colours(classes[::-1], picture) != first_on_top, name
 END
 pass

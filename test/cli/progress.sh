@@ -34,7 +34,7 @@ evaluated ''
 grep -q '^loss  *[0-9]' typescript || { cat typescript; fail 'no table on a terminal'; }
 ! grep -q '{"type"' typescript || { cat typescript; fail 'JSON on a terminal that did not ask for it'; }
 evaluated --json
-grep -q '^{"type": "validation", ' typescript || { cat typescript; fail 'no JSON on a terminal that asked for it'; }
+grep -q '^{"type": "validation", ' typescript || { cat typescript; fail 'no JSON on a terminal with --json'; }
 expect 0 "$train" --quiet --evaluate "$config"
 grep -q '^loss  *[0-9]' out || fail 'no table in a pipe'
 tail -n 1 out >line

@@ -97,14 +97,14 @@ expect 0 "$report" one peaked undefined
 says out 'best mean_iou'
 grep -q '^one  *0.7  *20  *0.7  *20$' out || grep -q '^one  *0.7  *20  *0.7  *20 ' out || { cat out; fail "the best of 'one'"; }
 grep -q '^peaked  *0.9  *8  *0.5  *12 ' out || grep -q '^peaked  *0.9  *8  *0.5  *12$' out || { cat out; fail "the best of 'peaked'"; }
-grep -q '^undefined  *0.2  *8  *nan  *12' out || { cat out; fail "the last value is not told as undefined"; }
+grep -q '^undefined  *0.2  *8  *nan  *12' out || { cat out; fail "the last value is not reported as undefined"; }
 expect 0 "$report" -m loss one peaked
 grep -q '^peaked  *0.08333  *12 ' out || { cat out; fail "a loss does not fall to its best"; }
 expect 0 "$report" -m 'iou[1]' peaked
 grep -q '^peaked  *0.2  *4 ' out || { cat out; fail "the first of equal values is not the best"; }
 expect 0 "$report" one peaked
 grep -q 'speed-up' out && fail "runs on one rank have a table of speed"
-[ "$(grep -c 'samples/s' out)" -eq 1 ] || fail "no rate beside what was learned"
+[ "$(grep -c 'samples/s' out)" -eq 1 ] || fail "no rate next to what was learned"
 expect 0 "$report" one two
 says out 'speed-up'
 
@@ -125,7 +125,7 @@ done
 grep -q '^a1 .* sgd  *0.1  *20 ' out || { cat out; fail "the values of a1"; }
 grep -q '^b .* 20/40  *adam  *0.01  *20 ' out || { cat out; fail "the values of b"; }
 says out '3 more keys differ: train.steps, momentum, epsilon'
-grep -q 'seed' out && fail "a seed that is the same is told"
+grep -q 'seed' out && fail "a seed that is the same is listed"
 [ "$(awk '{ if (length($0) > 100) print }' out | wc -l)" -eq 0 ] || { cat out; fail "a table of more than 100 columns"; }
 
 begin "seeds are pooled"
@@ -136,7 +136,7 @@ grep -q '^a1 (2 seeds)  *0.80 +/- 0.14  *14  *0.60 +/- 0.14  *12/20 ' out || { c
 grep -q 'seed$\|seed ' out && fail "the pooled seed is a key that differs"
 expect 0 "$report" --no-pool a1 a2
 [ "$(grep -c '^a[12] ' out)" -eq 2 ] || fail "--no-pool pools"
-grep -q '^run .* seed' out || fail "the seed is not told where it is what differs"
+grep -q '^run .* seed' out || fail "the seed is not listed, though nothing else differs"
 configured a3 two '{run: {name: a3, dir: x, seed: 1}, optimizer: {type: sgd, learning_rate: 0.1, momentum: 0.9}, train: {steps: 20}}'
 expect 0 "$report" a1 a3
 grep -q 'seeds' out && fail "runs of one seed are pooled"
@@ -244,9 +244,9 @@ unlike same name '"same"'
 expect 0 "$report" --json --target mean_iou=0.5 base same two
 number same efficiency 1
 number two efficiency 1
-grep -q 'not_compared\|no_efficiency' out && fail "runs that are alike are not compared"
+grep -q 'not_compared\|no_efficiency' out && fail "runs of the same work are not compared"
 expect 0 "$report" --speed base same two
-grep -q 'is not compared\|has no efficiency' out && fail "runs that are alike are not compared"
+grep -q 'is not compared\|has no efficiency' out && fail "runs of the same work are not compared"
 for case in 'model|"linear"|another network: .linear., not .fcn.' 'parameters|77|another network: 77 parameters, not 2984' \
 	'input|"5x90x180"|other samples: 5x90x180, not 5x45x62' 'forward_flops|2e7|another network: 2e+07 flop forward'; do
 	key=${case%%|*}

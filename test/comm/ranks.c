@@ -260,7 +260,7 @@ static void part(int argc, char **argv)
 	CHECK(after.step_reductions - before.step_reductions == (int64_t)atoi(argv[1]) * (GROUPS + 2));
 	reducer_free(own);
 	reducer_free(all);
-	/* A failure is told by the rank that the launcher knows. */
+	/* A failure is reported with the number that the launcher gave to the rank. */
 	int last = c->size - 1, rc = c->rank == last ? ERR(E_DATA, NULL, "'x' is bad") : 0;
 	char expected[40];
 	snprintf(expected, sizeof expected, "rank %d (host ", last);

@@ -52,7 +52,7 @@ static void record(struct sim_process *p, enum sim_kind kind, const char *path, 
 }
 
 /* Begins a call: takes the mutex and says whether the call fails. *brief: it transfers less than it
- * is asked for. The call is recorded already, without an error. */
+ * is requested. The call is recorded already, without an error. */
 static int enter(struct sim_process *p, enum sim_kind kind, const char *path, size_t n, bool *brief)
 {
 	const struct sim_fault *f = &p->fault;

@@ -44,7 +44,7 @@ struct sim_call {
 	int process;
 	int error;                     /* errno that it returned */
 	char path[SIM_NAME];           /* the end of it */
-	size_t n;                      /* bytes that it asked for */
+	size_t n;                      /* bytes that it requested */
 };
 
 /* Which of a process's calls fail: of those in `kinds` the first `after` succeed, then `times`

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Stories: what runs do with a checkpoint store on a disk in memory, and what they were promised
- * meanwhile. A story is told once; the crash states of its calls are judged by story_judge. */
+ * Stories: what runs do with a checkpoint store on a disk in memory, and the promises that they got
+ * meanwhile. A story is run once; the crash states of its calls are judged by story_judge. */
 #ifndef DLX_TEST_CRASH_STORY_H
 #define DLX_TEST_CRASH_STORY_H
 
@@ -29,7 +29,7 @@ struct promise {
 
 struct story {
 	struct sim *s;
-	unsigned lies;                 /* of the disk: set before the story is told */
+	unsigned lies;                 /* of the disk: set before the story is run */
 	bool shared;                   /* one store of all runs */
 	struct ckpt_config config;
 	int size;                      /* of the states' large tensor: STORY_SIZE or set later */

@@ -54,8 +54,8 @@ static void read_chunks(struct disk *d)
 	packs_close(p);
 }
 
-/* A pack that is refused for its index is named in a warning by packs_open: it is not asked
- * then. */
+/* A pack that is refused for its index is named in a warning by packs_open, and is not
+ * read then. */
 static void try_pack(const uint8_t *data, size_t size)
 {
 	struct sim *s = sim_new();

@@ -132,7 +132,7 @@ says home/summary.txt 'steps      passed'
 tar tzf home/logs.tar.gz | grep -q '^./ops/relu.log$' || fail "logs are left behind"
 tar tzf home/logs.tar.gz | grep -q '/runs' && fail "whole runs are carried home"
 grep -q '^planned \([0-9]*\) bytes, took \1,' results/memory/tiny:2.log || fail "no word on what was planned"
-# What is done is not done again, but if asked for.
+# What is done is not done again, but if requested.
 expect 0 packed/check -o results ops
 says out 'ops: 0 items to do'
 expect 0 packed/check -f -o results ops/relu
@@ -277,11 +277,11 @@ expect 0 packed/check -f -o after -a home-after --restore home-damaged/logs.tar.
 rm -r packed/engines.wisdom packed/engines.wisdom.compiled
 unset DLX_FAKE_CUDNN_FIRST DLX_FAKE_CUDNN_COMPILED
 
-# What fails is told with its first error, others go on, and it is done again on request alone.
+# What fails is reported with its first error, others go on, and it is done again on request alone.
 DLX_CHECK_STEPS='nonsense tiny' DLX_CHECK_TYPES=f32 expect 1 packed/check -f -o results steps
 says out 'failed steps/nonsense:f32'
 says results/summary.txt 'FAILED   1 of 2 passed, 1 failed'
-grep -q 'failed steps/nonsense:f32: .*nonsense.yaml' results/summary.txt || fail "the first error is not told"
+grep -q 'failed steps/nonsense:f32: .*nonsense.yaml' results/summary.txt || fail "the first error is not reported"
 DLX_CHECK_STEPS='nonsense tiny' DLX_CHECK_TYPES=f32 expect 1 packed/check -o results steps
 says out 'steps: 0 items to do'
 # What takes too long fails; what there is no time for is left for another call.

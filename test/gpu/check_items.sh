@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What test/gpu/check asks of a GPU where nobody says otherwise, of programs that answer nothing but what they were asked: what an emulation
-# cannot know of convolutions is in its lists, each kind of engine and a recorded step come first, all go by one file of engines, and only
+# What test/gpu/check runs on a GPU by default, with programs that only record their arguments: what an emulation
+# cannot know of convolutions is in its lists, each kind of engine and a captured step come first, all go by one file of engines, and only
 # what is timed has the machine for itself.
 . "${DLX_SOURCE:?}/test/lib.sh"
 mkdir -p packed/bin packed/programs packed/lib packed/configs
@@ -10,7 +10,7 @@ cp "$DLX_SOURCE/test/gpu/check" "$DLX_SOURCE/test/gpu/parts" packed/
 printf '#!/bin/sh\nexit 0\n' >packed/libraries
 for p in dlx-train optest compare_steps conv_checks; do
 	# shellcheck disable=SC2016
-	printf '#!/bin/sh\necho "%s|${DLX_DEBUG-}|$*" >>%s\n' "$p" "$work/asked" >packed/bin/$p
+	printf '#!/bin/sh\necho "%s|${DLX_DEBUG-}|$*" >>%s\n' "$p" "$work/called" >packed/bin/$p
 done
 cat >>packed/bin/dlx-train <<'END'
 case $* in
@@ -26,15 +26,15 @@ END
 chmod 755 packed/libraries packed/bin/*
 unset DLX_DEBUG
 export DLX_CHECK_JOBS=3
-# check PART...: leaves in `asked` what the programs were asked for.
+# check PART...: leaves in `called` the arguments of the programs.
 check() {
-	rm -rf results asked
+	rm -rf results called
 	capped packed/check -o results "$@" >out 2>err </dev/null
 }
-# asks PROGRAM PATTERN [LEAST]: how often a line of its words and its arguments has it.
-asks() {
-	times=$(grep "^$1|" asked | grep -c -E -e "$2")
-	[ "$times" -ge "${3:-1}" ] || { cat asked; fail "$1 is asked for '$2' $times times"; }
+# calls PROGRAM PATTERN [LEAST]: how often a line of its words and its arguments has it.
+calls() {
+	times=$(grep "^$1|" called | grep -c -E -e "$2")
+	[ "$times" -ge "${3:-1}" ] || { cat called; fail "$1 is called for '$2' $times times"; }
 }
 
 # Engines: statistics of 1.8 million rows, with the mean at 0, near and far; channels that are no multiple of 8; engines of each kind; two
@@ -44,52 +44,52 @@ grep -q 'engines  *passed' out || { cat out; fail "an item of engines is not the
 for mean in 0 8 100 3000; do
 	[ $mean = 3000 ] && types=f32 || types='bf16 fp16'
 	for type in $types; do
-		grep -E "^conv_checks\|.* $type conv_statistics .* $mean\$" asked | sed 's/.* conv_statistics \([0-9x]*\) .*/\1/' |
+		grep -E "^conv_checks\|.* $type conv_statistics .* $mean\$" called | sed 's/.* conv_statistics \([0-9x]*\) .*/\1/' |
 			awk -F x '{ rows = $1 * $3 * $4 } rows >= 1700000 { n++ } END { exit n < 2 }' || fail "no statistics of many rows of mean $mean in $type"
 	done
 done
 for kind in conv conv_relu conv_statistics conv_grad_input_sum conv_grad_weight; do
 	for channels in 3 12 36; do
-		asks conv_checks " bf16 $kind 4x${channels}x" 3
+		calls conv_checks " bf16 $kind 4x${channels}x" 3
 	done
 done
 for kind in conv_relu conv_statistics conv_grad_input_sum conv_grad_input_relu conv_norm_relu norm_conv norm_conv_grad_weight \
 	conv_grad_input_norm; do
 	for type in bf16 fp16; do
-		asks conv_checks " $type $kind 4x64x" 3
+		calls conv_checks " $type $kind 4x64x" 3
 	done
 done
 for engines in precompiled first; do
 	for kind in conv conv_grad_weight conv_grad_input_sum 'conv .*groups: 64'; do
-		grep "|engines=$engines|" asked | grep -q " bf16 $kind" || fail "no $kind by engines=$engines"
+		grep "|engines=$engines|" called | grep -q " bf16 $kind" || fail "no $kind by engines=$engines"
 	done
 done
-asks conv_checks '^conv_checks\|engines=first,way=whole\|.*--other-bits ' 8
-[ -z "$(grep '^conv_checks|' asked | grep -v -e ' --other-bits ' -e '|--gpu$' | sort | uniq -c | awk '$1 < 3')" ] ||
-	fail "a convolution is not made by a second process: $(sort asked | uniq -c | awk '$1 < 3')"
-grep '^conv_checks|' asked | grep -v -e '--wisdom=engines.wisdom' -e '|--gpu$' && fail "other files of engines"
+calls conv_checks '^conv_checks\|engines=first,way=whole\|.*--other-bits ' 8
+[ -z "$(grep '^conv_checks|' called | grep -v -e ' --other-bits ' -e '|--gpu$' | sort | uniq -c | awk '$1 < 3')" ] ||
+	fail "a convolution is not made by a second process: $(sort called | uniq -c | awk '$1 < 3')"
+grep '^conv_checks|' called | grep -v -e '--wisdom=engines.wisdom' -e '|--gpu$' && fail "other files of engines"
 
 # What comes first: each kind of convolution, an op of dlx's own, a product, a step against the CPU's, its recording, and its profile.
 check smoke
 for kind in conv conv_relu conv_statistics conv_grad_input_sum 'conv .*groups: 64'; do
-	asks conv_checks " bf16 $kind" 2
+	calls conv_checks " bf16 $kind" 2
 done
-asks optest 'relu'
-asks optest 'matmul'
-asks compare_steps 'smoke/step-cpu smoke/step$'
-asks dlx-train '--device=cuda .*--bench=20 ' 2
-asks dlx-train '--bench=20 .*--profile'
-grep -E '^(dlx-train|optest)\|.*--device=cuda' asked | grep -v -e '--wisdom[ =]engines.wisdom' -e ' dense ' -e '--check' &&
+calls optest 'relu'
+calls optest 'matmul'
+calls compare_steps 'smoke/step-cpu smoke/step$'
+calls dlx-train '--device=cuda .*--bench=20 ' 2
+calls dlx-train '--bench=20 .*--profile'
+grep -E '^(dlx-train|optest)\|.*--device=cuda' called | grep -v -e '--wisdom[ =]engines.wisdom' -e ' dense ' -e '--check' &&
 	fail "other files of engines"
-grep -v -e '|engines=first|' -e ' --check ' asked | grep -e '--wisdom' && fail "engines are measured where no time is for it"
+grep -v -e '|engines=first|' -e ' --check ' called | grep -e '--wisdom' && fail "engines are measured where no time is for it"
 
 # Steps of all networks in each type, twice the same bits, and against the CPU; windows that begin anywhere are among them.
 check steps
 for type in f32 bf16 fp16 tf32; do
 	for n in windows tiramisu-small deepcam-mlperf-small resnet-18-small cosmoflow-mlperf-small; do
-		asks compare_steps "-t 0 steps/$n:$type-gpu steps/$n:$type-twice\$"
-		asks compare_steps "steps/$n:$type-cpu-f32 steps/$n:$type-gpu"
-		asks compare_steps "steps/$n:$type-cpu-f32 steps/$n:$type-plain"
+		calls compare_steps "-t 0 steps/$n:$type-gpu steps/$n:$type-twice\$"
+		calls compare_steps "steps/$n:$type-cpu-f32 steps/$n:$type-gpu"
+		calls compare_steps "steps/$n:$type-cpu-f32 steps/$n:$type-plain"
 	done
 done
 
@@ -98,24 +98,24 @@ mkdir packed/data
 : >packed/data/coads-train.dlx
 check train
 for type in f32 bf16 fp16; do
-	asks dlx-train "run.dir=train/runs-$type/stop .*--resume"
+	calls dlx-train "run.dir=train/runs-$type/stop .*--resume"
 	for how in 'two-places skip=intake' 'in-line skip=second_stream'; do
-		grep "|engines=first,${how#* }|" asked | grep -q "run.dir=train/runs-$type/${how% *} " || fail "no training in $type with ${how#* }"
+		grep "|engines=first,${how#* }|" called | grep -q "run.dir=train/runs-$type/${how% *} " || fail "no training in $type with ${how#* }"
 	done
 done
 
 # Two ranks on one GPU: a step against the CPU's, steps that are recorded, and sums that arrive a step later, in either type.
 mkdir packed/mpi
 # shellcheck disable=SC2016
-printf '#!/bin/sh\necho "mpiexec|${NCCL_MULTI_RANK_GPU_ENABLE-}|$*" >>%s\nshift 2\nexec "$@"\n' "$work/asked" >packed/mpi/mpiexec
+printf '#!/bin/sh\necho "mpiexec|${NCCL_MULTI_RANK_GPU_ENABLE-}|$*" >>%s\nshift 2\nexec "$@"\n' "$work/called" >packed/mpi/mpiexec
 chmod 755 packed/mpi/mpiexec
 DLX_CHECK_NCCL=23002 check 'ranks/two*'
-[ ! -e asked ] || ! grep '^mpiexec' asked || fail "an NCCL that does not take them is given two ranks"
+[ ! -e called ] || ! grep '^mpiexec' called || fail "an NCCL that does not take them is given two ranks"
 DLX_CHECK_NCCL=23003 check ranks/two ranks/two-late
-asks compare_steps 'ranks/two-cpu ranks/two-cuda$'
-asks mpiexec '^mpiexec\|1\|-n 2 .*--device=cuda .*--bench=20 ' 3
+calls compare_steps 'ranks/two-cpu ranks/two-cuda$'
+calls mpiexec '^mpiexec\|1\|-n 2 .*--device=cuda .*--bench=20 ' 3
 for wire in f32 bf16; do
-	asks mpiexec "--set parallel.gradient_lag=1 --set precision.wire=$wire"
+	calls mpiexec "--set parallel.gradient_lag=1 --set precision.wire=$wire"
 done
 
 # What is timed has the machine for itself, all else does not.
@@ -129,9 +129,9 @@ for part in smoke ops engines steps errors train curves sanitize bench measured 
 done
 # Engines are measured by the part of that name alone.
 check measured
-asks dlx-train '^dlx-train\|\|.*--wisdom engines.wisdom .*--profile' 5
+calls dlx-train '^dlx-train\|\|.*--wisdom engines.wisdom .*--profile' 5
 check bench/resnet-50:1
-asks dlx-train '^dlx-train\|engines=first\|.*--profile'
+calls dlx-train '^dlx-train\|engines=first\|.*--profile'
 # Three calls have each part once, what must work for all else first, and time nothing before steps are right.
 rm -rf results
 export DLX_CHECK_OPS=relu DLX_CHECK_STEPS=tiny DLX_CHECK_TYPES=f32 DLX_CHECK_ENGINES=bf16:plain DLX_CHECK_TOOLS=memcheck

@@ -294,7 +294,7 @@ static int check(struct trial *t, const struct op *op, const char *text, const s
 }
 
 #ifdef HAVE_CUDA
-/* What cuDNN has no words for is told as "{}". */
+/* What cuDNN has no words for is reported as "{}". */
 static int tell_gpu(void)
 {
 	const int32_t first = 0;

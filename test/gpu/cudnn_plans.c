@@ -144,7 +144,7 @@ static void check_chains(const struct cudnn *c, const struct cudnn_conv *plain,
 		}
 }
 
-/* A norm and its ReLU at the input, as the pass `prologue` asks for them. In fp16, with channels in
+/* A norm and its ReLU at the input, as the pass `prologue` requests them. In fp16, with channels in
  * eights, the two gradients are not compiled at run time. */
 static void check_norms(const struct cudnn *c, const struct cudnn_conv *plain,
                         const struct problem *p)
@@ -162,7 +162,7 @@ static void check_norms(const struct cudnn *c, const struct cudnn_conv *plain,
 	}
 }
 
-/* x and y as windows of buffers that are wider by 24 channels, as op/conv/conv_cuda.c asks for it:
+/* x and y as windows of buffers that are wider by 24 channels, as op/conv/conv_cuda.c requests it:
  * after a convolution a bias, ReLU or sums. */
 static void check_windows(const struct cudnn *c, const struct cudnn_conv *plain,
                           const struct problem *p)

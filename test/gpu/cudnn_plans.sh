@@ -8,5 +8,5 @@
 case $? in
 0) pass ;;
 77) skip "$(tail -n 1 plans.txt)" ;;
-*) tail -n 20 plans.txt; fail "cuDNN refuses what it is asked" ;;
+*) tail -n 20 plans.txt; fail "cuDNN refuses a query" ;;
 esac

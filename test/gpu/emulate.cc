@@ -286,7 +286,7 @@ void count_launch(const char *name)
 }
 
 namespace {
-/* Bytes of shared memory whose size the launch gives, of kernels that have asked for more than all
+/* Bytes of shared memory whose size the launch gives, of kernels that have requested more than all
  * may have. A kernel may not ask for less again, which launches that were recorded before, or that
  * another thread makes, may need. */
 std::map<const void *, int> most_shared;

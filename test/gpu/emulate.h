@@ -34,7 +34,7 @@ struct place {
 };
 extern place at;
 
-/* Something for the GPU to do: true when it is done, false to be asked again. */
+/* A task of the GPU: returns true when it is done, false to be called again. */
 typedef std::function<bool()> work;
 /* To be done in the order of the stream, once, or, if the stream records, at every replay. */
 void submit(void *stream, work run);

@@ -23,7 +23,7 @@ struct variable {
 	std::string function;        /* its name, mangled with what follows it */
 };
 
-/* Where the program stands, of whose objects the first is told. */
+/* The address at which the program is loaded, which is reported before those of libraries. */
 int find_base(struct dl_phdr_info *i, size_t, void *base)
 {
 	*(ElfW(Addr) *)base = i->dlpi_addr;

@@ -12,8 +12,8 @@
  * With DLX_EMULATE_HOLD=N copies from the GPU to the host on a side stream are made as late as is
  * legal: when the stream of computation waits for them, or is through with the next recording that
  * is run, of the first N; later ones are not held back. A host that waits for such a copy before
- * waits for ever. With DLX_EMULATE_EXTERNAL=ignored recordings do not wait for events from outside,
- * as if they had not been told to.
+ * waits for ever. With DLX_EMULATE_EXTERNAL=ignored recordings ignore waits for events from
+ * outside.
  *
  * A recording is as strict as the real thing's documents are: in the thread that records nothing
  * may be allocated, freed or waited for, ordinary host memory may not be copied, no kernel may run
@@ -270,7 +270,7 @@ void wait_until_idle(std::unique_lock<std::mutex> &held)
 	});
 }
 
-/* Whether it is done, to a host that asks again and again: it leaves the processor to the GPU for
+/* Whether it is done, to a host that polls: it leaves the processor to the GPU for
  * a moment. */
 cudaError_t how_far(std::unique_lock<std::mutex> &held, const node_ref &n)
 {
@@ -325,7 +325,7 @@ bool nothing()
 	return true;
 }
 
-/* A node's work in a replay, of which a watcher is told once it is done. */
+/* A node's work in a replay, about which the watcher is notified once it is done. */
 work watched(const recorded &r, long launch)
 {
 	if (!watcher)

@@ -37,7 +37,7 @@ wrong "this dlx has no code for 'emulated GPU'" "configure it with '--with-cuda-
 	DLX_EMULATE_CODE=none
 DLX_FAKE_CUDNN_VERSION=90701 expect 69 small cuda --check
 says err "cuDNN 9.7.1 is too old ('libcudnn.so.9'): 9.8 or newer is needed"
-# A GPU before Ampere has no bf16: the config's line is told, with what it is; in fp16 and float32 it trains.
+# A GPU before Ampere has no bf16: the config's line is reported, with what it is; in fp16 and float32 it trains.
 cp tiny.yaml bf16.yaml
 printf 'precision:\n  compute: bf16\n' >>bf16.yaml
 DLX_EMULATE_ARCH=70 DLX_EMULATE_NAME='Tesla V100-SXM2-16GB' expect 69 capped "$emulated" --device=cuda --check bf16.yaml

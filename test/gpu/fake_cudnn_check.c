@@ -270,7 +270,7 @@ static cudnnStatus_t check_pointwise(const fake *d)
 	return CUDNN_STATUS_SUCCESS;
 }
 
-/* Sums over a tensor; of a norm's gradient over x and dy, which are alike. */
+/* Sums over a tensor; of a norm's gradient over x and dy, which have one shape and type. */
 static cudnnStatus_t check_statistics(const fake *d)
 {
 	fake *t[MAXOPERANDS];
@@ -279,7 +279,7 @@ static cudnnStatus_t check_statistics(const fake *d)
 	for (int i = 0; two && i < axes_of(t[0]); i++)
 		if (axes_of(t[1]) != axes_of(t[0]) || ints(t[1], CUDNN_ATTR_TENSOR_DIMENSIONS)[i] !=
 		    ints(t[0], CUDNN_ATTR_TENSOR_DIMENSIONS)[i])
-			return refuse("x and dy of a norm are not alike");
+			return refuse("x and dy of a norm differ in shape or type");
 	for (int k = two ? 2 : 1; k < n; k++)
 		for (int i = 0; i < axes_of(t[0]); i++)
 			if (t[k]->type != TENSOR || axes_of(t[k]) != axes_of(t[0]) || is_virtual(t[k]) ||

@@ -2,7 +2,7 @@
  *
  * Stands in for CUPTI in the emulation: callbacks for the nodes that a recording gets and for their
  * clones, and records of what a replay has run, by the host's clock. As strict as CUPTI: it hands
- * nothing over that was not asked for, and records name the clones alone.
+ * nothing over that was not requested, and records name the clones alone.
  *
  *     DLX_FAKE_CUPTI=absent    there is no such library
  *     DLX_FAKE_CUPTI=busy      another profiler has it

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the emulated GPU tells of recordings, for the stand-in of CUPTI. */
+ * What the emulated GPU reports about recordings, for the stand-in of CUPTI. */
 #ifndef DLX_TEST_GPU_FAKE_CUPTI_REPLAY_H
 #define DLX_TEST_GPU_FAKE_CUPTI_REPLAY_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * NCCL for the emulation: ranks are processes of this machine that meet in shared memory, which an
- * id names. A sum is work of the emulated stream: it asks for its turn again and again while the
+ * id names. A sum is work of the emulated stream: it requests its turn again and again while the
  * GPU does other things. What NCCL would refuse or hang upon ends with a word: two ranks on one
  * GPU, sums of different sizes or in different orders, sums that are recorded on one rank and not
  * on another, or in another recording. As in the library, communicators are neither destroyed nor
@@ -270,7 +270,7 @@ static ncclResult_t get_version(int *v)
 	return ncclSuccess;
 }
 
-/* Ranks may have one GPU: from 2.30.3 on, if that is asked for. */
+/* Ranks may have one GPU: from 2.30.3 on, if requested. */
 static bool shares(void)
 {
 	const char *asked = getenv("NCCL_MULTI_RANK_GPU_ENABLE");

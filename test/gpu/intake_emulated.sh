@@ -17,8 +17,8 @@ small() {
 	expect 0 capped "$emulated" --device=cuda --set "$crop" --set train.batch_size=2 \
 		--set train.steps=6 --set precision.allow_emulation=true --set run.dir="runs/$dir" "$@" tiny.yaml
 }
-# alike NAME OPTION...: both ways, the first one in several orders too; leaves the runs' folders.
-alike() {
+# equal NAME OPTION...: both ways, the first one in several orders too; leaves the runs' folders.
+equal() {
 	name=$1
 	shift
 	DLX_DEBUG=$(debug skip=intake)
@@ -35,9 +35,9 @@ number() {
 	sed -n "s/.*\"$1\": \([0-9]*\).*/\1/p" out | head -n 1
 }
 
-alike plain
-# Where one batch is ahead, its place is decoded to as soon as the loop asks for the next.
-alike ahead --set data.prefetch=1
+equal plain
+# Where one batch is ahead, its place is decoded to as soon as the loop requests the next.
+equal ahead --set data.prefetch=1
 for host in slow fast; do
 	DLX_EMULATE_HOST=$host DLX_EMULATE_ORDER=early small "plain-$host"
 	same_run runs/plain-two "runs/plain-$host"
@@ -49,22 +49,22 @@ small plain-trace --trace trace.json
 same_run runs/plain-two runs/plain-trace
 
 # Copies of weights, which are made again after a checkpoint that is loaded, come before the intake and are no part of it.
-alike bf16 --set precision.compute=bf16 --set train.validate.steps=2 --set checkpoint.every.steps=2
+equal bf16 --set precision.compute=bf16 --set train.validate.steps=2 --set checkpoint.every.steps=2
 small bf16-stopped --set precision.compute=bf16 --set train.validate.steps=2 --set checkpoint.every.steps=2 --set train.steps=3
 small bf16-stopped --set precision.compute=bf16 --set train.validate.steps=2 --set checkpoint.every.steps=2 --resume
 [ "$(newest_state runs/bf16-two)" = "$(newest_state runs/bf16-stopped)" ] || fail "stopped and resumed: other bits"
 # Micro-batches: forward and backward are a graph of their own. Of three samples in a batch the last of an epoch is short, with a plan and
 # a place of its own.
-alike micro --set train.accumulate=2 --set data.mixup=0.4
-alike short --set train.batch_size=3 --set train.steps=7
+equal micro --set train.accumulate=2 --set data.mixup=0.4
+equal short --set train.batch_size=3 --set train.steps=7
 # Batches of validation take the same way, while the next one of training is on its way.
-alike validated --set train.validate.steps=2 --set data.prefetch=1
-alike validated-short --set train.batch_size=3 --set train.validate.steps=3
+equal validated --set train.validate.steps=2 --set data.prefetch=1
+equal validated-short --set train.batch_size=3 --set train.validate.steps=3
 grep -q '"type": "validation"' runs/validated/metrics.jsonl || fail "no validation"
 # Under a limit what the intake makes is kept, since the batch is gone when it would be made again.
 (small none --plan --set train.memory.limit=1KiB) >/dev/null
 limit=$(least_limit)
-alike limit --set train.memory.limit="$limit"
+equal limit --set train.memory.limit="$limit"
 # planned_nodes LIMIT
 planned_nodes() {
 	small none --plan --set train.memory.limit="$1"
@@ -72,7 +72,7 @@ planned_nodes() {
 }
 [ "$(planned_nodes "$limit")" -gt "$(planned_nodes null)" ] || fail "the limit of $limit has nothing run again"
 # Steps that are looked into go back to batches that were there before.
-alike skip --set train.on_nonfinite=skip --set optimizer.learning_rate=1000000 --set model.batch_norm=none
+equal skip --set train.on_nonfinite=skip --set optimizer.learning_rate=1000000 --set model.batch_norm=none
 
 # plan WORD: the bytes of inputs and of the whole run, with the word of DLX_DEBUG.
 plan() {

@@ -3,7 +3,7 @@
 # Sourced by the scripts here: $emulated, dlx-train with an emulated GPU.
 emulated=$DLX_BUILD/test/gpu/train_emulated
 [ -x "$emulated" ] || skip "dlx was built without CUDA"
-# Which engines are asked for and how often is tested without the proofs of those that a run uses, which proofs_emulated.sh has.
+# Which engines are requested and how often is tested without the proofs of those that a run uses, which proofs_emulated.sh has.
 DLX_DEBUG=$(debug proof=no)
 # What is not emulated is small: threads would spin more than they compute.
 export OMP_NUM_THREADS=1

@@ -182,7 +182,7 @@ grep '^conv-weights ' one | grep -q 'f0:eng0' || fail "the fallback is not measu
 grep '^conv-[a-z]*+' one | grep 'eng0	' && fail "the fallback is measured for a chain"
 export DLX_FAKE_CUDNN_PROPOSE=43,44,0
 DLX_FAKE_CUDNN_SLOW=0:3 run --wisdom two
-grep 'f0:eng0' two && fail "the fallback is measured beside two"
+grep 'f0:eng0' two && fail "the fallback is measured next to two"
 unset DLX_FAKE_CUDNN_PROPOSE
 
 # Two runs at once with one file lose no line of each other: the second begins and ends while the first measures.
@@ -192,7 +192,7 @@ first=$!
 awaits "$first" test -s both
 DLX_FAKE_CUDNN_COMPILED=compiled.2 DLX_FAKE_CUDNN_LOG=used.2 expect 0 step --wisdom both --set train.batch_size=3
 ends "$first"
-[ $status -eq 0 ] || { cat out.1; fail "beside another run"; }
+[ $status -eq 0 ] || { cat out.1; fail "next to another run"; }
 [ "$(convolutions both)" = $((2 * all)) ] || fail "of two runs with $all problems each $(convolutions both) are known"
 
 # Which engines may be taken, whatever wisdom knows; what is compiled is kept. A chain has no engine but those of the first list.
@@ -249,12 +249,12 @@ products measure_seconds=0.000001
 says err 'problems take the first engine'
 
 # Nothing but convolutions alone.
-export DLX_FAKE_CUDNN_PROPOSE=43 DLX_FAKE_CUDNN_QUESTIONS=asked
+export DLX_FAKE_CUDNN_PROPOSE=43 DLX_FAKE_CUDNN_QUESTIONS=queried
 run
-sort -u asked >fused && rm asked
+sort -u queried >fused && rm queried
 DLX_DEBUG=$(debug skip=chains) run
-sort -u asked >plain
-[ "$(wc -l <plain)" -lt "$(wc -l <fused)" ] || fail "chains are asked for"
+sort -u queried >plain
+[ "$(wc -l <plain)" -lt "$(wc -l <fused)" ] || fail "chains are requested"
 run --wisdom fused.wisdom --set precision.deterministic=false
 grep -q '^conv-[a-z]*+bias' fused.wisdom && grep -q '^conv-[a-z]*+statistics' fused.wisdom || fail "no chain of both kinds"
 DLX_DEBUG=$(debug skip=chains) run --wisdom plain.wisdom --set precision.deterministic=false

@@ -3,7 +3,7 @@
 #
 # What the emulated GPU counts of kernels that large tensors go through: they move 16 bytes of neighbouring channels at once where these are
 # aligned, sums of rows 8; a norm takes as few launches, and its gradient as few passes over memory, as cuda/k_norm_grad.cu says; kernels of
-# dlx's are taken, and overlap where that is asked for and the GPU can.
+# dlx's are taken, and overlap if requested and the GPU can.
 . "${DLX_SOURCE:?}/test/lib.sh"
 . "$DLX_SOURCE/test/gpu/lib.sh"
 optest=$DLX_BUILD/test/gpu/optest_emulated

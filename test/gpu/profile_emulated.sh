@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# --profile with an emulated GPU: the kernels of a replayed step belong to the nodes that launched them; where the profiler is not
-# there, is taken or sees nothing, the host's timers are said to have been used, on all ranks alike.
+# --profile with an emulated GPU: the kernels of a launched step belong to the nodes that launched them; where the profiler is not
+# there, is taken or sees nothing, the host's timers are said to have been used, on all ranks.
 . "${DLX_SOURCE:?}/test/lib.sh"
 . "$DLX_SOURCE/test/gpu/lib.sh"
 echo '#include <cupti.h>' >cupti.c

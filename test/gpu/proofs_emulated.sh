@@ -44,7 +44,7 @@ made() {
 verdicts() {
 	[ ! -e cache/dlx/proofs ] || grep -c . cache/dlx/proofs
 }
-alike() {
+equal() {
 	"$DLX_BUILD/test/gpu/compare_steps" -a -t 1e-5 right "$1" >out || { cat out; fail "$1: other numbers"; }
 }
 
@@ -74,7 +74,7 @@ fault() {
 	for op in conv conv_grad_input conv_grad_weight; do
 		grep -q "cudnn:a3:eng43 is passed over for $op .*: $text\$" err || { cat err; fail "$kind: $op is not passed over"; }
 	done
-	alike "$kind"
+	equal "$kind"
 	[ "$(made conv first)" = cudnn:eng44 ] || fail "$kind: not the next engine, but $(made conv first)"
 	says out ": cudnn:a3:eng43, $text"
 	! grep -q '^proofs ' out || fail "$kind: the next engine is not proven"
@@ -86,7 +86,7 @@ fault() {
 	step "$kind" "spoil=$kind:cublaslt:0"
 	says err "cublaslt:0:algo20 is passed over for dense 2x384 f32, 3x384 f32, 3 f32: $text"
 	says err "cublaslt:1:algo21 is passed over for dense 2x384 f32, 3x384 f32, 3 f32: is refused by its library"
-	alike "$kind"
+	equal "$kind"
 	! grep -q algo21 cache/dlx/proofs || fail "$kind: that a library refused something is kept"
 }
 fault value 'wrong values'

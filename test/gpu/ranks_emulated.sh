@@ -28,8 +28,8 @@ export_run() {
 close() {
 	weights_close "$1.safetensors" "$2.safetensors" "$3" || fail "other parameters: $*"
 }
-# alike TOLERANCE NAME SETTING...: CPU and GPU ranks
-alike() {
+# equal TOLERANCE NAME SETTING...: CPU and GPU ranks
+equal() {
 	tolerance=$1
 	name=$2
 	shift 2
@@ -39,18 +39,18 @@ alike() {
 	done
 	close runs/$name-cpu runs/$name-cuda "$tolerance"
 }
-alike 5e-5 plain --set parallel.grouping=size:4KiB
+equal 5e-5 plain --set parallel.grouping=size:4KiB
 for order in $(form early "early 3"); do
 	DLX_EMULATE_ORDER=$order run 2 cuda runs/plain-$order --set parallel.grouping=size:4KiB
 	[ "$(newest_state runs/plain-$order)" = "$(newest_state runs/plain-cuda)" ] || fail "order $order: other bits"
 done
-alike 5e-5 micro --set train.accumulate=2
-big && alike 5e-3 bf16 --set precision.wire=bf16
-alike 2e-3 fp16 --set precision.wire=fp16 --set parallel.grouping=none
+equal 5e-5 micro --set train.accumulate=2
+big && equal 5e-3 bf16 --set precision.wire=bf16
+equal 2e-3 fp16 --set precision.wire=fp16 --set parallel.grouping=none
 for wire in $(form bf16 "f32 bf16"); do
 	tolerance=5e-5
 	[ $wire = bf16 ] && tolerance=5e-3
-	alike $tolerance late-$wire --set parallel.gradient_lag=1 --set precision.wire=$wire
+	equal $tolerance late-$wire --set parallel.gradient_lag=1 --set precision.wire=$wire
 	DLX_EMULATE_ORDER=early run 2 cuda runs/late-$wire-often --set parallel.gradient_lag=1 --set precision.wire=$wire \
 		--set checkpoint.every.steps=1
 	run 2 cuda runs/late-$wire-stopped --set parallel.gradient_lag=1 --set precision.wire=$wire --set train.steps=2
@@ -67,7 +67,7 @@ grep -F 'has not written its part' err && fail "rank 0 waits for what another ra
 # Of the five samples that end an epoch one rank has a full share and the other has not: their plans differ, so all ranks
 # launch this step eagerly.
 coads_convert '1,4,7' data/more.dlx
-alike 5e-5 uneven --set 'data.train=[data/coads-train.dlx, data/more.dlx]' --set train.batch_size=3 --set train.steps=5
+equal 5e-5 uneven --set 'data.train=[data/coads-train.dlx, data/more.dlx]' --set train.batch_size=3 --set train.steps=5
 
 # One rank takes the same way, and its sums change nothing.
 run 1 cuda runs/alone
@@ -116,7 +116,7 @@ export DLX_EMULATE_GPUS=0
 DLX_FAKE_NCCL_VERSION=23003 expect 69 on_ranks 2 "$emulated" --device=cuda --set run.dir=runs/shared "$config"
 says err 'dlx-train: ranks 0-1 of host '
 says err ' take the same GPU (number 0)'
-# NCCL 2.30.3 and newer lets them share it if asked to.
+# NCCL 2.30.3 and newer lets them share it if requested to.
 NCCL_MULTI_RANK_GPU_ENABLE=1 DLX_FAKE_NCCL_VERSION=22809 expect 69 on_ranks 2 "$emulated" --device=cuda --set run.dir=runs/shared "$config"
 says err ' take the same GPU (number 0)'
 export NCCL_MULTI_RANK_GPU_ENABLE=1 DLX_FAKE_NCCL_VERSION=23003

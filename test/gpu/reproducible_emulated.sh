@@ -18,8 +18,8 @@ run() {
 		--set 'data.transforms=[{crop: {size: [8, 12]}}]' --set parallel.grouping=count:2 --set train.steps=2 "$@" "$config"
 }
 
-# alike NAME COUNTS SETTING...: on these numbers of ranks.
-alike() {
+# equal NAME COUNTS SETTING...: on these numbers of ranks.
+equal() {
 	name=$1
 	counts=$2
 	shift 2
@@ -31,12 +31,12 @@ alike() {
 	done
 }
 four="--set train.global_batch_size=4 --set train.batch_size=1"
-alike base "1 2 4" $four
+equal base "1 2 4" $four
 [ "$(losses_of runs/base-1 | sort -u | wc -l)" -eq 3 ] || fail "not two losses and a validation: $(losses_of runs/base-1)"
-alike adam "1 2" $four --set 'optimizer={type: adam, learning_rate: 0.003}' --set parallel.gradient_lag=1 --set parallel.grouping=none \
+equal adam "1 2" $four --set 'optimizer={type: adam, learning_rate: 0.003}' --set parallel.gradient_lag=1 --set parallel.grouping=none \
 	--set train.clip_norm=0.3 --set train.steps=3
 # Steps of six leaves and, of the eight samples, of two, for which one rank of three has none.
-alike six "1 3" --set train.global_batch_size=6 --set train.batch_size=1
+equal six "1 3" --set train.global_batch_size=6 --set train.batch_size=1
 
 # Hosts, and another order of streams, change nothing; without the key other bits come out.
 DLX_EMULATE_ORDER=early DLX_DEBUG=$(debug ranks_per_host=2) run 4 runs/hosts $four

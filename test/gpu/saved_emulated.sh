@@ -53,7 +53,7 @@ with 5 scaled --set precision.compute=fp16 \
 held 2 traced --trace=trace.json --trace-steps=3
 same traced
 
-# Without the wait of the recorded step there is a later step's state.
+# Without the wait of the captured step there is a later step's state.
 DLX_EMULATE_EXTERNAL=ignored held 5 early
 [ "$(state early 4)" != "$(state plain 4)" ] || fail "updates need not wait for copies"
 

@@ -14,8 +14,8 @@ planned() {
 	n=$(grep -c ' aside until ' out)
 	[ "$n" -ge "$least" ] && [ "$n" -le "$most" ] || fail "$n nodes are aside with $*, not $least to $most"
 }
-# alike NAME OPTION...: in line, and in three orders.
-alike() {
+# equal NAME OPTION...: in line, and in three orders.
+equal() {
 	name=$1
 	shift
 	DLX_DEBUG=$(debug skip=second_stream) expect 0 four_steps --set run.dir="runs/$name" "$@"
@@ -37,7 +37,7 @@ for o in momentum adam rmsprop clip larc accumulated scaled average; do
 	average) set -- --set 'optimizer={type: adam, learning_rate: 0.003, average: {decay: 0.9}}' --set checkpoint.every.steps=1 ;;
 	esac
 	planned 2 20 "$@"
-	alike $o "$@"
+	equal $o "$@"
 done
 
 # Not in a large step, under a memory limit, on a CPU, or in a plan to evaluate.
@@ -50,5 +50,5 @@ several_ranks
 export DLX_EMULATE_GPUS=0,1
 ranks='mpiexec -n 2'
 planned 2 20
-alike ranks
+equal ranks
 pass

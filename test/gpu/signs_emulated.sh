@@ -86,7 +86,7 @@ network under 8 1e-8
 sed 's/- batch_norm$/- batch_norm: {eps: 1}/' under.yaml >tiny.yaml
 signs tiny 2 1 --set precision.compute=fp16 tiny.yaml
 
-# In less memory signs and activations are made again together, or activations alone. One step shows it: a recorded step is replayed above.
+# In less memory signs and activations are made again together, or activations alone. One step shows it: a captured step is launched above.
 sed 's/size: \[10, 14\]/size: [40, 56]/' at-8.yaml >large.yaml
 steps=train.steps=$(form 1 3)
 signs large 2 1 --set precision.compute=bf16 --set "$steps" large.yaml

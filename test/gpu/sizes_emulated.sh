@@ -38,8 +38,8 @@ END
 losses() {
 	sed -n 's/.*"type": "step".*"loss": \([^,]*\),.*/\1/p' "runs/$1/metrics.jsonl"
 }
-# alike NAME: the losses of that run are the CPU's.
-alike() {
+# equal NAME: the losses of that run are the CPU's.
+equal() {
 	losses "$1" >"$1.losses"
 	paste cpu.losses "$1.losses" | awk '{ d = $1 - $2; if (d < 0) d = -d; if (!(d <= 1e-4 * $1)) { print NR, $0; bad = 1 } }
 		END { exit bad || NR != 44 }' || fail "the losses of $1 are others"
@@ -48,13 +48,13 @@ expect 0 "$train" --device=cpu --set run.dir=runs/cpu sizes.yaml
 losses cpu >cpu.losses
 expect 0 "$emulated" --device=cuda --set run.dir=runs/gpu sizes.yaml
 says out 'batches of one size each: 24 x 24 (9 samples, 5 batches); 16 x 16 (11 samples, 6 batches)'
-alike gpu
+equal gpu
 expect 0 "$emulated" --device=cuda --set run.dir=runs/resumed --set train.steps=17 sizes.yaml
 expect 0 "$emulated" --device=cuda --set run.dir=runs/resumed --resume sizes.yaml
 losses resumed | cmp - gpu.losses || fail "the losses of a resumed run are others"
 if "$emulated" --version | grep -q NCCL && has_ranks; then
 	export DLX_EMULATE_GPUS=0,1
 	expect 0 on_ranks 2 "$emulated" --device=cuda --set run.dir=runs/two sizes.yaml
-	alike two
+	equal two
 fi
 pass

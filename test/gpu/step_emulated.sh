@@ -234,7 +234,7 @@ for limit in null 64GiB; do
 done
 "$compare" -t 0 deepcam-null deepcam-64GiB || fail "weights that the update casts are other ones"
 
-# Depthwise convolutions are our kernels', or cuDNN's where that is asked for.
+# Depthwise convolutions are our kernels', or cuDNN's if requested.
 for skipped in nothing depthwise; do
 	DLX_DEBUG=$(debug skip=$skipped)
 	n=$("$emulated" --device=cuda --plan --set precision.compute=fp16 --set "model.input=$small" --set model.classes=3 \
@@ -245,7 +245,7 @@ done
 DLX_DEBUG=$(debug skip=nothing)
 
 # Engines: the first allowed proposal; with wisdom the fastest one, measured once and known from then on; one that is not
-# deterministic only if that is asked for.
+# deterministic only if requested.
 tiny='{channels: 2, size: [12, 16]}'
 for w in 1 2; do
 	dump cuda f32 tiny "$tiny" 3 --wisdom engines

@@ -26,8 +26,8 @@ run() {
 close() {
 	weights_close "$1.safetensors" "$2.safetensors" "$3" || fail "other weights: $*"
 }
-# alike TOLERANCE NAME COUNTS SETTING...: as one CPU rank
-alike() {
+# equal TOLERANCE NAME COUNTS SETTING...: as one CPU rank
+equal() {
 	tolerance=$1
 	name=$2
 	counts=$3
@@ -38,13 +38,13 @@ alike() {
 		close runs/$name runs/$name-$n "$tolerance"
 	done
 }
-alike 5e-5 four "$(form "2 4" "1 2 4")" --set train.global_batch_size=4
+equal 5e-5 four "$(form "2 4" "1 2 4")" --set train.global_batch_size=4
 DLX_EMULATE_ORDER=early run 2 cuda runs/four-early --set $sync=true --set train.global_batch_size=4
 [ "$(newest_state runs/four-early)" = "$(newest_state runs/four-2)" ] || fail "another order of streams: other bits"
 # Eight samples an epoch: of six and of two, of which one rank of three has none; and gradients that come a step late.
-alike 5e-5 late "3" --set train.steps=3 --set train.global_batch_size=6 --set parallel.gradient_lag=1 --set parallel.grouping=size:4KiB
-alike 1e-3 micro "2" --set train.global_batch_size=2 --set train.accumulate=3
-alike 0.1 half "2" --set train.global_batch_size=4 --set precision.compute=bf16 --set precision.allow_emulation=true
+equal 5e-5 late "3" --set train.steps=3 --set train.global_batch_size=6 --set parallel.gradient_lag=1 --set parallel.grouping=size:4KiB
+equal 1e-3 micro "2" --set train.global_batch_size=2 --set train.accumulate=3
+equal 0.1 half "2" --set train.global_batch_size=4 --set precision.compute=bf16 --set precision.allow_emulation=true
 
 # Without it ranks have something else.
 run 2 cuda runs/local --set train.global_batch_size=4

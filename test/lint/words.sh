@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The English of comments and documents: words for which the field has a standard term, and persons
-# in place of ranks, threads and nodes; in comments also words that had become a dialect.
+# in place of ranks, threads and nodes; words that had become a dialect.
 #
 #     srcdir=DIR test/lint/words.sh        (make check sets it)
 set -u
@@ -26,7 +26,12 @@ had best ask	the command to run'
 dialect="behind	after
 beside	next to, concurrently with, in addition to
 of ours	dlx's
-so many	this many, or the number"
+so many	this many, or the number
+told	reported, passed
+tells? of	reports
+asked	requested, queried
+asks	requests, queries
+alike	the same, equal"
 
 comments=$(mktemp) && documents=$(mktemp) || exit 99
 trap 'rm -f "$comments" "$documents"' EXIT
@@ -59,6 +64,10 @@ FNR == 1 { inside = 0 }
 	if (text != "")
 		printf "%s:%d:%d:%s\n", FILENAME, FNR, own, text
 }' >"$comments"
+# Comments of scripts: a line of its own, or what follows a blank and "# ".
+find test data-tools .ci -type f \( -name '*.sh' -o -name '*.py' -o -path 'test/gpu/*' -o -path 'test/bench/*' -o -path '.ci/*' \) \
+	! -name '*.[ch]' ! -name '*.cc' ! -path test/lint/words.sh | sort |
+	xargs grep -nE '(^|[[:blank:]])# ' | sed -E 's/^([^:]*:[0-9]+):(.*[[:blank:]])?# (.*)/\1:0: \3/' >>"$comments"
 grep -n '' README.md HACKING.md NEWS man/*.[15] >"$documents"
 
 failed=0
@@ -80,6 +89,9 @@ search() {
 	END
 }
 search "$words" "$comments" "$documents"
+search "$dialect" "$comments"
+# 'beside' is the name of a setting of trust ratios.
+grep -v -E 'beside, \|g\||beside, within|decay: beside' "$documents" >"$comments"
 search "$dialect" "$comments"
 
 exit $failed

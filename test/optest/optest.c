@@ -163,7 +163,7 @@ static bool settle_half(struct graph *g, const struct node *n, enum backend back
 {
 	const struct kernel *k = &n->op->kernel[backend];
 	bool view = n->op->flags & OP_VIEW,
-	     alike = view || (k->bf16 != KB_EACH && k->bf16 != KB_SOURCE), all = true, settled = true;
+	     narrow = view || (k->bf16 != KB_EACH && k->bf16 != KB_SOURCE), all = true, settled = true;
 	for (int i = 0; i < n->nin + n->nout; i++) {
 		bool out = i >= n->nin, takes = view || kernel_takes_bf16(k, out, out ? i - n->nin : i);
 		tid t = out ? n->out[i - n->nin] : n->in[i];
@@ -173,7 +173,7 @@ static bool settle_half(struct graph *g, const struct node *n, enum backend back
 		}
 		all &= t == NONE || !takes || is_half(g, t) || (out && k->bf16 == KB_FASTER);
 	}
-	for (int i = 0; i < n->nin + n->nout && alike && !all; i++) {
+	for (int i = 0; i < n->nin + n->nout && narrow && !all; i++) {
 		tid t = i < n->nin ? n->in[i] : n->out[i - n->nin];
 		if (is_half(g, t)) {
 			graph_t(g, t)->dtype = DTYPE_F32;

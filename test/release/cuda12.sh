@@ -4,7 +4,7 @@
 # dlx with CUDA 12.8: configured (sm_70 is in its list then), built, and emulated against its headers. No package of Debian or PyPI has
 # its nvcc, but PyPI's have its headers, runtime, libdevice and assembler; clang takes the place of nvcc's two frontends. So this finds
 # what the headers, device code for Volta and the assembler refuse, and nothing that only nvcc 12's own frontend would. In the long
-# form alone. The argument is a folder with those packages unpacked (its nvidia/cuda_runtime and so on), else pip is asked for them.
+# form alone. The argument is a folder with those packages unpacked (its nvidia/cuda_runtime and so on), else pip is requested them.
 . "${DLX_SOURCE:?}/test/lib.sh"
 big || skip "ten minutes of compiling: in make bigcheck"
 grep -q '^#define HAVE_CUDA\|^CUDA_CPPFLAGS = .*-DHAVE_CUDA' "$DLX_BUILD/Makefile" || skip "dlx was built without CUDA"

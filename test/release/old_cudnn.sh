@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# configure names a cuDNN that is too old, or missing, where CUDA was asked for; and which GPUs code is made for follows CUDA's version.
+# configure names a cuDNN that is too old, or missing, where CUDA was requested; and which GPUs code is made for follows CUDA's version.
 . "${DLX_SOURCE:?}/test/lib.sh"
 mkdir -p cuda/bin cuda/include build
 cat >cuda/bin/nvcc <<'EOF'

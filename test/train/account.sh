@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # A run takes the memory that was planned, to the byte: alone, with plans that come late, on several ranks; metrics.jsonl has both
-# numbers. One that takes more is found out: an error where DLX_DEBUG=strict=yes asks for it, else a warning, said once.
+# numbers. One that takes more is found out: an error where DLX_DEBUG=strict=yes requests it, else a warning, said once.
 . "${DLX_SOURCE:?}/test/lib.sh"
 coads_data
 config=$DLX_SOURCE/test/train/tiny.yaml

@@ -17,7 +17,7 @@ exec "$train" "\$@"
 X
 printf '#!/bin/sh\nexec "$@"\n' >bin/srun
 for c in scontrol qsub squeue; do
-	printf '#!/bin/sh\necho %s "$@" >>asked\n' $c >bin/$c
+	printf '#!/bin/sh\necho %s "$@" >>called\n' $c >bin/$c
 done
 chmod +x bin/*
 PATH=$PWD/bin:$PATH
@@ -27,7 +27,7 @@ export PATH
 stopped() {
 	run=$1
 	shift
-	rm -f pid asked
+	rm -f pid called
 	cp endless.yaml tiny.yaml
 	"$@" >out 2>err &
 	job=$!
@@ -51,8 +51,8 @@ finished() {
 
 slurm="env SLURM_JOB_ID=17 sh $scripts/slurm.sh tiny.yaml"
 stopped runs/tiny $slurm
-says asked 'scontrol requeue 17'
-says asked 'squeue -h -j 17'
+says called 'scontrol requeue 17'
+says called 'squeue -h -j 17'
 grep -q '"scheduler": "slurm", "job": "17", "restarts": 0' runs/tiny/metrics.jsonl || fail 'the start line does not name the job'
 finished runs/tiny 3 $slurm
 slurm="env SLURM_JOB_ID=18 SLURM_ARRAY_TASK_ID=2 sh $scripts/slurm.sh tiny.yaml --set report.tensorboard=false"
@@ -70,10 +70,10 @@ finished runs/tiny-2 2 $lsf
 
 pbs="env CONFIG=tiny.yaml PBS_JOBID=5.host PBS_O_WORKDIR=$PWD sh $scripts/pbs.sh"
 stopped runs/tiny $pbs
-says asked 'qsub -v CONFIG=tiny.yaml,ELEMENT=,SCRIPT=configs/batch/pbs.sh configs/batch/pbs.sh'
+says called 'qsub -v CONFIG=tiny.yaml,ELEMENT=,SCRIPT=configs/batch/pbs.sh configs/batch/pbs.sh'
 finished runs/tiny 3 $pbs
 pbs="env CONFIG=tiny.yaml PBS_JOBID=5[2].host PBS_ARRAY_INDEX=2 PBS_O_WORKDIR=$PWD sh $scripts/pbs.sh"
 stopped runs/tiny-2 $pbs
-says asked 'ELEMENT=2,'
+says called 'ELEMENT=2,'
 finished runs/tiny-2 2 env ELEMENT=2 CONFIG=tiny.yaml PBS_JOBID=6.host PBS_O_WORKDIR="$PWD" sh "$scripts/pbs.sh"
 pass

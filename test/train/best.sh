@@ -205,7 +205,7 @@ run runs/cut --set checkpoint.every.steps=9 --set checkpoint.keep.last=3
 cut=$(ls runs/cut/checkpoints/packs/*27-* | tail -n 1)
 truncate -s 100 "$cut"
 expect 0 "$train" --resume --set run.dir=runs/cut --set checkpoint.every.steps=9 config.yaml
-[ "$(grep -c "$(basename "$cut").*the checkpoints go on without this pack" err)" -eq 1 ] || { cat err; fail "a damaged pack is not told of once"; }
+[ "$(grep -c "$(basename "$cut").*the checkpoints go on without this pack" err)" -eq 1 ] || { cat err; fail "a damaged pack is not reported once"; }
 
 begin "mistakes"
 # mistake KEY=VALUE TEXT

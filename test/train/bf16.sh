@@ -10,13 +10,13 @@ line=$(grep -n '^precision:' tiny.yaml | cut -d: -f1)
 
 expect 69 "$train" --check --set precision.compute=fp16 tiny.yaml
 says err 'cannot compute in fp16'
-# oneDNN is told to use no instructions for bf16, although the processor may have them.
+# oneDNN is reported to use no instructions for bf16, although the processor may have them.
 DNNL_MAX_CPU_ISA=AVX512_CORE expect 69 "$train" --check tiny.yaml
 says err "tiny.yaml:$line:22: device 'cpu' cannot compute in bf16"
 says err 'avx512_bf16'
 DNNL_MAX_CPU_ISA=AVX2 expect 69 "$train" --check --set precision.allow_emulation=true tiny.yaml
 says err 'nor the avx512bw to emulate'
-# The reference device computes in float64 whatever is asked for.
+# The reference device computes in float64 whatever is requested.
 expect 0 "$train" --check --device reference tiny.yaml
 
 "$train" --check --set precision.allow_emulation=true tiny.yaml >out 2>err || skip "no bf16 here, and none to emulate"

@@ -50,7 +50,7 @@ up() {
 	rest
 } >long.yaml
 
-# graph NAME: its nodes and parameters, with layers called alike in both forms and without places.
+# graph NAME: its nodes and parameters, with the same names of layers in both forms and without places.
 graph() {
 	for pass in build update layout; do
 		expect 0 "$train" --plan --dump=$pass "$1.yaml"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # checkpoint.every.failures: the first version comes after a twentieth of that time at the latest, later ones by what they are measured
-# to cost, which is told and in metrics.jsonl; the numbers trained are those of a run without it, on several ranks too.
+# to cost, which is reported and in metrics.jsonl; the numbers trained are those of a run without it, on several ranks too.
 . "${DLX_SOURCE:?}/test/lib.sh"
 coads_data
 config=$DLX_SOURCE/test/train/tiny.yaml
@@ -22,7 +22,7 @@ paced() {
 	same_run runs/whole "$dir"
 }
 paced runs/paced "$train"
-# Without failures no interval is told.
+# Without failures no interval is reported.
 grep '"type": "checkpoint"' runs/whole/metrics.jsonl >saves
 ! grep -q interval saves || fail "an interval without failures"
 # A time that a mean of failures is not.

@@ -30,8 +30,8 @@ goes_on() {
 	[ -z "$(ls disks)" ] || { ls -R disks; fail "$run: its end leaves files on hosts' disks"; }
 }
 
-# tells FILE PATTERN
-tells() {
+# matches FILE PATTERN
+matches() {
 	grep -q -e "$2" "$1" || { cat "$1"; fail "'$1' does not say: $2"; }
 }
 
@@ -49,7 +49,7 @@ begin "before the run's store has a version"
 # saves after the one that is killed.
 killed runs/early 3 "$@"
 [ -z "$(ls runs/early/checkpoints/versions 2>/dev/null)" ] || fail "the run's store has a version"
-tells runs/early/metrics.jsonl '"type": "checkpoint", "step": 3, .*"durable": "host"'
+matches runs/early/metrics.jsonl '"type": "checkpoint", "step": 3, .*"durable": "host"'
 for host in 0 1; do
 	[ "$(find "$(folder_of $host)/packs" -name '000000000003-*.pack' | wc -l)" -eq 2 ] || fail "host $host: not a pack of each of its ranks"
 	expect 0 "$ckpt" "$(folder_of $host)" verify
@@ -57,9 +57,9 @@ for host in 0 1; do
 done
 cmp three.0 three.1 || fail "the hosts have two versions of one step"
 expect 73 on_ranks 4 "$train" --set run.dir=runs/early $local "$@" "$config"
-tells err "with a checkpoint of step [69] on a host's own disk; continue it with --resume"
+matches err "with a checkpoint of step [69] on a host's own disk; continue it with --resume"
 goes_on runs/early "$@"
-tells out 'resuming from checkpoint 0*[69]-[0-9a-f]* (step [69], from the disk of rank [02]'
+matches out 'resuming from checkpoint 0*[69]-[0-9a-f]* (step [69], from the disk of rank [02]'
 
 begin "a damaged copy, and a host whose disk is gone"
 killed runs/damaged 3 "$@"
@@ -67,18 +67,18 @@ for pack in "$(folder_of 0)"/packs/*; do
 	printf X | dd of="$pack" bs=1 seek=100 conv=notrunc status=none
 done
 goes_on runs/damaged "$@"
-tells out '(step [369], from the disk of rank 2'
+matches out '(step [369], from the disk of rank 2'
 says err 'is damaged and skipped'
 killed runs/lost 3 "$@"
 rm -r "$(folder_of 0)"
 goes_on runs/lost "$@"
-tells out '(step [369], from the disk of rank 2'
+matches out '(step [369], from the disk of rank 2'
 
 begin "all disks gone: from the run's store, whose versions are those of its own interval"
 killed runs/gone 9 "$@" --set checkpoint.every.steps=5
 rm -r disks
 goes_on runs/gone "$@"
-tells out 'resuming from checkpoint [0-9]*[05]-[0-9a-f]* (step [0-9]*)'
+matches out 'resuming from checkpoint [0-9]*[05]-[0-9a-f]* (step [0-9]*)'
 
 begin "a version that the store and a disk have"
 killed runs/both 3 "$@" --set train.steps=6 --set checkpoint.every.steps=6

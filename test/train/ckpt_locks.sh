@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Two runs save in one store at a time, and come to the bits that they have alone; two processes of one run are told apart by a
+# Two runs save in one store at a time, and come to the bits that they have alone; two processes of one run are distinguished by a
 # lock; on a file system without locks a warning says that they are not, and neither harms what the other has saved.
 . "${DLX_SOURCE:?}/test/lib.sh"
 coads_data

@@ -53,6 +53,6 @@ says err 'the plain file of weights stays as it was'
 
 # Nothing of it without the key.
 expect 0 "$train" --quiet --set run.dir=runs/none "$config"
-[ ! -e runs/none/$plain ] || fail "a file that was not asked for"
+[ ! -e runs/none/$plain ] || fail "a file that was not requested"
 expect 78 "$train" --set checkpoint.plain=all "$config"
 pass

@@ -28,8 +28,8 @@ state_of() {
 	sha256sum <tensors
 }
 
-# alike RUN RUN: the bits of their newest versions.
-alike() {
+# equal RUN RUN: the bits of their newest versions.
+equal() {
 	[ "$(state_of "$1")" = "$(state_of "$2")" ] || fail "$2: not the bits of $1"
 }
 
@@ -84,7 +84,7 @@ for pack in runs/damaged/checkpoints/packs/*; do
 	printf X | dd of="$pack" bs=1 seek=100 conv=notrunc status=none
 done
 expect 65 on_ranks 3 "$train" --quiet --evaluate --set run.dir=runs/damaged runs/written/config.yaml
-[ "$(grep -c 'is damaged and skipped' err)" -eq 1 ] || { cat err; fail "a damaged version is not told of once"; }
+[ "$(grep -c 'is damaged and skipped' err)" -eq 1 ] || { cat err; fail "a damaged version is not reported once"; }
 
 begin "packs of a killed job are removed"
 # Packs that a killed job has left go while rank 0 removes old versions, slowly here: rank 1 does not begin the next version before,
@@ -108,9 +108,9 @@ run 2 runs/stopped "$@" --set train.steps=3
 run 2 runs/stopped "$@" --set train.steps=4 --resume
 expect 0 "$ckpt" runs/stopped fork 3 runs/fork
 run 2 runs/fork "$@" --set train.steps=6 --resume
-alike runs/whole runs/fork
+equal runs/whole runs/fork
 run 2 runs/stopped "$@" --set train.steps=6 --resume
-alike runs/whole runs/stopped
+equal runs/whole runs/stopped
 
 begin "on other numbers of ranks, each from within an epoch"
 set -- --set parallel.reproducible=true --set train.batch_size=1 --set train.global_batch_size=4
@@ -119,9 +119,9 @@ run 2 runs/moved "$@" --set train.steps=1
 run 4 runs/moved "$@" --set train.steps=3 --resume
 expect 0 "$ckpt" runs/moved fork last runs/forked
 run 1 runs/moved "$@" --set train.steps=6 --resume
-alike runs/one runs/moved
+equal runs/one runs/moved
 run 2 runs/forked "$@" --set train.steps=6 --resume
-alike runs/one runs/forked
+equal runs/one runs/forked
 
 begin "a signal within an accumulation"
 set -- --set train.batch_size=1 --set train.accumulate=4 --set train.validate.epochs=0 --set checkpoint.every.steps=1 \
@@ -134,5 +134,5 @@ stop $pid
 at=$(steps_of runs/signal)
 run 1 runs/signal "$@" --set train.steps=$((at + 3)) --resume
 run 1 runs/undisturbed "$@" --set train.steps=$((at + 3))
-alike runs/undisturbed runs/signal
+equal runs/undisturbed runs/signal
 pass

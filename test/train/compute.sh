@@ -45,7 +45,7 @@ done
 # float32 has nothing of it, nor has what is allowed: kernels that are not faster.
 as "$unit" expect 0 "$train" --device cpu --plan "$DLX_SOURCE/configs/unet3d-lits.yaml"
 says out 'winograd:'
-! grep -q '^compute ' out || fail "a run in float32 asks for the rates of bf16"
+! grep -q '^compute ' out || fail "a run in float32 measures the rates of bf16"
 
 begin "auto: which type and why, as text and in JSON"
 sed -e 's/^train:.*/precision: {compute: auto}\n&/' -e 's/growth: 4/growth: 16/' -e 's/initial_filters: 8/initial_filters: 32/' \

@@ -213,7 +213,7 @@ for name in kdv robin stokes; do
 done
 within "$(value runs/kdv term/known)" 0 1e-20 "the residual of the soliton"
 within "$(value runs/kdv term/error)" 0 1e-4 "the squared error of the soliton"
-within "$(value runs/robin term/error)" 0 1e-5 "the squared error behind walls of Robin"
+within "$(value runs/robin term/error)" 0 1e-5 "the squared error inside walls of Robin"
 within "$(value runs/stokes term/error)" 0 1e-2 "the squared error of the flow"
 
 begin "values that are not finite"

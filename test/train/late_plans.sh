@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Plans that the first step does not wait for. What a config says wrong about validation is found before it all the same; memory that cannot be
-# had for a late plan ends the run (all ranks of it, told once), and what was learned is saved.
+# had for a late plan ends the run (all ranks of it, reported once), and what was learned is saved.
 . "${DLX_SOURCE:?}/test/lib.sh"
 coads_data
 export OMP_NUM_THREADS=1

@@ -39,7 +39,7 @@ grep -q '"loss_scale"' runs/plain1/metrics.jsonl && fail "a run without loss sca
 
 # A loss of 10^9 and more, times 2^99: overflows, and still does times 2^79. The steps left out leave no
 # trace: the first that is made is the first. Batches of the whole set in its order and no random numbers,
-# so all steps are alike.
+# so all steps are equal.
 whole() {
 	dir=$1
 	shift

@@ -204,7 +204,7 @@ def small_fields():
     printed = dlx.run("dlx-train", "--evaluate", "small.yaml")
     errors = [line.split()[2] for line in printed.splitlines() if line.startswith("small-y[")]
     if len(errors) != 3 or not all(0 < float(e) < 1e-4 for e in errors):
-        sys.exit(f"FAIL: small errors are not told:\n{printed}")
+        sys.exit(f"FAIL: small errors are not printed:\n{printed}")
 
 
 def main():

@@ -175,7 +175,7 @@ if has_ranks; then
 		expect 76 on_ranks 2 "$train" --set run.dir=runs/ranks$seed --set run.seed=$seed --set train.batch_size=1 \
 			--set data.train=gaps.dlx net.yaml
 		has runs/ranks$seed '"samples": [{"index": 7, "window": 0, "key": "gaps-07.npy"}]'
-		[ "$(grep -c 'is not finite' err)" = 1 ] || { cat err; fail "told more than once"; }
+		[ "$(grep -c 'is not finite' err)" = 1 ] || { cat err; fail "reported more than once"; }
 		rank=$(line runs/ranks$seed | sed 's/.*"rank": \([0-9]\).*/\1/')
 		says err "on rank $rank (host "
 		ranks="${ranks:-} $rank"

@@ -136,7 +136,7 @@ run changed '' --resume --set train.steps=3
 ! grep -q 'other kernels' err || fail "the same kernels are called others"
 
 begin "the cache"
-# Where nothing can be kept, nothing is; a file that is damaged is read as far as it goes; what was proven is proven again if asked.
+# Where nothing can be kept, nothing is; a file that is damaged is read as far as it goes; what was proven is proven again if requested.
 rm -rf cache
 for where in null/none net.yaml; do
 	ln -sf /dev/null null
@@ -152,7 +152,7 @@ same_run runs/right runs/damaged
 kept=$(wc -l <cache/dlx/proofs)
 run damaged-later
 [ "$(wc -l <cache/dlx/proofs)" -le $((kept + 1)) ] || fail "a damaged file is not added to"
-run asked proof=fresh
+run repeated proof=fresh
 [ "$(wc -l <cache/dlx/proofs)" -gt $((kept + 1)) ] || fail "proof=fresh proves nothing"
 fresh
 run without "proof=no,spoil=value:$family"

@@ -5,7 +5,7 @@ PyTorch. A case is a dictionary:
   layers     text of model.layers, one flow mapping a line
   forward    the same network on (x, p), p the parameters by name
   input      shape of a sample             target   shape of a sample's target
-  classes    the target holds labels of so many classes
+  classes    the target holds labels of N classes
   batch      samples of a batch, BATCH if left out
   convert    options of dlx-convert
   config     more sections of the config, as text

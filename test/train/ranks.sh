@@ -26,8 +26,8 @@ close() {
 	weights_close "$@" || fail "weights: $*"
 }
 
-# alike NAME SETTING...: 1 to 4 ranks (those of $counts) with the same global batch.
-alike() {
+# equal NAME SETTING...: 1 to 4 ranks (those of $counts) with the same global batch.
+equal() {
 	name=$1
 	shift
 	first=
@@ -51,13 +51,13 @@ alike() {
 
 begin "eight samples: batches of 6 and 2, of which one rank of three has none; batches of 4; one batch of 8, short of 12"
 counts=$(form "1 3" "1 2 3")
-alike six --set train.global_batch_size=6
+equal six --set train.global_batch_size=6
 counts=$(form "1 4" "1 2 4")
-alike four --set train.global_batch_size=4 --set 'optimizer={type: adam, learning_rate: 0.003}'
+equal four --set train.global_batch_size=4 --set 'optimizer={type: adam, learning_rate: 0.003}'
 counts=$(form "1 2 4" "1 2 3 4")
-alike twelve --set train.global_batch_size=12 --set train.clip_norm=0.5
+equal twelve --set train.global_batch_size=12 --set train.clip_norm=0.5
 counts="1 3"
-alike micro --set train.global_batch_size=3 --set train.accumulate=2
+equal micro --set train.global_batch_size=3 --set train.accumulate=2
 
 begin "one step, by its files"
 for n in 1 2 3; do

@@ -72,8 +72,8 @@ for run in rest:
 print("%s: %.2g" % (name, worst))
 END
 
-# alike NAME TOLERANCE SETTING...: on the ranks of $counts, against one.
-alike() {
+# equal NAME TOLERANCE SETTING...: on the ranks of $counts, against one.
+equal() {
 	what=$1
 	tolerance=$2
 	shift 2
@@ -87,23 +87,23 @@ alike() {
 	done
 	# shellcheck disable=SC2046
 	"$python3" close.py "$what" "$tolerance" runs/"$what"-1 $(for n in $counts; do echo runs/"$what"-"$n"; done) ||
-		fail "$what: ranks are not alike"
+		fail "$what: ranks differ"
 }
 counts="2 3 4 8"
-alike sgd 2e-5 --set parallel.grouping=none --set 'optimizer={type: sgd, learning_rate: 0.1, momentum: 0.9, weight_decay: 1.0e-3}' \
+equal sgd 2e-5 --set parallel.grouping=none --set 'optimizer={type: sgd, learning_rate: 0.1, momentum: 0.9, weight_decay: 1.0e-3}' \
 	--set train.clip_norm=0.5
 counts=$(form 3 "2 3 4 8")
-alike adamw 2e-5 --set parallel.gradient_lag=1 \
+equal adamw 2e-5 --set parallel.gradient_lag=1 \
 	--set 'optimizer={type: adam, learning_rate: 0.003, eps: 1.0e-3, weight_decay: 0.01, decoupled: true, average: 0.9}'
 counts=$(form 2 "2 3 4 8")
-alike lamb 2e-5 --set parallel.grouping=count:2 --set 'optimizer={type: lamb, learning_rate: 0.003, eps: 1.0e-3, weight_decay: 0.01}'
+equal lamb 2e-5 --set parallel.grouping=count:2 --set 'optimizer={type: lamb, learning_rate: 0.003, eps: 1.0e-3, weight_decay: 0.01}'
 counts=$(form 4 "2 3 4 8")
-alike rmsprop 2e-5 --set parallel.grouping=size:1KiB --set 'optimizer={type: rmsprop, learning_rate: 0.003, eps: 1.0e-3, trust: larc}'
-alike lars 2e-5 --set 'optimizer={type: sgd, learning_rate: 1, momentum: 0.9, trust: {type: lars, eta: 0.01}}'
+equal rmsprop 2e-5 --set parallel.grouping=size:1KiB --set 'optimizer={type: rmsprop, learning_rate: 0.003, eps: 1.0e-3, trust: larc}'
+equal lars 2e-5 --set 'optimizer={type: sgd, learning_rate: 1, momentum: 0.9, trust: {type: lars, eta: 0.01}}'
 counts=$(form 3 "3 8")
-alike wire-bf16 2e-2 --set precision.wire=bf16 --set 'optimizer={type: adam, learning_rate: 0.003, eps: 1.0e-3}'
-alike wire-fp16 5e-3 --set precision.wire=fp16 --set precision.loss_scale=dynamic --set parallel.gradient_lag=1 \
+equal wire-bf16 2e-2 --set precision.wire=bf16 --set 'optimizer={type: adam, learning_rate: 0.003, eps: 1.0e-3}'
+equal wire-fp16 5e-3 --set precision.wire=fp16 --set precision.loss_scale=dynamic --set parallel.gradient_lag=1 \
 	--set 'optimizer={type: sgd, learning_rate: 0.1, momentum: 0.9}'
-alike compute-bf16 5e-3 $(compute_bf16 net.yaml) \
+equal compute-bf16 5e-3 $(compute_bf16 net.yaml) \
 	--set 'optimizer={type: sgd, learning_rate: 0.1, momentum: 0.9}'
 pass

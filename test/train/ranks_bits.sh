@@ -20,8 +20,8 @@ run() {
 		--set train.validate.epochs=0 "$@" "$config"
 }
 
-# alike NAME SETTING...: on the numbers of ranks in $counts.
-alike() {
+# equal NAME SETTING...: on the numbers of ranks in $counts.
+equal() {
 	name=$1
 	shift
 	first=
@@ -35,29 +35,29 @@ alike() {
 begin "eight samples in an epoch"
 eight="--set train.global_batch_size=8 --set train.batch_size=1"
 counts="1 2 4 8"
-alike base $eight
+equal base $eight
 first_losses=$(losses_of runs/base-1)
 [ "$(echo "$first_losses" | sort -u | wc -l)" -eq 5 ] || fail "not four losses and a validation: $first_losses"
 counts=$(form "1 4" "1 2 4")
-alike augment $eight --set 'data.transforms=[{normalize: {method: standard, mask: validity}}, {rotate: 15}, {elastic: 1.5},
+equal augment $eight --set 'data.transforms=[{normalize: {method: standard, mask: validity}}, {rotate: 15}, {elastic: 1.5},
 {crop: {size: [20, 28]}}, {contrast: 0.2}, {brightness: {shift: 0.1, per: channel}}, {noise: 0.05}]' --set data.mixup=0.4
-alike adam $eight --set 'optimizer={type: adam, learning_rate: 0.003}' --set parallel.gradient_lag=1 --set parallel.grouping=none \
+equal adam $eight --set 'optimizer={type: adam, learning_rate: 0.003}' --set parallel.gradient_lag=1 --set parallel.grouping=none \
 	--set train.clip_norm=0.3
-alike lamb $eight --set 'optimizer={type: lamb, learning_rate: 0.01}' --set parallel.grouping=size:4KiB \
+equal lamb $eight --set 'optimizer={type: lamb, learning_rate: 0.01}' --set parallel.grouping=size:4KiB \
 	$(compute_bf16 "$config") --set precision.loss_scale=dynamic
-alike dice $eight --set 'loss={type: dice_cross_entropy, class_weights: inverse_frequency}'
+equal dice $eight --set 'loss={type: dice_cross_entropy, class_weights: inverse_frequency}'
 
 begin "micro-batches of three, two of them and a short one of two; two of the global batches in a step"
-alike lars --set train.global_batch_size=6 --set train.batch_size=3 --set train.accumulate=2 --set parallel.grouping=count:2 \
+equal lars --set train.global_batch_size=6 --set train.batch_size=3 --set train.accumulate=2 --set parallel.grouping=count:2 \
 	--set 'optimizer={type: sgd, learning_rate: 0.05, momentum: 0.9, trust: {type: lars, eta: 0.02}}' --set parallel.gradient_lag=1
 
 begin "the last step has one micro-batch and a part of another; the other ranks have none"
-alike absent --set train.global_batch_size=20 --set train.batch_size=5 \
+equal absent --set train.global_batch_size=20 --set train.batch_size=5 \
 	--set 'optimizer={type: rmsprop, learning_rate: 0.002, average: {decay: 0.9}}'
 
 begin "steps of six micro-batches and of two"
 counts=$(form "1 3" "1 3 6")
-alike six --set train.global_batch_size=6 --set train.batch_size=1
+equal six --set train.global_batch_size=6 --set train.batch_size=1
 
 begin "hosts, each of two ranks, and of one"
 for hosts in 1 2; do

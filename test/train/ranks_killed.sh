@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A rank that is killed, stands still or is asked to stop, at any moment: the run ends, and resumed it has the bits of one that was
+# A rank that is killed, stands still or is requested to stop, at any moment: the run ends, and resumed it has the bits of one that was
 # not disturbed. Three times, or a hundred times; by hand [TIMES [FIRST]]: from number FIRST on, since each number has a moment of its
 # own.
 . "${DLX_SOURCE:?}/test/lib.sh"
@@ -75,7 +75,7 @@ disturb() {
 	what="SIG$sig to rank $victim of $n (number $i)"
 	want=$(whole $n "$@") || { echo "$want"; exit 1; }
 	start "$run" $n $late "$@"
-	# While it starts, before its first step, or later; what stands still in MPI_Init nobody can tell from a slow start.
+	# While it starts, before its first step, or later; a rank that is stopped in MPI_Init cannot be distinguished from a slow start.
 	[ $sig != STOP ] || awaits $mpi test -f "$run/config.yaml"
 	sleep "$(awk -v i="$i" 'BEGIN { srand(i + 1); print 0.2 + 1.3 * rand() }')"
 	begun=$([ -f "$run/config.yaml" ] && echo yes)

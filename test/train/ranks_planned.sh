@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Groups of gradients that are planned for ranks that are not there are those of the ranks that are, whatever else the machine does
+# Buckets of gradients that are planned for absent ranks are those of present ranks, whatever else the machine does
 # meanwhile; and what sums cost depends on how many ranks they are over, on how many hosts.
 . "${DLX_SOURCE:?}/test/lib.sh"
 find_mpiexec

@@ -71,7 +71,7 @@ runs lag 1 3 "$@" --set parallel.gradient_lag=1 --set parallel.grouping=count:3
 runs given 1 2 "$@" --set report.one_rank=2
 holds "($(value efficiency rates) * $(value step_seconds rates) / 0.5 - 1) ^ 2 < 1e-12" efficiency
 
-# One line at the end of each start, also of one rank, and each run is told apart.
+# One line at the end of each start, also of one rank, and each run is distinguished.
 expect 0 "$train" --set run.dir=runs/one "$@" "$config"
 says out 'sustained '
 grep -q '^data  .* read, .* decoded; .* % of the steps. time was spent waiting for it$' out || fail "nothing is said of the data"

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What goes wrong before the first step is told once and ends all ranks with the same status; a rank that fails alone ends the others; 16 ranks,
+# What goes wrong before the first step is reported once and ends all ranks with the same status; a rank that fails alone ends the others; 16 ranks,
 # or 64, make some steps.
 . "${DLX_SOURCE:?}/test/lib.sh"
 find_mpiexec
 coads_data
 config=$DLX_SOURCE/test/train/tiny.yaml
 
-# refused STATUS TEXT MPIEXEC-ARGUMENTS...: told by one rank alone.
+# refused STATUS TEXT MPIEXEC-ARGUMENTS...: reported by one rank alone.
 refused() {
 	status=$1
 	text=$2

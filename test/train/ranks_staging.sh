@@ -11,7 +11,7 @@ export OMP_NUM_THREADS=1
 plain=$DLX_DEBUG
 mkdir kept
 cp data/*.dlx kept
-alike="--set train.steps=6 --set train.global_batch_size=8 --set train.batch_size=1 --set parallel.reproducible=true \
+same_sums="--set train.steps=6 --set train.global_batch_size=8 --set train.batch_size=1 --set parallel.reproducible=true \
 	--set model.batch_norm=none"
 uneven="--set train.steps=6 --set train.batch_size=1"
 samples_of() {
@@ -38,7 +38,7 @@ is() {
 	[ "$(sum "$1")" -eq "$2" ] || { cat err; fail "$run: $(sum "$1") bytes $1 instead of $2"; }
 }
 
-expect 0 "$train" --set run.dir=runs/1 $alike "$config"
+expect 0 "$train" --set run.dir=runs/1 $same_sums "$config"
 
 begin "each extent is read once"
 # N PER_HOST pairs; 7 ranks on hosts of 3, 3 and 1.
@@ -50,7 +50,7 @@ for n in $(form "2,1 4,1 7,3 3,0" "2,1 2,0 3,0 4,1 4,2 7,1 7,3 8,1 8,2"); do
 		DLX_DEBUG=$plain,ranks_per_host=$per
 		expect 0 on_ranks "$ranks" "$train" --set run.dir=$like $options "$config"
 		;;
-	*) options=$alike like=runs/1 ;;
+	*) options=$same_sums like=runs/1 ;;
 	esac
 	for copy in share all; do
 		name=$ranks-$per-$copy
@@ -69,7 +69,7 @@ for n in $(form "2,1 4,1 7,3 3,0" "2,1 2,0 3,0 4,1 4,2 7,1 7,3 8,1 8,2"); do
 done
 
 begin "what two hosts keep is read by four"
-stage moved 4 1 $alike --set data.stage=cache-2-1-share
+stage moved 4 1 $same_sums --set data.stage=cache-2-1-share
 is read 0
 is kept 0
 same_run runs/1 runs/moved
@@ -81,7 +81,7 @@ if strace -o traced true 2>/dev/null; then
 		rm -rf traces runs/traced
 		mkdir traces
 		DLX_DEBUG=$plain,stage_extent=20000,ranks_per_host=1 expect 0 capped strace -ff -y -e trace=pread64,read -o traces/of mpiexec -n 4 \
-			"$train" --set run.dir=runs/traced $alike --set data.stage=cache-traced "$config"
+			"$train" --set run.dir=runs/traced $same_sums --set data.stage=cache-traced "$config"
 		got=$(cat traces/of.* | sed -n 's/^p*read6*4*([0-9]*<[^>]*coads-[a-z]*\.dlx>.* = //p' | awk '{ n += $1 } END { printf "%.0f\n", n }')
 		[ "$got" -eq "$most" ] || fail "the system has read $got bytes of record files instead of $most"
 	done
@@ -95,15 +95,15 @@ for f in data/*.dlx; do
 	head -c "$(wc -c <"$f")" /dev/zero >"empty/$f"
 done
 everything="--set data.stage.dir=$PWD/cache-all --set data.stage.copy=all"
-stage everything 2 1 $alike $everything
+stage everything 2 1 $same_sums $everything
 for again in 1 2 3 4 5 6 7 8; do
 	[ "$(sum kept)" -gt 0 ] || break
 	[ $again -lt 8 ] || fail "not everything is kept after eight runs"
 	rm -rf runs/everything
-	stage everything 2 1 $alike $everything
+	stage everything 2 1 $same_sums $everything
 done
 expect 0 on_ranks 2 sh -c '[ "$PMI_RANK" = 0 ] || cd empty; exec "$@"' sh env DLX_DEBUG="$DLX_DEBUG" "$train" \
-	--set run.dir="$PWD/runs/elsewhere" $alike $everything "$config"
+	--set run.dir="$PWD/runs/elsewhere" $same_sums $everything "$config"
 is read 0
 same_run runs/1 runs/elsewhere
 
@@ -113,11 +113,11 @@ for copy in cache-4-1-share/*; do
 		[ "$(wc -c <"$copy")" -le $at ] || printf x | dd of="$copy" bs=1 seek=$at conv=notrunc 2>/dev/null
 	done
 done
-stage damaged 4 1 $alike --set data.stage=cache-4-1-share
+stage damaged 4 1 $same_sums --set data.stage=cache-4-1-share
 says err "the copy in 'cache-4-1-share' is damaged at byte "
 [ "$(sum repaired)" -gt 0 ] || fail "nothing was mended"
 same_run runs/1 runs/damaged
-stage mended 4 1 $alike --set data.stage=cache-4-1-share
+stage mended 4 1 $same_sums --set data.stage=cache-4-1-share
 is read 0
 is repaired 0
 
@@ -146,9 +146,9 @@ ends $mpi
 [ $status -ne 0 ] && [ $status -ne 124 ] || { cat out err; fail "a rank that is killed: exit status $status"; }
 
 begin "killed while it stages: the next run resumes"
-DLX_DEBUG=$plain,stage_extent=20000,ranks_per_host=1,crash_at=stage_written#2 on_ranks 4 "$train" --set run.dir=runs/crashed $alike \
+DLX_DEBUG=$plain,stage_extent=20000,ranks_per_host=1,crash_at=stage_written#2 on_ranks 4 "$train" --set run.dir=runs/crashed $same_sums \
 	--set data.stage=crashed "$config" >out 2>err && fail "not killed"
-stage crashed 4 1 $alike --set data.stage=crashed --resume
+stage crashed 4 1 $same_sums --set data.stage=crashed --resume
 [ "$(sum read)" -lt "$total" ] || { cat err; fail "nothing is left of what was staged"; }
 same_run runs/1 runs/crashed
 

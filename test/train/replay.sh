@@ -58,7 +58,7 @@ says out '.weight'
 grep -q 'by 0 at most' out && { cat out; fail "a difference that is none"; }
 replay 1 runs/other 0..9 $every --first
 says out 'checkpoint 6-'
-grep -q 'checkpoint [89]-' out && { cat out; fail "it went on behind the first"; }
+grep -q 'checkpoint [89]-' out && { cat out; fail "it continued after the first"; }
 replay 0 runs/other 4..9 $every --set optimizer.learning_rate=0.04
 
 # Accumulation and averages; a rate that falls by validations.

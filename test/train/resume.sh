@@ -56,13 +56,13 @@ grep -q 'threads' err && { cat err; fail "the same threads, but a warning says o
 run_with 1 runs/threads --set train.steps=6 --resume
 says err 'was made with other threads (2; now 1): the bits will not be those of a run that never stopped'
 for threads in 1 2; do
-	run_with $threads runs/alike-$threads --set parallel.reproducible=true
+	run_with $threads runs/equal-$threads --set parallel.reproducible=true
 done
-run_with 2 runs/alike --set parallel.reproducible=true --set train.steps=4
-run_with 1 runs/alike --set parallel.reproducible=true --resume
+run_with 2 runs/equal --set parallel.reproducible=true --set train.steps=4
+run_with 1 runs/equal --set parallel.reproducible=true --resume
 grep -q 'other threads' err && { cat err; fail "a warning about threads that do not matter"; }
-for run in runs/alike-2 runs/alike; do
-	[ "$(newest_state $run)" = "$(newest_state runs/alike-1)" ] || fail "$run: parallel.reproducible, but threads show in the bits"
+for run in runs/equal-2 runs/equal; do
+	[ "$(newest_state $run)" = "$(newest_state runs/equal-1)" ] || fail "$run: parallel.reproducible, but threads show in the bits"
 done
 
 begin "changes are printed, and nothing else"

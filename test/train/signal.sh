@@ -41,15 +41,15 @@ for sig in TERM INT USR1 HUP; do
 done
 
 begin "the end of a batch job"
-# The end of a batch job, which the environment or the scheduler tells, is such a signal: a quarter of the time before it, where there
+# The end of a batch job, which the environment or the scheduler reports, is such a signal: a quarter of the time before it, where there
 # is little. A signal that follows is the first one still.
 mkdir -p bin
 printf '#!/bin/sh\n[ "$*" = "-h -j 9 -o %%L" ] && echo 0:06\n' >bin/squeue
 chmod +x bin/squeue
-for how in told asked; do
+for how in given queried; do
 	case $how in
-	told) SLURM_JOB_ID=9 DLX_JOB_END=$(($(date +%s) + 6)) ;;
-	asked) SLURM_JOB_ID=9 DLX_JOB_END= ;;
+	given) SLURM_JOB_ID=9 DLX_JOB_END=$(($(date +%s) + 6)) ;;
+	queried) SLURM_JOB_ID=9 DLX_JOB_END= ;;
 	esac
 	export SLURM_JOB_ID DLX_JOB_END
 	OMP_NUM_THREADS=1 PATH=$PWD/bin:$PATH expect 75 capped "$train" --set run.dir=runs/$how --set train.steps=1000000000 "$config"
@@ -114,7 +114,7 @@ stop $pid INT
 
 begin "programs that are started take signals as usual: the scheduler's, which prints its mask in place of an answer"
 printf '#!/bin/sh\nsed -n "s/^Sig[BI][a-z]*:.*/&/p" /proc/self/status >"$MASK"\n' >bin/squeue
-SLURM_JOB_ID=9 DLX_JOB_END= MASK=$PWD/mask PATH=$PWD/bin:$PATH expect 0 "$train" --set run.dir=runs/asks --set train.steps=2 "$config"
+SLURM_JOB_ID=9 DLX_JOB_END= MASK=$PWD/mask PATH=$PWD/bin:$PATH expect 0 "$train" --set run.dir=runs/queries --set train.steps=2 "$config"
 [ "$(grep -c '^SigBlk:.0*$' mask)" -eq 1 ] || { cat mask; fail "a child has signals blocked"; }
 
 begin "a time that is none is reported"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Steps that are left out because their loss or gradient is not finite, or an outlier: they leave no trace in weights and moments,
-# are counted alike after a resume and on two ranks, and are told of; too many in a row end the run.
+# are counted equally after a resume and on two ranks, and are reported; too many in a row end the run.
 . "${DLX_SOURCE:?}/test/lib.sh"
 find_numpy
 OMP_NUM_THREADS=1

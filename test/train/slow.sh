@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Why a run is slow: made-up counts of control groups and of threads that wait for a processor grow while it runs, and it says so at
-# its end, on stderr and in metrics.jsonl. The word slow of DLX_DEBUG takes the place of rates, so that no time is asked for.
+# its end, on stderr and in metrics.jsonl. The word slow of DLX_DEBUG takes the place of rates, so that no time is requested.
 . "${DLX_SOURCE:?}/test/lib.sh"
 coads_data
 tiny=$DLX_SOURCE/test/train/tiny.yaml

@@ -87,7 +87,7 @@ wait_for idle sinfo -h -o %t
 submit() {
 	sbatch --parsable "$@" | cut -d ';' -f 1
 }
-# again JOB: a job that was queued again waits two minutes unless told otherwise.
+# again JOB: a job that was queued again waits two minutes by default.
 again() {
 	wait_for PENDING squeue -h -j "$1" -o %T
 	scontrol update JobId="$1" StartTime=now 2>/dev/null

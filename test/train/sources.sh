@@ -55,7 +55,7 @@ says out "              $second"
 expect 0 "$train" --plan=json sources.yaml
 says out '"sources": [{"files": "a?.dlx", "weight": 3, "samples": 6, "epoch": 12}, {"files": "b.dlx", "weight": 1, "samples": 10, "epoch": 4}],'
 expect 0 "$train" --check --set 'data.train=[a1.dlx, a2.dlx, b.dlx]' sources.yaml
-! grep -q '^sources' out || fail "files without weights are told as sources"
+! grep -q '^sources' out || fail "files without weights are listed as sources"
 
 begin "the log and the effective config; resumed within an epoch"
 name=whole
@@ -116,7 +116,7 @@ losses two >two.losses
 hosts two-of-two 4 2
 close two-of-two two.losses
 hosts alone 2 2
-! grep -q 'within each' out || fail "one host is told as several"
+! grep -q 'within each' out || fail "one host is described as several"
 close alone whole.losses
 hosts four 4 1
 says out 'within each of 4 hosts'

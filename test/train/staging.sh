@@ -46,15 +46,15 @@ expect 0 stage whole
 expect 0 stage a --set data.stage=cache
 reads "$total"
 [ "$(count kept)" -eq "$total" ] || { cat err; fail "not all was kept"; }
-# told RUN: the bytes read, sent and decoded by its last line of rates.
-told() {
+# counted RUN: the bytes read, sent and decoded by its last line of rates.
+counted() {
 	sed -n 's/.*"data": {"read": \([0-9]*\), "sent": \([0-9]*\), "decoded": \([0-9]*\).*/\1 \2 \3/p' "runs/$1/metrics.jsonl" | tail -n 1
 }
-told a | awk -v n="$total" '$1 == 0 || $1 > n || $2 || $3 <= n { exit 1 }' || fail "of $total bytes rates tell $(told a)"
+counted a | awk -v n="$total" '$1 == 0 || $1 > n || $2 || $3 <= n { exit 1 }' || fail "of $total bytes rates count $(counted a)"
 same_run runs/whole runs/a
 expect 0 stage b --set 'data.stage={dir: cache, copy: all, limit: 2MB}'
 reads 0
-[ "$(told b | cut -d' ' -f1)" = 0 ] || fail "nothing was read, but rates tell $(told b)"
+[ "$(counted b | cut -d' ' -f1)" = 0 ] || fail "nothing was read, but rates count $(counted b)"
 [ ! -s err ] || [ "$(wc -l <err)" -eq 1 ] || { cat err; fail "more is said than bytes"; }
 same_run runs/whole runs/b
 

@@ -5,7 +5,7 @@ gradient descent in double precision makes of it.
     targets.py make                     x.npy, y.npy; strange-x.npy and strange-y.npy, the same in other units;
                                         low-y.npy, -y; field.npy and rain.npy, its exponential
     targets.py trained FIRST LAST EVALUATION STEPS RATE
-                                        whether the weights LAST are those that so many steps on all samples make of FIRST, the
+                                        whether the weights LAST are those that this many steps on all samples make of FIRST, the
                                         targets scaled as in targets.sh, and the lines of an evaluation are about y.npy itself
     targets.py unscaled LAST PREDICTION PREDICTION.csv
                                         whether both predictions are what the file's metadata makes of its layer's outputs
@@ -150,7 +150,7 @@ def between(path, low, high):
     assert all(float(low) <= a <= float(high) for a in v), (min(v), max(v))
 
 
-def alike(one, other):
+def close(one, other):
     a, b = npy_read.read(one), npy_read.read(other)
     assert a[0] == b[0], "shapes"
     for x, y in zip(a[1], b[1]):
@@ -158,5 +158,5 @@ def alike(one, other):
 
 
 if __name__ == "__main__":
-    {"alike": alike, "bare": bare, "between": between, "make": make, "trained": trained,
+    {"bare": bare, "between": between, "close": close, "make": make, "trained": trained,
      "unscaled": unscaled}[sys.argv[1]](*sys.argv[2:])

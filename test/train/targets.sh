@@ -84,7 +84,7 @@ cmp last.safetensors again.safetensors || fail "an export of an export is anothe
 expect 0 from last.safetensors --evaluate --set data.validation=strange.dlx --set data.statistics=data
 if has_ranks; then
 	expect 0 on_ranks 2 "$train" --predict known.dlx -o ranks.npy far/away
-	"$python3" "$arrays" alike before.npy ranks.npy || fail "2 ranks predict something else"   # in other batches
+	"$python3" "$arrays" close before.npy ranks.npy || fail "2 ranks predict something else"   # in other batches
 	for n in 1 2; do
 		expect 0 on_ranks $n "$train" --set data.train=known.dlx --set run.dir=runs/ranks-$n --set train.batch_size=4 \
 			--set train.global_batch_size=16 --set parallel.reproducible=true config.yaml

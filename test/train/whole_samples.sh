@@ -101,7 +101,7 @@ expect 0 mixed --set 'data.validation=[side16.dlx, side24.dlx]' --quiet \
 
 begin "whole samples of several sizes are validated in batches of one size each"
 # Whole samples of several sizes are validated in batches of one size each: with the metrics of all together, whatever the
-# batches and ranks, and with the same bits on any number of ranks where that is asked for.
+# batches and ranks, and with the same bits on any number of ranks if requested.
 squares() {
 	printf "\\0\\0\\010\\003\\0\\0\\0\\$4\\0\\0\\0\\$2\\0\\0\\0\\$2" | tee "$1.idx" >"$1-labels.idx"
 	seq 1000 99999 | tr -d '\n' | head -c "$3" >>"$1.idx"

@@ -357,7 +357,7 @@ static void test_volume(void **state)
 	field_free(s);
 }
 
-/* Displacements have the deviation asked for at the coarse grid's points, mean 0, and no relation
+/* Displacements have the deviation requested at the coarse grid's points, mean 0, and no relation
  * between the axes; the target goes with the input. */
 static void test_elastic(void **state)
 {

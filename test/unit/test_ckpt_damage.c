@@ -413,7 +413,7 @@ static void test_unwritable(void **state)
 	put(dir, "", 0);
 	fixture_make(&f, 6);
 	assert_int_equal(ckpt_save(s, &f.state), 0);
-	ckpt_close(s);   /* warns of the failure that no caller asked for */
+	ckpt_close(s);   /* warns of the failure that no caller requested */
 	assert_int_equal(err_count(), 0);
 	assert_int_equal(unlink(dir), 0);
 	assert_int_equal(rename(away, dir), 0);

@@ -357,7 +357,7 @@ static void expect_refused(const char *dir, const char *which, int code, const c
 	err_clear();
 }
 
-/* A version that cannot be read is refused by the name of what it is, also where it is asked for;
+/* A version that cannot be read is refused by the name of what it is, also where it is requested;
  * others are taken in its place, and it stays, with its chunks. */
 static void test_foreign_version(void **state)
 {

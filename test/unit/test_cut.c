@@ -89,7 +89,7 @@ static void check_layer(const struct net *n, const char *op, int which, int j, i
 	assert_int_equal(r.hi - has.hi, above);
 }
 
-/* Oyama's network at 512 cubed over 8: 66, 34 and 18 planes; a stride of 2 asks for one plane from
+/* Oyama's network at 512 cubed over 8: 66, 34 and 18 planes; a stride of 2 requests one plane from
  * below. */
 static void papers(void **state)
 {

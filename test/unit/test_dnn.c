@@ -48,7 +48,7 @@ static int weights_argument(enum conv_kind kind)
 	return kind == CONV_BACKWARD_WEIGHTS ? 2 : 1;
 }
 
-/* Asks for kind with channels-last activations and open weights. */
+/* Requests kind with channels-last activations and open weights. */
 static struct dnn_prim *open_conv(enum conv_kind kind, int64_t groups, struct layout *w)
 {
 	struct dnn_conv c = some_conv(kind, groups);
@@ -64,8 +64,8 @@ static struct dnn_prim *open_conv(enum conv_kind kind, int64_t groups, struct la
 	return p;
 }
 
-/* Of another batch, since code for what was asked with open
- * layouts is remembered by those it chose. */
+/* With another batch size, since code of a request with open layouts is kept under the layouts
+ * that oneDNN chose. */
 static void chosen_layouts_can_be_given_back(void **state)
 {
 	for (int kind = CONV_FORWARD; kind <= CONV_BACKWARD_WEIGHTS; kind++)

@@ -706,7 +706,7 @@ static void losses(void **state)
 	forward = false;
 }
 
-/* What is asked for twice is emitted once. */
+/* What is requested twice is emitted once. */
 static void sharing(void **state)
 {
 	struct test t;

@@ -5,7 +5,7 @@
 
 #include "pass/pass.h"
 
-/* A chain of nodes of which the one at `at`, through a view if so asked, reads the batch x, too. */
+/* A chain of nodes of which the one at `at` also reads the batch x, through a view if requested. */
 static struct graph *chain(int at, bool through_view, tid *x)
 {
 	struct graph *g = graph_new();

@@ -68,7 +68,7 @@ static const struct launcher_place alone = { NULL, 0, 1, 0, 1, 0, 1 };
 static void no_launcher(void **state)
 {
 	is_at("", alone);
-	/* A batch script itself is one process, whatever the job asked for. */
+	/* A batch script itself is one process, whatever the job requested. */
 	is_at("SLURM_JOB_ID=7 SLURM_PROCID=0 SLURM_NTASKS=8 SLURM_LOCALID=0 SLURM_NODEID=0", alone);
 	is_at("LSB_JOBID=3 PBS_JOBID=1.x", alone);
 }

@@ -156,7 +156,7 @@ static void test_pack(void **state)
 	}
 }
 
-/* Piece by piece it is the same, and what is not asked for stays. */
+/* Piece by piece it is the same, and what is not requested stays. */
 static void test_pack_part(void **state)
 {
 	for (int i = 0; i < SAMPLES; i++) {

@@ -98,7 +98,7 @@ static void test_in_batch(void **state)
 	arena_free(a);
 }
 
-/* Of two damaged chunks the first is told, by however many threads. */
+/* Of two damaged chunks the first is reported, by however many threads. */
 static void test_damage(void **state)
 {
 	struct record *r;

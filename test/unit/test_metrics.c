@@ -70,7 +70,7 @@ static void test_false_class(void **state)
 	metrics_free(m);
 }
 
-/* Sums over samples and how many; a matrix, where both kinds are asked for, comes first. */
+/* Sums over samples and how many; a matrix, where both kinds are requested, comes first. */
 static void test_per_sample(void **state)
 {
 	static const char *const names[] = { "mean_iou_per_sample", "accuracy" };

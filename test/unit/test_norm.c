@@ -126,7 +126,7 @@ static bool has_input(const char *text, int k)
 	return k == 0 && *text != '\0' && *text != ';' && *text != '-';
 }
 
-/* Which tensors may be slices; where the kernel is asked, all that are not vectors. */
+/* Which tensors may be slices; if the kernel decides, all that are not vectors. */
 static unsigned slices(const struct op *op, bool output)
 {
 	const struct kernel *k = &op->kernel[BACKEND_CPU];

@@ -135,7 +135,7 @@ static void sums(void **state)
 		}
 }
 
-/* Of one rank nothing becomes of it, and no reducer is asked. */
+/* On one rank the sums stay as they are, and no reducer is used. */
 static void alone(void **state)
 {
 	struct norm_sync t = { .present = true };

@@ -37,7 +37,7 @@ static void test_layout(void **state)
 	w2 = EMIT(g, "sgd", w, dw);
 	toy_choices = 0;
 	run(g, 2, 3);
-	assert_int_equal(toy_choices, 2);                /* no kernel is asked twice */
+	assert_int_equal(toy_choices, 2);                /* no kernel is queried twice */
 	assert_string_equal(layout_of(g, x), "plain");
 	assert_string_equal(layout_of(g, h), "native");
 	assert_string_equal(layout_of(g, flat), "plain");

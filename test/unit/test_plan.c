@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Plans of several requests over one device: what one request asks for does not show in the plan of
+ * Plans of several requests over one device: what one request requests does not show in the plan of
  * another, nor in the device. */
 #include "cases.h"
 #include "backend/dnn/dnn.h"
@@ -81,7 +81,7 @@ static int kernels(const struct plan *p, const char *part)
 	return n;
 }
 
-/* A plan in float32 next to, and after, one that `set` asks for, which must be another. */
+/* A plan in float32 next to, and after, one that `set` requests, which must be another. */
 static void beside(const char *set)
 {
 	struct run_config *plain = load(NULL), *changed = load(set);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Pictures come back as they were written; the scale of fields rises evenly in lightness;
- * classes can be told apart. */
+ * classes can be distinguished. */
 #include <math.h>
 #include <png.h>
 
@@ -83,7 +83,7 @@ static void test_class_colours(void **state)
 		assert_true(distance(rgb[i], colour_missing) > 60);
 		for (int j = 0; j < i; j++)
 			if (distance(rgb[i], rgb[j]) < 45)
-				fail_msg("classes %d and %d look alike", j, i);
+				fail_msg("classes %d and %d have the same colour", j, i);
 	}
 	colour_class(-1, rgb[0]);
 	colour_class(INT64_MAX, rgb[0]);

@@ -26,7 +26,7 @@ static void job(void *arg)
 
 static atomic_int held, let_go;
 
-/* Runs until it is told to end. */
+/* Runs until let_go is set. */
 static void hold(void *arg)
 {
 	atomic_fetch_add(&held, 1);

@@ -237,7 +237,7 @@ static void test_branches(void **state)
 	      "{concat: {inputs: [upper, a]}}, {conv2d: {filters: 1, kernel: 1}}", 3, 4, 4, true);
 }
 
-/* The total stride is told all the same: fields are padded to it. */
+/* The total stride is reported all the same: fields are padded to it. */
 static void infinite(const char *layers, const char *why, int64_t stride)
 {
 	struct net n;

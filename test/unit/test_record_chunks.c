@@ -197,7 +197,7 @@ static void test_rows(void **state)
 	check_sample(r, d, 0, scale);
 	check_sample(r, d, 1, scale);
 	make(&x, 0, h, w);
-	/* What is asked for is not in the first chunk, which may be damaged. */
+	/* What is requested is not in the first chunk, which may be damaged. */
 	c = record_chunk_get(r, 0, 0);
 	file.data[c.offset + 100] ^= 4;
 	assert_int_equal(record_read_rows(r, d, 0, 0, first, n, rows), 0);

@@ -58,7 +58,7 @@ static tid build_two_norms(struct net *n)
 	return conv(n, EMIT(n, "relu", EMIT(n, "add", norm(n, conv(n, n->x)), shortcut)));
 }
 
-/* The residual needs no gradient: nothing asks for that of z. */
+/* The residual needs no gradient: nothing requests that of z. */
 static tid build_constant_residual(struct net *n)
 {
 	tid r;

@@ -118,7 +118,7 @@ static void test_walks(void **state)
 		count += order[i] < A;
 		assert_true(fabs(count - (i % N + 1) * 13.0 / N) < 2);
 	}
-	/* The epochs are not alike. */
+	/* The epochs differ. */
 	assert_memory_not_equal(order, order + N, N * sizeof *order);
 	loader_free(l);
 	dataset_free(d);

@@ -294,7 +294,7 @@ static void test_planned(void **state)
 	}
 }
 
-/* An absent optional input, an output not asked for, and a dead tensor are fine. */
+/* An absent optional input, an output not requested, and a dead tensor are fine. */
 static void test_allowed(void **state)
 {
 	struct graph *g = graph_new();

@@ -234,7 +234,7 @@ static int decode_rows(const struct source *s, struct tiff_file *h, const struct
 	return 0;
 }
 
-/* The band of rows from y on, which stays: the rows that are asked for next are in it as well. */
+/* The band of rows from y on, which stays: the rows that are requested next are in it as well. */
 static int keep_band(const struct source *s, struct tiff_file *h, int64_t y)
 {
 	const int64_t n = h->blocks.band, left = h->page.height - y, bytes = n * tiff_row_bytes(s, h);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Heuristics answer with engine configurations, best first: mode A, then a fallback of
- * engines that always work, which is asked for where mode A has nothing, and when measuring
+ * engines that always work, which is requested where mode A has nothing, and when measuring
  * also where it has only one. An engine counts if it is allowed (cudnn_list.h) and its plan
  * can be built, which is cuDNN's check of support. Wisdom names one of them by its place in
  * the list, which the same library gives for the same problem on the same device, and by its

@@ -32,16 +32,16 @@ static void fetch(struct cudnn_list *l, int most)
 		l->config[i] = cudnn_make(&l->set, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
 	l->n = (int)cudnn_get(&l->set, l->heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS,
 	                      CUDNN_TYPE_BACKEND_DESCRIPTOR, most, l->config);
-	l->asked = most;
+	l->wanted = most;
 }
 
 bool cudnn_list_has(struct cudnn_list *l, const struct cudnn *c, desc graph, int i)
 {
-	if (l->asked == 0) {
+	if (l->wanted == 0) {
 		ask(l, c, graph);
 		fetch(l, FEW);
 	}
-	if (i >= l->n && l->n == FEW && l->asked == FEW)
+	if (i >= l->n && l->n == FEW && l->wanted == FEW)
 		fetch(l, CUDNN_LIST_MAX);
 	return i < l->n;
 }

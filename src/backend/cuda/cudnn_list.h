@@ -13,7 +13,7 @@
 struct cudnn_list {
 	struct cudnn_set set;
 	desc heuristics, config[CUDNN_LIST_MAX];
-	int n, asked;                /* n: configurations received; asked: configurations requested so
+	int n, wanted;               /* n: configurations received; wanted: configurations requested so
 	                              * far */
 	char mode;                   /* 'a': recommended; 'f': the fallback, which always works */
 };

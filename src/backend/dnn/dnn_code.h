@@ -22,7 +22,7 @@ struct dnn_code {
 };
 
 /* The oneDNN primitive of a problem (key: n bytes, copied), created the first time. Any thread may
- * call it; a thread that asks for a problem that another thread is creating waits. */
+ * call it; a thread that requests a problem that another thread is creating waits. */
 typedef dnnl_status_t dnn_ask(const void *question, dnnl_primitive_desc_t *pd);
 struct dnn_code *dnn_code_get(const void *key, size_t n, dnn_ask *ask, const void *question);
 /* Enters code under a second key, unless that key has an entry. */

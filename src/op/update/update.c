@@ -10,8 +10,8 @@
  * stores the carry, or adds it to its value and passes on the sum. With the last value all levels
  * pass on their sums, up to the highest. An absent rank adds -0, which changes no sum, not even -0.
  *
- *   ema_update   r = (1 - momentum) r + momentum factor x, of many tensors at once; r, where x is
- *                not finite and that is asked for
+ *   ema_update   r = (1 - momentum) r + momentum factor x, of many tensors at once; if requested,
+ *                r where x is not finite
  *
  * Both ops process whole buffers in any layout: padding is zero everywhere and stays zero. */
 #include <limits.h>

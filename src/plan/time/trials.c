@@ -131,7 +131,7 @@ static bool too_large(const struct rounds *r, const struct kind *k)
 	return k->guess > LONGEST || exec_trial_bytes(r->p->exec, k->n->id) > r->bytes;
 }
 
-/* How much two nodes are alike: the same kernel, the same op, both products or both not, not at
+/* How similar two nodes are: the same kernel, the same op, both products or both not, not at
  * all. */
 static bool like(const struct rounds *r, const struct node *a, const struct node *b, int how)
 {

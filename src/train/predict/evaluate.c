@@ -89,7 +89,7 @@ static double **make_values(const struct plan *p, struct arena *a)
 	return v;
 }
 
-/* Whether a rank was asked to stop. */
+/* Whether a rank has received a request to stop. */
 static bool stopped(struct comm *c)
 {
 	double signals = signals_pending() != 0;

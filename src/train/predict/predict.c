@@ -57,7 +57,7 @@ struct writer {
 
 /* --- .npy --- */
 
-/* The sample in the form asked for; returns how many elements of four bytes it has then. */
+/* The sample in the requested form; returns how many elements of four bytes it has then. */
 static size_t change(struct writer *w, const struct result *r)
 {
 	int64_t channels = r->shape->d[0];
@@ -287,8 +287,8 @@ static int begin_batch(struct session *s, const struct batch *b)
 	return exec_run(p->exec, ~0u);
 }
 
-/* Waits for the batch that was begun. Its targets are copied: they are the loader's until it is
- * asked for another batch. */
+/* Waits for the batch that was begun. Its targets are copied, because the loader overwrites
+ * them for the next batch. */
 static int end_batch(struct session *s, const struct batch *b, struct ran *ran)
 {
 	const size_t target = 4 * (size_t)shape_count(loader_target_shape(s->validation));

@@ -22,7 +22,7 @@ int predict_grid_check(const char *path)
 	           ".csv, and drawn as .png or .svg", shown(path));
 }
 
-/* --- what is asked for --- */
+/* --- what is requested --- */
 
 struct request {
 	const struct ynode *grid;

@@ -233,7 +233,7 @@ static int report_step(struct loop *l, const struct submitted *g, double loss)
 	return loop_save_on_failure(l, journal_step(l->journal, &line));
 }
 
-/* Asks the scheduler after the first step, since the query may take seconds. */
+/* Queries the scheduler after the first step, since the query may take seconds. */
 static void say_job_end(struct loop *l)
 {
 	char text[32];

@@ -24,7 +24,7 @@
 
 struct journal {
 	struct jsonl *lines;
-	struct tfevents *events;      /* NULL: not asked for */
+	struct tfevents *events;      /* NULL: not requested */
 	const struct session *session;        /* of the start line; NULL once it is written */
 	struct journal_begin begin;
 	double time;                  /* when that was, in seconds since 1970 */

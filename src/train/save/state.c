@@ -31,7 +31,7 @@ static int64_t global_batch(const struct session *s)
 	return config_rank_batch(s->config) * comm_count(s->comm);
 }
 
-/* The copy is made once, by the thread of the store that is asked first. */
+/* The copy is made once, by the thread of the store that needs it first. */
 static int save_to(const struct state_stores *to, struct ckpt_state *state)
 {
 	int local = 0, run = 0;

@@ -284,9 +284,9 @@ for profile in {"PROFILE": "GeoTIFF"}, {"PROFILE": "BASELINE"}, {"PROFILE": "BAS
     for epsg in 32633, 4326, 2263:
         origin = from_origin(-10, 60, 0.5, 0.25) if epsg == 4326 else HERE
         _, inside = place(f"EPSG:{epsg}", origin, None, "")
-        _, beside = place(f"EPSG:{epsg}", origin, None, f"{profile} {epsg}", **profile, scales=(2.0,), offsets=(-3.0,), nodata=7)
-        if inside != beside:
-            fault(f"{profile} {epsg}: {beside}, expected {inside}")
+        _, outside = place(f"EPSG:{epsg}", origin, None, f"{profile} {epsg}", **profile, scales=(2.0,), offsets=(-3.0,), nodata=7)
+        if inside != outside:
+            fault(f"{profile} {epsg}: {outside}, expected {inside}")
 write("a.tif", draw(2, "float32"), nodata=-1)
 with rasterio.Env(), open("a.tif.aux.xml", "w") as f:
     f.write('<PAMDataset><PAMRasterBand band="2"><NoDataValue>-1</NoDataValue><Scale>3</Scale></PAMRasterBand></PAMDataset>')

@@ -103,7 +103,7 @@ with xr.open_dataset("a.nc", decode_timedelta=False) as raw:
     reads("durations", raw.q.values.astype("f4"), "-i", "a.nc:q", "--input-layout", "first", "--dtype", "f32")
 names = xr.Dataset({"q": v, "label": ("time", np.array(["calm", "storm", "calm", "rain", "storm"]))})
 names.to_netcdf("a.nc")
-reads("beside a variable of strings", one(v), "-i", "a.nc:q")
+reads("next to a variable of strings", one(v), "-i", "a.nc:q")
 refused("labels of strings", "", "-i", "a.nc:q", "-t", "a.nc:label")
 bands = xr.DataArray(
     rng.normal(size=(5, 3, 7, 8)).astype("f4"),
@@ -156,8 +156,8 @@ d = reads("files that count days from their first", one(year), "-i", "part-?.nc:
 if d and d["axes"][0].get("values") != list(range(12)):
     fault(f"files that count days from their first: the record says {d['axes'][0]}")
 year.rename("p").to_netcdf("whole.nc", encoding={"time": {"units": "hours since 1999-12-31 12:00", "dtype": "f8"}})
-reads("files beside one of the whole", one(year), "-i", "part-?.nc:q", "--concatenate", "-t", "whole.nc:p", target=one(year))
-reads("one of the whole beside files", one(year), "-t", "part-?.nc:q", "--concatenate", "-i", "whole.nc:p", target=one(year))
+reads("files next to one of the whole", one(year), "-i", "part-?.nc:q", "--concatenate", "-t", "whole.nc:p", target=one(year))
+reads("one of the whole next to files", one(year), "-t", "part-?.nc:q", "--concatenate", "-i", "whole.nc:p", target=one(year))
 year.isel(time=slice(None, None, -1)).rename("p").to_netcdf("whole.nc")
 reads("the whole backwards", one(year), "-i", "part-?.nc:q", "--concatenate", "-t", "whole.nc:p", target=one(year))
 

@@ -32,7 +32,7 @@ from zoo_cases import FAMILIES, IGNORE  # noqa: E402
 
 EXACT = 1e-5      # results travel as float32, and so do the weights, which both start from as they then are
 FLOAT = 1e-3
-DRIFTS = 4        # where PyTorch's float32 has a quarter of FLOAT or more, rounding decides: so many times that is allowed
+DRIFTS = 4        # where PyTorch's float32 has a quarter of FLOAT or more, rounding decides: how often that is allowed
 FLOOR = 0.1
 VECTOR = 1e-2
 SLOPES = 1e-2     # gradients and what they move
@@ -115,7 +115,7 @@ class Network:
         self.check.tensors("parameters", ours["parameters"], parameters, EXACT)
 
     def start(self):
-        """The first weights, calmed on data that has no two maxima all but alike, as a file that dlx starts from."""
+        """The first weights, made moderate by data without two maxima that are almost equal, as a file that dlx starts from."""
         first = dlx.initial_weights(self.config, *self.options("cpu"))
         for seed in range(self.case.seed + 1, self.case.seed + 100):
             kinks = self.calmed(first)
