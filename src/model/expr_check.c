@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/suggest.h"
-#include "model/expr_shares.h"
 
 /* --- values that meet --- */
 

@@ -90,4 +90,9 @@ const char *expr_meant(const struct check *c, const struct suggest *near);
 const char *expr_list_axes(const struct check *c, const struct expr_set *set, bool spatial);
 const char *expr_list_inputs(const struct check *c, const struct expr_name *n);
 
+/* Checks a term of an objective, which has no other mistakes, when s->ranks ranks share the points:
+ * it must be a linear function of means and sums over points, else E_CONFIG. Otherwise the mean of
+ * the ranks' values would differ from the value on one rank. */
+int expr_check_shares(const struct expr_scope *s, const struct expr *e);
+
 #endif

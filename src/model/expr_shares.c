@@ -2,7 +2,7 @@
  *
  * Whether a term equals the mean over ranks of its values on each rank's share of the points. This
  * holds if it is linear in means and sums over points: sqrt(mean(e)) is not. */
-#include "model/expr_shares.h"
+#include "model/expr_check.h"
 
 #include "base/err.h"
 

@@ -8,7 +8,7 @@ libdlx_a_SOURCES += src/model/build.c src/model/cosmoflow.c src/model/cosmoflow.
 	src/model/expr_check_names.c src/model/expr_collapse.c src/model/expr_collapse.h \
 	src/model/expr_derive.c src/model/expr_derive.h src/model/expr_emit.c \
 	src/model/expr_foresee.c src/model/expr_forward.c src/model/expr_forward.h \
-	src/model/expr_scope.c src/model/expr_shares.c src/model/expr_shares.h \
+	src/model/expr_scope.c src/model/expr_shares.c \
 	src/model/expr_stack.c src/model/expr_stack.h src/model/expr_tree.h src/model/expr_value.c \
 	src/model/expr_value.h \
 	src/model/families.c src/model/families.h src/model/fcn.c src/model/fcn.h \

@@ -22,7 +22,8 @@ libdlx_a_SOURCES += src/op/conv/conv.h src/op/conv/conv_algorithm.h src/op/conv/
 	src/op/conv/conv_cpu.c src/op/conv/conv_cpu.h src/op/conv/conv_cuda.c \
 	src/op/conv/conv_cuda.h src/op/conv/conv_depthwise.c src/op/conv/conv_depthwise_cuda.c \
 	src/op/conv/conv_few_cuda.c src/op/conv/conv_narrow_cuda.c src/op/conv/conv_own.h src/op/conv/conv_own_cuda.c \
-	src/op/conv/conv_direct.h src/op/conv/conv_direct_sums.c src/op/conv/conv_direct_weights.c src/op/conv/conv_dnn.c src/op/conv/conv_expect.c src/op/conv/conv_expect.h src/op/conv/conv_samples.c src/op/conv/conv_samples.h \
+	src/op/conv/conv_direct.h src/op/conv/conv_direct_sums.c src/op/conv/conv_direct_weights.c src/op/conv/conv_dnn.c \
+	src/op/conv/conv_expect.c src/op/conv/conv_samples.c \
 	src/op/conv/conv_frame.c src/op/conv/conv_frame.h src/op/conv/conv_fused.h src/op/conv/conv_fused_cuda.c \
 	src/op/conv/conv_narrow_weights_cuda.c \
 	src/op/conv/conv_normed.c src/op/conv/conv_normed.h src/op/conv/conv_point.c \

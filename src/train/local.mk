@@ -5,7 +5,7 @@
 libdlx_a_SOURCES += src/train/diagnose/account.c src/train/diagnose/account.h src/train/run/balance.c \
 	src/train/run/balance.h src/train/run/batches.c \
 	src/train/run/batches.h src/train/diagnose/bench.c src/train/diagnose/bench.h src/train/diagnose/bench_op.c \
-	src/train/diagnose/bench_op.h src/train/run/changes.c src/train/run/changes.h src/train/run/compute.c \
+	src/train/run/changes.c src/train/run/changes.h src/train/run/compute.c \
 	src/train/run/compute.h src/train/predict/confusion.c \
 	src/train/predict/confusion.h src/train/run/data_rates.c src/train/run/data_rates.h \
 	src/train/run/deferred_plans.c src/train/run/deferred_plans.h src/train/diagnose/diverged.c \
@@ -26,12 +26,12 @@ libdlx_a_SOURCES += src/train/diagnose/account.c src/train/diagnose/account.h sr
 	src/train/run/open_data.h src/train/run/opening.c src/train/run/opening.h src/train/run/pace.c \
 	src/train/run/pace.h src/train/predict/picture_names.c src/train/predict/picture_names.h src/train/predict/predict.c src/train/predict/predict.h src/train/predict/predict_as.c \
 	src/train/predict/predict_as.h src/train/predict/predict_table.c src/train/predict/predict_table.h \
-	src/train/predict/predict_array.c src/train/predict/predict_array.h src/train/predict/predict_grid.c src/train/predict/predict_grid.h \
+	src/train/predict/predict_array.c src/train/predict/predict_array.h src/train/predict/predict_grid.c \
 	src/train/predict/predicted_fields.c src/train/predict/predicted_fields.h src/train/predict/predicted_figure.c src/train/predict/places.c src/train/predict/places.h \
 	src/train/predict/networks_at.c src/train/predict/networks_at.h src/train/predict/known.c src/train/predict/known.h \
 	src/train/predict/predict_input.c \
 	src/train/predict/predict_input.h src/train/predict/convert_program.c src/train/predict/convert_program.h \
-	src/train/predict/predict_tiles.c src/train/predict/predict_tiles.h src/train/run/ranks.c \
+	src/train/predict/predict_tiles.c src/train/run/ranks.c \
 	src/train/run/ranks.h src/train/run/rates.c src/train/run/rates.h src/train/save/replicas.c \
 	src/train/save/replay_versions.c src/train/save/replay_versions.h src/train/save/replicas.h \
 	src/train/diagnose/rerun.c src/train/diagnose/rerun.h src/train/run/resample.c src/train/run/resample.h \

@@ -3,7 +3,7 @@
  * Computes single elements of convolutions by the formulas of conv.c, in double precision, from
  * tensors in any layout that kernels use. So a few elements cost a small part of the whole result.
  * The offset of an element is a sum of one term for each axis; the terms are in tables. */
-#include "op/conv/conv_expect.h"
+#include "op/conv/conv_reference.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Helpers from conv.c for ops that begin with a convolution. Their attributes begin with a struct
+ * What convolutions share with ops that begin with one. Their attributes begin with a struct
  * conv_attr, and their inputs with those of conv or conv_grad_input (the bias is NONE or missing if
  * there is none); further attributes and inputs follow. */
 #ifndef DLX_OP_CONV_CONV_REFERENCE_H
@@ -27,5 +27,18 @@ int conv_grad_weight_reference(const struct kplan *k, const struct kargs *a);
 	CONV_INTS(pad_hi, "0", 0, "zeros after each axis"),                             \
 	FIELD_INT(struct conv_attr, groups, "1", 1, INT32_MAX,                          \
 	          "channel groups that do not see each other")
+
+/* The expected values of elements of a result (the callback `expect` of struct op). */
+int conv_expect(const struct graph *g, const struct node *n, void *const *in, int o,
+                const struct picks *p, struct expected *e);
+/* For conv_grad_input and conv_grad_input_add. */
+int conv_grad_input_expect(const struct graph *g, const struct node *n, void *const *in, int o,
+                           const struct picks *p, struct expected *e);
+int conv_grad_weight_expect(const struct graph *g, const struct node *n, void *const *in, int o,
+                            const struct picks *p, struct expected *e);
+
+/* Test samples (struct op). */
+extern const char *const conv_samples[], *const conv_grad_input_samples[],
+	*const conv_grad_input_add_samples[], *const conv_grad_weight_samples[];
 
 #endif

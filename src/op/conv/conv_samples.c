@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Test samples of conv.c's ops: the borders and special cases of each algorithm. */
-#include "op/conv/conv_samples.h"
+#include "op/conv/conv_reference.h"
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "plan/describe/describe_physics.h"
+#include "plan/describe/describe_parts.h"
 
 #include <inttypes.h>
 

@@ -2,7 +2,7 @@
  *
  * Times are those of the predicted step (plan/time/step_time.h): an all-reduce begins at its place
  * in the schedule and takes the time that the link model gives. */
-#include "plan/describe/describe_ranks.h"
+#include "plan/describe/describe_parts.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Both forms print the same numbers; what is not known is said to be so, and is null in JSON. */
-#include "plan/describe/describe_time.h"
+#include "plan/describe/describe_parts.h"
 
 #include <inttypes.h>
 

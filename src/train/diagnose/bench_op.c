@@ -3,7 +3,7 @@
  * The op is compiled as in a network, with channels-last inputs if they have channels, so it gets
  * the same kernel and layouts. Nodes that convert inputs to the kernel's layouts run too, but their
  * time is not counted. */
-#include "train/diagnose/bench_op.h"
+#include "train/diagnose/bench.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -399,8 +399,8 @@ static int open_csv(struct writer *w)
 	return predict_table_head(&w->table);
 }
 
-/* Can the file's target be drawn next to an output of shape s (N, C, [D,] H, W)? It need not fit:
- * nothing is computed with it. */
+/* Whether the file's target can be drawn next to an output of this shape (N, C, [D,] H, W). If not,
+ * it is no error: nothing is computed from the target. */
 static bool target_fits(const struct session *s, bool labels, const struct shape *out)
 {
 	const struct shape *t = loader_target_shape(s->validation);

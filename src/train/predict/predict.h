@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * "--predict": the network's output for every sample of some files, as numbers or as pictures. */
+ * "--predict": the network's output for every sample of some files, as numbers or as pictures; with
+ * "--tile" window by window (plan/extent/tiles.h) and slab by slab, so that no tensor of a whole
+ * sample is ever in memory; the values of the networks of equations at places that the user
+ * chooses. */
 #ifndef DLX_TRAIN_PREDICT_H
 #define DLX_TRAIN_PREDICT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/option.h"
 #include "plan/session.h"
@@ -33,5 +37,21 @@ int predict(struct session *s, const char *out, enum predict_as as, const struct
 
 /* Whether out is one file, not a folder. */
 bool predict_to_file(const char *out);
+
+/* Writes the file `out` as predict() does; its name ends in .npy, .nc, .h5 or .hdf5. s needs
+ * SESSION_PREDICT | SESSION_RUN and s->tiles. The windows of a sample are divided among the ranks.
+ * E_USAGE for pictures. Collective; rank 0 writes. */
+int predict_tiles(struct session *s, const char *out, enum predict_as as, int64_t *written);
+
+/* given: either "grid: {x: 201, t: 101}" (see places_of_grid), or "record: FILE" or just FILE. For
+ * a record the networks are evaluated at its points, or with "sensors: FIELD" at that field's
+ * sensors, and the record's own values are written too. For networks that read noise, given may add
+ * "realizations: N", "seed: N" and "samples: true", which writes the realizations instead of their
+ * statistics. path ends in .nc, .h5, .npy or .csv, or for a grid in .png or .svg. *written: the
+ * number of places. E_USAGE for another name, and for a mistake in given, with its place in the
+ * argument of "--predict". Rank 0 writes. */
+int predict_grid(struct session *s, const char *given, const char *path, int64_t *written);
+/* E_USAGE if path does not end in the name of a format that predict_grid writes. */
+int predict_grid_check(const char *path);
 
 #endif

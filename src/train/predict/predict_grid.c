@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "train/predict/predict_grid.h"
+#include "train/predict/predict.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * are collected in a slab, whose rows are written as soon as no later window adds to them. The rank
  * that computes a window broadcasts it; rank 0 puts windows into the slab in one order, so that the
  * bits do not depend on the number of ranks. */
-#include "train/predict/predict_tiles.h"
+#include "train/predict/predict.h"
 
 #include <string.h>
 
