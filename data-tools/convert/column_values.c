@@ -66,7 +66,7 @@ static bool is_packed(const struct column_raw *raw)
 	return raw->scale != 1 || raw->offset != 0 || raw->npacking;
 }
 
-/* Whether an integer is rounded by the way of a double to f32 or f64. */
+/* Whether the conversion of the integer `is` to the double v, and then to f32 or f64, rounds it. */
 static bool is_rounded(double v, int64_t is, enum dtype to)
 {
 	return v >= 0x1p63 || (int64_t)v != is || (to == DTYPE_F32 && (double)(float)v != v);

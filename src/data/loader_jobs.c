@@ -86,7 +86,7 @@ int64_t loader_helped(struct loader *l)
 	return n;
 }
 
-/* As this thread alone decodes it. */
+/* Decodes a sample of n pieces in this thread. */
 static int decode_alone(const struct loader *l, const struct worker *w, int64_t n)
 {
 	const struct shared *s = &w->shared;

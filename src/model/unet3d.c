@@ -99,7 +99,7 @@ static int block(struct model_build *b, const char *name, int64_t first, int64_t
 	return layer(b, name, 1, second, *y, y);
 }
 
-/* Up to the skip's size, then the skip. */
+/* Upsamples x to the size of the skip, and appends the skip's channels. */
 static int rise(struct model_build *b, int level, tid skip, tid x, tid *y)
 {
 	const struct shape *s = &graph_t(b->g, skip)->shape;

@@ -105,7 +105,7 @@ enum session_need {
 	                            * made */
 	SESSION_DUMP = 16,         /* gradients and outputs of training plans
 	                            * can be read after the step */
-	SESSION_NO_DATA = 32,      /* plan from `model.input` where the training data is not there */
+	SESSION_NO_DATA = 32,      /* plan from `model.input` if the training data is missing */
 	SESSION_SYNTHETIC = 64,    /* plan from `model.input`, and do not look for data */
 	SESSION_SWEEP = 128        /* compute the training plan's memory sweep */
 };

@@ -55,7 +55,7 @@ static void skip_comment(struct scan *s)
 		advance(s);
 }
 
-/* A closing bracket; true: it is of the other kind than the last one opened. */
+/* Handles a closing bracket. true: the bracket to close is of the other kind. */
 static bool closes_another(struct scan *s)
 {
 	struct bracket *last = &s->open[s->depth - 1];

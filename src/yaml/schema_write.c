@@ -79,7 +79,8 @@ static struct ynode *write_list(struct arena *a, const struct field *f, const vo
 
 static struct ynode *write_field(struct arena *a, const struct field *f, const void *in);
 
-/* The value of the row's short form, where that is all that the section says; else NULL. */
+/* The value of the key with the short form, if all other keys of the section are null; else
+ * NULL. */
 static struct ynode *write_brief(struct arena *a, const struct field *fields, const char *in)
 {
 	struct ynode *brief = NULL;

@@ -199,7 +199,7 @@ static tid build_leaky_conv_and_other(struct net *n)
 	return EMIT(n, "multiply", conv(n, z, "u"), EMIT(n, "tanh", z));
 }
 
-/* Statistics by the convolution. */
+/* The convolution computes the statistics of the norm. */
 static tid build_conv_batch_norm(struct net *n) { return norm(n, conv(n, n->x, "u")); }
 
 static tid build_conv_batch_norm_leaky(struct net *n)

@@ -125,7 +125,7 @@ enum place_order place_meet(const struct axes *want, const struct axes *got, con
                             const char *const file[2], unsigned *reversed, struct buf *out)
 {
 	struct grid w, g, first_w, first_g;
-	unsigned possible = 15;          /* of the ways to turn two axes; bit 0: none of them */
+	unsigned possible = 15;          /* a bit for each set of axes that are reversed; bit 0: none */
 	bool any = false;
 	for (int k = 0; k < got->nfields; k++) {
 		if (!grid_of(got, &got->field[k], partner, &g))

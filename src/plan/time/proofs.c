@@ -184,7 +184,8 @@ static int prove_all(const struct proofs *p, const struct todo *t, struct proof_
 	return 0;
 }
 
-/* Without a process the rules for known faults (backend/dnn/dnn_quirks.h) have decided. */
+/* Tests the kernels of the plan. If no process can be started, nothing is tested: the rules for
+ * known faults (backend/dnn/dnn_quirks.h) have excluded kernels already. */
 static void prove(struct proofs *p, const struct plan *plan)
 {
 	if (!p->verdicts || p->impossible)

@@ -16,8 +16,8 @@
 
 #define MATRIX 480         /* pixels of a picture of few classes */
 #define MOST_CELL 48
-#define LEAST_TEXT 28      /* cells as wide have their counts in them */
-#define LEAST_NAME 9       /* and their classes' names next to them */
+#define LEAST_TEXT 28      /* least width of a cell that shows its count */
+#define LEAST_NAME 9       /* least width of a cell with the name of its class next to it */
 #define MARGIN 150         /* for names */
 
 struct matrix {

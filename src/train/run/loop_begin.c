@@ -109,8 +109,8 @@ static const char *length_text(const struct train_section *t, int64_t per_epoch,
 	return text;
 }
 
-/* What a schedule that ends with the run does where the run is longer or shorter from now on than
- * the config says that it has had so far. */
+/* For a schedule that ends with the run: if the resumed run has another number of steps than
+ * before, prints to which value the learning rate jumps. */
 static void note_stretch(const struct loop *l, const struct run_config *before)
 {
 	struct schedule_context was = l->schedule;
