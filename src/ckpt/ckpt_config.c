@@ -50,7 +50,8 @@ const struct field ckpt_fields[] = {
 	FIELD_SECTION(struct ckpt_config, keep, keep_fields, "which versions stay on disk"),
 	FIELD_STRING(struct ckpt_config, metric, NULL,
 	             "metric that decides which validation is best: one of 'metrics', or loss; "
-	             "default: that of train.target, else the first of 'metrics' that is one number, else loss"),
+	             "default: that of train.target, else the first of 'metrics' that is one number, "
+	             "else loss"),
 	FIELD_FLOAT(struct ckpt_config, reserve, "60", 0, 1e6,
 	            "seconds before the end of a batch job at which to save and stop, besides "
 	            "what a step and a save take"),
