@@ -34,7 +34,7 @@ unit_tests = test/unit/test_arena test/unit/test_augment test/unit/test_autodiff
 	test/unit/test_sources test/unit/test_staging test/unit/test_step_guard \
 	test/unit/test_stored \
 	test/unit/test_svg test/unit/test_symmetry test/unit/test_synonym \
-	test/unit/test_target_transforms \
+	test/unit/test_target_transforms test/unit/test_taskbench \
 	test/unit/test_tfevents test/unit/test_tiles test/unit/test_time_limit test/unit/test_trace test/unit/test_train \
 	test/unit/test_transform test/unit/test_transform_values test/unit/test_types \
 	test/unit/test_updates test/unit/test_verify test/unit/test_views \
@@ -68,6 +68,8 @@ test_unit_test_losses_SOURCES = test/unit/test_losses.c test/unit/op_case.c test
 test_unit_test_norm_sync_SOURCES = test/unit/test_norm_sync.c test/unit/rank_threads.c \
 	test/unit/rank_threads.h
 test_unit_test_step_guard_SOURCES = test/unit/test_step_guard.c test/unit/op_case.c test/unit/op_case.h
+test_unit_test_taskbench_SOURCES = test/unit/test_taskbench.c $(taskbench_sources)
+test_unit_test_taskbench_CFLAGS = $(taskbench_cflags)
 
 # Fuzz targets, here as plain programs over their corpus and mutations of it.
 fuzz_tests = test/fuzz/fuzz_ckpt test/fuzz/fuzz_record test/fuzz/fuzz_source test/fuzz/fuzz_store \
