@@ -68,7 +68,8 @@ test_unit_test_losses_SOURCES = test/unit/test_losses.c test/unit/op_case.c test
 test_unit_test_norm_sync_SOURCES = test/unit/test_norm_sync.c test/unit/rank_threads.c \
 	test/unit/rank_threads.h
 test_unit_test_step_guard_SOURCES = test/unit/test_step_guard.c test/unit/op_case.c test/unit/op_case.h
-test_unit_test_taskbench_SOURCES = test/unit/test_taskbench.c $(taskbench_sources)
+test_unit_test_taskbench_SOURCES = test/unit/test_taskbench.c src/bench/metg_find.c \
+	src/bench/metg_find.h $(taskbench_sources)
 test_unit_test_taskbench_CFLAGS = $(taskbench_cflags)
 
 # Fuzz targets, here as plain programs over their corpus and mutations of it.
@@ -132,7 +133,7 @@ script_tests = test/train/zoo/pytorch.sh test/train/sync_batch_norm.sh test/trai
 	test/cli/convert_values.sh test/cli/convert_zarr.sh \
 	test/cli/cosmo.sh test/cli/data_agree.sh test/cli/data_mistakes.sh \
 	test/cli/debug.sh test/cli/errors.sh test/cli/field.sh test/cli/json_keys.sh test/cli/memory.sh test/cli/memory_map.sh \
-	test/cli/memory_peak.sh test/cli/openmp.sh test/cli/outputs.sh test/cli/plan_memory.sh \
+	test/cli/memory_peak.sh test/cli/metg.sh test/cli/openmp.sh test/cli/outputs.sh test/cli/plan_memory.sh \
 	test/cli/predict.sh test/cli/predict_axes.sh test/cli/predict_files.sh \
 	test/cli/predict_flags.sh test/cli/predict_forms.sh test/cli/predict_pictures.sh test/cli/predict_places.sh \
 	test/cli/predict_sizes.sh test/cli/predict_targets.sh \

@@ -91,9 +91,10 @@ static const struct word words[] = {
 	  .doc = "batches for a GPU as they are stored, or rounded where no more is read of them; or "
 	  "made float32 by the host; default: stored" },
 	{ WORD(fault, FAULT), .form = "KIND:N[+]",
-	  .values = { "alloc", "append", "arena", "kernel", "read", "write" },
+	  .values = { "alloc", "append", "arena", "kernel", "payload", "read", "write" },
 	  .doc = "the Nth call of a kind fails (+: and all after it; arena: the Nth is too large; "
-	  "kernel: node N, a convolution by oneDNN, makes a NaN); may be repeated" },
+	  "kernel: node N, a convolution by oneDNN, makes a NaN; payload: the output of the Nth task "
+	  "of rank 0 of dlx-bench has a wrong bit); may be repeated" },
 	{ WORD(crash_at, POINT), .form = "POINT[#N]",
 	  .values = { "ckpt_chunk", "ckpt_cleaned", "ckpt_collected", "ckpt_durable", "ckpt_manifest",
 	              "ckpt_pack", "ckpt_removed", "ckpt_staged", "convert_finished",

@@ -28,8 +28,8 @@ static const struct flag flags[] = {
 	{ "-type", "NAME", PATTERN, 0, 0, 0, "pattern of dependences (trivial)" },
 	{ "-radix", "N", WHOLE, AT(radix), 0, 1 << 24, "dependences of a task in nearest, spread, "
 	  "random_nearest (3)" },
-	{ "-period", "N", WHOLE, AT(period), 0, 1 << 16, "sets of dependences in spread, random_nearest "
-	  "(3)" },
+	{ "-period", "N", WHOLE, AT(period), 0, 1 << 16, "sets of dependences in spread, "
+	  "random_nearest (3)" },
 	{ "-fraction", "F", REAL, AT(fraction), 0, 1, "share of edges in random_nearest (0.25)" },
 	{ "-and", NULL, AND, 0, 0, 0, "begin the next of several graphs that run at the same time" },
 	{ "-kernel", "NAME", KERNEL, 0, 0, 0, "what a task computes (empty)" },
@@ -69,8 +69,8 @@ void tb_app_help(FILE *out)
 static int unknown(const char *what, const char *name, const char *const *names)
 {
 	const char *near = did_you_mean(name, names);
-	return ERR(E_USAGE, NULL, "%s '%s'%s%s%s; see --help", what, name, near ? "; did you mean '" : "",
-	           near ? near : "", near ? "'?" : "");
+	return ERR(E_USAGE, NULL, "%s '%s'%s%s%s; see --help", what, name,
+	           near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 static const struct flag *find(const char *name)

@@ -216,7 +216,8 @@ static int check_period(struct tb_graph *g)
 	if (g->period < 0)
 		g->period = g->pattern->needs_period ? PERIOD : 0;
 	if (!g->pattern->needs_period && g->period > 0)
-		return ERR(E_USAGE, NULL, "-period %lld: pattern '%s' has none", (long long)g->period, name);
+		return ERR(E_USAGE, NULL, "-period %lld: pattern '%s' has none", (long long)g->period,
+		           name);
 	if (g->pattern->needs_period && g->period == 0)
 		return ERR(E_USAGE, NULL, "-period 0: pattern '%s' needs 1 or more", name);
 	if (g->pattern->inputs != spread)
@@ -225,8 +226,8 @@ static int check_period(struct tb_graph *g)
 		return ERR(E_USAGE, NULL, "-radix 0: pattern 'spread' needs 1 or more");
 	const int64_t last = (g->width + g->radix - 1) / g->radix;
 	return g->period <= last ? 0 :
-	       ERR(E_USAGE, NULL, "-period %lld: pattern 'spread' of radix %lld and width %lld can have "
-	           "%lld at most", (long long)g->period, (long long)g->radix, (long long)g->width,
+	       ERR(E_USAGE, NULL, "-period %lld: pattern 'spread' of radix %lld and width %lld can "
+	           "have %lld at most", (long long)g->period, (long long)g->radix, (long long)g->width,
 	           (long long)last);
 }
 

@@ -18,7 +18,7 @@ struct tb_graph {
 	int64_t steps, width;
 	const struct tb_pattern *pattern;
 	int64_t radix;
-	int64_t period;              /* of spread and random_nearest, 0 for others; below 0: not given */
+	int64_t period;              /* of spread and random_nearest, else 0; below 0: not given */
 	double fraction;             /* of random_nearest: the share of edges that exist */
 	const struct tb_kernel *kernel;
 	int64_t iterations, samples;

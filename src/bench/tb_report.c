@@ -3,15 +3,14 @@
  * What Task Bench prints about its graphs and about a run. */
 #include <inttypes.h>
 
-#include "base/mem.h"
 #include "bench/tb_app.h"
 #include "bench/tb_kernel.h"
 
 /* --- the configuration --- */
 
-static void print_list(const char *head, int64_t i, struct tb_list l, struct tb_range among, FILE *out)
+static void print_list(int64_t i, struct tb_list l, struct tb_range among, FILE *out)
 {
-	fprintf(out, "          %s %" PRId64 ":", head, i);
+	fprintf(out, "          Point %" PRId64 ":", i);
 	for (int64_t k = 0; k < l.n; k++)
 		if (tb_within(among, l.v[k]))
 			fprintf(out, " %" PRId64, l.v[k]);
@@ -30,12 +29,12 @@ static void print_step(const struct tb_graph *g, const struct tb_edges *e, int64
 		fprintf(out, " %" PRId64, i);
 	fputs("\n        Dependencies:\n", out);
 	for (int64_t i = now.first; i < now.end; i++)
-		print_list("Point", i, tb_inputs(e, set, i), last, out);
+		print_list(i, tb_inputs(e, set, i), last, out);
 	if (verbose < 2)
 		return;
 	fputs("        Reverse Dependencies:\n", out);
 	for (int64_t i = last.first; i < last.end; i++)
-		print_list("Point", i, tb_readers(e, set, i), now, out);
+		print_list(i, tb_readers(e, set, i), now, out);
 }
 
 static void print_graph(const struct tb_graph *g, FILE *out)
@@ -119,17 +118,17 @@ void tb_app_report(const struct tb_app *a, const struct tb_totals *n, double sec
 	fprintf(out, "Total Tasks %" PRId64 "\nTotal Dependencies %" PRId64 "\n", n->tasks,
 	        n->dependences);
 	if (a->nodes)
-		fprintf(out, "  Local Dependencies %" PRId64 " (estimated)\n  Nonlocal Dependencies %" PRId64
-		        " (estimated)\n  Number of Nodes (used for estimate) %" PRId64 "\n", n->local,
-		        n->nonlocal, a->nodes);
+		fprintf(out, "  Local Dependencies %" PRId64 " (estimated)\n  Nonlocal Dependencies "
+		        "%" PRId64 " (estimated)\n  Number of Nodes (used for estimate) %" PRId64 "\n",
+		        n->local, n->nonlocal, a->nodes);
 	else
 		fputs("  Unable to estimate local/nonlocal dependencies\n", out);
 	fprintf(out, "Total FLOPs %" PRId64 "\nTotal Bytes %" PRId64 "\n", n->flops, n->bytes);
 	fprintf(out, "Elapsed Time %e seconds\nFLOP/s %e\nB/s %e\nTransfer (estimated):\n", seconds,
 	        (double)n->flops / seconds, (double)n->bytes / seconds);
 	if (a->nodes)
-		fprintf(out, "  Local Bytes %" PRId64 "\n  Nonlocal Bytes %" PRId64 "\n  Local Bandwidth %e "
-		        "B/s\n  Nonlocal Bandwidth %e B/s\n", n->local_bytes, n->nonlocal_bytes,
+		fprintf(out, "  Local Bytes %" PRId64 "\n  Nonlocal Bytes %" PRId64 "\n  Local Bandwidth "
+		        "%e B/s\n  Nonlocal Bandwidth %e B/s\n", n->local_bytes, n->nonlocal_bytes,
 		        (double)n->local_bytes / seconds, (double)n->nonlocal_bytes / seconds);
 	else
 		fputs("  Unable to estimate local/nonlocal transfer\n", out);

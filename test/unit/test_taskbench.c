@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Task Bench's graphs: the edges of every pattern against lists, SipHash against its published
- * vectors, the counts of a run, refusals. */
+ * vectors, the counts of a run, refusals; METG of given times. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "bench/metg_find.h"
 #include "bench/siphash.h"
 #include "bench/tb_app.h"
 #include "bench/tb_kernel.h"
@@ -236,13 +237,55 @@ static void test_graphs(void **state)
 	assert_true(app.iterates);
 }
 
+/* --- METG --- */
+
+static double metg_of(const struct metg_point *p, int n)
+{
+	double seconds = -1;
+	return metg_find(p, n, 0.5, &seconds) == 0 ? seconds : -1;
+}
+
+/* The linear interpolation in efficiency between the last size above and the next one. */
+static void test_metg(void **state)
+{
+	const struct metg_point p[] = {
+		{ 64, 1, 8, 1 }, { 32, 2, 4.5, 0.9 }, { 16, 3, 2.6, 0.75 }, { 8, 4, 1.8, 0.45 },
+		{ 4, 5, 1.5, 0.2 }
+	};
+	assert_float_equal(metg_of(p, 5), 1.8 + 0.8 * 0.05 / 0.3, 1e-12);
+	/* A next size that takes longer is no improvement. */
+	const struct metg_point slower[] = { { 64, 1, 8, 1 }, { 32, 2, 4.5, 0.9 }, { 16, 3, 4.6, 0.3 } };
+	assert_float_equal(metg_of(slower, 3), 4.5, 0);
+}
+
+static void test_no_metg(void **state)
+{
+	static const struct {
+		int n;
+		struct metg_point p[3];
+		const char *text;
+	} bad[] = {
+		{ 2, { { 64, 1, 8, 1 }, { 32, 2, 2, 1.6 } }, "none can be 1.5" },
+		{ 2, { { 64, 1, 8, 0.4 }, { 32, 2, 7, 0.2 } }, "no size has an efficiency of 0.50" },
+		{ 2, { { 64, 1, 8, 1 }, { 32, 2, 4, 0.9 } }, "still has an efficiency of 0.90" },
+		{ 3, { { 64, 5, 8, 1 }, { 32, 5, 4, 0.9 }, { 16, 4, 3, 0.4 } }, "4 repetitions" },
+	};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		double seconds;
+		assert_int_equal(metg_find(bad[i].p, bad[i].n, 0.5, &seconds), E_DATA);
+		assert_non_null(strstr(err_get(0)->text, bad[i].text));
+		err_clear();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lists),   cmocka_unit_test(test_readers),
 		cmocka_unit_test(test_siphash), cmocka_unit_test(test_totals),
 		cmocka_unit_test(test_kernels), cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_graphs),
+		cmocka_unit_test(test_graphs),  cmocka_unit_test(test_metg),
+		cmocka_unit_test(test_no_metg),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
