@@ -271,7 +271,7 @@ struct exchange_stats exchange_stats(const struct exchange *x)
 
 /* --- waits --- */
 
-static bool has_room(const struct exchange_end *e)
+static bool has_room(struct exchange_end *e)
 {
 	return e->request ? exchange_mpi_room(e) : exchange_host_room(e);
 }
@@ -284,7 +284,7 @@ static bool has_come(const struct exchange_end *e)
 	       link_delay_over(e->line[e->count % (uint64_t)e->edge.depth].due);
 }
 
-static bool is_ready(const struct exchange_end *e)
+static bool is_ready(struct exchange_end *e)
 {
 	return e->edge.sends ? has_room(e) : has_come(e);
 }
@@ -314,7 +314,7 @@ static bool too_late(const struct exchange *x, double waited)
 	return c->hosts == 1 || liveness_halted(b) || waited > c->timeout + liveness_patience(c->host);
 }
 
-static void sleep_on(struct exchange *x, const struct exchange_end *e, double seconds)
+static void sleep_on(struct exchange *x, struct exchange_end *e, double seconds)
 {
 	struct timespec t = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
 	_Atomic uint32_t *asleep = &x->mine->asleep;
@@ -334,7 +334,7 @@ static double nap(const struct exchange *x, const struct exchange_end *e, double
 	return now;
 }
 
-static int sleep_until_ready(struct exchange *x, const struct exchange_end *e, int64_t begin)
+static int sleep_until_ready(struct exchange *x, struct exchange_end *e, int64_t begin)
 {
 	struct deadline d = { begin, begin };
 	double pause = SHORT_NAP, round = DEADLINE_ROUND;
@@ -354,7 +354,7 @@ static int sleep_until_ready(struct exchange *x, const struct exchange_end *e, i
 	return 0;
 }
 
-static int await(struct exchange *x, const struct exchange_end *e)
+static int await(struct exchange *x, struct exchange_end *e)
 {
 	if (is_ready(e))
 		return 0;

@@ -5,7 +5,7 @@
  * each, so they are counters without read-modify-write, and only grow.
  *
  * - The sender writes message m only after it has read taken >= m - d + 1 (acquire; for m < d that
- *   is so from the beginning). The receiver stored that (release) after its last read of message
+ *   is so from the beginning; the value may be that of an earlier read, since taken only grows). The receiver stored that (release) after its last read of message
  *   m - d, which had the same place: it reads nothing of m - d while m is written.
  * - The sender stores sent = m + 1 in the place after it has written m there (release). The
  *   receiver, whose count of taken messages is m, reads the place after it has read sent == m + 1
@@ -118,9 +118,13 @@ void exchange_host_connect(struct exchange *x, char *const *part)
 	}
 }
 
-bool exchange_host_room(const struct exchange_end *e)
+/* The receiver's counter is in the cache of the receiver, so that it is read only if the count of
+ * the last time does not suffice. */
+bool exchange_host_room(struct exchange_end *e)
 {
-	return e->count < atomic_load(&e->sends->taken) + (uint64_t)e->edge.depth;
+	if (e->count >= e->known + (uint64_t)e->edge.depth)
+		e->known = atomic_load(&e->sends->taken);
+	return e->count < e->known + (uint64_t)e->edge.depth;
 }
 
 bool exchange_host_came(const struct exchange_end *e)

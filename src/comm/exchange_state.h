@@ -44,6 +44,7 @@ struct exchange_request;             /* exchange_mpi.c's, of an edge to another 
 struct exchange_end {
 	struct exchange_edge edge;
 	uint64_t count;              /* messages sent, or taken */
+	uint64_t known;              /* of a sending end: `taken` as it was read last */
 	/* Inside a host: */
 	struct exchange_rank *other; /* the peer's entry: the rank to wake after a change */
 	struct exchange_sends *sends;
@@ -83,7 +84,7 @@ void exchange_host_write(struct exchange *x, char *part);
 /* Connects the ends whose peer is on this host, after a barrier; part: by local rank. Also sets the
  * buffers of messages to other hosts. */
 void exchange_host_connect(struct exchange *x, char *const *part);
-bool exchange_host_room(const struct exchange_end *e);
+bool exchange_host_room(struct exchange_end *e);
 bool exchange_host_came(const struct exchange_end *e);
 /* These wake the peer. */
 void exchange_host_send(struct exchange_end *e, int64_t due);
