@@ -56,20 +56,24 @@ double metg_run_cores(const struct metg_run *r)
 	return r->c->size;
 }
 
-/* Clocks of different hosts differ, so that there the longest rank counts. */
-static double elapsed(struct comm *c, double start, double end)
+/* From the first rank's beginning to the last rank's end; *idle: how much of it this rank was not
+ * in its pass. Clocks of different hosts differ, so that there the longest rank counts. */
+static double elapsed(struct comm *c, double start, double end, double *idle)
 {
 	double v[] = { -start, end, end - start };
 	comm_max(c, v, 3, "the time of a pass");
-	return c->hosts > 1 ? v[2] : v[1] + v[0];
+	const double all = c->hosts > 1 ? v[2] : v[1] + v[0];
+	*idle = all - (end - start);
+	return all;
 }
 
 static int pass(struct metg_run *r, double *seconds)
 {
+	double idle;
 	comm_barrier(r->c, "a pass");
 	const double start = io_seconds();
 	TRY(tb_plan_run(r->plan, NULL));
-	*seconds = elapsed(r->c, start, io_seconds());
+	*seconds = elapsed(r->c, start, io_seconds(), &idle);
 	return 0;
 }
 
@@ -124,18 +128,18 @@ static void print_overhead(const double *v, int64_t tasks, double wall, int rank
 	print_row("wall", all, tasks, all);
 }
 
-/* The end of a rank's pass is that of all, for which it waits. */
 int metg_run_overhead(struct metg_run *r, int64_t tasks)
 {
 	struct task_record record;
-	double v[PARTS + 1] = { 0 };
+	double v[PARTS + 1] = { 0 }, idle;
 	const double cost = clock_cost();
 	comm_barrier(r->c, "a pass");
-	const double start = io_seconds();
+	task_record_begin(&record);
+	const int64_t start = record.last;
 	TRY(tb_plan_run(r->plan, &record));
-	comm_barrier(r->c, "a pass");
-	task_record_end(&record, PART_WAIT);
-	const double wall = elapsed(r->c, start, io_seconds());
+	task_record_end(&record, PART_DISPATCH);
+	const double wall = elapsed(r->c, (double)start * 1e-9, (double)record.last * 1e-9, &idle);
+	record.time[PART_WAIT] += (int64_t)(idle * 1e9);
 	for (int i = 0; i < PARTS; i++) {
 		const double clocks = cost * (double)record.stamps[i];
 		v[i] = (double)record.time[i] - clocks;

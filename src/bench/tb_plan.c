@@ -211,8 +211,6 @@ int tb_plan_nodes(const struct tb_plan *p)
 int tb_plan_run(struct tb_plan *p, struct task_record *record)
 {
 	p->rank.record = record;
-	if (record)
-		task_record_begin(record);
 	for (const struct part *q = p->part; q < p->part + 2; q++)
 		for (int64_t i = 0; i < q->runs; i++) {
 			const int64_t step = q->first + i * q->steps;

@@ -18,8 +18,8 @@ struct tb_plan;
 /* Collective over c. Borrows c and app, whose iterations may change between runs. E_NOMEM. */
 int tb_plan_new(struct tb_plan **out, struct comm *c, const struct tb_app *app);
 void tb_plan_free(struct tb_plan *p);            /* NULL is fine; collective */
-/* All steps of all graphs, from the first one. record: is filled, if not NULL; the run then takes
- * longer. E_BUG: a task has found a wrong payload. After an error the other ranks wait for
+/* All steps of all graphs, from the first one. record: begun by the caller, or NULL; with it the
+ * run takes longer. E_BUG: a task has found a wrong payload. After an error the other ranks wait for
  * messages: call comm_abort. */
 int tb_plan_run(struct tb_plan *p, struct task_record *record);
 int tb_plan_nodes(const struct tb_plan *p);
