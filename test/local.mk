@@ -19,7 +19,7 @@ unit_tests = test/unit/test_arena test/unit/test_augment test/unit/test_autodiff
 	test/unit/test_loader_sizes test/unit/test_loss_scale \
 	test/unit/test_losses \
 	test/unit/test_memplan test/unit/test_metrics test/unit/test_mixup test/unit/test_model test/unit/test_norm \
-	test/unit/test_norm_sync test/unit/test_ops test/unit/test_optim test/unit/test_pace \
+	test/unit/test_rank_noise test/unit/test_norm_sync test/unit/test_ops test/unit/test_optim test/unit/test_pace \
 	test/unit/test_messages test/unit/test_objectives test/unit/test_order test/unit/test_packs test/unit/test_passes \
 	test/unit/test_piece_statistics test/unit/test_plan test/unit/test_png test/unit/test_points \
 	test/unit/test_points_config test/unit/test_pieces \

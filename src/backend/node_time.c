@@ -55,12 +55,18 @@ static struct node_rates scaled(const struct node_rates *r, double f32, double b
 	return (struct node_rates){ r->f32 * f32, r->bits16 * bits16, r->bytes * bytes, reach };
 }
 
+struct node_rates node_rates_of_published(double f32, double bits16, double bytes)
+{
+	const struct node_rates r = { f32, bits16, bytes, NULL };
+	return scaled(&r, SHOWN_32, SHOWN_16, SHOWN_BYTES, of_gpu);
+}
+
 /* published: the rates r are a GPU's published ones, not measured. */
 static struct node_rates reached(struct node_rates r, const struct device *d, bool published)
 {
 	if (!d->driver)
 		return scaled(&r, 0.8, 0.8, 0.9, &of_processor);
-	return published ? scaled(&r, SHOWN_32, SHOWN_16, SHOWN_BYTES, of_gpu) :
+	return published ? node_rates_of_published(r.f32, r.bits16, r.bytes) :
 	       scaled(&r, 1, 1, 1, of_gpu);
 }
 

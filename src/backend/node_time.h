@@ -32,6 +32,9 @@ struct node_rates node_rates_ceilings(struct device *d, const struct plan_env *e
 /* The rates that real steps reach, which are below the peaks: for predictions of kernels that were
  * not timed. */
 struct node_rates node_rates_reached(struct device *d, const struct plan_env *e);
+/* The rates that real steps reach on a GPU with these published rates: flop/s in float32 and 16
+ * bits, bytes/s. */
+struct node_rates node_rates_of_published(double f32, double bits16, double bytes);
 /* Rates that follow from the model of the device, without a measurement: they are the same in every
  * process and under any load, so that decisions may depend on them. */
 struct node_rates node_rates_nominal(const struct device *d, const struct plan_env *e);

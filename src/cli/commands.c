@@ -124,7 +124,7 @@ static int open_session(struct invocation *x, unsigned need, struct session **s)
 	const struct options *o = x->o;
 	struct run_config *mine = x->config;
 	struct session_options so = { .comm = x->c, .need = need, .ranks = o->ranks ? (int)o->ranks : 1,
-		.hosts = (int)o->hosts,
+		.cluster = o->cluster, .hosts = (int)o->hosts,
 		.tile = o->tile, .device = o->device, .wisdom = o->wisdom, .dump = o->dump, .gpu = o->gpu,
 		.dump_dot = o->plan_format && strcmp(o->plan_format, "dot") == 0,
 		.weights = need & SESSION_TRAIN ? NULL : weights_of(o),

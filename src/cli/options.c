@@ -30,6 +30,9 @@ static const struct option_row rows[] = {
 	{ "ranks", 0, OPTION_TEXT, AT(ranks_text), "[HOSTSx]N",
 	  .doc = "with --check or --plan: plan for N ranks that need not be there, on hosts of "
 	  "eight or HOSTS hosts of N" },
+	{ "cluster", 0, OPTION_TEXT, AT(cluster), "FILE",
+	  .doc = "with --check or --plan: predict steps on the cluster that FILE describes, as "
+	  "dlx-simulate does" },
 	{ "suggest", 0, OPTION_TEXTS, AT(suggest), "TRAIN [VALIDATION] | INPUT TARGET",
 	  .command = COMMAND_SUGGEST,
 	  .doc = "write a first config for these records, and one of a linear network to compare it "
@@ -196,6 +199,8 @@ const char *options_text(const struct options *o, char text[OPTIONS_TEXT])
 		buf_printf(&b, " --ranks=%" PRId64 "x%" PRId64, o->hosts, o->ranks);
 	if (o->gpu)
 		buf_printf(&b, " --gpu=%s", o->gpu);
+	if (o->cluster)
+		buf_printf(&b, " --cluster=%s", o->cluster);
 	if (o->tile)
 		buf_printf(&b, " --tile=%s", o->tile);
 	if (o->command == COMMAND_REPLAY)
@@ -261,6 +266,9 @@ static int check(const struct options *o)
 	if (o->ranks && o->command != COMMAND_PLAN && o->command != COMMAND_CHECK)
 		return ERR(E_USAGE, NULL, "'--ranks' goes with '--check' or '--plan'; to train on several "
 		           "ranks start as many with mpiexec or srun");
+	if (o->cluster && o->command != COMMAND_PLAN && o->command != COMMAND_CHECK)
+		return ERR(E_USAGE, NULL, "'--cluster' goes with '--check' or '--plan'; dlx-simulate plans "
+		           "for many numbers of ranks");
 	if (o->gpu && o->command != COMMAND_PLAN && o->command != COMMAND_CHECK)
 		return ERR(E_USAGE, NULL, "'--gpu' goes with '--check' or '--plan'; to compute on the GPU "
 		           "that is there give '--device cuda'");

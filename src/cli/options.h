@@ -38,6 +38,7 @@ struct options {
 	const char *confusion;           /* --confusion=FILE */
 	const char *compute;             /* of --bench-op */
 	const char *gpu;                 /* --gpu=NAME */
+	const char *cluster;             /* --cluster=FILE */
 	const char *dump;                /* --dump=PASS */
 	const char *wisdom;              /* --wisdom=FILE */
 	const char *trace;               /* --trace=FILE */

@@ -13,21 +13,34 @@
 #include "backend/cuda/cuda_described.h"
 #include "backend/device.h"
 
-/* seconds until all ranks of a host have noticed that a sum is complete: a few wake-ups */
-#define HOST_LATENCY 10e-6
-#define HOST_BANDWIDTH 10e9    /* bytes/s of memory bandwidth for each processor */
-#define NETWORK_LATENCY 2e-6
+/* LINK_HOST_LATENCY is the time until all ranks of a host have noticed that a sum is complete: a
+ * few wake-ups. */
 #define NETWORK_BANDWIDTH 11e9
 #define ADDING 5e9             /* bytes/s that one processor adds */
 
 #define NCCL_START 8.4e-6
-#define NCCL_INSIDE 3.4e-6
-#define NCCL_ACROSS 14e-6
 #define NCCL_SHARE 0.78
 /* of a GPU that is not known: PCI Express 4, and its host's network */
 #define PCIE 20e9
 
 /* --- all-reduces over ranks that have a link each --- */
+
+/* Beyond the last point a message goes on at the rate of the last two. */
+static double on_curve(const struct link *l, double n)
+{
+	int i = 0;
+	if (n <= l->bytes[0])
+		return l->seconds[0];
+	while (i + 2 < l->points && l->bytes[i + 1] < n)
+		i++;
+	return l->seconds[i] + (n - l->bytes[i]) * (l->seconds[i + 1] - l->seconds[i]) /
+	                       (l->bytes[i + 1] - l->bytes[i]);
+}
+
+double link_message(const struct link *l, double n)
+{
+	return l->points ? on_curve(l, n) : l->latency + n / l->bandwidth;
+}
 
 static double adding(const struct link *l, double bytes)
 {
@@ -45,12 +58,21 @@ static int steps_of(int p)
 double link_ring(const struct link *l, int p, double n)
 {
 	double part = n * (p - 1) / p;
-	return 2 * (p - 1) * l->latency + 2 * part / l->bandwidth + adding(l, part);
+	return 2 * (p - 1) * link_message(l, n / p) + adding(l, part);
 }
 
 double link_doubling(const struct link *l, int p, double n)
 {
-	return steps_of(p) * (l->latency + n / l->bandwidth + adding(l, n));
+	return steps_of(p) * (link_message(l, n) + adding(l, n));
+}
+
+/* Messages of which each has half the bytes of the one before, and which are n bytes together. */
+static double halves(const struct link *l, int steps, double n)
+{
+	double sum = 0;
+	for (int i = 1; i <= steps; i++)
+		sum += link_message(l, n * exp2(-i) / (1 - exp2(-steps)));
+	return sum;
 }
 
 /* If p is no power of two, each rank beyond the largest power first sends its values to another
@@ -58,9 +80,9 @@ double link_doubling(const struct link *l, int p, double n)
 double link_halving(const struct link *l, int p, double n)
 {
 	double part = n * (p - 1) / p;
-	double rest = (p & (p - 1)) == 0 ? 0 : 2 * (l->latency + n / l->bandwidth) + adding(l, n);
+	double rest = (p & (p - 1)) == 0 ? 0 : 2 * link_message(l, n) + adding(l, n);
 	int steps = rest > 0 ? steps_of(p) - 1 : steps_of(p);
-	return rest + 2 * steps * l->latency + 2 * part / l->bandwidth + adding(l, part);
+	return rest + 2 * halves(l, steps, part) + adding(l, part);
 }
 
 static const struct {
@@ -87,21 +109,33 @@ static int fastest(const struct link *l, int p, double n)
  * what is written. */
 static double in_host(const struct linkmodel *m, double bytes)
 {
-	return m->ranks == 1 ? 0 : m->inside.latency + 2 * m->ranks * bytes / m->inside.bandwidth;
+	if (m->ranks == 1)
+		return 0;
+	return m->inside.points ? link_message(&m->inside, bytes) :
+	       m->inside.latency + 2 * m->ranks * bytes / m->inside.bandwidth;
 }
 
-/* All shards are under way at a time and share their host's link. */
+/* All shards are under way at a time and share their host's link. (A curve is that of a message of
+ * all shards, whose bytes are added for one of them.) */
 static struct link shard_link(const struct linkmodel *m)
 {
 	struct link l = m->across;
-	l.bandwidth /= m->shards;
+	if (l.points)
+		l.adding *= m->shards;
+	else
+		l.bandwidth /= m->shards;
 	return l;
+}
+
+static double part_bytes(const struct linkmodel *m, double bytes)
+{
+	return m->across.points ? bytes : bytes / m->shards;
 }
 
 static double between_hosts(const struct linkmodel *m, double bytes)
 {
 	struct link l = shard_link(m);
-	double part = bytes / m->shards;
+	double part = part_bytes(m, bytes);
 	if (m->hosts == 1)
 		return 0;
 	if (m->exchanged)
@@ -112,6 +146,11 @@ static double between_hosts(const struct linkmodel *m, double bytes)
 static double of_hosts(const struct linkmodel *m, double bytes)
 {
 	return in_host(m, bytes) + between_hosts(m, bytes);
+}
+
+static double of_each(const struct linkmodel *m, double bytes)
+{
+	return algorithms[fastest(&m->across, m->hosts, bytes)].seconds(&m->across, m->hosts, bytes);
 }
 
 /* --- GPUs --- */
@@ -149,6 +188,7 @@ static double flat(const struct linkmodel *m, double bytes)
 
 static double (*const models[])(const struct linkmodel *m, double bytes) = {
 	[LINK_FLAT] = flat, [LINK_HOSTS] = of_hosts, [LINK_GPUS] = of_gpus,
+	[LINK_EACH] = of_each,
 };
 
 void linkmodel_of_hosts(struct linkmodel *m, int hosts, int ranks, int shards, bool exchanged,
@@ -156,8 +196,8 @@ void linkmodel_of_hosts(struct linkmodel *m, int hosts, int ranks, int shards, b
 {
 	*m = (struct linkmodel){ .kind = LINK_HOSTS, .hosts = hosts, .ranks = ranks,
 		.shards = shards > 1 ? shards : 1,
-		.exchanged = exchanged, .inside = { HOST_LATENCY, HOST_BANDWIDTH * processors, 0 },
-		.across = { NETWORK_LATENCY, NETWORK_BANDWIDTH, ADDING }, .slower = { 1, 1 } };
+		.exchanged = exchanged, .inside = { LINK_HOST_LATENCY, LINK_HOST_BANDWIDTH * processors },
+		.across = { LINK_NETWORK_LATENCY, NETWORK_BANDWIDTH, ADDING }, .slower = { 1, 1 } };
 }
 
 void linkmodel_of_gpus(struct linkmodel *m, int hosts, int ranks, const struct device *d)
@@ -165,19 +205,25 @@ void linkmodel_of_gpus(struct linkmodel *m, int hosts, int ranks, const struct d
 	const struct gpu_model *g = d->model;
 	double link = g ? g->link : PCIE, network = g ? g->network : PCIE;
 	*m = (struct linkmodel){ .kind = LINK_GPUS, .hosts = hosts, .ranks = ranks, .shards = ranks,
-		.inside = { NCCL_INSIDE, link * NCCL_SHARE, 0 },
-		.across = { NCCL_ACROSS, network * NCCL_SHARE * ranks, 0 }, .slower = { 1, 1 } };
+		.inside = { LINK_NCCL_INSIDE, link * NCCL_SHARE },
+		.across = { LINK_NCCL_ACROSS, network * NCCL_SHARE * ranks }, .slower = { 1, 1 } };
 }
 
 void linkmodel_flat(struct linkmodel *m, double latency, double bandwidth)
 {
 	*m = (struct linkmodel){ .kind = LINK_FLAT, .hosts = 2, .ranks = 1, .shards = 1,
-		.across = { latency, bandwidth, 0 }, .slower = { 1, 1 } };
+		.across = { latency, bandwidth }, .slower = { 1, 1 } };
+}
+
+void linkmodel_of_each(struct linkmodel *m, int ranks, const struct link *l)
+{
+	*m = (struct linkmodel){ .kind = LINK_EACH, .hosts = ranks, .ranks = 1, .shards = 1,
+		.across = *l, .slower = { 1, 1 } };
 }
 
 double linkmodel_seconds(const struct linkmodel *m, double bytes)
 {
-	if (m->kind == LINK_HOSTS && m->hosts * m->ranks <= 1)
+	if (m->kind != LINK_FLAT && m->kind != LINK_GPUS && m->hosts * m->ranks <= 1)
 		return 0;
 	double least = models[m->kind](m, 0);
 	return m->slower[0] * least + m->slower[1] * (models[m->kind](m, bytes) - least);
@@ -209,31 +255,38 @@ const char *linkmodel_algorithm(const struct linkmodel *m, double bytes)
 	if (m->hosts == 1)
 		return "shared memory";
 	return m->exchanged ? "all-to-all and all-gather" :
-	       algorithms[fastest(&l, m->hosts, bytes / m->shards)].name;
+	       algorithms[fastest(&l, m->hosts, part_bytes(m, bytes))].name;
 }
 
-static const struct link *slowest(const struct linkmodel *m)
+/* With a curve, the latency and bandwidth of its ends. */
+static struct link slowest(const struct linkmodel *m)
 {
-	return m->hosts == 1 ? &m->inside : &m->across;
+	struct link l = m->hosts == 1 ? m->inside : m->across;
+	const int n = l.points;
+	if (n == 0)
+		return l;
+	l.latency = l.seconds[0];
+	l.bandwidth = (l.bytes[n - 1] - l.bytes[n - 2]) / (l.seconds[n - 1] - l.seconds[n - 2]);
+	return l;
 }
 
 void linkmodel_text(const struct linkmodel *m, double bytes, struct buf *out)
 {
-	const struct link *l = slowest(m);
+	const struct link l = slowest(m);
 	const char *of = m->hosts > 1 ? "of a host" : m->kind == LINK_GPUS ? "of a GPU" :
 	                 "of the host's memory";
 	buf_printf(out, "%s, %.3g us a message, %.3g GB/s %s", linkmodel_algorithm(m, bytes),
-	           1e6 * l->latency * m->slower[0], l->bandwidth / m->slower[1] / 1e9, of);
+	           1e6 * l.latency * m->slower[0], l.bandwidth / m->slower[1] / 1e9, of);
 	if (m->slower[0] != 1 || m->slower[1] != 1)
 		buf_puts(out, ", as measured");
 }
 
 void linkmodel_json(const struct linkmodel *m, double bytes, struct buf *out)
 {
-	const struct link *l = slowest(m);
+	const struct link l = slowest(m);
 	buf_printf(out, "{\"algorithm\": \"%s\", \"latency\": ", linkmodel_algorithm(m, bytes));
-	buf_json_double(out, l->latency * m->slower[0]);
+	buf_json_double(out, l.latency * m->slower[0]);
 	buf_puts(out, ", \"bandwidth\": ");
-	buf_json_double(out, l->bandwidth / m->slower[1]);
+	buf_json_double(out, l.bandwidth / m->slower[1]);
 	buf_puts(out, "}");
 }

@@ -22,7 +22,15 @@ struct link {
 	double bandwidth;            /* bytes/s each way */
 	double adding;               /* bytes/s of additions; 0: they overlap the message and cost
 	                              * nothing */
+	int points;                  /* of a measured curve; 0: latency and bandwidth determine the
+	                              * time */
+	const double *bytes, *seconds;   /* the curve's points, both ascending: a message of bytes[i]
+	                                  * takes seconds[i]; within a host, an all-reduce of
+	                                  * bytes[i] over its ranks. Borrowed */
 };
+
+/* The time of a message of n bytes, interpolated between the points of the curve if l has one. */
+double link_message(const struct link *l, double n);
 
 /* Sums of n bytes over p ranks that have a link each (Thakur, Rabenseifner, Gropp 2005). */
 double link_ring(const struct link *l, int p, double n);
@@ -34,7 +42,9 @@ double link_halving(const struct link *l, int p, double n);
 enum link_kind {
 	LINK_FLAT,                   /* latency and bandwidth of `across`, for any number of ranks */
 	LINK_HOSTS,                  /* shared memory within hosts, MPI between them */
-	LINK_GPUS                    /* NCCL: rings within hosts, rings or trees between them */
+	LINK_GPUS,                   /* NCCL: rings within hosts, rings or trees between them */
+	LINK_EACH                    /* each rank has a link of its own, `across`, to all others: what
+	                              * DLX_DEBUG=link simulates */
 };
 
 struct linkmodel {
@@ -56,6 +66,16 @@ void linkmodel_of_hosts(struct linkmodel *m, int hosts, int ranks, int shards, b
 /* For GPUs of the same model as d. */
 void linkmodel_of_gpus(struct linkmodel *m, int hosts, int ranks, const struct device *d);
 void linkmodel_flat(struct linkmodel *m, double latency, double bandwidth);      /* for tests */
+/* For ranks that each have the link l. */
+void linkmodel_of_each(struct linkmodel *m, int ranks, const struct link *l);
+/* The nominal latencies (seconds of a message) of NCCL within a host and between hosts. */
+#define LINK_NCCL_INSIDE 3.4e-6
+#define LINK_NCCL_ACROSS 14e-6
+/* The latency of a sum in a host's shared memory, the bandwidth of memory for each processor, and
+ * the latency of a message between hosts, where they are not measured. */
+#define LINK_HOST_LATENCY 10e-6
+#define LINK_HOST_BANDWIDTH 10e9
+#define LINK_NETWORK_LATENCY 2e-6
 
 /* Corrects the model by measured sums; collective, takes less than about 100 ms. Does nothing on a
  * single host, where the nominal rates are accurate enough. */

@@ -9,7 +9,9 @@
 #include "plan/sums/rank_grid.h"
 #include "plan/sums/reduction.h"
 
+struct cluster;
 struct equations;
+struct op_times;
 struct program;
 struct tile_plan;                                    /* plan/extent/tile_size.h */
 struct proofs;                                       /* plan/time/proofs.h */
@@ -38,6 +40,10 @@ struct session {
 	                                                  * made */
 	struct linkmodel link;
 	struct rank_grid grid;                           /* the hosts of these ranks */
+	const struct cluster *cluster;                   /* plan/time/cluster.h: by which steps are
+	                                                  * predicted; NULL: this machine */
+	const struct op_times *times;                    /* plan/time/op_times.h: by which steps are
+	                                                  * predicted; NULL: trials, or rates */
 	const char *threads;                             /* compute threads of each rank, as text
 	                                                  * (ranks_threads); set when training begins */
 	const char *kernels;                             /* the facts besides the config that determine

@@ -30,6 +30,33 @@ static void formulas(void **state)
 		near(link_ring(&slow, p, 800), p == 1 ? 0 : 2 + 8 + 0.4);
 }
 
+/* A measured curve: of two sizes, between them, before the first and beyond the last. */
+static void curves(void **state)
+{
+	const double bytes[] = { 100, 200, 400 }, seconds[] = { 1, 3, 4 };
+	const struct link l = { .points = 3, .bytes = bytes, .seconds = seconds };
+	const double at[][2] = { { 0, 1 }, { 100, 1 }, { 150, 2 }, { 200, 3 }, { 300, 3.5 }, { 400, 4 },
+		{ 800, 6 } };
+	struct linkmodel m;
+	for (size_t i = 0; i < sizeof at / sizeof *at; i++)
+		near(link_message(&l, at[i][0]), at[i][1]);
+	near(link_ring(&l, 4, 800), 6 * 3);
+	near(link_doubling(&l, 4, 800), 2 * 6);
+	near(link_halving(&l, 4, 800), 2 * (4 + 3));
+	/* Between hosts each rank has the curve; within one it is that of the sum. */
+	linkmodel_of_each(&m, 4, &l);
+	near(linkmodel_seconds(&m, 800), 12);
+	linkmodel_of_each(&m, 1, &l);
+	assert_true(linkmodel_seconds(&m, 800) == 0);
+	linkmodel_of_hosts(&m, 1, 4, 0, false, 8);
+	m.inside = l;
+	near(linkmodel_seconds(&m, 150), 2);
+	/* All shards of a host are one message. */
+	linkmodel_of_hosts(&m, 4, 2, 2, false, 8);
+	m.across = l;
+	near(linkmodel_seconds(&m, 800) - m.inside.latency - 4 * 800 / m.inside.bandwidth, 12);
+}
+
 static void algorithm(const struct linkmodel *m, double bytes, const char *name)
 {
 	assert_string_equal(linkmodel_algorithm(m, bytes), name);
@@ -127,7 +154,8 @@ static void corrections(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(formulas), cmocka_unit_test(choice), cmocka_unit_test(shards),
+		cmocka_unit_test(formulas), cmocka_unit_test(curves), cmocka_unit_test(choice),
+		cmocka_unit_test(shards),
 		cmocka_unit_test(monotonic), cmocka_unit_test(trees), cmocka_unit_test(corrections),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -132,7 +132,7 @@ void describe_ranks_text(const struct session *s, const struct plan *p, const st
 	           s->ranks.lag ? "; updates are one step late" : "");
 	describe_grid(s, p->g, out);
 	buf_puts(out, "links         ");
-	linkmodel_text(&s->link, largest(k), out);
+	linkmodel_text(&t->link, largest(k), out);
 	buf_putc(out, '\n');
 	buf_printf(out, "gradients     %.3g MiB as %s in %d messages a step (grouping: %s)\n",
 	           (double)bytes / (1 << 20), all_reduce_wires[s->ranks.wire], k->n,
@@ -180,7 +180,7 @@ void describe_ranks_json(const struct session *s, const struct plan *p, const st
 	statistics_json(s, p, out);
 	buf_puts(out, ",\n \"links\": ");
 	if (p->buckets)
-		linkmodel_json(&s->link, largest(p->buckets), out);
+		linkmodel_json(&t->link, largest(p->buckets), out);
 	else
 		buf_puts(out, "null");
 	buf_puts(out, ",\n \"groups\": ");

@@ -4,8 +4,10 @@
 #include "plan/describe/describe_parts.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/json.h"
+#include "plan/time/cluster.h"
 #include "report/progress.h"
 
 static double exposed_share(const struct step_time *t)
@@ -20,9 +22,12 @@ static double run_hours(const struct session *s, const struct step_time *t)
 
 /* --- text --- */
 
-static const char *source(const struct device *d)
+/* Of the rates. */
+static const char *source(const struct session *s)
 {
-	return d->imagined ? "published" : device_rates_described(d) ? "described" : "measured";
+	const struct device *d = s->dev;
+	return d->imagined || (s->cluster && s->cluster->device.f32 > 0) ? "published" :
+	       device_rates_described(d) ? "described" : "measured";
 }
 
 static void basis(const struct session *s, const struct step_time *t, struct buf *out)
@@ -35,14 +40,18 @@ static void basis(const struct session *s, const struct step_time *t, struct buf
 		progress_put_flops(out, r->bits16);
 		buf_printf(out, " in %s", dtype_name(config_compute(s->config)));
 	}
-	const bool measured = !s->dev->imagined && !device_rates_described(s->dev);
-	buf_printf(out, " and %.4g GB/s, %s%s%s", r->bytes / 1e9, measured ? "" : "as ",
-	           source(s->dev), measured ? " just now" : "");
+	const bool measured = strcmp(source(s), "measured") == 0;
+	buf_printf(out, " and %.4g GB/s, %s%s%s", r->bytes / 1e9, measured ? "" : "as ", source(s),
+	           measured ? " just now" : "");
 	if (t->trials.kinds)
 		buf_printf(out,
 		           ";\n              of %d kinds of nodes the %d with %.0f %% of the time were run",
 		           t->trials.kinds, t->trials.tried, 100 * t->trials.share);
 	buf_putc(out, '\n');
+	if (s->cluster)
+		buf_printf(out, "              on %s: kernels by %s; the slowest of %d ranks takes %.3g s "
+		           "longer (%.3g to %.3g s a step)\n", s->cluster->name, t->source, s->grid.ranks,
+		           t->slowest, t->low, t->high);
 }
 
 static void run_text(const struct session *s, const struct step_time *t, struct buf *out)
@@ -109,7 +118,14 @@ void describe_time_json(const struct session *s, const struct step_time *t, stru
 	buf_json_member(out, "half", t->ceilings.bits16);
 	buf_json_member(out, "bytes", t->ceilings.bytes);
 	buf_printf(out, ", \"source\": \"%s\"}, \"kinds\": %d, \"kinds_run\": %d",
-	           source(s->dev), t->trials.kinds, t->trials.tried);
+	           source(s), t->trials.kinds, t->trials.tried);
 	buf_json_member(out, "share_run", t->trials.share);
+	buf_puts(out, ", \"cluster\": ");
+	if (s->cluster)
+		buf_json_string(out, s->cluster->name);
+	else
+		buf_puts(out, "null");
+	buf_printf(out, ", \"times\": \"%s\"", t->source);
+	buf_json_member(out, "slowest_seconds", t->slowest);
 	buf_puts(out, "},\n");
 }

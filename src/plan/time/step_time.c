@@ -12,6 +12,9 @@
 #include "base/round.h"
 #include "op/update/all_reduce.h"
 #include "pass/sync_batch_norm.h"
+#include "plan/time/cluster.h"
+#include "plan/time/rank_noise.h"
+#include "plan/time/op_times.h"
 
 /* Bytes that a node gives to the sum it begins. */
 static double sum_bytes(const struct graph *g, const struct node *n)
@@ -30,11 +33,11 @@ struct clocks {
 	double *done;                /* by bucket of sums, 0: that of the mean's terms */
 };
 
-static void begin_sum(struct step_time *t, struct clocks *c, const struct session *s,
-                      const struct graph *g, const struct node *n)
+static void begin_sum(struct step_time *t, struct clocks *c, const struct graph *g,
+                      const struct node *n)
 {
 	int64_t k = all_reduce_begins(n)->group;
-	c->sums = fmax(c->sums, c->now) + linkmodel_seconds(&s->link, sum_bytes(g, n));
+	c->sums = fmax(c->sums, c->now) + linkmodel_seconds(&t->link, sum_bytes(g, n));
 	c->done[k] = c->sums;
 	if (k > 0 && k <= t->buckets) {
 		t->ready[k - 1] = c->now - c->began;
@@ -50,8 +53,7 @@ static void wait_for(struct clocks *c, double done)
 	c->now = done;
 }
 
-static void walk(struct step_time *t, struct clocks *c, const struct session *s,
-                 const struct graph *g)
+static void walk(struct step_time *t, struct clocks *c, const struct graph *g)
 {
 	bool backward = false;
 	for (int i = 0; i < g->nnode; i++) {
@@ -63,7 +65,7 @@ static void walk(struct step_time *t, struct clocks *c, const struct session *s,
 			wait_for(c, c->done[all_reduce_waits(n)->group]);
 		c->now += t->node[i];
 		if (all_reduce_begins(n))
-			begin_sum(t, c, s, g, n);
+			begin_sum(t, c, g, n);
 	}
 }
 
@@ -77,7 +79,7 @@ static void begin_step(struct clocks *c, int sums)
 }
 
 /* Leaves the last micro-batch in t->seconds and t->exposed. */
-static void walk_steps(struct step_time *t, const struct session *s, const struct graph *g)
+static void walk_steps(struct step_time *t, const struct graph *g)
 {
 	int sums = 0;
 	for (int i = 0; i < g->nnode; i++)
@@ -85,7 +87,7 @@ static void walk_steps(struct step_time *t, const struct session *s, const struc
 	struct clocks c = { .done = mem_calloc((size_t)sums + 1, sizeof(double)) };
 	for (int step = 0; step < 2; step++) {
 		begin_step(&c, sums);
-		walk(t, &c, s, g);
+		walk(t, &c, g);
 	}
 	t->seconds = c.now;
 	t->exposed = c.waited;
@@ -93,10 +95,10 @@ static void walk_steps(struct step_time *t, const struct session *s, const struc
 }
 
 /* Those of batch normalisation are waited for where they are made, in each micro-batch. */
-static double statistics_seconds(const struct session *s, const struct graph *g)
+static double statistics_seconds(const struct step_time *t, const struct graph *g)
 {
 	int64_t bytes, n = sync_batch_norm_count(g, &bytes);
-	return n ? (double)n * linkmodel_seconds(&s->link, (double)bytes / (double)n) : 0;
+	return n ? (double)n * linkmodel_seconds(&t->link, (double)bytes / (double)n) : 0;
 }
 
 static int64_t micro_batches(const struct run_config *c)
@@ -106,7 +108,7 @@ static int64_t micro_batches(const struct run_config *c)
 
 static void add_up(struct step_time *t, const struct session *s, const struct graph *g)
 {
-	double micro = statistics_seconds(s, g);
+	double micro = statistics_seconds(t, g);
 	int64_t micros = micro_batches(s->config);
 	for (int i = 0; i < g->nnode; i++) {
 		const struct node *n = g->node[i];
@@ -116,26 +118,102 @@ static void add_up(struct step_time *t, const struct session *s, const struct gr
 		micro += n->phase == PHASE_UPDATE ? 0 : t->node[i];
 	}
 	t->backward = t->phase[PHASE_BACKWARD] / (double)micros;
-	t->statistics = statistics_seconds(s, g) * (double)micros;
+	t->statistics = statistics_seconds(t, g) * (double)micros;
 	t->exposed += t->statistics;
-	t->seconds += statistics_seconds(s, g) + (double)(micros - 1) * micro;
+	t->seconds += statistics_seconds(t, g) + (double)(micros - 1) * micro;
+}
+
+/* A step takes as long as the slowest rank, whose kernels all take a share longer. */
+static void add_noise(struct step_time *t, const struct session *s)
+{
+	const double ranks = s->grid.ranks, computing = t->seconds - t->exposed,
+	             one = s->cluster ? cluster_noise(s->cluster) * computing : 0;
+	t->slowest = one * rank_noise_largest(ranks);
+	t->low = t->seconds + one * rank_noise_quantile(ranks, 0.05);
+	t->high = t->seconds + one * rank_noise_quantile(ranks, 0.95);
+	t->exposed += t->slowest;
+	t->seconds += t->slowest;
+}
+
+/* --- the times of nodes --- */
+
+/* Scales all nodes so that one rank alone has this many samples/s. */
+static void scale(struct step_time *t, const struct session *s, const struct plan *p, double rate)
+{
+	const int64_t micros = micro_batches(s->config);
+	double sum = 0;
+	for (int i = 0; i < p->g->nnode; i++)
+		sum += t->node[i] * (p->g->node[i]->phase == PHASE_UPDATE ? 1 : (double)micros);
+	for (int i = 0; i < p->g->nnode; i++)
+		t->node[i] *= (double)(p->batch * micros) / rate / sum;
+}
+
+static int by_rates(struct step_time *t, const struct plan *p, const struct node_rates *r)
+{
+	for (int i = 0; i < p->g->nnode; i++)
+		t->node[i] = node_seconds(r, p->g, p->g->node[i]);
+	t->source = "published rates";
+	return 0;
+}
+
+static int node_times(struct step_time *t, const struct session *s, const struct plan *p)
+{
+	const struct plan_env env = plan_env_of(s->config, NULL);
+	struct node_rates rates;
+	if (s->cluster && cluster_rates(s->cluster, &rates)) {
+		TRY(by_rates(t, p, &rates));
+	} else {
+		rates = node_rates_reached(s->dev, &env);
+		t->source = s->dev->imagined ? "published rates" :
+		            device_rates_described(s->dev) ? "described rates" : "trials";
+		if (!s->times)
+			TRY(trials_run(&t->trials, p, s->dev, &rates, t->node));
+	}
+	if (s->times) {
+		t->source = s->times->source;
+		TRY(op_times_apply(s->times, p, t->node));
+	}
+	if (s->cluster && s->config->report.one_rank > 0) {
+		t->source = "report.one_rank";
+		scale(t, s, p, s->config->report.one_rank);
+	}
+	return 0;
+}
+
+static void choose_link(struct step_time *t, const struct session *s)
+{
+	const struct run_config *c = s->config;
+	if (s->cluster)
+		cluster_linkmodel(&t->link, s->cluster, &s->grid,
+		                  c->precision.wire != 0 || c->micros.all > 0);
+	else
+		t->link = s->link;
+}
+
+/* The cluster's published rates are known without a measurement. */
+static struct node_rates ceilings(const struct session *s)
+{
+	const struct plan_env env = plan_env_of(s->config, NULL);
+	const struct cluster_device *d = s->cluster ? &s->cluster->device : NULL;
+	if (d && d->f32 > 0)
+		return (struct node_rates){ d->f32, d->bits16, d->bandwidth, NULL };
+	return node_rates_ceilings(s->dev, &env);
 }
 
 int step_time_predict(struct step_time *t, const struct session *s, const struct plan *p)
 {
-	const struct plan_env env = plan_env_of(s->config, NULL);
-	struct node_rates rates = node_rates_reached(s->dev, &env);
 	size_t buckets = p->buckets ? (size_t)p->buckets->n : 0;
-	*t = (struct step_time){ .ceilings = node_rates_ceilings(s->dev, &env),
-		.buckets = (int)buckets };
+	*t = (struct step_time){ .ceilings = ceilings(s), .buckets = (int)buckets };
 	t->node = mem_calloc((size_t)p->g->nnode + 1, sizeof *t->node);
 	t->ready = mem_calloc(buckets + 1, sizeof *t->ready);
 	t->done = mem_calloc(buckets + 1, sizeof *t->done);
+	choose_link(t, s);
 	if (!step_time_known(t))
 		return 0;
-	TRY(trials_run(&t->trials, p, s->dev, &rates, t->node));
-	walk_steps(t, s, p->g);
+	TRY(node_times(t, s, p));
+	walk_steps(t, p->g);
 	add_up(t, s, p->g);
+	add_noise(t, s);
 	return 0;
 }
 

@@ -2,8 +2,9 @@
  *
  * The predicted time of a step. Nodes run one after the other in the order of the schedule. The
  * all-reduces also run one after the other, concurrently with the nodes, with the times of the link
- * model. The time that nodes wait for unfinished all-reduces is called exposed. All predicted times
- * that dlx prints come from here. */
+ * model. The time that nodes wait for unfinished all-reduces is called exposed. With a described
+ * cluster (session.cluster) sums go over its links, and a step takes as long as its slowest rank.
+ * All predicted times that dlx prints come from here. */
 #ifndef DLX_PLAN_STEP_TIME_H
 #define DLX_PLAN_STEP_TIME_H
 
@@ -19,7 +20,14 @@ struct step_time {
 	double products;             /* seconds of these in convolutions and dense layers */
 	double exposed;              /* seconds of waiting for all-reduces */
 	double statistics;           /* seconds of `exposed` in which batch normalisation waits */
+	double slowest;              /* seconds of `exposed` in which a typical rank waits for the
+	                              * slowest one to begin: the expected largest of as many draws as
+	                              * there are ranks */
 	double seconds;              /* seconds of the step: the phases and `exposed` */
+	double low, high;            /* the 5th and the 95th percentile of `seconds` over steps */
+	struct linkmodel link;       /* the links by which sums were predicted */
+	const char *source;          /* where the times of nodes are from: "trials", "the profile
+	                              * run.json", ... */
 	double backward;             /* seconds of the backward phase of one micro-batch */
 	double *ready, *done;        /* for each bucket of gradients, seconds from the begin of the last
 	                              * micro-batch's backward phase to when it is complete, and to the

@@ -23,6 +23,7 @@
 #include "plan/sums/messages.h"
 #include "plan/sums/micro_tree.h"
 #include "plan/physics/physics.h"
+#include "plan/time/cluster.h"
 #include "plan/time/proofs.h"
 #include "plan/sums/reduction.h"
 #include "plan/sums/roles.h"
@@ -239,15 +240,17 @@ static int plan_program(struct session *s, struct program *p)
 #define HOST_RANKS 8             /* GPUs of most hosts that have some */
 
 /* Hosts of ranks that are only planned for: without a number, as many as are full. */
-static int hosts_of(const struct session_options *o)
+static int hosts_of(const struct session *s, const struct session_options *o)
 {
-	return o->hosts ? o->hosts : (o->ranks + HOST_RANKS - 1) / HOST_RANKS;
+	return o->hosts ? o->hosts : s->cluster ? cluster_hosts(s->cluster, o->ranks) :
+	       (o->ranks + HOST_RANKS - 1) / HOST_RANKS;
 }
 
 /* Ranks that share this host's processors. Those that are not there have hosts like it. */
-static int sharing(struct comm *c, const struct session_options *o)
+static int sharing(const struct session *s, const struct session_options *o)
 {
-	int hosts = hosts_of(o);
+	struct comm *c = s->comm;
+	int hosts = hosts_of(s, o);
 	return comm_many(c) || o->ranks < 2 ? ranks_sharing(c) : (o->ranks + hosts - 1) / hosts;
 }
 
@@ -257,7 +260,7 @@ static int plan_ranks(struct session *s, const struct session_options *o)
 	if (comm_many(s->comm))
 		rank_grid_learn(&s->grid, s->config->arena, s->comm);
 	else
-		rank_grid_assume(&s->grid, s->config->arena, hosts_of(o), o->ranks);
+		rank_grid_assume(&s->grid, s->config->arena, hosts_of(s, o), o->ranks);
 	TRY(reduction_plan(&s->ranks, &s->link, s->config, &s->reduction, &s->grid));
 	if (o->need & SESSION_TRAIN)
 		TRY(sync_group_size(s->config, s->ranks.ranks, &s->ranks.sync_group));
@@ -450,9 +453,23 @@ static int look_at_store(const struct session *s)
 	return rc;
 }
 
+static int open_cluster(struct session *s, const struct session_options *o)
+{
+	s->times = o->times;
+	if (!o->cluster)
+		return 0;
+	struct cluster *c;
+	TRY(cluster_load(&c, s->config->arena, o->cluster));
+	if (o->noise)
+		c->noise = *o->noise;
+	s->cluster = c;
+	return cluster_check_ranks(s->cluster, s->nranks);
+}
+
 static int open_all(struct session *s, const struct session_options *o)
 {
 	struct comm *c = s->comm;
+	TRY(ranks_agree(c, open_cluster(s, o), "the cluster's file"));
 	TRY(ranks_agree(c, comm_first(c) ? look_at_store(s) : 0, "looking for the run's checkpoints"));
 	TRY(ranks_agree(c, config_share_batch(s->config, s->nranks), "sharing the batch"));
 	double start = io_seconds();
@@ -463,7 +480,7 @@ static int open_all(struct session *s, const struct session_options *o)
 	if (o->need & SESSION_TRAIN)
 		TRY(trained_on_adopt(s, o->resume));
 	trace_mark(TRACE_RUN, "data", start);
-	host_share(sharing(c, o));
+	host_share(sharing(s, o));
 	ranks_share_isa(c);
 	TRY(ranks_agree(c, open_device(s, o), "opening the device"));
 	TRY(compute_settle(s, o->weights ? o->weights : o->resume));

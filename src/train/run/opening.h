@@ -7,6 +7,7 @@
 
 #include "base/option.h"
 #include "plan/program.h"
+#include "plan/time/op_times.h"
 
 struct session_options {
 	struct comm *comm;         /* the ranks of the run; NULL: one rank */
@@ -36,6 +37,10 @@ struct session_options {
 	bool dump_dot;
 	const char *wisdom;        /* path of a file of engines, or NULL; must stay valid until
 	                            * session_close */
+	const char *cluster;       /* path of the description of the cluster to plan for
+	                            * (plan/time/cluster.h), which has the ranks of a host; or NULL */
+	const double *noise;       /* replaces the noise of the cluster; NULL: it does not */
+	const struct op_times *times;      /* the times of nodes, for predictions; or NULL */
 	int ranks, hosts;          /* ranks and hosts to plan for; hosts 0: eight ranks per host.
 	                            * Ignored under a launcher, whose ranks are used */
 };
