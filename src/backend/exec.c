@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "backend/second.h"
+#include "backend/exec_state.h"
 #include "backend/transfer.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -21,51 +21,14 @@
 #include "graph/verify.h"
 #include "graph/view.h"
 
-struct step {
-	int (*run)(const struct kplan *k, const struct kargs *a);
-	struct kplan *k;
-	struct kargs args;
-	unsigned phase_bit;
-	int aside;                   /* its number on the second stream, from 1; 0: on the main one */
-	int awaits;                  /* it waits for the nodes of the second stream up to this number */
-};
-
-struct exec {
-	struct graph *g;
-	const struct device *dev;
-	struct plan_env env;
-	struct arena *arena;          /* plan lifetime */
-	struct kplan *plan;           /* by node id */
-	int64_t *ws_offset;           /* by node id */
-	struct step *step;            /* nodes that run */
-	int nstep;
-	struct second second;         /* bookkeeping of the second stream */
-	int intake;                   /* number of steps at the beginning that are not captured: those
-	                               * that read read_first inputs, whose buffers the next batch then
-	                               * overwrites */
-	void **pointer;               /* device address by tensor id, set by exec_bind */
-	struct inputs *inputs;        /* their memory and that of constants; NULL before bind */
-	void *captured[1 << PHASE_COUNT];    /* the captured graphs, by mask of phases */
-	bool walked[1 << PHASE_COUNT];       /* by mask: it has run once without capture */
-	struct store *store;
-	bool setup, updates;          /* whether there are nodes that run for SETUP; nodes that write
-	                               * params */
-	uint64_t seen;                /* the store's change number when copies of params were current */
-	double *seconds;              /* by node id */
-	bool profiling, watched;
-	const struct step *first_update;     /* the first step that overwrites a value kept in the
-	                                      * store; NULL: none */
-	const struct exec_look *look; /* exec_run_looking; else NULL */
-};
-
-static const struct kernel *kernel_of(const struct exec *e, const struct node *n)
+const struct kernel *exec_kernel_of(const struct exec *e, const struct node *n)
 {
 	return &n->op->kernel[e->dev->backend];
 }
 
 static int plan_node(struct exec *e, struct node *n, struct kplan *k)
 {
-	const struct kernel *kernel = kernel_of(e, n);
+	const struct kernel *kernel = exec_kernel_of(e, n);
 	*k = (struct kplan){ .g = e->g, .n = n, .dev = e->dev, .env = &e->env, .arena = e->arena };
 	if (!node_runs(e->g, n))
 		return 0;
@@ -77,7 +40,7 @@ static int plan_node(struct exec *e, struct node *n, struct kplan *k)
 	return 0;
 }
 
-static int plan_memory(struct exec *e)
+int exec_plan_memory(struct exec *e)
 {
 	size_t *ws = ARENA_ARRAY(e->arena, size_t, e->g->nnode);
 	e->ws_offset = ARENA_ARRAY(e->arena, int64_t, e->g->nnode);
@@ -85,11 +48,6 @@ static int plan_memory(struct exec *e)
 		ws[i] = e->plan[i].ws_bytes;
 	TRY(memplan(e->g, &(struct memplan_workspace){ ws, e->ws_offset }));
 	return graph_verify(e->g, STAGE_PLANNED);
-}
-
-static size_t tensor_bytes(const struct tensor *t)
-{
-	return (size_t)layout_elements(&t->layout) * dtype_size(t->dtype);
 }
 
 /* Captured graphs contain pointers, so they are destroyed when values move. */
@@ -115,14 +73,14 @@ int exec_new(struct exec **out, struct graph *g, const struct device *dev,
 	for (int i = 0; i < g->nnode && rc == 0; i++)
 		rc = plan_node(e, g->node[i], &e->plan[i]);
 	if (rc == 0)
-		rc = plan_memory(e);
+		rc = exec_plan_memory(e);
 	if (rc < 0) {
 		exec_free(e);
 		return rc;
 	}
 	e->pointer = ARENA_ARRAY(e->arena, void *, g->ntensor);
 	e->seconds = ARENA_ARRAY(e->arena, double, g->nnode);
-	e->step = ARENA_ARRAY(e->arena, struct step, g->nnode);
+	e->step = ARENA_ARRAY(e->arena, struct exec_step, g->nnode);
 	*out = e;
 	return 0;
 }
@@ -133,8 +91,8 @@ void exec_free(struct exec *e)
 		return;
 	destroy_captured(e);
 	for (int i = 0; i < e->g->nnode; i++)
-		if (e->plan[i].n && kernel_of(e, e->plan[i].n)->free)
-			kernel_of(e, e->plan[i].n)->free(&e->plan[i]);
+		if (e->plan[i].n && exec_kernel_of(e, e->plan[i].n)->free)
+			exec_kernel_of(e, e->plan[i].n)->free(&e->plan[i]);
 	inputs_free(e->inputs);
 	arena_free(e->arena);
 	mem_free(e);
@@ -182,10 +140,10 @@ static bool writes(const struct graph *g, const struct node *n, bool states)
 /* Numbers the nodes on the second stream, and finds the steps that wait for them. */
 static void number_aside(struct exec *e)
 {
-	const struct step *aside = e->step;  /* the next that a step has to wait for */
+	const struct exec_step *aside = e->step;  /* the next that a step has to wait for */
 	int n = 0;
 	for (int i = 0, awaited = 0; i < e->nstep; i++) {
-		struct step *s = &e->step[i];
+		struct exec_step *s = &e->step[i];
 		for (; aside < s && (!aside->aside || aside->k->n->join <= s->k->n->id); aside++)
 			awaited = aside->aside ? aside->aside : awaited;
 		s->awaits = awaited;
@@ -211,8 +169,8 @@ int exec_bind(struct exec *e, struct store *store, void *arena, const struct lin
 		if (!node_runs(e->g, n))
 			continue;
 		void *ws = e->plan[i].ws_bytes ? (char *)arena + e->ws_offset[i] : NULL;
-		e->step[e->nstep++] = (struct step){
-			.run = kernel_of(e, n)->run, .k = &e->plan[i],
+		e->step[e->nstep++] = (struct exec_step){
+			.run = exec_kernel_of(e, n)->run, .k = &e->plan[i],
 			.phase_bit = n->op->flags & OP_SETUP ? SETUP : 1u << n->phase,
 			.args = { pointers(e, n->in, n->nin), pointers(e, n->out, n->nout), ws, sums } };
 		if (node_reads_first(e->g, n))
@@ -226,105 +184,10 @@ int exec_bind(struct exec *e, struct store *store, void *arena, const struct lin
 	return device_prepare(e->dev);
 }
 
-static int explain(int rc, const struct node *n)
+int exec_explain(int rc, const struct node *n)
 {
 	err_locate(rc, &n->loc);
 	return err_context(rc, "in %s node %d '%s'", n->op->name, n->id, n->name);
-}
-
-/* --- trials --- */
-
-/* Plans the memory again, to know which nodes write in place, which a memory sweep leaves open. */
-int exec_trial_begin(struct exec *e)
-{
-	TRY(plan_memory(e));
-	if (!e->inputs)
-		TRY(inputs_new(&e->inputs, e->g, e->dev));
-	return device_prepare(e->dev);
-}
-
-void exec_trial_end(struct exec *e)
-{
-	inputs_free(e->inputs);
-	e->inputs = NULL;
-}
-
-/* The buffers of a node, one after the other. */
-struct trial {
-	const struct exec *e;
-	char *memory;
-	size_t bytes;
-	tid *root;
-	char **at;
-	int n;
-};
-
-static size_t whole_lines(size_t bytes)
-{
-	return (bytes + 63) & ~(size_t)63;
-}
-
-static bool in_one_place(const struct graph *g, tid a, tid b)
-{
-	return a == b || (graph_t(g, a)->offset >= 0 && graph_t(g, a)->offset == graph_t(g, b)->offset);
-}
-
-/* The position of the tensor; tensors not met before are placed after the others. */
-static void *trial_place(struct trial *t, tid x)
-{
-	const struct graph *g = t->e->g;
-	tid root = x == NONE ? NONE : graph_root(g, x);
-	int i = 0;
-	if (x == NONE || inputs_place(t->e->inputs, root))
-		return x == NONE ? NULL : inputs_place(t->e->inputs, root);
-	while (i < t->n && !in_one_place(g, t->root[i], root))
-		i++;
-	if (i == t->n) {
-		t->root[t->n] = root;
-		t->at[t->n++] = t->memory + t->bytes;
-		t->bytes += whole_lines(tensor_bytes(graph_t(g, root)));
-	}
-	return t->at[i] + view_offset(g, x);
-}
-
-static void **trial_places(struct trial *t, struct arena *a, const tid *x, int n)
-{
-	void **p = ARENA_ARRAY(a, void *, n + 1);
-	for (int i = 0; i < n; i++)
-		p[i] = trial_place(t, x[i]);
-	return p;
-}
-
-static struct kargs trial_args(struct trial *t, const struct node *n, struct arena *a)
-{
-	t->root = ARENA_ARRAY(a, tid, n->nin + n->nout + 1);
-	t->at = ARENA_ARRAY(a, char *, n->nin + n->nout + 1);
-	void **in = trial_places(t, a, n->in, n->nin), **out = trial_places(t, a, n->out, n->nout);
-	void *ws = t->memory + t->bytes;
-	t->bytes += whole_lines(t->e->plan[n->id].ws_bytes);
-	return (struct kargs){ .in = in, .out = out, .ws = t->e->plan[n->id].ws_bytes ? ws : NULL };
-}
-
-size_t exec_trial_bytes(const struct exec *e, nid id)
-{
-	struct arena *a = arena_new();
-	struct trial t = { .e = e };
-	trial_args(&t, e->g->node[id], a);
-	arena_free(a);
-	return t.bytes;
-}
-
-int exec_trial(struct exec *e, nid id, void *memory, double *seconds)
-{
-	const struct node *n = e->g->node[id];
-	struct arena *a = arena_new();
-	struct trial t = { .e = e, .memory = memory };
-	struct kargs args = trial_args(&t, n, a);
-	double start = io_seconds();
-	int rc = kernel_of(e, n)->run(&e->plan[id], &args);
-	*seconds = io_seconds() - start;
-	arena_free(a);
-	return rc < 0 ? explain(rc, n) : 0;
 }
 
 /* --- eager launch and graph capture --- */
@@ -359,7 +222,7 @@ static int run_each(struct exec *e, unsigned phases)
 {
 	TRY(device_finish(e->dev));
 	double start = io_seconds();
-	for (const struct step *s = e->step; s < e->step + e->nstep; s++) {
+	for (const struct exec_step *s = e->step; s < e->step + e->nstep; s++) {
 		if (!(s->phase_bit & phases))
 			continue;
 		if (s == e->first_update)
@@ -371,7 +234,7 @@ static int run_each(struct exec *e, unsigned phases)
 		if (rc == 0)
 			rc = device_finish(e->dev);
 		if (rc < 0)
-			return explain(rc, s->k->n);
+			return exec_explain(rc, s->k->n);
 		if (e->look)
 			e->look->after(e->look->user, s->k->n);
 		else
@@ -386,7 +249,7 @@ static int run_each(struct exec *e, unsigned phases)
 static int launch(struct exec *e, unsigned phases, int first, int end)
 {
 	second_start(&e->second);
-	for (const struct step *s = e->step + first; s < e->step + end; s++) {
+	for (const struct exec_step *s = e->step + first; s < e->step + end; s++) {
 		const int aside = e->watched ? 0 : s->aside;
 		if (s == e->first_update)
 			TRY(meet_update(e, phases));
@@ -398,7 +261,7 @@ static int launch(struct exec *e, unsigned phases, int first, int end)
 		TRY(second_begin(&e->second, aside));
 		int rc = s->run(s->k, &s->args), ended = second_end(&e->second, aside);
 		if (rc < 0)
-			return explain(rc, s->k->n);
+			return exec_explain(rc, s->k->n);
 		TRY(ended);
 	}
 	return second_await(&e->second, e->second.n);
@@ -467,6 +330,8 @@ static int run_phases(struct exec *e, unsigned phases, bool captured)
 static int run(struct exec *e, unsigned phases, bool captured)
 {
 	phases &= (1u << PHASE_COUNT) - 1;
+	if (e->sleep && e->due < io_nanoseconds())
+		e->due = io_nanoseconds();
 	if (e->setup && e->seen != store_changes(e->store)) {
 		TRY(launch(e, SETUP, 0, e->nstep));
 		e->seen = store_changes(e->store);

@@ -41,6 +41,10 @@ int exec_run(struct exec *e, unsigned phases);
  * requires that an all-reduce is captured on all ranks or on none. */
 int exec_run_eager(struct exec *e, unsigned phases);
 
+/* After exec_bind, on a device without a driver: node i takes seconds[i] and computes nothing, save
+ * for nodes that meet other ranks, which run. */
+void exec_sleep(struct exec *e, const double *seconds);
+
 /* The same, node by node: calls `before` before each node and `after` when it has finished and its
  * outputs are in memory. A node that only starts a sum over ranks has no result then. */
 struct exec_look {

@@ -14,7 +14,7 @@ libdlx_a_SOURCES += src/backend/cuda/cublas.h src/backend/cuda/cuda.h src/backen
 	src/backend/dnn/cpu.h src/backend/dnn/dnn.c src/backend/dnn/dnn.h \
 	src/backend/dnn/dnn_code.c src/backend/dnn/dnn_code.h src/backend/dnn/dnn_deeper.c \
 	src/backend/dnn/dnn_deeper.h src/backend/dnn/dnn_isa.c src/backend/dnn/dnn_md.c src/backend/dnn/dnn_md.h src/backend/dnn/dnn_quirks.c src/backend/dnn/dnn_quirks.h src/backend/dnn/dnn_prim.c \
-	src/backend/exec.c src/backend/exec.h src/backend/inputs.c src/backend/inputs.h \
+	src/backend/exec.c src/backend/exec.h src/backend/exec_sleep.c src/backend/exec_state.h src/backend/exec_trial.c src/backend/inputs.c src/backend/inputs.h \
 	src/backend/node_time.c src/backend/node_time.h src/backend/openmp.c src/backend/openmp.h \
 	src/backend/plan_env.c src/backend/plan_env.h \
 	src/backend/proof/passed.c src/backend/proof/passed.h src/backend/proof/proof.h \

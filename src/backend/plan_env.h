@@ -9,6 +9,7 @@
 
 #include "backend/device.h"
 
+struct exec;
 struct wisdom;
 
 struct plan_env {
@@ -24,6 +25,7 @@ struct plan_env {
 	                              * a prediction in tiles equals that of the whole */
 	double bf16_ratio;           /* the CPU's ratio of bfloat16 to float32 speed, rounded to a class
 	                              * (backend/bf16_ratio.h); 0: not known */
+	struct exec *asleep;         /* the plan whose kernels sleep (exec_sleep); NULL: they run */
 	struct wisdom *wisdom;       /* stored measurements of the fastest engines, to which new ones
 	                              * are added; NULL: take the libraries' first choice */
 };

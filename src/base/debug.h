@@ -33,10 +33,10 @@ struct debug_link {
 struct debug {
 	const char *conv, *way, *engines, *input, *isa, *proof, *skip, *spoil, *crash_at, *host_root;
 	uint64_t crash_time;         /* crash_at's #N, or 1 */
-	int64_t ranks_per_host;
+	int64_t ranks_per_host, ranks;
 	double join_timeout, measure_seconds, compile_seconds, proof_seconds;
 	int64_t stage_extent, read_share, band_pixels;
-	bool no_trials, nccl_alone, no_locks, strict, slow, stage_counts;
+	bool no_trials, nccl_alone, no_locks, sleep, strict, slow, stage_counts;
 	struct debug_rates rates;
 	struct debug_link link;
 	struct debug_fault fault[DEBUG_FAULTS];

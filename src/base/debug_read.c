@@ -106,6 +106,12 @@ static const struct word words[] = {
 	{ WORD(link, LINK), .form = "LATENCY:BANDWIDTH",
 	  .doc = "on the CPU, messages and sums between ranks are held back for as long as a link of "
 	  "this latency (s) and bandwidth (bytes/s) would take, as in 20e-6:12e9" },
+	{ WORD(ranks, COUNT), .form = "N",
+	  .doc = "on the CPU, with link: one rank trains as one of N, whose others are modelled: they "
+	  "take as long as it does, have the same gradients, and sums take the time of the link" },
+	{ WORD(sleep, YES_NO), .values = { "yes", "no" },
+	  .doc = "on the CPU, kernels of training take the time that is predicted for them by rates "
+	  "(rates=...), and no processor; they compute nothing; default: no" },
 	{ WORD(nccl_alone, YES_NO), .values = { "yes", "no" },
 	  .doc = "on a GPU, a single rank uses NCCL too; default: no" },
 	{ .name = "locks", .type = NO_YES, .at = offsetof(struct debug, no_locks),

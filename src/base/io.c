@@ -116,6 +116,13 @@ double io_seconds(void)
 	return 1e-9 * (double)io_nanoseconds();
 }
 
+void io_sleep_until(int64_t nanoseconds)
+{
+	const struct timespec at = { (time_t)(nanoseconds / 1000000000), nanoseconds % 1000000000 };
+	while (io_nanoseconds() < nanoseconds)
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+}
+
 /* Linux keeps the start in clock ticks since boot: field 22 of a line whose field 2, the program's
  * name, may have spaces and ends in the line's last parenthesis. */
 double io_process_age(void)

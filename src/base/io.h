@@ -127,6 +127,7 @@ void io_scratch_writer(pid_t pid);
 
 int64_t io_nanoseconds(void);                 /* monotonic clock, the same for a host's processes */
 double io_seconds(void);                      /* io_nanoseconds in seconds */
+void io_sleep_until(int64_t nanoseconds);     /* returns at once if that time has passed */
 /* Seconds since this process was started, in steps of 0.01 s; 0 if unknown. */
 double io_process_age(void);
 void io_crash_point(const char *point);

@@ -119,11 +119,16 @@ static const char *weights_of(const struct options *o)
 	return o->resume ? o->resume : "auto";
 }
 
+static int planned_ranks(const struct options *o)
+{
+	return o->ranks ? (int)o->ranks : debug.ranks ? (int)debug.ranks : 1;
+}
+
 static int open_session(struct invocation *x, unsigned need, struct session **s)
 {
 	const struct options *o = x->o;
 	struct run_config *mine = x->config;
-	struct session_options so = { .comm = x->c, .need = need, .ranks = o->ranks ? (int)o->ranks : 1,
+	struct session_options so = { .comm = x->c, .need = need, .ranks = planned_ranks(o),
 		.cluster = o->cluster, .hosts = (int)o->hosts,
 		.tile = o->tile, .device = o->device, .wisdom = o->wisdom, .dump = o->dump, .gpu = o->gpu,
 		.dump_dot = o->plan_format && strcmp(o->plan_format, "dot") == 0,

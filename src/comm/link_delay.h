@@ -3,12 +3,14 @@
  * DLX_DEBUG=link=LATENCY:BANDWIDTH: delays messages and sums until a link with this latency and
  * bandwidth would have transferred them, so that overlap and its predictions can be tested with all
  * ranks on one host. Each rank has one link on which its messages queue, and one for its sums.
- * Times are io_nanoseconds. Internal to src/comm/. */
+ * With DLX_DEBUG=ranks=N one rank sums as if with N - 1 others. Times are io_nanoseconds. Internal
+ * to src/comm/. */
 #ifndef DLX_COMM_LINK_DELAY_H
 #define DLX_COMM_LINK_DELAY_H
 
 #include "base/debug.h"
 #include "base/io.h"
+#include "comm/linkmodel.h"
 
 static inline bool link_delay_on(void)
 {
@@ -27,14 +29,23 @@ static inline int64_t link_delay_message(int64_t bytes)
 	return busy + (int64_t)(debug.link.latency * 1e9);
 }
 
-/* The time at which a sum over ranks ends, if the last rank started it at `from`: by the model of a
- * ring all-reduce that begins when the link is free. *busy: until when the link is busy,
- * updated. */
+/* Whether this process is one rank whose peers are only modelled. */
+static inline bool link_delay_peers(int ranks)
+{
+	return ranks == 1 && debug.ranks > 1 && link_delay_on();
+}
+
+/* The time at which a sum over ranks ends, if the last rank started it at `from`: it begins when
+ * the link is free, and takes the time of the fastest algorithm. *busy: until when the link is
+ * busy, updated. */
 static inline int64_t link_delay_sum(int64_t *busy, int64_t from, int64_t bytes, int ranks)
 {
-	double sent = 2.0 * (ranks - 1) / ranks * (double)bytes;
-	*busy = (*busy > from ? *busy : from) + (int64_t)(sent / debug.link.bandwidth * 1e9);
-	return *busy + (int64_t)(debug.link.latency * 1e9);
+	const struct link l = { debug.link.latency, debug.link.bandwidth };
+	struct linkmodel m;
+	linkmodel_of_each(&m, link_delay_peers(ranks) ? (int)debug.ranks : ranks, &l);
+	*busy = (*busy > from ? *busy : from) +
+	        (int64_t)(linkmodel_seconds(&m, (double)bytes) * 1e9);
+	return *busy;
 }
 
 /* Whether the time `due` has come; true if there is no delay. */

@@ -35,6 +35,7 @@ static struct reducer *allocate(struct comm *c, size_t bytes, const struct reduc
 	r->waited = mem_calloc((size_t)n + 1, sizeof *r->waited);
 	r->queue = mem_calloc((size_t)n + 1, sizeof *r->queue);
 	r->sending = mem_calloc((size_t)n + 1, sizeof *r->sending);
+	r->due = mem_calloc((size_t)n + 1, sizeof *r->due);
 	pthread_mutex_init(&r->sender, NULL);
 	return r;
 }
@@ -47,6 +48,7 @@ static void release(struct reducer *r)
 	mem_free(r->waited);
 	mem_free(r->queue);
 	mem_free(r->sending);
+	mem_free(r->due);
 	mem_free(r);
 }
 

@@ -34,6 +34,8 @@ refused "'crash_at=ckpt_pac': expected POINT[#N]" crash_at=ckpt_pac
 refused "'crash_at=ckpt_pack#': expected POINT[#N]" crash_at=ckpt_pack#
 refused "'ranks_per_host=-1': expected N" ranks_per_host=-1
 refused "'ranks_per_host=2x': expected N" ranks_per_host=2x
+refused "'ranks=many': expected N" ranks=many
+refused "'sleep=1': expected yes|no" sleep=1
 refused "'join_timeout=0': expected SECONDS" join_timeout=0
 refused "'join_timeout=1s': expected SECONDS" join_timeout=1s
 refused "'join_timeout=inf': expected SECONDS" join_timeout=inf

@@ -21,7 +21,7 @@
 
 bool reduction_wanted(const struct comm *c)
 {
-	return c && (c->size > 1 || debug.nccl_alone);
+	return c && (c->size > 1 || debug.nccl_alone || debug.ranks > 1);
 }
 
 int reduction_meet(struct reduction *r)

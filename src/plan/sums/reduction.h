@@ -10,7 +10,7 @@
 #include "plan/sums/rank_grid.h"
 
 /* Whether a run with these ranks sums gradients: true for two or more ranks. For tests,
- * DLX_DEBUG=nccl_alone=yes makes it true for one rank too. */
+ * DLX_DEBUG=nccl_alone=yes or ranks=N makes it true for one rank too. */
 bool reduction_wanted(const struct comm *c);
 
 /* The means by which a run all-reduces. They are created after the plans, which do not depend on

@@ -217,6 +217,16 @@ int step_time_predict(struct step_time *t, const struct session *s, const struct
 	return 0;
 }
 
+int step_time_sleep(const struct session *s, const struct plan *p)
+{
+	struct step_time t;
+	int rc = step_time_predict(&t, s, p);
+	if (rc == 0)
+		exec_sleep(p->exec, t.node);
+	step_time_release(&t);
+	return rc;
+}
+
 void step_time_release(struct step_time *t)
 {
 	mem_free(t->node);

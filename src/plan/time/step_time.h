@@ -37,6 +37,9 @@ struct step_time {
 
 int step_time_predict(struct step_time *t, const struct session *s, const struct plan *p);
 void step_time_release(struct step_time *t);
+/* Makes the kernels of p, which is bound, take their predicted times and no processor
+ * (DLX_DEBUG=sleep). */
+int step_time_sleep(const struct session *s, const struct plan *p);
 
 /* Whether the rates of the device are known, without which nothing is predicted. */
 bool step_time_known(const struct step_time *t);

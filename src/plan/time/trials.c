@@ -288,7 +288,7 @@ int trials_run(struct trials *t, const struct plan *p, const struct device *d,
 	*t = (struct trials){ 0 };
 	for (int i = 0; i < g->nnode; i++)
 		seconds[i] = estimate(rates, p, g->node[i]);
-	if (d->driver || debug.no_trials || device_rates_described(d))
+	if (d->driver || debug.no_trials || debug.sleep || device_rates_described(d))
 		return 0;
 	r.kind = mem_calloc((size_t)g->nnode + 1, sizeof *r.kind);
 	r.of = mem_calloc((size_t)g->nnode + 1, sizeof *r.of);

@@ -24,7 +24,7 @@ struct trials {
 
 /* Sets seconds[i] to the predicted time of node i. Only the roofline estimate is used if the device
  * has its own memory, is not present or only described, or has no scratch memory, or with
- * DLX_DEBUG=trials=no. */
+ * DLX_DEBUG=trials=no or sleep=yes. */
 int trials_run(struct trials *t, const struct plan *p, const struct device *d,
                const struct node_rates *r, double *seconds);
 

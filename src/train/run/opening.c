@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/fault.h"
 #include "base/host.h"
@@ -25,6 +26,7 @@
 #include "plan/physics/physics.h"
 #include "plan/time/cluster.h"
 #include "plan/time/proofs.h"
+#include "plan/time/step_time.h"
 #include "plan/sums/reduction.h"
 #include "plan/sums/roles.h"
 #include "plan/sums/sync_group.h"
@@ -324,8 +326,10 @@ static void free_arena(struct session *s)
 
 int session_bind_program(struct session *s, const struct program *p)
 {
-	return exec_bind(p->plan->exec, s->store, s->arena, p->messages ? messages_links(p->messages) :
-	                 &session_reduction(s, p->objective)->sums);
+	TRY(exec_bind(p->plan->exec, s->store, s->arena, p->messages ? messages_links(p->messages) :
+	              &session_reduction(s, p->objective)->sums));
+	const bool sleeps = debug.sleep && p->mode == PLAN_TRAIN && !s->dev->driver;
+	return sleeps ? step_time_sleep(s, p->plan) : 0;
 }
 
 int session_bind(struct session *s)
