@@ -83,6 +83,14 @@ int linkmodel_measure(struct linkmodel *m, struct comm *c);
 /* The same for sums by NCCL on the ranks' GPUs; d is this rank's GPU. Also for one rank. */
 int linkmodel_measure_gpus(struct linkmodel *m, struct comm *c, const struct device *d,
                            struct nccl *nccl);
+/* The medians of all-reduces of growing size over the ranks of c, which may be a team. Collective;
+ * takes about a second. */
+#define LINK_POINTS 8
+struct link_curve {
+	int n;
+	double bytes[LINK_POINTS], seconds[LINK_POINTS];
+};
+int linkmodel_curve(struct link_curve *out, struct comm *c);
 /* Corrects the model by the smallest and the largest all-reduce that were measured. */
 void linkmodel_correct(struct linkmodel *m, const double bytes[2], const double seconds[2]);
 

@@ -15,17 +15,12 @@
 
 #define SMALLEST (4 << 10)     /* bytes; each further point four times as much */
 #define POINTS 7               /* sizes, up to 16 MiB */
-#define GPU_POINTS 8           /* up to 64 MiB: at 16 MiB GPUs are far from their best rate */
+#define GPU_POINTS LINK_POINTS /* up to 64 MiB: at 16 MiB GPUs are far from their best rate */
 #define LEAST_POINTS 5         /* sizes that are always measured, up to 1 MiB */
 #define ROOM (64 << 20)        /* larger ones only if the buffers of a host's ranks fit in this */
 #define REPEATS 9
-#define BUDGET 0.06            /* seconds */
-
-/* Rank 0's medians, by size. */
-struct curve {
-	int n;
-	double seconds[GPU_POINTS];
-};
+#define BUDGET 0.06            /* seconds, of a run's start */
+#define CURVE_BUDGET 1.0       /* seconds, of a curve */
 
 static int by_value(const void *a, const void *b)
 {
@@ -50,15 +45,15 @@ static int measure(struct reducer *r, const struct device *d, int k, double *med
 }
 
 /* Rank 0 says how often the next size is measured, so that all do the same. */
-static int measure_all(struct curve *m, struct comm *c, const struct device *d, struct reducer *r,
-                       int points)
+static int measure_all(struct link_curve *m, struct comm *c, const struct device *d,
+                       struct reducer *r, int points, double budget)
 {
 	double spent = 0, expected = 0;
 	for (int k = 0; k < points; k++) {
 		int repeats = REPEATS;
-		while (repeats > 1 && spent + expected * repeats > BUDGET)
+		while (repeats > 1 && spent + expected * repeats > budget)
 			repeats -= 2;
-		if (k >= LEAST_POINTS && spent + expected > BUDGET)
+		if (k >= LEAST_POINTS && spent + expected > budget)
 			repeats = 0;
 		comm_broadcast(c, &repeats, sizeof repeats, 0, "the cost of all-reduces");
 		if (repeats == 0)
@@ -89,27 +84,42 @@ static int points_for(struct comm *c)
 	return n;
 }
 
-/* All buckets share the memory of the largest one, since only one all-reduce is in flight. d: the
- * device whose memory is used; NULL: the host's. */
-static int measure_sums(struct linkmodel *m, struct comm *c, const struct device *d,
-                        struct nccl *nccl)
+/* Rank 0's medians. All buckets share the memory of the largest one, since only one all-reduce is
+ * in flight. d: the device whose memory is used; NULL: the host's. */
+static int take_curve(struct link_curve *out, struct comm *c, const struct device *d,
+                      struct nccl *nccl, double budget)
 {
-	struct curve curve = { .n = 0 };
 	struct reducer_bucket group[GPU_POINTS];
 	struct reducer *r = NULL;
 	int points = d ? GPU_POINTS : points_for(c);
 	size_t bytes = (size_t)bytes_of(points - 1);
-	for (int k = 0; k < points; k++)
+	out->n = 0;
+	for (int k = 0; k < points; k++) {
+		out->bytes[k] = (double)bytes_of(k);
 		group[k] = (struct reducer_bucket){ 0, bytes_of(k) / 4, DTYPE_F32,
 			"the cost of all-reduces", false };
+	}
 	const struct reducer_place gpu = { d, c, nccl, true };
 	TRY(d ? reducer_new_gpu(&r, &gpu, bytes, group, points) :
 	    reducer_new(&r, c, bytes, group, points, false));
-	TRY(measure_all(&curve, c, d, r, points));
+	TRY(measure_all(out, c, d, r, points, budget));
 	reducer_free(r);
+	return 0;
+}
+
+static int measure_sums(struct linkmodel *m, struct comm *c, const struct device *d,
+                        struct nccl *nccl)
+{
+	struct link_curve curve;
+	TRY(take_curve(&curve, c, d, nccl, BUDGET));
 	linkmodel_correct(m, (double[]){ SMALLEST, (double)bytes_of(curve.n - 1) },
 	                  (double[]){ curve.seconds[0], curve.seconds[curve.n - 1] });
 	return 0;
+}
+
+int linkmodel_curve(struct link_curve *out, struct comm *c)
+{
+	return take_curve(out, c, NULL, NULL, CURVE_BUDGET);
 }
 
 int linkmodel_measure(struct linkmodel *m, struct comm *c)

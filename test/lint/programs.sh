@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Only dlx-train runs networks; the other programs contain nothing that does: no kernel, no device code, no library that computes.
-# dlx-bench runs plans too, but of tasks: it contains the executor, and no op.
+# Only dlx-train runs networks, and dlx-simulate plans them; the other programs contain nothing that does: no kernel, no device code, no
+# library that computes. dlx-bench runs plans too, but of tasks: it contains the executor, and no op.
 # One name of a file brings everything into a program that the file needs in turn, down to the table of ops, and no include shows it.
 # So the symbols of the programs are compared with those of libdlx.a.
 #
@@ -63,7 +63,7 @@ contents "$build/dlx-train" | grep -q '^src/op/table[.]c ' || {
 }
 for p in "$build"/dlx-*; do
 	case ${p##*/} in
-	dlx-train | *.*) continue ;;
+	dlx-simulate | dlx-train | *.*) continue ;;
 	dlx-bench)
 		found=$(contents "$p" | grep -E '^src/(op|pass|plan|train)/' | grep -v '^src/op/table[.]c ')
 		[ -z "$found" ] || {
