@@ -126,7 +126,7 @@ gpu_tests = test/gpu/optest_emulated.sh test/gpu/step_emulated.sh test/gpu/signs
 script_tests = test/train/zoo/pytorch.sh test/train/sync_batch_norm.sh test/train/slurm.sh test/train/ranks_killed.sh \
 	test/adversary/short.sh test/bench/checkpoint.sh test/bench/convert_rate.sh test/bench/data.sh \
 	test/bench/groups.sh \
-	test/bench/accuracy.sh test/bench/messages.sh test/bench/predicted.sh test/bench/record_times.sh test/bench/startup.sh test/bench/zoo.sh \
+	test/bench/accuracy.sh test/bench/messages.sh test/bench/predicted.sh test/bench/record_times.sh test/bench/simulate.sh test/bench/startup.sh test/bench/zoo.sh \
 	test/cli/bench.sh test/cli/ckpt.sh test/cli/climate.sh test/cli/convert_errors.sh \
 	test/cli/convert_lmdb.sh test/cli/convert_made.sh test/cli/convert_resume.sh test/cli/convert_sizes.sh \
 	test/cli/convert_split.sh test/cli/convert_tfrecord.sh test/cli/convert_threads.sh \
@@ -242,7 +242,7 @@ EXTRA_DIST += $(fixtures) $(adversary) $(optest_parts) $(script_tests) $(gpu_tes
 	test/train/zoo/resnet-18-small.yaml test/train/zoo/tiramisu-small.yaml \
 	test/train/zoo/unet3d-lits-small.yaml test/train/zoo/zoo_compare.py \
 	test/train/targets.py test/train/trained_on.py test/train/transforms.py test/train/kinks.py test/train/zoo/zoo_cases.py \
-	test/bench/predicted
+	test/bench/predicted test/bench/simulate
 
 # What sanitizers watch; the tests of the GPU backend, which need CUDA to be built; all tests in their long forms (`big` in test/lib.sh).
 # The first two build the programs that their tests run, no others. check-TESTS by itself builds all of check_PROGRAMS.
