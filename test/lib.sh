@@ -244,13 +244,23 @@ coads_data() {
 	coads_convert '1,4,7,10' data/coads-validation.dlx
 }
 
-# Sets $python to one that has torch and numpy.
-find_python() {
+# imports MODULES PACKAGE: sets $python3 to one that can import these.
+imports() {
 	export PYTHONDONTWRITEBYTECODE=1
-	for python in ${PYTHON:-} /usr/bin/python3 python3; do
-		"$python" -c 'import numpy, torch' 2>/dev/null && return
+	for python3 in ${PYTHON:-} /usr/bin/python3 python3; do
+		"$python3" -c "import $1" 2>/dev/null && return
 	done
-	lacks python3-torch
+	lacks "$2"
+}
+find_python3() {
+	imports json python3
+}
+find_numpy() {
+	imports numpy python3-numpy
+}
+find_python() {
+	imports 'numpy, torch' python3-torch
+	python=$python3
 }
 
 # compute_bf16 CONFIG: the options with which the CPU computes in bf16, by emulation if need be; none where it cannot, as without
@@ -277,24 +287,6 @@ has_ranks() {
 }
 find_mpiexec() {
 	has_ranks || skip "dlx-train was built without MPICH, whose mpiexec this test takes"
-}
-
-# Sets $python3 to one that has its own library alone.
-find_python3() {
-	export PYTHONDONTWRITEBYTECODE=1
-	for python3 in ${PYTHON:-} /usr/bin/python3 python3; do
-		"$python3" -c 'import json' 2>/dev/null && return
-	done
-	lacks python3
-}
-
-# Sets $python3 to one that has numpy.
-find_numpy() {
-	export PYTHONDONTWRITEBYTECODE=1
-	for python3 in ${PYTHON:-} /usr/bin/python3 python3; do
-		"$python3" -c 'import numpy' 2>/dev/null && return
-	done
-	lacks python3-numpy
 }
 
 # weights_close A B TOLERANCE: the tensors of two safetensors files are as close as that.
