@@ -244,6 +244,32 @@ coads_data() {
 	coads_convert '1,4,7,10' data/coads-validation.dlx
 }
 
+# idx_head SAMPLES SIDE: the head of an IDX file of square images of bytes.
+idx_head() {
+	printf "$(printf '\\0\\0\\010\\003\\0\\0\\0\\%o\\0\\0\\0\\%o\\0\\0\\0\\%o' "$1" "$2" "$2")"
+}
+
+# digits NAME SIDE SAMPLES FIRST [OPTION...]: NAME.dlx, images of the digits of FIRST and the numbers after it, and labels 0 and 1 of them.
+digits() {
+	digits_name=$1 digits_bytes=$(($2 * $2 * $3)) digits_first=$4
+	idx_head "$3" "$2" | tee "$1.idx" >"$1-labels.idx"
+	shift 4
+	seq "$digits_first" 99999 | tr -d '\n' | head -c "$digits_bytes" >digits.bytes
+	cat digits.bytes >>"$digits_name.idx"
+	tr 0123456789 '\000\001\000\001\000\000\001\001\001\000' <digits.bytes >>"$digits_name-labels.idx"
+	expect 0 "$convert" -q -f idx --input "$digits_name.idx" --target "$digits_name-labels.idx" --class-names none,some "$@" \
+		-o "$digits_name.dlx"
+}
+
+# zeros NAME SIDE [OPTION...]: NAME.dlx, four images and labels that are zero everywhere.
+zeros() {
+	zeros_name=$1 zeros_bytes=$((4 * $2 * $2))
+	idx_head 4 "$2" >"$1.idx"
+	shift 2
+	head -c "$zeros_bytes" /dev/zero >>"$zeros_name.idx"
+	expect 0 "$convert" -q -f idx --input "$zeros_name.idx" --target "$zeros_name.idx" --class-names none,some "$@" -o "$zeros_name.dlx"
+}
+
 # imports MODULES PACKAGE: sets $python3 to one that can import these.
 imports() {
 	export PYTHONDONTWRITEBYTECODE=1

@@ -5,15 +5,8 @@
 # and those of one rank on two, whose short batches are launched eagerly.
 . "${DLX_SOURCE:?}/test/lib.sh"
 . "$DLX_SOURCE/test/gpu/lib.sh"
-# squares NAME SIDE BYTES SAMPLES: digits as images, and labels made of them; sides and samples in octal.
-squares() {
-	printf "\\0\\0\\010\\003\\0\\0\\0\\$4\\0\\0\\0\\$2\\0\\0\\0\\$2" | tee "$1.idx" >"$1-labels.idx"
-	seq 1000 99999 | tr -d '\n' | head -c "$3" >>"$1.idx"
-	seq 1000 99999 | tr -d '\n' | tr 0123456789 '\000\001\000\001\000\000\001\001\001\000' | head -c "$3" >>"$1-labels.idx"
-	expect 0 "$convert" -q -f idx --input "$1.idx" --target "$1-labels.idx" --channel-names x --class-names none,some -o "$1.dlx"
-}
-squares s16 020 2816 013
-squares s24 030 5184 011
+digits s16 16 11 1000 --channel-names x
+digits s24 24 9 1000 --channel-names x
 cat >sizes.yaml <<'END'
 run: {name: sizes, dir: runs/sizes, seed: 3}
 model:

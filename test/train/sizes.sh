@@ -6,17 +6,10 @@
 . "${DLX_SOURCE:?}/test/lib.sh"
 export OMP_NUM_THREADS=1
 
-# squares NAME SIDE BYTES SAMPLES: digits as images, and labels made of them; sides and samples in octal.
-squares() {
-	printf "\\0\\0\\010\\003\\0\\0\\0\\$4\\0\\0\\0\\$2\\0\\0\\0\\$2" | tee "$1.idx" >"$1-labels.idx"
-	seq 1000 99999 | tr -d '\n' | head -c "$3" >>"$1.idx"
-	seq 1000 99999 | tr -d '\n' | tr 0123456789 '\000\001\000\001\000\000\001\001\001\000' | head -c "$3" >>"$1-labels.idx"
-	expect 0 "$convert" -q -f idx --input "$1.idx" --target "$1-labels.idx" --channel-names x --class-names none,some --ignore 9 -o "$1.dlx"
-}
-squares s16 020 1792 007
-squares s24 030 2880 005
-squares s8 010 192 003
-squares s18 022 648 002
+digits s16 16 7 1000 --channel-names x --ignore 9
+digits s24 24 5 1000 --channel-names x --ignore 9
+digits s8 8 3 1000 --channel-names x --ignore 9
+digits s18 18 2 1000 --channel-names x --ignore 9
 cat >sizes.yaml <<'END'
 run: {name: sizes, dir: runs/sizes, seed: 3}
 model:

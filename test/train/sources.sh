@@ -7,18 +7,10 @@
 . "${DLX_SOURCE:?}/test/lib.sh"
 export OMP_NUM_THREADS=1
 
-# digits NAME FIRST BYTES SAMPLES: digits as images of 8 x 8, and labels made of them; samples in octal.
-digits() {
-	printf "\\0\\0\\010\\003\\0\\0\\0\\$4\\0\\0\\0\\010\\0\\0\\0\\010" | tee "$1.idx" >"$1-labels.idx"
-	seq "$2" 99999 | tr -d '\n' | head -c "$3" >>"$1.idx"
-	seq "$2" 99999 | tr -d '\n' | tr 0123456789 '\000\001\000\001\000\000\001\001\001\000' | head -c "$3" >>"$1-labels.idx"
-	expect 0 "$convert" -q -f idx --input "$1.idx" --target "$1-labels.idx" --channel-names "${5:-x}" --class-names none,some \
-		--ignore 9 -o "$1.dlx"
-}
-digits a1 1000 192 003
-digits a2 3000 192 003
-digits b 6000 640 012
-digits other 6000 640 012 y
+digits a1 8 3 1000 --channel-names x --ignore 9
+digits a2 8 3 3000 --channel-names x --ignore 9
+digits b 8 10 6000 --channel-names x --ignore 9
+digits other 8 10 6000 --channel-names y --ignore 9
 cat >sources.yaml <<'END'
 run: {name: sources, dir: runs/sources, seed: 3}
 model:

@@ -63,13 +63,8 @@ expect 0 "$train" --predict data/coads-validation.dlx -o centre.npy centre.yaml
 says centre.npy "'shape': (4, 4, 44, 64,)"
 
 begin "samples of several sizes in one set"
-zeros() {
-	printf "\\0\\0\\010\\003\\0\\0\\0\\004\\0\\0\\0\\$2\\0\\0\\0\\$2" >"$1.idx"
-	head -c "$3" /dev/zero >>"$1.idx"
-	expect 0 "$convert" -q -f idx --input "$1.idx" --target "$1.idx" --channel-names x --class-names none,some -o "$1.dlx"
-}
-zeros side16 020 1024
-zeros side24 030 2304
+zeros side16 16 --channel-names x
+zeros side24 24 --channel-names x
 mixed() {
 	"$train" --set 'data.train=[side16.dlx, side24.dlx]' --set train.steps=3 --set run.dir=runs/mixed \
 		--set 'data.transforms=[{crop: {size: 12, per_sample: 2}}]' "$@" two.yaml
@@ -102,15 +97,9 @@ expect 0 mixed --set 'data.validation=[side16.dlx, side24.dlx]' --quiet \
 begin "whole samples of several sizes are validated in batches of one size each"
 # Whole samples of several sizes are validated in batches of one size each: with the metrics of all together, whatever the
 # batches and ranks, and with the same bits on any number of ranks if requested.
-squares() {
-	printf "\\0\\0\\010\\003\\0\\0\\0\\$4\\0\\0\\0\\$2\\0\\0\\0\\$2" | tee "$1.idx" >"$1-labels.idx"
-	seq 1000 99999 | tr -d '\n' | head -c "$3" >>"$1.idx"
-	seq 1000 99999 | tr -d '\n' | tr 0123456789 '\000\001\000\001\000\000\001\001\001\000' | head -c "$3" >>"$1-labels.idx"
-	expect 0 "$convert" -q -f idx --input "$1.idx" --target "$1-labels.idx" --channel-names x --class-names none,some -o "$1.dlx"
-}
-squares many16 020 1792 007
-squares many22 026 2420 005
-squares many9 011 243 003
+digits many16 16 7 1000 --channel-names x
+digits many22 22 5 1000 --channel-names x
+digits many9 9 3 1000 --channel-names x
 whole() {
 	set=$1
 	shift
