@@ -19,8 +19,8 @@ struct tb_plan;
 int tb_plan_new(struct tb_plan **out, struct comm *c, const struct tb_app *app);
 void tb_plan_free(struct tb_plan *p);            /* NULL is fine; collective */
 /* All steps of all graphs, from the first one. record: begun by the caller, or NULL; with it the
- * run takes longer. E_BUG: a task has found a wrong payload. After an error the other ranks wait for
- * messages: call comm_abort. */
+ * run takes longer. E_BUG: a task has found a wrong payload. After an error the other ranks wait
+ * for messages: call comm_abort. */
 int tb_plan_run(struct tb_plan *p, struct task_record *record);
 int tb_plan_nodes(const struct tb_plan *p);
 

@@ -5,8 +5,9 @@
  * each, so they are counters without read-modify-write, and only grow.
  *
  * - The sender writes message m only after it has read taken >= m - d + 1 (acquire; for m < d that
- *   is so from the beginning; the value may be that of an earlier read, since taken only grows). The receiver stored that (release) after its last read of message
- *   m - d, which had the same place: it reads nothing of m - d while m is written.
+ *   is so from the beginning; the value may be that of an earlier read, since taken only grows).
+ *   The receiver stored that (release) after its last read of message m - d, which had the same
+ *   place: it reads nothing of m - d while m is written.
  * - The sender stores sent = m + 1 in the place after it has written m there (release). The
  *   receiver, whose count of taken messages is m, reads the place after it has read sent == m + 1
  *   (acquire): all of m is there. There is no larger value yet, since m + d needs taken >= m + 1,

@@ -3,13 +3,8 @@
  * plan/time/rank_noise.h: the expected largest of n normal draws against published tables (Harter
  * 1961), and quantiles that are the distribution's own. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "cases.h"
 #include "plan/time/rank_noise.h"
 
 static void near(double a, double b, double most)

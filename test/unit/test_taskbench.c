@@ -2,15 +2,7 @@
  *
  * Task Bench's graphs: the edges of every pattern against lists, SipHash against its published
  * vectors, the counts of a run, refusals; METG of given times. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <string.h>
-
+#include "cases.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "bench/metg_find.h"
@@ -254,7 +246,9 @@ static void test_metg(void **state)
 	};
 	assert_float_equal(metg_of(p, 5), 1.8 + 0.8 * 0.05 / 0.3, 1e-12);
 	/* A next size that takes longer is no improvement. */
-	const struct metg_point slower[] = { { 64, 1, 8, 1 }, { 32, 2, 4.5, 0.9 }, { 16, 3, 4.6, 0.3 } };
+	const struct metg_point slower[] = {
+		{ 64, 1, 8, 1 }, { 32, 2, 4.5, 0.9 }, { 16, 3, 4.6, 0.3 }
+	};
 	assert_float_equal(metg_of(slower, 3), 4.5, 0);
 }
 
