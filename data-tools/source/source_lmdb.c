@@ -138,7 +138,7 @@ static int open_database(const struct source *s, struct handle *h)
 	return 0;
 }
 
-/* Whether an entry can be in the file: a damaged length is anything. */
+/* Whether an entry fits in the file: a damaged length may be any number. */
 static bool within(const struct handle *h, const MDB_val *v)
 {
 	return v->mv_size <= h->size;

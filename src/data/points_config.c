@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reads `points`. A set may name others in `minus` and `faces`, above or below it: it has these
- * read first. */
+ * Reads `points`. A set may name others in `minus` and `faces`, above or below it: these are
+ * read before the set. */
 #include <math.h>
 #include <string.h>
 

@@ -96,7 +96,7 @@ int value_part(struct values *m, const struct value *v, int k, tid *out)
 	return 0;
 }
 
-/* Operand v of an operator on `components` components at once: of their shape. */
+/* Emits operand v with this many rows and components, which an operator needs of both operands. */
 static int operand(struct values *m, struct value *v, int64_t rows, int components, tid *out)
 {
 	if (v->extent == EXPR_OF_NUMBER)

@@ -85,7 +85,7 @@ struct fault_count {
 	long cases, wrong;
 };
 
-/* false: this many calls are not made. */
+/* Runs a story with a fault after this many calls. false: the story makes fewer calls. */
 static bool one(const struct fault_kind *k, int after, bool for_ever, struct fault_count *c)
 {
 	const struct sim_fault fault = { k->kinds, after, for_ever ? INT_MAX : 1, k->error, k->drop };
