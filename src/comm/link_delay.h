@@ -40,7 +40,7 @@ static inline bool link_delay_peers(int ranks)
  * busy, updated. */
 static inline int64_t link_delay_sum(int64_t *busy, int64_t from, int64_t bytes, int ranks)
 {
-	const struct link l = { debug.link.latency, debug.link.bandwidth };
+	const struct link l = { .latency = debug.link.latency, .bandwidth = debug.link.bandwidth };
 	struct linkmodel m;
 	linkmodel_of_each(&m, link_delay_peers(ranks) ? (int)debug.ranks : ranks, &l);
 	*busy = (*busy > from ? *busy : from) +
