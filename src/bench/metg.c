@@ -23,13 +23,15 @@
 struct options {
 	int64_t ranks, largest, repetitions;
 	double threshold, peak;
-	bool overhead, help;
+	bool overhead, steal, help;
 };
 
 #define AT(m) offsetof(struct options, m)
 static const struct option_row rows[] = {
 	{ "ranks", 0, OPTION_INT, AT(ranks), "N", .min = 1, .max = 1024,
 	  .doc = "without mpiexec: this many ranks, as threads of one process" },
+	{ "steal", 0, OPTION_FLAG, AT(steal),
+	  .doc = "the ranks are threads that take each other's tasks" },
 	{ "largest", 0, OPTION_INT, AT(largest), "N", .min = 1, .max = INT64_C(1) << 40,
 	  .doc = "begin with this many iterations; default: 16384" },
 	{ "repetitions", 0, OPTION_INT, AT(repetitions), "N", .min = 1, .max = 1000,
@@ -152,7 +154,7 @@ static int work(struct comm *c, void *arg)
 {
 	struct rank r = *(const struct rank *)arg;
 	r.c = c;
-	int rc = metg_run_new(&r.run, c, &r.app);
+	int rc = metg_run_new(&r.run, c, &r.app, r.o->steal ? (int)r.o->ranks : 0);
 	if (rc == 0)
 		rc = r.app.iterates ? single(&r) : sweep(&r);
 	if (rc < 0 && rc != E_DATA && c->size > 1) {
@@ -176,6 +178,8 @@ static int check(const struct rank *r, int argc, char **argv)
 		return ERR(E_USAGE, NULL, "--threshold: %g is not between 0 and 1", o->threshold);
 	if (o->overhead && !r->app.iterates)
 		return ERR(E_USAGE, NULL, "--overhead shows one size; give -iter N");
+	if (o->overhead && o->steal)
+		return ERR(E_USAGE, NULL, "--overhead shows the time of ranks, which --steal has not");
 	n = tb_app_totals(&r->app);
 	if (o->peak > 0 && n.flops + n.bytes == 0)
 		return ERR(E_USAGE, NULL, "--peak: kernel '%s' counts neither flops nor bytes",
@@ -194,16 +198,19 @@ static int read_command(struct rank *r, struct options *o, int argc, char **argv
 static int start(struct rank *r)
 {
 	const int64_t ranks = r->o->ranks;
-	if (r->c->size > 1 && ranks > 0 && ranks != r->c->size)
+	if (r->c->size > 1 && ranks > 1 && ranks != r->c->size)
 		return ERR(E_USAGE, NULL, "--ranks %" PRId64 ": mpiexec has started %d", ranks, r->c->size);
-	if (r->c->size > 1 || ranks <= 1)
+	if (r->c->size > 1 && r->o->steal)
+		return ERR(E_USAGE, NULL, "--steal: tasks are taken within one process, but mpiexec has "
+		           "started %d", r->c->size);
+	if (r->c->size > 1 || ranks == 1 || r->o->steal)
 		return work(r->c, r);
 	return rank_threads_run((int)ranks, TIMEOUT, work, r);
 }
 
 int metg_main(int argc, char **argv)
 {
-	struct options o = { .largest = 16384, .repetitions = 5, .threshold = 0.5 };
+	struct options o = { .ranks = 1, .largest = 16384, .repetitions = 5, .threshold = 0.5 };
 	struct rank *r = mem_calloc(1, sizeof *r);
 	r->o = &o;
 	int rc = read_command(r, &o, argc, argv);

@@ -8,10 +8,13 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "bench/tb_plan.h"
+#include "bench/tb_steal.h"
 
 struct metg_run {
 	struct comm *c;
 	struct tb_plan *plan;
+	struct tb_steal *steal;      /* in place of the plan; NULL: none */
+	int thieves;
 	double build;                /* seconds */
 };
 
@@ -32,13 +35,18 @@ static void bind_to_processor(const struct comm *c)
 	}
 }
 
-int metg_run_new(struct metg_run **out, struct comm *c, const struct tb_app *app)
+int metg_run_new(struct metg_run **out, struct comm *c, const struct tb_app *app, int thieves)
 {
 	struct metg_run *r = *out = mem_calloc(1, sizeof *r);
 	r->c = c;
-	bind_to_processor(c);
+	r->thieves = thieves;
 	const double start = io_seconds();
-	TRY(tb_plan_new(&r->plan, c, app));
+	if (thieves) {
+		TRY(tb_steal_new(&r->steal, app, thieves));
+	} else {
+		bind_to_processor(c);
+		TRY(tb_plan_new(&r->plan, c, app));
+	}
 	r->build = io_seconds() - start;
 	return 0;
 }
@@ -48,12 +56,13 @@ void metg_run_free(struct metg_run *r)
 	if (!r)
 		return;
 	tb_plan_free(r->plan);
+	tb_steal_free(r->steal);
 	mem_free(r);
 }
 
 double metg_run_cores(const struct metg_run *r)
 {
-	return r->c->size;
+	return r->steal ? r->thieves : r->c->size;
 }
 
 /* From the first rank's beginning to the last rank's end; *idle: how much of it this rank was not
@@ -72,7 +81,7 @@ static int pass(struct metg_run *r, double *seconds)
 	double idle;
 	comm_barrier(r->c, "a pass");
 	const double start = io_seconds();
-	TRY(tb_plan_run(r->plan, NULL));
+	TRY(r->steal ? tb_steal_run(r->steal) : tb_plan_run(r->plan, NULL));
 	*seconds = elapsed(r->c, start, io_seconds(), &idle);
 	return 0;
 }
@@ -85,8 +94,10 @@ int metg_run_twice(struct metg_run *r, double *seconds)
 
 void metg_run_describe(const struct metg_run *r, int64_t tasks)
 {
-	const int nodes = tb_plan_nodes(r->plan);
-	if (comm_first(r->c))
+	const int nodes = r->plan ? tb_plan_nodes(r->plan) : 0;
+	if (r->steal)
+		printf("Build Time %e seconds (%d threads)\n", r->build, r->thieves);
+	else if (comm_first(r->c))
 		printf("Build Time %e seconds (%d nodes on the first of %d ranks, %.2f us each)\n",
 		       r->build, nodes, r->c->size, nodes ? r->build * 1e6 / nodes : 0);
 }

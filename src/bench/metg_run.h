@@ -10,8 +10,9 @@
 struct metg_run;
 
 /* Plans the graphs, and binds this rank to a processor of its own if there are enough. Collective.
- * Borrows both; iterations in app may change between runs. */
-int metg_run_new(struct metg_run **out, struct comm *c, const struct tb_app *app);
+ * Borrows both; iterations in app may change between runs. thieves: threads of this rank, the only
+ * one, that take each other's tasks; 0: the ranks run plans. */
+int metg_run_new(struct metg_run **out, struct comm *c, const struct tb_app *app, int thieves);
 void metg_run_free(struct metg_run *r);          /* NULL is fine; collective */
 double metg_run_cores(const struct metg_run *r);
 /* Two passes over all graphs; the time of the second one, from the first rank's beginning to the

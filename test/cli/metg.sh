@@ -11,18 +11,21 @@ patterns='trivial no_comm stencil_1d stencil_1d_periodic dom tree fft all_to_all
 for pattern in $patterns; do
 	radix=
 	[ $pattern != spread ] || radix='-period 2'
-	for steps in 1 2 65 $(form 450 '64 192 450 1000'); do
-		for ranks in 1 3; do
-			# shellcheck disable=SC2086
-			expect 0 capped "$bench" metg --ranks $ranks -type $pattern $radix -steps "$steps" -width 8 -iter 1
-		done
+	for how in '--ranks 1 -steps 65' '--ranks 2 -steps 1' '--ranks 3 -steps 2' "--ranks 2 -steps $(form 450 2000)" \
+		'--steal --ranks 2 -steps 65'; do
+		# shellcheck disable=SC2086
+		expect 0 capped "$bench" metg $how -type $pattern $radix -width 8 -iter 1
 	done
 done
 # Graphs of different patterns, lengths and payloads at the same time; more ranks than columns; payloads in several messages.
-expect 0 capped "$bench" metg --ranks 3 -type fft -steps 300 -width 8 -iter 1 -output 100 -and -type dom -steps 200 -width 2 -iter 1 \
-	-and -type all_to_all -steps 10 -width 210 -output 40 -iter 1
-[ "$(grep -c '^    Task Graph [123]:$' out)" -eq 3 ] || fail "not three graphs"
-says out 'Total Tasks 4898'
+for steal in '' --steal; do
+	# shellcheck disable=SC2086
+	expect 0 capped "$bench" metg $steal --ranks 3 -type fft -steps 300 -width 8 -iter 1 -output 100 -and -type dom -steps 200 -width 2 \
+		-iter 1 -and -type all_to_all -steps 10 -width 210 -output 40 -iter 1
+	[ "$(grep -c '^    Task Graph [123]:$' out)" -eq 3 ] || fail "not three graphs"
+	says out 'Total Tasks 4898'
+done
+expect 0 capped "$bench" metg --steal --ranks 2 -type random_nearest -steps 300 -width 8 -radix 5 -kernel load_imbalance -imbalance 2 -iter 50
 expect 0 capped "$bench" metg --ranks 2 -kernel memory_bound -scratch 4096 -steps 100 -iter 20 -nodes 2
 says out 'Total Bytes 2048000'
 says out '  Local Bytes 0'
@@ -36,8 +39,9 @@ done
 grep -q '^Build Time [0-9.e+-]* seconds (' out || fail "the time to build the plan is not named"
 
 # A wrong bit, found by a task on the same rank or on another one; the other ranks end, too.
-for ranks in 1 2; do
-	expect 70 env DLX_DEBUG="$(debug fault=payload:1000)" timeout 50 "$bench" metg --ranks $ranks -type nearest -width 4 -steps 2000 -iter 1
+for how in '--ranks 1' '--ranks 2' '--steal --ranks 1'; do
+	# shellcheck disable=SC2086
+	expect 70 env DLX_DEBUG="$(debug fault=payload:1000)" timeout 50 "$bench" metg $how -type nearest -width 4 -steps 2000 -iter 1
 	grep -qE 'graph 0: task \([0-9]+, [0-3]\) expects \([0-9]+, [0-3]\) as pair 0 of an input, but got \([0-9]+, [0-3]\)' err ||
 		{ cat err; fail "the place of the wrong payload is not named"; }
 done
@@ -83,6 +87,7 @@ mistake metg -iter 1 more
 says err "no argument 'more'"
 mistake metg --overhead
 says err 'give -iter N'
+mistake metg --overhead --steal -iter 1
 mistake metg --threshold 1.5
 mistake metg --peak 1e9
 says err "kernel 'empty' counts neither flops nor bytes"
@@ -100,5 +105,7 @@ if has_ranks; then
 	[ "$(grep -c 'no whole number' err)" -eq 1 ] || { cat err; fail "not one rank reports a mistake"; }
 	expect 64 on_ranks 2 "$bench" metg --ranks 3 -iter 1
 	says err 'mpiexec has started 2'
+	expect 64 on_ranks 2 "$bench" metg --steal -iter 1
+	says err 'within one process'
 fi
 pass
