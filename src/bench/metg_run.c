@@ -18,21 +18,21 @@ struct metg_run {
 	double build;                /* seconds */
 };
 
-/* A launcher that has bound the processes already has left each of them fewer processors than
- * there are ranks. */
-static void bind_to_processor(const struct comm *c)
+/* Whether this rank has a processor of its own now. If there are fewer than ranks, or if a launcher
+ * has bound the processes already, they stay as they are. */
+static bool bind_to_processor(const struct comm *c)
 {
 	cpu_set_t all, own;
 	if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) < c->local_size)
-		return;
+		return false;
 	for (int cpu = 0, n = 0; cpu < CPU_SETSIZE; cpu++) {
 		if (!CPU_ISSET(cpu, &all) || n++ != c->local_rank)
 			continue;
 		CPU_ZERO(&own);
 		CPU_SET(cpu, &own);
-		(void)sched_setaffinity(0, sizeof own, &own);
-		return;
+		return sched_setaffinity(0, sizeof own, &own) == 0;
 	}
+	return false;
 }
 
 int metg_run_new(struct metg_run **out, struct comm *c, const struct tb_app *app, int thieves)
@@ -44,8 +44,7 @@ int metg_run_new(struct metg_run **out, struct comm *c, const struct tb_app *app
 	if (thieves) {
 		TRY(tb_steal_new(&r->steal, app, thieves));
 	} else {
-		bind_to_processor(c);
-		TRY(tb_plan_new(&r->plan, c, app));
+		TRY(tb_plan_new(&r->plan, c, app, bind_to_processor(c)));
 	}
 	r->build = io_seconds() - start;
 	return 0;

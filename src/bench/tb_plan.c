@@ -10,6 +10,8 @@
 /* Messages in flight, of small payloads and of others. */
 #define DEPTH_SMALL 16
 #define DEPTH_LARGE 4
+#define LOOK 1000000           /* nanoseconds that a rank with its own processor looks for a message
+                                * before it sleeps */
 
 /* A graph of nodes that is run `runs` times, from step `first` on. */
 struct part {
@@ -33,7 +35,7 @@ struct tb_plan {
 
 /* --- messages --- */
 
-static int open_messages(struct tb_plan *p)
+static int open_messages(struct tb_plan *p, bool alone)
 {
 	const struct tb_app *app = p->rank.app;
 	p->messages = tb_messages_find(app, p->edges, p->c->rank, p->c->size);
@@ -47,6 +49,8 @@ static int open_messages(struct tb_plan *p)
 	}
 	exchange_lay_out(e, p->messages.n);
 	int rc = exchange_new(&p->rank.links.messages, p->c, e, p->messages.n);
+	if (rc == 0 && alone)
+		exchange_look(p->rank.links.messages, LOOK);
 	mem_free(e);
 	return rc;
 }
@@ -151,7 +155,7 @@ static int open_scratch(struct task_rank *r)
 
 /* --- the whole --- */
 
-static int prepare(struct tb_plan *p)
+static int prepare(struct tb_plan *p, bool alone)
 {
 	for (int k = 0; k < p->rank.app->ngraph; k++) {
 		const struct tb_graph *g = &p->rank.app->graph[k];
@@ -160,18 +164,18 @@ static int prepare(struct tb_plan *p)
 	}
 	TRY(device_open(&p->dev, "cpu"));
 	TRY(open_scratch(&p->rank));
-	TRY(open_messages(p));
+	TRY(open_messages(p, alone));
 	TRY(make_parts(p));
 	return bind(p);
 }
 
-int tb_plan_new(struct tb_plan **out, struct comm *c, const struct tb_app *app)
+int tb_plan_new(struct tb_plan **out, struct comm *c, const struct tb_app *app, bool alone)
 {
 	struct tb_plan *p = mem_calloc(1, sizeof *p);
 	p->c = c;
 	p->rank.app = app;
 	p->rank.faults = debug.fault[0].kind != NULL && c->rank == 0;
-	int rc = prepare(p);
+	int rc = prepare(p, alone);
 	if (rc < 0) {
 		tb_plan_free(p);
 		p = NULL;

@@ -15,8 +15,9 @@
 
 struct tb_plan;
 
-/* Collective over c. Borrows c and app, whose iterations may change between runs. E_NOMEM. */
-int tb_plan_new(struct tb_plan **out, struct comm *c, const struct tb_app *app);
+/* Collective over c. Borrows c and app, whose iterations may change between runs. alone: each rank
+ * has a processor of its own. E_NOMEM. */
+int tb_plan_new(struct tb_plan **out, struct comm *c, const struct tb_app *app, bool alone);
 void tb_plan_free(struct tb_plan *p);            /* NULL is fine; collective */
 /* All steps of all graphs, from the first one. record: begun by the caller, or NULL; with it the
  * run takes longer. E_BUG: a task has found a wrong payload. After an error the other ranks wait

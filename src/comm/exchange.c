@@ -22,7 +22,7 @@
 #include "comm/link_delay.h"
 #include "comm/meet.h"
 
-#define SPIN 3000              /* nanoseconds of looking before the first sleep */
+#define LOOK 3000              /* nanoseconds, by default */
 #define SHORT_NAP 20e-6        /* between looks at what MPI does: from here, */
 #define LONG_NAP 500e-6        /* doubled up to here */
 
@@ -79,6 +79,7 @@ static struct exchange *allocate(struct comm *c, const struct exchange_edge *edg
 	struct exchange *x = mem_calloc(1, sizeof *x);
 	x->c = c;
 	x->n = n;
+	x->look = LOOK;
 	x->end = mem_calloc((size_t)n + 1, sizeof *x->end);
 	x->order = mem_calloc((size_t)n + 1, sizeof *x->order);
 	for (int k = 0; k < n; k++) {
@@ -264,6 +265,11 @@ void exchange_free(struct exchange *x)
 	mem_free(x);
 }
 
+void exchange_look(struct exchange *x, int64_t nanoseconds)
+{
+	x->look = nanoseconds;
+}
+
 struct exchange_stats exchange_stats(const struct exchange *x)
 {
 	return x->stats;
@@ -361,7 +367,7 @@ static int await(struct exchange *x, struct exchange_end *e)
 	int64_t begin = io_nanoseconds();
 	int rc = 0;
 	bool ready = false;
-	while (!ready && io_nanoseconds() - begin < SPIN)
+	while (!ready && io_nanoseconds() - begin < x->look)
 		for (int i = 0; i < 16 && !ready; i++)
 			ready = is_ready(e);
 	if (!ready)

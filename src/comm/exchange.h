@@ -46,6 +46,12 @@ int64_t exchange_bytes(const struct comm *c, const struct exchange_edge *edge, i
 int exchange_new(struct exchange **out, struct comm *c, const struct exchange_edge *edge, int n);
 void exchange_free(struct exchange *x);                  /* NULL is fine; collective */
 
+/* How long a wait looks for its message before the thread sleeps; 3000 by default. A sleeping rank
+ * answers after some ten microseconds, in which the other one goes to sleep too if it looks for a
+ * shorter time, and so on from message to message. Longer is better only if each rank has a
+ * processor of its own: otherwise it takes time from the rank that it waits for. */
+void exchange_look(struct exchange *x, int64_t nanoseconds);
+
 /* The index of the edge with this peer, direction and id, or -1. */
 int exchange_find(const struct exchange *x, int peer, bool sends, int64_t id);
 

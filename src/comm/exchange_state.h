@@ -64,6 +64,7 @@ struct exchange {
 	bool ready;                  /* on all ranks */
 	struct exchange_mpi *mpi;    /* NULL: all peers are on this host */
 	struct exchange_stats stats;
+	int64_t look;                /* nanoseconds of looking before the first sleep */
 };
 
 static inline bool exchange_is_small(const struct exchange_edge *e)
