@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Task Bench by tasks of OpenMP with dependences on the payloads that they read and write, which are
- * kept for two steps. One thread creates all tasks. */
+ * Task Bench by tasks of OpenMP with dependences on the payloads that they read and write, which
+ * are kept for two steps. One thread creates all tasks. */
 #include <omp.h>
 
 #include "metg_peer.h"
