@@ -111,7 +111,8 @@ static const struct word words[] = {
 	  "take as long as it does, have the same gradients, and sums take the time of the link" },
 	{ WORD(sleep, YES_NO), .values = { "yes", "no" },
 	  .doc = "on the CPU, kernels of training take the time that is predicted for them by rates "
-	  "(rates=...), and no processor; they compute nothing; default: no" },
+	  "(rates=...), and no processor; they compute nothing, and with link sums add nothing up; "
+	  "default: no" },
 	{ WORD(nccl_alone, YES_NO), .values = { "yes", "no" },
 	  .doc = "on a GPU, a single rank uses NCCL too; default: no" },
 	{ .name = "locks", .type = NO_YES, .at = offsetof(struct debug, no_locks),

@@ -17,6 +17,12 @@ static inline bool link_delay_on(void)
 	return debug.link.bandwidth > 0;
 }
 
+/* Whether sums take the link's time and no processor, as kernels that sleep do. */
+static inline bool link_delay_sleeps(void)
+{
+	return debug.sleep && link_delay_on();
+}
+
 /* The time from which a message sent now may be read; 0: at once. One thread of the rank calls
  * this. */
 static inline int64_t link_delay_message(int64_t bytes)

@@ -8,9 +8,12 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "comm/link_delay.h"
 #include "comm/meet.h"
 #include "comm/reducer_nccl.h"
 #include "comm/reducer_state.h"
+
+#define SLEEPING 16              /* elements that are summed where kernels sleep */
 
 static void check(const struct reducer_bucket *bucket, int n, size_t bytes)
 {
@@ -36,6 +39,13 @@ static struct reducer *allocate(struct comm *c, size_t bytes, const struct reduc
 	r->queue = mem_calloc((size_t)n + 1, sizeof *r->queue);
 	r->sending = mem_calloc((size_t)n + 1, sizeof *r->sending);
 	r->due = mem_calloc((size_t)n + 1, sizeof *r->due);
+	r->link_bytes = mem_calloc((size_t)n + 1, sizeof *r->link_bytes);
+	for (int k = 0; k < n; k++) {
+		struct reducer_bucket *b = &r->bucket[k];
+		r->link_bytes[k] = b->n * (int64_t)dtype_size(b->dtype);
+		if (link_delay_sleeps() && b->n > SLEEPING)
+			b->n = SLEEPING;
+	}
 	pthread_mutex_init(&r->sender, NULL);
 	return r;
 }
@@ -49,6 +59,7 @@ static void release(struct reducer *r)
 	mem_free(r->queue);
 	mem_free(r->sending);
 	mem_free(r->due);
+	mem_free(r->link_bytes);
 	mem_free(r);
 }
 

@@ -154,10 +154,8 @@ static void push(struct reducer *r, int k)
 /* One rank with modelled peers, which arrive when it does: the end of the sum is known. */
 static void start_modelled(struct reducer *r, int k)
 {
-	const struct reducer_bucket *b = &r->bucket[k];
-	if (link_delay_peers(r->c->size) && b->n > 0)
-		r->due[k] = link_delay_sum(&r->link_busy, io_nanoseconds(),
-		                           b->n * (int64_t)dtype_size(b->dtype), r->c->size);
+	if (link_delay_peers(r->c->size) && r->link_bytes[k] > 0)
+		r->due[k] = link_delay_sum(&r->link_busy, io_nanoseconds(), r->link_bytes[k], r->c->size);
 }
 
 void reducer_start(struct reducer *r, int k)
@@ -272,9 +270,8 @@ static void trace(const struct reducer *r, int k, double waited)
 /* Of a modelled link: until the sum would have come by it. */
 static void hold_back(struct reducer *r, int k)
 {
-	const struct reducer_bucket *b = &r->bucket[k];
-	io_sleep_until(link_delay_sum(&r->link_busy, host_times(&r->host, k).came,
-	                              b->n * (int64_t)dtype_size(b->dtype), r->c->size));
+	io_sleep_until(link_delay_sum(&r->link_busy, host_times(&r->host, k).came, r->link_bytes[k],
+	                              r->c->size));
 }
 
 /* A sum with modelled peers, whose values are those of this rank. */

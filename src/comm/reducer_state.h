@@ -42,6 +42,7 @@ struct reducer {
 
 	struct reducer_stats stats;
 	int64_t link_busy;               /* until when a simulated link is busy (link_delay.h) */
+	int64_t *link_bytes;             /* by bucket: what a simulated link transfers */
 	int64_t *due;                    /* by bucket: the time at which a sum with modelled peers ends;
 	                                  * 0: none is in flight */
 	_Atomic int64_t busy[2];         /* nanoseconds, by enum host_caller */
