@@ -27,9 +27,9 @@ mistake 3:1 "unknown key 'host' in a cluster file; did you mean 'hosts'?" 's/^ho
 mistake 6:7 "'sums' must be one of nccl, mpi, each, not 'mpl'; did you mean 'mpi'?" 's/^sums: mpi/sums: mpl/'
 mistake 4:8 "'ranks' is out of range" 's/^ranks: 1/ranks: 0/'
 mistake 7:1 "'device' needs 'f32', 'bits16' and 'bandwidth'" '/^  f32/d'
-mistake 13:3 "'across' has 7 'bytes' and 8 'seconds'" 's/bytes: \[8, /bytes: [/'
-mistake 13:3 "the curve of 'across' must have two points at least" 's/bytes: \[8, 1024/bytes: [1024, 8/'
-mistake 13:3 "'links.across' needs 'bandwidth', or a curve" '/^    bytes/d; /^    seconds/d'
+mistake 14:3 "'across' has 7 'bytes' and 8 'seconds'" 's/bytes: \[8, /bytes: [/'
+mistake 14:3 "the curve of 'across' must have two points at least" 's/bytes: \[8, 1024/bytes: [1024, 8/'
+mistake 14:3 "'links.across' needs 'bandwidth', or a curve" '/^    bytes/d; /^    seconds/d'
 expect 66 "$simulate" --cluster none.yaml "$tiramisu"
 expect 64 "$simulate" --cluster "$clusters/daint.yaml" --ranks 8,6000 "$tiramisu"
 says err '6000 ranks: Piz Daint has 5320 hosts of 1, for 5320 ranks together'
@@ -147,6 +147,8 @@ says out 'the slowest rank is as fast as others'
 grep -q '</svg>' rows.svg || fail "no picture"
 expect 0 "$simulate" --cluster "$clusters/eos.yaml" --ranks 64 "$DLX_SOURCE/configs/fcn-pool-avg.yaml"
 says out 'how long it takes is not known without the data, or --samples'
+expect 0 "$simulate" --cluster "$clusters/eos.yaml" --ranks 64 --set train.accumulate=1 --set train.batch_size=100 "$tiramisu"
+says out 'memory        about'
 # Of a network whose sums take long something is faster.
 sed 's/bandwidth: 400e9/bandwidth: 1e9/' "$clusters/eos.yaml" >slow.yaml
 expect 0 "$simulate" --cluster slow.yaml --ranks 4096 --set train.accumulate=1 "$DLX_SOURCE/configs/resnet-50.yaml"

@@ -41,6 +41,12 @@ static int64_t rank_batch(const struct sim_row *r)
 	return r->batch / r->ranks;
 }
 
+/* As far as the device's memory is known. */
+static bool fits(const struct sim_result *r, const struct sim_row *row)
+{
+	return r->cluster->device.memory == 0 || row->memory <= r->cluster->device.memory;
+}
+
 void sim_advise(struct sim_result *r, struct sim_given *g)
 {
 	const struct sim_row *last = &r->row[r->n - 1];
@@ -54,7 +60,7 @@ void sim_advise(struct sim_result *r, struct sim_given *g)
 		         changes[i].factor * rank_batch(last)) : changes[i].set;
 		c->note = changes[i].note;
 		if (sim_row(&c->row, g, last->ranks, c->set) == 0 &&
-		    c->row.samples > LEAST * last->samples)
+		    c->row.samples > LEAST * last->samples && fits(r, &c->row))
 			r->nchange++;
 		err_truncate(mark);
 	}

@@ -7,8 +7,8 @@
 #include "cli/simulate/sim_print.h"
 
 /* Plans again, for the ranks of r's last row, with another grouping, lag and batch, and notes in r
- * those that are faster. Settings that the config does not allow, and batches for which there are
- * no times, are left out. */
+ * those that are faster. Settings that the config does not allow, that need more memory than the
+ * device has, and batches for which there are no times, are left out. */
 void sim_advise(struct sim_result *r, struct sim_given *g);
 
 #endif

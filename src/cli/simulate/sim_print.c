@@ -56,6 +56,9 @@ static void put_given(struct buf *out, const struct sim_result *r)
 	put_noise(out, r);
 	buf_printf(out, "gradients     %.4g MB a step in %d sums (grouping: %s, lag: %d)\n",
 	           last->bytes / 1e6, last->buckets, last->grouping, last->lag);
+	if (c->device.memory && last->memory > c->device.memory)
+		buf_printf(out, "memory        about %.3g GiB of a rank; the device has %.3g\n",
+		           (double)last->memory / (1 << 30), (double)c->device.memory / (1 << 30));
 	if (!last->steps)
 		buf_puts(out, "run           how long it takes is not known without the data, or "
 		         "--samples and 'train.epochs'\n");
@@ -125,6 +128,7 @@ static void json_row(const struct sim_row *r, struct buf *out)
 	buf_puts(out, ", \"times\": ");
 	buf_json_string(out, r->source);
 	buf_json_member(out, "noise", r->noise);
+	buf_printf(out, ", \"memory\": %" PRId64, r->memory);
 	buf_json_member(out, "start_seconds", r->start);
 	buf_json_member(out, "staging_seconds", r->staging);
 	buf_printf(out, r->steps ? ", \"steps\": %" PRId64 : ", \"steps\": null", r->steps);

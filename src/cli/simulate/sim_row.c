@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "data/dataset.h"
 #include "plan/describe/describe.h"
+#include "plan/memory/plan_memory.h"
 #include "plan/time/step_time.h"
 #include "train/run/opening.h"
 
@@ -91,6 +92,9 @@ static void fill(struct sim_row *r, const struct sim_given *g, const struct sess
 		.link = alone(t, p), .buckets = p->buckets ? p->buckets->n : 0, .lag = s->ranks.lag,
 		.grouping = arena_strdup(g->arena, s->config->parallel.grouping),
 		.source = arena_strdup(g->arena, t->source), .noise = cluster_noise(s->cluster) };
+	struct plan_memory m;
+	plan_memory(p, &m);
+	r->memory = m.peak;
 	r->samples = (double)r->batch / t->seconds;
 	r->flops = r->samples * 3 * describe_forward_flops(p);
 	add_run(r, g, s, p);

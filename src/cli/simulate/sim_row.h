@@ -36,6 +36,8 @@ struct sim_row {
 	int buckets, lag;
 	const char *grouping, *source;       /* parallel.grouping; where times of nodes are from */
 	double noise;                        /* standard deviation, as a share */
+	int64_t memory;                      /* bytes that a rank takes on this machine's kernels; of
+	                                      * another device about */
 	double start, staging;               /* seconds; NaN: not known */
 	int64_t steps;                       /* to the end of the run; 0: not known */
 	double hours, host_hours;            /* of the whole run, with start and staging where these are

@@ -20,6 +20,8 @@ static const struct field device_fields[] = {
 	RATE(struct cluster_device, f32, "published flop/s of products in float32"),
 	RATE(struct cluster_device, bits16, "published flop/s of products in 16 bits"),
 	RATE(struct cluster_device, bandwidth, "published bytes/s of its memory"),
+	FIELD(struct cluster_device, memory, FT_BYTES, .dflt = "0", .max = 0x1p62,
+	      .doc = "bytes of its memory; 0: not known"),
 	FIELD_END
 };
 

@@ -17,6 +17,7 @@ enum cluster_sums { CLUSTER_NCCL, CLUSTER_MPI, CLUSTER_EACH };
 struct cluster_device {
 	const char *name;
 	double f32, bits16, bandwidth;   /* flop/s, bytes/s; 0: not given */
+	int64_t memory;                  /* bytes; 0: not given */
 };
 
 struct cluster_link {
