@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/suggest.h"
+#include "bench/links.h"
 #include "bench/metg.h"
 #include "config.h"
 
@@ -17,6 +18,7 @@ static const struct {
 	int (*main)(int argc, char **argv);
 } commands[] = {
 	{ "metg", "how small a task may be: Task Bench's graphs on dlx's executor", metg_main },
+	{ "links", "what links take: writes the description of a cluster", links_main },
 };
 #define NCOMMAND ((int)(sizeof commands / sizeof *commands))
 
@@ -28,6 +30,8 @@ static void help(void)
 	printf("\nOptions:\n  --help                     this text\n"
 	       "  --version                  the version\n\n");
 	metg_help(stdout);
+	printf("\n");
+	links_help(stdout);
 }
 
 static int unknown(const char *name)

@@ -9,7 +9,7 @@ dlx_train_SOURCES = src/cli/commands.c src/cli/commands.h src/cli/foreign.c \
 	src/cli/result.c src/cli/result.h src/cli/run_folder.c src/cli/run_folder.h
 dlx_train_LDFLAGS = $(AM_LDFLAGS) $(DEBUG_LDFLAGS)
 dlx_train_LDADD = $(LIBS_ALL)
-dlx_simulate_SOURCES = src/cli/simulate/measure_links.c src/cli/simulate/measure_links.h src/cli/simulate/sim_advice.c \
+dlx_simulate_SOURCES = src/cli/simulate/sim_advice.c \
 	src/cli/simulate/sim_advice.h src/cli/simulate/sim_print.c src/cli/simulate/sim_print.h \
 	src/cli/simulate/sim_row.c src/cli/simulate/sim_row.h src/cli/simulate/simulate.c
 dlx_simulate_LDFLAGS = $(AM_LDFLAGS) $(DEBUG_LDFLAGS)

@@ -7,7 +7,7 @@
 # than simulated. No time is judged from above.
 . "${DLX_SOURCE:?}/test/lib.sh"
 find_python3
-simulate=$DLX_BUILD/dlx-simulate
+simulate=$DLX_BUILD/dlx-simulate bench_program=$DLX_BUILD/dlx-bench
 clusters=$DLX_SOURCE/configs/cluster
 tiramisu=$DLX_SOURCE/configs/tiramisu-daint.yaml
 
@@ -56,8 +56,8 @@ expect 64 "$simulate" --cluster "$clusters/eos.yaml" --fit 2@8 "$tiramisu"
 expect 64 "$simulate" --cluster "$clusters/eos.yaml" --fit 0.9 "$tiramisu"
 expect 64 "$simulate" --cluster "$clusters/eos.yaml" --fit 0.9@8 --noise 0.1 "$tiramisu"
 expect 64 "$simulate" --cluster "$clusters/eos.yaml" --noise 2 "$tiramisu"
-expect 64 "$simulate" --measure-links
-expect 64 "$simulate" --measure-links -o links.yaml
+expect 64 "$bench_program" links
+expect 64 "$bench_program" links -o links.yaml
 says err 'one rank has no links'
 expect 73 "$simulate" --cluster "$clusters/eos.yaml" --svg nowhere/x.svg "$tiramisu"
 
@@ -197,10 +197,10 @@ compare 4096
 if has_ranks; then
 	DLX_DEBUG=$(debug $sleeping) bench capped mpiexec -n 2 "$train" --bench=3
 	compare 2
-	on_ranks 2 "$simulate" --measure-links -o here.yaml || fail "--measure-links"
+	on_ranks 2 "$bench_program" links -o here.yaml || fail "links"
 	expect 0 "$simulate" --cluster here.yaml --ranks 2 --times profile.json $small "$network"
 	says out '1 hosts of 2 ranks'
-	on_ranks 2 env DLX_DEBUG="$(debug ranks_per_host=1)" "$simulate" --measure-links -o hosts.yaml || fail "--measure-links of hosts"
+	on_ranks 2 env DLX_DEBUG="$(debug ranks_per_host=1)" "$bench_program" links -o hosts.yaml || fail "links of hosts"
 	grep -q '^  across:' hosts.yaml || { cat hosts.yaml; fail "no link between hosts"; }
 	expect 0 "$simulate" --cluster hosts.yaml --ranks 2 --times profile.json $small "$network"
 fi

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * dlx-simulate: what a training would do on a cluster that need not be there, for many numbers of
- * ranks; and, under mpiexec, the measurement of a cluster's links. Described in dlx-simulate(1). */
+ * ranks. Described in dlx-simulate(1). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/signals.h"
-#include "cli/simulate/measure_links.h"
 #include "cli/simulate/sim_advice.h"
 #include "config.h"
 
@@ -22,11 +21,11 @@
 #define MOST_ROWS 64
 #define MOST_RANKS 10000000
 
-enum { DO_SIMULATE, DO_MEASURE, DO_HELP, DO_VERSION };
+enum { DO_SIMULATE, DO_HELP, DO_VERSION };
 
 struct sim_options {
 	int command;
-	const char *config, *cluster, *ranks, *times, *fit, *device, *gpu, *picture, *output;
+	const char *config, *cluster, *ranks, *times, *fit, *device, *gpu, *picture;
 	struct texts set;
 	double noise;
 	int64_t samples;
@@ -58,10 +57,6 @@ static const struct option_row rows[] = {
 	{ "json", 0, OPTION_FLAG, AT(json), .doc = "print JSON" },
 	{ "svg", 0, OPTION_TEXT, AT(picture), "FILE", .writes = ".svg .png",
 	  .doc = "draw efficiency and rate over ranks" },
-	{ "measure-links", 0, OPTION_NONE, .command = DO_MEASURE,
-	  .doc = "under mpiexec: measure sums over its ranks and write a cluster's description" },
-	{ "output", 'o', OPTION_TEXT, AT(output), "FILE", .writes = ".yaml .yml",
-	  .doc = "the file that --measure-links writes" },
 	{ "help", 'h', OPTION_NONE, .command = DO_HELP, .doc = "this text" },
 	{ "version", 0, OPTION_NONE, .command = DO_VERSION, .doc = "the version" },
 	{ 0 }
@@ -69,8 +64,7 @@ static const struct option_row rows[] = {
 
 static void help(void)
 {
-	printf("usage: " PROGRAM " --cluster FILE [OPTIONS] CONFIG.yaml\n"
-	       "       mpiexec -n N " PROGRAM " --measure-links -o FILE\n\n"
+	printf("usage: " PROGRAM " --cluster FILE [OPTIONS] CONFIG.yaml\n\n"
 	       "Simulates the training that CONFIG.yaml describes on a cluster. Options:\n\n");
 	option_help(stdout, rows);
 	printf("\nSee dlx-simulate(1).\n");
@@ -129,9 +123,7 @@ static int check(const struct sim_options *o)
 		           " --cluster FILE CONFIG.yaml; see --help");
 	if (!o->cluster)
 		return ERR(E_USAGE, NULL, "'--cluster FILE' is missing; configs/cluster has some, and "
-		           "'--measure-links' writes one");
-	if (o->output)
-		return ERR(E_USAGE, NULL, "'-o' goes with '--measure-links'");
+		           "dlx-bench links writes one");
 	if (o->fit && !isnan(o->noise))
 		return ERR(E_USAGE, NULL, "'--fit' and '--noise' both determine the noise; give one");
 	if (o->noise < 0 || o->noise > 1)
@@ -220,8 +212,6 @@ static int run(const struct sim_options *o)
 		help();
 	else if (o->command == DO_VERSION)
 		printf(PROGRAM " %s\n", PACKAGE_VERSION);
-	else if (o->command == DO_MEASURE)
-		return measure_links(o->output);
 	else {
 		struct arena *a = arena_new();
 		int rc = simulate(o, a);
