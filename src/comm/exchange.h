@@ -37,7 +37,7 @@ struct exchange;
  * that exchange_new allocates is exchange_bytes.) */
 int64_t exchange_lay_out(struct exchange_edge *edge, int n);
 /* The exact number of bytes that exchange_new allocates on this rank for n edges with offsets: the
- * block and this rank's counters. */
+ * block and this rank's counters. c NULL: as for ranks of one host. */
 int64_t exchange_bytes(const struct comm *c, const struct exchange_edge *edge, int n);
 
 /* Collective over c; edges are laid out, and copied. n may be 0. Compares both ends of each edge:

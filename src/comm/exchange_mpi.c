@@ -45,7 +45,7 @@ static int64_t received_bytes(const struct comm *c, const struct exchange_edge *
 int64_t exchange_mpi_bytes(const struct comm *c, const struct exchange_edge *edge, int n)
 {
 	int64_t bytes = 0;
-	for (int k = 0; k < n && c->hosts > 1; k++)
+	for (int k = 0; k < n && c && c->hosts > 1; k++)
 		bytes += received_bytes(c, &edge[k]) * edge[k].depth;
 	return (int64_t)mem_pages((size_t)bytes);
 }

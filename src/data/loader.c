@@ -233,7 +233,7 @@ static int64_t batches_ahead(const struct loader *l, int64_t prefetch, size_t by
 	return l->training || n < l->order.batches ? n : l->order.batches;
 }
 
-static int check_sizes(struct loader *l, int64_t prefetch)
+static int check_sizes(struct loader *l)
 {
 	size_t input, target, bytes;
 	const bool known = loader_ends_bytes(l->end, l->nends, l->batch_size, &input, &target);
@@ -243,7 +243,7 @@ static int check_sizes(struct loader *l, int64_t prefetch)
 		           (long long)l->order.samples, l->nends > 1 ? " of several sizes" : "",
 		           (long long)(l->ranks * l->batch_size));
 	bytes = known ? input + (l->mixes ? 2 : 1) * target + l->further_bytes : 0;
-	l->nslots = (int)batches_ahead(l, prefetch, bytes) + 1;
+	l->nslots = (int)batches_ahead(l, l->prefetch, bytes) + 1;
 	if (l->batch_size > INT32_MAX / l->nslots || !known ||
 	    __builtin_mul_overflow(bytes, (size_t)l->nslots, &l->bytes))
 		return ERR(E_NOMEM, NULL, "a batch of %lld samples is larger than memory",
@@ -373,6 +373,38 @@ static int set_draws(struct loader *l, const struct loader_options *o)
 	return 0;
 }
 
+static int begin(struct loader *l)
+{
+	TRY(check_sizes(l));
+	TRY(make_slots(l));
+	loader_make_workers(l, l->threads);
+	l->pool = pool_new(l->nworkers, (int)(l->nslots * l->batch_size));
+	if (!l->pool)
+		return err_context(E_UNAVAILABLE, "starting the decode threads");
+	/* The first evaluation is later, so its loader need not start yet. */
+	return l->training ? loader_seek(l, 0, 0) : 0;
+}
+
+static int64_t window_count(const struct shape *whole, const struct loader_window *w)
+{
+	int64_t n = 1;
+	for (int i = 0; i < whole->nd; i++)
+		n *= i < whole->nd - w->axes ? whole->d[i] : w->size[i - (whole->nd - w->axes)];
+	return n;
+}
+
+int loader_set_windows(struct loader *l, const struct loader_window *input,
+                       const struct loader_window *target)
+{
+	struct loader_end *e = &l->end[0];
+	BUG_IF(!l->windows || l->slot || l->nends > 1, "these windows come too late");
+	l->input = *input;
+	l->target = *target;
+	e->input_count = window_count(transform_input_shape(e->chain), input);
+	e->target_count = window_count(transform_target_shape(e->chain), target);
+	return begin(l);
+}
+
 static int build(struct loader *l, const struct loader_options *o)
 {
 	enum data_shuffle shuffle;
@@ -392,15 +424,12 @@ static int build(struct loader *l, const struct loader_options *o)
 	set_batch(l, o);
 	set_order(l, o);
 	TRY(loader_further_find(l, o));
-	TRY(check_sizes(l, o->config->prefetch));
+	if (l->windows && (l->mixes || l->nfurther))
+		return ERR(E_UNSUPPORTED, NULL, "windows of samples with mixup, or with further arrays");
 	TRY(set_draws(l, o));
-	TRY(make_slots(l));
-	loader_make_workers(l, decode_threads(o));
-	l->pool = pool_new(l->nworkers, (int)(l->nslots * l->batch_size));
-	if (!l->pool)
-		return err_context(E_UNAVAILABLE, "starting the decode threads");
-	/* The first evaluation is later, so its loader need not start yet. */
-	return o->training ? loader_seek(l, 0, 0) : 0;
+	l->threads = decode_threads(o);
+	l->prefetch = o->config->prefetch;
+	return o->windows ? 0 : begin(l);
 }
 
 static struct loader *new_loader(void)
@@ -437,6 +466,7 @@ int loader_new(struct loader **out, struct dataset *d, const struct loader_optio
 	l->d = d;
 	l->from = o->memory;
 	l->training = o->training;
+	l->windows = o->windows;
 	l->mixup = o->config->mixup;
 	l->mixes = o->training && mixup_wanted(&l->mixup);
 	l->labels = (struct label_rule){ o->classes, o->ignore };

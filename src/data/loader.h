@@ -232,6 +232,17 @@ struct loader_options {
 	/* k + 1: only samples of size k (dataset_size_of), in the order of the set; 0: all samples. Not
 	 * for training. */
 	int only_size;
+	bool windows;                  /* batches contain a window of each sample: nothing is decoded
+	                                * before loader_set_windows. E_UNSUPPORTED with mixup or
+	                                * further arrays */
+};
+
+/* The part of an array of a sample that a batch contains: `size` positions from `begin` on along
+ * each of the array's last axes. axes 0: the whole array. */
+#define LOADER_WINDOW_AXES 3
+struct loader_window {
+	int axes;
+	int64_t begin[LOADER_WINDOW_AXES], size[LOADER_WINDOW_AXES];
 };
 
 /* The arrays of a batch. Inputs and targets have been transformed: they are float32 (or rounded)
@@ -289,6 +300,11 @@ int loader_new(struct loader **out, struct dataset *d, const struct loader_optio
 /* A loader for training that reads no samples: it only counts steps, of one batch each, all in one
  * epoch. Its batches have no arrays, and one "sample" of each rank. */
 struct loader *loader_new_steps(int64_t steps, int rank, int ranks);
+/* Sets the windows of a loader made with loader_options.windows, whose samples have one size, and
+ * allocates its batches. Whole samples are decoded and transformed, and their windows stored. Call
+ * it once, before the first batch. E_NOMEM. */
+int loader_set_windows(struct loader *l, const struct loader_window *input,
+                       const struct loader_window *target);
 void loader_free(struct loader *l);
 /* *differ: whether samples of d still have several sizes after the transforms. */
 int loader_sizes_differ(struct dataset *d, const struct loader_options *o, bool *differ);

@@ -16,7 +16,7 @@ int loader_chains_new(struct transform_chain ***out, struct dataset *d,
 /* The kind of samples that a batch contains after the transforms. */
 struct loader_end {
 	const struct transform_chain *chain;     /* the first chain with this result */
-	int64_t input_count, target_count;       /* elements of one sample */
+	int64_t input_count, target_count;       /* elements of one sample in a batch */
 	size_t input_size, target_size;          /* bytes of an element */
 };
 /* Finds the kinds of batches that n chains (some may be NULL) produce: chains with equal results

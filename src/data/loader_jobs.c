@@ -3,6 +3,8 @@
  * The jobs of background threads: decode a sample, transform it and store it in its batch. */
 #include "data/loader_state.h"
 
+#include <string.h>
+
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/pool.h"
@@ -195,6 +197,42 @@ static int blend(const struct job *j, struct worker *w, void *input)
 	return 0;
 }
 
+/* Copies the window of an array of shape `whole`, with elements of `size` bytes: runs along the
+ * last axis, one after another. */
+static void store_window(const struct shape *whole, const struct loader_window *w, size_t size,
+                         const char *from, char *to)
+{
+	const int first = whole->nd - w->axes;
+	int64_t leading = 1, at[LOADER_WINDOW_AXES] = { 0 }, d[LOADER_WINDOW_AXES] = { 1, 1, 1 },
+	        n[LOADER_WINDOW_AXES] = { 1, 1, 1 };
+	for (int i = 0; i < first; i++)
+		leading *= whole->d[i];
+	for (int i = 0; i < w->axes; i++) {
+		const int k = LOADER_WINDOW_AXES - w->axes + i;
+		at[k] = w->begin[i];
+		n[k] = w->size[i];
+		d[k] = whole->d[first + i];
+	}
+	for (int64_t c = 0; c < leading; c++)
+		for (int64_t z = 0; z < n[0]; z++)
+			for (int64_t y = 0; y < n[1]; y++, to += (size_t)n[2] * size)
+				memcpy(to, from + (size_t)(((c * d[0] + at[0] + z) * d[1] + at[1] + y) * d[2] +
+				                           at[2]) * size, (size_t)n[2] * size);
+}
+
+/* As make_sample, and stores the loader's windows of the sample. */
+static int make_windows(const struct job *j, struct worker *w, void *input, void *target)
+{
+	const struct loader *l = j->slot->l;
+	const struct loader_end *e = &l->end[0];
+	TRY(make_sample(j, w, j->sample, j->walk, w->input, w->target));
+	store_window(transform_input_shape(e->chain), &l->input, e->input_size, w->input, input);
+	if (e->target_count)
+		store_window(transform_target_shape(e->chain), &l->target, e->target_size, w->target,
+		             target);
+	return 0;
+}
+
 void loader_run_job(void *arg)
 {
 	const struct job *j = arg;
@@ -204,7 +242,8 @@ void loader_run_job(void *arg)
 	struct worker *w = borrow(l);
 	void *input = s->input + (size_t)(j->at * e->input_count) * e->input_size;
 	void *target = s->target + (size_t)(j->at * e->target_count) * e->target_size;
-	int rc = make_sample(j, w, j->sample, j->walk, input, target);
+	int rc = l->windows ? make_windows(j, w, input, target) :
+	         make_sample(j, w, j->sample, j->walk, input, target);
 	if (rc == 0 && l->nfurther)
 		loader_further_copy(s, j->at, j->sample % dataset_info(l->d)->samples, w->shared.to.raw);
 	if (rc == 0 && l->mixes)
@@ -229,6 +268,14 @@ static void free_worker(const struct loader *l, struct worker *w)
 		transform_scratch_free(w->transform[k]);
 	mem_free(w->transform);
 	mem_free(w->partner);
+	mem_free(w->input);
+	mem_free(w->target);
+}
+
+static void make_whole(const struct loader_end *e, struct worker *w)
+{
+	w->input = mem_calloc((size_t)shape_count(transform_input_shape(e->chain)), e->input_size);
+	w->target = mem_calloc((size_t)shape_count(transform_target_shape(e->chain)), e->target_size);
 }
 
 void loader_make_workers(struct loader *l, int n)
@@ -241,6 +288,8 @@ void loader_make_workers(struct loader *l, int n)
 		l->worker[i].shared.l = l;
 		if (l->mixes)
 			l->worker[i].partner = mem_calloc((size_t)l->end[0].input_count, sizeof(float));
+		if (l->windows)
+			make_whole(&l->end[0], &l->worker[i]);
 		l->worker[i].next = l->idle;
 		l->idle = &l->worker[i];
 	}

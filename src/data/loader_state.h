@@ -64,6 +64,8 @@ struct worker {                     /* scratch memory that a running job borrows
 	struct shared shared;
 	struct transform_scratch **transform;  /* scratch for each size */
 	float *partner;                 /* memory for the input that is blended in; NULL: no mixup */
+	char *input, *target;           /* memory for a whole sample, of which the batch takes windows;
+	                                 * NULL: batches have whole samples */
 	struct worker *next;
 };
 
@@ -87,6 +89,10 @@ struct loader {
 	struct label_rule labels;
 	struct mixup_config mixup;
 	bool training, shuffle, within_host, mixes;
+	bool windows;                          /* batches have windows of samples (loader_set_windows) */
+	struct loader_window input, target;
+	int threads;                           /* number of decode threads wanted */
+	int64_t prefetch;                      /* batches to decode ahead; 0: chosen by their size */
 	uint64_t seed;
 	int64_t like, micro_asked;             /* number of values of loader_options.like, or 0;
 	                                        * loader_options.micro */

@@ -444,3 +444,36 @@ int partition_graph(struct graph *g, const struct partition *p, struct cut *c)
 		TRY(note(&x, g->node[i]));
 	return rewrite(&x);
 }
+
+/* Ids of messages are unique: these follow the last one of the graph. */
+static int64_t messages_of(const struct graph *g)
+{
+	int64_t n = 0;
+	for (int i = 0; i < g->nnode; i++) {
+		const struct exchange_attr *at = exchange_sends(g->node[i]);
+		for (int k = 0; at && k < at->to.n; k++)
+			n = at->to_id.v[k] >= n ? at->to_id.v[k] + 1 : n;
+		for (int k = 0; at && k < at->from.n; k++)
+			n = at->from_id.v[k] >= n ? at->from_id.v[k] + 1 : n;
+	}
+	return n;
+}
+
+int partition_gather(struct graph *g, const struct partition *p, struct cut *c, tid t, tid *whole)
+{
+	struct cutting x = { .g = g, .p = p, .c = c, .messages = messages_of(g) };
+	struct wants w = { .piece = false };
+	*whole = t;
+	if (!c->tensor[t].rows)
+		return 0;
+	cut_place(&p->grid, p->subdomain, x.place);
+	for (int k = 0; k < c->grid.axes; k++) {
+		const int parts = c->grid.parts[k];
+		struct cut_rows *all = ARENA_ARRAY(g->arena, struct cut_rows, parts);
+		for (int j = 0; j < parts; j++)
+			all[j] = (struct cut_rows){ 0, c->tensor[t].extent[k] };
+		w.rows[k] = divided(&x, k) ? all : NULL;
+	}
+	g->cur_name = graph_t(g, t)->name;
+	return emit_wants(&x, t, &w, whole);
+}

@@ -23,6 +23,9 @@ struct compilation {
 	                                  * micro-batch, or NONE */
 	tid guard;                       /* state of the guard that skips steps (plan/guard.h); NONE: no
 	                                  * step is skipped */
+	double elements;                 /* number of elements of the whole target */
+	const bool *live;                /* by tensor: the loss of the whole sample depends on it; NULL
+	                                  * without a partition */
 	bool apart;                      /* sums are not computed in place: no sum overwrites an
 	                                  * operand */
 };

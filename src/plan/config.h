@@ -75,6 +75,7 @@ struct parallel_section {
 	bool average_statistics;
 	struct ynode *sync_batch_norm;   /* see sync_group_parse */
 	bool reproducible;               /* see plan/sums/micro_tree.h */
+	struct ynode *spatial;           /* see spatial_parse */
 };
 
 /* The number of micro-batches of a step, if these are summed as a tree (parallel.reproducible); set

@@ -19,6 +19,7 @@
 #include "plan/sums/buckets.h"
 #include "plan/sums/micro_tree.h"
 #include "plan/physics/physics.h"
+#include "plan/spatial/spatial.h"
 #include "plan/sums/sync_group.h"
 #include "report/progress.h"
 #include "yaml/schema_where.h"
@@ -279,6 +280,7 @@ static int check(const struct run_config *c)
 	int group;
 	if (c->parallel.sync_batch_norm)
 		keep_first(&rc, sync_group_parse(c->parallel.sync_batch_norm, &group));
+	keep_first(&rc, spatial_check(c));
 	keep_first(&rc, check_train_data(c));
 	keep_first(&rc, check_batch(c));
 	keep_first(&rc, check_guard(c));

@@ -24,6 +24,7 @@
 #include "plan/physics/physics.h"
 #include "plan/batch/scaled_target.h"
 #include "plan/batch/stored_batch.h"
+#include "plan/spatial/plan_cut.h"
 
 static struct shape batched(const struct shape *s, int64_t batch)
 {
@@ -100,6 +101,7 @@ static int emit_loss(struct graph *g, struct compilation *c)
 	struct loss_out *out = &c->loss;
 	tid scaled;
 	TRY(emit_array(g, r, "target", dtype, &target, &c->target));
+	c->elements = (double)shape_count(&target);
 	TRY(stored_batch_target(g, r, c->target, &c->truth));
 	TRY(scaled_target_emit(g, r, c->truth, &scaled));
 	note_activation(g, c);
@@ -239,10 +241,9 @@ static int emit_seed(struct graph *g, struct compilation *c, tid *seed)
 		m->nominal = 1;
 		return mean_emit_seed(g, m, c->loss.weight, *seed, seed);
 	}
-	const struct shape *target = &graph_t(g, c->target)->shape;
 	double elements = loss_is_by_sample(c->r->objective->loss)
 	                      ? 1
-	                      : (double)shape_count(target) / (double)c->p->batch;
+	                      : c->elements / (double)c->p->batch;
 	m->sum = loss_is_sum(c->r->objective->loss);
 	m->nominal = elements * (double)c->r->config->train.batch_size;
 	return mean_emit_seed(g, m, c->loss.weight, *seed, seed);
@@ -263,6 +264,7 @@ static int pass_autodiff(struct graph *g, struct pass_env *env)
 		TRY(emit_seed(g, c, &seed));
 	TRY(autodiff(g, 1, &c->loss.loss, seed == NONE ? NULL : &seed, p->nparam, p->param, p->grad));
 	const bool frozen = p->nparam < all;
+	TRY(plan_cut_zero_grads(g, c));
 	drop_dead_params(g, c);
 	if (p->nparam || frozen)
 		return 0;
@@ -301,6 +303,8 @@ static int pass_average(struct graph *g, struct pass_env *env)
 static int pass_statistics(struct graph *g, struct pass_env *env)
 {
 	const struct compilation *c = env->user;
+	if (c->p->cut)
+		return plan_cut_statistics(g, c);
 	if (c->p->mode != PLAN_TRAIN || c->r->ranks.sync_group < 2)
 		return 0;
 	sync_batch_norm_emit(g, c->p->mean.share, true);
@@ -350,6 +354,7 @@ static int pass_recompute(struct graph *g, struct pass_env *env)
 static const struct pass passes[] = {
 	{ "build", "the model, the loss and the metrics", pass_build, STAGE_BUILT },
 	{ "commute", "ReLU after the max-pool that follows it", pass_commute, STAGE_BUILT },
+	{ "partition", "the rows of one subdomain of each sample", plan_pass_partition, STAGE_BUILT },
 	{ "autodiff", "gradients of the parameters", pass_autodiff, STAGE_BUILT },
 	{ "update", "accumulation, clipping and the optimizer", plan_pass_update, STAGE_BUILT },
 	{ "fold", "algebraic identities", pass_fold, STAGE_BUILT },

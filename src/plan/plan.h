@@ -10,10 +10,9 @@
 #include "op/update/loss_scale.h"
 #include "op/update/step_guard.h"
 #include "optim/optim.h"
+#include "pass/cut.h"
 #include "plan/config.h"
 #include "plan/extent/field.h"
-#include "plan/extent/field.h"
-#include "plan/sums/micro_sums.h"
 #include "plan/batch/port.h"
 #include "plan/memory/memory.h"
 #include "plan/sums/micro_sums.h"
@@ -74,6 +73,10 @@ struct plan_request {
 	                                  * the last bit */
 	bool keep_results;               /* PLAN_TRAIN: output and gradients
 	                                  * can be read after the step */
+	struct plan_cut {
+		struct cut_grid grid;        /* axes 0: each rank has whole samples */
+		int subdomain;
+	} cut;                           /* the part of each sample that the plan computes */
 	struct ranks_plan ranks;         /* PLAN_TRAIN: the ranks for which all-reduces
 	                                  * are planned; ranks 0 or 1: none */
 	const char *dump;                /* --dump=PASS */
@@ -109,7 +112,9 @@ struct plan {
 	double *guarded;                 /* room for the guard's state on the host, or NULL */
 	struct metrics *metrics;
 	tid metric[METRICS_OUTPUTS];
+	bool metric_once[METRICS_OUTPUTS];   /* each subdomain has counted the whole sample */
 	int nmetric;
+	const struct cut *cut;           /* the partition of samples; NULL: none */
 	const char *activation;          /* kind of the network's last layer, if the loss computes it;
 	                                  * its place in the config */
 	struct loc activated;

@@ -79,7 +79,7 @@ static void add_both(const struct session *s, const struct run_config *c, struct
 	if (l)
 		b = loader_batch_of(l, k, p.mode == PLAN_PREDICT ? c->train.batch_size :
 		                    config_rank_batch(c));
-	p.filled = !l || loader_size(l, k).samples >= b.size * s->nranks;
+	p.filled = !l || loader_size(l, k).samples >= b.size * s->nteams;
 	const bool full = p.filled || micros || (first && (b.short_batch == 0 || s->nranks > 1));
 	const int64_t rest = micros ? b.short_batch % b.size : b.short_batch;
 	add(list, n, p, full ? b.size : rest, false);

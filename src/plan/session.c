@@ -10,7 +10,7 @@ struct plan_request session_request(const struct session *s, enum plan_mode mode
 	return (struct plan_request){ .config = s->config, .dev = s->dev, .wisdom = s->engines,
 		.store = s->store, .objective = s->config->objectives.v, .data = &s->data, .mode = mode,
 		.batch = batch,
-		.limit = s->config->train.memory.limit, .ranks = s->ranks };
+		.limit = s->config->train.memory.limit, .ranks = s->ranks, .cut = s->cut };
 }
 
 struct reduction *session_reduction(struct session *s, int objective)

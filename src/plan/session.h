@@ -21,6 +21,10 @@ struct session {
 	struct comm *comm;                               /* borrowed; NULL: one rank */
 	int nranks;                                      /* number of ranks in comm, or for which a plan
 	                                                  * is made without running it */
+	int parts, nteams, team;                         /* parallel.spatial: ranks that share each
+	                                                  * sample, 1 without; teams of such ranks, each
+	                                                  * with samples of its own; this rank's team */
+	struct plan_cut cut;                             /* the subdomain of this rank */
 	struct device *dev;
 	struct store *store;
 	/* train_set may be a description without samples (train/diagnose/trained_on.h); validation_set

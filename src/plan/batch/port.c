@@ -88,6 +88,14 @@ static const struct port *find(const struct port *port, int n, const char *name)
 	return NULL;
 }
 
+void ports_set(struct ports *p, const char *name, tid t)
+{
+	int i = 0;
+	while (strcmp(p->port[i].name, name) != 0)
+		BUG_IF(++i == p->n, "no port '%s'", name);
+	p->port[i].t = t;
+}
+
 tid ports_get(const struct ports *p, const char *name)
 {
 	const struct port *port = find(p->port, p->n, name);

@@ -42,6 +42,8 @@ struct ports {
 
 /* Adds a port for t; NONE adds none. */
 void ports_add(struct ports *p, const char *name, tid t);
+/* Makes t the tensor of the port of this name, which exists. */
+void ports_set(struct ports *p, const char *name, tid t);
 /* The tensor of the port of this name, or NONE. */
 tid ports_get(const struct ports *p, const char *name);
 /* The inputs of a graph, with the source of each. */

@@ -40,7 +40,7 @@ static int sums(const struct session *s, const struct graph *g)
 static bool sync_group_is_apart(const struct session *s)
 {
 	int group, ranks = s->grid.ranks;
-	return s->grid.hosts > 1 && sync_group_size(s->config, ranks, &group) == 0 &&
+	return s->grid.hosts > 1 && sync_group_size(s->config, ranks, s->parts, &group) == 0 &&
 	       (s->grid.host[0].n < group || s->grid.host[0].rank[group - 1] != group - 1);
 }
 

@@ -115,7 +115,7 @@ struct memory_need memory_need(const struct session *s, const struct plan *p)
 	struct memory_need need = { plan_memory_values(p, s->store) + plan_memory_inputs(p, NULL),
 		(int64_t)exec_arena_bytes(p->exec) };
 	need.fixed += reduction_bytes(&s->reduction, p) +
-	              (s->sample ? messages_bytes(p->g, s->dev, s->sample) : 0);
+	              (s->parts > 1 ? messages_bytes(p->g, s->dev, s->sample) : 0);
 	for (int i = s->arena ? 0 : list_plans(s, all); i-- > 0;)
 		if (all[i] != p)
 			need.fixed += plan_memory_inputs(all[i], NULL);
@@ -158,7 +158,7 @@ static int64_t sums_bytes(const struct session *s)
 static int64_t all_messages_bytes(const struct session *s)
 {
 	int64_t sum = 0;
-	for (int i = 0; i < s->nprogram && s->sample; i++)
+	for (int i = 0; i < s->nprogram && s->parts > 1; i++)
 		if (s->program[i].plan)
 			sum += messages_bytes(s->program[i].plan->g, s->dev, s->sample);
 	return sum;

@@ -52,7 +52,7 @@ static const char *const keys[][2] = { { "loss", NULL }, { "data", "train" },
 	{ "data", "keep_short_batch" }, { "data", "threads" }, { "data", "prefetch" },
 	{ "train", "batch_size" }, { "train", "global_batch_size" }, { "train", "accumulate" },
 	{ "train", "epochs" }, { "parallel", "reproducible" }, { "parallel", "sync_batch_norm" },
-	{ "parallel", "average_statistics" } };
+	{ "parallel", "average_statistics" }, { "parallel", "spatial" } };
 #define NKEYS (sizeof keys / sizeof *keys)
 
 static void leave_out(struct ynode *map, const char *key)

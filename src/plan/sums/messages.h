@@ -31,7 +31,8 @@ int messages_open(struct messages **out, const struct messages_teams *teams, con
 void messages_close(struct messages *m);
 /* The reducers together with the messages, for exec_bind. */
 const struct links *messages_links(const struct messages *m);
-/* The exact memory of a graph's messages on this rank of the team, in bytes; 0 if it has none. */
+/* The exact memory of a graph's messages on this rank of the team (NULL: of
+ * ranks of one host), in bytes; 0 if it has none. */
 int64_t messages_bytes(const struct graph *g, const struct device *dev, const struct comm *team);
 
 #endif

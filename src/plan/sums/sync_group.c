@@ -24,11 +24,17 @@ int sync_group_parse(const struct ynode *n, int *size)
 	           "how many ranks a group has, from 1 to %d", MOST_RANKS);
 }
 
-int sync_group_size(const struct run_config *c, int ranks, int *size)
+int sync_group_size(const struct run_config *c, int ranks, int parts, int *size)
 {
 	TRY(sync_group_parse(c->parallel.sync_batch_norm, size));
 	if (*size == 0 || ranks == 1)
 		*size = ranks;
+	if (*size == 1)
+		*size = parts;
+	if (*size % parts)
+		return ERR(E_CONFIG, &c->parallel.sync_batch_norm->loc, "'sync_batch_norm' asks for groups "
+		           "of %d ranks, but 'parallel.spatial' has %d ranks share each sample", *size,
+		           parts);
 	if (ranks % *size == 0)
 		return 0;
 	return ERR(E_CONFIG, &c->parallel.sync_batch_norm->loc,

@@ -10,7 +10,8 @@
  * a number gives itself. E_CONFIG at the node. */
 int sync_group_parse(const struct ynode *n, int *size);
 /* Sets *size to the number of ranks that normalise together, for a run of `ranks` ranks (1 for one
- * rank). E_CONFIG if it does not divide `ranks`. */
-int sync_group_size(const struct run_config *c, int ranks, int *size);
+ * rank), of which `parts` share each sample: then at least these. E_CONFIG if it does not divide
+ * `ranks`, or is no multiple of `parts`. */
+int sync_group_size(const struct run_config *c, int ranks, int parts, int *size);
 
 #endif

@@ -103,7 +103,7 @@ static void print_line(const struct plan *p, int64_t samples, struct times *t, i
 
 static int64_t batch_of_all(const struct session *s)
 {
-	int64_t full = s->config->train.batch_size * comm_count(s->comm);
+	int64_t full = s->config->train.batch_size * s->nteams;
 	return s->train && loader_samples(s->train) < full ? loader_samples(s->train) : full;
 }
 

@@ -75,8 +75,12 @@ static int run_batch(struct session *s, const struct part *part, const struct ba
 	TRY(exec_read(p->exec, plan_out(p, "weight"), DTYPE_F64, &w));
 	sums[0] += w > 0 ? loss * w : 0;
 	sums[1] += w;
-	for (int i = 0; i < p->nmetric; i++)
+	for (int i = 0; i < p->nmetric; i++) {
 		TRY(exec_read(p->exec, p->metric[i], DTYPE_F64, values[i]));
+		if (p->metric_once[i] && s->cut.subdomain > 0)
+			memset(values[i], 0, sizeof(double) *
+			       (size_t)shape_count(&graph_t(p->g, p->metric[i])->shape));
+	}
 	metrics_add(pooled(s), (const double *const *)values);
 	return 0;
 }

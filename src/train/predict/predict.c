@@ -246,7 +246,7 @@ static void free_share(struct share *s)
 	mem_free(s->target);
 }
 
-/* Broadcasts each rank's share of the batch in turn. Only rank
+/* Broadcasts the share of the batch of each rank, or team of ranks, in turn. Only rank
  * 0 needs it, but broadcasts are the collective at hand. */
 static int write_shares(struct writer *w, const struct batch *b, float *output, struct share *room)
 {
@@ -255,10 +255,11 @@ static int write_shares(struct writer *w, const struct batch *b, float *output, 
 	struct shape one = output_shape(s);
 	size_t each = 4 * (size_t)shape_count(&one),
 	       target_each = 4 * (size_t)shape_count(loader_target_shape(s->validation));
-	int64_t begin = b->index * loader_batch_size(s->validation) * c->size;
-	for (int r = 0; r < c->size; r++) {
-		int64_t at = loader_share(b->all, r, c->size),
-		        n = loader_share(b->all, r + 1, c->size) - at;
+	int64_t begin = b->index * loader_batch_size(s->validation) * s->nteams;
+	for (int t = 0; t < s->nteams; t++) {
+		const int64_t at = loader_share(b->all, t, s->nteams),
+		              n = loader_share(b->all, t + 1, s->nteams) - at;
+		const int r = t * s->parts;
 		if (n == 0)
 			continue;
 		if (r == c->rank) {

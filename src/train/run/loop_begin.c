@@ -28,7 +28,7 @@
 
 int64_t loop_global_batch(const struct loop *l)
 {
-	return config_rank_batch(l->c) * comm_count(l->comm);
+	return config_rank_batch(l->c) * l->s->nteams;
 }
 
 static bool ends_by_epochs(const struct train_section *t, int64_t per_epoch)
@@ -274,10 +274,12 @@ static void say_place(const struct loop *l)
 	buf_release(&text);
 }
 
+/* Of all ranks that share the sample: each is taken to have as many as this one. */
 static double flops_of(const struct loop *l, int size)
 {
 	const struct plan *p = session_plan_of_size(l->s, PLAN_TRAIN, size);
-	return p ? graph_cost(p->g, ~0u).flops / (double)p->batch : 0;   /* NULL: all are left out */
+	return p ? graph_cost(p->g, ~0u).flops / (double)p->batch * l->s->parts : 0;   /* NULL: all are
+	                                                                               * left out */
 }
 
 static void count_flops(struct loop *l)

@@ -262,7 +262,8 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 		.seed = (uint64_t)s->config->run.seed,
 		.step_batches = training ? config_step_batches(s->config) : 1,
 		.batch_size = predict ? s->config->train.batch_size : config_rank_batch(s->config),
-		.rank = micro_tree_place(s->config, s->dev, s->comm), .ranks = s->nranks,
+		.rank = s->parts > 1 ? s->team : micro_tree_place(s->config, s->dev, s->comm),
+		.ranks = s->nteams, .windows = s->parts > 1,
 		.micro = s->config->micros.all && !predict ? s->config->train.batch_size : 0,
 		.like = !training && s->data.input.nd ? &s->data.input : NULL,
 		.processors = host_processors(), .statistics = s->train_set, .no_statistics = !s->train_set,
@@ -499,7 +500,7 @@ static int check_samples(const struct session *s)
 	const struct run_config *c = s->config;
 	const struct data_config *d = &c->data;
 	int64_t n = s->train ? loader_samples(s->train) : INT64_MAX,
-	        batch = config_rank_batch(s->config) * s->nranks;
+	        batch = config_rank_batch(s->config) * s->nteams;
 	if (n == 0 || (!d->keep_short_batch && n < batch))
 		return ERR(E_CONFIG, &d->train.loc[0],
 		           "%lld training samples are less than one batch of %lld", (long long)n,
@@ -526,6 +527,10 @@ static int settle_prediction(struct session *s, const struct session_options *o)
 	s->tiles_agree = r.finite;
 	if (!o->tile)
 		return 0;
+	if (s->parts > 1)
+		return ERR(E_UNSUPPORTED, config_place(s->config, "parallel", "spatial"),
+		           "'--tile' is not possible with 'spatial': each of them divides samples; with "
+		           "'--set parallel.spatial=null' tiles are predicted");
 	s->tiles = ARENA_NEW(s->config->arena, struct tile_plan);
 	TRY(tile_settle(s, o->tile, s->tiles));
 	s->data.field = (struct plan_field){ .input = s->tiles->tile, .whole = &s->tiles->whole };
@@ -548,6 +553,9 @@ static int settle_train_sizes(struct session *s)
 	if (c->micros.all)
 		return ERR(E_CONFIG, config_place(c, "parallel", "reproducible"),
 		           "'reproducible' is not possible with samples of several sizes: %s", crop);
+	if (s->parts > 1)
+		return ERR(E_CONFIG, config_place(c, "parallel", "spatial"),
+		           "'spatial' is not possible with samples of several sizes: %s", crop);
 	if (c->parallel.gradient_lag)
 		return ERR(E_CONFIG, config_place(c, "parallel", "gradient_lag"),
 		           "'gradient_lag' is not possible with samples of several sizes: %s", crop);

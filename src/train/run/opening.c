@@ -21,6 +21,7 @@
 #include "plan/extent/whole.h"
 #include "plan/memory/memory_advice.h"
 #include "plan/memory/memory_budget.h"
+#include "plan/spatial/spatial.h"
 #include "plan/sums/messages.h"
 #include "plan/sums/micro_tree.h"
 #include "plan/physics/physics.h"
@@ -56,10 +57,10 @@ static int compare(const struct session *s, const struct plan *p)
 	                     roles_fingerprint(p) : graph_fingerprint(p->g));
 }
 
-/* Whether the ranks that have a sample together normalise it together, and no others. */
-static bool sums_by_sample(const struct session *s)
+/* Whether the nodes of a plan sum over the ranks that share a sample, and no others. */
+static bool sums_by_sample(const struct session *s, enum plan_mode mode)
 {
-	return s->sample && s->ranks.sync_group <= s->sample->size;
+	return s->sample && (mode != PLAN_TRAIN || s->ranks.sync_group <= s->sample->size);
 }
 
 /* Opening the reducer is collective. */
@@ -69,7 +70,7 @@ static int open_reduction(struct session *s, const struct program *program)
 	if (p->mode != PLAN_TRAIN || !s->reduction.comm)
 		return 0;
 	struct reduction *r = session_reduction(s, program->objective);
-	const int group = sums_by_sample(s) ? 1 : s->ranks.sync_group;
+	const int group = sums_by_sample(s, p->mode) ? 1 : s->ranks.sync_group;
 	if (r->sums.gradients)
 		return sync_reducer_open(&s->sync, r, p, group);
 	TRY(ranks_agree(s->comm, 0, "planning"));
@@ -88,9 +89,10 @@ static int open_messages(struct session *s, struct program *p, bool first)
 		.gradients = p->plan->buckets ? r->comm : NULL };
 	if (!s->sample)
 		return 0;
-	if (sums_by_sample(s))
+	const bool own = sums_by_sample(s, p->mode);
+	if (own)
 		TRY(sync_reducer_open_plan(&p->statistics, &sums.statistics, s->sample, p->plan));
-	teams.statistics = sums_by_sample(s) ? s->sample : sync_reducer_team(s->sync, r);
+	teams.statistics = own ? s->sample : sync_reducer_team(s->sync, r);
 	return messages_open(&p->messages, &teams, p->plan->g, s->dev, &sums,
 	                     s->config->train.accumulate);
 }
@@ -265,7 +267,7 @@ static int plan_ranks(struct session *s, const struct session_options *o)
 		rank_grid_assume(&s->grid, s->config->arena, hosts_of(s, o), o->ranks);
 	TRY(reduction_plan(&s->ranks, &s->link, s->config, &s->reduction, &s->grid));
 	if (o->need & SESSION_TRAIN)
-		TRY(sync_group_size(s->config, s->ranks.ranks, &s->ranks.sync_group));
+		TRY(sync_group_size(s->config, s->ranks.ranks, s->parts, &s->ranks.sync_group));
 	if (o->need & SESSION_DUMP)
 		s->ranks.lag = 0;
 	return 0;
@@ -475,7 +477,8 @@ static int open_all(struct session *s, const struct session_options *o)
 	struct comm *c = s->comm;
 	TRY(ranks_agree(c, open_cluster(s, o), "the cluster's file"));
 	TRY(ranks_agree(c, comm_first(c) ? look_at_store(s) : 0, "looking for the run's checkpoints"));
-	TRY(ranks_agree(c, config_share_batch(s->config, s->nranks), "sharing the batch"));
+	TRY(ranks_agree(c, spatial_begin(s), "sharing the samples"));
+	TRY(ranks_agree(c, config_share_batch(s->config, s->nteams), "sharing the batch"));
 	double start = io_seconds();
 	if (o->weights)
 		TRY(trained_on_find(s, o->weights));
@@ -487,6 +490,7 @@ static int open_all(struct session *s, const struct session_options *o)
 	host_share(sharing(s, o));
 	ranks_share_isa(c);
 	TRY(ranks_agree(c, open_device(s, o), "opening the device"));
+	TRY(ranks_agree(c, spatial_check_device(s), "opening the device"));
 	TRY(compute_settle(s, o->weights ? o->weights : o->resume));
 	proofs_open(&s->proofs, s->dev, c);
 	if (o->need & SESSION_TRAIN)
@@ -496,6 +500,8 @@ static int open_all(struct session *s, const struct session_options *o)
 		TRY(ranks_agree(c, staging_begin(s->stage), "staging"));
 	TRY(ranks_agree(c, session_open_loaders(s, o), "starting to read the data"));
 	TRY(ranks_agree(c, plan_ranks(s, o), "the times of sums"));
+	spatial_meet(s);
+	TRY(ranks_agree(c, spatial_set_windows(s), "cutting the samples"));
 	session_list_programs(s);
 	mistakes_warn_data(s);
 	TRY(plan_training(s));
@@ -510,6 +516,10 @@ static int open_all(struct session *s, const struct session_options *o)
 int session_open(struct session **out, struct run_config *config, const struct session_options *o)
 {
 	struct session *s = mem_calloc(1, sizeof *s);
+	struct session_options given = *o;
+	if (!(o->need & SESSION_RUN) && o->ranks < 2)
+		given.ranks = spatial_ranks(config);
+	o = &given;
 	s->config = config;
 	s->comm = o->comm;
 	s->nranks = !comm_many(o->comm) && o->ranks > 1 ? o->ranks : comm_count(o->comm);

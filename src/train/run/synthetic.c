@@ -94,7 +94,7 @@ int session_feed_first(struct session *s, const struct plan_step *step, struct p
 	struct arena *a = arena_new();
 	*used = session_plan(s, PLAN_TRAIN);
 	struct batch made = make_batch(a, s, *used);
-	at.first = s->comm ? s->comm->rank * made.n : 0;
+	at.first = s->team * made.n;
 	int rc = plan_feed(*used, s->config, &made, &at);
 	arena_free(a);
 	return rc;

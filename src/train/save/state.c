@@ -28,7 +28,7 @@
 /* Samples of all ranks in a micro-batch; what positions count. */
 static int64_t global_batch(const struct session *s)
 {
-	return config_rank_batch(s->config) * comm_count(s->comm);
+	return config_rank_batch(s->config) * s->nteams;
 }
 
 /* The copy is made once, by the thread of the store that needs it first. */
@@ -58,7 +58,7 @@ int state_save(struct session *s, const struct state_stores *to, struct snapshot
 		{ "seed", arena_printf(a, "%" PRId64, s->config->run.seed) },
 		{ "batch_size", arena_printf(a, "%" PRId64, global_batch(s)) },
 		{ "accumulate", arena_printf(a, "%" PRId64, config_step_batches(s->config)) },
-		{ "ranks", arena_printf(a, "%d", comm_count(s->comm)) },
+		{ "ranks", arena_printf(a, "%d", s->nteams) },
 		{ "data", arena_printf(a, "%016" PRIx64, session_data_fingerprint(s)) },
 		{ "order", order.data },
 		{ "device", s->dev->name },
@@ -356,7 +356,7 @@ static int restore_position(struct session *s, const struct ckpt_version *v, int
 		           "checkpoint '%s' is of batch %g, of %g samples each, of an epoch of %" PRId64
 		           " samples", ckpt_version_id(v), at, size, loader_samples(s->train));
 	snprintf(text, sizeof text, "%" PRId64, now);
-	if ((int64_t)ranks == comm_count(s->comm) ||
+	if ((int64_t)ranks == s->nteams ||
 	    (int64_t)size != (int64_t)ranks * config_rank_batch(s->config))
 		TRY(check_scalar(v, "batch_size", text, "batch size"));
 	samples = (int64_t)at * (int64_t)size;
@@ -369,10 +369,10 @@ static int restore_position(struct session *s, const struct ckpt_version *v, int
 		           "rank%s with %" PRId64
 		           " samples begins; continue with a 'train.global_batch_size' of %" PRId64 ", or "
 		           "from the checkpoint of an epoch's end", ckpt_version_id(v), (int)ranks,
-		           ranks > 1 ? "s" : "", samples, comm_count(s->comm),
-		           comm_many(s->comm) ? "s" : "", step, (int64_t)size);
+		           ranks > 1 ? "s" : "", samples, s->nteams,
+		           s->nteams > 1 ? "s" : "", step, (int64_t)size);
 	note("a batch now has %" PRId64 " samples, for %d ranks; checkpoint '%s' was made with %" PRId64
-	     ", by %d", now, comm_count(s->comm), ckpt_version_id(v), (int64_t)size, (int)ranks);
+	     ", by %d", now, s->nteams, ckpt_version_id(v), (int64_t)size, (int)ranks);
 	return 0;
 }
 

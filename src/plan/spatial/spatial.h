@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The key parallel.spatial: a grid of planes divides each sample into subdomains, one for each rank
+ * of a sample's team (Oyama et al., TPDS 2021; pass/cut.h). Ranks are numbered team by team:
+ * subdomain p of team g is on rank g * parts + p. Teams take the place of ranks wherever samples
+ * are shared out. */
+#ifndef DLX_PLAN_SPATIAL_H
+#define DLX_PLAN_SPATIAL_H
+
+#include "plan/config.h"
+#include "plan/session.h"
+
+/* Parses the key's value, a list of one number for each spatial axis; axes 0 if it is null or all
+ * numbers are 1. E_CONFIG at the value. */
+int spatial_parse(const struct ynode *n, struct cut_grid *grid);
+/* Checks that the config has no key that excludes spatial partition. E_CONFIG at that key. */
+int spatial_check(const struct run_config *c);
+/* The least number of ranks of a run with this config: those that share a sample, 1 without. */
+int spatial_ranks(const struct run_config *c);
+/* Sets the members of s that say which samples and which subdomain this rank has, before its data
+ * are opened. An export has whole samples. E_CONFIG if s->nranks is no multiple of the number of subdomains. */
+int spatial_begin(struct session *s);
+/* E_UNSUPPORTED at the key if the session's device does not exchange rows, or what the session was
+ * opened for needs whole samples. */
+int spatial_check_device(const struct session *s);
+/* Makes the team of the ranks that share a sample, s->sample. Collective. */
+void spatial_meet(struct session *s);
+/* Gives each loader of s the rows of this rank's subdomain, after the shapes of samples are known.
+ * E_CONFIG, E_SHAPE at the key if they cannot be cut in this manner. */
+int spatial_set_windows(struct session *s);
+
+#endif
