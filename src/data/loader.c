@@ -385,14 +385,6 @@ static int begin(struct loader *l)
 	return l->training ? loader_seek(l, 0, 0) : 0;
 }
 
-static int64_t window_count(const struct shape *whole, const struct loader_window *w)
-{
-	int64_t n = 1;
-	for (int i = 0; i < whole->nd; i++)
-		n *= i < whole->nd - w->axes ? whole->d[i] : w->size[i - (whole->nd - w->axes)];
-	return n;
-}
-
 int loader_set_windows(struct loader *l, const struct loader_window *input,
                        const struct loader_window *target)
 {
@@ -400,8 +392,8 @@ int loader_set_windows(struct loader *l, const struct loader_window *input,
 	BUG_IF(!l->windows || l->slot || l->nends > 1, "these windows come too late");
 	l->input = *input;
 	l->target = *target;
-	e->input_count = window_count(transform_input_shape(e->chain), input);
-	e->target_count = window_count(transform_target_shape(e->chain), target);
+	e->input_count = loader_window_count(transform_input_shape(e->chain), input);
+	e->target_count = loader_window_count(transform_target_shape(e->chain), target);
 	return begin(l);
 }
 

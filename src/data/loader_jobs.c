@@ -3,8 +3,6 @@
  * The jobs of background threads: decode a sample, transform it and store it in its batch. */
 #include "data/loader_state.h"
 
-#include <string.h>
-
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/pool.h"
@@ -197,39 +195,16 @@ static int blend(const struct job *j, struct worker *w, void *input)
 	return 0;
 }
 
-/* Copies the window of an array of shape `whole`, with elements of `size` bytes: runs along the
- * last axis, one after another. */
-static void store_window(const struct shape *whole, const struct loader_window *w, size_t size,
-                         const char *from, char *to)
-{
-	const int first = whole->nd - w->axes;
-	int64_t leading = 1, at[LOADER_WINDOW_AXES] = { 0 }, d[LOADER_WINDOW_AXES] = { 1, 1, 1 },
-	        n[LOADER_WINDOW_AXES] = { 1, 1, 1 };
-	for (int i = 0; i < first; i++)
-		leading *= whole->d[i];
-	for (int i = 0; i < w->axes; i++) {
-		const int k = LOADER_WINDOW_AXES - w->axes + i;
-		at[k] = w->begin[i];
-		n[k] = w->size[i];
-		d[k] = whole->d[first + i];
-	}
-	for (int64_t c = 0; c < leading; c++)
-		for (int64_t z = 0; z < n[0]; z++)
-			for (int64_t y = 0; y < n[1]; y++, to += (size_t)n[2] * size)
-				memcpy(to, from + (size_t)(((c * d[0] + at[0] + z) * d[1] + at[1] + y) * d[2] +
-				                           at[2]) * size, (size_t)n[2] * size);
-}
-
 /* As make_sample, and stores the loader's windows of the sample. */
 static int make_windows(const struct job *j, struct worker *w, void *input, void *target)
 {
 	const struct loader *l = j->slot->l;
 	const struct loader_end *e = &l->end[0];
 	TRY(make_sample(j, w, j->sample, j->walk, w->input, w->target));
-	store_window(transform_input_shape(e->chain), &l->input, e->input_size, w->input, input);
+	loader_store_window(transform_input_shape(e->chain), &l->input, e->input_size, w->input, input);
 	if (e->target_count)
-		store_window(transform_target_shape(e->chain), &l->target, e->target_size, w->target,
-		             target);
+		loader_store_window(transform_target_shape(e->chain), &l->target, e->target_size,
+		                    w->target, target);
 	return 0;
 }
 

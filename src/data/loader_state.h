@@ -89,7 +89,8 @@ struct loader {
 	struct label_rule labels;
 	struct mixup_config mixup;
 	bool training, shuffle, within_host, mixes;
-	bool windows;                          /* batches have windows of samples (loader_set_windows) */
+	bool windows;                          /* batches have windows of samples
+	                                        * (loader_set_windows) */
 	struct loader_window input, target;
 	int threads;                           /* number of decode threads wanted */
 	int64_t prefetch;                      /* batches to decode ahead; 0: chosen by their size */
@@ -134,6 +135,14 @@ int loader_further_find(struct loader *l, const struct loader_options *o);
 void loader_further_list(const struct slot *s, struct batch *b);
 /* Copies those arrays of a decoded sample to index `at` of the slot's batch. */
 void loader_further_copy(const struct slot *s, int64_t at, int64_t sample, const void *raw);
+
+/* --- loader_windows.c --- */
+
+/* The number of elements of a window of an array of shape `whole`. */
+int64_t loader_window_count(const struct shape *whole, const struct loader_window *w);
+/* Copies that window, with elements of `size` bytes: runs along the last axis, one by one. */
+void loader_store_window(const struct shape *whole, const struct loader_window *w, size_t size,
+                         const char *from, char *to);
 
 /* --- loader_jobs.c --- */
 

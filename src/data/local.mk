@@ -14,7 +14,7 @@ libdlx_a_SOURCES += src/data/axes.c src/data/axes.h src/data/axes_agree.c src/da
 	src/data/epoch_order.h src/data/labels_stored.c \
 	src/data/labels_stored.h \
 	src/data/loader.c src/data/loader.h src/data/loader_chains.c src/data/loader_further.c src/data/loader_chains.h \
-	src/data/loader_jobs.c src/data/loader_state.h \
+	src/data/loader_jobs.c src/data/loader_windows.c src/data/loader_state.h \
 	src/data/mixup.c src/data/mixup.h src/data/points.c src/data/points.h \
 	src/data/points_config.c src/data/points_count.c src/data/points_parts.h src/data/points_polygon.c \
 	src/data/points_polygon.h src/data/points_record.c src/data/points_region.c src/data/points_samples.c \

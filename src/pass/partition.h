@@ -28,8 +28,8 @@ struct partition {
  * E_UNSUPPORTED at a node that cannot be partitioned. */
 int partition_graph(struct graph *g, const struct partition *p, struct cut *c);
 
-/* After partition_graph: emits nodes by which every subdomain gets the whole of tensor t of which it
- * has rows. *whole is t itself if it has no rows. */
+/* After partition_graph: emits nodes by which every subdomain gets the whole of tensor t, of which
+ * it has rows. *whole is t itself if that is not cut. */
 int partition_gather(struct graph *g, const struct partition *p, struct cut *c, tid t, tid *whole);
 
 #endif

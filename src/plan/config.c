@@ -164,9 +164,9 @@ static const struct field parallel_fields[] = {
 	           "rank its own; true: all "
 	           "ranks; N: each N neighbouring ranks; see RANKS"),
 	FIELD(struct parallel_section, spatial, FT_NODE, .dflt = "null", .flags = FIELD_NULLABLE,
-	      .doc = "subdomains along each spatial axis into which each sample is cut, as in [4, 1, 1]; "
-	             "each is computed by a rank of its own; null: each rank has whole samples; see "
-	             "SPATIAL PARTITION"),
+	      .doc = "subdomains along each spatial axis into which each sample is cut, as in "
+	             "[4, 1, 1]; each is computed by a rank of its own; null: each rank has whole "
+	             "samples; see SPATIAL PARTITION"),
 	FIELD_BOOL(struct parallel_section, reproducible, "false",
 	           "the same bits for one global batch on 1, 2, 4, ... ranks; see REPRODUCIBLE RUNS"),
 	FIELD_END

@@ -100,7 +100,8 @@ int plan_cut_zero_grads(struct graph *g, struct compilation *c)
  * sums are over that group, so there may be no others. */
 int plan_cut_statistics(struct graph *g, const struct compilation *c)
 {
-	const bool wide = c->p->mode == PLAN_TRAIN && c->r->ranks.sync_group > cut_parts(&c->r->cut.grid);
+	const bool wide = c->p->mode == PLAN_TRAIN &&
+	                  c->r->ranks.sync_group > cut_parts(&c->r->cut.grid);
 	for (int i = 0; i < g->nnode && wide; i++) {
 		const struct node *n = g->node[i];
 		if (node_meets(n) && !rewrite_is(n, "batch_norm") && !rewrite_is(n, "batch_norm_grad"))

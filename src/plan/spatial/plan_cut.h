@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The partition of the graph of one plan (parallel.spatial): the pass, and what loaders need to know
- * of it. */
+ * The partition of the graph of one plan (parallel.spatial): the pass, and what loaders need to
+ * know of it. */
 #ifndef DLX_PLAN_CUT_H
 #define DLX_PLAN_CUT_H
 

@@ -22,8 +22,8 @@ static const struct loc *place_of(const struct run_config *c)
 
 static int wrong(const struct ynode *n)
 {
-	return ERR(E_CONFIG, &n->loc, "'spatial' must be a list of one to three numbers, the subdomains "
-	           "along each spatial axis of a sample, as in [4, 1, 1]");
+	return ERR(E_CONFIG, &n->loc, "'spatial' must be a list of one to three numbers, the "
+	           "subdomains along each spatial axis of a sample, as in [4, 1, 1]");
 }
 
 int spatial_parse(const struct ynode *n, struct cut_grid *grid)
@@ -41,8 +41,8 @@ int spatial_parse(const struct ynode *n, struct cut_grid *grid)
 		all *= parts;
 	}
 	if (all > MOST_PARTS)
-		return ERR(E_CONFIG, &n->loc, "'spatial' divides a sample into %lld subdomains; expected at "
-		           "most %d", (long long)all, MOST_PARTS);
+		return ERR(E_CONFIG, &n->loc, "'spatial' divides a sample into %lld subdomains; expected "
+		           "at most %d", (long long)all, MOST_PARTS);
 	grid->axes = all > 1 ? n->n : 0;
 	return 0;
 }
@@ -58,7 +58,8 @@ int spatial_check(const struct run_config *c)
 	if (grid.axes == 0)
 		return 0;
 	if (c->parallel.reproducible)
-		return ERR(E_CONFIG, config_place(c, "parallel", "reproducible"), "'reproducible' %s", with);
+		return ERR(E_CONFIG, config_place(c, "parallel", "reproducible"), "'reproducible' %s",
+		           with);
 	if (mixup_wanted(&c->data.mixup))
 		return ERR(E_CONFIG, config_place(c, "data", "mixup"), "'mixup' %s", with);
 	TRY(shuffle_parse(shuffle, &kind));
@@ -103,8 +104,8 @@ int spatial_check_device(const struct session *s)
 	if (s->parts == 1)
 		return 0;
 	if (s->dev->driver)
-		return ERR(E_UNSUPPORTED, at, "GPUs do not exchange the rows of 'spatial' yet; 'device: cpu' "
-		           "does, or 'spatial: null' with whole samples");
+		return ERR(E_UNSUPPORTED, at, "GPUs do not exchange the rows of 'spatial' yet; with "
+		           "'device: cpu' or 'spatial: null' the run begins");
 	if (s->need & SESSION_DUMP)
 		return ERR(E_UNSUPPORTED, at, "a step is dumped with whole samples only: 'spatial: null'");
 	return 0;
@@ -134,6 +135,13 @@ int spatial_set_windows(struct session *s)
 	const enum plan_mode other = s->need & SESSION_PREDICT ? PLAN_PREDICT : PLAN_EVALUATE;
 	if (s->parts == 1)
 		return 0;
+	if (s->tiles)
+		return ERR(E_UNSUPPORTED, place_of(s->config), "'--tile' is not possible with 'spatial', "
+		           "since each of them divides samples; '--set parallel.spatial=null' predicts "
+		           "tiles");
+	if (s->ntrain_size)
+		return ERR(E_CONFIG, place_of(s->config), "'spatial' is not possible with training samples "
+		           "of several sizes: '- crop: {size: ...}' takes windows of one size");
 	if (s->train)
 		TRY(set_windows(s, s->train, PLAN_TRAIN, &s->data));
 	if (s->validation)

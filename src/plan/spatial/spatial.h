@@ -18,7 +18,8 @@ int spatial_check(const struct run_config *c);
 /* The least number of ranks of a run with this config: those that share a sample, 1 without. */
 int spatial_ranks(const struct run_config *c);
 /* Sets the members of s that say which samples and which subdomain this rank has, before its data
- * are opened. An export has whole samples. E_CONFIG if s->nranks is no multiple of the number of subdomains. */
+ * are opened. An export has whole samples. E_CONFIG if s->nranks is no multiple of the number of
+ * subdomains. */
 int spatial_begin(struct session *s);
 /* E_UNSUPPORTED at the key if the session's device does not exchange rows, or what the session was
  * opened for needs whole samples. */

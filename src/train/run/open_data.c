@@ -259,11 +259,10 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 	struct loader_options o = { .config = &s->config->data, .training = training,
 		.further = predict ? NULL : &further, .memory = memory_of(s),
 		.stored_input = stored, .stored_target = stored && !predict,
-		.seed = (uint64_t)s->config->run.seed,
+		.seed = (uint64_t)s->config->run.seed, .ranks = s->nteams, .windows = s->parts > 1,
 		.step_batches = training ? config_step_batches(s->config) : 1,
 		.batch_size = predict ? s->config->train.batch_size : config_rank_batch(s->config),
 		.rank = s->parts > 1 ? s->team : micro_tree_place(s->config, s->dev, s->comm),
-		.ranks = s->nteams, .windows = s->parts > 1,
 		.micro = s->config->micros.all && !predict ? s->config->train.batch_size : 0,
 		.like = !training && s->data.input.nd ? &s->data.input : NULL,
 		.processors = host_processors(), .statistics = s->train_set, .no_statistics = !s->train_set,
@@ -527,10 +526,6 @@ static int settle_prediction(struct session *s, const struct session_options *o)
 	s->tiles_agree = r.finite;
 	if (!o->tile)
 		return 0;
-	if (s->parts > 1)
-		return ERR(E_UNSUPPORTED, config_place(s->config, "parallel", "spatial"),
-		           "'--tile' is not possible with 'spatial': each of them divides samples; with "
-		           "'--set parallel.spatial=null' tiles are predicted");
 	s->tiles = ARENA_NEW(s->config->arena, struct tile_plan);
 	TRY(tile_settle(s, o->tile, s->tiles));
 	s->data.field = (struct plan_field){ .input = s->tiles->tile, .whole = &s->tiles->whole };
@@ -553,9 +548,6 @@ static int settle_train_sizes(struct session *s)
 	if (c->micros.all)
 		return ERR(E_CONFIG, config_place(c, "parallel", "reproducible"),
 		           "'reproducible' is not possible with samples of several sizes: %s", crop);
-	if (s->parts > 1)
-		return ERR(E_CONFIG, config_place(c, "parallel", "spatial"),
-		           "'spatial' is not possible with samples of several sizes: %s", crop);
 	if (c->parallel.gradient_lag)
 		return ERR(E_CONFIG, config_place(c, "parallel", "gradient_lag"),
 		           "'gradient_lag' is not possible with samples of several sizes: %s", crop);
