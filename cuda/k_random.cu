@@ -83,9 +83,43 @@ __global__ void dropout(k_dropout d, const int64_t *random_key, const T *x, T *y
 	}
 }
 
+/* The same for a piece: a thread computes one element, of which the whole's number gives the block
+ * of the generator and the place in it. */
+template <typename T>
+__global__ void dropout_piece(k_dropout d, const int64_t *random_key, const T *x, T *y, T *z)
+{
+	BEGIN_KERNEL();
+	const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+	if (i >= d.n)
+		return;
+	const int64_t row = i / d.c, col = i - row * d.c, sample = i / d.each;
+	int64_t place = 0, left = d.each / d.c, rest = row - sample * left;
+	for (int a = 0; a < d.axes; a++) {
+		left /= d.d[a];
+		place = place * d.whole[a] + d.at[a] + rest / left;
+		rest %= left;
+	}
+	const uint64_t number = ((uint64_t)random_key[2] + (uint64_t)sample) * (uint64_t)d.padded +
+	                        (uint64_t)(place * d.c + col);
+	uint32_t word[4];
+	philox(key_of(random_key[0], d.stream), number / TOGETHER, (uint64_t)random_key[1], word);
+	const int e = (int)(number % TOGETHER);
+	float v = (float)x[row * d.x + col];
+	if (d.relu && v < 0)
+		v = 0;
+	y[row * d.y + col] = (T)((word[e / 2] >> (e % 2 * 16) & 0xffff) < d.drop ? 0.0f : d.scale * v);
+	if (z)
+		z[row * d.z + col] = (T)v;
+}
+
 template <typename T> static void run(void *stream, const struct k_dropout *d, const int64_t *key,
                                       const void *x, void *y, void *z)
 {
+	if (d->axes) {
+		LAUNCH((dropout_piece<T>), blocks_for(d->n, THREADS), THREADS, 0, stream, *d, key,
+		       (const T *)x, (T *)y, (T *)z);
+		return;
+	}
 	const int64_t threads = d->n / d->each * ((d->each + TOGETHER - 1) / TOGETHER);
 	const int most = side_by_side(d->c, sizeof(T), { { (void *)x, d->x }, { y, d->y },
 		{ z, d->z } }), n = d->each % most ? 1 : most;

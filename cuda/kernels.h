@@ -286,8 +286,7 @@ struct k_table {
 	int64_t count[K_TENSORS];
 	void *p[6][K_TENSORS];
 	float decay[K_TENSORS], factor[K_TENSORS];
-	unsigned char type[K_TENSORS];       /* unsigned char type[K_TENSORS]; /* element type of the
-	                                      * gradient */
+	unsigned char type[K_TENSORS];       /* element type of the gradient */
 };
 /* The number of tensors that a launch accepts on this machine. Tables above 4 KiB need a driver
  * newer than that of CUDA 12.0. */
@@ -550,9 +549,13 @@ int k_mean_lag(void *stream, const float *now, const void *step, int wide, float
 
 /* n elements, `each` per sample, numbered in memory order, in rows of c; x, y, z: the distance
  * between rows of each tensor, in elements. An element is dropped if its 16 random bits are below
- * `drop`. */
+ * `drop`. If axes is not 0, x is a piece of size d that begins at `at` of a tensor of size `whole`,
+ * by whose memory order elements are numbered, from multiples of `padded` on for each sample. */
+#define K_DROPOUT_AXES 3
 struct k_dropout {
 	int64_t n, each, c, x, y, z, stream;
+	int64_t padded, d[K_DROPOUT_AXES], whole[K_DROPOUT_AXES], at[K_DROPOUT_AXES];
+	int axes;
 	uint32_t drop;
 	float scale;
 	int relu;

@@ -120,7 +120,7 @@ gpu_tests = test/gpu/optest_emulated.sh test/gpu/step_emulated.sh test/gpu/signs
 	test/gpu/profile_emulated.sh test/gpu/proofs_emulated.sh test/gpu/questions_emulated.sh test/gpu/ranks_emulated.sh \
 	test/gpu/reproducible_emulated.sh test/gpu/rounded_emulated.sh test/gpu/saved_emulated.sh test/gpu/second_stream_emulated.sh \
 	test/gpu/sizes_emulated.sh \
-	test/gpu/stored_emulated.sh test/gpu/sync_batch_norm_emulated.sh test/gpu/targets_emulated.sh \
+	test/gpu/spatial_emulated.sh test/gpu/stored_emulated.sh test/gpu/sync_batch_norm_emulated.sh test/gpu/targets_emulated.sh \
 	test/gpu/ways_emulated.sh test/gpu/wisdom_ranks_emulated.sh
 # First those that take long and would otherwise be among the last, when a core is idle.
 script_tests = test/train/zoo/pytorch.sh test/train/sync_batch_norm.sh test/train/spatial.sh test/train/slurm.sh test/train/ranks_killed.sh \

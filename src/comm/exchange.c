@@ -74,7 +74,7 @@ int exchange_find(const struct exchange *x, int peer, bool sends, int64_t id)
 	return -1;
 }
 
-static struct exchange *allocate(struct comm *c, const struct exchange_edge *edge, int n)
+struct exchange *exchange_allocate(struct comm *c, const struct exchange_edge *edge, int n)
 {
 	struct exchange *x = mem_calloc(1, sizeof *x);
 	x->c = c;
@@ -196,6 +196,11 @@ static int refuse(struct exchange *x)
 	return rc;
 }
 
+int exchange_compare(struct exchange *x)
+{
+	return x->c->size == 1 || ends_match(x) ? 0 : refuse(x);
+}
+
 /* --- set-up --- */
 
 static int share(struct exchange *x, const int64_t *bytes, size_t *offset)
@@ -242,8 +247,10 @@ static int open_shared(struct exchange *x, const struct exchange_edge *edge)
 
 int exchange_new(struct exchange **out, struct comm *c, const struct exchange_edge *edge, int n)
 {
-	struct exchange *x = allocate(c, edge, n);
-	int rc = c->size == 1 ? 0 : ends_match(x) ? open_shared(x, edge) : refuse(x);
+	struct exchange *x = exchange_allocate(c, edge, n);
+	int rc = exchange_compare(x);
+	if (rc == 0 && c->size > 1)
+		rc = open_shared(x, edge);
 	if (rc < 0) {
 		exchange_free(x);
 		x = NULL;
@@ -258,6 +265,7 @@ void exchange_free(struct exchange *x)
 		return;
 	if (x->ready)
 		comm_barrier(x->c, "the end of messages");
+	exchange_gpu_free(x->gpu);
 	exchange_mpi_free(x);
 	world_unshare(x->memory);
 	mem_free(x->end);

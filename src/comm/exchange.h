@@ -16,6 +16,8 @@
 
 #include "comm/comm.h"
 
+struct reducer_place;
+
 #define EXCHANGE_SMALL 48
 
 struct exchange_edge {
@@ -29,6 +31,8 @@ struct exchange_edge {
 	int depth;                   /* number of buffers, that is, messages that may be in flight; at
 	                              * least 1 */
 	const char *name;            /* for reports: "conv3: row 64"; outlives the exchange */
+	int node;                    /* on GPUs: number of the node whose messages are sent together,
+	                              * from 0 on; this rank's own count */
 };
 
 struct exchange;
@@ -51,6 +55,18 @@ void exchange_free(struct exchange *x);                  /* NULL is fine; collec
  * shorter time, and so on from message to message. Longer is better only if each rank has a
  * processor of its own: otherwise it takes time from the rank that it waits for. */
 void exchange_look(struct exchange *x, int64_t nanoseconds);
+
+/* The same between GPUs, whose messages NCCL sends from where they are, in the compute stream of the
+ * device. Messages are float32. where: as for a reducer; nodes: their number. */
+int exchange_new_gpu(struct exchange **out, const struct reducer_place *where,
+                     const struct exchange_edge *edge, int n, int nodes);
+/* Bytes of GPU memory that it allocates. */
+int64_t exchange_gpu_bytes(const struct exchange_edge *edge, int n);
+/* Enqueues all messages of a node: from[i] is sent by edge[i], of n; what comes is received in
+ * memory of the exchange. */
+int exchange_swap(struct exchange *x, int node, const int *edge, const void *const *from, int n);
+/* Where the message of receiving edge k is, after exchange_swap in the compute stream. */
+const void *exchange_received(const struct exchange *x, int k);
 
 /* The index of the edge with this peer, direction and id, or -1. */
 int exchange_find(const struct exchange *x, int peer, bool sends, int64_t id);

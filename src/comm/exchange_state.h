@@ -63,6 +63,7 @@ struct exchange {
 	struct world_memory *memory;
 	bool ready;                  /* on all ranks */
 	struct exchange_mpi *mpi;    /* NULL: all peers are on this host */
+	struct exchange_gpu *gpu;    /* exchange_gpu.c's; NULL: messages are in host memory */
 	struct exchange_stats stats;
 	int64_t look;                /* nanoseconds of looking before the first sleep */
 };
@@ -74,6 +75,17 @@ static inline bool exchange_is_small(const struct exchange_edge *e)
 
 /* Bytes from buffer to buffer in the block; 0 for small messages. */
 int64_t exchange_apart(const struct exchange_edge *e);
+
+/* --- exchange.c --- */
+
+/* An exchange with these edges, of which nothing but `order` is set up. */
+struct exchange *exchange_allocate(struct comm *c, const struct exchange_edge *edge, int n);
+/* Checks that each end has its counterpart: E_BUG on all ranks, with both names. Collective. */
+int exchange_compare(struct exchange *x);
+
+/* --- exchange_gpu.c --- */
+
+void exchange_gpu_free(struct exchange_gpu *gpu);        /* NULL is fine; collective */
 
 /* --- exchange_host.c --- */
 

@@ -7,7 +7,7 @@ MPI_WORLD = src/comm/across.c src/comm/exchange_mpi.c src/comm/mpi_library.c src
 	src/comm/world_fetch.c
 NO_MPI_WORLD = src/comm/world_none.c
 libdlx_a_SOURCES += src/comm/across.h src/comm/board.c src/comm/board.h src/comm/comm.c src/comm/comm.h \
-	src/comm/exchange.c src/comm/exchange.h src/comm/exchange_host.c src/comm/exchange_mpi.h \
+	src/comm/exchange.c src/comm/exchange.h src/comm/exchange_gpu.c src/comm/exchange_host.c src/comm/exchange_mpi.h \
 	src/comm/exchange_state.h src/comm/fetch.h src/comm/futex.h src/comm/host_reducer.c src/comm/host_reducer.h src/comm/launched.c \
 	src/comm/launched.h src/comm/link_delay.h src/comm/linkmodel.c src/comm/linkmodel.h \
 	src/comm/linkmodel_measure.c src/comm/liveness.c src/comm/liveness.h \

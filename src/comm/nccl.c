@@ -314,6 +314,30 @@ int nccl_collect(struct nccl *n, float *p, int64_t count, int64_t each, void *st
 	return exchange(n, false, p, p, count, each, stream);
 }
 
+static const char message[] = "cannot begin a message";
+
+int nccl_begin(struct nccl *n)
+{
+	(void)n;
+	return check(nccl.GroupStart(), message);
+}
+
+int nccl_send(struct nccl *n, int peer, const void *p, int64_t count, void *stream)
+{
+	return check(nccl.Send(p, (size_t)count, ncclFloat32, peer, n->comm, stream), message);
+}
+
+int nccl_receive(struct nccl *n, int peer, void *p, int64_t count, void *stream)
+{
+	return check(nccl.Recv(p, (size_t)count, ncclFloat32, peer, n->comm, stream), message);
+}
+
+int nccl_end(struct nccl *n)
+{
+	(void)n;
+	return check(nccl.GroupEnd(), message);
+}
+
 const char *nccl_trouble(struct nccl *n)
 {
 	ncclResult_t now = ncclSuccess, asked = n->comm ? nccl.CommGetAsyncError(n->comm, &now) :

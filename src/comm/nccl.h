@@ -42,6 +42,12 @@ int nccl_sum(struct nccl *n, void *p, int64_t count, enum dtype t, void *stream)
 int nccl_share(struct nccl *n, const float *p, int64_t count, int64_t each, float *parts,
                void *stream);
 int nccl_collect(struct nccl *n, float *p, int64_t count, int64_t each, void *stream);
+/* Enqueue on the stream messages of `count` float32 to and from rank `peer`. All messages between
+ * nccl_begin and nccl_end, on one stream, are sent together: their peers must group theirs alike. */
+int nccl_begin(struct nccl *n);
+int nccl_send(struct nccl *n, int peer, const void *p, int64_t count, void *stream);
+int nccl_receive(struct nccl *n, int peer, void *p, int64_t count, void *stream);
+int nccl_end(struct nccl *n);
 /* The text of an asynchronous error that NCCL has reported; NULL: none. */
 const char *nccl_trouble(struct nccl *n);
 /* Aborts all-reduces in flight, also those of the process's other communicator,

@@ -22,7 +22,7 @@ static void count(struct reducer_nccl *r)
 	const struct cuda_progress now = cuda_side_progress(r->side);
 	if (now.done == r->counted.done)
 		return;
-	counts->step_reductions += (int64_t)(now.done - r->counted.done);
+	counts->step_reductions += r->marks ? 0 : (int64_t)(now.done - r->counted.done);
 	counts->bytes += (double)(now.bytes - r->counted.bytes);
 	r->stats.reductions += (int64_t)(now.done - r->counted.done);
 	r->stats.bytes += (double)(now.bytes - r->counted.bytes);
@@ -104,7 +104,7 @@ static int begin_sum(struct reducer_nccl *r, int k)
 	TRY(cuda_side_note_begin(r->side, k));
 	if (a->ordered && r->c->size > 1)
 		TRY(reducer_nccl_ordered(r, p, a->n));
-	else
+	else if (a->n > 0)
 		TRY(nccl_sum(r->nccl, p, a->n, a->dtype, stream));
 	TRY(cuda_side_note_done(r->side, bytes));
 	return cuda_side_mark(r->side, k);
@@ -146,6 +146,14 @@ int reducer_nccl_wait(struct reducer_nccl *r, int k)
 	if (r->bucket[k].lagged)
 		TRY(begin_lagged(r));
 	return cuda_side_join(r->side, k);
+}
+
+int reducer_nccl_mark(struct reducer_nccl *r, int k, int (*enqueue)(void *argument, void *stream),
+                      void *argument, int64_t bytes)
+{
+	TRY(cuda_side_note_begin(r->side, k));
+	TRY(enqueue(argument, cuda_side_stream(r->side)));
+	return cuda_side_note_done(r->side, (uint64_t)bytes);
 }
 
 /* -0 is the identity of addition to the bit. */
@@ -264,6 +272,14 @@ int reducer_nccl_new(struct reducer_nccl **out, const struct reducer_place *wher
 	else
 		*out = r;
 	return rc;
+}
+
+int reducer_nccl_new_marks(struct reducer_nccl **out, const struct reducer_place *where,
+                           const struct reducer_bucket *bucket, int n)
+{
+	TRY(reducer_nccl_new(out, where, 0, bucket, n));
+	(*out)->marks = true;
+	return 0;
 }
 
 void reducer_nccl_free(struct reducer_nccl *r)

@@ -34,6 +34,13 @@ static inline size_t reducer_nccl_bytes(size_t block, const struct reducer_bucke
 	return block + REDUCER_NCCL_SLACK + reducer_nccl_scratch(bucket, n, ranks);
 }
 
+/* A reducer that marks messages of nodes, not sums: each has a bucket of no elements. In place of
+ * reducer_nccl_start and _wait: enqueues such messages by `enqueue` in the compute stream, so that
+ * the host sees when they have begun and are complete, and reports if they do not. */
+int reducer_nccl_new_marks(struct reducer_nccl **out, const struct reducer_place *where,
+                           const struct reducer_bucket *bucket, int n);
+int reducer_nccl_mark(struct reducer_nccl *r, int k, int (*enqueue)(void *argument, void *stream),
+                      void *argument, int64_t bytes);
 /* The functions of reducer.h for a reducer that reducer_new_gpu made. */
 void reducer_nccl_free(struct reducer_nccl *r);
 bool reducer_nccl_under_way(const struct reducer_nccl *r, int k);

@@ -75,8 +75,10 @@ static void tell(struct reducer_nccl *r, const char *trouble, struct buf *out)
 		return;
 	}
 	look_around(r, &present, &text);
-	buf_printf(out, "the sum of '%s' (group %" PRId64 " of %d, sum %" PRIu64
-	           ") is not complete after %.1f s: ", bucket_name(r, k), k + 1, r->buckets, begun,
+	buf_printf(out, "the %s '%s' (%s %" PRId64 " of %d, %s %" PRIu64
+	           ") is not complete after %.1f s: ", r->marks ? "message" : "sum of",
+	           bucket_name(r, k), r->marks ? "node" : "group", k + 1, r->buckets,
+	           r->marks ? "message" : "sum", begun,
 	           r->watched == begun ? deadline_waited(&r->deadline) : 0);
 	if (trouble)
 		buf_printf(out, "NCCL reports '%s'; ", trouble);
@@ -95,8 +97,8 @@ int reducer_nccl_report(struct reducer_nccl *r, const char *trouble)
 	if (s->printer == me)
 		tell(r, trouble, &text);
 	else
-		buf_printf(&text, "the sum of '%s' is not complete; rank %d says why",
-		           bucket_name(r, atomic_load(&gpu_slot(r)->bucket)), s->printer);
+		buf_printf(&text, "the %s '%s' is not complete; rank %d says why",
+		           r->marks ? "message" : "sum of", bucket_name(r, atomic_load(&gpu_slot(r)->bucket)), s->printer);
 	int rc = ERR(E_UNAVAILABLE, NULL, "%s", text.data);
 	nccl_abort(r->nccl, text.data);
 	buf_release(&text);

@@ -25,6 +25,7 @@ struct reducer_nccl {
 	const struct device *dev;
 	struct nccl *nccl;
 	struct cuda_side *side;
+	bool marks;                          /* buckets are messages, not sums */
 	bool concurrent;                     /* all-reduces run on the side stream; false: in the
 	                                      * compute stream */
 	void *block;

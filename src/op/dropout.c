@@ -454,22 +454,20 @@ static bool cuda_takes_slice(const struct kplan *k, bool output, int i)
 	return dtype_is_float(graph_t(k->g, output ? k->n->out[i] : k->n->in[i])->dtype);
 }
 
-static int cuda_plan(struct kplan *k)
-{
-	if (((const struct dropout_attr *)k->n->attr)->whole.n)
-		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' of a piece has no kernel for GPUs",
-		           k->n->op->name);
-	return plan(k);
-}
-
 static struct k_dropout drawing(const struct kplan *k, bool relu)
 {
 	const struct rows *r = k->state;
 	const struct mask m = fixed_mask(k);
-	return (struct k_dropout){ .n = elements(k),
-		.each = samples_of(k).each, .c = r->c, .x = r->in[0],
-		.y = r->out[0], .z = r->out[1],
+	const struct samples s = samples_of(k);
+	struct k_dropout d = { .n = elements(k), .each = s.each, .c = r->c, .x = r->in[0],
+		.y = r->out[0], .z = r->out[1], .padded = s.padded, .axes = s.axes,
 		.stream = (int64_t)m.stream, .drop = m.drop, .scale = (float)m.scale, .relu = relu };
+	for (int a = 0; a < s.axes; a++) {
+		d.d[a] = s.d[a];
+		d.whole[a] = s.whole[a];
+		d.at[a] = s.at[a];
+	}
+	return d;
 }
 
 static int cuda(const struct kplan *k, const struct kargs *a)
@@ -502,7 +500,8 @@ static int relu_grad_cuda(const struct kplan *k, const struct kargs *a)
 
 static const char *const samples[] = {
 	"2x3x4x5 3:key", "3x37 3:key; rate: 0.25, stream: 7", "1x19x3x5x5 3:key; rate: 0.9, stream: -3",
-	"2x33x67 3:key; rate: 0.1", "2x12x5x5 3:key; rate: 0.3", "7 3:key; rate: 0", "s 3:key", NULL
+	"2x33x67 3:key; rate: 0.1", "2x12x5x5 3:key; rate: 0.3", "7 3:key; rate: 0", "s 3:key",
+	"2x3x4x5 3:key; whole: [9, 7], at: [2, 1]", "2x16x2x3x5 3:key; whole: [5, 3, 6]", NULL
 };
 
 static const char *const relu_samples[] = {
@@ -523,7 +522,7 @@ static const char *const relu_grad_samples[] = {
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = choose, .plan = plan, \
 		                  .run = id##cpu, .takes_slice = takes_slice,          \
 		                  .bf16_in = in, .bf16_out = out },                    \
-		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = choose, .plan = cuda_plan, \
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = choose, .plan = plan, \
 		            .run = id##cuda, .takes_slice = cuda_takes_slice,          \
 		            .bf16_in = in, .bf16_out = out, .bf16 = KB_ALIKE)          \
 	}

@@ -10,10 +10,12 @@
 
 #include "backend/device.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "comm/exchange.h"
 #include "comm/reducer.h"
 #include "comm/sum.h"
 #include "op/lib/check.h"
+#include "op/lib/cuda.h"
 #include "op/lib/emit.h"
 #include "op/lib/fork.h"
 #include "op/update/all_reduce.h"
@@ -288,6 +290,54 @@ static int wait_run(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
+#ifdef HAVE_CUDA
+struct send_cuda {
+	int node;                    /* its number among the nodes that send */
+	int edge[];
+};
+
+static int send_cuda_plan(struct kplan *k)
+{
+	struct send_cuda *s = mem_calloc(1, sizeof *s + sizeof *s->edge * (size_t)attr_of(k)->to.n);
+	for (int i = 0; k->g->node[i] != k->n; i++)
+		s->node += exchange_sends(k->g->node[i]) != NULL;
+	k->state = s;
+	return 0;
+}
+
+static void send_cuda_free(struct kplan *k)
+{
+	mem_free(k->state);
+}
+
+/* What a node sends is sent, and what its wait receives is received, at one place of the stream. */
+static int send_cuda(const struct kplan *k, const struct kargs *a)
+{
+	const struct exchange_attr *at = attr_of(k);
+	struct exchange *x = exchange_of(a);
+	struct send_cuda *s = k->state;
+	TRY(cuda_clear(k->dev, a->out[0], dtype_size(stored(k, k->n->out[0]))));
+	for (int i = 0; x && i < at->to.n; i++)
+		s->edge[i] = edge(x, at->to.v[i], true, at->to_id.v[i]);
+	return x ? exchange_swap(x, s->node, s->edge, (const void *const *)a->in, at->to.n) : 0;
+}
+
+static int wait_cuda(const struct kplan *k, const struct kargs *a)
+{
+	const struct exchange_attr *at = attr_of(k);
+	struct exchange *x = exchange_of(a);
+	for (int i = 0; i < k->n->nout; i++) {
+		const size_t bytes = (size_t)kplan_out_elements(k, i) *
+		                     dtype_size(stored(k, k->n->out[i]));
+		const void *from = x && i < at->from.n ?
+			exchange_received(x, edge(x, at->from.v[i], false, at->from_id.v[i])) : NULL;
+		TRY(from ? cuda_move(k->dev, a->out[i], from, bytes) :
+		    cuda_clear(k->dev, a->out[i], bytes));
+	}
+	return 0;
+}
+#endif
+
 /* --- samples --- */
 
 static const char *const send_samples[] = {
@@ -316,6 +366,8 @@ static const struct op op_send = {
 	.kernel = {
 		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = send_run),
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .run = send_run, .bf16_in = ~0u },
+		CUDA_KERNEL(.layouts = KL_PLAIN, .plan = send_cuda_plan, .run = send_cuda,
+		            .free = send_cuda_free)
 	},
 	.samples = send_samples,
 };
@@ -331,6 +383,7 @@ static const struct op op_wait = {
 	.kernel = {
 		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .run = wait_run),
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .run = wait_run, .bf16_out = ~0u },
+		CUDA_KERNEL(.layouts = KL_PLAIN, .run = wait_cuda)
 	},
 	.samples = wait_samples,
 };

@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "graph/attr.h"
 #include "graph/deps.h"
+#include "op/exchange.h"
 #include "pass/pass.h"
 #include "pass/rewrite.h"
 
@@ -35,9 +36,12 @@ static bool two_phases(const struct graph *g)
 	return false;
 }
 
-/* Ready nodes of smaller rank come first. */
-static int64_t rank_of(const struct node *n, bool apart)
+/* Ready nodes of smaller rank come first. On a GPU, messages are received where they are sent, so
+ * those nodes keep the order in which they were emitted, which is the same on all ranks. */
+static int64_t rank_of(const struct node *n, bool apart, bool gpu)
 {
+	if (gpu && exchange_sends(n))
+		return 0;
 	if (n->op->flags & OP_BEGINS)
 		return -1;
 	if (n->phase == PHASE_UPDATE && (n->op->flags & OP_AWAITS))
@@ -47,11 +51,11 @@ static int64_t rank_of(const struct node *n, bool apart)
 	return n->phase == PHASE_UPDATE || (n->op->flags & OP_UPDATE) ? -1 : 0;
 }
 
-static void hoist(struct graph *g, bool apart)
+static void hoist(struct graph *g, bool apart, bool gpu)
 {
 	int64_t *rank = mem_alloc(((size_t)g->nnode + 1) * sizeof *rank);
 	for (int i = 0; i < g->nnode; i++)
-		rank[i] = rank_of(g->node[i], apart);
+		rank[i] = rank_of(g->node[i], apart, gpu);
 	graph_sort_by(g, rank);
 	mem_free(rank);
 }
@@ -129,7 +133,7 @@ static void sink(struct graph *g)
 
 int pass_sched(struct graph *g, struct pass_env *env)
 {
-	hoist(g, two_phases(g));
+	hoist(g, two_phases(g), env->backend == BACKEND_CUDA);
 	sink(g);
 	return 0;
 }

@@ -74,6 +74,7 @@ struct session {
 	struct comm *sample;                             /* the ranks that share one sample, a team of
 	                                                  * comm whose nodes exchange messages; NULL:
 	                                                  * each rank has samples of its own */
+	struct nccl *sample_nccl;                        /* connects their GPUs; NULL: no GPUs */
 	int ntrain_size;                                 /* number of sizes of training samples after
 	                                                  * the first, in falling order; the first is
 	                                                  * that of data.input (loader_size) */

@@ -563,9 +563,7 @@ static const char *const cpu_only[][2] = {
 	{ "softmax_cross_entropy_with_grad", "fused for the CPU alone" },
 	{ "conv_grad_input_add", "fused for the CPU alone, in place; there it is conv_grad_input_sum" },
 	{ "taylor", "where a kernel is missing, derivatives are taken by reverse passes" },
-	{ "exchange_send", "of samples that are cut over ranks, which are refused on a GPU so far" },
-	{ "exchange_wait", "the same" },
-	{ "place_sum", "the same" },
+	{ "place_sum", "of samples that are cut over ranks; there is no kernel yet" },
 	{ NULL, NULL }
 };
 

@@ -230,6 +230,17 @@ int cuda_keep(struct kplan *k, const void *host, size_t bytes, void **out)
 
 /* --- the step as one graph --- */
 
+int cuda_move(const struct device *d, void *to, const void *from, size_t bytes)
+{
+	return cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, cuda_stream(d)),
+	                  "copying on the GPU");
+}
+
+int cuda_clear(const struct device *d, void *p, size_t bytes)
+{
+	return cuda_check(cudaMemsetAsync(p, 0, bytes, cuda_stream(d)), "clearing memory of the GPU");
+}
+
 static int capture_begin(const struct device *d)
 {
 	/* Thread-local: threads that decode data may use the runtime meanwhile. */

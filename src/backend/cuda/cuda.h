@@ -51,6 +51,9 @@ void *cuda_begin(const struct device *d);
 /* Raises dlx's error for a status of the CUDA runtime; 0 for success. what: the operation, such as
  * "copying to the GPU". */
 int cuda_check(int status, const char *what);
+/* Enqueue on cuda_stream: copies bytes within the GPU's memory; sets bytes to 0. */
+int cuda_move(const struct device *d, void *to, const void *from, size_t bytes);
+int cuda_clear(const struct device *d, void *p, size_t bytes);
 /* The result of a run function: the status of a launcher in
  * cuda/kernels.h, reported with the node's place. */
 int cuda_launched(const struct kplan *k, int status);

@@ -10,7 +10,7 @@
 #include "backend/cuda/cuda.h"
 #include "backend/cuda/cuda_described.h"
 
-#define CUDA_POLLS 4
+#define CUDA_POLLS 160           /* two for each program of a run whose samples are cut */
 
 struct watched;
 

@@ -109,13 +109,21 @@ static int list_plans(const struct session *s, const struct plan *all[PROGRAMS_M
 	return n;
 }
 
+/* Of p's messages, and of its sums over the ranks that share a sample. */
+static int64_t exchange_memory(const struct session *s, const struct plan *p)
+{
+	return messages_bytes(p->g, s->dev, s->sample) +
+	       (p->mode == PLAN_TRAIN && s->ranks.sync_group > s->parts ? 0 :
+	        sync_reducer_plan_bytes(p, s->dev, s->parts));
+}
+
 struct memory_need memory_need(const struct session *s, const struct plan *p)
 {
 	const struct plan *all[PROGRAMS_MOST];
 	struct memory_need need = { plan_memory_values(p, s->store) + plan_memory_inputs(p, NULL),
 		(int64_t)exec_arena_bytes(p->exec) };
 	need.fixed += reduction_bytes(&s->reduction, p) +
-	              (s->parts > 1 ? messages_bytes(p->g, s->dev, s->sample) : 0);
+	              (s->parts > 1 ? exchange_memory(s, p) : 0);
 	for (int i = s->arena ? 0 : list_plans(s, all); i-- > 0;)
 		if (all[i] != p)
 			need.fixed += plan_memory_inputs(all[i], NULL);
@@ -160,7 +168,7 @@ static int64_t all_messages_bytes(const struct session *s)
 	int64_t sum = 0;
 	for (int i = 0; i < s->nprogram && s->parts > 1; i++)
 		if (s->program[i].plan)
-			sum += messages_bytes(s->program[i].plan->g, s->dev, s->sample);
+			sum += exchange_memory(s, s->program[i].plan);
 	return sum;
 }
 

@@ -7,9 +7,11 @@
 #include "backend/device.h"
 #include "base/err.h"
 #include "comm/comm.h"
+#include "comm/nccl.h"
 #include "data/sources.h"
 #include "plan/program.h"
 #include "plan/spatial/plan_cut.h"
+#include "plan/sums/sync_group.h"
 
 #define MOST_PARTS 4096
 
@@ -101,20 +103,26 @@ int spatial_begin(struct session *s)
 int spatial_check_device(const struct session *s)
 {
 	const struct loc *at = place_of(s->config);
+	int group;
 	if (s->parts == 1)
 		return 0;
-	if (s->dev->driver)
-		return ERR(E_UNSUPPORTED, at, "GPUs do not exchange the rows of 'spatial' yet; with "
-		           "'device: cpu' or 'spatial: null' the run begins");
+	TRY(sync_group_size(s->config, s->nranks, s->parts, &group));
+	if (s->dev->driver && s->need & SESSION_TRAIN && group > s->parts)
+		return ERR(E_UNSUPPORTED, config_place(s->config, "parallel", "sync_batch_norm"),
+		           "'sync_batch_norm' over several samples is not possible with 'spatial' on GPUs");
 	if (s->need & SESSION_DUMP)
 		return ERR(E_UNSUPPORTED, at, "a step is dumped with whole samples only: 'spatial: null'");
 	return 0;
 }
 
-void spatial_meet(struct session *s)
+int spatial_meet(struct session *s)
 {
-	if (s->parts > 1 && comm_many(s->comm))
-		comm_subgroup(&s->sample, s->comm, s->team);
+	if (s->parts == 1 || !comm_many(s->comm))
+		return 0;
+	comm_subgroup(&s->sample, s->comm, s->team);
+	if (!s->dev->driver || !(s->need & SESSION_RUN))
+		return 0;
+	return nccl_open(&s->sample_nccl, s->sample, s->dev, s->reduction.nccl);
 }
 
 /* --- data --- */

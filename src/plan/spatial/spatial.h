@@ -21,11 +21,12 @@ int spatial_ranks(const struct run_config *c);
  * are opened. An export has whole samples. E_CONFIG if s->nranks is no multiple of the number of
  * subdomains. */
 int spatial_begin(struct session *s);
-/* E_UNSUPPORTED at the key if the session's device does not exchange rows, or what the session was
+/* E_UNSUPPORTED at a key if the device cannot do what the config asks for, or what the session was
  * opened for needs whole samples. */
 int spatial_check_device(const struct session *s);
-/* Makes the team of the ranks that share a sample, s->sample. Collective. */
-void spatial_meet(struct session *s);
+/* Makes the team of the ranks that share a sample, s->sample, and begins to connect their GPUs.
+ * Collective. */
+int spatial_meet(struct session *s);
 /* Gives each loader of s the rows of this rank's subdomain, after the shapes of samples are known.
  * E_CONFIG, E_SHAPE at the key if they cannot be cut in this manner. */
 int spatial_set_windows(struct session *s);

@@ -19,7 +19,7 @@ struct messages {
 
 struct edges {
 	struct exchange_edge *v;
-	int n;
+	int n, nodes;                /* nodes that send */
 };
 
 static int count(const struct graph *g)
@@ -33,8 +33,9 @@ static int count(const struct graph *g)
 	return n;
 }
 
+/* node: the number of the sending node among those of the graph. */
 static void add_edge(struct edges *e, const struct graph *g, const struct device *dev,
-                     const struct node *n, bool sends, int i)
+                     const struct node *n, bool sends, int i, int node)
 {
 	const struct exchange_attr *at = n->attr;
 	const struct layout *l = &graph_t(g, sends ? n->in[i] : n->out[i])->layout;
@@ -42,20 +43,23 @@ static void add_edge(struct edges *e, const struct graph *g, const struct device
 		.peer = (int)(sends ? at->to.v[i] : at->from.v[i]), .sends = sends,
 		.bytes = layout_elements(l) * (int64_t)dtype_size(exchange_wire(dev, n)),
 		.id = sends ? at->to_id.v[i] : at->from_id.v[i], .depth = (int)at->depth,
-		.name = sends ? at->to_name.v[i] : at->from_name.v[i],
+		.name = sends ? at->to_name.v[i] : at->from_name.v[i], .node = node,
 	};
 }
 
 static struct edges edges_of(struct arena *a, const struct graph *g, const struct device *dev)
 {
 	struct edges e = { .v = ARENA_ARRAY(a, struct exchange_edge, count(g) + 1) };
+	int *number = ARENA_ARRAY(a, int, g->nnode + 1);
 	for (int i = 0; i < g->nnode; i++) {
 		const struct node *n = g->node[i];
 		const struct exchange_attr *sends = exchange_sends(n), *waits = exchange_waits(n);
+		if (sends)
+			number[n->id] = e.nodes++;
 		for (int k = 0; sends && k < sends->to.n; k++)
-			add_edge(&e, g, dev, n, true, k);
+			add_edge(&e, g, dev, n, true, k, number[n->id]);
 		for (int k = 0; waits && k < waits->from.n; k++)
-			add_edge(&e, g, dev, n, false, k);
+			add_edge(&e, g, dev, n, false, k, number[graph_t(g, n->in[0])->producer]);
 	}
 	exchange_lay_out(e.v, e.n);
 	return e;
@@ -65,7 +69,7 @@ int64_t messages_bytes(const struct graph *g, const struct device *dev, const st
 {
 	struct arena *a = arena_new();
 	struct edges e = edges_of(a, g, dev);
-	int64_t bytes = exchange_bytes(team, e.v, e.n);
+	int64_t bytes = dev->driver ? exchange_gpu_bytes(e.v, e.n) : exchange_bytes(team, e.v, e.n);
 	arena_free(a);
 	return bytes;
 }
@@ -110,12 +114,15 @@ static void add_sum(struct events *e, const struct comm *team, const struct node
 		n->name, n->name };
 }
 
-static void add_node(struct events *e, const struct node *n)
+/* A GPU receives where it sends. */
+static void add_node(struct events *e, const struct node *n, bool gpu)
 {
 	const struct exchange_attr *sends = exchange_sends(n), *waits = exchange_waits(n);
 	const struct all_reduce_attr *starts = all_reduce_begins(n), *sum = all_reduce_waits(n);
-	if (sends || waits)
-		add_messages(e, n, sends != NULL);
+	if (sends)
+		add_messages(e, n, true);
+	if (gpu ? sends : waits)
+		add_messages(e, n, false);
 	if (starts)
 		add_sum(e, e->teams->gradients, n, ORDER_START, starts->group);
 	if (sum)
@@ -131,18 +138,19 @@ static void add_node(struct events *e, const struct node *n)
 #define MICROS_PLAYED 4
 
 static struct order order_of(struct arena *a, const struct messages_teams *t, const struct graph *g,
-                             int64_t micros)
+                             const struct device *dev, int64_t micros)
 {
+	const bool gpu = dev->driver != NULL;
 	int walks = (int)(micros < MICROS_PLAYED ? micros : MICROS_PLAYED);
 	int most = (count(g) + 2 * g->nnode) * (walks + 1);
 	struct events e = { .teams = t, .v = ARENA_ARRAY(a, struct order_event, most) };
 	for (int w = 0; w < walks; w++)
 		for (int i = 0; i < g->nnode; i++)
 			if (walks == 1 || g->node[i]->phase != PHASE_UPDATE)
-				add_node(&e, g->node[i]);
+				add_node(&e, g->node[i], gpu);
 	for (int i = 0; walks > 1 && i < g->nnode; i++)
 		if (g->node[i]->phase == PHASE_UPDATE)
-			add_node(&e, g->node[i]);
+			add_node(&e, g->node[i], gpu);
 	return (struct order){ e.v, e.n };
 }
 
@@ -153,8 +161,10 @@ static int open_exchange(struct messages *m, const struct messages_teams *t, con
 {
 	struct edges e = edges_of(m->arena, g, dev);
 	bool same_starts = t->all->hosts > 1 || dev->driver;
-	TRY(order_check(t->all, order_of(m->arena, t, g, micros), same_starts));
-	return exchange_new(&m->links.messages, t->messages, e.v, e.n);
+	const struct reducer_place gpu = { dev, t->messages, t->nccl, false };
+	TRY(order_check(t->all, order_of(m->arena, t, g, dev, micros), same_starts));
+	return dev->driver ? exchange_new_gpu(&m->links.messages, &gpu, e.v, e.n, e.nodes) :
+	       exchange_new(&m->links.messages, t->messages, e.v, e.n);
 }
 
 int messages_open(struct messages **out, const struct messages_teams *teams, const struct graph *g,

@@ -15,6 +15,7 @@ struct messages_teams {
 	struct comm *messages;       /* ranks that exchange messages, numbered as in op/exchange.h */
 	struct comm *all;            /* ranks that have such a plan and check their steps together:
 	                              * those of the run, or `messages` */
+	struct nccl *nccl;           /* connects the GPUs of `messages`; NULL: there are none */
 	const struct comm *gradients, *statistics;   /* ranks that all-reduce gradients, and batch
 	                                              * statistics; NULL: none */
 };

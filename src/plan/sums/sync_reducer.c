@@ -94,8 +94,15 @@ int sync_reducer_open(struct sync_reducer **out, struct reduction *r, const stru
 	return open_sums(*out, r, size);
 }
 
-int sync_reducer_open_plan(struct sync_reducer **out, struct reducer **sums, struct comm *team,
-                           const struct plan *p)
+static int open_plan_sums(struct sync_reducer *s, const struct reducer_place *where)
+{
+	if (where->dev->driver)
+		return reducer_new_gpu(&s->sums, where, (size_t)s->bytes, s->group, s->n);
+	return reducer_new(&s->sums, where->comm, (size_t)s->bytes, s->group, s->n, false);
+}
+
+int sync_reducer_open_plan(struct sync_reducer **out, struct reducer **sums,
+                           const struct reducer_place *where, const struct plan *p)
 {
 	struct sync_reducer *s = lay_out(p->g);
 	*out = NULL;
@@ -106,9 +113,21 @@ int sync_reducer_open_plan(struct sync_reducer **out, struct reducer **sums, str
 	}
 	*out = s;
 	TRY(check_order(s, p));
-	TRY(reducer_new(&s->sums, team, (size_t)s->bytes, s->group, s->n, false));
+	TRY(open_plan_sums(s, where));
 	*sums = s->sums;
 	return 0;
+}
+
+int64_t sync_reducer_plan_bytes(const struct plan *p, const struct device *dev, int ranks)
+{
+	int64_t bytes = 0;
+	if (!dev->driver)
+		return 0;
+	struct sync_reducer *s = lay_out(p->g);
+	if (s->n)
+		bytes = (int64_t)reducer_nccl_bytes((size_t)s->bytes, s->group, s->n, ranks);
+	arena_free(s->arena);
+	return bytes;
 }
 
 void sync_reducer_close_plan(struct sync_reducer *s)

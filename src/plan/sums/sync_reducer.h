@@ -14,11 +14,13 @@ struct sync_reducer;
 int sync_reducer_open(struct sync_reducer **s, struct reduction *r, const struct plan *p, int size);
 /* Bytes of the GPU's memory that the sums of an open one take; 0 on a CPU, and for NULL. */
 int64_t sync_reducer_bytes(const struct sync_reducer *s, const struct reduction *r);
-/* Creates the reducer of one plan, of any mode, whose nodes sum over the ranks of `team`, which
- * share one sample. *sums is that reducer, or NULL if no node of the plan sums. On a CPU.
- * Collective over the team. */
-int sync_reducer_open_plan(struct sync_reducer **s, struct reducer **sums, struct comm *team,
-                           const struct plan *p);
+/* Creates the reducer of one plan, of any mode, whose nodes sum over the ranks of where->comm, which
+ * share one sample. *sums is that reducer, or NULL if no node of the plan sums. Collective over the
+ * team. */
+int sync_reducer_open_plan(struct sync_reducer **s, struct reducer **sums,
+                           const struct reducer_place *where, const struct plan *p);
+/* Bytes of the GPU's memory that such a reducer takes for p; 0 on a CPU. */
+int64_t sync_reducer_plan_bytes(const struct plan *p, const struct device *dev, int ranks);
 void sync_reducer_close_plan(struct sync_reducer *s);    /* NULL is fine; collective */
 /* The ranks over which statistics are summed; NULL if s is NULL. */
 const struct comm *sync_reducer_team(const struct sync_reducer *s, const struct reduction *r);

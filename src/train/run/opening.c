@@ -13,6 +13,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/trace.h"
+#include "comm/nccl.h"
 #include "data/dataset.h"
 #include "data/record_heads.h"
 #include "data/transform.h"
@@ -85,13 +86,15 @@ static int open_messages(struct session *s, struct program *p, bool first)
 {
 	struct reduction *r = session_reduction(s, p->objective);
 	struct links sums = r->sums;
+	const struct reducer_place where = { s->dev, s->sample, s->sample_nccl, false };
 	struct messages_teams teams = { .messages = s->sample, .all = first ? s->comm : s->sample,
+		.nccl = s->sample_nccl,
 		.gradients = p->plan->buckets ? r->comm : NULL };
 	if (!s->sample)
 		return 0;
 	const bool own = sums_by_sample(s, p->mode);
 	if (own)
-		TRY(sync_reducer_open_plan(&p->statistics, &sums.statistics, s->sample, p->plan));
+		TRY(sync_reducer_open_plan(&p->statistics, &sums.statistics, &where, p->plan));
 	teams.statistics = own ? s->sample : sync_reducer_team(s->sync, r);
 	return messages_open(&p->messages, &teams, p->plan->g, s->dev, &sums,
 	                     s->config->train.accumulate);
@@ -500,7 +503,7 @@ static int open_all(struct session *s, const struct session_options *o)
 		TRY(ranks_agree(c, staging_begin(s->stage), "staging"));
 	TRY(ranks_agree(c, session_open_loaders(s, o), "starting to read the data"));
 	TRY(ranks_agree(c, plan_ranks(s, o), "the times of sums"));
-	spatial_meet(s);
+	TRY(ranks_agree(c, spatial_meet(s), "connecting the ranks of a sample"));
 	TRY(ranks_agree(c, spatial_set_windows(s), "cutting the samples"));
 	session_list_programs(s);
 	mistakes_warn_data(s);
@@ -566,6 +569,7 @@ void session_close(struct session *s)
 	}
 	if (s->dev && !failed_alone(s)) {
 		sync_reducer_close(s->sync, &s->reduction);
+		nccl_close(s->sample_nccl);
 		reduction_close(&s->reduction);
 		for (int k = 1; k < s->config->objectives.n; k++)
 			reduction_close(&s->further[k - 1].reduction);
