@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages between GPUs. What a node sends is read where it is, and what it receives is written to a
- * block of the exchange, by one group of NCCL's in the compute stream. A peer's node waits for this
- * one's and the other way round; since ranks that exchange messages have their nodes in the same
- * order, no two wait for each other. A later message of an edge may not come before the node that
- * takes this one has run, which the order of the stream ensures: so the depth is 1. */
+ * Messages between GPUs. What a node sends is read where it is, and what it receives is written to
+ * a block of the exchange, by one group of NCCL's in the compute stream. A node's group ends when
+ * those of its peers have begun; ranks that exchange messages have their nodes in the same order,
+ * so all groups end. A later message of an edge overwrites this one only after the node that takes
+ * this one, since both are in the compute stream: so the depth is 1. */
 #include <string.h>
 
 #include "backend/device.h"

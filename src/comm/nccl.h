@@ -43,7 +43,7 @@ int nccl_share(struct nccl *n, const float *p, int64_t count, int64_t each, floa
                void *stream);
 int nccl_collect(struct nccl *n, float *p, int64_t count, int64_t each, void *stream);
 /* Enqueue on the stream messages of `count` float32 to and from rank `peer`. All messages between
- * nccl_begin and nccl_end, on one stream, are sent together: their peers must group theirs alike. */
+ * nccl_begin and nccl_end are sent together; their peers must group them in the same manner. */
 int nccl_begin(struct nccl *n);
 int nccl_send(struct nccl *n, int peer, const void *p, int64_t count, void *stream);
 int nccl_receive(struct nccl *n, int peer, void *p, int64_t count, void *stream);

@@ -98,7 +98,8 @@ int reducer_nccl_report(struct reducer_nccl *r, const char *trouble)
 		tell(r, trouble, &text);
 	else
 		buf_printf(&text, "the %s '%s' is not complete; rank %d says why",
-		           r->marks ? "message" : "sum of", bucket_name(r, atomic_load(&gpu_slot(r)->bucket)), s->printer);
+		           r->marks ? "message" : "sum of",
+		           bucket_name(r, atomic_load(&gpu_slot(r)->bucket)), s->printer);
 	int rc = ERR(E_UNAVAILABLE, NULL, "%s", text.data);
 	nccl_abort(r->nccl, text.data);
 	buf_release(&text);

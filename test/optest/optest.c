@@ -610,8 +610,8 @@ static const char *const f32_only[] = {
 	"all_reduce_start", "all_reduce_wait", "sum_squares", "clip_factor", "sgd", "adam", "rmsprop",
 	"loss_scale", "max_abs", "loss_scale_update", "mean_terms", "mean_seed", "mean_factor",
 	"mean_lag", "step_guard", "norms", "trust_ratio", "accumulate",
-	"ema_update", "weight_average", "weight_copy", "fill", "noise", "exchange_send", "exchange_wait",
-	NULL
+	"ema_update", "weight_average", "weight_copy", "fill", "noise", "exchange_send",
+	"exchange_wait", NULL
 };
 
 static bool has_half(const struct op *op, const struct device *dev)

@@ -14,7 +14,7 @@ struct sync_reducer;
 int sync_reducer_open(struct sync_reducer **s, struct reduction *r, const struct plan *p, int size);
 /* Bytes of the GPU's memory that the sums of an open one take; 0 on a CPU, and for NULL. */
 int64_t sync_reducer_bytes(const struct sync_reducer *s, const struct reduction *r);
-/* Creates the reducer of one plan, of any mode, whose nodes sum over the ranks of where->comm, which
+/* Creates the reducer of one plan, of any mode, whose nodes sum over the ranks of where->comm that
  * share one sample. *sums is that reducer, or NULL if no node of the plan sums. Collective over the
  * team. */
 int sync_reducer_open_plan(struct sync_reducer **s, struct reducer **sums,
