@@ -56,8 +56,8 @@ void exchange_free(struct exchange *x);                  /* NULL is fine; collec
  * processor of its own: otherwise it takes time from the rank that it waits for. */
 void exchange_look(struct exchange *x, int64_t nanoseconds);
 
-/* The same between GPUs, whose messages NCCL sends from where they are, in the compute stream of the
- * device. Messages are float32. where: as for a reducer; nodes: their number. */
+/* The same between GPUs, whose messages NCCL sends from where they are, in the device's compute
+ * stream. Messages are float32. where: as for a reducer; nodes: their number. */
 int exchange_new_gpu(struct exchange **out, const struct reducer_place *where,
                      const struct exchange_edge *edge, int n, int nodes);
 /* Bytes of GPU memory that it allocates. */
