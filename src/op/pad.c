@@ -3,11 +3,16 @@
  * pad adds a border of one value around a tensor, on any axes; its gradient is a slice of each
  * padded axis. Elements may have any type.
  *
+ * pad_add is a sum with a padded tensor, made by the pass `fuse`. If it is made in place and the
+ * border is 0, as where the gradient of a slice is added to another gradient, it reads and writes
+ * the slice alone.
+ *
  * CPU: in memory order, axes without padding are merged with the axis before them, so that the last
  * remaining axis is a long run. Each row of the output is border, copy, border, or only border. */
 #include <string.h>
 
 #include "base/err.h"
+#include "comm/sum.h"
 #include "op/lib/check.h"
 #include "op/lib/copy_cuda.h"
 #include "op/lib/cuda.h"
@@ -60,18 +65,23 @@ static bool part(struct graph *g, struct node *n, const struct op_part *p)
 
 /* --- grad --- */
 
-static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+/* The gradient of the padded input in[i]. */
+static int unpad(struct graph *g, const struct node *n, int i, tid dy, tid *dx)
 {
 	const struct pad *at = n->attr;
-	const struct shape *x = node_in_shape(g, n, 0);
-	tid t = dy[0];
-	for (int i = 0; t != NONE && i < x->nd; i++) {
-		struct slice cut = { i, at->before.v[i], x->d[i] };
-		if (at->before.v[i] || at->after.v[i])
-			TRY(graph_emit1(g, "slice", &cut, 1, &t, &t));
+	const struct shape *x = node_in_shape(g, n, i);
+	for (int k = 0; dy != NONE && k < x->nd; k++) {
+		struct slice cut = { k, at->before.v[k], x->d[k] };
+		if (at->before.v[k] || at->after.v[k])
+			TRY(graph_emit1(g, "slice", &cut, 1, &dy, &dy));
 	}
-	dx[0] = t;
+	*dx = dy;
 	return 0;
+}
+
+static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	return unpad(g, n, 0, dy[0], &dx[0]);
 }
 
 /* --- reference kernel --- */
@@ -215,6 +225,126 @@ static int cpu_run(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
+/* --- pad_add --- */
+
+enum { ADD_X, ADD_Y };
+#define ADD_PIECE 1024
+
+static int add_shape(struct graph *g, struct node *n)
+{
+	const struct pad *at = n->attr;
+	const struct shape *x = node_in_shape(g, n, ADD_X), *y = node_in_shape(g, n, ADD_Y);
+	bool fits = at->before.n == x->nd && at->after.n == x->nd && y->nd == x->nd;
+	for (int i = 0; i < x->nd && fits; i++)
+		fits = at->before.v[i] + y->d[i] + at->after.v[i] == x->d[i];
+	if (!fits)
+		return ERR(E_SHAPE, &g->cur_loc, "the padded tensor of '%s' has another shape than the "
+		           "other one", n->op->name);
+	return graph_out(g, n, 0, graph_t(g, n->in[ADD_X])->dtype, x);
+}
+
+static int add_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	dx[ADD_X] = dy[0];
+	return unpad(g, n, ADD_Y, dy[0], &dx[ADD_Y]);
+}
+
+static int add_reference(const struct kplan *k, const struct kargs *a)
+{
+	const struct pad *at = k->n->attr;
+	const struct shape *y = node_in_shape(k->g, k->n, ADD_Y), *z = node_out_shape(k->g, k->n, 0);
+	const double *u = a->in[ADD_X], *v = a->in[ADD_Y];
+	double *w = a->out[0];
+	for (int64_t e = 0; e < shape_count(z); e++) {
+		int64_t index[MAXD];
+		bool inside = true;
+		grid_split(z, e, index);
+		for (int i = 0; i < z->nd; i++) {
+			index[i] -= at->before.v[i];
+			inside &= index[i] >= 0 && index[i] < y->d[i];
+		}
+		w[e] = u[e] + (inside ? v[grid_join(y, index)] : at->value);
+	}
+	return 0;
+}
+
+static int add_plan(struct kplan *k)
+{
+	const struct pad *at = k->n->attr;
+	const struct shape *y = node_in_shape(k->g, k->n, ADD_Y);
+	struct box *b = k->state = ARENA_NEW(k->arena, struct box);
+	int order[MAXD];
+	grid_memory_order(k, y, order);
+	for (int i = 0; i < y->nd; i++)
+		box_add(b, y->d[order[i]], at->before.v[order[i]], at->after.v[order[i]]);
+	if (y->nd == 0)
+		box_add(b, 1, 0, 0);
+	b->rows = shape_count(&b->out) / b->out.d[b->out.nd - 1];
+	b->bytes = dtype_size(graph_t(k->g, k->n->out[0])->dtype);
+	return 0;
+}
+
+/* z = x + y; these may be the same memory. 16-bit values are widened in pieces that stay in the
+ * first-level cache. */
+static void add_run(enum dtype t, const char *x, const char *y, char *z, int64_t n)
+{
+	float wide[2][ADD_PIECE];
+	for (int64_t i = 0, m; i < n; i += m) {
+		const size_t at = (size_t)i * dtype_size(t);
+		m = n - i < ADD_PIECE ? n - i : ADD_PIECE;
+		const float *u = (const float *)(const void *)(x + at),
+		            *v = (const float *)(const void *)(y + at);
+		if (t != DTYPE_F32) {
+			sum_widen(t, wide[0], x + at, m);
+			sum_widen(t, wide[1], y + at, m);
+			u = wide[0];
+			v = wide[1];
+		}
+		float *w = t == DTYPE_F32 ? (float *)(void *)(z + at) : wide[0];
+		for (int64_t j = 0; j < m; j++)
+			w[j] = u[j] + v[j];
+		if (t != DTYPE_F32)
+			sum_narrow(t, z + at, wide[0], m);
+	}
+}
+
+static void add_value(enum dtype t, char *z, int64_t n, double value)
+{
+	for (int64_t i = 0; i < n && value != 0; i++)
+		dtype_set(t, z, i, dtype_get(t, z, i) + value);
+}
+
+/* Row `row` of the result. */
+static void add_row(const struct box *b, enum dtype t, double value, int64_t row,
+                    const struct kargs *a)
+{
+	const int last = b->in.nd - 1;
+	const int64_t n = b->in.d[last], from = input_row(b, row);
+	const size_t all = (size_t)b->out.d[last] * b->bytes, at = (size_t)row * all,
+	             first = at + (size_t)b->before[last] * b->bytes;
+	const char *x = a->in[ADD_X];
+	char *z = a->out[0];
+	if (x != z)
+		memcpy(z + at, x + at, all);
+	add_value(t, z + at, from < 0 ? b->out.d[last] : b->before[last], value);
+	if (from < 0)
+		return;
+	add_value(t, z + first + (size_t)n * b->bytes, b->out.d[last] - b->before[last] - n, value);
+	add_run(t, z + first, (const char *)a->in[ADD_Y] + (size_t)(from * n) * b->bytes, z + first, n);
+}
+
+static int add_cpu(const struct kplan *k, const struct kargs *a)
+{
+	const struct box *b = k->state;
+	const enum dtype t = graph_t(k->g, k->n->out[0])->dtype;
+	const size_t length = (size_t)b->out.d[b->out.nd - 1] * b->bytes;
+	const double value = ((const struct pad *)k->n->attr)->value;
+#pragma omp parallel for schedule(static) if ((size_t)b->rows * length > FORK_BYTES)
+	for (int64_t row = 0; row < b->rows; row++)
+		add_row(b, t, value, row, a);
+	return 0;
+}
+
 /* --- cuda kernel: the border everywhere, then the inside --- */
 
 #ifdef HAVE_CUDA
@@ -246,6 +376,12 @@ static const char *const samples[] = {
 	"2x48x17x19; before: [0, 16, 0, 0], after: [0, 0, 0, 0]",
 	NULL
 };
+static const char *const add_samples[] = {
+	"2x3x5x7 2x3x1x5; before: [0, 0, 1, 2], after: [0, 0, 3, 0]",
+	"2x32x3x4 2x16x3x4; before: [0, 16, 0, 0], after: [0, 0, 0, 0]",
+	"1x17x4x3x5 1x17x1x3x5; before: [0, 0, 3, 0, 0], after: [0, 0, 0, 0, 0]",
+	"3 2; before: [1], after: [0], value: 0.5", NULL
+};
 
 /* --- records --- */
 
@@ -267,4 +403,19 @@ static const struct op op_pad = {
 	.samples = samples,
 };
 
-OPSET(pad, &op_pad);
+static const struct op op_add = {
+	.name = "pad_add",
+	.doc = "(x, y) -> x + y, which is padded by zeros to x's size",
+	.min_in = 2, .max_in = 2, .nout = 1, .inplace = 1u << ADD_X,
+	.attr_size = sizeof(struct pad), .attrs = fields,
+	.shape = add_shape, .grad = add_grad,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = add_reference },
+		[BACKEND_DOUBLE] = { .layouts = KL_PLAIN, .run = add_reference },
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = add_plan, .run = add_cpu,
+		                  .bf16_in = 3, .bf16_out = 1, .bf16 = KB_ALIKE },
+	},
+	.samples = add_samples,
+};
+
+OPSET(pad, &op_pad, &op_add);

@@ -87,6 +87,7 @@ static const struct rule rules[] = {
 	/* sums of gradients: the kernel of the last summand adds the others */
 	{ ALL, NULL, "p q u = batch_norm_grad x d g m s b? ; o = add p a",
 	             "o q u = batch_norm_grad x d g m s b? a" },
+	{ CPU, NULL, "p = pad y ; o = add a p", "o = pad_add a y" },
 	{ CPU, NULL, "p = conv_grad_input y w ; o = add p a", "o = conv_grad_input_add y w - a" },
 	/* epilogues of a convolution, with its bias c or without */
 	{ GPU, NULL, "y = conv x w c? ; z = batch_norm_inference/1 y g b m v",

@@ -562,6 +562,7 @@ static const char *const cpu_only[][2] = {
 	{ "batch_norm_grad_through", "the same" },
 	{ "softmax_cross_entropy_with_grad", "fused for the CPU alone" },
 	{ "conv_grad_input_add", "fused for the CPU alone, in place; there it is conv_grad_input_sum" },
+	{ "pad_add", "fused for the CPU alone, in place" },
 	{ "taylor", "where a kernel is missing, derivatives are taken by reverse passes" },
 	{ "place_sum", "of samples that are cut over ranks; there is no kernel yet" },
 	{ NULL, NULL }
