@@ -51,6 +51,22 @@ enum cut_way {
 	                              * ranks later anyway */
 };
 
+/* An exchange of rows along one axis, as pass/partition.h emits it. Its index in cut.exchange is
+ * the number of its messages (op/exchange.h). */
+struct cut_exchange {
+	const char *layer;           /* the first layer that reads the rows */
+	int axis;                    /* spatial axis along which rows are exchanged */
+	bool gathers;                /* every subdomain gets the whole axis, not only rows near its
+	                              * own */
+};
+
+/* A node that every subdomain computes as a whole, although an input of it is computed in parts. */
+struct cut_whole {
+	const char *layer, *op;
+	bool summed;                 /* the parts are summed over the subdomains, not gathered */
+	int64_t extent[CUT_AXES];    /* of the whole input, in rows; summed: 0 */
+};
+
 struct cut {
 	const struct graph *g;
 	struct cut_grid grid;
@@ -69,6 +85,11 @@ struct cut {
 	} *tensor;                           /* indexed by tensor id */
 	enum cut_way *way;                   /* indexed by node id */
 	struct readers readers;              /* the readers of each tensor of g */
+	struct cut_exchange *exchange;       /* set by partition_graph and partition_gather; cut_find
+	                                      * leaves both lists empty */
+	int exchanges;
+	struct cut_whole *whole;             /* in the order of the graph */
+	int wholes;
 };
 
 /* Number of subdomains. */

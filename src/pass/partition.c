@@ -37,7 +37,8 @@ struct cutting {
 	struct wants **wants;        /* by node, by input */
 	struct joined **joined;      /* by tensor */
 	struct rewrite r;
-	int64_t messages;            /* number of messages so far */
+	bool gathers;                /* the exchanges emitted now are for a node that reads a whole
+	                              * tensor */
 };
 
 static bool divided(const struct cutting *x, int k)
@@ -109,9 +110,32 @@ static int set_parts(const struct cutting *x, struct node *n)
 	return 0;
 }
 
+static bool is_summed(const struct cutting *x, tid t)
+{
+	const nid from = graph_t(x->g, t)->producer;
+	return from != NONE && x->c->way[from] == CUT_REDUCED;
+}
+
+/* Lists a node that reads a whole tensor of which the parts were computed. */
+static void note_whole(const struct cutting *x, const struct node *n)
+{
+	struct cut *c = x->c;
+	for (int i = 0; i < n->nin && c->way[n->id] == CUT_WHOLE; i++) {
+		const struct cut_tensor *t = n->in[i] == NONE ? NULL : &c->tensor[n->in[i]];
+		if (!t || (!t->rows && !is_summed(x, n->in[i])))
+			continue;
+		struct cut_whole *w = &c->whole[c->wholes++];
+		*w = (struct cut_whole){ n->name, n->op->name, !t->rows };
+		for (int k = 0; k < c->grid.axes && t->rows; k++)
+			w->extent[k] = t->extent[k];
+		return;
+	}
+}
+
 static int note(const struct cutting *x, struct node *n)
 {
 	x->wants[n->id] = ARENA_ARRAY(x->g->arena, struct wants, n->nin + 1);
+	note_whole(x, n);
 	for (int i = 0; i < n->nin; i++)
 		if (n->in[i] != NONE)
 			note_wants(x, n, i, &x->wants[n->id][i]);
@@ -154,7 +178,7 @@ static void add_letter(const struct cutting *x, struct letters *l, int rank, str
                        const struct shape *s, const char *name)
 {
 	l->rank[l->n] = rank;
-	l->id[l->n] = x->messages;
+	l->id[l->n] = x->c->exchanges;
 	l->name[l->n++] = r.hi - r.lo == 1 ?
 		arena_printf(x->g->arena, "%s: row %" PRId64, name, r.lo) :
 		arena_printf(x->g->arena, "%s: rows %" PRId64 " to %" PRId64, name, r.lo, r.hi - 1);
@@ -258,7 +282,7 @@ static int emit_messages(struct cutting *x, tid of, tid t, int k, const struct c
 		has[j] = cut_rows(x->c, of, k, j);
 	TRY(check_type(x, t));
 	TRY(write_letters(x, t, k, axis, has, want, &to, &from));
-	x->messages++;
+	x->c->exchange[x->c->exchanges++] = (struct cut_exchange){ x->g->cur_name, k, x->gathers };
 	TRY(emit_exchange(x, t, &to, &from));
 	return emit_join(x, t, k, axis, has, want, &from, out);
 }
@@ -311,6 +335,7 @@ static int give_wants(struct cutting *x, struct node *n, int i)
 		j = ARENA_NEW(x->g->arena, struct joined);
 		*j = (struct joined){ x->joined[n->in[i]], *w, NONE };
 		rewrite_before(&x->r, n, n);
+		x->gathers = x->c->way[n->id] == CUT_WHOLE;
 		TRY(emit_wants(x, n->in[i], w, &j->t));
 		x->joined[n->in[i]] = j;
 	}
@@ -433,10 +458,21 @@ static int rewrite(struct cutting *x)
 	return rewrite_commit(&x->r, rc);
 }
 
+/* Reserves room for the exchanges of each input, and of an output that is gathered. */
+static void reserve_lists(const struct graph *g, struct cut *c)
+{
+	int inputs = 1;
+	for (int i = 0; i < g->nnode; i++)
+		inputs += g->node[i]->nin;
+	c->exchange = ARENA_ARRAY(g->arena, struct cut_exchange, inputs * CUT_AXES);
+	c->whole = ARENA_ARRAY(g->arena, struct cut_whole, g->nnode);
+}
+
 int partition_graph(struct graph *g, const struct partition *p, struct cut *c)
 {
 	struct cutting x = { .g = g, .p = p, .c = c };
 	TRY(cut_find(c, g->arena, g, p->input, p->target, p->output, &p->grid));
+	reserve_lists(g, c);
 	cut_place(&p->grid, p->subdomain, x.place);
 	x.wants = ARENA_ARRAY(g->arena, struct wants *, g->nnode);
 	x.joined = ARENA_ARRAY(g->arena, struct joined *, g->ntensor);
@@ -445,23 +481,9 @@ int partition_graph(struct graph *g, const struct partition *p, struct cut *c)
 	return rewrite(&x);
 }
 
-/* Ids of messages are unique: these follow the last one of the graph. */
-static int64_t messages_of(const struct graph *g)
-{
-	int64_t n = 0;
-	for (int i = 0; i < g->nnode; i++) {
-		const struct exchange_attr *at = exchange_sends(g->node[i]);
-		for (int k = 0; at && k < at->to.n; k++)
-			n = at->to_id.v[k] >= n ? at->to_id.v[k] + 1 : n;
-		for (int k = 0; at && k < at->from.n; k++)
-			n = at->from_id.v[k] >= n ? at->from_id.v[k] + 1 : n;
-	}
-	return n;
-}
-
 int partition_gather(struct graph *g, const struct partition *p, struct cut *c, tid t, tid *whole)
 {
-	struct cutting x = { .g = g, .p = p, .c = c, .messages = messages_of(g) };
+	struct cutting x = { .g = g, .p = p, .c = c, .gathers = true };
 	struct wants w = { .piece = false };
 	*whole = t;
 	if (!c->tensor[t].rows)

@@ -15,7 +15,6 @@
 #include "graph/memplan.h"
 #include "plan/sums/reduction.h"
 #include "plan/memory/memory_advice.h"
-#include "plan/sums/messages.h"
 #include "plan/memory/plan_memory.h"
 #include "plan/program.h"
 #include "plan/sums/sync_reducer.h"
@@ -90,13 +89,21 @@ static int64_t own_bytes_of(const struct plan *p, int64_t n)
 	return sum;
 }
 
-/* Of the short batches that a run has plans for, but not s, which does not run. */
+/* The plan like which a run has one for the short batch of program i, but not s, which does not
+ * run; else NULL. */
+static const struct plan *full_batch(const struct session *s, int i)
+{
+	const struct program *p = &s->program[i];
+	return !(s->need & SESSION_RUN) && i > 0 && p->short_batch && !p->plan ? p[-1].plan : NULL;
+}
+
+/* Inputs of short batches. */
 static int64_t short_bytes(const struct session *s)
 {
 	int64_t sum = 0;
-	for (int i = 1; !(s->need & SESSION_RUN) && i < s->nprogram; i++)
-		if (s->program[i].short_batch && !s->program[i].plan && s->program[i - 1].plan)
-			sum += own_bytes_of(s->program[i - 1].plan, s->program[i].batch);
+	for (int i = 0; i < s->nprogram; i++)
+		if (full_batch(s, i))
+			sum += own_bytes_of(full_batch(s, i), s->program[i].batch);
 	return sum;
 }
 
@@ -109,21 +116,13 @@ static int list_plans(const struct session *s, const struct plan *all[PROGRAMS_M
 	return n;
 }
 
-/* Of p's messages, and of its sums over the ranks that share a sample. */
-static int64_t exchange_memory(const struct session *s, const struct plan *p)
-{
-	return messages_bytes(p->g, s->dev, s->sample) +
-	       (p->mode == PLAN_TRAIN && s->ranks.sync_group > s->parts ? 0 :
-	        sync_reducer_plan_bytes(p, s->dev, s->parts));
-}
-
 struct memory_need memory_need(const struct session *s, const struct plan *p)
 {
 	const struct plan *all[PROGRAMS_MOST];
 	struct memory_need need = { plan_memory_values(p, s->store) + plan_memory_inputs(p, NULL),
 		(int64_t)exec_arena_bytes(p->exec) };
 	need.fixed += reduction_bytes(&s->reduction, p) +
-	              (s->parts > 1 ? exchange_memory(s, p) : 0);
+	              plan_memory_messages(s, p, p->batch);
 	for (int i = s->arena ? 0 : list_plans(s, all); i-- > 0;)
 		if (all[i] != p)
 			need.fixed += plan_memory_inputs(all[i], NULL);
@@ -162,13 +161,16 @@ static int64_t sums_bytes(const struct session *s)
 	return next ? sum + sync_reducer_bytes(s->sync, &s->reduction) : 0;
 }
 
-/* Of all plans together. */
-static int64_t all_messages_bytes(const struct session *s)
+int64_t memory_messages(const struct session *s)
 {
 	int64_t sum = 0;
-	for (int i = 0; i < s->nprogram && s->parts > 1; i++)
-		if (s->program[i].plan)
-			sum += exchange_memory(s, s->program[i].plan);
+	for (int i = 0; i < s->nprogram; i++) {
+		const struct plan *p = s->program[i].plan, *full = full_batch(s, i);
+		if (p)
+			sum += plan_memory_messages(s, p, p->batch);
+		else if (full)
+			sum += plan_memory_messages(s, full, s->program[i].batch);
+	}
 	return sum;
 }
 
@@ -178,7 +180,7 @@ void memory_parts(const struct session *s, struct memory_parts *p)
 	int n = list_plans(s, all);
 	*p = (struct memory_parts){ .values = values_bytes(s, n, all),
 		.arena = (int64_t)s->arena_bytes + EXEC_ARENA_SLACK,
-		.sums = sums_bytes(s) + all_messages_bytes(s), .tables = (int64_t)s->table_bytes };
+		.sums = sums_bytes(s) + memory_messages(s), .tables = (int64_t)s->table_bytes };
 	for (int i = 0; i < n; i++)
 		p->inputs += plan_memory_inputs(all[i], NULL);
 	p->inputs += short_bytes(s);

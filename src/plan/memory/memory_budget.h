@@ -34,11 +34,13 @@ struct memory_parts {
 	                                  * `sums` */
 	int64_t inputs;                  /* inputs and constants */
 	int64_t arena;
-	int64_t sums;                    /* buckets for all-reduces over ranks */
+	int64_t sums;                    /* buckets for all-reduces over ranks, and messages */
 	int64_t tables;                  /* tables of kernels, which planning has already allocated */
 };
 void memory_parts(const struct session *s, struct memory_parts *p);
 int64_t memory_budget_run(const struct session *s); /* the sum of these members */
+/* The bytes of `sums` that are for the messages between the ranks of a sample. */
+int64_t memory_messages(const struct session *s);
 /* Bytes of host memory that a run on a device with a memory of its own takes for batches and, on
  * rank 0, checkpoints. */
 int64_t memory_budget_host(const struct session *s);

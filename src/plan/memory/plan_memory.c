@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "graph/memplan.h"
+#include "plan/sums/messages.h"
+#include "plan/sums/sync_reducer.h"
 
 static bool is_entry(const struct tensor *t, enum role role)
 {
@@ -85,4 +87,13 @@ int64_t plan_memory_inputs(const struct plan *p, int64_t *staged)
 			*staged += tensor_staged_bytes(p->g, t);
 	}
 	return sum;
+}
+
+int64_t plan_memory_messages(const struct session *s, const struct plan *p, int64_t n)
+{
+	if (s->parts == 1)
+		return 0;
+	return messages_bytes_of(p->g, s->dev, s->sample, p->batch, n) +
+	       (p->mode == PLAN_TRAIN && s->ranks.sync_group > s->parts ? 0 :
+	        sync_reducer_plan_bytes(p, s->dev, s->parts));
 }

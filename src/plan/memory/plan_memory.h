@@ -4,7 +4,7 @@
 #ifndef DLX_PLAN_PLAN_MEMORY_H
 #define DLX_PLAN_PLAN_MEMORY_H
 
-#include "plan/plan.h"
+#include "plan/session.h"
 
 /* In bytes. activations, gradients and workspace are those in use at the node where they need the
  * most memory. */
@@ -19,5 +19,8 @@ int64_t plan_memory_values(const struct plan *p, const struct store *store);
 /* Bytes of the inputs and constants, which exec_bind allocates. staged: NULL, or a sum to which the
  * bytes of their copies in host memory are added. */
 int64_t plan_memory_inputs(const struct plan *p, int64_t *staged);
+/* Bytes of the messages between the ranks of a sample, and of the sums over these, that s needs for
+ * a plan like p for n samples; 0 without parallel.spatial. */
+int64_t plan_memory_messages(const struct session *s, const struct plan *p, int64_t n);
 
 #endif

@@ -61,6 +61,7 @@ static int count(struct trial *t, const struct plan_request *r, int objective, s
 	o->plan[k].fixed = r->fixed ? r->fixed : p->memory.fixed;
 	o->plan[k].arena = o->plan[k].least = (int64_t)exec_arena_bytes(p->exec);
 	o->fixed += plan_memory_values(p, t->store) + plan_memory_inputs(p, NULL);
+	o->fixed += plan_memory_messages(t->s, p, p->batch);
 	if (p->buckets && !t->given[objective]) {
 		o->fixed += reduction_bytes(&t->reduction, p);
 		t->given[objective] = buckets_copy(t->arena, p->buckets);

@@ -33,15 +33,20 @@ static int count(const struct graph *g)
 	return n;
 }
 
+int64_t message_bytes(const struct graph *g, const struct device *dev, const struct node *n, int i)
+{
+	const struct layout *l = &graph_t(g, exchange_sends(n) ? n->in[i] : n->out[i])->layout;
+	return layout_elements(l) * (int64_t)dtype_size(exchange_wire(dev, n));
+}
+
 /* node: the number of the sending node among those of the graph. */
 static void add_edge(struct edges *e, const struct graph *g, const struct device *dev,
                      const struct node *n, bool sends, int i, int node)
 {
 	const struct exchange_attr *at = n->attr;
-	const struct layout *l = &graph_t(g, sends ? n->in[i] : n->out[i])->layout;
 	e->v[e->n++] = (struct exchange_edge){
 		.peer = (int)(sends ? at->to.v[i] : at->from.v[i]), .sends = sends,
-		.bytes = layout_elements(l) * (int64_t)dtype_size(exchange_wire(dev, n)),
+		.bytes = message_bytes(g, dev, n, i),
 		.id = sends ? at->to_id.v[i] : at->from_id.v[i], .depth = (int)at->depth,
 		.name = sends ? at->to_name.v[i] : at->from_name.v[i], .node = node,
 	};
@@ -65,13 +70,23 @@ static struct edges edges_of(struct arena *a, const struct graph *g, const struc
 	return e;
 }
 
-int64_t messages_bytes(const struct graph *g, const struct device *dev, const struct comm *team)
+/* Every message has rows of all samples of the batch. */
+int64_t messages_bytes_of(const struct graph *g, const struct device *dev, const struct comm *team,
+                          int64_t batch, int64_t n)
 {
 	struct arena *a = arena_new();
 	struct edges e = edges_of(a, g, dev);
+	for (int i = 0; i < e.n; i++)
+		e.v[i].bytes = e.v[i].bytes / batch * n;
+	exchange_lay_out(e.v, e.n);
 	int64_t bytes = dev->driver ? exchange_gpu_bytes(e.v, e.n) : exchange_bytes(team, e.v, e.n);
 	arena_free(a);
 	return bytes;
+}
+
+int64_t messages_bytes(const struct graph *g, const struct device *dev, const struct comm *team)
+{
+	return messages_bytes_of(g, dev, team, 1, 1);
 }
 
 /* --- the order of a step --- */

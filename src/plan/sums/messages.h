@@ -35,5 +35,10 @@ const struct links *messages_links(const struct messages *m);
 /* The exact memory of a graph's messages on this rank of the team (NULL: of
  * ranks of one host), in bytes; 0 if it has none. */
 int64_t messages_bytes(const struct graph *g, const struct device *dev, const struct comm *team);
+/* The same for a plan like that of g, which is for `batch` samples, but for n samples. */
+int64_t messages_bytes_of(const struct graph *g, const struct device *dev, const struct comm *team,
+                          int64_t batch, int64_t n);
+/* Bytes of message i that node n, an exchange_send or an exchange_wait, sends or receives. */
+int64_t message_bytes(const struct graph *g, const struct device *dev, const struct node *n, int i);
 
 #endif

@@ -145,12 +145,18 @@ static void place(const struct reducer *r, const struct device *dev, struct stor
 int64_t reduction_block(const struct reduction *r, const struct plan *p)
 {
 	const struct device *dev = r->dev;
+	const int ranks = r->comm ? r->comm->size : r->planned;
 	struct layout_of_block b = { 0 };
-	if (!r->comm || !p->buckets)
+	if ((!r->comm && ranks < 2) || !p->buckets)
 		return 0;
 	lay_out(&b, dev, p->g, p->micro_sums.levels > 0);
-	return dev->driver ? (int64_t)reducer_nccl_bytes((size_t)b.bytes, b.group, b.n, r->comm->size) :
+	return dev->driver ? (int64_t)reducer_nccl_bytes((size_t)b.bytes, b.group, b.n, ranks) :
 	       b.bytes;
+}
+
+static int64_t own_bytes(const struct graph *g, tid t)
+{
+	return (int64_t)store_padded((size_t)graph_t(g, t)->bytes);
 }
 
 int64_t reduction_bytes(const struct reduction *r, const struct plan *p)
@@ -159,9 +165,9 @@ int64_t reduction_bytes(const struct reduction *r, const struct plan *p)
 	for (int i = 0; block && i < p->g->nnode; i++) {
 		const struct node *n = p->g->node[i];
 		for (int j = 0; all_reduce_begins(n) && in_place(r->dev, n) && j < n->nin; j += 2)
-			moved += graph_t(p->g, graph_root(p->g, n->in[j]))->bytes;
+			moved += own_bytes(p->g, graph_root(p->g, n->in[j]));
 	}
-	return block > moved ? block - moved : 0;
+	return block - moved;
 }
 
 int reduction_open(struct reduction *r, struct store *store, const struct plan *p)
@@ -267,5 +273,5 @@ void reduction_close(struct reduction *r)
 {
 	reducer_free(r->sums.gradients);
 	nccl_close(r->nccl);
-	*r = (struct reduction){ .dev = r->dev, .comm = r->comm };
+	*r = (struct reduction){ .dev = r->dev, .comm = r->comm, .planned = r->planned };
 }

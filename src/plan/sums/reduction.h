@@ -17,7 +17,9 @@ bool reduction_wanted(const struct comm *c);
  * them. */
 struct reduction {
 	const struct device *dev;    /* the device in whose memory the sums are */
-	struct comm *comm;           /* the ranks that sum; NULL: nothing is summed */
+	struct comm *comm;           /* the ranks that sum; NULL: nothing is summed, or only planned */
+	int planned;                 /* with comm NULL: number of ranks whose sums are planned, without
+	                              * these ranks; 0 or 1: nothing is summed */
 	struct nccl *nccl;           /* connection between their GPUs; NULL: none */
 	struct links sums;       /* the reducers that exec_bind takes */
 };
@@ -38,8 +40,10 @@ int reduction_plan(struct ranks_plan *out, struct linkmodel *link, const struct 
  * place. Call it once for all training plans of a run, which have the same buckets, before p's
  * states are in the store. Does nothing if p sums nothing. Collective. */
 int reduction_open(struct reduction *r, struct store *store, const struct plan *p);
-/* Bytes of device memory that the reducer will need for p, without the states that are summed in
- * place. */
+/* Bytes of device memory that the reducer will need for p, without those that plan_memory_values
+ * counts for states that are summed in place. The buckets of a CPU need a few bytes less than
+ * these, since states are padded only where they have memory of their own: then the result is
+ * negative. */
 int64_t reduction_bytes(const struct reduction *r, const struct plan *p);
 /* All bytes that the reducer needs for p, whether or not it exists yet: its buckets with the states
  * among them, and on a GPU the buffers for summing them. */

@@ -383,7 +383,7 @@ static int open_device(struct session *s, const struct session_options *o)
 	    o->gpu ? device_open_described(&s->dev, o->gpu) :
 	    device_open_rank(&s->dev, name, s->comm ? s->comm->local_rank : 0));
 	s->reduction = (struct reduction){ .dev = s->dev,
-		.comm = reduction_wanted(s->comm) ? s->comm : NULL };
+		.comm = reduction_wanted(s->comm) ? s->comm : NULL, .planned = s->nranks };
 	s->further = ARENA_ARRAY(c->arena, struct further_reduction, c->objectives.n);
 	for (int k = 1; k < c->objectives.n; k++)
 		s->further[k - 1].reduction = s->reduction;
