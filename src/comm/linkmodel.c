@@ -229,6 +229,15 @@ double linkmodel_seconds(const struct linkmodel *m, double bytes)
 	return m->slower[0] * least + m->slower[1] * (models[m->kind](m, bytes) - least);
 }
 
+/* On a host the receiver reads the message from the sender's memory, where it was packed: what
+ * takes time is unpacking, which is the receiving node's, not the link's. */
+double linkmodel_message(const struct linkmodel *m, bool on_host, double bytes)
+{
+	const struct link *l = on_host && m->kind != LINK_FLAT ? &m->inside : &m->across;
+	const bool in_place = on_host && m->kind == LINK_HOSTS;
+	return m->slower[0] * l->latency + (in_place ? 0 : m->slower[1] * bytes / l->bandwidth);
+}
+
 /* The next power of eight: a model that is right within a factor of 2.8 stays as it is. */
 static double coarse(double ratio)
 {

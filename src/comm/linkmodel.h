@@ -95,6 +95,8 @@ int linkmodel_curve(struct link_curve *out, struct comm *c);
 void linkmodel_correct(struct linkmodel *m, const double bytes[2], const double seconds[2]);
 
 double linkmodel_seconds(const struct linkmodel *m, double bytes);
+/* The time of one message from rank to rank, on the same host or between two hosts. */
+double linkmodel_message(const struct linkmodel *m, bool on_host, double bytes);
 /* The algorithm of an all-reduce of this many bytes: "ring", "halving and doubling", ...; on one
  * host "shared memory". */
 const char *linkmodel_algorithm(const struct linkmodel *m, double bytes);

@@ -6,7 +6,8 @@ libdlx_a_SOURCES += src/plan/sums/buckets.c src/plan/sums/buckets.h src/plan/con
 	src/plan/describe/describe.c src/plan/describe/describe.h src/plan/describe/describe_budget.c \
 	src/plan/describe/describe_budget.h src/plan/describe/describe_parts.h src/plan/describe/describe_physics.c src/plan/describe/describe_ranks.c \
 	src/plan/describe/describe_seen.c src/plan/describe/describe_seen.h src/plan/describe/describe_sources.c \
-	src/plan/describe/describe_sources.h src/plan/describe/describe_time.c \
+	src/plan/describe/describe_sources.h src/plan/describe/describe_spatial.c \
+	src/plan/describe/describe_spatial.h src/plan/describe/describe_time.c \
 	src/plan/extent/field.c src/plan/extent/field.h src/plan/extent/tile_size.c \
 	src/plan/extent/tile_size.h src/plan/extent/tiles.c src/plan/extent/tiles.h \
 	src/plan/extent/whole.c src/plan/extent/whole.h \

@@ -57,6 +57,17 @@ static void curves(void **state)
 	near(linkmodel_seconds(&m, 800) - m.inside.latency - 4 * 800 / m.inside.bandwidth, 12);
 }
 
+/* On a host a message costs its latency alone: its bytes are copied by the nodes at both ends. */
+static void messages(void **state)
+{
+	struct linkmodel m;
+	linkmodel_flat(&m, 1, 100);
+	near(linkmodel_message(&m, false, 800), 9);
+	linkmodel_of_hosts(&m, 2, 4, 4, false, 8);
+	near(linkmodel_message(&m, true, 0), linkmodel_message(&m, true, 1e9));
+	near(linkmodel_message(&m, false, 11e9) - linkmodel_message(&m, false, 0), 1);
+}
+
 static void algorithm(const struct linkmodel *m, double bytes, const char *name)
 {
 	assert_string_equal(linkmodel_algorithm(m, bytes), name);
@@ -154,7 +165,8 @@ static void corrections(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(formulas), cmocka_unit_test(curves), cmocka_unit_test(choice),
+		cmocka_unit_test(formulas), cmocka_unit_test(curves), cmocka_unit_test(messages),
+		cmocka_unit_test(choice),
 		cmocka_unit_test(shards),
 		cmocka_unit_test(monotonic), cmocka_unit_test(trees), cmocka_unit_test(corrections),
 	};

@@ -16,6 +16,7 @@
 #include "plan/describe/describe_budget.h"
 #include "plan/describe/describe_seen.h"
 #include "plan/describe/describe_sources.h"
+#include "plan/describe/describe_spatial.h"
 #include "plan/describe/memory_map.h"
 #include "plan/memory/plan_memory.h"
 #include "plan/program.h"
@@ -200,8 +201,8 @@ static void describe_model(const struct session *s, const struct plan *p, struct
 	           shape_text(&graph_t(p->g, plan_in(p, "input"))->shape, a),
 	           shape_text(&graph_t(p->g, plan_out(p, "output"))->shape, b));
 	stored_batch_describe(p, out);
-	buf_printf(out, "arithmetic    %s forward, %s training, each sample\n", flops_text(flops, f),
-	           flops_text(3 * flops, t));
+	buf_printf(out, "arithmetic    %s forward, %s training, each sample%s\n", flops_text(flops, f),
+	           flops_text(3 * flops, t), s->parts > 1 ? "'s subdomain" : "");
 }
 
 static void describe_data(const struct session *s, struct buf *out)
@@ -303,6 +304,7 @@ static void describe_summary(const struct session *s, const struct step_time *t,
 	describe_budget(s, out);
 	if (!s->config->physics)
 		describe_largest_batch(s, out);
+	describe_spatial_text(s, t, tiles, out);
 	describe_ranks_text(s, p, t, out);
 	buf_printf(out, "plan          %d nodes, fingerprint %016" PRIx64 "%s", p->g->nnode,
 	           graph_fingerprint(p->g), s->ntrain_size ? "" : "\n");
@@ -476,6 +478,7 @@ void describe_json(const struct session *s, struct buf *out)
 	describe_seen_json(s, out);
 	scaled_target_json(s, out);
 	describe_time_json(s, &t, out);
+	describe_spatial_json(s, &t, out);
 	describe_ranks_json(s, p, &t, out);
 	proofs_json(s->proofs, p, out);
 	step_time_release(&t);

@@ -109,7 +109,7 @@ static void statistics_json(const struct session *s, const struct plan *p, struc
 static int64_t step_samples(const struct session *s, const struct plan *p)
 {
 	const struct micro_counts *l = &s->config->micros;
-	return p->batch * (l->all ? l->all : s->ranks.ranks * s->config->train.accumulate);
+	return p->batch * (l->all ? l->all : s->nteams * s->config->train.accumulate);
 }
 
 void describe_ranks_text(const struct session *s, const struct plan *p, const struct step_time *t,
@@ -142,7 +142,8 @@ void describe_ranks_text(const struct session *s, const struct plan *p, const st
 		         "              none of them is waited for unless it takes longer than a step\n");
 	else
 		buf_printf(out, "              predicted: %.3g ms of backward, after which %.3g ms are "
-		           "waited for\n", 1e3 * t->backward, 1e3 * (t->exposed - t->statistics));
+		           "waited for\n", 1e3 * t->backward,
+		           1e3 * (t->exposed - t->statistics - t->messages));
 	describe_statistics(s, p, t, out);
 	buf_printf(out, "%15s %12s %10s %10s  %s\n", "group", "bytes", "ready ms", "done ms",
 	           "gradients");

@@ -75,7 +75,8 @@ void describe_time_text(const struct session *s, const struct step_time *t, stru
 	           t->seconds, t->phase[PHASE_FORWARD], t->phase[PHASE_BACKWARD],
 	           t->phase[PHASE_UPDATE]);
 	if (s->ranks.summed)
-		buf_printf(out, ",\n              waiting for sums %.3g (%.1f %%)", t->exposed,
+		buf_printf(out, ",\n              waiting for %s %.3g (%.1f %%)",
+		           s->parts > 1 ? "sums and messages" : "sums", t->exposed,
 		           100 * exposed_share(t));
 	buf_printf(out, "\n              convolutions and dense layers %.3g, the rest %.3g\n",
 	           t->products, computing - t->products);

@@ -91,7 +91,7 @@ int64_t plan_memory_inputs(const struct plan *p, int64_t *staged)
 
 int64_t plan_memory_messages(const struct session *s, const struct plan *p, int64_t n)
 {
-	if (s->parts == 1)
+	if (s->parts < 2)
 		return 0;
 	return messages_bytes_of(p->g, s->dev, s->sample, p->batch, n) +
 	       (p->mode == PLAN_TRAIN && s->ranks.sync_group > s->parts ? 0 :

@@ -132,21 +132,56 @@ static struct loader_window window_of(const struct cut *c, tid t, int subdomain)
 	return w;
 }
 
+static int find_cut(struct cut *c, const struct plan *p, const struct plan_request *r)
+{
+	const tid in = plan_in(p, "input");
+	p->g->cur_loc = *config_place(r->config, "parallel", "spatial");
+	TRY(check_axes(p->g, in, &r->cut.grid));
+	return cut_find(c, p->g->arena, p->g, in, plan_in(p, "target"), plan_out(p, "output"),
+	                &r->cut.grid);
+}
+
 int plan_cut_windows(const struct plan_request *r, struct loader_window *input,
                      struct loader_window *target)
 {
 	struct plan *p;
 	struct cut c;
 	TRY(plan_outline(&p, r));
-	const tid in = plan_in(p, "input"), want = plan_in(p, "target");
-	p->g->cur_loc = *config_place(r->config, "parallel", "spatial");
-	int rc = check_axes(p->g, in, &r->cut.grid);
-	if (rc == 0)
-		rc = cut_find(&c, p->g->arena, p->g, in, want, plan_out(p, "output"), &r->cut.grid);
+	int rc = find_cut(&c, p, r);
 	if (rc == 0) {
-		*input = window_of(&c, in, r->cut.subdomain);
-		*target = window_of(&c, want, r->cut.subdomain);
+		*input = window_of(&c, plan_in(p, "input"), r->cut.subdomain);
+		*target = window_of(&c, plan_in(p, "target"), r->cut.subdomain);
 	}
+	plan_free(p);
+	return rc;
+}
+
+/* --- the subdomain that is described --- */
+
+static int64_t width(const struct cut *c, int k, int j)
+{
+	return c->bound[k][j + 1] - c->bound[k][j];
+}
+
+static int typical_part(const struct cut *c, int k)
+{
+	const int parts = c->grid.parts[k], border = parts > 2 ? 1 : 0;
+	int best = border;
+	for (int j = border; j < parts - border; j++)
+		if (width(c, k, j) > width(c, k, best))
+			best = j;
+	return best;
+}
+
+int plan_cut_typical(const struct plan_request *r, int *subdomain)
+{
+	struct plan *p;
+	struct cut c;
+	TRY(plan_outline(&p, r));
+	int rc = find_cut(&c, p, r);
+	*subdomain = 0;
+	for (int k = 0; k < r->cut.grid.axes && rc == 0; k++)
+		*subdomain = *subdomain * r->cut.grid.parts[k] + typical_part(&c, k);
 	plan_free(p);
 	return rc;
 }

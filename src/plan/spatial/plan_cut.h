@@ -24,6 +24,10 @@ int plan_cut_zero_grads(struct graph *g, struct compilation *c);
  * E_CONFIG, E_SHAPE at parallel.spatial. */
 int plan_cut_windows(const struct plan_request *r, struct loader_window *input,
                      struct loader_window *target);
+/* The subdomain whose figures stand for those of all in a description: an interior one, which has
+ * neighbours on both sides along each axis that has three subdomains or more; of these the one with
+ * the most rows. Errors and time as for plan_cut_windows. */
+int plan_cut_typical(const struct plan_request *r, int *subdomain);
 /* Appends "[4, 1, 1]". */
 void spatial_text(const struct cut_grid *grid, struct buf *out);
 

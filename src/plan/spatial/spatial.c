@@ -138,6 +138,15 @@ static int set_windows(const struct session *s, struct loader *l, enum plan_mode
 	return loader_set_windows(l, &input, &target);
 }
 
+/* Of the ranks that are only planned for, a typical one is. */
+static int choose_rank(struct session *s)
+{
+	const struct plan_request r = session_request(s, s->need & SESSION_TRAIN ? PLAN_TRAIN :
+	                                              s->need & SESSION_PREDICT ? PLAN_PREDICT :
+	                                              PLAN_EVALUATE, s->config->train.batch_size);
+	return comm_many(s->comm) ? 0 : plan_cut_typical(&r, &s->cut.subdomain);
+}
+
 int spatial_set_windows(struct session *s)
 {
 	const enum plan_mode other = s->need & SESSION_PREDICT ? PLAN_PREDICT : PLAN_EVALUATE;
@@ -150,6 +159,7 @@ int spatial_set_windows(struct session *s)
 	if (s->ntrain_size)
 		return ERR(E_CONFIG, place_of(s->config), "'spatial' is not possible with training samples "
 		           "of several sizes: '- crop: {size: ...}' takes windows of one size");
+	TRY(choose_rank(s));
 	if (s->train)
 		TRY(set_windows(s, s->train, PLAN_TRAIN, &s->data));
 	if (s->validation)

@@ -28,6 +28,7 @@ int spatial_check_device(const struct session *s);
  * Collective. */
 int spatial_meet(struct session *s);
 /* Gives each loader of s the rows of this rank's subdomain, after the shapes of samples are known.
+ * Where ranks are only planned for, chooses the subdomain that is planned.
  * E_CONFIG, E_SHAPE at the key if they cannot be cut in this manner. */
 int spatial_set_windows(struct session *s);
 

@@ -64,6 +64,15 @@ void rank_grid_assume(struct rank_grid *g, struct arena *a, int hosts, int ranks
 	mem_free(all);
 }
 
+int rank_grid_host_of(const struct rank_grid *g, int rank)
+{
+	for (int h = 0; h < g->hosts; h++)
+		for (int i = 0; i < g->host[h].n; i++)
+			if (g->host[h].rank[i] == rank)
+				return h;
+	return 0;
+}
+
 /* Sums of 16 bits are exchanged, summed and gathered. */
 int rank_grid_messages(const struct rank_grid *g, bool converted)
 {

@@ -28,6 +28,9 @@ void rank_grid_learn(struct rank_grid *g, struct arena *a, struct comm *c);
  * hosts. hosts <= ranks. */
 void rank_grid_assume(struct rank_grid *g, struct arena *a, int hosts, int ranks);
 
+/* The number of the host of a rank. */
+int rank_grid_host_of(const struct rank_grid *g, int rank);
+
 /* The number of MPI messages that the first rank of a host sends for one bucket. converted: dlx
  * performs the additions instead of MPI, because values have 16 bits or are added in a fixed
  * order. */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Simulates a step with one clock for computing and one for all-reduces, which run in the order in
- * which they are started. With a gradient lag a step waits for all-reduces of the previous step, so
- * two steps are simulated. */
+ * Simulates a step with one clock for computing, one for all-reduces, which run in the order in
+ * which they are started, and one for the messages that this rank receives. With a gradient lag a
+ * step waits for all-reduces of the previous step, so two steps are simulated.
+ *
+ * The ranks of a sample compute about equal subdomains, so a message is taken to be sent when this
+ * rank reaches the node that sends its own. */
 #include "plan/time/step_time.h"
 
 #include <math.h>
@@ -10,8 +13,10 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/round.h"
+#include "op/exchange.h"
 #include "op/update/all_reduce.h"
 #include "pass/sync_batch_norm.h"
+#include "plan/sums/messages.h"
 #include "plan/time/cluster.h"
 #include "plan/time/rank_noise.h"
 #include "plan/time/op_times.h"
@@ -29,8 +34,10 @@ static double sum_bytes(const struct graph *g, const struct node *n)
 
 struct clocks {
 	double now, sums;            /* of computing; when the sums begun so far are done */
-	double waited, began;        /* for sums; when backward began */
+	double messages;             /* when the messages waited for so far have arrived */
+	double waited, began;        /* for sums and messages; when backward began */
 	double *done;                /* by bucket of sums, 0: that of the mean's terms */
+	double *sent;                /* by node: when it had sent its messages */
 };
 
 static void begin_sum(struct step_time *t, struct clocks *c, const struct graph *g,
@@ -45,15 +52,43 @@ static void begin_sum(struct step_time *t, struct clocks *c, const struct graph 
 	}
 }
 
-static void wait_for(struct clocks *c, double done)
+/* Returns how long. */
+static double wait_for(struct clocks *c, double done)
 {
-	if (done <= c->now)
-		return;
-	c->waited += done - c->now;
-	c->now = done;
+	const double waited = fmax(done - c->now, 0);
+	c->waited += waited;
+	c->now += waited;
+	return waited;
 }
 
-static void walk(struct step_time *t, struct clocks *c, const struct graph *g)
+/* Of the messages that a node waits for, on their links. */
+static double message_seconds(const struct step_time *t, const struct session *s,
+                              const struct graph *g, const struct node *n)
+{
+	const struct exchange_attr *at = exchange_waits(n);
+	const int first = s->team * s->parts,
+	          here = rank_grid_host_of(&s->grid, first + s->cut.subdomain);
+	double seconds = 0;
+	for (int i = 0; i < at->from.n; i++)
+		seconds += linkmodel_message(&t->link, here == rank_grid_host_of(&s->grid, first +
+		                             (int)at->from.v[i]), (double)message_bytes(g, s->dev, n, i));
+	return seconds;
+}
+
+static void receive(struct step_time *t, struct clocks *c, const struct session *s,
+                    const struct graph *g, const struct node *n)
+{
+	const double seconds = message_seconds(t, s, g, n),
+	             sent = c->sent[graph_t(g, n->in[0])->producer];
+	if (seconds <= 0)
+		return;
+	c->messages = fmax(c->messages, sent) + seconds;
+	t->sending += seconds;
+	t->messages += wait_for(c, c->messages);
+}
+
+static void walk(struct step_time *t, struct clocks *c, const struct session *s,
+                 const struct graph *g)
 {
 	bool backward = false;
 	for (int i = 0; i < g->nnode; i++) {
@@ -63,35 +98,41 @@ static void walk(struct step_time *t, struct clocks *c, const struct graph *g)
 		backward |= n->phase == PHASE_BACKWARD;
 		if (all_reduce_waits(n))
 			wait_for(c, c->done[all_reduce_waits(n)->group]);
+		if (exchange_waits(n))
+			receive(t, c, s, g, n);
 		c->now += t->node[i];
+		c->sent[i] = c->now;
 		if (all_reduce_begins(n))
 			begin_sum(t, c, g, n);
 	}
 }
 
 /* The clock goes back to 0, for the next step. */
-static void begin_step(struct clocks *c, int sums)
+static void begin_step(struct step_time *t, struct clocks *c, int sums)
 {
 	for (int k = 0; k < sums; k++)
 		c->done[k] -= c->now;
 	c->sums -= c->now;
-	c->now = c->waited = 0;
+	c->now = c->waited = c->messages = 0;
+	t->messages = t->sending = 0;
 }
 
 /* Leaves the last micro-batch in t->seconds and t->exposed. */
-static void walk_steps(struct step_time *t, const struct graph *g)
+static void walk_steps(struct step_time *t, const struct session *s, const struct graph *g)
 {
 	int sums = 0;
 	for (int i = 0; i < g->nnode; i++)
 		sums += all_reduce_begins(g->node[i]) || all_reduce_waits(g->node[i]);
-	struct clocks c = { .done = mem_calloc((size_t)sums + 1, sizeof(double)) };
+	struct clocks c = { .done = mem_calloc((size_t)sums + 1, sizeof(double)),
+		.sent = mem_calloc((size_t)g->nnode + 1, sizeof(double)) };
 	for (int step = 0; step < 2; step++) {
-		begin_step(&c, sums);
-		walk(t, &c, g);
+		begin_step(t, &c, sums);
+		walk(t, &c, s, g);
 	}
 	t->seconds = c.now;
 	t->exposed = c.waited;
 	mem_free(c.done);
+	mem_free(c.sent);
 }
 
 /* Those of batch normalisation are waited for where they are made, in each micro-batch. */
@@ -108,7 +149,7 @@ static int64_t micro_batches(const struct run_config *c)
 
 static void add_up(struct step_time *t, const struct session *s, const struct graph *g)
 {
-	double micro = statistics_seconds(t, g);
+	double micro = statistics_seconds(t, g) + t->messages;
 	int64_t micros = micro_batches(s->config);
 	for (int i = 0; i < g->nnode; i++) {
 		const struct node *n = g->node[i];
@@ -119,7 +160,9 @@ static void add_up(struct step_time *t, const struct session *s, const struct gr
 	}
 	t->backward = t->phase[PHASE_BACKWARD] / (double)micros;
 	t->statistics = statistics_seconds(t, g) * (double)micros;
-	t->exposed += t->statistics;
+	t->exposed += t->statistics + t->messages * (double)(micros - 1);
+	t->messages *= (double)micros;
+	t->sending *= (double)micros;
 	t->seconds += statistics_seconds(t, g) + (double)(micros - 1) * micro;
 }
 
@@ -211,7 +254,7 @@ int step_time_predict(struct step_time *t, const struct session *s, const struct
 	if (!step_time_known(t))
 		return 0;
 	TRY(node_times(t, s, p));
-	walk_steps(t, p->g);
+	walk_steps(t, s, p->g);
 	add_up(t, s, p->g);
 	add_noise(t, s);
 	return 0;
@@ -242,7 +285,7 @@ bool step_time_known(const struct step_time *t)
 /* As the loader of this many ranks cuts an epoch, size by size. */
 int64_t step_time_epoch(const struct session *s)
 {
-	int64_t steps = 0, all = config_rank_batch(s->config) * s->ranks.ranks;
+	int64_t steps = 0, all = config_rank_batch(s->config) * s->nteams;
 	if (!s->train_set)
 		return 0;
 	for (int k = 0; k < loader_sizes(s->train); k++) {

@@ -2,9 +2,10 @@
  *
  * The predicted time of a step. Nodes run one after the other in the order of the schedule. The
  * all-reduces also run one after the other, concurrently with the nodes, with the times of the link
- * model. The time that nodes wait for unfinished all-reduces is called exposed. With a described
- * cluster (session.cluster) sums go over its links, and a step takes as long as its slowest rank.
- * All predicted times that dlx prints come from here. */
+ * model; so do the messages of parallel.spatial. The time that nodes wait for unfinished
+ * all-reduces and messages is called exposed. With a described cluster (session.cluster) they go
+ * over its links, and a step takes as long as its slowest rank. All predicted times that dlx prints
+ * come from here. */
 #ifndef DLX_PLAN_STEP_TIME_H
 #define DLX_PLAN_STEP_TIME_H
 
@@ -18,11 +19,13 @@ struct step_time {
 	                              * set */
 	double phase[PHASE_COUNT];   /* seconds of each phase of a step, over all its micro-batches */
 	double products;             /* seconds of these in convolutions and dense layers */
-	double exposed;              /* seconds of waiting for all-reduces */
+	double exposed;              /* seconds of waiting for all-reduces and messages */
 	double statistics;           /* seconds of `exposed` in which batch normalisation waits */
 	double slowest;              /* seconds of `exposed` in which a typical rank waits for the
 	                              * slowest one to begin: the expected largest of as many draws as
 	                              * there are ranks */
+	double messages, sending;    /* seconds of `exposed` of waiting for messages; seconds that a
+	                              * step's messages take on their links, waited for or not */
 	double seconds;              /* seconds of the step: the phases and `exposed` */
 	double low, high;            /* the 5th and the 95th percentile of `seconds` over steps */
 	struct linkmodel link;       /* the links by which sums were predicted */
