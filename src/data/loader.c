@@ -536,15 +536,17 @@ int64_t loader_batch_size(const struct loader *l)
 	return l->micro ? l->micro : l->batch_size;
 }
 
-struct loader_batch loader_batch_of(const struct loader *l, int k, int64_t batch_size)
+struct loader_batch loader_batch_of(const struct loader *l, int k, int64_t batch_size, int rank,
+                                    int ranks)
 {
 	int64_t micro;
 	const int64_t whole = whole_batch(l, batch_size, &micro);
 	struct epoch_order o = l->order;
-	o.global = l->ranks * whole;
+	o.global = (ranks ? ranks : l->ranks) * whole;
 	const int64_t rest = epoch_order_short(&o, k);
 	return (struct loader_batch){ micro ? micro : whole,
-		rest ? epoch_share(rest, whole, micro, l->rank, l->ranks).n : 0 };
+		rest ? epoch_share(rest, whole, micro, ranks ? rank : l->rank,
+		                   ranks ? ranks : l->ranks).n : 0 };
 }
 
 int64_t loader_batches(const struct loader *l)

@@ -333,11 +333,13 @@ const struct shape *loader_target_shape(const struct loader *l);
 const struct transform_rest *loader_rest(const struct loader *l);
 /* Number of samples of a full batch of one rank, or of one of its micro-batches. */
 int64_t loader_batch_size(const struct loader *l);
-/* The batch size, and the short_batch of loader_size(l, k), that another batch_size would give. */
+/* The batch size, and the short_batch of loader_size(l, k), that another batch_size would give to
+ * rank `rank` of this many ranks; ranks 0: as for the loader. */
 struct loader_batch {
 	int64_t size, short_batch;
 };
-struct loader_batch loader_batch_of(const struct loader *l, int k, int64_t batch_size);
+struct loader_batch loader_batch_of(const struct loader *l, int k, int64_t batch_size, int rank,
+                                    int ranks);
 int64_t loader_batches(const struct loader *l);        /* global batches per epoch, of all sizes */
 int64_t loader_steps(const struct loader *l);          /* steps per epoch, of step_batches or fewer
                                                         * batches each */

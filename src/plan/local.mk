@@ -27,7 +27,7 @@ libdlx_a_SOURCES += src/plan/sums/buckets.c src/plan/sums/buckets.h src/plan/con
 	src/plan/describe/sizes.h src/plan/sums/step_mean.c src/plan/sums/step_mean.h src/plan/time/step_time.c \
 	src/plan/time/step_time.h src/plan/batch/stored_batch.c src/plan/batch/stored_batch.h \
 	src/plan/spatial/plan_cut.c src/plan/spatial/plan_cut.h src/plan/spatial/spatial.c \
-	src/plan/spatial/spatial.h src/plan/sums/sync_group.c src/plan/sums/sync_group.h src/plan/sums/sync_reducer.c \
+	src/plan/spatial/spatial.h src/plan/spatial/spatial_auto.c src/plan/spatial/spatial_auto.h src/plan/sums/sync_group.c src/plan/sums/sync_group.h src/plan/sums/sync_reducer.c \
 	src/plan/sums/sync_reducer.h \
 	src/plan/time/cluster.c src/plan/time/cluster.h src/plan/time/rank_noise.c src/plan/time/rank_noise.h \
 	src/plan/time/op_times.c src/plan/time/op_times.h src/plan/time/trials.c src/plan/time/trials.h

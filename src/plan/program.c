@@ -78,7 +78,7 @@ static void add_both(const struct session *s, const struct run_config *c, struct
 		0 };
 	if (l)
 		b = loader_batch_of(l, k, p.mode == PLAN_PREDICT ? c->train.batch_size :
-		                    config_rank_batch(c));
+		                    config_rank_batch(c), s->team, s->parts > 1 ? s->nteams : 0);
 	p.filled = !l || loader_size(l, k).samples >= b.size * s->nteams;
 	const bool full = p.filled || micros || (first && (b.short_batch == 0 || s->nranks > 1));
 	const int64_t rest = micros ? b.short_batch % b.size : b.short_batch;

@@ -25,6 +25,8 @@ struct session {
 	                                                  * sample, 1 without; teams of such ranks, each
 	                                                  * with samples of its own; this rank's team */
 	struct plan_cut cut;                             /* the subdomain of this rank */
+	const char *cut_why;                             /* reason for that cut, as text for people;
+	                                                  * NULL: the config gives it */
 	struct device *dev;
 	struct store *store;
 	/* train_set may be a description without samples (train/diagnose/trained_on.h); validation_set

@@ -23,7 +23,7 @@ libdlx_a_SOURCES += src/train/diagnose/account.c src/train/diagnose/account.h sr
 	src/train/diagnose/mistakes.c src/train/diagnose/mistakes.h \
 	src/train/run/micro_rows.c src/train/run/micro_rows.h src/train/diagnose/nonfinite.c \
 	src/train/diagnose/nonfinite.h src/train/run/open_data.c \
-	src/train/run/open_data.h src/train/run/opening.c src/train/run/opening.h src/train/run/pace.c \
+	src/train/run/open_data.h src/train/run/open_loaders.c src/train/run/open_loaders.h src/train/run/opening.c src/train/run/opening.h src/train/run/pace.c \
 	src/train/run/pace.h src/train/predict/picture_names.c src/train/predict/picture_names.h src/train/predict/predict.c src/train/predict/predict.h src/train/predict/predict_as.c \
 	src/train/predict/predict_as.h src/train/predict/predict_table.c src/train/predict/predict_table.h \
 	src/train/predict/predict_array.c src/train/predict/predict_array.h src/train/predict/predict_grid.c \

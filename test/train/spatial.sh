@@ -102,7 +102,7 @@ refuse() {
 }
 refuse 78 "'spatial' [4, 1] needs a multiple of 4 ranks, there are 2" 2 '[4, 1]'
 refuse 78 "'spatial' [2, 1, 1] is for samples with 3 spatial axes; these have 2" 2 '[2, 1, 1]'
-refuse 78 "'spatial' must be a list" 2 '[2, x]'
+refuse 78 "'spatial' must be auto, or a list" 2 '[2, x]'
 refuse 78 "'reproducible' is not possible with 'parallel.spatial'" 2 '[2, 1]' --set parallel.reproducible=true
 refuse 78 "'mixup' is not possible with 'parallel.spatial'" 2 '[2, 1]' --set data.mixup.alpha=0.2
 refuse 78 "cuts 16 rows into 20 subdomains: 'input' would have none in 4 of them; at most 16" 1 '[20, 1]' --plan

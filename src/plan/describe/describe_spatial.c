@@ -145,8 +145,8 @@ static void describe_whole(const struct cut *c, struct buf *out)
 	buf_putc(out, '\n');
 }
 
-static void describe_sums(const struct session *s, const struct plan *p, const struct sum *m,
-                          const struct step_time *t, struct buf *out)
+static void describe_sums(const struct session *s, const struct sum *m, const struct step_time *t,
+                          struct buf *out)
 {
 	char a[32], b[32], c[32], d[32];
 	buf_printf(out, "messages      for a sample this rank sends halos of %s (%s forward, "
@@ -181,13 +181,15 @@ void describe_spatial_text(const struct session *s, const struct step_time *t, b
                            struct buf *out)
 {
 	const struct plan *p = session_plan(s, PLAN_TRAIN);
+	if (s->cut_why)
+		buf_printf(out, "spatial auto  %s\n", s->cut_why);
 	if (!p->cut)
 		return;
 	struct traffic *all = count(s, p);
 	const struct sum sum = add_up(p, all);
 	describe_grid(s, p->cut, out);
 	describe_whole(p->cut, out);
-	describe_sums(s, p, &sum, t, out);
+	describe_sums(s, &sum, t, out);
 	if (table)
 		describe_table(s, p, all, out);
 	mem_free(all);
@@ -195,11 +197,20 @@ void describe_spatial_text(const struct session *s, const struct step_time *t, b
 
 /* --- JSON --- */
 
+static void auto_json(const struct session *s, struct buf *out)
+{
+	buf_puts(out, " \"spatial\": {\"auto\": ");
+	if (s->cut_why)
+		buf_json_string(out, s->cut_why);
+	else
+		buf_puts(out, "null");
+}
+
 static void grid_json(const struct session *s, const struct cut *c, struct buf *out)
 {
 	int place[CUT_AXES];
 	cut_place(&c->grid, s->cut.subdomain, place);
-	buf_puts(out, " \"spatial\": {\"grid\": ");
+	buf_puts(out, ", \"grid\": ");
 	spatial_text(&c->grid, out);
 	buf_printf(out, ", \"teams\": %d, \"subdomain\": %d, \"interior\": %s, \"rows\": [", s->nteams,
 	           s->cut.subdomain, is_interior(s, place) ? "true" : "false");
@@ -250,8 +261,12 @@ static void table_json(const struct session *s, const struct cut *c, const struc
 void describe_spatial_json(const struct session *s, const struct step_time *t, struct buf *out)
 {
 	const struct plan *p = session_plan(s, PLAN_TRAIN);
-	if (!p->cut)
+	if (s->cut_why || p->cut)
+		auto_json(s, out);
+	if (!p->cut) {
+		buf_puts(out, s->cut_why ? ", \"grid\": null},\n" : "");
 		return;
+	}
 	struct traffic *all = count(s, p);
 	const struct sum sum = add_up(p, all);
 	grid_json(s, p->cut, out);

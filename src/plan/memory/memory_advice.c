@@ -185,6 +185,15 @@ static void offer_batch(const struct refusal *f, const struct run_need *now)
 	err_context(E_TOO_LARGE, "- no smaller 'train.batch_size' fits; make the samples smaller");
 }
 
+/* Samples of several ranks may be cut (plan/spatial/spatial_auto.h). */
+static void offer_cut(const struct refusal *f)
+{
+	const struct session *s = f->s;
+	if (s->parts == 1 && !s->cut_why && !s->config->physics && s->data.input.nd > 1)
+		err_context(E_TOO_LARGE, "- 'parallel.spatial: auto' divides each sample among ranks; "
+		            "'--plan --ranks=N' says into what");
+}
+
 static void offer_bf16(const struct refusal *f)
 {
 	const struct device *d = f->s->dev;
@@ -221,6 +230,7 @@ int memory_advice_refuse(const struct session *s, const struct plan *p,
 		now = (struct run_need){ .fixed = need->fixed, .arena = need->arena };
 	if (!s->config->micros.all)      /* whose micro-batches are what the bits depend on */
 		offer_batch(&f, &now);
+	offer_cut(&f);
 	offer_bf16(&f);
 	return err_context(rc, "- it fits where there are %.0f %s",
 	                   ceil(in_units(&f, now.fixed + now.arena + r->reserve)), f.unit.name);

@@ -163,9 +163,10 @@ static int64_t width(const struct cut *c, int k, int j)
 	return c->bound[k][j + 1] - c->bound[k][j];
 }
 
-static int typical_part(const struct cut *c, int k)
+/* The part with the most rows, of those this far from the border. */
+static int widest_part(const struct cut *c, int k, int border)
 {
-	const int parts = c->grid.parts[k], border = parts > 2 ? 1 : 0;
+	const int parts = c->grid.parts[k];
 	int best = border;
 	for (int j = border; j < parts - border; j++)
 		if (width(c, k, j) > width(c, k, best))
@@ -173,15 +174,18 @@ static int typical_part(const struct cut *c, int k)
 	return best;
 }
 
-int plan_cut_typical(const struct plan_request *r, int *subdomain)
+int plan_cut_typical(const struct plan_request *r, int *subdomain, int *largest)
 {
+	const int *parts = r->cut.grid.parts;
 	struct plan *p;
 	struct cut c;
 	TRY(plan_outline(&p, r));
 	int rc = find_cut(&c, p, r);
-	*subdomain = 0;
-	for (int k = 0; k < r->cut.grid.axes && rc == 0; k++)
-		*subdomain = *subdomain * r->cut.grid.parts[k] + typical_part(&c, k);
+	*subdomain = *largest = 0;
+	for (int k = 0; k < r->cut.grid.axes && rc == 0; k++) {
+		*subdomain = *subdomain * parts[k] + widest_part(&c, k, parts[k] > 2);
+		*largest = *largest * parts[k] + widest_part(&c, k, 0);
+	}
 	plan_free(p);
 	return rc;
 }

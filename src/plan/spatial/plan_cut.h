@@ -26,8 +26,9 @@ int plan_cut_windows(const struct plan_request *r, struct loader_window *input,
                      struct loader_window *target);
 /* The subdomain whose figures stand for those of all in a description: an interior one, which has
  * neighbours on both sides along each axis that has three subdomains or more; of these the one with
- * the most rows. Errors and time as for plan_cut_windows. */
-int plan_cut_typical(const struct plan_request *r, int *subdomain);
+ * the most rows. *largest: the subdomain with the most rows of all. Errors and time as for
+ * plan_cut_windows. */
+int plan_cut_typical(const struct plan_request *r, int *subdomain, int *largest);
 /* Appends "[4, 1, 1]". */
 void spatial_text(const struct cut_grid *grid, struct buf *out);
 

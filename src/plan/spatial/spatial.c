@@ -4,6 +4,8 @@
  * the graph as its builder makes it. */
 #include "plan/spatial/spatial.h"
 
+#include <string.h>
+
 #include "backend/device.h"
 #include "base/err.h"
 #include "comm/comm.h"
@@ -12,8 +14,6 @@
 #include "plan/program.h"
 #include "plan/spatial/plan_cut.h"
 #include "plan/sums/sync_group.h"
-
-#define MOST_PARTS 4096
 
 static const struct loc *place_of(const struct run_config *c)
 {
@@ -24,27 +24,32 @@ static const struct loc *place_of(const struct run_config *c)
 
 static int wrong(const struct ynode *n)
 {
-	return ERR(E_CONFIG, &n->loc, "'spatial' must be a list of one to three numbers, the "
+	return ERR(E_CONFIG, &n->loc, "'spatial' must be auto, or a list of one to three numbers, the "
 	           "subdomains along each spatial axis of a sample, as in [4, 1, 1]");
+}
+
+bool spatial_is_auto(const struct ynode *n)
+{
+	return n && n->kind == Y_SCALAR && strcmp(n->text, "auto") == 0;
 }
 
 int spatial_parse(const struct ynode *n, struct cut_grid *grid)
 {
 	int64_t parts, all = 1;
 	*grid = (struct cut_grid){ 0, { 1, 1, 1 } };
-	if (!n || y_is_null(n))
+	if (!n || y_is_null(n) || spatial_is_auto(n))
 		return 0;
 	if (n->kind != Y_SEQ || n->n < 1 || n->n > CUT_AXES)
 		return wrong(n);
 	for (int k = 0; k < n->n; k++) {
-		if (!y_int(n->item[k], &parts) || parts < 1 || parts > MOST_PARTS)
+		if (!y_int(n->item[k], &parts) || parts < 1 || parts > SPATIAL_MOST)
 			return wrong(n->item[k]);
 		grid->parts[k] = (int)parts;
 		all *= parts;
 	}
-	if (all > MOST_PARTS)
+	if (all > SPATIAL_MOST)
 		return ERR(E_CONFIG, &n->loc, "'spatial' divides a sample into %lld subdomains; expected "
-		           "at most %d", (long long)all, MOST_PARTS);
+		           "at most %d", (long long)all, SPATIAL_MOST);
 	grid->axes = all > 1 ? n->n : 0;
 	return 0;
 }
@@ -57,7 +62,7 @@ int spatial_check(const struct run_config *c)
 	enum data_shuffle kind;
 	struct cut_grid grid;
 	TRY(spatial_parse(c->parallel.spatial, &grid));
-	if (grid.axes == 0)
+	if (grid.axes == 0 && !spatial_is_auto(c->parallel.spatial))
 		return 0;
 	if (c->parallel.reproducible)
 		return ERR(E_CONFIG, config_place(c, "parallel", "reproducible"), "'reproducible' %s",
@@ -78,21 +83,29 @@ int spatial_ranks(const struct run_config *c)
 	return spatial_parse(c->parallel.spatial, &grid) == 0 && grid.axes ? cut_parts(&grid) : 1;
 }
 
-int spatial_begin(struct session *s)
+void spatial_set_cut(struct session *s, const struct cut_grid *grid)
 {
-	struct plan_cut *cut = &s->cut;
 	const int rank = s->comm ? s->comm->rank : 0;
-	TRY(spatial_parse(s->config->parallel.spatial, &cut->grid));
-	if (run_is_export(s))
-		cut->grid = (struct cut_grid){ 0, { 1, 1, 1 } };
-	s->parts = cut->grid.axes ? cut_parts(&cut->grid) : 1;
-	cut->subdomain = rank % s->parts;
+	s->cut.grid = *grid;
+	s->parts = cut_parts(grid);
+	if (s->parts == 1)
+		s->cut.grid.axes = 0;
+	s->cut.subdomain = rank % s->parts;
 	s->nteams = s->nranks / s->parts;
 	s->team = rank / s->parts;
+}
+
+int spatial_begin(struct session *s)
+{
+	struct cut_grid grid;
+	TRY(spatial_parse(s->config->parallel.spatial, &grid));
+	if (run_is_export(s))
+		grid = (struct cut_grid){ 0, { 1, 1, 1 } };
+	spatial_set_cut(s, &grid);
 	if (s->nranks % s->parts == 0)
 		return 0;
 	struct buf text = BUF_INIT;
-	spatial_text(&cut->grid, &text);
+	spatial_text(&grid, &text);
 	const int rc = ERR(E_CONFIG, place_of(s->config), "'spatial' %s needs a multiple of %d ranks, "
 	                   "there %s %d; with 'spatial: null' each rank has whole samples", text.data,
 	                   s->parts, s->nranks == 1 ? "is" : "are", s->nranks);
@@ -138,13 +151,19 @@ static int set_windows(const struct session *s, struct loader *l, enum plan_mode
 	return loader_set_windows(l, &input, &target);
 }
 
-/* Of the ranks that are only planned for, a typical one is. */
-static int choose_rank(struct session *s)
+int spatial_typical(const struct session *s, int *subdomain, int *largest)
 {
 	const struct plan_request r = session_request(s, s->need & SESSION_TRAIN ? PLAN_TRAIN :
 	                                              s->need & SESSION_PREDICT ? PLAN_PREDICT :
 	                                              PLAN_EVALUATE, s->config->train.batch_size);
-	return comm_many(s->comm) ? 0 : plan_cut_typical(&r, &s->cut.subdomain);
+	return plan_cut_typical(&r, subdomain, largest);
+}
+
+/* Of the ranks that are only planned for, a typical one is. */
+static int choose_rank(struct session *s)
+{
+	int largest;
+	return comm_many(s->comm) ? 0 : spatial_typical(s, &s->cut.subdomain, &largest);
 }
 
 int spatial_set_windows(struct session *s)

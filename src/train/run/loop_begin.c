@@ -268,6 +268,8 @@ static void say_place(const struct loop *l)
 	if (l->c->chosen.why)
 		progress_say(l->progress, "computing in %s, %s", dtype_name(config_compute(l->c)),
 		             l->c->chosen.why);
+	if (l->s->cut_why)
+		progress_say(l->progress, "'spatial: auto' takes %s", l->s->cut_why);
 	rank_grid_text(&l->s->grid, &text);
 	if (comm_many(l->comm))
 		progress_say(l->progress, "%s", text.data);

@@ -16,7 +16,6 @@
 #include "data/sources.h"
 #include "data/transform.h"
 #include "model/model.h"
-#include "optim/schedule.h"
 #include "plan/extent/tile_size.h"
 #include "plan/extent/whole.h"
 #include "plan/memory/memory_budget.h"
@@ -481,41 +480,6 @@ static int learn_data(struct session *s)
 	return scaled_target_settle(s);
 }
 
-/* Sizes of which there are fewer samples than a batch has. */
-static void warn_few(const struct session *s, int64_t batch)
-{
-	int few = 0;
-	for (int k = 0; k <= s->ntrain_size && s->ntrain_size; k++)
-		few += loader_size(s->train, k).samples < batch;
-	if (few)
-		warn("of %d of the %d sizes of training samples there are fewer than a batch of %lld: "
-		     "%s; '- crop: {size: ...}' takes windows of one size", few, 1 + s->ntrain_size,
-		     (long long)batch, s->config->data.keep_short_batch ? "their batches are short"
-		                                                        : "they are not trained on");
-}
-
-static int check_samples(const struct session *s)
-{
-	const struct run_config *c = s->config;
-	const struct data_config *d = &c->data;
-	int64_t n = s->train ? loader_samples(s->train) : INT64_MAX,
-	        batch = config_rank_batch(s->config) * s->nteams;
-	if (n == 0 || (!d->keep_short_batch && n < batch))
-		return ERR(E_CONFIG, &d->train.loc[0],
-		           "%lld training samples are less than one batch of %lld", (long long)n,
-		           (long long)batch);
-	if (s->train && s->need & SESSION_TRAIN)
-		TRY(schedule_check_over(&c->schedule, loader_steps(s->train),
-		                        config_place(c, "schedule", "over")));
-	if (n < batch && s->need & SESSION_TRAIN && comm_first(s->comm))
-		warn("a batch of %lld samples is more than the %lld that an epoch of training has: each "
-		     "step has %lld; 'data.keep_short_batch: false' refuses that", (long long)batch,
-		     (long long)n, (long long)n);
-	else if (s->need & SESSION_TRAIN && comm_first(s->comm))
-		warn_few(s, batch);
-	return 0;
-}
-
 /* Where outputs depend on a part of the input alone, they are the same to the last bit in tiles
  * of any size: Winograd's products, whose rounding depends on the neighbours, are not used. */
 static int settle_prediction(struct session *s, const struct session_options *o)
@@ -573,13 +537,8 @@ static int locate_set(const struct session *s, const struct session_options *o, 
 	                                  locate_batch(s, rc);
 }
 
-int session_open_loaders(struct session *s, const struct session_options *o)
+int session_describe_data(struct session *s, const struct session_options *o)
 {
-	if (s->config->physics)
-		return equations_begin(s);
-	if (s->config->data.statistics == STATISTICS_DATA)
-		note("'data.statistics' is data: the transforms use each set's own statistics, not the "
-		     "training set's");
 	if (s->train_set && o->need & SESSION_TRAIN)
 		TRY(locate_batch(s, open_loader(s, &s->train, s->train_set, true, o)));
 	TRY(settle_train_sizes(s));
@@ -595,6 +554,5 @@ int session_open_loaders(struct session *s, const struct session_options *o)
 	TRY(whole_check_training(s));
 	if (o->need & SESSION_PREDICT)
 		TRY(settle_prediction(s, o));
-	TRY(check_targets(s, o));
-	return check_samples(s);
+	return check_targets(s, o);
 }

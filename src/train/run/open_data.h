@@ -17,6 +17,6 @@ bool session_stages(const struct session *s, const struct session_options *o);
 int session_open_stage(struct session *s, const struct session_options *o);
 /* Creates the loaders, and fills s->data, on which plans depend. An error names the set that does
  * not fit the other set, the network or the loss. */
-int session_open_loaders(struct session *s, const struct session_options *o);
+int session_describe_data(struct session *s, const struct session_options *o);
 
 #endif

@@ -41,6 +41,7 @@
 #include "train/run/equations.h"
 #include "train/diagnose/mistakes.h"
 #include "train/run/open_data.h"
+#include "train/run/open_loaders.h"
 #include "train/predict/predict_input.h"
 #include "train/run/ranks.h"
 #include "train/diagnose/trained_on.h"
@@ -261,13 +262,17 @@ static int sharing(const struct session *s, const struct session_options *o)
 	return comm_many(c) || o->ranks < 2 ? ranks_sharing(c) : (o->ranks + hosts - 1) / hosts;
 }
 
-/* The step of a dump is the one its batch is of. */
-static int plan_ranks(struct session *s, const struct session_options *o)
+static void place_ranks(struct session *s, const struct session_options *o)
 {
 	if (comm_many(s->comm))
 		rank_grid_learn(&s->grid, s->config->arena, s->comm);
 	else
 		rank_grid_assume(&s->grid, s->config->arena, hosts_of(s, o), o->ranks);
+}
+
+/* The step of a dump is the one its batch is of. */
+static int plan_ranks(struct session *s, const struct session_options *o)
+{
 	TRY(reduction_plan(&s->ranks, &s->link, s->config, &s->reduction, &s->grid));
 	if (o->need & SESSION_TRAIN)
 		TRY(sync_group_size(s->config, s->ranks.ranks, s->parts, &s->ranks.sync_group));
@@ -481,7 +486,9 @@ static int open_all(struct session *s, const struct session_options *o)
 	TRY(ranks_agree(c, open_cluster(s, o), "the cluster's file"));
 	TRY(ranks_agree(c, comm_first(c) ? look_at_store(s) : 0, "looking for the run's checkpoints"));
 	TRY(ranks_agree(c, spatial_begin(s), "sharing the samples"));
-	TRY(ranks_agree(c, config_share_batch(s->config, s->nteams), "sharing the batch"));
+	if (!spatial_is_auto(s->config->parallel.spatial))
+		TRY(ranks_agree(c, config_share_batch(s->config, s->nteams), "sharing the batch"));
+	place_ranks(s, o);
 	double start = io_seconds();
 	if (o->weights)
 		TRY(trained_on_find(s, o->weights));
@@ -501,6 +508,7 @@ static int open_all(struct session *s, const struct session_options *o)
 	TRY(ranks_agree(c, session_open_stage(s, o), "opening the folder of 'data.stage'"));
 	if (s->stage)
 		TRY(ranks_agree(c, staging_begin(s->stage), "staging"));
+	TRY(session_settle_cut(s, o));
 	TRY(ranks_agree(c, session_open_loaders(s, o), "starting to read the data"));
 	TRY(ranks_agree(c, plan_ranks(s, o), "the times of sums"));
 	TRY(ranks_agree(c, spatial_meet(s), "connecting the ranks of a sample"));
@@ -552,10 +560,7 @@ void session_close(struct session *s)
 		plan_free(s->program[i].plan);
 	if (failed_alone(s))
 		staging_give_up(s->stage);
-	loader_free(s->train);
-	loader_free(s->validation);
-	for (int i = 0; i < s->nsize; i++)
-		loader_free(s->size[i].loader);
+	session_close_loaders(s);
 	staging_close(s->stage, failed_alone(s));
 	equations_free(s->equations);
 	dataset_free(s->train_set);
