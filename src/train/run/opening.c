@@ -178,15 +178,23 @@ static int make_alike(struct session *s, struct program *p, struct plan_request 
 	return rc;
 }
 
-int session_make_plan(struct session *s, struct program *p)
+/* The ranks of a sample plan different subdomains, so one alone may lack the memory. */
+static int make_fitting(struct session *s, struct program *p)
 {
 	const struct plan_data data = program_data(s, p);
 	struct plan_request r = request(s, p, &data);
-	double start = io_seconds();
-	size_t before = s->dev->memory->used;
 	TRY(make_plan(s, p, &r));
 	if (s->sample && p == s->program && p->mode == PLAN_TRAIN && s->need & SESSION_RUN)
 		TRY(make_alike(s, p, &r));
+	return (s->need & SESSION_RUN) && !(s->need & SESSION_NO_DATA) ? check_room(s, p->plan) : 0;
+}
+
+int session_make_plan(struct session *s, struct program *p)
+{
+	double start = io_seconds();
+	size_t before = s->dev->memory->used;
+	int rc = make_fitting(s, p);
+	TRY(s->sample && s->need & SESSION_RUN ? comm_agree(s->sample, rc, "planning") : rc);
 	proofs_say(s->proofs);
 	s->table_bytes += s->dev->memory->used - before;
 	trace_mark(TRACE_RUN, "plan", start);
@@ -194,8 +202,6 @@ int session_make_plan(struct session *s, struct program *p)
 	                               &s->ranks.given;
 	if (!*given && p->plan->buckets)
 		*given = buckets_copy(s->config->arena, p->plan->buckets);
-	if ((s->need & SESSION_RUN) && !(s->need & SESSION_NO_DATA))
-		TRY(check_room(s, p->plan));
 	if (s->need & SESSION_RUN) {
 		TRY(open_reduction(s, p));
 		TRY(open_messages(s, p, p == s->program && p->mode == PLAN_TRAIN));
