@@ -165,8 +165,9 @@ static const struct field parallel_fields[] = {
 	           "ranks; N: each N neighbouring ranks; see RANKS"),
 	FIELD(struct parallel_section, spatial, FT_NODE, .dflt = "null", .flags = FIELD_NULLABLE,
 	      .doc = "subdomains along each spatial axis into which each sample is cut, as in "
-	             "[4, 1, 1]; each is computed by a rank of its own; null: each rank has whole "
-	             "samples; see SPATIAL PARTITION"),
+	             "[4, 1, 1]; each is computed by a rank of its own; auto: the smallest cut that "
+	             "fits in memory; null: each rank has whole samples; see dlx-train(1), SPATIAL "
+	             "PARTITION"),
 	FIELD_BOOL(struct parallel_section, reproducible, "false",
 	           "the same bits for one global batch on 1, 2, 4, ... ranks; see REPRODUCIBLE RUNS"),
 	FIELD_END

@@ -29,6 +29,8 @@ plan() {
 plan "$config"
 says out '"sees": {'
 plan --ranks=2x2 "$config"
+plan --ranks=4 --set 'parallel.spatial=[2,2]' "$config"
+plan --ranks=4 --set parallel.spatial=auto "$config"
 plan --ranks=4 --set parallel.gradient_lag=1 --set parallel.sync_batch_norm=true "$config"
 if "$train" --version | grep -q '^backends:.*cuda'; then
 	plan --gpu a100 --set precision.compute=fp16 "$config"

@@ -139,7 +139,7 @@ static void describe_prediction(const struct session *s, bool tiles, struct buf 
 		if (part)
 			buf_puts(out, ", in the centre");
 		put_padded(out, &f);
-		if (tiles && !shape_equal(&f.input, &s->data.input))
+		if (tiles && s->parts == 1 && !shape_equal(&f.input, &s->data.input))
 			describe_tile(s, &f, out);
 	}
 	err_truncate(mark);
@@ -272,7 +272,7 @@ static void put_prediction(const struct session *s, struct buf *out)
 	if (imagine(s, &f) == 0) {
 		buf_puts(out, ",\n  ");
 		put_mode(out, "prediction", smaller(&f.input, &dataset_info(s->train_set)->input), &f);
-		if (!shape_equal(&f.input, &s->data.input))
+		if (s->parts == 1 && !shape_equal(&f.input, &s->data.input))
 			put_tile(s, &f, out);
 		buf_putc(out, '}');
 	}
