@@ -20,17 +20,18 @@ void task_nodes_of(struct task_rank *r)
 
 /* --- shapes --- */
 
+#define MOST (INT64_C(1) << 50)
 static const struct field task_fields[] = {
-	FIELD_INT(struct task_attr, graph, NULL, 0, INT64_MAX, "the graph"),
-	FIELD_INT(struct task_attr, column, NULL, 0, INT64_MAX, "the column"),
-	FIELD_INT(struct task_attr, step, NULL, 0, INT64_MAX, "the step of the plan"),
-	FIELD_INTS(struct task_attr, from, "", 0, INT64_MAX, "the columns of the inputs"),
+	FIELD_INT(struct task_attr, graph, NULL, 0, MOST, "the graph"),
+	FIELD_INT(struct task_attr, column, NULL, 0, MOST, "the column"),
+	FIELD_INT(struct task_attr, step, NULL, 0, MOST, "the step of the plan"),
+	FIELD_INTS(struct task_attr, from, "", 0, MOST, "the columns of the inputs"),
 	FIELD_END
 };
 static const struct field message_fields[] = {
-	FIELD_INT(struct message_attr, edge, NULL, 0, INT64_MAX, "the edge of the exchange"),
-	FIELD_INT(struct message_attr, bytes, NULL, 0, INT64_MAX, "bytes of a payload"),
-	FIELD_INT(struct message_attr, n, NULL, 0, INT64_MAX, "payloads of a message"),
+	FIELD_INT(struct message_attr, edge, NULL, 0, MOST, "the edge of the exchange"),
+	FIELD_INT(struct message_attr, bytes, NULL, 0, MOST, "bytes of a payload"),
+	FIELD_INT(struct message_attr, n, NULL, 0, MOST, "payloads of a message"),
 	FIELD_END
 };
 
