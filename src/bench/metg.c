@@ -4,8 +4,9 @@
 #include "bench/metg.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stddef.h>
-#include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/io.h"
@@ -149,7 +150,21 @@ static int sweep(struct rank *r)
 	return 0;
 }
 
-/* A rank that fails alone ends the others, which wait for its messages. */
+/* A rank that fails alone ends the others, which wait for its messages. Of ranks that are threads
+ * the first one to fail ends the process, without exit(), whose handlers free what the others
+ * use. */
+_Noreturn static void end_all(struct comm *c, int rc)
+{
+	static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER;
+	pthread_mutex_lock(&first);
+	if (!c->library || !comm_told(c) || comm_prints(c))
+		err_print(stderr, "dlx-bench");
+	if (c->library)
+		comm_abort(c, err_exit_status(rc));
+	fflush(NULL);
+	_exit(err_exit_status(rc));
+}
+
 static int work(struct comm *c, void *arg)
 {
 	struct rank r = *(const struct rank *)arg;
@@ -157,11 +172,8 @@ static int work(struct comm *c, void *arg)
 	int rc = metg_run_new(&r.run, c, &r.app, r.o->steal ? (int)r.o->ranks : 0);
 	if (rc == 0)
 		rc = r.app.iterates ? single(&r) : sweep(&r);
-	if (rc < 0 && rc != E_DATA && c->size > 1) {
-		if (!comm_told(c) || comm_prints(c))
-			err_print(stderr, "dlx-bench");
-		comm_abort(c, err_exit_status(rc));
-	}
+	if (rc < 0 && rc != E_DATA && c->size > 1)
+		end_all(c, rc);
 	metg_run_free(r.run);
 	return rc;
 }
