@@ -70,19 +70,28 @@ SIMD_INLINE float simd_exp(float x)
 	return p * simd_float((uint32_t)(h + 127) << 23) * simd_float((uint32_t)(k - h + 127) << 23);
 }
 
+/* t / (t + 2) for t = exp(2 |x|) - 1 = 2^n (exp(r) - 1) + (2^n - 1), which is as accurate for small
+ * x. From 9.02 on the result is 1. */
 SIMD_INLINE float simd_tanh(float x)
 {
-	float a = simd_float(simd_bits(x) & 0x7FFFFFFFu);
-	float z = x * x, p, big;
-	p = -5.70498872745e-3f;
-	p = p * z + 2.06390887954e-2f;
-	p = p * z - 5.37397155531e-2f;
-	p = p * z + 1.33314422036e-1f;
-	p = p * z - 3.33332819422e-1f;
-	p = p * z * x + x;
-	big = 1.0f - 2.0f / (simd_exp(a + a) + 1.0f);
-	big = simd_float(simd_bits(big) | (simd_bits(x) & 0x80000000u));
-	return simd_select(a < 0.625f, p, big);
+	const float magic = 12582912.0f;
+	float a = simd_float(simd_bits(x) & 0x7FFFFFFFu), n, r, p, s, t;
+	a = simd_select(a > 10.0f, 10.0f, a);
+	t = a * 2.88539008f + magic;
+	n = t - magic;
+	r = a + a - n * 0.693359375f;
+	r = r + n * 2.12194440e-4f;
+	p = 1.9875691500e-4f;
+	p = p * r + 1.3981999507e-3f;
+	p = p * r + 8.3334519073e-3f;
+	p = p * r + 4.1665795894e-2f;
+	p = p * r + 1.6666665459e-1f;
+	p = p * r + 5.0000001201e-1f;
+	p = p * (r * r) + r;
+	s = simd_float((simd_bits(t) << 23) + 0x3F800000u);
+	t = p * s + (s - 1.0f);
+	t = t / (t + 2.0f);
+	return simd_float(simd_bits(t) | (simd_bits(x) & 0x80000000u));
 }
 
 SIMD_INLINE float simd_sigmoid(float x)
