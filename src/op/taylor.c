@@ -361,7 +361,10 @@ SIMD_CLONES(void, run_float,
             (const struct program *p, void *const *in, void *out, int64_t at, int n),
             (p, in, out, at, n))
 {
-	block_float(p, in, out, at, n);
+	if (n == BLOCK)              /* loops of a constant length have no remainder */
+		block_float(p, in, out, at, BLOCK);
+	else
+		block_float(p, in, out, at, n);
 }
 
 SIMD_CLONES(void, run_double,

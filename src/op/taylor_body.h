@@ -13,13 +13,13 @@ SIMD_INLINE void NAME(riccati)(int order, int logistic, int n, real (*d)[BLOCK])
 		real binomial = 1;
 		SIMD_LOOP
 		for (int j = 0; j < n; j++)
-			d[k + 1][j] = logistic ? d[k][j] : k == 0;
-		for (int i = 0; i <= k / 2; i++) {
+			d[k + 1][j] = (logistic ? d[k][j] : k == 0) - (k ? 2 : 1) * d[0][j] * d[k][j];
+		for (int i = 1; i <= k / 2; i++) {
+			binomial = binomial * (real)(k - i + 1) / (real)i;
 			const real twice = binomial * (2 * i == k ? 1 : 2);
 			SIMD_LOOP
 			for (int j = 0; j < n; j++)
 				d[k + 1][j] -= twice * d[i][j] * d[k - i][j];
-			binomial = binomial * (real)(k - i) / (real)(i + 1);
 		}
 	}
 }
@@ -97,10 +97,12 @@ SIMD_INLINE void NAME(derivatives)(enum taylor_of f, int order, int n, const rea
 	}
 }
 
-/* Sets (first) or increments sum by the product of t's coefficient and factors, without the
- * derivative of f. */
+/* x, times f if there is one, and plus y unless it is the first. */
+#define ADD(x) ((first ? 0 : y[j]) + (f ? f[j] * (x) : (x)))
+
+/* Sets (first) or increments y by the product of t's coefficient and factors, and f. */
 SIMD_INLINE void NAME(multiply)(const struct taylor_term *t, const real *const *stream, int n,
-                                const int first, real *restrict sum)
+                                const int first, const real *f, real *restrict y)
 {
 	const real w = (real)t->coefficient;
 	const real *a = t->n > 0 ? stream[t->factor[0]] : NULL;
@@ -109,19 +111,19 @@ SIMD_INLINE void NAME(multiply)(const struct taylor_term *t, const real *const *
 	if (t->n == 0) {
 		SIMD_LOOP
 		for (int j = 0; j < n; j++)
-			sum[j] = (first ? 0 : sum[j]) + w;
+			y[j] = ADD(w);
 	} else if (t->n == 1) {
 		SIMD_LOOP
 		for (int j = 0; j < n; j++)
-			sum[j] = (first ? 0 : sum[j]) + w * a[j];
+			y[j] = ADD(w * a[j]);
 	} else if (t->n == 2) {
 		SIMD_LOOP
 		for (int j = 0; j < n; j++)
-			sum[j] = (first ? 0 : sum[j]) + w * a[j] * b[j];
+			y[j] = ADD(w * a[j] * b[j]);
 	} else if (t->n == 3) {
 		SIMD_LOOP
 		for (int j = 0; j < n; j++)
-			sum[j] = (first ? 0 : sum[j]) + w * a[j] * b[j] * c[j];
+			y[j] = ADD(w * a[j] * b[j] * c[j]);
 	} else {
 		SIMD_LOOP
 		for (int j = 0; j < n; j++)
@@ -134,8 +136,27 @@ SIMD_INLINE void NAME(multiply)(const struct taylor_term *t, const real *const *
 		}
 		SIMD_LOOP
 		for (int j = 0; j < n; j++)
-			sum[j] = (first ? 0 : sum[j]) + product[j];
+			y[j] = ADD(product[j]);
 	}
+}
+#undef ADD
+
+/* The sum of the terms of one order, t to end - 1, times f = f^(order). */
+SIMD_INLINE void NAME(add_order)(const struct taylor_term *t, const struct taylor_term *end,
+                                 const real *const *stream, const real *f, int n, const int first,
+                                 real *restrict y)
+{
+	real sum[BLOCK];
+	if (t + 1 == end) {
+		NAME(multiply)(t, stream, n, first, f, y);
+		return;
+	}
+	NAME(multiply)(t, stream, n, 1, NULL, sum);
+	for (t++; t < end; t++)
+		NAME(multiply)(t, stream, n, 0, NULL, sum);
+	SIMD_LOOP
+	for (int j = 0; j < n; j++)
+		y[j] = (first ? 0 : y[j]) + f[j] * sum[j];
 }
 
 /* Computes one output stream. Terms of the same order are added before they are multiplied by
@@ -143,23 +164,16 @@ SIMD_INLINE void NAME(multiply)(const struct taylor_term *t, const real *const *
 SIMD_INLINE void NAME(stream)(const struct taylor_term *t, const struct taylor_term *end,
                               const real *const *stream, real (*d)[BLOCK], int n, real *restrict y)
 {
-	real sum[BLOCK];
 	bool first = true;
 	while (t < end) {
-		const real *f = d[t->order];
-		const int order = t->order;
-		NAME(multiply)(t, stream, n, 1, sum);
-		for (t++; t < end && t->order == order; t++)
-			NAME(multiply)(t, stream, n, 0, sum);
-		if (first) {
-			SIMD_LOOP
-			for (int j = 0; j < n; j++)
-				y[j] = f[j] * sum[j];
-		} else {
-			SIMD_LOOP
-			for (int j = 0; j < n; j++)
-				y[j] += f[j] * sum[j];
-		}
+		const struct taylor_term *next = t + 1;
+		while (next < end && next->order == t->order)
+			next++;
+		if (first)
+			NAME(add_order)(t, next, stream, d[t->order], n, 1, y);
+		else
+			NAME(add_order)(t, next, stream, d[t->order], n, 0, y);
+		t = next;
 		first = false;
 	}
 	for (int j = 0; first && j < n; j++)
@@ -180,7 +194,7 @@ SIMD_INLINE void NAME(block)(const struct program *p, void *const *in, void *out
 		for (int i = 0; i < left; i++)
 			z[j + i] = stream[0][j + i] + bias[column + i];
 	}
-	NAME(derivatives)(p->f, p->order, n, bias ? z : stream[0], d);
+	NAME(derivatives)(p->f, p->order, n, bias ? z : (const real *)in[0] + at, d);
 	for (int s = 0; s < p->outputs; s++)
 		NAME(stream)(p->term + p->begin[s], p->term + p->begin[s + 1], stream, d, n,
 		             (real *)out + s * p->elements + at);
