@@ -398,6 +398,9 @@ snapshots stochastic-poisson --f-sensors 17
 for config in page*.yaml; do
 	run "$config" --set train.steps=2 --set report.progress=none "$config"
 done
+# The critic of the page reads 17 numbers at a time.
+expect 0 "$train" --plan "$(grep -l random-poisson page*.yaml)"
+says out 'networks: 9,537 parameters'
 sed 's/d(u, x, x)/d(v, x, x)/' page1.yaml >page.yaml
 expect 78 "$train" --check page.yaml
 diff message err || fail "dlx-physics.7 shows another error message than the program's"
