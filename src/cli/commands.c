@@ -29,6 +29,7 @@
 #include "plan/describe/describe.h"
 #include "plan/describe/describe_budget.h"
 #include "plan/extent/tile_size.h"
+#include "plan/physics/physics.h"
 #include "report/drawing.h"
 #include "report/progress.h"
 #include "train/diagnose/bench.h"
@@ -89,7 +90,7 @@ static int check_equations(const struct options *o, const struct run_config *con
 	if (!config->physics)
 		return 0;
 	if (o->command == COMMAND_PREDICT)
-		return predict_grid_check(o->output);
+		return predict_grid_check(config->physics, o->output);
 	return o->command != COMMAND_DUMP_STEP ? 0 :
 	       ERR(E_UNSUPPORTED, NULL, "'--dump-step' of networks that solve equations is not there "
 	           "yet; '--export' writes their weights");
@@ -394,15 +395,16 @@ static int predict_part(struct invocation *x, struct predict_parts *parts, int64
 static int run_predict_grid(struct invocation *x)
 {
 	struct session *s;
-	int64_t points = 0;
+	int64_t n = 0;
 	TRY(open_session(x, SESSION_PREDICT | SESSION_RUN, &s));
+	const char *what = physics_has_samples(s->config->physics) ? "samples" : "points";
 	int rc = load_weights(x->o, s, true);
 	if (rc == 0)
-		rc = ranks_agree(x->c, predict_grid(s, x->o->predict.v[0], x->o->output, &points),
+		rc = ranks_agree(x->c, predict_grid(s, x->o->predict.v[0], x->o->output, &n),
 		                 "the grid");
 	session_close(s);
 	if (rc == 0 && !x->o->quiet && comm_first(x->c))
-		printf("%" PRId64 " points in %s\n", points, shown(x->o->output));
+		printf("%" PRId64 " %s in %s\n", n, what, shown(x->o->output));
 	return rc;
 }
 

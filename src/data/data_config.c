@@ -14,6 +14,9 @@ const struct field data_fields[] = {
 	             "SOURCES"),
 	FIELD(struct data_config, validation, FT_PATHS, .flags = FIELD_NULLABLE,
 	      .doc = "record files that are only evaluated"),
+	FIELD_NODE(struct data_config, compare, NULL,
+	           "networks of samples, and the arrays of 'validation' that each is compared with; "
+	           "see dlx-physics(7)"),
 	FIELD_LIST(struct data_config, transforms, NULL, data_transforms,
 	           "what happens to each sample, in this order"),
 	FIELD_LIST(struct data_config, target_transforms, NULL, data_target_transforms,

@@ -45,6 +45,8 @@ enum data_shuffle { SHUFFLE_NOT, SHUFFLE_ALL, SHUFFLE_WITHIN_HOST };
 struct data_config {
 	struct sections train;         /* of struct data_source: see sources.h */
 	struct strings validation;
+	struct ynode *compare;         /* map of networks of samples to what they are compared with; see
+	                                * plan/physics/physics.h */
 	struct ynode *transforms;      /* list of tagged entries; see data_transforms in transform.h */
 	struct ynode *target_transforms;      /* such a list for targets; see target_transforms.h */
 	struct ynode *validation_transforms;  /* used for everything but training; NULL: `transforms` */

@@ -107,6 +107,9 @@ int points_read(struct arena *a, const struct ynode *section, struct points *out
  * realizations than a draw needs, or if the points of its realizations differ; errors of
  * record_open. */
 int points_open(struct arena *a, struct points *p, const struct strings *inputs);
+/* Reads the record of a set of samples. E_CONFIG at the set if its samples differ in size or are
+ * fewer than a draw needs; errors of record_open. */
+int points_open_samples(struct arena *a, struct point_set *s);
 /* The names of all axes of all sets, in the order of the config: the coordinates. Allocated in
  * a. */
 struct strings points_axes(struct arena *a, const struct points *p);

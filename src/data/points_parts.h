@@ -50,9 +50,6 @@ int points_add_axis(struct points_region *r, const char *name, const struct loc 
 int points_read_shape(struct arena *a, const struct points_shape_config *c, const struct ypair *key,
                       struct points_region *r);
 
-/* Opens the record of a set of samples. */
-int points_open_samples(struct arena *a, struct point_set *s);
-
 #define POINTS_MOST 1000000000           /* most points of a set, or candidates */
 /* Reads the count of s and, for a grid, the points along each axis. count NULL: all points of a
  * record, or of a finite geometry; otherwise 0. */

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "data/points_parts.h"
+#include "data/points.h"
 #include "data/record.h"
 
 static const struct shape scalar = { 1, { 1 } };

@@ -537,6 +537,14 @@ const struct loc *expr_loc(const struct expr *e)
 	return &e->loc;
 }
 
+bool expr_names(const struct expr *e, const char *name)
+{
+	bool any = (e->op == EXPR_NAME || e->op == EXPR_MEMBER) && strcmp(e->name, name) == 0;
+	for (int i = 0; i < e->n; i++)
+		any |= expr_names(e->arg[i], name);
+	return any;
+}
+
 /* --- printing --- */
 
 static void print_arguments(struct buf *out, const struct expr *e)

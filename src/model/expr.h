@@ -75,6 +75,8 @@ int expr_parse(struct arena *a, const struct ynode *n, const struct expr **out);
 bool expr_is_function(const char *name);        /* false for "d": a network may have this name */
 const struct loc *expr_loc(const struct expr *e);   /* location of the outermost operator or word in
                                                      * the config */
+/* Whether the text of e has this name, of an array or anything else. */
+bool expr_names(const struct expr *e, const char *name);
 /* Appends the tree with all parentheses, for tests: "(-(x ^ 2))", "d(u, x)", "(u @ walls)". */
 void expr_print(struct buf *out, const struct expr *e);
 

@@ -93,6 +93,23 @@ static int check_watch(const struct run_config *c)
 	return 0;
 }
 
+static int check_compare(const struct run_config *c)
+{
+	const struct ynode *compare = c->data.compare;
+	if (!compare)
+		return 0;
+	if (!c->objective)
+		return ERR(E_CONFIG, &compare->loc, "'compare' is for the networks of 'objective'; others "
+		           "are compared with the targets of 'validation'");
+	if (compare->kind != Y_MAP || compare->n == 0)
+		return ERR(E_CONFIG, &compare->loc, "'compare' must be a map of networks to arrays of "
+		           "'validation', such as {decoder: image}");
+	if (c->data.validation.n == 0)
+		return ERR(E_CONFIG, &compare->loc, "'compare' is with arrays of 'data.validation', which "
+		           "is not given");
+	return 0;
+}
+
 /* What the config.yaml of a run without staging has. */
 static bool stage_is_default(const struct staging_config *s)
 {
@@ -282,6 +299,7 @@ static int check(const struct run_config *c)
 		keep_first(&rc, sync_group_parse(c->parallel.sync_batch_norm, &group));
 	keep_first(&rc, spatial_check(c));
 	keep_first(&rc, check_train_data(c));
+	keep_first(&rc, check_compare(c));
 	keep_first(&rc, check_batch(c));
 	keep_first(&rc, check_guard(c));
 	keep_first(&rc, check_wire(c));

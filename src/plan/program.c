@@ -110,7 +110,7 @@ int programs_list(const struct session *s, const struct run_config *c,
                   struct program list[PROGRAMS_MOST])
 {
 	const bool shown = s->compares || (s->need & SESSION_PREDICT && !run_is_export(s));
-	const int64_t at = c->physics && shown ? PHYSICS_ROWS : 0;
+	const int64_t at = c->physics && shown ? physics_rows(c->physics) : 0;
 	const int sizes[PLAN_MODES] = {
 		[PLAN_TRAIN] = s->need & SESSION_TRAIN ? 1 + s->ntrain_size : 0,
 		[PLAN_EVALUATE] = evaluates(s) ? 1 + s->nsize : 0, [PLAN_PREDICT] = predicts(s) };

@@ -28,7 +28,9 @@ libdlx_a_SOURCES += src/train/diagnose/account.c src/train/diagnose/account.h sr
 	src/train/predict/predict_as.h src/train/predict/predict_table.c src/train/predict/predict_table.h \
 	src/train/predict/predict_array.c src/train/predict/predict_array.h src/train/predict/predict_grid.c \
 	src/train/predict/predicted_fields.c src/train/predict/predicted_fields.h src/train/predict/predicted_figure.c src/train/predict/places.c src/train/predict/places.h \
-	src/train/predict/networks_at.c src/train/predict/networks_at.h src/train/predict/known.c src/train/predict/known.h \
+	src/train/predict/networks_at.c src/train/predict/networks_at.h src/train/predict/noise_at.c src/train/predict/noise_at.h \
+	src/train/predict/samples_at.c src/train/predict/samples_at.h src/train/predict/predict_request.c \
+	src/train/predict/predict_request.h src/train/predict/predict_sampled.c src/train/predict/predict_sampled.h src/train/predict/known.c src/train/predict/known.h \
 	src/train/predict/predict_input.c \
 	src/train/predict/predict_input.h src/train/predict/convert_program.c src/train/predict/convert_program.h \
 	src/train/predict/predict_tiles.c src/train/run/ranks.c \

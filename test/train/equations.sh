@@ -16,6 +16,7 @@ expect 0 "$field" darcy --quiet -n 1 -o darcy.dlx
 cavity=$DLX_SOURCE/configs/physics/cavity.csv
 expect 0 "$DLX_BUILD/dlx-convert" --quiet --input "$cavity:x,y" --target "$cavity:u" -o cavity.dlx
 expect 0 "$field" gaussian --quiet -n 60 --points 16,16 -o fields.dlx
+expect 0 "$field" gaussian --quiet -n 20 --first 60 --points 16,16 -o held.dlx
 
 cat >poisson.yaml <<'END'
 run: {name: poisson}

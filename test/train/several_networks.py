@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Networks of layers on samples, trained in NumPy in float64 with gradients by complex steps: weights to begin with, and the
-terms, weights and running statistics that dlx-train must have."""
+terms, weights, running statistics and predictions that dlx-train must have."""
 import json
 import struct
 import sys
@@ -100,6 +100,11 @@ def autoencoder(random, image, label):
         made = dense(p, "decoder.dense_1", np.tanh(dense(p, "decoder.dense_0", code)))
         return {"image": ((made - image.reshape(len(image), -1)) ** 2).mean(), "code": (code ** 2).mean(),
                 "half": ((code - again) ** 2).mean(), "seen": np.sqrt((code ** 2).sum(1) + 1e-12).mean()}
+
+    def predict(p):
+        code = encode(p, image, None)
+        return {"encoder": code, "decoder": dense(p, "decoder.dense_1", np.tanh(dense(p, "decoder.dense_0", code))).reshape(image.shape)}
+    terms.predict = predict
     return p, terms, {"image": 1, "code": 0.1, "half": 0.2, "seen": 0}, ("encoder", "decoder")
 
 
@@ -127,6 +132,12 @@ def operator(random, image, label):
         value = (net(p, "branch", x) * net(p, "trunk", label[:, :1])).sum(1)
         twin = net(p, "branch", x ** 2) * 2
         return {"data": ((value - label[:, 1]) ** 2).mean(), "twin": twin.mean()}
+
+    def predict(p):
+        x = image.reshape(len(image), -1)
+        branch, trunk = net(p, "branch", x), net(p, "trunk", label[:, :1])
+        return {"branch": branch, "trunk": trunk, "twin": net(p, "branch", x ** 2) * 2, "value": (branch * trunk).sum(1)[:, None]}
+    terms.predict = predict
     return p, terms, {"data": 1, "twin": 0.1}, ("branch", "trunk")
 
 
@@ -180,6 +191,28 @@ def main(case, run=None, weights=None):
         assert np.abs(made[k] - v.real).max() < 1e-5, (case, k, made[k], v.real)
 
 
+def check(case, weights, archive, evaluation, *compared):
+    """Predictions and metrics by running statistics, of the weights that dlx-train has trained. compared: name, and "image" or
+    the number of a label."""
+    p, terms, _, _ = make({"autoencoder": autoencoder, "operator": operator}[case])
+    p = {k: v.astype(float) for k, v in load(weights).items()}
+    made = {k: v.real for k, v in terms.predict(p).items()}
+    name, of = compared
+    known = np.load("image.npy") if of == "image" else np.load("label.npy")[:, int(of):int(of) + 1]
+    made[name + "_known"], made[name + "_error"] = known, made[name] - known
+    have = np.load(archive)
+    assert set(have) == set(made), (set(have), set(made))
+    for k, v in made.items():
+        assert have[k].shape == v.shape and np.abs(have[k] - v).max() < 1e-5, (case, k, have[k].shape, v.shape)
+    error = made[name + "_error"]
+    want = {"relative_l2": np.sqrt((error ** 2).sum() / (known.astype(float) ** 2).sum()), "max_error": np.abs(error).max(),
+            "mae": np.abs(error).mean(), "mse": (error ** 2).mean(), "rmse": np.sqrt((error ** 2).mean())}
+    line = json.loads(open(evaluation).read())
+    assert abs(line["loss"] - want["mse"]) < 1e-5, (line, want)
+    for k, v in want.items():
+        assert abs(line["metrics"][k] - v) < 1e-5, (case, k, line, want)
+
+
 def data():
     random = np.random.default_rng(3)
     phase = random.uniform(0, 6, 12)
@@ -189,4 +222,4 @@ def data():
 
 
 if __name__ == "__main__":
-    data() if sys.argv[1:] == [] else main(*sys.argv[1:])
+    data() if sys.argv[1:] == [] else check(*sys.argv[2:]) if sys.argv[1] == "check" else main(*sys.argv[1:])

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Several networks of layers on samples: an autoencoder with two losses, student and teacher, a DeepONet and shared parameters,
-# against NumPy in float64; weights of single networks; the mistakes that such configs have.
+# against NumPy in float64; predictions and metrics of samples; weights of single networks; the mistakes that such configs have.
 . "${DLX_SOURCE:?}/test/lib.sh"
 export OMP_NUM_THREADS=1
 find_numpy
@@ -75,7 +75,7 @@ model:
     branch: {inputs: [input], dense: [4], outputs: 3, init_from: operator.safetensors}
     trunk: {inputs: [place], dense: [5], outputs: 3, init_from: trunk.safetensors}
     twin: {inputs: [input], input: input^2, output: 2 * net, same_as: branch}
-  let: {place: "target[0]"}
+  let: {place: "target[0]", value: "dot(branch, trunk)"}
 objective:
   learn:
     train: [twin, trunk]
@@ -90,6 +90,47 @@ for case in autoencoder student operator; do
 	expect 0 "$train" --quiet --export $case-trained.safetensors $case.yaml
 	reference $case runs/$case $case-trained.safetensors
 done
+
+begin "validation and prediction, in pieces of 5 of the 12 samples"
+# samples CASE NAME KNOWN ARRAY: what --predict and --evaluate make of it, compared as `data` says.
+samples() {
+	compare="data={validation: data.dlx, compare: {$2: '$3'}}"
+	set -- "$1" "$2" "$4" --set "$compare" --set 'metrics=[relative_l2, max_error, mae, mse, rmse]' \
+		--set 'points.all={samples: data.dlx, count: 5}' "$1.yaml"
+	case=$1 name=$2 known=$3
+	shift 3
+	expect 0 "$train" --quiet --predict data.dlx -o $case.npz "$@"
+	expect 0 "$train" --quiet --evaluate --json "$@"
+	cp out evaluation
+	reference check $case $case-trained.safetensors $case.npz evaluation $name $known
+}
+samples autoencoder decoder input image
+samples operator value 'record.target[1]' 1
+expect 0 "$train" --quiet --predict 'record: data.dlx, network: encoder' -o encoder.npy autoencoder.yaml
+says encoder.npy "'shape': (12, 3,)"
+expect 0 "$train" --quiet --predict 'record: data.dlx, network: [encoder, decoder]' -o both.csv autoencoder.yaml
+[ "$(wc -l <both.csv)" = 13 ] && [ "$(head -n 1 both.csv | tr , '\n' | wc -l)" = 68 ] || fail "a table is not a line for each sample"
+expect 0 "$train" --quiet --predict data.dlx -o all.nc autoencoder.yaml
+# A record need not have what networks are compared with, and training prints and keeps what is best of it.
+expect 0 "$convert" --quiet --input image.npy -o images.dlx
+expect 0 "$train" --quiet --predict images.dlx -o alone.npz --set "data={validation: data.dlx, compare: {decoder: 'target[0] * input'}}" autoencoder.yaml
+expect 0 "$train" --set run.dir=runs/validated --set 'data={validation: data.dlx, compare: {decoder: input}}' --set 'metrics=[relative_l2]' \
+	--set train.validate.steps=2 autoencoder.yaml
+[ "$(grep -c '"relative_l2"' runs/validated/metrics.jsonl)" -ge 2 ] || fail "training does not validate"
+# An array of a network's name needs no 'compare'.
+cat >named.yaml <<END
+run: {name: named}
+model: {family: networks, networks: {target: {inputs: [input], dense: [4], outputs: 2}}}
+objective: {learn: {minimise: {data: mean((target - all.target)^2 @ all)}}}
+data: {validation: data.dlx}
+metrics: [relative_l2]
+$common
+END
+expect 0 "$train" named.yaml
+expect 0 "$train" --quiet --evaluate --json named.yaml
+cp out one
+expect 0 "$train" --quiet --evaluate --json --set 'data.compare={target: record.target}' named.yaml
+[ "$(cat one)" = "$(cat out)" ] || fail "an array of the network's name is another one: $(cat one out)"
 
 begin "one network by itself"
 expect 0 "$train" --quiet --export student.one --network student student.yaml
@@ -149,10 +190,43 @@ mistake autoencoder "'slope' needs a critic whose samples do not depend on each 
 	--set "$networks.encoder.layers=[batch_norm, flatten, dense: 1]" \
 	--set 'objective.fit={minimise: {a: "mean(slope(encoder, input @ all))"}}'
 mistake autoencoder "all terms of objective 'fit' have weight 0" --set 'objective.fit.minimise={a: {of: mean(encoder @ all), weight: 0}}'
-mistake autoencoder "a validation compares networks at coordinates, and there are none" --set data.validation=data.dlx
+expect 65 "$train" --check --set data.validation=data.dlx autoencoder.yaml
+says err "no array of the name of a network to compare with; 'compare' in 'data' says which one is, such as 'compare: {decoder: input}'"
+compares() {
+	what=$1 text=$2
+	shift 2
+	mistake autoencoder "$text" --set "data={validation: data.dlx, compare: $what}" "$@"
+}
+compares '{encoder: input}' "'encoder' has 3 values for a sample, and what it is compared with has 64"
+compares '{decodr: input}' "'decodr' is neither a network nor a name of 'let'; did you mean 'decoder'?"
+compares '{decoder: inpt}' "unknown name 'inpt'; did you mean 'input'?"
+compares '{decoder: mean(input)}' "is one number"
+compares decoder "'compare' must be a map of networks to arrays of 'validation'"
+compares '{decoder: input}' "'ks' is no metric of networks of equations" --set 'metrics=[ks]'
+mistake autoencoder "'compare' is with arrays of 'data.validation', which is not given" --set 'data={compare: {decoder: input}}'
+mistake one "'compare' is for the networks of 'objective'" --set 'data.compare={a: b}'
+expect 0 "$convert" --quiet --input label.npy -o label.dlx
+expect 78 "$train" --predict label.dlx -o u.npz autoencoder.yaml
+says err "'input' has 2 values in 'label.dlx' and 64 in another set"
+expect 65 "$train" --predict images.dlx -o u.npz --set 'model.networks={a: {inputs: [target], dense: [4]}}' \
+	--set 'objective={learn: {minimise: {data: mean(a^2 @ all)}}}' named.yaml
+says err "no network can be evaluated for the samples of 'images.dlx', whose arrays are input; inputs are target of 'a'"
+mistake named "the set 'record' has no array 'target'" --set 'data={validation: images.dlx, compare: {target: record.target}}'
 mistake autoencoder "'data.dlx' has 12 samples, and a draw of 'all' has 13" --set points.all.count=13
-expect 64 "$train" --predict 'grid: {x: 3}' -o u.npy autoencoder.yaml
-says err "no network is a function of coordinates or noise alone"
+# predicts REQUEST FILE TEXT [CONFIG]: how it is refused.
+predicts() {
+	expect 64 "$train" --quiet --predict "$1" -o "$2" "${4:-autoencoder}.yaml"
+	says err "$3"
+}
+predicts 'grid: {x: 3}' u.npy "networks of samples are evaluated for 'record: FILE'"
+predicts 'grid: {}' u.npy "no network is a function of noise alone; 'record: FILE' has the samples that networks take"
+predicts data.dlx u.npy "a file .npy has the values of one of encoder, decoder: say which"
+predicts data.dlx u.png "values of samples are written as .nc, .h5, .npz, .npy or .csv"
+predicts 'record: data.dlx, network: decodr' u.npy "'decodr' is no network that can be evaluated here; did you mean 'decoder'?"
+predicts 'record: data.dlx, seed: 3' u.npz "are of networks that take noise, and these take none"
+predicts 'record: data.dlx, sensors: u' u.npz "'sensors' are of points"
+expect 66 "$train" --predict 'record: nothing.dlx' -o u.npz autoencoder.yaml
+says err "'nothing.dlx'"
 
 begin "draws, stops"
 resampled='points.all={samples: data.dlx, count: 4, resample: 1}'
@@ -190,8 +264,17 @@ if has_ranks; then
 	losses_of runs/two | paste one - | awk '{ d = $2 - $4; if (d > 1e-5 || d < -1e-5) { print "step " NR ": " $2 " and " $4; bad = 1 } }
 		END { exit bad || NR < 15 }' || fail "two ranks have other losses than one"
 fi
-expect 0 "$train" --quiet --predict 'grid: {}, realizations: 3, samples: true' -o fake.npy images.yaml
-says fake.npy "'shape': (80, 3, 1,)"
-expect 64 "$train" --predict 'grid: {x: 3}' -o fake.npy images.yaml
-says err "networks of noise alone are evaluated on 'grid: {}'"
+expect 0 "$train" --quiet --predict 'grid: {}, realizations: 3, samples: true, network: fake' -o fake.npy images.yaml
+says fake.npy "'shape': (3, 1, 8, 8,)"
+expect 0 "$train" --quiet --predict 'grid: {}, realizations: 3, network: fake' -o fake.npy images.yaml
+says fake.npy "'shape': (4, 1, 8, 8,)"
+expect 0 "$train" --quiet --predict data.dlx -o fake.npz images.yaml
+# What a generator draws has the law of the samples, not their values.
+fakes='data={validation: data.dlx, compare: {fake: input}}'
+expect 0 "$train" --quiet --evaluate --json --set "$fakes" --set 'metrics=[mean_l2, std_l2, ks]' images.yaml
+says out '"ks": '
+mistake images "'mae' compares sample by sample, and 'fake' is a function of noise alone" --set "$fakes" --set 'metrics=[mae, ks]'
+predicts 'record: data.dlx, realizations: 3' u.npz "'realizations' goes with 'grid: {}'" images
+predicts 'grid: {x: 3}' u.npz "those of noise alone on 'grid: {}'" images
+predicts 'grid: {}, samples: true' u.npy "a file .npy has the values of one of seed, fake" images
 pass

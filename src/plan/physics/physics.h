@@ -49,6 +49,33 @@ struct physics {
 	                                  * NULL */
 	int nname;
 	struct expr_name *name;          /* the names that expressions may use */
+	const struct point_set *record;  /* the record for whose samples networks are evaluated; NULL:
+	                                  * they are evaluated at coordinates */
+	int nevaluated;                  /* networks that can be evaluated apart from objectives, and
+	                                  * names of `let` that data.compare has */
+	const struct evaluated *evaluated;
+};
+
+/* A network, or a name of `let`, that is evaluated for validation and prediction. */
+struct evaluated {
+	const char *name;
+	struct loc loc;
+	int components;                  /* number of values at a point, or of a sample */
+	struct shape shape;              /* of these values: one axis, unless it is a sample */
+	bool drawn;                      /* it is a function of noise alone */
+	/* For samples: the values that it approximates, an expression of the record's arrays; NULL:
+	 * none is known. */
+	const struct expr *known;
+};
+#define PHYSICS_KNOWN "known/"       /* in front of the name: the output with the values of
+                                      * `known` */
+
+/* Where the record of physics_open is named. */
+struct physics_record {
+	const char *path;                /* NULL: there is none */
+	struct loc loc;
+	bool given;                      /* by the user for a prediction: it need not have the arrays of
+	                                  * `data.compare` */
 };
 
 /* The table of keys by which a config is read. If the tree has equations, the keys that only
@@ -61,8 +88,17 @@ int physics_check_metrics(const struct run_config *c);
 /* Reads these keys from c's tree into c->physics and c->objectives. E_CONFIG, with an entry for
  * every mistake that can be found without reading records. */
 int physics_read(struct run_config *c);
-/* Reads the records of points, and checks all expressions. */
-int physics_open(struct run_config *c);
+/* Reads the records of points, and checks all expressions. If networks are functions of samples, it
+ * also opens the record that they are evaluated for; E_DATA at its place if it lacks what all
+ * networks need, or E_CONFIG if `data.compare` does not fit it. */
+int physics_open(struct run_config *c, const struct physics_record *record);
+/* Whether the points of the sets are samples, so that there are no coordinates. */
+bool physics_has_samples(const struct physics *p);
+/* Finds p->evaluated; c: with `data.compare`. The last step of physics_open. */
+int physics_find_evaluated(struct run_config *c, const struct physics_record *record);
+/* The scope in which networks are evaluated: one set, PHYSICS_AT or PHYSICS_RECORD, with this many
+ * points. */
+struct expr_scope physics_scope_at(struct arena *a, const struct physics *p, int64_t rows);
 
 /* The scope of expressions, with the shapes of one rank's share of the points among `ranks`
  * ranks. */
@@ -85,9 +121,6 @@ bool physics_watches(const struct run_config *c);
 /* The rows of a set that one of `ranks` ranks computes in each step. Ranks share its points, or its
  * realizations if it has any. */
 int64_t physics_share(const struct point_set *s, int ranks);
-/* Whether a network is a function of coordinates and noise only. Others, such as critics, take
- * outputs of networks as arguments. */
-bool physics_is_field(const struct physics *p, const struct network *n);
 /* Emits the objective's terms at the points of a rank's share, c->loss, which is their sum, and the
  * ports PLAN_STEP_TERM, PLAN_STEP_VARIABLE and PLAN_STEP_WEIGHT; inputs are called
  * SET.COORDINATE, SET.normal and SET.ARRAY. */
@@ -107,10 +140,14 @@ int physics_emit_gradients(struct graph *g, struct compilation *c);
 bool physics_is_state(const char *name);
 /* Emits the states that a run of equations has besides its parameters. */
 int physics_emit_states(struct graph *g, const struct compilation *c);
-/* Emits all networks that are fields, evaluated at c->r->batch points. Coordinates and noise are
- * inputs called PHYSICS_AT.NAME, with a row for each point; each output has its network's name. */
+/* Emits p->evaluated at c->r->batch points or samples, and what is known of them. Coordinates,
+ * arrays and noise are inputs called SET.NAME, with a row for each point, SET as in
+ * physics_scope_at; each output has its name. */
 int physics_emit_networks(struct graph *g, struct compilation *c);
-#define PHYSICS_AT "at"
-#define PHYSICS_ROWS 1024            /* points evaluated by one run of the plan */
+#define PHYSICS_AT "at"              /* points of coordinates */
+#define PHYSICS_RECORD "record"      /* samples */
+#define PHYSICS_ROWS 1024            /* most points evaluated by one run of the plan */
+/* The points evaluated by one run of the plan: of samples no more than a step of training has. */
+int64_t physics_rows(const struct physics *p);
 
 #endif

@@ -33,11 +33,6 @@ struct drawn_noise {
 	tid t;
 };
 
-int64_t physics_share(const struct point_set *s, int ranks)
-{
-	return (s->realizations ? s->realizations : 1) * s->count / (ranks > 1 ? ranks : 1);
-}
-
 bool physics_watches(const struct run_config *c)
 {
 	bool any = false;
@@ -46,44 +41,6 @@ bool physics_watches(const struct run_config *c)
 	for (int k = 0; k < c->objectives.n; k++)
 		any |= c->objectives.v[k].balance != NULL;
 	return any;
-}
-
-bool physics_is_spatial(const char *axis)
-{
-	return strcmp(axis, "t") != 0 && strcmp(axis, "time") != 0;
-}
-
-int physics_spatial_axes(const struct point_set *p)
-{
-	int n = 0;
-	for (int k = 0; k < p->naxes; k++)
-		n += physics_is_spatial(p->axis[k]);
-	return n;
-}
-
-static struct expr_set set_of(struct arena *a, const struct point_set *p, int ranks)
-{
-	struct expr_axis *axis = ARENA_ARRAY(a, struct expr_axis, p->naxes + 1);
-	const char **array = ARENA_ARRAY(a, const char *, p->nvalues + 1);
-	for (int k = 0; k < p->naxes; k++)
-		axis[k] = (struct expr_axis){ p->axis[k], physics_is_spatial(p->axis[k]) };
-	for (int k = 0; k < p->nvalues; k++)
-		array[k] = p->values[k].name;
-	const int64_t rows = physics_share(p, ranks);
-	const int64_t points = p->whole ? 1 : p->realizations ? p->count : rows;
-	return (struct expr_set){ .name = p->name, .points = points,
-		.realizations = points ? rows / points : 1, .axis = axis, .naxis = p->naxes,
-		.array = array, .narray = p->nvalues, .normals = p->normals };
-}
-
-struct expr_scope physics_scope(struct arena *a, const struct physics *p, int ranks)
-{
-	struct expr_set *set = ARENA_ARRAY(a, struct expr_set, p->points.n + 1);
-	int n = 0;
-	for (int i = 0; i < p->points.n; i++)
-		set[n++] = set_of(a, &p->points.set[i], ranks);
-	return (struct expr_scope){ .arena = a, .name = p->name, .nname = p->nname, .set = set,
-		.nset = n, .ranks = ranks };
 }
 
 /* --- leaves --- */
@@ -445,18 +402,30 @@ static int noise_at(void *user, struct graph *g, int like, const char *name, tid
 	return input(l, g, like, name, physics_noise(l->p, name)->components, out);
 }
 
-/* Each point is a realization of its own. */
-static struct expr_scope scope_at(struct arena *a, const struct physics *p, int64_t rows)
+static int array_at(void *user, struct graph *g, int set, const char *name, tid *out)
 {
-	struct expr_axis *axis = ARENA_ARRAY(a, struct expr_axis, p->coordinates.n + 1);
-	struct expr_set *set = ARENA_NEW(a, struct expr_set);
-	for (int k = 0; k < p->coordinates.n; k++)
-		axis[k] = (struct expr_axis){ p->coordinates.v[k],
-			physics_is_spatial(p->coordinates.v[k]) };
-	*set = (struct expr_set){ .name = PHYSICS_AT, .points = 1, .realizations = rows, .axis = axis,
-		.naxis = p->coordinates.n };
-	return (struct expr_scope){ .arena = a, .name = p->name, .nname = p->nname, .set = set,
-		.nset = 1 };
+	const struct leaves *l = user;
+	return input(l, g, set, name, physics_components(l->p, name), out);
+}
+
+/* A name as an expression. */
+static int parse_name(struct arena *a, const struct evaluated *v, const struct expr **out)
+{
+	struct ynode *text = ARENA_NEW(a, struct ynode);
+	*text = (struct ynode){ .kind = Y_SCALAR, .loc = v->loc, .text = v->name };
+	return expr_parse(a, text, out);
+}
+
+static int emit_output(struct graph *g, struct leaves *l, struct expr_emission *m,
+                       const struct expr *e, const char *name)
+{
+	struct expr_type type;
+	tid out;
+	TRY(expr_check(l->scope, e, 0, &type));
+	TRY(expr_emit(m, e, 0, &out));
+	graph_t(g, out)->output = true;
+	ports_add(&l->c->p->out, name, out);
+	return 0;
 }
 
 int physics_emit_networks(struct graph *g, struct compilation *c)
@@ -465,21 +434,16 @@ int physics_emit_networks(struct graph *g, struct compilation *c)
 	*l = (struct leaves){ .c = c, .p = c->r->config->physics };
 	struct expr_host at = host;
 	at.noise = noise_at;
-	struct expr_emission *m = begin(g, l, scope_at(g->arena, l->p, c->r->batch), &at);
-	for (int i = 0; i < l->p->net.n; i++) {
-		const struct network *n = &l->p->net.v[i];
-		struct ynode *text = ARENA_NEW(g->arena, struct ynode);
+	at.array = array_at;
+	struct expr_emission *m = begin(g, l, physics_scope_at(g->arena, l->p, c->r->batch), &at);
+	for (int i = 0; i < l->p->nevaluated; i++) {
+		const struct evaluated *v = &l->p->evaluated[i];
 		const struct expr *e;
-		struct expr_type type;
-		tid out;
-		if (!physics_is_field(l->p, n))
-			continue;
-		*text = (struct ynode){ .kind = Y_SCALAR, .loc = n->loc, .text = n->name };
-		TRY(expr_parse(g->arena, text, &e));
-		TRY(expr_check(l->scope, e, 0, &type));
-		TRY(expr_emit(m, e, 0, &out));
-		graph_t(g, out)->output = true;
-		ports_add(&c->p->out, n->name, out);
+		TRY(parse_name(g->arena, v, &e));
+		TRY(emit_output(g, l, m, e, v->name));
+		if (v->known)
+			TRY(emit_output(g, l, m, v->known,
+			                arena_printf(g->arena, PHYSICS_KNOWN "%s", v->name)));
 	}
 	return 0;
 }

@@ -88,22 +88,39 @@ static int refuse_keys(const struct run_config *c)
 	return rc;
 }
 
+static bool is_listed(const char *name, const char *const *list)
+{
+	while (*list && strcmp(*list, name) != 0)
+		list++;
+	return *list != NULL;
+}
+
+/* Whether a set has `samples`, as far as the text says. */
+static bool names_samples(const struct ynode *points)
+{
+	for (int i = 0; points && points->kind == Y_MAP && i < points->n; i++) {
+		const struct ynode *set = points->pair[i].value;
+		if (set->kind == Y_MAP && ytree_pair(set, "samples"))
+			return true;
+	}
+	return false;
+}
+
 int physics_check_metrics(const struct run_config *c)
 {
 	static const char *const of_values[] = { "relative_l2", "max_error", "mae", "mse", "rmse",
 		NULL }, *const of_laws[] = { "mean_l2", "std_l2", "ks", NULL };
 	const bool random = c->model.v && strcmp(c->model.v->name, "networks") == 0 && c->model.data &&
 	                    ((const struct networks *)c->model.data)->noise;
+	const bool both = random && names_samples(c->points);
 	int rc = 0;
-	for (int i = 0; i < c->metrics.n; i++) {
-		const char *const *names = random ? of_laws : of_values;
-		while (*names && strcmp(*names, c->metrics.v[i]) != 0)
-			names++;
-		if (!*names)
+	for (int i = 0; i < c->metrics.n; i++)
+		if (!is_listed(c->metrics.v[i], random ? of_laws : of_values) &&
+		    !(both && is_listed(c->metrics.v[i], of_values)))
 			rc = ERR(E_CONFIG, &c->metrics.loc[i], "'%s' is no metric of networks of %s, which are "
-			         "%s", c->metrics.v[i], random ? "noise" : "equations", random ?
-			         "mean_l2, std_l2 and ks" : "relative_l2, max_error, mae, mse and rmse");
-	}
+			         "%s%s", c->metrics.v[i], random ? "noise" : "equations", both ?
+			         "mean_l2, std_l2, ks, " : random ? "mean_l2, std_l2 and ks" : "", both ||
+			         !random ? "relative_l2, max_error, mae, mse and rmse" : "");
 	return rc;
 }
 
@@ -260,6 +277,7 @@ static int collect_names(struct run_config *c)
 	p->coordinates = points_axes(c->arena, &p->points);
 	for (int i = 0; i < p->points.n; i++)
 		most += p->points.set[i].nvalues;
+	most += p->record ? p->record->nvalues : 0;
 	p->name = ARENA_ARRAY(c->arena, struct expr_name, most + p->coordinates.n);
 	for (int i = 0; i < p->coordinates.n; i++)
 		rc = first_code(rc, add_name(p, &(struct expr_name){ .name = p->coordinates.v[i],
@@ -282,6 +300,8 @@ static int collect_names(struct run_config *c)
 		                             expr_loc(p->net.let[i].e)));
 	for (int i = 0; i < p->points.n; i++)
 		rc = first_code(rc, add_arrays(p, &p->points.set[i]));
+	if (p->record)
+		rc = first_code(rc, add_arrays(p, p->record));
 	return rc;
 }
 
@@ -341,7 +361,19 @@ static int check_residuals(const struct run_config *c, struct expr_scope *s)
 	return rc;
 }
 
-int physics_open(struct run_config *c)
+/* The record as a set that no objective names. */
+static int open_record(struct run_config *c, const struct physics_record *record)
+{
+	struct point_set *s = ARENA_NEW(c->arena, struct point_set);
+	if (!record->path || !physics_has_samples(c->physics))
+		return 0;
+	*s = (struct point_set){ .name = PHYSICS_RECORD, .loc = record->loc, .record = record->path,
+		.whole = true };
+	c->physics->record = s;
+	return points_open_samples(c->arena, s);
+}
+
+int physics_open(struct run_config *c, const struct physics_record *record)
 {
 	struct physics *p = c->physics;
 	int rc = 0;
@@ -350,6 +382,7 @@ int physics_open(struct run_config *c)
 	p->opened = true;
 	const struct strings inputs = given_inputs(c->arena, p);
 	TRY(points_open(c->arena, &p->points, &inputs));
+	TRY(open_record(c, record));
 	TRY(collect_names(c));
 	TRY(physics_find_shapes(c->arena, p));
 	struct expr_scope s = physics_scope(c->arena, p, 1);
@@ -357,5 +390,6 @@ int physics_open(struct run_config *c)
 	for (int k = 0; k < c->objectives.n; k++)
 		for (int i = 0; i < c->objectives.v[k].nterm; i++)
 			rc = first_code(rc, expr_check_term(&s, c->objectives.v[k].term[i].e));
-	return first_code(rc, check_residuals(c, &s));
+	rc = first_code(rc, check_residuals(c, &s));
+	return rc < 0 ? rc : physics_find_evaluated(c, record);
 }

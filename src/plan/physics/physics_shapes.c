@@ -38,6 +38,9 @@ static const struct point_values *find_array(const struct physics *p, const char
 		for (int k = 0; k < p->points.set[i].nvalues; k++)
 			if (strcmp(p->points.set[i].values[k].name, name) == 0)
 				return &p->points.set[i].values[k];
+	for (int k = 0; p->record && k < p->record->nvalues; k++)
+		if (strcmp(p->record->values[k].name, name) == 0)
+			return &p->record->values[k];
 	return NULL;
 }
 
@@ -66,34 +69,6 @@ int physics_components(const struct physics *p, const char *name)
 {
 	const struct shape s = shape_of_name(p, name);
 	return s.nd ? (int)shape_count(&s) : 0;
-}
-
-/* Whether a name is an expression, which may stand for anything, or an unknown number. */
-static bool is_general(const struct physics *p, const char *name)
-{
-	for (int k = 0; k < p->nname; k++)
-		if (strcmp(p->name[k].name, name) == 0 &&
-		    (p->name[k].what == EXPR_LET || p->name[k].what == EXPR_VARIABLE))
-			return true;
-	return false;
-}
-
-/* depth: of networks in networks; more than there are is a circle, which is reported elsewhere. */
-static bool is_field(const struct physics *p, const struct network *n, int depth)
-{
-	for (int i = 0; i < n->c.inputs.n; i++) {
-		const char *name = n->c.inputs.v[i];
-		const struct network *of = physics_network(p, name);
-		if (!is_coordinate(p, name) && !physics_noise(p, name) && !is_general(p, name) &&
-		    depth < p->net.n && !(of && is_field(p, of, depth + 1)))
-			return false;
-	}
-	return true;
-}
-
-bool physics_is_field(const struct physics *p, const struct network *n)
-{
-	return is_field(p, n, 0);
 }
 
 enum { UNKNOWN, FINDING, FOUND };

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "train/predict/samples_at.h"
 
 static int find_fields(struct known *k, const struct run_config *c, const struct point_set *s)
 {
@@ -24,6 +25,60 @@ static int find_fields(struct known *k, const struct run_config *c, const struct
 	                      "network to compare with", c->data.validation.v[0]);
 }
 
+/* Metrics that compare value by value, or the statistics of realizations. */
+static const char *const of_laws[] = { "mean_l2", "std_l2", "ks" };
+#define LAWS (sizeof of_laws / sizeof *of_laws)
+
+static bool is_of_laws(const char *metric)
+{
+	for (size_t i = 0; i < LAWS; i++)
+		if (strcmp(metric, of_laws[i]) == 0)
+			return true;
+	return false;
+}
+
+/* What noise alone makes has nothing to do with a particular sample. */
+static int check_drawn(const struct run_config *c, const struct evaluated *v)
+{
+	const struct strings *metrics = &c->metrics;
+	int m = 0;
+	while (m < metrics->n && is_of_laws(metrics->v[m]))
+		m++;
+	if (!v->drawn || m == metrics->n)
+		return 0;
+	return ERR(E_CONFIG, &metrics->loc[m], "'%s' compares sample by sample, and '%s' is a function "
+	           "of noise alone, for which there are mean_l2, std_l2 and ks", metrics->v[m],
+	           v->name);
+}
+
+/* Names a network and an array that could be compared, by their sizes. */
+static int not_compared(const struct run_config *c)
+{
+	const struct physics *p = c->physics;
+	const char *example = "NETWORK: ARRAY";
+	for (int i = p->nevaluated - 1; i >= 0; i--)
+		for (int k = p->record->nvalues - 1; k >= 0; k--)
+			if (p->record->values[k].each == p->evaluated[i].components)
+				example = arena_printf(c->arena, "%s: %s", p->evaluated[i].name,
+				                       p->record->values[k].name);
+	return ERR(E_DATA, &c->data.validation.loc[0], "'%s' has no array of the name of a network to "
+	           "compare with; 'compare' in 'data' says which one is, such as 'compare: {%s}'",
+	           c->data.validation.v[0], example);
+}
+
+static int open_samples(struct known *k, const struct run_config *c)
+{
+	const struct physics *p = c->physics;
+	k->field = ARENA_ARRAY(k->a, struct known_field, p->nevaluated + 1);
+	for (int i = 0; i < p->nevaluated; i++) {
+		if (!p->evaluated[i].known)
+			continue;
+		TRY(check_drawn(c, &p->evaluated[i]));
+		k->field[k->n++] = (struct known_field){ .component = i, .name = p->evaluated[i].name };
+	}
+	return k->n ? 0 : not_compared(c);
+}
+
 int known_open(struct known **out, const struct run_config *c)
 {
 	const struct strings *files = &c->data.validation;
@@ -31,12 +86,10 @@ int known_open(struct known **out, const struct run_config *c)
 	struct known *k = *out = mem_calloc(1, sizeof *k);
 	k->a = arena_new();
 	k->random = c->physics->net.nnoise > 0;
-	if (c->physics->coordinates.n == 0)
-		return ERR(E_CONFIG, &files->loc[0], "a validation compares networks at coordinates, and "
-		           "there are none; a term of weight 0, on a set of other samples, is only "
-		           "reported");
 	if (files->n > 1)
 		return ERR(E_CONFIG, &files->loc[1], "networks of equations are compared with one record");
+	if (physics_has_samples(c->physics))
+		return open_samples(k, c);
 	TRY(places_of_record(k->a, c->physics, &(struct places_file){ .path = files->v[0],
 		.random = k->random, .loc = files->loc[0] }, &set, &k->places));
 	return find_fields(k, c, set);
@@ -56,50 +109,78 @@ void known_free(struct known *k)
 
 /* --- comparing --- */
 
-/* The metrics of a field, each to *out[m]; returns the mean over places of its squared
- * differences. */
-static double measure_values(const struct known *k, const struct known_field *f,
-                             const struct network_values *values, const struct strings *metrics,
-                             double *const *out)
+/* The metrics of n values, each to *out[m]; returns the mean of the squared differences. */
+static double measure_values(const double *v, const double *known, int64_t n,
+                             const struct strings *metrics, double *const *out)
 {
-	const double *v = values->v[f->component], n = (double)k->places.n;
 	double error2 = 0, most = 0, absolute = 0;
-	for (int64_t i = 0; i < k->places.n; i++) {
-		const double e = v[i] - f->v[i];
+	for (int64_t i = 0; i < n; i++) {
+		const double e = v[i] - known[i];
 		error2 += e * e;
 		absolute += fabs(e);
 		most = fmax(most, fabs(e));
 	}
 	const struct { const char *name; double v; } all[] = {
-		{ "relative_l2", ensemble_relative_l2(v, f->v, k->places.n) },
-		{ "max_error", isnan(error2) ? error2 : most }, { "mae", absolute / n },
-		{ "mse", error2 / n }, { "rmse", sqrt(error2 / n) }
+		{ "relative_l2", ensemble_relative_l2(v, known, n) },
+		{ "max_error", isnan(error2) ? error2 : most }, { "mae", absolute / (double)n },
+		{ "mse", error2 / (double)n }, { "rmse", sqrt(error2 / (double)n) }
 	};
 	for (int m = 0; m < metrics->n; m++)
 		for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 			if (strcmp(metrics->v[m], all[i].name) == 0)
 				*out[m] = all[i].v;
-	return error2 / n;
+	return error2 / (double)n;
 }
 
-static double measure_law(const struct known *k, const struct known_field *f,
-                          const struct network_values *values, const struct strings *metrics,
-                          double *const *out)
+/* The same of statistics; returns the mean over places of the squared differences of means and
+ * deviations. */
+static double measure_law(const struct ensemble *e, const struct ensemble *known,
+                          const struct strings *metrics, double *const *out)
 {
-	const int64_t n = k->places.n;
-	struct ensemble e;
+	const double all[LAWS] = { ensemble_relative_l2(e->mean, known->mean, e->places),
+		ensemble_relative_l2(e->deviation, known->deviation, e->places),
+		ensemble_worst_ks(e, known) };
 	double sum = 0;
-	ensemble_init(&e, values->v[f->component], values->realizations, n);
 	for (int m = 0; m < metrics->n; m++)
-		*out[m] = strcmp(metrics->v[m], "mean_l2") == 0 ?
-		          ensemble_relative_l2(e.mean, f->law.mean, n) :
-		          strcmp(metrics->v[m], "std_l2") == 0 ?
-		          ensemble_relative_l2(e.deviation, f->law.deviation, n) :
-		          ensemble_worst_ks(&e, &f->law);
-	for (int64_t i = 0; i < n; i++)
-		sum += pow(e.mean[i] - f->law.mean[i], 2) + pow(e.deviation[i] - f->law.deviation[i], 2);
+		for (size_t i = 0; i < LAWS; i++)
+			if (strcmp(metrics->v[m], of_laws[i]) == 0)
+				*out[m] = all[i];
+	for (int64_t i = 0; i < e->places; i++)
+		sum += pow(e->mean[i] - known->mean[i], 2) + pow(e->deviation[i] - known->deviation[i], 2);
+	return sum / (double)e->places;
+}
+
+static double measure_field(const struct known *k, const struct known_field *f,
+                            const struct network_values *values, const struct strings *metrics,
+                            double *const *out)
+{
+	const double *v = values->v[f->component];
+	struct ensemble e;
+	if (!k->random)
+		return measure_values(v, f->v, k->places.n, metrics, out);
+	ensemble_init(&e, v, values->realizations, k->places.n);
+	const double loss = measure_law(&e, &f->law, metrics, out);
 	ensemble_release(&e);
-	return sum / (double)n;
+	return loss;
+}
+
+static double measure_samples(const struct sample_output *o, int64_t rows,
+                              const struct strings *metrics, double *const *out)
+{
+	struct ensemble e, known;
+	bool laws = o->of->drawn;
+	double loss = 0;
+	for (int m = 0; m < metrics->n; m++)
+		laws |= is_of_laws(metrics->v[m]);
+	if (laws) {
+		ensemble_init(&e, o->v, rows, o->of->components);
+		ensemble_init(&known, o->known, rows, o->of->components);
+		loss = measure_law(&e, &known, metrics, out);
+		ensemble_release(&known);
+		ensemble_release(&e);
+	}
+	return o->of->drawn ? loss : measure_values(o->v, o->known, rows * o->of->components, metrics,
+	                                            out);
 }
 
 /* Of several fields METRIC is the largest, and METRIC.FIELD each one's. value: (metrics,
@@ -128,25 +209,50 @@ static void list_metrics(struct known *k, const struct strings *metrics, const d
 	out->nmetric = n;
 }
 
-int known_compare(struct known *k, const struct session *s, struct evaluation *out)
+/* The metrics of field i, in a table (metrics, fields). */
+static double *const *column(const struct known *k, const struct strings *metrics, double *value,
+                             int i)
+{
+	double **to = ARENA_ARRAY(k->last, double *, metrics->n + 1);
+	for (int m = 0; m < metrics->n; m++)
+		to[m] = &value[m * k->n + i];
+	return to;
+}
+
+static int compare_fields(struct known *k, const struct session *s, double *value, double *loss)
 {
 	const struct strings *metrics = &s->config->metrics;
 	const struct noise_draw draw = { k->random ? s->config->train.validate.realizations : 1,
 		(uint64_t)s->config->run.seed };
-	const double start = io_seconds();
 	struct network_values values;
+	TRY(networks_at(s, k->last, &k->places, draw, &values));
+	for (int i = 0; i < k->n; i++)
+		*loss += measure_field(k, &k->field[i], &values, metrics, column(k, metrics, value, i));
+	return 0;
+}
+
+static int compare_samples(struct known *k, const struct session *s, double *value, double *loss)
+{
+	const struct strings *metrics = &s->config->metrics;
+	struct sample_values values;
+	TRY(samples_at(s, k->last, 0, (uint64_t)s->config->run.seed, &values));
+	for (int i = 0; i < k->n; i++)
+		*loss += measure_samples(&values.output[k->field[i].component], values.rows, metrics,
+		                         column(k, metrics, value, i));
+	return 0;
+}
+
+int known_compare(struct known *k, const struct session *s, struct evaluation *out)
+{
+	const struct strings *metrics = &s->config->metrics;
+	const double start = io_seconds();
 	double sum = 0;
 	if (k->last)
 		arena_free(k->last);
 	k->last = arena_new();
-	TRY(networks_at(s, k->last, &k->places, draw, &values));
-	double *value = ARENA_ARRAY(k->last, double, k->n * metrics->n + 1),
-	       **to = ARENA_ARRAY(k->last, double *, metrics->n + 1);
-	for (int i = 0; i < k->n; i++) {
-		for (int m = 0; m < metrics->n; m++)
-			to[m] = &value[m * k->n + i];
-		sum += (k->random ? measure_law : measure_values)(k, &k->field[i], &values, metrics, to);
-	}
+	double *value = ARENA_ARRAY(k->last, double, k->n * metrics->n + 1);
+	TRY((physics_has_samples(s->config->physics) ? compare_samples : compare_fields)(k, s, value,
+	                                                                                 &sum));
 	out->loss = sum / k->n;
 	list_metrics(k, metrics, value, out);
 	out->seconds = io_seconds() - start;

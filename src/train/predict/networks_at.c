@@ -7,24 +7,20 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/hash.h"
-#include "base/rng.h"
-#include "op/noise.h"
 #include "plan/program.h"
 
 #define MOST_VALUES ((int64_t)1 << 28)
 
 void networks_at_names(struct arena *a, const struct physics *p, struct network_values *out)
 {
-	const struct networks_read *net = &p->net;
 	*out = (struct network_values){ 0 };
-	for (int i = 0; i < net->n; i++)
-		out->n += physics_is_field(p, &net->v[i]) ? (int)net->v[i].c.outputs : 0;
+	for (int i = 0; i < p->nevaluated; i++)
+		out->n += p->evaluated[i].components;
 	out->name = ARENA_ARRAY(a, const char *, out->n + 1);
-	for (int i = 0, k = 0; i < net->n; i++)
-		for (int64_t c = 0; c < net->v[i].c.outputs && physics_is_field(p, &net->v[i]); c++)
-			out->name[k++] = net->v[i].c.outputs == 1 ? net->v[i].name :
-			                 arena_printf(a, "%s.%lld", net->v[i].name, (long long)c);
+	for (int i = 0, k = 0; i < p->nevaluated; i++)
+		for (int c = 0; c < p->evaluated[i].components; c++)
+			out->name[k++] = p->evaluated[i].components == 1 ? p->evaluated[i].name :
+			                 arena_printf(a, "%s.%d", p->evaluated[i].name, c);
 }
 
 /* --- inputs --- */
@@ -39,18 +35,6 @@ struct inputs {
 	double **row;                    /* what these have */
 	double **noise;                  /* (realizations, components) */
 };
-
-static double *draw_noise(struct arena *a, const struct noise_name *n, struct noise_draw draw)
-{
-	const uint64_t stream = hash_name(arena_printf(a, PHYSICS_AT ".%s", n->name));
-	const int64_t count = draw.realizations * n->components;
-	double *v = ARENA_ARRAY(a, double, count + 1);
-	if (n->law == NOISE_NORMAL)
-		rng_normals(draw.seed, stream, 0, 0, count, v);
-	else
-		rng_uniforms(draw.seed, stream, 0, 0, count, v);
-	return v;
-}
 
 static void add_input(struct arena *a, struct inputs *in, int i, const char *name, int64_t each)
 {
@@ -72,7 +56,7 @@ static void make_inputs(struct arena *a, const struct physics *p, const struct p
 	for (int k = 0; k < in->nnoise; k++) {
 		const struct noise_name *n = &p->net.noise[k];
 		add_input(a, in, in->ncoordinates + k, n->name, n->components);
-		in->noise[k] = draw_noise(a, n, draw);
+		in->noise[k] = noise_at(a, n, draw);
 	}
 }
 
@@ -97,15 +81,13 @@ static void gather(const struct inputs *in, int64_t first)
 static int take(const struct session *s, struct plan *p, int64_t first, double *output,
                 struct network_values *out)
 {
-	const struct networks_read *net = &s->config->physics->net;
+	const struct physics *physics = s->config->physics;
 	const int64_t rest = out->places * out->realizations - first,
 	              n = rest < PHYSICS_ROWS ? rest : PHYSICS_ROWS;
 	double **to = out->v;
-	for (int i = 0; i < net->n; i++) {
-		const int64_t wide = net->v[i].c.outputs;
-		if (!physics_is_field(s->config->physics, &net->v[i]))
-			continue;
-		TRY(exec_read(p->exec, plan_out(p, net->v[i].name), DTYPE_F64, output));
+	for (int i = 0; i < physics->nevaluated; i++) {
+		const int64_t wide = physics->evaluated[i].components;
+		TRY(exec_read(p->exec, plan_out(p, physics->evaluated[i].name), DTYPE_F64, output));
 		for (int64_t c = 0; c < wide; c++, to++)
 			for (int64_t k = 0; k < n; k++)
 				(*to)[first + k] = output[k * wide + c];

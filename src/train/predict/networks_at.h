@@ -6,6 +6,7 @@
 #define DLX_TRAIN_NETWORKS_AT_H
 
 #include "plan/session.h"
+#include "train/predict/noise_at.h"
 #include "train/predict/places.h"
 
 struct network_values {
@@ -14,13 +15,6 @@ struct network_values {
 	                                  * two outputs */
 	double **v;                      /* values of each component (realizations, places) */
 	int64_t places, realizations;
-};
-
-/* The realizations of noise to draw. They differ from those of training, and realization r of a
- * seed is always the same. */
-struct noise_draw {
-	int64_t realizations;            /* number of realizations; 1 for networks without noise */
-	uint64_t seed;
 };
 
 /* Sets out->n and out->name only, in arena a. */

@@ -55,12 +55,11 @@ static int read_axis(struct arena *a, const struct physics *p, const struct ypai
 
 static int check_fields(const struct physics *p)
 {
-	for (int i = 0; i < p->net.n; i++)
-		if (physics_is_field(p, &p->net.v[i]))
-			return 0;
-	return ERR(E_USAGE, NULL, "no network is a function of coordinates or noise alone, so that "
-	           "there is none to evaluate; one of samples can be exported, '--export FILE "
-	           "--network NAME', and be used by a config of 'family: layers'");
+	if (p->nevaluated)
+		return 0;
+	return ERR(E_USAGE, NULL, "no network is a function of %s, so that there is none to evaluate",
+	           physics_has_samples(p) ? "noise alone; 'record: FILE' has the samples that networks "
+	           "take" : "coordinates or noise alone");
 }
 
 int places_of_grid(struct arena *a, const struct physics *p, const struct ynode *map,

@@ -14,6 +14,8 @@
 #include "plan/session.h"
 #include "train/predict/predict_as.h"
 
+struct physics;
+
 /* State shared by the sessions that predict samples of different sizes; zeroed before the first. */
 struct predict_parts {
 	bool more;                 /* further sizes follow; set by the caller */
@@ -47,11 +49,11 @@ int predict_tiles(struct session *s, const char *out, enum predict_as as, int64_
  * a record the networks are evaluated at its points, or with "sensors: FIELD" at that field's
  * sensors, and the record's own values are written too. For networks that read noise, given may add
  * "realizations: N", "seed: N" and "samples: true", which writes the realizations instead of their
- * statistics. path ends in .nc, .h5, .npy or .csv, or for a grid in .png or .svg. *written: the
- * number of places. E_USAGE for another name, and for a mistake in given, with its place in the
- * argument of "--predict". Rank 0 writes. */
+ * statistics. For networks of samples see predict_sampled. path ends in .nc, .h5, .npy or .csv, or
+ * for a grid in .png or .svg. *written: the number of places. E_USAGE for another name, and for a
+ * mistake in given, with its place in the argument of "--predict". Rank 0 writes. */
 int predict_grid(struct session *s, const char *given, const char *path, int64_t *written);
 /* E_USAGE if path does not end in the name of a format that predict_grid writes. */
-int predict_grid_check(const char *path);
+int predict_grid_check(const struct physics *p, const char *path);
 
 #endif

@@ -10,57 +10,29 @@
 #include "comm/comm.h"
 #include "report/drawing.h"
 #include "train/predict/predict_array.h"
+#include "train/predict/predict_request.h"
+#include "train/predict/predict_sampled.h"
 #include "train/predict/predicted_fields.h"
-#include "yaml/schema.h"
 
-int predict_grid_check(const char *path)
+int predict_grid_check(const struct physics *p, const char *path)
 {
-	if (predict_is_netcdf(path) || io_ends_in(path, ".npy") || io_ends_in(path, ".csv") ||
-	    drawing_is(path))
+	const bool samples = physics_has_samples(p);
+	if (samples && io_ends_in(path, ".npz"))
 		return 0;
+	if (predict_is_netcdf(path) || io_ends_in(path, ".npy") || io_ends_in(path, ".csv") ||
+	    (drawing_is(path) && !samples))
+		return 0;
+	if (samples)
+		return ERR(E_USAGE, NULL, "'-o %s': values of samples are written as .nc, .h5, .npz, .npy "
+		           "or .csv", shown(path));
 	return ERR(E_USAGE, NULL, "'-o %s': networks of equations are written as .nc, .h5, .npy or "
 	           ".csv, and drawn as .png or .svg", shown(path));
 }
 
 /* --- what is requested --- */
 
-struct request {
-	const struct ynode *grid;
-	const char *record, *sensors;
-	int64_t realizations, seed;      /* INT64_MIN: not given */
-	bool samples;
-};
-
-static const struct field request_fields[] = {
-	FIELD_NODE(struct request, grid, NULL, "points along each coordinate"),
-	FIELD(struct request, record, FT_PATH, .flags = FIELD_NULLABLE, .doc = "a record of points"),
-	FIELD(struct request, sensors, FT_STRING, .flags = FIELD_NULLABLE,
-	      .doc = "of the record: those of a field"),
-	FIELD(struct request, realizations, FT_INT, .dflt = "null", .min = 1, .max = 1e9,
-	      .flags = FIELD_NULLABLE, .doc = "of noise"),
-	FIELD(struct request, seed, FT_INT, .dflt = "null", .min = 0, .max = 9e15,
-	      .flags = FIELD_NULLABLE, .doc = "of the realizations"),
-	FIELD_BOOL(struct request, samples, "false", "the realizations in place of their statistics"),
-	FIELD_END
-};
-
-/* Keys in one line are a map, also without the braces around it. */
-static int read_request(struct arena *a, const struct physics *p, const char *given,
-                        struct request *r)
-{
-	struct ynode *root;
-	*r = (struct request){ .record = given, .realizations = INT64_MIN, .seed = INT64_MIN };
-	if (io_ends_in(given, ".dlx") || io_exists(given))
-		return 0;
-	const char *text = *given == '{' ? given : arena_printf(a, "{%s}", given);
-	TRY(ytree_parse(a, "--predict", text, &root));
-	if (!root || root->kind != Y_MAP || !ytree_find(root, "grid") == !ytree_find(root, "record"))
-		return places_of_grid(a, p, NULL, &(struct places){ 0 });
-	return schema_read(a, root, request_fields, "'--predict'", &root->loc, r) < 0 ? E_USAGE : 0;
-}
-
 /* set: the record's; NULL of a grid. */
-static int read_places(struct arena *a, const struct physics *p, const struct request *r,
+static int read_places(struct arena *a, const struct physics *p, const struct predict_request *r,
                        const struct point_set **set, struct places *out)
 {
 	*set = NULL;
@@ -175,8 +147,15 @@ static int predict_at(struct session *s, struct arena *a, const char *given, con
 	const bool random = p->net.nnoise > 0;
 	const struct point_set *set;
 	struct network_values values;
-	struct request r;
-	TRY(read_request(a, p, given, &r));
+	struct predict_request r;
+	TRY(predict_request_read(a, given, &r));
+	if (physics_has_samples(p))
+		return predict_sampled(s, a, &r, path, written);
+	if (!r.grid && !r.record)
+		return places_of_grid(a, p, NULL, &(struct places){ 0 });
+	if (r.network.n)
+		return ERR(E_USAGE, &r.network.loc[0], "'network' is for networks of samples; here all "
+		           "are written");
 	TRY(read_places(a, p, &r, &set, &out.places));
 	if (r.samples && drawing_is(path))
 		return ERR(E_USAGE, NULL, "a picture is of statistics; 'samples' are written as .nc, .h5, "

@@ -9,6 +9,7 @@
 #include "plan/physics/physics.h"
 #include "train/run/balance.h"
 #include "train/predict/known.h"
+#include "train/predict/predict_request.h"
 #include "train/run/opening.h"
 #include "train/run/resample.h"
 
@@ -37,14 +38,32 @@ struct equations {
 
 /* --- opening --- */
 
+/* The record of which networks of samples are evaluated. */
+static int find_record(const struct session *s, const struct session_options *o,
+                       struct physics_record *out)
+{
+	const struct strings *files = &s->config->data.validation;
+	struct predict_request r;
+	*out = (struct physics_record){ 0 };
+	if (s->compares)
+		*out = (struct physics_record){ .path = files->v[0], .loc = files->loc[0] };
+	if (!(o->need & SESSION_PREDICT) || !o->data)
+		return 0;
+	TRY(predict_request_read(s->equations->a, o->data->v[0], &r));
+	*out = (struct physics_record){ .path = r.record, .given = true };
+	return 0;
+}
+
 int equations_open(struct session *s, const struct session_options *o)
 {
 	struct equations *e = mem_calloc(1, sizeof *e);
+	struct physics_record record;
 	s->equations = e;
 	e->a = arena_new();
 	e->config = s->config;
-	TRY(physics_open(s->config));
 	s->compares = o->need & SESSION_EVALUATE && s->config->data.validation.n > 0;
+	TRY(find_record(s, o, &record));
+	TRY(physics_open(s->config, &record));
 	return s->compares ? known_open(&e->known, s->config) : 0;
 }
 
