@@ -201,6 +201,9 @@ enum {
 	                     * phase it is scheduled after all other nodes. If it has a gradient rule,
 	                     * it is differentiated even if no node of this rank uses its outputs, since
 	                     * other ranks need the gradient */
+	OP_ELEMENTWISE = 65536,    /* if all inputs have the shape of out[0], each of its elements is a
+	                     * function of the same elements of the inputs, and grad gives the product
+	                     * of that function's derivatives with dy */
 	OP_FLAT = 8192      /* piecewise constant in its inputs without a gradient (nondiff), such as
 	                     * signs and masks of ReLU: the derivative is zero wherever it exists. A
 	                     * second derivative through it loses terms, which autodiff_flat reports */

@@ -57,32 +57,24 @@ void expr_refuse(struct expr_emission *m, const char *why)
 
 /* --- nodes --- */
 
-static bool is_one_of(const struct node *n, const char *const *names)
-{
-	while (*names && strcmp(*names, n->op->name) != 0)
-		names++;
-	return *names != NULL;
-}
-
 /* Whether n is linear and keeps rows apart. */
 static bool is_linear(const struct graph *g, const struct node *n)
 {
-	static const char *const names[] = { "concat", "slice", "broadcast", "reshape", "sum", "dense",
-		NULL };
+	static const char *const names[] = { "concat", "slice", "broadcast", "reshape", "sum",
+		"dense" };
 	const struct shape *in = node_in_shape(g, n, 0), *out = node_out_shape(g, n, 0);
-	return is_one_of(n, names) && in->nd == 2 && out->nd == 2 && in->d[0] == out->d[0];
+	bool named = false;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		named |= strcmp(names[i], n->op->name) == 0;
+	return named && in->nd == 2 && out->nd == 2 && in->d[0] == out->d[0];
 }
 
 static bool is_elementwise(const struct graph *g, const struct node *n)
 {
-	static const char *const names[] = { "add", "subtract", "multiply", "divide", "minimum",
-		"maximum", "select", "scale", "pow", "square", "sqrt", "exp", "log", "log1p", "expm1",
-		"sin", "cos", "abs", "sign", "tanh", "sigmoid", "softplus", "silu", "silu_grad", "gelu",
-		"gelu_grad", "elu", "relu", "relu_grad", "leaky_relu", "leaky_relu_grad", "slope", NULL };
 	for (int k = 0; k < n->nin; k++)
 		if (!shape_equal(node_in_shape(g, n, k), node_out_shape(g, n, 0)))
 			return false;
-	return (n->op->grad || (n->op->flags & OP_NOGRAD)) && is_one_of(n, names);
+	return n->op->flags & OP_ELEMENTWISE;
 }
 
 /* Applies the linear node n to the derivatives d of its inputs; d[i] NONE: zero. */

@@ -347,10 +347,11 @@ static const char *const elu_grad_samples[] = { "2x3x4x5:away 2x3x4x5",
 		CUDA_KERNEL(WINDOWS(cuda), CUDA_VIEWS, .bf16 = KB_ALIKE)                                   \
 	}
 #define FORWARD                                                                                    \
-	.flags = OP_LAYER, .min_in = 1, .max_in = 1, .nout = 1, .inplace = 1, .shape = walk_shape,     \
-	.reads = reads_point, .cost = walk_cost
+	.flags = OP_LAYER | OP_ELEMENTWISE, .min_in = 1, .max_in = 1, .nout = 1, .inplace = 1,         \
+	.shape = walk_shape, .reads = reads_point, .cost = walk_cost
 #define BACKWARD                                                                                   \
-	.min_in = 2, .max_in = 2, .nout = 1, .inplace = 3, .shape = walk_shape, .cost = walk_cost
+	.flags = OP_ELEMENTWISE, .min_in = 2, .max_in = 2, .nout = 1, .inplace = 3,                    \
+	.shape = walk_shape, .cost = walk_cost
 
 static const struct op op_gelu = {
 	.name = "gelu",

@@ -201,7 +201,7 @@ WALK_RECORD(maximum, 2, "the larger of a and b, element by element", WALK_ZERO, 
 static const struct op op_select = {
 	.name = "select",
 	.doc = "(c, a, b) -> a where c >= 0, else b, element by element",
-	.flags = OP_FLAT,
+	.flags = OP_FLAT | OP_ELEMENTWISE,
 	.min_in = 3, .max_in = 3, .nout = 1,
 	.nondiff = 1, .inplace = 7,
 	.shape = walk_shape, .grad = select_grad, .reads = reads_point, .cost = walk_cost,

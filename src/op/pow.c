@@ -134,7 +134,7 @@ static const char *const samples[] = {
 static const struct op op_pow = {
 	.name = "pow",
 	.doc = "power of x with a constant exponent",
-	.flags = OP_LAYER,
+	.flags = OP_LAYER | OP_ELEMENTWISE,
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.attr_size = sizeof(struct pow_attr), .attrs = fields,
 	.inplace = 1,

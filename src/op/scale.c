@@ -226,7 +226,7 @@ static const char *const fill_samples[] = {
 static const struct op op_scale = {
 	.name = "scale",
 	.doc = "factor * x + shift with constant numbers",
-	.flags = OP_LAYER,
+	.flags = OP_LAYER | OP_ELEMENTWISE,
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.attr_size = sizeof(struct scale_attr), .attrs = scale_fields,
 	.inplace = 1,

@@ -157,6 +157,7 @@ static const char *const samples[] = {
 static const struct op op_slope = {
 	.name = "slope",
 	.doc = "derivative of an activation, of any order",
+	.flags = OP_ELEMENTWISE,
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.attr_size = sizeof(struct slope_attr), .attrs = fields,
 	.inplace = 1,

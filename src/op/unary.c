@@ -391,7 +391,7 @@ WALK_RECORD(abs, 1, "absolute value", WALK_ZERO, kink_samples);
 static const struct op op_sign = {
 	.name = "sign",
 	.doc = "-1, 0 or 1 as x is negative, zero or positive",
-	.flags = OP_FLAT | OP_NOGRAD,
+	.flags = OP_FLAT | OP_NOGRAD | OP_ELEMENTWISE,
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.nondiff = 1, .inplace = 1,
 	.shape = walk_shape, .reads = reads_point, .cost = walk_cost,
@@ -406,7 +406,7 @@ static const struct op op_sign = {
 static const struct op op_leaky_relu = {
 	.name = "leaky_relu",
 	.doc = "x, and slope * x where x is negative",
-	.flags = OP_LAYER,
+	.flags = OP_LAYER | OP_ELEMENTWISE,
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.attr_size = sizeof(struct leaky_relu_attr), .attrs = leaky_relu_fields,
 	.inplace = 1,
@@ -422,7 +422,7 @@ static const struct op op_leaky_relu = {
 static const struct op op_relu_grad = {
 	.name = "relu_grad",
 	.doc = "gradient of relu from its output y and dy",
-	.flags = OP_FLAT,
+	.flags = OP_FLAT | OP_ELEMENTWISE,
 	.min_in = 2, .max_in = 2, .nout = 1,
 	.nondiff = 1, .inplace = 3,
 	.shape = walk_shape, .grad = mask_grad, .cost = walk_cost,
@@ -437,7 +437,7 @@ static const struct op op_relu_grad = {
 static const struct op op_leaky_relu_grad = {
 	.name = "leaky_relu_grad",
 	.doc = "gradient of leaky_relu from its output y and dy",
-	.flags = OP_FLAT,
+	.flags = OP_FLAT | OP_ELEMENTWISE,
 	.min_in = 2, .max_in = 2, .nout = 1,
 	.attr_size = sizeof(struct leaky_relu_attr), .attrs = leaky_relu_fields,
 	.nondiff = 1, .inplace = 3,

@@ -64,8 +64,8 @@ bool walk_takes_slice(const struct kplan *k, bool output, int i);
  * layouts: WALK_ZERO or WALK_DENSE. */
 #define WALK_RECORD(id, inputs, text, layouts_, samples_)                                          \
 	static const struct op op_##id = {                                                             \
-		.name = #id, .doc = text, .flags = OP_LAYER, .min_in = inputs, .max_in = inputs,           \
-		.nout = 1,                                                                                 \
+		.name = #id, .doc = text, .flags = OP_LAYER | OP_ELEMENTWISE,                              \
+		.min_in = inputs, .max_in = inputs, .nout = 1,                                             \
 		.inplace = (1 << inputs) - 1, .shape = walk_shape, .grad = id##_grad, .cost = walk_cost,   \
 		.reads = reads_point,                                                                      \
 		.kernel = {                                                                                \
