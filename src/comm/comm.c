@@ -141,6 +141,28 @@ int comm_whole_rank(const struct comm *c, int r)
 	return c->state->member ? c->state->member[r] : r;
 }
 
+int comm_host_place(const struct comm *c)
+{
+	return c->state->place ? c->state->place[c->local_rank] : c->local_rank;
+}
+
+void comm_rejoin(struct comm *c)
+{
+	struct liveness_slot *mine = liveness_slot(&c->state->liveness, c->local_rank);
+	if (!c->state->liveness.n)
+		return;
+	double most = (double)atomic_load(&mine->entered);
+	comm_max(c, &most, 1, "the teams' next meeting");
+	atomic_store(&mine->entered, (int64_t)most + 1);
+}
+
+void comm_forget_failure(struct comm *c)
+{
+	struct comm_state *s = comm_whole(c)->state;
+	s->printer = 0;
+	s->reported = false;
+}
+
 bool comm_prints(const struct comm *c)
 {
 	const struct comm *whole = comm_whole((struct comm *)c);

@@ -36,13 +36,20 @@ int comm_open(struct comm **out, double timeout);
 /* NULL is fine. Collective; after an error on this rank alone comm_abort ends the job instead. */
 void comm_close(struct comm *c);
 /* Makes a team, a communicator of the ranks of c that pass the same colour (>= 0), numbered from 0
- * in their order in c. c must be the communicator of all ranks, at least two. Reports use the rank
- * numbers of c, and communication is counted in c's comm_counts. Collective over c;
- * comm_subgroup_close over the team. c must live longer. */
+ * in their order in c. c has at least two ranks; it may be a team itself. Reports use the numbers
+ * of all ranks, whose comm_counts also counts the team's communication. Collective over c;
+ * comm_subgroup_close over the team. The communicator of all ranks must live longer. */
 void comm_subgroup(struct comm **out, struct comm *c, int colour);
 void comm_subgroup_close(struct comm *part);     /* NULL is fine */
 /* The number among all ranks of rank r of the team c. */
 int comm_whole_rank(const struct comm *c, int r);
+/* The number of this rank among all processes of its host, also those of other teams. */
+int comm_host_place(const struct comm *c);
+/* Call when teams meet that have not made the same number of collectives since they parted, by
+ * which a report counts the missing ranks. Collective over the communicator of all ranks c. */
+void comm_rejoin(struct comm *c);
+/* For a team that goes on after a failure which all of its ranks know: rank 0 prints again. */
+void comm_forget_failure(struct comm *c);
 /* Ends all ranks with this exit status. The error has been printed before; a rank that does not
  * print it (comm_prints) gives the printing rank time to do so. */
 _Noreturn void comm_abort(struct comm *c, int status);

@@ -13,12 +13,14 @@
 #include "comm/comm.h"
 
 #define FETCH_MOST ((uint64_t)16 << 20)      /* bytes of a range */
+#define FETCH_NOTE 512
 
 struct fetch_range {
 	int64_t file;                /* number of the file, the same on all ranks */
 	uint64_t at, n;              /* bytes */
 	bool fresh;                  /* the file must be read again, since the bytes sent before were
 	                              * damaged */
+	char note[FETCH_NOTE];       /* for the rank that answers, where the range is not of a file */
 };
 
 /* Provides the bytes of a range at p. Called concurrently, on the threads of the fetch. 0, or a

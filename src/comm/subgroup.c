@@ -9,18 +9,18 @@
 #include "base/mem.h"
 #include "comm/meet.h"
 
-static void find_members(struct comm *c, struct comm *whole, int colour)
+static void find_members(struct comm *c, struct comm *from, int colour)
 {
-	int *all = mem_calloc((size_t)whole->size, sizeof *all);
-	comm_all_gather(whole, &colour, sizeof colour, all, "the teams of ranks");
-	c->state->member = mem_calloc((size_t)whole->size, sizeof *c->state->member);
+	int *all = mem_calloc((size_t)from->size, sizeof *all);
+	comm_all_gather(from, &colour, sizeof colour, all, "the teams of ranks");
+	c->state->member = mem_calloc((size_t)from->size, sizeof *c->state->member);
 	c->size = 0;
-	for (int r = 0; r < whole->size; r++) {
+	for (int r = 0; r < from->size; r++) {
 		if (all[r] != colour)
 			continue;
-		if (r == whole->rank)
+		if (r == from->rank)
 			c->rank = c->size;
-		c->state->member[c->size++] = r;
+		c->state->member[c->size++] = comm_whole_rank(from, r);
 	}
 	mem_free(all);
 }
@@ -67,21 +67,21 @@ static void find_local(struct comm *c, const struct comm *whole)
 		.rank = s->local, .n = c->local_size, .me = c->local_rank, .host = whole->host_name };
 }
 
-void comm_subgroup(struct comm **out, struct comm *whole, int colour)
+void comm_subgroup(struct comm **out, struct comm *from, int colour)
 {
-	struct comm *c = mem_alloc(sizeof *c);
+	struct comm *c = mem_alloc(sizeof *c), *whole = comm_whole(from);
 	struct comm_state *s = mem_calloc(1, sizeof *s);
-	BUG_IF(whole->size == 1 || whole->state->whole || colour < 0, "a team %d of %d ranks", colour,
-	       whole->size);
+	BUG_IF(from->size == 1 || (from != whole && from->state->threads) || colour < 0,
+	       "a team %d of %d ranks", colour, from->size);
 	*c = *whole;
 	*s = (struct comm_state){ .whole = whole };
 	c->state = s;
-	find_members(c, whole, colour);
+	find_members(c, from, colour);
 	s->host_of = mem_calloc((size_t)c->size, sizeof *s->host_of);
 	s->host_name = mem_calloc((size_t)c->size, sizeof *s->host_name);
 	number_hosts(c, whole->state);
 	find_local(c, whole);
-	meet_subgroup(c, whole, colour);
+	meet_subgroup(c, from, colour);
 	*out = c;
 }
 

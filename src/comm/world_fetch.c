@@ -193,21 +193,22 @@ static void give_tag(struct fetch *f, struct asking *a)
 /* As in the reports of sums, the first rank of a host that misses another rank reports for all. */
 static int missing(struct fetch *f, int rank, double waited)
 {
+	const struct comm *whole = comm_whole(f->c);
 	struct comm_state *s = f->c->state;
 	struct liveness *b = &s->liveness;
-	int speaker = b->n ? liveness_reporter(b, f->c->rank) : f->c->rank, gone;
+	int speaker = b->n ? liveness_reporter(b, whole->rank) : whole->rank, gone;
 	char name[160] = "";
-	s->printer = speaker;
-	s->reported = true;
-	if (speaker != f->c->rank)
-		return ERR(E_UNAVAILABLE, NULL, "rank %d does not send data; rank %d says why", rank,
-		           speaker);
+	whole->state->printer = speaker;
+	whole->state->reported = true;
+	if (speaker != whole->rank)
+		return ERR(E_UNAVAILABLE, NULL, "rank %d does not send data; rank %d says why",
+		           comm_whole_rank(f->c, rank), speaker);
 	gone = b->n ? liveness_gone(b) : -1;
 	if (gone >= 0)
 		ranks_text_who(f->c, gone, name, sizeof name);
 	return ERR(E_UNAVAILABLE, NULL, "rank %d (host %s) has not sent the data that it was asked for "
-	           "%.1f s ago%s%s", rank, s->host_name[s->host_of[rank]], waited, *name ? "; " : "",
-	           name);
+	           "%.1f s ago%s%s", comm_whole_rank(f->c, rank),
+	           s->host_name[s->host_of[rank]], waited, *name ? "; " : "", name);
 }
 
 /* Beyond the deadline another host may have a missing rank to name. */

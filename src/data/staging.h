@@ -48,6 +48,10 @@ int staging_open(struct staging **out, struct comm *c, const struct staging_conf
 /* The second phase, collective: agrees on owners. From now on the sets are read through staging,
  * and copies are made in the background. E_CONFIG if ranks have different data, E_NOMEM. */
 int staging_begin(struct staging *s);
+/* Lets the files of n more sets (NULL: ignored) be read through staging too, where it has files of
+ * the same content: for one of several runs over the same data. The sets are closed before
+ * staging. */
+void staging_lend(struct staging *s, struct dataset *const *set, int n);
 /* For a rank that failed while the others did not: its readers no longer wait for other ranks. NULL
  * is fine. */
 void staging_give_up(struct staging *s);

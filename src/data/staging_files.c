@@ -31,12 +31,16 @@ static void cut(struct staging_file *f)
 	f->state = mem_calloc((size_t)f->n + 1, sizeof *f->state);
 }
 
+static bool same_content(const struct record *a, const struct record *b)
+{
+	return record_hash(a) == record_hash(b) && record_file_bytes(a) == record_file_bytes(b);
+}
+
 /* The file itself, or the first one of the same content. */
 static struct staging_file *original(struct staging *s, struct staging_file *f)
 {
 	struct staging_file *o = s->file;
-	while (record_hash(o->r) != record_hash(f->r) ||
-	       record_file_bytes(o->r) != record_file_bytes(f->r))
+	while (!same_content(o->r, f->r))
 		o++;
 	return o;
 }
@@ -57,6 +61,20 @@ void staging_files_find(struct staging *s, struct dataset *const *set, int n)
 			if (f->source.self == f)
 				cut(f);
 			s->extents += f->n;
+		}
+}
+
+void staging_lend(struct staging *s, struct dataset *const *set, int n)
+{
+	for (int i = 0; i < n; i++)
+		for (int k = 0; set[i] && k < set[i]->n; k++) {
+			struct record *r = set[i]->file[k];
+			int at = 0;
+
+			while (at < s->nfile && !same_content(s->file[at].r, r))
+				at++;
+			if (at < s->nfile)
+				record_read_from(r, &s->file[at].source);
 		}
 }
 

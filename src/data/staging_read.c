@@ -77,7 +77,7 @@ static bool keep(struct staging_file *f, uint64_t at, const void *p, size_t n)
 
 static int fill_piece(struct staging_file *f, int64_t owner, uint64_t at, void *p, size_t n)
 {
-	const struct fetch_range range = { f->number, at, n, false };
+	const struct fetch_range range = { .file = f->number, .at = at, .n = n };
 	return owner < 0 ? read_source(f, at, p, n) : fetch_ask(f->s->fetch, (int)owner, &range, p);
 }
 
@@ -184,7 +184,8 @@ static int read_own(struct staging_file *f, int64_t k, uint64_t at, void *p, siz
 static int ask_owner(struct staging_file *f, int owner, uint64_t at, char *p, size_t n, bool fresh)
 {
 	while (n > 0) {
-		const struct fetch_range range = { f->number, at, n < FETCH_MOST ? n : FETCH_MOST, fresh };
+		const struct fetch_range range = { .file = f->number, .at = at,
+			.n = n < FETCH_MOST ? n : FETCH_MOST, .fresh = fresh };
 
 		TRY(fetch_ask(f->s->fetch, owner, &range, p));
 		at += range.n;

@@ -132,6 +132,15 @@ extern const char *const device_names[];
 /* Reads the file, applies the --set assignments, and checks all that can be checked without data
  * and device. The error record has an entry for every mistake. The config's memory is one arena. */
 int config_load(struct run_config **out, const char *path, int nset, const char *const *set);
+/* A value of a key that another file than the config says. */
+struct config_setting {
+	const char *key;                 /* a path, as of --set */
+	struct loc loc;
+	struct ynode *value;             /* borrowed for as long as the config lives */
+};
+/* The same with n settings more, after those of --set. */
+int config_load_with(struct run_config **out, const char *path, int nset, const char *const *set,
+                     const struct config_setting *more, int n);
 /* Makes the keys loss, optimizer, schedule and metrics the one objective of a run. */
 void config_set_objective(struct run_config *c);
 /* Whether train.skip_outliers has a limit. */

@@ -316,6 +316,12 @@ void config_set_objective(struct run_config *c)
 
 int config_load(struct run_config **out, const char *path, int nset, const char *const *set)
 {
+	return config_load_with(out, path, nset, set, NULL, 0);
+}
+
+int config_load_with(struct run_config **out, const char *path, int nset, const char *const *set,
+                     const struct config_setting *more, int n)
+{
 	struct arena *a = arena_new();
 	struct run_config *c = ARENA_NEW(a, struct run_config);
 	c->arena = a;
@@ -329,6 +335,8 @@ int config_load(struct run_config **out, const char *path, int nset, const char 
 	}
 	for (int i = 0; i < nset && c->tree; i++)
 		keep_first(&rc, ytree_set(a, c->tree, set[i]));
+	for (int i = 0; i < n && c->tree; i++)
+		keep_first(&rc, ytree_put(a, c->tree, more[i].key, &more[i].loc, more[i].value));
 	schema_where_root(config_fields);
 	if (c->tree) {
 		keep_first(&rc, schema_read(a, c->tree, physics_fields(a, c->tree), "the config",

@@ -35,6 +35,12 @@ struct session {
 	bool set_borrowed;                               /* validation_set is the caller's */
 	struct staging *stage;                           /* staging of the sets' files on local disks;
 	                                                  * or NULL */
+	bool stage_borrowed;                             /* stage is the caller's, and several sessions
+	                                                  * use it */
+	struct staging_counts stage_before;              /* its counts when the session was opened */
+	int host_ranks;                                  /* ranks of this host that divide its memory
+	                                                  * and processors, also those of other runs of
+	                                                  * the job; 0: this run's alone */
 	struct loader *train, *validation;               /* train NULL where nothing is trained; both
 	                                                  * without data */
 	struct equations *equations;                     /* train/run/equations.h; NULL: data is trained

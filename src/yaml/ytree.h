@@ -46,6 +46,10 @@ struct ypair *ytree_pair(const struct ynode *map, const char *key);
  * "--set". */
 int ytree_set(struct arena *a, struct ynode *root, const char *assignment);
 
+/* The same with a value that is a tree already, which is shared; loc: the place of the key. */
+int ytree_put(struct arena *a, struct ynode *root, const char *key, const struct loc *loc,
+              struct ynode *value);
+
 /* The position in the user's file of bytes offset .. offset + bytes - 1 of a scalar's text; the
  * position of the whole scalar if no finer one is known (a default). The end of the text is a valid
  * offset. */
@@ -53,6 +57,8 @@ struct loc ynode_place(const struct ynode *n, size_t offset, size_t bytes);
 
 /* The tree as YAML (block style, flow style for short leaves), parsable back to the same tree. */
 void ytree_write(struct buf *out, const struct ynode *root);
+/* The tree in flow style, on one line. */
+void ytree_write_flow(struct buf *out, const struct ynode *root);
 /* The tree as JSON; unquoted scalars become numbers, booleans or null where they read as such. */
 void ytree_write_json(struct buf *out, const struct ynode *root);
 

@@ -197,11 +197,22 @@ static int walk(struct arena *a, struct ynode *root, char *path, const struct lo
 	return 0;
 }
 
+int ytree_put(struct arena *a, struct ynode *root, const char *key, const struct loc *loc,
+              struct ynode *value)
+{
+	/* the members are copied, so that a failure half-way leaves the tree as it was */
+	struct ynode *copy = shallow(a, root), **place = NULL;
+	TRY(walk(a, copy, arena_strdup(a, key), loc, &place));
+	*place = value;
+	*root = *copy;
+	return 0;
+}
+
 int ytree_set(struct arena *a, struct ynode *root, const char *assignment)
 {
 	struct loc loc = say(assignment), value_loc = loc;
 	const char *eq = strchr(assignment, '=');
-	struct ynode *value, *copy, **place = NULL;
+	struct ynode *value;
 	char *path;
 	if (!eq || eq == assignment) {
 		loc.len = (int)strlen(assignment);
@@ -211,10 +222,5 @@ int ytree_set(struct arena *a, struct ynode *root, const char *assignment)
 	path[eq - assignment] = '\0';
 	value_loc.col = (int)(eq - assignment) + 2;
 	TRY(ytree_parse_at(a, &value_loc, false, eq + 1, &value));
-	/* the members are copied, so that a failure half-way leaves the tree as it was */
-	copy = shallow(a, root);
-	TRY(walk(a, copy, path, &loc, &place));
-	*place = value;
-	*root = *copy;
-	return 0;
+	return ytree_put(a, root, path, &loc, value);
 }

@@ -3,6 +3,7 @@
  * The tree as YAML and as JSON. YAML is in block style; a map or list of at most two levels that
  * fits on the rest of its line is written in flow style, which is how people write such leaves. */
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 
 #include "yaml/ytree_parse.h"
@@ -51,6 +52,11 @@ static bool write_flow(struct buf *out, const struct ynode *n, int levels, size_
 	}
 	buf_putc(out, map ? '}' : ']');
 	return out->len <= room;
+}
+
+void ytree_write_flow(struct buf *out, const struct ynode *root)
+{
+	write_flow(out, root, INT_MAX, SIZE_MAX);
 }
 
 static bool is_container(const struct ynode *n)

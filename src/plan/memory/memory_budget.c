@@ -22,7 +22,8 @@
 /* One rank's share of memory that the ranks of a host divide, be they running or only planned. */
 static int64_t share_of(const struct session *s, int64_t bytes)
 {
-	int ranks = comm_many(s->comm) ? s->comm->local_size : s->grid.most;
+	int ranks = s->host_ranks ? s->host_ranks :
+	            comm_many(s->comm) ? s->comm->local_size : s->grid.most;
 	return bytes / (ranks > 1 ? ranks : 1);
 }
 

@@ -32,8 +32,9 @@ void data_rates_gather(struct data_rates *r, const struct session *s)
 	add(&mine, s->train_set);
 	add(&mine, s->validation_set);
 	if (s->stage)                  /* what came from a copy, or another rank, was read there */
-		mine.read = staged.read;
-	double bytes[] = { (double)mine.read, (double)mine.decoded, (double)staged.sent };
+		mine.read = staged.read - s->stage_before.read;
+	double bytes[] = { (double)mine.read, (double)mine.decoded,
+		(double)(staged.sent - s->stage_before.sent) };
 	double share = r->seconds > 0 ? r->waited / r->seconds : -1;
 	if (comm_many(s->comm)) {
 		comm_sum(s->comm, bytes, 3, what);

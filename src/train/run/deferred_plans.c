@@ -22,7 +22,8 @@
 static bool ample(const struct session *s)
 {
 	const char *by;
-	int64_t have = host_memory(&by) / (s->comm ? s->comm->local_size : 1),
+	const int ranks = s->host_ranks ? s->host_ranks : s->comm ? s->comm->local_size : 1;
+	int64_t have = host_memory(&by) / ranks,
 	        arena = (int64_t)s->arena_bytes;
 	return have == 0 || arena <= have / 2;
 }

@@ -109,6 +109,19 @@ static void watch_validation(struct loop *l)
 		             l->clock.step, target_metric(l->c), was, is);
 }
 
+/* All ranks learn what the first is told. */
+static void ask_watch(struct loop *l, double value)
+{
+	int go_on = 1;
+	if (!l->watch)
+		return;
+	if (l->first)
+		go_on = l->watch->validated(l->watch->self, l->clock.step, value);
+	if (l->watch->decides && comm_many(l->comm))
+		comm_broadcast(l->comm, &go_on, sizeof go_on, 0, "whether the run goes on");
+	l->result->called_off = l->watch->decides && !go_on && !loop_finished(l, &l->clock);
+}
+
 static int validate(struct loop *l)
 {
 	struct evaluation *e = &l->result->evaluation;
@@ -135,6 +148,7 @@ static int validate(struct loop *l)
 	             l->clock.epoch, line.data);
 	buf_release(&line);
 	watch_validation(l);
+	ask_watch(l, v);
 	struct journal_at at = { l->clock.step, l->clock.epoch, samples_seen(l, &l->clock),
 		loop_elapsed(l) };
 	return !l->first ? 0 : loop_save_on_failure(l, journal_validation(l->journal, &at, e));
@@ -196,6 +210,8 @@ static void show_progress(struct loop *l, const struct submitted *g, double loss
 	if (g->number >= 3)
 		p.seconds_left = l->step_seconds * (double)(l->schedule.total_steps - g->clock.step);
 	progress_update(l->progress, &p);
+	if (l->watch && l->first)
+		l->watch->stepped(l->watch->self, p.step, p.steps, loss);
 }
 
 /* Terms of the points of all ranks. Collective. */
@@ -400,7 +416,7 @@ static int run(struct loop *l)
 	TRY(save_best(l));
 	l->best = false;
 	for (int64_t done = 1; !loop_finished(l, &l->clock) && !l->result->target_reached &&
-	     !validations_exhausted(&l->clock.validations, l->c); done++) {
+	     !l->result->called_off && !validations_exhausted(&l->clock.validations, l->c); done++) {
 		if (l->clock.batch + loop_step_batches(l) == l->batches)
 			TRY(loop_save_on_failure(l, deferred_make(l->s, PLAN_TRAIN)));
 		TRY(step(l, done));
@@ -461,7 +477,7 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 		.start = io_seconds(), .saved_at = io_seconds(), .saved_local_at = io_seconds(),
 		.saved_step = -1, .saved_local_step = -1, .evaluated_step = -1, .watched_step = -1,
 		.result = r, .job_end.at = INFINITY, .prefetched = { .loader = s->train, .dev = s->dev },
-		.trace = o->trace, .trace_steps = o->trace_steps,
+		.trace = o->trace, .trace_steps = o->trace_steps, .watch = o->watch,
 		.clock.metric = NAN };
 	memset(r, 0, sizeof *r);
 	validations_begin(&l.clock.validations);

@@ -8,12 +8,24 @@
 #include "train/run/rates.h"
 #include "train/save/state.h"
 
+/* What a caller sees of a training, on its first rank. */
+struct train_watch {
+	void *self;
+	/* Between steps. */
+	void (*stepped)(void *self, int64_t step, int64_t steps, double loss);
+	/* After a validation, with the metric that decides (target_metric). False: the run ends here,
+	 * with a checkpoint, if `decides`. */
+	bool (*validated)(void *self, int64_t step, double value);
+	bool decides;                  /* the same on all ranks */
+};
+
 struct train_options {
 	const char *resume;            /* NULL: start a new run; else the checkpoint to resume from, as
 	                                * in ckpt_load ("auto": start a new run if there is none) */
 	int progress;                  /* enum progress_mode */
 	const char *trace;             /* with trace_start: the file to write after trace_steps steps */
 	int64_t trace_steps;
+	const struct train_watch *watch;     /* or NULL */
 };
 
 struct train_result {
@@ -24,6 +36,7 @@ struct train_result {
 	                                * this rank knows */
 	bool target_reached;
 	bool gave_up;                  /* train.patience was exhausted */
+	bool called_off;               /* train_watch.validated ended the run before its end */
 	bool at_end;                   /* the checkpoint was already at the end, so no step was made */
 	int64_t nonfinite, outliers;   /* steps that the guard skipped, including those before a
 	                                * resume */

@@ -24,7 +24,6 @@
 #include "train/save/levels.h"
 #include "train/run/loop_state.h"
 #include "train/run/ranks.h"
-#include "train/save/replicas.h"
 
 int64_t loop_global_batch(const struct loop *l)
 {
@@ -63,15 +62,6 @@ static int go_on_from(struct loop *l, const struct state_resumed *r)
 	return reduction_resume(&l->s->reduction, l->s->store, session_plan(l->s, PLAN_TRAIN));
 }
 
-/* The weights of `init_from`, which a run that resumes has not been given before. */
-static int begin_from(struct loop *l)
-{
-	if (!interop_has_init_from(l->s))
-		return 0;
-	TRY(ranks_agree(l->comm, l->first ? interop_init_from(l->s) : 0, "init_from"));
-	return replicas_begin(l->comm, l->s->store);
-}
-
 /* r: the checkpoint that the run goes on from, its id "" if none. */
 static int resume_or_start(struct loop *l, const struct train_options *o, const char *dir,
                            struct state_resumed *r)
@@ -85,7 +75,7 @@ static int resume_or_start(struct loop *l, const struct train_options *o, const 
 		if (r->found)
 			return go_on_from(l, r);
 		progress_say(l->progress, "no checkpoint in '%s' yet: starting from the beginning", dir);
-		TRY(begin_from(l));
+		TRY(interop_begin(l->s));
 		return state_begin_averages(l->s->store);
 	}
 	levels_look(&levels, l->comm, l->local_folder, NULL, NULL);

@@ -95,6 +95,7 @@ struct loop {
 	                                        * read back */
 	double metric;                 /* last value of the watched metric, larger is better */
 	struct train_result *result;
+	const struct train_watch *watch;     /* or NULL */
 	const char *trace;             /* file for the trace of the first steps, or NULL */
 	int64_t trace_steps;
 	/* For steps that are repeated (train/diagnose/rerun.h): */

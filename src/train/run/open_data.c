@@ -23,8 +23,6 @@
 #include "plan/sums/reduction.h"
 #include "plan/batch/scaled_target.h"
 #include "plan/batch/stored_batch.h"
-#include "plan/extent/tile_size.h"
-#include "plan/extent/whole.h"
 #include "train/run/equations.h"
 #include "train/predict/predict_input.h"
 #include "train/run/rounded_batch.h"
@@ -131,23 +129,6 @@ int session_open_data(struct session *s, const struct session_options *o)
 	if (!dataset_info(s->validation_set)->has_target)
 		return no_target(&d->validation);
 	return check_agreement(s, o);
-}
-
-bool session_stages(const struct session *s, const struct session_options *o)
-{
-	const unsigned run = SESSION_TRAIN | SESSION_RUN, not = SESSION_DUMP | SESSION_SYNTHETIC;
-	return staging_wanted(&s->config->data.stage) && (o->need & (run | not)) == run;
-}
-
-int session_open_stage(struct session *s, const struct session_options *o)
-{
-	const struct staging_config *config = &s->config->data.stage;
-	struct dataset *set[] = { s->train_set, s->validation_set };
-	int rc;
-	if (!session_stages(s, o) || !s->train_set)
-		return 0;
-	rc = staging_open(&s->stage, s->comm, config, set, 2);
-	return rc < 0 ? err_locate(rc, config_place(s->config, "data", "stage")) : 0;
 }
 
 /* For prediction in tiles every rank reads all samples, one at a time; the loader, not the

@@ -11,10 +11,6 @@ int session_open_train_set(struct session *s, const struct session_options *o);
 /* Call it after that: opens the second set, from the options' records if they name data, else from
  * data.validation. */
 int session_open_data(struct session *s, const struct session_options *o);
-/* Whether s trains on sets that must be staged. */
-bool session_stages(const struct session *s, const struct session_options *o);
-/* If so, opens the staging folder; staging_begin starts the copies later. */
-int session_open_stage(struct session *s, const struct session_options *o);
 /* Creates the loaders, and fills s->data, on which plans depend. An error names the set that does
  * not fit the other set, the network or the loss. */
 int session_describe_data(struct session *s, const struct session_options *o);

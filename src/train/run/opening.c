@@ -265,6 +265,8 @@ static int sharing(const struct session *s, const struct session_options *o)
 {
 	struct comm *c = s->comm;
 	int hosts = hosts_of(s, o);
+	if (o->sharing)
+		return o->sharing;
 	return comm_many(c) || o->ranks < 2 ? ranks_sharing(c) : (o->ranks + hosts - 1) / hosts;
 }
 
@@ -392,7 +394,7 @@ static int open_device(struct session *s, const struct session_options *o)
 	const char *name = o->device ? o->device : device_names[c->device];
 	TRY(config_compute(c) == DTYPE_F64 ? open_double(s, o, name) :
 	    o->gpu ? device_open_described(&s->dev, o->gpu) :
-	    device_open_rank(&s->dev, name, s->comm ? s->comm->local_rank : 0));
+	    device_open_rank(&s->dev, name, s->comm ? comm_host_place(s->comm) : 0));
 	s->reduction = (struct reduction){ .dev = s->dev,
 		.comm = reduction_wanted(s->comm) ? s->comm : NULL, .planned = s->nranks };
 	s->further = ARENA_ARRAY(c->arena, struct further_reduction, c->objectives.n);
@@ -402,6 +404,33 @@ static int open_device(struct session *s, const struct session_options *o)
 	TRY(engines_open(&s->engines, s->comm, o->wisdom));
 	TRY(micro_tree_check_ranks(c, s->dev, s->reduction.comm));
 	s->store = store_new(s->dev, (uint64_t)c->run.seed);
+	return 0;
+}
+
+/* Whether s trains on sets that must be staged. */
+static bool stages(const struct session *s, const struct session_options *o)
+{
+	const unsigned run = SESSION_TRAIN | SESSION_RUN, not = SESSION_DUMP | SESSION_SYNTHETIC;
+	return staging_wanted(&s->config->data.stage) && (o->need & (run | not)) == run;
+}
+
+/* If so, opens the folder of the copies, which staging_begin starts later, or takes the staging
+ * that several runs share. */
+static int open_stage(struct session *s, const struct session_options *o)
+{
+	const struct staging_config *config = &s->config->data.stage;
+	struct dataset *set[] = { s->train_set, s->validation_set };
+	int rc;
+	if (!stages(s, o) || !s->train_set)
+		return 0;
+	s->stage_borrowed = o->stage != NULL;
+	if (!s->stage_borrowed) {
+		rc = staging_open(&s->stage, s->comm, config, set, 2);
+		return rc < 0 ? err_locate(rc, config_place(s->config, "data", "stage")) : 0;
+	}
+	s->stage = o->stage;
+	s->stage_before = staging_counts(s->stage);
+	staging_lend(s->stage, set, 2);
 	return 0;
 }
 
@@ -427,7 +456,7 @@ static int open_sets(struct session *s, const struct session_options *o, open_se
 	struct buf heads = BUF_INIT;
 	uint64_t n;
 	int rc = 0;
-	if (!session_stages(s, o))
+	if (!stages(s, o))
 		return open(s, o);
 	if (comm_first(s->comm))
 		rc = open_first(s, o, &heads, open);
@@ -453,6 +482,12 @@ static int open_second_set(struct session *s, const struct session_options *o)
 	if (o->data && o->records->n == 0 && !s->config->physics)
 		TRY(predict_input(s, o->data, o->layout, o->quiet, o->records));
 	return ranks_agree(s->comm, open_sets(s, o, session_open_data), "opening the data");
+}
+
+int session_open_sets(struct session *s, const struct session_options *o)
+{
+	TRY(ranks_agree(s->comm, open_sets(s, o, session_open_train_set), "opening the data"));
+	return open_second_set(s, o);
 }
 
 /* Of rank 0. What the run has saved may be in a store that is not there now; its records say so
@@ -498,8 +533,7 @@ static int open_all(struct session *s, const struct session_options *o)
 	double start = io_seconds();
 	if (o->weights)
 		TRY(trained_on_find(s, o->weights));
-	TRY(ranks_agree(c, open_sets(s, o, session_open_train_set), "opening the data"));
-	TRY(open_second_set(s, o));
+	TRY(session_open_sets(s, o));
 	if (o->need & SESSION_TRAIN)
 		TRY(trained_on_adopt(s, o->resume));
 	trace_mark(TRACE_RUN, "data", start);
@@ -511,8 +545,8 @@ static int open_all(struct session *s, const struct session_options *o)
 	proofs_open(&s->proofs, s->dev, c);
 	if (o->need & SESSION_TRAIN)
 		TRY(ranks_agree(c, reduction_meet(&s->reduction), "connecting the GPUs"));
-	TRY(ranks_agree(c, session_open_stage(s, o), "opening the folder of 'data.stage'"));
-	if (s->stage)
+	TRY(ranks_agree(c, open_stage(s, o), "opening the folder of 'data.stage'"));
+	if (s->stage && !s->stage_borrowed)
 		TRY(ranks_agree(c, staging_begin(s->stage), "staging"));
 	TRY(session_settle_cut(s, o));
 	TRY(ranks_agree(c, session_open_loaders(s, o), "starting to read the data"));
@@ -541,6 +575,7 @@ int session_open(struct session **out, struct run_config *config, const struct s
 	s->comm = o->comm;
 	s->nranks = !comm_many(o->comm) && o->ranks > 1 ? o->ranks : comm_count(o->comm);
 	s->need = o->need;
+	s->host_ranks = o->host_ranks;
 	s->dump = o->dump;
 	s->dump_dot = o->dump_dot;
 	int rc = open_all(s, o);
@@ -564,10 +599,10 @@ void session_close(struct session *s)
 		return;
 	for (int i = 0; i < s->nprogram; i++)
 		plan_free(s->program[i].plan);
-	if (failed_alone(s))
+	if (failed_alone(s) && !s->stage_borrowed)
 		staging_give_up(s->stage);
 	session_close_loaders(s);
-	staging_close(s->stage, failed_alone(s));
+	staging_close(s->stage_borrowed ? NULL : s->stage, failed_alone(s));
 	equations_free(s->equations);
 	dataset_free(s->train_set);
 	if (!s->set_borrowed)

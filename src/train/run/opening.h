@@ -41,6 +41,11 @@ struct session_options {
 	                            * (plan/time/cluster.h), which has the ranks of a host; or NULL */
 	const double *noise;       /* replaces the noise of the cluster; NULL: it does not */
 	const struct op_times *times;      /* the times of nodes, for predictions; or NULL */
+	struct staging *stage;     /* staging that several runs share (staging_lend), or NULL: the run
+	                            * has its own */
+	int host_ranks, sharing;   /* if other runs of the job have ranks on this host: the number of
+	                            * all ranks here, and of those that use the same processors as this
+	                            * rank; 0: this run's are all */
 	int ranks, hosts;          /* ranks and hosts to plan for; hosts 0: eight ranks per host.
 	                            * Ignored under a launcher, whose ranks are used */
 };
@@ -50,6 +55,9 @@ struct session_options {
  * Collective. */
 int session_open(struct session **out, struct run_config *config, const struct session_options *o);
 void session_close(struct session *s);               /* NULL is fine */
+/* Opens the sets of samples alone, of the session's config and ranks: for staging that is to be
+ * shared. Collective. */
+int session_open_sets(struct session *s, const struct session_options *o);
 
 /* Parts of session_open, for train/run/deferred_plans.h: session_make_plan makes the plan of a
  * program; session_bind allocates memory for all existing plans and binds them to it. */

@@ -25,6 +25,12 @@ enum ranks_failure ranks_failure(void)
 	return failure;
 }
 
+void ranks_forget_failure(struct comm *c)
+{
+	failure = RANKS_ALONE;
+	comm_forget_failure(c);
+}
+
 int ranks_agree(struct comm *c, int rc, const char *what)
 {
 	double failed = rc < 0;

@@ -23,6 +23,8 @@ enum ranks_failure {
 };
 /* The kind of the failure that main handles. */
 enum ranks_failure ranks_failure(void);
+/* For ranks that go on after a failure which all of them know. c: their communicator. */
+void ranks_forget_failure(struct comm *c);
 
 /* The number of this host's ranks, including this one, that may run on the same cores.
  * Collective. */

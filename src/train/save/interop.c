@@ -19,6 +19,7 @@
 #include "train/run/ranks.h"
 #include "train/run/synthetic.h"
 #include "train/diagnose/trained_on.h"
+#include "train/save/replicas.h"
 
 /* A weight's name after that of its network among several, NULL if that is another one's; the whole
  * name if there is one network (NULL). */
@@ -465,6 +466,14 @@ int interop_init_from(struct session *s)
 	for (const struct network *n = NULL; (n = next_of(s, n));)
 		TRY(take_file(s, NULL, &n->c.init_from.from, n));
 	return 0;
+}
+
+int interop_begin(struct session *s)
+{
+	if (!interop_has_init_from(s))
+		return 0;
+	TRY(ranks_agree(s->comm, comm_first(s->comm) ? interop_init_from(s) : 0, "init_from"));
+	return replicas_begin(s->comm, s->store);
 }
 
 /* Networks are in the plan of one objective or another. */

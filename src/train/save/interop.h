@@ -17,6 +17,8 @@ int interop_export(struct session *s, const char *path, const char *network);
  * skipped and named in notes. PyTorch's num_batches_tracked are ignored. */
 int interop_init_from(struct session *s);
 bool interop_has_init_from(const struct session *s);
+/* Rank 0 reads that file for all ranks; without `init_from` nothing happens. Collective. */
+int interop_begin(struct session *s);
 /* Raises the same errors for the planned network, but sets nothing. Prints a note on the layers
  * that the file fits. s needs SESSION_TRAIN. */
 int interop_check(struct session *s);
