@@ -165,7 +165,7 @@ script_tests = test/train/zoo/pytorch.sh test/train/sync_batch_norm.sh test/trai
 	test/train/network_mistakes.sh test/train/several_networks.sh test/train/signal.sh \
 	test/train/sizes.sh \
 	test/train/skip.sh test/train/slow.sh test/train/sources.sh \
-	test/train/staging.sh test/train/streams.sh \
+	test/train/staging.sh test/train/streams.sh test/train/sweep.sh test/train/sweep_ranks.sh \
 	test/train/targets.sh test/train/tiles.sh test/train/trained_on.sh \
 	test/train/transforms.sh \
 	test/train/weight_copies.sh test/train/whole_samples.sh \

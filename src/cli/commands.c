@@ -21,6 +21,8 @@
 #include "cli/first_config.h"
 #include "cli/result.h"
 #include "cli/run_folder.h"
+#include "cli/sweep/sweep.h"
+#include "cli/sweep/sweep_file.h"
 #include "yaml/help.h"
 #include "yaml/schema_where.h"
 #include "config.h"
@@ -41,7 +43,6 @@
 #include "train/predict/predict_input.h"
 #include "train/predict/picture_names.h"
 #include "train/run/ranks.h"
-#include "train/save/replicas.h"
 
 /* --- opening --- */
 
@@ -153,14 +154,6 @@ static int open_session(struct invocation *x, unsigned need, struct session **s)
 	return session_open(s, mine, &so);
 }
 
-static int init_from(struct session *s)
-{
-	if (!interop_has_init_from(s))
-		return 0;
-	TRY(ranks_agree(s->comm, comm_first(s->comm) ? interop_init_from(s) : 0, "init_from"));
-	return replicas_begin(s->comm, s->store);
-}
-
 /* Nothing was said about which checkpoint to take, and the newest, id, is not the best. */
 static void note_best(const char *dir, const char *id)
 {
@@ -191,7 +184,7 @@ static int load_weights(const struct options *o, struct session *s, bool checkpo
 		rc = ranks_agree(s->comm, ERR(E_NOINPUT, NULL, "no checkpoint in '%s'; train first", dir),
 		                 "the checkpoint");
 	else if (rc == 0 && !found)
-		rc = init_from(s);
+		rc = interop_begin(s);
 	mem_free(dir);
 	return rc;
 }
@@ -226,13 +219,15 @@ static int run_train(struct invocation *x)
 {
 	struct session *s;
 	struct train_result r;
+	if (x->o->sweep)
+		return sweep_command(x);
 	if (x->o->trace)
 		TRY(trace_start((trace_steps(x->o) + 16) * STEP_SPANS));
 	TRY(open_session(x, SESSION_TRAIN | SESSION_EVALUATE | SESSION_RUN, &s));
 	int progress = x->o->quiet ? PROGRESS_NONE : s->config->report.progress;
 	struct train_options to = { .resume = x->o->resume, .progress = progress, .trace = x->o->trace,
 		.trace_steps = trace_steps(x->o) };
-	int rc = x->o->resume ? 0 : init_from(s);
+	int rc = x->o->resume ? 0 : interop_begin(s);
 	if (rc == 0)
 		rc = train(s, &to, &r);
 	if (rc == 0 && progress != PROGRESS_NONE) {
@@ -528,9 +523,17 @@ static int run_help_debug(struct invocation *x)
 static int run_man_config(struct invocation *x)
 {
 	struct buf out = BUF_INIT;
-	help_mdoc(&out, config_fields);
+	help_mdoc(&out, strcmp(x->o->file, "sweep") == 0 ? sweep_fields : config_fields);
 	print(x->c, &out);
 	return 0;
+}
+
+static int run_help_sweep(struct invocation *x)
+{
+	struct buf out = BUF_INIT;
+	int rc = help_text(&out, sweep_fields, NULL);
+	print(x->c, &out);
+	return rc;
 }
 
 static int run_list_ops(struct invocation *x)
@@ -576,6 +579,7 @@ static int (*const commands[])(struct invocation *x) = {
 	[COMMAND_SUGGEST] = run_suggest,
 	[COMMAND_HELP] = run_help,
 	[COMMAND_HELP_CONFIG] = run_help_config,
+	[COMMAND_HELP_SWEEP] = run_help_sweep,
 	[COMMAND_HELP_DEBUG] = run_help_debug,
 	[COMMAND_LIST_OPS] = run_list_ops,
 	[COMMAND_MAN_CONFIG] = run_man_config,

@@ -6,6 +6,10 @@ bin_PROGRAMS += dlx-simulate dlx-train
 dlx_train_SOURCES = src/cli/commands.c src/cli/commands.h src/cli/foreign.c \
 	src/cli/foreign.h src/cli/main.c src/cli/options.c src/cli/options.h \
 	src/cli/first_config.c src/cli/first_config.h src/cli/first_config_run.c src/cli/pretrained.c src/cli/pretrained.h \
+	src/cli/sweep/sweep.c src/cli/sweep/sweep.h src/cli/sweep/sweep_data.c src/cli/sweep/sweep_data.h \
+	src/cli/sweep/sweep_desk.c src/cli/sweep/sweep_desk.h src/cli/sweep/sweep_file.c src/cli/sweep/sweep_file.h \
+	src/cli/sweep/sweep_journal.c src/cli/sweep/sweep_journal.h src/cli/sweep/sweep_live.c src/cli/sweep/sweep_live.h \
+	src/cli/sweep/sweep_median.c src/cli/sweep/sweep_median.h src/cli/sweep/sweep_name.c src/cli/sweep/sweep_name.h \
 	src/cli/result.c src/cli/result.h src/cli/run_folder.c src/cli/run_folder.h
 dlx_train_LDFLAGS = $(AM_LDFLAGS) $(DEBUG_LDFLAGS)
 dlx_train_LDADD = $(LIBS_ALL)

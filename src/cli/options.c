@@ -103,6 +103,12 @@ static const struct option_row rows[] = {
 	  .doc = "when training: a timeline of the first steps for Perfetto or chrome://tracing" },
 	{ "trace-steps", 0, OPTION_INT, AT(trace_steps), "N", .min = 1, .max = 1000,
 	  .doc = "with --trace: of this many steps; default: 10" },
+	{ "sweep", 0, OPTION_TEXT, AT(sweep), "FILE",
+	  .doc = "when training: the runs that FILE says, each with other settings or another seed, by "
+	  "teams of the ranks; see dlx-sweep(5)" },
+	{ "sweep-stop", 0, OPTION_CHOICE, AT(sweep_stop), "median",
+	  .doc = "with --sweep: end a run whose best validation is worse than the median of the "
+	  "others' means so far" },
 	{ "wisdom", 0, OPTION_TEXT, AT(wisdom), "FILE",
 	  .doc = "on a GPU: use the fastest engines, which FILE says; those it does not "
 	  "know are measured and added" },
@@ -120,10 +126,12 @@ static const struct option_row rows[] = {
 	{ "help-config", 0, OPTION_TEXT, AT(file), "KEY", "", .command = COMMAND_HELP_CONFIG,
 	  .doc = "a page on the config; with KEY (train, optimizer.adam, conv2d) the keys below it "
 	  "with type, range, default and meaning; with 'all' every key" },
+	{ "help-sweep", 0, COMMAND(HELP_SWEEP), .doc = "the keys of the file of --sweep" },
 	{ "help-debug", 0, COMMAND(HELP_DEBUG), .doc = "the switches of DLX_DEBUG, for tests" },
 	{ "list-ops", 0, COMMAND(LIST_OPS), .doc = "the ops of the graph, one a line" },
-	{ "man-config", 0, COMMAND(MAN_CONFIG),
-	  .doc = "the key reference of dlx-config(5), as mdoc source" },
+	{ "man-config", 0, OPTION_CHOICE, AT(file), "config|sweep", "config",
+	  .command = COMMAND_MAN_CONFIG,
+	  .doc = "the key reference of dlx-config(5), or of dlx-sweep(5), as mdoc source" },
 	{ "help", 'h', COMMAND(HELP), .doc = "this text" },
 	{ "version", 0, COMMAND(VERSION), .doc = "version, backends built in, library versions" },
 	{ 0 }
@@ -173,7 +181,8 @@ static int check_dump(const char *pass)
 bool options_standalone(const struct options *o)
 {
 	return o->command == COMMAND_HELP || o->command == COMMAND_VERSION ||
-	       o->command == COMMAND_HELP_CONFIG || o->command == COMMAND_HELP_DEBUG ||
+	       o->command == COMMAND_HELP_CONFIG || o->command == COMMAND_HELP_SWEEP ||
+	       o->command == COMMAND_HELP_DEBUG ||
 	       o->command == COMMAND_LIST_OPS || o->command == COMMAND_MAN_CONFIG ||
 	       o->command == COMMAND_BENCH_OP || o->command == COMMAND_SUGGEST;
 }
@@ -209,6 +218,8 @@ const char *options_text(const struct options *o, char text[OPTIONS_TEXT])
 	buf_puts(&b, o->confusion ? " --confusion" : "");
 	buf_puts(&b, o->dump ? " --dump" : "");
 	buf_puts(&b, o->wisdom ? " --wisdom" : "");
+	buf_puts(&b, o->sweep ? " --sweep" : "");
+	buf_puts(&b, o->sweep_stop ? " --sweep-stop" : "");
 	buf_puts(&b, o->synthetic ? " --synthetic" : "");
 	buf_puts(&b, o->profile ? " --profile" : "");
 	buf_puts(&b, options_last_weights(o) ? " --weights=last" : "");
@@ -222,11 +233,31 @@ static bool names_config(const char *arg)
 	return io_ends_in(arg, ".yaml") || io_ends_in(arg, ".yml");
 }
 
+static int check_sweep(const struct options *o)
+{
+	if (o->sweep_stop && !o->sweep)
+		return ERR(E_USAGE, NULL, "'--sweep-stop' goes with '--sweep'");
+	if (!o->sweep)
+		return 0;
+	if (o->command != COMMAND_TRAIN)
+		return ERR(E_USAGE, NULL, "'--sweep' is for training; other commands take the folder of a "
+		           "run");
+	if (o->trace)
+		return ERR(E_USAGE, NULL, "'--trace' is of one run, without '--sweep'");
+	if (o->resume && strcmp(o->resume, "auto") != 0)
+		return ERR(E_USAGE, NULL, "'--resume' of a sweep makes what is missing, from the newest "
+		           "checkpoint of each run; it takes no name");
+	if (io_is_folder(o->config))
+		return ERR(E_USAGE, NULL, "'--sweep' needs a config file; '%s' is a folder", o->config);
+	return 0;
+}
+
 static int check(const struct options *o)
 {
 	if (!o->config && !options_standalone(o))
 		return ERR(E_USAGE, NULL,
 		           "no config file given; usage: dlx-train [OPTIONS] CONFIG.yaml; see --help");
+	TRY(check_sweep(o));
 	if (o->command == COMMAND_PREDICT && !o->output)
 		return ERR(E_USAGE, NULL, "'--predict' needs '-o OUT'");
 	if (o->output && o->command != COMMAND_PREDICT && o->command != COMMAND_SUGGEST)

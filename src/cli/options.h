@@ -14,8 +14,8 @@
 enum command {
 	COMMAND_TRAIN, COMMAND_CHECK, COMMAND_PLAN, COMMAND_EVALUATE, COMMAND_PREDICT, COMMAND_EXPORT,
 	COMMAND_SUGGEST, COMMAND_REPLAY, COMMAND_DUMP_STEP, COMMAND_BENCH, COMMAND_BENCH_OP,
-	COMMAND_HELP, COMMAND_HELP_CONFIG, COMMAND_HELP_DEBUG, COMMAND_LIST_OPS, COMMAND_MAN_CONFIG,
-	COMMAND_VERSION
+	COMMAND_HELP, COMMAND_HELP_CONFIG, COMMAND_HELP_SWEEP, COMMAND_HELP_DEBUG, COMMAND_LIST_OPS,
+	COMMAND_MAN_CONFIG, COMMAND_VERSION
 };
 
 struct options {
@@ -42,6 +42,8 @@ struct options {
 	const char *dump;                /* --dump=PASS */
 	const char *wisdom;              /* --wisdom=FILE */
 	const char *trace;               /* --trace=FILE */
+	const char *sweep;               /* --sweep=FILE */
+	const char *sweep_stop;          /* median; NULL: not given */
 	int64_t trace_steps;             /* 0: not given */
 	int64_t bench_steps;
 	const char *ranks_text;          /* of --ranks */
