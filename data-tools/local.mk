@@ -95,7 +95,8 @@ dlx_inspect_SOURCES = \
 dlx_inspect_LDADD = $(LIBS_TOOLS)
 dlx_report_SOURCES = data-tools/report/chart.c data-tools/report/chart.h data-tools/report/config_keys.c \
 	data-tools/report/config_keys.h data-tools/report/obstacles.c data-tools/report/obstacles.h data-tools/report/report.c \
-	data-tools/report/report.h \
+	data-tools/report/report.h data-tools/report/figures.h data-tools/report/figures_ranks.c data-tools/report/html.c \
+	data-tools/report/html.h data-tools/report/report_page.c data-tools/report/page_pictures.c data-tools/report/page_pictures.h \
 	data-tools/report/report_draw.c data-tools/report/report_json.c data-tools/report/report_table.c \
 	data-tools/report/run_read.c data-tools/report/runs.c data-tools/report/runs.h data-tools/report/seeds.c \
 	data-tools/report/seeds.h data-tools/report/text_table.c data-tools/report/text_table.h

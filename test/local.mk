@@ -138,7 +138,7 @@ script_tests = test/train/zoo/pytorch.sh test/train/sync_batch_norm.sh test/trai
 	test/cli/predict.sh test/cli/predict_axes.sh test/cli/predict_files.sh \
 	test/cli/predict_flags.sh test/cli/predict_forms.sh test/cli/predict_pictures.sh test/cli/predict_places.sh \
 	test/cli/predict_sizes.sh test/cli/predict_targets.sh \
-	test/cli/progress.sh test/cli/report.sh test/cli/shown.sh test/cli/simulate.sh test/cli/stem.sh test/cli/suggest.sh \
+	test/cli/progress.sh test/cli/report.sh test/cli/report_page.sh test/cli/shown.sh test/cli/simulate.sh test/cli/stem.sh test/cli/suggest.sh \
 	test/cli/trace.sh test/comm/fetch.sh test/comm/messages.sh test/comm/reduce.sh test/comm/setup.sh \
 	test/config/bad.sh test/config/mistakes.sh test/config/mutate.sh test/crash/kills.sh \
 	test/docs/examples.sh test/docs/from_pytorch.sh \

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "report/png.h"
 #include "report/svg.h"
@@ -32,15 +33,25 @@ static struct svg_frame frame(const struct panel *p)
 			svg_axis_widen(&f.y, c->high ? c->high[i] : NAN);
 		}
 	svg_axis_widen(&f.y, p->level);
+	if (p->diagonal)
+		svg_axis_widen(&f.y, f.x.high);
+	if (p->from_zero)
+		svg_axis_widen(&f.y, 0);
 	svg_axis_round(&f.x);
 	svg_axis_round(&f.y);
 	return f;
 }
 
+/* The first ones are told apart by the colour-blind too, and are dark enough for lines on white
+ * (after Okabe and Ito). */
 static void colour(struct buf *b, const char *attribute, int number)
 {
+	static const uint8_t line[][3] = { { 0, 114, 178 }, { 213, 94, 0 }, { 0, 130, 95 },
+		{ 190, 85, 145 }, { 60, 60, 60 }, { 150, 110, 0 }, { 40, 150, 205 } };
 	uint8_t rgb[3];
 	colour_class(number, rgb);
+	if (number < (int)(sizeof line / sizeof *line))
+		memcpy(rgb, line[number], 3);
 	buf_printf(b, " %s=\"#%02x%02x%02x\"", attribute, rgb[0], rgb[1], rgb[2]);
 }
 
@@ -87,6 +98,20 @@ static void draw_curve(struct buf *b, const struct panel *p, const struct curve 
 	}
 }
 
+static void draw_points(struct buf *b, const struct curve *c, const struct svg_frame *f)
+{
+	for (int i = 0; i < c->n; i++) {
+		const double x = svg_x(f, c->x[i]), y = svg_y(f, c->y[i]);
+		buf_puts(b, "<g stroke-width=\"1.6\"");
+		colour(b, "stroke", c->colour);
+		colour(b, "fill", c->colour);
+		buf_printf(b, "><circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\"/>", x, y);
+		if (c->low)
+			svg_line(b, x, svg_y(f, c->low[i]), x, svg_y(f, c->high[i]), "");
+		buf_puts(b, "</g>\n");
+	}
+}
+
 static void draw_panel(struct buf *b, const struct panel *p)
 {
 	struct svg_frame f = frame(p);
@@ -94,27 +119,51 @@ static void draw_panel(struct buf *b, const struct panel *p)
 	if (isfinite(p->level) && (!p->log_y || p->level > 0))
 		svg_line(b, f.left, svg_y(&f, p->level), f.right, svg_y(&f, p->level),
 		         "stroke=\"#444\" stroke-dasharray=\"2 3\"");
-	for (int i = 0; i < p->n; i++)
+	const double end = fmin(f.x.high, f.y.high);
+	if (p->diagonal)
+		svg_line(b, svg_x(&f, 0), svg_y(&f, 0), svg_x(&f, end), svg_y(&f, end),
+		         "stroke=\"#444\" stroke-dasharray=\"2 3\"");
+	for (int i = 0; i < p->n; i++) {
 		draw_curve(b, p, &p->curve[i], &f);
+		if (p->curve[i].points)
+			draw_points(b, &p->curve[i], &f);
+	}
 }
 
-void chart_svg(struct buf *out, const struct panel *panels, int n, int columns,
-               const char *const *names, int nnames)
+static int height_of(const struct chart_part *p, int columns)
 {
-	int rows = (n + columns - 1) / columns;
-	svg_begin(out, columns * WIDTH, rows * HEIGHT + nnames * LINE + 10);
-	for (int i = 0; i < n; i++) {
+	return (p->n + columns - 1) / columns * HEIGHT + p->nnames * LINE + 10;
+}
+
+static void draw_part(struct buf *out, const struct chart_part *p, int columns)
+{
+	const int bottom = (p->n + columns - 1) / columns * HEIGHT;
+	for (int i = 0; i < p->n; i++) {
 		buf_printf(out, "<g transform=\"translate(%d %d)\">\n", i % columns * WIDTH,
 		           i / columns * HEIGHT);
-		draw_panel(out, &panels[i]);
+		draw_panel(out, &p->panel[i]);
 		buf_puts(out, "</g>\n");
 	}
-	for (int i = 0; i < nnames; i++) {
-		int y = rows * HEIGHT + i * LINE;
+	for (int i = 0; i < p->nnames; i++) {
+		int y = bottom + i * LINE;
 		buf_printf(out, "<rect x=\"%d\" y=\"%d\" width=\"24\" height=\"4\"", LEFT, y + 4);
 		colour(out, "fill", i);
 		buf_puts(out, "/>\n");
-		svg_text(out, LEFT + 32, y + 10, "start", names[i]);
+		svg_text(out, LEFT + 32, y + 10, "start", p->names[i]);
+	}
+}
+
+void chart_parts(struct buf *out, const struct chart_part *part, int parts, int columns)
+{
+	int height = 0, y = 0;
+	for (int i = 0; i < parts; i++)
+		height += height_of(&part[i], columns);
+	svg_begin(out, columns * WIDTH, height);
+	for (int i = 0; i < parts; i++) {
+		buf_printf(out, "<g transform=\"translate(0 %d)\">\n", y);
+		draw_part(out, &part[i], columns);
+		buf_puts(out, "</g>\n");
+		y += height_of(&part[i], columns);
 	}
 	svg_end(out);
 }

@@ -2,6 +2,7 @@
  *
  * dlx-report: runs side by side, from their folders: rates, speed-ups, time to a target, as a
  * table, as JSON and as a picture. Described in dlx-report(1). */
+#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/option.h"
 #include "base/shown.h"
 #include "config.h"
@@ -29,6 +31,9 @@ static const struct option_row rows[] = {
 	  .doc = "the run that others are compared with; default: the first of fewest ranks" },
 	{ "svg", 's', OPTION_TEXT, AT(svg), "FILE", .writes = ".svg",
 	  .doc = "draw loss and metric against time and samples" },
+	{ "html", 0, OPTION_TEXT, AT(html), "FILE", .writes = ".html .htm",
+	  .doc = "write a page with tables and pictures, complete in one file; --svg then draws all "
+	  "its pictures" },
 	{ "metric", 'm', OPTION_TEXT, AT(metric), "NAME",
 	  .doc = "what the table compares, and what is drawn next to the loss; default: what decides" },
 	{ "log-y", 'l', OPTION_FLAG, AT(log_y), .doc = "draw with logarithmic vertical axes" },
@@ -222,7 +227,63 @@ static int find_base(struct report *o)
 	return o->base ? ERR(E_USAGE, NULL, "--base '%s' is none of the runs given", o->base) : 0;
 }
 
-static int read_runs(struct report *o, char **dirs)
+/* The row that has the base run: the others are compared with the mean of its seeds. */
+static const struct seeds *base_row(const struct report *o)
+{
+	for (int i = 0; i < o->nrow; i++)
+		for (int k = 0; k < o->row[i].n; k++)
+			if (o->row[i].run[k] == o->first)
+				return &o->row[i];
+	return NULL;
+}
+
+static bool has_file(const char *dir, const char *name)
+{
+	char *path = io_join(dir, name);
+	const bool has = io_exists(path);
+	mem_free(path);
+	return has;
+}
+
+static int is_visible(const struct dirent *d)
+{
+	return d->d_name[0] != '.';
+}
+
+/* Of a sweep the runs in its folder, in the order of their names. Returns how many there are. */
+static int add_runs(struct arena *a, const char *dir, const char **to)
+{
+	struct dirent **all = NULL;
+	if (has_file(dir, "metrics.jsonl") || !has_file(dir, "sweep.jsonl")) {
+		if (to)
+			to[0] = dir;
+		return 1;
+	}
+	const int count = scandir(dir, &all, is_visible, versionsort);
+	int n = 0;
+	for (int i = 0; i < count; i++) {
+		const char *run = arena_printf(a, "%s/%s", dir, all[i]->d_name);
+		if (has_file(run, "metrics.jsonl") && to)
+			to[n] = run;
+		n += has_file(run, "metrics.jsonl");
+		free(all[i]);
+	}
+	free(all);
+	return n;
+}
+
+static const char **find_runs(struct report *o, int n, char **given)
+{
+	int count = 0;
+	for (int i = 0; i < n; i++)
+		count += add_runs(o->arena, given[i], NULL);
+	const char **dirs = ARENA_ARRAY(o->arena, const char *, count + 1);
+	for (int i = 0; i < n; i++)
+		o->n += add_runs(o->arena, given[i], &dirs[o->n]);
+	return dirs;
+}
+
+static int read_runs(struct report *o, const char *const *dirs)
 {
 	int rc = 0;
 	o->run = ARENA_ARRAY(o->arena, struct run, o->n);
@@ -239,8 +300,18 @@ static int read_runs(struct report *o, char **dirs)
 	o->obstacles = ARENA_ARRAY(o->arena, struct obstacles, o->n);
 	for (int i = 0; i < o->n; i++)
 		obstacles_find(&o->obstacles[i], o->arena, &o->run[i], &o->run[o->first]);
-	runs_compare(o->run, o->obstacles, o->n, o->first, o->goal.metric ? &o->goal : NULL, o->c);
+	const struct seeds *base = base_row(o);
+	runs_compare(o->run, o->obstacles, o->n, base->run, base->n, o->goal.metric ? &o->goal : NULL,
+	             o->c);
 	return 0;
+}
+
+static void print_json(const struct report *o)
+{
+	struct buf b = BUF_INIT;
+	report_json(o, &b);
+	fputs(b.data, stdout);
+	buf_release(&b);
 }
 
 static int run(struct report *o, int argc, char **argv)
@@ -249,14 +320,19 @@ static int run(struct report *o, int argc, char **argv)
 	TRY(read_options(o, &argc, argv));
 	if (o->help || o->version)
 		return 0;
-	o->n = argc - 1;
-	TRY(read_runs(o, argv + 1));
+	const char **dirs = find_runs(o, argc - 1, argv + 1);
+	if (o->n == 0)
+		return ERR(E_NOINPUT, NULL, "the sweep '%s' has no run yet", argv[1]);
+	TRY(read_runs(o, dirs));
 	if (o->svg)
 		TRY(io_check_output(o->svg));
+	if (o->html)
+		TRY(io_check_output(o->html));
 	if (o->json)
-		report_json(o);
+		print_json(o);
 	else
 		report_table(o);
+	TRY(o->html ? report_page(o) : 0);
 	return o->svg ? report_draw(o) : 0;
 }
 

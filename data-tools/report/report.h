@@ -8,10 +8,11 @@
 #include "data-tools/report/obstacles.h"
 #include "data-tools/report/runs.h"
 #include "data-tools/report/seeds.h"
+#include "data-tools/report/text_table.h"
 
 struct report {
 	bool json, help, version, no_pool, speed, log_y;
-	const char *target, *base, *metric, *svg;
+	const char *target, *base, *metric, *svg, *html;
 	int64_t window;
 	/* The parsed options. */
 	struct arena *arena;
@@ -35,10 +36,15 @@ struct report_best {
 };
 struct report_best report_best(const struct run *r, const char *series);
 
-/* Both write to the standard output. */
+/* Writes to the standard output. */
 void report_table(const struct report *o);
-void report_json(const struct report *o);
-/* Writes o->svg. E_CANTCREATE, E_IO. */
+/* The tables of what was learned, with all keys that differ, and of speed. */
+struct text_table report_learning(const struct report *o);
+struct text_table report_speed(const struct report *o);
+/* Appends one JSON object. */
+void report_json(const struct report *o, struct buf *b);
+/* Write o->svg and o->html. E_CANTCREATE, E_IO. */
 int report_draw(const struct report *o);
+int report_page(const struct report *o);
 
 #endif

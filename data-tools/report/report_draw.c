@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "base/io.h"
-#include "data-tools/report/chart.h"
-#include "data-tools/report/report.h"
+#include "data-tools/report/figures.h"
 
 /* A series of all rows. time: against seconds, else against samples. */
 static int add_curves(const struct report *o, const char *series, bool time, bool dashed,
@@ -76,19 +75,56 @@ static const char *row_name(const struct report *o, const struct seeds *g)
 	                                      g->n);
 }
 
-int report_draw(const struct report *o)
+static const char **row_names(const struct report *o)
 {
 	const char **names = ARENA_ARRAY(o->arena, const char *, o->nrow);
-	struct buf out = BUF_INIT;
-	/* The losses are drawn anyway. */
-	bool more = strcmp(o->drawn, "loss") != 0 && strcmp(o->drawn, "train_loss") != 0;
 	for (int i = 0; i < o->nrow; i++)
 		names[i] = row_name(o, &o->row[i]);
-	struct panel p[] = { loss_panel(o, true), loss_panel(o, false), metric_panel(o, true),
-		metric_panel(o, false) };
-	if (!more && isfinite(p[2].level))
-		p[0].level = p[1].level = p[2].level;
-	chart_svg(&out, p, more ? 4 : 2, 2, names, o->nrow);
+	return names;
+}
+
+struct figure figure_curves(const struct report *o)
+{
+	/* The losses are drawn anyway. */
+	bool more = strcmp(o->drawn, "loss") != 0 && strcmp(o->drawn, "train_loss") != 0;
+	struct figure f = { .n = more ? 4 : 2, .panel = { loss_panel(o, true), loss_panel(o, false),
+		metric_panel(o, true), metric_panel(o, false) }, .nnames = o->nrow,
+		.names = row_names(o) };
+	if (!more && isfinite(f.panel[2].level))
+		f.panel[0].level = f.panel[1].level = f.panel[2].level;
+	return f;
+}
+
+struct figure figure_rates(const struct report *o)
+{
+	struct figure f = { .n = 1, .panel = { panel(o, "samples/s", true) }, .nnames = o->nrow,
+		.names = row_names(o) };
+	struct panel *p = &f.panel[0];
+	p->log_y = false;
+	p->from_zero = true;
+	p->n = add_curves(o, "samples_per_second", true, false, false, p->curve);
+	f.n = p->n > 0;
+	return f;
+}
+
+void figure_svg(struct buf *out, const struct figure *f)
+{
+	const struct chart_part part = { f->panel, f->n, f->names, f->nnames };
+	chart_parts(out, &part, 1, f->n == 1 ? 1 : 2);
+}
+
+int report_draw(const struct report *o)
+{
+	struct buf out = BUF_INIT;
+	const struct figure curves = figure_curves(o), ranks = figure_ranks(o), rates = figure_rates(o);
+	const struct figure *all[] = { &curves, &ranks, &rates };
+	struct chart_part part[3];
+	int n = 0;
+	for (int i = 0; i < (o->html ? 3 : 1); i++)
+		if (all[i]->n)
+			part[n++] = (struct chart_part){ all[i]->panel, all[i]->n, all[i]->names,
+				all[i]->nnames };
+	chart_parts(&out, part, n, 2);
 	int rc = io_write_file(o->svg, out.data, out.len);
 	buf_release(&out);
 	return rc;

@@ -3,7 +3,6 @@
  * The report for programs: every run, all keys in which they differ, and the groups of seeds. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
 #include "base/buf.h"
 #include "data-tools/report/report.h"
@@ -100,6 +99,7 @@ static void json_comparison(const struct report *o, int i, struct buf *b)
 		buf_json_member(b, "target_samples", c->target_samples);
 		buf_json_member(b, "learning_speed_up", c->learning_speedup);
 		buf_json_member(b, "statistical_efficiency", c->statistical_efficiency);
+		buf_json_member(b, "speed_up_times_statistical_efficiency", comparison_product(c));
 	}
 }
 
@@ -175,31 +175,28 @@ static void json_pools(const struct report *o, struct buf *b)
 	buf_puts(b, "]");
 }
 
-void report_json(const struct report *o)
+void report_json(const struct report *o, struct buf *b)
 {
-	struct buf b = BUF_INIT;
-	buf_puts(&b, "{\"base\": ");
-	buf_json_string(&b, o->run[o->first].dir);
+	buf_puts(b, "{\"base\": ");
+	buf_json_string(b, o->run[o->first].dir);
 	if (o->goal.metric) {
-		buf_puts(&b, ", \"target\": {\"metric\": ");
-		buf_json_string(&b, o->goal.metric);
-		buf_json_member(&b, "value", o->goal.value);
-		buf_printf(&b, ", \"window\": %d}", o->goal.window);
+		buf_puts(b, ", \"target\": {\"metric\": ");
+		buf_json_string(b, o->goal.metric);
+		buf_json_member(b, "value", o->goal.value);
+		buf_printf(b, ", \"window\": %d}", o->goal.window);
 	}
-	json_text(&b, "metric", o->shown);
-	buf_puts(&b, ", \"differ\": [");
+	json_text(b, "metric", o->shown);
+	buf_puts(b, ", \"differ\": [");
 	for (int k = 0; k < o->nkey; k++) {
-		buf_puts(&b, k ? ", " : "");
-		buf_json_string(&b, o->key[k].path);
+		buf_puts(b, k ? ", " : "");
+		buf_json_string(b, o->key[k].path);
 	}
-	buf_puts(&b, "], \"runs\": [");
+	buf_puts(b, "], \"runs\": [");
 	for (int i = 0; i < o->n; i++) {
-		buf_puts(&b, i ? ", " : "");
-		json_run(o, i, &b);
+		buf_puts(b, i ? ", " : "");
+		json_run(o, i, b);
 	}
-	buf_puts(&b, "]");
-	json_pools(o, &b);
-	buf_puts(&b, "}\n");
-	fputs(b.data, stdout);
-	buf_release(&b);
+	buf_puts(b, "]");
+	json_pools(o, b);
+	buf_puts(b, "}\n");
 }

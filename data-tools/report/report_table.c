@@ -339,6 +339,23 @@ static void print_learning(const struct report *o)
 	print_others(o, in_table);
 }
 
+struct text_table report_learning(const struct report *o)
+{
+	const int n = COUNT(learning_columns), rates = COUNT(rate_columns);
+	int at = n, keys = 0;
+	for (int i = 0; i < o->nkey; i++)
+		keys += !is_pooled(o, &o->key[i]);
+	struct text_table t = text_table_new(o->arena, o->nrow + 1, n + keys + rates);
+	for (int k = 0; k < n; k++)
+		put_column(o, &t, k, &learning_columns[k]);
+	for (int i = 0; i < o->nkey; i++)
+		if (!is_pooled(o, &o->key[i]))
+			put_key(o, &t, at++, &o->key[i]);
+	for (int k = 0; k < rates; k++)
+		put_column(o, &t, at++, &rate_columns[k]);
+	return t;
+}
+
 /* --- below the tables --- */
 
 static void print_unlike(const struct report *o)
@@ -387,7 +404,7 @@ static bool any_data(const struct report *o)
 	return false;
 }
 
-static void print_speed(const struct report *o)
+struct text_table report_speed(const struct report *o)
 {
 	struct text_table t;
 	const struct column *in[COUNT(speed_columns)];
@@ -400,6 +417,12 @@ static void print_speed(const struct report *o)
 	t = text_table_new(o->arena, o->nrow + 1, n);
 	for (int k = 0; k < n; k++)
 		put_column(o, &t, k, in[k]);
+	return t;
+}
+
+static void print_speed(const struct report *o)
+{
+	const struct text_table t = report_speed(o);
 	text_table_print(&t);
 	printf("\n* the run that the others are compared with\n");
 	print_unlike(o);

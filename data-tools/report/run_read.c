@@ -102,6 +102,16 @@ static void cut_after(struct series_list *list, double step)
 }
 
 /* The last start counts: it is what most of the run may have been made with. */
+static void take_memory(struct run_memory *m, const struct json *parts)
+{
+	*m = (struct run_memory){ NAN, NAN, NAN, NAN, NAN, NAN, NAN };
+	if (!parts)
+		return;
+	*m = (struct run_memory){ number_of(parts, "allocated"), number_of(parts, "planned"),
+		number_of(parts, "values"), number_of(parts, "inputs"), number_of(parts, "arena"),
+		number_of(parts, "sums"), number_of(parts, "tables") };
+}
+
 static void read_start(struct run *r, struct arena *a, const struct json *line)
 {
 	const double step = number_of(line, "step");
@@ -126,6 +136,9 @@ static void read_start(struct run *r, struct arena *a, const struct json *line)
 	r->hosts = whole_of(line, "hosts", 1);
 	r->threads = whole_of(line, "threads", 1);
 	r->batch = whole_of(line, "batch", 1);
+	r->plan = text_of(a, line, "plan");
+	r->version = text_of(a, line, "version");
+	take_memory(&r->memory, json_find(line, "memory"));
 	r->parameters = whole_of(line, "parameters", 0);
 	r->sample_flops = fmax(0, number_of(line, "sample_flops"));
 	r->forward_flops = fmax(0, number_of(line, "forward_flops"));

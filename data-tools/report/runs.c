@@ -135,19 +135,49 @@ static void measure(const struct run *r, const struct target *t, struct comparis
 		reach(r, t, c);
 }
 
-void runs_compare(const struct run *runs, const struct obstacles *obstacles, int n, int base,
-                  const struct target *t, struct comparison *out)
+double comparison_product(const struct comparison *c)
 {
-	double ranks0 = (double)runs[base].ranks;
+	return c->speedup * c->statistical_efficiency;
+}
+
+/* Of the finite ones; NaN: none is. */
+static void add_finite(double v, double *sum, int *n)
+{
+	if (!isfinite(v))
+		return;
+	*sum += v;
+	(*n)++;
+}
+
+static struct comparison mean_of(const struct comparison *c, const int *of, int n)
+{
+	struct comparison m = { 0 };
+	int rates = 0, seconds = 0, samples = 0;
+	for (int i = 0; i < n; i++) {
+		add_finite(c[of[i]].step_rate, &m.step_rate, &rates);
+		add_finite(c[of[i]].target_seconds, &m.target_seconds, &seconds);
+		add_finite(c[of[i]].target_samples, &m.target_samples, &samples);
+	}
+	m.step_rate = rates ? m.step_rate / rates : NAN;
+	m.target_seconds = seconds ? m.target_seconds / seconds : NAN;
+	m.target_samples = samples ? m.target_samples / samples : NAN;
+	return m;
+}
+
+void runs_compare(const struct run *runs, const struct obstacles *obstacles, int n, const int *base,
+                  int nbase, const struct target *t, struct comparison *out)
+{
+	const double ranks0 = (double)runs[base[0]].ranks;
 	for (int i = 0; i < n; i++)
 		measure(&runs[i], t, &out[i]);
+	const struct comparison of = mean_of(out, base, nbase);
 	for (int i = 0; i < n; i++) {
 		struct comparison *c = &out[i];
 		if (obstacles[i].work)
 			continue;
-		c->speedup = ranks0 * c->step_rate / out[base].step_rate;
+		c->speedup = ranks0 * c->step_rate / of.step_rate;
 		c->efficiency = obstacles[i].ranks ? NAN : c->speedup / (double)runs[i].ranks;
-		c->learning_speedup = ranks0 * out[base].target_seconds / c->target_seconds;
-		c->statistical_efficiency = out[base].target_samples / c->target_samples;
+		c->learning_speedup = ranks0 * of.target_seconds / c->target_seconds;
+		c->statistical_efficiency = of.target_samples / c->target_samples;
 	}
 }

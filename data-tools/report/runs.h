@@ -43,6 +43,11 @@ struct run_data {
 	double before[3];            /* bytes of the starts before the last: read, sent, decoded */
 };
 
+/* Bytes of the device's memory, from the line of the last start; NaN: not known. */
+struct run_memory {
+	double allocated, planned, values, inputs, arena, sums, tables;
+};
+
 struct run {
 	const char *dir, *name, *device, *precision, *host;
 	const char *model, *input;   /* model family; shape of a sample; "" if not known */
@@ -51,6 +56,8 @@ struct run {
 	double best;                 /* samples/s of the best step; 0: not known */
 	double step;                 /* the last reported step; 0: none yet */
 	double steps;                /* number of steps to train, by the config; 0: not known */
+	const char *plan, *version;  /* fingerprint of the plan, version of dlx; "" if not known */
+	struct run_memory memory;
 	struct rank_times times;
 	struct run_data data;
 	struct series_list train;    /* series of steps; it has "train_loss" if it has any */
@@ -89,9 +96,13 @@ struct comparison {
 	double learning_speedup, statistical_efficiency;
 	double sustained_flops, peak_flops, peak_share;
 };
+/* The speed-up times the statistical efficiency: the learning speed-up of steps alone, without
+ * validations and checkpoints. */
+double comparison_product(const struct comparison *c);
 struct obstacles;
-/* Compares each run with run `base`, as far as obstacles[i] allows. target may be NULL. */
-void runs_compare(const struct run *runs, const struct obstacles *obstacles, int n, int base,
-                  const struct target *t, struct comparison *out);
+/* Compares each run with the means of the runs base[0] to base[nbase - 1], samples of one result,
+ * as far as obstacles[i] allows. target may be NULL. */
+void runs_compare(const struct run *runs, const struct obstacles *obstacles, int n, const int *base,
+                  int nbase, const struct target *t, struct comparison *out);
 
 #endif
