@@ -208,7 +208,7 @@ fixtures = test/comm/subjects.h test/unit/arena_fixture.h test/unit/cases.h test
 	test/unit/op_tensors.h test/unit/toy_eval.h test/unit/toy_ops.h test/unit/toy_passes.h test/unit/transform_fixture.h \
 	test/unit/volume_net.h test/unit/zoo_image.h
 EXTRA_DIST += $(fixtures) $(adversary) $(optest_parts) $(script_tests) $(gpu_tests) configs data-tools/demo/demo.sh \
-	data-tools/demo/demo_burgers.sh data-tools/demo/demo_climate.sh data-tools/demo/demo_cosmo.sh data-tools/demo/demo_pigan.sh \
+	data-tools/demo/demo_burgers.sh data-tools/demo/demo_climate.sh data-tools/demo/demo_cosmo.sh data-tools/demo/demo_pigan.sh data-tools/demo/demo_speedup.sh \
 	data-tools/demo/demo_stem.sh \
 	test/bench/README test/bench/accuracy test/bench/all_reduce test/bench/checkpoint test/bench/convert_rate test/bench/data \
 	test/bench/derivatives test/bench/fake_gpu.py test/bench/float64 test/bench/gpu \

@@ -68,6 +68,16 @@ for status in 76 78 66; do
 done
 [ "$(grep -c 'hard.yaml:3:31: .learning_rate. is out of range' err)" -eq 1 ] || { cat err; fail "the error is not printed once"; }
 
+# The demo, with a few steps: its page has the numbers of both counts of ranks, and pictures.
+mkdir demo
+cd demo || exit 99
+ln -s "$DLX_SOURCE/configs" configs
+expect 0 "$DLX_SOURCE/data-tools/demo/demo_speedup.sh" "$DLX_BUILD" --set train.epochs=1 --set train.validate.steps=6
+says runs/speedup/speedup.html '6 runs compared'
+says runs/speedup/speedup.html 'Learning over ranks'
+says runs/speedup/speedup.html 'data:image/png;base64,'
+cd ..
+
 # A rank that dies ends the job; what is missing is made by another one, of another size.
 cat >two.yaml <<'EOF'
 seeds: [1, 2, 3, 4]
