@@ -83,7 +83,7 @@ mkdir -p host/proc/self host/sys/fs/cgroup
 auto="--set device=reference --set parallel.spatial=auto --set train.batch_size=null --set train.global_batch_size=4 small.yaml"
 plain=$DLX_DEBUG
 DLX_DEBUG=$(debug "host_root=$PWD/host")
-# room RANKS BYTES: a machine that offers each of the ranks so many bytes, in whole KiB.
+# room RANKS BYTES: a machine that offers each of the ranks this many bytes, in whole KiB.
 room() {
 	kib=$((($1 * $2 + 1023) / 1024 + $1))
 	printf 'MemTotal: %s kB\nMemAvailable: %s kB\n' $kib $kib >host/proc/meminfo

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "data/sources.h"
-#include "train/run/opening.h"
+#include "train/run/open_loaders.h"
 #include "train/run/ranks.h"
 
 struct sets {

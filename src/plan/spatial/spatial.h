@@ -30,7 +30,7 @@ int spatial_begin(struct session *s);
 void spatial_set_cut(struct session *s, const struct cut_grid *grid);
 /* plan_cut_typical for the run of s with its cut. */
 int spatial_typical(const struct session *s, int *subdomain, int *largest);
-/* E_UNSUPPORTED at a key if the device cannot do what the config asks for, or what the session was
+/* E_UNSUPPORTED at a key if the device cannot compute what the config says, or what the session was
  * opened for needs whole samples. */
 int spatial_check_device(const struct session *s);
 /* Makes the team of the ranks that share a sample, s->sample, and begins to connect their GPUs.

@@ -97,10 +97,16 @@ struct events {
 	int n;
 };
 
-/* The number among all ranks of rank r of a team. */
+/* The number among teams.all of rank r of a team. These may be some of the ranks of a job. */
 static int number_of(const struct messages_teams *t, const struct comm *team, int r)
 {
-	return t->all == team ? r : comm_whole_rank(team, r);
+	const int whole = t->all == team ? r : comm_whole_rank(team, r);
+	int i = 0;
+	if (t->all == team || comm_whole_rank(t->all, t->all->size - 1) == t->all->size - 1)
+		return whole;
+	while (comm_whole_rank(t->all, i) != whole)
+		BUG_IF(++i == t->all->size, "rank %d is not among those that check a step", whole);
+	return i;
 }
 
 static void add_messages(struct events *e, const struct node *n, bool sends)

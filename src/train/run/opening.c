@@ -407,89 +407,6 @@ static int open_device(struct session *s, const struct session_options *o)
 	return 0;
 }
 
-/* Whether s trains on sets that must be staged. */
-static bool stages(const struct session *s, const struct session_options *o)
-{
-	const unsigned run = SESSION_TRAIN | SESSION_RUN, not = SESSION_DUMP | SESSION_SYNTHETIC;
-	return staging_wanted(&s->config->data.stage) && (o->need & (run | not)) == run;
-}
-
-/* If so, opens the folder of the copies, which staging_begin starts later, or takes the staging
- * that several runs share. */
-static int open_stage(struct session *s, const struct session_options *o)
-{
-	const struct staging_config *config = &s->config->data.stage;
-	struct dataset *set[] = { s->train_set, s->validation_set };
-	int rc;
-	if (!stages(s, o) || !s->train_set)
-		return 0;
-	s->stage_borrowed = o->stage != NULL;
-	if (!s->stage_borrowed) {
-		rc = staging_open(&s->stage, s->comm, config, set, 2);
-		return rc < 0 ? err_locate(rc, config_place(s->config, "data", "stage")) : 0;
-	}
-	s->stage = o->stage;
-	s->stage_before = staging_counts(s->stage);
-	staging_lend(s->stage, set, 2);
-	return 0;
-}
-
-typedef int open_set(struct session *s, const struct session_options *o);
-
-/* Opens sets by the heads of files that are kept, and notes the heads of all. */
-static int open_first(struct session *s, const struct session_options *o, struct buf *heads,
-                      open_set *open)
-{
-	int rc;
-	staging_keep_heads(&s->config->data.stage, s->comm, true);
-	record_heads_note(comm_many(s->comm) ? heads : NULL);
-	rc = open(s, o);
-	record_heads_note(NULL);
-	staging_keep_heads(&s->config->data.stage, s->comm, false);
-	return rc;
-}
-
-/* Opens sets. With data.stage rank 0 reads the heads of their files for all ranks, which open them
- * by these. */
-static int open_sets(struct session *s, const struct session_options *o, open_set *open)
-{
-	struct buf heads = BUF_INIT;
-	uint64_t n;
-	int rc = 0;
-	if (!stages(s, o))
-		return open(s, o);
-	if (comm_first(s->comm))
-		rc = open_first(s, o, &heads, open);
-	if (!comm_many(s->comm))
-		return rc;
-	n = heads.len;
-	comm_broadcast(s->comm, &n, sizeof n, 0, "the heads of record files");
-	buf_reserve(&heads, n);
-	comm_broadcast(s->comm, heads.data, n, 0, "the heads of record files");
-	heads.data[heads.len = n] = '\0';
-	record_heads_use(&heads);
-	if (!comm_first(s->comm))
-		rc = open(s, o);
-	record_heads_use(NULL);
-	buf_release(&heads);
-	return rc;
-}
-
-/* Every phase ends in an agreement: a rank that continued
- * alone would wait for the others in vain. */
-static int open_second_set(struct session *s, const struct session_options *o)
-{
-	if (o->data && o->records->n == 0 && !s->config->physics)
-		TRY(predict_input(s, o->data, o->layout, o->quiet, o->records));
-	return ranks_agree(s->comm, open_sets(s, o, session_open_data), "opening the data");
-}
-
-int session_open_sets(struct session *s, const struct session_options *o)
-{
-	TRY(ranks_agree(s->comm, open_sets(s, o, session_open_train_set), "opening the data"));
-	return open_second_set(s, o);
-}
-
 /* Of rank 0. What the run has saved may be in a store that is not there now; its records say so
  * where even the folder of its checkpoints is gone. */
 static int look_at_store(const struct session *s)
@@ -545,7 +462,7 @@ static int open_all(struct session *s, const struct session_options *o)
 	proofs_open(&s->proofs, s->dev, c);
 	if (o->need & SESSION_TRAIN)
 		TRY(ranks_agree(c, reduction_meet(&s->reduction), "connecting the GPUs"));
-	TRY(ranks_agree(c, open_stage(s, o), "opening the folder of 'data.stage'"));
+	TRY(ranks_agree(c, session_open_stage(s, o), "opening the folder of 'data.stage'"));
 	if (s->stage && !s->stage_borrowed)
 		TRY(ranks_agree(c, staging_begin(s->stage), "staging"));
 	TRY(session_settle_cut(s, o));

@@ -55,9 +55,6 @@ struct session_options {
  * Collective. */
 int session_open(struct session **out, struct run_config *config, const struct session_options *o);
 void session_close(struct session *s);               /* NULL is fine */
-/* Opens the sets of samples alone, of the session's config and ranks: for staging that is to be
- * shared. Collective. */
-int session_open_sets(struct session *s, const struct session_options *o);
 
 /* Parts of session_open, for train/run/deferred_plans.h: session_make_plan makes the plan of a
  * program; session_bind allocates memory for all existing plans and binds them to it. */
