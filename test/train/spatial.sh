@@ -38,15 +38,15 @@ for x, y in zip(a, b):
 EOF
 }
 
-# Eight samples: batches of 4; of 6 and 2.
+# Eight samples: batches of 4; of 6 and 2, with a loss that is a sum.
 run 1 null runs/one --set train.global_batch_size=4
 for cut in '2 [2, 1]' '3 [1, 3]' '4 [2, 2]'; do
 	set -- $cut
 	run "$1" "${cut#* }" "runs/cut-$1" --set train.global_batch_size=4
 	close runs/one "runs/cut-$1"
 done
-run 1 null runs/six --set train.global_batch_size=6 --set train.accumulate=2 --set train.clip_norm=0.5
-run 4 '[4, 1]' runs/cut-six --set train.global_batch_size=6 --set train.accumulate=2 --set train.clip_norm=0.5
+run 1 null runs/six --set train.global_batch_size=6 --set train.accumulate=2 --set train.clip_norm=0.5 --set loss.reduction=sum
+run 4 '[4, 1]' runs/cut-six --set train.global_batch_size=6 --set train.accumulate=2 --set train.clip_norm=0.5 --set loss.reduction=sum
 close runs/six runs/cut-six
 
 # Two and three teams of two ranks: as two and three ranks with whole samples, of which one has none in the last batch.

@@ -73,6 +73,8 @@ static int run_batch(struct session *s, const struct part *part, const struct ba
 		TRY(send_ahead(s, part, from));
 	TRY(exec_read(p->exec, plan_out(p, "loss"), DTYPE_F64, &loss));
 	TRY(exec_read(p->exec, plan_out(p, "weight"), DTYPE_F64, &w));
+	if (s->sample && loss_is_sum(&s->config->loss))
+		comm_sum(s->sample, &loss, 1, "the loss of a batch");
 	sums[0] += w > 0 ? loss * w : 0;
 	sums[1] += w;
 	for (int i = 0; i < p->nmetric; i++) {
