@@ -13,6 +13,7 @@
 #include "graph/attr.h"
 #include "op/exchange.h"
 #include "op/lib/emit.h"
+#include "op/reorder.h"
 #include "pass/rewrite.h"
 
 /* The rows of a tensor that each part of an axis needs; NULL: the rows that it has. */
@@ -223,12 +224,11 @@ static int write_letters(const struct cutting *x, tid t, int k, int axis,
 	return 0;
 }
 
-static int check_type(const struct cutting *x, tid t)
+static int emit_cast(struct graph *g, tid t, enum dtype type, tid *out)
 {
-	const struct tensor *v = graph_t(x->g, t);
-	return dtype_is_float(v->dtype) ? 0 :
-	       ERR(E_UNSUPPORTED, &x->g->cur_loc, "'%s' is of type %s, of which no rows are sent",
-	           v->name, dtype_name(v->dtype));
+	const struct cast_attr to = { (int)type };
+	*out = t;
+	return graph_t(g, t)->dtype == type ? 0 : graph_emit1(g, "cast", &to, 1, &t, out);
 }
 
 static struct strings names_of(const struct letters *l)
@@ -271,20 +271,23 @@ static int emit_join(struct cutting *x, tid t, int k, int axis, const struct cut
 	return emit_concat(x->g, axis, n, piece, out);
 }
 
+/* Messages have float values. Classes and their ignored label, integers below 2^24, are exact. */
 static int emit_messages(struct cutting *x, tid of, tid t, int k, const struct cut_rows *want,
                          tid *out)
 {
 	const int parts = x->c->grid.parts[k], axis = x->c->tensor[of].first + k;
 	struct arena *a = x->g->arena;
+	const enum dtype type = graph_t(x->g, t)->dtype;
 	struct letters to = letters_new(a, parts), from = letters_new(a, parts);
 	struct cut_rows *has = ARENA_ARRAY(a, struct cut_rows, parts);
 	for (int j = 0; j < parts; j++)
 		has[j] = cut_rows(x->c, of, k, j);
-	TRY(check_type(x, t));
+	TRY(emit_cast(x->g, t, dtype_is_float(type) ? type : DTYPE_F32, &t));
 	TRY(write_letters(x, t, k, axis, has, want, &to, &from));
 	x->c->exchange[x->c->exchanges++] = (struct cut_exchange){ x->g->cur_name, k, x->gathers };
 	TRY(emit_exchange(x, t, &to, &from));
-	return emit_join(x, t, k, axis, has, want, &from, out);
+	TRY(emit_join(x, t, k, axis, has, want, &from, out));
+	return emit_cast(x->g, *out, type, out);
 }
 
 /* --- the second walk --- */
