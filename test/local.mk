@@ -123,7 +123,7 @@ gpu_tests = test/gpu/optest_emulated.sh test/gpu/step_emulated.sh test/gpu/signs
 	test/gpu/spatial_emulated.sh test/gpu/stored_emulated.sh test/gpu/sync_batch_norm_emulated.sh test/gpu/targets_emulated.sh \
 	test/gpu/ways_emulated.sh test/gpu/wisdom_ranks_emulated.sh
 # First those that take long and would otherwise be among the last, when a core is idle.
-script_tests = test/train/zoo/pytorch.sh test/train/sync_batch_norm.sh test/train/spatial.sh test/train/spatial_plan.sh test/train/slurm.sh test/train/ranks_killed.sh \
+script_tests = test/train/zoo/pytorch.sh test/train/sync_batch_norm.sh test/train/spatial.sh test/train/spatial_plan.sh test/train/verify_partition.sh test/train/partition_zoo.sh test/train/slurm.sh test/train/ranks_killed.sh \
 	test/adversary/short.sh test/bench/checkpoint.sh test/bench/convert_rate.sh test/bench/data.sh \
 	test/bench/groups.sh \
 	test/bench/accuracy.sh test/bench/messages.sh test/bench/metg.sh test/bench/predicted.sh test/bench/record_times.sh test/bench/simulate.sh \

@@ -85,11 +85,21 @@ int openmp_threads(int *out)
 	return 0;
 }
 
+void openmp_divide(int parts)
+{
+	const int threads = omp_get_max_threads() / parts;
+	omp_set_num_threads(threads > 1 ? threads : 1);
+}
+
 #else
 
 int openmp_threads(int *out)
 {
 	*out = 1;
 	return 0;
+}
+
+void openmp_divide(int parts)
+{
 }
 #endif

@@ -8,5 +8,8 @@
 /* *out: OMP_NUM_THREADS, limited by OpenMP's other variables; by default one thread for each
  * processor of this process. E_USAGE for values with which no thread could start. */
 int openmp_threads(int *out);
+/* Gives this thread, one of `parts` that compute concurrently, its share of the threads that it
+ * would compute with, at least one. */
+void openmp_divide(int parts);
 
 #endif

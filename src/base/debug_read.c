@@ -91,8 +91,9 @@ static const struct word words[] = {
 	  .doc = "batches for a GPU as they are stored, or rounded where no more is read of them; or "
 	  "made float32 by the host; default: stored" },
 	{ WORD(fault, FAULT), .form = "KIND:N[+]",
-	  .values = { "alloc", "append", "arena", "kernel", "payload", "read", "write" },
+	  .values = { "alloc", "append", "arena", "exchange", "kernel", "payload", "read", "write" },
 	  .doc = "the Nth call of a kind fails (+: and all after it; arena: the Nth is too large; "
+	  "exchange: rows of the Nth tensor that 'parallel.spatial' sends arrive 0.1 % too large; "
 	  "kernel: node N, a convolution by oneDNN, makes a NaN; payload: the output of the Nth task "
 	  "of rank 0 of dlx-bench has a wrong bit); may be repeated" },
 	{ WORD(crash_at, POINT), .form = "POINT[#N]",

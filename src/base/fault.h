@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 /* Whether fault injection applies to call number n of this kind. "alloc", "write", "append",
- * "read": the call is to fail; "arena": the arena is to be larger than planned; "kernel": node n of
- * a plan is to produce a NaN; "payload": the output of task n of rank 0 is to have a wrong bit
- * (src/bench). */
+ * "read": the call is to fail; "arena": the arena is to be larger than planned; "exchange":
+ * received rows are to be wrong; "kernel": node n of a plan is to produce a NaN; "payload": the
+ * output of task n of rank 0 is to have a wrong bit (src/bench). */
 bool fault_hits(const char *kind, uint64_t n);
 /* The same for the next "write"; all functions that write share one count. */
 bool fault_writes(void);

@@ -35,6 +35,7 @@
 #include "report/drawing.h"
 #include "report/progress.h"
 #include "train/diagnose/bench.h"
+#include "train/diagnose/verify_partition.h"
 #include "train/predict/confusion.h"
 #include "train/predict/evaluate.h"
 #include "train/save/interop.h"
@@ -475,6 +476,15 @@ static int run_bench(struct invocation *x)
 	return rc;
 }
 
+static int run_verify(struct invocation *x)
+{
+	struct session *s;
+	TRY(open_session(x, SESSION_TRAIN | SESSION_NO_DATA, &s));
+	const int rc = verify_partition(s, x->o->file);
+	session_close(s);
+	return rc;
+}
+
 static int run_suggest(struct invocation *x)
 {
 	return first_config_run(x->o, x->c);
@@ -576,6 +586,7 @@ static int (*const commands[])(struct invocation *x) = {
 	[COMMAND_DUMP_STEP] = run_dump_step,
 	[COMMAND_BENCH] = run_bench,
 	[COMMAND_BENCH_OP] = run_bench_op,
+	[COMMAND_VERIFY] = run_verify,
 	[COMMAND_SUGGEST] = run_suggest,
 	[COMMAND_HELP] = run_help,
 	[COMMAND_HELP_CONFIG] = run_help_config,

@@ -93,6 +93,9 @@ static const struct option_row rows[] = {
 	  "--bench-op relu 8x64x56x56" },
 	{ "compute", 0, OPTION_TEXT, AT(compute), "f32|bf16|f64",
 	  .doc = "with --bench-op: the type to compute in" },
+	{ "verify-partition", 0, OPTION_TEXT, AT(file), "SIZE", "", .command = COMMAND_VERIFY,
+	  .doc = "one step of samples that are cut by 'parallel.spatial', all ranks in this process, "
+	  "against one of whole samples; SIZE: of these, as 32 or 32x32x16" },
 	{ "synthetic", 0, OPTION_FLAG, AT(synthetic),
 	  .doc = "with --bench or --dump-step: made-up data of the config's "
 	  "model.input and model.classes" },

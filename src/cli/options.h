@@ -14,6 +14,7 @@
 enum command {
 	COMMAND_TRAIN, COMMAND_CHECK, COMMAND_PLAN, COMMAND_EVALUATE, COMMAND_PREDICT, COMMAND_EXPORT,
 	COMMAND_SUGGEST, COMMAND_REPLAY, COMMAND_DUMP_STEP, COMMAND_BENCH, COMMAND_BENCH_OP,
+	COMMAND_VERIFY,
 	COMMAND_HELP, COMMAND_HELP_CONFIG, COMMAND_HELP_SWEEP, COMMAND_HELP_DEBUG, COMMAND_LIST_OPS,
 	COMMAND_MAN_CONFIG, COMMAND_VERSION
 };
@@ -26,7 +27,8 @@ struct options {
 	const char *resume;              /* checkpoint to resume from; NULL: a new run */
 	const char *plan_format;         /* text, json, dot, svg */
 	const char *file;                /* file of --export, folder of --dump-step; range of --replay;
-	                                  * key of --help-config; op of --bench-op */
+	                                  * key of --help-config; op of --bench-op; size of
+	                                  * --verify-partition, or "" */
 	struct texts predict;            /* the files of --predict */
 	struct texts suggest;            /* arguments of --suggest: a record to train with and
 	                                  * optionally one to validate with; or files of inputs and of

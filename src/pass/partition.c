@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/fault.h"
 #include "graph/attr.h"
 #include "op/exchange.h"
 #include "op/lib/emit.h"
@@ -286,6 +287,8 @@ static int emit_messages(struct cutting *x, tid of, tid t, int k, const struct c
 	TRY(write_letters(x, t, k, axis, has, want, &to, &from));
 	x->c->exchange[x->c->exchanges++] = (struct cut_exchange){ x->g->cur_name, k, x->gathers };
 	TRY(emit_exchange(x, t, &to, &from));
+	if (from.n && fault_hits("exchange", (uint64_t)x->c->exchanges))
+		TRY(emit_scale(x->g, from.t[0], 1.001, 0, &from.t[0]));
 	TRY(emit_join(x, t, k, axis, has, want, &from, out));
 	return emit_cast(x->g, *out, type, out);
 }

@@ -30,6 +30,10 @@ struct compilation {
 	                                  * operand */
 };
 
+/* Makes a plan by these passes, of which the first builds the graph. Its exec is NULL unless a pass
+ * has made it. */
+int plan_compile(struct plan **out, const struct plan_request *r, const struct pass *table,
+                 int npass);
 /* Whether the loss of a step is a mean over several batches, or is computed from a sum over
  * ranks. */
 bool plan_has_batches(const struct plan_request *r);

@@ -18,7 +18,7 @@ libdlx_a_SOURCES += src/plan/sums/buckets.c src/plan/sums/buckets.h src/plan/con
 	src/plan/memory/memory_sweep.c src/plan/memory/memory_sweep.h src/plan/sums/messages.c src/plan/sums/messages.h \
 	src/plan/sums/micro_sums.c \
 	src/plan/sums/micro_sums.h src/plan/sums/micro_tree.c src/plan/sums/micro_tree.h \
-	src/plan/batch/mixed_loss.c src/plan/batch/mixed_loss.h src/plan/objective.c src/plan/objective.h src/plan/physics/physics.h src/plan/physics/physics_emit.c src/plan/physics/physics_evaluated.c src/plan/physics/physics_objectives.c src/plan/physics/physics_objectives.h src/plan/physics/physics_read.c src/plan/physics/physics_scope.c src/plan/physics/physics_shapes.c src/plan/physics/physics_variables.c src/plan/physics/physics_variables.h src/plan/compilation.h src/plan/plan.c src/plan/plan_update.c \
+	src/plan/batch/mixed_loss.c src/plan/batch/mixed_loss.h src/plan/objective.c src/plan/objective.h src/plan/physics/physics.h src/plan/physics/physics_emit.c src/plan/physics/physics_evaluated.c src/plan/physics/physics_objectives.c src/plan/physics/physics_objectives.h src/plan/physics/physics_read.c src/plan/physics/physics_scope.c src/plan/physics/physics_shapes.c src/plan/physics/physics_variables.c src/plan/physics/physics_variables.h src/plan/compilation.h src/plan/plan.c src/plan/plan_plain.c src/plan/plan_update.c \
 	src/plan/sums/roles.c src/plan/sums/roles.h \
 	src/plan/plan.h src/plan/batch/plan_feed.c src/plan/memory/plan_memory.c src/plan/memory/plan_memory.h src/plan/batch/port.c src/plan/batch/port.h src/plan/time/profile.c \
 	src/plan/time/profile.h src/plan/program.c src/plan/program.h src/plan/time/proofs.c src/plan/time/proofs.h src/plan/sums/rank_grid.c src/plan/sums/rank_grid.h src/plan/sums/reduction.c \

@@ -451,8 +451,8 @@ static int compile_as(struct plan **out, const struct plan_request *r, const str
 	return rc;
 }
 
-static int compile(struct plan **out, const struct plan_request *r, const struct pass *table,
-                   int npass)
+int plan_compile(struct plan **out, const struct plan_request *r, const struct pass *table,
+                 int npass)
 {
 	int64_t least;
 	return compile_as(out, r, table, npass, false, &least);
@@ -548,7 +548,7 @@ int plan_new(struct plan **out, const struct plan_request *r)
 
 int plan_outline(struct plan **out, const struct plan_request *r)
 {
-	return compile(out, r, passes, 1);
+	return plan_compile(out, r, passes, 1);
 }
 
 int plan_check(const struct plan_request *r)
@@ -570,7 +570,7 @@ bool plan_rounds_input(const struct plan_request *r)
 	for (int i = 0; passes[i].run != pass_rounded_input; i++)
 		if (passes[i].run != pass_prologue)
 			table[n++] = passes[i];
-	if (compile(&p, r, table, n) < 0)
+	if (plan_compile(&p, r, table, n) < 0)
 		return false;
 	const bool rounds = rounded_input_suffices(p->g, plan_in(p, "input"), env.compute);
 	plan_free(p);

@@ -115,6 +115,7 @@ struct plan {
 	bool metric_once[METRICS_OUTPUTS];   /* each subdomain has counted the whole sample */
 	int nmetric;
 	const struct cut *cut;           /* the partition of samples; NULL: none */
+	int subdomain;                   /* the part of each sample that the plan computes */
 	const char *activation;          /* kind of the network's last layer, if the loss computes it;
 	                                  * its place in the config */
 	struct loc activated;
@@ -134,6 +135,9 @@ int plan_new(struct plan **out, const struct plan_request *r);
 int plan_least(const struct plan *p, const struct plan_request *r, int64_t *arena);
 /* Makes a plan that has only its graph, before any pass optimises it: for printing. */
 int plan_outline(struct plan **out, const struct plan_request *r);
+/* Makes a plan of the forward pass of training that can be run, but is not optimised: every tensor
+ * of the graph, as its builder made it, has its number there and can be read after a run. */
+int plan_plain(struct plan **out, const struct plan_request *r);
 /* Builds the graph only, in a fraction of plan_new's time, to find the mistakes in a config. */
 int plan_check(const struct plan_request *r);
 /* Whether a plan of r rounds its whole input to the 16-bit type that it computes in, so that the

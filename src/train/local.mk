@@ -44,4 +44,8 @@ libdlx_a_SOURCES += src/train/diagnose/account.c src/train/diagnose/account.h sr
 	src/train/diagnose/slow.h src/train/diagnose/slow_watch.c src/train/diagnose/slow_watch.h src/train/diagnose/spread.c \
 	src/train/diagnose/spread.h src/train/save/state.c src/train/save/state.h src/train/run/synthetic.c \
 	src/train/run/synthetic.h src/train/run/target.c src/train/run/target.h src/train/diagnose/trained_on.c \
-	src/train/diagnose/trained_on.h src/train/run/validations.c src/train/run/validations.h
+	src/train/diagnose/trained_on.h src/train/run/validations.c src/train/run/validations.h \
+	src/train/diagnose/verify_nodes.c src/train/diagnose/verify_nodes.h \
+	src/train/diagnose/verify_partition.c src/train/diagnose/verify_partition.h \
+	src/train/diagnose/verify_run.c src/train/diagnose/verify_run.h \
+	src/train/diagnose/verify_size.c src/train/diagnose/verify_size.h

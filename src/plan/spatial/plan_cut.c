@@ -74,6 +74,7 @@ int plan_pass_partition(struct graph *g, struct pass_env *env)
 	TRY(partition_graph(g, &p, cut));
 	note_metrics(cut, c->p);
 	c->p->cut = cut;
+	c->p->subdomain = at->subdomain;
 	if (!predict)
 		return 0;
 	graph_t(g, c->output)->output = false;

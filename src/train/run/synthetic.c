@@ -49,9 +49,11 @@ static float *flags(struct arena *a, const struct shape *s, uint64_t seed, uint6
 	return v;
 }
 
-static struct batch make_batch(struct arena *a, const struct session *s, const struct plan *p)
+struct batch synthetic_batch(struct arena *a, const struct session *s, const struct plan *p,
+                             uint64_t draw)
 {
-	uint64_t seed = (uint64_t)s->config->run.seed, rank = s->comm ? (uint64_t)s->comm->rank : 0;
+	uint64_t seed = (uint64_t)s->config->run.seed + draw,
+	         rank = s->comm ? (uint64_t)s->comm->rank : 0;
 	const struct shape *input = &graph_t(p->g, plan_in(p, "input"))->shape,
 	                   *target = &graph_t(p->g, plan_in(p, "target"))->shape;
 	struct batch b = { .n = p->batch, .share = 1, .narrays = BATCH_FURTHER };
@@ -93,7 +95,7 @@ int session_feed_first(struct session *s, const struct plan_step *step, struct p
 	}
 	struct arena *a = arena_new();
 	*used = session_plan(s, PLAN_TRAIN);
-	struct batch made = make_batch(a, s, *used);
+	struct batch made = synthetic_batch(a, s, *used, 0);
 	at.first = s->team * made.n;
 	int rc = plan_feed(*used, s->config, &made, &at);
 	arena_free(a);

@@ -9,6 +9,9 @@
 
 #include "plan/session.h"
 
+/* A synthetic batch for plan p, in arena a. Another `draw` has other values. */
+struct batch synthetic_batch(struct arena *a, const struct session *s, const struct plan *p,
+                             uint64_t draw);
 /* Writes that batch and the scalars of *step into the inputs of the plan for its size, and sets
  * *used to that plan. */
 int session_feed_first(struct session *s, const struct plan_step *step, struct plan **used);
