@@ -42,7 +42,7 @@ static struct svg_frame frame(const struct panel *p)
 	return f;
 }
 
-/* The first ones are told apart by the colour-blind too, and are dark enough for lines on white
+/* The colour-blind can distinguish the first ones too, which are dark enough for lines on white
  * (after Okabe and Ito). */
 static void colour(struct buf *b, const char *attribute, int number)
 {

@@ -16,7 +16,7 @@ ended() {
 		fail "$1 is not $2"
 	}
 }
-# rows N STATE: so many rows of the table in ./out have this state.
+# rows N STATE: this many rows of the table in ./out have this state.
 rows() {
 	[ "$(sed -n '/^run  /,/^$/p' out | grep -c "  $2 ")" -eq "$1" ] || { cat out; fail "not $1 rows are $2"; }
 }

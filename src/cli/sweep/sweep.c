@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The ranks are divided into teams, one number of ranks per run after another; each team makes one
- * run, asks for the next, and so on. A run is what it is alone: it has a config, a session and a
+ * run, requests the next, and so on. A run is what it is alone: it has a config, a session and a
  * folder of its own. A failure that all ranks of a team know is a row of the table; one that a
  * single rank of several knows ends the job, since its team waits for it. */
 #include "cli/sweep/sweep.h"
@@ -29,7 +29,7 @@
 #include "train/save/interop.h"
 
 #define POLL 50000000            /* nanoseconds between two looks whether other teams have ended */
-#define TELL 2.0                 /* seconds between two steps that the desk is told of */
+#define TELL 2.0                 /* seconds between two steps that are reported to the desk */
 
 struct sweeping {
 	struct invocation *x;
@@ -44,7 +44,7 @@ struct sweeping {
 	/* The run under way: */
 	int run;
 	bool counts;                 /* it is judged by the sweep's metric */
-	double told;                 /* when the desk was told of a step */
+	double told;                 /* when a step was last reported to the desk */
 	int failed;                  /* a question to the desk that failed */
 };
 

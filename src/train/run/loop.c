@@ -109,7 +109,7 @@ static void watch_validation(struct loop *l)
 		             l->clock.step, target_metric(l->c), was, is);
 }
 
-/* All ranks learn what the first is told. */
+/* The answer of the caller, which the first rank has, is passed to all ranks. */
 static void ask_watch(struct loop *l, double value)
 {
 	int go_on = 1;
