@@ -18,13 +18,12 @@
 #include "base/shown.h"
 #include "base/trace.h"
 #include "ckpt/version_id.h"
+#include "cli/commands_help.h"
 #include "cli/first_config.h"
 #include "cli/result.h"
 #include "cli/run_folder.h"
 #include "cli/sweep/sweep.h"
 #include "cli/sweep/sweep_file.h"
-#include "yaml/help.h"
-#include "yaml/schema_where.h"
 #include "config.h"
 #include "model/model.h"
 #include "data/sources.h"
@@ -499,82 +498,6 @@ static int run_bench_op(struct invocation *x)
 	return rc;
 }
 
-/* --- help --- */
-
-static int run_help(struct invocation *x)
-{
-	options_help(stdout, "dlx-train");
-	return 0;
-}
-
-static int run_help_config(struct invocation *x)
-{
-	struct buf out = BUF_INIT;
-	schema_where_root(config_fields);
-	int rc = 0;
-	if (*x->o->file) {
-		rc = help_text(&out, config_fields, strcmp(x->o->file, "all") == 0 ? NULL : x->o->file);
-	} else {
-		help_overview(&out, config_fields);
-		buf_puts(&out, "\n--help-config=KEY has the keys below one, with types, ranges and "
-		         "defaults: train,\nconv2d, optimizer.adam, model.resnet; --help-config=all has "
-		         "every key.\n");
-	}
-	print(x->c, &out);
-	return rc;
-}
-
-static int run_help_debug(struct invocation *x)
-{
-	debug_help(stdout);
-	return 0;
-}
-
-static int run_man_config(struct invocation *x)
-{
-	struct buf out = BUF_INIT;
-	help_mdoc(&out, strcmp(x->o->file, "sweep") == 0 ? sweep_fields : config_fields);
-	print(x->c, &out);
-	return 0;
-}
-
-static int run_help_sweep(struct invocation *x)
-{
-	struct buf out = BUF_INIT;
-	int rc = help_text(&out, sweep_fields, NULL);
-	print(x->c, &out);
-	return rc;
-}
-
-static int run_list_ops(struct invocation *x)
-{
-	const struct op *op;
-	for (int i = 0; (op = op_at(i)) != NULL; i++)
-		printf("%-26s %s\n", op->name, op->doc);
-	return 0;
-}
-
-static int run_version(struct invocation *x)
-{
-	char library[48];
-#ifdef HAVE_CUDA
-	const char *more = ", cuda";
-#else
-	const char *more = "";
-#endif
-	printf("dlx-train %s\nbackends: cpu (%s)%s, reference\n", PACKAGE_VERSION,
-	       dnn_describe(library, sizeof library), more);
-#ifdef HAVE_NCCL
-	const char *gpus = ", NCCL";
-#else
-	const char *gpus = "";
-#endif
-	printf("instructions: oneDNN %s, dlx's kernels %s\n", isa_name(dnn_isa()),
-	       isa_name(isa_level()));
-	printf("ranks: %s%s\n", comm_library() ? comm_library() : "no MPI", gpus);
-	return 0;
-}
-
 static int (*const commands[])(struct invocation *x) = {
 	[COMMAND_TRAIN] = run_train,
 	[COMMAND_CHECK] = run_check,
@@ -588,13 +511,13 @@ static int (*const commands[])(struct invocation *x) = {
 	[COMMAND_BENCH_OP] = run_bench_op,
 	[COMMAND_VERIFY] = run_verify,
 	[COMMAND_SUGGEST] = run_suggest,
-	[COMMAND_HELP] = run_help,
-	[COMMAND_HELP_CONFIG] = run_help_config,
-	[COMMAND_HELP_SWEEP] = run_help_sweep,
-	[COMMAND_HELP_DEBUG] = run_help_debug,
-	[COMMAND_LIST_OPS] = run_list_ops,
-	[COMMAND_MAN_CONFIG] = run_man_config,
-	[COMMAND_VERSION] = run_version,
+	[COMMAND_HELP] = command_help,
+	[COMMAND_HELP_CONFIG] = command_help_config,
+	[COMMAND_HELP_SWEEP] = command_help_sweep,
+	[COMMAND_HELP_DEBUG] = command_help_debug,
+	[COMMAND_LIST_OPS] = command_list_ops,
+	[COMMAND_MAN_CONFIG] = command_man_config,
+	[COMMAND_VERSION] = command_version,
 };
 
 int command_run(struct invocation *x)

@@ -3,7 +3,7 @@
 # The part of src/cli in the one Makefile (Makefile.am).
 
 bin_PROGRAMS += dlx-simulate dlx-train
-dlx_train_SOURCES = src/cli/commands.c src/cli/commands.h src/cli/foreign.c \
+dlx_train_SOURCES = src/cli/commands.c src/cli/commands.h src/cli/commands_help.c src/cli/commands_help.h src/cli/foreign.c \
 	src/cli/foreign.h src/cli/main.c src/cli/options.c src/cli/options.h \
 	src/cli/first_config.c src/cli/first_config.h src/cli/first_config_run.c src/cli/pretrained.c src/cli/pretrained.h \
 	src/cli/sweep/sweep.c src/cli/sweep/sweep.h src/cli/sweep/sweep_data.c src/cli/sweep/sweep_data.h \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What "--predict" asks for with networks of equations: "grid: {x: 201, t: 101}", "record: FILE" or
- * just FILE, with further keys. */
+ * The argument of "--predict" for networks of equations: "grid: {x: 201, t: 101}", "record: FILE"
+ * or just FILE, with further keys. */
 #ifndef DLX_TRAIN_PREDICT_REQUEST_H
 #define DLX_TRAIN_PREDICT_REQUEST_H
 

@@ -36,7 +36,7 @@ struct writing {
 
 #define ARRAYS_OF_ONE 4              /* most arrays of a network: its statistics */
 
-/* --- what is asked for --- */
+/* --- the request --- */
 
 static int check_request(const struct physics *p, const struct predict_request *r)
 {

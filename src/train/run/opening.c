@@ -15,7 +15,6 @@
 #include "base/trace.h"
 #include "comm/nccl.h"
 #include "data/dataset.h"
-#include "data/record_heads.h"
 #include "data/transform.h"
 #include "graph/cost.h"
 #include "model/model.h"
@@ -40,9 +39,7 @@
 #include "train/run/deferred_plans.h"
 #include "train/run/equations.h"
 #include "train/diagnose/mistakes.h"
-#include "train/run/open_data.h"
 #include "train/run/open_loaders.h"
-#include "train/predict/predict_input.h"
 #include "train/run/ranks.h"
 #include "train/diagnose/trained_on.h"
 
