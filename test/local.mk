@@ -126,7 +126,7 @@ gpu_tests = test/gpu/optest_emulated.sh test/gpu/step_emulated.sh test/gpu/signs
 script_tests = test/train/zoo/pytorch.sh test/train/sync_batch_norm.sh test/train/spatial.sh test/train/spatial_plan.sh test/train/verify_partition.sh test/train/partition_zoo.sh test/train/slurm.sh test/train/ranks_killed.sh \
 	test/adversary/short.sh test/bench/checkpoint.sh test/bench/convert_rate.sh test/bench/data.sh \
 	test/bench/groups.sh \
-	test/bench/accuracy.sh test/bench/messages.sh test/bench/metg.sh test/bench/predicted.sh test/bench/record_times.sh test/bench/simulate.sh \
+	test/bench/accuracy.sh test/bench/messages.sh test/bench/metg.sh test/bench/partition.sh test/bench/predicted.sh test/bench/record_times.sh test/bench/simulate.sh \
 	test/bench/startup.sh test/bench/zoo.sh \
 	test/cli/bench.sh test/cli/ckpt.sh test/cli/climate.sh test/cli/convert_errors.sh \
 	test/cli/convert_lmdb.sh test/cli/convert_made.sh test/cli/convert_resume.sh test/cli/convert_sizes.sh \
@@ -213,7 +213,7 @@ EXTRA_DIST += $(fixtures) $(adversary) $(optest_parts) $(script_tests) $(gpu_tes
 	test/bench/README test/bench/accuracy test/bench/all_reduce test/bench/checkpoint test/bench/convert_rate test/bench/data \
 	test/bench/derivatives test/bench/fake_gpu.py test/bench/float64 test/bench/gpu \
 	test/bench/groups test/bench/metg test/bench/metg_mpi.c test/bench/metg_openmp.c test/bench/metg_peer.h \
-	test/bench/metg_starpu.c test/bench/metg_tbb.cc test/bench/pigan test/bench/planned_memory test/bench/startup \
+	test/bench/metg_starpu.c test/bench/metg_tbb.cc test/bench/partition test/bench/pigan test/bench/planned_memory test/bench/startup \
 	test/bench/zoo test/config/bad test/config/losses test/config/mistakes.txt \
 	test/fuzz/corpus \
 	test/bench/zoo_table.py test/bench/zoo_turns.py test/bench/zoo_worker.py \

@@ -26,7 +26,7 @@ refused "; did you mean 'masks'?" skip=mask
 refused "'skip=signs+': expected" skip=signs+
 refused "'skip=signs+maks': expected" skip=signs+maks
 refused "'input=disk': expected stored|host" input=disk
-refused "'fault=wriet:1': expected KIND:N[+], KIND: alloc|append|arena|kernel|payload|read|write; did you mean 'write'?" fault=wriet:1
+refused "'fault=wriet:1': expected KIND:N[+], KIND: alloc|append|arena|exchange|kernel|payload|read|write; did you mean 'write'?" fault=wriet:1
 refused "'fault=write:0': expected" fault=write:0
 refused "'fault=write:2-': expected" fault=write:2-
 refused "'fault=write': expected" fault=write
