@@ -320,6 +320,16 @@ weights_close() {
 	"$python3" "$DLX_SOURCE/test/train/weights_close.py" "$@"
 }
 
+# npy_close A B TOLERANCE: two .npy files have one shape, and values as close as that.
+npy_close() {
+	PYTHONPATH=$DLX_SOURCE/test/train "$python3" - "$@" <<'EOF'
+import sys
+from npy_read import read
+(shape, a), (other, b) = map(read, sys.argv[1:3])
+assert shape == other and max(abs(x - y) for x, y in zip(a, b)) < float(sys.argv[3])
+EOF
+}
+
 # version_of RUN: the manifest of its newest checkpoint.
 version_of() {
 	find "$1/checkpoints/versions" -name '*.json' ! -name '.*' | sort | tail -n 1

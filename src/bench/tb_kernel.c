@@ -26,7 +26,7 @@ static double busy_wait(const struct tb_graph *g, int64_t t, int64_t i, void *sc
 #define VECTORS 8              /* of LANES: 64 numbers, which stay in registers */
 typedef double vector __attribute__((vector_size(LANES * sizeof(double))));
 
-/* Read anew for each vector, so that no compiler merges vectors. */
+/* Read again for each vector, so that no compiler merges vectors. */
 static const volatile double start = 1.2345;
 
 SIMD_CLONES(double, multiply_add, (int64_t n), (n))

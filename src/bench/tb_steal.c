@@ -5,7 +5,7 @@
  * that has run counts its followers down, and adds those that have nothing to wait for to its
  * worker's lane. So a column has at most one task that may run.
  *
- * Counters are reused. The counter of task (t, i) is set anew, for task (t + counters, i), when
+ * Counters are reused. The counter of task (t, i) is set again, for task (t + counters, i), when
  * (t, i) begins; no task counts it down earlier if counters >= ROWS + period - 1: Let task (u, j),
  * u = t + counters - 1, be an input of (t + counters, i). Within a period before u + 1 - ROWS there
  * is a step v at which i reads j too. (v - 1 + ROWS, j) overwrites what (v, i) reads, so (v, i) has

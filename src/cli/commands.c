@@ -200,7 +200,7 @@ static void print_to(FILE *f, const struct comm *c, struct buf *b)
 	buf_release(b);
 }
 
-static void print(const struct comm *c, struct buf *b)
+void command_print(const struct comm *c, struct buf *b)
 {
 	print_to(stdout, c, b);
 }
@@ -233,7 +233,7 @@ static int run_train(struct invocation *x)
 	if (rc == 0 && progress != PROGRESS_NONE) {
 		struct buf out = BUF_INIT;
 		result_text(s, &r, &out);
-		print(x->c, &out);
+		command_print(x->c, &out);
 	}
 	if (rc == 0 && r.stopped)
 		x->status = err_exit_status(E_STOPPED);
@@ -256,7 +256,7 @@ static int run_replay(struct invocation *x)
 	}
 	rc = replay_versions(s, &x->range, x->o->first, &out, &differs);
 	x->status = rc == 0 && differs;
-	print(x->c, &out);
+	command_print(x->c, &out);
 	session_close(s);
 	replay_range_release(&x->range);
 	return rc;
@@ -288,7 +288,7 @@ static int describe(struct invocation *x, void (*write)(const struct session *, 
 		x->status = err_exit_status(fit);
 	if (!o->dump)
 		write(s, &out);
-	print(x->c, &out);
+	command_print(x->c, &out);
 	session_close(s);
 	return 0;
 }
@@ -348,7 +348,7 @@ static int run_evaluate(struct invocation *x)
 		rc = evaluate(s, &e);
 	if (rc == 0)
 		put_evaluation(x->o, s, &e, &out);
-	print(x->c, &out);
+	command_print(x->c, &out);
 	if (rc == 0 && x->o->confusion)
 		rc = ranks_agree(x->c, comm_first(x->c) ?
 		                 confusion_write(&e, session_data(s), x->o->confusion) : 0,
@@ -470,7 +470,7 @@ static int run_bench(struct invocation *x)
 	TRY(open_for_steps(x, 0, &s));
 	int rc = bench(s, x->o->bench_steps, x->o->profile, &out, &tables);
 	print_to(stderr, x->c, &tables);
-	print(x->c, &out);
+	command_print(x->c, &out);
 	session_close(s);
 	return rc;
 }
@@ -494,7 +494,7 @@ static int run_bench_op(struct invocation *x)
 	struct buf out = BUF_INIT;
 	struct bench_op_options b = { x->o->file, x->o->config, x->o->device, x->o->compute };
 	int rc = bench_op(&b, &out);
-	print(x->c, &out);
+	command_print(x->c, &out);
 	return rc;
 }
 

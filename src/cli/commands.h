@@ -30,6 +30,8 @@ struct invocation {
 /* Reads the config, if the command has one, before the ranks are connected. *timeout: seconds that
  * ranks may wait for each other. */
 int command_read(struct invocation *x, double *timeout);
+/* Prints the text to standard output, on the first rank, and releases b. */
+void command_print(const struct comm *c, struct buf *b);
 /* Runs the command; call it after command_read. Returns 0 or an error. */
 int command_run(struct invocation *x);
 

@@ -16,13 +16,6 @@
 #include "yaml/help.h"
 #include "yaml/schema_where.h"
 
-static void print(const struct comm *c, struct buf *b)
-{
-	if (comm_first(c))
-		fputs(b->data ? b->data : "", stdout);
-	buf_release(b);
-}
-
 int command_help(struct invocation *x)
 {
 	options_help(stdout, "dlx-train");
@@ -42,7 +35,7 @@ int command_help_config(struct invocation *x)
 		         "defaults: train,\nconv2d, optimizer.adam, model.resnet; --help-config=all has "
 		         "every key.\n");
 	}
-	print(x->c, &out);
+	command_print(x->c, &out);
 	return rc;
 }
 
@@ -56,7 +49,7 @@ int command_man_config(struct invocation *x)
 {
 	struct buf out = BUF_INIT;
 	help_mdoc(&out, strcmp(x->o->file, "sweep") == 0 ? sweep_fields : config_fields);
-	print(x->c, &out);
+	command_print(x->c, &out);
 	return 0;
 }
 
@@ -64,7 +57,7 @@ int command_help_sweep(struct invocation *x)
 {
 	struct buf out = BUF_INIT;
 	int rc = help_text(&out, sweep_fields, NULL);
-	print(x->c, &out);
+	command_print(x->c, &out);
 	return rc;
 }
 

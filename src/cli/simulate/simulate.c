@@ -47,7 +47,7 @@ static const struct option_row rows[] = {
 	  .doc = "standard deviation of the time of a step's kernels over ranks, in place of the "
 	  "cluster's" },
 	{ "fit", 0, OPTION_TEXT, AT(fit), "EFFICIENCY@RANKS",
-	  .doc = "choose the noise with which this config has this efficiency at so many ranks" },
+	  .doc = "choose the noise with which this config has that efficiency at this many ranks" },
 	{ "samples", 0, OPTION_INT, AT(samples), "N", .min = 1, .max = INT64_C(1000000000000),
 	  .doc = "samples of an epoch, where the config's data is not there" },
 	{ "device", 0, OPTION_TEXT, AT(device), "auto|cpu|cuda|reference",

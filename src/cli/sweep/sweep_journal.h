@@ -18,7 +18,7 @@ void sweep_journal_read(const struct sweep_journal *j, struct sweep_row *row, bo
 void sweep_journal_begin(struct sweep_journal *j, int run);
 void sweep_journal_value(struct sweep_journal *j, int run, int64_t step, double value);
 void sweep_journal_end(struct sweep_journal *j, int run, const struct sweep_row *r);
-/* 0, or E_IO if a line could not be written; each call has the record of the error anew. */
+/* 0, or E_IO if a line could not be written: every call then raises that error. */
 int sweep_journal_failed(struct sweep_journal *j);
 
 #endif

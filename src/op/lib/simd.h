@@ -41,12 +41,21 @@ SIMD_INLINE float simd_select(int c, float a, float b)
 	return simd_float((simd_bits(a) & m) | (simd_bits(b) & ~m));
 }
 
-/* exp(x) = 2^n exp(r),
- *
- * r
- *
- * <= ln 2 / 2. Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits. 2^n is applied
- * as two factors, so that results near overflow and in the denormal range are right. */
+/* exp(r) - 1 for |r| <= ln 2 / 2, by a polynomial. */
+SIMD_INLINE float simd_exp_less_1(float r)
+{
+	float p = 1.9875691500e-4f;
+	p = p * r + 1.3981999507e-3f;
+	p = p * r + 8.3334519073e-3f;
+	p = p * r + 4.1665795894e-2f;
+	p = p * r + 1.6666665459e-1f;
+	p = p * r + 5.0000001201e-1f;
+	return p * (r * r) + r;
+}
+
+/* exp(x) = 2^n exp(r) with |r| <= ln 2 / 2. Adding 1.5 * 2^23 rounds to an integer and leaves it in
+ * the low bits. 2^n is applied as two factors, so that results near overflow and in the denormal
+ * range are right. */
 SIMD_INLINE float simd_exp(float x)
 {
 	const float magic = 12582912.0f;
@@ -60,13 +69,7 @@ SIMD_INLINE float simd_exp(float x)
 	h = k >> 1;
 	r = x - n * 0.693359375f;
 	r = r + n * 2.12194440e-4f;
-	p = 1.9875691500e-4f;
-	p = p * r + 1.3981999507e-3f;
-	p = p * r + 8.3334519073e-3f;
-	p = p * r + 4.1665795894e-2f;
-	p = p * r + 1.6666665459e-1f;
-	p = p * r + 5.0000001201e-1f;
-	p = p * (r * r) + r + 1.0f;
+	p = simd_exp_less_1(r) + 1.0f;
 	return p * simd_float((uint32_t)(h + 127) << 23) * simd_float((uint32_t)(k - h + 127) << 23);
 }
 
@@ -81,13 +84,7 @@ SIMD_INLINE float simd_tanh(float x)
 	n = t - magic;
 	r = a + a - n * 0.693359375f;
 	r = r + n * 2.12194440e-4f;
-	p = 1.9875691500e-4f;
-	p = p * r + 1.3981999507e-3f;
-	p = p * r + 8.3334519073e-3f;
-	p = p * r + 4.1665795894e-2f;
-	p = p * r + 1.6666665459e-1f;
-	p = p * r + 5.0000001201e-1f;
-	p = p * (r * r) + r;
+	p = simd_exp_less_1(r);
 	s = simd_float((simd_bits(t) << 23) + 0x3F800000u);
 	t = p * s + (s - 1.0f);
 	t = t / (t + 2.0f);
