@@ -337,6 +337,8 @@ static int run(struct exec *e, unsigned phases, bool captured)
 		e->seen = store_changes(e->store);
 	}
 	TRY(run_phases(e, phases, captured));
+	if (e->sleep)
+		io_sleep_until(e->due);
 	if (e->updates && (phases & EXEC_UPDATE))
 		e->seen = store_touch_all(e->store);
 	return 0;

@@ -3,7 +3,8 @@
  * Kernels that take their planned time and no processor, so that many ranks on a few cores take the
  * times of as many machines. A sleep ends late by some ten microseconds. So nodes have a clock of
  * their own, which the host's follows: a rank sleeps only once it is well ahead of the host's
- * clock, and before it meets other ranks. Nodes that meet other ranks run, and set the clock. */
+ * clock, before it meets other ranks, and where a run of the plan ends. Nodes that meet other ranks
+ * run, and set the clock. */
 #include <string.h>
 
 #include "backend/exec_state.h"
