@@ -57,11 +57,12 @@ void exchange_free(struct exchange *x);                  /* NULL is fine; collec
 void exchange_look(struct exchange *x, int64_t nanoseconds);
 
 /* The same between GPUs, whose messages NCCL sends from where they are, in the device's compute
- * stream. Messages are float32. where: as for a reducer; nodes: their number. */
+ * stream. Messages are float32. where: as for a reducer; nodes: their number, the same on all
+ * ranks. */
 int exchange_new_gpu(struct exchange **out, const struct reducer_place *where,
                      const struct exchange_edge *edge, int n, int nodes);
 /* Bytes of GPU memory that it allocates. */
-int64_t exchange_gpu_bytes(const struct exchange_edge *edge, int n);
+int64_t exchange_gpu_bytes(const struct exchange_edge *edge, int n, int nodes);
 /* Enqueues all messages of a node: from[i] is sent by edge[i], of n; what comes is received in
  * memory of the exchange. */
 int exchange_swap(struct exchange *x, int node, const int *edge, const void *const *from, int n);

@@ -18,6 +18,7 @@ struct exchange_gpu {
 	const struct device *dev;
 	struct nccl *nccl;
 	struct reducer_nccl *marks;  /* by node */
+	int *received, *first;       /* the receiving edges, node after node; by node: its first one */
 	void *block;                 /* of received messages */
 	size_t bytes;
 };
@@ -35,9 +36,9 @@ static int64_t block_bytes(const struct exchange_edge *edge, int n)
 	return bytes;
 }
 
-int64_t exchange_gpu_bytes(const struct exchange_edge *edge, int n)
+int64_t exchange_gpu_bytes(const struct exchange_edge *edge, int n, int nodes)
 {
-	return n ? block_bytes(edge, n) + (int64_t)reducer_nccl_bytes(0, NULL, 0, 1) : 0;
+	return nodes ? block_bytes(edge, n) + (int64_t)reducer_nccl_bytes(0, NULL, 0, 1) : 0;
 }
 
 /* --- set-up --- */
@@ -58,6 +59,23 @@ static int obtain(struct exchange *x, struct exchange_gpu *gpu)
 	return 0;
 }
 
+/* Lists the receiving edges of each node, in the order in which their senders send. */
+static void list_received(const struct exchange *x, struct exchange_gpu *gpu, int nodes)
+{
+	int n = 0;
+	gpu->received = mem_calloc((size_t)x->n + 1, sizeof *gpu->received);
+	gpu->first = mem_calloc((size_t)nodes + 1, sizeof *gpu->first);
+	for (int node = 0; node < nodes; node++) {
+		gpu->first[node] = n;
+		for (int k = 0; k < x->n; k++) {
+			const struct exchange_edge *e = &x->end[x->order[k]].edge;
+			if (!e->sends && e->node == node)
+				gpu->received[n++] = x->order[k];
+		}
+	}
+	gpu->first[nodes] = n;
+}
+
 static int open_marks(struct exchange *x, const struct reducer_place *where, int nodes)
 {
 	struct reducer_bucket *b = mem_calloc((size_t)nodes + 1, sizeof *b);
@@ -75,14 +93,13 @@ int exchange_new_gpu(struct exchange **out, const struct reducer_place *where,
 {
 	struct exchange *x = exchange_allocate(where->comm, edge, n);
 	int rc = exchange_compare(x);
-	double any = nodes;
 	x->gpu = mem_calloc(1, sizeof *x->gpu);
-	*x->gpu = (struct exchange_gpu){ where->dev, where->nccl, NULL, NULL,
-		(size_t)block_bytes(edge, n) };
-	comm_max(where->comm, &any, 1, "the messages of a step");
-	if (rc == 0 && any > 0)
+	*x->gpu = (struct exchange_gpu){ .dev = where->dev, .nccl = where->nccl,
+		.bytes = (size_t)block_bytes(edge, n) };
+	list_received(x, x->gpu, nodes);
+	if (rc == 0 && nodes)
 		rc = comm_agree(where->comm, obtain(x, x->gpu), "memory for messages");
-	if (rc == 0 && any > 0)
+	if (rc == 0 && nodes)
 		rc = open_marks(x, where, nodes);
 	if (rc < 0) {
 		exchange_free(x);
@@ -99,6 +116,8 @@ void exchange_gpu_free(struct exchange_gpu *gpu)
 	if (gpu->marks)
 		reducer_nccl_free(gpu->marks);
 	device_free(gpu->dev, gpu->block, gpu->bytes);
+	mem_free(gpu->received);
+	mem_free(gpu->first);
 	mem_free(gpu);
 }
 
@@ -114,18 +133,18 @@ struct swap {
 static int enqueue(void *argument, void *stream)
 {
 	const struct swap *s = argument;
-	struct nccl *nccl = s->x->gpu->nccl;
-	int rc = nccl_begin(nccl);
-	TRY(rc);
+	const struct exchange_gpu *gpu = s->x->gpu;
+	struct nccl *nccl = gpu->nccl;
+	int rc = 0;
+	TRY(nccl_begin(nccl));
 	for (int i = 0; i < s->n && rc == 0; i++) {
 		const struct exchange_edge *e = &s->x->end[s->edge[i]].edge;
 		rc = nccl_send(nccl, e->peer, s->from[i], e->bytes / (int64_t)sizeof(float), stream);
 	}
-	for (int k = 0; k < s->x->n && rc == 0; k++) {
-		const struct exchange_end *e = &s->x->end[s->x->order[k]];
-		if (!e->edge.sends && e->edge.node == s->node)
-			rc = nccl_receive(nccl, e->edge.peer, e->place, e->edge.bytes / (int64_t)sizeof(float),
-			                  stream);
+	for (int k = gpu->first[s->node]; k < gpu->first[s->node + 1] && rc == 0; k++) {
+		const struct exchange_end *e = &s->x->end[gpu->received[k]];
+		rc = nccl_receive(nccl, e->edge.peer, e->place, e->edge.bytes / (int64_t)sizeof(float),
+		                  stream);
 	}
 	const int ended = nccl_end(nccl);
 	return rc < 0 ? rc : ended;

@@ -228,8 +228,6 @@ int cuda_keep(struct kplan *k, const void *host, size_t bytes, void **out)
 	return device_put(k->dev, *out, host, bytes);
 }
 
-/* --- the step as one graph --- */
-
 int cuda_move(const struct device *d, void *to, const void *from, size_t bytes)
 {
 	return cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, cuda_stream(d)),
@@ -240,6 +238,8 @@ int cuda_clear(const struct device *d, void *p, size_t bytes)
 {
 	return cuda_check(cudaMemsetAsync(p, 0, bytes, cuda_stream(d)), "clearing memory of the GPU");
 }
+
+/* --- the step as one graph --- */
 
 static int capture_begin(const struct device *d)
 {

@@ -79,7 +79,8 @@ int64_t messages_bytes_of(const struct graph *g, const struct device *dev, const
 	for (int i = 0; i < e.n; i++)
 		e.v[i].bytes = e.v[i].bytes / batch * n;
 	exchange_lay_out(e.v, e.n);
-	int64_t bytes = dev->driver ? exchange_gpu_bytes(e.v, e.n) : exchange_bytes(team, e.v, e.n);
+	int64_t bytes = dev->driver ? exchange_gpu_bytes(e.v, e.n, e.nodes) :
+	                exchange_bytes(team, e.v, e.n);
 	arena_free(a);
 	return bytes;
 }
