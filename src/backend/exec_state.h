@@ -24,7 +24,7 @@ struct exec {
 	struct arena *arena;          /* plan lifetime */
 	struct kplan *plan;           /* by node id */
 	int64_t *ws_offset;           /* by node id */
-	struct exec_step *step;            /* nodes that run */
+	struct exec_step *step;       /* nodes that run */
 	int nstep;
 	struct second second;         /* bookkeeping of the second stream */
 	int intake;                   /* number of steps at the beginning that are not captured: those
@@ -40,8 +40,8 @@ struct exec {
 	uint64_t seen;                /* the store's change number when copies of params were current */
 	double *seconds;              /* by node id */
 	bool profiling, watched;
-	const struct exec_step *first_update;     /* the first step that overwrites a value kept in the
-	                                      * store; NULL: none */
+	const struct exec_step *first_update;    /* the first step that overwrites a value kept in the
+	                                          * store; NULL: none */
 	const struct exec_look *look; /* exec_run_looking; else NULL */
 	double *sleep;                /* by node id: seconds (exec_sleep); NULL: kernels run */
 	int64_t due;                  /* when the nodes that were replaced by sleep so far end */

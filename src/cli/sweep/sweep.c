@@ -29,7 +29,7 @@
 #include "train/save/interop.h"
 
 #define POLL 50000000            /* nanoseconds between two looks whether other teams have ended */
-#define TELL 2.0                 /* seconds between two steps that are reported to the desk */
+#define REPORT 2.0                 /* seconds between two steps that are reported to the desk */
 
 struct sweeping {
 	struct invocation *x;
@@ -44,7 +44,7 @@ struct sweeping {
 	/* The run under way: */
 	int run;
 	bool counts;                 /* it is judged by the sweep's metric */
-	double told;                 /* when a step was last reported to the desk */
+	double reported;             /* when a step was last reported to the desk */
 	int failed;                  /* a question to the desk that failed */
 };
 
@@ -59,9 +59,9 @@ static void stepped(void *self, int64_t step, int64_t steps, double loss)
 {
 	struct sweeping *s = self;
 	const double now = io_seconds();
-	if (!s->live || now - s->told < (comm_first(s->all) ? 0 : TELL))
+	if (!s->live || now - s->reported < (comm_first(s->all) ? 0 : REPORT))
 		return;
-	s->told = now;
+	s->reported = now;
 	note_failure(s, sweep_desk_step(s->desk, s->run, step, steps, loss));
 }
 
@@ -181,10 +181,10 @@ static int make_run(struct sweeping *s)
 		e.status = err_exit_status(E_STOPPED);
 	const bool ends_job = rc < 0 && failed_alone(s);
 	if (ends_job || comm_first(s->team)) {
-		const int told = sweep_desk_end(s->desk, s->run, &e);
+		const int reported = sweep_desk_end(s->desk, s->run, &e);
 		if (ends_job)
 			return rc;
-		TRY(told);
+		TRY(reported);
 	}
 	if (rc < 0)
 		recover(s, name);

@@ -73,7 +73,7 @@ static int check_names(struct arena *a, const struct physics *p, const struct st
 	return 0;
 }
 
-static bool is_asked(const struct strings *names, const char *name)
+static bool is_wanted(const struct strings *names, const char *name)
 {
 	for (int i = 0; i < names->n; i++)
 		if (strcmp(names->v[i], name) == 0)
@@ -299,7 +299,7 @@ int predict_sampled(struct session *s, struct arena *a, const struct predict_req
 		.type = config_compute(s->config) == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32,
 		.array = ARENA_ARRAY(a, struct written, ARRAYS_OF_ONE * values.n) };
 	for (int i = 0; i < values.n; i++) {
-		if (!is_asked(&r->network, values.output[i].of->name))
+		if (!is_wanted(&r->network, values.output[i].of->name))
 			continue;
 		if (w.rows)
 			add_values(&w, &values.output[i]);
