@@ -33,7 +33,8 @@ static void dump_tensor(const struct graph *g, tid id, struct buf *out)
 	if (t->alias != NONE)
 		buf_printf(out, "=%%%d", t->alias);
 	if (t->view != NONE)
-		buf_printf(out, "=%%%d[%" PRId64 "]", t->view, t->view_at);
+		buf_printf(out, view_is_strided(t) ? "=%%%d[%" PRId64 "]" : "=%%%d[rows %" PRId64 "]",
+		           t->view, t->view_at);
 	buf_printf(out, " %s %s", shape_text(&t->shape, shape), dtype_name(t->dtype));
 	if (t->layout.set)
 		buf_printf(out, " %s", layout_text(&t->layout, &t->shape, layout));

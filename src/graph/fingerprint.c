@@ -50,6 +50,8 @@ static void add_tensor(struct hash_state *h, const struct graph *g, tid id)
 	add_int(h, t->alias);
 	add_int(h, t->view);
 	add_int(h, t->view == NONE ? 0 : t->view_at);
+	if (t->view != NONE && t->view_axis != 1)
+		add_int(h, t->view_axis);
 	add_int(h, t->shape.nd);
 	for (int d = 0; d < t->shape.nd; d++)
 		add_int(h, t->shape.d[d]);

@@ -119,6 +119,7 @@ struct tensor *graph_tensor_new(struct graph *g, enum role role, enum dtype dtyp
 	t->role = role;
 	t->requires_grad = role == ROLE_PARAM;
 	t->alias = t->grad_of = t->view = NONE;
+	t->view_axis = 1;
 	t->producer = NONE;
 	t->loc = g->cur_loc;
 	t->offset = -1;

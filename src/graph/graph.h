@@ -99,11 +99,20 @@ struct tensor {
 	struct layout layout;        /* layout */
 	tid view;                    /* views: the root tensor whose buffer holds this one
 	                              * (graph/view.h), or NONE */
-	int64_t view_at;             /* views: the first channel within the root */
+	int view_axis;               /* views and their roots: the axis along which a view is a range of
+	                              * the root: 1, channels, or that of rows */
+	int64_t view_at;             /* views: the first channel or row within the root */
 	int64_t offset;              /* memplan: byte offset in the step's arena; -1 for tensors outside
 	                              * of it (params, states, constants, inputs) */
 	int64_t bytes;               /* memplan */
 };
+
+/* Whether t is a range of the channels of a larger buffer, so that other channels lie between its
+ * pixels. */
+static inline bool view_is_strided(const struct tensor *t)
+{
+	return t->view != NONE && t->view_axis == 1;
+}
 
 struct node {
 	nid id;                      /* index in graph.node */

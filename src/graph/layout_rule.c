@@ -79,8 +79,7 @@ bool kernel_takes_view(const struct graph *g, const struct node *n, enum backend
                        int i)
 {
 	const struct kernel *k = &n->op->kernel[b];
-	int64_t first;
-	if ((n->op->flags & OP_VIEW) || (n->op->piece && !n->op->piece(g, n, output ? 0 : i, &first)))
+	if ((n->op->flags & OP_VIEW) || (n->op->piece && n->op->piece(g, n, output ? 0 : i).axis != 1))
 		return false;
 	if (k->layouts == KL_SAME && !layout_shares(g, n, output ? n->out[i] : n->in[i]))
 		return false;
@@ -95,7 +94,7 @@ static tid wrong_view(const struct graph *g, const struct node *n, enum backend 
 	for (int i = 0; i < n->nin + n->nout; i++) {
 		bool output = i >= n->nin;
 		tid t = output ? n->out[i - n->nin] : n->in[i];
-		if (t != NONE && g->tensor[t]->view != NONE &&
+		if (t != NONE && view_is_strided(g->tensor[t]) &&
 		    !kernel_takes_view(g, n, b, output, output ? i - n->nin : i))
 			return t;
 	}

@@ -12,8 +12,8 @@
 const struct shape *layout_shared_shape(const struct graph *g, const struct node *n);
 /* Whether tensor t of n has that shape and so the shared layout. */
 bool layout_shares(const struct graph *g, const struct node *n, tid t);
-/* Whether in[i] (out[i] if `output`) may be a view, by the kernel's masks slice_in and slice_out;
- * for kernels other than KL_CHOOSE. */
+/* Whether in[i] (out[i] if `output`) may be a view of channels, by the kernel's masks slice_in and
+ * slice_out; for kernels other than KL_CHOOSE. */
 bool kernel_takes_view(const struct graph *g, const struct node *n, enum backend b, bool output,
                        int i);
 /* NULL if n's kernel on the backend accepts the layouts of n's tensors, else a text that says what

@@ -164,6 +164,12 @@ struct cost {
 
 /* --- parts --- */
 
+/* Where a piece of a concatenation, or a slice, begins in the whole. */
+struct op_piece {
+	int axis;
+	int64_t first;               /* index along the axis */
+};
+
 /* A part of a node along one spatial axis: rows out_lo .. out_hi - 1 (of out_all) of out[0],
  * computed from rows in_lo .. in_hi - 1 (of in_all) of in[0], with `before` and `after` rows of
  * padding. */
@@ -236,10 +242,9 @@ struct op {
 	 * outputs of n, which are still stored. *out is NONE if there is no such node. NULL, or NONE: n
 	 * itself is repeated. */
 	int (*recompute)(struct graph *g, const struct node *n, const tid *in, tid *out);
-	/* OP_CONCAT: whether in[i] is a range of channels of out[0]; OP_SLICE (i is 0): whether out[0]
-	 * is one of in[0]. *first: the first channel of the range. The kernel copies the pieces that
-	 * are not views already (view_in_place). */
-	bool (*piece)(const struct graph *g, const struct node *n, int i, int64_t *first);
+	/* OP_CONCAT: which range of out[0] in[i] is; OP_SLICE (i is 0): which range of in[0] out[0] is.
+	 * The kernel copies the pieces that are not views already (view_in_place). */
+	struct op_piece (*piece)(const struct graph *g, const struct node *n, int i);
 	/* Optional, for ops whose kernels make a kernel_choice: computes the expected values (in
 	 * double) of the elements p of out[o] of node n. in[]: the inputs, in the layouts of the
 	 * tensors of g. */

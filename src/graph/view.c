@@ -6,37 +6,51 @@
 struct view view_of(const struct graph *g, tid t)
 {
 	const struct tensor *x = g->tensor[t];
-	int64_t c = x->shape.nd < 2 ? 1 : x->shape.d[1];
+	const int64_t n = x->shape.nd < 2 ? 1 : x->shape.d[x->view_axis];
 	if (x->view == NONE)
-		return (struct view){ t, 0, c };
-	return (struct view){ x->view, x->view_at, x->view_at + c };
+		return (struct view){ t, x->view_axis, 0, n };
+	return (struct view){ x->view, x->view_axis, x->view_at, x->view_at + n };
 }
 
-void view_place(struct graph *g, tid t, tid root, int64_t at)
+bool view_divides(const struct shape *s, int axis)
+{
+	bool outer = s->d[0] == 1;
+	for (int i = 2; i < axis; i++)
+		outer = outer && s->d[i] == 1;
+	return s->nd >= 2 && axis < s->nd && (axis == 1 || (axis >= 2 && outer));
+}
+
+void view_place(struct graph *g, tid t, tid root, int axis, int64_t at)
 {
 	struct tensor *x = g->tensor[t];
 	x->view = root == t ? NONE : root;
 	x->view_at = at;
-	x->layout = root == t ? layout_native(&x->shape) :
-	            layout_slice(&x->shape, g->tensor[root]->shape.d[1]);
+	x->view_axis = g->tensor[root]->view_axis = axis;
+	x->layout = view_is_strided(x) ? layout_slice(&x->shape, g->tensor[root]->shape.d[1]) :
+	            layout_native(&x->shape);
+}
+
+int64_t view_bytes(const struct shape *s, enum dtype type, int axis, int64_t at)
+{
+	return at * layout_native(s).stride[axis] * (int64_t)dtype_size(type);
 }
 
 int64_t view_offset(const struct graph *g, tid t)
 {
 	const struct tensor *x = g->tensor[t];
-	return x->view == NONE ? 0 : x->view_at * (int64_t)dtype_size(x->dtype);
+	return x->view == NONE ? 0 : view_bytes(&g->tensor[x->view]->shape, x->dtype, x->view_axis,
+	                                        x->view_at);
 }
 
 bool view_in_place(const struct graph *g, const struct node *n, int i)
 {
-	bool concat = n->op->flags & OP_CONCAT;
-	struct view whole, piece;
-	int64_t first;
-	if (!n->op->piece || !n->op->piece(g, n, i, &first))
+	const bool concat = n->op->flags & OP_CONCAT;
+	if (!n->op->piece)
 		return false;
-	whole = view_of(g, concat ? n->out[0] : n->in[0]);
-	piece = view_of(g, concat ? n->in[i] : n->out[0]);
-	return piece.root == whole.root && piece.from == whole.from + first;
+	const struct view whole = view_of(g, concat ? n->out[0] : n->in[0]),
+	                  piece = view_of(g, concat ? n->in[i] : n->out[0]);
+	const struct op_piece p = n->op->piece(g, n, i);
+	return piece.root == whole.root && piece.axis == p.axis && piece.from == whole.from + p.first;
 }
 
 bool node_runs(const struct graph *g, const struct node *n)

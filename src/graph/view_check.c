@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The invariants of views. Each fits its root by shape, type and layout; then the step is
- * replayed: every channel of a buffer with views knows which tensor was written there last, every
- * tensor in such a buffer knows whose elements it consists of (its own, or those of the parts it
- * joins or was cut from), and both must agree whenever it is read. */
+ * replayed: every channel (or row) of a buffer with views knows which tensor was written there
+ * last, every tensor in such a buffer knows whose elements it consists of (its own, or those of the
+ * parts it joins or was cut from), and both must agree whenever it is read. */
 #include <string.h>
 
 #include "base/err.h"
@@ -18,19 +18,21 @@ static int bad(const struct tensor *t, const char *rule)
 
 /* --- each view alone --- */
 
-static bool same_pixels(const struct shape *a, const struct shape *b)
+/* Whether the shapes differ along the axis at most. */
+static bool same_others(const struct shape *a, const struct shape *b, int axis)
 {
 	struct shape x = *a, y = *b;
 	if (x.nd < 2 || x.nd != y.nd)
 		return false;
-	x.d[1] = y.d[1] = 1;
+	x.d[axis] = y.d[axis] = 1;
 	return shape_equal(&x, &y);
 }
 
 static int check_view(const struct graph *g, const struct tensor *t)
 {
 	const struct tensor *root;
-	struct layout slice;
+	struct layout own;
+	const int axis = t->view_axis;
 	if (t->view < 0 || t->view >= g->ntensor)
 		return bad(t, "a window of no tensor");
 	root = g->tensor[t->view];
@@ -39,12 +41,14 @@ static int check_view(const struct graph *g, const struct tensor *t)
 		return bad(t, "a window of something that has no buffer of its own");
 	if (t->role != ROLE_ACTIVATION || t->alias != NONE || t->output)
 		return bad(t, "a window that is an output, an alias or no activation");
-	if (t->dtype != root->dtype || !same_pixels(&t->shape, &root->shape))
-		return bad(t, "a window of another type or other pixels");
-	if (t->view_at < 0 || t->view_at > root->shape.d[1] - t->shape.d[1])
+	if (axis != root->view_axis || !view_divides(&root->shape, axis))
+		return bad(t, "a window along another axis than the others of its buffer, or than may be");
+	if (t->dtype != root->dtype || !same_others(&t->shape, &root->shape, axis))
+		return bad(t, "a window of another type or other extents");
+	if (t->view_at < 0 || t->view_at > root->shape.d[axis] - t->shape.d[axis])
 		return bad(t, "a window outside its buffer");
-	slice = layout_slice(&t->shape, root->shape.d[1]);
-	if (!layout_is_native(&root->layout, &root->shape) || !layout_equal(&t->layout, &slice))
+	own = axis == 1 ? layout_slice(&t->shape, root->shape.d[1]) : layout_native(&t->shape);
+	if (!layout_is_native(&root->layout, &root->shape) || !layout_equal(&t->layout, &own))
 		return bad(t, "a window in another layout than its buffer");
 	return 0;
 }
@@ -53,21 +57,22 @@ static int check_view(const struct graph *g, const struct tensor *t)
 
 struct replay {
 	const struct graph *g;
-	tid **holds;                 /* [root][channel]: the tensor that was written there last */
-	tid **consists;              /* [tensor of a root][channel]: the tensor whose elements the
-	                              * channel should hold */
+	tid **holds;                 /* [root][channel or row]: the tensor that was written there
+	                              * last */
+	tid **consists;              /* [tensor of a root][channel or row]: the tensor whose elements
+	                              * it should hold */
 };
 
-static tid *channels_new(const struct graph *g, tid t)
+static tid *places_new(const struct graph *g, tid t)
 {
-	int64_t c = g->tensor[t]->shape.d[1];
+	int64_t c = g->tensor[t]->shape.d[g->tensor[t]->view_axis];
 	tid *v = mem_alloc((size_t)c * sizeof *v);
 	for (int64_t i = 0; i < c; i++)
 		v[i] = NONE;
 	return v;
 }
 
-/* Whether t's channels still hold t's elements; true for tensors without views. */
+/* Whether t's channels or rows still hold t's elements; true for tensors without views. */
 static bool intact(const struct replay *r, tid t)
 {
 	struct view w = view_of(r->g, version_of(r->g, t));
@@ -112,13 +117,14 @@ static int join(struct replay *r, const struct node *n)
 	tid t = n->out[0];
 	struct view w = view_of(r->g, t);
 	for (int i = 0; i < n->nin; i++) {
-		int64_t c = r->g->tensor[n->in[i]]->shape.d[1], first;
-		if (!n->op->piece(r->g, n, i, &first))
+		const struct op_piece p = n->op->piece(r->g, n, i);
+		const int64_t c = r->g->tensor[n->in[i]]->shape.d[p.axis];
+		if (p.axis != w.axis)
 			return write_range(r, n, t, w.from, w.to);
 		if (!view_in_place(r->g, n, i))
-			TRY(write_range(r, n, t, w.from + first, w.from + first + c));
+			TRY(write_range(r, n, t, w.from + p.first, w.from + p.first + c));
 		else
-			memcpy(r->consists[t] + first, r->consists[n->in[i]],
+			memcpy(r->consists[t] + p.first, r->consists[n->in[i]],
 			       (size_t)c * sizeof(tid));
 	}
 	return 0;
@@ -128,7 +134,6 @@ static int make(struct replay *r, const struct node *n, int k)
 {
 	tid t = n->out[k];
 	struct view w;
-	int64_t first;
 	if (t == NONE || !r->consists[t])
 		return 0;
 	w = view_of(r->g, t);
@@ -136,8 +141,8 @@ static int make(struct replay *r, const struct node *n, int k)
 		return join(r, n);
 	if (!(n->op->flags & OP_SLICE) || !view_in_place(r->g, n, 0))
 		return write_range(r, n, t, w.from, w.to);
-	n->op->piece(r->g, n, 0, &first);
-	memcpy(r->consists[t], r->consists[n->in[0]] + first, (size_t)(w.to - w.from) * sizeof(tid));
+	memcpy(r->consists[t], r->consists[n->in[0]] + n->op->piece(r->g, n, 0).first,
+	       (size_t)(w.to - w.from) * sizeof(tid));
 	return 0;
 }
 
@@ -161,10 +166,10 @@ static int replay(struct replay *r)
 	const struct graph *g = r->g;
 	for (tid t = 0; t < g->ntensor; t++)
 		if (g->tensor[t]->view != NONE && !r->holds[g->tensor[t]->view])
-			r->holds[g->tensor[t]->view] = channels_new(g, g->tensor[t]->view);
+			r->holds[g->tensor[t]->view] = places_new(g, g->tensor[t]->view);
 	for (tid t = 0; t < g->ntensor; t++)
 		if (g->tensor[t]->alias == NONE && r->holds[view_of(g, t).root])
-			r->consists[t] = channels_new(g, t);
+			r->consists[t] = places_new(g, t);
 	for (int i = 0; i < g->nnode; i++)
 		TRY(replay_node(r, g->node[i]));
 	for (tid t = 0; t < g->ntensor; t++)

@@ -80,19 +80,18 @@ static int slice_shape(struct graph *g, struct node *n)
 
 /* --- pieces --- */
 
-static bool concat_piece(const struct graph *g, const struct node *n, int i, int64_t *first)
+static struct op_piece concat_piece(const struct graph *g, const struct node *n, int i)
 {
-	*first = 0;
+	struct op_piece p = { (int)((const struct concat *)n->attr)->axis, 0 };
 	for (int k = 0; k < i; k++)
-		*first += node_in_shape(g, n, k)->d[1];
-	return ((const struct concat *)n->attr)->axis == 1;
+		p.first += node_in_shape(g, n, k)->d[p.axis];
+	return p;
 }
 
-static bool slice_piece(const struct graph *g, const struct node *n, int i, int64_t *first)
+static struct op_piece slice_piece(const struct graph *g, const struct node *n, int i)
 {
 	const struct slice *at = n->attr;
-	*first = at->begin;
-	return at->axis == 1;
+	return (struct op_piece){ (int)at->axis, at->begin };
 }
 
 /* --- what an output reads --- */
@@ -233,7 +232,7 @@ static struct runs runs_of(const struct kplan *k, const struct shape *s, int64_t
 static int64_t row_stride(const struct kplan *k, tid t, int64_t axis)
 {
 	const struct tensor *x = graph_t(k->g, t);
-	if (x->view != NONE)
+	if (view_is_strided(x))
 		return graph_t(k->g, x->view)->shape.d[1] * (int64_t)element_bytes(k);
 	return x->shape.d[axis] * runs_of(k, &x->shape, axis).unit;
 }

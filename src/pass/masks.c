@@ -38,8 +38,8 @@ static bool suits(const struct graph *g, const struct node *n, int at, tid x, ti
 	const struct tensor *of = graph_t(g, x), *instead = graph_t(g, y);
 	if (of->role != ROLE_ACTIVATION || of->producer == NONE || of->dtype != instead->dtype)
 		return false;
-	return of->view == NONE ? instead->view == NONE && layout_equal(&of->layout, &instead->layout) :
-	       kernel_takes_view(g, n, g->backend, false, at);
+	return view_is_strided(of) ? kernel_takes_view(g, n, g->backend, false, at) :
+	       !view_is_strided(instead) && layout_equal(&of->layout, &instead->layout);
 }
 
 int pass_masks(struct graph *g, struct pass_env *env)

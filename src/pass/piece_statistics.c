@@ -77,9 +77,7 @@ static bool is_norm(const struct graph *g, const struct node *n)
 static const struct node *concat_of(const struct graph *g, tid t)
 {
 	const struct node *n = rewrite_producer(g, t);
-	int64_t first;
-	return n && (n->op->flags & OP_CONCAT) && n->op->piece && n->op->piece(g, n, 0, &first) ? n :
-	       NULL;
+	return n && (n->op->flags & OP_CONCAT) && n->op->piece(g, n, 0).axis == 1 ? n : NULL;
 }
 
 static const struct piece_list *pieces_of(struct piece_statistics *p, tid t)

@@ -154,8 +154,10 @@ static bool carries(const struct open *o, const struct node *n, int in, int64_t 
 	moved[0] = 0;
 	moved[1] = g->tensor[n->in[in]]->shape.nd > 1 ? g->tensor[n->in[in]]->shape.d[1] : 0;
 	if (n->op->flags & OP_SLICE) {
-		if (!n->op->piece || !n->op->piece(g, n, 0, &moved[0]))
+		const struct op_piece p = n->op->piece(g, n, 0);
+		if (p.axis != 1)
 			return false;
+		moved[0] = p.first;
 		moved[1] = moved[0] + g->tensor[n->out[0]]->shape.d[1];
 		for (const struct correction *d = o->pending[n->in[in]]; d; d = d->next)
 			if (d->at < moved[1] && d->at + d->source->size > moved[0] &&

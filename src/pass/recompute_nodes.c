@@ -345,6 +345,8 @@ static bool make(struct recompute_nodes *a, tid b, nid at)
 				continue;
 			g->tensor[o->copy[t->id]]->view = o->copy[t->view];
 			g->tensor[o->copy[t->id]]->view_at = t->view_at;
+			g->tensor[o->copy[t->id]]->view_axis = t->view_axis;
+			g->tensor[o->copy[t->view]]->view_axis = t->view_axis;
 		}
 	}
 	return true;

@@ -30,8 +30,12 @@ struct range {
 /* If n is a channel slice, its range. */
 static bool is_slice(const struct graph *g, const struct node *n, struct range *r)
 {
-	if (!rewrite_is(n, "slice") || !n->op->piece(g, n, 0, &r->from))
+	if (!rewrite_is(n, "slice"))
 		return false;
+	const struct op_piece p = n->op->piece(g, n, 0);
+	if (p.axis != 1)
+		return false;
+	r->from = p.first;
 	r->to = r->from + g->tensor[n->out[0]]->shape.d[1];
 	return true;
 }

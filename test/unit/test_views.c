@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "graph/verify.h"
 #include "graph/view.h"
+#include "op/lib/emit.h"
 #include "op/lib/slice.h"
 #include "pass/autodiff.h"
 #include "pass/pass.h"
@@ -19,6 +20,7 @@ static const struct pass with[] = {
 	{ "layout", "", pass_layout, STAGE_LAID_OUT },
 	{ "views", "", pass_views, STAGE_LAID_OUT },
 	{ "sched", "", pass_sched, STAGE_LAID_OUT },
+	{ "in_place", "", pass_in_place, STAGE_LAID_OUT },
 };
 static const struct pass without[] = {
 	{ "precision", "", pass_precision, STAGE_BUILT },
@@ -52,12 +54,37 @@ static tid emit(struct graph *g, const char *op, int n, const tid *in)
 #define EMIT(g, op, ...)                                                                           \
 	emit((g), (op), (int)(sizeof((tid[]){ __VA_ARGS__ }) / sizeof(tid)), (tid[]){ __VA_ARGS__ })
 
-static tid cut(struct graph *g, tid t, int64_t begin, int64_t size)
+/* One sample, whose rows are whole lines of memory. */
+static tid input_of_rows(struct graph *g, const char *name, int64_t c, int64_t rows)
+{
+	struct shape s = { .nd = 4, .d = { 1, c, rows, 16 } };
+	tid t = NONE;
+	assert_int_equal(graph_input(g, name, DTYPE_F32, &s, &t), 0);
+	graph_t(g, t)->layout = layout_native(&s);
+	return t;
+}
+
+static tid cut_along(struct graph *g, tid t, int64_t axis, int64_t begin, int64_t size)
 {
 	tid out = NONE;
-	assert_int_equal(graph_emit1(g, "slice", &(struct slice){ 1, begin, size }, 1, &t, &out), 0);
+	assert_int_equal(graph_emit1(g, "slice", &(struct slice){ axis, begin, size }, 1, &t, &out), 0);
 	return out;
 }
+
+static tid cut(struct graph *g, tid t, int64_t begin, int64_t size)
+{
+	return cut_along(g, t, 1, begin, size);
+}
+
+/* Of the named tensors along the axis. */
+static tid join_along(struct graph *g, int64_t axis, int n, const tid *in)
+{
+	tid out = NONE;
+	assert_int_equal(emit_concat(g, axis, n, in, &out), 0);
+	return out;
+}
+#define JOIN_ROWS(g, ...)                                                                          \
+	join_along((g), 2, (int)(sizeof((tid[]){ __VA_ARGS__ }) / sizeof(tid)), (tid[]){ __VA_ARGS__ })
 
 static tid output(struct graph *g, tid t)
 {
@@ -68,7 +95,7 @@ static tid output(struct graph *g, tid t)
 static void passes(struct graph *g, struct device *dev, bool views)
 {
 	struct pass_env env = { .backend = dev->backend, .dev = dev, .plan = &plan_env_default };
-	if (pass_run(g, views ? with : without, views ? 4 : 3, &env) < 0)
+	if (pass_run(g, views ? with : without, views ? 5 : 3, &env) < 0)
 		fail_msg("%s", err_get(err_count() - 1)->text);
 }
 
@@ -285,9 +312,86 @@ static void test_gradients(void **state)
 	assert_int_equal(assert_same(gradients, 3, &before), 0);
 }
 
+/* Rows of a subdomain with those of its neighbours, and their gradient. */
+static void halo(struct graph *g)
+{
+	tid *t = chain_t, lower = input_of_rows(g, "lower", 3, 1),
+	    upper = input_of_rows(g, "upper", 3, 2), x = input_of_rows(g, "x", 3, 5);
+	t[0] = EMIT(g, "relu", lower);
+	t[1] = EMIT(g, "tanh", x);
+	t[2] = EMIT(g, "relu", upper);
+	t[3] = JOIN_ROWS(g, t[0], t[1], t[2]);
+	t[4] = EMIT(g, "square", t[3]);
+	t[5] = cut_along(g, t[4], 2, 1, 5);
+	t[6] = EMIT(g, "add", t[5], EMIT(g, "relu", x));   /* in place of t[5] */
+	t[7] = EMIT(g, "sigmoid", t[6]);
+	output(g, EMIT(g, "concat", t[7], x));
+	output(g, EMIT(g, "square", cut_along(g, t[1], 2, 4, 1)));
+}
+
+static void test_rows(void **state)
+{
+	struct laid l = begin();
+	const tid *t = chain_t;
+	int before;
+	halo(l.g);
+	passes(l.g, l.dev, true);
+	assert_view(l.g, t[0], t[3], 0);
+	assert_view(l.g, t[1], t[3], 1);
+	assert_view(l.g, t[2], t[3], 6);
+	assert_view(l.g, t[5], t[4], 1);
+	assert_view(l.g, t[6], t[4], 1);
+	assert_int_equal(graph_t(l.g, t[1])->view_axis, 2);
+	assert_int_equal(copies(l.g), 1);
+	struct tensor *row = graph_t(l.g, t[1]);
+	row->view_at = 2;                                  /* over its neighbour */
+	assert_int_equal(graph_verify(l.g, STAGE_LAID_OUT), E_BUG);
+	row->view_at = 1;
+	row->view_axis = 1;                                /* another axis than the others */
+	assert_int_equal(graph_verify(l.g, STAGE_LAID_OUT), E_BUG);
+	end(&l);
+	assert_int_equal(assert_same(halo, 1, &before), 1);
+	assert_int_equal(before, 4);
+}
+
 /* --- at random --- */
 
 static uint64_t random_seed;
+
+static int64_t extent(const struct graph *g, tid t, int axis)
+{
+	return graph_t(g, t)->shape.d[axis];
+}
+
+/* Of one sample: pieces are channels or rows. */
+static void random_rows(struct graph *g)
+{
+	tid t[48];
+	int n = 0, made = 10 + (int)(random_seed % 30);
+	rng_at = random_seed * 1000;
+	t[n++] = input_of_rows(g, "x", 1 + dice(3), 1 + dice(3));
+	t[n++] = input_of_rows(g, "y", extent(g, t[0], 1), 1 + dice(2));
+	while (n < made) {
+		tid a = t[dice(4) ? n - 1 - dice(n < 4 ? n : 4) : dice(n)], b = t[dice(n)];
+		const int axis = 1 + dice(2), other = 3 - axis, all = (int)extent(g, a, axis);
+		const int from = dice(all);
+		const bool fits = extent(g, a, other) == extent(g, b, other);
+		switch (dice(8)) {
+		case 0: t[n++] = EMIT(g, "relu", a); break;
+		case 1: t[n++] = EMIT(g, "sigmoid", a); break;
+		case 2: t[n++] = EMIT(g, "scale_by", a, EMIT(g, "sum", b)); break;
+		case 3: t[n++] = cut_along(g, a, axis, from, 1 + dice(all - from)); break;
+		default: if (fits && extent(g, a, axis) == extent(g, b, axis) && dice(3))
+				 t[n++] = EMIT(g, "add", a, b);
+			 else if (fits && all + extent(g, b, axis) < 20)
+				 t[n++] = join_along(g, axis, 2, (tid[]){ a, b });
+		}
+	}
+	for (int k = 0; k < 3; k++)
+		if (graph_t(g, t[n - 1 - k])->role == ROLE_ACTIVATION)
+			output(g, t[n - 1 - k]);
+}
+
 static void random_net(struct graph *g)
 {
 	tid t[48];
@@ -320,8 +424,8 @@ static void random_net(struct graph *g)
 static void test_random(void **state)
 {
 	int left = 0, all = 0;
-	for (random_seed = 1; random_seed <= 150; random_seed++) {
-		int before, after = assert_same(random_net, 1, &before);
+	for (random_seed = 1; random_seed <= 300; random_seed++) {
+		int before, after = assert_same(random_seed % 2 ? random_net : random_rows, 1, &before);
 		assert_true(after <= before);
 		left += after;
 		all += before;
@@ -379,7 +483,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_chain),  cmocka_unit_test(test_mixed),
-		cmocka_unit_test(test_gradients), cmocka_unit_test(test_random),
+		cmocka_unit_test(test_gradients), cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_broken), cmocka_unit_test(test_overwritten),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

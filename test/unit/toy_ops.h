@@ -373,10 +373,9 @@ static int half_shape(struct graph *g, struct node *n)
 	s.d[1] /= 2;
 	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &s);
 }
-static bool half_piece(const struct graph *g, const struct node *n, int i, int64_t *first)
+static struct op_piece half_piece(const struct graph *g, const struct node *n, int i)
 {
-	*first = 0;
-	return true;
+	return (struct op_piece){ 1, 0 };
 }
 #define TOY_SLICES(in, out, into)                                                                  \
 	.kernel = { [BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = toy_run },                     \

@@ -105,7 +105,7 @@ static size_t place_packed(const struct kplan *k, struct conv_cuda *ck, size_t a
 	for (int i = 0; i < ARGUMENTS; i++) {
 		const struct tensor *t = graph_t(k->g, argument(k->n, i));
 		const bool other = t->dtype != ck->type;
-		const bool stays = t->view == NONE || ck->windows;
+		const bool stays = !view_is_strided(t) || ck->windows;
 		ck->packed[i] = stays && !other ? NOWHERE : at;
 		if (ck->packed[i] != NOWHERE)
 			at += dense_bytes(t, ck->type);
@@ -117,7 +117,7 @@ static size_t place_packed(const struct kplan *k, struct conv_cuda *ck, size_t a
 static struct layout packed_layout(const struct kplan *k, tid t)
 {
 	const struct tensor *x = graph_t(k->g, t);
-	return x->view == NONE ? x->layout : layout_native(&x->shape);
+	return view_is_strided(x) ? layout_native(&x->shape) : x->layout;
 }
 
 bool conv_makes_narrow(const struct node *n, int i)
@@ -160,10 +160,10 @@ static int plan_windows(struct kplan *k, const struct cudnn *library, const stru
 	struct conv_cuda *ck = k->state;
 	struct cudnn_conv fused = *c;
 	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->out[0]);
-	size_t saved = x->view == NONE ? 0 : dense_bytes(x, ck->type);
-	saved += y->view == NONE ? 0 : dense_bytes(y, ck->type);
+	size_t saved = view_is_strided(x) ? dense_bytes(x, ck->type) : 0;
+	saved += view_is_strided(y) ? dense_bytes(y, ck->type) : 0;
 	if (saved == 0 || !may_add_bias(k, c) || !conv_fused_cuda_wanted(c) ||
-	    graph_t(k->g, k->n->in[1])->view != NONE ||
+	    view_is_strided(graph_t(k->g, k->n->in[1])) ||
 	    !conv_own_in_place(x) || !conv_own_in_place(y))
 		return E_UNSUPPORTED;
 	fused.bias = true;

@@ -55,7 +55,7 @@ static const void *make(const struct kplan *k, enum conv_kind kind, size_t *work
 	struct conv_depthwise *d = ARENA_NEW(k->arena, struct conv_depthwise);
 	conv_own_tensors(k, kind, t);
 	const enum dtype type = graph_t(k->g, k->n->in[0])->dtype;
-	if (!is_taken(&c) || t[1]->view != NONE || t[0]->dtype != type || t[2]->dtype != type ||
+	if (!is_taken(&c) || view_is_strided(t[1]) || t[0]->dtype != type || t[2]->dtype != type ||
 	    (kind != CONV_BACKWARD_WEIGHTS && t[1]->dtype != type))
 		return NULL;
 	d->kind = kind;

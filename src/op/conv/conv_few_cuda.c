@@ -98,9 +98,9 @@ static const void *make(const struct kplan *k, enum conv_kind kind, size_t *work
 	f->at.type = (int)type;
 	const struct tensor *few = t[f->turned ? 2 : 0], *many = t[f->turned ? 0 : 2];
 	if (k->dev->arch < LEAST_ARCH || !dtype_is_16bit(type) || !describe(&c, f->turned, &f->at) ||
-	    t[1]->view != NONE || graph_t(k->g, k->n->in[1])->dtype != type ||
+	    view_is_strided(t[1]) || graph_t(k->g, k->n->in[1])->dtype != type ||
 	    (kind_of(f) == CONV_FORWARD && out->dtype != type) ||
-	    (many->view != NONE && many->view_at % 8 != 0) ||
+	    (view_is_strided(many) && many->view_at % 8 != 0) ||
 	    !conv_own_stride(few, &f->at.x.stride) || !conv_own_stride(many, &f->at.y.stride) ||
 	    !takes(f))
 		return NULL;

@@ -52,7 +52,7 @@ static const struct tensor *like(const struct kplan *k, int i)
 
 static bool is_window(const struct tensor *t)
 {
-	return t && t->view != NONE;
+	return t && view_is_strided(t);
 }
 
 static int check_types(const struct kplan *k, const struct conv_places *at)

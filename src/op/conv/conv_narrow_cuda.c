@@ -48,7 +48,8 @@ static bool has_types(const struct kplan *k, const struct conv_geom *c,
 {
 	const enum dtype type = t[1]->dtype;
 	return k->dev->arch >= 80 && c->groups == 1 && dtype_is_16bit(type) && t[0]->dtype == type &&
-	       t[2]->dtype == type && t[1]->view == NONE && c->ci % PACK == 0 && c->co % PACK == 0 &&
+	       t[2]->dtype == type && !view_is_strided(t[1]) &&
+	       c->ci % PACK == 0 && c->co % PACK == 0 &&
 	       c->ci >= LEAST && c->ci <= INT32_MAX && c->co >= LEAST && c->co <= MOST;
 }
 
@@ -57,7 +58,7 @@ static bool has_types(const struct kplan *k, const struct conv_geom *c,
 static bool find_rows(const struct tensor *t, struct k_rows *rows)
 {
 	return conv_own_stride(t, &rows->stride) && rows->stride % PACK == 0 &&
-	       (t->view == NONE || t->view_at % PACK == 0);
+	       (!view_is_strided(t) || t->view_at % PACK == 0);
 }
 
 /* The kernel's arguments except pointers, or NULL. */

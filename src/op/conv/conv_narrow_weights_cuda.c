@@ -45,7 +45,7 @@ static bool is_taken(const struct conv_geom *c)
 static bool is_aligned(const struct tensor *t, int64_t *stride)
 {
 	return conv_own_stride(t, stride) && *stride % 8 == 0 && *stride <= INT32_MAX &&
-	       (t->view == NONE || t->view_at % 8 == 0);
+	       (!view_is_strided(t) || t->view_at % 8 == 0);
 }
 
 static const void *make(const struct kplan *k, enum conv_kind kind, size_t *workspace)
@@ -56,7 +56,7 @@ static const void *make(const struct kplan *k, enum conv_kind kind, size_t *work
 	conv_own_tensors(k, kind, t);
 	const enum dtype type = t[0]->dtype;
 	if (kind != CONV_BACKWARD_WEIGHTS || k->dev->arch < 80 || !is_taken(&c) ||
-	    (type != DTYPE_F16 && type != DTYPE_BF16) || t[2]->dtype != type || t[1]->view != NONE ||
+	    (type != DTYPE_F16 && type != DTYPE_BF16) || t[2]->dtype != type || view_is_strided(t[1]) ||
 	    !is_aligned(t[0], &d->at.x.stride) || !is_aligned(t[2], &d->at.y.stride))
 		return NULL;
 	d->to = (int)t[1]->dtype;

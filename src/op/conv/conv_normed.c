@@ -114,7 +114,7 @@ int conv_normed_cuda_plan(struct kplan *k, struct conv_normed_cuda *s, enum conv
 	s->whole = way == CONV_WHOLE;
 	/* x is the only tensor of these nodes that may be a window, and only separate kernels support
 	 * that. */
-	if (way != CONV_PARTS && x->view != NONE)
+	if (way != CONV_PARTS && view_is_strided(x))
 		return E_UNSUPPORTED;
 	if (way == CONV_OURS) {
 		s->own = conv_depthwise_make_normed(k, c->kind, &s->own_ws);

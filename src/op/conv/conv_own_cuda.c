@@ -30,7 +30,7 @@ bool conv_own_in_place(const struct tensor *t)
 {
 	const int64_t pack = 16 / (int64_t)dtype_size(t->dtype);
 	int64_t stride;
-	return t->view == NONE ||
+	return !view_is_strided(t) ||
 	       (conv_own_stride(t, &stride) && stride % pack == 0 && t->view_at % pack == 0);
 }
 

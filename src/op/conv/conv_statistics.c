@@ -114,8 +114,8 @@ static int plan_windows(struct kplan *k, struct statistics_cuda *s, const struct
 {
 	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->out[0]);
 	struct cudnn_conv with = *v;
-	const size_t saved = (x->view == NONE ? 0 : dense_bytes(k, x)) +
-	                     (y->view == NONE ? 0 : dense_bytes(k, y));
+	const size_t saved = (view_is_strided(x) ? dense_bytes(k, x) : 0) +
+	                     (view_is_strided(y) ? dense_bytes(k, y) : 0);
 	if (saved == 0 || conv_normed(k->n) || !conv_fused_cuda_wanted(v) || y->dtype != x->dtype ||
 	    !conv_own_in_place(x) || !conv_own_in_place(y))
 		return E_UNSUPPORTED;
@@ -133,7 +133,7 @@ static int plan_whole(struct kplan *k, struct statistics_cuda *s, const struct c
 	int rc = E_UNSUPPORTED;
 	const int mark = err_count();
 	s->whole = true;
-	if (conv_normed(k->n) && graph_t(k->g, k->n->in[0])->view == NONE)
+	if (conv_normed(k->n) && !view_is_strided(graph_t(k->g, k->n->in[0])))
 		rc = conv_normed_cuda_engine(&s->plan, k->dev, k->env->wisdom, with);
 	s->within = rc == 0;
 	if (rc != E_UNSUPPORTED || !conv_fused_cuda_wanted(with))
@@ -146,7 +146,7 @@ static int plan_whole(struct kplan *k, struct statistics_cuda *s, const struct c
 static int plan_ours(struct kplan *k, struct statistics_cuda *s)
 {
 	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->out[0]);
-	if (conv_normed(k->n) || x->view != NONE || y->view != NONE || y->dtype != x->dtype)
+	if (conv_normed(k->n) || view_is_strided(x) || view_is_strided(y) || y->dtype != x->dtype)
 		return E_UNSUPPORTED;
 	s->own = conv_few_own.make(k, CONV_FORWARD, &s->own_ws);
 	return s->own ? 0 : E_UNSUPPORTED;
@@ -189,10 +189,10 @@ static int plan_way(struct kplan *k, enum conv_way way, const void *user)
 	                         aligned((size_t)k_norm_workspace(s->y.rows, s->y.c)));
 	s->vectors = end;
 	end += conv_normed(k->n) ? 2 * conv_normed_cuda_room(k) : 0;
-	const bool reads = x->view == NONE || s->windows;
+	const bool reads = !view_is_strided(x) || s->windows;
 	s->packed = (conv_normed(k->n) ? s->within : reads) ? NOWHERE : end;
 	end += s->packed == NOWHERE ? 0 : dense_bytes(k, x);
-	s->made = (y->view == NONE || s->windows) && y->dtype == x->dtype ? NOWHERE : end;
+	s->made = (!view_is_strided(y) || s->windows) && y->dtype == x->dtype ? NOWHERE : end;
 	end += s->made == NOWHERE ? 0 : dense_bytes(k, y);
 	k->ws_bytes = end;
 	const char *name = s->own ? conv_few_own.name : cudnn_plan_name(s->plan);

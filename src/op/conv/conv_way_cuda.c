@@ -35,7 +35,7 @@ static void name_tensor(struct buf *b, const struct graph *g, tid id)
 	const struct tensor *t = graph_t(g, id);
 	buf_printf(b, " %s ", dtype_name(t->dtype));
 	layout_name(&t->layout, b);
-	if (t->view != NONE)
+	if (view_is_strided(t))
 		buf_printf(b, " at %lld", (long long)t->view_at);
 }
 

@@ -158,7 +158,7 @@ int walk_plan(struct kplan *k)
 	BUG_IF(w.n > MAX_TENSORS, "'%s' walks %d tensors", n->op->name, w.n);
 	for (int i = 0; i < w.n; i++) {
 		tid t = tensor_at(n, i);
-		if (t == NONE || graph_t(k->g, t)->view == NONE)
+		if (t == NONE || !view_is_strided(graph_t(k->g, t)))
 			continue;
 		w.size[i] = (int64_t)dtype_size(graph_t(k->g, t)->dtype);
 		w.stride[i] = graph_t(k->g, graph_t(k->g, t)->view)->shape.d[1] * w.size[i];
@@ -226,5 +226,5 @@ bool walk_takes_slice(const struct kplan *k, bool output, int i)
 {
 	const struct tensor *t = graph_t(k->g, output ? k->n->out[i] : k->n->in[i]);
 	return shape_equal(&t->shape, node_out_shape(k->g, k->n, 0)) &&
-	       (t->view != NONE || layout_is_native(&t->layout, &t->shape));
+	       (view_is_strided(t) || layout_is_native(&t->layout, &t->shape));
 }

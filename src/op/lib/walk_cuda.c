@@ -31,7 +31,7 @@ int cuda_walk_plan(struct kplan *k)
 	const int n = walked(k, t);
 	bool any = false;
 	for (int i = 0; i < n; i++)
-		any = any || t[i]->view != NONE;
+		any = any || view_is_strided(t[i]);
 	k->state = NULL;
 	if (!any)
 		return 0;

@@ -100,8 +100,8 @@ static struct memory_place place_of(const struct graph *g, const struct life *l,
 	struct view w = view_of(g, at);
 	struct memory_place p = { .tensor = t, .kind = kind_of(g, t), .first = l->first[t],
 		.last = l->last[t],
-		.offset = x->offset, .bytes = x->bytes, .root = root, .view = w.root != at, .from = w.from,
-		.to = w.to,
+		.offset = x->offset, .bytes = x->bytes, .root = root, .view = w.root == at ? NONE : w.axis,
+		.from = w.from, .to = w.to,
 		.over = root == t ? taken_over(g, l, t) : NONE };
 	p.end = root == t ? x->offset + memplan_aligned(g, x->bytes) : x->offset + x->bytes;
 	return p;
@@ -134,7 +134,7 @@ void memory_map_init(struct memory_map *m, const struct plan *p)
 		if (bytes > 0)
 			m->place[m->n++] = (struct memory_place){ .tensor = NONE, .kind = MEMORY_WORKSPACE,
 				.first = i, .last = i, .offset = at, .end = at + memplan_aligned(g, bytes),
-				.bytes = bytes, .root = NONE, .over = NONE };
+				.bytes = bytes, .root = NONE, .view = NONE, .over = NONE };
 	}
 	qsort(m->place, (size_t)m->n, sizeof *m->place, by_place);
 	arena_free(a);

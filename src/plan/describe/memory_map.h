@@ -23,7 +23,8 @@ struct memory_place {
 	                              * first `bytes` */
 	tid root;                    /* the tensor that owns its buffer: itself, or the one that it is a
 	                              * view of */
-	bool view;                   /* it is a view of the root's channels [from, to) */
+	int view;                    /* it is a view of the root's range [from, to) along this axis, or
+	                              * NONE */
 	int64_t from, to;
 	tid over;                    /* the tensor whose place it reuses, which node `first` is the last
 	                              * to use; or NONE */

@@ -33,12 +33,18 @@ static void put_row(struct buf *out, const char *tensor, const char *offset, con
 	           last, kind);
 }
 
+static const char *range_name(const struct memory_place *p)
+{
+	return p->view == 1 ? "channels" : "rows";
+}
+
 static void put_standing(const struct memory_place *p, struct buf *out)
 {
 	if (p->over != NONE)
 		buf_printf(out, ", in place of %%%d", p->over);
-	else if (p->view)
-		buf_printf(out, ", channels %" PRId64 "..%" PRId64 " of %%%d", p->from, p->to - 1, p->root);
+	else if (p->view != NONE)
+		buf_printf(out, ", %s %" PRId64 "..%" PRId64 " of %%%d", range_name(p), p->from, p->to - 1,
+		           p->root);
 	else if (p->root != p->tensor)
 		buf_printf(out, ", a view of %%%d", p->root);
 }
@@ -98,8 +104,8 @@ static void place_json(const struct graph *g, const struct memory_place *p, stru
 		buf_printf(out, ", \"in_place_of\": %d", p->over);
 	if (p->root != p->tensor)
 		buf_printf(out, ", \"root\": %d", p->root);
-	if (p->view)
-		buf_printf(out, ", \"channels\": [%" PRId64 ", %" PRId64 "]", p->from, p->to);
+	if (p->view != NONE)
+		buf_printf(out, ", \"%s\": [%" PRId64 ", %" PRId64 "]", range_name(p), p->from, p->to);
 	if (n) {
 		buf_printf(out, ", \"made_by\": %d, \"op\": \"%s\", \"layer\": ", n->id, n->op->name);
 		buf_json_string(out, n->name);
