@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Two traversals. The first, of the whole graph, records which rows each node reads for each part,
- * and changes attributes. The second changes shapes and inserts messages. Messages along one axis
- * precede those along the next and include the rows just received, so that corners need no messages
- * of their own. */
+ * and changes attributes. The second changes shapes and inserts messages. Messages along an axis
+ * follow those along the axes inside it and include the rows just received, so that corners need no
+ * messages of their own. Rows of the outermost axis are joined last: of one sample these follow
+ * each other in memory, so that the others are computed where they are joined (pass/views.c). */
 #include "pass/partition.h"
 
 #include <inttypes.h>
@@ -311,7 +312,7 @@ static int emit_wants(struct cutting *x, tid of, const struct wants *w, tid *out
 {
 	const int first = x->c->tensor[of].first;
 	*out = of;
-	for (int k = 0; k < x->c->grid.axes; k++) {
+	for (int k = x->c->grid.axes - 1; k >= 0; k--) {
 		if (!w->rows[k])
 			continue;
 		if (w->piece)

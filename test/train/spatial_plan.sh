@@ -31,6 +31,13 @@ plan '92 << 20 < s["halo"] <= 93 << 20 and s["exposed_seconds"] <= s["link_secon
 plan 'sum(e[d]["sent"] for e in s["exchanges"] if not e["gathers"] for d in ("forward", "backward")) == 2 * s["halo"]' $oyama
 plan 's["exchanges"][0] == {"layer": "conv1", "axis": 0, "gathers": False, "forward": {"messages": 8, "sent": 2 << 23,
 	"received": 2 << 23}, "backward": {"messages": 0, "sent": 0, "received": 0}}' $oyama
+# Joining rows copies none of a rank's own: interior ranks have a fourth and an eighth of the activations, and a few rows.
+sized="--device cpu --set model.input.size=[256,256,256] --set train.accumulate=1 $DLX_SOURCE/configs/cosmoflow-lbann-2020.yaml"
+plan 'not print(p["memory"]["arena"], file=open("uncut", "w"))' $sized
+for cut in 4,1,1 2,2,1 2,2,2; do
+	ranks=$(echo $cut | sed 's/,/ * /g')
+	plan "p['memory']['arena'] <= (1 / ($ranks) + 0.005) * $(cat uncut)" --ranks=$((ranks)) --set "parallel.spatial=[$cut]" $sized
+done
 plan 's["whole"] == [{"layer": "pool6", "op": "average_pool", "size": [8, 8, 8]}] and s["exchanges"][-1]["gathers"]' $oyama
 expect 0 "$train" --plan $oyama
 says out '[8, 1, 1]: 1 team of 8 ranks, which share each sample'
