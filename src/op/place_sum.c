@@ -4,7 +4,6 @@
  * it. It completes a sum or mean over positions that are divided among ranks. A sum over ranks is
  * its own transpose, so its gradient is the same op. It is for few numbers, and sums in double. */
 #include "base/err.h"
-#include "comm/reducer.h"
 #include "op/lib/cuda.h"
 #include "op/lib/walk.h"
 #include "op/norm/norm_sync.h"
@@ -38,16 +37,14 @@ static int plan(struct kplan *k)
 
 static int run(const struct kplan *k, const struct kargs *a)
 {
-	const struct norm_sync t = { a->sums ? a->sums->statistics : NULL,
-		(int)((const struct place_sum *)k->n->attr)->group, true };
+	const struct norm_sync t = norm_sync_of(a, ((const struct place_sum *)k->n->attr)->group);
 	const int64_t n = shape_count(node_in_shape(k->g, k->n, 0));
 	const bool wide = backend_is_double(k->dev->backend);
 	double *v = a->ws, unused = 1;
 	v[2 * pairs(k) - 1] = 0;
 	for (int64_t i = 0; i < n; i++)
 		v[i] = wide ? ((const double *)a->in[0])[i] : (double)((const float *)a->in[0])[i];
-	if (t.group >= 0)
-		TRY(norm_sync_sums(&t, pairs(k), v, &unused));
+	TRY(norm_sync_sums(&t, pairs(k), v, &unused));
 	for (int64_t i = 0; i < n; i++)
 		if (wide)
 			((double *)a->out[0])[i] = v[i];

@@ -33,7 +33,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "comm/reducer.h"
 #include "op/lib/check.h"
 #include "op/lib/cuda.h"
 #include "op/lib/fork.h"
@@ -209,12 +208,11 @@ static int join_ranks(const struct kplan *k, const struct kargs *a, struct dice_
                       struct dice_sums *sent, double *ranks)
 {
 	const struct dice_plan *s = k->state;
-	const struct norm_sync t = { a->sums ? a->sums->statistics : NULL,
-		(int)attributes(k->n)->group, true };
+	const struct norm_sync t = norm_sync_of(a, attributes(k->n)->group);
 	const int64_t classes = s->l.classes;
 	const size_t each = sizeof *rows * (size_t)classes;
 	*ranks = 1;
-	if (t.group < 0)
+	if (!t.sums)
 		return 0;
 	for (int64_t g = 0; g < s->groups; g++)
 		memcpy(sent + g * classes, rows + g * s->rows * classes, each);

@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "comm/reducer.h"
 #include "op/lib/check.h"
 #include "op/lib/cuda.h"
 #include "op/lib/grid.h"
@@ -174,18 +173,16 @@ static int64_t place(const struct walk *w, int64_t set, int64_t i, int64_t *c)
 
 int group_norm_moments(const struct kplan *k, const struct kargs *a, double *v, double *m)
 {
-	const struct norm_sync t = { a->sums ? a->sums->statistics : NULL, (int)attr_of(k->n)->group,
-		true };
+	const struct norm_sync t = norm_sync_of(a, attr_of(k->n)->group);
 	const struct norm_sets s = norm_sets_of(k);
-	return t.group < 0 ? 0 : norm_sync_moments(&t, s.samples * s.across, v, m);
+	return norm_sync_moments(&t, s.samples * s.across, v, m);
 }
 
 int group_norm_sums(const struct kplan *k, const struct kargs *a, double *v, double *m)
 {
-	const struct norm_sync t = { a->sums ? a->sums->statistics : NULL, (int)attr_of(k->n)->group,
-		true };
+	const struct norm_sync t = norm_sync_of(a, attr_of(k->n)->group);
 	const struct norm_sets s = norm_sets_of(k);
-	return t.group < 0 ? 0 : norm_sync_sums(&t, s.samples * s.across, v, m);
+	return norm_sync_sums(&t, s.samples * s.across, v, m);
 }
 
 /* Workspace: two doubles for each set. */

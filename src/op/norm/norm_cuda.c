@@ -3,7 +3,6 @@
  * Batch normalisation and its fused forms on the GPU: converts a node's tensors to the arguments of
  * cuda/k_norm.cu. */
 #include "base/err.h"
-#include "comm/reducer.h"
 #include "op/lib/cuda.h"
 #include "op/norm/norm.h"
 
@@ -134,28 +133,16 @@ int norm_grad_cuda(const struct kplan *k, const struct kargs *a, const struct no
 
 /* --- statistics of several ranks: the message is summed in place, in stream order --- */
 
-static int meet(struct reducer *r, int group)
-{
-	reducer_start(r, group);
-	return reducer_wait(r, group);
-}
-
-/* NULL: there is one rank. */
-static struct reducer *reducer_of(const struct kargs *a)
-{
-	return a->sums ? a->sums->statistics : NULL;
-}
-
 int norm_sync_forward_cuda(const struct kplan *k, const struct kargs *a, double eps,
                            struct norm_act f, int group, const float *share)
 {
 	const struct k_norm n = batch_of(k, a, eps, f);
-	struct reducer *r = reducer_of(a);
-	if (!r)
+	const struct norm_sync t = norm_sync_of(a, group);
+	if (!t.sums)
 		return cuda_launched(k, k_norm_forward(cuda_stream(k->dev), &n, a->ws));
-	double *message = reducer_bucket_memory(r, group);
+	double *message = norm_sync_memory(&t, NULL);
 	TRY(cuda_launched(k, k_norm_forward_give(cuda_stream(k->dev), &n, share, message, a->ws)));
-	TRY(meet(r, group));
+	TRY(norm_sync_meet(&t));
 	return cuda_launched(k, k_norm_forward_take(cuda_stream(k->dev), &n, message, a->ws));
 }
 
@@ -163,12 +150,12 @@ int norm_sync_grad_cuda(const struct kplan *k, const struct kargs *a, const stru
                         int group, const float *share)
 {
 	const struct k_norm_grad g = gradient_of(k, a, at);
-	struct reducer *r = reducer_of(a);
-	if (!r)
+	const struct norm_sync t = norm_sync_of(a, group);
+	if (!t.sums)
 		return cuda_launched(k, k_norm_backward(cuda_stream(k->dev), &g, a->ws));
-	double *message = reducer_bucket_memory(r, group);
+	double *message = norm_sync_memory(&t, NULL);
 	TRY(cuda_launched(k, k_norm_backward_give(cuda_stream(k->dev), &g, share, message, a->ws)));
-	TRY(meet(r, group));
+	TRY(norm_sync_meet(&t));
 	return cuda_launched(k, k_norm_backward_take(cuda_stream(k->dev), &g, share, message, a->ws));
 }
 

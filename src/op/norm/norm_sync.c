@@ -18,8 +18,21 @@
 
 #define NOTHING 0x1p-200
 
-static int meet(const struct norm_sync *t)
+struct norm_sync norm_sync_of(const struct kargs *a, int64_t group)
 {
+	return (struct norm_sync){ a->sums && group >= 0 ? a->sums->statistics : NULL, (int)group,
+		true };
+}
+
+double *norm_sync_memory(const struct norm_sync *t, void *alone)
+{
+	return t->sums ? reducer_bucket_memory(t->sums, t->group) : alone;
+}
+
+int norm_sync_meet(const struct norm_sync *t)
+{
+	if (!t->sums)
+		return 0;
 	reducer_start(t->sums, t->group);
 	return reducer_wait(t->sums, t->group);
 }
@@ -35,13 +48,13 @@ int norm_sync_moments(const struct norm_sync *t, int64_t c, double *v, double *c
 	double weight = t->present ? 1 : NOTHING, n = weight * *count, up;
 	if (!t->sums)
 		return 0;
-	double *m = reducer_bucket_memory(t->sums, t->group);
+	double *m = norm_sync_memory(t, NULL);
 	m[0] = n;
 	for (int64_t j = 0; j < c; j++) {
 		m[1 + j] = n * v[j];
 		m[1 + c + j] = weight * v[c + j] + n * v[j] * v[j];
 	}
-	TRY(meet(t));
+	TRY(norm_sync_meet(t));
 	up = magnify(m[0]);
 	*count = m[0] * up;
 	for (int64_t j = 0; j < c; j++) {
@@ -56,11 +69,11 @@ int norm_sync_sums(const struct norm_sync *t, int64_t c, double *v, double *coun
 {
 	if (!t->sums)
 		return 0;
-	double *m = reducer_bucket_memory(t->sums, t->group);
+	double *m = norm_sync_memory(t, NULL);
 	m[0] = t->present ? *count : NOTHING * *count;
 	for (int64_t j = 0; j < 2 * c; j++)
 		m[1 + j] = t->present ? v[j] : 0;
-	TRY(meet(t));
+	TRY(norm_sync_meet(t));
 	*count = m[0] * magnify(m[0]);
 	for (int64_t j = 0; j < 2 * c; j++)
 		v[j] = t->present ? m[1 + j] : 0;

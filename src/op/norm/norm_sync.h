@@ -16,6 +16,15 @@ struct norm_sync {
 	bool present;                /* false: this rank's batch does not count */
 };
 
+/* For a kernel whose values count on every rank; without a reducer if `group` is negative. */
+struct norm_sync norm_sync_of(const struct kargs *a, int64_t group);
+
+/* The memory of the message; `alone` without a reducer. */
+double *norm_sync_memory(const struct norm_sync *t, void *alone);
+/* Replaces the message by its sum over the ranks: on a GPU in the order of the stream, so kernels
+ * write the message before this and read the sum after it. */
+int norm_sync_meet(const struct norm_sync *t);
+
 /* Doubles of the message for c channels. */
 static inline int64_t norm_sync_message(int64_t c)
 {
