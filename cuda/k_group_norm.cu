@@ -4,6 +4,7 @@
  * them three times, for the mean, for the deviation and for the result; sums are in double, by a
  * tree. The gradients to gamma and beta are sums over rows, in two stages, so that the bits depend
  * only on the shape. */
+#include "cuda/group_norm.h"
 #include "cuda/join.cuh"
 
 /* The sum of v over the threads of the block, which all of them get. */

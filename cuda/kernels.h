@@ -193,23 +193,6 @@ struct k_fold {
 };
 int k_fold_norm(void *stream, const struct k_fold *f);
 
-/* --- group normalisation (k_group_norm.cu), sets of values as op/norm/group_norm.h has them --- */
-
-struct k_group_norm {
-	int64_t samples, rows, c, across, width;
-	int type;
-	double eps;
-};
-/* gamma, beta, mean and rstd may be NULL; y may be x. */
-int k_group_norm_forward(void *stream, const struct k_group_norm *n, const void *x,
-                         const float *gamma, const float *beta, void *y, float *mean, float *rstd);
-/* gamma, dgamma and dbeta may be NULL; dx may be x or dy. ws: k_group_norm_workspace bytes,
- * computed for all rows. */
-int k_group_norm_backward(void *stream, const struct k_group_norm *n, const void *x, const void *dy,
-                          const float *mean, const float *rstd, const float *gamma, void *dx,
-                          float *dgamma, float *dbeta, void *ws);
-int64_t k_group_norm_workspace(int64_t rows, int64_t c);
-
 /* --- pooling and resizing, channels-last and dense (k_window.cu) --- */
 
 /* One to three spatial axes; absent ones have extent 1. k: the window's extents; s: its strides;

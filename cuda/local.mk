@@ -18,7 +18,7 @@ CUDA_BACKEND = src/backend/cuda/cublas.c src/backend/cuda/cuda.c src/backend/cud
 	src/backend/cuda/cupti.c
 NCCL_FILES = src/comm/nccl.c src/comm/nccl_library.c src/comm/reducer_nccl.c \
 	src/comm/reducer_nccl_ordered.c src/comm/reducer_nccl_report.c
-EXTRA_DIST += cuda/README cuda/depthwise.h cuda/depthwise_tile.cuh cuda/device.cuh cuda/few.cuh cuda/few.h cuda/fragment.cuh cuda/join.cuh cuda/kernels.h \
+EXTRA_DIST += cuda/README cuda/depthwise.h cuda/depthwise_tile.cuh cuda/device.cuh cuda/few.cuh cuda/few.h cuda/fragment.cuh cuda/group_norm.h cuda/join.cuh cuda/kernels.h \
 	cuda/loss.cuh cuda/mma.cuh cuda/narrow.cuh cuda/narrow.h cuda/narrow_weights.h cuda/norm.cuh \
 	cuda/probe.h cuda/wide.cuh $(CUDA_KERNELS)
 libdlx_a_LIBADD =

@@ -274,6 +274,9 @@ static int grad_reference(const struct kplan *k, const struct kargs *a)
 /* --- cuda kernels --- */
 
 #ifdef HAVE_CUDA
+
+#include "cuda/group_norm.h"
+
 static struct k_group_norm cuda_of(const struct kplan *k)
 {
 	const struct norm_sets s = norm_sets_of(k);
