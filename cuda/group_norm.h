@@ -19,12 +19,31 @@ struct k_group_norm {
 /* gamma, beta, mean and rstd may be NULL; y may be x. */
 int k_group_norm_forward(void *stream, const struct k_group_norm *n, const void *x,
                          const float *gamma, const float *beta, void *y, float *mean, float *rstd);
-/* gamma, dgamma and dbeta may be NULL; dx may be x or dy. ws: k_group_norm_workspace bytes,
- * computed for all rows. */
-int k_group_norm_backward(void *stream, const struct k_group_norm *n, const void *x, const void *dy,
-                          const float *mean, const float *rstd, const float *gamma, void *dx,
-                          float *dgamma, float *dbeta, void *ws);
+/* What the gradient reads; gamma may be NULL. */
+struct k_group_norm_in {
+	const void *x, *dy;
+	const float *mean, *rstd, *gamma;
+};
+/* dgamma and dbeta may be NULL; dx may be x or dy. ws: k_group_norm_workspace bytes, computed for
+ * all rows. */
+int k_group_norm_backward(void *stream, const struct k_group_norm *n,
+                          const struct k_group_norm_in *in, void *dx, float *dgamma, float *dbeta,
+                          void *ws);
 int64_t k_group_norm_workspace(int64_t rows, int64_t c);
+
+/* The same if the rows of each sample are divided among ranks. `give` writes this rank's message, 1
+ * double and 2 for each set; the caller sums the messages over the ranks; `take` computes the
+ * result from the sum. dgamma and dbeta are this rank's contributions. */
+int k_group_norm_forward_give(void *stream, const struct k_group_norm *n, const void *x,
+                              double *message);
+int k_group_norm_forward_take(void *stream, const struct k_group_norm *n, const void *x,
+                              const float *gamma, const float *beta, const double *message,
+                              void *y, float *mean, float *rstd);
+int k_group_norm_backward_give(void *stream, const struct k_group_norm *n,
+                               const struct k_group_norm_in *in, double *message, float *dgamma,
+                               float *dbeta, void *ws);
+int k_group_norm_backward_take(void *stream, const struct k_group_norm *n,
+                               const struct k_group_norm_in *in, const double *message, void *dx);
 
 #ifdef __cplusplus
 }

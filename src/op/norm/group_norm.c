@@ -284,16 +284,22 @@ static struct k_group_norm cuda_of(const struct kplan *k)
 		                          attr_of(k->n)->eps };
 }
 
+/* Without a reducer the message of a node with a group begins the workspace. */
+static size_t message_bytes(const struct kplan *k)
+{
+	const struct norm_sets s = norm_sets_of(k);
+	return sizeof(double) * (size_t)norm_sync_message(s.samples * s.across);
+}
+
 static int cuda_plan(struct kplan *k)
 {
 	const struct norm_sets s = norm_sets_of(k);
-	if (attr_of(k->n)->group >= 0)
-		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' over the points of several ranks has no kernel "
-		           "for GPUs", k->n->op->name);
 	if (s.samples * s.across > INT32_MAX)
 		return ERR(E_UNSUPPORTED, &k->n->loc,
 		           "layer '%s': '%s' on the GPU takes 2^31 - 1 sets of values, but has %lld",
 		           check_layer(k->n), k->n->op->name, (long long)(s.samples * s.across));
+	if (attr_of(k->n)->group >= 0)
+		k->ws_bytes = message_bytes(k);
 	return 0;
 }
 
@@ -301,26 +307,41 @@ static int cuda_grad_plan(struct kplan *k)
 {
 	const struct norm_sets s = norm_sets_of(k);
 	TRY(cuda_plan(k));
-	k->ws_bytes = (size_t)k_group_norm_workspace(s.samples * s.rows, s.c);
+	k->ws_bytes += (size_t)k_group_norm_workspace(s.samples * s.rows, s.c);
 	return 0;
 }
 
 static int cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct k_group_norm n = cuda_of(k);
-	return cuda_launched(k, k_group_norm_forward(cuda_stream(k->dev), &n, a->in[0],
-	                                             kargs_in(k, a, GROUP_NORM_GAMMA),
-	                                             kargs_in(k, a, GROUP_NORM_BETA), a->out[0],
-	                                             a->out[1], a->out[2]));
+	const struct norm_sync t = norm_sync_of(a, attr_of(k->n)->group);
+	const float *gamma = kargs_in(k, a, GROUP_NORM_GAMMA), *beta = kargs_in(k, a, GROUP_NORM_BETA);
+	void *stream = cuda_stream(k->dev);
+	if (t.group < 0)
+		return cuda_launched(k, k_group_norm_forward(stream, &n, a->in[0], gamma, beta, a->out[0],
+		                                             a->out[1], a->out[2]));
+	double *message = norm_sync_memory(&t, a->ws);
+	TRY(cuda_launched(k, k_group_norm_forward_give(stream, &n, a->in[0], message)));
+	TRY(norm_sync_meet(&t));
+	return cuda_launched(k, k_group_norm_forward_take(stream, &n, a->in[0], gamma, beta, message,
+	                                                  a->out[0], a->out[1], a->out[2]));
 }
 
 static int grad_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct k_group_norm n = cuda_of(k);
-	return cuda_launched(k, k_group_norm_backward(cuda_stream(k->dev), &n, a->in[0], a->in[1],
-	                                              a->in[2], a->in[3],
-	                                              kargs_in(k, a, GROUP_NORM_GRAD_GAMMA),
-	                                              a->out[0], a->out[1], a->out[2], a->ws));
+	const struct norm_sync t = norm_sync_of(a, attr_of(k->n)->group);
+	const struct k_group_norm_in in = { a->in[0], a->in[1], a->in[2], a->in[3],
+		kargs_in(k, a, GROUP_NORM_GRAD_GAMMA) };
+	void *stream = cuda_stream(k->dev);
+	if (t.group < 0)
+		return cuda_launched(k, k_group_norm_backward(stream, &n, &in, a->out[0], a->out[1],
+		                                              a->out[2], a->ws));
+	double *message = norm_sync_memory(&t, a->ws);
+	TRY(cuda_launched(k, k_group_norm_backward_give(stream, &n, &in, message, a->out[1], a->out[2],
+	                                                (char *)a->ws + message_bytes(k))));
+	TRY(norm_sync_meet(&t));
+	return cuda_launched(k, k_group_norm_backward_take(stream, &n, &in, message, a->out[0]));
 }
 #endif
 
@@ -337,6 +358,9 @@ static const char *const samples[] = { "2x6x5x7 6 6; groups: 3",
 	                                   "9x33 33 33; by_point: true",
 	                                   "2x64x9x11 64 64; by_point: true",
 	                                   "1x6x3x2x4; by_point: true, eps: 0.01",
+	                                   "2x6x5x7 6 6; groups: 3, group: 0",
+	                                   "1x8x4x3x5; groups: 8, group: 1",
+	                                   "2x48x21x23 48 48; groups: 4, eps: 0.001, group: 0",
 	                                   NULL };
 static const char *const grad_samples[] = {
 	"2x6x5x7 2x6x5x7 2x3 2x3:positive 6; groups: 3",
@@ -347,6 +371,9 @@ static const char *const grad_samples[] = {
 	"2x7x3x5 2x7x3x5 2x15 2x15:positive 7; by_point: true",
 	"9x33 9x33 9x1 9x1:positive; by_point: true",
 	"2x64x9x11 2x64x9x11 2x99 2x99:positive 64; by_point: true",
+	"2x6x5x7 2x6x5x7 2x3 2x3:positive 6; groups: 3, group: 0",
+	"1x8x4x3x5 1x8x4x3x5 1x1 1x1:positive; group: 1",
+	"2x48x21x23 2x48x21x23 2x4 2x4:positive 48; groups: 4, group: 0",
 	NULL
 };
 
