@@ -2,7 +2,9 @@
  *
  * Soft Dice, with or without cross-entropy (op/loss/dice.c). The first kernel stores log-sum-exp of
  * every point. Then each block sums one class over a chunk of a group's points. Finally one block
- * adds the chunks in order and computes the loss and the gradient's table. */
+ * adds the chunks in order and computes the loss and the gradient's table. If the points of a
+ * sample are divided among ranks, each rank adds its chunks and writes the sums to a message, and
+ * the last kernel reads the sum of all messages as one chunk. */
 #include "cuda/loss.cuh"
 
 constexpr int SUMS = 4;                  /* sums for each class: both, share, labels, entropy */
@@ -150,8 +152,25 @@ static dice_room room_in(const k_dice *c, int blocks, void *ws)
 	return { blocks, chunks, parts, sums, exact, results, (float *)(results + 2 * cells) };
 }
 
+/* The message: 1, to count the ranks, then the sums of each class of each group. */
+__global__ void dice_message(int64_t cells, int64_t chunks, const double *sums, double *message)
+{
+	BEGIN_KERNEL();
+	const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+	if (i >= cells * SUMS)
+		return;
+	const double *part = sums + i / SUMS * chunks * SUMS + i % SUMS;
+	double sum = 0;
+	for (int64_t j = 0; j < chunks; j++)
+		sum += part[j * SUMS];
+	message[1 + i] = sum;
+	if (i == 0)
+		message[0] = 1;
+}
+
+/* *ranks: the factor of the table (op/loss/dice.c); NULL: 1. */
 __global__ void dice_join(k_dice c, dice_room r, const int32_t *y, const float *weights,
-                          k_loss_out out)
+                          const double *ranks, k_loss_out out)
 {
 	BEGIN_KERNEL();
 	__shared__ block_part room[THREADS];
@@ -174,29 +193,70 @@ __global__ void dice_join(k_dice c, dice_room r, const int32_t *y, const float *
 		report(c.labels, y, sum.bad, sum.at, out.bad);
 	}
 	__syncthreads();
+	const double factor = ranks ? *ranks : 1;
 	for (int64_t i = threadIdx.x; i < c.groups * TABLE * n; i += THREADS)
-		out.kept[i] = (float)(r.results[2 * (i / (TABLE * n)) + 1] > 0 ? r.exact[i] / groups : 0);
+		out.kept[i] = (float)(r.results[2 * (i / (TABLE * n)) + 1] > 0 ?
+		                      r.exact[i] * factor / groups : 0);
+}
+
+static dice_room room_of(const k_dice *c, void *ws)
+{
+	const int64_t each = c->labels.classes <= NARROW ? THREADS : THREADS / 32;
+	return room_in(c, blocks_of(c->labels.n, each), ws);
+}
+
+/* The sums of all chunks. */
+static int sum_parts(void *stream, int type, const struct k_dice *c, const struct k_loss_in *in,
+                     const dice_room &r)
+{
+	const int32_t *y = (const int32_t *)in->y;
+	const int64_t part_blocks = c->groups * c->labels.classes * r.chunks;
+	if (part_blocks > 0x7fffffff)
+		return cudaErrorInvalidValue;
+	if (c->labels.classes <= NARROW)
+		FLOAT_TYPES(type, T, LAUNCH((dice_shares<T, 1>), r.blocks, THREADS, 0, stream, *c,
+		                            (const T *)in->x, y, r.lse, r.parts))
+	else
+		FLOAT_TYPES(type, T, LAUNCH((dice_shares<T, 32>), r.blocks, THREADS, 0, stream, *c,
+		                            (const T *)in->x, y, r.lse, r.parts))
+	FLOAT_TYPES(type, T, LAUNCH(dice_parts<T>, (int)part_blocks, THREADS, 0, stream, *c, r.chunks,
+	                            chunk_points(c), (const T *)in->x, y, (const float *)r.lse, r.sums))
+	return cudaGetLastError();
 }
 
 int k_dice_loss(void *stream, int type, const struct k_dice *c, const struct k_loss_in *in,
                 const struct k_loss_out *out, void *ws)
 {
-	const int32_t *y = (const int32_t *)in->y;
-	const bool narrow = c->labels.classes <= NARROW;
-	const int blocks = blocks_of(c->labels.n, narrow ? THREADS : THREADS / 32);
-	const dice_room r = room_in(c, blocks, ws);
-	const int64_t part_blocks = c->groups * c->labels.classes * r.chunks;
-	if (part_blocks > 0x7fffffff)
-		return cudaErrorInvalidValue;
-	if (narrow)
-		FLOAT_TYPES(type, T, LAUNCH((dice_shares<T, 1>), blocks, THREADS, 0, stream, *c,
-		                            (const T *)in->x, y, r.lse, r.parts))
-	else
-		FLOAT_TYPES(type, T, LAUNCH((dice_shares<T, 32>), blocks, THREADS, 0, stream, *c,
-		                            (const T *)in->x, y, r.lse, r.parts))
-	FLOAT_TYPES(type, T, LAUNCH(dice_parts<T>, (int)part_blocks, THREADS, 0, stream, *c, r.chunks,
-	                            chunk_points(c), (const T *)in->x, y, (const float *)r.lse, r.sums))
-	LAUNCH(dice_join, 1, THREADS, 0, stream, *c, r, y, in->weights, *out);
+	const dice_room r = room_of(c, ws);
+	const int failed = sum_parts(stream, type, c, in, r);
+	if (failed)
+		return failed;
+	LAUNCH(dice_join, 1, THREADS, 0, stream, *c, r, (const int32_t *)in->y, in->weights,
+	       (const double *)NULL, *out);
+	return cudaGetLastError();
+}
+
+int k_dice_give(void *stream, int type, const struct k_dice *c, const struct k_loss_in *in,
+                double *message, void *ws)
+{
+	const dice_room r = room_of(c, ws);
+	const int64_t cells = c->groups * c->labels.classes;
+	const int failed = sum_parts(stream, type, c, in, r);
+	if (failed)
+		return failed;
+	LAUNCH(dice_message, blocks_for(cells * SUMS, THREADS), THREADS, 0, stream, cells, r.chunks,
+	       (const double *)r.sums, message);
+	return cudaGetLastError();
+}
+
+int k_dice_take(void *stream, const struct k_dice *c, const struct k_loss_in *in, double *message,
+                const struct k_loss_out *out, void *ws)
+{
+	dice_room r = room_of(c, ws);
+	r.chunks = 1;
+	r.sums = message + 1;
+	LAUNCH(dice_join, 1, THREADS, 0, stream, *c, r, (const int32_t *)in->y, in->weights,
+	       (const double *)message, *out);
 	return cudaGetLastError();
 }
 

@@ -492,6 +492,13 @@ struct k_dice {
 int64_t k_dice_workspace(const struct k_dice *c);
 int k_dice_loss(void *stream, int type, const struct k_dice *c, const struct k_loss_in *in,
                 const struct k_loss_out *out, void *ws);
+/* The same if the points of each sample are divided among ranks. `give` writes this rank's message,
+ * 1 double and 4 for each class of each group; the caller sums the messages over the ranks; `take`
+ * computes the result from the sum, and from what `give` left in ws. */
+int k_dice_give(void *stream, int type, const struct k_dice *c, const struct k_loss_in *in,
+                double *message, void *ws);
+int k_dice_take(void *stream, const struct k_dice *c, const struct k_loss_in *in, double *message,
+                const struct k_loss_out *out, void *ws);
 /* to: the type of dx: `type` or f32. in->x and dx may share memory if their types are equal.
  * in->weights and back->weight are ignored. */
 int k_dice_grad(void *stream, int type, int to, const struct k_dice *c, const struct k_loss_in *in,

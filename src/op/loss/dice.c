@@ -415,6 +415,8 @@ static const char *const samples[] = {
 	"2x4x33x65 2x33x65:labels4 4:positive; ignore: 255, per_batch: true, cross_entropy: 1, "
 	"squared: true",
 	"2x3x3 2x3:labels3; ignore: 255",
+	"2x4x5x7 2x5x7:labels4 4:positive; ignore: 255, cross_entropy: 1, group: 0",
+	"2x40x65x33 2x65x33:index40; per_batch: true, squared: true, group: 1",
 	NULL
 };
 static const char *const grad_samples[] = {
