@@ -51,6 +51,38 @@ int k_clip_factor(void *stream, int n, const float *sums, const float *scale, do
 	return cudaGetLastError();
 }
 
+/* --- a sum over ranks --- */
+
+__global__ void sum_give(int64_t n, const float *x, double *message)
+{
+	BEGIN_KERNEL();
+	const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+	if (i == 0)
+		message[0] = 1;
+	if (i < n + n % 2)
+		message[1 + i] = i < n ? (double)x[i] : 0;
+}
+
+int k_sum_give(void *stream, int64_t n, const float *x, double *message)
+{
+	LAUNCH(sum_give, blocks_for(n + n % 2, THREADS), THREADS, 0, stream, n, x, message);
+	return cudaGetLastError();
+}
+
+__global__ void sum_take(int64_t n, const double *message, float *y)
+{
+	BEGIN_KERNEL();
+	const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+	if (i < n)
+		y[i] = (float)message[1 + i];
+}
+
+int k_sum_take(void *stream, int64_t n, const double *message, float *y)
+{
+	LAUNCH(sum_take, blocks_for(n, THREADS), THREADS, 0, stream, n, message, y);
+	return cudaGetLastError();
+}
+
 /* --- loss scaling --- */
 
 enum { SCALE, CLEAN, SKIPPED, COUNT, MEAN, SLOW, SQUARE, STATE };

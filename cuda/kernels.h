@@ -356,6 +356,11 @@ int k_gather(void *stream, int n, const void *const *from, float *to);
 int k_clip_factor(void *stream, int n, const float *sums, const float *scale, double max_norm,
                   float *out);
 
+/* A sum over ranks (op/place_sum.c): `give` writes the message, 1 double and n more, to an even
+ * number of them; `take` reads the sum of the messages. */
+int k_sum_give(void *stream, int64_t n, const float *x, double *message);
+int k_sum_take(void *stream, int64_t n, const double *message, float *y);
+
 /* The op loss_scale (op/update/loss_scale.c). */
 enum k_scaling_kind { K_SCALING_FIXED, K_SCALING_DYNAMIC, K_SCALING_LOGMAX };
 struct k_loss_scaling {

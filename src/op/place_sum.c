@@ -53,7 +53,29 @@ static int run(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
-static const char *const samples[] = { "2x3", "2x5x1x1", "s", "7; group: -1", NULL };
+/* --- cuda kernel --- */
+
+#ifdef HAVE_CUDA
+/* Without a reducer the message is in the workspace. */
+static int cuda_plan(struct kplan *k)
+{
+	k->ws_bytes = sizeof(double) * (size_t)norm_sync_message(pairs(k));
+	return 0;
+}
+
+static int cuda(const struct kplan *k, const struct kargs *a)
+{
+	const struct norm_sync t = norm_sync_of(a, ((const struct place_sum *)k->n->attr)->group);
+	const int64_t n = shape_count(node_in_shape(k->g, k->n, 0));
+	double *message = norm_sync_memory(&t, a->ws);
+	TRY(cuda_launched(k, k_sum_give(cuda_stream(k->dev), n, a->in[0], message)));
+	TRY(norm_sync_meet(&t));
+	return cuda_launched(k, k_sum_take(cuda_stream(k->dev), n, message, a->out[0]));
+}
+#endif
+
+static const char *const samples[] = { "2x3", "2x5x1x1", "s", "7; group: -1", "3x300; group: 0",
+	                                   NULL };
 
 static const struct op op_place_sum = {
 	.name = "place_sum",
@@ -65,6 +87,7 @@ static const struct op op_place_sum = {
 	.kernel = {
 		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .plan = plan, .run = run),
 		[BACKEND_CPU] = { .layouts = KL_PLAIN, .plan = plan, .run = run },
+		CUDA_KERNEL(.layouts = KL_PLAIN, .plan = cuda_plan, .run = cuda)
 	},
 	.samples = samples,
 };

@@ -564,7 +564,6 @@ static const char *const cpu_only[][2] = {
 	{ "conv_grad_input_add", "fused for the CPU alone, in place; there it is conv_grad_input_sum" },
 	{ "pad_add", "fused for the CPU alone, in place" },
 	{ "taylor", "where a kernel is missing, derivatives are taken by reverse passes" },
-	{ "place_sum", "of samples that are cut over ranks; there is no kernel yet" },
 	{ NULL, NULL }
 };
 
@@ -612,7 +611,7 @@ static const char *const f32_only[] = {
 	"loss_scale", "max_abs", "loss_scale_update", "mean_terms", "mean_seed", "mean_factor",
 	"mean_lag", "step_guard", "norms", "trust_ratio", "accumulate",
 	"ema_update", "weight_average", "weight_copy", "fill", "noise", "exchange_send",
-	"exchange_wait", NULL
+	"exchange_wait", "place_sum", NULL
 };
 
 static bool has_half(const struct op *op, const struct device *dev)
