@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Samples that are cut over ranks with an emulated GPU each: 2, 3 and 4 ranks train, validate and predict as a CPU rank with whole samples
-# does, whatever order streams and events leave open; several teams; memory as planned. Then a rank whose rows never come.
+# does, whatever order streams and events leave open; several teams; memory as planned; with norms, averages and a loss that are sums over
+# a sample's points, too. Then a rank whose rows never come.
 . "${DLX_SOURCE:?}/test/lib.sh"
 . "$DLX_SOURCE/test/gpu/lib.sh"
 several_ranks
@@ -43,13 +44,52 @@ close runs/single runs/rows 5e-5
 run 2 cuda '[2,1]' runs/half --set precision.compute=bf16 --set precision.allow_emulation=true
 close runs/one runs/half 0.1
 
-for ranks in 1 2; do
-	device=cpu program=$train cut=null
-	[ $ranks = 1 ] || { device=cuda program=$emulated cut='[1,2]'; }
-	expect 0 on_ranks $ranks "$program" --device=$device --set run.dir=runs/one $base --set "$crop" --set "parallel.spatial=$cut" \
-		--predict data/coads-validation.dlx -o "predicted-$ranks.npy" "$config"
+# The sums over a sample's points: group and instance norm, a global average, and Dice.
+cat >norms.yaml <<END
+run: {dir: runs/norms, seed: 3}
+model:
+  family: layers
+  layers:
+    - conv2d: {filters: 8, kernel: 3, padding: same, bias: false}
+    - group_norm: 2
+    - relu: {name: body}
+    - global_average: {keep: true}
+    - resize: {size: [12, 14]}
+    - multiply: [body, previous]
+    - conv2d: {filters: 8, kernel: 3, padding: same, bias: false}
+    - instance_norm: {affine: true}
+    - layer_norm
+    - relu
+    - conv2d: {filters: 4, kernel: 1}
+data: {train: data/coads-train.dlx, validation: data/coads-validation.dlx}
+loss: {type: dice_cross_entropy}
+metrics: [accuracy]
+optimizer: {type: sgd, learning_rate: 0.05}
+checkpoint: {every: null}
+END
+plain=$config
+config=norms.yaml
+run 1 cpu null runs/norms
+for grid in $(form '2:[2,1] 3:[1,3]' '2:[2,1] 3:[1,3] 4:[2,2]'); do
+	run "${grid%%:*}" cuda "${grid#*:}" "runs/norms-${grid%%:*}"
+	close runs/norms "runs/norms-${grid%%:*}" 5e-5
 done
-npy_close predicted-1.npy predicted-2.npy 1e-4 || fail "other predictions"
+run 2 cuda '[2,1]' runs/norms-half --set precision.compute=bf16 --set precision.allow_emulation=true
+close runs/norms runs/norms-half 0.1
+
+# predict DIR: with the weights of a run, by whole samples and by samples that are cut.
+predict() {
+	for ranks in 1 2; do
+		device=cpu program=$train cut=null
+		[ $ranks = 1 ] || { device=cuda program=$emulated cut='[1,2]'; }
+		expect 0 on_ranks $ranks "$program" --device=$device --set run.dir="$1" $base --set "$crop" --set "parallel.spatial=$cut" \
+			--predict data/coads-validation.dlx -o "predicted-$ranks.npy" "$config"
+	done
+	npy_close predicted-1.npy predicted-2.npy 1e-4 || fail "other predictions: $1"
+}
+predict runs/norms
+config=$plain
+predict runs/one
 
 # A rank whose rows never come is reported once.
 lost_rank hang:11 --set run.dir=runs/hang $base --set "$crop" --set 'parallel.spatial=[2,1]'
