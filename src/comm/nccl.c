@@ -31,7 +31,7 @@ struct nccl {
 	const struct device *dev;
 	int ordinal, blocks;         /* ordinal: the GPU's number; blocks: most blocks of a sum's
 	                              * kernel; 0: NCCL chooses */
-	struct nccl *other;          /* the process's other communicator, or NULL */
+	struct nccl *next;           /* the process's next communicator, in a ring */
 	ncclUniqueId id;
 	ncclComm_t comm;
 	pthread_t thread;
@@ -157,16 +157,16 @@ static int start_thread(struct nccl *n)
 	                    strerror(failed)) : 0;
 }
 
-/* Makes room for two communicators, as nccl.h explains. */
-static int room(const struct device *d, const struct nccl *other)
+/* The most blocks of a communicator's kernels, as nccl.h explains. */
+static int room(const struct device *d, const struct nccl *first)
 {
 	int all = cuda_multiprocessors(d);
-	if (other)
+	if (first)
 		return 1;
 	return all > MOST_BLOCKS ? 0 : all > 1 ? all - 1 : 1;
 }
 
-int nccl_open(struct nccl **out, struct comm *c, const struct device *d, struct nccl *other)
+int nccl_open(struct nccl **out, struct comm *c, const struct device *d, struct nccl *first)
 {
 	ncclUniqueId id;
 	memset(&id, 0, sizeof id);
@@ -179,11 +179,11 @@ int nccl_open(struct nccl **out, struct comm *c, const struct device *d, struct 
 	n->c = c;
 	n->dev = d;
 	n->ordinal = cuda_ordinal(d);
-	n->blocks = room(d, other);
+	n->blocks = room(d, first);
 	n->id = id;
-	n->other = other;
-	if (n->other)
-		n->other->other = n;
+	n->next = first ? first->next : n;
+	if (first)
+		first->next = n;
 	int rc = start_thread(n);
 	n->given_up = rc < 0;
 	*out = n;
@@ -236,10 +236,19 @@ int nccl_ready(struct nccl *n)
 	return comm_agree(n->c, rc, "connecting the GPUs");
 }
 
+static void leave_ring(struct nccl *n)
+{
+	struct nccl *before = n;
+	while (before->next != n)
+		before = before->next;
+	before->next = n->next;
+	n->next = n;
+}
+
 void nccl_close(struct nccl *n)
 {
-	if (n && n->other)
-		n->other = n->other->other = NULL;
+	if (n)
+		leave_ring(n);
 	if (!n || n->given_up || (!n->ready && !wait_joined(n)))   /* its thread may go on with it */
 		return;
 	if (!n->ready)
@@ -370,9 +379,11 @@ static void begin_end(struct nccl *n)
 void nccl_abort(struct nccl *n, const char *report)
 {
 	watchdog_say(PATIENCE, report);
-	begin_end(n);
-	if (n->other)
-		begin_end(n->other);
+	struct nccl *each = n;
+	do {
+		begin_end(each);
+		each = each->next;
+	} while (each != n);
 	cuda_rest(n->dev);
 	watchdog_end();
 }

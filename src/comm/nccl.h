@@ -4,14 +4,17 @@
  * rank goes on planning. NCCL chooses links and algorithms. In a build without NCCL, nccl_open
  * returns an error.
  *
- * All-reduces of two communicators may be in flight on a GPU at once, for instance of gradients and
- * of batch statistics, and ranks may start them in different order. That is safe as long as both
- * kernels find room: each kernel waits for its peers on the other GPUs, and a kernel that cannot
- * start until a waiting kernel ends would be a deadlock. So the second communicator is limited to
- * one block, and the first leaves that block a multiprocessor. Everything else that an all-reduce
- * waits for is the same on every rank: the earlier work of its stream, in the order of one plan.
- * Compute kernels end by themselves. So the first unfinished all-reduce of that order has begun on
- * every rank, or will begin, and ends. */
+ * A process may have several communicators. The first is that of gradients, which are summed while
+ * kernels run. The others are of batch statistics and of messages between the ranks of a sample,
+ * for which the plan waits where it begins them, so at most one of these is in flight on a GPU.
+ *
+ * So two kernels may be in flight on a GPU at once, and ranks may start them in different order.
+ * That is safe as long as both find room: each waits for its peers on the other GPUs, and a kernel
+ * that cannot start until a waiting kernel ends would be a deadlock. So all communicators but the
+ * first are limited to one block, and the first leaves that block a multiprocessor. Everything else
+ * that an all-reduce or a message waits for is the same on every rank: the earlier work of its
+ * stream, in the order of one plan. Compute kernels end by themselves. So the first unfinished
+ * all-reduce of that order has begun on every rank, or will begin, and ends. */
 #ifndef DLX_COMM_NCCL_H
 #define DLX_COMM_NCCL_H
 
@@ -23,9 +26,9 @@ struct nccl;
 
 /* Collective. Begins to connect the GPUs of c's ranks; d is this rank's GPU. d and c must live
  * longer than *out. E_UNAVAILABLE, on all ranks: NCCL is missing, or two ranks use the same GPU
- * (the message names the ranks, the host and remedies). other: the first communicator of the
+ * (the message names the ranks, the host and remedies). first: the first communicator of the
  * process, which must be closed after this one; NULL: this is the first. */
-int nccl_open(struct nccl **out, struct comm *c, const struct device *d, struct nccl *other);
+int nccl_open(struct nccl **out, struct comm *c, const struct device *d, struct nccl *first);
 /* Collective. Waits until the GPUs are connected, or until c's deadline. */
 int nccl_ready(struct nccl *n);
 /* Collective, when the device has finished; NULL is fine. */
@@ -50,9 +53,9 @@ int nccl_receive(struct nccl *n, int peer, void *p, int64_t count, void *stream)
 int nccl_end(struct nccl *n);
 /* The text of an asynchronous error that NCCL has reported; NULL: none. */
 const char *nccl_trouble(struct nccl *n);
-/* Aborts all-reduces in flight, also those of the process's other communicator,
- * and waits until the GPU is idle; no all-reduce is possible after that. If
- * even that takes too long, prints report and ends the process. */
+/* Aborts what is in flight, also of the process's other communicators, and waits until the GPU is
+ * idle; no all-reduce is possible after that. If even that takes too long, prints report and ends
+ * the process. */
 void nccl_abort(struct nccl *n, const char *report);
 
 #endif

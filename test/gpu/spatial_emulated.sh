@@ -36,6 +36,8 @@ DLX_EMULATE_ORDER=early run 2 cuda '[2,1]' runs/early
 run 2 cpu null runs/two
 run 4 cuda '[1,2]' runs/teams
 close runs/two runs/teams 1e-3
+run 4 cuda '[1,2]' runs/synced --set parallel.sync_batch_norm=true
+close runs/one runs/synced 5e-5
 # One sample at a time, whose rows are joined where they are computed.
 single="--set train.global_batch_size=1 --set data.transforms.0.crop.size=[16,16]"
 run 1 cpu null runs/single $single

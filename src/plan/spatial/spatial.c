@@ -120,9 +120,6 @@ int spatial_check_device(const struct session *s)
 	if (s->parts == 1)
 		return 0;
 	TRY(sync_group_size(s->config, s->nranks, s->parts, &group));
-	if (s->dev->driver && s->need & SESSION_TRAIN && group > s->parts)
-		return ERR(E_UNSUPPORTED, config_place(s->config, "parallel", "sync_batch_norm"),
-		           "'sync_batch_norm' over several samples is not possible with 'spatial' on GPUs");
 	if (s->need & SESSION_DUMP)
 		return ERR(E_UNSUPPORTED, at, "a step is dumped with whole samples only: 'spatial: null'");
 	return 0;
