@@ -478,7 +478,7 @@ static int run_bench(struct invocation *x)
 static int run_verify(struct invocation *x)
 {
 	struct session *s;
-	TRY(open_session(x, SESSION_TRAIN | SESSION_NO_DATA, &s));
+	TRY(open_session(x, SESSION_TRAIN | SESSION_NO_DATA | SESSION_STORED, &s));
 	const int rc = verify_partition(s, x->o->file);
 	session_close(s);
 	return rc;

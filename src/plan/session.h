@@ -126,7 +126,9 @@ enum session_need {
 	                            * can be read after the step */
 	SESSION_NO_DATA = 32,      /* plan from `model.input` if the training data is missing */
 	SESSION_SYNTHETIC = 64,    /* plan from `model.input`, and do not look for data */
-	SESSION_SWEEP = 128        /* compute the training plan's memory sweep */
+	SESSION_SWEEP = 128,       /* compute the training plan's memory sweep */
+	SESSION_STORED = 256       /* batches come in their stored form, as from the loader of a GPU,
+	                            * on any device */
 };
 
 /* The request for a plan of the first objective with a batch of `batch` samples. Callers change it

@@ -47,5 +47,6 @@ libdlx_a_SOURCES += src/train/diagnose/account.c src/train/diagnose/account.h sr
 	src/train/diagnose/trained_on.h src/train/run/validations.c src/train/run/validations.h \
 	src/train/diagnose/verify_nodes.c src/train/diagnose/verify_nodes.h \
 	src/train/diagnose/verify_partition.c src/train/diagnose/verify_partition.h \
+	src/train/diagnose/verify_batch.c src/train/diagnose/verify_batch.h \
 	src/train/diagnose/verify_run.c src/train/diagnose/verify_run.h \
 	src/train/diagnose/verify_size.c src/train/diagnose/verify_size.h

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # --verify-partition: layers of many kinds, cut into two and four subdomains, on the reference device and on the CPU; a partition that
-# is damaged is found, with the layer and its rows; what cannot be verified is refused.
+# is damaged is found, with the layer and its rows; samples stored as integers; what cannot be verified is refused.
 . "${DLX_SOURCE:?}/test/lib.sh"
 export OMP_NUM_THREADS=1
 
@@ -71,6 +71,37 @@ grep -q 'rows 1[23] to 1[23] x 0 to 20 of its rows [0-9]* to [0-9]* x 0 to 20 di
 grep -q '^reference: .*: differs' out || fail "reference: $(cat out)"
 DLX_DEBUG=$plain
 verify '[2, 1]'
+
+# Samples that are stored as integers, which the plans of a GPU read: cast, normalised, with a mask, cropped, and as they are. Labels
+# are stored in bytes.
+# stored TYPE TEXT TRANSFORMS: and the text of the partition's line.
+stored() {
+	expect 0 "$train" --quiet --device cpu --verify-partition --set "data.train=$1.dlx" --set "data.transforms=$3" \
+		--set 'parallel.spatial=[2, 1]' stored.yaml
+	[ "$(grep -c ': agrees' out)" = 2 ] || fail "$1, $3: $(cat out)"
+	says out "$2"
+}
+digits u8 26 6 1
+digits i16 26 6 1 --dtype i16
+digits mask 26 6 1 --dtype i16 --validity-mask
+cat >stored.yaml <<'END'
+model:
+  family: layers
+  layers:
+    - conv2d: {filters: 4, kernel: 3, padding: same}
+    - relu
+    - conv2d: {filters: 2, kernel: 3, padding: same}
+loss: softmax_cross_entropy
+metrics: [accuracy]
+optimizer: {type: sgd, learning_rate: 0.1}
+precision: {winograd: false}
+train: {steps: 1, batch_size: 4}
+END
+stored u8 'reference, samples in u8: loss' '[{cast: 255}]'
+stored u8 'reference, samples in u8: loss' '[]'
+stored i16 'reference, samples in i16: loss' '[{normalize: standard}, {crop: {size: [20, 18]}}]'
+stored mask 'reference, samples in i16: loss' '[{normalize: {method: standard, mask: validity}}]'
+stored u8 'reference: loss' '[{normalize_sample: standard}]'
 
 expect 78 "$train" --quiet --verify-partition it.yaml
 says err "'--verify-partition' is of samples that are cut"

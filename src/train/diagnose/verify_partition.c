@@ -148,7 +148,10 @@ static void write_line(const struct verify_run *r, const struct comparison *c,
                        const struct limits *l, struct buf *out)
 {
 	static const char *const names[] = { "loss", "gradients", "statistics", "metrics" };
-	buf_printf(out, "%s:", r->device);
+	buf_puts(out, r->device);
+	if (r->rest.values)
+		buf_printf(out, ", samples in %s", dtype_name(r->rest.input));
+	buf_putc(out, ':');
 	for (int k = 0; k < VERIFY_KINDS; k++) {
 		if (!c->most[k].name)
 			continue;
@@ -239,8 +242,7 @@ static int verify_on(const struct session *s, const char *device, const int64_t 
 	const bool reference = strcmp(device, "reference") == 0;
 	const struct limits l = limits_of(s, reference);
 	struct verify_run r;
-	verify_begin(&r, s, extent);
-	r.device = device;
+	verify_begin(&r, s, device, extent);
 	struct verify_values *v = mem_calloc((size_t)r.parts + 1, sizeof *v);
 	const int rc = verify_draws(&r, l.node < 1e-9, &l, v, out);
 	release(v, 1 + r.parts);

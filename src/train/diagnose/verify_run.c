@@ -19,7 +19,7 @@
 #include "plan/sums/messages.h"
 #include "plan/sums/roles.h"
 #include "plan/sums/sync_reducer.h"
-#include "train/run/synthetic.h"
+#include "train/diagnose/verify_batch.h"
 
 #define SAMPLES 3                    /* of a batch; of two, a batch norm of single values would make
                                       * -1 and 1, whatever these are */
@@ -34,10 +34,24 @@ static int64_t samples_of(const struct session *s)
 	return s->config->train.batch_size < SAMPLES ? s->config->train.batch_size : SAMPLES;
 }
 
-void verify_begin(struct verify_run *r, const struct session *s, const int64_t *extent)
+/* On the reference device samples come in their stored form, which the first nodes transform, as
+ * in the plans of a GPU. In those of a CPU, whose loader does that, they come in float32. */
+static void set_form(struct verify_run *r, const struct transform_rest *rest)
 {
-	*r = (struct verify_run){ .s = s, .config = *s->config, .data = s->data, .grid = s->cut.grid,
-		.parts = cut_parts(&s->cut.grid) };
+	memset(r->data.rest, 0, sizeof r->data.rest);
+	if (!rest || strcmp(r->device, "reference") != 0)
+		return;
+	r->rest = *rest;
+	if (!rest->values)
+		r->rest.input = DTYPE_F32;       /* not rounded to what the layers compute in */
+	r->data.rest[PLAN_TRAIN] = r->data.rest[PLAN_EVALUATE] = &r->rest;
+}
+
+void verify_begin(struct verify_run *r, const struct session *s, const char *device,
+                  const int64_t *extent)
+{
+	*r = (struct verify_run){ .s = s, .device = device, .config = *s->config, .data = s->data,
+		.grid = s->cut.grid, .parts = cut_parts(&s->cut.grid) };
 	r->config.train.batch_size = samples_of(s);
 	r->config.train.accumulate = 1;
 	r->config.train.memory.limit = INT64_MIN;
@@ -46,7 +60,7 @@ void verify_begin(struct verify_run *r, const struct session *s, const int64_t *
 	r->data.target_unknown = true;
 	r->data.pinned = false;
 	r->data.further = true;              /* notes about the plan were printed already */
-	memset(r->data.rest, 0, sizeof r->data.rest);
+	set_form(r, s->data.rest[PLAN_TRAIN]);
 	for (int k = 0; k < r->data.input.nd - 1; k++)
 		r->data.input.d[k + 1] = extent[k];
 }
@@ -143,27 +157,6 @@ int verify_feed(const struct verify_run *r, struct plan *p, struct arena *a)
 			cut_array(&b.array[i], &r->shape[i], p, plan_in(p, names[i]), a);
 	return plan_feed(p, &r->config, &b, &(struct plan_step){ .micros = 1, .all_micros = 1,
 	                                                         .rate = RATE });
-}
-
-/* Gives the samples different means. If they were equal, a network that takes means over all
- * positions and normalises these over samples would amplify rounding. */
-static void shift_samples(struct batch *b, struct arena *a)
-{
-	struct batch_array *x = &b->array[BATCH_INPUT];
-	float *v = arena_copy(a, x->data, (size_t)(b->n * x->each) * sizeof *v);
-	for (int64_t i = 0; i < b->n * x->each; i++)
-		v[i] += (float)(i / x->each);
-	x->data = v;
-}
-
-static void make_batch(struct verify_run *r, const struct plan *p)
-{
-	arena_free(r->arena);
-	r->arena = arena_new();
-	r->batch = synthetic_batch(r->arena, r->s, p, r->draw);
-	shift_samples(&r->batch, r->arena);
-	r->shape[0] = graph_t(p->g, plan_in(p, "input"))->shape;
-	r->shape[1] = graph_t(p->g, plan_in(p, "target"))->shape;
 }
 
 /* --- one rank --- */
@@ -287,7 +280,7 @@ static int open_rank(struct verify_rank *k)
 	if (rc == 0)
 		rc = verify_spread(k->r, k->store);
 	if (rc == 0 && !k->c)
-		make_batch(k->r, k->plan[TRAIN]);
+		verify_batch(k->r, k->plan[TRAIN]);
 	return agree(k, rc, "memory");
 }
 

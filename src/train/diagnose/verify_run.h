@@ -5,6 +5,7 @@
 #ifndef DLX_TRAIN_VERIFY_RUN_H
 #define DLX_TRAIN_VERIFY_RUN_H
 
+#include "data/transform.h"
 #include "plan/session.h"
 
 /* What is run. All members but the first three are copies, changed for the purpose. */
@@ -15,6 +16,7 @@ struct verify_run {
 	                                  * values */
 	struct run_config config;        /* without accumulation, for the batch size of the run */
 	struct plan_data data;           /* samples of the size that is verified */
+	struct transform_rest rest;      /* of samples in their stored form */
 	struct cut_grid grid;
 	int parts;                       /* number of subdomains */
 	struct arena *arena;             /* of the batch */
@@ -43,8 +45,10 @@ struct verify_values {
 	                                  * divided by */
 };
 
-/* Prepares runs on samples of the size `extent` (one number for each spatial axis). Borrows s. */
-void verify_begin(struct verify_run *r, const struct session *s, const int64_t *extent);
+/* Prepares runs on samples of the size `extent` (one number for each spatial axis). Borrows s
+ * and the device's name. */
+void verify_begin(struct verify_run *r, const struct session *s, const char *device,
+                  const int64_t *extent);
 void verify_end(struct verify_run *r);
 /* Runs whole samples on one rank. Errors of planning carry their place in the config. */
 int verify_whole(struct verify_run *r, struct verify_values *out);

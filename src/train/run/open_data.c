@@ -234,7 +234,8 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 	const struct model_common *m = s->config->model.data;
 	const struct dataset_info *known = session_data(s);
 	/* A dump is of what the network reads. */
-	bool stored = stored_batch_wanted(s->dev) && !(s->need & SESSION_DUMP);
+	bool stored = (stored_batch_wanted(s->dev) || s->need & SESSION_STORED) &&
+	              !(s->need & SESSION_DUMP);
 	const struct strings further = objectives_arrays(&s->config->objectives, s->config->arena);
 	struct loader_options o = { .config = &s->config->data, .training = training,
 		.further = predict ? NULL : &further, .memory = memory_of(s),

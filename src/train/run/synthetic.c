@@ -17,7 +17,7 @@
 static float *fields(struct arena *a, const struct shape *s, uint64_t seed, uint64_t rank,
                      const char *name)
 {
-	const float scale = 0x1p-31f * 1.7320508f;    /* for a variance of 1 */
+	const float scale = 0x1p-31f * SYNTHETIC_MOST;    /* for a variance of 1 */
 	int64_t n = shape_count(s);
 	float *v = ARENA_ARRAY(a, float, n);
 	uint64_t stream = hash_name(name);

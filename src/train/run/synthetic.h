@@ -9,6 +9,8 @@
 
 #include "plan/session.h"
 
+#define SYNTHETIC_MOST 1.7320508f    /* the largest absolute value of an input */
+
 /* A synthetic batch for plan p, in arena a. Another `draw` has other values. */
 struct batch synthetic_batch(struct arena *a, const struct session *s, const struct plan *p,
                              uint64_t draw);
