@@ -4,9 +4,12 @@
  * have about those values of which the first nodes make these floats. */
 #include "train/diagnose/verify_batch.h"
 
+#include "base/hash.h"
+#include "base/rng.h"
 #include "op/normalize_input.h"
 #include "train/run/synthetic.h"
 
+#define LEFT_OUT 0.03                /* part of the targets that do not count */
 #define MASKED 0.15                  /* part of the range of a mask's values that are 0 */
 
 /* Gives the samples different means. If they were equal, a network that takes means over all
@@ -57,6 +60,23 @@ static void store_input(const struct transform_rest *rest, struct batch *b, int6
 	x->dtype = rest->input;
 }
 
+/* Makes some targets such that do not count, if there is a value that says so. */
+static void leave_out(const struct verify_run *r, struct batch *b, struct arena *a)
+{
+	const struct variant_value *loss = &r->config.loss;
+	struct batch_array *y = &b->array[BATCH_TARGET];
+	const int64_t ignore = loss_ignore(loss, r->data.ignore), n = b->n * y->each;
+	double value = (double)ignore;
+	if (loss_target(loss) == TARGET_VALUES ? !loss_mask(loss, &value) : ignore == INT64_MIN)
+		return;
+	void *v = arena_copy(a, y->data, (size_t)n * dtype_size(y->dtype));
+	for (int64_t i = 0; i < n; i++)
+		if (rng_uniform((uint64_t)r->config.run.seed + r->draw, hash_name("left out"), 0,
+		                (uint64_t)i) < LEFT_OUT)
+			dtype_set(y->dtype, v, i, value);
+	y->data = v;
+}
+
 static void store_target(enum dtype type, struct batch *b, struct arena *a)
 {
 	struct batch_array *y = &b->array[BATCH_TARGET];
@@ -72,6 +92,7 @@ void verify_batch(struct verify_run *r, const struct plan *p)
 	r->arena = arena_new();
 	r->batch = synthetic_batch(r->arena, r->s, p, r->draw);
 	shift_samples(&r->batch, r->arena);
+	leave_out(r, &r->batch, r->arena);
 	r->shape[0] = graph_t(p->g, plan_in(p, "input"))->shape;
 	r->shape[1] = graph_t(p->g, plan_in(p, "target"))->shape;
 	if (r->rest.values)
