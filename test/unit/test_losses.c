@@ -289,6 +289,23 @@ static void test_nothing_counts(void **state)
 		}
 }
 
+/* Where a share is too small for its type, its logarithm is finite. */
+static void test_dice_far(void **state)
+{
+	static const double logits[2 * 2] = { 1000, 0, /**/ 0, 0 }, labels[2] = { 1, 0 },
+				       want[1] = { (1000 + 0.69314718056) / 2 };
+	for (int k = 0; k < 4; k++) {
+		struct op_run r;
+		op_run_init(&r, devices[k / 2], "dice_loss", "1x2x2 1x2:index2; dice: 0, cross_entropy: 1",
+		            k % 2);
+		op_run_set(&r, 0, logits);
+		op_run_set(&r, 1, labels);
+		assert_int_equal(op_run_go(&r), 0);
+		assert_close(op_run_out(&r, 0), want, 1, 1e-6);
+		op_run_release(&r);
+	}
+}
+
 static void test_regression_losses(void **state)
 {
 	static const double x[4] = { 0, 0.5, 1.5, -3 };
@@ -590,6 +607,7 @@ int main(void)
 		cmocka_unit_test(test_cross_entropy),
 		cmocka_unit_test(test_bad_label),
 		cmocka_unit_test(test_bad_flag),
+		cmocka_unit_test(test_dice_far),
 		cmocka_unit_test(test_nothing_counts),
 		cmocka_unit_test(test_confusion),
 		cmocka_unit_test(test_iou_per_sample),

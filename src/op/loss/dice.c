@@ -274,7 +274,7 @@ static struct bad_labels *clear(const struct dice_plan *s, void *ws)
 
 /* --- reference kernels --- */
 
-/* Softmax of point p of row-major logits. */
+/* Softmax q of point p of row-major logits, and log sum exp of them. */
 static double ref_softmax(const struct kplan *k, const double *x, int64_t p, double *q)
 {
 	const struct shape *s = node_in_shape(k->g, k->n, 0);
@@ -294,16 +294,18 @@ static void ref_row(const struct kplan *k, const double *x, const int32_t *y, in
                     struct dice_sums *sums, struct bad_labels *bad)
 {
 	const struct dice_plan *s = k->state;
+	const struct shape *shape = node_in_shape(k->g, k->n, 0);
+	const int64_t classes = s->l.classes, points = shape_count(shape) / (shape->d[0] * classes);
 	double q[DICE_CLASSES];
 	for (int64_t p = row * s->l.w; p < (row + 1) * s->l.w; p++) {
-		ref_softmax(k, x, p, q);
+		const double lse = ref_softmax(k, x, p, q);
 		if (!labels_valid(&s->l, y[p], p, bad))
 			continue;
-		for (int64_t j = 0; j < s->l.classes; j++)
+		for (int64_t j = 0; j < classes; j++)
 			sums[j].share += attributes(k->n)->squared ? q[j] * q[j] : q[j];
 		sums[y[p]].both += q[y[p]];
 		sums[y[p]].labels += 1;
-		sums[y[p]].entropy -= log(q[y[p]]);
+		sums[y[p]].entropy += lse - x[(p / points * classes + y[p]) * points + p % points];
 	}
 }
 
