@@ -70,6 +70,12 @@ static double distance(const struct verify_value *x, const struct verify_value *
 	return sqrt(sum);
 }
 
+/* Whether `by` is larger than the largest so far; NaN is larger than any number. */
+static bool exceeds(double by, double most)
+{
+	return !isnan(most) && !(by <= most);
+}
+
 static double largest_gradient(const struct verify_values *v)
 {
 	double most = 0;
@@ -119,7 +125,7 @@ static double difference(const struct verify_value *x, const struct verify_value
 		by = metric_distance(x, part, parts);
 	for (int r = 0; r < parts && x->kind != VERIFY_METRIC; r++) {
 		const double d = distance(x, find(&part[r], x));
-		by = d <= by ? by : d;           /* NaN is taken, too */
+		by = exceeds(d, by) ? d : by;
 	}
 	return by == 0 ? 0 : by / size;
 }
@@ -134,7 +140,7 @@ static struct comparison compare(const struct verify_values *whole,
 		const struct verify_value *x = &whole->value[i];
 		const double by = difference(x, part, parts, nothing);
 		struct figure *most = &c.most[x->kind];
-		if (!most->name || !(by <= most->by))
+		if (!most->name || exceeds(by, most->by))
 			*most = (struct figure){ by, x->name, x->loc };
 		c.agrees &= by <= limits->of[x->kind];
 	}
