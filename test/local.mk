@@ -203,7 +203,7 @@ adversary = test/adversary/arrays test/adversary/changed test/adversary/checkpoi
 	test/adversary/ranks test/adversary/records test/adversary/run test/adversary/shapes \
 	test/adversary/signals test/adversary/tfrecord test/adversary/yaml \
 	test/adversary/zarr
-fixtures = test/comm/subjects.h test/unit/arena_fixture.h test/unit/cases.h test/unit/cut_judge.h test/unit/data_fixture.h \
+fixtures = test/comm/subjects.h test/unit/arena_fixture.h test/unit/cases.h test/unit/data_fixture.h \
 	test/unit/expr_oracle.h test/unit/files.h test/unit/model_net.h test/unit/op_graph.h test/unit/op_run.h \
 	test/unit/op_tensors.h test/unit/toy_eval.h test/unit/toy_ops.h test/unit/toy_passes.h test/unit/transform_fixture.h \
 	test/unit/volume_net.h test/unit/zoo_image.h

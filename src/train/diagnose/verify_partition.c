@@ -242,8 +242,8 @@ static int verify_draws(struct verify_run *r, bool exact, const struct limits *l
 	return c.agrees ? 0 : report(r, &c, l);
 }
 
-static int verify_on(const struct session *s, const char *device, const int64_t *extent,
-                     struct buf *out)
+int verify_partition_on(const struct session *s, const char *device, const int64_t *extent,
+                        struct buf *out)
 {
 	const bool reference = strcmp(device, "reference") == 0;
 	const struct limits l = limits_of(s, reference);
@@ -272,8 +272,9 @@ static int verify_all(const struct session *s, const char *size, struct buf *out
 	int64_t extent[CUT_AXES];
 	TRY(verify_size(s, size, extent));
 	write_head(s, extent, out);
-	TRY(verify_on(s, "reference", extent, out));
-	return s->dev->backend == BACKEND_REFERENCE ? 0 : verify_on(s, s->dev->name, extent, out);
+	TRY(verify_partition_on(s, "reference", extent, out));
+	return s->dev->backend == BACKEND_REFERENCE ? 0 :
+	       verify_partition_on(s, s->dev->name, extent, out);
 }
 
 int verify_partition(const struct session *s, const char *size)

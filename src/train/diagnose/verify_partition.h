@@ -13,5 +13,9 @@
  * E_UNSUPPORTED there on a GPU, E_BUG at the first node that computes other values, errors of
  * planning. */
 int verify_partition(const struct session *s, const char *size);
+/* The same on one device (by name), with samples of the size `extent` (one number for each spatial
+ * axis): appends its line to out. */
+int verify_partition_on(const struct session *s, const char *device, const int64_t *extent,
+                        struct buf *out);
 
 #endif
