@@ -42,8 +42,7 @@ verify fcn-pool-avg 40x32 '[2, 2]' '[3, 1]' 'model.input={channels: 3, size: [40
 verify tiramisu-sc18 80x64 '[2, 2]' '[3, 1]' model.growth=2 model.initial_filters=4
 [ "$(form short long)" = short ] && pass
 
-# Of 1.6 million points a gradient in float32 has fewer digits: cut in one way.
-verify cosmoflow-sc18 - '[2, 1, 1]' '' model.filters=2
+verify cosmoflow-sc18 - '[2, 1, 1]' '[1, 1, 3]' model.filters=2 precision.winograd=false
 verify resnet-50 90x64 '[2, 1]' '[1, 3]'
 verify tiramisu-daint 80x64 '[2, 1]' '[1, 3]' model.growth=2 model.initial_filters=4
 for d in 56 67 103; do

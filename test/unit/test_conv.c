@@ -237,8 +237,8 @@ static void no_reference_code(void **state)
 }
 
 /* Runs a gradient of weights with this number of threads: dw gets its bits, and the name of the
- * implementation is returned. */
-static const char *weights_bits(const char *text, int threads, float *dw)
+ * implementation is returned. each: all inputs are this value; 0: the sample's values. */
+static const char *weights_bits(const char *text, int threads, double each, float *dw)
 {
 	static char impl[40];
 	struct sample s = { 0 };
@@ -248,8 +248,12 @@ static const char *weights_bits(const char *text, int threads, float *dw)
 	const tid out = s.node->out[0];
 	graph_t(s.g, out)->output = true;
 	struct ready r = make_ready(s.g, dev);
-	for (int i = 0; i < s.nin; i++)
+	for (int i = 0; i < s.nin; i++) {
+		const int64_t n = shape_count(&graph_t(s.g, s.in[i])->shape);
+		for (int64_t k = 0; k < n && each != 0; k++)
+			s.value[i][k] = each;
 		exec_write(r.exec, s.in[i], DTYPE_F64, s.value[i]);
+	}
 	assert_int_equal(exec_run(r.exec, ~0u), 0);
 	exec_read(r.exec, out, DTYPE_F32, dw);
 	for (nid n = 0; n < s.g->nnode; n++)
@@ -273,15 +277,30 @@ static void same_bits_with_any_threads(void **state)
 	const int threads = omp_get_max_threads();
 	debug.conv = "direct";
 	for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
-		const char *impl = weights_bits(samples[i], 1, one);
+		const char *impl = weights_bits(samples[i], 1, 0, one);
 		if (tile_supported())
 			assert_string_equal(impl, "direct:avx512");
 		for (int n = 2; n < 5; n++) {
-			weights_bits(samples[i], n, other);
+			weights_bits(samples[i], n, 0, other);
 			assert_memory_equal(one, other, sizeof one);
 		}
 	}
 	debug.conv = NULL;
+	omp_set_num_threads(threads);
+}
+
+/* A sum over many pixels keeps its digits: in the middle of the kernel it is of all of them. */
+static void sums_keep_digits(void **state)
+{
+	static float dw[16 * 9];
+	const int threads = omp_get_max_threads();
+	const char *impl = weights_bits("1x1x900x800 1x16x900x800 ; pad_lo: 1, pad_hi: 1, kernel: 3", 1,
+	                                0.1, dw);
+	const double want = 720000 * (double)0.1f * (double)0.1f;
+	if (tile_supported())
+		assert_string_equal(impl, "direct:avx512");
+	for (int o = 0; o < 16 && tile_supported(); o++)
+		assert_true(fabs((double)dw[9 * o + 4] - want) < 1e-6 * want);
 	omp_set_num_threads(threads);
 }
 
@@ -374,6 +393,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shapes_and_refusals), cmocka_unit_test(huge_sizes),
 		cmocka_unit_test(second_derivatives),  cmocka_unit_test(no_reference_code),
+		cmocka_unit_test(sums_keep_digits),
 		cmocka_unit_test(same_bits_with_any_threads),
 		cmocka_unit_test(casts_round),         cmocka_unit_test(reorders_of_any_type),
 	};
