@@ -38,9 +38,19 @@ int64_t exchange_lay_out(struct exchange_edge *edge, int n)
 	return at;
 }
 
-int64_t exchange_bytes(const struct comm *c, const struct exchange_edge *edge, int n)
+int64_t exchange_bytes(const struct exchange_hosts *hosts, const struct exchange_edge *edge, int n)
 {
-	return n ? exchange_host_bytes(edge, n) + exchange_mpi_bytes(c, edge, n) : 0;
+	const int *host = hosts->of;
+	int64_t received = 0;
+	for (int k = 0; k < n && host; k++)
+		if (!edge[k].sends && host[edge[k].peer] != host[hosts->rank])
+			received += exchange_padded(edge[k].bytes) * edge[k].depth;
+	return exchange_host_bytes(edge, n) + (int64_t)mem_pages((size_t)received);
+}
+
+int64_t exchange_allocated(const struct exchange *x)
+{
+	return x->bytes;
 }
 
 static int compare(int peer, bool sends, int64_t id, const struct exchange_edge *e)
@@ -239,6 +249,7 @@ static int open_shared(struct exchange *x, const struct exchange_edge *edge)
 	size_t *offset = mem_calloc((size_t)c->local_size, sizeof *offset);
 	comm_all_gather(c, &mine, sizeof mine, bytes, "memory for messages");
 	int rc = share(x, bytes, offset);
+	x->bytes += mine;
 	x->ready = rc == 0;
 	mem_free(bytes);
 	mem_free(offset);

@@ -37,18 +37,26 @@ struct exchange_edge {
 
 struct exchange;
 
+/* The hosts of the ranks of a comm, which need not be there. */
+struct exchange_hosts {
+	const int *of;               /* by rank; NULL: all are on one */
+	int rank;                    /* the rank that the edges belong to */
+};
+
 /* Sets the offsets of the edges and returns the size of this rank's block in bytes. (All memory
  * that exchange_new allocates is exchange_bytes.) */
 int64_t exchange_lay_out(struct exchange_edge *edge, int n);
 /* The exact number of bytes that exchange_new allocates on this rank for n edges with offsets: the
- * block and this rank's counters. c NULL: as for ranks of one host. */
-int64_t exchange_bytes(const struct comm *c, const struct exchange_edge *edge, int n);
+ * block, this rank's counters, and the buffers of messages that come from other hosts. */
+int64_t exchange_bytes(const struct exchange_hosts *hosts, const struct exchange_edge *edge, int n);
 
 /* Collective over c; edges are laid out, and copied. n may be 0. Compares both ends of each edge:
  * E_BUG on all ranks, with both names, where one end is missing, or has other bytes or another
  * depth. E_NOMEM, on all ranks, names what is full. */
 int exchange_new(struct exchange **out, struct comm *c, const struct exchange_edge *edge, int n);
 void exchange_free(struct exchange *x);                  /* NULL is fine; collective */
+/* Bytes of host memory that this rank has allocated for it. */
+int64_t exchange_allocated(const struct exchange *x);
 
 /* How long a wait looks for its message before the thread sleeps; 3000 by default. A sleeping rank
  * answers after some ten microseconds, in which the other one goes to sleep too if it looks for a

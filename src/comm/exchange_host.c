@@ -26,7 +26,7 @@
 
 int64_t exchange_apart(const struct exchange_edge *e)
 {
-	return exchange_is_small(e) ? 0 : (e->bytes + 63) / 64 * 64;
+	return exchange_is_small(e) ? 0 : exchange_padded(e->bytes);
 }
 
 static int64_t lines_of(const struct exchange_edge *e)

@@ -39,15 +39,7 @@ static _Atomic int sending;
 static int64_t received_bytes(const struct comm *c, const struct exchange_edge *e)
 {
 	bool here = e->sends || comm_local_of(c, e->peer) >= 0;
-	return here ? 0 : (e->bytes + 63) / 64 * 64;
-}
-
-int64_t exchange_mpi_bytes(const struct comm *c, const struct exchange_edge *edge, int n)
-{
-	int64_t bytes = 0;
-	for (int k = 0; k < n && c && c->hosts > 1; k++)
-		bytes += received_bytes(c, &edge[k]) * edge[k].depth;
-	return (int64_t)mem_pages((size_t)bytes);
+	return here ? 0 : exchange_padded(e->bytes);
 }
 
 static int64_t all_received_bytes(const struct exchange *x)
@@ -113,6 +105,7 @@ int exchange_mpi_new(struct exchange *x)
 	struct exchange_mpi *m = x->mpi = mem_calloc(1, sizeof *m);
 	*m = (struct exchange_mpi){ .x = x, .bytes = all_received_bytes(x) };
 	m->memory = m->bytes ? mem_map((size_t)m->bytes) : NULL;
+	x->bytes += m->bytes;
 	MPI_MUST(Comm_dup, x->c->state->world->all, &m->comm);
 	if (m->bytes && !m->memory)
 		return ERR(E_NOMEM, NULL, "no memory for %.1f MB of messages", (double)m->bytes / 1e6);

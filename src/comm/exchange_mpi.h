@@ -8,8 +8,6 @@
 
 #include "comm/exchange_state.h"
 
-/* Bytes of the buffers for messages from other hosts. */
-int64_t exchange_mpi_bytes(const struct comm *c, const struct exchange_edge *edge, int n);
 /* Connects the ends whose peer is on another host; collective over all ranks. */
 int exchange_mpi_new(struct exchange *x);
 void exchange_mpi_free(struct exchange *x);

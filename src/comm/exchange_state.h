@@ -62,6 +62,7 @@ struct exchange {
 	struct exchange_rank *mine;
 	struct world_memory *memory;
 	bool ready;                  /* on all ranks */
+	int64_t bytes;               /* of host memory that this rank has allocated */
 	struct exchange_mpi *mpi;    /* NULL: all peers are on this host */
 	struct exchange_gpu *gpu;    /* exchange_gpu.c's; NULL: messages are in host memory */
 	struct exchange_stats stats;
@@ -71,6 +72,12 @@ struct exchange {
 static inline bool exchange_is_small(const struct exchange_edge *e)
 {
 	return e->bytes <= EXCHANGE_SMALL;
+}
+
+/* Bytes from buffer to buffer of messages that are not small. */
+static inline int64_t exchange_padded(int64_t bytes)
+{
+	return (bytes + 63) / 64 * 64;
 }
 
 /* Bytes from buffer to buffer in the block; 0 for small messages. */

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "graph/memplan.h"
 #include "plan/sums/messages.h"
 #include "plan/sums/sync_reducer.h"
@@ -89,11 +90,23 @@ int64_t plan_memory_inputs(const struct plan *p, int64_t *staged)
 	return sum;
 }
 
+/* The ranks of a team follow each other in the grid, which may only be planned for. */
+static int64_t exchange_memory(const struct session *s, const struct plan *p, int64_t n)
+{
+	int *host = mem_calloc((size_t)s->parts, sizeof *host);
+	for (int i = 0; i < s->parts; i++)
+		host[i] = rank_grid_host_of(&s->grid, s->team * s->parts + i);
+	const int64_t bytes = messages_bytes(p->g, s->dev, &(struct exchange_hosts){ host,
+	                                     s->cut.subdomain }, p->batch, n);
+	mem_free(host);
+	return bytes;
+}
+
 int64_t plan_memory_messages(const struct session *s, const struct plan *p, int64_t n)
 {
 	if (s->parts < 2)
 		return 0;
-	return messages_bytes_of(p->g, s->dev, s->sample, p->batch, n) +
+	return exchange_memory(s, p, n) +
 	       (p->mode == PLAN_TRAIN && s->ranks.sync_group > s->parts ? 0 :
 	        sync_reducer_plan_bytes(p, s->dev, s->parts));
 }

@@ -71,8 +71,8 @@ static struct edges edges_of(struct arena *a, const struct graph *g, const struc
 }
 
 /* Every message has rows of all samples of the batch. */
-int64_t messages_bytes_of(const struct graph *g, const struct device *dev, const struct comm *team,
-                          int64_t batch, int64_t n)
+int64_t messages_bytes(const struct graph *g, const struct device *dev,
+                       const struct exchange_hosts *hosts, int64_t batch, int64_t n)
 {
 	struct arena *a = arena_new();
 	struct edges e = edges_of(a, g, dev);
@@ -80,14 +80,14 @@ int64_t messages_bytes_of(const struct graph *g, const struct device *dev, const
 		e.v[i].bytes = e.v[i].bytes / batch * n;
 	exchange_lay_out(e.v, e.n);
 	int64_t bytes = dev->driver ? exchange_gpu_bytes(e.v, e.n, e.nodes) :
-	                exchange_bytes(team, e.v, e.n);
+	                exchange_bytes(hosts, e.v, e.n);
 	arena_free(a);
 	return bytes;
 }
 
-int64_t messages_bytes(const struct graph *g, const struct device *dev, const struct comm *team)
+int64_t messages_allocated(const struct messages *m)
 {
-	return messages_bytes_of(g, dev, team, 1, 1);
+	return exchange_allocated(m->links.messages);
 }
 
 /* --- the order of a step --- */

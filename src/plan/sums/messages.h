@@ -32,12 +32,12 @@ int messages_open(struct messages **out, const struct messages_teams *teams, con
 void messages_close(struct messages *m);
 /* The reducers together with the messages, for exec_bind. */
 const struct links *messages_links(const struct messages *m);
-/* The exact memory of a graph's messages on this rank of the team (NULL: of
- * ranks of one host), in bytes; 0 if it has none. */
-int64_t messages_bytes(const struct graph *g, const struct device *dev, const struct comm *team);
-/* The same for a plan like that of g, which is for `batch` samples, but for n samples. */
-int64_t messages_bytes_of(const struct graph *g, const struct device *dev, const struct comm *team,
-                          int64_t batch, int64_t n);
+/* The exact memory, in bytes, of the messages of a plan like that of g, which is for `batch`
+ * samples, but for n samples. hosts: of the messages' team. */
+int64_t messages_bytes(const struct graph *g, const struct device *dev,
+                       const struct exchange_hosts *hosts, int64_t batch, int64_t n);
+/* The bytes of host memory that this rank has allocated for them. */
+int64_t messages_allocated(const struct messages *m);
 /* Bytes of message i that node n, an exchange_send or an exchange_wait, sends or receives. */
 int64_t message_bytes(const struct graph *g, const struct device *dev, const struct node *n, int i);
 

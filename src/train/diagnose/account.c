@@ -10,6 +10,9 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "plan/memory/memory_budget.h"
+#include "plan/memory/plan_memory.h"
+#include "plan/program.h"
+#include "plan/sums/messages.h"
 
 /* On a CPU all-reduces use memory that a host's ranks share, which is not the device's. */
 static int64_t planned(const struct session *s, const struct memory_parts *p)
@@ -23,10 +26,28 @@ static const char text[] =
 	", all-reduces %" PRId64
 	", tables %" PRId64 "; please report this";
 
+/* Memory that ranks on CPUs share is not the device's. */
+static int check_messages(const struct session *s)
+{
+	for (int i = 0; i < s->nprogram && !s->dev->driver; i++) {
+		const struct program *p = &s->program[i];
+		if (!p->plan || !p->messages)
+			continue;
+		const int64_t plan = plan_memory_messages(s, p->plan, p->batch),
+		              taken = messages_allocated(p->messages);
+		if (plan != taken)
+			return ERR(E_BUG, NULL, "the messages of a plan have taken %" PRId64 " bytes of "
+			           "memory, where %" PRId64 " were planned; please report this", taken, plan);
+	}
+	return 0;
+}
+
 int account_check(const struct session *s)
 {
 	static bool said;
 	struct memory_parts p;
+	if (debug.strict)
+		TRY(check_messages(s));
 	memory_parts(s, &p);
 	int64_t plan = planned(s, &p), taken = (int64_t)s->dev->memory->used;
 	if (plan == taken)
