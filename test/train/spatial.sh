@@ -75,8 +75,10 @@ done
 # Stopped on one cut, resumed on others.
 half="--set train.steps=$(form 2 4) --set train.global_batch_size=4"
 expect 0 on_ranks 4 "$train" --quiet --set run.dir=runs/resumed $base $half --set 'parallel.spatial=[4, 1]' small.yaml
+expect 0 on_ranks 2 "$train" --resume --set run.dir=runs/resumed $base --set train.steps=$(form 3 6) --set train.global_batch_size=4 \
+	--set 'parallel.spatial=[1, 2]' small.yaml
+says err "'parallel.spatial' was [4, 1] and is [1, 2] from now on"
 more=--resume
-run 2 '[1, 2]' runs/resumed --set train.steps=$(form 3 6) --set train.global_batch_size=4
 run 1 null runs/resumed --set train.global_batch_size=4
 weights_close runs/one.safetensors runs/resumed.safetensors 1e-7 || fail "resumed on other cuts"
 

@@ -27,12 +27,7 @@ static const char *shown(struct comparing *c, const struct ynode *v)
 		return "absent";
 	if (v->kind == Y_SCALAR)
 		return v->text;
-	ytree_write(&b, v);
-	while (b.len && b.data[b.len - 1] == '\n')
-		b.data[--b.len] = '\0';
-	for (size_t i = 0; i < b.len; i++)
-		if (b.data[i] == '\n')
-			b.data[i] = ' ';
+	ytree_write_flow(&b, v);
 	const char *text = arena_printf(c->arena, b.len > VALUE ? "%.*s..." : "%.*s", VALUE,
 	                                b.data ? b.data : "");
 	buf_release(&b);
