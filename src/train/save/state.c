@@ -385,8 +385,8 @@ static void compare_threads(const struct session *s, const struct ckpt_version *
 	    strcmp(was, s->threads) == 0)
 		return;
 	warn("checkpoint '%s' was made with other threads (%s; now %s): the bits will not be those of "
-	     "a run that never stopped; OMP_NUM_THREADS sets the number, 'parallel.reproducible' makes "
-	     "it not matter", ckpt_version_id(v), was, s->threads);
+	     "a run that never stopped; OMP_NUM_THREADS sets the number%s", ckpt_version_id(v), was,
+	     s->threads, s->parts > 1 ? "" : ", 'parallel.reproducible' makes it not matter");
 }
 
 /* The instruction set, and implementations that are passed over, decide which kernels there are. */
