@@ -103,6 +103,10 @@ stored i16 'reference, samples in i16: loss' '[{normalize: standard}, {crop: {si
 stored mask 'reference, samples in i16: loss' '[{normalize: {method: standard, mask: validity}}]'
 stored u8 'reference: loss' '[{normalize_sample: standard}]'
 
+if has_ranks; then
+	expect 64 on_ranks 2 "$train" --quiet --verify-partition --set 'parallel.spatial=[2, 1]' it.yaml
+	[ "$(grep -c "'--verify-partition' has all ranks in one process" err)" = 1 ] || fail "not one error: $(cat err)"
+fi
 expect 78 "$train" --quiet --verify-partition it.yaml
 says err "'--verify-partition' is of samples that are cut"
 for size in 0 27x2 2x3x4 2x 9x8z; do

@@ -17,6 +17,7 @@
 #include "plan/spatial/plan_cut.h"
 #include "train/diagnose/verify_nodes.h"
 #include "train/diagnose/verify_size.h"
+#include "train/run/ranks.h"
 
 #define DRAWS 8                      /* batches that are tried in float32 */
 
@@ -281,8 +282,8 @@ int verify_partition(const struct session *s, const char *size)
 {
 	struct buf out = BUF_INIT;
 	if (comm_many(s->comm))
-		return ERR(E_USAGE, NULL, "'--verify-partition' has all ranks in one process; start it "
-		           "without mpiexec or srun");
+		return ranks_agree(s->comm, ERR(E_USAGE, NULL, "'--verify-partition' has all ranks in one "
+		                   "process; start it without mpiexec or srun"), "verifying");
 	if (s->dev->driver)
 		return ERR(E_UNSUPPORTED, config_place(s->config, "parallel", "spatial"),
 		           "'--verify-partition' runs on the CPU and the reference device, since ranks "
