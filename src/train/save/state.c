@@ -338,6 +338,7 @@ static int check_order(const struct session *s, const struct ckpt_version *v, do
  * larger or smaller batches, and resumes only where both have a step's end. */
 static int restore_position(struct session *s, const struct ckpt_version *v, int64_t *batch)
 {
+	const char *one = s->parts > 1 ? "team" : "rank";
 	double at, size, ranks = 1;
 	char text[32];
 	int64_t now = global_batch(s), step = now * config_step_batches(s->config), samples;
@@ -364,15 +365,15 @@ static int restore_position(struct session *s, const struct ckpt_version *v, int
 	if ((int64_t)size == now)
 		return 0;
 	if (samples % step)
-		return ERR(E_CONFIG, NULL, "checkpoint '%s' was made by %d rank%s after %" PRId64
-		           " samples of an epoch, where no step of %d "
-		           "rank%s with %" PRId64
+		return ERR(E_CONFIG, NULL, "checkpoint '%s' was made by %d %s%s after %" PRId64
+		           " samples of an epoch, where no step of %d %s%s with %" PRId64
 		           " samples begins; continue with a 'train.global_batch_size' of %" PRId64 ", or "
-		           "from the checkpoint of an epoch's end", ckpt_version_id(v), (int)ranks,
-		           ranks > 1 ? "s" : "", samples, s->nteams,
+		           "from the checkpoint of an epoch's end", ckpt_version_id(v), (int)ranks, one,
+		           ranks > 1 ? "s" : "", samples, s->nteams, one,
 		           s->nteams > 1 ? "s" : "", step, (int64_t)size);
-	note("a batch now has %" PRId64 " samples, for %d ranks; checkpoint '%s' was made with %" PRId64
-	     ", by %d", now, s->nteams, ckpt_version_id(v), (int64_t)size, (int)ranks);
+	note("a batch now has %" PRId64 " samples, for %d %s%s; checkpoint '%s' was made with %" PRId64
+	     ", by %d", now, s->nteams, one, s->nteams > 1 ? "s" : "", ckpt_version_id(v),
+	     (int64_t)size, (int)ranks);
 	return 0;
 }
 
