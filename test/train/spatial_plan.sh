@@ -110,7 +110,7 @@ need_of() {
 }
 room 1 100000000
 auto_takes 1 'whole samples, since there is one rank'
-auto_takes 4 'whole samples fit: a rank needs'
+auto_takes 4 'whole samples, which fit: a rank needs'
 for cut in '[2,1]' '[4,1]'; do
 	room 4 "$(need_of 4 "$cut")"
 	auto_takes 4 "[$(echo "$cut" | tr -d '[]' | sed 's/,/, /')], the smallest cut over 4 ranks that fits"

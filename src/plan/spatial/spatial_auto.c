@@ -134,7 +134,7 @@ static const char *reason(const struct search *x, const char *by)
 	char a[32], b[32];
 	choice_text(&x->best, &text);
 	if (cut_parts(&x->best.grid) == 1 && x->fits)
-		buf_puts(&text, " fit");
+		buf_puts(&text, ", which fit");
 	else
 		buf_printf(&text, x->fits ? ", the smallest cut over %d ranks that fits" :
 		           ", though no cut over %d ranks fits", x->s->nranks);
