@@ -43,6 +43,13 @@ static double summands(const struct plan_request *r)
 	return r->config->micros.all ? 1 : (double)r->ranks.ranks * (double)r->config->train.accumulate;
 }
 
+/* Whether the first update needs all gradients: their norm, or that all are finite. */
+static bool updates_at_once(const struct compilation *c)
+{
+	return c->scaling.state != NONE || guard_wanted(c->r->config) ||
+	       !isnan(c->r->config->train.clip_norm);
+}
+
 /* The all-reduce, and the factor that makes one mean of all batches. */
 static int emit_mean(struct graph *g, struct compilation *c, struct bundles *b)
 {
@@ -57,7 +64,7 @@ static int emit_mean(struct graph *g, struct compilation *c, struct bundles *b)
 	if (p->micro_sums.levels)
 		TRY(micro_sums_terms(g, &p->micro_sums, &p->mean.terms));
 	if (reduced(c->r)) {
-		p->buckets = buckets_solve(g, b, r);
+		p->buckets = buckets_solve(g, b, r, updates_at_once(c));
 		TRY(buckets_emit(g, b, p->buckets, &p->mean, r, divided));
 	}
 	if (p->micro_sums.levels)

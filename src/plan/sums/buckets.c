@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Divides the gradients, in the order in which backward finishes them, into buckets. All-reduces
- * run one after the other. So with f(j) the time at which those of the first j gradients are done
+ * run one after the other, and the parameters of a bucket are updated after its all-reduce, in the
+ * same order. So a step ends at the largest of the times
  *
- *   f(j) = min over i < j of  max(f(i), ready(j)) + cost(bytes of i .. j)
+ *   done(k) + the updates of bucket k and of all buckets after it
  *
- * which is computed by dynamic programming. Among all divisions whose end is at most the latency of
- * one message later than the best, the one with the fewest messages is chosen. Gradients are first
- * joined to atoms of 64 KiB, below which the cost of a message is just its latency. So the solver
- * is as fast for ten thousand parameters as for a hundred. */
+ * and not before backward and all updates have run. For a given end, each bucket has a latest time,
+ * and dynamic programming over the gradients finds whether all buckets can be in time; bisection
+ * finds the earliest end. This is the least of all divisions, and each division takes longer on
+ * twice the ranks, so the step does not become shorter there. Of the divisions with this end the
+ * one with the fewest messages is chosen.
+ *
+ * Gradients are first joined to atoms of 64 KiB, below which the cost of a message is just its
+ * latency, and of more if there are more than about a thousand. So the solver is as fast for ten
+ * thousand parameters as for a hundred. */
 #include "plan/sums/buckets.h"
 
 #include <inttypes.h>
@@ -22,6 +28,10 @@
 #include "yaml/schema_units.h"
 
 #define ATOM_BYTES 65536
+#define ATOMS 1024             /* about, at most */
+#define HALVINGS 40            /* of the interval in which the earliest end is */
+#define UPDATE_PASSES 5        /* of an update: it reads the sum, the parameter and a moment, and
+                                * writes the latter two */
 
 /* --- the rule --- */
 
@@ -84,71 +94,91 @@ static int cut_by_count(int n, const int64_t *bytes, int64_t count, int *first)
 /* Atom a is atom[a] .. atom[a + 1] - 1. */
 static int make_atoms(int n, const int64_t *bytes, int *atom)
 {
-	int atoms = cut_by_size(n, bytes, ATOM_BYTES, atom);
+	int64_t all = 0;
+	for (int i = 0; i < n; i++)
+		all += bytes[i];
+	int atoms = cut_by_size(n, bytes, all / ATOMS > ATOM_BYTES ? all / ATOMS : ATOM_BYTES, atom);
 	atom[atoms] = n;
 	return atoms;
 }
 
-/* The solver's input, n atoms: ready[i] is the time in seconds at which atom i is ready, upto[i]
- * the bytes of all atoms before it. */
+/* The solver's input, n atoms. */
 struct atoms {
-	const struct linkmodel *link;
 	int n;
 	int *first;                  /* n + 1 indices of gradients: atom i begins at gradient
 	                              * first[i] */
-	double *ready, *upto;
+	double *ready;               /* seconds at which each atom is ready */
+	double *rest;                /* seconds of the updates of atom i and all after it; n + 1 */
+	double *cost;                /* at i * (n + 1) + j: seconds of the message of atoms i to
+	                              * j - 1 */
 };
 
 static double message(const struct atoms *a, int i, int j)
 {
-	return linkmodel_seconds(a->link, a->upto[j] - a->upto[i]);
+	return a->cost[i * (a->n + 1) + j];
 }
 
-static double earliest(const struct atoms *a)
+/* Whether a division exists with which the step ends at `end`. done: room for n + 1. */
+static bool possible(const struct atoms *a, double end, double *done)
 {
-	double *done = mem_calloc((size_t)a->n + 1, sizeof *done);
+	done[0] = 0;
 	for (int j = 1; j <= a->n; j++) {
 		done[j] = INFINITY;
 		for (int i = 0; i < j; i++) {
 			double begin = done[i] > a->ready[j - 1] ? done[i] : a->ready[j - 1];
-			double end = begin + message(a, i, j);
-			done[j] = end < done[j] ? end : done[j];
+			double now = begin + message(a, i, j);
+			if (now + a->rest[i] <= end && now < done[j])
+				done[j] = now;
 		}
 	}
-	double end = done[a->n];
+	return done[a->n] < INFINITY;
+}
+
+/* Between the step without messages and the one with a single message. */
+static double earliest(const struct atoms *a)
+{
+	double low = a->n ? a->ready[a->n - 1] + a->rest[0] : 0, high = low + message(a, 0, a->n);
+	double *done = mem_calloc((size_t)a->n + 1, sizeof *done);
+	if (possible(a, low, done))
+		high = low;
+	for (int i = 0; i < HALVINGS && high > low; i++) {
+		const double middle = low + (high - low) / 2;
+		*(possible(a, middle, done) ? &high : &low) = middle;
+	}
 	mem_free(done);
-	return end;
+	return high;
 }
 
 /* latest[i]: the latest time at which the first i atoms may be done if the others must be in time
- * with a given number of messages; -1: impossible. Each call allows one more message. next[i]: the
- * end of the message that begins at atom i. */
-static void one_more(const struct atoms *a, const double *latest, double *now, int *next)
+ * for the step to end at `end`, with a given number of messages; -1: impossible. Each call allows
+ * one more message. next[i]: the end of the message that begins at atom i. */
+static void one_more(const struct atoms *a, double end, const double *latest, double *now,
+                     int *next)
 {
 	for (int i = 0; i <= a->n; i++) {
 		now[i] = -1;
 		for (int j = i + 1; j <= a->n; j++) {
-			double cost = message(a, i, j);
-			if (latest[j] - cost > now[i] && a->ready[j - 1] + cost <= latest[j]) {
-				now[i] = latest[j] - cost;
+			double cost = message(a, i, j), by = fmin(latest[j], end - a->rest[i]);
+			if (by - cost > now[i] && a->ready[j - 1] + cost <= by) {
+				now[i] = by - cost;
 				next[i] = j;
 			}
 		}
 	}
 }
 
-/* Finds the division with the fewest messages that ends in time, which must exist. Returns the
- * number of messages. */
-static int fewest(const struct atoms *a, double in_time, int *first)
+/* Finds the division with the fewest messages with which the step ends at `end`, which must exist.
+ * Returns the number of messages. */
+static int fewest(const struct atoms *a, double end, int *first)
 {
 	size_t row = (size_t)a->n + 1;
 	double *latest = mem_alloc(row * sizeof *latest), *now = mem_alloc(row * sizeof *now);
 	int **next = mem_calloc(row + 1, sizeof *next), k = 0;
 	for (int i = 0; i <= a->n; i++)
-		latest[i] = i == a->n ? in_time : -1;
+		latest[i] = i == a->n ? end : -1;
 	while (latest[0] < 0 && k < a->n) {
 		next[k] = mem_calloc(row, sizeof **next);
-		one_more(a, latest, now, next[k++]);
+		one_more(a, end, latest, now, next[k++]);
 		memcpy(latest, now, row * sizeof *now);
 	}
 	for (int m = 0, at = 0; m < k; at = next[k - 1 - m][at], m++)
@@ -161,37 +191,55 @@ static int fewest(const struct atoms *a, double in_time, int *first)
 	return k;
 }
 
-static int cut_best(const struct linkmodel *link, int n, const double *ready, const int64_t *bytes,
-                    int *first)
+static void fill_atoms(struct atoms *a, const struct linkmodel *link, const struct gradients *g)
 {
-	struct atoms a = { .link = link, .first = mem_alloc(((size_t)n + 1) * sizeof *a.first) };
-	a.n = make_atoms(n, bytes, a.first);
-	a.ready = mem_alloc(((size_t)a.n + 1) * sizeof *a.ready);
-	a.upto = mem_calloc((size_t)a.n + 1, sizeof *a.upto);
-	for (int k = 0; k < a.n; k++) {
-		a.ready[k] = ready[a.first[k + 1] - 1];
-		a.upto[k + 1] = a.upto[k];
-		for (int i = a.first[k]; i < a.first[k + 1]; i++)
-			a.upto[k + 1] += (double)bytes[i];
+	const int n = a->n;
+	double *upto = mem_calloc((size_t)n + 1, sizeof *upto);
+	for (int k = 0; k < n; k++) {
+		a->ready[k] = g->ready[a->first[k + 1] - 1];
+		upto[k + 1] = upto[k];
+		for (int i = a->first[k]; i < a->first[k + 1]; i++)
+			upto[k + 1] += (double)g->bytes[i];
 	}
-	int buckets = fewest(&a, earliest(&a) + linkmodel_seconds(link, 0), first);
+	for (int k = n - 1; k >= 0; k--) {
+		a->rest[k] = a->rest[k + 1];
+		for (int i = a->first[k]; g->update && i < a->first[k + 1]; i++)
+			a->rest[k] += g->update[i];
+	}
+	for (int i = 0; i < n; i++)
+		for (int j = i + 1; j <= n; j++)
+			a->cost[i * (n + 1) + j] = linkmodel_seconds(link, upto[j] - upto[i]);
+	mem_free(upto);
+}
+
+static int cut_best(const struct linkmodel *link, const struct gradients *g, int *first)
+{
+	struct atoms a = { .first = mem_alloc(((size_t)g->n + 1) * sizeof *a.first) };
+	a.n = make_atoms(g->n, g->bytes, a.first);
+	const size_t row = (size_t)a.n + 1;
+	a.ready = mem_alloc(row * sizeof *a.ready);
+	a.rest = mem_calloc(row, sizeof *a.rest);
+	a.cost = mem_calloc(row * row, sizeof *a.cost);
+	fill_atoms(&a, link, g);
+	int buckets = fewest(&a, earliest(&a) * (1 + 1e-12), first);
 	mem_free(a.first);
 	mem_free(a.ready);
-	mem_free(a.upto);
+	mem_free(a.rest);
+	mem_free(a.cost);
 	return buckets;
 }
 
-int buckets_cut(const struct grouping *how, const struct linkmodel *link, int n,
-                const double *ready, const int64_t *bytes, int *first)
+int buckets_cut(const struct grouping *how, const struct linkmodel *link, const struct gradients *g,
+                int *first)
 {
 	int buckets = 0;
 	switch (how->kind) {
-	case GROUPING_AUTO: buckets = cut_best(link, n, ready, bytes, first); break;
-	case GROUPING_NONE: buckets = cut_by_size(n, bytes, 0, first); break;
-	case GROUPING_SIZE: buckets = cut_by_size(n, bytes, how->value, first); break;
-	case GROUPING_COUNT: buckets = cut_by_count(n, bytes, how->value, first); break;
+	case GROUPING_AUTO: buckets = cut_best(link, g, first); break;
+	case GROUPING_NONE: buckets = cut_by_size(g->n, g->bytes, 0, first); break;
+	case GROUPING_SIZE: buckets = cut_by_size(g->n, g->bytes, how->value, first); break;
+	case GROUPING_COUNT: buckets = cut_by_count(g->n, g->bytes, how->value, first); break;
 	}
-	first[buckets] = n;
+	first[buckets] = g->n;
 	return buckets;
 }
 
@@ -224,35 +272,47 @@ static nid made_by(const struct graph *g, tid t)
 	return n->id;
 }
 
-struct buckets *buckets_solve(struct graph *g, const struct bundles *b, const struct ranks_plan *r)
+/* A gradient is ready no earlier than those before it. */
+static struct gradients *gradients_of(struct graph *g, const struct bundles *b,
+                                      const struct ranks_plan *r, bool at_once)
+{
+	const int n = b->nparam;
+	struct gradients *out = ARENA_NEW(g->arena, struct gradients);
+	double *ends = node_ends(g, r), *ready = ARENA_ARRAY(g->arena, double, n + 1),
+	       *update = ARENA_ARRAY(g->arena, double, n + 1);
+	int64_t *bytes = ARENA_ARRAY(g->arena, int64_t, n + 1);
+	for (int i = 0; i < n; i++) {
+		const int64_t count = shape_count(&graph_t(g, b->param[i])->shape);
+		const double end = ends[made_by(g, b->grad[i])];
+		ready[i] = i && ready[i - 1] > end ? ready[i - 1] : end;
+		bytes[i] = all_reduce_bytes(count, all_reduce_dtype(r->wire));
+		if (r->rates.bytes > 0 && !at_once)
+			update[i] = UPDATE_PASSES * (double)count * sizeof(float) / r->rates.bytes;
+	}
+	mem_free(ends);
+	*out = (struct gradients){ n, ready, update, bytes };
+	return out;
+}
+
+struct buckets *buckets_solve(struct graph *g, const struct bundles *b, const struct ranks_plan *r,
+                              bool at_once)
 {
 	struct buckets *k = ARENA_NEW(g->arena, struct buckets);
-	int n = b->nparam;
-	double *ready = mem_calloc((size_t)n + 1, sizeof *ready), *ends = node_ends(g, r);
-	int64_t *bytes = mem_calloc((size_t)n + 1, sizeof *bytes);
-	for (int i = 0; i < n; i++) {
-		double end = ends[made_by(g, b->grad[i])];
-		ready[i] = i && ready[i - 1] > end ? ready[i - 1] : end;
-		bytes[i] = all_reduce_bytes(shape_count(&graph_t(g, b->param[i])->shape),
-		                            all_reduce_dtype(r->wire));
-	}
-	k->first = ARENA_ARRAY(g->arena, int, n + 1);
-	k->params = n;
+	const struct gradients *all = gradients_of(g, b, r, at_once);
+	k->first = ARENA_ARRAY(g->arena, int, all->n + 1);
+	k->params = all->n;
 	k->order = b->order;
 	if (r->given) {
-		BUG_IF(r->given->params != n, "%d parameters, not %d", n, r->given->params);
+		BUG_IF(r->given->params != all->n, "%d parameters, not %d", all->n, r->given->params);
 		k->n = r->given->n;
 		memcpy(k->first, r->given->first, ((size_t)k->n + 1) * sizeof *k->first);
 	} else {
-		k->n = buckets_cut(&r->grouping, r->link, n, ready, bytes, k->first);
+		k->n = buckets_cut(&r->grouping, r->link, all, k->first);
 	}
 	k->bytes = ARENA_ARRAY(g->arena, int64_t, k->n);
 	for (int i = 0; i < k->n; i++)
 		for (int j = k->first[i]; j < k->first[i + 1]; j++)
-			k->bytes[i] += bytes[j];
-	mem_free(ready);
-	mem_free(ends);
-	mem_free(bytes);
+			k->bytes[i] += all->bytes[j];
 	return k;
 }
 

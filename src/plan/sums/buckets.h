@@ -3,7 +3,7 @@
  * Buckets of gradients, each all-reduced in one message. They are computed once, when the graph is
  * planned: the predicted times of the backward nodes give the time at which each gradient is ready,
  * and the link model gives the cost of a message. A solver then finds the buckets with which the
- * all-reduces end earliest. Laanait et al. (2019, arXiv:1909.11150) chose theirs from the graph as
+ * step ends earliest. Laanait et al. (2019, arXiv:1909.11150) chose theirs from the graph as
  * well. */
 #ifndef DLX_PLAN_BUCKETS_H
 #define DLX_PLAN_BUCKETS_H
@@ -48,14 +48,23 @@ struct buckets {
 };
 
 /* Divides b's parameters into buckets. The result is in the graph's arena. Call after the backward
- * nodes were emitted. */
-struct buckets *buckets_solve(struct graph *g, const struct bundles *b, const struct ranks_plan *r);
+ * nodes were emitted. at_once: no update begins before all sums are done. */
+struct buckets *buckets_solve(struct graph *g, const struct bundles *b, const struct ranks_plan *r,
+                              bool at_once);
 /* Copies the buckets and the order, for another plan that must have the same. */
 struct buckets *buckets_copy(struct arena *a, const struct buckets *k);
-/* The solver alone: divides n gradients of `bytes` bytes, which are ready at `ready` seconds
- * (ascending), into buckets. first has room for n + 1. Returns the number of buckets. */
-int buckets_cut(const struct grouping *how, const struct linkmodel *link, int n,
-                const double *ready, const int64_t *bytes, int *first);
+/* The gradients that the solver divides, in the order in which they are ready. */
+struct gradients {
+	int n;
+	const double *ready;         /* seconds, ascending */
+	const double *update;        /* seconds of the update that follows each one's all-reduce; NULL:
+	                              * the updates follow all of them, or take no time */
+	const int64_t *bytes;
+};
+/* The solver alone: divides gradients into buckets. first has room for n + 1. Returns the number of
+ * buckets. */
+int buckets_cut(const struct grouping *how, const struct linkmodel *link, const struct gradients *g,
+                int *first);
 
 /* Emits the all-reduces. Afterwards b->grad are the sums over all ranks, divided by `divided`, and
  * m->terms is the sum of all ranks' terms. With a gradient lag these are the sums of the previous

@@ -2,8 +2,9 @@
  *
  * The description of a cluster, from a file such as configs/cluster/summit.yaml: its hosts, the
  * published rates of their devices, the links by tier, and what start and staging cost. Steps are
- * predicted by it (plan/time/step_time.h); plans do not depend on it, except by the number of ranks
- * on a host. */
+ * predicted by it (plan/time/step_time.h). Plans depend on it by the number of ranks on a host, and
+ * by the buckets of gradients, which follow from the links if the device has published rates: then
+ * it is not this machine's. */
 #ifndef DLX_PLAN_CLUSTER_H
 #define DLX_PLAN_CLUSTER_H
 

@@ -275,10 +275,20 @@ static void place_ranks(struct session *s, const struct session_options *o)
 		rank_grid_assume(&s->grid, s->config->arena, hosts_of(s, o), o->ranks);
 }
 
+/* Gradients are divided by the rates and links of a described device, by which the step will be
+ * predicted, and not by those of this machine. */
+static void plan_for_cluster(struct session *s)
+{
+	if (s->cluster && cluster_rates(s->cluster, &s->ranks.rates))
+		cluster_linkmodel(&s->link, s->cluster, &s->grid,
+		                  s->config->precision.wire != 0 || s->config->micros.all > 0);
+}
+
 /* The step of a dump is the one its batch is of. */
 static int plan_ranks(struct session *s, const struct session_options *o)
 {
 	TRY(reduction_plan(&s->ranks, &s->link, s->config, &s->reduction, &s->grid));
+	plan_for_cluster(s);
 	if (o->need & SESSION_TRAIN)
 		TRY(sync_group_size(s->config, s->ranks.ranks, s->parts, &s->ranks.sync_group));
 	if (o->need & SESSION_DUMP)
