@@ -467,8 +467,8 @@ int graph_out(struct graph *g, struct node *n, int i, enum dtype dtype, const st
 {
 	struct tensor *t;
 	char name[256];
-	BUG_IF(i < 0 || i >= most_outputs(n->op, n->nin), "'%s' has no output %d",
-	       n->op->name, i);
+	BUG_IF(i < 0 || (n->op->nout >= 0 && i >= n->op->nout), "'%s' has no output %d", n->op->name,
+	       i);
 	for (int d = 0; d < s->nd; d++)
 		if (s->d[d] < 1)
 			return ERR(E_SHAPE, &g->cur_loc,

@@ -39,6 +39,8 @@ for cut in 4,1,1 2,2,1 2,2,2; do
 	plan "p['memory']['arena'] <= (1 / ($ranks) + 0.005) * $(cat uncut)" --ranks=$((ranks)) --set "parallel.spatial=[$cut]" $sized
 done
 plan 's["whole"] == [{"layer": "pool6", "op": "average_pool", "size": [8, 8, 8]}] and s["exchanges"][-1]["gathers"]' $oyama
+# A rank that gathers rows receives them from all others, and waits in one node.
+plan 's["teams"] == 1 and s["rows"][0] == [4] * 128' --ranks=128 $oyama --set parallel.spatial=[128,1,1]
 expect 0 "$train" --plan $oyama
 says out '[8, 1, 1]: 1 team of 8 ranks, which share each sample'
 says out 'rows along axis 0: 8 x 64'
