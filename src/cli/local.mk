@@ -14,7 +14,8 @@ dlx_train_SOURCES = src/cli/commands.c src/cli/commands.h src/cli/commands_help.
 dlx_train_LDFLAGS = $(AM_LDFLAGS) $(DEBUG_LDFLAGS)
 dlx_train_LDADD = $(LIBS_ALL)
 dlx_simulate_SOURCES = src/cli/simulate/sim_advice.c \
-	src/cli/simulate/sim_advice.h src/cli/simulate/sim_print.c src/cli/simulate/sim_print.h \
+	src/cli/simulate/sim_advice.h src/cli/simulate/sim_cut.c src/cli/simulate/sim_cut.h \
+	src/cli/simulate/sim_print.c src/cli/simulate/sim_print.h \
 	src/cli/simulate/sim_row.c src/cli/simulate/sim_row.h src/cli/simulate/simulate.c
 dlx_simulate_LDFLAGS = $(AM_LDFLAGS) $(DEBUG_LDFLAGS)
 dlx_simulate_LDADD = $(LIBS_ALL)

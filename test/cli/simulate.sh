@@ -85,6 +85,14 @@ elif what == "falls":
 elif what == "no_better":     # than 'auto' is another division, but for what the solver does not know of the kernels that the plan will have
     for a, b in zip(*rows):
         assert b["step_seconds"] >= 0.995 * a["step_seconds"], (a, b)
+elif what == "cut":           # the last advice is the row that its setting has; a step of whole samples has twice the samples, and arithmetic for them
+    change, row, whole = runs[0]["changes"][-1], rows[1][0], rows[0][0]
+    assert change["set"] == "parallel.spatial=[2, 1, 1]", change
+    assert {k: v for k, v in change.items() if k != "set"} == row
+    assert row["subdomains"] == 2 and whole["subdomains"] == 1 and row["batch"] == whole["batch"] / 2
+    assert abs(row["samples_per_second"] * row["step_seconds"] / row["batch"] - 1) < 1e-9
+    assert row["memory"] <= 2**34 < whole["memory"]
+    assert 1 <= (row["flops_per_second"] * row["step_seconds"]) / (whole["flops_per_second"] * whole["step_seconds"]) * 2 < 1.2
 elif what == "lag":           # the links alone: what the slowest rank takes longer is a share of kernels, and a lag has more of them
     for a, b in zip(*rows):
         links = [r["exposed_seconds"] - r["slowest_seconds"] for r in (a, b)]
@@ -161,6 +169,32 @@ says out 'At 4096 ranks, each planned again:'
 says out '--set train.batch_size=64 '
 says out 'updates are one step late'
 
+# Where whole samples do not fit, a cut is named, and where the batch has fewer samples than there are ranks.
+universe=$DLX_SOURCE/configs/cosmoflow-lbann-2020.yaml
+uncut() {
+	grep -qF parallel.spatial "$1" && fail "a cut that does not help"
+	true
+}
+set -- --cluster "$clusters/summit.yaml" --ranks 64 --set train.accumulate=1
+expect 0 "$simulate" "$@" "$universe"
+says out "--set 'parallel.spatial=[2, 1, 1]' "
+says out '; fits, unlike whole samples'
+rows "$@" "$universe"
+mv out uncut.json
+rows "$@" --set 'parallel.spatial=[2, 1, 1]' "$universe"
+mv out cut.json
+holds cut uncut.json cut.json
+expect 0 "$simulate" "$@" --set 'model.input.size=[128,128,128]' "$universe"
+uncut out
+expect 0 "$simulate" "$@" --set 'data.mixup={alpha: 0.2}' "$universe"
+uncut out
+expect 78 "$simulate" "$@" --set train.batch_size=null --set train.global_batch_size=16 --set 'model.input.size=[128,128,128]' "$universe"
+says err 'a global batch of 16 samples cannot be shared evenly by 64 ranks'
+says err "for 64 ranks; possible is --set 'parallel.spatial=["
+says err 'with which 4 ranks share each sample'
+expect 78 "$simulate" "$@" --set train.global_batch_size=16 "$universe"
+uncut err
+
 # --- real steps ---
 
 small="--set train.batch_size=2 --set train.accumulate=1 --set model.input.size=[64,64] --set data.transforms=[] --device cpu"
@@ -184,6 +218,8 @@ expect 65 "$simulate" --cluster each.yaml --times profile.json $small --set trai
 says err 'has batches of 2 samples, the plan has 3'
 expect 65 "$simulate" --cluster each.yaml --times profile.json --set train.batch_size=2 --set train.accumulate=1 "$DLX_SOURCE/configs/resnet-50.yaml"
 says err 'is of another network'
+expect 65 "$simulate" --cluster each.yaml --ranks 2 --times profile.json $small --set 'parallel.spatial=[2, 1]' "$network"
+says err "'--times' are of whole samples, but 'parallel.spatial' cuts them"
 expect 65 "$simulate" --cluster each.yaml --times one.json $small "$network"
 says err 'it has no profile'
 

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "base/round.h"
+#include "cli/simulate/sim_cut.h"
 
 #define LEAST 1.005              /* times as many samples/s */
 
@@ -35,34 +37,42 @@ static int by_rate(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* The batch of a rank, with accumulation. */
-static int64_t rank_batch(const struct sim_row *r)
+static void try_change(struct sim_result *r, struct sim_given *g, int i)
 {
-	return r->batch / r->ranks;
+	const struct sim_row *last = &r->row[r->n - 1];
+	struct sim_change *c = &r->change[r->nchange];
+	const int mark = err_count();
+	if (changes[i].batch && g->profile)
+		return;
+	c->set = changes[i].batch ? arena_printf(g->arena, changes[i].set,
+	         changes[i].factor * last->micro_batch) : changes[i].set;
+	c->note = changes[i].note;
+	if (sim_row(&c->row, g, last->ranks, c->set) == 0 &&
+	    c->row.samples > LEAST * last->samples && sim_fits(r->cluster, &c->row))
+		r->nchange++;
+	err_truncate(mark);
 }
 
-/* As far as the device's memory is known. */
-static bool fits(const struct sim_result *r, const struct sim_row *row)
+/* On the same ranks a cut computes no more samples/s than whole samples do: each rank has halos to
+ * receive. It is of use where whole samples do not fit. A rank of P has at least a P-th of the
+ * bytes. */
+static void try_cut(struct sim_result *r, struct sim_given *g)
 {
-	return r->cluster->device.memory == 0 || row->memory <= r->cluster->device.memory;
+	const struct sim_row *last = &r->row[r->n - 1];
+	struct sim_change *c = &r->change[r->nchange];
+	if (sim_fits(r->cluster, last) || last->parts > 1 || g->profile)
+		return;
+	c->note = "fits, unlike whole samples";
+	r->nchange += sim_cut(c, g, r->cluster, last->ranks,
+	                      ceil_div(last->memory, r->cluster->device.memory));
 }
 
 void sim_advise(struct sim_result *r, struct sim_given *g)
 {
-	const struct sim_row *last = &r->row[r->n - 1];
-	r->change = ARENA_ARRAY(g->arena, struct sim_change, NCHANGES);
-	for (int i = 0; i < NCHANGES && last->ranks > 1; i++) {
-		struct sim_change *c = &r->change[r->nchange];
-		const int mark = err_count();
-		if (changes[i].batch && g->profile)
-			continue;
-		c->set = changes[i].batch ? arena_printf(g->arena, changes[i].set,
-		         changes[i].factor * rank_batch(last)) : changes[i].set;
-		c->note = changes[i].note;
-		if (sim_row(&c->row, g, last->ranks, c->set) == 0 &&
-		    c->row.samples > LEAST * last->samples && fits(r, &c->row))
-			r->nchange++;
-		err_truncate(mark);
-	}
+	r->change = ARENA_ARRAY(g->arena, struct sim_change, NCHANGES + 1);
+	for (int i = 0; i < NCHANGES && r->row[r->n - 1].ranks > 1; i++)
+		try_change(r, g, i);
+	if (r->row[r->n - 1].ranks > 1)
+		try_cut(r, g);
 	qsort(r->change, (size_t)r->nchange, sizeof *r->change, by_rate);
 }

@@ -5,9 +5,15 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "report/figure.h"
+
+bool sim_fits(const struct cluster *c, const struct sim_row *row)
+{
+	return c->device.memory == 0 || row->memory <= c->device.memory;
+}
 
 /* --- text --- */
 
@@ -56,7 +62,9 @@ static void put_given(struct buf *out, const struct sim_result *r)
 	put_noise(out, r);
 	buf_printf(out, "gradients     %.4g MB a step in %d sums (grouping: %s, lag: %d)\n",
 	           last->bytes / 1e6, last->buckets, last->grouping, last->lag);
-	if (c->device.memory && last->memory > c->device.memory)
+	if (last->parts > 1)
+		buf_printf(out, "spatial       %d ranks share each sample\n", last->parts);
+	if (!sim_fits(c, last))
 		buf_printf(out, "memory        about %.3g GiB of a rank; the device has %.3g\n",
 		           (double)last->memory / (1 << 30), (double)c->device.memory / (1 << 30));
 	if (!last->steps)
@@ -85,14 +93,16 @@ static void put_changes(struct buf *out, const struct sim_result *r)
 {
 	const struct sim_row *last = &r->row[r->n - 1];
 	if (r->nchange == 0) {
-		buf_printf(out, "\nNo other grouping, lag or batch is faster at %" PRId64 " ranks.\n",
+		buf_printf(out, "\nNo other grouping, lag, batch or cut is faster at %" PRId64 " ranks.\n",
 		           last->ranks);
 		return;
 	}
 	buf_printf(out, "\nAt %" PRId64 " ranks, each planned again:\n", last->ranks);
 	for (int i = 0; i < r->nchange; i++) {
 		const struct sim_change *c = &r->change[i];
-		buf_printf(out, "  --set %-32s %+.1f %% samples/s, efficiency %.3f%s%s\n", c->set,
+		char set[80];
+		snprintf(set, sizeof set, strchr(c->set, '[') ? "'%s'" : "%s", c->set);
+		buf_printf(out, "  --set %-32s %+.1f %% samples/s, efficiency %.3f%s%s\n", set,
 		           100 * (c->row.samples / last->samples - 1), c->row.efficiency,
 		           c->note ? "; " : "", c->note ? c->note : "");
 	}
@@ -112,7 +122,8 @@ void sim_print_text(const struct sim_result *r, struct buf *out)
 
 static void json_row(const struct sim_row *r, struct buf *out)
 {
-	buf_printf(out, "{\"ranks\": %" PRId64 ", \"hosts\": %" PRId64, r->ranks, r->hosts);
+	buf_printf(out, "{\"ranks\": %" PRId64 ", \"hosts\": %" PRId64 ", \"subdomains\": %d", r->ranks,
+	           r->hosts, r->parts);
 	buf_json_member(out, "step_seconds", r->step);
 	buf_json_member(out, "exposed_seconds", r->exposed);
 	buf_json_member(out, "slowest_seconds", r->slowest);

@@ -23,6 +23,8 @@ struct sim_result {
 	struct sim_change *change;   /* at the last row's ranks, the fastest first */
 };
 
+/* Whether the device's memory is not known, or enough. */
+bool sim_fits(const struct cluster *c, const struct sim_row *row);
 void sim_print_text(const struct sim_result *r, struct buf *out);
 void sim_print_json(const struct sim_result *r, struct buf *out);
 /* Draws efficiency with its interval, and the rate, over the number of ranks. Errors as of

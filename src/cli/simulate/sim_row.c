@@ -33,7 +33,7 @@ static double alone(const struct step_time *t, const struct plan *p)
 static int64_t step_samples(const struct session *s, const struct plan *p)
 {
 	const struct micro_counts *m = &s->config->micros;
-	return p->batch * (m->all ? m->all : s->ranks.ranks * s->config->train.accumulate);
+	return p->batch * (m->all ? m->all : s->grid.ranks / s->parts * s->config->train.accumulate);
 }
 
 /* --- the whole run --- */
@@ -85,7 +85,8 @@ static void fill(struct sim_row *r, const struct sim_given *g, const struct sess
 {
 	const struct plan *p = session_plan(s, PLAN_TRAIN);
 	const double computing = t->seconds - t->exposed;
-	*r = (struct sim_row){ .ranks = s->grid.ranks, .hosts = s->grid.hosts, .step = t->seconds,
+	*r = (struct sim_row){ .ranks = s->grid.ranks, .hosts = s->grid.hosts, .parts = s->parts,
+		.micro_batch = p->batch, .step = t->seconds,
 		.exposed = t->exposed, .slowest = t->slowest, .computing = computing,
 		.efficiency = computing / t->seconds, .low = computing / t->high,
 		.high = computing / t->low, .batch = step_samples(s, p), .bytes = gradient_bytes(p),
@@ -96,26 +97,34 @@ static void fill(struct sim_row *r, const struct sim_given *g, const struct sess
 	plan_memory(p, &m);
 	r->memory = m.peak;
 	r->samples = (double)r->batch / t->seconds;
-	r->flops = r->samples * 3 * describe_forward_flops(p);
+	r->flops = r->samples * s->parts * 3 * describe_forward_flops(p);
 	add_run(r, g, s, p);
 }
 
-static const struct op_times *times_for(const struct sim_given *g, int ranks)
+/* Measured times hold for the batch and the rows that were measured. */
+static const struct op_times *times_for(const struct sim_given *g, const struct session *s,
+                                        int local)
 {
-	return g->profile ? g->profile : g->kept.ranks == ranks ? &g->kept.times : NULL;
+	const struct sim_kept *k = &g->kept;
+	const bool fits = k->ranks == local && k->times.batch == session_plan(s, PLAN_TRAIN)->batch &&
+	                  memcmp(&k->grid, &s->cut.grid, sizeof k->grid) == 0;
+	return g->profile ? g->profile : fits ? &k->times : NULL;
 }
 
-static int simulate(struct sim_row *r, struct sim_given *g, const struct session *s, int local)
+static int simulate(struct sim_row *r, struct sim_given *g, struct session *s, int local)
 {
 	struct step_time t;
+	if (g->profile && s->parts > 1)
+		return ERR(E_DATA, NULL, "'--times' are of whole samples, but 'parallel.spatial' cuts "
+		           "them");
+	s->times = times_for(g, s, local);
 	int rc = step_time_predict(&t, s, session_plan(s, PLAN_TRAIN));
 	if (rc == 0 && !step_time_known(&t))
 		rc = ERR(E_UNAVAILABLE, NULL, "the rates of the device '%s' are not known; give '--times'",
 		         s->dev->name);
-	if (rc == 0 && t.trials.kinds && !s->times) {
-		g->kept.ranks = local;
-		g->kept.times = *op_times_take(g->arena, session_plan(s, PLAN_TRAIN), t.node, t.source);
-	}
+	if (rc == 0 && t.trials.kinds && !s->times)
+		g->kept = (struct sim_kept){ local, s->cut.grid, *op_times_take(g->arena,
+		          session_plan(s, PLAN_TRAIN), t.node, t.source) };
 	if (rc == 0)
 		fill(r, g, s, &t);
 	step_time_release(&t);
@@ -151,7 +160,7 @@ int sim_row(struct sim_row *out, struct sim_given *g, int64_t ranks, const char 
 	TRY(on_a_host(g->cluster, g->arena, ranks, &local));
 	TRY(load_config(&config, g, set));
 	const struct session_options so = { .ranks = (int)ranks, .quiet = true, .device = g->device,
-		.gpu = g->gpu, .cluster = g->cluster, .times = times_for(g, local), .noise = g->noise,
+		.gpu = g->gpu, .cluster = g->cluster, .noise = g->noise,
 		.need = SESSION_TRAIN | SESSION_NO_DATA };
 	TRY(session_open(&s, config, &so));
 	int rc = simulate(out, g, s, local);

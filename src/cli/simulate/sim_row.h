@@ -6,6 +6,7 @@
 #define DLX_CLI_SIM_ROW_H
 
 #include "base/option.h"
+#include "pass/cut.h"
 #include "plan/time/cluster.h"
 #include "plan/time/op_times.h"
 
@@ -16,10 +17,11 @@ struct sim_given {
 	int64_t samples;             /* of an epoch; 0: those of the data, if it is there */
 	const double *noise;         /* replaces the cluster's; NULL: it does not */
 	const struct op_times *profile;      /* times of nodes by --times; NULL: see kept */
-	/* The times of nodes by trials, for `ranks` ranks on a host; kept.ranks = 0: not taken yet. A
-	 * host's processors are shared, so other numbers of ranks have other times. */
+	/* The times of nodes by trials, for `ranks` ranks on a host and samples cut by `grid`; ranks 0:
+	 * not taken yet. A host's processors are shared, so other numbers of ranks have other times. */
 	struct sim_kept {
 		int ranks;
+		struct cut_grid grid;
 		struct op_times times;
 	} kept;
 	struct arena *arena;
@@ -27,10 +29,11 @@ struct sim_given {
 
 struct sim_row {
 	int64_t ranks, hosts;
+	int parts;                           /* ranks that share each sample; 1: it is whole */
 	double step, exposed, slowest;       /* seconds, as in struct step_time */
 	double computing;                    /* seconds of the step without waiting */
 	double efficiency, low, high;        /* computing / step; its 5th and 95th percentile */
-	int64_t batch;                       /* samples of a step */
+	int64_t batch, micro_batch;          /* samples of a step; train.batch_size */
 	double samples, flops;               /* a second, of all ranks */
 	double bytes, link;                  /* gradients a step; seconds that their sums take alone */
 	int buckets, lag;

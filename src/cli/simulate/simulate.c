@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/signals.h"
 #include "cli/simulate/sim_advice.h"
+#include "cli/simulate/sim_cut.h"
 #include "config.h"
 
 #define PROGRAM "dlx-simulate"
@@ -160,11 +161,25 @@ static int fit(struct sim_result *r, struct sim_given *g, double *noise)
 	           " ranks, which is less than %g", row.efficiency, r->fit_ranks, r->fit_efficiency);
 }
 
+/* More ranks than samples in a step, say: ranks can share a sample. */
+static int explain(const struct sim_result *r, struct sim_given *g, int64_t ranks, int rc)
+{
+	struct sim_change c = { .note = NULL };
+	if (rc == E_CONFIG && !g->profile && sim_cut(&c, g, r->cluster, ranks, 2))
+		err_context(rc, "for %" PRId64 " ranks; possible is --set '%s', with which %d ranks share "
+		            "each sample: %.4g samples/s, efficiency %.3f", ranks, c.set, c.row.parts,
+		            c.row.samples, c.row.efficiency);
+	return rc;
+}
+
 static int simulate_all(struct sim_result *r, struct sim_given *g, const int64_t *list, int n)
 {
 	r->row = ARENA_ARRAY(g->arena, struct sim_row, n);
-	for (r->n = 0; r->n < n; r->n++)
-		TRY(sim_row(&r->row[r->n], g, list[r->n], NULL));
+	for (r->n = 0; r->n < n; r->n++) {
+		int rc = sim_row(&r->row[r->n], g, list[r->n], NULL);
+		if (rc < 0)
+			return explain(r, g, list[r->n], rc);
+	}
 	sim_advise(r, g);
 	return 0;
 }

@@ -94,18 +94,25 @@ static void consider(struct search *x, const struct cut_grid *grid)
 		x->refused = now;
 }
 
-/* All grids of this many subdomains, from one that divides the outermost axis alone to the most
- * even one. */
-static void consider_parts(struct search *x, int axes, int parts)
+int spatial_grids(struct cut_grid *grid, int axes, int parts)
 {
+	int n = 0;
 	for (int d = parts; d > 0; d--)
 		for (int h = parts / d; h > 0 && parts % d == 0; h--) {
 			const int w = parts / d / h;
-			const struct cut_grid grid = { axes, { d, h, w } };
 			if (parts / d % h == 0 && d >= h && h >= w && (axes > 2 || w == 1) &&
 			    (axes > 1 || h == 1))
-				consider(x, &grid);
+				grid[n++] = (struct cut_grid){ axes, { d, h, w } };
 		}
+	return n;
+}
+
+static void consider_parts(struct search *x, int axes, int parts)
+{
+	struct cut_grid grid[SPATIAL_GRIDS];
+	const int n = spatial_grids(grid, axes, parts);
+	for (int i = 0; i < n; i++)
+		consider(x, &grid[i]);
 }
 
 /* Why there is nothing to choose; NULL: there is. */

@@ -180,7 +180,8 @@ static void add_noise(struct step_time *t, const struct session *s)
 
 /* --- the times of nodes --- */
 
-/* Scales all nodes so that one rank alone has this many samples/s. */
+/* Scales all nodes so that one rank alone has this many samples/s; a rank of several that share a
+ * sample computes its share of it. */
 static void scale(struct step_time *t, const struct session *s, const struct plan *p, double rate)
 {
 	const int64_t micros = micro_batches(s->config);
@@ -188,7 +189,7 @@ static void scale(struct step_time *t, const struct session *s, const struct pla
 	for (int i = 0; i < p->g->nnode; i++)
 		sum += t->node[i] * (p->g->node[i]->phase == PHASE_UPDATE ? 1 : (double)micros);
 	for (int i = 0; i < p->g->nnode; i++)
-		t->node[i] *= (double)(p->batch * micros) / rate / sum;
+		t->node[i] *= (double)(p->batch * micros) / rate / s->parts / sum;
 }
 
 static int by_rates(struct step_time *t, const struct plan *p, const struct node_rates *r)
