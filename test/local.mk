@@ -29,7 +29,7 @@ unit_tests = test/unit/test_arena test/unit/test_augment test/unit/test_autodiff
 	test/unit/test_record_codec \
 	test/unit/test_reducer test/unit/test_reorder test/unit/test_replay test/unit/test_rewrite \
 	test/unit/test_rng test/unit/test_rounded_input test/unit/test_running_statistics \
-	test/unit/test_safetensors test/unit/test_schedule test/unit/test_schema test/unit/test_second_stream \
+	test/unit/test_safetensors test/unit/test_sched test/unit/test_schedule test/unit/test_schema test/unit/test_second_stream \
 	test/unit/test_signals test/unit/test_signs test/unit/test_slice_adds test/unit/test_slow \
 	test/unit/test_sources test/unit/test_staging test/unit/test_step_guard \
 	test/unit/test_stored \

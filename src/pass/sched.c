@@ -51,11 +51,26 @@ static int64_t rank_of(const struct node *n, bool apart, bool gpu)
 	return n->phase == PHASE_UPDATE || (n->op->flags & OP_UPDATE) ? -1 : 0;
 }
 
+/* A sum begins as early as it can: nodes of the update that it needs, such as a reorder of a
+ * gradient, come first, too. */
+static void hurry(const struct graph *g, int64_t *rank)
+{
+	for (int i = g->nnode - 1; i >= 0; i--) {
+		const struct node *n = g->node[i];
+		for (int k = 0; k < n->nin && rank[i] < 0; k++) {
+			const int from = n->in[k] == NONE ? NONE : g->tensor[n->in[k]]->producer;
+			if (from != NONE && g->node[from]->phase == PHASE_UPDATE && rank[from] == 1)
+				rank[from] = -1;
+		}
+	}
+}
+
 static void hoist(struct graph *g, bool apart, bool gpu)
 {
 	int64_t *rank = mem_alloc(((size_t)g->nnode + 1) * sizeof *rank);
 	for (int i = 0; i < g->nnode; i++)
 		rank[i] = rank_of(g->node[i], apart, gpu);
+	hurry(g, rank);
 	graph_sort_by(g, rank);
 	mem_free(rank);
 }
