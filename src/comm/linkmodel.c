@@ -233,9 +233,12 @@ double linkmodel_seconds(const struct linkmodel *m, double bytes)
  * takes time is unpacking, which is the receiving node's, not the link's. */
 double linkmodel_message(const struct linkmodel *m, bool on_host, double bytes)
 {
-	const struct link *l = on_host && m->kind != LINK_FLAT ? &m->inside : &m->across;
-	const bool in_place = on_host && m->kind == LINK_HOSTS;
-	return m->slower[0] * l->latency + (in_place ? 0 : m->slower[1] * bytes / l->bandwidth);
+	const bool tiers = m->kind == LINK_HOSTS || m->kind == LINK_GPUS,
+	           in_place = on_host && m->kind == LINK_HOSTS;
+	const struct link *l = on_host && tiers ? &m->inside : &m->across;
+	const double least = in_place ? l->latency : link_message(l, 0),
+	             rest = in_place ? 0 : link_message(l, bytes) - least;
+	return m->slower[0] * least + m->slower[1] * rest;
 }
 
 /* The next power of eight: a model that is right within a factor of 2.8 stays as it is. */

@@ -66,6 +66,12 @@ static void messages(void **state)
 	linkmodel_of_hosts(&m, 2, 4, 4, false, 8);
 	near(linkmodel_message(&m, true, 0), linkmodel_message(&m, true, 1e9));
 	near(linkmodel_message(&m, false, 11e9) - linkmodel_message(&m, false, 0), 1);
+	/* A measured curve; a link of its own, also to a rank of the same host. */
+	m.across = (struct link){ .points = 2, .bytes = (double[]){ 100, 200 },
+		.seconds = (double[]){ 2, 3 } };
+	near(linkmodel_message(&m, false, 150), 2.5);
+	linkmodel_of_each(&m, 4, &(struct link){ .latency = 1, .bandwidth = 100 });
+	near(linkmodel_message(&m, true, 800), 9);
 }
 
 static void algorithm(const struct linkmodel *m, double bytes, const char *name)

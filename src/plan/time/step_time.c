@@ -34,7 +34,7 @@ static double sum_bytes(const struct graph *g, const struct node *n)
 
 struct clocks {
 	double now, sums;            /* of computing; when the sums begun so far are done */
-	double messages;             /* when the messages waited for so far have arrived */
+	double messages;             /* when the link has sent the messages waited for so far */
 	double waited, began;        /* for sums and messages; when backward began */
 	double *done;                /* by bucket of sums, 0: that of the mean's terms */
 	double *sent;                /* by node: when it had sent its messages */
@@ -61,30 +61,39 @@ static double wait_for(struct clocks *c, double done)
 	return waited;
 }
 
-/* Of the messages that a node waits for, on their links. */
-static double message_seconds(const struct step_time *t, const struct session *s,
-                              const struct graph *g, const struct node *n)
+/* Of the messages that a node waits for: seconds in which their bytes occupy the link, and by which
+ * the last of them arrives later. */
+struct arrival {
+	double busy, latency;
+};
+
+static struct arrival arrival_of(const struct step_time *t, const struct session *s,
+                                 const struct graph *g, const struct node *n)
 {
 	const struct exchange_attr *at = exchange_waits(n);
 	const int first = s->team * s->parts,
 	          here = rank_grid_host_of(&s->grid, first + s->cut.subdomain);
-	double seconds = 0;
-	for (int i = 0; i < at->from.n; i++)
-		seconds += linkmodel_message(&t->link, here == rank_grid_host_of(&s->grid, first +
-		                             (int)at->from.v[i]), (double)message_bytes(g, s->dev, n, i));
-	return seconds;
+	struct arrival a = { 0, 0 };
+	for (int i = 0; i < at->from.n; i++) {
+		const bool on_host = here == rank_grid_host_of(&s->grid, first + (int)at->from.v[i]);
+		const double latency = linkmodel_message(&t->link, on_host, 0),
+		             bytes = (double)message_bytes(g, s->dev, n, i);
+		a.busy += linkmodel_message(&t->link, on_host, bytes) - latency;
+		a.latency = fmax(a.latency, latency);
+	}
+	return a;
 }
 
 static void receive(struct step_time *t, struct clocks *c, const struct session *s,
                     const struct graph *g, const struct node *n)
 {
-	const double seconds = message_seconds(t, s, g, n),
-	             sent = c->sent[graph_t(g, n->in[0])->producer];
-	if (seconds <= 0)
+	const struct arrival a = arrival_of(t, s, g, n);
+	const double sent = c->sent[graph_t(g, n->in[0])->producer];
+	if (exchange_waits(n)->from.n == 0)
 		return;
-	c->messages = fmax(c->messages, sent) + seconds;
-	t->sending += seconds;
-	t->messages += wait_for(c, c->messages);
+	c->messages = fmax(c->messages, sent) + a.busy;
+	t->sending += a.busy + a.latency;
+	t->messages += wait_for(c, c->messages + a.latency);
 }
 
 static void walk(struct step_time *t, struct clocks *c, const struct session *s,
