@@ -3,12 +3,13 @@
  * Kernels that take their planned time and no processor, so that many ranks on a few cores take the
  * times of as many machines. A sleep ends late by some ten microseconds. So nodes have a clock of
  * their own, which the host's follows: a rank sleeps only once it is well ahead of the host's
- * clock, before it meets other ranks, and where a run of the plan ends. Nodes that meet other ranks
- * run, and set the clock. */
+ * clock, and where a run of the plan ends. Nodes that meet other ranks run. If links are modelled,
+ * too, their messages and sums advance the clock (base/model_clock.h); else a rank sleeps before
+ * such nodes, and they set the clock to the host's. */
 #include <string.h>
 
 #include "backend/exec_state.h"
-#include "base/io.h"
+#include "base/model_clock.h"
 #include "graph/attr.h"
 
 #define AHEAD 500000             /* nanoseconds */
@@ -23,9 +24,21 @@ static int sleep_node(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
+static int meet_modelled(const struct kplan *k, const struct kargs *a)
+{
+	struct exec *e = k->env->asleep;
+	sleep_node(k, a);
+	model_clock = e->due;
+	int rc = exec_kernel_of(e, k->n)->run(k, a);
+	e->due = model_clock;
+	return rc;
+}
+
 static int meet(const struct kplan *k, const struct kargs *a)
 {
 	struct exec *e = k->env->asleep;
+	if (model_clock_on())
+		return meet_modelled(k, a);
 	e->due += (int64_t)(e->sleep[k->n->id] * 1e9);
 	io_sleep_until(e->due);
 	int rc = exec_kernel_of(e, k->n)->run(k, a);

@@ -13,7 +13,7 @@ libdlx_a_SOURCES += src/base/arena.c src/base/arena.h src/base/base64.c src/base
 	src/base/io_dir.c src/base/io_glob.c src/base/io_inputs.c src/base/io_out.c \
 	src/base/io_reader.c src/base/io_reader.h src/base/io_scratch.c src/base/isa.c src/base/isa.h src/base/json.c src/base/json.h \
 	src/base/launcher.c src/base/launcher.h src/base/library.c src/base/library.h \
-	src/base/log.c src/base/log.h src/base/mem.c src/base/mem.h src/base/option.c \
+	src/base/log.c src/base/log.h src/base/mem.c src/base/mem.h src/base/model_clock.c src/base/model_clock.h src/base/option.c \
 	src/base/option.h src/base/pool.c src/base/pool.h src/base/rng.c src/base/rng.h \
 	src/base/round.h src/base/shown.c src/base/shown.h src/base/signals.c src/base/signals.h \
 	src/base/simd.h src/base/suggest.c src/base/suggest.h src/base/thread.c \

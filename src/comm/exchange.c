@@ -301,12 +301,17 @@ static bool has_room(struct exchange_end *e)
 	return e->request ? exchange_mpi_room(e) : exchange_host_room(e);
 }
 
+/* When a message that has come may be read. */
+static int64_t due_of(const struct exchange_end *e)
+{
+	return e->request ? exchange_mpi_due(e) : e->line[e->count % (uint64_t)e->edge.depth].due;
+}
+
 static bool has_come(const struct exchange_end *e)
 {
 	if (e->request)
 		return exchange_mpi_came(e);
-	return exchange_host_came(e) &&
-	       link_delay_over(e->line[e->count % (uint64_t)e->edge.depth].due);
+	return exchange_host_came(e) && link_delay_over(due_of(e));
 }
 
 static bool is_ready(struct exchange_end *e)
@@ -391,7 +396,8 @@ static int await(struct exchange *x, struct exchange_end *e)
 			ready = is_ready(e);
 	if (!ready)
 		rc = sleep_until_ready(x, e, begin);
-	x->stats.waited += (double)(io_nanoseconds() - begin) * 1e-9;
+	if (!model_clock_on())
+		x->stats.waited += (double)(io_nanoseconds() - begin) * 1e-9;
 	return rc;
 }
 
@@ -425,7 +431,12 @@ void exchange_send(struct exchange *x, int k)
 int exchange_wait(struct exchange *x, int k, const void **p)
 {
 	struct exchange_end *e = &x->end[k];
+	const int64_t begin = model_clock_now();
 	TRY(await(x, e));
+	if (model_clock_on()) {
+		model_clock_wait(due_of(e));
+		x->stats.waited += (double)(model_clock_now() - begin) * 1e-9;
+	}
 	*p = place_of(e);
 	return 0;
 }

@@ -188,6 +188,11 @@ bool exchange_mpi_came(const struct exchange_end *e)
 	return *due != 0 && link_delay_over(*due);
 }
 
+int64_t exchange_mpi_due(const struct exchange_end *e)
+{
+	return e->request->due[place_now(e)];
+}
+
 void *exchange_mpi_place(const struct exchange_end *e)
 {
 	return e->edge.sends ? send_place(e, place_now(e)) : e->place + place_now(e) * e->apart;

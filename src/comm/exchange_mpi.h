@@ -14,6 +14,8 @@ void exchange_mpi_free(struct exchange *x);
 
 bool exchange_mpi_room(const struct exchange_end *e);
 bool exchange_mpi_came(const struct exchange_end *e);
+/* When the message that came may be read (link_delay.h). */
+int64_t exchange_mpi_due(const struct exchange_end *e);
 void *exchange_mpi_place(const struct exchange_end *e);
 void exchange_mpi_send(struct exchange *x, struct exchange_end *e);
 void exchange_mpi_taken(struct exchange_end *e);

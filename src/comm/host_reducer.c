@@ -21,6 +21,7 @@
 
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/model_clock.h"
 #include "base/round.h"
 #include "comm/liveness.h"
 #include "comm/sum.h"
@@ -126,6 +127,14 @@ static int wake_for(const struct host_share *u)
 	return u->pieces < INT_MAX ? (int)u->pieces : INT_MAX;
 }
 
+static void raise_to(_Atomic int64_t *at, int64_t v)
+{
+	int64_t now = atomic_load_explicit(at, memory_order_relaxed);
+	while (now < v && !atomic_compare_exchange_weak_explicit(at, &now, v, memory_order_relaxed,
+	                                                         memory_order_relaxed))
+		;
+}
+
 void host_reducer_arrive(struct host_reducer *d, int k)
 {
 	struct host_rank *mine = &d->rank[d->me];
@@ -135,6 +144,8 @@ void host_reducer_arrive(struct host_reducer *d, int k)
 	uint64_t e = atomic_fetch_add_explicit(started(d, d->me, k), 1, memory_order_relaxed) + 1;
 	atomic_store_explicit(&d->post[k].came_at[e % 2], d->began[k], memory_order_relaxed);
 	atomic_store_explicit(&d->post[k].came[e % 2], d->me, memory_order_relaxed);
+	if (debug.link.bandwidth > 0)
+		raise_to(&d->post[k].began_at[e % 2], model_clock_now());
 	uint64_t arrived = atomic_fetch_add_explicit(&d->post[k].arrived, 1, memory_order_acq_rel) + 1;
 	if (arrived % (uint64_t)d->n != 0 || d->whole[k] == 0)
 		return;
@@ -147,6 +158,12 @@ bool host_reducer_done(const struct host_reducer *d, int k)
 {
 	uint64_t done = atomic_load_explicit(&d->post[k].done, memory_order_acquire);
 	return done >= host_reducer_started(d, k) * d->whole[k];
+}
+
+int64_t host_reducer_began(const struct host_reducer *d, int k)
+{
+	return atomic_load_explicit(&d->post[k].began_at[host_reducer_started(d, k) % 2],
+	                            memory_order_relaxed);
 }
 
 struct host_times host_times(const struct host_reducer *d, int k)

@@ -30,6 +30,7 @@ struct host_bucket {           /* a bucket */
 	 * when the latest sum was done. */
 	_Atomic int64_t came_at[2], done_at;
 	_Atomic int came[2];
+	_Atomic int64_t began_at[2];                 /* the latest start of all ranks, by model_clock */
 };
 struct host_rank {             /* for reports */
 	_Alignas(64) _Atomic int last;               /* the bucket it started last, from 1 */
@@ -91,6 +92,8 @@ struct host_times {
 	int64_t began, came, done;
 	int last;
 };
+/* When the last rank started bucket k, by the model clock; after the sum is done. */
+int64_t host_reducer_began(const struct host_reducer *d, int k);
 struct host_times host_times(const struct host_reducer *d, int k);
 /* Reduces a piece of bucket k if there is one to claim. */
 bool host_reducer_work(struct host_reducer *d, int k, enum host_caller caller);

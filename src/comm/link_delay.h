@@ -3,24 +3,17 @@
  * DLX_DEBUG=link=LATENCY:BANDWIDTH: delays messages and sums until a link with this latency and
  * bandwidth would have transferred them, so that overlap and its predictions can be tested with all
  * ranks on one host. Each rank has one link on which its messages queue, and one for its sums.
- * With DLX_DEBUG=ranks=N one rank sums as if with N - 1 others. Times are io_nanoseconds. Internal
- * to src/comm/. */
+ * With DLX_DEBUG=ranks=N one rank sums as if with N - 1 others. Times are those of the model clock,
+ * in io_nanoseconds. Internal to src/comm/. */
 #ifndef DLX_COMM_LINK_DELAY_H
 #define DLX_COMM_LINK_DELAY_H
 
-#include "base/debug.h"
-#include "base/io.h"
+#include "base/model_clock.h"
 #include "comm/linkmodel.h"
 
 static inline bool link_delay_on(void)
 {
 	return debug.link.bandwidth > 0;
-}
-
-/* Whether sums take the link's time and no processor, as kernels that sleep do. */
-static inline bool link_delay_sleeps(void)
-{
-	return debug.sleep && link_delay_on();
 }
 
 /* The time from which a message sent now may be read; 0: at once. One thread of the rank calls
@@ -30,7 +23,7 @@ static inline int64_t link_delay_message(int64_t bytes)
 	static _Thread_local int64_t busy;
 	if (!link_delay_on())
 		return 0;
-	int64_t now = io_nanoseconds();
+	int64_t now = model_clock_now();
 	busy = (busy > now ? busy : now) + (int64_t)((double)bytes / debug.link.bandwidth * 1e9);
 	return busy + (int64_t)(debug.link.latency * 1e9);
 }
@@ -54,10 +47,11 @@ static inline int64_t link_delay_sum(int64_t *busy, int64_t from, int64_t bytes,
 	return *busy;
 }
 
-/* Whether the time `due` has come; true if there is no delay. */
+/* Whether the time `due` has come, or can be waited for by model_clock_wait; true if there is no
+ * delay. */
 static inline bool link_delay_over(int64_t due)
 {
-	return due <= 0 || io_nanoseconds() >= due;
+	return due <= 0 || model_clock_on() || io_nanoseconds() >= due;
 }
 
 #endif

@@ -7,8 +7,8 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/model_clock.h"
 #include "base/thread.h"
-#include "comm/link_delay.h"
 #include "comm/meet.h"
 #include "comm/reducer_nccl.h"
 #include "comm/reducer_state.h"
@@ -43,7 +43,7 @@ static struct reducer *allocate(struct comm *c, size_t bytes, const struct reduc
 	for (int k = 0; k < n; k++) {
 		struct reducer_bucket *b = &r->bucket[k];
 		r->link_bytes[k] = b->n * (int64_t)dtype_size(b->dtype);
-		if (link_delay_sleeps() && b->n > SLEEPING)
+		if (model_clock_on() && b->n > SLEEPING)
 			b->n = SLEEPING;
 	}
 	pthread_mutex_init(&r->sender, NULL);

@@ -155,7 +155,8 @@ static void push(struct reducer *r, int k)
 static void start_modelled(struct reducer *r, int k)
 {
 	if (link_delay_peers(r->c->size) && r->link_bytes[k] > 0)
-		r->due[k] = link_delay_sum(&r->link_busy, io_nanoseconds(), r->link_bytes[k], r->c->size);
+		r->due[k] = link_delay_sum(&r->link_busy, model_clock_now(), r->link_bytes[k],
+		                            r->c->size);
 }
 
 void reducer_start(struct reducer *r, int k)
@@ -270,17 +271,17 @@ static void trace(const struct reducer *r, int k, double waited)
 /* Of a modelled link: until the sum would have come by it. */
 static void hold_back(struct reducer *r, int k)
 {
-	io_sleep_until(link_delay_sum(&r->link_busy, host_times(&r->host, k).came, r->link_bytes[k],
-	                              r->c->size));
+	model_clock_wait(link_delay_sum(&r->link_busy, host_reducer_began(&r->host, k),
+	                                r->link_bytes[k], r->c->size));
 }
 
 /* A sum with modelled peers, whose values are those of this rank. */
 static void wait_modelled(struct reducer *r, int k)
 {
-	const int64_t begin = io_nanoseconds();
-	io_sleep_until(r->due[k]);
+	const int64_t begin = model_clock_now();
+	model_clock_wait(r->due[k]);
 	r->due[k] = 0;
-	r->stats.waited += (double)(io_nanoseconds() - begin) * 1e-9;
+	r->stats.waited += (double)(model_clock_now() - begin) * 1e-9;
 }
 
 int reducer_wait(struct reducer *r, int k)
@@ -296,11 +297,11 @@ int reducer_wait(struct reducer *r, int k)
 	int rc = 0;
 	double waited = 0;
 	if (link_delay_on() || !host_reducer_done(&r->host, k)) {
-		int64_t begin = io_nanoseconds();
-		rc = wait_asleep(r, k, begin);
+		const int64_t begin = model_clock_now();
+		rc = wait_asleep(r, k, io_nanoseconds());
 		if (rc == 0 && link_delay_on() && r->bucket[k].n > 0)
 			hold_back(r, k);
-		waited = (double)(io_nanoseconds() - begin) * 1e-9;
+		waited = (double)(model_clock_now() - begin) * 1e-9;
 		r->stats.waited += waited;
 	}
 	if (trace_on() && rc == 0 && r->bucket[k].n > 0)
