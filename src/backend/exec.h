@@ -70,10 +70,11 @@ void *exec_pointer(const struct exec *e, tid t);      /* address in the device's
 
 /* Measures single nodes of a plan that is not bound, on whatever data is in the caller's memory
  * (exec_trial_bytes, 64-byte aligned). Not for nodes that wait for other ranks. exec_trial_end,
- * which must be called even if exec_trial_begin fails, frees what the trials have allocated. */
+ * which must be called even if exec_trial_begin fails, frees what the trials have allocated.
+ * cached: by operand, inputs first, whether it is read before the measurement begins. */
 int exec_trial_begin(struct exec *e);
 size_t exec_trial_bytes(const struct exec *e, nid n);
-int exec_trial(struct exec *e, nid n, void *memory, double *seconds);
+int exec_trial(struct exec *e, nid n, const bool *cached, void *memory, double *seconds);
 void exec_trial_end(struct exec *e);
 
 /* The implementation that node n uses ("jit:avx512", ...), for --plan. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Runs the kinds in rounds, in the order of the step. The buffers of successive nodes follow each
- * other in a ring that is as large as the step's arena, or larger than most caches. So inputs are
- * not in the cache, like most inputs in a real step. The first round loads code and touches memory.
- * For a kernel that was not run, the ratio of its time to its estimate (its own or its roofline) is
- * taken from similar kernels that were. */
+ * other in a ring that is as large as the step's arena, or larger than most caches. So operands are
+ * not in the cache, except those whose memory the step has just used: they are read before the
+ * kernel is run. The first round loads code and touches memory. For a kernel that was not run, the
+ * ratio of its time to its estimate (its own or its roofline) is taken from similar kernels that
+ * were. */
 #include "plan/time/trials.h"
 
 #include <math.h>
@@ -25,12 +26,15 @@
 /* times its estimate that a kernel is thought to take because small ones like it did */
 #define MOST 8.0
 #define RING ((size_t)96 << 20)       /* at most */
+#define CACHED (32 << 20)             /* of the last cache, for a few processors of a server */
 #define LARGEST ((size_t)512 << 20)   /* buffers of one node */
 
 struct kind {
 	const struct node *n;        /* the first of them */
 	int nodes;
 	double guess;                /* seconds of one, as estimated */
+	bool *cached;                /* by operand, inputs first: whether a step has just used its
+	                              * memory */
 	int runs;                    /* not counting the first */
 	double first, run[ROUNDS];   /* seconds */
 };
@@ -117,13 +121,68 @@ static int by_place(const void *a, const void *b)
 	return x->n->id - y->n->id;
 }
 
+/* --- what is in the cache --- */
+
+static tid operand(const struct node *n, int i)
+{
+	return i < n->nin ? n->in[i] : n->out[i - n->nin];
+}
+
+static double node_bytes(const struct graph *g, const struct node *n)
+{
+	double sum = 0;
+	for (int i = 0; i < n->nin + n->nout; i++)
+		sum += operand(n, i) == NONE ? 0 : (double)graph_t(g, operand(n, i))->bytes;
+	return sum;
+}
+
+static bool same_memory(const struct graph *g, tid a, tid b)
+{
+	const tid p = graph_root(g, a), q = graph_root(g, b);
+	const struct tensor *x = graph_t(g, p), *y = graph_t(g, q);
+	return p == q || (x->offset >= 0 && y->offset >= 0 && x->offset < y->offset + y->bytes &&
+	                  y->offset < x->offset + x->bytes);
+}
+
+static bool touches(const struct graph *g, const struct node *n, tid t)
+{
+	for (int i = 0; i < n->nin + n->nout; i++)
+		if (operand(n, i) != NONE && same_memory(g, operand(n, i), t))
+			return true;
+	return false;
+}
+
+/* Whether nodes before n have used the memory of t, and since then less than a cache has room
+ * for. */
+static bool used_before(const struct graph *g, const struct node *n, tid t)
+{
+	double since = (double)graph_t(g, t)->bytes;
+	for (int i = n->id - 1; i >= 0 && since < CACHED; i--) {
+		if (touches(g, g->node[i], t))
+			return true;
+		since += node_bytes(g, g->node[i]);
+	}
+	return false;
+}
+
+static void find_cached(struct rounds *r)
+{
+	const struct graph *g = r->p->g;
+	for (int k = 0; k < r->n; k++) {
+		const struct node *n = r->kind[k].n;
+		r->kind[k].cached = mem_calloc((size_t)(n->nin + n->nout) + 1, sizeof(bool));
+		for (int i = 0; i < n->nin + n->nout; i++)
+			r->kind[k].cached[i] = operand(n, i) != NONE && used_before(g, n, operand(n, i));
+	}
+}
+
 static int try(struct rounds *r, const struct kind *k, double *seconds)
 {
 	size_t bytes = exec_trial_bytes(r->p->exec, k->n->id);
 	if (r->at + bytes > r->ring)
 		r->at = 0;
 	r->at += bytes;
-	return exec_trial(r->p->exec, k->n->id, r->memory + r->at - bytes, seconds);
+	return exec_trial(r->p->exec, k->n->id, k->cached, r->memory + r->at - bytes, seconds);
 }
 
 static bool too_large(const struct rounds *r, const struct kind *k)
@@ -293,8 +352,11 @@ int trials_run(struct trials *t, const struct plan *p, const struct device *d,
 	r.kind = mem_calloc((size_t)g->nnode + 1, sizeof *r.kind);
 	r.of = mem_calloc((size_t)g->nnode + 1, sizeof *r.of);
 	find_kinds(&r, seconds);
+	find_cached(&r);
 	int rc = run(&r);
 	spread(&r, t, seconds);
+	for (int k = 0; k < r.n; k++)
+		mem_free(r.kind[k].cached);
 	mem_free(r.kind);
 	mem_free(r.of);
 	return rc;

@@ -8,7 +8,10 @@
  *
  * Predicted over measured step on two cores with AMX, float32 (test/bench/predicted --repetitions
  * 1): tiramisu 1.07, fcn 1.02, deeplab 0.99, deepcam 1.06, cosmoflow-mlperf and -lbann 1.00,
- * resnet50 1.01, unet3d 0.98, demo 0.95; fc-densenet103 1.51, in medians of three 0.94. */
+ * resnet50 1.01, unet3d 0.98, demo 0.95; fc-densenet103 1.51, in medians of three 0.94. On one of
+ * two busy cores steps of 50 to 100 ms, whose tensors stay in the cache (test/bench/simulate
+ * --parts one): fc-densenet56 1.02, fc-densenet103 1.06, tiramisu 1.04; cosmoflow, of 13 ms,
+ * 0.94. */
 #ifndef DLX_PLAN_TRIALS_H
 #define DLX_PLAN_TRIALS_H
 
