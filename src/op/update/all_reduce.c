@@ -65,6 +65,13 @@ static void start_cost(const struct graph *g, const struct node *n, struct cost 
 		c->flops += (double)shape_count(node_out_shape(g, n, i));
 }
 
+/* Values in float32 are where they are summed. */
+static void wait_cost(const struct graph *g, const struct node *n, struct cost *c)
+{
+	if (all_reduce_waits(n)->wire == 0)
+		c->bytes = 0;
+}
+
 /* --- layouts --- */
 
 static int start_choose(struct kplan *k, struct layout *in, struct layout *out)
@@ -307,7 +314,7 @@ static const struct op op_wait = {
 	.flags = OP_UPDATE | OP_NODCE | OP_AWAITS,
 	.min_in = 1, .max_in = INT_MAX, .nout = -1,
 	.attr_size = sizeof(struct all_reduce_attr), .attrs = fields,
-	.shape = wait_shape,
+	.shape = wait_shape, .cost = wait_cost,
 	.kernel = {
 		REFERENCE_AND_DOUBLE(.layouts = KL_PLAIN, .plan = wait_plan, .run = wait_reference),
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = wait_choose, .plan = wait_plan,

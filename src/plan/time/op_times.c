@@ -129,10 +129,19 @@ static int find(const struct op_times *t, const bool *taken, int from, const str
 	return t->n;
 }
 
+/* Nodes at sums read and write gradients as the update does, which ranks that share a host's memory
+ * do slower than one: scales their estimates as the update's times differ from its estimates. */
+static void scale_sums(const struct plan *p, double update, double estimated, double *seconds)
+{
+	for (int i = 0; i < p->g->nnode && update > 0 && estimated > 0; i++)
+		if (is_sum(p->g->node[i]))
+			seconds[i] *= update / estimated;
+}
+
 int op_times_apply(const struct op_times *t, const struct plan *p, double *seconds)
 {
 	bool *taken = mem_calloc((size_t)t->n + 1, sizeof *taken);
-	double found = 0;
+	double found = 0, update = 0, estimated = 0;
 	if (t->batch != p->batch) {
 		mem_free(taken);
 		return ERR(E_DATA, NULL, "%s has batches of %" PRId64 " samples, the plan has %" PRId64
@@ -142,12 +151,17 @@ int op_times_apply(const struct op_times *t, const struct plan *p, double *secon
 		if (is_sum(p->g->node[i]))
 			continue;
 		const int k = find(t, taken, at, p->g->node[i]);
+		if (k < t->n && p->g->node[i]->phase == PHASE_UPDATE) {
+			update += t->node[k].seconds;
+			estimated += seconds[i];
+		}
 		seconds[i] = k < t->n ? t->node[k].seconds : 0;
 		found += seconds[i];
 		taken[k] = true;
 		at = k < t->n ? k + 1 : at;
 	}
 	mem_free(taken);
+	scale_sums(p, update, estimated, seconds);
 	if (found >= 0.9 * total(t))
 		return 0;
 	return ERR(E_DATA, NULL, "%s is of another network: nodes with %.0f %% of its time are not in "

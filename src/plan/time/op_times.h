@@ -25,8 +25,9 @@ int op_times_read(const struct op_times **out, struct arena *a, const char *path
 /* The times of p's nodes; memory is in arena a. */
 const struct op_times *op_times_take(struct arena *a, const struct plan *p, const double *seconds,
                                      const char *source);
-/* Sets seconds[i] of each node of p that is found in t, and 0 for other nodes but sums over ranks,
- * which keep what they have. E_DATA if p has another batch, or nodes with a tenth of t's time are
+/* Sets seconds[i] of each node of p that is found in t, and 0 for other nodes. seconds[] has
+ * estimates, which nodes at sums over ranks keep, in the proportion in which the update's times
+ * differ from its estimates. E_DATA if p has another batch, or nodes with a tenth of t's time are
  * not in p: t is of another network. */
 int op_times_apply(const struct op_times *t, const struct plan *p, double *seconds);
 

@@ -40,16 +40,28 @@ struct clocks {
 	double *sent;                /* by node: when it had sent its messages */
 };
 
+/* Seconds that the processors of a host add for a sum, which kernels then lack. GPUs have other
+ * processors for that. */
+static double adding(const struct step_time *t, double bytes)
+{
+	struct linkmodel inside = t->link;
+	inside.hosts = 1;
+	return t->link.kind == LINK_HOSTS ? linkmodel_seconds(&inside, bytes) : 0;
+}
+
 static void begin_sum(struct step_time *t, struct clocks *c, const struct graph *g,
                       const struct node *n)
 {
-	int64_t k = all_reduce_begins(n)->group;
-	c->sums = fmax(c->sums, c->now) + linkmodel_seconds(&t->link, sum_bytes(g, n));
+	const int64_t k = all_reduce_begins(n)->group;
+	const double bytes = sum_bytes(g, n), busy = adding(t, bytes);
+	c->sums = fmax(c->sums, c->now) + linkmodel_seconds(&t->link, bytes);
 	c->done[k] = c->sums;
 	if (k > 0 && k <= t->buckets) {
 		t->ready[k - 1] = c->now - c->began;
 		t->done[k - 1] = c->sums - c->began;
 	}
+	c->now += busy;
+	c->waited += busy;
 }
 
 /* Returns how long. */
@@ -219,7 +231,9 @@ static int node_times(struct step_time *t, const struct session *s, const struct
 		rates = node_rates_reached(s->dev, &env);
 		t->source = s->dev->imagined ? "published rates" :
 		            device_rates_described(s->dev) ? "described rates" : "trials";
-		if (!s->times)
+		if (s->times)
+			TRY(by_rates(t, p, &rates));     /* of sums; other nodes have times */
+		else
 			TRY(trials_run(&t->trials, p, s->dev, &rates, t->node));
 	}
 	if (s->times) {

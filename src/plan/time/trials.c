@@ -17,7 +17,6 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "graph/attr.h"
-#include "op/update/all_reduce.h"
 
 #define BUDGET 2.0               /* seconds of all rounds */
 #define FIRST 1.0                /* of them, until no kind is added */
@@ -324,18 +323,10 @@ static int run(struct rounds *r)
 	return rc;
 }
 
-/* Whether it hands over a bucket of gradients that is where it is summed (sums/reduction.h). */
-static bool in_place(const struct node *n)
-{
-	const struct all_reduce_attr *at = all_reduce_begins(n) ? all_reduce_begins(n) :
-	                                   all_reduce_waits(n);
-	return at && at->wire == 0;
-}
-
 /* The kernel's own where it has one. */
 static double estimate(const struct node_rates *r, const struct plan *p, const struct node *n)
 {
-	double roof = in_place(n) ? 0 : node_seconds(r, p->g, n), work = exec_work(p->exec, n->id);
+	const double roof = node_seconds(r, p->g, n), work = exec_work(p->exec, n->id);
 	return roof > 0 && work > 0 && work < INFINITY ? work / r->f32 : roof;
 }
 
