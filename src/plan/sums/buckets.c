@@ -272,6 +272,12 @@ static nid made_by(const struct graph *g, tid t)
 	return n->id;
 }
 
+/* Whether updates run while sums do. The ranks of a host sum with the processors that update. */
+static bool updates_meanwhile(const struct ranks_plan *r, bool at_once)
+{
+	return r->rates.bytes > 0 && !at_once && !(r->link->kind == LINK_HOSTS && r->link->ranks > 1);
+}
+
 /* A gradient is ready no earlier than those before it. */
 static struct gradients *gradients_of(struct graph *g, const struct bundles *b,
                                       const struct ranks_plan *r, bool at_once)
@@ -286,7 +292,7 @@ static struct gradients *gradients_of(struct graph *g, const struct bundles *b,
 		const double end = ends[made_by(g, b->grad[i])];
 		ready[i] = i && ready[i - 1] > end ? ready[i - 1] : end;
 		bytes[i] = all_reduce_bytes(count, all_reduce_dtype(r->wire));
-		if (r->rates.bytes > 0 && !at_once)
+		if (updates_meanwhile(r, at_once))
 			update[i] = UPDATE_PASSES * (double)count * sizeof(float) / r->rates.bytes;
 	}
 	mem_free(ends);
