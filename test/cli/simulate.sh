@@ -33,6 +33,7 @@ mistake 14:3 "'links.across' needs 'bandwidth', or a curve" '/^    bytes/d; /^  
 expect 66 "$simulate" --cluster none.yaml "$tiramisu"
 expect 64 "$simulate" --cluster "$clusters/daint.yaml" --ranks 8,6000 "$tiramisu"
 says err '6000 ranks: Piz Daint has 5320 hosts of 1, for 5320 ranks together'
+says out '      8      8 '
 expect 64 "$train" --quiet --plan --cluster "$clusters/daint.yaml" --ranks 6000 "$tiramisu"
 expect 64 "$train" --quiet --cluster "$clusters/daint.yaml" "$tiramisu"
 says err "'--cluster' goes with '--check' or '--plan'"

@@ -172,16 +172,21 @@ static int explain(const struct sim_result *r, struct sim_given *g, int64_t rank
 	return rc;
 }
 
+/* Up to the first number of ranks that is impossible. */
 static int simulate_all(struct sim_result *r, struct sim_given *g, const int64_t *list, int n)
 {
+	int rc = 0;
 	r->row = ARENA_ARRAY(g->arena, struct sim_row, n);
 	for (r->n = 0; r->n < n; r->n++) {
-		int rc = sim_row(&r->row[r->n], g, list[r->n], NULL);
-		if (rc < 0)
-			return explain(r, g, list[r->n], rc);
+		rc = sim_row(&r->row[r->n], g, list[r->n], NULL);
+		if (rc < 0) {
+			rc = explain(r, g, list[r->n], rc);
+			break;
+		}
 	}
-	sim_advise(r, g);
-	return 0;
+	if (r->n > 0)
+		sim_advise(r, g);
+	return rc;
 }
 
 static int print(const struct sim_options *o, const struct sim_result *r)
@@ -217,8 +222,9 @@ static int simulate(const struct sim_options *o, struct arena *a)
 		TRY(read_fit(&r, o->fit));
 	if (o->fit)
 		TRY(fit(&r, &g, &noise));
-	TRY(simulate_all(&r, &g, list, n));
-	return print(o, &r);
+	const int rc = simulate_all(&r, &g, list, n);
+	const int printed = r.n > 0 ? print(o, &r) : 0;
+	return rc < 0 ? rc : printed;
 }
 
 static int run(const struct sim_options *o)
