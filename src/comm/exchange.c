@@ -428,15 +428,20 @@ void exchange_send(struct exchange *x, int k)
 		exchange_host_send(e, link_delay_message(e->edge.bytes));
 }
 
+/* A message of a modelled link has come before its time. */
+static void wait_until_due(struct exchange *x, const struct exchange_end *e)
+{
+	const int64_t begin = model_clock;
+	model_clock_wait(due_of(e));
+	x->stats.waited += (double)(model_clock - begin) * 1e-9;
+}
+
 int exchange_wait(struct exchange *x, int k, const void **p)
 {
 	struct exchange_end *e = &x->end[k];
-	const int64_t begin = model_clock_now();
 	TRY(await(x, e));
-	if (model_clock_on()) {
-		model_clock_wait(due_of(e));
-		x->stats.waited += (double)(model_clock_now() - begin) * 1e-9;
-	}
+	if (model_clock_on())
+		wait_until_due(x, e);
 	*p = place_of(e);
 	return 0;
 }

@@ -135,10 +135,10 @@ for config in resnet-50 deepcam-mlperf tiramisu-fc-densenet103 cosmoflow-lbann-2
 		rows "$@"
 		mv out falls.json
 		holds falls falls.json
+		rows --set parallel.gradient_lag=1 "$@"
+		mv out lag.json
+		holds lag falls.json lag.json
 	done
-	rows --set parallel.gradient_lag=1 "$@"
-	mv out lag.json
-	holds lag falls.json lag.json
 	rows --set parallel.grouping=count:4 "$@"
 	mv out four.json
 	holds falls four.json

@@ -40,8 +40,8 @@ struct clocks {
 	double *sent;                /* by node: when it had sent its messages */
 };
 
-/* Seconds that the processors of a host add for a sum, which kernels then lack. GPUs have other
- * processors for that. */
+/* Seconds in which the processors of a host add for a sum, and which its kernels lack. In the model
+ * of GPUs (LINK_GPUS) kernels lack none. */
 static double adding(const struct step_time *t, double bytes)
 {
 	struct linkmodel inside = t->link;
